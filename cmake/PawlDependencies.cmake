@@ -1,0 +1,47 @@
+# What Pawl stands on, as targets visible everywhere: pawl_deps::yyjson and pawl_deps::nettle.
+# Used by the build and by the installed package. Sets PAWL_MISSING to what was not found,
+# and PAWL_YYJSON_PC to ON when pkg-config knows yyjson.
+set(PAWL_MISSING "")
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+# An imported target is seen only in its own folder unless it is made global.
+macro(pawl_dependency name target)
+    if(NOT TARGET pawl_deps::${name})
+        add_library(pawl_deps::${name} INTERFACE IMPORTED GLOBAL)
+        set_target_properties(pawl_deps::${name} PROPERTIES INTERFACE_LINK_LIBRARIES ${target})
+    endif()
+endmacro()
+
+if(NOT TARGET pawl_deps::yyjson)
+    if(TARGET yyjson) # the program that embeds Pawl builds it itself
+        pawl_dependency(yyjson yyjson)
+    else()
+        if(NOT TARGET yyjson::yyjson)
+            find_package(yyjson CONFIG QUIET)
+            if(TARGET yyjson::yyjson)
+                set_target_properties(yyjson::yyjson PROPERTIES IMPORTED_GLOBAL TRUE)
+            endif()
+        endif()
+        pkg_check_modules(PAWL_YYJSON QUIET IMPORTED_TARGET GLOBAL yyjson)
+        if(TARGET yyjson::yyjson)
+            pawl_dependency(yyjson yyjson::yyjson)
+        elseif(PAWL_YYJSON_FOUND)
+            pawl_dependency(yyjson PkgConfig::PAWL_YYJSON)
+        else()
+            list(APPEND PAWL_MISSING yyjson)
+        endif()
+    endif()
+endif()
+set(PAWL_YYJSON_PC ${PAWL_YYJSON_FOUND})
+
+if(NOT TARGET pawl_deps::nettle)
+    pkg_check_modules(PAWL_NETTLE QUIET IMPORTED_TARGET GLOBAL nettle)
+    if(PAWL_NETTLE_FOUND)
+        pawl_dependency(nettle PkgConfig::PAWL_NETTLE)
+    else()
+        list(APPEND PAWL_MISSING nettle)
+    endif()
+endif()

@@ -1,0 +1,78 @@
+# Each test/{unit,trace,fault}/NAME.c and test/sim/NAME_test.c is one program and one ctest
+# test, FOLDER/NAME. Its last line is `N passed, N failed, N skipped`; it exits with 0 when
+# nothing failed. PAWL_SOURCE_DIR is the top of the tree, for journals and other fixtures.
+
+file(GLOB check_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/lib/*.c)
+if(check_sources)
+    add_library(check STATIC ${check_sources})
+    target_include_directories(check PRIVATE test src)
+    target_link_libraries(check PUBLIC pawl_deps::yyjson pawl_deps::nettle Threads::Threads)
+    target_include_directories(check PRIVATE include)
+    target_compile_definitions(check PRIVATE _POSIX_C_SOURCE=200809L PAWL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    pawl_flags(check)
+else()
+    add_library(check INTERFACE)
+endif()
+
+# A program of `file` named FOLDER/NAME, on `library`.
+function(pawl_test folder file library)
+    get_filename_component(name ${file} NAME_WE)
+    set(target ${folder}-${name})
+    add_executable(${target} ${file})
+    target_include_directories(${target} PRIVATE test src)
+    # check calls the library and the other way round never, so check comes first
+    target_link_libraries(${target} PRIVATE check ${library} pawl_deps::yyjson pawl_deps::nettle Threads::Threads)
+    target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L PAWL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/${folder})
+    pawl_flags(${target})
+    add_test(NAME ${folder}/${name} COMMAND ${target})
+endfunction()
+
+# Only these are worth a build with the thread sanitizer.
+add_custom_target(threaded_tests)
+foreach(pattern unit/*.c trace/*.c fault/*.c sim/*_test.c)
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${pattern})
+    get_filename_component(folder ${pattern} DIRECTORY)
+    foreach(file IN LISTS files)
+        pawl_test(${folder} ${file} pawl_static)
+        get_filename_component(name ${file} NAME_WE)
+        if(name MATCHES "^(engine|store|effect)_")
+            add_dependencies(threaded_tests ${folder}-${name})
+        endif()
+    endforeach()
+endforeach()
+
+# The pure layers as one pair of files, and their unit tests on it.
+if(PAWL_AMALGAMATION)
+    set(out ${PROJECT_BINARY_DIR}/amalgamation)
+    set(parts ${PROJECT_SOURCE_DIR}/tools/amalgamate ${PROJECT_SOURCE_DIR}/CMakeLists.txt)
+    foreach(pattern include/pawl/*.h src/base/*.[ch] src/kernel/*.[ch] src/graph/*.[ch] src/flow/*.[ch])
+        file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${pattern})
+        list(APPEND parts ${found})
+    endforeach()
+    add_custom_command(OUTPUT ${out}/pawl.c ${out}/pawl.h DEPENDS ${parts}
+        COMMAND ${PROJECT_SOURCE_DIR}/tools/amalgamate ${out} COMMENT "Amalgamating pawl.c and pawl.h" VERBATIM)
+    add_library(pawl_amalgamation STATIC ${out}/pawl.c ${out}/pawl.h)
+    target_link_libraries(pawl_amalgamation PRIVATE pawl_deps::yyjson)
+    pawl_flags(pawl_amalgamation)
+    # the program around it, as far as it is asked for
+    add_library(host_sha256 STATIC test/tools/host_sha256.c)
+    target_include_directories(host_sha256 PRIVATE ${out})
+    target_link_libraries(host_sha256 PRIVATE pawl_deps::nettle)
+    add_dependencies(host_sha256 pawl_amalgamation)
+    target_link_libraries(pawl_amalgamation INTERFACE host_sha256)
+    pawl_flags(host_sha256)
+
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/*.c)
+    foreach(file IN LISTS files)
+        file(STRINGS ${file} above REGEX "#include.*(engine|store|effect)[./]")
+        if(NOT above)
+            pawl_test(amalgamation ${file} pawl_amalgamation)
+            get_filename_component(name ${file} NAME_WE)
+            # pawl.h first: the guards in it then silence the headers that it was made from
+            target_compile_options(amalgamation-${name} PRIVATE -include ${out}/pawl.h)
+            target_include_directories(amalgamation-${name} PRIVATE include)
+        endif()
+    endforeach()
+endif()
