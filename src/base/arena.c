@@ -1,0 +1,134 @@
+/* arena.c - memory of one step: taken by moving a pointer, given back all at once. */
+#include "base/inner.h"
+
+enum { CHUNK_BYTES_MIN = 256, CHUNK_BYTES_MAX = 1 << 20 };
+
+struct arena_chunk {
+    arena_chunk *next;
+    size_t bytes; /* of the block that this chunk heads */
+};
+
+static char *chunk_start(arena_chunk *c)
+{
+    uintptr_t at = (uintptr_t)(c + 1);
+
+    return (char *)(c + 1) + (ALIGN - at % ALIGN) % ALIGN;
+}
+
+static char *chunk_end(arena_chunk *c)
+{
+    size_t room = (size_t)((char *)c + c->bytes - chunk_start(c));
+
+    return chunk_start(c) + room / ALIGN * ALIGN;
+}
+
+void arena_init(arena *a, const pawl_alloc *alloc, size_t first_bytes)
+{
+    *a = (arena){ .alloc = mem_or_default(alloc) };
+    a->chunk_bytes = first_bytes < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : first_bytes;
+}
+
+static void fill_from(arena *a, arena_chunk *c)
+{
+    a->last = c;
+    a->at = c != NULL ? chunk_start(c) : NULL;
+    a->end = c != NULL ? chunk_end(c) : NULL;
+}
+
+static void free_from(arena *a, arena_chunk *c)
+{
+    while (c != NULL) {
+        arena_chunk *next = c->next;
+        mem_free(&a->alloc, c, c->bytes);
+        c = next;
+    }
+}
+
+/* chunk_bytes stays as it has grown: the next step like this one needs one more chunk at most. */
+void arena_reset(arena *a)
+{
+    if (a->first != NULL) {
+        free_from(a, a->first->next);
+        a->first->next = NULL;
+    }
+    fill_from(a, a->first);
+    a->failed = false;
+}
+
+void arena_free(arena *a)
+{
+    free_from(a, a->first);
+    a->first = NULL;
+    arena_reset(a);
+}
+
+void *arena_slow(arena *a, size_t size)
+{
+    size_t head = sizeof(arena_chunk) + 2 * ALIGN; /* to align the first piece, and round the last */
+    size_t bytes = size > a->chunk_bytes ? size : a->chunk_bytes;
+    arena_chunk *c = NULL;
+
+    if (size == 0)
+        return arena_get(a, 1);
+    if (bytes <= PTRDIFF_MAX - head)
+        c = mem_grow(&a->alloc, NULL, 0, bytes + head);
+    if (c == NULL) {
+        a->failed = true;
+        return NULL;
+    }
+    c->next = NULL;
+    c->bytes = bytes + head;
+    if (a->last != NULL)
+        a->last->next = c;
+    else
+        a->first = c;
+    fill_from(a, c);
+    if (a->chunk_bytes < CHUNK_BYTES_MAX)
+        a->chunk_bytes *= 2;
+    return arena_get(a, size);
+}
+
+bool arena_owns(const arena *a, const void *ptr)
+{
+    uintptr_t p = (uintptr_t)ptr;
+
+    for (arena_chunk *c = a->first; c != NULL; c = c->next)
+        if (p >= (uintptr_t)chunk_start(c) && p < (uintptr_t)chunk_end(c))
+            return true;
+    return false;
+}
+
+char *arena_strdup(arena *a, const char *text, size_t size)
+{
+    char *p = size < PTRDIFF_MAX ? arena_get(a, size + 1) : NULL;
+
+    if (p == NULL)
+        return NULL;
+    if (size > 0)
+        memcpy(p, text, size);
+    p[size] = '\0';
+    return p;
+}
+
+void *arena_zero(arena *a, size_t size)
+{
+    void *p = arena_get(a, size);
+
+    return p != NULL ? memset(p, 0, size) : NULL;
+}
+
+bool arena_room(arena *a, void **items, size_t *cap, size_t count, size_t item)
+{
+    size_t more = *cap == 0 ? 4 : *cap * 2;
+    void *grown;
+
+    if (count < *cap)
+        return true;
+    if (more > SIZE_MAX / 2 / item || (grown = arena_get(a, more * item)) == NULL)
+        return false;
+    if (count > 0)
+        memcpy(grown, *items, count * item);
+    *items = grown;
+    *cap = more;
+    return true;
+}

@@ -1,0 +1,58 @@
+/* mem.c - memory: the caller's function, or malloc's. Sizes are checked here, once. */
+#include "base/inner.h"
+
+#include <stdlib.h>
+
+enum { ROOM_FIRST = 8 }; /* items of a vector that begins */
+
+static void *default_resize(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+    (void)ctx;
+    (void)old_size;
+    if (size != 0)
+        return realloc(ptr, size);
+    free(ptr);
+    return NULL;
+}
+
+pawl_alloc mem_or_default(const pawl_alloc *alloc)
+{
+    return alloc != NULL && alloc->resize != NULL ? *alloc : (pawl_alloc){ default_resize, NULL };
+}
+
+void *mem_new(const pawl_alloc *alloc, size_t size)
+{
+    void *p = mem_grow(alloc, NULL, 0, size);
+
+    return p != NULL ? memset(p, 0, size) : NULL;
+}
+
+void *mem_grow(const pawl_alloc *alloc, void *ptr, size_t old_size, size_t size)
+{
+    if (size == 0 || size > PTRDIFF_MAX) /* what overflowed on its way here is not asked for */
+        return NULL;
+    return alloc->resize(alloc->ctx, ptr, old_size, size);
+}
+
+void mem_free(const pawl_alloc *alloc, void *ptr, size_t size)
+{
+    if (ptr != NULL)
+        alloc->resize(alloc->ctx, ptr, size, 0);
+}
+
+bool mem_room(const pawl_alloc *alloc, void **items, size_t *cap, size_t count, size_t item)
+{
+    size_t more = *cap == 0 ? ROOM_FIRST : *cap * 2;
+    void *p;
+
+    if (count < *cap)
+        return true;
+    if (item == 0 || more > PTRDIFF_MAX / item)
+        return false;
+    p = mem_grow(alloc, *items, *cap * item, more * item);
+    if (p == NULL)
+        return false;
+    *items = p;
+    *cap = more;
+    return true;
+}

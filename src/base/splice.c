@@ -1,0 +1,98 @@
+/* splice.c - a value with one part replaced. */
+#include "base/base.h"
+
+#include <string.h>
+
+typedef struct splice {
+    yyjson_val *out;
+    size_t used;
+    const pawl_value *sub;
+    bool put;
+} splice;
+
+/* The next step of a JSON pointer, with ~0 and ~1 read; false: it is longer than a step may be. */
+static bool pointer_step(const char **path, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for ((*path)++; **path != '\0' && **path != '/'; (*path)++) {
+        char c = **path;
+
+        if (c == '~' && ((*path)[1] == '0' || (*path)[1] == '1'))
+            c = *++*path == '0' ? '~' : '/';
+        if (n + 1 >= size)
+            return false;
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    return true;
+}
+
+static void copy_nodes(splice *s, const pawl_value *v)
+{
+    size_t n = value_nodes(v);
+
+    memcpy(s->out + s->used, val_of(v), n * sizeof *s->out);
+    s->used += n;
+}
+
+static bool index_is(const char *text, size_t index)
+{
+    size_t n = 0;
+
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p < '0' || *p > '9' || n > index)
+            return false;
+        n = n * 10 + (size_t)(*p - '0');
+    }
+    return *text != '\0' && n == index;
+}
+
+/* Levels of `v` are bounded by DEPTH_MAX, so is the recursion. */
+static void splice_into(splice *s, const pawl_value *v, const char *path)
+{
+    pawl_iter it = pawl_iter_of(v);
+    bool keyed = pawl_value_type(v) == PAWL_TYPE_OBJECT;
+    const pawl_value *key, *member;
+    char name[256];
+    size_t head = s->used, index = 0;
+
+    if (*path == '\0') {
+        copy_nodes(s, s->sub);
+        s->put = true;
+        return;
+    }
+    if (*path != '/' || !pointer_step(&path, name, sizeof name) || (!keyed && pawl_value_type(v) != PAWL_TYPE_ARRAY)) {
+        copy_nodes(s, v);
+        return;
+    }
+    s->out[s->used++] = *val_of(v);
+    for (; (member = pawl_iter_next(&it, &key)) != NULL; index++) {
+        bool here = keyed ? strcmp(pawl_value_string(key), name) == 0
+                          : index_is(name, index);
+
+        if (keyed)
+            s->out[s->used++] = *val_of(key);
+        if (here)
+            splice_into(s, member, path);
+        else
+            copy_nodes(s, member);
+    }
+    s->out[head].uni.ofs = (s->used - head) * sizeof *s->out;
+}
+
+const pawl_value *value_splice(arena *a, const pawl_value *v, const char *path, const pawl_value *sub)
+{
+    splice s = { .sub = sub };
+
+    if (v == NULL || sub == NULL)
+        return NULL;
+    if (*path == '\0')
+        return sub;
+    s.out = arena_get(a, (value_nodes(v) + value_nodes(sub)) * sizeof *s.out);
+    if (s.out == NULL)
+        return NULL;
+    splice_into(&s, v, path);
+    return s.put ? of_val(s.out) : NULL;
+}
+

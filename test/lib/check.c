@@ -1,0 +1,163 @@
+/* check.c - runs tests one after another, and says where and by how much they fail. */
+#include "lib/check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSED, FAILED, SKIPPED, OUTCOMES };
+
+static struct {
+    jmp_buf leave;
+    const char *test;
+    uint64_t seed, rand;
+    bool all;
+} at = { .seed = 1 };
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+uint64_t check_seed(void)
+{
+    return at.seed;
+}
+
+bool check_run_all(void)
+{
+    return at.all;
+}
+
+uint64_t check_rand(void)
+{
+    uint64_t z = at.rand += UINT64_C(0x9E3779B97F4A7C15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+uint64_t check_rand_below(uint64_t n)
+{
+    return n == 0 ? 0 : check_rand() % n;
+}
+
+/* ---- failing -------------------------------------------------------------------------------- */
+
+static void say_where(const char *file, int line)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s:%d: %s (seed %llu): ", file, line, at.test, (unsigned long long)at.seed);
+}
+
+static void leave(int outcome)
+{
+    fflush(stderr);
+    longjmp(at.leave, outcome);
+}
+
+void check_fail(const char *file, int line, const char *fmt, ...)
+{
+    va_list args;
+
+    say_where(file, line);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    leave(FAILED);
+    abort(); /* not reached; says so to compilers that cannot see it */
+}
+
+void check_skip(const char *reason)
+{
+    fprintf(stderr, "%s: skipped: %s\n", at.test, reason);
+    leave(SKIPPED);
+}
+
+void check_int(const char *file, int line, const char *what, int64_t a, int64_t b)
+{
+    if (a != b)
+        check_fail(file, line, "%s\n  is   %lld\n  not  %lld", what, (long long)a, (long long)b);
+}
+
+/* The first line in which they differ is all that is worth reading. */
+void check_str(const char *file, int line, const char *what, const char *a, const char *b)
+{
+    size_t from = 0, row = 1;
+
+    if (a == NULL || b == NULL) {
+        if (a != b)
+            check_fail(file, line, "%s\n  is   %s\n  not  %s", what, a ? a : "NULL", b ? b : "NULL");
+        return;
+    }
+    if (strcmp(a, b) == 0)
+        return;
+    for (size_t i = 0; a[i] == b[i]; i++)
+        if (a[i] == '\n') {
+            from = i + 1;
+            row++;
+        }
+    check_fail(file, line, "%s (line %zu)\n  is   %.*s\n  not  %.*s", what, row, (int)strcspn(a + from, "\n"),
+               a + from, (int)strcspn(b + from, "\n"), b + from);
+}
+
+void check_bytes(const char *file, int line, const char *what, const void *a, size_t an, const void *b,
+                 size_t bn)
+{
+    const unsigned char *p = a, *q = b;
+    size_t i = 0;
+
+    while (i < an && i < bn && p[i] == q[i])
+        i++;
+    if (i == an && i == bn)
+        return;
+    check_fail(file, line, "%s (%zu and %zu bytes, from byte %zu on)\n  is   %.*s\n  not  %.*s", what, an, bn,
+               i, (int)(an - i < 64 ? an - i : 64), (const char *)p + i, (int)(bn - i < 64 ? bn - i : 64),
+               (const char *)q + i);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+static int run_one(const check_case *c)
+{
+    int outcome;
+
+    at.test = c->name;
+    at.rand = at.seed;
+    outcome = setjmp(at.leave);
+    if (outcome == 0)
+        c->run();
+    return outcome;
+}
+
+static const char *read_options(int argc, char **argv)
+{
+    const char *filter = "", *env = getenv("CHECK_SEED");
+
+    at.all = getenv("CHECK_ALL") != NULL;
+    if (env != NULL)
+        at.seed = strtoull(env, NULL, 0);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--all") == 0)
+            at.all = true;
+        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            at.seed = strtoull(argv[++i], NULL, 0);
+        else
+            filter = argv[i];
+    }
+    return filter;
+}
+
+int check_main(int argc, char **argv, const check_case *cases, size_t n)
+{
+    const char *filter = read_options(argc, argv);
+    size_t counts[OUTCOMES] = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        if (strstr(cases[i].name, filter) != NULL)
+            counts[run_one(&cases[i])]++;
+    printf("%zu passed, %zu failed, %zu skipped\n", counts[PASSED], counts[FAILED], counts[SKIPPED]);
+    fflush(stdout);
+    return counts[FAILED] > 0 || counts[PASSED] == 0;
+}

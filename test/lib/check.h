@@ -1,0 +1,54 @@
+/* check.h - a test framework of one page.
+ *
+ *     static void test_sums(void) { CHECK_INT(1 + 1, 2); }
+ *     static const check_case cases[] = { CASE(test_sums) };
+ *     int main(int argc, char **argv) { return check_main(argc, argv, cases, 1); }
+ *
+ * A check that fails leaves its test; the other tests go on. Arguments: a part of the
+ * names to run, `--seed N`, `--all` (marches that otherwise sample take every step).
+ * The last line is `N passed, N failed, N skipped`; not 0 if any failed or none passed. */
+#ifndef TEST_LIB_CHECK_H
+#define TEST_LIB_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct check_case {
+    const char *name;
+    void (*run)(void);
+} check_case;
+
+#define PAWL_TEST(name) static void name(void)
+#define CASE(fn)                                                                                             \
+    {                                                                                                        \
+#fn, fn                                                                                              \
+    }
+
+int check_main(int argc, char **argv, const check_case *cases, size_t n);
+
+#define CHECK(cond)               ((cond) ? (void)0 : check_fail(__FILE__, __LINE__, "%s", #cond))
+#define CHECK_INT(a, b)           check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))
+#define CHECK_STR(a, b)           check_str(__FILE__, __LINE__, #a " == " #b, (a), (b)) /* either may be NULL */
+#define CHECK_BYTES(a, an, b, bn) check_bytes(__FILE__, __LINE__, #a " == " #b, (a), (an), (b), (bn))
+/* For whatever needs words: CHECK_FAIL("no shorter text of %a", x) */
+#define CHECK_FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
+
+/* None of these returns if it fails. */
+void check_int(const char *file, int line, const char *what, int64_t a, int64_t b);
+void check_str(const char *file, int line, const char *what, const char *a, const char *b);
+void check_bytes(const char *file, int line, const char *what, const void *a, size_t an, const void *b,
+                 size_t bn);
+void check_fail(const char *file, int line, const char *fmt, ...)
+#if defined __GNUC__
+    __attribute__((format(printf, 3, 4), noreturn))
+#endif
+    ;
+void check_skip(const char *reason); /* leaves the test, which then counts as skipped */
+
+uint64_t check_seed(void);             /* --seed or CHECK_SEED, else 1: a run is the same every day */
+bool check_run_all(void);              /* --all or CHECK_ALL: marches leave nothing out */
+uint64_t check_rand(void);             /* splitmix64; begins at check_seed() in every test */
+uint64_t check_rand_below(uint64_t n); /* 0 .. n-1; 0 for n of 0 */
+
+#endif
