@@ -1,0 +1,442 @@
+/* channel.c - the merge rules (K3), and where the values live.
+ *
+ * A write is checked before anything is touched, so that a refused one leaves the channel as it was. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+enum { LIST_NODES_FIRST = 8, LIST_STRINGS_FIRST = 256 };
+
+bool rule_is_list(unsigned rule)
+{
+    return rule == PAWL_APPEND || rule == PAWL_UNION || rule == PAWL_TOPIC || rule == PAWL_BARRIER;
+}
+
+/* ---- lists ------------------------------------------------------------------------------ */
+
+list *list_new(pawl_state *st)
+{
+    list *l = mem_new(&st->alloc, sizeof *l);
+
+    if (l == NULL)
+        return NULL;
+    arena_init(&l->strings, &st->alloc, LIST_STRINGS_FIRST);
+    if (!st_list_born(st, l)) {
+        list_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+void list_free(list *l)
+{
+    if (l == NULL)
+        return;
+    pawl_alloc alloc = l->strings.alloc;
+
+    mem_free(&alloc, l->nodes, l->cap * sizeof *l->nodes);
+    arena_free(&l->strings);
+    mem_free(&alloc, l, sizeof *l);
+}
+
+/* Room for `more` nodes. The buffer may move at any time: nothing of that can be seen. */
+static bool list_room(list *l, size_t more)
+{
+    size_t cap = l->cap == 0 ? LIST_NODES_FIRST : l->cap;
+    yyjson_val *nodes;
+
+    if (l->used + more + 1 <= l->cap)
+        return true;
+    while (cap < l->used + more + 1)
+        cap *= 2;
+    nodes = mem_grow(&l->strings.alloc, l->nodes, l->cap * sizeof *nodes, cap * sizeof *nodes);
+    if (nodes == NULL)
+        return false;
+    l->nodes = nodes;
+    l->cap = cap;
+    if (l->used == 0)
+        l->used = 1;        /* the array itself */
+    return true;
+}
+
+/* Strings of nodes that will outlive the step go into the list's own arena. */
+static bool strings_keep(list *l, yyjson_val *nodes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if ((nodes[i].tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_STR)
+            continue;
+        nodes[i].uni.str = arena_strdup(&l->strings, nodes[i].uni.str, nodes[i].tag >> YYJSON_TAG_BIT);
+        if (nodes[i].uni.str == NULL)
+            return false;
+    }
+    return true;
+}
+
+bool list_push(pawl_state *st, list *l, const pawl_value *v)
+{
+    size_t n = value_nodes(v);
+
+    if (!list_room(l, n))
+        return false;
+    memcpy(l->nodes + l->used, val_of(v), n * sizeof *l->nodes);
+    if (st->t->keep && !strings_keep(l, l->nodes + l->used, n))
+        return false;
+    if (!st_list_grew(st, l, n, 1))
+        return false;
+    l->used += n;
+    l->count++;
+    if (!st->t->keep)
+        l->floating++;
+    return true;
+}
+
+/* The array, its header brought up to what it holds. Needs no memory but for an empty one, which is
+ * a constant. */
+const pawl_value *list_value(list *l)
+{
+    static const yyjson_val empty = { .tag = YYJSON_TYPE_ARR, .uni = { .ofs = sizeof(yyjson_val) } };
+
+    if (l->nodes == NULL || l->count == 0)
+        return of_val(&empty);
+    l->nodes[0].tag = (uint64_t)l->count << YYJSON_TAG_BIT | YYJSON_TYPE_ARR;
+    l->nodes[0].uni.ofs = l->used * sizeof(yyjson_val);
+    return of_val(l->nodes);
+}
+
+static bool list_has(const list *l, const pawl_value *v)
+{
+    const yyjson_val *at = l->nodes + 1;
+
+    for (size_t i = 0; i < l->count; i++) {
+        if (pawl_value_equal(of_val(at), v))
+            return true;
+        at += value_nodes(of_val(at));
+    }
+    return false;
+}
+
+/* ---- one channel --------------------------------------------------------------------------- */
+
+channel *channel_find(const frame *f, const char *name)
+{
+    uint32_t h = name_hash(name);
+
+    for (uint32_t i = 0; i < f->nchannels; i++)
+        if (f->channels[i].d->hash == h && strcmp(f->channels[i].d->name, name) == 0)
+            return &f->channels[i];
+    return NULL;
+}
+
+const pawl_value *channel_value(pawl_state *st, channel *c)
+{
+    if (!c->set)
+        return NULL;
+    if (c->list != NULL) {
+        if (c->list->segment > 0 && list_load(st, c, NULL) != PAWL_OK)
+            return NULL;
+        return list_value(c->list);
+    }
+    return of_val(c->block != NULL ? c->block : &c->scalar);
+}
+
+static void value_drop(pawl_state *st, channel *c)
+{
+    st_free(st, c->block, c->block_bytes);
+    st_list_dies(st, c->list);
+    c->block = NULL;
+    c->block_bytes = 0;
+    c->list = NULL;
+}
+
+static pawl_code value_put(pawl_state *st, channel *c, const pawl_value *v)
+{
+    pawl_type type = pawl_value_type(v);
+    const pawl_value *kept = NULL;
+    size_t bytes = 0;
+
+    if (type >= PAWL_TYPE_STRING) {
+        if ((kept = st_value(st, v, &bytes)) == NULL)
+            return PAWL_NOMEM;
+    }
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    value_drop(st, c);
+    if (kept == NULL)
+        c->scalar = *val_of(v);
+    c->block = kept;
+    c->block_bytes = bytes;
+    c->set = true;
+    return PAWL_OK;
+}
+
+/* A list in place of what is there, empty. */
+static pawl_code list_put(pawl_state *st, channel *c)
+{
+    list *l = list_new(st);
+
+    if (l == NULL || !TOUCH(st, c))
+        return PAWL_NOMEM;
+    value_drop(st, c);
+    c->list = l;
+    c->born = st->seq;
+    c->set = true;
+    return PAWL_OK;
+}
+
+pawl_code channel_clear(pawl_state *st, channel *c)
+{
+    if (!c->set)
+        return PAWL_OK;
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    value_drop(st, c);
+    c->set = false;
+    return PAWL_OK;
+}
+
+static pawl_code wrong(pawl_err *err, const channel *c, const char *what)
+{
+    return fail(err, PAWL_INVALID, "channel \"%s\": %s", c->d->name, what);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static pawl_code write_element(pawl_state *st, channel *c, const pawl_value *v)
+{
+    pawl_code rc;
+
+    if (c->list == NULL && (rc = list_put(st, c)) != PAWL_OK)
+        return rc;
+    if (c->d->rule == PAWL_UNION || c->d->rule == PAWL_BARRIER) {
+        if (c->list->segment > 0 && (rc = list_load(st, c, NULL)) != PAWL_OK)
+            return rc;
+        if (list_has(c->list, v))
+            return PAWL_OK;
+    }
+    return list_push(st, c->list, v) ? PAWL_OK : PAWL_NOMEM;
+}
+
+static pawl_code write_elements(pawl_state *st, channel *c, const pawl_value *array)
+{
+    pawl_iter it = pawl_iter_of(array);
+    const pawl_value *v;
+    pawl_code rc = PAWL_OK;
+
+    if (c->list == NULL && (rc = list_put(st, c)) != PAWL_OK)
+        return rc;
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL)
+        rc = write_element(st, c, v);
+    return rc;
+}
+
+static pawl_code write_overwrite(pawl_state *st, channel *c, const pawl_value *v, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (!rule_is_list(c->d->rule))
+        return value_put(st, c, v);
+    if (pawl_value_type(v) != PAWL_TYPE_ARRAY)
+        return wrong(err, c, "is a list; overwrite it with an array");
+    if ((rc = list_put(st, c)) != PAWL_OK)
+        return rc;
+    return write_elements(st, c, v);
+}
+
+/* Integers above INT64_MAX read as 0 with pawl_value_int. */
+static bool beyond_int64(const pawl_value *v)
+{
+    return pawl_value_uint(v) > INT64_MAX;
+}
+
+static bool add_int64(const pawl_value *a, const pawl_value *b, int64_t *sum)
+{
+    if (beyond_int64(a) || beyond_int64(b))
+        return false;
+    return !__builtin_add_overflow(pawl_value_int(a), pawl_value_int(b), sum);
+}
+
+static pawl_code write_sum(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v, pawl_err *err)
+{
+    const pawl_value *result;
+    int64_t sum = 0;
+
+    if (pawl_value_type(v) == PAWL_TYPE_INT && pawl_value_type(old) == PAWL_TYPE_INT) {
+        if (!add_int64(old, v, &sum))
+            return fail(err, PAWL_LIMIT, "channel \"%s\": the sum leaves the range of int64", c->d->name);
+        result = value_int(st->t->mem, sum);
+    } else {
+        double x = pawl_value_real(old) + pawl_value_real(v);
+
+        if (!(x - x == 0.0))
+            return fail(err, PAWL_LIMIT, "channel \"%s\": the sum leaves the range of double", c->d->name);
+        result = value_real(st->t->mem, x);
+    }
+    return result == NULL ? PAWL_NOMEM : value_put(st, c, result);
+}
+
+/* -1, 0, 1 for two numbers, exact also between integers and doubles in int64's range; or two strings by bytes. */
+static int value_order(const pawl_value *a, const pawl_value *b)
+{
+    if (pawl_value_type(a) == PAWL_TYPE_STRING) {
+        size_t n = pawl_value_size(a), m = pawl_value_size(b);
+        int d = memcmp(pawl_value_string(a), pawl_value_string(b), n < m ? n : m);
+
+        return d != 0 ? d : (n > m) - (n < m);
+    }
+    if (pawl_value_type(a) == PAWL_TYPE_INT && pawl_value_type(b) == PAWL_TYPE_INT) {
+        int64_t i = pawl_value_int(a), j = pawl_value_int(b);
+
+        if (i < 0 || j < 0)
+            return (i > j) - (i < j);
+        return (pawl_value_uint(a) > pawl_value_uint(b)) - (pawl_value_uint(a) < pawl_value_uint(b));
+    }
+    double x = pawl_value_real(a), y = pawl_value_real(b);
+    return (x > y) - (x < y);
+}
+
+static bool is_number(const pawl_value *v)
+{
+    return pawl_value_type(v) == PAWL_TYPE_INT || pawl_value_type(v) == PAWL_TYPE_REAL;
+}
+
+static pawl_code write_extreme(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v, pawl_err *err)
+{
+    if (is_number(old) != is_number(v) || (!is_number(old) && pawl_value_type(old) != PAWL_TYPE_STRING))
+        return wrong(err, c, "min and max take all numbers or all strings");
+    int d = value_order(v, old);
+    bool wins = c->d->rule == PAWL_MIN ? d < 0 : d > 0;
+
+    return wins ? value_put(st, c, v) : PAWL_OK;
+}
+
+/* Objects, shallow: the old members in their order with new values, then the new ones. */
+static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v)
+{
+    size_t nodes = value_nodes(old) + value_nodes(v), used = 1, count = 0;
+    yyjson_val *out = arena_get(st->t->mem, nodes * sizeof *out);
+    const pawl_value *key, *member, *other;
+    pawl_iter it = pawl_iter_of(old);
+
+    if (out == NULL)
+        return PAWL_NOMEM;
+    for (int pass = 0; pass < 2; pass++) {
+        while ((member = pawl_iter_next(&it, &key)) != NULL) {
+            const char *name = pawl_value_string(key);
+
+            other = pawl_value_get(pass == 0 ? v : old, name);
+            if (pass == 1 && other != NULL)
+                continue;
+            if (other != NULL)
+                member = other;
+            out[used++] = *val_of(key);
+            memcpy(out + used, val_of(member), value_nodes(member) * sizeof *out);
+            used += value_nodes(member);
+            count++;
+        }
+        it = pawl_iter_of(v);
+    }
+    out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ;
+    out[0].uni.ofs = used * sizeof *out;
+    return value_put(st, c, of_val(out));
+}
+
+/* What a rule demands of an update, whatever is there already. */
+static pawl_code update_check(const channel *c, unsigned op, const pawl_value *v, pawl_err *err)
+{
+    pawl_type type = pawl_value_type(v);
+
+    if (type == PAWL_TYPE_NONE)
+        return wrong(err, c, "no value was given");
+    if (op == OP_EXTEND && !rule_is_list(c->d->rule))
+        return wrong(err, c, "extend is for append, union, topic and barrier");
+    if (op == OP_EXTEND && type != PAWL_TYPE_ARRAY)
+        return wrong(err, c, "extend takes an array");
+    if (op != OP_MERGE)
+        return PAWL_OK;
+    if (c->d->rule == PAWL_SUM && !is_number(v))
+        return wrong(err, c, "a sum takes numbers");
+    if ((c->d->rule == PAWL_MIN || c->d->rule == PAWL_MAX) && !is_number(v) && type != PAWL_TYPE_STRING)
+        return wrong(err, c, "min and max take numbers or strings");
+    if (c->d->rule == PAWL_MERGE && type != PAWL_TYPE_OBJECT)
+        return wrong(err, c, "merge takes objects");
+    if (c->d->rule == PAWL_BARRIER && type != PAWL_TYPE_STRING)
+        return wrong(err, c, "a barrier takes names");
+    return PAWL_OK;
+}
+
+pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err)
+{
+    const pawl_value *old;
+    pawl_code rc;
+
+    if (c->d->secret != NULL)
+        return wrong(err, c, "is a secret, and is never written");
+    if ((rc = update_check(c, op, v, err)) != PAWL_OK)
+        return rc;
+    if (op == OP_OVERWRITE)
+        return write_overwrite(st, c, v, err);
+    if (op == OP_EXTEND)
+        return write_elements(st, c, v);
+    if (rule_is_list(c->d->rule))
+        return write_element(st, c, v);
+    if ((old = channel_value(st, c)) == NULL)
+        return value_put(st, c, v);         /* the first write is the rule's result */
+    switch ((pawl_rule)c->d->rule) {
+    case PAWL_SUM:
+        if (!is_number(old))
+            return wrong(err, c, "a sum was overwritten with what is no number");
+        return write_sum(st, c, old, v, err);
+    case PAWL_MIN:
+    case PAWL_MAX:
+        return write_extreme(st, c, old, v, err);
+    case PAWL_MERGE:
+        return pawl_value_type(old) == PAWL_TYPE_OBJECT ? write_object(st, c, old, v) : value_put(st, c, v);
+    case PAWL_LAST:
+    case PAWL_SINGLE:
+    case PAWL_EPHEMERAL:
+    case PAWL_CUSTOM:
+    case PAWL_APPEND:
+    case PAWL_UNION:
+    case PAWL_TOPIC:
+    case PAWL_BARRIER:
+        break;
+    }
+    return value_put(st, c, v);
+}
+
+/* ---- a frame's channels -------------------------------------------------------------------------- */
+
+pawl_code channels_init(pawl_state *st, frame *f)
+{
+    uint32_t n = 0;
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < st->ndecls; i++)
+        n += strcmp(st->decls[i].where, f->where) == 0;
+    if (n == 0)
+        return PAWL_OK;
+    if ((f->channels = st_alloc(st, n * sizeof *f->channels)) == NULL)
+        return PAWL_NOMEM;
+    for (uint32_t i = 0; i < st->ndecls && rc == PAWL_OK; i++) {
+        if (strcmp(st->decls[i].where, f->where) != 0)
+            continue;
+        channel *c = &f->channels[f->nchannels++];
+
+        c->d = &st->decls[i];
+        if (c->d->first != NULL)
+            rc = channel_write(st, c, OP_OVERWRITE, c->d->first, NULL);
+    }
+    return rc;
+}
+
+void channels_free(pawl_state *st, frame *f)
+{
+    union { const void *in; void *out; } p;
+
+    for (uint32_t i = 0; i < f->nchannels; i++) {
+        p.in = f->channels[i].block;
+        mem_free(&st->alloc, p.out, f->channels[i].block_bytes);
+        list_free(f->channels[i].list);
+    }
+    mem_free(&st->alloc, f->channels, f->nchannels * sizeof *f->channels);
+}

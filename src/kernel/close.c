@@ -1,0 +1,464 @@
+/* close.c - a superstep is over: its writes are merged in task order, and the next tasks stand ready. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+/* ---- merging ------------------------------------------------------------------------------ */
+
+typedef struct merging {
+    pawl_state *st;
+    frame *f;
+    task *tk;           /* whose writes are being merged */
+    task **writers;     /* of each channel in this superstep; for the rule single */
+    pawl_err *err;
+} merging;
+
+static pawl_code two_writers(const merging *m, const channel *c, const task *a, const task *b)
+{
+    return fail(m->err, PAWL_INVALID, "channel \"%s\" takes one writer a superstep: \"%s\" and \"%s\" both wrote it",
+                c->d->name, a->name, b->name);
+}
+
+static pawl_code merge_write(merging *m, const char *name, unsigned op, const pawl_value *v)
+{
+    channel *c = channel_find(m->f, name);
+
+    if (c == NULL && m->st->only)
+        return PAWL_OK;
+    if (c == NULL)
+        return fail(m->err, PAWL_INVALID, "there is no channel \"%s\"", name);
+    if (c->d->rule == PAWL_SINGLE) {
+        task **w = &m->writers[c - m->f->channels];
+
+        if (*w != NULL && *w != m->tk)
+            return two_writers(m, c, *w, m->tk);
+        *w = m->tk;
+    }
+    if (c->d->rule == PAWL_CUSTOM)
+        return PAWL_OK;     /* its results stand in the close itself */
+    return channel_write(m->st, c, op, v, m->err);
+}
+
+static pawl_code merge_object(merging *m, const pawl_value *object)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key, *v;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL)
+        rc = merge_write(m, pawl_value_string(key), OP_MERGE, v);
+    return rc;
+}
+
+static pawl_code merge_task(merging *m)
+{
+    const leave *l = task_leave(m->st, m->tk, m->err);
+    pawl_code rc = PAWL_OK;
+
+    if (l == NULL)
+        return m->st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    for (uint32_t i = 0; i < m->tk->ncalls && rc == PAWL_OK; i++)
+        if (m->tk->calls[i].update != NULL)
+            rc = merge_object(m, m->tk->calls[i].update);
+    for (uint32_t i = 0; i < l->nwrites && rc == PAWL_OK; i++) {
+        const pawl_value *v = l->writes[i].value;
+
+        if (l->writes[i].refs.list != NULL &&
+            (v = refs_resolve(m->st, m->st->t->mem, m->tk, NULL, v, l->writes[i].refs.list, NULL, m->err)) == NULL)
+            return m->st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        rc = merge_write(m, l->writes[i].channel, l->writes[i].op, v);
+    }
+    return rc;
+}
+
+/* What lived for this superstep alone goes before what it wrote comes. */
+static pawl_code channels_expire(pawl_state *st, frame *f)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++) {
+        channel *c = &f->channels[i];
+
+        if (c->d->rule == PAWL_EPHEMERAL || (c->d->rule == PAWL_TOPIC && !c->d->accumulate))
+            rc = channel_clear(st, c);
+    }
+    return rc;
+}
+
+static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, pawl_err *err)
+{
+    merging m = { .st = st, .f = f, .err = err };
+    pawl_code rc = PAWL_OK;
+
+    if (f->nchannels > 0 && (m.writers = arena_zero(st->t->mem, f->nchannels * sizeof *m.writers)) == NULL)
+        return PAWL_NOMEM;
+    if (f->open && (rc = channels_expire(st, f)) != PAWL_OK)
+        return rc;
+    for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
+        m.tk = &f->tasks[i];
+        if (m.tk->at == TASK_LEFT)
+            rc = merge_task(&m);
+    }
+    for (uint32_t i = 0; i < cl->nmerged && rc == PAWL_OK; i++) {
+        channel *c = channel_find(f, cl->merged[i].channel);
+
+        if (c == NULL && st->only)
+            continue;
+        rc = c == NULL ? PAWL_CORRUPT : channel_write(st, c, OP_OVERWRITE, cl->merged[i].value, err);
+    }
+    return rc;
+}
+
+static pawl_code merge_pending(pawl_state *st, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(list_value(st->pending));
+    const pawl_value *v;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL)
+        rc = put_writes(st, &st->root, v, false, err);
+    if (rc == PAWL_OK && !TOUCH(st, &st->pending))
+        return PAWL_NOMEM;
+    if (rc == PAWL_OK) {
+        st_list_dies(st, st->pending);
+        st->pending = NULL;
+    }
+    return rc;
+}
+
+/* ---- the next tasks ----------------------------------------------------------------------------- */
+
+typedef struct planned {
+    uint32_t count, cap;
+    const named **list;
+} planned;
+
+static pawl_code plan_add(pawl_state *st, planned *p, const task *tk, const named *send, pawl_err *err)
+{
+    named *whole;
+
+    if (p->count == p->cap) {
+        uint32_t cap = p->cap == 0 ? 16 : p->cap * 2;
+        const named **grown = arena_get(st->t->mem, cap * sizeof *grown);
+
+        if (grown == NULL)
+            return PAWL_NOMEM;
+        if (p->count > 0)
+            memcpy(grown, p->list, p->count * sizeof *grown);
+        p->list = grown;
+        p->cap = cap;
+    }
+    if (send->refs.list != NULL) {
+        if ((whole = arena_get(st->t->mem, sizeof *whole)) == NULL)
+            return PAWL_NOMEM;
+        *whole = *send;
+        whole->value = refs_resolve(st, st->t->mem, tk, NULL, send->value, send->refs.list, NULL, err);
+        if (whole->value == NULL)
+            return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        send = whole;
+    }
+    p->list[p->count++] = send;
+    return PAWL_OK;
+}
+
+static bool is_dropped(const closing *cl, uint32_t index)
+{
+    for (uint32_t i = 0; i < cl->ndrop; i++)
+        if (cl->drop[i] == index)
+            return true;
+    return cl->drop_all;
+}
+
+/* Sends in task order, each sender's own before those of its routes; what a join or a halt dropped is left out. */
+static pawl_code plan_sends(pawl_state *st, frame *f, const closing *cl, planned *p, pawl_err *err)
+{
+    uint32_t seen = 0, at = 0;
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
+        const leave *l = NULL;
+
+        if (f->tasks[i].at != TASK_LEFT)
+            continue;           /* only beside another state */
+        if ((l = task_leave(st, &f->tasks[i], err)) == NULL)
+            return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        for (uint32_t j = 0; j < l->nsends && rc == PAWL_OK; j++, seen++)
+            if (!is_dropped(cl, seen))
+                rc = plan_add(st, p, &f->tasks[i], &l->sends[j], err);
+        for (; at < cl->nsends && cl->sends[at].sender == i && rc == PAWL_OK; at++, seen++)
+            if (!is_dropped(cl, seen))
+                rc = plan_add(st, p, &f->tasks[i], &cl->sends[at], err);
+    }
+    for (; at < cl->nsends && rc == PAWL_OK; at++)  /* of a start, or a fork: nobody's */
+        rc = plan_add(st, p, NULL, &cl->sends[at], err);
+    return rc;
+}
+
+static size_t round16(size_t n)
+{
+    return (n + 15) & ~(size_t)15;
+}
+
+static size_t digits(uint32_t n)
+{
+    size_t d = 1;
+
+    for (; n >= 10; n /= 10)
+        d++;
+    return d;
+}
+
+static char *name_put(char *at, task *tk, const char *node, bool numbered, uint32_t number)
+{
+    size_t n = strlen(node);
+
+    tk->name = at;
+    tk->node_size = (uint32_t)n;
+    memcpy(at, node, n);
+    at += n;
+    if (numbered) {
+        *at++ = ':';
+        for (size_t d = digits(number), i = d; i > 0; i--, number /= 10)
+            at[i - 1] = (char)('0' + number % 10);
+        while (*at != '\0')
+            at++;
+    }
+    return at + 1;
+}
+
+/* One block for all: the tasks, their arguments, their names. */
+static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, const planned *p)
+{
+    uint32_t n = cl->nnext + p->count;
+    size_t bytes = round16(n * sizeof(task)), names = bytes;
+    char *block, *at;
+
+    if (n == 0)
+        return PAWL_OK;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->list[i]->value != NULL)
+            names += round16(value_block_bytes(p->list[i]->value));
+    f->tasks_bytes = names;
+    for (uint32_t i = 0; i < cl->nnext; i++)
+        f->tasks_bytes += strlen(cl->next[i]) + 1;
+    for (uint32_t i = 0; i < p->count; i++)
+        f->tasks_bytes += strlen(p->list[i]->name) + 2 + digits(i);
+    if ((block = st_alloc(st, f->tasks_bytes)) == NULL)
+        return PAWL_NOMEM;
+    f->tasks = (task *)(void *)block;
+    at = block + names;
+    for (uint32_t i = 0; i < cl->nnext; i++)
+        at = name_put(at, &f->tasks[i], cl->next[i], false, 0);
+    for (uint32_t i = 0; i < p->count; i++) {
+        task *tk = &f->tasks[cl->nnext + i];
+        const pawl_value *v = p->list[i]->value;
+
+        at = name_put(at, tk, p->list[i]->name, true, i);
+        if (v != NULL) {
+            tk->args = value_copy_to(block + bytes, v);
+            bytes += round16(value_block_bytes(v));
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        f->tasks[i].visit = 1;
+    f->ntasks = n;
+    f->nedges = cl->nnext;
+    return PAWL_OK;
+}
+
+/* ---- joins and deferred nodes ------------------------------------------------------------------------ */
+
+static pawl_code joins_put(pawl_state *st, frame *f, const pawl_value *changed)
+{
+    const pawl_value *all = changed, *key, *v;
+    size_t n = value_nodes(changed) + (f->joins != NULL ? value_nodes(f->joins) : 0), used = 1, count = 0;
+    yyjson_val *out = arena_get(st->t->mem, n * sizeof *out);
+
+    if (out == NULL)
+        return PAWL_NOMEM;
+    for (int pass = 0; pass < 2; pass++) {
+        pawl_iter it = pawl_iter_of(pass == 0 ? f->joins : changed);
+
+        while ((v = pawl_iter_next(&it, &key)) != NULL) {
+            if (pass == 0 && pawl_value_get(changed, pawl_value_string(key)) != NULL)
+                continue;
+            if (pawl_value_size(v) == 0)
+                continue;           /* nobody is seen any more */
+            out[used++] = *val_of(key);
+            memcpy(out + used, val_of(v), value_nodes(v) * sizeof *out);
+            used += value_nodes(v);
+            count++;
+        }
+    }
+    out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ;
+    out[0].uni.ofs = used * sizeof *out;
+    all = count == 0 ? NULL : of_val(out);
+    st_free(st, f->joins, f->joins_bytes);
+    f->joins_bytes = 0;
+    f->joins = all;
+    if (all != NULL && (f->joins = st_value(st, all, &f->joins_bytes)) == NULL)
+        return PAWL_NOMEM;
+    return PAWL_OK;
+}
+
+static pawl_code defer_put(pawl_state *st, frame *f, const pawl_value *defer)
+{
+    st_free(st, f->defer, f->defer_bytes);
+    f->defer = NULL;
+    f->defer_bytes = 0;
+    if (pawl_value_size(defer) == 0)
+        return PAWL_OK;
+    f->defer = st_value(st, defer, &f->defer_bytes);
+    return f->defer == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+static pawl_code closing_check(const pawl_state *st, const frame *f, const item *it, pawl_err *err)
+{
+    if (st->only)
+        return PAWL_OK;
+    for (uint32_t i = 0; f->open && i < f->ntasks; i++)     /* one that has not begun is only planned anew */
+        if (f->tasks[i].at != TASK_LEFT)
+            return fail(err, PAWL_CORRUPT, "superstep %llu is closed while task \"%s\" is not done",
+                        (unsigned long long)f->superstep, f->tasks[i].name);
+    return it->closing != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "a close that says nothing");
+}
+
+pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
+{
+    frame *f = frame_find(st, it->task);
+    const closing *cl = it->closing;
+    planned p = {0};
+    frame old;
+    pawl_code rc;
+
+    (void)e;
+    if (f == NULL)
+        return fail(err, PAWL_CORRUPT, "a superstep is closed in \"%s\", which is no subgraph", it->task);
+    if ((rc = closing_check(st, f, it, err)) != PAWL_OK)
+        return rc;
+    if (!TOUCH(st, f) || !TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+        return PAWL_NOMEM;
+    if ((rc = merge_all(st, f, cl, err)) != PAWL_OK || (rc = plan_sends(st, f, cl, &p, err)) != PAWL_OK)
+        return rc;
+    if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
+        return rc;
+    old = *f;
+    f->tasks = NULL;
+    f->ntasks = f->nedges = 0;
+    f->tasks_bytes = 0;
+    if ((rc = tasks_new(st, f, cl, &p)) != PAWL_OK)
+        return rc;
+    if (cl->joins != NULL && (rc = joins_put(st, f, cl->joins)) != PAWL_OK)
+        return rc;
+    if (cl->defer != NULL && (rc = defer_put(st, f, cl->defer)) != PAWL_OK)
+        return rc;
+    for (uint32_t i = 0; i < old.ntasks; i++)
+        task_drop(st, &old.tasks[i]);
+    st_free(st, old.tasks, old.tasks_bytes);
+    f->superstep++;
+    f->steps += old.open;
+    f->open = false;
+    if (f == &st->root)
+        st->t->closed = true;
+    return PAWL_OK;
+}
+
+/* ---- the digests of records ---------------------------------------------------------------------------- */
+
+static int by_bytes(const char *a, const char *b)
+{
+    int d = strcmp(a, b);
+
+    return (d > 0) - (d < 0);
+}
+
+static int mark_order(const mark *a, const mark *b)
+{
+    int d = (a->root > b->root) - (a->root < b->root);
+
+    if (d == 0)
+        d = by_bytes(a->path, b->path);
+    if (d == 0)
+        d = (a->visit > b->visit) - (a->visit < b->visit);
+    if (d == 0)
+        d = (a->n > b->n) - (a->n < b->n);
+    return d != 0 ? d : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+pawl_code mark_add(pawl_state *st, const item *it, const char *text)
+{
+    mark m = { .root = UINT32_MAX, .visit = it->visit, .n = it->n, .rank = it->kind };
+    const char *path = it->task != NULL ? it->task : "";
+    char first[NAME_BYTES_MAX + 16];
+    size_t n = strcspn(path, "/");
+    frame *in;
+    task *tk = NULL;
+
+    if (n > 0 && n < sizeof first) {
+        memcpy(first, path, n);
+        first[n] = '\0';
+        tk = task_find(st, first, &in);
+    }
+    if (tk != NULL)
+        m.root = (uint32_t)(tk - st->root.tasks);
+    if (it->kind == ITEM_LEAVE || it->kind == ITEM_FAIL || it->kind == ITEM_CLOSE || it->kind == ITEM_UPDATE)
+        m.n = UINT32_MAX;       /* after every command of the visit */
+    hash_of(text, it->text_size, &m.digest);
+    if (!TOUCH(st, &st->marks) || !TOUCH(st, &st->nmarks) || !TOUCH(st, &st->marks_cap))
+        return PAWL_NOMEM;
+    if (st->nmarks == st->marks_cap) {
+        uint32_t cap = st->marks_cap == 0 ? 4 : st->marks_cap * 2;
+        mark *grown = st_alloc(st, cap * sizeof *grown);
+
+        if (grown == NULL)
+            return PAWL_NOMEM;
+        if (st->nmarks > 0)
+            memcpy(grown, st->marks, st->nmarks * sizeof *grown);
+        st_free(st, st->marks, st->marks_cap * sizeof *grown);
+        st->marks = grown;
+        st->marks_cap = cap;
+    }
+    if ((m.path = st_text(st, path, strlen(path))) == NULL)
+        return PAWL_NOMEM;
+    st->marks[st->nmarks++] = m;
+    return PAWL_OK;
+}
+
+/* Shell sort, in place: stable order is not needed, since no two marks are equal but repeated updates, which
+ * keep the order they came in by their place. The gaps are Ciura's. */
+static void marks_sort(mark **v, uint32_t n)
+{
+    static const uint32_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+        for (uint32_t i = gaps[g]; i < n; i++) {
+            mark *m = v[i];
+            uint32_t j = i;
+
+            for (; j >= gaps[g]; j -= gaps[g]) {
+                int d = mark_order(v[j - gaps[g]], m);
+
+                if (d < 0 || (d == 0 && v[j - gaps[g]] < m))
+                    break;
+                v[j] = v[j - gaps[g]];
+            }
+            v[j] = m;
+        }
+    }
+}
+
+void marks_digest(pawl_state *st, hash *out)
+{
+    mark **order = arena_get(st->t->mem, (st->nmarks + 1) * sizeof *order);
+    uint8_t *all = arena_get(st->t->mem, (st->nmarks + 1) * sizeof(hash));
+
+    memset(out, 0, sizeof *out);
+    if (order == NULL || all == NULL)
+        return;                 /* the transaction goes back: its arena failed */
+    for (uint32_t i = 0; i < st->nmarks; i++)
+        order[i] = &st->marks[i];
+    marks_sort(order, st->nmarks);
+    for (uint32_t i = 0; i < st->nmarks; i++)
+        memcpy(all + i * sizeof(hash), &order[i]->digest, sizeof(hash));
+    hash_of(all, st->nmarks * sizeof(hash), out);
+}

@@ -1,0 +1,416 @@
+/* code.c - entries and items to bytes: docs/INTERFACES.md, written down. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+typedef struct coder {
+    buf *b;
+    const value_ref *refs;
+    size_t nrefs;
+    buf *list;              /* references of the value being written */
+} coder;
+
+static void text_code(buf *b, const char *text)
+{
+    canon_string(b, text, strlen(text));
+}
+
+/* VALUE, and what is not inline in it into c->list. */
+static void value_code(coder *c, const pawl_value *v, const char *event)
+{
+    buf_reset(c->list);
+    if (v == NULL) {
+        buf_text(c->b, "null");
+        return;
+    }
+    if (event != NULL) {
+        buf_text(c->b, "null");
+        buf_text(c->list, "[\"\",\"event\",");
+        text_code(c->list, event);
+        buf_char(c->list, ']');
+        return;
+    }
+    if (c->nrefs == 0)
+        canon(c->b, v);
+    else
+        canon_refs(c->b, v, c->refs, c->nrefs, c->list);
+    if (c->list->failed)
+        c->b->failed = true;
+}
+
+static void list_code(coder *c)
+{
+    buf_char(c->b, '[');
+    buf_put(c->b, c->list->data, c->list->size);
+    buf_char(c->b, ']');
+}
+
+static void writes_code(coder *c, const write *w, uint32_t n)
+{
+    buf_char(c->b, '[');
+    for (uint32_t i = 0; i < n; i++) {
+        buf_text(c->b, i > 0 ? ",[" : "[");
+        text_code(c->b, w[i].channel);
+        buf_char(c->b, ',');
+        value_code(c, w[i].value, w[i].event);
+        if (w[i].op != OP_MERGE || c->list->size > 0) {
+            buf_char(c->b, ',');
+            text_code(c->b, op_names[w[i].op]);
+        }
+        if (c->list->size > 0) {
+            buf_char(c->b, ',');
+            list_code(c);
+        }
+        buf_char(c->b, ']');
+    }
+    buf_char(c->b, ']');
+}
+
+static void named_code(coder *c, const named *v, uint32_t n, bool senders)
+{
+    buf_char(c->b, '[');
+    for (uint32_t i = 0; i < n; i++) {
+        buf_text(c->b, i > 0 ? ",[" : "[");
+        if (senders) {
+            buf_uint(c->b, v[i].sender);
+            buf_char(c->b, ',');
+        }
+        text_code(c->b, v[i].name);
+        buf_char(c->b, ',');
+        value_code(c, v[i].value, v[i].event);
+        if (c->list->size > 0) {
+            buf_char(c->b, ',');
+            list_code(c);
+        }
+        buf_char(c->b, ']');
+    }
+    buf_char(c->b, ']');
+}
+
+static void names_code(buf *b, const char *const *names, uint32_t n)
+{
+    buf_char(b, '[');
+    for (uint32_t i = 0; i < n; i++) {
+        if (i > 0)
+            buf_char(b, ',');
+        text_code(b, names[i]);
+    }
+    buf_char(b, ']');
+}
+
+/* The next member of an object: `{"name":` or `,"name":`. */
+static void member(buf *b, bool *first, const char *name)
+{
+    buf_text(b, *first ? "{\"" : ",\"");
+    buf_text(b, name);
+    buf_text(b, "\":");
+    *first = false;
+}
+
+static void leave_code(coder *c, const leave *l)
+{
+    bool first = true;
+
+    buf_char(c->b, ',');
+    writes_code(c, l->writes, l->nwrites);
+    if (l->nemits == 0 && !l->halt && l->ngotos == 0 && l->hold == NULL && l->nsends == 0)
+        return;
+    buf_char(c->b, ',');
+    if (l->nemits > 0) {
+        member(c->b, &first, "emit");
+        named_code(c, l->emits, l->nemits, false);
+    }
+    if (l->halt) {
+        member(c->b, &first, "end");
+        buf_text(c->b, "\"halt\"");
+    }
+    if (l->ngotos > 0) {
+        member(c->b, &first, "goto");
+        names_code(c->b, l->gotos, l->ngotos);
+    }
+    if (l->hold != NULL) {
+        member(c->b, &first, "hold");
+        canon(c->b, l->hold);
+    }
+    if (l->nsends > 0) {
+        member(c->b, &first, "send");
+        named_code(c, l->sends, l->nsends, false);
+    }
+    buf_char(c->b, '}');
+}
+
+static void drop_code(buf *b, const closing *cl)
+{
+    if (cl->drop_all) {
+        buf_text(b, "true");
+        return;
+    }
+    buf_char(b, '[');
+    for (uint32_t i = 0; i < cl->ndrop; i++) {
+        if (i > 0)
+            buf_char(b, ',');
+        buf_uint(b, cl->drop[i]);
+    }
+    buf_char(b, ']');
+}
+
+static void close_code(coder *c, const closing *cl, const char *where)
+{
+    bool plain = cl->defer == NULL && !cl->drop_all && cl->ndrop == 0 && cl->joins == NULL && cl->nmerged == 0 && cl->nsends == 0;
+    bool first = true;
+
+    buf_char(c->b, ',');
+    names_code(c->b, cl->next, cl->nnext);
+    if (!plain) {
+        buf_char(c->b, ',');
+        if (cl->defer != NULL) {
+            member(c->b, &first, "defer");
+            canon(c->b, cl->defer);
+        }
+        if (cl->drop_all || cl->ndrop > 0) {
+            member(c->b, &first, "drop");
+            drop_code(c->b, cl);
+        }
+        if (cl->joins != NULL) {
+            member(c->b, &first, "joins");
+            canon(c->b, cl->joins);
+        }
+        if (cl->nmerged > 0) {
+            member(c->b, &first, "merged");
+            writes_code(c, cl->merged, cl->nmerged);
+        }
+        if (cl->nsends > 0) {
+            member(c->b, &first, "send");
+            named_code(c, cl->sends, cl->nsends, true);
+        }
+        buf_char(c->b, '}');
+    }
+    if (*where != '\0') {
+        buf_text(c->b, plain ? ",{}," : ",");
+        text_code(c->b, where);
+    }
+}
+
+void id_code(buf *b, const item *it)
+{
+    buf_uint(b, it->superstep);
+    buf_char(b, '.');
+    buf_text(b, it->task);
+    buf_char(b, '.');
+    buf_uint(b, it->visit);
+    buf_char(b, '.');
+    buf_uint(b, it->n);
+}
+
+static void id_member(buf *b, const item *it)
+{
+    buf_text(b, ",\"");     /* names need no escapes */
+    id_code(b, it);
+    buf_char(b, '"');
+}
+
+static void task_member(buf *b, const item *it)
+{
+    buf_char(b, ',');
+    text_code(b, it->task);
+    buf_char(b, ',');
+    buf_uint(b, it->visit);
+}
+
+static void value_member(coder *c, const pawl_value *v)
+{
+    buf_char(c->b, ',');
+    if (v == NULL)
+        buf_text(c->b, "null");
+    else
+        canon(c->b, v);
+}
+
+static void command_code(coder *c, const item *it)
+{
+    id_member(c->b, it);
+    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK) {
+        buf_char(c->b, ',');
+        buf_int(c->b, it->at);
+    }
+    buf_char(c->b, ',');
+    buf_put(c->b, it->spec, it->spec_size);
+}
+
+static void receipt_code(coder *c, const item *it)
+{
+    id_member(c->b, it);
+    buf_char(c->b, ',');
+    buf_int(c->b, it->at);
+    if (it->kind == ITEM_RECEIPT) {
+        buf_char(c->b, ',');
+        text_code(c->b, outcome_names[it->outcome]);
+    }
+    value_member(c, it->value);
+    if (it->more != NULL)
+        value_member(c, it->more);
+}
+
+static void rest_code(coder *c, const item *it)
+{
+    switch ((item_kind)it->kind) {
+    case ITEM_UPDATE:
+        value_member(c, it->value);
+        value_member(c, it->more);
+        break;
+    case ITEM_SIGNAL:
+    case ITEM_EMIT:
+        buf_char(c->b, ',');
+        text_code(c->b, it->task);
+        value_member(c, it->value);
+        break;
+    case ITEM_RECORDS:
+        buf_char(c->b, ',');
+        buf_uint(c->b, it->n);
+        value_member(c, it->value);
+        break;
+    case ITEM_VISIT:
+        task_member(c->b, it);
+        buf_char(c->b, ',');
+        buf_int(c->b, it->at);
+        break;
+    case ITEM_SELECT:
+        task_member(c->b, it);
+        buf_char(c->b, ',');
+        buf_uint(c->b, it->k);
+        buf_char(c->b, ',');
+        if (it->n == UINT32_MAX)
+            buf_text(c->b, "null");
+        else
+            buf_uint(c->b, it->n);
+        break;
+    case ITEM_FRAME:
+        task_member(c->b, it);
+        buf_char(c->b, ',');
+        writes_code(c, it->writes, it->nwrites);
+        break;
+    case ITEM_PUT:
+        buf_char(c->b, ',');
+        writes_code(c, it->writes, it->nwrites);
+        break;
+    case ITEM_FAIL:
+        task_member(c->b, it);
+        buf_char(c->b, ',');
+        buf_put(c->b, it->spec, it->spec_size);
+        break;
+    case ITEM_END:
+        buf_char(c->b, ',');
+        buf_put(c->b, it->spec, it->spec_size);
+        break;
+    case ITEM_DROP:
+        id_member(c->b, it);
+        break;
+    case ITEM_START:
+    case ITEM_INPUT:
+    case ITEM_CANCEL:
+    case ITEM_REOPEN:
+    case ITEM_ADOPT:
+        value_member(c, it->value);
+        break;
+    default:        /* written by item_code itself */
+        break;
+    }
+}
+
+void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, buf *scratch)
+{
+    coder c = { .b = b, .refs = held, .nrefs = nheld, .list = scratch };
+
+    buf_text(b, "[\"");
+    buf_text(b, item_name(it->kind));
+    buf_char(b, '"');
+    switch ((item_kind)it->kind) {
+    case ITEM_CALL:
+    case ITEM_SLEEP:
+    case ITEM_SPAWN:
+    case ITEM_ASK:
+        command_code(&c, it);
+        break;
+    case ITEM_RECEIPT:
+    case ITEM_ANSWER:
+        receipt_code(&c, it);
+        break;
+    case ITEM_LEAVE:
+        task_member(b, it);
+        leave_code(&c, it->leave);
+        break;
+    case ITEM_CLOSE:
+        close_code(&c, it->closing, it->task);
+        break;
+    case ITEM_TURN:
+        break;
+    default:
+        rest_code(&c, it);
+        break;
+    }
+    buf_char(b, ']');
+}
+
+void envelope_code(buf *b, const pawl_entry *e)
+{
+    buf_char(b, '[');
+    buf_uint(b, e->seq);
+    buf_char(b, ',');
+    buf_int(b, e->time_ms);
+    buf_text(b, ",\"");
+    buf_text(b, kind_names[e->kind]);
+    buf_text(b, "\",\"");
+    buf_text(b, status_names[e->status]);
+    buf_text(b, "\",");
+    buf_uint(b, e->turn);
+    buf_char(b, ']');
+}
+
+static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf *scratch, size_t from)
+{
+    buf_char(b, '[');
+    for (item *it = e->items; it != NULL; it = it->next) {
+        if (it != e->items)
+            buf_char(b, ',');
+        it->text_at = (uint32_t)(b->size - from);
+        item_code(b, it, held, nheld, scratch);
+        it->text_size = (uint32_t)(b->size - from) - it->text_at;
+    }
+    buf_char(b, ']');
+}
+
+/* HASH ENVELOPE BODY, or the items of a record. The hash covers what stood before (e->prev). */
+void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf *scratch)
+{
+    char zeros[HASH_HEX + 1];
+    size_t envelope = 0, body = 0;
+    hash digest;
+
+    buf_reset(b);
+    if (!e->record) {
+        memset(zeros, '0', HASH_HEX);
+        zeros[HASH_HEX] = ' ';
+        buf_put(b, zeros, sizeof zeros);
+        envelope = b->size;
+        envelope_code(b, e);
+        buf_char(b, ' ');
+        body = b->size;
+    }
+    items_code(e, b, held, nheld, scratch, body);
+    if (b->failed)
+        return;
+    if (!e->record && e->hashed) {
+        hash_of(b->data + body, b->size - body, &digest);
+        const pawl_bytes parts[3] = {
+            { (const char *)e->prev.b, HASH_BYTES },
+            { b->data + envelope, body - 1 - envelope },
+            { (const char *)digest.b, HASH_BYTES },
+        };
+        hash_parts(parts, 3, &e->self);
+        hash_hex(&e->self, zeros);
+        memcpy(b->data, zeros, HASH_HEX);
+    }
+    e->bytes = (pawl_bytes){ b->data, b->size };
+    e->items_text = b->data + body;
+    e->coded = true;
+}

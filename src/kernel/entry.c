@@ -1,0 +1,213 @@
+/* entry.c - one line of a journal, and what it does to a state: the fold (K6). */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* `[SEQ,TIME_MS,"KIND","STATUS",TURN]`, exactly as envelope_code writes it. */
+static pawl_code envelope_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err)
+{
+    const pawl_value *v = value_parse(e->mem, text, size, "an envelope", err);
+    int kind = name_index(kind_names, 12, pawl_value_string(pawl_value_at(v, 2)));
+    int status = name_index(status_names, 7, pawl_value_string(pawl_value_at(v, 3)));
+    buf b;
+    bool same;
+
+    if (v == NULL)
+        return e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    if (kind < 1 || status < 0 || pawl_value_size(v) != 5)
+        return fail(err, PAWL_CORRUPT, "an envelope is [seq,time,kind,status,turn] of names that this version knows");
+    e->seq = pawl_value_uint(pawl_value_at(v, 0));
+    e->time_ms = pawl_value_int(pawl_value_at(v, 1));
+    e->kind = (uint8_t)kind;
+    e->status = (uint8_t)status;
+    e->turn = pawl_value_uint(pawl_value_at(v, 4));
+    buf_init(&b, &e->mem->alloc);
+    envelope_code(&b, e);
+    same = !b.failed && b.size == size && memcmp(b.data, text, size) == 0;
+    buf_free(&b);
+    return same ? PAWL_OK : fail(err, PAWL_CORRUPT, "an envelope is not in its canonical form");
+}
+
+pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err)
+{
+    const char *envelope = line.data + HASH_HEX + 1, *body;
+    pawl_code rc;
+
+    e->bytes = line;
+    e->read = e->coded = e->hashed = true;
+    if (line.size > 0 && line.data[0] == '[') {
+        e->record = true;
+        return items_parse(e, line.data, line.size, err);
+    }
+    if (line.size < HASH_HEX + 4 || !hash_unhex(line.data, HASH_HEX, &e->self) || line.data[HASH_HEX] != ' ')
+        return fail(err, PAWL_CORRUPT, "an entry is HASH ENVELOPE BODY, a task record an array of items");
+    body = memchr(envelope, ' ', line.size - HASH_HEX - 1);
+    if (body == NULL)
+        return fail(err, PAWL_CORRUPT, "an entry without a body");
+    if ((rc = envelope_parse(e, envelope, (size_t)(body - envelope), err)) != PAWL_OK)
+        return rc;
+    body++;
+    if (*body == '"') {
+        e->erased = true;
+        return hash_unhex(body + 1, line.size - (size_t)(body - line.data) - 2, &e->digest)
+                   ? PAWL_OK : fail(err, PAWL_CORRUPT, "an erased body is its digest in quotes");
+    }
+    hash_of(body, line.size - (size_t)(body - line.data), &e->digest);
+    return items_parse(e, body, line.size - (size_t)(body - line.data), err);
+}
+
+pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *s, pawl_entry **entry, pawl_err *err)
+{
+    pawl_code rc;
+
+    *entry = NULL;
+    step_reset(s);
+    if (bytes.size > TEXT_BYTES_MAX)
+        return fail(err, PAWL_LIMIT, "an entry of %zu bytes is over the limit of %zu", bytes.size, TEXT_BYTES_MAX);
+    if (bytes.data == NULL || bytes.size == 0)
+        return fail(err, PAWL_CORRUPT, "an empty line is no entry");
+    s->entry = (pawl_entry){ .mem = &s->mem };
+    bytes.data = arena_strdup(&s->mem, bytes.data, bytes.size);
+    if (bytes.data == NULL)
+        return fail(err, PAWL_NOMEM, "no memory to read an entry");
+    if ((rc = entry_parse(&s->entry, bytes, err)) != PAWL_OK)
+        return rc;
+    s->some = true;
+    *entry = &s->entry;
+    return PAWL_OK;
+}
+
+/* ---- looking ---------------------------------------------------------------------------------- */
+
+pawl_bytes pawl_entry_bytes(const pawl_entry *e) { return e->bytes; }
+bool pawl_entry_is_record(const pawl_entry *e) { return e->record; }
+uint64_t pawl_entry_seq(const pawl_entry *e) { return e->seq; }
+int64_t pawl_entry_time_ms(const pawl_entry *e) { return e->time_ms; }
+pawl_event_kind pawl_entry_kind(const pawl_entry *e) { return (pawl_event_kind)e->kind; }
+pawl_status pawl_entry_status(const pawl_entry *e) { return (pawl_status)e->status; }
+
+const char *pawl_entry_hash(const pawl_entry *e)
+{
+    char *hex;
+
+    if (e->record || !e->hashed)
+        return "";
+    hex = arena_get(e->mem, HASH_HEX + 1);
+    if (hex == NULL)
+        return "";
+    hash_hex(&e->self, hex);
+    return hex;
+}
+
+const pawl_value *pawl_entry_emission(const pawl_entry *e, size_t index, const char **name, const char **node)
+{
+    for (const item *it = e->items; it != NULL; it = it->next) {
+        size_t n = it->kind == ITEM_LEAVE ? it->leave->nemits : it->kind == ITEM_EMIT;
+
+        if (index >= n) {
+            index -= n;
+            continue;
+        }
+        if (name != NULL)
+            *name = it->kind == ITEM_EMIT ? it->task : it->leave->emits[index].name;
+        if (node != NULL)
+            *node = it->kind == ITEM_EMIT ? "" : it->task;
+        return it->kind == ITEM_EMIT ? it->value : it->leave->emits[index].value;
+    }
+    return NULL;
+}
+
+/* ---- folding -------------------------------------------------------------------------------------- */
+
+static bool hash_fits(const pawl_state *st, const pawl_entry *e)
+{
+    size_t from = HASH_HEX + 1;
+    const char *space = memchr(e->bytes.data + from, ' ', e->bytes.size - from);
+    const pawl_bytes parts[3] = {
+        { (const char *)st->head.b, HASH_BYTES },
+        { e->bytes.data + from, (size_t)(space - e->bytes.data) - from },
+        { (const char *)e->digest.b, HASH_BYTES },
+    };
+    hash now;
+
+    hash_parts(parts, 3, &now);
+    return hash_equal(&now, &e->self);
+}
+
+static pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err *err)
+{
+    if (e->record)
+        return pawl_status_terminal((pawl_status)st->status)
+                   ? fail(err, PAWL_CORRUPT, "%s: a task record after the run was over", st->run) : PAWL_OK;
+    if (e->seq != st->seq + 1)
+        return fail(err, PAWL_CORRUPT, "%s: entry %llu after entry %llu", st->run, (unsigned long long)e->seq,
+                    (unsigned long long)st->seq);
+    if (e->time_ms < st->time_ms)
+        return fail(err, PAWL_CORRUPT, "%s: the time of entry %llu goes back", st->run, (unsigned long long)e->seq);
+    if (e->erased)
+        return fail(err, PAWL_GONE, "%s: the body of entry %llu is erased", st->run, (unsigned long long)e->seq);
+    if (e->read && !hash_fits(st, e))
+        return fail(err, PAWL_CORRUPT, "%s: entry %llu does not follow from what stands before it (hash)", st->run,
+                    (unsigned long long)e->seq);
+    return PAWL_OK;
+}
+
+static pawl_code fold_items(pawl_state *st, pawl_entry *e, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (item *it = e->items; it != NULL && rc == PAWL_OK; it = it->next) {
+        rc = item_fold(st, e, it, err);
+        if (rc == PAWL_OK && e->record && e->hashed)
+            rc = mark_add(st, it, e->items_text + it->text_at);
+    }
+    return rc;
+}
+
+static pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err)
+{
+    if (!TOUCH(st, st))
+        return PAWL_NOMEM;
+    if (e->record) {
+        st->status = (uint8_t)status_now(st);
+        st->tail_bytes += e->bytes.size;
+        return PAWL_OK;
+    }
+    st->seq = e->seq;
+    st->time_ms = e->time_ms;
+    st->status = e->status;
+    st->head = e->self;
+    st->tail_bytes += e->bytes.size;
+    if (st->record_ms < e->time_ms)
+        st->record_ms = e->time_ms;
+    if (!pawl_status_terminal((pawl_status)e->status) && e->status != (uint8_t)status_now(st))
+        return fail(err, PAWL_CORRUPT, "%s: entry %llu says %s, and its items say %s", st->run, (unsigned long long)e->seq,
+                    status_names[e->status], status_names[status_now(st)]);
+    if (e->turn != st->turn)
+        return fail(err, PAWL_CORRUPT, "%s: entry %llu is of another turn", st->run, (unsigned long long)e->seq);
+    return PAWL_OK;
+}
+
+pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
+{
+    txn t;
+    pawl_code rc;
+
+    if (st == NULL || e == NULL)
+        return fail(err, PAWL_INVALID, "apply: no state or no entry");
+    if (!st->no_journal && !e->hashed)
+        return fail(err, PAWL_INVALID, "%s: it keeps a journal, and this entry has no bytes", st->run);
+    if ((rc = entry_fits(st, e, err)) != PAWL_OK)
+        return rc;
+    txn_begin(st, &t, e->mem, true);
+    if ((rc = fold_items(st, e, err)) == PAWL_OK)
+        rc = head_moves(st, e, err);
+    if (rc == PAWL_OK && e->mem->failed)
+        rc = PAWL_NOMEM;
+    txn_end(st, rc == PAWL_OK);
+    if (rc == PAWL_NOMEM)
+        fail(err, rc, "%s: no memory to apply an entry", st->run);
+    return rc;
+}

@@ -1,0 +1,797 @@
+/* fold.c - what each item does to a state. The whole law of how a run changes is here and in close.c.
+ *
+ * Folding knows no machine: everything it needs stands in the items and in the base. An
+ * item that contradicts the state is PAWL_CORRUPT: the journal was damaged, or written by another. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+static pawl_code corrupt(pawl_err *err, const item *it, const char *what)
+{
+    return fail(err, PAWL_CORRUPT, "item \"%s\"%s%s: %s", item_name(it->kind), it->task != NULL && *it->task != '\0' ? " of " : "",
+                it->task != NULL ? it->task : "", what);
+}
+
+/* ---- finding things ---------------------------------------------------------------------- */
+
+static task *task_in(const frame *f, const char *name, size_t size)
+{
+    const char *colon = memchr(name, ':', size);
+
+    if (colon != NULL) {
+        uint64_t i = 0;
+
+        for (const char *p = colon + 1; p < name + size && i < UINT32_MAX; p++)
+            i = i * 10 + (uint64_t)(*p - '0');
+        i += f->nedges;
+        if (i >= f->ntasks || strncmp(f->tasks[i].name, name, size) != 0 || f->tasks[i].name[size] != '\0')
+            return NULL;
+        return &f->tasks[i];
+    }
+    for (uint32_t i = 0; i < f->nedges; i++)
+        if (strncmp(f->tasks[i].name, name, size) == 0 && f->tasks[i].name[size] == '\0')
+            return &f->tasks[i];
+    return NULL;
+}
+
+/* Beside another state (segment.c) tasks are made when they are first named: which there were is
+ * known only there, and their order is in their names. */
+static task *side_task(pawl_state *st, const char *name)
+{
+    frame *f = &st->root;
+    const char *colon = strchr(name, ':');
+    size_t n = colon == NULL ? strlen(name) : (size_t)(colon - name);
+    uint64_t i = f->nedges;
+    task *grown;
+
+    for (const char *p = colon; p != NULL && *++p != '\0' && i < 1u << 24; )
+        i = i == f->nedges && p == colon + 1 ? f->nedges + (uint64_t)(*p - '0')
+                                             : f->nedges + (i - f->nedges) * 10 + (uint64_t)(*p - '0');
+    if (colon == NULL || i >= 1u << 24)
+        return NULL;
+    if (i >= f->ntasks) {
+        uint32_t more = (uint32_t)i + 1 + f->ntasks;
+
+        if ((grown = st_alloc(st, more * sizeof *grown)) == NULL)
+            return NULL;
+        if (f->ntasks > 0)
+            memcpy(grown, f->tasks, f->ntasks * sizeof *grown);
+        f->tasks = grown;
+        for (; f->ntasks < more; f->ntasks++)
+            f->tasks[f->ntasks] = (task){ .name = "", .visit = 1 };
+    }
+    f->tasks[i].name = st_text(st, name, strlen(name));
+    f->tasks[i].node_size = (uint32_t)n;
+    return f->tasks[i].name == NULL ? NULL : &f->tasks[i];
+}
+
+static uint64_t number_in(const char **at)
+{
+    uint64_t n = 0;
+
+    while (**at >= '0' && **at <= '9' && n < UINT64_MAX / 10 - 1)
+        n = n * 10 + (uint64_t)(*(*at)++ - '0');
+    return n;
+}
+
+/* "outer/1/2/inner": the task outer in its visit 1, there superstep 2, task inner. */
+task *task_find(pawl_state *st, const char *path, frame **in)
+{
+    frame *f = &st->root;
+
+    for (;;) {
+        const char *slash = strchr(path, '/');
+        task *tk = task_in(f, path, slash != NULL ? (size_t)(slash - path) : strlen(path));
+
+        *in = f;
+        if (tk == NULL && slash == NULL && st->only)
+            return side_task(st, path);
+        if (tk == NULL || slash == NULL)
+            return tk;
+        path = slash + 1;
+        uint64_t visit_no = number_in(&path);
+        if (*path++ != '/' || tk->child == NULL || tk->visit != visit_no)
+            return NULL;
+        uint64_t superstep = number_in(&path);
+        if (*path++ != '/' || tk->child->superstep != superstep)
+            return NULL;
+        f = tk->child;
+    }
+}
+
+frame *frame_find(pawl_state *st, const char *path)
+{
+    frame *in;
+    task *tk;
+
+    if (*path == '\0')
+        return &st->root;
+    tk = task_find(st, path, &in);
+    return tk != NULL ? tk->child : NULL;
+}
+
+static call *loose_find(frame *f, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n)
+{
+    for (uint32_t i = 0; f != NULL && i < f->nloose; i++) {
+        call *c = &f->loose[i];
+
+        if (c->superstep == superstep && c->visit == visit_no && c->n == n && strcmp(c->task, path) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+/* The frame that a path leads into, though its last superstep may be over: where holds stand. */
+static frame *frame_above(pawl_state *st, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char above[PATH_BYTES_MAX];
+    size_t n;
+
+    if (slash == NULL)
+        return &st->root;
+    for (int i = 0; i < 2; i++)     /* past the superstep and the visit */
+        do
+            slash--;
+        while (slash > path && *slash != '/');
+    n = (size_t)(slash - path);
+    if (n == 0 || n >= sizeof above)
+        return NULL;
+    memcpy(above, path, n);
+    above[n] = '\0';
+    return frame_find(st, above);
+}
+
+call *call_find(pawl_state *st, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n, frame **in)
+{
+    call *c = loose_find(*in = frame_above(st, path), superstep, path, visit_no, n);
+    task *tk;
+
+    if (c != NULL)
+        return c;
+    tk = task_find(st, path, in);
+    if (tk != NULL && superstep == st->root.superstep && tk->visit == visit_no && n < tk->ncalls)
+        return &tk->calls[n];
+    return NULL;
+}
+
+bool task_ready(const task *tk)
+{
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        if (tk->calls[i].at == CALL_OPEN)
+            return false;
+    return true;
+}
+
+bool frame_waits(const frame *f)
+{
+    if (f->nloose > 0)
+        return true;
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        const task *tk = &f->tasks[i];
+
+        if (tk->at == TASK_OPEN && (!task_ready(tk) || (tk->child != NULL && frame_waits(tk->child))))
+            return true;
+    }
+    return false;
+}
+
+/* ---- what is open is counted ---------------------------------------------------------------- */
+
+static void count_call(pawl_state *st, const call *c, int by)
+{
+    uint32_t d = (uint32_t)by;
+
+    if (c->kind != CALL_ASK) {
+        st->commands += d;
+        return;
+    }
+    st->waits += d;
+    if (c->wait != PAWL_WAIT_SIGNAL)
+        st->people += d;
+}
+
+static void call_drop(pawl_state *st, call *c)
+{
+    if (c->at == CALL_OPEN)
+        count_call(st, c, -1);
+    st_free(st, c->spec, c->spec_size + 1);
+    st_free(st, c->value, c->value_bytes);
+    st_free(st, c->update, c->update_bytes);
+    if (c->task != NULL)
+        st_free(st, c->task, strlen(c->task) + 1);
+}
+
+static void visit_drop(pawl_state *st, task *tk)
+{
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        call_drop(st, &tk->calls[i]);
+    st_free(st, tk->calls, tk->calls_cap * sizeof *tk->calls);
+    st_free(st, tk->wins, tk->nwins * sizeof *tk->wins);
+    if (tk->left != NULL)
+        st_free(st, tk->left, tk->left_size + 1);
+    if (tk->fault != NULL)
+        st_free(st, tk->fault, tk->fault_size + 1);
+    if (tk->child != NULL)
+        frame_drop(st, tk->child);
+}
+
+void task_drop(pawl_state *st, task *tk)
+{
+    visit_drop(st, tk);     /* its name and arguments lie in the block of all tasks */
+}
+
+void frame_drop(pawl_state *st, frame *f)
+{
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        task_drop(st, &f->tasks[i]);
+    st_free(st, f->tasks, f->tasks_bytes);
+    for (uint32_t i = 0; i < f->nloose; i++)
+        call_drop(st, &f->loose[i]);
+    st_free(st, f->loose, f->loose_cap * sizeof *f->loose);
+    for (uint32_t i = 0; i < f->nchannels; i++) {
+        st_free(st, f->channels[i].block, f->channels[i].block_bytes);
+        st_list_dies(st, f->channels[i].list);
+    }
+    st_free(st, f->channels, f->nchannels * sizeof *f->channels);
+    st_free(st, f->joins, f->joins_bytes);
+    st_free(st, f->defer, f->defer_bytes);
+    if (f->parent != NULL) {
+        st_free(st, f->where, strlen(f->where) + 1);
+        st_free(st, f, sizeof *f);
+    }
+}
+
+frame *frame_new(pawl_state *st, frame *parent, const char *where)
+{
+    frame *f = st_alloc(st, sizeof *f);
+
+    if (f == NULL || (f->where = st_text(st, where, strlen(where))) == NULL)
+        return NULL;
+    f->parent = parent;
+    return channels_init(st, f) == PAWL_OK ? f : NULL;
+}
+
+/* ---- what came in --------------------------------------------------------------------------------- */
+
+pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key, *v;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
+        channel *c = channel_find(f, pawl_value_string(key));
+
+        if (c == NULL && st->only)
+            continue;
+        if (c == NULL)
+            return fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key));
+        if (c->d->rule == PAWL_CUSTOM && !custom)
+            continue;           /* its merged result stands beside, in a put */
+        rc = channel_write(st, c, OP_MERGE, v, err);
+    }
+    return rc;
+}
+
+static pawl_code fold_start(pawl_state *st, const item *it, pawl_err *err)
+{
+    if (st->status != PAWL_SUBMITTED)
+        return corrupt(err, it, "the run has begun already");
+    return put_writes(st, &st->root, it->value, false, err);
+}
+
+static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
+{
+    if (!st->root.open)
+        return put_writes(st, &st->root, it->value, false, err);
+    if (st->pending == NULL) {
+        list *l = list_new(st);
+
+        if (l == NULL || !TOUCH(st, &st->pending))
+            return PAWL_NOMEM;
+        st->pending = l;
+    }
+    return list_push(st, st->pending, it->value) ? PAWL_OK : PAWL_NOMEM;
+}
+
+static pawl_code fold_adopt(pawl_state *st, const item *it, pawl_err *err)
+{
+    const char *hex = pawl_value_string(pawl_value_get(it->value, "hash"));
+    hash h;
+
+    if (hex == NULL || !hash_unhex(hex, strlen(hex), &h))
+        return corrupt(err, it, "no hash of a machine");
+    if (!TOUCH(st, &st->machine_hash) || !TOUCH(st, &st->version))
+        return PAWL_NOMEM;
+    st->machine_hash = h;
+    st->version = (uint32_t)pawl_value_uint(pawl_value_get(it->value, "version"));
+    return decls_add(st, pawl_value_get(it->value, "channels"), err);
+}
+
+static pawl_code fold_records(pawl_state *st, const item *it, pawl_err *err)
+{
+    const char *hex = pawl_value_string(it->value);
+    hash stored, now;
+
+    if (it->n != st->nmarks || hex == NULL || !hash_unhex(hex, strlen(hex), &stored))
+        return corrupt(err, it, "covers another number of records");
+    marks_digest(st, &now);
+    if (!hash_equal(&stored, &now))
+        return corrupt(err, it, "the task records are not those that were covered");
+    if (!TOUCH(st, st))
+        return PAWL_NOMEM;
+    for (uint32_t i = 0; i < st->nmarks; i++)
+        st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
+    st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
+    st->marks = NULL;
+    st->nmarks = st->marks_cap = 0;
+    return PAWL_OK;
+}
+
+/* ---- visits ------------------------------------------------------------------------------------------ */
+
+static pawl_code task_of(pawl_state *st, const item *it, task **tk, frame **f, pawl_err *err)
+{
+    *tk = task_find(st, it->task, f);
+    if (*tk == NULL)
+        return corrupt(err, it, "there is no such task");
+    if (it->kind != ITEM_VISIT && (*tk)->visit != it->visit)
+        return corrupt(err, it, "that visit is over");
+    return PAWL_OK;
+}
+
+/* The superstep has begun, here and above. */
+static pawl_code frame_opens(pawl_state *st, frame *f)
+{
+    for (; f != NULL && !f->open; f = f->parent) {
+        if (!TOUCH(st, &f->open))
+            return PAWL_NOMEM;
+        f->open = true;
+    }
+    return PAWL_OK;
+}
+
+static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
+{
+    frame *f;
+    task *tk;
+    pawl_code rc = task_of(st, it, &tk, &f, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (it->visit != tk->visit && it->visit != tk->visit + 1)
+        return corrupt(err, it, "visits come one by one");
+    if (it->visit == tk->visit && tk->at != TASK_READY)
+        return corrupt(err, it, "that visit has begun already");
+    if ((rc = frame_opens(st, f)) != PAWL_OK)
+        return rc;
+    if (!TOUCH(st, tk))
+        return PAWL_NOMEM;
+    visit_drop(st, tk);
+    tk->calls = NULL;
+    tk->ncalls = tk->calls_cap = tk->nwins = 0;
+    tk->wins = NULL;
+    tk->racing = false;
+    tk->left = tk->fault = NULL;
+    tk->leave = NULL;
+    tk->child = NULL;
+    tk->visit = it->visit;
+    tk->visit_ms = it->at;
+    tk->timed = true;
+    tk->at = TASK_READY;
+    return PAWL_OK;
+}
+
+/* A visit that begins in an entry has the entry's time; in a record a visit item says it before. */
+static void visit_time(const pawl_entry *e, task *tk)
+{
+    if (tk->at == TASK_READY && !tk->timed && !e->record)
+        tk->visit_ms = e->time_ms;
+}
+
+static pawl_code fold_frame(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
+{
+    char where[PATH_BYTES_MAX];
+    frame *f, *child;
+    task *tk;
+    pawl_code rc = task_of(st, it, &tk, &f, err);
+    size_t n;
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (tk->at == TASK_LEFT || tk->at == TASK_FAILED || tk->child != NULL)
+        return corrupt(err, it, "the subgraph was entered already");
+    if (strlen(f->where) + tk->node_size + 2 > sizeof where)
+        return corrupt(err, it, "too many subgraphs inside each other");
+    n = strlen(f->where);
+    memcpy(where, f->where, n);
+    if (n > 0)
+        where[n++] = '/';
+    memcpy(where + n, tk->name, tk->node_size);
+    where[n + tk->node_size] = '\0';
+    if ((rc = frame_opens(st, f)) != PAWL_OK)
+        return rc;
+    if ((child = frame_new(st, f, where)) == NULL || !TOUCH(st, tk))
+        return PAWL_NOMEM;
+    tk->child = child;
+    visit_time(e, tk);
+    tk->at = TASK_OPEN;
+    for (uint32_t i = 0; i < it->nwrites && rc == PAWL_OK; i++) {
+        channel *c = channel_find(child, it->writes[i].channel);
+        const pawl_value *v = it->writes[i].value;
+
+        if (c == NULL)
+            return corrupt(err, it, "a channel that is not there");
+        if (it->writes[i].refs.list != NULL &&
+            (v = refs_resolve(st, e->mem, tk, NULL, v, it->writes[i].refs.list, NULL, err)) == NULL)
+            return PAWL_CORRUPT;
+        rc = channel_write(st, c, OP_OVERWRITE, v, err);
+    }
+    return rc == PAWL_OK && it->more != NULL ? frame_restore(st, e, child, it->task, it->more, err) : rc;
+}
+
+/* ---- commands and waits --------------------------------------------------------------------------------- */
+
+static bool calls_room(pawl_state *st, call **calls, uint32_t *cap, uint32_t count)
+{
+    uint32_t more = *cap == 0 ? 1 : *cap * 2;
+    call *grown;
+
+    if (count < *cap)
+        return true;
+    if ((grown = st_alloc(st, more * sizeof *grown)) == NULL)
+        return false;
+    if (count > 0)
+        memcpy(grown, *calls, count * sizeof *grown);
+    st_free(st, *calls, *cap * sizeof *grown);
+    *calls = grown;
+    *cap = more;
+    return true;
+}
+
+static pawl_code call_fill(pawl_state *st, call *c, const item *it)
+{
+    *c = (call){ .kind = it->kind == ITEM_ASK     ? CALL_ASK
+                         : it->kind == ITEM_SLEEP ? CALL_SLEEP
+                         : it->kind == ITEM_SPAWN ? CALL_SPAWN
+                                                  : CALL_CALL,
+                 .wait = it->wait, .superstep = it->superstep, .visit = it->visit, .n = it->n, .time_ms = it->at,
+                 .spec_size = it->spec_size };
+    c->spec = st_text(st, it->spec, it->spec_size);
+    if (c->spec == NULL)
+        return PAWL_NOMEM;
+    count_call(st, c, 1);
+    return PAWL_OK;
+}
+
+static pawl_code fold_loose(pawl_state *st, frame *f, const item *it)
+{
+    call *c;
+    pawl_code rc;
+
+    if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->nloose))
+        return PAWL_NOMEM;
+    c = &f->loose[f->nloose];
+    if ((rc = call_fill(st, c, it)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
+        return PAWL_NOMEM;
+    f->nloose++;
+    return PAWL_OK;
+}
+
+static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, pawl_err *err)
+{
+    frame *f;
+    task *tk;
+    pawl_code rc;
+
+    if (!TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+        return PAWL_NOMEM;
+    if (it->hold || strcmp(it->task, "@") == 0) {   /* a reducer's, or asked between two supersteps: of no visit */
+        if ((f = frame_above(st, it->task)) == NULL)
+            return corrupt(err, it, "there is no such subgraph");
+        return fold_loose(st, f, it);
+    }
+    if ((rc = task_of(st, it, &tk, &f, err)) != PAWL_OK)
+        return rc;
+    if (it->n != tk->ncalls || tk->at == TASK_LEFT || tk->at == TASK_FAILED || it->superstep != st->root.superstep)
+        return corrupt(err, it, "commands come one by one while their visit lasts");
+    if ((rc = frame_opens(st, f)) != PAWL_OK)
+        return rc;
+    if (!TOUCH(st, tk) || !calls_room(st, &tk->calls, &tk->calls_cap, tk->ncalls))
+        return PAWL_NOMEM;
+    visit_time(e, tk);
+    tk->at = TASK_OPEN;
+    rc = call_fill(st, &tk->calls[tk->ncalls], it);
+    tk->ncalls += rc == PAWL_OK;
+    return rc;
+}
+
+static pawl_code loose_gone(pawl_state *st, frame *f, call *c)
+{
+    uint32_t i = (uint32_t)(c - f->loose);
+    call *rest;
+
+    if (!TOUCH(st, f))
+        return PAWL_NOMEM;
+    call_drop(st, c);
+    if ((rest = st_alloc(st, f->loose_cap * sizeof *rest)) == NULL)
+        return PAWL_NOMEM;
+    memcpy(rest, f->loose, i * sizeof *rest);
+    memcpy(rest + i, f->loose + i + 1, (f->nloose - i - 1) * sizeof *rest);
+    st_free(st, f->loose, f->loose_cap * sizeof *rest);
+    f->loose = rest;
+    f->nloose--;
+    return PAWL_OK;
+}
+
+/* A hold that is answered lets the run go on; its answer may go to a channel, its update is merged at once. */
+static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it, pawl_err *err)
+{
+    const pawl_value *spec = value_parse(st->t->mem, c->spec, c->spec_size, "a wait", err);
+    const char *to = pawl_value_string(pawl_value_get(spec, "to"));
+    const pawl_value *update = pawl_value_get(it->more, "update");
+    channel *ch;
+    pawl_code rc = PAWL_OK;
+
+    if (spec == NULL)
+        return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    if (to != NULL && it->value != NULL) {
+        if ((ch = channel_find(f, to)) == NULL && !st->only)
+            return corrupt(err, it, "its channel is not there");
+        if (ch != NULL)
+            rc = channel_write(st, ch, OP_MERGE, it->value, err);
+    }
+    if (rc == PAWL_OK && update != NULL)
+        rc = put_writes(st, f, update, true, err);
+    return rc == PAWL_OK ? loose_gone(st, f, c) : rc;
+}
+
+static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
+{
+    frame *f;
+    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+    const pawl_value *update = pawl_value_get(it->more, "update");
+    pawl_code rc;
+
+    if (c == NULL || c->at != CALL_OPEN)
+        return corrupt(err, it, "nothing of that id is open");
+    if ((c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
+        return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
+    if (!TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people) || !TOUCH(st, &st->record_ms))
+        return PAWL_NOMEM;
+    if (it->at > st->record_ms)
+        st->record_ms = it->at;
+    if (c->task != NULL && strcmp(c->task, "@") != 0)
+        return hold_answered(st, f, c, it, err);
+    if (c->task != NULL) {
+        if (update != NULL && (rc = put_writes(st, f, update, true, err)) != PAWL_OK)
+            return rc;
+        return loose_gone(st, f, c);
+    }
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    count_call(st, c, -1);
+    c->at = CALL_ANSWERED;
+    c->outcome = it->outcome;
+    if (it->value != NULL && (c->value = st_value(st, it->value, &c->value_bytes)) == NULL)
+        return PAWL_NOMEM;
+    if (update != NULL && (c->update = st_value(st, update, &c->update_bytes)) == NULL)
+        return PAWL_NOMEM;
+    return PAWL_OK;
+}
+
+static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
+{
+    frame *f;
+    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+
+    if (c == NULL || c->at != CALL_OPEN)
+        return corrupt(err, it, "nothing of that id is open");
+    if (!TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+        return PAWL_NOMEM;
+    if (c->task != NULL)
+        return loose_gone(st, f, c);
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    count_call(st, c, -1);
+    c->at = CALL_DROPPED;
+    return PAWL_OK;
+}
+
+static pawl_code fold_select(pawl_state *st, const item *it, pawl_err *err)
+{
+    frame *f;
+    task *tk;
+    pawl_code rc = task_of(st, it, &tk, &f, err);
+    uint32_t *wins;
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (it->k != tk->nwins || (it->n >= tk->ncalls && it->n != UINT32_MAX))
+        return corrupt(err, it, "races are won one by one, by a command of the visit");
+    if (!TOUCH(st, tk))
+        return PAWL_NOMEM;
+    tk->racing = it->n == UINT32_MAX;
+    if (tk->racing)
+        return PAWL_OK;
+    if ((wins = st_alloc(st, (it->k + 1) * sizeof *wins)) == NULL)
+        return PAWL_NOMEM;
+    if (it->k > 0)
+        memcpy(wins, tk->wins, it->k * sizeof *wins);
+    wins[it->k] = it->n;
+    st_free(st, tk->wins, tk->nwins * sizeof *wins);
+    tk->wins = wins;
+    tk->nwins++;
+    return PAWL_OK;
+}
+
+/* ---- leaving ------------------------------------------------------------------------------------------------- */
+
+static pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
+{
+    frame *f;
+    task *tk;
+    pawl_code rc = task_of(st, it, &tk, &f, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (tk->at == TASK_LEFT || tk->at == TASK_FAILED)
+        return corrupt(err, it, "the task is done already");
+    if ((rc = frame_opens(st, f)) != PAWL_OK)
+        return rc;
+    if (!TOUCH(st, tk) || !TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+        return PAWL_NOMEM;
+    for (uint32_t i = 0; i < tk->ncalls; i++) {     /* what lost a race is waited for no more */
+        if (tk->calls[i].at != CALL_OPEN)
+            continue;
+        if (!TOUCH(st, &tk->calls[i]))
+            return PAWL_NOMEM;
+        count_call(st, &tk->calls[i], -1);
+        tk->calls[i].at = CALL_DROPPED;
+    }
+    tk->at = TASK_LEFT;
+    if (tk->child != NULL) {
+        frame_drop(st, tk->child);
+        tk->child = NULL;
+    }
+    if (!st->t->keep || (e->closes && !st->t->closed && f == &st->root)) {
+        tk->leave = it->leave;      /* the step outlives the need for it */
+        return PAWL_OK;
+    }
+    tk->left_size = it->text_size;
+    tk->left = st_text(st, e->items_text + it->text_at, it->text_size);
+    return tk->left == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+const leave *task_leave(pawl_state *st, task *tk, pawl_err *err)
+{
+    return tk->leave != NULL ? tk->leave : leave_parse(st->t->mem, tk->left, tk->left_size, err);
+}
+
+static pawl_code fold_fail(pawl_state *st, const item *it, pawl_err *err)
+{
+    frame *f;
+    task *tk;
+    pawl_code rc = task_of(st, it, &tk, &f, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (tk->at == TASK_LEFT || tk->at == TASK_FAILED)
+        return corrupt(err, it, "the task is done already");
+    if ((rc = frame_opens(st, f)) != PAWL_OK)
+        return rc;
+    if (!TOUCH(st, tk))
+        return PAWL_NOMEM;
+    tk->at = TASK_FAILED;
+    tk->fault_size = it->spec_size;
+    tk->fault = st_text(st, it->spec, it->spec_size);
+    return tk->fault == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+static pawl_code fold_put(pawl_state *st, const item *it, const pawl_value *in, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < it->nwrites && rc == PAWL_OK; i++) {
+        channel *c = channel_find(&st->root, it->writes[i].channel);
+        const pawl_value *v = it->writes[i].value;
+
+        if (c == NULL && st->only)
+            continue;
+        if (c == NULL)
+            return corrupt(err, it, "a channel that is not there");
+        if (it->writes[i].refs.list != NULL &&
+            (v = refs_resolve(st, st->t->mem, NULL, in, v, it->writes[i].refs.list, NULL, err)) == NULL)
+            return PAWL_CORRUPT;
+        rc = channel_write(st, c, it->writes[i].op, v, err);
+    }
+    return rc;
+}
+
+static pawl_code fold_turn(pawl_state *st)
+{
+    if (!TOUCH(st, st))
+        return PAWL_NOMEM;
+    st->turn++;
+    st->root.steps = 0;
+    st_free(st, st->root.joins, st->root.joins_bytes);
+    st->root.joins = NULL;
+    st->root.joins_bytes = 0;
+    for (uint32_t i = 0; i < st->root.nchannels; i++)
+        if (st->root.channels[i].d->rule == PAWL_EPHEMERAL || st->root.channels[i].d->rule == PAWL_BARRIER)
+            if (channel_clear(st, &st->root.channels[i]) != PAWL_OK)
+                return PAWL_NOMEM;
+    return PAWL_OK;
+}
+
+static pawl_code fold_cancel(pawl_state *st)
+{
+    if (!TOUCH(st, &st->canceling))
+        return PAWL_NOMEM;
+    st->canceling = true;
+    return PAWL_OK;
+}
+
+static pawl_code fold_end(pawl_state *st, const item *it)
+{
+    const pawl_value *v = value_parse(st->t->mem, it->spec, it->spec_size, "a reason", NULL);
+
+    if (v == NULL || !TOUCH(st, st))
+        return PAWL_NOMEM;
+    st_free(st, st->reason, st->reason_bytes);
+    st->reason = st_value(st, v, &st->reason_bytes);
+    return st->reason == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+/* What a failure ended stands open again; reopen gives the failed tasks new visits, item by item. */
+static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
+{
+    const pawl_value *update = pawl_value_get(it->value, "update");
+
+    if (st->status != PAWL_FAILED)
+        return corrupt(err, it, "only a failed run is opened again");
+    if (!TOUCH(st, st))
+        return PAWL_NOMEM;
+    st_free(st, st->reason, st->reason_bytes);
+    st->reason = NULL;
+    st->reason_bytes = 0;
+    st->status = PAWL_WORKING;
+    return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, true, err);
+}
+
+pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
+{
+    if (it->kind <= ITEM_SIGNAL || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER)
+        e->in = it->value;
+    switch ((item_kind)it->kind) {
+    case ITEM_START:   return fold_start(st, it, err);
+    case ITEM_INPUT:   return put_writes(st, &st->root, it->value, false, err);
+    case ITEM_UPDATE:  return fold_update(st, it, err);
+    case ITEM_ADOPT:   return fold_adopt(st, it, err);
+    case ITEM_REOPEN:  return fold_reopen(st, it, err);
+    case ITEM_RECORDS: return fold_records(st, it, err);
+    case ITEM_VISIT:   return fold_visit(st, it, err);
+    case ITEM_FRAME:   return fold_frame(st, e, it, err);
+    case ITEM_CALL:
+    case ITEM_SLEEP:
+    case ITEM_SPAWN:
+    case ITEM_ASK:     return fold_call(st, e, it, err);
+    case ITEM_RECEIPT:
+    case ITEM_ANSWER:  return fold_receipt(st, it, err);
+    case ITEM_SELECT:  return fold_select(st, it, err);
+    case ITEM_LEAVE:   return fold_leave(st, e, it, err);
+    case ITEM_FAIL:    return fold_fail(st, it, err);
+    case ITEM_CLOSE:   return fold_close(st, e, it, err);
+    case ITEM_PUT:     return fold_put(st, it, e->in, err);
+    case ITEM_DROP:    return fold_drop(st, it, err);
+    case ITEM_TURN:    return fold_turn(st);
+    case ITEM_END:     return fold_end(st, it);
+    case ITEM_CANCEL:  return fold_cancel(st);
+    case ITEM_SIGNAL:
+    case ITEM_EMIT:
+    case ITEM_KINDS:
+        break;
+    }
+    return PAWL_OK;
+}

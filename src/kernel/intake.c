@@ -1,0 +1,435 @@
+/* intake.c - what came in becomes an item, or is ignored, or refused, before any machine sees it (K1, E6, W3). */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+static pawl_code refuse(pawl_step *s, pawl_err *err, const char *what)
+{
+    return fail(err, PAWL_INVALID, "%s: %s: %s", s->st->run, kind_names[s->ev->kind], what);
+}
+
+/* {"as","by","note","update"}: those that were said. */
+static const pawl_value *said(pawl_step *s, const char *by, bool as)
+{
+    const pawl_event *ev = s->ev;
+    buf *b = step_text(s);
+    const char *sep = "{";
+    const char *names[3] = { "as", "by", "note" }, *texts[3] = { as ? ev->name : NULL, by, ev->note };
+
+    for (int i = 0; i < 3; i++) {
+        if (texts[i] == NULL)
+            continue;
+        buf_text(b, sep);
+        canon_string(b, names[i], strlen(names[i]));
+        buf_char(b, ':');
+        canon_string(b, texts[i], strlen(texts[i]));
+        sep = ",";
+    }
+    if (s->update != NULL) {
+        buf_text(b, sep);
+        buf_text(b, "\"update\":");
+        canon(b, s->update);
+        sep = ",";
+    }
+    if (*sep == '{')
+        buf_char(b, '{');
+    buf_char(b, '}');
+    if (b->failed)
+        s->mem.failed = true;
+    return b->failed ? NULL : value_parse(&s->mem, b->data, b->size, "what was said", NULL);
+}
+
+static pawl_code add_value(pawl_step *s, unsigned kind, const pawl_value *v, pawl_err *err)
+{
+    item *it = step_item(s, kind);
+
+    if (it != NULL)
+        it->value = v;
+    s->in = it;
+    return v == NULL && s->mem.failed ? PAWL_NOMEM : step_add(s, it, err);
+}
+
+/* An object of channels; NULL stands for none. */
+static pawl_code take_object(pawl_step *s, unsigned kind, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (s->value == NULL)
+        s->value = value_pack(&s->mem, err, "{}");
+    if (pawl_value_type(s->value) != PAWL_TYPE_OBJECT)
+        return refuse(s, err, "its value is an object of channels");
+    s->whole = true;
+    if ((rc = add_value(s, kind, s->value, err)) != PAWL_OK)
+        return rc;
+    return step_custom(s, s->value, err);
+}
+
+/* ---- ids -------------------------------------------------------------------------------------- */
+
+/* "RUN~LIFE/2.draft.1.0" or without the run. False: another run's, or no id at all. */
+static bool id_of_run(const pawl_state *st, const char *id, char *path, uint64_t *superstep, uint32_t *visit_no, uint32_t *n)
+{
+    const char *tilde = strchr(id, '~');
+    size_t run = strlen(st->run);
+
+    if (tilde != NULL) {
+        char life[17];
+
+        for (int i = 0; i < 16; i++)
+            life[i] = "0123456789abcdef"[st->life >> (60 - 4 * i) & 15];
+        if ((size_t)(tilde - id) != run || strncmp(id, st->run, run) != 0 || strncmp(tilde + 1, life, 16) != 0 || tilde[17] != '/')
+            return false;
+        id = tilde + 18;
+    }
+    return id_parse(id, path, superstep, visit_no, n);
+}
+
+typedef struct named_call { char path[PATH_BYTES_MAX + 1]; uint64_t superstep; uint32_t visit, n; call *c; frame *f; } named_call;
+
+/* The open command or wait of that id. Above 0: it was there once; below: never. */
+static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_err *err)
+{
+    pawl_state *st = s->st;
+
+    if (id == NULL || !id_of_run(st, id, out->path, &out->superstep, &out->visit, &out->n))
+        return fail(err, PAWL_INVALID, "%s: \"%s\" is no id of this run", st->run, id != NULL ? id : "");
+    out->c = call_find(st, out->superstep, out->path, out->visit, out->n, &out->f);
+    if (out->c != NULL)
+        return out->c->at == CALL_OPEN ? PAWL_OK : PAWL_IGNORED;
+    task *tk = task_find(st, out->path, &out->f);
+    if (out->superstep < st->root.superstep || out->superstep <= st->seq || (tk != NULL && out->visit < tk->visit))
+        return PAWL_IGNORED;
+    return fail(err, PAWL_INVALID, "%s: \"%s\" is no command or wait that was ever made", st->run, id);
+}
+
+static item *item_for(pawl_step *s, unsigned kind, const named_call *c)
+{
+    item *it = step_item(s, kind);
+
+    if (it == NULL)
+        return NULL;
+    it->superstep = c->superstep;
+    it->visit = c->visit;
+    it->n = c->n;
+    it->task = arena_strdup(&s->mem, c->path, strlen(c->path));
+    it->at = s->ev->time_ms > s->st->time_ms ? s->ev->time_ms : s->st->time_ms;
+    s->in = it;
+    return it->task == NULL ? NULL : it;
+}
+
+static pawl_code take_receipt(pawl_step *s, pawl_err *err)
+{
+    named_call c;
+    pawl_code rc = call_by_id(s, s->ev->id, &c, err);
+    item *it;
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (c.c->kind == CALL_ASK)
+        return refuse(s, err, "that id is a wait: it takes an answer");
+    if ((unsigned)s->ev->outcome > PAWL_OUTCOME_UNKNOWN)
+        return refuse(s, err, "its outcome is none");
+    s->answered = arena_get(&s->mem, sizeof *s->answered);
+    if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
+        return PAWL_NOMEM;
+    *s->answered = *c.c;
+    it->outcome = (uint8_t)s->ev->outcome;
+    it->value = s->value;
+    return step_add(s, it, err);
+}
+
+/* ---- waits --------------------------------------------------------------------------------------- */
+
+typedef struct wait_search {
+    pawl_step *s;
+    const char *want;       /* an id's local part, a slot or a node; NULL: any */
+    unsigned kind;          /* of the wait; 0: any but signals */
+    uint32_t found;
+    named_call at;
+} wait_search;
+
+const pawl_value *spec_get(pawl_step *s, const call *c, const char *member)
+{
+    return pawl_value_get(value_parse(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
+}
+
+static bool wait_is(wait_search *w, const task *tk, const call *c)
+{
+    const char *slot;
+
+    if (w->kind != 0 ? c->wait != w->kind : c->wait == PAWL_WAIT_SIGNAL)
+        return false;
+    if (w->want == NULL)
+        return true;
+    if (w->kind == 0 && tk != NULL && strlen(w->want) == tk->node_size && strncmp(tk->name, w->want, tk->node_size) == 0)
+        return true;
+    slot = pawl_value_string(spec_get(w->s, c, c->wait == PAWL_WAIT_SIGNAL ? "name" : "slot"));
+    return slot != NULL && strcmp(slot, w->want) == 0;
+}
+
+static bool see_wait(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    wait_search *w = ctx;
+
+    (void)f;
+    if (c->kind != CALL_ASK || !wait_is(w, tk, c))
+        return true;
+    if (w->found++ == 0) {
+        size_t size = strlen(path);
+
+        memcpy(w->at.path, path, size + 1);
+        w->at.superstep = c->superstep;
+        w->at.visit = c->visit;
+        w->at.n = n;
+    }
+    return w->kind != PAWL_WAIT_SIGNAL;     /* the first one takes a signal; others must be alone */
+}
+
+static pawl_code wait_named(pawl_step *s, const char *want, unsigned kind, named_call *out, pawl_err *err)
+{
+    wait_search w = { .s = s, .want = want, .kind = kind };
+
+    state_each_call(s->st, see_wait, &w);
+    if (w.found == 1) {
+        *out = w.at;
+        out->c = call_find(s->st, out->superstep, out->path, out->visit, out->n, &out->f);
+        return out->c != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "%s: a wait cannot be found again", s->st->run);
+    }
+    if (kind != 0)
+        return PAWL_IGNORED;
+    if (w.found == 0)
+        return fail(err, PAWL_INVALID, want == NULL ? "%s: nothing is asked%s" : "%s: no open wait \"%s\"", s->st->run, want != NULL ? want : "");
+    return fail(err, PAWL_INVALID, "%s: %u waits are open%s%s: name one by its id", s->st->run, w.found, want != NULL ? " for " : "",
+                want != NULL ? want : "");
+}
+
+static pawl_code wait_find(pawl_step *s, named_call *out, pawl_err *err)
+{
+    const char *id = s->ev->id;
+    pawl_code rc;
+    buf *b;
+
+    if (id == NULL || !id_of_run(s->st, id, out->path, &out->superstep, &out->visit, &out->n))
+        return wait_named(s, id, 0, out, err);
+    rc = call_by_id(s, id, out, err);
+    if (rc == PAWL_OK && out->c->kind != CALL_ASK)
+        return refuse(s, err, "that id is a command: it takes a receipt");
+    if (rc != PAWL_IGNORED)
+        return rc;
+    if (out->c == NULL || out->c->value == NULL)
+        return fail(err, PAWL_CONFLICT, "%s: wait %s is over", s->st->run, id);
+    b = step_text(s);
+    canon(b, out->c->value);
+    return fail(err, PAWL_CONFLICT, "%s: wait %s was answered before, with %.*s", s->st->run, id,
+                b->size > 80 ? 80 : (int)b->size, b->data);
+}
+
+static pawl_code answer_check(pawl_step *s, const call *c, const pawl_value *v, pawl_err *err)
+{
+    const pawl_value *schema = spec_get(s, c, "schema"), *options = spec_get(s, c, "options"), *o, *of;
+    pawl_iter it = pawl_iter_of(options);
+
+    if (v == NULL)
+        return refuse(s, err, "an answer needs a value (null is one)");
+    if (schema != NULL && schema_check(schema, v, "the answer", err) != PAWL_OK)
+        return PAWL_INVALID;
+    if (options == NULL)
+        return PAWL_OK;
+    while ((o = pawl_iter_next(&it, NULL)) != NULL) {
+        of = pawl_value_type(o) == PAWL_TYPE_OBJECT ? pawl_value_get(o, "value") : o;
+        if (pawl_value_equal(of, v))
+            return PAWL_OK;
+    }
+    return refuse(s, err, "the answer is none of the options");
+}
+
+static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value *v, const char *by, pawl_err *err)
+{
+    item *it = item_for(s, ITEM_ANSWER, c);
+
+    s->answered = arena_get(&s->mem, sizeof *s->answered);
+    if (it == NULL || s->answered == NULL)
+        return PAWL_NOMEM;
+    *s->answered = *c->c;
+    it->value = v;
+    it->more = said(s, by, false);
+    if (pawl_value_size(it->more) == 0)
+        it->more = NULL;
+    return step_add(s, it, err);
+}
+
+/* Input for a machine between turns: its wait is over, the object is merged. */
+static pawl_code take_turn(pawl_step *s, const named_call *c, pawl_err *err)
+{
+    item *drop = item_for(s, ITEM_DROP, c);
+    pawl_code rc;
+
+    if (drop == NULL)
+        return PAWL_NOMEM;
+    if ((rc = step_add(s, drop, err)) != PAWL_OK)
+        return rc;
+    if ((rc = add_value(s, ITEM_TURN, NULL, err)) != PAWL_OK)
+        return rc;
+    return take_object(s, ITEM_INPUT, err);
+}
+
+static pawl_code take_answer(pawl_step *s, pawl_err *err)
+{
+    named_call c;
+    pawl_code rc = wait_find(s, &c, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if ((rc = answer_check(s, c.c, s->value, err)) != PAWL_OK)
+        return rc;
+    if (c.c->wait == PAWL_WAIT_INPUT && c.c->task != NULL && s->m->turns)
+        return take_turn(s, &c, err);
+    return add_answer(s, &c, s->value, s->ev->by, err);
+}
+
+static pawl_code take_input(pawl_step *s, pawl_err *err)
+{
+    named_call c;
+    pawl_code rc = wait_named(s, NULL, PAWL_WAIT_INPUT, &c, err);
+
+    if (rc == PAWL_OK && c.c->task != NULL && s->m->turns)
+        return take_turn(s, &c, err);
+    if (rc == PAWL_OK && (rc = answer_check(s, c.c, s->value, err)) != PAWL_OK)
+        return rc;
+    return rc == PAWL_OK ? add_answer(s, &c, s->value, s->ev->by, err) : rc;
+}
+
+static pawl_code take_timer(pawl_step *s, pawl_err *err)
+{
+    named_call c;
+    pawl_code rc = call_by_id(s, s->ev->id, &c, err);
+    const pawl_value *otherwise;
+    item *it;
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (c.c->kind == CALL_SLEEP) {
+        if (s->ev->time_ms < c.c->time_ms)
+            return PAWL_IGNORED;        /* not yet */
+        s->answered = arena_get(&s->mem, sizeof *s->answered);
+        if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
+            return PAWL_NOMEM;
+        *s->answered = *c.c;
+        return step_add(s, it, err);
+    }
+    otherwise = c.c->kind == CALL_ASK ? spec_get(s, c.c, "otherwise") : NULL;
+    if (otherwise == NULL || s->ev->time_ms < pawl_value_int(spec_get(s, c.c, "expires")))
+        return PAWL_IGNORED;            /* W5: nothing resolves by silence that was not asked so */
+    return add_answer(s, &c, otherwise, "@timer", err);
+}
+
+static pawl_code take_signal(pawl_step *s, pawl_err *err)
+{
+    named_call c;
+    pawl_code rc;
+
+    if (s->ev->name == NULL)
+        return refuse(s, err, "it has a name");
+    rc = wait_named(s, s->ev->name, PAWL_WAIT_SIGNAL, &c, err);
+    if (rc == PAWL_OK)
+        return add_answer(s, &c, s->value != NULL ? s->value : value_null(&s->mem), s->ev->by, err);
+    if (rc == PAWL_IGNORED && s->m->hears) {
+        item *it = step_item(s, ITEM_SIGNAL);
+
+        if (it == NULL || (it->task = arena_strdup(&s->mem, s->ev->name, strlen(s->ev->name))) == NULL)
+            return PAWL_NOMEM;
+        it->value = s->value;
+        s->in = it;
+        return step_add(s, it, err);
+    }
+    return rc;
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------------- */
+
+static pawl_code take_update(pawl_step *s, pawl_err *err)
+{
+    item *it;
+    pawl_code rc;
+
+    if (pawl_value_type(s->value) != PAWL_TYPE_OBJECT)
+        return refuse(s, err, "its value is an object of channels");
+    if (s->ev->name != NULL)
+        return PAWL_OK;             /* as a node: the graph says what that is */
+    if ((it = step_item(s, ITEM_UPDATE)) == NULL)
+        return PAWL_NOMEM;
+    it->value = s->value;
+    it->more = said(s, s->ev->by, true);
+    s->in = it;
+    s->whole = !s->st->root.open;
+    if ((rc = step_add(s, it, err)) != PAWL_OK)
+        return rc;
+    return step_custom(s, s->value, err);
+}
+
+/* What the adopted machine declares and the run has not: it begins with its first value, no migration (K9). */
+static const pawl_value *channels_new(pawl_step *s)
+{
+    const pawl_state *st = s->st;
+    machine_channel *mc = arena_get(&s->mem, (s->m->nchannels + 1) * sizeof *mc);
+    const char *text;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; mc != NULL && i < s->m->nchannels; i++) {
+        bool there = false;
+
+        for (uint32_t j = 0; j < st->ndecls; j++)
+            there = there || (strcmp(st->decls[j].name, s->m->channels[i].c.name) == 0 &&
+                              strcmp(st->decls[j].where, s->m->channels[i].where) == 0);
+        if (!there)
+            mc[n++] = s->m->channels[i];
+    }
+    text = mc == NULL ? NULL : channels_code(&s->mem, mc, n, NULL);
+    return text == NULL ? NULL : value_parse(&s->mem, text, strlen(text), "channels", NULL);
+}
+
+static pawl_code take_adopt(pawl_step *s, pawl_err *err)
+{
+    const pawl_value *v = value_pack(&s->mem, err, "{s:s,s:s,s:u}", "hash", s->m->hash_hex, "name", s->m->name, "version",
+                                     (uint64_t)s->m->version);
+
+    const pawl_value *more = channels_new(s);
+
+    s->whole = true;
+    if (pawl_value_size(more) > 0)
+        v = value_with(&s->mem, v, "channels", more);
+    if (v == NULL || more == NULL)
+        return PAWL_NOMEM;
+    if (hash_equal(&s->m->hash, &s->st->machine_hash) && s->m->version == s->st->version)
+        return PAWL_IGNORED;
+    return add_value(s, ITEM_ADOPT, v, err);
+}
+
+pawl_code take_event(pawl_step *s, pawl_err *err)
+{
+    const pawl_state *st = s->st;
+    bool over = pawl_status_terminal((pawl_status)st->status), reopens = s->ev->kind == PAWL_EV_REOPEN;
+
+    if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START : s->ev->kind == PAWL_EV_START)
+        return PAWL_IGNORED;
+    if (over != reopens || (reopens && st->status != PAWL_FAILED))
+        return PAWL_IGNORED;
+    switch (s->ev->kind) {
+    case PAWL_EV_START:   return take_object(s, ITEM_START, err);
+    case PAWL_EV_INPUT:   return take_input(s, err);
+    case PAWL_EV_RECEIPT: return take_receipt(s, err);
+    case PAWL_EV_TIMER:   return take_timer(s, err);
+    case PAWL_EV_SIGNAL:  return take_signal(s, err);
+    case PAWL_EV_ANSWER:  return take_answer(s, err);
+    case PAWL_EV_UPDATE:  return take_update(s, err);
+    case PAWL_EV_ADOPT:   return take_adopt(s, err);
+    case PAWL_EV_TICK:    return state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
+    case PAWL_EV_CANCEL:
+        s->whole = true;
+        return add_value(s, ITEM_CANCEL, said(s, s->ev->by, false), err);
+    case PAWL_EV_REOPEN:
+        s->whole = true;
+        return add_value(s, ITEM_REOPEN, said(s, s->ev->by, false), err);
+    }
+    return PAWL_IGNORED;
+}

@@ -1,0 +1,503 @@
+/* kernel.h - inside the kernel: the state, what changes it, and the step that says so.
+ *
+ * One idea carries everything here: *a step is a list of items, and folding items is the only
+ * way in which a state changes.* Feed folds each item as it is made, in a transaction that it
+ * takes back at the end; apply folds the same items for good. So what a machine sees while it
+ * is fed and what stands in the state afterwards cannot differ (K6). */
+#ifndef KERNEL_KERNEL_H
+#define KERNEL_KERNEL_H
+
+#include "base/base.h"
+#include "pawl/kernel.h"
+
+enum {
+    NAME_BYTES_MAX = 64,        /* of a node, a channel, an effect */
+    RUN_BYTES_MAX = 128,
+    PATH_BYTES_MAX = 1024,      /* of a task inside subgraphs */
+    ID_BYTES_MAX = RUN_BYTES_MAX + 18 + PATH_BYTES_MAX + 64,
+    RACES_MAX = 16,             /* decided in one pass of a node */
+    FORMAT = 1
+};
+
+/* ---- channels --------------------------------------------------------------------------- */
+
+typedef struct decl {           /* a channel as the base has it */
+    const char *where;          /* "" for the run; else node names of subgraphs: "inner", "a/b" */
+    const char *name;
+    const pawl_value *first;    /* NULL: none */
+    const char *secret;         /* NULL: none */
+    uint32_t hash;
+    uint8_t rule;
+    bool accumulate, keep;
+} decl;
+
+/* An array that grows at its end: append, topic, union, barrier. Appending in a transaction
+ * only raises `used` and `count`, taking back lowers them. Elements that a snapshot left
+ * in the journal are read when somebody looks: `segment` of them stand before nodes[1]. */
+typedef struct list {
+    yyjson_val *nodes;          /* nodes[0] is the array itself; NULL while nothing is in it */
+    size_t used, cap;           /* of nodes */
+    size_t count;               /* elements in nodes */
+    arena strings;
+    size_t segment;             /* elements not loaded; 0: none */
+    uint64_t after, upto;       /* the entries that hold all elements before the snapshot */
+    size_t floating;            /* the last elements of nodes, of a step that is being fed */
+    hash digest;                /* rolling, over the first `digested` elements, none of them floating */
+    size_t digested;
+} list;
+
+typedef struct channel {
+    const decl *d;
+    yyjson_val scalar;          /* the value, when it is one node and no string */
+    const void *block;          /* else its nodes */
+    size_t block_bytes;         /* 0: lent by the step */
+    list *list;                 /* of the rules that grow */
+    uint64_t born;              /* the entry before the one that set the first element of list */
+    bool set;
+} channel;
+
+/* ---- what is open -------------------------------------------------------------------------- */
+
+typedef enum call_kind { CALL_CALL = 1, CALL_SLEEP = 2, CALL_SPAWN = 3, CALL_ASK = 4 } call_kind;
+typedef enum call_at { CALL_OPEN = 0, CALL_ANSWERED = 1, CALL_DROPPED = 2 } call_at;
+
+typedef struct call {           /* a command or a wait, by its number in the visit */
+    uint8_t kind, at, outcome, wait;
+    uint32_t visit, n;          /* of a loose one; else its place says so */
+    uint64_t superstep;
+    int64_t time_ms;            /* due, or asked */
+    const char *task;           /* of a loose one; else NULL */
+    const char *spec;           /* canonical text */
+    size_t spec_size;
+    const void *value;          /* nodes of the receipt or the answer; NULL: null */
+    size_t value_bytes;         /* 0: lent by the step */
+    const pawl_value *update;   /* that came with the answer (W7) */
+    size_t update_bytes;
+} call;
+
+typedef enum task_at { TASK_READY = 0, TASK_OPEN = 1, TASK_LEFT = 2, TASK_FAILED = 3, TASK_STATES = 4 } task_at;
+
+struct frame;
+struct leave;
+typedef struct task {
+    const char *name;           /* "draft", "worker:3" */
+    uint32_t node_size;         /* bytes of the node's name in it */
+    uint32_t visit;
+    uint8_t at;
+    bool timed;                 /* the visit has a time of its own */
+    int64_t visit_ms;
+    const pawl_value *args;     /* in the block of the tasks, as the name */
+    call *calls;
+    uint32_t ncalls, calls_cap;
+    uint32_t *wins;             /* winners of the visit's races */
+    uint32_t nwins;
+    bool racing;                /* a race is open: any receipt runs the visit again */
+    const struct leave *leave;  /* how it left: while the entry that says so is being folded */
+    const char *left;           /* else the item's text */
+    size_t left_size;
+    const char *fault;          /* TASK_FAILED: canonical text of {"code","text"} */
+    size_t fault_size;
+    struct frame *child;        /* of a subgraph */
+} task;
+
+typedef struct mark {           /* the digest of an item in a record */
+    uint32_t root;              /* index of the root task */
+    uint32_t visit, n, rank;
+    const char *path;
+    hash digest;
+} mark;
+
+typedef struct frame {          /* a graph in its course: the run, or a subgraph inside a task */
+    struct frame *parent;
+    const char *where;          /* node names down to here; "" for the run */
+    channel *channels;
+    uint32_t nchannels;
+    task *tasks;
+    uint32_t ntasks, nedges;    /* the first nedges were reached by edges */
+    size_t tasks_bytes;         /* of one block: tasks, arguments, names */
+    call *loose;                /* what no visit waits for: holds, a reducer's commands */
+    uint32_t nloose, loose_cap;
+    bool open;                  /* the superstep has begun: its tasks see this state */
+    uint64_t superstep;         /* the number of the one that is next or open; 0: not begun */
+    uint64_t steps;             /* closed in this turn */
+    const pawl_value *joins;    /* {JOIN: [seen]} */
+    const pawl_value *defer;    /* [node] */
+    size_t joins_bytes, defer_bytes;
+} frame;
+
+/* ---- transactions ------------------------------------------------------------------------------ */
+
+typedef struct undo undo;
+typedef struct txn {
+    arena *mem;
+    bool keep;                  /* apply: what is allocated stays */
+    bool closed;                /* the run's superstep was closed in it */
+    bool now;                   /* what is dropped is freed at once: nobody goes back */
+    undo *log;
+} txn;
+
+struct pawl_state {
+    frame root;                 /* first: undo logs it often */
+    uint64_t seq, turn, ignored;
+    int64_t time_ms;            /* of the newest entry */
+    int64_t record_ms;          /* the latest time in the records since */
+    uint8_t status;
+    bool no_journal;
+    bool canceling;             /* called off: what is in flight is waited for, nothing new begins */
+    bool only;                  /* beside another: folds for one channel, see segment.c */
+    uint32_t commands, waits, people; /* open ones; people: waits for a person */
+    uint32_t nmarks, marks_cap;
+    mark *marks;
+    hash head;                  /* of the newest entry; before it, of the base */
+    const pawl_value *reason;
+    size_t reason_bytes;
+    size_t tail_bytes, snapshot_bytes;
+    list *pending;              /* updates told while the superstep is open: merged when it closes */
+    /* fixed since the base, but for adopt */
+    txn *t;                     /* while a step is fed or applied */
+    pawl_alloc alloc;
+    pawl_loader loader;
+    bool has_loader;
+    pawl_code load_failed;      /* by a reader that could not say so */
+    arena fixed;                /* declarations, names, the base */
+    const decl *decls;
+    uint32_t ndecls, base_decls; /* of these the base has; an adopted machine may bring more */
+    const char *run;
+    uint64_t life, seed, base_seq;
+    const char *machine;
+    uint32_t version;
+    hash machine_hash;
+    pawl_bytes base;
+};
+
+/* txn.c */
+void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep);
+undo *txn_mark(const pawl_state *st);
+void txn_back(pawl_state *st, undo *to);      /* take back what came after the mark */
+void txn_end(pawl_state *st, bool commit);      /* commit only with keep; else all is taken back */
+bool touch(pawl_state *st, void *at, size_t size);      /* about to change these bytes */
+#define TOUCH(st, object) touch((st), (object), sizeof *(object))
+void *st_alloc(pawl_state *st, size_t size);    /* zeroed; lives as the transaction says */
+void st_free(pawl_state *st, const void *ptr, size_t size);    /* at commit */
+bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count);
+bool st_list_born(pawl_state *st, list *l);
+void st_list_dies(pawl_state *st, list *l);
+const char *st_text(pawl_state *st, const char *text, size_t size);    /* a copy with a NUL; size + 1 bytes */
+/* A copy of `v` as the transaction keeps it; *bytes 0 when it is lent by the step. */
+const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes);
+
+/* ---- items -------------------------------------------------------------------------------------- */
+
+typedef enum item_kind {
+    ITEM_START, ITEM_INPUT, ITEM_UPDATE, ITEM_SIGNAL, ITEM_CANCEL, ITEM_REOPEN, ITEM_ADOPT,
+    ITEM_RECORDS, ITEM_VISIT, ITEM_FRAME, ITEM_CALL, ITEM_SLEEP, ITEM_SPAWN, ITEM_ASK,
+    ITEM_RECEIPT, ITEM_ANSWER, ITEM_SELECT, ITEM_LEAVE, ITEM_FAIL, ITEM_CLOSE, ITEM_PUT,
+    ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_KINDS
+} item_kind;
+
+typedef enum write_op { OP_MERGE = 0, OP_EXTEND = 1, OP_OVERWRITE = 2 } write_op;
+
+typedef struct refs {           /* of one value read from bytes; paths are JSON pointers */
+    const pawl_value *list;     /* [[path,form,target,digest?]...]; NULL: none */
+} refs;
+
+typedef struct write {
+    const char *channel;
+    const pawl_value *value;
+    const char *event;          /* the value is this part of a receipt; NULL: it stands for itself */
+    uint8_t op;
+    refs refs;                  /* read from bytes, not yet put in */
+} write;
+
+typedef struct named {          /* a send's node, an emission's name */
+    const char *name;
+    const pawl_value *value;
+    const char *event;          /* as in write */
+    uint32_t sender;            /* of a route's send */
+    refs refs;
+} named;
+
+typedef struct leave {
+    const write *writes;
+    const named *sends, *emits;
+    const char *const *gotos;
+    uint32_t nwrites, nsends, nemits, ngotos;
+    bool halt;
+    const pawl_value *hold;     /* SPEC of the wait that follows; NULL: none */
+} leave;
+
+typedef struct closing {
+    const char *const *next;
+    const named *sends;         /* of routes */
+    const write *merged;
+    const pawl_value *defer, *joins;    /* NULL: unchanged */
+    const uint32_t *drop;
+    uint32_t nnext, nsends, nmerged, ndrop;
+    bool drop_all;
+} closing;
+
+typedef struct item {
+    uint8_t kind;
+    uint8_t outcome;            /* receipt */
+    uint8_t wait;               /* ask: pawl_wait_kind */
+    bool hold;                  /* ask: of no visit */
+    const char *task;           /* path; close: of the frame or ""; signal, emit: the name */
+    uint32_t visit, n;          /* select: n wins race k */
+    uint32_t k;
+    uint64_t superstep;
+    int64_t at;
+    const pawl_value *value;    /* the VALUE; of records, adopt, cancel ...: the object */
+    const char *spec;           /* of commands and waits, fail, end: canonical text */
+    size_t spec_size;
+    const write *writes;        /* put, frame */
+    uint32_t nwrites;
+    const leave *leave;
+    const closing *closing;
+    const pawl_value *more;     /* answer, update: by, note, update */
+    uint32_t text_at, text_size;/* its bytes in the entry */
+    struct item *next;
+} item;
+
+struct pawl_entry {
+    arena *mem;
+    item *items, *last;
+    uint32_t count;
+    bool record, coded, hashed; /* coded: there are bytes; hashed: and a hash */
+    bool read;                  /* from bytes: references are still to be put in */
+    bool closes;                /* it closes the run's superstep */
+    uint8_t kind, status;
+    uint64_t seq, turn;
+    int64_t time_ms;
+    bool erased;                /* only its digest is left */
+    hash prev, self, digest;    /* digest: of the body */
+    pawl_bytes bytes;           /* the whole line, without newline */
+    const char *items_text;     /* the array of items in it */
+    const pawl_value *in;       /* what came in, for references of a reducer */
+};
+
+/* names.c */
+const char *item_name(unsigned kind);
+int name_index(const char *const *names, size_t n, const char *name);  /* -1: none */
+extern const char *const kind_names[12], *const status_names[7], *const outcome_names[5];
+extern const char *const class_names[5], *const wait_names[5], *const rule_names[13], *const op_names[3];
+bool name_valid(const char *name);              /* of a node, a channel, an effect */
+bool run_id_valid(const char *id);
+uint32_t name_hash(const char *name);
+
+/* code.c: items to bytes */
+void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, buf *scratch);
+void id_code(buf *b, const item *it);           /* 2.review.1.0 */
+void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf *scratch);
+void envelope_code(buf *b, const pawl_entry *e);
+
+/* parse.c: and back */
+pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err);  /* e->mem is set, the rest zero */
+pawl_code items_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err);
+item *item_parse(arena *a, const pawl_value *v, pawl_err *err);
+const leave *leave_parse(arena *a, const char *text, size_t size, pawl_err *err);
+bool id_parse(const char *id, char *task, uint64_t *superstep, uint32_t *visit_no, uint32_t *n);
+
+/* ref.c: references read from bytes are put in */
+const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *v,
+                               const pawl_value *stand, const pawl_value **secrets, pawl_err *err);
+pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, pawl_err *err);
+
+/* channel.c */
+channel *channel_find(const frame *f, const char *name);
+const pawl_value *channel_value(pawl_state *st, channel *c);    /* NULL: never set, or not to be loaded */
+pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err);
+pawl_code channel_clear(pawl_state *st, channel *c);
+pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
+void channels_free(pawl_state *st, frame *f);           /* at once, outside transactions */
+const pawl_value *list_value(list *l);
+bool list_push(pawl_state *st, list *l, const pawl_value *v);
+void list_free(list *l);
+list *list_new(pawl_state *st);
+bool rule_is_list(unsigned rule);
+
+/* segment.c */
+pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
+
+/* fold.c */
+pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err);
+task *task_find(pawl_state *st, const char *path, frame **in);  /* NULL: none */
+call *call_find(pawl_state *st, uint64_t superstep, const char *task, uint32_t visit_no, uint32_t n, frame **in);
+frame *frame_find(pawl_state *st, const char *path);            /* "": the run's */
+pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err);
+const leave *task_leave(pawl_state *st, task *tk, pawl_err *err);      /* parsed when it must be */
+pawl_code mark_add(pawl_state *st, const item *it, const char *text);
+void marks_digest(pawl_state *st, hash *out);
+pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err);     /* close.c */
+void task_drop(pawl_state *st, task *tk);       /* frees what it has */
+pawl_status status_now(const pawl_state *st);   /* of a run that is not over */
+pawl_code next_of_state(const pawl_state *st, pawl_status status);
+/* The open commands (or waits) in task order: calls `see` for each until it returns false. */
+typedef bool see_call_fn(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n);
+bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
+bool state_runnable(const pawl_state *st);
+frame *frame_new(pawl_state *st, frame *parent, const char *where);
+void frame_drop(pawl_state *st, frame *f);
+void frame_clear(pawl_state *st, frame *f);     /* all but its channels */
+bool task_ready(const task *tk);                /* every command of its last pass is answered */
+bool frame_waits(const frame *f);               /* for the world, here or below */
+
+/* state.c, load.c, snapshot.c */
+typedef struct base_parts {
+    const char *channels, *machine, *machine_hash, *lineage, *prev;
+    uint32_t version;
+    uint64_t seq;
+    pawl_bytes fold;
+} base_parts;
+void base_code(buf *b, const pawl_run_info *info, const base_parts *p);
+pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err);
+pawl_code snapshot_read(pawl_state *st, pawl_bytes snapshot, pawl_err *err);
+pawl_code state_begin(pawl_state *st, pawl_err *err);   /* the channels' first values */
+void state_drop(pawl_state *st);                /* what is in it, in a transaction */
+/* Channels that came with an adopted machine: {NAME: declaration}, with their first values. */
+pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err);
+void decls_code(buf *b, const decl *d, uint32_t n);
+/* An object of the channels; `lists` false: not those that a snapshot names by entries; `secrets`: by their name. */
+void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets);
+pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err);
+extern const sm_row task_rows[TASK_STATES];     /* tables.c: the state machines of a run and of a task */
+extern const sm_table run_table, task_table;
+
+/* ---- steps ------------------------------------------------------------------------------------------ */
+
+typedef struct visit {          /* the pass that is under way */
+    frame *frame;
+    task *task;
+    const char *path;           /* of the task */
+    const char *node;
+    uint32_t cursor;            /* the next command's number */
+    uint32_t races;
+    uint32_t first_new;         /* commands from here on are new in this pass */
+    uint32_t max_calls;
+    bool unanswered;            /* somebody was told PENDING or INTERRUPTED */
+    bool raced;                 /* there was a race: what lost may be left unanswered */
+    bool racing;                /* and it is not decided: any receipt runs the visit again */
+    uint32_t won[RACES_MAX];    /* races decided in this pass */
+    uint32_t nwon;
+    bool failing;               /* pawl_fail was said */
+    const pawl_limits *limits;  /* of the node's commands; NULL: of their effects */
+    bool leaving;               /* a way on was said */
+    bool reading;               /* a route: writes are refused */
+    const pawl_value *args;
+    uint64_t randoms;
+    int64_t now;
+    item *commands, *commands_last;
+    write *writes;
+    named *sends, *emits;
+    const char **gotos;
+    size_t nwrites, nsends, nemits, ngotos, writes_cap, sends_cap, emits_cap, gotos_cap;
+    bool halt;
+    const pawl_value *hold;
+    pawl_err err;               /* the first thing that went wrong in the node */
+} visit;
+
+struct pawl_step {
+    pawl_alloc alloc;
+    arena mem;
+    pawl_state *st;             /* while it is fed */
+    const pawl_machine *m;
+    pawl_entry entry;
+    bool some;                  /* there is an entry */
+    visit *v;
+    const pawl_event *ev;
+    const pawl_value *value, *update;   /* of the event, parsed */
+    const item *in;             /* what came in */
+    call *answered;             /* by this event */
+    value_ref *refs;            /* nodes of this step that stand for something else */
+    size_t nrefs, refs_cap;
+    buf out, scratch, text;
+    txn t;
+    int64_t now;                /* the event's time, never before the last */
+    bool whole;                 /* this event makes an entry, whatever comes of it */
+    bool was_open;              /* a superstep was open when it came */
+    bool was_canceling;
+    int final;                  /* the terminal status that the machine came to; -1: none */
+    pawl_code next;             /* what pawl_feed returns */
+};
+
+/* Add an item to the step and fold it. */
+pawl_code step_add(pawl_step *s, item *it, pawl_err *err);
+void step_cut(pawl_step *s, item *last, uint32_t count);        /* forget the items after this one, already taken back */
+item *step_item(pawl_step *s, unsigned kind);   /* a new one, zeroed; NULL: no memory */
+void step_reset(pawl_step *s);
+buf *step_text(pawl_step *s);                   /* an empty buffer of the step's own */
+pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest);
+/* The run is over: failed or rejected with its reason (canonical text of {"code","text"}), or NULL. */
+pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err);
+/* {"code","text"} as canonical text in the arena. */
+const char *reason_code(pawl_step *s, pawl_code code, const char *text, const pawl_value *more, size_t *size);
+void step_items_code(pawl_step *s);             /* the bytes of what was added, at the end of a feed */
+/* Results of the channels with a user's function, as a put item: for what came in from outside. */
+pawl_code step_custom(pawl_step *s, const pawl_value *object, pawl_err *err);
+pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel */
+pawl_code take_event(pawl_step *s, pawl_err *err);      /* intake.c: what came in becomes an item */
+const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
+
+/* visit.c: a pass of a node */
+void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node);
+/* Races that it decided become items; to come before all else of the pass. */
+pawl_code visit_races(pawl_step *s, visit *v, pawl_err *err);
+/* A visit that begins in a task record says its time; in an entry it is the entry's. */
+pawl_code visit_time_item(pawl_step *s, visit *v, pawl_err *err);
+/* Commands of the pass become items. */
+pawl_code visit_commands(pawl_step *s, visit *v, pawl_err *err);
+/* What it wrote becomes a leave item, folded. */
+pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err);
+/* The next command of the visit: PENDING while it is open, PAWL_OK with its value, PAWL_EFFECT; CORRUPT when another was made before. */
+pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size,
+                        const call **out);
+pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...) PAWL_PRINTF(3, 4);
+/* The SPEC of a call: {"args","class","effect","refs","retry","tag","timeouts"}. NULL: told. */
+const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_limits *limits, const char *tag, size_t *size);
+/* The SPEC of a wait; `to` and `hold` for those of no visit. */
+const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int64_t now, const char *name,
+                     const char *to, const char *tag, bool hold, size_t *size);
+const pawl_value *spec_get(pawl_step *s, const call *c, const char *member);
+
+/* ---- machines ------------------------------------------------------------------------------------------ */
+
+typedef struct machine_channel {
+    pawl_channel c;             /* names copied */
+    const char *where;
+} machine_channel;
+
+typedef struct effect_decl { const char *name; pawl_limits limits; } effect_decl;
+
+typedef struct machine_ops {
+    /* What came in is folded already; go on from there. Adds items; ends with the run's status
+     * settled. PAWL_IGNORED: the event means nothing here. */
+    pawl_code (*drive)(const pawl_machine *m, pawl_step *s, pawl_err *err);
+    void (*free)(pawl_machine *m);
+} machine_ops;
+
+struct pawl_machine {
+    const machine_ops *ops;
+    pawl_alloc alloc;
+    const char *name;
+    uint32_t version;
+    hash hash;
+    char hash_hex[HASH_HEX + 1];
+    const machine_channel *channels;
+    uint32_t nchannels;
+    const effect_decl *effects;
+    uint32_t neffects;
+    const char *channel_json;   /* of the base: canonical text of `channels` */
+    bool turns;
+    bool hears;                 /* a signal that nobody waits for is an event all the same */
+};
+
+const pawl_limits *machine_limits(const pawl_machine *m, const char *effect);  /* NULL: the default */
+const machine_channel *machine_channel_find(const pawl_machine *m, const char *where, const char *name);
+/* Canonical text of the channels' declarations, in the arena; for the base and the hash. NULL: no memory, or a
+ * first value that is no JSON (err). */
+const char *channels_code(arena *a, const machine_channel *c, size_t n, pawl_err *err);
+
+/* node.c, for the graph: a send, a goto; the names are the machine's. */
+void node_send(pawl_step *s, const char *node, const pawl_value *v);
+void node_goto(pawl_step *s, const char *node);
+
+#endif

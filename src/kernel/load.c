@@ -1,0 +1,462 @@
+/* load.c - a state read back from its base and its snapshot. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+static pawl_code damaged(pawl_err *err, const char *what)
+{
+    return fail(err, PAWL_CORRUPT, "%s", what);
+}
+
+static bool unhex64(const char *text, uint64_t *n)
+{
+    *n = 0;
+    if (text == NULL || strlen(text) != 16)
+        return false;
+    for (; *text != '\0'; text++) {
+        const char *d = strchr("0123456789abcdef", *text);
+
+        if (d == NULL)
+            return false;
+        *n = *n << 4 | (uint64_t)(d - "0123456789abcdef");
+    }
+    return true;
+}
+
+static const char *fixed_text(pawl_state *st, const pawl_value *v)
+{
+    return pawl_value_type(v) == PAWL_TYPE_STRING ? arena_strdup(&st->fixed, pawl_value_string(v), pawl_value_size(v)) : NULL;
+}
+
+/* ---- declarations -------------------------------------------------------------------------------- */
+
+/* "count" of the run; "inner/x" of a subgraph; "a/b/x" of one inside another. */
+static bool decl_name(pawl_state *st, decl *d, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    const char *last = slash == NULL ? name : slash + 1;
+
+    d->where = slash == NULL ? "" : arena_strdup(&st->fixed, name, (size_t)(slash - name));
+    d->name = arena_strdup(&st->fixed, last, strlen(last));
+    if (d->where == NULL || d->name == NULL)
+        return false;
+    d->hash = name_hash(d->name);
+    return true;
+}
+
+static pawl_code decl_read(pawl_state *st, decl *d, const char *name, const pawl_value *v, pawl_err *err)
+{
+    const pawl_value *first = pawl_value_get(v, "first");
+    int rule = name_index(rule_names, 13, pawl_value_string(pawl_value_get(v, "rule")));
+
+    if (rule < 1)
+        return fail(err, PAWL_CORRUPT, "the base: channel \"%s\" has no rule that this version knows", name);
+    d->rule = (uint8_t)rule;
+    d->accumulate = pawl_value_bool(pawl_value_get(v, "accumulate"));
+    d->keep = pawl_value_bool(pawl_value_get(v, "keep"));
+    d->secret = fixed_text(st, pawl_value_get(v, "secret"));
+    if (first != NULL)
+        d->first = value_copy(&st->fixed, first);
+    if (!decl_name(st, d, name) || st->fixed.failed)
+        return PAWL_NOMEM;
+    if (first != NULL && rule_is_list((unsigned)rule) && pawl_value_type(first) != PAWL_TYPE_ARRAY)
+        return fail(err, PAWL_CORRUPT, "the base: channel \"%s\" is a list, and begins with none", name);
+    return PAWL_OK;
+}
+
+static pawl_code decls_read(pawl_state *st, const pawl_value *channels, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(channels);
+    const pawl_value *key, *v;
+    decl *d = arena_zero(&st->fixed, (pawl_value_size(channels) + 1) * sizeof *d);
+    pawl_code rc = d == NULL ? PAWL_NOMEM : PAWL_OK;
+
+    if (pawl_value_type(channels) != PAWL_TYPE_OBJECT)
+        return damaged(err, "the base has no channels");
+    st->decls = d;
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL)
+        rc = decl_read(st, &d[st->ndecls++], pawl_value_string(key), v, err);
+    return rc;
+}
+
+/* A channel of the run that is there already keeps what it has; subgraphs meet theirs when they are next entered. */
+static pawl_code channels_add(pawl_state *st, const decl *d, uint32_t n)
+{
+    frame *f = &st->root;
+    channel *grown;
+    pawl_code rc = PAWL_OK;
+
+    if (!TOUCH(st, f) || (grown = st_alloc(st, (f->nchannels + n) * sizeof *grown)) == NULL)
+        return PAWL_NOMEM;
+    if (f->nchannels > 0)
+        memcpy(grown, f->channels, f->nchannels * sizeof *grown);
+    st_free(st, f->channels, f->nchannels * sizeof *grown);
+    f->channels = grown;
+    for (uint32_t i = 0; i < n; i++)
+        grown[f->nchannels + i].d = &d[i];
+    f->nchannels += n;
+    for (uint32_t i = 0; i < n && rc == PAWL_OK; i++)
+        if (d[i].first != NULL)
+            rc = channel_write(st, &f->channels[f->nchannels - n + i], OP_OVERWRITE, d[i].first, NULL);
+    return rc;
+}
+
+pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(channels);
+    const pawl_value *key, *v;
+    uint32_t n = (uint32_t)pawl_value_size(channels), added = 0, roots = 0;
+    decl *all, *own;
+    pawl_code rc = PAWL_OK;
+
+    if (n == 0)
+        return PAWL_OK;
+    all = arena_zero(&st->fixed, (st->ndecls + n) * sizeof *all);   /* the old ones stay: channels point to them */
+    own = arena_zero(&st->fixed, n * sizeof *own);
+    if (all == NULL || own == NULL || !TOUCH(st, st))
+        return PAWL_NOMEM;
+    memcpy(all, st->decls, st->ndecls * sizeof *all);
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
+        decl *d = &all[st->ndecls + added++];
+
+        rc = decl_read(st, d, pawl_value_string(key), v, err);
+        if (rc == PAWL_OK && *d->where == '\0')
+            own[roots++] = *d;
+    }
+    st->decls = all;
+    st->ndecls += added;
+    return rc != PAWL_OK || roots == 0 ? rc : channels_add(st, own, roots);
+}
+
+void decls_code(buf *b, const decl *d, uint32_t n)
+{
+    buf_char(b, '{');
+    for (uint32_t i = 0; i < n; i++) {
+        buf_text(b, i > 0 ? ",\"" : "\"");
+        if (*d[i].where != '\0') {
+            buf_text(b, d[i].where);
+            buf_char(b, '/');
+        }
+        buf_text(b, d[i].name);
+        buf_text(b, "\":{");
+        buf_text(b, d[i].accumulate ? "\"accumulate\":true," : "");
+        if (d[i].first != NULL) {
+            buf_text(b, "\"first\":");
+            canon(b, d[i].first);
+            buf_char(b, ',');
+        }
+        buf_text(b, d[i].keep ? "\"keep\":true," : "");
+        buf_text(b, "\"rule\":\"");
+        buf_text(b, rule_names[d[i].rule]);
+        buf_char(b, '"');
+        if (d[i].secret != NULL) {
+            buf_text(b, ",\"secret\":");
+            canon_string(b, d[i].secret, strlen(d[i].secret));
+        }
+        buf_char(b, '}');
+    }
+    buf_char(b, '}');
+}
+
+/* ---- a folded state ---------------------------------------------------------------------------------- */
+
+static pawl_code values_read(pawl_state *st, frame *f, const pawl_value *values, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(values);
+    const pawl_value *key, *v;
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++)    /* a first value may have been drained since */
+        rc = channel_clear(st, &f->channels[i]);
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
+        channel *c = channel_find(f, pawl_value_string(key));
+
+        if (c == NULL)
+            return fail(err, PAWL_CORRUPT, "a folded state has channel \"%s\", which is not declared", pawl_value_string(key));
+        rc = channel_write(st, c, OP_OVERWRITE, v, err);
+    }
+    return rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
+}
+
+static pawl_code segment_read(pawl_state *st, frame *f, const char *name, const pawl_value *v, pawl_err *err)
+{
+    channel *c = channel_find(f, name);
+    const char *digest = pawl_value_string(pawl_value_get(v, "digest"));
+    size_t count = (size_t)pawl_value_uint(pawl_value_get(v, "count"));
+    uint64_t after = pawl_value_uint(pawl_value_get(v, "after")), upto = pawl_value_uint(pawl_value_get(v, "upto"));
+    pawl_code rc;
+
+    if (c == NULL || c->d->rule != PAWL_APPEND || count == 0 || after > upto)
+        return fail(err, PAWL_CORRUPT, "a snapshot's segment \"%s\" is none of an append channel", name);
+    if ((rc = channel_write(st, c, OP_OVERWRITE, of_val(&(yyjson_val){ .tag = YYJSON_TYPE_ARR, .uni = { .ofs = 16 } }), err)) != PAWL_OK)
+        return rc;
+    c->list->segment = count;
+    c->list->after = c->born = after;
+    c->list->upto = upto;
+    if (digest != NULL && hash_unhex(digest, strlen(digest), &c->list->digest))
+        c->list->digested = count;
+    return PAWL_OK;
+}
+
+static pawl_code segments_read(pawl_state *st, const pawl_value *segments, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(segments);
+    const pawl_value *key, *v;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL)
+        rc = segment_read(st, &st->root, pawl_value_string(key), v, err);
+    return rc;
+}
+
+/* The tasks, as the close that made them did. */
+static pawl_code tasks_read(pawl_state *st, pawl_entry *e, const char *path, const pawl_value *fold, pawl_err *err)
+{
+    static const char *const none[1] = { "" };
+    const pawl_value *next = pawl_value_get(fold, "next"), *sends = pawl_value_get(fold, "sends"), *v;
+    pawl_iter it = pawl_iter_of(next);
+    const char **names = arena_zero(e->mem, (pawl_value_size(next) + 1) * sizeof *names);
+    named *list_of = arena_zero(e->mem, (pawl_value_size(sends) + 1) * sizeof *list_of);
+    closing cl = { .next = names != NULL ? names : none, .sends = list_of, .joins = pawl_value_get(fold, "joins"),
+                   .defer = pawl_value_get(fold, "defer") };
+    item close = { .kind = ITEM_CLOSE, .task = path, .closing = &cl };
+
+    if (names == NULL || list_of == NULL)
+        return PAWL_NOMEM;
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if ((names[cl.nnext++] = pawl_value_string(v)) == NULL)
+            return damaged(err, "a folded state: next holds what is no name");
+    it = pawl_iter_of(sends);
+    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
+        named *n = &list_of[cl.nsends++];
+
+        n->name = pawl_value_string(pawl_value_at(v, 0));
+        n->value = pawl_value_at(v, 1);
+        if (pawl_value_type(n->value) == PAWL_TYPE_NULL)
+            n->value = NULL;
+        if (n->name == NULL)
+            return damaged(err, "a folded state: sends holds what is no [node,value]");
+    }
+    if (cl.joins != NULL && pawl_value_type(cl.joins) != PAWL_TYPE_OBJECT)
+        return damaged(err, "a folded state: joins is no object");
+    return fold_close(st, e, &close, err);
+}
+
+pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err)
+{
+    uint64_t superstep = pawl_value_uint(pawl_value_get(fold, "superstep"));
+    pawl_code rc = values_read(st, f, pawl_value_get(fold, "values"), err);
+
+    if (rc == PAWL_OK)
+        rc = tasks_read(st, e, path, fold, err);
+    f->superstep = superstep;
+    f->steps = pawl_value_uint(pawl_value_get(fold, "steps"));
+    return rc;
+}
+
+static pawl_code open_read(pawl_state *st, pawl_entry *e, const pawl_value *open, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(open);
+    const pawl_value *v;
+    pawl_code rc = PAWL_OK;
+    buf b;
+
+    buf_init(&b, &st->alloc);
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL) {
+        item *i = item_parse(e->mem, v, err);
+
+        if (i == NULL) {
+            rc = e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+            break;
+        }
+        buf_reset(&b);
+        canon(&b, v);
+        e->items_text = b.data;
+        i->text_size = (uint32_t)b.size;
+        rc = b.failed ? PAWL_NOMEM : item_fold(st, e, i, err);
+    }
+    buf_free(&b);
+    return rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
+}
+
+static pawl_code pending_read(pawl_state *st, const pawl_value *pending, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(pending);
+    const pawl_value *v;
+
+    if (pending == NULL)
+        return PAWL_OK;
+    if (pawl_value_type(pending) != PAWL_TYPE_ARRAY)
+        return damaged(err, "a folded state: pending is no array");
+    if ((st->pending = list_new(st)) == NULL)
+        return PAWL_NOMEM;
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if (!list_push(st, st->pending, v))
+            return PAWL_NOMEM;
+    return PAWL_OK;
+}
+
+static pawl_code head_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
+{
+    const pawl_value *machine = pawl_value_get(fold, "machine"), *reason = pawl_value_get(fold, "reason");
+    const char *hex = pawl_value_string(pawl_value_get(machine, "hash"));
+    int status = name_index(status_names, 7, pawl_value_string(pawl_value_get(fold, "status")));
+
+    if (status < 0 || hex == NULL || !hash_unhex(hex, strlen(hex), &st->machine_hash))
+        return damaged(err, "a folded state without a status or a machine");
+    st->status = (uint8_t)status;
+    st->version = (uint32_t)pawl_value_uint(pawl_value_get(machine, "version"));
+    st->canceling = pawl_value_bool(pawl_value_get(fold, "canceling"));
+    st->turn = pawl_value_uint(pawl_value_get(fold, "turn"));
+    st->time_ms = st->record_ms = pawl_value_int(pawl_value_get(fold, "time"));
+    if (reason != NULL && (st->reason = st_value(st, reason, &st->reason_bytes)) == NULL)
+        return PAWL_NOMEM;
+    return PAWL_OK;
+}
+
+/* In a transaction of its own: a state half read is freed whole. */
+static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, pawl_err *err)
+{
+    pawl_entry e = { .mem = mem, .record = true };
+    uint64_t superstep = pawl_value_uint(pawl_value_get(fold, "superstep"));
+    txn t;
+    pawl_code rc;
+
+    txn_begin(st, &t, mem, true);
+    rc = TOUCH(st, st) ? head_read(st, fold, err) : PAWL_NOMEM;
+    if (rc == PAWL_OK)
+        rc = decls_add(st, pawl_value_get(fold, "channels"), err);
+    if (rc == PAWL_OK)
+        rc = values_read(st, &st->root, pawl_value_get(fold, "values"), err);
+    if (rc == PAWL_OK)
+        rc = segments_read(st, pawl_value_get(fold, "segments"), err);
+    if (rc == PAWL_OK)
+        rc = tasks_read(st, &e, "", fold, err);
+    st->root.superstep = superstep;
+    st->root.steps = pawl_value_uint(pawl_value_get(fold, "steps"));
+    t.closed = false;
+    if (rc == PAWL_OK)
+        rc = open_read(st, &e, pawl_value_get(fold, "open"), err);
+    if (rc == PAWL_OK)
+        rc = pending_read(st, pawl_value_get(fold, "pending"), err);
+    if (rc == PAWL_OK && mem->failed)
+        rc = PAWL_NOMEM;
+    txn_end(st, rc == PAWL_OK);
+    st->record_ms = st->time_ms;
+    return rc;
+}
+
+/* ---- base and snapshot ------------------------------------------------------------------------------------- */
+
+static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
+{
+    const pawl_value *machine = pawl_value_get(v, "machine");
+    const char *id = pawl_value_string(pawl_value_get(v, "id")), *hex = pawl_value_string(pawl_value_get(machine, "hash"));
+    const char *prev = pawl_value_string(pawl_value_get(v, "prev"));
+
+    if (pawl_value_type(v) != PAWL_TYPE_OBJECT || pawl_value_uint(pawl_value_get(v, "format")) == 0)
+        return damaged(err, "the base names no format");
+    if (pawl_value_uint(pawl_value_get(v, "format")) > FORMAT)
+        return fail(err, PAWL_CORRUPT, "the base is of format %llu, and this version knows %d: take a newer one",
+                    (unsigned long long)pawl_value_uint(pawl_value_get(v, "format")), FORMAT);
+    if (!run_id_valid(id) || !unhex64(pawl_value_string(pawl_value_get(v, "life")), &st->life) ||
+        !unhex64(pawl_value_string(pawl_value_get(v, "seed")), &st->seed))
+        return damaged(err, "the base has no id, life or seed");
+    if (hex == NULL || !hash_unhex(hex, strlen(hex), &st->machine_hash))
+        return damaged(err, "the base names no machine");
+    st->run = arena_strdup(&st->fixed, id, strlen(id));
+    st->machine = fixed_text(st, pawl_value_get(machine, "name"));
+    st->version = (uint32_t)pawl_value_uint(pawl_value_get(machine, "version"));
+    st->seq = st->base_seq = pawl_value_uint(pawl_value_get(v, "seq"));
+    if (prev != NULL && !hash_unhex(prev, strlen(prev), &st->head))
+        return damaged(err, "the base names no hash before it");
+    if (prev == NULL)
+        hash_of(st->base.data, st->base.size, &st->head);
+    return st->run == NULL || st->machine == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err)
+{
+    const pawl_value *v, *fold;
+    arena mem;
+    pawl_code rc;
+
+    arena_init(&mem, &st->alloc, 1024);
+    st->base = (pawl_bytes){ arena_strdup(&st->fixed, base.data, base.size), base.size };
+    v = st->base.data == NULL ? NULL : value_parse(&mem, st->base.data, base.size, "the base", err);
+    rc = v != NULL ? base_fields(st, v, err) : mem.failed || st->base.data == NULL ? PAWL_NOMEM : PAWL_CORRUPT;
+    if (rc == PAWL_OK)
+        rc = decls_read(st, pawl_value_get(v, "channels"), err);
+    st->base_decls = st->ndecls;
+    if (rc == PAWL_OK)
+        rc = state_begin(st, err);
+    fold = pawl_value_get(v, "fold");
+    if (rc == PAWL_OK && fold != NULL)
+        rc = fold_read(st, fold, &mem, err);
+    arena_free(&mem);
+    return rc == PAWL_NOMEM ? fail(err, rc, "no memory to read a base") : rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
+}
+
+pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
+{
+    const pawl_value *v;
+    const char *hex, *id;
+    uint64_t life = 0;
+    arena mem;
+    pawl_code rc = PAWL_OK;
+
+    if (bytes.data == NULL || bytes.size == 0)
+        return PAWL_OK;
+    arena_init(&mem, &st->alloc, 4096);
+    v = value_parse(&mem, bytes.data, bytes.size, "the snapshot", err);
+    hex = pawl_value_string(pawl_value_get(v, "hash"));
+    id = pawl_value_string(pawl_value_get(v, "id"));
+    if (v == NULL)
+        rc = mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    else if (pawl_value_uint(pawl_value_get(v, "format")) != FORMAT)
+        rc = fail(err, PAWL_CORRUPT, "the snapshot is of a format that this version does not know");
+    else if (id == NULL || strcmp(id, st->run) != 0 || !unhex64(pawl_value_string(pawl_value_get(v, "life")), &life) || life != st->life)
+        rc = fail(err, PAWL_CORRUPT, "%s: the snapshot is of another run", st->run);
+    else if (hex == NULL || pawl_value_uint(pawl_value_get(v, "seq")) < st->base_seq)
+        rc = fail(err, PAWL_CORRUPT, "%s: the snapshot is before the base", st->run);
+    if (rc == PAWL_OK) {
+        txn t;
+
+        txn_begin(st, &t, &mem, true);
+        t.now = true;
+        frame_clear(st, &st->root);
+        txn_end(st, true);
+        rc = fold_read(st, pawl_value_get(v, "fold"), &mem, err);
+        st->seq = pawl_value_uint(pawl_value_get(v, "seq"));
+        if (rc == PAWL_OK && !hash_unhex(hex, strlen(hex), &st->head))
+            rc = damaged(err, "the snapshot names no hash");
+        st->snapshot_bytes = bytes.size;
+    }
+    arena_free(&mem);
+    return rc == PAWL_NOMEM ? fail(err, rc, "no memory to read a snapshot") : rc;
+}
+
+/* ---- and the end --------------------------------------------------------------------------------------------- */
+
+/* Everything but the channels themselves: tasks, waits, joins. */
+void frame_clear(pawl_state *st, frame *f)
+{
+    frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels };
+    frame old = *f;
+
+    old.channels = NULL;
+    old.nchannels = 0;
+    frame_drop(st, &old);
+    *f = empty;
+    st->commands = st->waits = st->people = 0;
+}
+
+void state_drop(pawl_state *st)
+{
+    frame_drop(st, &st->root);
+    for (uint32_t i = 0; i < st->nmarks; i++)
+        st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
+    st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
+    st_free(st, st->reason, st->reason_bytes);
+    st_list_dies(st, st->pending);
+}

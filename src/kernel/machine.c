@@ -1,0 +1,116 @@
+/* machine.c - what all machines have in common: a name, a version, channels, effects, a hash (F5). */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+void pawl_machine_free(pawl_machine *m)
+{
+    if (m != NULL)
+        m->ops->free(m);
+}
+
+const char *pawl_machine_name(const pawl_machine *m) { return m->name; }
+uint32_t pawl_machine_version(const pawl_machine *m) { return m->version; }
+const char *pawl_machine_hash(const pawl_machine *m) { return m->hash_hex; }
+
+bool pawl_machine_effect(const pawl_machine *m, const char *effect, pawl_class *cls)
+{
+    const pawl_limits *l = machine_limits(m, effect);
+
+    if (l != NULL && cls != NULL)
+        *cls = l->cls;
+    return l != NULL;
+}
+
+const char *pawl_version(void) { return "0.1.0"; }
+
+const pawl_limits *machine_limits(const pawl_machine *m, const char *effect)
+{
+    for (uint32_t i = 0; i < m->neffects; i++)
+        if (strcmp(m->effects[i].name, effect) == 0)
+            return &m->effects[i].limits;
+    return NULL;
+}
+
+const machine_channel *machine_channel_find(const pawl_machine *m, const char *where, const char *name)
+{
+    for (uint32_t i = 0; i < m->nchannels; i++)
+        if (strcmp(m->channels[i].c.name, name) == 0 && strcmp(m->channels[i].where, where) == 0)
+            return &m->channels[i];
+    return NULL;
+}
+
+static int channel_order(const machine_channel *a, const machine_channel *b)
+{
+    int d;
+    bool inner_a = *a->where != '\0', inner_b = *b->where != '\0';
+
+    /* by "WHERE/NAME" or "NAME", as the text of the key */
+    const char *first_a = inner_a ? a->where : a->c.name, *first_b = inner_b ? b->where : b->c.name;
+    d = strcmp(first_a, first_b);
+    if (inner_a == inner_b)
+        return d != 0 ? d : inner_a ? strcmp(a->c.name, b->c.name) : 0;
+    return d != 0 ? d : inner_a ? 1 : -1;
+}
+
+static bool channel_code(buf *b, arena *a, const machine_channel *mc, pawl_err *err)
+{
+    const pawl_value *first = NULL;
+    bool any = false;
+
+    if (mc->c.first != NULL && (first = value_parse(a, mc->c.first, strlen(mc->c.first), "a channel's first value", err)) == NULL)
+        return false;
+    buf_char(b, '"');
+    if (*mc->where != '\0') {
+        buf_text(b, mc->where);
+        buf_char(b, '/');
+    }
+    buf_text(b, mc->c.name);
+    buf_text(b, "\":");
+    if (mc->c.accumulate)
+        buf_text(b, "{\"accumulate\":true"), any = true;
+    if (first != NULL) {
+        buf_text(b, any ? ",\"first\":" : "{\"first\":");
+        canon(b, first);
+        any = true;
+    }
+    if (mc->c.keep)
+        buf_text(b, any ? ",\"keep\":true" : "{\"keep\":true"), any = true;
+    buf_text(b, any ? ",\"rule\":\"" : "{\"rule\":\"");
+    buf_text(b, rule_names[mc->c.rule]);
+    buf_char(b, '"');
+    if (mc->c.secret != NULL) {
+        buf_text(b, ",\"secret\":");
+        canon_string(b, mc->c.secret, strlen(mc->c.secret));
+    }
+    buf_char(b, '}');
+    return true;
+}
+
+const char *channels_code(arena *a, const machine_channel *c, size_t n, pawl_err *err)
+{
+    const machine_channel **order = arena_get(a, (n + 1) * sizeof *order);
+    const char *out = NULL;
+    bool good = order != NULL;
+    buf b;
+
+    for (size_t i = 0; good && i < n; i++) {
+        size_t j = i;
+
+        for (; j > 0 && channel_order(order[j - 1], &c[i]) > 0; j--)
+            order[j] = order[j - 1];
+        order[j] = &c[i];
+    }
+    buf_init(&b, &a->alloc);
+    buf_char(&b, '{');
+    for (size_t i = 0; good && i < n; i++) {
+        if (i > 0)
+            buf_char(&b, ',');
+        good = channel_code(&b, a, order[i], err);
+    }
+    buf_char(&b, '}');
+    if (good && !b.failed)
+        out = arena_strdup(a, b.data, b.size);
+    buf_free(&b);
+    return out;
+}

@@ -1,0 +1,95 @@
+/* names.c - the stored names, each in one place. In journals: append only. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+const char *const kind_names[12] = {
+    "", "start", "input", "tick", "receipt", "timer", "signal", "answer", "update", "cancel", "adopt", "reopen",
+};
+const char *const status_names[7] = {
+    "submitted", "working", "input-required", "completed", "failed", "canceled", "rejected",
+};
+const char *const outcome_names[5] = { "done", "error", "timeout", "canceled", "unknown" };
+const char *const class_names[5] = { "at-least-once", "pure", "idempotent", "compensable", "once" };
+const char *const wait_names[5] = { "", "approval", "question", "input", "signal" };
+const char *const rule_names[13] = {
+    "", "last", "single", "append", "sum", "min", "max", "union", "merge", "topic", "ephemeral", "barrier", "custom",
+};
+const char *const op_names[3] = { "merge", "extend", "overwrite" };
+
+static const char *const item_names[ITEM_KINDS] = {
+    [ITEM_START] = "start",   [ITEM_INPUT] = "input",     [ITEM_UPDATE] = "update",   [ITEM_SIGNAL] = "signal",
+    [ITEM_CANCEL] = "cancel", [ITEM_REOPEN] = "reopen",   [ITEM_ADOPT] = "adopt",     [ITEM_RECORDS] = "records",
+    [ITEM_VISIT] = "visit",   [ITEM_FRAME] = "frame",     [ITEM_CALL] = "call",       [ITEM_SLEEP] = "sleep",
+    [ITEM_SPAWN] = "spawn",   [ITEM_ASK] = "ask",         [ITEM_RECEIPT] = "receipt", [ITEM_ANSWER] = "answer",
+    [ITEM_SELECT] = "select", [ITEM_LEAVE] = "leave",     [ITEM_FAIL] = "fail",       [ITEM_CLOSE] = "close",
+    [ITEM_PUT] = "put",       [ITEM_EMIT] = "emit",       [ITEM_DROP] = "drop",       [ITEM_TURN] = "turn",
+    [ITEM_END] = "end",
+};
+
+const char *item_name(unsigned kind)
+{
+    return kind < ITEM_KINDS ? item_names[kind] : "";
+}
+
+int name_index(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; name != NULL && *name != '\0' && i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static const char *name_at(const char *const *names, size_t n, int index)
+{
+    return index >= 0 && (size_t)index < n && *names[index] != '\0' ? names[index] : "unnamed";
+}
+
+const char *pawl_event_kind_name(pawl_event_kind kind) { return name_at(kind_names, 12, (int)kind); }
+const char *pawl_status_name(pawl_status status) { return name_at(status_names, 7, (int)status); }
+const char *pawl_outcome_name(pawl_outcome outcome) { return name_at(outcome_names, 5, (int)outcome); }
+const char *pawl_class_name(pawl_class cls) { return name_at(class_names, 5, (int)cls); }
+const char *pawl_wait_kind_name(pawl_wait_kind kind) { return name_at(wait_names, 5, (int)kind); }
+const char *pawl_rule_name(pawl_rule rule) { return name_at(rule_names, 13, (int)rule); }
+
+bool pawl_status_terminal(pawl_status status)
+{
+    return status == PAWL_COMPLETED || status == PAWL_FAILED || status == PAWL_CANCELED_RUN || status == PAWL_REJECTED;
+}
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+bool name_valid(const char *name)
+{
+    size_t n = 0;
+
+    if (name == NULL || *name == '-')
+        return false;
+    while (n <= NAME_BYTES_MAX && is_name_char(name[n]))
+        n++;
+    return n > 0 && n <= NAME_BYTES_MAX && name[n] == '\0';
+}
+
+bool run_id_valid(const char *id)
+{
+    size_t n = 0;
+
+    if (id == NULL || *id == '.' || *id == '_' || *id == '-')
+        return false;
+    while (n <= RUN_BYTES_MAX && (is_name_char(id[n]) || id[n] == '.'))
+        n++;
+    return n > 0 && n <= RUN_BYTES_MAX && id[n] == '\0';
+}
+
+/* FNV-1a; only for tables in memory. */
+uint32_t name_hash(const char *name)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *name != '\0'; name++)
+        h = (h ^ (uint8_t)*name) * 16777619u;
+    return h;
+}

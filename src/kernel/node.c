@@ -1,0 +1,492 @@
+/* node.c - what code inside a machine may say: read, build, write, ask. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static bool in_node(const pawl_step *s)
+{
+    return s != NULL && s->v != NULL;
+}
+
+const pawl_value *pawl_get(pawl_step *s, const char *name)
+{
+    const pawl_value *v;
+    channel *c;
+
+    if (!in_node(s) || name == NULL)
+        return NULL;
+    if ((c = channel_find(s->v->frame, name)) == NULL) {
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": there is no channel \"%s\"", s->v->node, name);
+        return NULL;
+    }
+    if (c->d->secret != NULL)
+        return NULL;            /* K4: a machine cannot read it */
+    v = channel_value(s->st, c);
+    if (v == NULL && s->st->load_failed != PAWL_OK)
+        visit_wrong(s, s->st->load_failed, "node \"%s\": channel \"%s\" could not be loaded", s->v->node, name);
+    return v;
+}
+
+const pawl_value *pawl_args(pawl_step *s) { return in_node(s) ? s->v->args : NULL; }
+int64_t pawl_get_int(pawl_step *s, const char *name) { return pawl_value_int(pawl_get(s, name)); }
+bool pawl_get_bool(pawl_step *s, const char *name) { return pawl_value_bool(pawl_get(s, name)); }
+double pawl_get_real(pawl_step *s, const char *name) { return pawl_value_real(pawl_get(s, name)); }
+const char *pawl_get_string(pawl_step *s, const char *name) { return pawl_value_string(pawl_get(s, name)); }
+const char *pawl_get_json(pawl_step *s, const char *name) { return pawl_text(s, pawl_get(s, name)); }
+const char *pawl_node_name(const pawl_step *s) { return in_node(s) ? s->v->node : ""; }
+int64_t pawl_now(const pawl_step *s) { return in_node(s) ? s->v->now : 0; }
+uint32_t pawl_visit(const pawl_step *s) { return in_node(s) && s->v->task != NULL ? s->v->task->visit : 0; }
+
+/* splitmix64, begun at the run's seed, the task and the visit. */
+uint64_t pawl_random(pawl_step *s)
+{
+    uint64_t z;
+
+    if (!in_node(s))
+        return 0;
+    z = s->st->seed ^ (s->st->root.superstep << 32) ^ name_hash(s->v->path) ^ ((uint64_t)pawl_visit(s) << 48);
+    z += (++s->v->randoms) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* ---- building --------------------------------------------------------------------------------------- */
+
+/* The node of `root` at the address `at`, as a JSON pointer appended to `b`. */
+static bool pointer_to(buf *b, const pawl_value *root, const pawl_value *at)
+{
+    pawl_iter it = pawl_iter_of(root);
+    const pawl_value *key, *v;
+
+    if (root == at)
+        return true;
+    for (size_t i = 0; (v = pawl_iter_next(&it, &key)) != NULL; i++) {
+        if (val_of(at) < val_of(v) || val_of(at) >= val_of(v) + value_nodes(v))
+            continue;
+        buf_char(b, '/');
+        if (key == NULL)
+            buf_uint(b, i);
+        for (const char *p = pawl_value_string(key); p != NULL && *p != '\0'; p++) {
+            if (*p == '~' || *p == '/')
+                buf_text(b, *p == '~' ? "~0" : "~1");
+            else
+                buf_char(b, *p);
+        }
+        return pointer_to(b, v, at);
+    }
+    return false;
+}
+
+enum { EVENT_BYTES_LEAST = 48 };       /* of text: what is smaller is not worth a reference */
+
+static bool worth_naming(const pawl_value *v)
+{
+    return pawl_value_type(v) == PAWL_TYPE_STRING ? pawl_value_size(v) >= EVENT_BYTES_LEAST : value_nodes(v) >= 4;
+}
+
+static bool lies_in(const pawl_value *v, const pawl_value *root)
+{
+    return root != NULL && val_of(v) >= val_of(root) && val_of(v) < val_of(root) + value_nodes(root);
+}
+
+static const char *event_named(pawl_step *s, const char *who, const pawl_value *root, const pawl_value *v)
+{
+    buf *b = step_text(s);
+
+    buf_text(b, who);
+    return pointer_to(b, root, v) ? step_copy(s, b, NULL) : NULL;
+}
+
+/* What brought this value, when it is (part of) a receipt of this visit: stored once, there (K7). NULL: it stands for itself. */
+static const char *event_of(pawl_step *s, const pawl_value *v)
+{
+    const visit *vi = s->v;
+    char number[16];
+
+    if (vi == NULL || v == NULL || !worth_naming(v))
+        return NULL;
+    if (vi->task == NULL)
+        return s->in != NULL && lies_in(v, s->in->value) ? event_named(s, "@", s->in->value, v) : NULL;
+    for (uint32_t i = 0; i < vi->task->ncalls; i++) {
+        if (!lies_in(v, vi->task->calls[i].value))
+            continue;
+        buf *b = step_text(s);
+        buf_uint(b, i);
+        if (b->failed || b->size >= sizeof number)
+            return NULL;
+        memcpy(number, b->data, b->size);
+        number[b->size] = '\0';
+        return event_named(s, number, vi->task->calls[i].value, v);
+    }
+    return NULL;
+}
+
+static void copied(void *ctx, const pawl_value *from, const pawl_value *to)
+{
+    pawl_step *s = ctx;
+    const char *target;
+    union { const yyjson_val *in; yyjson_val *out; } node = { val_of(to) };
+
+    for (size_t i = 0; (val_of(from)->tag & NODE_REF) != 0 && i < s->nrefs; i++) {
+        if (s->refs[i].node != from)
+            continue;
+        value_ref r = s->refs[i];
+        step_ref(s, to, r.form, r.target, r.digest);
+        return;
+    }
+    if ((target = event_of(s, from)) == NULL)
+        return;
+    if (step_ref(s, to, "event", target, NULL) == PAWL_OK)
+        node.out->tag |= NODE_REF;
+}
+
+static pawl_err *told(pawl_step *s)
+{
+    return s->v != NULL ? &s->v->err : NULL;
+}
+
+const pawl_value *pawl_pack(pawl_step *s, const char *format, ...)
+{
+    const pawl_value *v;
+    va_list args;
+
+    va_start(args, format);
+    v = value_packv(&s->mem, copied, s, told(s), format, args);
+    va_end(args);
+    return v;
+}
+
+const pawl_value *pawl_json(pawl_step *s, const char *text)
+{
+    return text == NULL ? NULL : value_parse(&s->mem, text, strlen(text), "a JSON text", told(s));
+}
+
+const char *pawl_text(pawl_step *s, const pawl_value *v)
+{
+    buf *b = step_text(s);
+
+    if (v == NULL)
+        return NULL;
+    canon(b, v);
+    return step_copy(s, b, NULL);
+}
+
+const char *pawl_format(pawl_step *s, const char *format, ...)
+{
+    buf *b = step_text(s);
+    va_list args;
+
+    va_start(args, format);
+    buf_fmtv(b, format, args);
+    va_end(args);
+    return step_copy(s, b, NULL);
+}
+
+const pawl_value *pawl_ref(pawl_step *s, const char *name)
+{
+    char digest[HASH_HEX + 32] = "";
+    channel *c = in_node(s) && name != NULL ? channel_find(&s->st->root, name) : NULL;
+    yyjson_val *node;
+    const char *target, *d = NULL;
+    pawl_err err = {0};
+
+    if (c == NULL || s->v->frame != &s->st->root) {
+        if (in_node(s))
+            visit_wrong(s, PAWL_INVALID, "node \"%s\": no channel \"%s\" of the run to refer to", s->v->node, name != NULL ? name : "");
+        return NULL;
+    }
+    if ((node = arena_get(&s->mem, sizeof *node)) == NULL)
+        return NULL;
+    node->tag = YYJSON_TYPE_NULL | NODE_REF;
+    node->uni.u64 = 0;
+    if (c->d->secret != NULL)
+        return step_ref(s, of_val(node), "secret", c->d->secret, NULL) == PAWL_OK ? of_val(node) : NULL;
+    if (channel_digest(s->st, c, digest, sizeof digest, &err) != PAWL_OK) {
+        visit_wrong(s, err.code, "%s", err.text);
+        return NULL;
+    }
+    target = arena_strdup(&s->mem, name, strlen(name));
+    d = arena_strdup(&s->mem, digest, strlen(digest));
+    if (target == NULL || d == NULL || step_ref(s, of_val(node), "channel", target, d) != PAWL_OK)
+        return NULL;
+    return of_val(node);
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------- */
+
+/* A value that outlives this call: lent ones of the state are copied, those of the step stand. */
+static const pawl_value *value_held(pawl_step *s, const pawl_value *v)
+{
+    return arena_owns(&s->mem, v) ? v : value_copy(&s->mem, v);
+}
+
+static void write_add(pawl_step *s, const char *name, const pawl_value *v, unsigned op)
+{
+    visit *vi = s->v;
+    channel *c;
+    const char *event;
+
+    if (!in_node(s))
+        return;
+    if (vi->reading) {
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": a route writes nothing", vi->node);
+        return;
+    }
+    if (name == NULL || (c = channel_find(vi->frame, name)) == NULL) {
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": there is no channel \"%s\"", vi->node, name != NULL ? name : "");
+        return;
+    }
+    if (v == NULL) {
+        if (!s->mem.failed)
+            visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" was given no value", vi->node, name);
+        return;
+    }
+    if (c->d->secret != NULL) {
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" is a secret, and is never written", vi->node, name);
+        return;
+    }
+    event = event_of(s, v);
+    if (event == NULL)
+        v = value_held(s, v);
+    if (v == NULL || !arena_room(&s->mem, (void **)&vi->writes, &vi->writes_cap, vi->nwrites, sizeof *vi->writes))
+        return;
+    vi->writes[vi->nwrites++] = (write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op };
+}
+
+void pawl_set(pawl_step *s, const char *name, const pawl_value *v) { write_add(s, name, v, OP_MERGE); }
+void pawl_set_int(pawl_step *s, const char *name, int64_t n) { write_add(s, name, value_int(&s->mem, n), OP_MERGE); }
+void pawl_set_bool(pawl_step *s, const char *name, bool b) { write_add(s, name, value_bool(&s->mem, b), OP_MERGE); }
+void pawl_set_real(pawl_step *s, const char *name, double x) { write_add(s, name, value_real(&s->mem, x), OP_MERGE); }
+void pawl_set_json(pawl_step *s, const char *name, const char *text) { write_add(s, name, pawl_json(s, text), OP_MERGE); }
+void pawl_extend(pawl_step *s, const char *name, const pawl_value *array) { write_add(s, name, array, OP_EXTEND); }
+void pawl_overwrite(pawl_step *s, const char *name, const pawl_value *v) { write_add(s, name, v, OP_OVERWRITE); }
+
+void pawl_set_string(pawl_step *s, const char *name, const char *text)
+{
+    write_add(s, name, text == NULL ? NULL : value_string(&s->mem, text, strlen(text)), OP_MERGE);
+}
+
+void pawl_emit(pawl_step *s, const char *name, const pawl_value *v)
+{
+    visit *vi = s->v;
+    const char *copy, *event;
+
+    if (!in_node(s) || name == NULL || v == NULL) {
+        if (in_node(s) && !s->mem.failed)
+            visit_wrong(s, PAWL_INVALID, "node \"%s\": an emission needs a name and a value", vi->node);
+        return;
+    }
+    event = event_of(s, v);
+    copy = arena_strdup(&s->mem, name, strlen(name));
+    if (event == NULL)
+        v = value_held(s, v);
+    if (copy == NULL || v == NULL || !arena_room(&s->mem, (void **)&vi->emits, &vi->emits_cap, vi->nemits, sizeof *vi->emits))
+        return;
+    vi->emits[vi->nemits++] = (named){ .name = copy, .value = v, .event = event };
+}
+
+void node_send(pawl_step *s, const char *node, const pawl_value *v)
+{
+    visit *vi = s->v;
+    const char *event = v != NULL ? event_of(s, v) : NULL;
+
+    if (v != NULL && event == NULL)
+        v = value_held(s, v);
+    if (!arena_room(&s->mem, (void **)&vi->sends, &vi->sends_cap, vi->nsends, sizeof *vi->sends))
+        return;
+    vi->sends[vi->nsends++] = (named){ .name = node, .value = v, .event = event };
+}
+
+void node_goto(pawl_step *s, const char *node)
+{
+    visit *vi = s->v;
+
+    if (arena_room(&s->mem, (void **)&vi->gotos, &vi->gotos_cap, vi->ngotos, sizeof *vi->gotos))
+        vi->gotos[vi->ngotos++] = node;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
+
+static pawl_code not_here(pawl_step *s, const char *what)
+{
+    if (!in_node(s))
+        return PAWL_INVALID;
+    return visit_wrong(s, PAWL_INVALID, "%s is for nodes; a reducer has pawl_flow_%s", what, what);
+}
+
+static pawl_code command_value(pawl_code rc, const call *c, const pawl_value **out)
+{
+    if (out != NULL)
+        *out = c != NULL ? c->value : NULL;
+    return rc;
+}
+
+pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_value **receipt)
+{
+    const char *spec;
+    const call *c;
+    size_t size = 0;
+    pawl_code rc;
+
+    if (receipt != NULL)
+        *receipt = NULL;
+    if (!in_node(s) || s->v->task == NULL)
+        return not_here(s, "call");
+    if (!name_valid(effect))
+        return visit_wrong(s, PAWL_INVALID, "node \"%s\": \"%s\" is no name of an effect", s->v->node, effect != NULL ? effect : "");
+    if (args == NULL && s->mem.failed)
+        return PAWL_NOMEM;
+    spec = spec_call(s, effect, args, s->v->limits != NULL ? s->v->limits : machine_limits(s->m, effect), NULL, &size);
+    rc = visit_command(s, CALL_CALL, 0, 0, spec, size, &c);
+    return command_value(rc, c, receipt);
+}
+
+pawl_code pawl_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_value **result)
+{
+    const char *spec;
+    const call *c;
+    size_t size = 0;
+    pawl_code rc;
+
+    if (result != NULL)
+        *result = NULL;
+    if (!in_node(s) || s->v->task == NULL)
+        return not_here(s, "spawn");
+    if (!name_valid(machine))
+        return visit_wrong(s, PAWL_INVALID, "node \"%s\": \"%s\" is no name of a machine", s->v->node, machine != NULL ? machine : "");
+    spec = spec_call(s, machine, input, NULL, NULL, &size);
+    rc = visit_command(s, CALL_SPAWN, 0, 0, spec, size, &c);
+    return command_value(rc, c, result);
+}
+
+pawl_code pawl_sleep(pawl_step *s, int64_t ms)
+{
+    const call *c;
+    size_t size;
+    buf *b;
+    const char *spec;
+
+    if (!in_node(s) || s->v->task == NULL)
+        return not_here(s, "sleep");
+    if (ms < 0)
+        ms = 0;
+    b = step_text(s);
+    buf_text(b, "{\"ms\":");
+    buf_int(b, ms);
+    buf_char(b, '}');
+    spec = step_copy(s, b, &size);
+    return visit_command(s, CALL_SLEEP, s->now > INT64_MAX - ms ? INT64_MAX : s->now + ms, 0, spec, size, &c);
+}
+
+/* Slots are unique among the open waits of a run: the node's path, and from the second wait of a visit on its number. */
+static const char *slot_made(pawl_step *s)
+{
+    buf *b = step_text(s);
+
+    buf_text(b, s->v->path);
+    if (s->v->cursor > 0) {
+        buf_char(b, '.');
+        buf_uint(b, s->v->cursor);
+    }
+    return step_copy(s, b, NULL);
+}
+
+pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value **answer)
+{
+    const char *slot, *spec;
+    const call *c;
+    size_t size = 0;
+    pawl_wait_kind kind;
+    pawl_code rc;
+
+    if (answer != NULL)
+        *answer = NULL;
+    if (!in_node(s) || s->v->task == NULL)
+        return not_here(s, "ask");
+    kind = q->kind != 0 ? q->kind : PAWL_WAIT_QUESTION;
+    if (kind == PAWL_WAIT_APPROVAL && q->otherwise != NULL && pawl_value_bool(q->otherwise))
+        return visit_wrong(s, PAWL_INVALID, "node \"%s\": an approval's only default is no", s->v->node);
+    slot = q->slot != NULL ? q->slot : slot_made(s);
+    spec = slot == NULL ? NULL : spec_ask(s, q, slot, s->v->now, NULL, NULL, NULL, false, &size);
+    rc = visit_command(s, CALL_ASK, s->now, kind, spec, size, &c);
+    return command_value(rc, c, answer);
+}
+
+pawl_code pawl_ask(pawl_step *s, const pawl_value *prompt, const pawl_value **answer)
+{
+    const pawl_question q = { .prompt = prompt };
+
+    return pawl_ask_with(s, &q, answer);
+}
+
+pawl_code pawl_await_signal(pawl_step *s, const char *name, const pawl_value **value)
+{
+    const pawl_question q = { .kind = PAWL_WAIT_SIGNAL };
+    const char *slot, *spec;
+    const call *c;
+    size_t size = 0;
+    pawl_code rc;
+
+    if (value != NULL)
+        *value = NULL;
+    if (!in_node(s) || s->v->task == NULL || name == NULL)
+        return not_here(s, "await_signal");
+    slot = slot_made(s);
+    spec = slot == NULL ? NULL : spec_ask(s, &q, slot, s->v->now, name, NULL, NULL, false, &size);
+    rc = visit_command(s, CALL_ASK, s->now, PAWL_WAIT_SIGNAL, spec, size, &c);
+    return command_value(rc, c, value);
+}
+
+static bool has_won(const visit *v, uint32_t n)
+{
+    for (uint32_t w = 0; w < v->task->nwins; w++)
+        if (v->task->wins[w] == n)
+            return true;
+    for (uint32_t w = 0; w < v->nwon; w++)
+        if (v->won[w] == n)
+            return true;
+    return false;
+}
+
+pawl_code pawl_select(pawl_step *s, uint32_t *winner)
+{
+    visit *v = s->v;
+
+    if (!in_node(s) || v->task == NULL)
+        return not_here(s, "select");
+    v->raced = true;
+    if (v->races < v->task->nwins) {
+        *winner = v->task->wins[v->races++];
+        return PAWL_OK;
+    }
+    for (uint32_t i = 0; i < v->task->ncalls && i < v->cursor && v->nwon < RACES_MAX; i++) {
+        if (v->task->calls[i].at != CALL_ANSWERED || has_won(v, i))
+            continue;
+        v->won[v->nwon++] = *winner = i;
+        v->races++;
+        return PAWL_OK;
+    }
+    if (v->nwon == RACES_MAX)
+        return visit_wrong(s, PAWL_LIMIT, "node \"%s\": more than %d races decided in one pass", v->node, RACES_MAX);
+    v->racing = true;
+    v->unanswered = true;
+    return PAWL_PENDING;
+}
+
+pawl_code pawl_fail(pawl_step *s, pawl_code code, const char *format, ...)
+{
+    va_list args;
+
+    if (code >= 0)
+        code = PAWL_INVALID;
+    if (!in_node(s))
+        return code;
+    s->v->failing = true;
+    va_start(args, format);
+    failv(&s->v->err, code, format, args);
+    va_end(args);
+    return code;
+}

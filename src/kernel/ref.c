@@ -1,0 +1,230 @@
+/* ref.c - what stands beside a value is put into it (K3, K7). */
+#include "kernel/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- channels by reference ----------------------------------------------------------------------- */
+
+static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *err)
+{
+    list *l = c->list;
+    const yyjson_val *at;
+    hash d, element;
+    size_t i, total = l->segment + l->count;
+    buf b;
+
+    if (l->digested < l->segment) {     /* what is not loaded was never seen */
+        pawl_code rc = list_load(st, c, err);
+
+        if (rc != PAWL_OK)
+            return rc;
+    }
+    memset(&d, 0, sizeof d);
+    if (l->digested > 0)
+        d = l->digest;
+    at = l->nodes + 1;
+    for (i = l->segment; i < l->digested; i++)
+        at += value_nodes(of_val(at));
+    buf_init(&b, &st->alloc);
+    for (i = l->digested; i < total && !b.failed; i++) {
+        buf_reset(&b);
+        canon(&b, of_val(at));
+        hash_of(b.data, b.size, &element);
+        const pawl_bytes parts[2] = { { (const char *)d.b, HASH_BYTES }, { (const char *)element.b, HASH_BYTES } };
+        hash_parts(parts, 2, &d);
+        at += value_nodes(of_val(at));
+        if (i < total - l->floating) {  /* what is only being fed is digested again: it may not come */
+            l->digest = d;
+            l->digested = i + 1;
+        }
+    }
+    *out = d;
+    i = b.failed;
+    buf_free(&b);
+    return i ? PAWL_NOMEM : PAWL_OK;
+}
+
+static void digest_text(char *out, size_t size, size_t count, const hash *h)
+{
+    char digits[24];
+    size_t n = sizeof digits;
+
+    do {
+        digits[--n] = (char)('0' + count % 10);
+        count /= 10;
+    } while (count > 0);
+    if (sizeof digits - n + 1 + HASH_HEX + 1 > size)
+        return;
+    memcpy(out, digits + n, sizeof digits - n);
+    out[sizeof digits - n] = ':';
+    hash_hex(h, out + (sizeof digits - n) + 1);
+}
+
+pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, pawl_err *err)
+{
+    const pawl_value *v;
+    hash h;
+    buf b;
+    pawl_code rc = PAWL_OK;
+
+    memset(&h, 0, sizeof h);
+    if (c->d->rule == PAWL_APPEND) {
+        bool any = c->set && c->list != NULL;
+
+        if (any)
+            rc = list_digest(st, c, &h, err);
+        if (rc == PAWL_OK)
+            digest_text(out, size, any ? c->list->segment + c->list->count : 0, &h);
+        return rc;
+    }
+    v = channel_value(st, c);
+    if (v == NULL && c->set)
+        return st->load_failed != PAWL_OK ? st->load_failed : PAWL_NOMEM;
+    buf_init(&b, &st->alloc);
+    if (v != NULL)
+        canon(&b, v);
+    hash_of(b.data, b.size, &h);
+    hash_hex(&h, out);
+    rc = b.failed ? PAWL_NOMEM : PAWL_OK;
+    buf_free(&b);
+    return rc;
+}
+
+/* ---- one reference ------------------------------------------------------------------------------------ */
+
+/* "0/text": the value of command 0, and in it /text. A reducer's is "@/text": what came in. */
+static const pawl_value *event_target(const task *tk, const pawl_value *in, const char *target)
+{
+    size_t n = strcspn(target, "/");
+
+    if (n == 1 && target[0] == '@')
+        return pawl_value_find(in, target + 1);
+    if (tk == NULL || n == 0 || n > 9)
+        return NULL;
+    unsigned long i = strtoul(target, NULL, 10);
+    if (i >= tk->ncalls || tk->calls[i].at != CALL_ANSWERED)
+        return NULL;
+    return pawl_value_find(tk->calls[i].value, target + n);
+}
+
+static const pawl_value *all_channels(pawl_state *st, arena *a)
+{
+    size_t nodes = 1, used = 1, count = 0;
+    yyjson_val *out;
+
+    for (uint32_t i = 0; i < st->root.nchannels; i++)
+        if (channel_value(st, &st->root.channels[i]) != NULL)
+            nodes += 1 + value_nodes(channel_value(st, &st->root.channels[i]));
+    if ((out = arena_get(a, nodes * sizeof *out)) == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < st->root.nchannels; i++) {
+        channel *c = &st->root.channels[i];
+        const pawl_value *v = channel_value(st, c), *name;
+
+        if (v == NULL)
+            continue;
+        if ((name = value_string(a, c->d->name, strlen(c->d->name))) == NULL)
+            return NULL;
+        out[used++] = *val_of(name);
+        memcpy(out + used, val_of(v), value_nodes(v) * sizeof *out);
+        used += value_nodes(v);
+        count++;
+    }
+    out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ;
+    out[0].uni.ofs = used * sizeof *out;
+    return of_val(out);
+}
+
+static const pawl_value *channel_target(pawl_state *st, arena *a, const char *target, const char *digest, pawl_err *err)
+{
+    char now[HASH_HEX + 32] = "";
+    channel *c;
+    const pawl_value *v;
+
+    if (strcmp(target, "*") == 0)
+        return all_channels(st, a);
+    if ((c = channel_find(&st->root, target)) == NULL) {
+        fail(err, PAWL_CORRUPT, "a reference to channel \"%s\", which is not there", target);
+        return NULL;
+    }
+    if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK)
+        return NULL;
+    if (digest != NULL && strcmp(digest, now) != 0) {
+        fail(err, PAWL_GONE, "channel \"%s\" has moved on since the command was made: take the state at its entry", target);
+        return NULL;
+    }
+    v = channel_value(st, c);
+    return v != NULL ? v : value_null(a);
+}
+
+static const pawl_value *ref_target(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *ref,
+                                    pawl_err *err)
+{
+    const char *form = pawl_value_string(pawl_value_at(ref, 1)), *target = pawl_value_string(pawl_value_at(ref, 2));
+    const pawl_value *v = NULL;
+    pawl_bytes bytes;
+
+    if (form == NULL || target == NULL) {
+        fail(err, PAWL_CORRUPT, "a reference is [path,form,target], all texts");
+        return NULL;
+    }
+    if (strcmp(form, "event") == 0) {
+        if ((v = event_target(tk, in, target)) == NULL)
+            fail(err, PAWL_CORRUPT, "a reference to \"%s\", which no command of the visit gave", target);
+    } else if (strcmp(form, "channel") == 0) {
+        v = channel_target(st, a, target, pawl_value_string(pawl_value_at(ref, 3)), err);
+    } else if (strcmp(form, "blob") == 0) {
+        if (!st->has_loader || st->loader.blob == NULL)
+            fail(err, PAWL_IO, "blob %s: the state has no loader for blobs", target);
+        else if (st->loader.blob(st->loader.ctx, target, &bytes, err) == PAWL_OK)
+            v = value_parse(a, bytes.data, bytes.size, "a blob", err);
+    } else {
+        fail(err, PAWL_CORRUPT, "\"%s\" is no form of reference that this version knows", form);
+    }
+    return v;
+}
+
+/* Secrets stay null; they are told as [[path,spec]...]. */
+static const pawl_value *secret_add(arena *a, const pawl_value *told, const pawl_value *ref)
+{
+    const pawl_value *one = value_pack(a, NULL, "[v,v]", pawl_value_at(ref, 0), pawl_value_at(ref, 2));
+    size_t n = told == NULL ? 1 : value_nodes(told);
+    yyjson_val *out = one == NULL ? NULL : arena_get(a, (n + value_nodes(one)) * sizeof *out);
+
+    if (out == NULL)
+        return NULL;
+    if (told != NULL)
+        memcpy(out, val_of(told), n * sizeof *out);
+    memcpy(out + n, val_of(one), value_nodes(one) * sizeof *out);
+    n += value_nodes(one);
+    out[0].tag = (uint64_t)(pawl_value_size(told) + 1) << YYJSON_TAG_BIT | YYJSON_TYPE_ARR;
+    out[0].uni.ofs = n * sizeof *out;
+    return of_val(out);
+}
+
+const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *v,
+                               const pawl_value *stand, const pawl_value **secrets, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(stand);
+    const pawl_value *ref, *sub;
+
+    while (v != NULL && (ref = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *path = pawl_value_string(pawl_value_at(ref, 0)), *form = pawl_value_string(pawl_value_at(ref, 1));
+
+        if (path == NULL || form == NULL) {
+            fail(err, PAWL_CORRUPT, "a reference is [path,form,target], all texts");
+            return NULL;
+        }
+        if (strcmp(form, "secret") == 0 && secrets != NULL) {
+            if ((*secrets = secret_add(a, *secrets, ref)) == NULL)
+                return NULL;
+            continue;
+        }
+        if ((sub = ref_target(st, a, tk, in, ref, err)) == NULL)
+            return NULL;
+        if ((v = value_splice(a, v, path, sub)) == NULL && !a->failed)
+            fail(err, PAWL_CORRUPT, "a reference at \"%s\", where there is nothing", path);
+    }
+    return v;
+}

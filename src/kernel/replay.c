@@ -1,0 +1,241 @@
+/* replay.c - a whole journal folded again, and fed again to a machine (K5, K6). */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+typedef struct lines { const char *at, *end; } lines;
+
+/* The next line without its newline; a last one without a newline is torn, and dropped (K8). */
+static bool line_next(lines *l, pawl_bytes *out)
+{
+    const char *nl = l->at < l->end ? memchr(l->at, '\n', (size_t)(l->end - l->at)) : NULL;
+
+    if (nl == NULL)
+        return false;
+    *out = (pawl_bytes){ l->at, (size_t)(nl - l->at) };
+    l->at = nl + 1;
+    return true;
+}
+
+/* References into the journal itself: a state that is replayed has everything loaded, so nobody asks. */
+static pawl_code begin(pawl_bytes journal, const pawl_alloc *alloc, lines *l, pawl_step **s, pawl_state **st, pawl_err *err)
+{
+    pawl_bytes base;
+    pawl_code rc;
+
+    *l = (lines){ journal.data, journal.data + journal.size };
+    *st = NULL;
+    if ((*s = pawl_step_new(alloc)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a replay");
+    if (journal.data == NULL || !line_next(l, &base))
+        return fail(err, PAWL_CORRUPT, "a journal without a base");
+    rc = pawl_state_load(base, (pawl_bytes){0}, NULL, alloc, st, err);
+    return rc;
+}
+
+pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc, pawl_state **state, pawl_err *err)
+{
+    pawl_step *s;
+    pawl_state *st;
+    pawl_entry *e;
+    pawl_bytes line;
+    lines l;
+    pawl_code rc = begin(journal, alloc, &l, &s, &st, err);
+
+    *state = NULL;
+    while (rc == PAWL_OK && (upto == 0 || st->seq < upto) && line_next(&l, &line)) {
+        step_reset(s);
+        s->entry.mem = &s->mem;     /* read where it lies: the journal outlives the step */
+        rc = entry_parse(&s->entry, line, err);
+        e = &s->entry;
+        if (rc == PAWL_OK)
+            rc = pawl_apply(st, e, err);
+    }
+    if (rc == PAWL_OK && upto > st->seq)
+        rc = fail(err, PAWL_GONE, "%s: there is no entry %llu", st->run, (unsigned long long)upto);
+    if (rc == PAWL_OK && upto > 0 && upto < st->base_seq)
+        rc = fail(err, PAWL_GONE, "%s: entry %llu is before the base", st->run, (unsigned long long)upto);
+    pawl_step_free(s);
+    if (rc == PAWL_OK)
+        *state = st;
+    else
+        pawl_state_free(st);
+    return rc;
+}
+
+/* ---- the event that an entry came from ------------------------------------------------------------- */
+
+typedef struct source { pawl_event ev; buf value, update, id; } source;
+
+static const char *text_of(buf *b, const pawl_value *v)
+{
+    if (v == NULL)
+        return NULL;
+    buf_reset(b);
+    canon(b, v);
+    buf_char(b, '\0');
+    return b->failed ? NULL : b->data;
+}
+
+static const char *id_of_item(source *src, const item *it)
+{
+    buf_reset(&src->id);
+    id_code(&src->id, it);
+    buf_char(&src->id, '\0');
+    return src->id.failed ? NULL : src->id.data;
+}
+
+static void source_more(source *src, const pawl_value *more)
+{
+    src->ev.by = pawl_value_string(pawl_value_get(more, "by"));
+    src->ev.note = pawl_value_string(pawl_value_get(more, "note"));
+    src->ev.update = text_of(&src->update, pawl_value_get(more, "update"));
+}
+
+static void source_item(source *src, const pawl_entry *e, const item *it)
+{
+    pawl_event *ev = &src->ev;
+
+    switch ((item_kind)it->kind) {
+    case ITEM_START:   ev->kind = PAWL_EV_START; break;
+    case ITEM_DROP:
+    case ITEM_TURN:
+    case ITEM_INPUT:   ev->kind = e->record ? PAWL_EV_ANSWER : (pawl_event_kind)e->kind; break;
+    case ITEM_UPDATE:  ev->kind = PAWL_EV_UPDATE; source_more(src, it->more); break;
+    case ITEM_SIGNAL:  ev->kind = PAWL_EV_SIGNAL; ev->name = it->task; break;
+    case ITEM_CANCEL:  ev->kind = PAWL_EV_CANCEL; source_more(src, it->value); return;
+    case ITEM_REOPEN:  ev->kind = PAWL_EV_REOPEN; source_more(src, it->value); return;
+    case ITEM_ADOPT:   ev->kind = PAWL_EV_ADOPT; return;
+    case ITEM_RECEIPT:
+        ev->kind = PAWL_EV_RECEIPT;
+        ev->id = id_of_item(src, it);
+        ev->outcome = (pawl_outcome)it->outcome;
+        ev->time_ms = it->at;
+        break;
+    case ITEM_ANSWER:
+        ev->kind = PAWL_EV_ANSWER;
+        ev->id = id_of_item(src, it);
+        ev->time_ms = it->at;
+        source_more(src, it->more);
+        if (ev->by != NULL && strcmp(ev->by, "@timer") == 0)
+            ev->kind = PAWL_EV_TIMER;
+        break;
+    case ITEM_VISIT:
+        ev->kind = PAWL_EV_TICK;
+        ev->time_ms = it->at;
+        return;
+    default:
+        ev->kind = PAWL_EV_TICK;
+        return;
+    }
+    ev->value = text_of(&src->value, it->value);
+}
+
+/* Input for the next turn: what closed the wait, then ["turn"], then ["input",VALUE]. */
+static const item *source_first(const pawl_entry *e)
+{
+    const item *it = e->items;
+
+    if (it != NULL && it->kind == ITEM_RECORDS)
+        it = it->next;
+    if (it != NULL && it->kind == ITEM_DROP && it->next != NULL && it->next->kind == ITEM_TURN)
+        it = it->next->next;
+    return it;
+}
+
+static void source_of(source *src, pawl_state *st, const pawl_entry *e)
+{
+    const item *it = source_first(e);
+    frame *f;
+
+    src->ev = (pawl_event){ .kind = PAWL_EV_TICK, .time_ms = e->record ? st->time_ms : e->time_ms };
+    if (it != NULL)
+        source_item(src, e, it);
+    if (!e->record)
+        src->ev.time_ms = it != NULL && (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER) ? it->at : e->time_ms;
+    if (it != NULL && it->kind == ITEM_RECEIPT) {   /* a sleep ends by a timer */
+        call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+
+        if (c != NULL && c->kind == CALL_SLEEP)
+            src->ev.kind = PAWL_EV_TIMER;
+    }
+    if (!e->record && e->kind != (uint8_t)src->ev.kind && (e->kind == PAWL_EV_SIGNAL || e->kind == PAWL_EV_INPUT || e->kind == PAWL_EV_UPDATE))
+        src->ev.kind = (pawl_event_kind)e->kind;
+    if (src->ev.kind == PAWL_EV_SIGNAL && src->ev.name == NULL && it != NULL)
+        src->ev.kind = PAWL_EV_ANSWER;      /* taken by a wait: the same as an answer to it but for its name */
+}
+
+/* ---- verify -------------------------------------------------------------------------------------------- */
+
+static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored, pawl_bytes now)
+{
+    size_t i = 0, from;
+
+    while (i < stored.size && i < now.size && stored.data[i] == now.data[i])
+        i++;
+    if (i < HASH_HEX && stored.size > HASH_HEX && now.size > HASH_HEX && stored.data[0] != '[')
+        for (i = HASH_HEX + 1; i < stored.size && i < now.size && stored.data[i] == now.data[i]; )
+            i++;
+    from = i > 16 ? i - 16 : 0;
+    return fail(err, PAWL_CORRUPT, "%s: after entry %llu the machine says ...%.60s where the journal has ...%.60s", st->run,
+                (unsigned long long)st->seq, from < now.size ? now.data + from : "", from < stored.size ? stored.data + from : "");
+}
+
+static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *read, pawl_step *fed, source *src,
+                            pawl_bytes line, pawl_verdict *v, pawl_err *err)
+{
+    pawl_entry *e;
+    pawl_bytes now;
+    pawl_code rc = pawl_entry_read(line, read, &e, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    source_of(src, st, e);
+    if (src->ev.kind != PAWL_EV_ADOPT && !(hash_equal(&m->hash, &st->machine_hash) && m->version == st->version)) {
+        v->folded++;            /* another machine's stretch (F5) */
+        return pawl_apply(st, e, err);
+    }
+    rc = pawl_feed(m, st, &src->ev, fed, err);
+    if (rc < 0)
+        return rc == PAWL_NOMEM || rc == PAWL_IO ? rc : PAWL_CORRUPT;
+    now = pawl_step_bytes(fed);
+    if (now.size != line.size || memcmp(now.data, line.data, line.size) != 0)
+        return differs(err, st, line, now);
+    return pawl_apply(st, e, err);
+}
+
+pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err)
+{
+    pawl_step *read, *fed = pawl_step_new(alloc);
+    pawl_alloc mem = mem_or_default(alloc);
+    pawl_state *st;
+    pawl_bytes line;
+    source src;
+    lines l;
+    pawl_code rc = begin(journal, alloc, &l, &read, &st, err);
+
+    *v = (pawl_verdict){0};
+    buf_init(&src.value, &mem);
+    buf_init(&src.update, &mem);
+    buf_init(&src.id, &mem);
+    if (rc == PAWL_OK && fed == NULL)
+        rc = fail(err, PAWL_NOMEM, "no memory to verify");
+    while (rc == PAWL_OK && line_next(&l, &line)) {
+        rc = verify_one(m, st, read, fed, &src, line, v, err);
+        if (rc != PAWL_OK)
+            break;
+        if (line.data[0] == '[')
+            v->records++;
+        else
+            v->entries++;
+    }
+    if (rc != PAWL_OK)
+        v->seq = st != NULL ? st->seq + 1 : 0;
+    buf_free(&src.value);
+    buf_free(&src.update);
+    buf_free(&src.id);
+    pawl_state_free(st);
+    pawl_step_free(read);
+    pawl_step_free(fed);
+    return rc;
+}

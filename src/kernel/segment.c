@@ -1,0 +1,157 @@
+/* segment.c - elements that a snapshot left in the journal, read when somebody looks (K7).
+ *
+ * The entries that brought them are folded again, in a state of its own that has this one channel
+ * only. So what is read back is what was merged, by the same code. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+/* A state beside the first one: same declarations, of which it keeps one; no journal of its own. */
+static void side_begin(pawl_state *side, const pawl_state *st, const channel *c, txn *t, arena *mem)
+{
+    *side = (pawl_state){ .alloc = st->alloc, .decls = c->d, .ndecls = 1, .loader = st->loader,
+                          .has_loader = st->has_loader, .only = true, .run = st->run, .life = st->life };
+    side->root.where = "";
+    arena_init(mem, &st->alloc, 1024);
+    txn_begin(side, t, mem, false);
+}
+
+/* Of the entry before the first only what it opened counts: the tasks that were next. */
+static pawl_code edges_only(pawl_state *side, pawl_entry *e, item *it, pawl_err *err)
+{
+    closing next = { .next = it->closing->next, .nnext = it->closing->nnext };
+    const closing *was = it->closing;
+    pawl_code rc;
+
+    it->closing = &next;
+    rc = item_fold(side, e, it, err);
+    it->closing = was;
+    return rc;
+}
+
+static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool after_close, pawl_err *err)
+{
+    const char *at = lines.data, *end = lines.data + lines.size;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && at < end) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at));
+        size_t n = nl != NULL ? (size_t)(nl - at) : (size_t)(end - at);
+        pawl_entry e = { .mem = mem };
+        bool skip = after_close;
+
+        rc = entry_parse(&e, (pawl_bytes){ at, n }, err);
+        for (item *it = e.items; rc == PAWL_OK && it != NULL; it = it->next) {
+            bool close = it->kind == ITEM_CLOSE && *it->task == '\0';
+
+            if (strchr(it->task, '/') != NULL)
+                continue;               /* inside a subgraph: what it gives is in its task's leave */
+            if (it->superstep > 0)
+                side->root.superstep = it->superstep;
+            if (it->kind == ITEM_REOPEN)
+                side->status = PAWL_FAILED;
+
+            if (skip && close) {
+                rc = edges_only(side, &e, it, err);
+                skip = false;
+            } else if (!skip && it->kind != ITEM_RECORDS && it->kind != ITEM_END && it->kind != ITEM_ADOPT) {
+                rc = item_fold(side, &e, it, err);
+            }
+        }
+        at += n + 1;
+    }
+    return rc;
+}
+
+static pawl_code fold_range(pawl_state *side, arena *mem, const pawl_state *st, uint64_t after, uint64_t upto, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (uint64_t seq = after; rc == PAWL_OK && seq <= upto; seq++) {
+        pawl_bytes entry = {0}, records = {0};
+
+        if (seq == st->base_seq)
+            continue;           /* the base: its values are the declaration's, or stand inline */
+        rc = st->loader.entry(st->loader.ctx, seq, &entry, &records, err);
+        if (rc == PAWL_OK && seq > after)
+            rc = fold_lines(side, mem, records, false, err);
+        if (rc == PAWL_OK)
+            rc = fold_lines(side, mem, entry, seq == after, err);
+        side->seq = seq;
+    }
+    return rc;
+}
+
+/* The elements go before those that came since. */
+static pawl_code list_join(list *l, const list *old)
+{
+    size_t more = old->used - 1, used = l->used == 0 ? 1 : l->used, cap = used + more + 1;
+    yyjson_val *nodes = mem_grow(&l->strings.alloc, NULL, 0, cap * sizeof *nodes);
+
+    if (nodes == NULL)
+        return PAWL_NOMEM;
+    memcpy(nodes + 1, old->nodes + 1, more * sizeof *nodes);
+    for (size_t i = 1; i <= more; i++) {
+        if ((nodes[i].tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_STR)
+            continue;
+        nodes[i].uni.str = arena_strdup(&l->strings, nodes[i].uni.str, nodes[i].tag >> YYJSON_TAG_BIT);
+        if (nodes[i].uni.str == NULL) {
+            mem_free(&l->strings.alloc, nodes, cap * sizeof *nodes);
+            return PAWL_NOMEM;
+        }
+    }
+    if (used > 1)
+        memcpy(nodes + 1 + more, l->nodes + 1, (used - 1) * sizeof *nodes);
+    mem_free(&l->strings.alloc, l->nodes, l->cap * sizeof *nodes);
+    l->nodes = nodes;
+    l->cap = cap;
+    l->used = used + more;
+    l->count += old->count;
+    l->segment = 0;
+    return PAWL_OK;
+}
+
+/* What the base gives the channel to begin with, when the list began there. */
+static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, pawl_err *err)
+{
+    channel *c = side->root.channels;
+    const pawl_value *base, *v;
+
+    if (c->set)
+        return PAWL_OK;
+    if ((base = value_parse(mem, st->base.data, st->base.size, "the base", err)) == NULL)
+        return PAWL_CORRUPT;
+    v = pawl_value_get(pawl_value_get(pawl_value_get(base, "fold"), "values"), c->d->name);
+    return v == NULL ? PAWL_OK : channel_write(side, c, OP_OVERWRITE, v, err);
+}
+
+pawl_code list_load(pawl_state *st, channel *c, pawl_err *err)
+{
+    pawl_state side;
+    pawl_code rc;
+    channel *read;
+    arena mem;
+    txn t;
+
+    if (!st->has_loader || st->loader.entry == NULL)
+        return st->load_failed = fail(err, PAWL_IO, "channel \"%s\": %zu elements are in the journal, and the state has no loader",
+                                      c->d->name, c->list->segment);
+    side_begin(&side, st, c, &t, &mem);
+    rc = channels_init(&side, &side.root);
+    side.seq = st->base_seq;
+    if (rc == PAWL_OK && c->list->after == st->base_seq)
+        rc = base_value(&side, st, &mem, err);
+    if (rc == PAWL_OK)
+        rc = fold_range(&side, &mem, st, c->list->after, c->list->upto, err);
+    read = side.root.channels;
+    if (rc == PAWL_OK && (!read->set || read->list == NULL || read->list->count != c->list->segment))
+        rc = fail(err, PAWL_CORRUPT, "channel \"%s\": entries %llu to %llu do not hold the %zu elements that the snapshot counts",
+                  c->d->name, (unsigned long long)c->list->after, (unsigned long long)c->list->upto, c->list->segment);
+    if (rc == PAWL_OK)
+        rc = list_join(c->list, read->list);
+    txn_end(&side, false);
+    arena_free(&mem);
+    if (rc != PAWL_OK)
+        st->load_failed = rc;
+    return rc;
+}

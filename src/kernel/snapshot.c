@@ -1,0 +1,512 @@
+/* snapshot.c - a state written down, and read: bases, snapshots, forks (K7, K10). */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct writer { pawl_state *st; buf *b; bool first; } writer;
+
+static void put_key(writer *w, const char *name)
+{
+    buf_text(w->b, w->first ? "{\"" : ",\"");
+    buf_text(w->b, name);
+    buf_text(w->b, "\":");
+    w->first = false;
+}
+
+/* Channels by name, so that the text is canonical whatever the order of their declaration. */
+static uint32_t *channels_sorted(pawl_state *st, const frame *f)
+{
+    uint32_t *order = mem_new(&st->alloc, (f->nchannels + 1) * sizeof *order);
+
+    for (uint32_t i = 0; order != NULL && i < f->nchannels; i++) {
+        uint32_t j = i;
+
+        for (; j > 0 && strcmp(f->channels[order[j - 1]].d->name, f->channels[i].d->name) > 0; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    return order;
+}
+
+static bool by_reference(const channel *c)
+{
+    return c->set && c->d->rule == PAWL_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
+}
+
+void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets)
+{
+    uint32_t *order = channels_sorted(st, f);
+    bool any = false;
+
+    if (order == NULL)
+        b->failed = true;
+    buf_char(b, '{');
+    for (uint32_t i = 0; order != NULL && i < f->nchannels; i++) {
+        channel *c = &f->channels[order[i]];
+        const pawl_value *v;
+
+        if (!lists && by_reference(c))
+            continue;
+        v = c->set ? channel_value(st, c) : NULL;
+        if (v == NULL && c->d->secret == NULL)
+            continue;
+        if (c->d->secret != NULL && !secrets)
+            continue;
+        if (any)
+            buf_char(b, ',');
+        canon_string(b, c->d->name, strlen(c->d->name));
+        buf_char(b, ':');
+        if (c->d->secret != NULL)
+            canon_string(b, c->d->secret, strlen(c->d->secret));
+        else
+            canon(b, v);
+        any = true;
+    }
+    buf_char(b, '}');
+    mem_free(&st->alloc, order, (f->nchannels + 1) * sizeof *order);
+}
+
+static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
+{
+    uint32_t *order = channels_sorted(w->st, f);
+    char digest[HASH_HEX + 32];
+    bool any = false;
+    pawl_code rc = order == NULL ? PAWL_NOMEM : PAWL_OK;
+
+    for (uint32_t i = 0; rc == PAWL_OK && i < f->nchannels; i++) {
+        channel *c = &f->channels[order[i]];
+
+        if (!by_reference(c) || (rc = channel_digest(w->st, c, digest, sizeof digest, err)) != PAWL_OK)
+            continue;
+        if (!any)
+            put_key(w, "segments");
+        buf_char(w->b, any ? ',' : '{');
+        any = true;
+        canon_string(w->b, c->d->name, strlen(c->d->name));
+        buf_fmt(w->b, ":{\"after\":%llu,\"count\":%zu,\"digest\":\"%s\",\"upto\":%llu}",
+                (unsigned long long)(c->list->segment > 0 ? c->list->after : c->born), c->list->segment + c->list->count,
+                strchr(digest, ':') + 1, (unsigned long long)w->st->seq);
+    }
+    if (any)
+        buf_char(w->b, '}');
+    mem_free(&w->st->alloc, order, (f->nchannels + 1) * sizeof *order);
+    return rc;
+}
+
+static void tasks_code(writer *w, const frame *f)
+{
+    put_key(w, "next");
+    buf_char(w->b, '[');
+    for (uint32_t i = 0; i < f->nedges; i++) {
+        if (i > 0)
+            buf_char(w->b, ',');
+        canon_string(w->b, f->tasks[i].name, strlen(f->tasks[i].name));
+    }
+    buf_char(w->b, ']');
+}
+
+static void sends_code(writer *w, const frame *f)
+{
+    if (f->ntasks == f->nedges)
+        return;
+    put_key(w, "sends");
+    buf_char(w->b, '[');
+    for (uint32_t i = f->nedges; i < f->ntasks; i++) {
+        buf_text(w->b, i > f->nedges ? ",[" : "[");
+        canon_string(w->b, f->tasks[i].name, f->tasks[i].node_size);
+        buf_char(w->b, ',');
+        if (f->tasks[i].args != NULL)
+            canon(w->b, f->tasks[i].args);
+        else
+            buf_text(w->b, "null");
+        buf_char(w->b, ']');
+    }
+    buf_char(w->b, ']');
+}
+
+/* The items that rebuild what is open. */
+typedef struct opener { pawl_state *st; buf *b; bool any, waits_only; pawl_err *err; } opener;
+
+static void open_item(opener *o, const item *it)
+{
+    buf none;
+
+    buf_init(&none, &o->st->alloc);
+    if (o->any)
+        buf_char(o->b, ',');
+    o->any = true;
+    item_code(o->b, it, NULL, 0, &none);
+    buf_free(&none);
+}
+
+static void open_call(opener *o, const char *path, const call *c, uint32_t visit_no, uint32_t n)
+{
+    static const uint8_t kinds[] = { [CALL_CALL] = ITEM_CALL, [CALL_SLEEP] = ITEM_SLEEP, [CALL_SPAWN] = ITEM_SPAWN,
+                                     [CALL_ASK] = ITEM_ASK };
+    item it = { .kind = kinds[c->kind], .superstep = c->superstep, .task = path, .visit = visit_no, .n = n, .at = c->time_ms,
+                .spec = c->spec, .spec_size = c->spec_size };
+    arena mem;
+
+    open_item(o, &it);
+    if (c->at == CALL_OPEN)
+        return;
+    arena_init(&mem, &o->st->alloc, 256);
+    it.kind = c->at == CALL_DROPPED ? ITEM_DROP : c->kind == CALL_ASK ? ITEM_ANSWER : ITEM_RECEIPT;
+    it.outcome = c->outcome;
+    it.value = c->value;
+    it.at = 0;
+    if (c->update != NULL)
+        it.more = value_pack(&mem, NULL, "{s:v}", "update", c->update);
+    open_item(o, &it);
+    arena_free(&mem);
+}
+
+static void open_frame(opener *o, frame *f, const char *prefix);
+static void fold_code(writer *w, const frame *f);
+
+static void open_child(opener *o, const char *path, task *tk)
+{
+    buf text;
+    char prefix[PATH_BYTES_MAX + 64];
+    buf p = { .data = prefix, .cap = sizeof prefix };
+    writer w = { .st = o->st, .b = o->b, .first = true };
+
+    buf_init(&text, &o->st->alloc);
+    if (o->any)
+        buf_char(o->b, ',');
+    o->any = true;
+    buf_text(o->b, "[\"frame\",");
+    canon_string(o->b, path, strlen(path));
+    buf_fmt(o->b, ",%u,[],", (unsigned)tk->visit);
+    fold_code(&w, tk->child);
+    buf_char(o->b, ']');
+    buf_text(&p, path);
+    buf_fmt(&text, "/%u/%llu/", (unsigned)tk->visit, (unsigned long long)tk->child->superstep);
+    if (p.size + text.size + 1 < sizeof prefix) {
+        buf_put(&p, text.data, text.size);
+        prefix[p.size] = '\0';
+        open_frame(o, tk->child, prefix);
+    }
+    buf_free(&text);
+}
+
+static void open_task(opener *o, task *tk, const char *prefix)
+{
+    char path[PATH_BYTES_MAX + 64];
+    item it = { .kind = ITEM_VISIT, .visit = tk->visit, .at = tk->visit_ms, .task = path };
+    size_t n = strlen(prefix), m = strlen(tk->name);
+
+    if (n + m + 1 > sizeof path || (tk->at == TASK_READY && tk->visit == 1 && !tk->timed))
+        return;
+    memcpy(path, prefix, n);
+    memcpy(path + n, tk->name, m + 1);
+    for (it.visit = 2; it.visit < tk->visit; it.visit++)    /* visits come one by one */
+        open_item(o, &it);
+    it.visit = tk->visit;
+    open_item(o, &it);
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        open_call(o, path, &tk->calls[i], tk->visit, i);
+    it.kind = ITEM_SELECT;
+    for (it.k = 0; it.k < tk->nwins; it.k++) {
+        it.n = tk->wins[it.k];
+        open_item(o, &it);
+    }
+    it.n = UINT32_MAX;
+    if (tk->racing)
+        open_item(o, &it);
+    if (tk->child != NULL)
+        open_child(o, path, tk);
+    if (tk->left != NULL) {
+        buf_char(o->b, ',');
+        buf_put(o->b, tk->left, tk->left_size);
+    }
+    it.kind = ITEM_FAIL;
+    it.spec = tk->fault;
+    it.spec_size = tk->fault_size;
+    if (tk->fault != NULL)
+        open_item(o, &it);
+}
+
+static void open_frame(opener *o, frame *f, const char *prefix)
+{
+    for (uint32_t i = 0; i < f->nloose; i++)
+        open_call(o, f->loose[i].task, &f->loose[i], f->loose[i].visit, f->loose[i].n);
+    for (uint32_t i = 0; i < f->ntasks && !o->waits_only; i++)
+        open_task(o, &f->tasks[i], prefix);
+}
+
+/* A frame: its channels and its tasks. Members are in the order of their bytes. */
+static void fold_code(writer *w, const frame *f)
+{
+    if (f->defer != NULL) {
+        put_key(w, "defer");
+        canon(w->b, f->defer);
+    }
+    if (f->joins != NULL) {
+        put_key(w, "joins");
+        canon(w->b, f->joins);
+    }
+    tasks_code(w, f);
+    sends_code(w, f);
+    put_key(w, "steps");
+    buf_uint(w->b, f->steps);
+    put_key(w, "superstep");
+    buf_uint(w->b, f->superstep);
+    put_key(w, "values");
+    values_code(w->st, f, w->b, true, false);
+    buf_char(w->b, '}');
+}
+
+static void machine_code(writer *w)
+{
+    char hex[HASH_HEX + 1];
+
+    hash_hex(&w->st->machine_hash, hex);
+    put_key(w, "machine");
+    buf_fmt(w->b, "{\"hash\":\"%s\",\"version\":%u}", hex, (unsigned)w->st->version);
+}
+
+/* mode: 's' a snapshot, append channels by reference; 'p' for a base of the same run; 'f' for a fork. */
+static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
+{
+    writer w = { .st = st, .b = b, .first = true };
+    opener o = { .st = st, .b = b, .waits_only = mode == 'f' };
+    pawl_status status = (pawl_status)st->status;
+    pawl_code rc = PAWL_OK;
+
+    st->load_failed = PAWL_OK;
+    if (mode == 'f' && pawl_status_terminal(status))
+        status = PAWL_WORKING;
+    if (st->canceling && mode != 'f') {
+        put_key(&w, "canceling");
+        buf_text(b, "true");
+    }
+    if (st->ndecls > st->base_decls) {
+        put_key(&w, "channels");
+        decls_code(b, st->decls + st->base_decls, st->ndecls - st->base_decls);
+    }
+    if (st->root.defer != NULL) {
+        put_key(&w, "defer");
+        canon(b, st->root.defer);
+    }
+    if (st->root.joins != NULL) {
+        put_key(&w, "joins");
+        canon(b, st->root.joins);
+    }
+    machine_code(&w);
+    tasks_code(&w, &st->root);
+    put_key(&w, "open");
+    buf_char(b, '[');
+    open_frame(&o, &st->root, "");
+    buf_char(b, ']');
+    if (st->pending != NULL && mode != 'f') {
+        put_key(&w, "pending");
+        canon(b, list_value(st->pending));
+    }
+    if (st->reason != NULL && mode != 'f') {
+        put_key(&w, "reason");
+        canon(b, st->reason);
+    }
+    if (mode == 's')
+        rc = segments_code(&w, &st->root, err);
+    sends_code(&w, &st->root);
+    put_key(&w, "status");
+    buf_fmt(b, "\"%s\"", status_names[status]);
+    put_key(&w, "steps");
+    buf_uint(b, st->root.steps);
+    put_key(&w, "superstep");
+    buf_uint(b, st->root.superstep);
+    put_key(&w, "time");
+    buf_int(b, st->record_ms > st->time_ms ? st->record_ms : st->time_ms);
+    put_key(&w, "turn");
+    buf_uint(b, st->turn);
+    put_key(&w, "values");
+    values_code(st, &st->root, b, mode != 's', false);
+    buf_char(b, '}');
+    if (rc == PAWL_OK && st->load_failed != PAWL_OK)
+        rc = fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
+    return rc == PAWL_OK && b->failed ? fail(err, PAWL_NOMEM, "%s: no memory for its state", st->run) : rc;
+}
+
+static pawl_code at_entry(const pawl_state *st, const char *what, pawl_err *err)
+{
+    if (st->nmarks > 0)
+        return fail(err, PAWL_INVALID, "%s: %s is taken at an entry, and task records stand open after this one", st->run, what);
+    if (st->no_journal)
+        return fail(err, PAWL_INVALID, "%s: it keeps no journal, so there is no %s", st->run, what);
+    return PAWL_OK;
+}
+
+pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *s, pawl_bytes *bytes, pawl_err *err)
+{
+    char hex[HASH_HEX + 1];
+    pawl_code rc = at_entry(st, "a snapshot", err);
+    buf *b;
+
+    *bytes = (pawl_bytes){0};
+    if (rc != PAWL_OK)
+        return rc;
+    step_reset(s);
+    b = &s->out;
+    buf_reset(b);
+    buf_text(b, "{\"fold\":");
+    if ((rc = state_code(st, b, 's', err)) != PAWL_OK)
+        return rc;
+    hash_hex(&st->head, hex);
+    buf_fmt(b, ",\"format\":%d,\"hash\":\"%s\",\"id\":\"%s\",\"life\":\"%016llx\",\"seq\":%llu}", FORMAT, hex, st->run,
+            (unsigned long long)st->life, (unsigned long long)st->seq);
+    if (b->failed)
+        return fail(err, PAWL_NOMEM, "%s: no memory for a snapshot", st->run);
+    *bytes = (pawl_bytes){ b->data, b->size };
+    st->snapshot_bytes = b->size;
+    st->tail_bytes = 0;
+    return PAWL_OK;
+}
+
+/* ---- forks and prunes ------------------------------------------------------------------------------ */
+
+static const char *channel_decls(pawl_step *s, const pawl_value *base)
+{
+    buf *b = step_text(s);
+
+    canon(b, pawl_value_get(base, "channels"));
+    return step_copy(s, b, NULL);
+}
+
+static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step *s, char mode, buf *out, pawl_err *err)
+{
+    char hex[HASH_HEX + 1], machine_hex[HASH_HEX + 1];
+    const pawl_value *base = value_parse(&s->mem, st->base.data, st->base.size, "the base", err);
+    base_parts p = { .machine = st->machine, .machine_hash = machine_hex, .version = st->version };
+    buf *lineage;
+    pawl_code rc;
+
+    if (base == NULL || (p.channels = channel_decls(s, base)) == NULL)
+        return PAWL_NOMEM;
+    hash_hex(&st->machine_hash, machine_hex);
+    hash_hex(&st->head, hex);
+    buf_reset(&s->out);
+    if ((rc = state_code(st, &s->out, mode, err)) != PAWL_OK)
+        return rc;
+    p.fold = (pawl_bytes){ s->out.data, s->out.size };
+    lineage = step_text(s);
+    if (mode == 'f') {
+        buf_fmt(lineage, "{\"hash\":\"%s\",\"life\":\"%016llx\",\"run\":\"%s\",\"seq\":%llu}", hex, (unsigned long long)st->life,
+                st->run, (unsigned long long)st->seq);
+    } else if (pawl_value_get(base, "lineage") != NULL) {
+        canon(lineage, pawl_value_get(base, "lineage"));
+    }
+    if (lineage->size > 0 && (p.lineage = step_copy(s, lineage, NULL)) == NULL)
+        return PAWL_NOMEM;
+    if (mode == 'p') {
+        p.prev = hex;
+        p.seq = st->seq;
+    }
+    base_code(out, info, &p);
+    return out->failed ? fail(err, PAWL_NOMEM, "%s: no memory for a base", st->run) : PAWL_OK;
+}
+
+pawl_code pawl_state_fork(pawl_state *st, const pawl_run_info *info, pawl_step *s, pawl_state **fork, pawl_err *err)
+{
+    buf b;
+    pawl_code rc = st->no_journal ? at_entry(st, "a fork", err) : PAWL_OK;
+
+    *fork = NULL;
+    if (rc != PAWL_OK)
+        return rc;
+    if (info == NULL || !run_id_valid(info->id) || info->life == 0)
+        return fail(err, PAWL_INVALID, "%s: a fork needs an id and a life of its own", st->run);
+    step_reset(s);
+    buf_init(&b, &s->alloc);
+    rc = base_again(st, info, s, 'f', &b, err);
+    if (rc == PAWL_OK)
+        rc = pawl_state_load((pawl_bytes){ b.data, b.size }, (pawl_bytes){0}, NULL, &st->alloc, fork, err);
+    buf_free(&b);
+    return rc;
+}
+
+pawl_code pawl_state_carry(pawl_state *from, const pawl_machine *m, const pawl_run_info *info, pawl_step *s, pawl_state **state,
+                           pawl_err *err)
+{
+    pawl_state *fresh = NULL;
+    pawl_code rc = at_entry(from, "a base", err);
+    arena mem;
+    txn t;
+    buf b;
+
+    *state = NULL;
+    if (rc != PAWL_OK || (rc = pawl_state_new(m, info, 0, &from->alloc, &fresh, err)) != PAWL_OK)
+        return rc;
+    step_reset(s);
+    from->load_failed = PAWL_OK;
+    arena_init(&mem, &from->alloc, 1024);
+    txn_begin(fresh, &t, &mem, true);
+    for (uint32_t i = 0; i < fresh->root.nchannels && rc == PAWL_OK; i++) {
+        channel *to = &fresh->root.channels[i], *c = channel_find(&from->root, to->d->name);
+        const pawl_value *v = c == NULL || !to->d->keep ? NULL : channel_value(from, c);
+
+        if (v != NULL)
+            rc = channel_write(fresh, to, OP_OVERWRITE, v, err);
+    }
+    if (rc == PAWL_OK && (from->load_failed != PAWL_OK || mem.failed))
+        rc = from->load_failed != PAWL_OK ? from->load_failed : PAWL_NOMEM;
+    txn_end(fresh, rc == PAWL_OK);
+    arena_free(&mem);
+    buf_init(&b, &s->alloc);
+    if (rc == PAWL_OK)
+        rc = base_again(fresh, info, s, 'c', &b, err);
+    if (rc == PAWL_OK)
+        rc = pawl_state_load((pawl_bytes){ b.data, b.size }, (pawl_bytes){0}, NULL, &from->alloc, state, err);
+    buf_free(&b);
+    pawl_state_free(fresh);
+    return rc == PAWL_NOMEM ? fail(err, rc, "%s: no memory for a run", info->id) : rc;
+}
+
+static void info_read(const pawl_value *base, pawl_run_info *info, const pawl_state *st)
+{
+    const pawl_value *labels = pawl_value_get(base, "labels");
+
+    *info = (pawl_run_info){
+        .id = st->run, .life = st->life, .seed = st->seed,
+        .created_ms = pawl_value_int(pawl_value_get(base, "at")),
+        .created_by = pawl_value_string(pawl_value_get(base, "by")),
+        .context = pawl_value_string(pawl_value_get(base, "context")),
+        .parent = pawl_value_string(pawl_value_get(base, "parent")),
+        .mode = pawl_value_string(pawl_value_get(base, "mode")),
+        .rights = pawl_value_string(pawl_value_get(base, "rights")),
+        .dedupe_key = pawl_value_string(pawl_value_get(base, "dedupe")),
+        .retention = pawl_value_string(pawl_value_get(base, "retention")),
+        .trace = pawl_value_string(pawl_value_get(base, "trace")),
+        .deadline_ms = pawl_value_int(pawl_value_get(base, "deadline")),
+        .priority = (int32_t)pawl_value_int(pawl_value_get(base, "priority")),
+    };
+    for (size_t i = 0; i < sizeof info->labels / sizeof *info->labels; i++)
+        info->labels[i] = pawl_value_string(pawl_value_at(labels, i));
+}
+
+pawl_code pawl_state_prune(pawl_state *st, pawl_step *s, pawl_bytes *base, pawl_err *err)
+{
+    pawl_run_info info;
+    const pawl_value *old;
+    pawl_code rc = at_entry(st, "a base", err);
+    buf b;
+
+    *base = (pawl_bytes){0};
+    if (rc != PAWL_OK)
+        return rc;
+    step_reset(s);
+    if ((old = value_parse(&s->mem, st->base.data, st->base.size, "the base", err)) == NULL)
+        return PAWL_NOMEM;
+    info_read(old, &info, st);
+    buf_init(&b, &s->alloc);
+    rc = base_again(st, &info, s, 'p', &b, err);
+    if (rc == PAWL_OK) {
+        base->data = arena_strdup(&s->mem, b.data, b.size);
+        base->size = b.size;
+        rc = base->data == NULL ? PAWL_NOMEM : PAWL_OK;
+    }
+    buf_free(&b);
+    return rc;
+}

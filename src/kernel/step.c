@@ -1,0 +1,394 @@
+/* step.c - the answer to one event, made item by item; and pawl_feed, the one door (K1). */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+enum { STEP_BYTES_FIRST = 8192 };
+
+/* ---- the object ------------------------------------------------------------------------------ */
+
+pawl_step *pawl_step_new(const pawl_alloc *alloc)
+{
+    pawl_alloc mem = mem_or_default(alloc);
+    pawl_step *s = mem_new(&mem, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->alloc = mem;
+    arena_init(&s->mem, &mem, STEP_BYTES_FIRST);
+    buf_init(&s->out, &mem);
+    buf_init(&s->scratch, &mem);
+    buf_init(&s->text, &mem);
+    return s;
+}
+
+void pawl_step_free(pawl_step *s)
+{
+    if (s == NULL)
+        return;
+    pawl_alloc mem = s->alloc;
+
+    arena_free(&s->mem);
+    buf_free(&s->out);
+    buf_free(&s->scratch);
+    buf_free(&s->text);
+    mem_free(&mem, s->refs, s->refs_cap * sizeof *s->refs);
+    mem_free(&mem, s, sizeof *s);
+}
+
+void step_reset(pawl_step *s)
+{
+    arena_reset(&s->mem);
+    s->some = false;
+    s->st = NULL;
+    s->v = NULL;
+    s->in = NULL;
+    s->value = s->update = NULL;
+    s->answered = NULL;
+    s->nrefs = 0;
+    s->final = -1;
+    s->whole = false;
+    memset(&s->entry, 0, sizeof s->entry);
+    s->entry.mem = &s->mem;
+}
+
+buf *step_text(pawl_step *s)
+{
+    buf_reset(&s->text);
+    return &s->text;
+}
+
+const char *step_copy(pawl_step *s, const buf *b, size_t *size)
+{
+    if (size != NULL)
+        *size = b->size;
+    if (b->failed) {
+        s->mem.failed = true;
+        return NULL;
+    }
+    return arena_strdup(&s->mem, b->data != NULL ? b->data : "", b->size);
+}
+
+pawl_entry *pawl_step_entry(pawl_step *s)
+{
+    return s->some ? &s->entry : NULL;
+}
+
+pawl_bytes pawl_step_bytes(const pawl_step *s)
+{
+    return s->some ? s->entry.bytes : (pawl_bytes){0};
+}
+
+/* ---- items ---------------------------------------------------------------------------------------- */
+
+item *step_item(pawl_step *s, unsigned kind)
+{
+    item *it = arena_zero(&s->mem, sizeof *it);
+
+    if (it != NULL) {
+        it->kind = (uint8_t)kind;
+        it->task = "";
+    }
+    return it;
+}
+
+pawl_code step_add(pawl_step *s, item *it, pawl_err *err)
+{
+    pawl_entry *e = &s->entry;
+    pawl_code rc;
+
+    if (it == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    if ((rc = item_fold(s->st, e, it, err)) != PAWL_OK)
+        return rc;
+    if (e->last == NULL)
+        e->items = it;
+    else
+        e->last->next = it;
+    e->last = it;
+    e->count++;
+    return PAWL_OK;
+}
+
+void step_cut(pawl_step *s, item *last, uint32_t count)
+{
+    s->entry.last = last;
+    s->entry.count = count;
+    if (last == NULL)
+        s->entry.items = NULL;
+    else
+        last->next = NULL;
+}
+
+pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest)
+{
+    if (!mem_room(&s->alloc, (void **)&s->refs, &s->refs_cap, s->nrefs, sizeof *s->refs)) {
+        s->mem.failed = true;
+        return PAWL_NOMEM;
+    }
+    s->refs[s->nrefs++] = (value_ref){ node, form, target, digest };
+    return PAWL_OK;
+}
+
+const char *reason_code(pawl_step *s, pawl_code code, const char *text, const pawl_value *more, size_t *size)
+{
+    buf *b = step_text(s);
+
+    buf_text(b, "{\"code\":\"");
+    buf_text(b, pawl_code_name(code));
+    if (more != NULL) {
+        buf_text(b, "\",\"receipt\":");
+        canon(b, more);
+        buf_text(b, ",\"text\":");
+    } else {
+        buf_text(b, "\",\"text\":");
+    }
+    canon_string(b, text, strlen(text));
+    buf_char(b, '}');
+    return step_copy(s, b, size);
+}
+
+pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err)
+{
+    item *it;
+
+    s->final = (int)status;
+    if (reason == NULL)
+        return PAWL_OK;
+    if ((it = step_item(s, ITEM_END)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    it->spec = reason;
+    it->spec_size = size;
+    return step_add(s, it, err);
+}
+
+/* ---- cancel (E10) ------------------------------------------------------------------------------------- */
+
+typedef struct waits_open { pawl_step *s; item *first, *last; bool failed; } waits_open;
+
+static bool see_open_wait(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    waits_open *w = ctx;
+    item *it;
+
+    (void)f;
+    if (c->kind != CALL_ASK)
+        return true;
+    it = step_item(w->s, ITEM_DROP);
+    if (it == NULL || (it->task = arena_strdup(&w->s->mem, path, strlen(path))) == NULL)
+        return !(w->failed = true);
+    it->superstep = c->superstep;
+    it->visit = tk != NULL ? tk->visit : c->visit;
+    it->n = n;
+    if (w->last == NULL)
+        w->first = it;
+    else
+        w->last->next = it;
+    w->last = it;
+    return true;
+}
+
+/* Waits close; what is in flight ends in its own receipt, then the run is canceled. A second cancel does not wait. */
+pawl_code step_cancel(pawl_step *s, pawl_err *err)
+{
+    waits_open w = { .s = s };
+    pawl_code rc = PAWL_OK;
+    bool again = s->ev->kind == PAWL_EV_CANCEL && s->was_canceling;
+
+    state_each_call(s->st, see_open_wait, &w);
+    for (item *it = w.first, *next; it != NULL && rc == PAWL_OK; it = next) {
+        next = it->next;
+        it->next = NULL;
+        rc = step_add(s, it, err);
+    }
+    if (w.failed)
+        return PAWL_NOMEM;
+    if (rc == PAWL_OK && (s->st->commands == 0 || again)) {
+        s->whole = true;
+        s->final = PAWL_CANCELED_RUN;
+    }
+    return rc;
+}
+
+/* ---- channels with a user's function ------------------------------------------------------------------ */
+
+pawl_code step_custom(pawl_step *s, const pawl_value *object, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key, *v;
+    item *put = NULL;
+    write *w = arena_zero(&s->mem, (pawl_value_size(object) + 1) * sizeof *w);
+    uint32_t n = 0;
+
+    while (w != NULL && (v = pawl_iter_next(&it, &key)) != NULL) {
+        const machine_channel *mc = machine_channel_find(s->m, "", pawl_value_string(key));
+        const pawl_value *old = mc == NULL ? NULL : channel_value(s->st, channel_find(&s->st->root, mc->c.name));
+
+        if (mc == NULL || mc->c.rule != PAWL_CUSTOM)
+            continue;
+        if (old != NULL && (v = mc->c.merge(s, old, v, mc->c.merge_arg)) == NULL)
+            return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", mc->c.name);
+        w[n++] = (write){ .channel = mc->c.name, .value = v, .op = OP_OVERWRITE };
+    }
+    if (n == 0)
+        return w == NULL ? PAWL_NOMEM : PAWL_OK;
+    if ((put = step_item(s, ITEM_PUT)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    put->writes = w;
+    put->nwrites = n;
+    return step_add(s, put, err);
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------------- */
+
+/* Records that stand open are covered by the entry that follows them. */
+static pawl_code records_cover(pawl_step *s, pawl_err *err)
+{
+    pawl_state *st = s->st;
+    char hex[HASH_HEX + 1];
+    item *it;
+    hash h;
+
+    if (st->nmarks == 0)
+        return PAWL_OK;
+    if ((it = step_item(s, ITEM_RECORDS)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    marks_digest(st, &h);
+    hash_hex(&h, hex);
+    it->n = st->nmarks;
+    it->value = value_string(&s->mem, hex, HASH_HEX);
+    it->next = s->entry.items;
+    s->entry.items = it;
+    s->entry.count++;
+    if (s->entry.last == NULL)
+        s->entry.last = it;
+    return it->value == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+/* Whether anything here is kept as text by the state: leaves that this entry does not merge. */
+static bool text_needed(const pawl_entry *e)
+{
+    bool left = false;
+
+    for (const item *it = e->items; it != NULL; it = it->next) {
+        if (it->kind == ITEM_LEAVE && strchr(it->task, '/') != NULL)
+            return true;
+        left = (left && !(it->kind == ITEM_CLOSE && *it->task == '\0')) || it->kind == ITEM_LEAVE;
+    }
+    return left;
+}
+
+static pawl_code step_finish(pawl_step *s, pawl_err *err)
+{
+    pawl_entry *e = &s->entry;
+    pawl_state *st = s->st;
+    bool open = st->root.open && !st->t->closed && (s->was_open || s->ev->kind == PAWL_EV_TICK);
+
+    e->record = open && !s->whole && s->final < 0;
+    e->kind = (uint8_t)s->ev->kind;
+    e->turn = st->turn;
+    e->status = (uint8_t)(s->final >= 0 ? s->final : (int)status_now(st));
+    e->closes = st->t->closed;
+    s->next = next_of_state(st, (pawl_status)e->status);
+    if (!e->record) {
+        e->seq = st->seq + 1;
+        e->prev = st->head;
+        if (records_cover(s, err) != PAWL_OK)
+            return PAWL_NOMEM;
+    }
+    e->hashed = !st->no_journal;
+    if (e->hashed || text_needed(e))
+        entry_code(e, &s->out, s->refs, s->nrefs, &s->scratch);
+    if (s->out.failed || s->mem.failed)
+        return fail(err, PAWL_NOMEM, "no memory for the bytes of a step");
+    if (s->out.size > TEXT_BYTES_MAX)
+        return fail(err, PAWL_LIMIT, "%s: a step of %zu bytes is over the limit of %zu", st->run, s->out.size, TEXT_BYTES_MAX);
+    s->some = true;
+    return PAWL_OK;
+}
+
+/* ---- feed ------------------------------------------------------------------------------------------------ */
+
+static pawl_code machine_fits(const pawl_machine *m, const pawl_state *st, const pawl_event *ev, pawl_err *err)
+{
+    if (hash_equal(&m->hash, &st->machine_hash) && m->version == st->version)
+        return PAWL_OK;
+    if (strcmp(m->name, st->machine) == 0 && ev->kind == PAWL_EV_ADOPT)
+        return PAWL_OK;
+    return fail(err, PAWL_CONFLICT, "%s: it runs under machine %s %u, and this is another %s %u: adopt it, or feed the old one",
+                st->run, st->machine, (unsigned)st->version, m->name, (unsigned)m->version);
+}
+
+/* Times never go back. A receipt keeps its own time, so that no entry shows who came first; what the records of
+ * a superstep lead to has the latest of theirs. */
+static int64_t event_time(const pawl_state *st, const pawl_event *ev)
+{
+    int64_t least = st->time_ms;
+
+    if (ev->kind == PAWL_EV_TICK && st->nmarks > 0)
+        return st->record_ms > least ? st->record_ms : least;
+    if (!st->root.open && st->record_ms > least)
+        least = st->record_ms;
+    return ev->time_ms > least ? ev->time_ms : least;
+}
+
+static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
+{
+    size_t size = ev->value_size > 0 || ev->value == NULL ? ev->value_size : strlen(ev->value);
+
+    if (ev->value != NULL && (s->value = value_parse(&s->mem, ev->value, size, "the event's value", err)) == NULL)
+        return s->mem.failed ? PAWL_NOMEM : PAWL_INVALID;
+    if (ev->update != NULL) {
+        s->update = value_parse(&s->mem, ev->update, strlen(ev->update), "the event's update", err);
+        if (s->update == NULL)
+            return s->mem.failed ? PAWL_NOMEM : PAWL_INVALID;
+        if (pawl_value_type(s->update) != PAWL_TYPE_OBJECT)
+            return fail(err, PAWL_INVALID, "an update is an object of channels");
+    }
+    return PAWL_OK;
+}
+
+static pawl_code feed_in(pawl_step *s, pawl_err *err)
+{
+    pawl_code rc;
+
+    if ((rc = take_event(s, err)) != PAWL_OK)
+        return rc;
+    rc = s->st->canceling ? step_cancel(s, err) : s->m->ops->drive(s->m, s, err);
+    if (rc != PAWL_OK)
+        return rc;
+    return step_finish(s, err);
+}
+
+pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (m == NULL || st == NULL || ev == NULL || s == NULL)
+        return fail(err, PAWL_INVALID, "feed: a machine, a state, an event and a step are needed");
+    step_reset(s);
+    if (ev->kind < PAWL_EV_START || ev->kind > PAWL_EV_REOPEN)
+        return fail(err, PAWL_INVALID, "%s: event kind %d is none", st->run, (int)ev->kind);
+    if ((rc = machine_fits(m, st, ev, err)) != PAWL_OK || (rc = event_parse(s, ev, err)) != PAWL_OK)
+        return rc;
+    s->st = st;
+    s->m = m;
+    s->ev = ev;
+    s->was_open = st->root.open;
+    s->was_canceling = st->canceling;
+    s->now = s->entry.time_ms = event_time(st, ev);
+    st->load_failed = PAWL_OK;
+    txn_begin(st, &s->t, &s->mem, false);
+    rc = feed_in(s, err);
+    txn_end(st, false);
+    s->v = NULL;
+    if (rc < 0 && s->mem.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for a step", st->run);
+    else if (st->load_failed != PAWL_OK)
+        rc = fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
+    if (rc == PAWL_OK)
+        return s->next;
+    s->some = false;
+    st->ignored += rc == PAWL_IGNORED;
+    return rc;
+}

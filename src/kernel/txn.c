@@ -1,0 +1,187 @@
+/* txn.c - changes to a state that can be taken back, byte for byte.
+ *
+ * Whoever is about to change a piece of the state says so with touch(), which keeps the old bytes; going
+ * back writes them again, newest first. A feed always goes back: it must leave the state as it was. An apply goes
+ * back only when it fails half way. Blocks follow the same log: what was allocated since is
+ * freed on the way back, what was dropped is freed only on commit. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_LIST_BORN, UNDO_LIST_DEAD } undo_kind;
+
+struct undo {
+    undo *before;
+    void *at;
+    size_t size;        /* of bytes or a block; of a list that grew: nodes */
+    size_t count;       /* of a list that grew: elements */
+    undo_kind kind;
+};
+
+void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
+{
+    t->mem = mem;
+    t->keep = keep;
+    t->closed = t->now = false;
+    t->log = NULL;
+    mem->failed = false;
+    st->t = t;
+}
+
+undo *txn_mark(const pawl_state *st)
+{
+    return st->t->log;
+}
+
+static undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size, size_t extra)
+{
+    undo *u = arena_get(st->t->mem, sizeof *u + extra);
+
+    if (u == NULL)
+        return NULL;
+    u->before = st->t->log;
+    u->kind = kind;
+    u->at = at;
+    u->size = size;
+    u->count = 0;
+    st->t->log = u;
+    return u;
+}
+
+bool touch(pawl_state *st, void *at, size_t size)
+{
+    undo *u = log_new(st, UNDO_BYTES, at, size, size);
+
+    if (u == NULL)
+        return false;
+    memcpy(u + 1, at, size);
+    return true;
+}
+
+static void list_shrink(list *l, size_t nodes, size_t count)
+{
+    l->used -= nodes;
+    l->count -= count;
+    if (l->floating >= count)
+        l->floating -= count;
+}
+
+static void undo_one(pawl_state *st, const undo *u)
+{
+    switch (u->kind) {
+    case UNDO_BYTES:
+        memcpy(u->at, u + 1, u->size);
+        break;
+    case UNDO_BORN:
+        mem_free(&st->alloc, u->at, u->size);
+        break;
+    case UNDO_GREW:
+        list_shrink(u->at, u->size, u->count);
+        break;
+    case UNDO_LIST_BORN:
+        list_free(u->at);
+        break;
+    case UNDO_DEAD:
+    case UNDO_LIST_DEAD:
+        break;
+    }
+}
+
+void txn_back(pawl_state *st, undo *to)
+{
+    while (st->t->log != to) {
+        undo_one(st, st->t->log);
+        st->t->log = st->t->log->before;
+    }
+}
+
+void txn_end(pawl_state *st, bool commit)
+{
+    if (!commit || !st->t->keep) {
+        txn_back(st, NULL);
+    } else {
+        for (const undo *u = st->t->log; u != NULL; u = u->before) {
+            if (u->kind == UNDO_DEAD)
+                mem_free(&st->alloc, u->at, u->size);
+            else if (u->kind == UNDO_LIST_DEAD)
+                list_free(u->at);
+        }
+    }
+    st->t = NULL;
+}
+
+void *st_alloc(pawl_state *st, size_t size)
+{
+    void *p;
+
+    if (!st->t->keep)
+        return arena_zero(st->t->mem, size);
+    if ((p = mem_new(&st->alloc, size)) == NULL)
+        return NULL;
+    if (log_new(st, UNDO_BORN, p, size, 0) == NULL) {
+        mem_free(&st->alloc, p, size);
+        return NULL;
+    }
+    return p;
+}
+
+/* Must not lose the block, and may not fail: the log's own arena is told, and the whole
+ * transaction then goes back (its end looks at `failed`). */
+void st_free(pawl_state *st, const void *ptr, size_t size)
+{
+    union { const void *in; void *out; } p = { ptr };
+
+    if (ptr == NULL || size == 0 || !st->t->keep)
+        return;
+    if (st->t->now)
+        mem_free(&st->alloc, p.out, size);
+    else
+        (void)log_new(st, UNDO_DEAD, p.out, size, 0);
+}
+
+const char *st_text(pawl_state *st, const char *text, size_t size)
+{
+    char *copy = st_alloc(st, size + 1);
+
+    if (copy != NULL && size > 0)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes)
+{
+    void *block;
+
+    *bytes = 0;
+    if (v == NULL || !st->t->keep)
+        return v;
+    if ((block = st_alloc(st, value_block_bytes(v))) == NULL)
+        return NULL;
+    *bytes = value_block_bytes(v);
+    return value_copy_to(block, v);
+}
+
+bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count)
+{
+    undo *u = log_new(st, UNDO_GREW, l, nodes, 0);
+
+    if (u == NULL)
+        return false;
+    u->count = count;
+    return true;
+}
+
+bool st_list_born(pawl_state *st, list *l)
+{
+    return log_new(st, UNDO_LIST_BORN, l, 0, 0) != NULL;
+}
+
+void st_list_dies(pawl_state *st, list *l)
+{
+    if (l == NULL || !st->t->keep)
+        return;
+    if (st->t->now)
+        list_free(l);
+    else
+        (void)log_new(st, UNDO_LIST_DEAD, l, 0, 0);
+}

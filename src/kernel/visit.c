@@ -1,0 +1,308 @@
+/* visit.c - one pass of a node: its commands meet their receipts by number, its writes are held until it leaves.
+ *
+ * A pass that does not leave leaves nothing behind but new commands; the next pass makes the same ones again, and
+ * must make them in the same order with the same bytes: if not, the node is not pure (PAWL_CORRUPT). */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node)
+{
+    memset(v, 0, sizeof *v);
+    v->frame = f;
+    v->task = tk;
+    v->path = path;
+    v->node = node;
+    v->args = tk != NULL ? tk->args : NULL;
+    v->now = tk != NULL && (tk->timed || tk->at != TASK_READY) ? tk->visit_ms : s->now;
+    v->max_calls = UINT32_MAX;
+    s->v = v;
+}
+
+pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    failv(&s->v->err, code, fmt, args);
+    va_end(args);
+    return code;
+}
+
+/* ---- commands --------------------------------------------------------------------------------- */
+
+static pawl_code command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)
+{
+    static const uint8_t kinds[] = { [CALL_CALL] = ITEM_CALL, [CALL_SLEEP] = ITEM_SLEEP, [CALL_SPAWN] = ITEM_SPAWN,
+                                     [CALL_ASK] = ITEM_ASK };
+    visit *v = s->v;
+    item *it;
+
+    if (v->cursor >= v->max_calls)
+        return visit_wrong(s, PAWL_LIMIT, "node \"%s\": more than %u commands in one visit (max_calls)", v->node, (unsigned)v->max_calls);
+    if ((it = step_item(s, kinds[kind])) == NULL)
+        return PAWL_NOMEM;
+    it->superstep = s->st->root.superstep;
+    it->task = v->path;
+    it->visit = v->task->visit;
+    it->n = v->cursor;
+    it->at = time_ms;
+    it->wait = (uint8_t)wait;
+    it->spec = spec;
+    it->spec_size = size;
+    if (v->commands_last == NULL)
+        v->commands = it;
+    else
+        v->commands_last->next = it;
+    v->commands_last = it;
+    return PAWL_OK;
+}
+
+pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size,
+                        const call **out)
+{
+    visit *v = s->v;
+    const call *c;
+    pawl_code rc;
+
+    *out = NULL;
+    if (spec == NULL)
+        return v->err.code != PAWL_OK ? v->err.code : PAWL_NOMEM;
+    if (v->reading)
+        return visit_wrong(s, PAWL_INVALID, "node \"%s\": a route makes no commands", v->node);
+    if (v->cursor >= v->task->ncalls) {
+        if ((rc = command_new(s, kind, time_ms, wait, spec, size)) != PAWL_OK)
+            return rc;
+        v->cursor++;
+        v->unanswered = true;
+        return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
+    }
+    c = &v->task->calls[v->cursor];
+    if (c->kind != kind || c->spec_size != size || memcmp(c->spec, spec, size) != 0)
+        return visit_wrong(s, PAWL_CORRUPT, "node \"%s\": command %u of visit %u was %.60s, and now is %.60s: the node is not pure",
+                           v->node, (unsigned)v->cursor, (unsigned)v->task->visit, c->spec, spec);
+    v->cursor++;
+    if (c->at != CALL_ANSWERED) {
+        v->unanswered = true;
+        return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
+    }
+    *out = c;
+    return c->outcome == PAWL_DONE ? PAWL_OK : PAWL_EFFECT;
+}
+
+pawl_code visit_time_item(pawl_step *s, visit *v, pawl_err *err)
+{
+    item *it;
+
+    if (v->task->at != TASK_READY || v->task->timed || s->whole || s->t.closed || (!s->was_open && s->ev->kind != PAWL_EV_TICK))
+        return PAWL_OK;
+    if ((it = step_item(s, ITEM_VISIT)) == NULL)
+        return PAWL_NOMEM;
+    it->task = v->path;
+    it->visit = v->task->visit;
+    it->at = s->now;
+    return step_add(s, it, err);
+}
+
+static pawl_code race_item(pawl_step *s, const visit *v, uint32_t k, uint32_t n, pawl_err *err)
+{
+    item *it = step_item(s, ITEM_SELECT);
+
+    if (it == NULL)
+        return PAWL_NOMEM;
+    it->task = v->path;
+    it->visit = v->task->visit;
+    it->k = k;
+    it->n = n;
+    return step_add(s, it, err);
+}
+
+pawl_code visit_races(pawl_step *s, visit *v, pawl_err *err)
+{
+    uint32_t k = v->task->nwins;
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < v->nwon && rc == PAWL_OK; i++)
+        rc = race_item(s, v, k + i, v->won[i], err);
+    return rc;
+}
+
+pawl_code visit_commands(pawl_step *s, visit *v, pawl_err *err)
+{
+    pawl_code rc = v->commands != NULL ? visit_time_item(s, v, err) : PAWL_OK;
+
+    for (item *it = v->commands, *next; it != NULL && rc == PAWL_OK; it = next) {
+        next = it->next;
+        it->next = NULL;
+        rc = step_add(s, it, err);
+    }
+    if (rc == PAWL_OK && v->racing && !v->task->racing)
+        rc = race_item(s, v, v->task->nwins, UINT32_MAX, err);
+    return rc;
+}
+
+pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err)
+{
+    leave *l = arena_zero(&s->mem, sizeof *l);
+    item *it = step_item(s, ITEM_LEAVE);
+
+    if (l == NULL || it == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    l->writes = v->writes;
+    l->nwrites = (uint32_t)v->nwrites;
+    l->sends = v->sends;
+    l->nsends = (uint32_t)v->nsends;
+    l->emits = v->emits;
+    l->nemits = (uint32_t)v->nemits;
+    l->gotos = v->gotos;
+    l->ngotos = (uint32_t)v->ngotos;
+    l->halt = v->halt;
+    l->hold = v->hold;
+    it->leave = l;
+    it->task = v->path;
+    it->visit = v->task->visit;
+    return step_add(s, it, err);
+}
+
+/* ---- specs: what a command's record says ------------------------------------------------------------ */
+
+static void spec_member(buf *b, const char *name)
+{
+    buf_char(b, b->size == 0 ? '{' : ',');
+    buf_char(b, '"');
+    buf_text(b, name);
+    buf_text(b, "\":");
+}
+
+static void spec_text(buf *b, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    spec_member(b, name);
+    canon_string(b, text, strlen(text));
+}
+
+static void spec_number(buf *b, const char *name, uint64_t n)
+{
+    if (n == 0)
+        return;
+    spec_member(b, name);
+    buf_uint(b, n);
+}
+
+static void spec_value(buf *b, const char *name, const pawl_value *v)
+{
+    if (v == NULL)
+        return;
+    spec_member(b, name);
+    canon(b, v);
+}
+
+/* {"factor","initial_ms","jitter","max_attempts","max_ms"}: an object of its own. */
+static void spec_retry(buf *b, const pawl_retry *r)
+{
+    char text[REAL_TEXT_MAX];
+    size_t at;
+
+    if (r->max_attempts <= 1)
+        return;
+    spec_member(b, "retry");
+    at = b->size;
+    buf_text(b, "{");
+    if (r->factor > 0) {
+        buf_text(b, "\"factor\":");
+        buf_put(b, text, real_text(r->factor, text));
+    }
+    if (r->initial_ms > 0)
+        buf_fmt(b, "%s\"initial_ms\":%u", b->size > at + 1 ? "," : "", (unsigned)r->initial_ms);
+    if (r->jitter)
+        buf_fmt(b, "%s\"jitter\":true", b->size > at + 1 ? "," : "");
+    buf_fmt(b, "%s\"max_attempts\":%u", b->size > at + 1 ? "," : "", (unsigned)r->max_attempts);
+    if (r->max_ms > 0)
+        buf_fmt(b, ",\"max_ms\":%u", (unsigned)r->max_ms);
+    buf_char(b, '}');
+}
+
+static void spec_timeouts(buf *b, const pawl_limits *l)
+{
+    const char *names[3] = { "attempt_ms", "heartbeat_ms", "total_ms" };
+    uint32_t values[3] = { l->attempt_timeout_ms, l->heartbeat_ms, l->total_timeout_ms };
+    const char *sep = "{";
+
+    if (values[0] == 0 && values[1] == 0 && values[2] == 0)
+        return;
+    spec_member(b, "timeouts");
+    for (int i = 0; i < 3; i++) {
+        if (values[i] == 0)
+            continue;
+        buf_fmt(b, "%s\"%s\":%u", sep, names[i], (unsigned)values[i]);
+        sep = ",";
+    }
+    buf_char(b, '}');
+}
+
+/* The value with its references beside it, when it has any. `prefix` is the member that they lie in. */
+static void spec_args(pawl_step *s, buf *b, const pawl_value *args, buf *beside)
+{
+    buf_reset(beside);
+    if (args == NULL)
+        return;
+    spec_member(b, "args");
+    if (s->nrefs == 0)
+        canon(b, args);
+    else
+        canon_refs(b, args, s->refs, s->nrefs, beside);
+    if (beside->failed)
+        b->failed = true;
+}
+
+static const char *spec_done(pawl_step *s, buf *b, size_t *size)
+{
+    if (b->size == 0)
+        buf_char(b, '{');
+    buf_char(b, '}');
+    return step_copy(s, b, size);
+}
+
+const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_limits *limits, const char *tag, size_t *size)
+{
+    buf *b = step_text(s);
+
+    spec_args(s, b, args, &s->scratch);
+    if (limits != NULL && limits->cls != PAWL_AT_LEAST_ONCE)
+        spec_text(b, "class", class_names[limits->cls]);
+    spec_text(b, "effect", effect);
+    if (s->scratch.size > 0) {
+        spec_member(b, "refs");
+        buf_char(b, '[');
+        buf_put(b, s->scratch.data, s->scratch.size);
+        buf_char(b, ']');
+    }
+    if (limits != NULL)
+        spec_retry(b, &limits->retry);
+    spec_text(b, "tag", tag);
+    if (limits != NULL)
+        spec_timeouts(b, limits);
+    return spec_done(s, b, size);
+}
+
+const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int64_t now, const char *name,
+                     const char *to, const char *tag, bool hold, size_t *size)
+{
+    buf *b = step_text(s);
+
+    spec_number(b, "expires", q->timeout_ms > 0 ? (uint64_t)(now + q->timeout_ms) : 0);
+    if (hold)
+        spec_value(b, "hold", value_bool(&s->mem, true));
+    spec_text(b, "kind", wait_names[q->kind != 0 ? q->kind : PAWL_WAIT_QUESTION]);
+    spec_text(b, "name", name);
+    spec_text(b, "of", q->asked_of);
+    spec_value(b, "options", q->options);
+    spec_value(b, "otherwise", q->otherwise);
+    spec_value(b, "prompt", q->prompt);
+    spec_value(b, "schema", q->schema);
+    spec_text(b, "slot", slot);
+    spec_text(b, "tag", tag);
+    spec_text(b, "to", to);
+    return spec_done(s, b, size);
+}

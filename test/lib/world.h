@@ -1,0 +1,84 @@
+/* world.h - a run in a test: one machine, its state, its journal and a trace of what happened.
+ *
+ *     world w;
+ *     world_begin(&w, machine, "{\"request\":\"sky\"}");
+ *     world_go(&w);                                   ticks until somebody must be waited for
+ *     world_receipt(&w, "draft", "\"d1\"");           what the first open command of that node came to
+ *     world_expect(&w, "1 start working | draft calls llm {..}\n...");
+ *     world_end(&w);                                  verifies the whole journal, frees all
+ *
+ * After every step the world checks what must always hold (K2, K5, K6, K8): feeding left the state as it was,
+ * feeding again gives the same bytes, a state loaded from the base or from a snapshot and the tail is
+ * the same as the live one. */
+#ifndef TEST_LIB_WORLD_H
+#define TEST_LIB_WORLD_H
+
+#include "check.h"
+#include "heap.h"
+#include "kernel/kernel.h"
+#include "pawl/flow.h"
+#include "pawl/graph.h"
+
+typedef struct world {
+    pawl_machine *m;            /* freed by world_end, unless `lent` */
+    pawl_state *st;
+    pawl_step *s, *look;
+    pawl_alloc alloc;
+    buf journal, trace;
+    int64_t now;                /* of the next event; the world adds 1 after each */
+    pawl_code rc;               /* of the last feed */
+    pawl_err err;               /* likewise */
+    bool lent, quiet;           /* quiet: no trace, no checks after each step */
+    bool unchecked;             /* no checks after each step */
+    bool no_verify;             /* world_end does not verify: the journal has another machine's stretch */
+    size_t snapshot_at;         /* in the journal: where the tail after `snapshot` begins */
+    buf snapshot;
+} world;
+
+/* A new run "run-1" of life 1; `m` is the world's from here. Fails the test when it cannot begin. */
+void world_begin(world *w, pawl_machine *m, const char *input);
+/* The same with memory of its own and nothing checked: for the fault march; PAWL_NOMEM is no failure of the test. */
+pawl_code world_try_begin(world *w, pawl_machine *m, const char *input, const pawl_alloc *alloc);
+void world_end(world *w);
+void world_drop(world *w);      /* frees all, verifies nothing */
+
+/* Feed, store, apply, trace, check. What pawl_feed returned; below 0 nothing happened and w->err says why. */
+pawl_code world_feed(world *w, const pawl_event *ev);
+pawl_code world_tick(world *w);
+/* Ticks while there is something to do; how it stands then. At most 100,000. */
+pawl_code world_go(world *w);
+/* These feed and then go on ticking. `node`: the first open command of that node or task path, or an id. */
+pawl_code world_receipt(world *w, const char *node, const char *value);
+pawl_code world_error(world *w, const char *node, const char *value);
+pawl_code world_timer(world *w, const char *node);             /* at the time that it is due */
+pawl_code world_answer(world *w, const char *slot, const char *value);  /* slot NULL: the only one */
+pawl_code world_signal(world *w, const char *name, const char *value);
+pawl_code world_update(world *w, const char *as, const char *value);
+pawl_code world_cancel(world *w);
+pawl_code world_reopen(world *w, const char *update);
+
+/* Whatever is open is answered by `say` (JSON text; NULL: leave it open) until the run stands still. */
+typedef const char *world_say_fn(void *ctx, const char *node, const char *effect, const char *args);
+pawl_code world_run(world *w, world_say_fn *say, void *ctx);
+
+/* The id of the first open command (or wait) of `node`; "" when there is none. Lives until the next call. */
+const char *world_open(world *w, const char *node, bool wait);
+const char *world_get(world *w, const char *channel);   /* canonical text; "" when never set */
+const char *world_all(world *w);                        /* all channels as one object */
+const char *world_status(const world *w);
+const char *world_reason(const world *w);               /* canonical text; "" */
+const char *world_tasks(world *w);                      /* "draft worker:0 worker:1" */
+
+/* The trace since the beginning, or since the last world_expect. One line a step:
+ *     SEQ KIND STATUS | item; item        of an entry
+ *     . item; item                        of a task record */
+void world_expect(world *w, const char *trace);
+
+/* Load from what is stored: a crash. The live state is thrown away. */
+void world_crash(world *w);
+/* Take a snapshot now, as an owner would; later crashes load from it. */
+void world_snapshot(world *w);
+/* The whole fold of a state as canonical text: two states are the same when these are. Lives until the next call for `look`. */
+const char *world_fold(pawl_state *st, pawl_step *look);
+
+#endif
