@@ -1,0 +1,589 @@
+/* compile.c - a graph becomes a machine: its faults told all at once, its defaults filled in, its hash taken (G1, F5). */
+#include "graph/graph.h"
+
+#include <string.h>
+
+enum {
+    REPORT_BYTES_FIRST = 512,
+    SUBGRAPH_DEPTH_MAX = 8      /* graphs inside each other: the path of a task stays under PATH_BYTES_MAX */
+};
+
+/* ---- reports ------------------------------------------------------------------------------------ */
+
+pawl_report *report_new(const pawl_alloc *alloc)
+{
+    pawl_alloc mem = mem_or_default(alloc);
+    pawl_report *r = mem_new(&mem, sizeof *r);
+
+    if (r == NULL)
+        return NULL;
+    arena_init(&r->mem, &mem, REPORT_BYTES_FIRST);
+    r->exhaustive = true;
+    return r;
+}
+
+void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path)
+{
+    fault *f = arena_zero(&r->mem, sizeof *f);
+
+    if (f == NULL)
+        return;
+    f->f = (pawl_finding){ .severity = severity, .kind = kind, .text = arena_strdup(&r->mem, text, strlen(text)),
+                           .path = arena_strdup(&r->mem, path, strlen(path)) };
+    if (r->last == NULL)
+        r->first = f;
+    else
+        r->last->next = f;
+    r->last = f;
+    r->count++;
+}
+
+void report_say(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...)
+{
+    pawl_err text = {0};
+    va_list args;
+
+    va_start(args, fmt);
+    failv(&text, PAWL_INVALID, fmt, args);
+    va_end(args);
+    if (path == NULL)
+        r->mem.failed = true;
+    else
+        report_add(r, severity, kind, text.text, path);
+}
+
+size_t pawl_report_count(const pawl_report *r) { return r != NULL ? r->count : 0; }
+bool pawl_report_exhaustive(const pawl_report *r) { return r != NULL && r->exhaustive; }
+
+const pawl_finding *pawl_report_at(const pawl_report *r, size_t index)
+{
+    const fault *f = r != NULL ? r->first : NULL;
+
+    for (; f != NULL && index > 0; index--)
+        f = f->next;
+    return f != NULL ? &f->f : NULL;
+}
+
+void pawl_report_free(pawl_report *r)
+{
+    if (r == NULL)
+        return;
+    pawl_alloc mem = r->mem.alloc;
+
+    arena_free(&r->mem);
+    mem_free(&mem, r, sizeof *r);
+}
+
+/* ---- what others ask of a compiled graph ---------------------------------------------------------- */
+
+static void graph_machine_free(pawl_machine *m)
+{
+    pawl_alloc mem = m->alloc;
+    graph_machine *gm = (graph_machine *)m;
+
+    pawl_graph_free(gm->g);
+    mem_free(&mem, gm, sizeof *gm);
+}
+
+const machine_ops graph_ops = { graph_drive, graph_machine_free };
+
+const pawl_graph *graph_of(const pawl_machine *m)
+{
+    return m != NULL && m->ops == &graph_ops ? ((const graph_machine *)m)->g : NULL;
+}
+
+const pawl_graph *graph_at(const pawl_machine *m, const char *where)
+{
+    const pawl_graph *g = graph_of(m);
+    char name[NAME_BYTES_MAX + 1];
+
+    while (g != NULL && *where != '\0') {
+        size_t n = strcspn(where, "/");
+        const gnode *sub;
+
+        if (n > NAME_BYTES_MAX)
+            return NULL;
+        memcpy(name, where, n);
+        name[n] = '\0';
+        sub = node_find(g, name);
+        g = sub != NULL ? sub->sub : NULL;
+        where += where[n] == '/' ? n + 1 : n;
+    }
+    return g;
+}
+
+void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *ctx)
+{
+    (void)g;
+    for (const way *w = n->ways; w != NULL; w = w->next) {
+        if (w->kind != WAY_ROUTE)
+            see(ctx, w->to, w);
+        for (uint32_t i = 0; i < w->ntargets; i++)
+            see(ctx, w->targets[i], w);
+        if (w->otherwise != NULL)
+            see(ctx, w->otherwise, w);
+    }
+    for (uint32_t i = 0; i < n->ngotos; i++)
+        see(ctx, n->gotos[i], NULL);
+    if (n->gate_no != NULL)
+        see(ctx, n->gate_no, NULL);
+}
+
+/* ---- what the author left out is filled in ---------------------------------------------------------- */
+
+typedef struct compiling {
+    pawl_graph *root;
+    pawl_report *report;
+    machine_channel *channels;
+    size_t nchannels;
+    effect_decl *effects;       /* by name */
+    size_t neffects;
+} compiling;
+
+static bool compile_table(pawl_graph *g)
+{
+    uint32_t size = 4;
+
+    while (size < 2 * g->nnodes)
+        size *= 2;
+    if ((g->table = arena_zero(&g->mem, size * sizeof *g->table)) == NULL)
+        return false;
+    g->table_size = size;
+    for (size_t i = 0; i < g->nnodes; i++) {
+        uint32_t at = g->nodes[i]->hash & (size - 1);
+
+        while (g->table[at] != 0)
+            at = (at + 1) & (size - 1);
+        g->table[at] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+/* An essay's nodes bring their channels. */
+static bool compile_essay(pawl_graph *g)
+{
+    size_t given = g->nchannels;
+    machine_channel *all;
+
+    if (!g->essay)
+        return true;
+    if ((all = arena_get(&g->mem, (given + g->nnodes) * sizeof *all)) == NULL)
+        return false;
+    if (given > 0)
+        memcpy(all, g->channels, given * sizeof *all);
+    for (size_t i = 1; i < g->nnodes; i++) {
+        bool there = false;
+
+        for (size_t j = 0; j < given && !there; j++)
+            there = strcmp(all[j].c.name, g->nodes[i]->name) == 0;
+        if (!there)
+            all[g->nchannels++] = (machine_channel){ .c = { .name = g->nodes[i]->name, .rule = PAWL_LAST }, .where = "" };
+    }
+    g->channels = all;
+    g->channels_cap = given + g->nnodes;
+    return true;
+}
+
+/* Hooks of every node come before its own. */
+static bool compile_hooks(pawl_graph *g, gnode *n)
+{
+    hook *own = n->hooks, **at = &n->hooks;
+
+    for (const hook *h = g->hooks; h != NULL; h = h->next) {
+        hook *copy = arena_get(&g->mem, sizeof *copy);
+
+        if (copy == NULL)
+            return false;
+        *copy = *h;
+        *at = n->last_hook = copy;
+        at = &copy->next;
+    }
+    *at = own;
+    for (hook *h = own; h != NULL; h = h->next)
+        n->last_hook = h;
+    return true;
+}
+
+static bool compile_node(pawl_graph *g, gnode *n)
+{
+    if (n->kind == GNODE_START)
+        return true;
+    if (!compile_hooks(g, n))
+        return false;
+    if (!n->has_retry && g->has_retry)
+        n->retry = g->retry, n->has_retry = true;
+    if (!n->has_limits && (g->attempt_ms > 0 || g->total_ms > 0))
+        n->attempt_ms = g->attempt_ms, n->total_ms = g->total_ms, n->has_limits = true;
+    n->asks = n->kind == GNODE_WORK || n->kind == GNODE_SUB || n->gate != NULL || n->before || n->hooks != NULL;
+    return true;
+}
+
+static const char *compile_where(pawl_graph *g, const char *name)
+{
+    size_t n = strlen(g->where), m = strlen(name);
+    char *where = arena_get(&g->mem, n + m + 2);
+
+    if (where == NULL)
+        return NULL;
+    memcpy(where, g->where, n);
+    if (n > 0)
+        where[n++] = '/';
+    memcpy(where + n, name, m + 1);
+    return where;
+}
+
+/* False: no memory, in this graph or below; g->failed keeps it. */
+static bool compile_fill(compiling *c, pawl_graph *g, unsigned depth)
+{
+    bool good = !g->failed && compile_table(g) && compile_essay(g);
+
+    for (size_t i = 0; good && i < g->nnodes; i++) {
+        gnode *n = g->nodes[i];
+
+        good = compile_node(g, n);
+        if (!good || n->sub == NULL)
+            continue;
+        if (depth >= SUBGRAPH_DEPTH_MAX) {
+            report_say(c->report, PAWL_FAULT, "limit", "", "%s: node \"%s\": more than %d graphs inside each other", c->root->name,
+                       n->name, SUBGRAPH_DEPTH_MAX);
+            return true;        /* and nobody looks further down */
+        }
+        good = (n->sub->where = compile_where(g, n->name)) != NULL && compile_fill(c, n->sub, depth + 1);
+    }
+    for (size_t i = 0; good && i < g->nchannels; i++)
+        g->channels[i].where = g->where;
+    return good;
+}
+
+/* ---- channels and effects of all graphs ------------------------------------------------------------------ */
+
+static void compile_count(const pawl_graph *g, size_t *channels, size_t *effects)
+{
+    *channels += g->nchannels;
+    *effects += g->neffects;
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i]->sub != NULL)
+            compile_count(g->nodes[i]->sub, channels, effects);
+}
+
+static bool same_retry(const pawl_retry *a, const pawl_retry *b)
+{
+    return a->max_attempts == b->max_attempts && a->initial_ms == b->initial_ms && a->max_ms == b->max_ms &&
+           a->factor == b->factor && a->jitter == b->jitter;
+}
+
+static bool same_limits(const pawl_limits *a, const pawl_limits *b)
+{
+    return a->cls == b->cls && same_retry(&a->retry, &b->retry) && a->attempt_timeout_ms == b->attempt_timeout_ms &&
+           a->total_timeout_ms == b->total_timeout_ms && a->heartbeat_ms == b->heartbeat_ms;
+}
+
+static void compile_effect(compiling *c, const pawl_graph *g, const effect_decl *e)
+{
+    size_t at = c->neffects;
+
+    for (size_t i = 0; i < c->neffects; i++) {
+        if (strcmp(c->effects[i].name, e->name) != 0)
+            continue;
+        if (!same_limits(&c->effects[i].limits, &e->limits))
+            report_say(c->report, PAWL_FAULT, "effect-conflict", "", "%s%s%s: effect \"%s\": it has other limits elsewhere",
+                       c->root->name, *g->where != '\0' ? "/" : "", g->where, e->name);
+        return;
+    }
+    for (; at > 0 && strcmp(c->effects[at - 1].name, e->name) > 0; at--)
+        c->effects[at] = c->effects[at - 1];
+    c->effects[at] = *e;
+    c->neffects++;
+}
+
+static void compile_collect(compiling *c, const pawl_graph *g)
+{
+    for (size_t i = 0; i < g->nchannels; i++)
+        c->channels[c->nchannels++] = g->channels[i];
+    for (size_t i = 0; i < g->neffects; i++)
+        compile_effect(c, g, &g->effects[i]);
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i]->sub != NULL)
+            compile_collect(c, g->nodes[i]->sub);
+}
+
+/* A work node's command: what the node or its graph says, else what the effect was declared with, wherever that was. */
+static void compile_limits(const compiling *c, const pawl_graph *g)
+{
+    for (size_t i = 0; i < g->nnodes; i++) {
+        gnode *n = g->nodes[i];
+
+        if (n->sub != NULL)
+            compile_limits(c, n->sub);
+        if (n->kind != GNODE_WORK)
+            continue;
+        for (size_t j = 0; j < c->neffects; j++)
+            if (strcmp(c->effects[j].name, n->effect) == 0)
+                n->limits = c->effects[j].limits;
+        if (n->has_retry)
+            n->limits.retry = n->retry;
+        if (n->has_limits)
+            n->limits.attempt_timeout_ms = n->attempt_ms, n->limits.total_timeout_ms = n->total_ms;
+    }
+}
+
+/* ---- the definition as canonical text: what the hash is of ---------------------------------------------- */
+/* Keys stand in the order of their bytes. Functions have no bytes that last; the author's version stands for them.
+ * What only pawl_graph_check reads (writes) is left out: it changes no run. */
+
+static void code_text(buf *b, const char *text)
+{
+    if (text == NULL)
+        buf_text(b, "null");
+    else
+        canon_string(b, text, strlen(text));
+}
+
+static void code_names(buf *b, const char *const *names, uint32_t n)
+{
+    buf_char(b, '[');
+    for (uint32_t i = 0; i < n; i++) {
+        if (i > 0)
+            buf_char(b, ',');
+        code_text(b, names[i]);
+    }
+    buf_char(b, ']');
+}
+
+static void code_retry(buf *b, const pawl_retry *r)
+{
+    char factor[REAL_TEXT_MAX];
+
+    buf_fmt(b, "[%lu,%lu,%lu,", (unsigned long)r->max_attempts, (unsigned long)r->initial_ms, (unsigned long)r->max_ms);
+    buf_put(b, factor, real_text(r->factor, factor));
+    buf_text(b, r->jitter ? ",true]" : ",false]");
+}
+
+static void code_limits(buf *b, const pawl_limits *l)
+{
+    buf_fmt(b, "[\"%s\",", class_names[l->cls]);
+    code_retry(b, &l->retry);
+    buf_fmt(b, ",%lu,%lu,%lu]", (unsigned long)l->attempt_timeout_ms, (unsigned long)l->total_timeout_ms,
+            (unsigned long)l->heartbeat_ms);
+}
+
+static void code_hooks(buf *b, const hook *h)
+{
+    buf_text(b, ",\"hooks\":[");
+    for (const hook *at = h; at != NULL; at = at->next) {
+        buf_text(b, at == h ? "[" : ",[");
+        buf_text(b, at->phase == PAWL_BEFORE ? "\"before\"," : "\"after\",");
+        code_text(b, at->effect);
+        buf_char(b, ']');
+    }
+    buf_char(b, ']');
+}
+
+static void code_maps(buf *b, const map *m)
+{
+    buf_text(b, ",\"maps\":[");
+    for (const map *at = m; at != NULL; at = at->next) {
+        buf_text(b, at == m ? "[" : ",[");
+        code_text(b, at->outer);
+        buf_char(b, ',');
+        code_text(b, at->inner);
+        buf_fmt(b, ",%s,%s]", at->in ? "true" : "false", at->out ? "true" : "false");
+    }
+    buf_char(b, ']');
+}
+
+static void code_ways(buf *b, const way *w)
+{
+    buf_text(b, ",\"ways\":[");
+    for (const way *at = w; at != NULL; at = at->next) {
+        buf_text(b, at == w ? "[" : ",[");
+        switch (at->kind) {
+        case WAY_EDGE:
+            buf_text(b, "\"edge\",");
+            break;
+        case WAY_WHEN:
+            buf_text(b, at->when != NULL ? "\"when\"," : "\"else\",");
+            break;
+        case WAY_ROUTE:
+            buf_text(b, "\"route\",");
+            code_names(b, at->targets, at->ntargets);
+            buf_char(b, ',');
+            break;
+        }
+        code_text(b, at->kind == WAY_ROUTE ? at->otherwise : at->to);
+        buf_char(b, ']');
+    }
+    buf_char(b, ']');
+}
+
+static void code_graph(buf *b, const pawl_graph *g);
+
+static void code_node(buf *b, const gnode *n)
+{
+    static const char *const kinds[] = { "start", "pure", "work", "graph" };
+
+    buf_fmt(b, "{\"after\":%s,\"before\":%s,\"defer\":%s", n->after ? "true" : "false", n->before ? "true" : "false",
+            n->defer ? "true" : "false");
+    buf_text(b, ",\"effect\":");
+    code_text(b, n->effect);
+    buf_text(b, ",\"gate\":");
+    code_text(b, n->gate);
+    buf_text(b, ",\"gate_no\":");
+    code_text(b, n->gate_no);
+    buf_text(b, ",\"goto\":");
+    code_names(b, n->gotos, n->ngotos);
+    if (n->sub != NULL) {
+        buf_text(b, ",\"graph\":");
+        code_graph(b, n->sub);
+    }
+    code_hooks(b, n->hooks);
+    buf_fmt(b, ",\"kind\":\"%s\"", kinds[n->kind]);
+    if (n->kind == GNODE_WORK) {
+        buf_text(b, ",\"limits\":");
+        code_limits(b, &n->limits);
+    }
+    code_maps(b, n->maps);
+    buf_text(b, ",\"name\":");
+    code_text(b, n->name);
+    if (n->has_retry) {
+        buf_text(b, ",\"retry\":");
+        code_retry(b, &n->retry);
+    }
+    if (n->has_limits)
+        buf_fmt(b, ",\"timeouts\":[%lu,%lu]", (unsigned long)n->attempt_ms, (unsigned long)n->total_ms);
+    code_ways(b, n->ways);
+    buf_char(b, '}');
+}
+
+static void code_graph(buf *b, const pawl_graph *g)
+{
+    buf_text(b, "{\"joins\":[");
+    for (const join *j = g->joins; j != NULL; j = j->next) {
+        buf_text(b, j == g->joins ? "[" : ",[");
+        code_names(b, j->from, j->nfrom);
+        buf_fmt(b, ",%lu,%s,", (unsigned long)j->k, j->rest == PAWL_CANCEL_REST ? "true" : "false");
+        code_text(b, j->to);
+        buf_char(b, ']');
+    }
+    buf_fmt(b, "],\"max\":{\"calls\":%lu,\"concurrency\":%lu,\"steps\":%lu,\"tasks\":%lu},\"name\":", (unsigned long)g->max_calls,
+            (unsigned long)g->max_concurrency, (unsigned long)g->max_steps, (unsigned long)g->max_tasks);
+    code_text(b, g->name);
+    buf_text(b, ",\"nodes\":[");
+    for (size_t i = 0; i < g->nnodes; i++) {
+        if (i > 0)
+            buf_char(b, ',');
+        code_node(b, g->nodes[i]);
+    }
+    buf_text(b, "],\"turns\":");
+    code_text(b, g->turns);
+    buf_fmt(b, ",\"version\":%lu}", (unsigned long)g->version);
+}
+
+static bool compile_hash(pawl_machine *m, const pawl_graph *g)
+{
+    buf b;
+    bool good;
+
+    buf_init(&b, &g->alloc);
+    buf_text(&b, "{\"channels\":");
+    buf_text(&b, m->channel_json);
+    buf_text(&b, ",\"effects\":[");
+    for (uint32_t i = 0; i < m->neffects; i++) {
+        buf_text(&b, i > 0 ? ",[" : "[");
+        code_text(&b, m->effects[i].name);
+        buf_char(&b, ',');
+        code_limits(&b, &m->effects[i].limits);
+        buf_char(&b, ']');
+    }
+    buf_text(&b, "],\"graph\":");
+    code_graph(&b, g);
+    buf_char(&b, '}');
+    good = !b.failed;
+    if (good) {
+        hash_of(b.data, b.size, &m->hash);
+        hash_hex(&m->hash, m->hash_hex);
+    }
+    buf_free(&b);
+    return good;
+}
+
+/* ---- compile ---------------------------------------------------------------------------------------------- */
+
+/* Fills in, collects, and looks for faults. False: no memory. */
+static bool compile_shape(compiling *c)
+{
+    pawl_graph *g = c->root;
+    size_t channels = 0, effects = 0;
+
+    if (!compile_fill(c, g, 0))
+        return false;
+    if (c->report->count > 0)
+        return true;
+    if (!graph_validate(g, g->name, c->report))
+        return false;
+    compile_count(g, &channels, &effects);
+    c->channels = arena_get(&g->mem, (channels + 1) * sizeof *c->channels);
+    c->effects = arena_get(&g->mem, (effects + 1) * sizeof *c->effects);
+    if (c->channels == NULL || c->effects == NULL)
+        return false;
+    compile_collect(c, g);
+    return true;
+}
+
+/* Only of a graph without a fault: names, first values and classes are good. */
+static pawl_machine *compile_machine(const compiling *c)
+{
+    pawl_graph *g = c->root;
+    graph_machine *gm = mem_new(&g->alloc, sizeof *gm);
+    pawl_machine *m;
+
+    if (gm == NULL)
+        return NULL;
+    m = &gm->m;
+    *m = (pawl_machine){ .ops = &graph_ops, .alloc = g->alloc, .name = g->name, .version = g->version, .channels = c->channels,
+                         .nchannels = (uint32_t)c->nchannels, .effects = c->effects, .neffects = (uint32_t)c->neffects,
+                         .turns = g->turns != NULL };
+    gm->g = g;
+    compile_limits(c, g);
+    m->channel_json = channels_code(&g->mem, c->channels, c->nchannels, NULL);
+    if (m->channel_json == NULL || !compile_hash(m, g)) {
+        mem_free(&g->alloc, gm, sizeof *gm);
+        return NULL;
+    }
+    return m;
+}
+
+static const char *compile_fault(const pawl_report *r)
+{
+    for (const fault *f = r->first; f != NULL; f = f->next)
+        if (f->f.severity == PAWL_FAULT)
+            return f->f.text;
+    return NULL;
+}
+
+pawl_machine *pawl_graph_compile_report(pawl_graph *g, pawl_report **report, pawl_err *err)
+{
+    compiling c = { .root = g, .report = g != NULL ? report_new(&g->alloc) : NULL };
+    pawl_machine *m = NULL;
+    bool memory = c.report != NULL && compile_shape(&c) && !c.report->mem.failed;
+    const char *first = memory ? compile_fault(c.report) : NULL;
+
+    if (memory && first == NULL)
+        memory = (m = compile_machine(&c)) != NULL;
+    if (!memory)
+        fail(err, PAWL_NOMEM, "%s: no memory to compile it", g != NULL ? g->name : "graph");
+    else if (first != NULL)
+        fail(err, PAWL_INVALID, "%s", first);
+    if (m == NULL)
+        pawl_graph_free(g);
+    if (report != NULL)
+        *report = memory ? c.report : NULL;
+    if (report == NULL || !memory)
+        pawl_report_free(c.report);
+    return m;
+}
+
+pawl_machine *pawl_graph_compile(pawl_graph *g, pawl_err *err)
+{
+    return pawl_graph_compile_report(g, NULL, err);
+}

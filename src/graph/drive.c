@@ -1,0 +1,411 @@
+/* drive.c - supersteps: run what can run, close what is done, open what is next.
+ *
+ * What came from outside and what it leads to are one entry (E2): after an event that closes a superstep the
+ * next one is begun in the same step, and kept if it asks for something. If it does not, that beginning
+ * is taken back, and a tick makes it again: so an entry never holds two supersteps. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+/* ---- a superstep, as far as it goes ---------------------------------------------------------------- */
+
+static bool may_run(const task *tk)
+{
+    if (tk->at == TASK_READY)
+        return true;
+    if (tk->at != TASK_OPEN)
+        return false;
+    return tk->child != NULL || tk->racing || task_ready(tk);
+}
+
+static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, reach *out, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (;;) {      /* a retry without back-off begins at once; visits are bounded by max_attempts */
+        uint32_t visit_no = tk->visit;
+
+        if (tk->child == NULL) {
+            if ((rc = task_pass(s, g, f, tk, path, err)) != PAWL_OK)
+                return rc;
+        }
+        if (tk->child != NULL) {
+            char name[NAME_BYTES_MAX + 1];
+            const gnode *n;
+
+            memcpy(name, tk->name, tk->node_size);
+            name[tk->node_size] = '\0';
+            if ((n = node_find(g, name)) == NULL || n->sub == NULL)
+                return fail(err, PAWL_CORRUPT, "%s: node \"%s\" is no subgraph in this machine", s->st->run, name);
+            if ((rc = sub_run(s, n, tk, path, out, err)) != PAWL_OK || *out != REACH_DONE)
+                return rc;
+            if (task_ready(tk) && (rc = task_pass(s, g, f, tk, path, err)) != PAWL_OK)
+                return rc;
+        }
+        if (tk->visit == visit_no)
+            break;
+    }
+    *out = tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
+    return PAWL_OK;
+}
+
+static uint32_t busy_tasks(const frame *f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        n += f->tasks[i].at == TASK_OPEN;
+    return n;
+}
+
+pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
+{
+    bool waits = false, failed = false;
+    uint32_t busy = g->max_concurrency > 0 ? busy_tasks(f) : 0;
+
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        task *tk = &f->tasks[i];
+        const char *path = tk->name;
+        reach one = tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
+        bool fresh = tk->at == TASK_READY;
+        pawl_code rc;
+
+        if (may_run(tk) && !(fresh && g->max_concurrency > 0 && busy >= g->max_concurrency)) {
+            if (*prefix != '\0' && (path = path_join(s, prefix, tk->name)) == NULL)
+                return PAWL_NOMEM;
+            busy += fresh;
+            if ((rc = task_run(s, g, f, tk, path, &one, err)) != PAWL_OK)
+                return rc;
+            if (one != REACH_WAITS && g->max_concurrency > 0) {
+                busy = busy_tasks(f);
+                if (busy < g->max_concurrency && !fresh)
+                    i = UINT32_MAX;     /* a place is free for what stands before */
+            }
+        }
+        waits = waits || one == REACH_WAITS;
+        failed = failed || one == REACH_FAILED;
+        if (i == UINT32_MAX)
+            waits = failed = false;
+    }
+    *out = waits ? REACH_WAITS : failed ? REACH_FAILED : REACH_DONE;
+    return PAWL_OK;
+}
+
+/* ---- failure ------------------------------------------------------------------------------------------- */
+
+static const task *first_failed(const frame *f)
+{
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        const task *deep;
+
+        if (f->tasks[i].at == TASK_FAILED)
+            return &f->tasks[i];
+        if (f->tasks[i].child != NULL && (deep = first_failed(f->tasks[i].child)) != NULL)
+            return deep;
+    }
+    return NULL;
+}
+
+static pawl_code run_fails(pawl_step *s, pawl_err *err)
+{
+    const task *tk = first_failed(&s->st->root);
+    const pawl_value *why = tk == NULL ? NULL : value_parse(&s->mem, tk->fault, tk->fault_size, "a fault", err);
+    const char *code = pawl_value_string(pawl_value_get(why, "code"));
+
+    if (code == NULL)
+        return s->mem.failed ? PAWL_NOMEM : fail(err, PAWL_CORRUPT, "%s: a task failed without a reason", s->st->run);
+    return step_end(s, strcmp(code, "denied") == 0 ? PAWL_REJECTED : PAWL_FAILED, tk->fault, tk->fault_size, err);
+}
+
+/* A merge, a route, a limit: no task's fault, the superstep cannot close. */
+static pawl_code close_fails(pawl_step *s, const pawl_err *why, pawl_err *err)
+{
+    size_t size = 0;
+    const char *reason = reason_code(s, why->code, why->text, NULL, &size);
+
+    return reason == NULL ? PAWL_NOMEM : step_end(s, PAWL_FAILED, reason, size, err);
+}
+
+/* ---- closing ---------------------------------------------------------------------------------------------- */
+
+static pawl_code close_items(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    frame *f = &s->st->root;
+    item *it = step_item(s, ITEM_CLOSE);
+    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    uint64_t closed = f->superstep;
+    held *h = NULL;
+    pawl_code rc;
+
+    if (it == NULL || cl == NULL)
+        return PAWL_NOMEM;
+    it->closing = cl;
+    if ((rc = plan_next(s, g, f, "", cl, err)) != PAWL_OK || (rc = holds_find(s, g, f, "", closed, &h, err)) != PAWL_OK)
+        return rc;
+    if ((rc = step_add(s, it, err)) != PAWL_OK)
+        return rc;
+    return holds_add(s, h, err);
+}
+
+/* Nothing is next, and nobody is asked: the run is complete, or waits for the next turn. */
+static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    const pawl_question q = { .kind = PAWL_WAIT_INPUT, .prompt = g->turns != NULL ? value_string(&s->mem, g->turns, strlen(g->turns)) : NULL };
+    const join *j;
+    const char *missing = "";
+    pawl_err why = {0};
+    item *it;
+
+    if (join_stuck(g, &s->st->root, &j, &missing)) {
+        fail(&why, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", g->name, j->to, missing);
+        return close_fails(s, &why, err);
+    }
+    if (g->turns == NULL)
+        return step_end(s, PAWL_COMPLETED, NULL, 0, err);
+    if ((it = step_item(s, ITEM_ASK)) == NULL)
+        return PAWL_NOMEM;
+    it->spec = spec_ask(s, &q, "input", s->now, NULL, NULL, NULL, true, &it->spec_size);
+    it->task = "@";
+    it->hold = true;
+    it->wait = PAWL_WAIT_INPUT;
+    it->superstep = s->st->root.superstep;
+    it->visit = 1;
+    it->at = s->now;
+    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
+}
+
+static pawl_code run_settles(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    const frame *f = &s->st->root;
+    pawl_err why = {0};
+
+    if (f->nloose > 0)
+        return PAWL_OK;
+    if (f->ntasks == 0)
+        return run_completes(s, g, err);
+    if (f->steps < g->max_steps)
+        return PAWL_OK;
+    fail(&why, PAWL_LIMIT, "%s: max_steps %u is reached, and \"%s\" is next", g->name, (unsigned)g->max_steps, f->tasks[0].name);
+    return close_fails(s, &why, err);
+}
+
+static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, reach how, pawl_err *err)
+{
+    undo *before = txn_mark(s->st);
+    item *last = s->entry.last;
+    uint32_t count = s->entry.count;
+    pawl_err why = {0};
+    pawl_code rc;
+
+    if (how == REACH_FAILED)
+        return run_fails(s, err);
+    rc = close_items(s, g, &why);
+    if (rc == PAWL_INVALID || rc == PAWL_LIMIT) {
+        txn_back(s->st, before);
+        step_cut(s, last, count);
+        s->st->t->closed = false;
+        return close_fails(s, &why, err);
+    }
+    if (rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);
+    return run_settles(s, g, err);
+}
+
+/* ---- what comes after an event ------------------------------------------------------------------------------- */
+
+/* What is next is begun, and kept if somebody must be waited for. */
+static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    undo *before = txn_mark(s->st);
+    item *last = s->entry.last;
+    uint32_t count = s->entry.count;
+    reach how;
+    pawl_code rc = frame_run(s, g, &s->st->root, "", &how, err);
+
+    if (rc == PAWL_OK && how != REACH_WAITS) {
+        txn_back(s->st, before);
+        step_cut(s, last, count);
+    }
+    return rc;
+}
+
+static bool next_asks(const pawl_graph *g, const frame *f)
+{
+    char name[NAME_BYTES_MAX + 1];
+
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        const gnode *n;
+
+        memcpy(name, f->tasks[i].name, f->tasks[i].node_size);
+        name[f->tasks[i].node_size] = '\0';
+        n = node_find(g, name);
+        if (n != NULL && n->asks)
+            return true;
+    }
+    return false;
+}
+
+static void count_calls(const frame *f, uint32_t *calls, uint32_t *visits)
+{
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        *calls += f->tasks[i].ncalls;
+        *visits += f->tasks[i].visit > 1 || f->tasks[i].timed;
+        if (f->tasks[i].child != NULL)
+            count_calls(f->tasks[i].child, calls, visits);
+    }
+}
+
+/* A superstep that waited for one thing only is closed by what brings it: no order can show. */
+static bool one_thing(const pawl_step *s)
+{
+    uint32_t calls = 0, visits = 0;
+
+    count_calls(&s->st->root, &calls, &visits);
+    for (const item *it = s->entry.items; it != NULL; it = it->next)
+        if (it->kind == ITEM_LEAVE && strchr(it->task, '/') != NULL)
+            calls += 2;             /* inside a subgraph that is gone by now: who knows how many */
+    return calls == 1 && visits == 0 && s->st->nmarks == 0;
+}
+
+static pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    frame *f = &s->st->root;
+    bool tick = s->ev->kind == PAWL_EV_TICK;
+    reach how;
+    pawl_code rc;
+
+    if (f->nloose > 0)
+        return PAWL_OK;
+    if (f->ntasks == 0)
+        return run_completes(s, g, err);
+    if (!s->was_open && !tick)
+        return open_next(s, g, err);
+    if ((rc = frame_run(s, g, f, "", &how, err)) != PAWL_OK || how == REACH_WAITS)
+        return rc;
+    if (!tick && !one_thing(s))
+        return PAWL_OK;             /* a record; a tick closes */
+    rc = superstep_ends(s, g, how, err);
+    if (rc != PAWL_OK || s->final >= 0 || !s->t.closed || f->nloose > 0 || f->ntasks == 0)
+        return rc;
+    return !tick || s->st->nmarks > 0 || next_asks(g, f) ? open_next(s, g, err) : PAWL_OK;
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------------- */
+
+static pawl_code begin_turn(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    item *it = step_item(s, ITEM_CLOSE);
+    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    pawl_err why = {0};
+    pawl_code rc;
+
+    if (it == NULL || cl == NULL)
+        return PAWL_NOMEM;
+    it->closing = cl;
+    rc = plan_start(s, g, &s->st->root, cl, &why);
+    if (rc == PAWL_INVALID || rc == PAWL_LIMIT)
+        return close_fails(s, &why, err);
+    if (rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);
+    if ((rc = step_add(s, it, err)) != PAWL_OK)
+        return rc;
+    s->t.closed = false;
+    if ((rc = run_settles(s, g, err)) != PAWL_OK || s->final >= 0)
+        return rc;
+    return s->st->root.ntasks > 0 ? open_next(s, g, err) : PAWL_OK;
+}
+
+static pawl_code failed_again(pawl_step *s, frame *f, const char *prefix, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
+        task *tk = &f->tasks[i];
+        const char *path = path_join(s, prefix, tk->name);
+        item *it = step_item(s, ITEM_VISIT);
+
+        if (it == NULL || path == NULL)
+            return PAWL_NOMEM;
+        if (tk->at == TASK_FAILED) {
+            it->task = path;
+            it->visit = tk->visit + 1;
+            it->at = s->now;
+            rc = step_add(s, it, err);
+        } else if (tk->child != NULL) {
+            rc = failed_again(s, tk->child, path_below(s, path, tk), err);
+        }
+    }
+    return rc;
+}
+
+/* A person says: try again. What was finished is kept; what failed gets a new visit (G4). */
+static pawl_code reopened(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    reach how;
+    pawl_code rc = failed_again(s, &s->st->root, "", err);
+
+    if (rc != PAWL_OK || !s->st->root.open)
+        return rc;
+    if ((rc = frame_run(s, g, &s->st->root, "", &how, err)) != PAWL_OK || how != REACH_FAILED)
+        return rc;
+    return run_fails(s, err);
+}
+
+static pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    const gnode *n = node_find(g, s->ev->name);
+    frame *f = &s->st->root;
+    item *it = step_item(s, ITEM_UPDATE), *close = step_item(s, ITEM_CLOSE);
+    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    pawl_code rc = PAWL_OK;
+
+    if (it == NULL || close == NULL || cl == NULL)
+        return PAWL_NOMEM;
+    if (n == NULL || n->kind == GNODE_START)
+        return fail(err, PAWL_INVALID, "%s: no node \"%.64s\" to update as", s->st->run, s->ev->name);
+    if (f->open)
+        return fail(err, PAWL_INVALID, "%s: update as \"%s\": superstep %llu is open; answer what it waits for, or update without a node",
+                    s->st->run, n->name, (unsigned long long)f->superstep);
+    s->whole = true;
+    it->value = s->value;
+    it->more = value_pack(&s->mem, err, "{s:s}", "as", n->name);
+    if (it->more == NULL || (rc = step_add(s, it, err)) != PAWL_OK || (rc = step_custom(s, s->value, err)) != PAWL_OK)
+        return it->more == NULL ? PAWL_NOMEM : rc;
+    if ((rc = plan_from(s, g, f, n, cl, err)) != PAWL_OK)
+        return rc;
+    close->closing = cl;
+    if ((rc = step_add(s, close, err)) != PAWL_OK)
+        return rc;
+    s->t.closed = false;
+    if ((rc = run_settles(s, g, err)) != PAWL_OK || s->final >= 0)
+        return rc;
+    return f->ntasks > 0 && f->nloose == 0 ? open_next(s, g, err) : PAWL_OK;
+}
+
+pawl_code graph_drive(const pawl_machine *m, pawl_step *s, pawl_err *err)
+{
+    const pawl_graph *g = graph_of(m);
+
+    switch (s->ev->kind) {
+    case PAWL_EV_START:
+        return begin_turn(s, g, err);
+    case PAWL_EV_UPDATE:
+        return s->ev->name != NULL ? update_as(s, g, err) : PAWL_OK;
+    case PAWL_EV_REOPEN:
+        return reopened(s, g, err);
+    case PAWL_EV_ADOPT:
+    case PAWL_EV_CANCEL:
+        return PAWL_OK;
+    case PAWL_EV_INPUT:
+    case PAWL_EV_ANSWER:
+        if (s->in != NULL && s->in->kind == ITEM_INPUT)
+            return begin_turn(s, g, err);
+        return go_on(s, g, err);
+    case PAWL_EV_TICK:
+    case PAWL_EV_RECEIPT:
+    case PAWL_EV_TIMER:
+    case PAWL_EV_SIGNAL:
+        break;
+    }
+    return go_on(s, g, err);
+}

@@ -1,0 +1,161 @@
+/* graph.h - inside the graph: what is built, and what drives it. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "kernel/kernel.h"
+#include "pawl/graph.h"
+
+enum { START_INDEX = 0 };       /* @start is a node that nobody runs */
+
+typedef enum way_kind { WAY_EDGE = 1, WAY_ROUTE = 2, WAY_WHEN = 3 } way_kind;
+
+typedef struct way {            /* one way on from a node */
+    struct way *next;
+    way_kind kind;
+    const char *to;             /* edge, when: the target */
+    pawl_route_fn *route;
+    pawl_when_fn *when;         /* NULL: else */
+    void *arg;
+    const char *otherwise;      /* route: NULL: none */
+    const char **targets;
+    uint32_t ntargets;
+} way;
+
+typedef struct hook {
+    struct hook *next;
+    const char *effect;
+    uint8_t phase;
+} hook;
+
+typedef struct map {
+    struct map *next;
+    const char *outer, *inner;
+    bool in, out;
+} map;
+
+typedef enum gnode_kind { GNODE_START = 0, GNODE_PURE = 1, GNODE_WORK = 2, GNODE_SUB = 3 } gnode_kind;
+
+typedef struct gnode {
+    const char *name;
+    uint32_t hash;
+    uint8_t kind;
+    bool before, after, defer;
+    pawl_node_fn *fn;
+    void *arg;
+    const char *effect;         /* work */
+    pawl_graph *sub;
+    map *maps;
+    way *ways, *last_way;
+    const char **gotos;         /* declared targets of goto and send */
+    uint32_t ngotos;
+    const char **writes;        /* channels that it was declared to write */
+    uint32_t nwrites;
+    const char *gate, *gate_no;
+    bool has_retry, has_limits;
+    pawl_retry retry;
+    pawl_limits limits;         /* of a work node's command */
+    uint32_t attempt_ms, total_ms;
+    hook *hooks, *last_hook;    /* of this node; after compile the graph's own before them */
+    bool choosy;                /* has a route or a condition */
+    bool asks;                  /* its first pass makes commands, whatever the state: worth opening early */
+} gnode;
+
+typedef struct join {
+    struct join *next;
+    const char *name;           /* "a+b:target" */
+    const char *to;
+    const char **from;
+    uint32_t nfrom, k;
+    uint8_t rest;
+} join;
+
+typedef struct fault {
+    struct fault *next;
+    pawl_finding f;
+} fault;
+
+struct pawl_graph {
+    arena mem;                  /* everything of it, and of the machine it becomes */
+    pawl_alloc alloc;
+    const char *name;
+    const char *where;          /* "" or the path of a subgraph, known when compiled */
+    uint32_t version;
+    gnode **nodes;              /* [0] is @start */
+    size_t nnodes, nodes_cap;
+    uint32_t *table;            /* node by name: open addressing, index + 1 */
+    uint32_t table_size;
+    machine_channel *channels;
+    size_t nchannels, channels_cap;
+    bool essay;                 /* no channel was declared: nodes and inputs bring theirs */
+    effect_decl *effects;
+    size_t neffects, effects_cap;
+    join *joins, *last_join;
+    hook *hooks, *last_hook;    /* of every node */
+    fault *faults, *last_fault;
+    pawl_retry retry;           /* the default */
+    bool has_retry;
+    uint32_t attempt_ms, total_ms;
+    const char *turns;          /* the prompt; NULL: none */
+    uint32_t max_steps, max_concurrency, max_calls, max_tasks;
+    bool failed;                /* no memory */
+};
+
+typedef struct graph_machine {
+    pawl_machine m;
+    pawl_graph *g;
+} graph_machine;
+
+struct pawl_report {
+    arena mem;
+    fault *first, *last;
+    size_t count;
+    bool exhaustive;
+};
+
+/* build.c */
+gnode *node_find(const pawl_graph *g, const char *name);
+int node_index(const pawl_graph *g, const char *name);
+void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
+
+/* validate.c: what is wrong with one graph, and with those inside it; `label` leads every text. False: no memory. */
+bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r);
+
+/* compile.c */
+const pawl_graph *graph_of(const pawl_machine *m);      /* NULL: it is no graph */
+extern const machine_ops graph_ops;
+const pawl_graph *graph_at(const pawl_machine *m, const char *where);
+void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path);
+pawl_report *report_new(const pawl_alloc *alloc);
+void report_say(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
+/* Every node that one may lead to: calls `see` for each declared target of `n`, PAWL_END too. */
+typedef void see_target_fn(void *ctx, const char *to, const way *w);
+void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *ctx);
+
+/* drive.c */
+pawl_code graph_drive(const pawl_machine *m, pawl_step *s, pawl_err *err);
+typedef enum reach { REACH_WAITS = 0, REACH_DONE = 1, REACH_FAILED = 2 } reach;
+/* Every task of the frame as far as it goes. */
+pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err);
+
+/* pass.c: one pass of a task through its phases */
+pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err);
+
+/* hold.c: what is asked between two supersteps */
+typedef struct held { struct held *next; item *it; } held;
+pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, uint64_t superstep, held **out, pawl_err *err);
+pawl_code holds_add(pawl_step *s, held *h, pawl_err *err);
+const char *path_join(pawl_step *s, const char *prefix, const char *name);      /* NULL: too long, or no memory */
+const char *path_below(pawl_step *s, const char *path, const task *tk);         /* what stands before its inner tasks' names */
+
+/* sub.c */
+pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pawl_err *err);
+pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *path, reach *out, pawl_err *err);
+void sub_outputs(pawl_step *s, const gnode *n, frame *inner);   /* as writes of the visit */
+
+/* next.c: where a superstep leads. Evaluates routes over the merged state. */
+pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, pawl_err *err);
+pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err);
+pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
+bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing);
+
+#endif

@@ -1,0 +1,112 @@
+/* hold.c - what is asked between two supersteps: interrupts after a node, and nodes that leave with a question (G5).
+ * The node is done, its writes are merged, the next tasks stand ready; they run when everybody has answered. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+static pawl_code hold_new(pawl_step *s, const task *tk, const char *path, uint64_t superstep, const char *spec, size_t size, held **list_of)
+{
+    held *h = arena_zero(&s->mem, sizeof *h);
+    item *it = step_item(s, ITEM_ASK);
+
+    if (h == NULL || it == NULL || spec == NULL)
+        return PAWL_NOMEM;
+    it->task = path;
+    it->hold = true;
+    it->wait = PAWL_WAIT_QUESTION;
+    it->superstep = superstep;
+    it->visit = tk->visit;
+    it->n = tk->ncalls;
+    it->at = s->now;
+    it->spec = spec;
+    it->spec_size = size;
+    h->it = it;
+    h->next = NULL;
+    while (*list_of != NULL)
+        list_of = &(*list_of)->next;
+    *list_of = h;
+    return PAWL_OK;
+}
+
+static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *path, uint64_t superstep, held **out, pawl_err *err)
+{
+    const leave *l = task_leave(s->st, tk, err);
+    pawl_question q = { .kind = PAWL_WAIT_QUESTION };
+    const char *spec, *prompt;
+    size_t size = 0;
+    buf *b;
+
+    if (l == NULL)
+        return s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    if (l->hold != NULL) {
+        b = step_text(s);
+        canon(b, l->hold);
+        spec = step_copy(s, b, &size);
+        return hold_new(s, tk, path, superstep, spec, size, out);
+    }
+    if (!n->after || l->halt)
+        return PAWL_OK;
+    if ((prompt = pawl_format(s, "after %s", n->name)) == NULL)
+        return PAWL_NOMEM;
+    q.prompt = value_string(&s->mem, prompt, strlen(prompt));
+    spec = spec_ask(s, &q, path, s->now, NULL, NULL, NULL, true, &size);
+    return hold_new(s, tk, path, superstep, spec, size, out);
+}
+
+const char *path_join(pawl_step *s, const char *prefix, const char *name)
+{
+    buf *b;
+
+    if (*prefix == '\0')
+        return name;
+    b = step_text(s);
+    buf_text(b, prefix);
+    buf_text(b, name);
+    return b->size > PATH_BYTES_MAX ? NULL : step_copy(s, b, NULL);
+}
+
+const char *path_below(pawl_step *s, const char *path, const task *tk)
+{
+    buf *b = step_text(s);
+
+    buf_text(b, path);
+    buf_char(b, '/');
+    buf_uint(b, tk->visit);
+    buf_char(b, '/');
+    buf_uint(b, tk->child->superstep);
+    buf_char(b, '/');
+    return step_copy(s, b, NULL);
+}
+
+pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, uint64_t superstep, held **out, pawl_err *err)
+{
+    char name[NAME_BYTES_MAX + 1];
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
+        task *tk = &f->tasks[i];
+        const gnode *n;
+        const char *path;
+
+        memcpy(name, tk->name, tk->node_size);
+        name[tk->node_size] = '\0';
+        n = node_find(g, name);
+        if (n == NULL || (!n->after && n->kind == GNODE_WORK))
+            continue;
+        if (!n->after && tk->leave != NULL && tk->leave->hold == NULL)
+            continue;
+        if ((path = path_join(s, prefix, arena_strdup(&s->mem, tk->name, strlen(tk->name)))) == NULL)
+            return PAWL_NOMEM;
+        rc = hold_of(s, n, tk, path, superstep, out, err);
+    }
+    return rc;
+}
+
+pawl_code holds_add(pawl_step *s, held *h, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (; h != NULL && rc == PAWL_OK; h = h->next)
+        rc = step_add(s, h->it, err);
+    return rc;
+}

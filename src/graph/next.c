@@ -1,0 +1,501 @@
+/* next.c - where a superstep leads (G3): edges, routes over the merged state, joins, deferred nodes, holds. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+typedef struct plan {
+    pawl_step *s;
+    const pawl_graph *g;
+    frame *f;               /* while routes are evaluated: with the writes merged */
+    bool *hit;              /* by node: reached */
+    bool *done;             /* by node: left in this superstep */
+    named *sends;
+    size_t nsends, sends_cap;
+    const pawl_value *joins;    /* as they are, with what changed */
+    const pawl_value *changed;
+    bool halt;
+    bool any_ways;
+    uint32_t *drop;
+    uint32_t ndrop;
+    bool *gone;             /* by node: what a join cancelled */
+    pawl_err *err;
+} plan;
+
+static pawl_code hit_name(plan *p, const char *to)
+{
+    int i;
+
+    if (strcmp(to, PAWL_END) == 0)
+        return PAWL_OK;
+    i = node_index(p->g, to);
+    if (i < 1)
+        return fail(p->err, PAWL_CORRUPT, "%s: there is no node \"%s\"", p->g->name, to);
+    p->hit[i] = true;
+    return PAWL_OK;
+}
+
+/* ---- routes ---------------------------------------------------------------------------------------- */
+
+static pawl_code no_route(plan *p, const gnode *n, const char *said)
+{
+    buf *b = step_text(p->s);
+    const char *seen;
+
+    values_code(p->s->st, p->f, b, false, false);
+    seen = step_copy(p->s, b, NULL);
+    return fail(p->err, PAWL_INVALID, "%s: no route from \"%s\"%s%.64s%s, with %.120s", p->g->name, n->name,
+                said != NULL ? " to \"" : "", said != NULL ? said : "", said != NULL ? "\"" : "", seen != NULL ? seen : "{}");
+}
+
+static pawl_code route_one(plan *p, const gnode *n, const way *w)
+{
+    const char *to = w->route(p->s, w->arg);
+
+    if (p->s->v->err.code != PAWL_OK)
+        return fail(p->err, p->s->v->err.code, "%s", p->s->v->err.text);
+    if (to == NULL)
+        return w->otherwise != NULL ? hit_name(p, w->otherwise) : p->s->v->nsends > 0 ? PAWL_OK : no_route(p, n, NULL);
+    for (uint32_t i = 0; i < w->ntargets; i++)
+        if (strcmp(w->targets[i], to) == 0)
+            return hit_name(p, w->targets[i]);
+    if (w->otherwise != NULL && strcmp(w->otherwise, to) == 0)
+        return hit_name(p, to);
+    return no_route(p, n, to);
+}
+
+static pawl_code ways_eval(plan *p, const gnode *n)
+{
+    const way *group = NULL;
+    bool taken = false;
+    pawl_code rc = PAWL_OK;
+
+    for (const way *w = n->ways; w != NULL && rc == PAWL_OK; w = w->next) {
+        if (w->kind == WAY_EDGE)
+            rc = hit_name(p, w->to);
+        else if (w->kind == WAY_ROUTE)
+            rc = route_one(p, n, w);
+        else if (!taken && (group = w, w->when == NULL || w->when(p->s, w->arg)))
+            rc = (taken = true, hit_name(p, w->to));
+        if (rc == PAWL_OK && p->s->v->err.code != PAWL_OK)
+            rc = fail(p->err, p->s->v->err.code, "%s", p->s->v->err.text);
+    }
+    if (rc == PAWL_OK && group != NULL && !taken)
+        rc = no_route(p, n, NULL);
+    return rc;
+}
+
+/* The ways on of one node, seen by a task of it; its routes may send. */
+static pawl_code ways_of(plan *p, const gnode *n, task *tk, uint32_t sender)
+{
+    visit v;
+    pawl_code rc;
+
+    visit_begin(p->s, &v, p->f, tk, tk != NULL ? tk->name : n->name, n->name);
+    v.reading = true;
+    rc = ways_eval(p, n);
+    for (size_t i = 0; i < v.nsends && rc == PAWL_OK; i++) {
+        if (!arena_room(&p->s->mem, (void **)&p->sends, &p->sends_cap, p->nsends, sizeof *p->sends))
+            rc = PAWL_NOMEM;
+        else
+            p->sends[p->nsends] = v.sends[i], p->sends[p->nsends++].sender = sender;
+    }
+    p->s->v = NULL;
+    return rc;
+}
+
+static const gnode *node_of(const plan *p, const task *tk)
+{
+    char name[NAME_BYTES_MAX + 1];
+
+    if (tk->node_size > NAME_BYTES_MAX)
+        return NULL;
+    memcpy(name, tk->name, tk->node_size);
+    name[tk->node_size] = '\0';
+    return node_find(p->g, name);
+}
+
+static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
+{
+    const gnode *n = node_of(p, tk);
+    const leave *l = task_leave(p->s->st, tk, p->err);
+    pawl_code rc = PAWL_OK;
+
+    if (n == NULL)
+        return fail(p->err, PAWL_CORRUPT, "%s: the machine has no node of task \"%s\"", p->g->name, tk->name);
+    if (l == NULL)
+        return p->s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    p->done[node_index(p->g, n->name)] = true;
+    p->halt = p->halt || l->halt;
+    for (uint32_t j = 0; j < l->ngotos && rc == PAWL_OK; j++)
+        rc = hit_name(p, l->gotos[j]);
+    return rc != PAWL_OK || l->ngotos > 0 || l->halt ? rc : ways_of(p, n, tk, i);
+}
+
+/* ---- joins --------------------------------------------------------------------------------------------- */
+
+static const char FIRED[] = "!";
+
+static bool seen_has(const pawl_value *seen, const char *name)
+{
+    pawl_iter it = pawl_iter_of(seen);
+    const pawl_value *v;
+
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if (strcmp(pawl_value_string(v), name) == 0)
+            return true;
+    return false;
+}
+
+static const pawl_value *seen_add(plan *p, const pawl_value *seen, const char *name)
+{
+    const pawl_value *one = value_string(&p->s->mem, name, strlen(name));
+
+    return value_push(&p->s->mem, seen, one);
+}
+
+/* Whether every way on from `at` meets a source that is not needed any more, before the end or the join's target. */
+static bool captive(const pawl_graph *g, const join *j, const pawl_value *seen, int at, bool *been);
+
+typedef struct escape { const pawl_graph *g; const join *j; const pawl_value *seen; bool *been; bool out; } escape;
+
+static void see_way(void *ctx, const char *to, const way *w)
+{
+    escape *e = ctx;
+    int i = node_index(e->g, to);
+
+    (void)w;
+    if (i < 0 || strcmp(to, e->j->to) == 0)
+        e->out = true;
+    else if (!e->been[i] && !captive(e->g, e->j, e->seen, i, e->been))
+        e->out = true;
+}
+
+static bool captive(const pawl_graph *g, const join *j, const pawl_value *seen, int at, bool *been)
+{
+    escape e = { g, j, seen, been, false };
+
+    been[at] = true;
+    for (uint32_t i = 0; i < j->nfrom; i++)
+        if (strcmp(j->from[i], g->nodes[at]->name) == 0)
+            return !seen_has(seen, j->from[i]);
+    if (g->nodes[at]->ways == NULL && g->nodes[at]->ngotos == 0)
+        return false;
+    each_target(g, g->nodes[at], see_way, &e);
+    return !e.out;
+}
+
+static pawl_code rest_cancel(plan *p, const join *j, const pawl_value *seen)
+{
+    bool *been = arena_get(&p->s->mem, p->g->nnodes * sizeof *been);
+
+    if (been == NULL)
+        return PAWL_NOMEM;
+    for (size_t i = 1; i < p->g->nnodes; i++) {
+        memset(been, 0, p->g->nnodes * sizeof *been);
+        if (captive(p->g, j, seen, (int)i, been))
+            p->gone[i] = true;
+    }
+    return PAWL_OK;
+}
+
+static pawl_code join_step(plan *p, const join *j)
+{
+    const pawl_value *seen = pawl_value_get(p->joins, j->name), *before = seen;
+    uint32_t count = 0;
+    bool fired;
+
+    if (seen == NULL)
+        seen = value_pack(&p->s->mem, p->err, "[]");
+    for (uint32_t i = 0; i < j->nfrom && seen != NULL; i++)
+        if (p->done[node_index(p->g, j->from[i])] && !seen_has(seen, j->from[i]))
+            seen = seen_add(p, seen, j->from[i]);
+    if (seen == NULL)
+        return PAWL_NOMEM;
+    fired = seen_has(seen, FIRED);
+    count = (uint32_t)pawl_value_size(seen) - fired;
+    if (count >= j->k && !fired) {
+        if (hit_name(p, j->to) != PAWL_OK)
+            return PAWL_CORRUPT;
+        if (j->rest == PAWL_CANCEL_REST && count < j->nfrom) {
+            if (rest_cancel(p, j, seen) != PAWL_OK)
+                return PAWL_NOMEM;
+            count = j->nfrom;               /* nobody else will come: the round is over */
+        }
+        seen = seen_add(p, seen, FIRED);
+    }
+    if (count >= j->nfrom)
+        seen = value_pack(&p->s->mem, p->err, "[]");
+    if (seen == NULL)
+        return PAWL_NOMEM;
+    if (before == NULL ? pawl_value_size(seen) == 0 : pawl_value_equal(before, seen))
+        return PAWL_OK;
+    p->changed = value_with(&p->s->mem, p->changed != NULL ? p->changed : value_pack(&p->s->mem, p->err, "{}"), j->name, seen);
+    return p->changed == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+static pawl_code joins_step(plan *p)
+{
+    pawl_code rc = PAWL_OK;
+    bool any = false;
+
+    for (size_t i = 0; i < p->g->nnodes; i++)
+        any = any || p->done[i];
+    for (const join *j = p->g->joins; j != NULL && any && rc == PAWL_OK; j = j->next)
+        rc = join_step(p, j);
+    for (size_t i = 0; i < p->g->nnodes; i++)
+        if (p->gone[i])
+            p->hit[i] = false;
+    return rc;
+}
+
+bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing)
+{
+    for (const join *j = g->joins; j != NULL; j = j->next) {
+        const pawl_value *seen = pawl_value_get(f->joins, j->name);
+
+        if (pawl_value_size(seen) == 0 || seen_has(seen, FIRED))
+            continue;
+        *which = j;
+        for (uint32_t i = 0; i < j->nfrom; i++)
+            if (!seen_has(seen, j->from[i]))
+                *missing = j->from[i];
+        return true;
+    }
+    return false;
+}
+
+/* ---- the plan becomes a close --------------------------------------------------------------------------------- */
+
+static pawl_code plan_begin(plan *p, pawl_step *s, const pawl_graph *g, frame *f, pawl_err *err)
+{
+    *p = (plan){ .s = s, .g = g, .f = f, .joins = f->joins, .err = err };
+    p->hit = arena_zero(&s->mem, 3 * g->nnodes * sizeof *p->hit);
+    if (p->hit == NULL)
+        return PAWL_NOMEM;
+    p->done = p->hit + g->nnodes;
+    p->gone = p->done + g->nnodes;
+    return PAWL_OK;
+}
+
+/* Deferred nodes wait until nothing else is next. */
+static pawl_code defer_split(plan *p, closing *cl, bool busy)
+{
+    const pawl_value *list_now = p->f->defer, *v;
+    bool changed = false, any = busy;
+    pawl_iter it;
+
+    for (size_t i = 1; i < p->g->nnodes; i++) {
+        if (!p->hit[i])
+            continue;
+        if (!p->g->nodes[i]->defer) {
+            any = true;
+            continue;
+        }
+        p->hit[i] = false;
+        if (!seen_has(list_now, p->g->nodes[i]->name)) {
+            list_now = value_push(&p->s->mem, list_now != NULL ? list_now : value_pack(&p->s->mem, p->err, "[]"),
+                                  value_string(&p->s->mem, p->g->nodes[i]->name, strlen(p->g->nodes[i]->name)));
+            changed = true;
+            if (list_now == NULL)
+                return PAWL_NOMEM;
+        }
+    }
+    if (!any && pawl_value_size(list_now) > 0) {
+        it = pawl_iter_of(list_now);
+        while ((v = pawl_iter_next(&it, NULL)) != NULL)
+            if (node_index(p->g, pawl_value_string(v)) > 0)
+                p->hit[node_index(p->g, pawl_value_string(v))] = true;
+        list_now = value_pack(&p->s->mem, p->err, "[]");
+        changed = p->f->defer != NULL;
+    }
+    cl->defer = changed ? list_now : NULL;
+    return PAWL_OK;
+}
+
+static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
+{
+    const char **next = arena_get(&p->s->mem, (p->g->nnodes + 1) * sizeof *next);
+    pawl_code rc;
+
+    if (next == NULL)
+        return PAWL_NOMEM;
+    cl->joins = p->changed;
+    if (p->halt) {
+        cl->drop_all = sends_before > 0;
+        cl->defer = p->f->defer != NULL ? value_pack(&p->s->mem, p->err, "[]") : NULL;
+        return PAWL_OK;
+    }
+    cl->sends = p->sends;
+    cl->nsends = (uint32_t)p->nsends;
+    if ((rc = defer_split(p, cl, p->nsends + sends_before > p->ndrop)) != PAWL_OK)
+        return rc;
+    cl->drop = p->drop;
+    cl->ndrop = p->ndrop;
+    for (size_t i = 1; i < p->g->nnodes; i++)
+        if (p->hit[i])
+            next[cl->nnext++] = p->g->nodes[i]->name;
+    cl->next = next;
+    if (cl->nnext + (uint64_t)p->nsends + sends_before > p->g->max_tasks)
+        return fail(p->err, PAWL_LIMIT, "%s: a superstep of %llu tasks is over max_tasks %u", p->g->name,
+                    (unsigned long long)(cl->nnext + (uint64_t)p->nsends + sends_before), (unsigned)p->g->max_tasks);
+    return PAWL_OK;
+}
+
+/* Sends to what a join cancelled do not run: by their place among all sends, in task order. */
+static pawl_code sends_drop(plan *p, uint32_t *total)
+{
+    uint32_t most = (uint32_t)p->nsends, at = 0;
+    bool any = false;
+
+    *total = 0;
+    for (uint32_t i = 0; i < p->f->ntasks; i++) {
+        const leave *l = task_leave(p->s->st, &p->f->tasks[i], p->err);
+
+        if (l == NULL)
+            return p->s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        *total += l->nsends;
+    }
+    most += *total;
+    for (size_t i = 0; i < p->g->nnodes; i++)
+        any = any || p->gone[i];
+    if (!any)
+        return PAWL_OK;
+    if ((p->drop = arena_get(&p->s->mem, (most + 1) * sizeof *p->drop)) == NULL)
+        return PAWL_NOMEM;
+    most = 0;
+    for (uint32_t i = 0; i < p->f->ntasks; i++) {
+        const leave *l = task_leave(p->s->st, &p->f->tasks[i], p->err);
+
+        for (uint32_t j = 0; l != NULL && j < l->nsends; j++, most++)
+            if (p->gone[node_index(p->g, l->sends[j].name)])
+                p->drop[p->ndrop++] = most;
+        for (; at < p->nsends && p->sends[at].sender == i; at++, most++)
+            if (p->gone[node_index(p->g, p->sends[at].name)])
+                p->drop[p->ndrop++] = most;
+    }
+    return PAWL_OK;
+}
+
+/* ---- channels with a user's function ------------------------------------------------------------------------------ */
+
+static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, write *out, bool *any, pawl_err *err)
+{
+    channel *c = channel_find(f, mc->c.name);
+    const pawl_value *now = c == NULL ? NULL : channel_value(s->st, c);
+
+    *any = false;
+    for (uint32_t i = 0; c != NULL && i < f->ntasks; i++) {
+        const leave *l = task_leave(s->st, &f->tasks[i], err);
+
+        for (uint32_t j = 0; l != NULL && j < l->nwrites; j++) {
+            const write *w = &l->writes[j];
+            const pawl_value *v = w->value;
+
+            if (strcmp(w->channel, mc->c.name) != 0)
+                continue;
+            if (w->refs.list != NULL && (v = refs_resolve(s->st, &s->mem, &f->tasks[i], NULL, v, w->refs.list, NULL, err)) == NULL)
+                return s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+            now = now == NULL || w->op == OP_OVERWRITE ? v : mc->c.merge(s, now, v, mc->c.merge_arg);
+            if (now == NULL)
+                return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses what \"%s\" wrote", mc->c.name, f->tasks[i].name);
+            *any = true;
+        }
+    }
+    *out = (write){ .channel = mc->c.name, .value = now, .op = OP_OVERWRITE };
+    return PAWL_OK;
+}
+
+static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err)
+{
+    write *w = NULL;
+    pawl_code rc = PAWL_OK;
+    bool any;
+
+    for (uint32_t i = 0; i < s->m->nchannels && rc == PAWL_OK; i++) {
+        const machine_channel *mc = &s->m->channels[i];
+
+        if (mc->c.rule != PAWL_CUSTOM || strcmp(mc->where, f->where) != 0)
+            continue;
+        if (w == NULL && (w = arena_get(&s->mem, s->m->nchannels * sizeof *w)) == NULL)
+            return PAWL_NOMEM;
+        rc = custom_one(s, f, mc, &w[cl->nmerged], &any, err);
+        cl->nmerged += rc == PAWL_OK && any;
+    }
+    cl->merged = w;
+    return rc;
+}
+
+/* ---- the three beginnings of a plan ------------------------------------------------------------------------------------ */
+
+static bool has_choice(const plan *p)
+{
+    for (uint32_t i = 0; i < p->f->ntasks; i++) {
+        const gnode *n = node_of(p, &p->f->tasks[i]);
+
+        if (n != NULL && n->choosy)
+            return true;
+    }
+    return false;
+}
+
+/* Routes look at the state as it will be: a close without a plan is folded, looked at, and taken back. */
+static pawl_code merged_begin(plan *p, const char *path, const closing *cl, task **tasks, uint32_t *n)
+{
+    closing *bare = arena_zero(&p->s->mem, sizeof *bare);
+    item *it = step_item(p->s, ITEM_CLOSE);
+
+    *tasks = p->f->tasks;
+    *n = p->f->ntasks;
+    if (bare == NULL || it == NULL)
+        return PAWL_NOMEM;
+    bare->drop_all = true;
+    bare->merged = cl->merged;
+    bare->nmerged = cl->nmerged;
+    it->task = path;
+    it->closing = bare;
+    return item_fold(p->s->st, &p->s->entry, it, p->err);
+}
+
+pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, pawl_err *err)
+{
+    bool closed = s->st->t->closed;
+    undo *before = txn_mark(s->st);
+    task *tasks = f->tasks;
+    uint32_t n = f->ntasks, total = 0;
+    plan p;
+    pawl_code rc;
+
+    if ((rc = plan_begin(&p, s, g, f, err)) != PAWL_OK || (rc = custom_merge(s, f, cl, err)) != PAWL_OK)
+        return rc;
+    if (has_choice(&p)) {
+        rc = merged_begin(&p, path, cl, &tasks, &n);
+        p.joins = f->joins;
+    }
+    for (uint32_t i = 0; i < n && rc == PAWL_OK; i++)
+        rc = leave_eval(&p, &tasks[i], i);
+    txn_back(s->st, before);
+    s->st->t->closed = closed;
+    if (rc == PAWL_OK && !p.halt)
+        rc = joins_step(&p);
+    if (rc == PAWL_OK)
+        rc = sends_drop(&p, &total);
+    return rc == PAWL_OK ? plan_end(&p, cl, total) : rc;
+}
+
+pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err)
+{
+    plan p;
+    pawl_code rc = plan_begin(&p, s, g, f, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    p.done[node_index(g, n->name)] = n->kind != GNODE_START;
+    if ((rc = ways_of(&p, n, NULL, 0)) != PAWL_OK || (rc = joins_step(&p)) != PAWL_OK)
+        return rc;
+    return plan_end(&p, cl, 0);
+}
+
+pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err)
+{
+    return plan_from(s, g, f, g->nodes[START_INDEX], cl, err);
+}

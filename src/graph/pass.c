@@ -1,0 +1,454 @@
+/* pass.c - one pass of a task: before, body, after; and how a node says that it leaves.
+ *
+ * Hooks, gates and the body draw their commands from one count, so a visit that runs again meets every answer at the
+ * same place. What a hook says is a receipt like any other: replay never asks it again. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+/* ---- leaving ---------------------------------------------------------------------------------- */
+
+static const pawl_graph *here(const pawl_step *s)
+{
+    return s->v == NULL ? NULL : graph_at(s->m, s->v->frame->where);
+}
+
+/* The target's name as the machine has it; NULL: undeclared, and told. */
+static const char *declared(pawl_step *s, const char *to)
+{
+    const pawl_graph *g = here(s);
+    const gnode *n = g == NULL ? NULL : node_find(g, s->v->node);
+
+    for (uint32_t i = 0; n != NULL && to != NULL && i < n->ngotos; i++)
+        if (strcmp(n->gotos[i], to) == 0)
+            return n->gotos[i];
+    if (n != NULL && to != NULL && strcmp(to, PAWL_END) == 0)
+        return PAWL_END;
+    visit_wrong(s, PAWL_INVALID, "node \"%s\": \"%.64s\" is no declared target: say pawl_graph_goto(g, \"%s\", \"%.64s\", NULL)",
+                s->v->node, to != NULL ? to : "", s->v->node, to != NULL ? to : "");
+    return NULL;
+}
+
+pawl_code pawl_follow(pawl_step *s)
+{
+    return s != NULL && s->v != NULL ? PAWL_OK : PAWL_INVALID;
+}
+
+pawl_code pawl_goto(pawl_step *s, const char *node)
+{
+    const char *to;
+
+    if (s == NULL || s->v == NULL || s->v->reading)
+        return PAWL_INVALID;
+    if ((to = declared(s, node)) == NULL)
+        return PAWL_INVALID;
+    node_goto(s, to);
+    return PAWL_OK;
+}
+
+pawl_code pawl_halt(pawl_step *s)
+{
+    if (s == NULL || s->v == NULL || s->v->reading)
+        return PAWL_INVALID;
+    s->v->halt = true;
+    return PAWL_OK;
+}
+
+void pawl_send(pawl_step *s, const char *node, const pawl_value *args)
+{
+    const char *to;
+
+    if (s == NULL || s->v == NULL || (to = declared(s, node)) == NULL)
+        return;
+    if (strcmp(to, PAWL_END) == 0)
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": nothing is sent to the end", s->v->node);
+    else
+        node_send(s, to, args);
+}
+
+pawl_code pawl_interrupt(pawl_step *s, const pawl_value *prompt, const char *to)
+{
+    const pawl_question q = { .prompt = prompt };
+    const char *spec;
+    size_t size = 0;
+
+    if (s == NULL || s->v == NULL || s->v->task == NULL || s->v->reading)
+        return PAWL_INVALID;
+    if (to != NULL && channel_find(s->v->frame, to) == NULL)
+        return visit_wrong(s, PAWL_INVALID, "node \"%s\": there is no channel \"%s\"", s->v->node, to);
+    spec = spec_ask(s, &q, s->v->path, s->v->now, NULL, to, NULL, true, &size);
+    s->v->hold = spec == NULL ? NULL : value_parse(&s->mem, spec, size, "a wait", &s->v->err);
+    return s->v->hold == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
+/* ---- gates and interrupts ------------------------------------------------------------------------- */
+
+static const pawl_value *text_value(pawl_step *s, const char *text)
+{
+    return value_string(&s->mem, text, strlen(text));
+}
+
+static pawl_code interrupt_before(pawl_step *s, const gnode *n)
+{
+    const pawl_question q = { .kind = PAWL_WAIT_QUESTION, .prompt = text_value(s, pawl_format(s, "before %s", n->name)) };
+
+    return n->before ? pawl_ask_with(s, &q, NULL) : PAWL_OK;
+}
+
+/* Yes lets it in; no leads to `gate_no`, or the run is rejected. */
+static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
+{
+    const pawl_value *answer, *schema;
+    pawl_question q = { .kind = PAWL_WAIT_APPROVAL };
+    pawl_code rc;
+
+    if (n->gate == NULL)
+        return PAWL_OK;
+    q.prompt = text_value(s, n->gate);
+    q.schema = schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
+    if (q.prompt == NULL || schema == NULL)
+        return PAWL_NOMEM;
+    if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
+        return rc;
+    if (pawl_value_bool(answer))
+        return PAWL_OK;
+    *leaves = true;
+    if (n->gate_no == NULL)
+        return visit_wrong(s, PAWL_DENIED, "node \"%s\": %s: no", n->name, n->gate);
+    if (strcmp(n->gate_no, PAWL_END) != 0)
+        node_goto(s, n->gate_no);
+    else
+        node_goto(s, PAWL_END);
+    return PAWL_OK;
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------------------- */
+
+typedef enum verdict { VERDICT_PROCEED, VERDICT_MODIFY, VERDICT_REPLACE, VERDICT_DENY, VERDICT_ASK, VERDICT_DEFER, VERDICTS } verdict;
+
+static verdict verdict_of(const pawl_value *receipt)
+{
+    static const char *const names[VERDICTS] = { "proceed", "modify", "replace", "deny", "ask", "defer" };
+    int i = name_index(names, VERDICTS, pawl_value_string(pawl_value_get(receipt, "verdict")));
+
+    return i < 0 ? VERDICTS : (verdict)i;
+}
+
+static pawl_code hook_denies(pawl_step *s, const gnode *n, const hook *h, const char *reason)
+{
+    return visit_wrong(s, PAWL_DENIED, "node \"%s\": hook \"%s\": %.120s", n->name, h->effect, reason != NULL ? reason : "denied");
+}
+
+static const pawl_value *writes_value(pawl_step *s)
+{
+    const pawl_value *out = value_pack(&s->mem, NULL, "{}");
+
+    for (size_t i = 0; out != NULL && i < s->v->nwrites; i++) {     /* the last write of a channel is shown */
+        buf *b = step_text(s);
+        const char *path;
+        const pawl_value *whole;
+
+        buf_char(b, '/');
+        buf_text(b, s->v->writes[i].channel);
+        path = step_copy(s, b, NULL);
+        whole = path != NULL && pawl_value_find(out, path) != NULL ? value_splice(&s->mem, out, path, s->v->writes[i].value) : NULL;
+        if (whole == NULL)
+            whole = value_with(&s->mem, out, s->v->writes[i].channel, s->v->writes[i].value);
+        out = whole;
+    }
+    return out;
+}
+
+static void writes_replace(pawl_step *s, const pawl_value *object)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key, *v;
+
+    s->v->nwrites = 0;
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        pawl_set(s, pawl_value_string(key), v);
+}
+
+static pawl_code gotos_replace(pawl_step *s, const pawl_value *gotos)
+{
+    pawl_iter it = pawl_iter_of(gotos);
+    const pawl_value *v;
+
+    if (gotos == NULL)
+        return PAWL_OK;
+    s->v->ngotos = 0;
+    if (pawl_value_type(gotos) == PAWL_TYPE_STRING)
+        return pawl_goto(s, pawl_value_string(gotos));
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_goto(s, pawl_value_string(v)) != PAWL_OK)
+            return PAWL_INVALID;
+    return PAWL_OK;
+}
+
+static pawl_code hook_asks(pawl_step *s, const gnode *n, const hook *h, const pawl_value *receipt)
+{
+    const pawl_value *answer, *prompt = pawl_value_get(receipt, "prompt"), *reason = pawl_value_get(receipt, "reason");
+    pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = prompt != NULL ? prompt : reason,
+                        .options = pawl_value_get(receipt, "options") };
+    pawl_code rc;
+
+    if (q.options == NULL)
+        q.schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
+    if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
+        return rc;
+    if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, text_value(s, "yes"))))
+        return PAWL_OK;
+    return hook_denies(s, n, h, "a person said no");
+}
+
+/* One hook. *done: the node does not run (before), it has its result already. */
+static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const pawl_value *receipt, bool *done)
+{
+    const pawl_value *v, *name;
+    pawl_code rc;
+
+    switch (verdict_of(receipt)) {
+    case VERDICT_PROCEED:
+        return PAWL_OK;
+    case VERDICT_MODIFY:
+        if (h->phase == PAWL_AFTER)
+            return gotos_replace(s, pawl_value_get(receipt, "goto"));
+        if ((v = pawl_value_get(receipt, "args")) != NULL)
+            s->v->args = v;
+        return PAWL_OK;
+    case VERDICT_REPLACE:
+        writes_replace(s, pawl_value_get(receipt, "writes"));
+        *done = true;
+        return h->phase == PAWL_AFTER ? gotos_replace(s, pawl_value_get(receipt, "goto")) : PAWL_OK;
+    case VERDICT_DENY:
+        return hook_denies(s, n, h, pawl_value_string(pawl_value_get(receipt, "reason")));
+    case VERDICT_ASK:
+        return hook_asks(s, n, h, receipt);
+    case VERDICT_DEFER:
+        name = pawl_value_get(receipt, "name");
+        rc = pawl_await_signal(s, pawl_value_string(name) != NULL ? pawl_value_string(name) : "verdict", &v);
+        if (rc == PAWL_INTERRUPTED || rc == PAWL_PENDING)
+            return rc;
+        return verdict_of(v) == VERDICT_DEFER ? hook_denies(s, n, h, "it defers again") : hook_apply(s, n, h, v, done);
+    case VERDICTS:
+        break;
+    }
+    return hook_denies(s, n, h, "gave no verdict");
+}
+
+static pawl_code hooks_run(pawl_step *s, const gnode *n, pawl_phase phase, bool *done)
+{
+    const char *names[2] = { "before", "after" };
+    const pawl_value *args, *receipt;
+    pawl_code rc;
+
+    for (const hook *h = n->hooks; h != NULL; h = h->next) {
+        if (h->phase != phase)
+            continue;
+        args = value_pack(&s->mem, NULL, "{s:v,s:s,s:s}", "args", s->v->args != NULL ? s->v->args : value_null(&s->mem), "node",
+                          n->name, "phase", names[phase - 1]);
+        if (phase == PAWL_AFTER)
+            args = value_with(&s->mem, args, "writes", writes_value(s));
+        rc = pawl_call(s, h->effect, args, &receipt);
+        if (rc == PAWL_EFFECT)
+            return hook_denies(s, n, h, "failed");
+        if (rc != PAWL_OK || (rc = hook_apply(s, n, h, receipt, done)) != PAWL_OK)
+            return rc;
+    }
+    return PAWL_OK;
+}
+
+/* ---- bodies -------------------------------------------------------------------------------------------------- */
+
+static pawl_code state_ref(pawl_step *s, const pawl_value **out)
+{
+    yyjson_val *node = arena_get(&s->mem, sizeof *node);
+
+    if (node == NULL)
+        return PAWL_NOMEM;
+    node->tag = YYJSON_TYPE_NULL | NODE_REF;
+    node->uni.u64 = 0;
+    *out = of_val(node);
+    return step_ref(s, *out, "channel", "*", NULL);
+}
+
+/* What a work node hands over: its arguments, and the state as of this entry, by reference. */
+static pawl_code work_body(pawl_step *s, const gnode *n)
+{
+    const pawl_value *state = NULL, *args, *receipt, *key, *v;
+    pawl_iter it;
+    pawl_code rc;
+
+    if (s->v->frame == &s->st->root) {
+        if (state_ref(s, &state) != PAWL_OK)
+            return PAWL_NOMEM;
+    } else {
+        buf *b = step_text(s);
+        values_code(s->st, s->v->frame, b, true, false);
+        state = value_parse(&s->mem, b->data, b->size, "a subgraph's state", &s->v->err);
+    }
+    args = pawl_pack(s, "{s:v,s:v}", "args", s->v->args != NULL ? s->v->args : value_null(&s->mem), "state", state);
+    if (args == NULL)
+        return PAWL_NOMEM;
+    s->v->limits = &n->limits;
+    rc = pawl_call(s, n->effect, args, &receipt);
+    s->v->limits = NULL;
+    if (rc != PAWL_OK || receipt == NULL || pawl_value_type(receipt) == PAWL_TYPE_NULL)
+        return rc;
+    if (pawl_value_type(receipt) != PAWL_TYPE_OBJECT)
+        return visit_wrong(s, PAWL_INVALID, "node \"%s\": its result is an object of channels, or null", n->name);
+    it = pawl_iter_of(receipt);
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        pawl_set(s, pawl_value_string(key), v);
+    return PAWL_OK;
+}
+
+static uint64_t retry_delay(pawl_step *s, const pawl_retry *r, uint32_t failed)
+{
+    double ms = r->initial_ms, factor = r->factor > 0 ? r->factor : 2, most = r->max_ms > 0 ? r->max_ms : 86400000.0;
+
+    for (uint32_t i = 1; i < failed && ms < most; i++)
+        ms *= factor;
+    if (ms > most)
+        ms = most;
+    uint64_t delay = (uint64_t)ms;
+    return r->jitter && delay > 0 ? pawl_random(s) % (delay + 1) : delay;
+}
+
+/* A node's own retry begins its visit with the back-off (E7). */
+static pawl_code back_off(pawl_step *s, const gnode *n)
+{
+    uint32_t visit_no = s->v->task->visit;
+    uint64_t delay;
+
+    if (!n->has_retry || visit_no < 2 || n->kind == GNODE_WORK)
+        return PAWL_OK;
+    delay = retry_delay(s, &n->retry, visit_no - 1);
+    return delay == 0 ? PAWL_OK : pawl_sleep(s, (int64_t)delay);
+}
+
+static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
+{
+    bool done = false, leaves = false;
+    pawl_code rc = back_off(s, n);
+
+    if (rc == PAWL_OK)
+        rc = interrupt_before(s, n);
+    if (rc == PAWL_OK)
+        rc = hooks_run(s, n, PAWL_BEFORE, &done);
+    if (rc == PAWL_OK && !done)
+        rc = gate(s, n, &leaves);
+    if (rc != PAWL_OK)
+        return rc;
+    if (!done && !leaves) {
+        if (n->kind == GNODE_SUB && s->v->task->child == NULL) {
+            *enter = true;
+            return PAWL_OK;
+        }
+        rc = n->kind == GNODE_WORK ? work_body(s, n) : n->kind == GNODE_SUB ? PAWL_OK : n->fn(s, n->arg);
+        if (n->kind == GNODE_SUB)
+            sub_outputs(s, n, s->v->task->child);
+    }
+    if (rc == PAWL_OK && !leaves)
+        rc = hooks_run(s, n, PAWL_AFTER, &done);
+    return rc;
+}
+
+/* ---- the end of a pass ------------------------------------------------------------------------------------------ */
+
+static bool may_retry(const gnode *n, const task *tk, pawl_code code)
+{
+    if (!n->has_retry || n->kind == GNODE_WORK || tk->visit >= n->retry.max_attempts)
+        return false;
+    return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_IO;
+}
+
+static pawl_code visit_again(pawl_step *s, const visit *v, pawl_err *err)
+{
+    item *it = step_item(s, ITEM_VISIT);
+
+    if (it == NULL)
+        return PAWL_NOMEM;
+    it->task = v->path;
+    it->visit = v->task->visit + 1;
+    it->at = s->now;
+    return step_add(s, it, err);
+}
+
+static const pawl_value *failed_receipt(const task *tk)
+{
+    for (uint32_t i = tk->ncalls; i-- > 0; )
+        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].outcome != PAWL_DONE)
+            return tk->calls[i].value;
+    return NULL;
+}
+
+static pawl_code visit_fails(pawl_step *s, const gnode *n, visit *v, pawl_code code, pawl_err *err)
+{
+    const char *text = v->err.code != PAWL_OK ? v->err.text : NULL;
+    item *it;
+
+    if (v->err.code != PAWL_OK)
+        code = v->err.code;
+    if (code == PAWL_CORRUPT || code == PAWL_NOMEM)     /* nothing that happened in the world: the run is not at fault */
+        return fail(err, code, "%s: %s", s->st->run, text != NULL ? text : pawl_code_name(code));
+    if (may_retry(n, v->task, code))
+        return visit_again(s, v, err);
+    if (text == NULL)
+        text = pawl_format(s, code == PAWL_EFFECT ? "node \"%s\": an effect failed for good" : "node \"%s\": %s", n->name, pawl_code_name(code));
+    if ((it = step_item(s, ITEM_FAIL)) == NULL || text == NULL)
+        return PAWL_NOMEM;
+    it->task = v->path;
+    it->visit = v->task->visit;
+    it->spec = reason_code(s, code, text, code == PAWL_EFFECT ? failed_receipt(v->task) : NULL, &it->spec_size);
+    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
+}
+
+static pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc, pawl_err *err)
+{
+    bool waits = rc == PAWL_PENDING || rc == PAWL_INTERRUPTED;
+    pawl_code done = visit_races(s, v, err);
+
+    if (done != PAWL_OK)
+        return done;
+    if (s->mem.failed)
+        return PAWL_NOMEM;
+    if (v->err.code != PAWL_OK)
+        return visit_fails(s, n, v, rc, err);
+    if (rc < 0)
+        return visit_fails(s, n, v, rc, err);
+    if (waits && !v->unanswered)
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": it says %s, and asks for nothing", n->name, pawl_code_name(rc));
+    else if (!waits && rc != PAWL_OK)
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": it returns %d, which is no way to leave", n->name, (int)rc);
+    else if (!waits && ((v->unanswered && !v->raced) || v->commands != NULL))
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": it leaves with a command unanswered", n->name);
+    if (v->err.code != PAWL_OK)
+        return visit_fails(s, n, v, v->err.code, err);
+    return waits ? visit_commands(s, v, err) : visit_leave(s, v, err);
+}
+
+pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err)
+{
+    char name[NAME_BYTES_MAX + 1];
+    const gnode *n;
+    bool enter = false;
+    visit v;
+    pawl_code rc;
+
+    if (tk->node_size > NAME_BYTES_MAX)
+        return fail(err, PAWL_CORRUPT, "%s: task \"%s\" is of no node", s->st->run, tk->name);
+    memcpy(name, tk->name, tk->node_size);
+    name[tk->node_size] = '\0';
+    if ((n = node_find(g, name)) == NULL || n->kind == GNODE_START)
+        return fail(err, PAWL_CORRUPT, "%s: the machine has no node \"%s\", where the run stands", s->st->run, name);
+    visit_begin(s, &v, f, tk, path, n->name);
+    v.max_calls = g->max_calls;
+    rc = phases(s, n, &enter);
+    if (enter && v.err.code == PAWL_OK)
+        rc = sub_enter(s, n, tk, path, err);
+    else
+        rc = pass_ends(s, n, &v, rc, err);
+    s->v = NULL;
+    return rc;
+}

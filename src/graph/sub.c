@@ -1,0 +1,192 @@
+/* sub.c - a graph as a node (G6): its own channels and tasks, entered and left like any node. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+/* What it begins with: the mapped channels, as they are outside. */
+static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count)
+{
+    uint32_t most = 0;
+    write *w;
+
+    for (const map *m = n->maps; m != NULL; m = m->next)
+        most++;
+    w = arena_zero(&s->mem, (most + 1) * sizeof *w);
+    for (const map *m = n->maps; w != NULL && m != NULL; m = m->next) {
+        channel *c = m->in ? channel_find(outer, m->outer) : NULL;
+        const pawl_value *v = c == NULL ? NULL : channel_value(s->st, c);
+
+        if (v == NULL)
+            continue;
+        w[*count].channel = m->inner;
+        w[*count].op = OP_OVERWRITE;
+        w[(*count)++].value = value_copy(&s->mem, v);
+    }
+    return w;
+}
+
+pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pawl_err *err)
+{
+    frame *outer = s->v->frame;
+    item *it = step_item(s, ITEM_FRAME), *close = step_item(s, ITEM_CLOSE);
+    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    pawl_code rc;
+
+    if (it == NULL || close == NULL || cl == NULL)
+        return PAWL_NOMEM;
+    it->task = path;
+    it->visit = tk->visit;
+    if ((it->writes = inputs(s, n, outer, &it->nwrites)) == NULL || s->mem.failed)
+        return PAWL_NOMEM;
+    if ((rc = visit_time_item(s, s->v, err)) != PAWL_OK || (rc = step_add(s, it, err)) != PAWL_OK)
+        return rc;
+    if ((rc = plan_start(s, n->sub, tk->child, cl, err)) != PAWL_OK)
+        return rc;
+    close->task = path;
+    close->closing = cl;
+    return step_add(s, close, err);
+}
+
+static pawl_code inner_close(pawl_step *s, const gnode *n, task *tk, const char *path, const char *prefix, pawl_err *err)
+{
+    item *close = step_item(s, ITEM_CLOSE);
+    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    held *h = NULL;
+    const join *j;
+    const char *missing = "";
+    pawl_code rc;
+
+    if (close == NULL || cl == NULL)
+        return PAWL_NOMEM;
+    if ((rc = plan_next(s, n->sub, tk->child, path, cl, err)) != PAWL_OK ||
+        (rc = holds_find(s, n->sub, tk->child, prefix, s->st->root.superstep, &h, err)) != PAWL_OK)
+        return rc;
+    close->task = path;
+    close->closing = cl;
+    if ((rc = step_add(s, close, err)) != PAWL_OK || (rc = holds_add(s, h, err)) != PAWL_OK)
+        return rc;
+    if (tk->child->ntasks > 0 && tk->child->steps >= n->sub->max_steps)
+        return fail(err, PAWL_LIMIT, "%s: max_steps %u is reached, and \"%s\" is next", n->sub->name, (unsigned)n->sub->max_steps,
+                    tk->child->tasks[0].name);
+    if (tk->child->ntasks == 0 && join_stuck(n->sub, tk->child, &j, &missing))
+        return fail(err, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", n->sub->name, j->to, missing);
+    return PAWL_OK;
+}
+
+/* A fault of the subgraph itself (a merge, a route, a limit) is the outer task's. */
+static pawl_code inner_fault(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err)
+{
+    item *it = step_item(s, ITEM_FAIL);
+
+    if (it == NULL)
+        return PAWL_NOMEM;
+    it->task = path;
+    it->visit = tk->visit;
+    it->spec = reason_code(s, why->code, why->text, NULL, &it->spec_size);
+    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
+}
+
+static bool is_fault(pawl_code rc)
+{
+    return rc == PAWL_INVALID || rc == PAWL_LIMIT;
+}
+
+pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *path, reach *out, pawl_err *err)
+{
+    const char *prefix;
+    pawl_err why = {0};
+    pawl_code rc = PAWL_OK;
+
+    *out = REACH_WAITS;
+    while (rc == PAWL_OK) {
+        frame *f = tk->child;
+        undo *before;
+        item *last;
+        uint32_t count;
+
+        if (f->nloose > 0)
+            return PAWL_OK;
+        if (f->ntasks == 0) {
+            *out = REACH_DONE;
+            return PAWL_OK;
+        }
+        if (strlen(path) + 48 > PATH_BYTES_MAX)
+            return fail(err, PAWL_LIMIT, "%s: a task's path is over %d bytes", s->st->run, PATH_BYTES_MAX);
+        if ((prefix = path_below(s, path, tk)) == NULL)
+            return PAWL_NOMEM;
+        if ((rc = frame_run(s, n->sub, f, prefix, out, err)) != PAWL_OK || *out != REACH_DONE)
+            return rc;
+        *out = REACH_WAITS;
+        before = txn_mark(s->st);
+        last = s->entry.last;
+        count = s->entry.count;
+        rc = inner_close(s, n, tk, path, prefix, &why);
+        if (is_fault(rc)) {
+            txn_back(s->st, before);
+            step_cut(s, last, count);
+            *out = REACH_FAILED;
+            return inner_fault(s, tk, path, &why, err);
+        }
+    }
+    return why.code != PAWL_OK ? fail(err, rc, "%s", why.text) : rc;
+}
+
+/* ---- leaving ------------------------------------------------------------------------------------------------------ */
+
+/* What came to a list since it was entered. */
+static const pawl_value *tail_of(pawl_step *s, const pawl_value *now, const pawl_value *before)
+{
+    size_t skip = pawl_value_size(before), n = pawl_value_size(now), used = 1;
+    yyjson_val *out = arena_get(&s->mem, value_nodes(now) * sizeof *out);
+    pawl_iter it = pawl_iter_of(now);
+    const pawl_value *v;
+
+    if (out == NULL)
+        return NULL;
+    for (size_t i = 0; (v = pawl_iter_next(&it, NULL)) != NULL; i++) {
+        if (i < skip)
+            continue;
+        memcpy(out + used, val_of(v), value_nodes(v) * sizeof *out);
+        used += value_nodes(v);
+    }
+    out[0].tag = (uint64_t)(n > skip ? n - skip : 0) << YYJSON_TAG_BIT | YYJSON_TYPE_ARR;
+    out[0].uni.ofs = used * sizeof *out;
+    return of_val(out);
+}
+
+static void output(pawl_step *s, const map *m, frame *inner)
+{
+    channel *to = channel_find(s->v->frame, m->outer), *from = channel_find(inner, m->inner);
+    const pawl_value *v = from == NULL ? NULL : channel_value(s->st, from), *before;
+
+    if (to == NULL || v == NULL)
+        return;
+    before = m->in ? channel_value(s->st, to) : NULL;
+    if (rule_is_list(to->d->rule) && pawl_value_type(v) == PAWL_TYPE_ARRAY) {
+        v = before != NULL ? tail_of(s, v, before) : v;
+        if (pawl_value_size(v) > 0)
+            pawl_extend(s, m->outer, v);
+        return;
+    }
+    if (before != NULL && to->d->rule == PAWL_SUM && pawl_value_type(v) == PAWL_TYPE_INT && pawl_value_type(before) == PAWL_TYPE_INT) {
+        int64_t added;
+
+        if (__builtin_sub_overflow(pawl_value_int(v), pawl_value_int(before), &added))
+            visit_wrong(s, PAWL_LIMIT, "node \"%s\": what \"%s\" added leaves the range of int64", s->v->node, m->inner);
+        else
+            pawl_set_int(s, m->outer, added);
+        return;
+    }
+    if (before != NULL && to->d->rule == PAWL_SUM) {
+        pawl_set_real(s, m->outer, pawl_value_real(v) - pawl_value_real(before));
+        return;
+    }
+    pawl_set(s, m->outer, v);
+}
+
+void sub_outputs(pawl_step *s, const gnode *n, frame *inner)
+{
+    for (const map *m = n->maps; m != NULL && inner != NULL; m = m->next)
+        if (m->out)
+            output(s, m, inner);
+}
