@@ -1,0 +1,74 @@
+/* flow.h - three more ways to write a machine: a reducer, a step table, linear steps (F1).
+ *
+ * All three are journaled, resumed, forked and verified alike. Which one to take is taste:
+ *   reducer    one function from (state, event) to what happens; nothing is run twice
+ *   steps      named functions that hand a payload on; each may call and ask inline
+ *   linear     one function, top to bottom; its calls are known by their position */
+#ifndef PAWL_FLOW_H
+#define PAWL_FLOW_H
+
+#include "pawl/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- reducer --------------------------------------------------------------------------------- */
+
+/* What the reducer is told. Receipts come with the tag their command was given. */
+typedef struct pawl_happening {
+    pawl_event_kind kind;       /* START, RECEIPT, TIMER, SIGNAL, ANSWER, UPDATE, REOPEN */
+    const char *tag;            /* of the command or the wait; the signal's name; else NULL */
+    pawl_outcome outcome;       /* of a receipt */
+    const pawl_value *value;    /* may be NULL */
+    int64_t time_ms;
+} pawl_happening;
+
+/* Pure. Reads with pawl_get, writes with pawl_set (kept at once), pawl_flow_call and the like for commands. Returns
+ * PAWL_OK, PAWL_IGNORED (nothing is kept), what pawl_flow_complete or pawl_flow_reject return, or below 0: the run fails. */
+typedef pawl_code pawl_reducer_fn(pawl_step *s, const pawl_happening *h, void *arg);
+
+PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_reducer(const char *name, uint32_t version, const pawl_channel *channels, size_t n,
+                                                       pawl_reducer_fn *fn, void *arg, const pawl_alloc *alloc, pawl_err *err);
+/* Commands of a reducer: out with the entry, their receipts come back as happenings with `tag`. */
+PAWL_API void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args);
+PAWL_API void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms);
+PAWL_API void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q); /* its slot is `tag` unless said */
+PAWL_API pawl_code pawl_flow_complete(pawl_step *s);
+PAWL_API pawl_code pawl_flow_reject(pawl_step *s, const char *reason);
+
+/* ---- step table ---------------------------------------------------------------------------------- */
+
+/* `payload` is what the step before handed on (F2: the inbound content on the first call if the step takes input, else
+ * null); `input` the content that woke it, when it takes input or resumes; else NULL. */
+typedef pawl_code pawl_flow_step_fn(pawl_step *s, const pawl_value *payload, const pawl_value *input, void *arg);
+
+typedef struct pawl_flow_step {
+    const char *name;
+    pawl_flow_step_fn *fn;
+    bool start;                 /* exactly one step has it */
+    bool takes_input;
+    const char *resumes_from;   /* the step whose pawl_flow_await this one takes up; NULL: none */
+} pawl_flow_step;
+
+/* The payload is kept in the channel "payload". Further channels may be declared. */
+PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_steps(const char *name, uint32_t version, const pawl_flow_step *steps, size_t n,
+                                                     const pawl_channel *channels, size_t channel_count, void *arg,
+                                                     const pawl_alloc *alloc, pawl_err *err);
+PAWL_API pawl_code pawl_flow_goto(pawl_step *s, const char *step, const pawl_value *payload);
+/* Wait for input in `slot`; the step that resumes from this one goes on with `payload` and the answer. */
+PAWL_API pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prompt, const pawl_value *payload);
+
+/* ---- linear --------------------------------------------------------------------------------------- */
+
+/* One node, one visit: pawl_call and pawl_ask in plain C, loops and all; returning PAWL_OK completes the run. `input` is
+ * the start event's value: one channel, "input". At most `max_calls` calls (0: 1000): what loops for ever is a graph. */
+typedef pawl_code pawl_flow_linear_fn(pawl_step *s, const pawl_value *input, void *arg);
+PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_linear(const char *name, uint32_t version, const pawl_channel *channels, size_t n,
+                                                      pawl_flow_linear_fn *fn, void *arg, uint32_t max_calls,
+                                                      const pawl_alloc *alloc, pawl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

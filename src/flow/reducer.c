@@ -1,0 +1,299 @@
+/* reducer.c - a machine that is one function from what happens to what follows (F1). It has no supersteps: each event is
+ * an entry, its commands are named by the entry's number, and nothing is ever run twice. */
+#include "flow/flow.h"
+
+#include <string.h>
+
+bool in_reducer(const pawl_step *s)
+{
+    return s != NULL && s->v != NULL && s->v->task == NULL && s->m != NULL && s->m->ops == &reducer_ops;
+}
+
+/* ---- what it says -------------------------------------------------------------------------------- */
+
+static void flow_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)
+{
+    visit *v = s->v;
+    item *it = spec == NULL ? NULL : step_item(s, kind);
+
+    if (it == NULL)
+        return;
+    it->superstep = s->st->seq + 1;
+    it->task = "@";
+    it->visit = 1;
+    it->n = v->cursor++;
+    it->at = time_ms;
+    it->wait = (uint8_t)wait;
+    it->spec = spec;
+    it->spec_size = size;
+    if (v->commands_last == NULL)
+        v->commands = it;
+    else
+        v->commands_last->next = it;
+    v->commands_last = it;
+}
+
+void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args)
+{
+    const char *spec;
+    size_t size = 0;
+
+    if (!in_reducer(s))
+        return;
+    if (!name_valid(effect)) {
+        visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no name of an effect", effect != NULL ? effect : "");
+        return;
+    }
+    spec = spec_call(s, effect, args, machine_limits(s->m, effect), tag, &size);
+    flow_command(s, ITEM_CALL, 0, 0, spec, size);
+}
+
+void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
+{
+    const char *spec;
+    size_t size;
+    buf *b;
+
+    if (!in_reducer(s))
+        return;
+    b = step_text(s);
+    buf_text(b, "{\"ms\":");
+    buf_int(b, ms < 0 ? 0 : ms);
+    if (tag != NULL) {
+        buf_text(b, ",\"tag\":");
+        canon_string(b, tag, strlen(tag));
+    }
+    buf_char(b, '}');
+    spec = step_copy(s, b, &size);
+    flow_command(s, ITEM_SLEEP, s->now + (ms < 0 ? 0 : ms), 0, spec, size);
+}
+
+void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q)
+{
+    const char *spec, *slot;
+    size_t size = 0;
+
+    if (!in_reducer(s) || q == NULL)
+        return;
+    slot = q->slot != NULL ? q->slot : tag != NULL ? tag : "answer";
+    spec = spec_ask(s, q, slot, s->now, q->kind == PAWL_WAIT_SIGNAL ? slot : NULL, NULL, tag, false, &size);
+    flow_command(s, ITEM_ASK, s->now, q->kind != 0 ? q->kind : PAWL_WAIT_QUESTION, spec, size);
+}
+
+pawl_code pawl_flow_complete(pawl_step *s)
+{
+    if (!in_reducer(s))
+        return pawl_halt(s);
+    s->v->halt = true;
+    return PAWL_OK;
+}
+
+pawl_code pawl_flow_reject(pawl_step *s, const char *reason)
+{
+    return pawl_fail(s, PAWL_DENIED, "%s", reason != NULL ? reason : "rejected");
+}
+
+/* ---- what it is told ---------------------------------------------------------------------------------- */
+
+static void happening_of(pawl_step *s, pawl_happening *h)
+{
+    const pawl_event *ev = s->ev;
+
+    *h = (pawl_happening){ .kind = ev->kind, .tag = ev->kind == PAWL_EV_SIGNAL ? ev->name : NULL, .outcome = ev->outcome,
+                           .value = s->in != NULL ? s->in->value : s->value, .time_ms = s->now };
+    if (ev->kind == PAWL_EV_INPUT || (ev->kind == PAWL_EV_SIGNAL && s->answered != NULL))
+        h->kind = PAWL_EV_ANSWER;
+    if (s->answered != NULL)
+        h->tag = pawl_value_string(spec_get(s, s->answered, "tag"));
+}
+
+/* ---- what becomes of it -------------------------------------------------------------------------------- */
+
+/* Channels with a user's function get its result. */
+static pawl_code custom_writes(pawl_step *s, visit *v, pawl_err *err)
+{
+    for (size_t i = 0; i < v->nwrites; i++) {
+        write *w = &v->writes[i];
+        const machine_channel *mc = machine_channel_find(s->m, "", w->channel);
+        const pawl_value *old;
+
+        if (mc == NULL || mc->c.rule != PAWL_CUSTOM || w->op == OP_OVERWRITE)
+            continue;
+        old = channel_value(s->st, channel_find(&s->st->root, w->channel));
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(v->writes[j].channel, w->channel) == 0)
+                old = v->writes[j].value;
+        if (old != NULL && (w->value = mc->c.merge(s, old, w->value, mc->c.merge_arg)) == NULL)
+            return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", w->channel);
+        w->op = OP_OVERWRITE;
+        w->event = NULL;
+    }
+    return PAWL_OK;
+}
+
+static pawl_code put_item(pawl_step *s, visit *v, pawl_err *err)
+{
+    item *put = v->nwrites == 0 ? NULL : step_item(s, ITEM_PUT);
+    pawl_code rc = custom_writes(s, v, err);
+
+    if (rc != PAWL_OK || v->nwrites == 0)
+        return rc;
+    if (put == NULL)
+        return PAWL_NOMEM;
+    put->writes = v->writes;
+    put->nwrites = (uint32_t)v->nwrites;
+    return step_add(s, put, err);
+}
+
+static pawl_code emit_items(pawl_step *s, const visit *v, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < v->nemits && rc == PAWL_OK; i++) {
+        item *it = step_item(s, ITEM_EMIT);
+
+        if (it == NULL)
+            return PAWL_NOMEM;
+        it->task = v->emits[i].name;
+        it->value = v->emits[i].value;
+        rc = step_add(s, it, err);
+    }
+    return rc;
+}
+
+static pawl_code reducer_fails(pawl_step *s, pawl_code code, const char *text, pawl_err *err)
+{
+    size_t size = 0;
+    const char *reason = reason_code(s, code, text, NULL, &size);
+
+    if (reason == NULL)
+        return PAWL_NOMEM;
+    return step_end(s, code == PAWL_DENIED ? PAWL_REJECTED : PAWL_FAILED, reason, size, err);
+}
+
+static bool may_ignore(const pawl_step *s)
+{
+    return s->answered == NULL && s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_REOPEN;
+}
+
+static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *err)
+{
+    undo *before = txn_mark(s->st);
+    item *last = s->entry.last;
+    uint32_t count = s->entry.count;
+    pawl_err why = {0};
+
+    if (v->err.code == PAWL_OK) {
+        rc = put_item(s, v, &why);
+        if (rc == PAWL_OK)
+            rc = emit_items(s, v, &why);
+        if (rc == PAWL_OK)
+            rc = visit_commands(s, v, &why);
+        if (rc == PAWL_OK)
+            return v->halt ? step_end(s, PAWL_COMPLETED, NULL, 0, err) : PAWL_OK;
+        txn_back(s->st, before);
+        step_cut(s, last, count);
+        if (rc != PAWL_INVALID && rc != PAWL_LIMIT)
+            return fail(err, rc, "%s", why.text);
+        v->err = why;
+    }
+    return reducer_fails(s, v->err.code, v->err.text, err);
+}
+
+static pawl_code reducer_drive(const pawl_machine *m, pawl_step *s, pawl_err *err)
+{
+    const reducer_machine *r = (const reducer_machine *)(const void *)m;
+    pawl_happening h;
+    visit v;
+    pawl_code rc;
+
+    if (s->ev->kind == PAWL_EV_ADOPT || s->ev->kind == PAWL_EV_TICK)
+        return s->ev->kind == PAWL_EV_ADOPT ? PAWL_OK : PAWL_IGNORED;
+    happening_of(s, &h);
+    visit_begin(s, &v, &s->st->root, NULL, "@", "");
+    v.now = s->now;
+    rc = r->fn(s, &h, r->arg);
+    if (s->mem.failed)
+        return PAWL_NOMEM;
+    if (v.err.code == PAWL_OK && rc == PAWL_IGNORED && may_ignore(s))
+        return PAWL_IGNORED;
+    if (v.err.code == PAWL_OK && rc < 0)
+        visit_wrong(s, rc, "the reducer fails: %s", pawl_code_name(rc));
+    if (rc == PAWL_IGNORED)
+        v.nwrites = v.nemits = 0, v.commands = NULL, v.halt = false;
+    rc = reducer_result(s, &v, rc, err);
+    s->v = NULL;
+    return rc;
+}
+
+/* ---- made ------------------------------------------------------------------------------------------------ */
+
+static void reducer_free(pawl_machine *m)
+{
+    reducer_machine *r = (reducer_machine *)(void *)m;
+    pawl_alloc alloc = m->alloc;
+
+    arena_free(&r->mem);
+    mem_free(&alloc, r, sizeof *r);
+}
+
+const machine_ops reducer_ops = { reducer_drive, reducer_free };
+
+static pawl_code reducer_channels(reducer_machine *r, const pawl_channel *channels, size_t n, pawl_err *err)
+{
+    machine_channel *mc = arena_zero(&r->mem, (n + 1) * sizeof *mc);
+
+    for (size_t i = 0; mc != NULL && i < n; i++) {
+        if (!name_valid(channels[i].name))
+            return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a channel", r->m.name, channels[i].name != NULL ? channels[i].name : "");
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(channels[j].name, channels[i].name) == 0)
+                return fail(err, PAWL_INVALID, "%s: channel \"%s\" stands there twice", r->m.name, channels[i].name);
+        mc[i].c = channels[i];
+        mc[i].where = "";
+        if (mc[i].c.rule == 0)
+            mc[i].c.rule = PAWL_LAST;
+        mc[i].c.name = arena_strdup(&r->mem, channels[i].name, strlen(channels[i].name));
+    }
+    r->m.channels = mc;
+    r->m.nchannels = (uint32_t)n;
+    r->m.channel_json = mc == NULL ? NULL : channels_code(&r->mem, mc, n, err);
+    return r->m.channel_json != NULL ? PAWL_OK : r->mem.failed ? PAWL_NOMEM : PAWL_INVALID;
+}
+
+pawl_machine *pawl_flow_reducer(const char *name, uint32_t version, const pawl_channel *channels, size_t n, pawl_reducer_fn *fn,
+                                void *arg, const pawl_alloc *alloc, pawl_err *err)
+{
+    pawl_alloc mem = mem_or_default(alloc);
+    reducer_machine *r;
+    pawl_code rc;
+    buf b;
+
+    if (!name_valid(name) || fn == NULL) {
+        fail(err, PAWL_INVALID, "a reducer needs a name and a function");
+        return NULL;
+    }
+    if ((r = mem_new(&mem, sizeof *r)) == NULL) {
+        fail(err, PAWL_NOMEM, "%s: no memory for a machine", name);
+        return NULL;
+    }
+    arena_init(&r->mem, &mem, 1024);
+    r->m = (pawl_machine){ .ops = &reducer_ops, .alloc = mem, .version = version, .hears = true,
+                           .name = arena_strdup(&r->mem, name, strlen(name)) };
+    r->fn = fn;
+    r->arg = arg;
+    rc = r->m.name == NULL ? PAWL_NOMEM : reducer_channels(r, channels, n, err);
+    buf_init(&b, &mem);
+    buf_fmt(&b, "{\"channels\":%s,\"kind\":\"reducer\",\"name\":\"%s\",\"version\":%u}", rc == PAWL_OK ? r->m.channel_json : "", name, (unsigned)version);
+    hash_of(b.data, b.size, &r->m.hash);
+    hash_hex(&r->m.hash, r->m.hash_hex);
+    if (b.failed)
+        rc = PAWL_NOMEM;
+    buf_free(&b);
+    if (rc == PAWL_OK)
+        return &r->m;
+    if (rc == PAWL_NOMEM)
+        fail(err, rc, "%s: no memory for a machine", name);
+    reducer_free(&r->m);
+    return NULL;
+}
