@@ -1,0 +1,10 @@
+/* pawl.h - all of Pawl. */
+#ifndef PAWL_PAWL_H
+#define PAWL_PAWL_H
+#include "pawl/base.h"
+#include "pawl/kernel.h"
+#include "pawl/graph.h"
+#include "pawl/flow.h"
+#include "pawl/store.h"
+#include "pawl/engine.h"
+#endif

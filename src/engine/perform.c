@@ -1,0 +1,227 @@
+/* perform.c - a command is carried out: its handler is called, again when it may be, and its receipt is made. */
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SECRET_BYTES_MAX = 65536 };
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+void pawl_reply_json(pawl_reply *r, const char *text)
+{
+    buf_reset(&r->text);
+    buf_text(&r->text, text != NULL ? text : "null");
+}
+
+void pawl_reply_string(pawl_reply *r, const char *text)
+{
+    buf_reset(&r->text);
+    if (text == NULL)
+        buf_text(&r->text, "null");
+    else
+        canon_string(&r->text, text, strlen(text));
+}
+
+void pawl_reply_int(pawl_reply *r, int64_t n)
+{
+    buf_reset(&r->text);
+    buf_int(&r->text, n);
+}
+
+pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    r->err = (pawl_err){0};
+    failv(&r->err, code < 0 ? code : PAWL_EFFECT, format, args);
+    va_end(args);
+    return r->err.code;
+}
+
+/* ---- secrets (K4) -------------------------------------------------------------------------------- */
+
+static bool secret_file(const char *path, char *out, size_t size)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n;
+
+    if (f == NULL)
+        return false;
+    n = fread(out, 1, size - 1, f);
+    fclose(f);
+    while (n > 0 && (out[n - 1] == '\n' || out[n - 1] == '\r'))
+        n--;
+    out[n] = '\0';
+    return true;
+}
+
+static const char *secret_value(const pawl_engine *e, const char *spec, char *room, size_t size)
+{
+    if (strncmp(spec, "env:", 4) == 0)
+        return getenv(spec + 4);
+    if (strncmp(spec, "file:", 5) == 0)
+        return secret_file(spec + 5, room, size) ? room : NULL;
+    if (strncmp(spec, "given:", 6) == 0 && e->secret != NULL)
+        return e->secret(e->secret_ctx, spec + 6);
+    return NULL;
+}
+
+/* Each secret in its place; the command waits when one is missing, and says which. */
+static pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(secrets);
+    char *room = secrets == NULL ? NULL : mem_new(&e->alloc, SECRET_BYTES_MAX);
+    const pawl_value *one;
+    pawl_code rc = secrets != NULL && room == NULL ? PAWL_NOMEM : PAWL_OK;
+
+    while (rc == PAWL_OK && (one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *spec = pawl_value_string(pawl_value_at(one, 1)), *value = secret_value(e, spec, room, SECRET_BYTES_MAX);
+
+        if (value == NULL) {
+            *missing = true;
+            fail(err, PAWL_PENDING, "%s: secret %s is missing; the command waits for it", cmd->id, spec);
+            break;
+        }
+        cmd->args = value_splice(mem, cmd->args, pawl_value_string(pawl_value_at(one, 0)), value_string(mem, value, strlen(value)));
+        rc = cmd->args == NULL ? PAWL_NOMEM : PAWL_OK;
+    }
+    if (room != NULL)
+        memset(room, 0, SECRET_BYTES_MAX);
+    mem_free(&e->alloc, room, room != NULL ? SECRET_BYTES_MAX : 0);
+    return rc;
+}
+
+/* ---- attempts ----------------------------------------------------------------------------------------- */
+
+static const handler *handler_of(const pawl_engine *e, const char *effect)
+{
+    for (const handler *h = e->handlers; h != NULL && effect != NULL; h = h->next)
+        if (strcmp(h->name, effect) == 0)
+            return h;
+    return NULL;
+}
+
+static int64_t delay_before(const pawl_engine *e, const pawl_retry *r, uint32_t attempt)
+{
+    double ms = r->initial_ms, factor = r->factor > 0 ? r->factor : 2, most = r->max_ms > 0 ? r->max_ms : 86400000.0;
+    uint64_t drawn[2] = {0};
+
+    (void)e;
+    for (uint32_t i = 1; i < attempt && ms < most; i++)
+        ms *= factor;
+    ms = ms < most ? ms : most;
+    if (r->jitter && chance(drawn))
+        ms = ms * (double)(drawn[1] >> 11) / 9007199254740992.0;
+    return (int64_t)ms;
+}
+
+static bool tried_again(pawl_code code)
+{
+    return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_IO;
+}
+
+static pawl_code attempts(pawl_engine *e, const handler *h, const pawl_command *cmd)
+{
+    uint32_t most = cmd->limits.retry.max_attempts > 0 ? cmd->limits.retry.max_attempts : 1;
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t attempt = 1; attempt <= most; attempt++) {
+        buf_reset(&e->reply.text);
+        e->reply.err = (pawl_err){0};
+        rc = h->fn(cmd, &e->reply, h->arg);
+        if (rc >= 0 || !tried_again(rc) || attempt == most)
+            break;
+        e->clock.sleep_until(e->clock.ctx, e->clock.now_ms(e->clock.ctx) + delay_before(e, &cmd->limits.retry, attempt));
+    }
+    return rc;
+}
+
+/* What the handler said becomes the receipt's value; what is no JSON is an error of the handler's. */
+static void receipt_make(pawl_engine *e, const pawl_command *cmd, pawl_code rc, pawl_event *ev)
+{
+    buf *b = &e->reply.text;
+    arena mem;
+    pawl_err wrong = {0};
+
+    arena_init(&mem, &e->alloc, 4096);
+    if (rc >= 0 && b->size == 0)
+        buf_text(b, "null");
+    if (rc >= 0 && value_parse(&mem, b->data, b->size, "the reply", &wrong) == NULL)
+        rc = pawl_reply_fail(&e->reply, PAWL_INVALID, "%s: %s", cmd->effect, wrong.text);
+    arena_free(&mem);
+    ev->outcome = rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN : PAWL_ERROR;
+    if (rc < 0) {
+        buf_reset(b);
+        buf_text(b, "{\"code\":\"");
+        buf_text(b, pawl_code_name(rc));
+        buf_text(b, "\",\"text\":");
+        canon_string(b, e->reply.err.text, strlen(e->reply.err.text));
+        buf_char(b, '}');
+    }
+    ev->value = b->data;
+    ev->value_size = b->size;
+}
+
+/* ---- one command ------------------------------------------------------------------------------------------ */
+
+static pawl_code one_command(pawl_engine *e, pawl_state *st, size_t i, pawl_event *ev, char *id, size_t size, int64_t *due, bool *done,
+                             pawl_err *err)
+{
+    const pawl_value *secrets = NULL;
+    const handler *h;
+    pawl_command cmd;
+    bool missing = false;
+    arena mem;
+    pawl_code rc = pawl_state_command(st, i, e->look, &cmd, &secrets, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (strlen(cmd.id) >= size)
+        return fail(err, PAWL_LIMIT, "%s: an id over %zu bytes", pawl_state_run(st), size);
+    memcpy(id, cmd.id, strlen(cmd.id) + 1);
+    ev->id = id;
+    if (cmd.kind == PAWL_SLEEP) {
+        if (cmd.due_ms < *due)
+            *due = cmd.due_ms;
+        ev->kind = PAWL_EV_TIMER;
+        *done = cmd.due_ms <= ev->time_ms;
+        return PAWL_OK;
+    }
+    if (cmd.kind == PAWL_SPAWN || (h = handler_of(e, cmd.effect)) == NULL) {
+        fail(err, PAWL_PENDING, cmd.kind == PAWL_SPAWN ? "%s: this engine runs no child runs (machine \"%s\")" : "%s: no handler for effect \"%s\"",
+             cmd.id, cmd.effect);
+        return PAWL_OK;
+    }
+    arena_init(&mem, &e->alloc, 1024);
+    rc = secrets_put(e, &mem, &cmd, secrets, &missing, err);
+    if (rc == PAWL_OK && !missing) {
+        ev->kind = PAWL_EV_RECEIPT;
+        receipt_make(e, &cmd, attempts(e, h, &cmd), ev);
+        ev->time_ms = e->clock.now_ms(e->clock.ctx);
+        *done = true;
+        rc = e->reply.text.failed ? PAWL_NOMEM : PAWL_OK;
+    }
+    arena_free(&mem);
+    return rc;
+}
+
+/* The first that can be carried out now; else the sleep that ends first is waited for. */
+pawl_code perform(pawl_engine *e, pawl_state *st, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err)
+{
+    int64_t due = INT64_MAX;
+    pawl_code rc = PAWL_OK;
+
+    *done = false;
+    for (int again = 0; again < 2 && rc == PAWL_OK && !*done; again++) {
+        for (size_t i = 0; i < pawl_state_commands(st) && rc == PAWL_OK && !*done; i++)
+            rc = one_command(e, st, i, ev, id, size, &due, done, err);
+        if (*done || due == INT64_MAX)
+            break;
+        e->clock.sleep_until(e->clock.ctx, due);
+        ev->time_ms = e->clock.now_ms(e->clock.ctx);
+    }
+    return rc;
+}
