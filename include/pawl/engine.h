@@ -5,8 +5,6 @@
 #ifndef PAWL_ENGINE_H
 #define PAWL_ENGINE_H
 
-#include "pawl/flow.h"
-#include "pawl/graph.h"
 #include "pawl/kernel.h"
 #include "pawl/store.h"
 

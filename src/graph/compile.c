@@ -129,7 +129,7 @@ void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *
         see(ctx, n->gate_no, NULL);
 }
 
-/* ---- what the author left out is filled in ---------------------------------------------------------- */
+/* ---- names, tables, places ------------------------------------------------------------------------------ */
 
 typedef struct compiling {
     pawl_graph *root;
@@ -184,40 +184,6 @@ static bool compile_essay(pawl_graph *g)
     return true;
 }
 
-/* Hooks of every node come before its own. */
-static bool compile_hooks(pawl_graph *g, gnode *n)
-{
-    hook *own = n->hooks, **at = &n->hooks;
-
-    for (const hook *h = g->hooks; h != NULL; h = h->next) {
-        hook *copy = arena_get(&g->mem, sizeof *copy);
-
-        if (copy == NULL)
-            return false;
-        *copy = *h;
-        *at = n->last_hook = copy;
-        at = &copy->next;
-    }
-    *at = own;
-    for (hook *h = own; h != NULL; h = h->next)
-        n->last_hook = h;
-    return true;
-}
-
-static bool compile_node(pawl_graph *g, gnode *n)
-{
-    if (n->kind == GNODE_START)
-        return true;
-    if (!compile_hooks(g, n))
-        return false;
-    if (!n->has_retry && g->has_retry)
-        n->retry = g->retry, n->has_retry = true;
-    if (!n->has_limits && (g->attempt_ms > 0 || g->total_ms > 0))
-        n->attempt_ms = g->attempt_ms, n->total_ms = g->total_ms, n->has_limits = true;
-    n->asks = n->kind == GNODE_WORK || n->kind == GNODE_SUB || n->gate != NULL || n->before || n->hooks != NULL;
-    return true;
-}
-
 static const char *compile_where(pawl_graph *g, const char *name)
 {
     size_t n = strlen(g->where), m = strlen(name);
@@ -240,8 +206,7 @@ static bool compile_fill(compiling *c, pawl_graph *g, unsigned depth)
     for (size_t i = 0; good && i < g->nnodes; i++) {
         gnode *n = g->nodes[i];
 
-        good = compile_node(g, n);
-        if (!good || n->sub == NULL)
+        if (n->sub == NULL)
             continue;
         if (depth >= SUBGRAPH_DEPTH_MAX) {
             report_say(c->report, PAWL_FAULT, "limit", "", "%s: node \"%s\": more than %d graphs inside each other", c->root->name,
@@ -307,24 +272,60 @@ static void compile_collect(compiling *c, const pawl_graph *g)
             compile_collect(c, g->nodes[i]->sub);
 }
 
-/* A work node's command: what the node or its graph says, else what the effect was declared with, wherever that was. */
-static void compile_limits(const compiling *c, const pawl_graph *g)
-{
-    for (size_t i = 0; i < g->nnodes; i++) {
-        gnode *n = g->nodes[i];
+/* ---- what the author left open: only in a graph without a fault ------------------------------------------- */
 
-        if (n->sub != NULL)
-            compile_limits(c, n->sub);
-        if (n->kind != GNODE_WORK)
-            continue;
-        for (size_t j = 0; j < c->neffects; j++)
-            if (strcmp(c->effects[j].name, n->effect) == 0)
-                n->limits = c->effects[j].limits;
-        if (n->has_retry)
-            n->limits.retry = n->retry;
-        if (n->has_limits)
-            n->limits.attempt_timeout_ms = n->attempt_ms, n->limits.total_timeout_ms = n->total_ms;
+/* Hooks of every node come before its own. */
+static bool compile_hooks(pawl_graph *g, gnode *n)
+{
+    hook *own = n->hooks, **at = &n->hooks;
+
+    for (const hook *h = g->hooks; h != NULL; h = h->next) {
+        hook *copy = arena_get(&g->mem, sizeof *copy);
+
+        if (copy == NULL)
+            return false;
+        *copy = *h;
+        *at = n->last_hook = copy;
+        at = &copy->next;
     }
+    *at = own;
+    for (hook *h = own; h != NULL; h = h->next)
+        n->last_hook = h;
+    return true;
+}
+
+/* A work node's command has what the node or its graph says, else what the effect was declared with, wherever that was. */
+static void compile_limits(const compiling *c, gnode *n)
+{
+    for (size_t i = 0; i < c->neffects; i++)
+        if (strcmp(c->effects[i].name, n->effect) == 0)
+            n->limits = c->effects[i].limits;
+    if (n->has_retry)
+        n->limits.retry = n->retry;
+    if (n->has_limits)
+        n->limits.attempt_timeout_ms = n->attempt_ms, n->limits.total_timeout_ms = n->total_ms;
+}
+
+static bool compile_node(const compiling *c, pawl_graph *g, gnode *n)
+{
+    if (!compile_hooks(g, n))
+        return false;
+    if (!n->has_retry && g->has_retry)
+        n->retry = g->retry, n->has_retry = true;
+    if (!n->has_limits && (g->attempt_ms > 0 || g->total_ms > 0))
+        n->attempt_ms = g->attempt_ms, n->total_ms = g->total_ms, n->has_limits = true;
+    if (n->kind == GNODE_WORK)
+        compile_limits(c, n);
+    n->asks = n->kind == GNODE_WORK || n->kind == GNODE_SUB || n->gate != NULL || n->before || n->hooks != NULL;
+    return true;
+}
+
+static bool compile_nodes(const compiling *c, pawl_graph *g)
+{
+    for (size_t i = START_INDEX + 1; i < g->nnodes; i++)
+        if (!compile_node(c, g, g->nodes[i]) || (g->nodes[i]->sub != NULL && !compile_nodes(c, g->nodes[i]->sub)))
+            return false;
+    return true;
 }
 
 /* ---- the definition as canonical text: what the hash is of ---------------------------------------------- */
@@ -509,7 +510,7 @@ static bool compile_hash(pawl_machine *m, const pawl_graph *g)
 
 /* ---- compile ---------------------------------------------------------------------------------------------- */
 
-/* Fills in, collects, and looks for faults. False: no memory. */
+/* Names what is there, looks for faults, and collects. False: no memory. */
 static bool compile_shape(compiling *c)
 {
     pawl_graph *g = c->root;
@@ -544,8 +545,7 @@ static pawl_machine *compile_machine(const compiling *c)
                          .nchannels = (uint32_t)c->nchannels, .effects = c->effects, .neffects = (uint32_t)c->neffects,
                          .turns = g->turns != NULL };
     gm->g = g;
-    compile_limits(c, g);
-    m->channel_json = channels_code(&g->mem, c->channels, c->nchannels, NULL);
+    m->channel_json = compile_nodes(c, g) ? channels_code(&g->mem, c->channels, c->nchannels, NULL) : NULL;
     if (m->channel_json == NULL || !compile_hash(m, g)) {
         mem_free(&g->alloc, gm, sizeof *gm);
         return NULL;

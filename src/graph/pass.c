@@ -85,7 +85,7 @@ pawl_code pawl_interrupt(pawl_step *s, const pawl_value *prompt, const char *to)
 
 static const pawl_value *text_value(pawl_step *s, const char *text)
 {
-    return value_string(&s->mem, text, strlen(text));
+    return text == NULL ? NULL : value_string(&s->mem, text, strlen(text));
 }
 
 static pawl_code interrupt_before(pawl_step *s, const gnode *n)
@@ -444,6 +444,7 @@ pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const
         return fail(err, PAWL_CORRUPT, "%s: the machine has no node \"%s\", where the run stands", s->st->run, name);
     visit_begin(s, &v, f, tk, path, n->name);
     v.max_calls = g->max_calls;
+    v.node_limits = n->kind == GNODE_PURE && n->has_limits ? &n->limits : NULL;
     rc = phases(s, n, &enter);
     if (enter && v.err.code == PAWL_OK)
         rc = sub_enter(s, n, tk, path, err);

@@ -266,6 +266,9 @@ static void check_node(shape *c, uint32_t at)
     check_ways(c, at);
     if (at != START_INDEX && c->entry && c->from[at] == NOWHERE)
         SAY(c, "unreachable", path_of_reach(c), "%s: node \"%s\": nothing reaches it", c->label, n->name);
+    if (n->gate_no != NULL && n->gate == NULL)
+        WARN(c, "no-gate", "", "%s: node \"%s\": a no leads to \"%.80s\", but nobody is asked: it has no gate", c->label, n->name,
+             n->gate_no);
     if (n->has_retry)
         check_retry(c, "node \"", n->name, &n->retry);
     for (uint32_t i = 0; i < n->nwrites; i++)
@@ -318,8 +321,10 @@ static void check_join(shape *c, const join *j)
     char hint[HINT_BYTES];
 
     for (const join *other = c->g->joins; other != j; other = other->next)
-        if (strcmp(other->name, j->name) == 0)
+        if (strcmp(other->name, j->name) == 0) {
             SAY(c, "duplicate-join", "", "%s: join \"%.100s\" stands there twice", c->label, j->name);
+            break;
+        }
     for (uint32_t i = 0; i < j->nfrom; i++)
         check_source(c, j, i);
     if (is_end(j->to))

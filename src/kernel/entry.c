@@ -101,6 +101,24 @@ const char *pawl_entry_hash(const pawl_entry *e)
     return hex;
 }
 
+/* What an emission refers to stands in this entry: the receipt of its visit's only command, or what came in. */
+static const pawl_value *emission_value(const pawl_entry *e, const item *it, const named *n)
+{
+    const char *target = pawl_value_string(pawl_value_at(pawl_value_at(n->refs.list, 0), 2));
+    const pawl_value *ref, *v = n->value, *whole = NULL;
+    pawl_iter refs_it = pawl_iter_of(n->refs.list);
+
+    for (const item *i = e->items; target != NULL && i != NULL && whole == NULL; i = i->next)
+        if ((i->kind == ITEM_RECEIPT || i->kind == ITEM_ANSWER) && strcmp(i->task, it->task) == 0 && i->visit == it->visit)
+            whole = i->value;
+    while (whole != NULL && (ref = pawl_iter_next(&refs_it, NULL)) != NULL) {
+        target = pawl_value_string(pawl_value_at(ref, 2));
+        v = value_splice(e->mem, v, pawl_value_string(pawl_value_at(ref, 0)),
+                         pawl_value_find(whole, target != NULL ? target + strcspn(target, "/") : ""));
+    }
+    return v;
+}
+
 const pawl_value *pawl_entry_emission(const pawl_entry *e, size_t index, const char **name, const char **node)
 {
     for (const item *it = e->items; it != NULL; it = it->next) {
@@ -114,7 +132,7 @@ const pawl_value *pawl_entry_emission(const pawl_entry *e, size_t index, const c
             *name = it->kind == ITEM_EMIT ? it->task : it->leave->emits[index].name;
         if (node != NULL)
             *node = it->kind == ITEM_EMIT ? "" : it->task;
-        return it->kind == ITEM_EMIT ? it->value : it->leave->emits[index].value;
+        return it->kind == ITEM_EMIT ? it->value : emission_value(e, it, &it->leave->emits[index]);
     }
     return NULL;
 }

@@ -318,7 +318,9 @@ bool rule_is_list(unsigned rule);
 /* segment.c */
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
 
-/* fold.c */
+/* find.c, fold.c */
+/* The frame that a path leads into, though its last superstep may be over: where holds stand. */
+frame *frame_above(pawl_state *st, const char *path);
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err);
 task *task_find(pawl_state *st, const char *path, frame **in);  /* NULL: none */
 call *call_find(pawl_state *st, uint64_t superstep, const char *task, uint32_t visit_no, uint32_t n, frame **in);
@@ -380,6 +382,7 @@ typedef struct visit {          /* the pass that is under way */
     uint32_t nwon;
     bool failing;               /* pawl_fail was said */
     const pawl_limits *limits;  /* of the node's commands; NULL: of their effects */
+    const pawl_limits *node_limits; /* of commands whose effect declares none */
     bool leaving;               /* a way on was said */
     bool reading;               /* a route: writes are refused */
     const pawl_value *args;

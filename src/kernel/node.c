@@ -279,7 +279,8 @@ void pawl_emit(pawl_step *s, const char *name, const pawl_value *v)
             visit_wrong(s, PAWL_INVALID, "node \"%s\": an emission needs a name and a value", vi->node);
         return;
     }
-    event = event_of(s, v);
+    /* A reader has only this entry: it may refer to a receipt that stands here too, so to that of a lone command. */
+    event = vi->task == NULL || vi->task->ncalls == 1 ? event_of(s, v) : NULL;
     copy = arena_strdup(&s->mem, name, strlen(name));
     if (event == NULL)
         v = value_held(s, v);
@@ -326,6 +327,7 @@ static pawl_code command_value(pawl_code rc, const call *c, const pawl_value **o
 
 pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_value **receipt)
 {
+    const pawl_limits *limits;
     const char *spec;
     const call *c;
     size_t size = 0;
@@ -339,7 +341,10 @@ pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, co
         return visit_wrong(s, PAWL_INVALID, "node \"%s\": \"%s\" is no name of an effect", s->v->node, effect != NULL ? effect : "");
     if (args == NULL && s->mem.failed)
         return PAWL_NOMEM;
-    spec = spec_call(s, effect, args, s->v->limits != NULL ? s->v->limits : machine_limits(s->m, effect), NULL, &size);
+    limits = s->v->limits != NULL ? s->v->limits : machine_limits(s->m, effect);
+    if (s->v->node_limits != NULL && limits == NULL)
+        limits = s->v->node_limits;
+    spec = spec_call(s, effect, args, limits, NULL, &size);
     rc = visit_command(s, CALL_CALL, 0, 0, spec, size, &c);
     return command_value(rc, c, receipt);
 }

@@ -377,7 +377,27 @@ static void receipt_of(reader *r, item *it)
         r->wrong = "an update is an object";
 }
 
-static void rest_of(reader *r, item *it)
+static void update_checked(reader *r, const pawl_value *object)
+{
+    const pawl_value *update = pawl_value_get(object, "update");
+
+    if (update != NULL && pawl_value_type(update) != PAWL_TYPE_OBJECT)
+        r->wrong = "an update is an object";
+}
+
+static void select_of(reader *r, item *it)
+{
+    visit_of(r, it);
+    it->k = (uint32_t)next_uint(r, UINT32_MAX);
+    it->n = UINT32_MAX;
+    if (r->it.left > 0 && pawl_value_type(r->it.next) == PAWL_TYPE_NULL)
+        (void)next_value(r);
+    else
+        it->n = (uint32_t)next_uint(r, UINT32_MAX - 1);
+}
+
+/* What came in from outside. */
+static void event_of_item(reader *r, item *it)
 {
     switch ((item_kind)it->kind) {
     case ITEM_START:
@@ -394,31 +414,24 @@ static void rest_of(reader *r, item *it)
     case ITEM_REOPEN:
     case ITEM_ADOPT:
         it->value = next_of(r, PAWL_TYPE_OBJECT);
-        if (pawl_value_get(it->value, "update") != NULL &&
-            pawl_value_type(pawl_value_get(it->value, "update")) != PAWL_TYPE_OBJECT)
-            r->wrong = "an update is an object";
+        update_checked(r, it->value);
         break;
-    case ITEM_SIGNAL:
-    case ITEM_EMIT:
+    default:        /* signal, and emit, which looks alike */
         it->task = next_text(r);
         it->value = next_value(r);
         break;
-    case ITEM_RECORDS:
-        it->n = (uint32_t)next_uint(r, UINT32_MAX);
-        it->value = next_value(r);
-        break;
+    }
+}
+
+static void visit_item_of(reader *r, item *it)
+{
+    switch ((item_kind)it->kind) {
     case ITEM_VISIT:
         visit_of(r, it);
         it->at = next_int(r);
         break;
     case ITEM_SELECT:
-        visit_of(r, it);
-        it->k = (uint32_t)next_uint(r, UINT32_MAX);
-        it->n = UINT32_MAX;
-        if (r->it.left > 0 && pawl_value_type(r->it.next) == PAWL_TYPE_NULL)
-            (void)next_value(r);
-        else
-            it->n = (uint32_t)next_uint(r, UINT32_MAX - 1);
+        select_of(r, it);
         break;
     case ITEM_FRAME:
         visit_of(r, it);
@@ -426,12 +439,51 @@ static void rest_of(reader *r, item *it)
         if (r->it.left > 0)
             it->more = next_of(r, PAWL_TYPE_OBJECT);
         break;
-    case ITEM_PUT:
-        it->writes = writes_of(r, next_of(r, PAWL_TYPE_ARRAY), &it->nwrites);
-        break;
     case ITEM_FAIL:
         visit_of(r, it);
         spec_of(r, it);
+        break;
+    default:        /* leave */
+        visit_of(r, it);
+        it->leave = leave_of(r);
+        break;
+    }
+}
+
+static void command_of(reader *r, item *it)
+{
+    id_of(r, it);
+    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK)
+        it->at = next_int(r);
+    spec_of(r, it);
+}
+
+static void rest_of(reader *r, item *it)
+{
+    switch ((item_kind)it->kind) {
+    case ITEM_START:
+    case ITEM_INPUT:
+    case ITEM_UPDATE:
+    case ITEM_CANCEL:
+    case ITEM_REOPEN:
+    case ITEM_ADOPT:
+    case ITEM_SIGNAL:
+    case ITEM_EMIT:
+        event_of_item(r, it);
+        break;
+    case ITEM_RECORDS:
+        it->n = (uint32_t)next_uint(r, UINT32_MAX);
+        it->value = next_value(r);
+        break;
+    case ITEM_VISIT:
+    case ITEM_SELECT:
+    case ITEM_FRAME:
+    case ITEM_FAIL:
+    case ITEM_LEAVE:
+        visit_item_of(r, it);
+        break;
+    case ITEM_PUT:
+        it->writes = writes_of(r, next_of(r, PAWL_TYPE_ARRAY), &it->nwrites);
         break;
     case ITEM_END:
         spec_of(r, it);
@@ -443,18 +495,11 @@ static void rest_of(reader *r, item *it)
     case ITEM_SLEEP:
     case ITEM_SPAWN:
     case ITEM_ASK:
-        id_of(r, it);
-        if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK)
-            it->at = next_int(r);
-        spec_of(r, it);
+        command_of(r, it);
         break;
     case ITEM_RECEIPT:
     case ITEM_ANSWER:
         receipt_of(r, it);
-        break;
-    case ITEM_LEAVE:
-        visit_of(r, it);
-        it->leave = leave_of(r);
         break;
     case ITEM_CLOSE:
         it->closing = closing_of(r, &it->task);

@@ -94,7 +94,7 @@ pawl_code visit_time_item(pawl_step *s, visit *v, pawl_err *err)
 {
     item *it;
 
-    if (v->task->at != TASK_READY || v->task->timed || s->whole || s->t.closed || (!s->was_open && s->ev->kind != PAWL_EV_TICK))
+    if (v->task == NULL || v->task->at != TASK_READY || v->task->timed || s->whole || s->t.closed || (!s->was_open && s->ev->kind != PAWL_EV_TICK))
         return PAWL_OK;
     if ((it = step_item(s, ITEM_VISIT)) == NULL)
         return PAWL_NOMEM;

@@ -66,11 +66,46 @@ static void trace_close(buf *b, const item *it)
         buf_text(b, " drops");
 }
 
+static void trace_id(buf *b, const item *it)
+{
+    buf_text(b, item_name(it->kind));
+    buf_char(b, ' ');
+    id_code(b, it);
+    buf_char(b, ' ');
+    if (it->kind == ITEM_RECEIPT && it->outcome != PAWL_DONE)
+        buf_fmt(b, "%s ", outcome_names[it->outcome]);
+    if (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER)
+        trace_value(b, it->value);
+    else if (it->kind != ITEM_DROP)
+        buf_put(b, it->spec, it->spec_size);
+    else
+        b->size--;
+}
+
+static void trace_task(buf *b, const item *it)
+{
+    if (it->kind == ITEM_LEAVE) {
+        trace_leave(b, it);
+    } else if (it->kind == ITEM_FRAME) {
+        buf_fmt(b, "%s enters", it->task);
+        trace_writes(b, it->writes, it->nwrites);
+    } else if (it->kind == ITEM_VISIT) {
+        buf_fmt(b, "%s visit %u", it->task, (unsigned)it->visit);
+    } else if (it->n == UINT32_MAX) {
+        buf_fmt(b, "%s race %u", it->task, (unsigned)it->k);
+    } else {
+        buf_fmt(b, "%s race %u won by %u", it->task, (unsigned)it->k, (unsigned)it->n);
+    }
+}
+
 static void trace_item(buf *b, const item *it)
 {
     switch ((item_kind)it->kind) {
     case ITEM_LEAVE:
-        trace_leave(b, it);
+    case ITEM_FRAME:
+    case ITEM_VISIT:
+    case ITEM_SELECT:
+        trace_task(b, it);
         return;
     case ITEM_CLOSE:
         trace_close(b, it);
@@ -79,44 +114,17 @@ static void trace_item(buf *b, const item *it)
         buf_text(b, "put");
         trace_writes(b, it->writes, it->nwrites);
         return;
-    case ITEM_FRAME:
-        buf_fmt(b, "%s enters", it->task);
-        trace_writes(b, it->writes, it->nwrites);
-        return;
     case ITEM_RECORDS:
         buf_fmt(b, "records %u", (unsigned)it->n);
-        return;
-    case ITEM_VISIT:
-        buf_fmt(b, "%s visit %u", it->task, (unsigned)it->visit);
-        return;
-    case ITEM_SELECT:
-        if (it->n == UINT32_MAX)
-            buf_fmt(b, "%s race %u", it->task, (unsigned)it->k);
-        else
-            buf_fmt(b, "%s race %u won by %u", it->task, (unsigned)it->k, (unsigned)it->n);
         return;
     case ITEM_CALL:
     case ITEM_SPAWN:
     case ITEM_ASK:
     case ITEM_SLEEP:
-        buf_text(b, item_name(it->kind));
-        buf_char(b, ' ');
-        id_code(b, it);
-        buf_char(b, ' ');
-        buf_put(b, it->spec, it->spec_size);
-        return;
     case ITEM_RECEIPT:
     case ITEM_ANSWER:
     case ITEM_DROP:
-        buf_text(b, item_name(it->kind));
-        buf_char(b, ' ');
-        id_code(b, it);
-        if (it->kind == ITEM_RECEIPT && it->outcome != PAWL_DONE)
-            buf_fmt(b, " %s", outcome_names[it->outcome]);
-        if (it->kind != ITEM_DROP) {
-            buf_char(b, ' ');
-            trace_value(b, it->value);
-        }
+        trace_id(b, it);
         return;
     case ITEM_FAIL:
     case ITEM_END:

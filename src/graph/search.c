@@ -1,0 +1,550 @@
+/* search.c - a bounded search over the states that a graph itself can be in: what is next, what is deferred, and how
+ * full its joins are. What values would decide is left open, so every declared way is gone. Breadth first: the
+ * parents of a state are a shortest path to it. */
+#include "graph/search.h"
+
+#include <string.h>
+
+enum {
+    CHECK_WORK_PER_STATE = 64,  /* sets looked at, over the bound of states: a wide fan of routes is cut off here */
+    CHECK_OPTIONS_MAX = 4096,   /* ways that one node may leave */
+    CHECK_GOTOS_MAX = 6,        /* of which every subset is tried; of more: none, each one, all */
+    CHECK_BYTES_FIRST = 4096
+};
+
+/* ---- sets of nodes, and sets of those ------------------------------------------------------------- */
+
+static void check_unite(uint64_t *set, const uint64_t *more, size_t words)
+{
+    for (size_t i = 0; i < words; i++)
+        set[i] |= more[i];
+}
+
+void check_set_init(check_set *s, const pawl_alloc *alloc, size_t width)
+{
+    *s = (check_set){ .alloc = *alloc, .width = width };
+}
+
+void check_set_free(check_set *s)
+{
+    mem_free(&s->alloc, s->words, s->cap * s->width * sizeof *s->words);
+    mem_free(&s->alloc, s->slots, s->nslots * sizeof *s->slots);
+}
+
+static void check_set_clear(check_set *s)
+{
+    s->count = 0;
+    if (s->nslots > 0)
+        memset(s->slots, 0, s->nslots * sizeof *s->slots);
+}
+
+/* Where `key` stands in the slots, or would. */
+static size_t check_slot(const check_set *s, const uint64_t *key)
+{
+    uint64_t h = 0;
+    size_t at;
+
+    for (size_t i = 0; i < s->width; i++) {
+        h = (h ^ key[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 29;
+    }
+    for (at = (size_t)h & (s->nslots - 1); s->slots[at] != 0; at = (at + 1) & (s->nslots - 1))
+        if (memcmp(check_item(s, s->slots[at] - 1), key, s->width * sizeof *key) == 0)
+            break;
+    return at;
+}
+
+static bool check_set_grow(check_set *s)
+{
+    size_t cap = s->cap == 0 ? 8 : s->cap * 2, nslots = cap * 2;
+    uint64_t *words = mem_grow(&s->alloc, s->words, s->cap * s->width * sizeof *words, cap * s->width * sizeof *words);
+    uint32_t *slots = NULL;
+
+    if (words == NULL)
+        return false;
+    s->words = words;
+    s->cap = cap;
+    if ((slots = mem_new(&s->alloc, nslots * sizeof *slots)) == NULL)
+        return false;
+    mem_free(&s->alloc, s->slots, s->nslots * sizeof *s->slots);
+    s->slots = slots;
+    s->nslots = nslots;
+    for (size_t i = 0; i < s->count; i++)
+        slots[check_slot(s, check_item(s, i))] = (uint32_t)i + 1;
+    return true;
+}
+
+uint32_t check_add(check_set *s, const uint64_t *key, size_t limit, bool *failed)
+{
+    size_t at;
+
+    if ((s->count == s->cap || s->nslots < 2 * s->cap) && !check_set_grow(s)) {
+        *failed = true;
+        return CHECK_NONE;
+    }
+    at = check_slot(s, key);
+    if (s->slots[at] != 0)
+        return s->slots[at] - 1;
+    if (s->count >= limit)
+        return CHECK_NONE;
+    memcpy(s->words + s->count * s->width, key, s->width * sizeof *key);
+    s->slots[at] = (uint32_t)++s->count;
+    return (uint32_t)s->count - 1;
+}
+
+/* ---- how a node may leave --------------------------------------------------------------------------------- */
+
+static void check_option(search *s, check_set *into, const uint64_t *option)
+{
+    if (check_add(into, option, CHECK_OPTIONS_MAX, &s->failed) == CHECK_NONE && !s->failed)
+        s->cut = true;
+}
+
+static void check_to(const search *s, uint64_t *set, const char *to)
+{
+    int at = node_index(s->g, to);
+
+    if (at > 0)
+        check_mark(set, (size_t)at);
+}
+
+/* Each option so far, with each of these names (NULL ends an empty one in). */
+static void check_product(search *s, check_set *options, const char *const *names, size_t n)
+{
+    check_set grown;
+
+    check_set_init(&grown, &s->alloc, s->words);
+    for (size_t i = 0; i < options->count && !s->failed; i++) {
+        for (size_t k = 0; k < n; k++) {
+            memcpy(s->one, check_item(options, i), s->words * sizeof *s->one);
+            if (names[k] != NULL)
+                check_to(s, s->one, names[k]);
+            check_option(s, &grown, s->one);
+        }
+    }
+    check_set_free(options);
+    *options = grown;
+}
+
+/* Along its ways: every edge, one target of every route, one of all conditions. */
+static void check_ways_of(search *s, const gnode *n, check_set *options)
+{
+    size_t most = 2;
+    const char **names;
+
+    for (const way *w = n->ways; w != NULL; w = w->next)
+        most += w->ntargets + 1;
+    if ((names = arena_get(&s->mem, most * sizeof *names)) == NULL) {
+        s->failed = true;
+        return;
+    }
+    memset(s->one, 0, s->words * sizeof *s->one);
+    check_option(s, options, s->one);
+    most = 0;
+    for (const way *w = n->ways; w != NULL; w = w->next)
+        if (w->kind == WAY_WHEN)
+            names[most++] = w->to;
+    if (most > 0)
+        check_product(s, options, names, most);
+    for (const way *w = n->ways; w != NULL; w = w->next) {
+        most = 0;
+        if (w->kind == WAY_EDGE)
+            names[most++] = w->to;
+        for (uint32_t i = 0; i < w->ntargets; i++)
+            names[most++] = w->targets[i];
+        if (w->otherwise != NULL)
+            names[most++] = w->otherwise;
+        if (w->kind == WAY_ROUTE && (most == 0 || (w->otherwise == NULL && n->ngotos > 0)))
+            names[most++] = NULL;       /* a route that only sends */
+        if (most > 0 && w->kind != WAY_WHEN)
+            check_product(s, options, names, most);
+    }
+}
+
+/* What is said in code: these of its declared targets, sent to beside its ways, or gone to past them. */
+static void check_said(search *s, const gnode *n, check_set *options, size_t ways, const uint64_t *said)
+{
+    if (n->kind != GNODE_START)
+        check_option(s, options, said);
+    for (size_t i = 0; i < ways && !s->failed; i++) {
+        memcpy(s->one, check_item(options, i), s->words * sizeof *s->one);
+        check_unite(s->one, said, s->words);
+        check_option(s, options, s->one);
+    }
+}
+
+static void check_gotos_of(search *s, const gnode *n, check_set *options)
+{
+    uint64_t *said = arena_get(&s->mem, s->words * sizeof *said);
+    bool whole = n->ngotos <= CHECK_GOTOS_MAX;
+    size_t ways = options->count, rounds = whole ? (size_t)1 << n->ngotos : (size_t)n->ngotos + 2;
+
+    if (said == NULL) {
+        s->failed = true;
+        return;
+    }
+    for (size_t round = 1; round < rounds && !s->failed; round++) {
+        memset(said, 0, s->words * sizeof *said);
+        for (uint32_t i = 0; i < n->ngotos; i++)
+            if (whole ? round >> i & 1 : round == (size_t)i + 1 || round == rounds - 1)
+                check_to(s, said, n->gotos[i]);
+        check_said(s, n, options, ways, said);
+    }
+    s->cut = s->cut || (!whole && s->njoins > 0);
+}
+
+typedef struct check_leading { const search *s; check_exit *e; } check_leading;
+
+static void check_lead(void *ctx, const char *to, const way *w)
+{
+    check_leading *l = ctx;
+
+    (void)w;
+    check_to(l->s, l->e->leads, to);
+    l->e->ends = l->e->ends || strcmp(to, PAWL_END) == 0;
+}
+
+static bool check_exit_init(search *s, size_t at)
+{
+    const gnode *n = s->g->nodes[at];
+    check_exit *e = &s->exits[at];
+
+    check_set_init(&e->options, &s->alloc, s->words);
+    if ((e->leads = arena_zero(&s->mem, s->words * sizeof *e->leads)) == NULL)
+        return false;
+    each_target(s->g, n, check_lead, &(check_leading){ s, e });
+    check_ways_of(s, n, &e->options);
+    check_gotos_of(s, n, &e->options);
+    if (n->gate != NULL && n->gate_no != NULL && !s->failed) {
+        memset(s->one, 0, s->words * sizeof *s->one);
+        check_to(s, s->one, n->gate_no);
+        check_option(s, &e->options, s->one);
+    }
+    if (n->defer)
+        check_mark(s->deferring, at);
+    return !s->failed;
+}
+
+/* ---- joins, as next.c steps them -------------------------------------------------------------------------- */
+
+uint32_t search_seen(const check_meet *m, const uint64_t *seen)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < m->j->nfrom; i++)
+        n += check_bit(seen, i);
+    return n;
+}
+
+/* Whether `at` is a source of the join, and which: its number + 1. */
+static uint32_t check_source_of(const check_meet *m, uint32_t at)
+{
+    for (uint32_t i = 0; i < m->j->nfrom; i++)
+        if (m->from[i] == at)
+            return i + 1;
+    return 0;
+}
+
+/* Whether `at` may yet reach the end, the target or a source that was seen; `out` says so of the others so far. */
+static bool check_gets_out(const search *s, const check_meet *m, const uint64_t *seen, uint32_t at, const uint64_t *out)
+{
+    const gnode *n = s->g->nodes[at];
+    const check_exit *e = &s->exits[at];
+    uint32_t source = check_source_of(m, at);
+
+    if (source > 0)
+        return check_bit(seen, source - 1);
+    if ((n->ways == NULL && n->ngotos == 0) || e->ends || check_bit(e->leads, m->to))
+        return true;
+    for (size_t i = 0; i < s->words; i++)
+        if ((e->leads[i] & out[i]) != 0)
+            return true;
+    return false;
+}
+
+/* A join that cancels its rest: what can only go on to a source that is not needed any more is dropped. */
+static void check_cancel(search *s, const check_meet *m, const uint64_t *seen)
+{
+    bool more = true;
+
+    memset(s->one, 0, s->words * sizeof *s->one);
+    while (more) {
+        more = false;
+        for (uint32_t i = 1; i < s->g->nnodes; i++) {
+            if (check_bit(s->one, i) || !check_gets_out(s, m, seen, i, s->one))
+                continue;
+            check_mark(s->one, i);
+            more = true;
+        }
+    }
+    for (size_t i = 1; i < s->g->nnodes; i++)
+        if (!check_bit(s->one, i) && i != m->to)
+            check_mark(s->gone, i);
+}
+
+static void check_meet_step(search *s, const check_meet *m)
+{
+    uint64_t *seen = s->after + m->at;
+    uint32_t n = m->j->nfrom, count;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (check_bit(s->now, m->from[i]))
+            check_mark(seen, i);
+    count = search_seen(m, seen);
+    if (count >= m->j->k && !check_bit(seen, n)) {
+        check_mark(s->hit, m->to);
+        if (m->j->rest == PAWL_CANCEL_REST && count < n) {
+            check_cancel(s, m, seen);
+            count = n;
+        }
+        check_mark(seen, n);
+    }
+    if (count >= n)
+        memset(seen, 0, (n / 64 + 1) * sizeof *seen);
+}
+
+/* The join that waits for a source and has seen another; NULL: none. */
+static const check_meet *check_partly(const search *s, const uint64_t *state)
+{
+    for (size_t i = 0; i < s->njoins; i++) {
+        const check_meet *m = &s->joins[i];
+
+        if (search_seen(m, state + m->at) > 0 && !check_bit(state + m->at, m->j->nfrom))
+            return m;
+    }
+    return NULL;
+}
+
+/* ---- one superstep -------------------------------------------------------------------------------------------- */
+
+/* Every set of nodes that the ways of what runs now may lead to; in one of the layers. */
+static const check_set *check_layer(search *s)
+{
+    check_set *to = &s->layers[0], *from = &s->layers[1];
+
+    memset(s->one, 0, s->words * sizeof *s->one);
+    for (size_t i = 0; i < s->g->nnodes; i++)
+        if (check_bit(s->now, i) && s->exits[i].options.count == 1)
+            check_unite(s->one, check_item(&s->exits[i].options, 0), s->words);
+    check_set_clear(to);
+    check_add(to, s->one, 1, &s->failed);
+    for (size_t i = 0; i < s->g->nnodes && !s->failed; i++) {
+        const check_set *options = &s->exits[i].options;
+        check_set *old = to;
+
+        if (!check_bit(s->now, i) || options->count == 1)
+            continue;
+        to = from;
+        from = old;
+        check_set_clear(to);
+        for (size_t a = 0; a < from->count && !s->failed; a++) {
+            for (size_t b = 0; b < options->count && s->work > 0; b++, s->work--) {
+                memcpy(s->one, check_item(from, a), s->words * sizeof *s->one);
+                check_unite(s->one, check_item(options, b), s->words);
+                check_add(to, s->one, SIZE_MAX, &s->failed);
+            }
+        }
+    }
+    return to;
+}
+
+static bool check_edge(search *s, uint32_t to)
+{
+    if (!mem_room(&s->alloc, (void **)&s->edges, &s->edges_cap, s->nedges, sizeof *s->edges))
+        return false;
+    s->edges[s->nedges++] = to;
+    return true;
+}
+
+static bool check_found(search *s, const uint64_t *state, uint32_t parent)
+{
+    size_t before = s->states.count;
+    uint32_t at = check_add(&s->states, state, s->limit, &s->failed);
+
+    if (at == CHECK_NONE && !s->failed) {
+        s->cut = true;
+        s->spots[parent].flags |= SPOT_ENDS;    /* nobody knows what comes there */
+        return true;
+    }
+    if (s->failed || (s->states.count > before && !mem_room(&s->alloc, (void **)&s->spots, &s->spots_cap, before, sizeof *s->spots)))
+        return false;
+    if (s->states.count > before)
+        s->spots[at] = (check_spot){ .parent = parent };
+    return parent == CHECK_NONE || check_edge(s, at);
+}
+
+/* One of the sets of nodes that are reached becomes a state. */
+static bool check_succeed(search *s, const uint64_t *reached, uint32_t at)
+{
+    uint64_t *next = s->after, *deferred = s->after + s->words;
+
+    for (size_t i = 0; i < s->words; i++) {
+        uint64_t all = (reached[i] | s->hit[i]) & ~s->gone[i];
+
+        next[i] = all & ~s->deferring[i];
+        deferred[i] = s->now[s->words + i] | (all & s->deferring[i]);
+    }
+    if (check_empty(next, s->words)) {
+        memcpy(next, deferred, s->words * sizeof *next);
+        memset(deferred, 0, s->words * sizeof *deferred);
+    }
+    return check_found(s, s->after, at);
+}
+
+static void check_flags(search *s, check_spot *spot)
+{
+    for (size_t i = 1; i < s->g->nnodes; i++) {
+        const gnode *n = s->g->nodes[i];
+
+        if (!check_bit(s->now, i))
+            continue;
+        if (n->kind == GNODE_PURE)
+            spot->flags |= SPOT_LEAVES;
+        if (n->gate != NULL && n->gate_no == NULL)
+            spot->flags |= SPOT_ENDS;           /* a no rejects the run */
+    }
+    check_unite(s->ran, s->now, s->words);
+}
+
+static bool check_expand(search *s, uint32_t at)
+{
+    const check_set *layer;
+
+    memcpy(s->now, check_item(&s->states, at), s->states.width * sizeof *s->now);
+    s->spots[at].edge = (uint32_t)s->nedges;
+    if (check_empty(s->now, s->words)) {
+        s->spots[at].flags |= check_partly(s, s->now) != NULL ? SPOT_STUCK : SPOT_ENDS;
+        return true;
+    }
+    check_flags(s, &s->spots[at]);
+    memset(s->hit, 0, s->words * sizeof *s->hit);
+    memset(s->gone, 0, s->words * sizeof *s->gone);
+    memcpy(s->after, s->now, s->states.width * sizeof *s->after);
+    for (size_t i = 0; i < s->njoins && !check_bit(s->now, START_INDEX); i++)
+        check_meet_step(s, &s->joins[i]);
+    layer = check_layer(s);
+    for (size_t i = 0; i < layer->count && !s->failed; i++)
+        if (!check_succeed(s, check_item(layer, i), at))
+            return false;
+    return !s->failed;
+}
+
+static bool check_states(search *s)
+{
+    uint64_t *first = s->after;
+
+    memset(first, 0, s->states.width * sizeof *first);
+    check_mark(first, START_INDEX);
+    if (!check_found(s, first, CHECK_NONE))
+        return false;
+    for (; s->expanded < s->states.count && s->work > 0; s->expanded++)
+        if (!check_expand(s, (uint32_t)s->expanded))
+            return false;
+    s->cut = s->cut || s->work == 0;
+    for (size_t i = s->work == 0 ? s->expanded - 1 : s->expanded; i < s->states.count; i++) {
+        s->spots[i].flags |= SPOT_ENDS;
+        if (i >= s->expanded)
+            s->spots[i].edge = (uint32_t)s->nedges;
+    }
+    return true;
+}
+
+/* ---- setting up ---------------------------------------------------------------------------------------------------- */
+
+static bool check_meets_init(search *s)
+{
+    for (const join *j = s->g->joins; j != NULL; j = j->next)
+        s->njoins++;
+    if ((s->joins = arena_zero(&s->mem, (s->njoins + 1) * sizeof *s->joins)) == NULL)
+        return false;
+    s->states.width = 2 * s->words;
+    s->njoins = 0;
+    for (const join *j = s->g->joins; j != NULL; j = j->next) {
+        check_meet *m = &s->joins[s->njoins++];
+
+        *m = (check_meet){ .j = j, .at = s->states.width, .to = (uint32_t)node_index(s->g, j->to) };
+        if ((m->from = arena_get(&s->mem, j->nfrom * sizeof *m->from)) == NULL)
+            return false;
+        for (uint32_t i = 0; i < j->nfrom; i++)
+            m->from[i] = (uint32_t)node_index(s->g, j->from[i]);
+        s->states.width += j->nfrom / 64 + 1;
+    }
+    return true;
+}
+
+static bool check_writes(const search *s, const gnode *n, const char *name)
+{
+    for (uint32_t i = 0; i < n->nwrites; i++)
+        if (strcmp(n->writes[i], name) == 0)
+            return true;
+    for (const map *m = n->maps; m != NULL; m = m->next)
+        if (m->out && strcmp(m->outer, name) == 0)
+            return true;
+    return s->g->essay && n->kind == GNODE_PURE && strcmp(n->name, name) == 0;
+}
+
+/* Channels where two writers in one superstep are worth a word, and the nodes that say they write them. */
+static bool check_shared_init(search *s)
+{
+    if ((s->writers = arena_zero(&s->mem, (s->g->nchannels + 1) * sizeof *s->writers)) == NULL)
+        return false;
+    for (size_t i = 0; i < s->g->nchannels; i++) {
+        check_shared *w = &s->writers[s->nwriters];
+
+        w->c = &s->g->channels[i];
+        if (w->c->c.rule != PAWL_LAST && w->c->c.rule != PAWL_SINGLE)
+            continue;
+        if ((w->nodes = arena_zero(&s->mem, s->words * sizeof *w->nodes)) == NULL)
+            return false;
+        for (size_t n = 1; n < s->g->nnodes; n++)
+            if (check_writes(s, s->g->nodes[n], w->c->c.name))
+                check_mark(w->nodes, n);
+        s->nwriters += !check_empty(w->nodes, s->words);
+    }
+    return true;
+}
+
+static bool check_init(search *s)
+{
+    size_t n = s->g->nnodes;
+
+    arena_init(&s->mem, &s->alloc, CHECK_BYTES_FIRST);
+    s->words = (n + 63) / 64;
+    s->work = s->limit * CHECK_WORK_PER_STATE;
+    check_set_init(&s->states, &s->alloc, 0);
+    check_set_init(&s->layers[0], &s->alloc, s->words);
+    check_set_init(&s->layers[1], &s->alloc, s->words);
+    if ((s->exits = arena_zero(&s->mem, n * sizeof *s->exits)) == NULL || !check_meets_init(s) || !check_shared_init(s))
+        return false;
+    s->now = arena_zero(&s->mem, 2 * s->states.width * sizeof *s->now);
+    s->hit = arena_zero(&s->mem, 5 * s->words * sizeof *s->hit);
+    if (s->now == NULL || s->hit == NULL)
+        return false;
+    s->after = s->now + s->states.width;
+    s->gone = s->hit + s->words;
+    s->one = s->gone + s->words;
+    s->ran = s->one + s->words;
+    s->deferring = s->ran + s->words;
+    for (size_t i = 0; i < n; i++)
+        if (!check_exit_init(s, i))
+            return false;
+    return true;
+}
+
+void search_free(search *s)
+{
+    for (size_t i = 0; s->exits != NULL && i < s->g->nnodes; i++)
+        if (s->exits[i].options.width > 0)
+            check_set_free(&s->exits[i].options);
+    check_set_free(&s->states);
+    check_set_free(&s->layers[0]);
+    check_set_free(&s->layers[1]);
+    mem_free(&s->alloc, s->spots, s->spots_cap * sizeof *s->spots);
+    mem_free(&s->alloc, s->edges, s->edges_cap * sizeof *s->edges);
+    arena_free(&s->mem);
+}
+
+bool search_run(search *s)
+{
+    return check_init(s) && check_states(s) && !s->failed;
+}

@@ -1,0 +1,166 @@
+/* find.c - tasks, frames and calls by the names that they have in a journal. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+static task *task_in(const frame *f, const char *name, size_t size)
+{
+    const char *colon = memchr(name, ':', size);
+
+    if (colon != NULL) {
+        uint64_t i = 0;
+
+        for (const char *p = colon + 1; p < name + size && i < UINT32_MAX; p++)
+            i = i * 10 + (uint64_t)(*p - '0');
+        i += f->nedges;
+        if (i >= f->ntasks || strncmp(f->tasks[i].name, name, size) != 0 || f->tasks[i].name[size] != '\0')
+            return NULL;
+        return &f->tasks[i];
+    }
+    for (uint32_t i = 0; i < f->nedges; i++)
+        if (strncmp(f->tasks[i].name, name, size) == 0 && f->tasks[i].name[size] == '\0')
+            return &f->tasks[i];
+    return NULL;
+}
+
+/* Beside another state (segment.c) tasks are made when they are first named: which there were is
+ * known only there, and their order is in their names. */
+static task *side_task(pawl_state *st, const char *name)
+{
+    frame *f = &st->root;
+    const char *colon = strchr(name, ':');
+    size_t n = colon == NULL ? strlen(name) : (size_t)(colon - name);
+    uint64_t i = f->nedges;
+    task *grown;
+
+    for (const char *p = colon; p != NULL && *++p != '\0' && i < 1u << 24; )
+        i = i == f->nedges && p == colon + 1 ? f->nedges + (uint64_t)(*p - '0')
+                                             : f->nedges + (i - f->nedges) * 10 + (uint64_t)(*p - '0');
+    if (colon == NULL || i >= 1u << 24)
+        return NULL;
+    if (i >= f->ntasks) {
+        uint32_t more = (uint32_t)i + 1 + f->ntasks;
+
+        if ((grown = st_alloc(st, more * sizeof *grown)) == NULL)
+            return NULL;
+        if (f->ntasks > 0)
+            memcpy(grown, f->tasks, f->ntasks * sizeof *grown);
+        f->tasks = grown;
+        for (; f->ntasks < more; f->ntasks++)
+            f->tasks[f->ntasks] = (task){ .name = "", .visit = 1 };
+    }
+    f->tasks[i].name = st_text(st, name, strlen(name));
+    f->tasks[i].node_size = (uint32_t)n;
+    return f->tasks[i].name == NULL ? NULL : &f->tasks[i];
+}
+
+static uint64_t number_in(const char **at)
+{
+    uint64_t n = 0;
+
+    while (**at >= '0' && **at <= '9' && n < UINT64_MAX / 10 - 1)
+        n = n * 10 + (uint64_t)(*(*at)++ - '0');
+    return n;
+}
+
+/* "outer/1/2/inner": the task outer in its visit 1, there superstep 2, task inner. */
+task *task_find(pawl_state *st, const char *path, frame **in)
+{
+    frame *f = &st->root;
+
+    for (;;) {
+        const char *slash = strchr(path, '/');
+        task *tk = task_in(f, path, slash != NULL ? (size_t)(slash - path) : strlen(path));
+
+        *in = f;
+        if (tk == NULL && slash == NULL && st->only)
+            return side_task(st, path);
+        if (tk == NULL || slash == NULL)
+            return tk;
+        path = slash + 1;
+        uint64_t visit_no = number_in(&path);
+        if (*path++ != '/' || tk->child == NULL || tk->visit != visit_no)
+            return NULL;
+        uint64_t superstep = number_in(&path);
+        if (*path++ != '/' || tk->child->superstep != superstep)
+            return NULL;
+        f = tk->child;
+    }
+}
+
+frame *frame_find(pawl_state *st, const char *path)
+{
+    frame *in;
+    task *tk;
+
+    if (*path == '\0')
+        return &st->root;
+    tk = task_find(st, path, &in);
+    return tk != NULL ? tk->child : NULL;
+}
+
+static call *loose_find(frame *f, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n)
+{
+    for (uint32_t i = 0; f != NULL && i < f->nloose; i++) {
+        call *c = &f->loose[i];
+
+        if (c->superstep == superstep && c->visit == visit_no && c->n == n && strcmp(c->task, path) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+/* The frame that a path leads into, though its last superstep may be over: where holds stand. */
+frame *frame_above(pawl_state *st, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char above[PATH_BYTES_MAX];
+    size_t n;
+
+    if (slash == NULL)
+        return &st->root;
+    for (int i = 0; i < 2; i++)     /* past the superstep and the visit */
+        do
+            slash--;
+        while (slash > path && *slash != '/');
+    n = (size_t)(slash - path);
+    if (n == 0 || n >= sizeof above)
+        return NULL;
+    memcpy(above, path, n);
+    above[n] = '\0';
+    return frame_find(st, above);
+}
+
+call *call_find(pawl_state *st, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n, frame **in)
+{
+    call *c = loose_find(*in = frame_above(st, path), superstep, path, visit_no, n);
+    task *tk;
+
+    if (c != NULL)
+        return c;
+    tk = task_find(st, path, in);
+    if (tk != NULL && superstep == st->root.superstep && tk->visit == visit_no && n < tk->ncalls)
+        return &tk->calls[n];
+    return NULL;
+}
+
+bool task_ready(const task *tk)
+{
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        if (tk->calls[i].at == CALL_OPEN)
+            return false;
+    return true;
+}
+
+bool frame_waits(const frame *f)
+{
+    if (f->nloose > 0)
+        return true;
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        const task *tk = &f->tasks[i];
+
+        if (tk->at == TASK_OPEN && (!task_ready(tk) || (tk->child != NULL && frame_waits(tk->child))))
+            return true;
+    }
+    return false;
+}
