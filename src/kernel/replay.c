@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-typedef struct lines { const char *at, *end; } lines;
+typedef struct journal_lines { const char *at, *end; } journal_lines;
 
 /* The next line without its newline; a last one without a newline is torn, and dropped (K8). */
-static bool line_next(lines *l, pawl_bytes *out)
+static bool line_next(journal_lines *l, pawl_bytes *out)
 {
     const char *nl = l->at < l->end ? memchr(l->at, '\n', (size_t)(l->end - l->at)) : NULL;
 
@@ -18,12 +18,12 @@ static bool line_next(lines *l, pawl_bytes *out)
 }
 
 /* References into the journal itself: a state that is replayed has everything loaded, so nobody asks. */
-static pawl_code begin(pawl_bytes journal, const pawl_alloc *alloc, lines *l, pawl_step **s, pawl_state **st, pawl_err *err)
+static pawl_code begin(pawl_bytes journal, const pawl_alloc *alloc, journal_lines *l, pawl_step **s, pawl_state **st, pawl_err *err)
 {
     pawl_bytes base;
     pawl_code rc;
 
-    *l = (lines){ journal.data, journal.data + journal.size };
+    *l = (journal_lines){ journal.data, journal.data + journal.size };
     *st = NULL;
     if ((*s = pawl_step_new(alloc)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a replay");
@@ -39,7 +39,7 @@ pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc
     pawl_state *st;
     pawl_entry *e;
     pawl_bytes line;
-    lines l;
+    journal_lines l;
     pawl_code rc = begin(journal, alloc, &l, &s, &st, err);
 
     *state = NULL;
@@ -65,7 +65,7 @@ pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc
 
 /* ---- the event that an entry came from ------------------------------------------------------------- */
 
-typedef struct source { pawl_event ev; buf value, update, id; } source;
+typedef struct event_source { pawl_event ev; buf value, update, id; } event_source;
 
 static const char *text_of(buf *b, const pawl_value *v)
 {
@@ -77,7 +77,7 @@ static const char *text_of(buf *b, const pawl_value *v)
     return b->failed ? NULL : b->data;
 }
 
-static const char *id_of_item(source *src, const item *it)
+static const char *id_of_item(event_source *src, const item *it)
 {
     buf_reset(&src->id);
     id_code(&src->id, it);
@@ -85,14 +85,14 @@ static const char *id_of_item(source *src, const item *it)
     return src->id.failed ? NULL : src->id.data;
 }
 
-static void source_more(source *src, const pawl_value *more)
+static void source_more(event_source *src, const pawl_value *more)
 {
     src->ev.by = pawl_value_string(pawl_value_get(more, "by"));
     src->ev.note = pawl_value_string(pawl_value_get(more, "note"));
     src->ev.update = text_of(&src->update, pawl_value_get(more, "update"));
 }
 
-static void source_item(source *src, const pawl_entry *e, const item *it)
+static void source_item(event_source *src, const pawl_entry *e, const item *it)
 {
     pawl_event *ev = &src->ev;
 
@@ -143,7 +143,7 @@ static const item *source_first(const pawl_entry *e)
     return it;
 }
 
-static void source_of(source *src, pawl_state *st, const pawl_entry *e)
+static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
 {
     const item *it = source_first(e);
     frame *f;
@@ -181,7 +181,7 @@ static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored,
                 (unsigned long long)st->seq, from < now.size ? now.data + from : "", from < stored.size ? stored.data + from : "");
 }
 
-static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *read, pawl_step *fed, source *src,
+static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *read, pawl_step *fed, event_source *src,
                             pawl_bytes line, pawl_verdict *v, pawl_err *err)
 {
     pawl_entry *e;
@@ -210,8 +210,8 @@ pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_allo
     pawl_alloc mem = mem_or_default(alloc);
     pawl_state *st;
     pawl_bytes line;
-    source src;
-    lines l;
+    event_source src;
+    journal_lines l;
     pawl_code rc = begin(journal, alloc, &l, &read, &st, err);
 
     *v = (pawl_verdict){0};
