@@ -39,8 +39,9 @@ PAWL_API pawl_code pawl_flow_reject(pawl_step *s, const char *reason);
 
 /* ---- step table ---------------------------------------------------------------------------------- */
 
-/* `payload` is what the step before handed on (F2: the inbound content on the first call if the step takes input, else
- * null); `input` the content that woke it, when it takes input or resumes; else NULL. */
+/* `payload` is what the step before handed on; on the first call (F2) the default: the first value of the channel
+ * "payload" where one is declared, else NULL. `input` is the content that woke it, when it takes input or resumes: the
+ * member "input" of the start event's value, or the answer; else NULL. */
 typedef pawl_code pawl_flow_step_fn(pawl_step *s, const pawl_value *payload, const pawl_value *input, void *arg);
 
 typedef struct pawl_flow_step {

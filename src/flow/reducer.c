@@ -11,21 +11,17 @@ bool in_reducer(const pawl_step *s)
 
 /* ---- what it says -------------------------------------------------------------------------------- */
 
-static void flow_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)
-{
-    visit *v = s->v;
-    item *it = spec == NULL ? NULL : step_item(s, kind);
+/* A call says what it is when the event's writes are in: a reference to a channel is to what it then holds. */
+typedef struct flow_call {
+    item it;                    /* its value: the arguments */
+    const char *effect, *tag;
+} flow_call;
 
-    if (it == NULL)
-        return;
-    it->superstep = s->st->seq + 1;
+static void flow_add(visit *v, item *it)
+{
     it->task = "@";
     it->visit = 1;
     it->n = v->cursor++;
-    it->at = time_ms;
-    it->wait = (uint8_t)wait;
-    it->spec = spec;
-    it->spec_size = size;
     if (v->commands_last == NULL)
         v->commands = it;
     else
@@ -33,19 +29,67 @@ static void flow_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned 
     v->commands_last = it;
 }
 
+static void flow_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)
+{
+    item *it = spec == NULL ? NULL : step_item(s, kind);
+
+    if (it == NULL)
+        return;
+    it->superstep = s->st->seq + 1;
+    it->at = time_ms;
+    it->wait = (uint8_t)wait;
+    it->spec = spec;
+    it->spec_size = size;
+    flow_add(s->v, it);
+}
+
+static void not_reducer(pawl_step *s, const char *what)
+{
+    if (s != NULL && s->v != NULL)
+        visit_wrong(s, PAWL_INVALID, "node \"%s\": pawl_flow_%s is for reducers; a node has pawl_%s", s->v->node, what, what);
+}
+
 void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args)
 {
-    const char *spec;
-    size_t size = 0;
+    flow_call *c;
 
-    if (!in_reducer(s))
+    if (!in_reducer(s)) {
+        not_reducer(s, "call");
         return;
+    }
     if (!name_valid(effect)) {
         visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no name of an effect", effect != NULL ? effect : "");
         return;
     }
-    spec = spec_call(s, effect, args, machine_limits(s->m, effect), tag, &size);
-    flow_command(s, ITEM_CALL, 0, 0, spec, size);
+    if ((c = arena_zero(&s->mem, sizeof *c)) == NULL)
+        return;
+    c->it.kind = ITEM_CALL;
+    c->it.superstep = s->st->seq + 1;
+    c->it.value = args == NULL || arena_owns(&s->mem, args) ? args : value_copy(&s->mem, args);
+    c->effect = arena_strdup(&s->mem, effect, strlen(effect));
+    c->tag = tag == NULL ? NULL : arena_strdup(&s->mem, tag, strlen(tag));
+    flow_add(s->v, &c->it);
+}
+
+static pawl_code calls_settle(pawl_step *s, const visit *v, pawl_err *err)
+{
+    char digest[HASH_HEX + 32];
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < s->nrefs && v->nwrites > 0 && rc == PAWL_OK; i++) {
+        if (strcmp(s->refs[i].form, "channel") != 0 || s->refs[i].digest == NULL)
+            continue;
+        rc = channel_digest(s->st, channel_find(&s->st->root, s->refs[i].target), digest, sizeof digest, err);
+        if (rc == PAWL_OK && (s->refs[i].digest = arena_strdup(&s->mem, digest, strlen(digest))) == NULL)
+            rc = PAWL_NOMEM;
+    }
+    for (item *it = v->commands; it != NULL && rc == PAWL_OK; it = it->next) {
+        flow_call *c = (flow_call *)(void *)it;
+
+        if (it->kind == ITEM_CALL && (it->spec = spec_call(s, c->effect, it->value, machine_limits(s->m, c->effect), c->tag, &it->spec_size)) == NULL)
+            rc = PAWL_NOMEM;
+    }
+    return rc;
 }
 
 void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
@@ -54,18 +98,22 @@ void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
     size_t size;
     buf *b;
 
-    if (!in_reducer(s))
+    if (!in_reducer(s)) {
+        not_reducer(s, "sleep");
         return;
+    }
+    if (ms < 0)
+        ms = 0;
     b = step_text(s);
     buf_text(b, "{\"ms\":");
-    buf_int(b, ms < 0 ? 0 : ms);
+    buf_int(b, ms);
     if (tag != NULL) {
         buf_text(b, ",\"tag\":");
         canon_string(b, tag, strlen(tag));
     }
     buf_char(b, '}');
     spec = step_copy(s, b, &size);
-    flow_command(s, ITEM_SLEEP, s->now + (ms < 0 ? 0 : ms), 0, spec, size);
+    flow_command(s, ITEM_SLEEP, s->now > INT64_MAX - ms ? INT64_MAX : s->now + ms, 0, spec, size);
 }
 
 void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q)
@@ -73,8 +121,14 @@ void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q)
     const char *spec, *slot;
     size_t size = 0;
 
-    if (!in_reducer(s) || q == NULL)
+    if (!in_reducer(s)) {
+        not_reducer(s, "ask");
         return;
+    }
+    if (q == NULL || (q->kind == PAWL_WAIT_APPROVAL && q->otherwise != NULL && pawl_value_bool(q->otherwise))) {
+        visit_wrong(s, PAWL_INVALID, q == NULL ? "a question is needed to ask" : "an approval's only default is no");    /* W5 */
+        return;
+    }
     slot = q->slot != NULL ? q->slot : tag != NULL ? tag : "answer";
     spec = spec_ask(s, q, slot, s->now, q->kind == PAWL_WAIT_SIGNAL ? slot : NULL, NULL, tag, false, &size);
     flow_command(s, ITEM_ASK, s->now, q->kind != 0 ? q->kind : PAWL_WAIT_QUESTION, spec, size);
@@ -188,6 +242,8 @@ static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *
         if (rc == PAWL_OK)
             rc = emit_items(s, v, &why);
         if (rc == PAWL_OK)
+            rc = calls_settle(s, v, &why);
+        if (rc == PAWL_OK)
             rc = visit_commands(s, v, &why);
         if (rc == PAWL_OK)
             return v->halt ? step_end(s, PAWL_COMPLETED, NULL, 0, err) : PAWL_OK;
@@ -253,7 +309,8 @@ static pawl_code reducer_channels(reducer_machine *r, const pawl_channel *channe
         mc[i].where = "";
         if (mc[i].c.rule == 0)
             mc[i].c.rule = PAWL_LAST;
-        mc[i].c.name = arena_strdup(&r->mem, channels[i].name, strlen(channels[i].name));
+        if ((mc[i].c.name = arena_strdup(&r->mem, channels[i].name, strlen(channels[i].name))) == NULL)
+            return PAWL_NOMEM;
     }
     r->m.channels = mc;
     r->m.nchannels = (uint32_t)n;

@@ -39,8 +39,10 @@ pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prom
     const char *to, *spec;
     size_t size = 0;
 
-    if (s == NULL || s->v == NULL || s->v->task == NULL)
+    if (s == NULL || s->v == NULL)
         return PAWL_INVALID;
+    if (s->v->task == NULL)
+        return visit_wrong(s, PAWL_INVALID, "await is for steps; a reducer has pawl_flow_ask");
     if ((to = resumer(s)) == NULL)
         return visit_wrong(s, PAWL_INVALID, "step \"%s\" awaits input, and no step resumes from it", s->v->node);
     if (payload != NULL)
@@ -105,6 +107,10 @@ pawl_machine *pawl_flow_steps(const char *name, uint32_t version, const pawl_flo
         if (steps[i].resumes_from != NULL && node_find(g, steps[i].resumes_from) == NULL)
             fault_add(g, PAWL_FAULT, "unknown-source", "", "%s: step \"%s\" resumes from \"%.64s\", which is no step", g->name, steps[i].name,
                       steps[i].resumes_from);
+        for (size_t j = 0; j < i; j++)
+            if (steps[i].resumes_from != NULL && steps[j].resumes_from != NULL && strcmp(steps[i].resumes_from, steps[j].resumes_from) == 0)
+                fault_add(g, PAWL_FAULT, "duplicate-resume", "", "%s: steps \"%s\" and \"%s\" both resume from \"%.64s\"", g->name, steps[j].name,
+                          steps[i].name, steps[i].resumes_from);
         for (size_t j = 0; j < n; j++)
             pawl_graph_goto(g, steps[i].name, steps[j].name, NULL);
     }

@@ -91,6 +91,23 @@ gnode *node_find(const pawl_graph *g, const char *name)
     return i < 0 ? NULL : g->nodes[i];
 }
 
+gnode *node_of_task(const pawl_graph *g, task *tk)
+{
+    char name[NAME_BYTES_MAX + 1];
+    gnode *n = tk->node_hint < g->nnodes ? g->nodes[tk->node_hint] : NULL;
+
+    if (n != NULL && strncmp(n->name, tk->name, tk->node_size) == 0 && n->name[tk->node_size] == '\0')
+        return n;
+    if (tk->node_size > NAME_BYTES_MAX)
+        return NULL;
+    memcpy(name, tk->name, tk->node_size);
+    name[tk->node_size] = '\0';
+    if ((n = node_find(g, name)) == NULL || n->kind == GNODE_START)
+        return NULL;
+    tk->node_hint = n->index;
+    return n;
+}
+
 static gnode *node_new(pawl_graph *g, const char *name, gnode_kind kind)
 {
     gnode *n;
@@ -101,6 +118,7 @@ static gnode *node_new(pawl_graph *g, const char *name, gnode_kind kind)
         return NULL;
     n->hash = name_hash(name);
     n->kind = (uint8_t)kind;
+    n->index = (uint32_t)g->nnodes;
     g->nodes[g->nnodes++] = n;
     return n;
 }

@@ -316,8 +316,28 @@ static bool compile_node(const compiling *c, pawl_graph *g, gnode *n)
         n->attempt_ms = g->attempt_ms, n->total_ms = g->total_ms, n->has_limits = true;
     if (n->kind == GNODE_WORK)
         compile_limits(c, n);
+    else if (n->has_limits)     /* of commands whose effect declares none */
+        n->limits.attempt_timeout_ms = n->attempt_ms, n->limits.total_timeout_ms = n->total_ms;
     n->asks = n->kind == GNODE_WORK || n->kind == GNODE_SUB || n->gate != NULL || n->before || n->hooks != NULL;
     return true;
+}
+
+/* What the commonest supersteps need not look at. */
+static void compile_plain(pawl_graph *g)
+{
+    g->plain = g->joins == NULL;
+    for (size_t i = 0; i < g->nchannels; i++)
+        g->plain = g->plain && g->channels[i].c.rule != PAWL_CUSTOM;
+    for (size_t i = 0; i < g->nnodes; i++) {
+        gnode *n = g->nodes[i];
+
+        g->plain = g->plain && !n->defer;
+        g->holds = g->holds || n->after;
+        n->plain = n->ways != NULL && n->ways->next == NULL && n->ways->kind == WAY_EDGE;
+        for (way *w = n->ways; w != NULL; w = w->next)
+            if (w->kind == WAY_EDGE && node_index(g, w->to) > 0)
+                w->index = (uint32_t)node_index(g, w->to);
+    }
 }
 
 static bool compile_nodes(const compiling *c, pawl_graph *g)
@@ -325,6 +345,7 @@ static bool compile_nodes(const compiling *c, pawl_graph *g)
     for (size_t i = START_INDEX + 1; i < g->nnodes; i++)
         if (!compile_node(c, g, g->nodes[i]) || (g->nodes[i]->sub != NULL && !compile_nodes(c, g->nodes[i]->sub)))
             return false;
+    compile_plain(g);
     return true;
 }
 

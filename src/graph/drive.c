@@ -30,13 +30,10 @@ static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk,
                 return rc;
         }
         if (tk->child != NULL) {
-            char name[NAME_BYTES_MAX + 1];
-            const gnode *n;
+            const gnode *n = node_of_task(g, tk);
 
-            memcpy(name, tk->name, tk->node_size);
-            name[tk->node_size] = '\0';
-            if ((n = node_find(g, name)) == NULL || n->sub == NULL)
-                return fail(err, PAWL_CORRUPT, "%s: node \"%s\" is no subgraph in this machine", s->st->run, name);
+            if (n == NULL || n->sub == NULL)
+                return fail(err, PAWL_CORRUPT, "%s: task \"%s\" is no subgraph in this machine", s->st->run, tk->name);
             if ((rc = sub_run(s, n, tk, path, out, err)) != PAWL_OK || *out != REACH_DONE)
                 return rc;
             if (task_ready(tk) && (rc = task_pass(s, g, f, tk, path, err)) != PAWL_OK)
@@ -231,14 +228,9 @@ static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
 
 static bool next_asks(const pawl_graph *g, const frame *f)
 {
-    char name[NAME_BYTES_MAX + 1];
-
     for (uint32_t i = 0; i < f->ntasks; i++) {
-        const gnode *n;
+        const gnode *n = node_of_task(g, &f->tasks[i]);
 
-        memcpy(name, f->tasks[i].name, f->tasks[i].node_size);
-        name[f->tasks[i].node_size] = '\0';
-        n = node_find(g, name);
         if (n != NULL && n->asks)
             return true;
     }
@@ -368,7 +360,7 @@ static pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *err)
                     s->st->run, n->name, (unsigned long long)f->superstep);
     s->whole = true;
     it->value = s->value;
-    it->more = value_pack(&s->mem, err, "{s:s}", "as", n->name);
+    it->more = event_said(s, s->ev->by, true);
     if (it->more == NULL || (rc = step_add(s, it, err)) != PAWL_OK || (rc = step_custom(s, s->value, err)) != PAWL_OK)
         return it->more == NULL ? PAWL_NOMEM : rc;
     if ((rc = plan_from(s, g, f, n, cl, err)) != PAWL_OK)

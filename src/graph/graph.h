@@ -13,6 +13,7 @@ typedef struct way {            /* one way on from a node */
     struct way *next;
     way_kind kind;
     const char *to;             /* edge, when: the target */
+    uint32_t index;             /* edge: the target's, known when compiled; @end is START_INDEX */
     pawl_route_fn *route;
     pawl_when_fn *when;         /* NULL: else */
     void *arg;
@@ -57,6 +58,8 @@ typedef struct gnode {
     uint32_t attempt_ms, total_ms;
     hook *hooks, *last_hook;    /* of this node; after compile the graph's own before them */
     bool choosy;                /* has a route or a condition */
+    uint32_t index;             /* in the graph's nodes */
+    bool plain;                 /* one edge and nothing else: see plan_next */
     bool asks;                  /* its first pass makes commands, whatever the state: worth opening early */
 } gnode;
 
@@ -97,6 +100,8 @@ struct pawl_graph {
     uint32_t attempt_ms, total_ms;
     const char *turns;          /* the prompt; NULL: none */
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
+    bool plain;                 /* no joins, no deferred nodes, no channel with a function */
+    bool holds;                 /* some node has an interrupt after it */
     bool failed;                /* no memory */
 };
 
@@ -115,6 +120,8 @@ struct pawl_report {
 /* build.c */
 gnode *node_find(const pawl_graph *g, const char *name);
 int node_index(const pawl_graph *g, const char *name);
+/* The node of a task; NULL: this machine has none of that name. */
+gnode *node_of_task(const pawl_graph *g, task *tk);
 void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
 
 /* validate.c: what is wrong with one graph, and with those inside it; `label` leads every text. False: no memory. */

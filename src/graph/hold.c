@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static pawl_code hold_new(pawl_step *s, const task *tk, const char *path, uint64_t superstep, const char *spec, size_t size, held **list_of)
+static pawl_code hold_new(pawl_step *s, const task *tk, const char *path, uint64_t superstep, unsigned wait, const char *spec, size_t size,
+                          held **list_of)
 {
     held *h = arena_zero(&s->mem, sizeof *h);
     item *it = step_item(s, ITEM_ASK);
@@ -13,7 +14,7 @@ static pawl_code hold_new(pawl_step *s, const task *tk, const char *path, uint64
         return PAWL_NOMEM;
     it->task = path;
     it->hold = true;
-    it->wait = PAWL_WAIT_QUESTION;
+    it->wait = (uint8_t)wait;
     it->superstep = superstep;
     it->visit = tk->visit;
     it->n = tk->ncalls;
@@ -34,6 +35,7 @@ static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *pat
     pawl_question q = { .kind = PAWL_WAIT_QUESTION };
     const char *spec, *prompt;
     size_t size = 0;
+    int kind;
     buf *b;
 
     if (l == NULL)
@@ -42,7 +44,8 @@ static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *pat
         b = step_text(s);
         canon(b, l->hold);
         spec = step_copy(s, b, &size);
-        return hold_new(s, tk, path, superstep, spec, size, out);
+        kind = name_index(wait_names, 5, pawl_value_string(pawl_value_get(l->hold, "kind")));
+        return hold_new(s, tk, path, superstep, kind > 0 ? (unsigned)kind : PAWL_WAIT_QUESTION, spec, size, out);
     }
     if (!n->after || l->halt)
         return PAWL_OK;
@@ -50,7 +53,7 @@ static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *pat
         return PAWL_NOMEM;
     q.prompt = value_string(&s->mem, prompt, strlen(prompt));
     spec = spec_ask(s, &q, path, s->now, NULL, NULL, NULL, true, &size);
-    return hold_new(s, tk, path, superstep, spec, size, out);
+    return hold_new(s, tk, path, superstep, PAWL_WAIT_QUESTION, spec, size, out);
 }
 
 const char *path_join(pawl_step *s, const char *prefix, const char *name)
@@ -80,7 +83,6 @@ const char *path_below(pawl_step *s, const char *path, const task *tk)
 
 pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, uint64_t superstep, held **out, pawl_err *err)
 {
-    char name[NAME_BYTES_MAX + 1];
     pawl_code rc = PAWL_OK;
 
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
@@ -88,9 +90,9 @@ pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *pr
         const gnode *n;
         const char *path;
 
-        memcpy(name, tk->name, tk->node_size);
-        name[tk->node_size] = '\0';
-        n = node_find(g, name);
+        if (!g->holds && tk->leave != NULL && tk->leave->hold == NULL)
+            continue;
+        n = node_of_task(g, tk);
         if (n == NULL || (!n->after && n->kind == GNODE_WORK))
             continue;
         if (!n->after && tk->leave != NULL && tk->leave->hold == NULL)

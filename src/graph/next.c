@@ -103,20 +103,9 @@ static pawl_code ways_of(plan *p, const gnode *n, task *tk, uint32_t sender)
     return rc;
 }
 
-static const gnode *node_of(const plan *p, const task *tk)
-{
-    char name[NAME_BYTES_MAX + 1];
-
-    if (tk->node_size > NAME_BYTES_MAX)
-        return NULL;
-    memcpy(name, tk->name, tk->node_size);
-    name[tk->node_size] = '\0';
-    return node_find(p->g, name);
-}
-
 static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
 {
-    const gnode *n = node_of(p, tk);
+    const gnode *n = node_of_task(p->g, tk);
     const leave *l = task_leave(p->s->st, tk, p->err);
     pawl_code rc = PAWL_OK;
 
@@ -124,7 +113,7 @@ static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
         return fail(p->err, PAWL_CORRUPT, "%s: the machine has no node of task \"%s\"", p->g->name, tk->name);
     if (l == NULL)
         return p->s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
-    p->done[node_index(p->g, n->name)] = true;
+    p->done[n->index] = true;
     p->halt = p->halt || l->halt;
     for (uint32_t j = 0; j < l->ngotos && rc == PAWL_OK; j++)
         rc = hit_name(p, l->gotos[j]);
@@ -192,7 +181,7 @@ static pawl_code rest_cancel(plan *p, const join *j, const pawl_value *seen)
         return PAWL_NOMEM;
     for (size_t i = 1; i < p->g->nnodes; i++) {
         memset(been, 0, p->g->nnodes * sizeof *been);
-        if (captive(p->g, j, seen, (int)i, been))
+        if (strcmp(p->g->nodes[i]->name, j->to) != 0 && captive(p->g, j, seen, (int)i, been))
             p->gone[i] = true;
     }
     return PAWL_OK;
@@ -315,9 +304,10 @@ static pawl_code defer_split(plan *p, closing *cl, bool busy)
 static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
 {
     const char **next = arena_get(&p->s->mem, (p->g->nnodes + 1) * sizeof *next);
+    uint32_t *hints = arena_get(&p->s->mem, (p->g->nnodes + 1) * sizeof *hints);
     pawl_code rc;
 
-    if (next == NULL)
+    if (next == NULL || hints == NULL)
         return PAWL_NOMEM;
     cl->joins = p->changed;
     if (p->halt) {
@@ -332,9 +322,12 @@ static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
     cl->drop = p->drop;
     cl->ndrop = p->ndrop;
     for (size_t i = 1; i < p->g->nnodes; i++)
-        if (p->hit[i])
+        if (p->hit[i]) {
+            hints[cl->nnext] = (uint32_t)i;
             next[cl->nnext++] = p->g->nodes[i]->name;
+        }
     cl->next = next;
+    cl->hints = hints;
     if (cl->nnext + (uint64_t)p->nsends + sends_before > p->g->max_tasks)
         return fail(p->err, PAWL_LIMIT, "%s: a superstep of %llu tasks is over max_tasks %u", p->g->name,
                     (unsigned long long)(cl->nnext + (uint64_t)p->nsends + sends_before), (unsigned)p->g->max_tasks);
@@ -427,10 +420,40 @@ static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err
 
 /* ---- the three beginnings of a plan ------------------------------------------------------------------------------------ */
 
+/* The commonest superstep of all: every task leaves by its one edge, and nothing else can matter. */
+static bool plan_plain(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_code *rc)
+{
+    const char **next;
+    uint32_t *hints;
+    uint32_t last = 0;
+
+    if (!g->plain || f->defer != NULL || f->ntasks != 1)
+        return false;
+    const gnode *n = node_of_task(g, &f->tasks[0]);
+    const leave *l = f->tasks[0].leave;
+
+    if (n == NULL || !n->plain || l == NULL || l->ngotos > 0 || l->nsends > 0 || l->halt)
+        return false;
+    next = arena_get(&s->mem, sizeof *next);
+    hints = arena_get(&s->mem, sizeof *hints);
+    *rc = next == NULL || hints == NULL ? PAWL_NOMEM : PAWL_OK;
+    if (*rc != PAWL_OK)
+        return true;
+    last = n->ways->index;
+    if (last != START_INDEX) {
+        next[0] = g->nodes[last]->name;
+        hints[0] = last;
+        cl->nnext = 1;
+    }
+    cl->next = next;
+    cl->hints = hints;
+    return true;
+}
+
 static bool has_choice(const plan *p)
 {
     for (uint32_t i = 0; i < p->f->ntasks; i++) {
-        const gnode *n = node_of(p, &p->f->tasks[i]);
+        const gnode *n = node_of_task(p->g, &p->f->tasks[i]);
 
         if (n != NULL && n->choosy)
             return true;
@@ -465,6 +488,8 @@ pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *pat
     plan p;
     pawl_code rc;
 
+    if (plan_plain(s, g, f, cl, &rc))
+        return rc;
     if ((rc = plan_begin(&p, s, g, f, err)) != PAWL_OK || (rc = custom_merge(s, f, cl, err)) != PAWL_OK)
         return rc;
     if (has_choice(&p)) {

@@ -19,6 +19,10 @@ static const char *declared(pawl_step *s, const char *to)
     const pawl_graph *g = here(s);
     const gnode *n = g == NULL ? NULL : node_find(g, s->v->node);
 
+    if (g == NULL) {
+        visit_wrong(s, PAWL_INVALID, "a reducer has no nodes to go to; pawl_flow_complete ends its run");
+        return NULL;
+    }
     for (uint32_t i = 0; n != NULL && to != NULL && i < n->ngotos; i++)
         if (strcmp(n->gotos[i], to) == 0)
             return n->gotos[i];
@@ -90,9 +94,12 @@ static const pawl_value *text_value(pawl_step *s, const char *text)
 
 static pawl_code interrupt_before(pawl_step *s, const gnode *n)
 {
-    const pawl_question q = { .kind = PAWL_WAIT_QUESTION, .prompt = text_value(s, pawl_format(s, "before %s", n->name)) };
+    pawl_question q = { .kind = PAWL_WAIT_QUESTION };
 
-    return n->before ? pawl_ask_with(s, &q, NULL) : PAWL_OK;
+    if (!n->before)
+        return PAWL_OK;
+    q.prompt = text_value(s, pawl_format(s, "before %s", n->name));
+    return pawl_ask_with(s, &q, NULL);
 }
 
 /* Yes lets it in; no leads to `gate_no`, or the run is rejected. */
@@ -102,8 +109,6 @@ static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
     pawl_question q = { .kind = PAWL_WAIT_APPROVAL };
     pawl_code rc;
 
-    if (n->gate == NULL)
-        return PAWL_OK;
     q.prompt = text_value(s, n->gate);
     q.schema = schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
     if (q.prompt == NULL || schema == NULL)
@@ -336,7 +341,7 @@ static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
         rc = interrupt_before(s, n);
     if (rc == PAWL_OK)
         rc = hooks_run(s, n, PAWL_BEFORE, &done);
-    if (rc == PAWL_OK && !done)
+    if (rc == PAWL_OK && !done && n->gate != NULL)
         rc = gate(s, n, &leaves);
     if (rc != PAWL_OK)
         return rc;
@@ -430,18 +435,13 @@ static pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc,
 
 pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err)
 {
-    char name[NAME_BYTES_MAX + 1];
-    const gnode *n;
+    const gnode *n = node_of_task(g, tk);
     bool enter = false;
     visit v;
     pawl_code rc;
 
-    if (tk->node_size > NAME_BYTES_MAX)
-        return fail(err, PAWL_CORRUPT, "%s: task \"%s\" is of no node", s->st->run, tk->name);
-    memcpy(name, tk->name, tk->node_size);
-    name[tk->node_size] = '\0';
-    if ((n = node_find(g, name)) == NULL || n->kind == GNODE_START)
-        return fail(err, PAWL_CORRUPT, "%s: the machine has no node \"%s\", where the run stands", s->st->run, name);
+    if (n == NULL)
+        return fail(err, PAWL_CORRUPT, "%s: the machine has no node for task \"%s\", where the run stands", s->st->run, tk->name);
     visit_begin(s, &v, f, tk, path, n->name);
     v.max_calls = g->max_calls;
     v.node_limits = n->kind == GNODE_PURE && n->has_limits ? &n->limits : NULL;

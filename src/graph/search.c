@@ -472,36 +472,51 @@ static bool check_meets_init(search *s)
     return true;
 }
 
-static bool check_writes(const search *s, const gnode *n, const char *name)
+/* A node says that it writes a channel; of most channels nobody does. */
+static bool check_writer(search *s, const char *name, size_t at)
 {
-    for (uint32_t i = 0; i < n->nwrites; i++)
-        if (strcmp(n->writes[i], name) == 0)
-            return true;
-    for (const map *m = n->maps; m != NULL; m = m->next)
-        if (m->out && strcmp(m->outer, name) == 0)
-            return true;
-    return s->g->essay && n->kind == GNODE_PURE && strcmp(n->name, name) == 0;
+    size_t i = 0;
+
+    while (i < s->nwriters && strcmp(s->writers[i].c->c.name, name) != 0)
+        i++;
+    if (i == s->nwriters)
+        return true;            /* of a rule that takes any number of writers */
+    if (s->writers[i].nodes == NULL && (s->writers[i].nodes = arena_zero(&s->mem, s->words * sizeof *s->ran)) == NULL)
+        return false;
+    check_mark(s->writers[i].nodes, at);
+    return true;
 }
 
 /* Channels where two writers in one superstep are worth a word, and the nodes that say they write them. */
 static bool check_shared_init(search *s)
 {
+    size_t kept = 0;
+    bool good = true;
+
     if ((s->writers = arena_zero(&s->mem, (s->g->nchannels + 1) * sizeof *s->writers)) == NULL)
         return false;
-    for (size_t i = 0; i < s->g->nchannels; i++) {
-        check_shared *w = &s->writers[s->nwriters];
+    for (size_t i = 0; i < s->g->nchannels; i++)
+        if (s->g->channels[i].c.rule == PAWL_LAST || s->g->channels[i].c.rule == PAWL_SINGLE)
+            s->writers[s->nwriters++].c = &s->g->channels[i];
+    for (size_t at = 1; at < s->g->nnodes; at++) {
+        const gnode *n = s->g->nodes[at];
 
-        w->c = &s->g->channels[i];
-        if (w->c->c.rule != PAWL_LAST && w->c->c.rule != PAWL_SINGLE)
-            continue;
-        if ((w->nodes = arena_zero(&s->mem, s->words * sizeof *w->nodes)) == NULL)
-            return false;
-        for (size_t n = 1; n < s->g->nnodes; n++)
-            if (check_writes(s, s->g->nodes[n], w->c->c.name))
-                check_mark(w->nodes, n);
-        s->nwriters += !check_empty(w->nodes, s->words);
+        for (uint32_t i = 0; i < n->nwrites && good; i++)
+            good = check_writer(s, n->writes[i], at);
+        for (const map *m = n->maps; m != NULL && good; m = m->next)
+            good = !m->out || check_writer(s, m->outer, at);
     }
-    return true;
+    for (size_t i = 0; i < s->nwriters; i++) {
+        check_shared *w = &s->writers[i];
+        int own = s->g->essay && w->nodes != NULL ? node_index(s->g, w->c->c.name) : -1;
+
+        if (own > 0 && s->g->nodes[own]->kind == GNODE_PURE)
+            check_mark(w->nodes, (size_t)own);
+        if (w->nodes != NULL)
+            s->writers[kept++] = *w;
+    }
+    s->nwriters = kept;
+    return good;
 }
 
 static bool check_init(search *s)

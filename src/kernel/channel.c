@@ -117,10 +117,18 @@ static bool list_has(const list *l, const pawl_value *v)
 
 /* ---- one channel --------------------------------------------------------------------------- */
 
+enum { FEW_CHANNELS = 8 };     /* fewer are looked through sooner than a hash is made */
+
 channel *channel_find(const frame *f, const char *name)
 {
-    uint32_t h = name_hash(name);
+    uint32_t h;
 
+    for (uint32_t i = 0; i < f->nchannels && f->nchannels <= FEW_CHANNELS; i++)
+        if (f->channels[i].d->name == name || (*f->channels[i].d->name == *name && strcmp(f->channels[i].d->name, name) == 0))
+            return &f->channels[i];
+    if (f->nchannels <= FEW_CHANNELS)
+        return NULL;
+    h = name_hash(name);
     for (uint32_t i = 0; i < f->nchannels; i++)
         if (f->channels[i].d->hash == h && strcmp(f->channels[i].d->name, name) == 0)
             return &f->channels[i];

@@ -9,7 +9,7 @@ typedef struct merging {
     pawl_state *st;
     frame *f;
     task *tk;           /* whose writes are being merged */
-    task **writers;     /* of each channel in this superstep; for the rule single */
+    task **writers;     /* of each channel in this superstep; for the rule single, when first needed */
     pawl_err *err;
 } merging;
 
@@ -28,7 +28,11 @@ static pawl_code merge_write(merging *m, const char *name, unsigned op, const pa
     if (c == NULL)
         return fail(m->err, PAWL_INVALID, "there is no channel \"%s\"", name);
     if (c->d->rule == PAWL_SINGLE) {
-        task **w = &m->writers[c - m->f->channels];
+        task **w;
+
+        if (m->writers == NULL && (m->writers = arena_zero(m->st->t->mem, m->f->nchannels * sizeof *m->writers)) == NULL)
+            return PAWL_NOMEM;
+        w = &m->writers[c - m->f->channels];
 
         if (*w != NULL && *w != m->tk)
             return two_writers(m, c, *w, m->tk);
@@ -90,8 +94,6 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, pawl_err
     merging m = { .st = st, .f = f, .err = err };
     pawl_code rc = PAWL_OK;
 
-    if (f->nchannels > 0 && (m.writers = arena_zero(st->t->mem, f->nchannels * sizeof *m.writers)) == NULL)
-        return PAWL_NOMEM;
     if (f->open && (rc = channels_expire(st, f)) != PAWL_OK)
         return rc;
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
@@ -249,6 +251,8 @@ static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, const pl
     at = block + names;
     for (uint32_t i = 0; i < cl->nnext; i++)
         at = name_put(at, &f->tasks[i], cl->next[i], false, 0);
+    for (uint32_t i = 0; cl->hints != NULL && i < cl->nnext; i++)
+        f->tasks[i].node_hint = cl->hints[i];
     for (uint32_t i = 0; i < p->count; i++) {
         task *tk = &f->tasks[cl->nnext + i];
         const pawl_value *v = p->list[i]->value;
@@ -336,13 +340,16 @@ pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *er
         return fail(err, PAWL_CORRUPT, "a superstep is closed in \"%s\", which is no subgraph", it->task);
     if ((rc = closing_check(st, f, it, err)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, f) || !TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+    if (!TOUCH(st, f))
         return PAWL_NOMEM;
     if ((rc = merge_all(st, f, cl, err)) != PAWL_OK || (rc = plan_sends(st, f, cl, &p, err)) != PAWL_OK)
         return rc;
     if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
         return rc;
-    old = *f;
+    old.tasks = f->tasks;
+    old.ntasks = f->ntasks;
+    old.tasks_bytes = f->tasks_bytes;
+    old.open = f->open;
     f->tasks = NULL;
     f->ntasks = f->nedges = 0;
     f->tasks_bytes = 0;
@@ -353,7 +360,8 @@ pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *er
     if (cl->defer != NULL && (rc = defer_put(st, f, cl->defer)) != PAWL_OK)
         return rc;
     for (uint32_t i = 0; i < old.ntasks; i++)
-        task_drop(st, &old.tasks[i]);
+        if (old.tasks[i].ncalls > 0 || old.tasks[i].left != NULL || old.tasks[i].fault != NULL)
+            task_drop(st, &old.tasks[i]);
     st_free(st, old.tasks, old.tasks_bytes);
     f->superstep++;
     f->steps += old.open;

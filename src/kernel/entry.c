@@ -12,7 +12,7 @@ static pawl_code envelope_parse(pawl_entry *e, const char *text, size_t size, pa
     int kind = name_index(kind_names, 12, pawl_value_string(pawl_value_at(v, 2)));
     int status = name_index(status_names, 7, pawl_value_string(pawl_value_at(v, 3)));
     buf b;
-    bool same;
+    bool same, failed;
 
     if (v == NULL)
         return e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
@@ -26,7 +26,10 @@ static pawl_code envelope_parse(pawl_entry *e, const char *text, size_t size, pa
     buf_init(&b, &e->mem->alloc);
     envelope_code(&b, e);
     same = !b.failed && b.size == size && memcmp(b.data, text, size) == 0;
+    failed = b.failed;
     buf_free(&b);
+    if (failed)
+        return PAWL_NOMEM;
     return same ? PAWL_OK : fail(err, PAWL_CORRUPT, "an envelope is not in its canonical form");
 }
 
@@ -60,6 +63,7 @@ pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err)
 
 pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *s, pawl_entry **entry, pawl_err *err)
 {
+    pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
 
     *entry = NULL;
@@ -72,8 +76,8 @@ pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *s, pawl_entry **entry, pa
     bytes.data = arena_strdup(&s->mem, bytes.data, bytes.size);
     if (bytes.data == NULL)
         return fail(err, PAWL_NOMEM, "no memory to read an entry");
-    if ((rc = entry_parse(&s->entry, bytes, err)) != PAWL_OK)
-        return rc;
+    if ((rc = entry_parse(&s->entry, bytes, &why)) != PAWL_OK)
+        return rc == PAWL_NOMEM || s->mem.failed ? fail(err, PAWL_NOMEM, "no memory to read an entry") : fail(err, rc, "%s", why.text);
     s->some = true;
     *entry = &s->entry;
     return PAWL_OK;
@@ -186,7 +190,7 @@ static pawl_code fold_items(pawl_state *st, pawl_entry *e, pawl_err *err)
 
 static pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err)
 {
-    if (!TOUCH(st, st))
+    if (!touch(st, &st->seq, HEAD_BYTES))
         return PAWL_NOMEM;
     if (e->record) {
         st->status = (uint8_t)status_now(st);
@@ -211,6 +215,7 @@ static pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err)
 pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
 {
     txn t;
+    pawl_err why;
     pawl_code rc;
 
     if (st == NULL || e == NULL)
@@ -219,13 +224,16 @@ pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
         return fail(err, PAWL_INVALID, "%s: it keeps a journal, and this entry has no bytes", st->run);
     if ((rc = entry_fits(st, e, err)) != PAWL_OK)
         return rc;
+    why.code = PAWL_OK;
+    why.text[0] = '\0';
+    st->load_failed = PAWL_OK;
     txn_begin(st, &t, e->mem, true);
-    if ((rc = fold_items(st, e, err)) == PAWL_OK)
-        rc = head_moves(st, e, err);
-    if (rc == PAWL_OK && e->mem->failed)
-        rc = PAWL_NOMEM;
+    if ((rc = fold_items(st, e, &why)) == PAWL_OK)
+        rc = head_moves(st, e, &why);
+    if (e->mem->failed || st->load_failed != PAWL_OK)
+        rc = e->mem->failed ? PAWL_NOMEM : st->load_failed;
     txn_end(st, rc == PAWL_OK);
     if (rc == PAWL_NOMEM)
-        fail(err, rc, "%s: no memory to apply an entry", st->run);
-    return rc;
+        return fail(err, rc, "%s: no memory to apply an entry", st->run);
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.code != PAWL_OK ? why.text : pawl_code_name(rc));
 }

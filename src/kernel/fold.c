@@ -301,11 +301,14 @@ static pawl_code call_fill(pawl_state *st, call *c, const item *it)
     return PAWL_OK;
 }
 
-static pawl_code fold_loose(pawl_state *st, frame *f, const item *it)
+static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const item *given, pawl_err *err)
 {
+    item whole = *given, *it = &whole;
     call *c;
     pawl_code rc;
 
+    if (it->kind == ITEM_CALL && (rc = spec_whole(st, e->in, &it->spec, &it->spec_size, err)) != PAWL_OK)
+        return rc;
     if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->nloose))
         return PAWL_NOMEM;
     c = &f->loose[f->nloose];
@@ -321,12 +324,12 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     task *tk;
     pawl_code rc;
 
-    if (!TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+    if (!touch(st, &st->commands, COUNT_BYTES))
         return PAWL_NOMEM;
     if (it->hold || strcmp(it->task, "@") == 0) {   /* a reducer's, or asked between two supersteps: of no visit */
         if ((f = frame_above(st, it->task)) == NULL)
             return corrupt(err, it, "there is no such subgraph");
-        return fold_loose(st, f, it);
+        return fold_loose(st, f, e, it, err);
     }
     if ((rc = task_of(st, it, &tk, &f, err)) != PAWL_OK)
         return rc;
@@ -394,7 +397,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "nothing of that id is open");
     if ((c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
         return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
-    if (!TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people) || !TOUCH(st, &st->record_ms))
+    if (!touch(st, &st->commands, COUNT_BYTES) || !TOUCH(st, &st->record_ms))
         return PAWL_NOMEM;
     if (it->at > st->record_ms)
         st->record_ms = it->at;
@@ -424,7 +427,7 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
 
     if (c == NULL || c->at != CALL_OPEN)
         return corrupt(err, it, "nothing of that id is open");
-    if (!TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+    if (!touch(st, &st->commands, COUNT_BYTES))
         return PAWL_NOMEM;
     if (c->task != NULL)
         return loose_gone(st, f, c);
@@ -476,7 +479,7 @@ static pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it, pawl_
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, tk) || !TOUCH(st, &st->commands) || !TOUCH(st, &st->waits) || !TOUCH(st, &st->people))
+    if (!TOUCH(st, tk) || ((tk->ncalls > 0 || tk->child != NULL) && !touch(st, &st->commands, COUNT_BYTES)))
         return PAWL_NOMEM;
     for (uint32_t i = 0; i < tk->ncalls; i++) {     /* what lost a race is waited for no more */
         if (tk->calls[i].at != CALL_OPEN)

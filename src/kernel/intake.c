@@ -9,7 +9,7 @@ static pawl_code refuse(pawl_step *s, pawl_err *err, const char *what)
 }
 
 /* {"as","by","note","update"}: those that were said. */
-static const pawl_value *said(pawl_step *s, const char *by, bool as)
+const pawl_value *event_said(pawl_step *s, const char *by, bool as)
 {
     const pawl_event *ev = s->ev;
     buf *b = step_text(s);
@@ -252,7 +252,7 @@ static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value 
         return PAWL_NOMEM;
     *s->answered = *c->c;
     it->value = v;
-    it->more = said(s, by, false);
+    it->more = event_said(s, by, false);
     if (pawl_value_size(it->more) == 0)
         it->more = NULL;
     return step_add(s, it, err);
@@ -359,7 +359,7 @@ static pawl_code take_update(pawl_step *s, pawl_err *err)
     if ((it = step_item(s, ITEM_UPDATE)) == NULL)
         return PAWL_NOMEM;
     it->value = s->value;
-    it->more = said(s, s->ev->by, true);
+    it->more = event_said(s, s->ev->by, true);
     s->in = it;
     s->whole = !s->st->root.open;
     if ((rc = step_add(s, it, err)) != PAWL_OK)
@@ -426,10 +426,10 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
     case PAWL_EV_TICK:    return state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
     case PAWL_EV_CANCEL:
         s->whole = true;
-        return add_value(s, ITEM_CANCEL, said(s, s->ev->by, false), err);
+        return add_value(s, ITEM_CANCEL, event_said(s, s->ev->by, false), err);
     case PAWL_EV_REOPEN:
         s->whole = true;
-        return add_value(s, ITEM_REOPEN, said(s, s->ev->by, false), err);
+        return add_value(s, ITEM_REOPEN, event_said(s, s->ev->by, false), err);
     }
     return PAWL_IGNORED;
 }

@@ -10,6 +10,8 @@
 #include "base/base.h"
 #include "pawl/kernel.h"
 
+#include <string.h>
+
 enum {
     NAME_BYTES_MAX = 64,        /* of a node, a channel, an effect */
     RUN_BYTES_MAX = 128,
@@ -82,6 +84,7 @@ struct leave;
 typedef struct task {
     const char *name;           /* "draft", "worker:3" */
     uint32_t node_size;         /* bytes of the node's name in it */
+    uint32_t node_hint;         /* where the machine has that node, if it still does; no part of the state */
     uint32_t visit;
     uint8_t at;
     bool timed;                 /* the visit has a time of its own */
@@ -127,7 +130,14 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
 
 /* ---- transactions ------------------------------------------------------------------------------ */
 
-typedef struct undo undo;
+typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_LIST_BORN, UNDO_LIST_DEAD } undo_kind;
+typedef struct undo {
+    struct undo *before;
+    void *at;
+    size_t size;                /* of bytes, which follow, or of a block; of a list that grew: nodes */
+    size_t count;               /* of a list that grew: elements */
+    undo_kind kind;
+} undo;
 typedef struct txn {
     arena *mem;
     bool keep;                  /* apply: what is allocated stays */
@@ -138,20 +148,22 @@ typedef struct txn {
 
 struct pawl_state {
     frame root;                 /* first: undo logs it often */
-    uint64_t seq, turn, ignored;
+    uint64_t seq, turn;
     int64_t time_ms;            /* of the newest entry */
     int64_t record_ms;          /* the latest time in the records since */
-    uint8_t status;
+    size_t tail_bytes;
+    hash head;                  /* of the newest entry; before it, of the base */
+    uint8_t status;             /* up to here: what every entry moves, HEAD_BYTES */
+    uint64_t ignored;
     bool no_journal;
     bool canceling;             /* called off: what is in flight is waited for, nothing new begins */
     bool only;                  /* beside another: folds for one channel, see segment.c */
     uint32_t commands, waits, people; /* open ones; people: waits for a person */
     uint32_t nmarks, marks_cap;
     mark *marks;
-    hash head;                  /* of the newest entry; before it, of the base */
     const pawl_value *reason;
     size_t reason_bytes;
-    size_t tail_bytes, snapshot_bytes;
+    size_t snapshot_bytes;
     list *pending;              /* updates told while the superstep is open: merged when it closes */
     /* fixed since the base, but for adopt */
     txn *t;                     /* while a step is fed or applied */
@@ -170,12 +182,29 @@ struct pawl_state {
     pawl_bytes base;
 };
 
+#define HEAD_BYTES (offsetof(struct pawl_state, ignored) - offsetof(struct pawl_state, seq))
+#define COUNT_BYTES (3 * sizeof(uint32_t))      /* of commands, waits, people */
+
 /* txn.c */
 void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep);
 undo *txn_mark(const pawl_state *st);
 void txn_back(pawl_state *st, undo *to);      /* take back what came after the mark */
 void txn_end(pawl_state *st, bool commit);      /* commit only with keep; else all is taken back */
-bool touch(pawl_state *st, void *at, size_t size);      /* about to change these bytes */
+/* About to change these bytes; false: no memory, and they must stay. */
+static inline bool touch(pawl_state *st, void *at, size_t size)
+{
+    undo *u = arena_get(st->t->mem, sizeof *u + size);
+
+    if (u == NULL)
+        return false;
+    u->before = st->t->log;
+    u->kind = UNDO_BYTES;
+    u->at = at;
+    u->size = size;
+    memcpy(u + 1, at, size);
+    st->t->log = u;
+    return true;
+}
 #define TOUCH(st, object) touch((st), (object), sizeof *(object))
 void *st_alloc(pawl_state *st, size_t size);    /* zeroed; lives as the transaction says */
 void st_free(pawl_state *st, const void *ptr, size_t size);    /* at commit */
@@ -228,6 +257,7 @@ typedef struct leave {
 
 typedef struct closing {
     const char *const *next;
+    const uint32_t *hints;      /* node_hint of each; NULL: none */
     const named *sends;         /* of routes */
     const write *merged;
     const pawl_value *defer, *joins;    /* NULL: unchanged */
@@ -301,6 +331,8 @@ bool id_parse(const char *id, char *task, uint64_t *superstep, uint32_t *visit_n
 const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *v,
                                const pawl_value *stand, const pawl_value **secrets, pawl_err *err);
 pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, pawl_err *err);
+/* A reducer's command outlives what came in: where its spec refers to that, it is put in as the command is folded. */
+pawl_code spec_whole(pawl_state *st, const pawl_value *in, const char **text, size_t *size, pawl_err *err);
 
 /* channel.c */
 channel *channel_find(const frame *f, const char *name);
@@ -459,6 +491,8 @@ const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, 
 /* The SPEC of a wait; `to` and `hold` for those of no visit. */
 const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int64_t now, const char *name,
                      const char *to, const char *tag, bool hold, size_t *size);
+/* {"as","by","note","update"}: what the event said of these; `as`: its name is a node. */
+const pawl_value *event_said(pawl_step *s, const char *by, bool as);
 const pawl_value *spec_get(pawl_step *s, const call *c, const char *member);
 
 /* ---- machines ------------------------------------------------------------------------------------------ */

@@ -40,17 +40,25 @@ const machine_channel *machine_channel_find(const pawl_machine *m, const char *w
     return NULL;
 }
 
+/* By the bytes of "NAME" or "WHERE/NAME", one after another. */
+static int key_byte(const machine_channel *mc, size_t i)
+{
+    size_t n = strlen(mc->where), m = strlen(mc->c.name);
+
+    if (n > 0 && i <= n)
+        return i < n ? (unsigned char)mc->where[i] : '/';
+    i -= n > 0 ? n + 1 : 0;
+    return i < m ? (unsigned char)mc->c.name[i] : -1;
+}
+
 static int channel_order(const machine_channel *a, const machine_channel *b)
 {
-    int d;
-    bool inner_a = *a->where != '\0', inner_b = *b->where != '\0';
+    for (size_t i = 0;; i++) {
+        int x = key_byte(a, i), y = key_byte(b, i);
 
-    /* by "WHERE/NAME" or "NAME", as the text of the key */
-    const char *first_a = inner_a ? a->where : a->c.name, *first_b = inner_b ? b->where : b->c.name;
-    d = strcmp(first_a, first_b);
-    if (inner_a == inner_b)
-        return d != 0 ? d : inner_a ? strcmp(a->c.name, b->c.name) : 0;
-    return d != 0 ? d : inner_a ? 1 : -1;
+        if (x != y || x < 0)
+            return x - y;
+    }
 }
 
 static bool channel_code(buf *b, arena *a, const machine_channel *mc, pawl_err *err)
@@ -111,6 +119,8 @@ const char *channels_code(arena *a, const machine_channel *c, size_t n, pawl_err
     buf_char(&b, '}');
     if (good && !b.failed)
         out = arena_strdup(a, b.data, b.size);
+    else if (good)
+        a->failed = true;
     buf_free(&b);
     return out;
 }

@@ -191,6 +191,7 @@ const pawl_value *pawl_ref(pawl_step *s, const char *name)
     channel *c = in_node(s) && name != NULL ? channel_find(&s->st->root, name) : NULL;
     yyjson_val *node;
     const char *target, *d = NULL;
+    pawl_code rc;
     pawl_err err = {0};
 
     if (c == NULL || s->v->frame != &s->st->root) {
@@ -204,8 +205,9 @@ const pawl_value *pawl_ref(pawl_step *s, const char *name)
     node->uni.u64 = 0;
     if (c->d->secret != NULL)
         return step_ref(s, of_val(node), "secret", c->d->secret, NULL) == PAWL_OK ? of_val(node) : NULL;
-    if (channel_digest(s->st, c, digest, sizeof digest, &err) != PAWL_OK) {
-        visit_wrong(s, err.code, "%s", err.text);
+    if ((rc = channel_digest(s->st, c, digest, sizeof digest, &err)) != PAWL_OK) {
+        s->mem.failed = s->mem.failed || rc == PAWL_NOMEM;
+        visit_wrong(s, rc, "%s", err.text);
         return NULL;
     }
     target = arena_strdup(&s->mem, name, strlen(name));

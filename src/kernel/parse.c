@@ -347,8 +347,10 @@ static void spec_of(reader *r, item *it)
     canon(&b, v);
     it->spec_size = b.size;
     it->spec = b.failed ? NULL : arena_strdup(r->a, b.data, b.size);
-    if (it->spec == NULL)
+    if (it->spec == NULL) {
         r->wrong = "no memory";
+        r->a->failed = true;
+    }
     buf_free(&b);
 }
 

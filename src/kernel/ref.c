@@ -30,6 +30,8 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
     for (i = l->digested; i < total && !b.failed; i++) {
         buf_reset(&b);
         canon(&b, of_val(at));
+        if (b.failed)
+            break;
         hash_of(b.data, b.size, &element);
         const pawl_bytes parts[2] = { { (const char *)d.b, HASH_BYTES }, { (const char *)element.b, HASH_BYTES } };
         hash_parts(parts, 2, &d);
@@ -42,7 +44,7 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
     *out = d;
     i = b.failed;
     buf_free(&b);
-    return i ? PAWL_NOMEM : PAWL_OK;
+    return i ? fail(err, PAWL_NOMEM, "channel \"%s\": no memory for its digest", c->d->name) : PAWL_OK;
 }
 
 static void digest_text(char *out, size_t size, size_t count, const hash *h)
@@ -86,7 +88,7 @@ pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, paw
         canon(&b, v);
     hash_of(b.data, b.size, &h);
     hash_hex(&h, out);
-    rc = b.failed ? PAWL_NOMEM : PAWL_OK;
+    rc = b.failed ? fail(err, PAWL_NOMEM, "channel \"%s\": no memory for its digest", c->d->name) : PAWL_OK;
     buf_free(&b);
     return rc;
 }
@@ -122,6 +124,8 @@ static const pawl_value *all_channels(pawl_state *st, arena *a)
         channel *c = &st->root.channels[i];
         const pawl_value *v = channel_value(st, c), *name;
 
+        if (v == NULL && c->set)
+            return NULL;
         if (v == NULL)
             continue;
         if ((name = value_string(a, c->d->name, strlen(c->d->name))) == NULL)
@@ -133,6 +137,36 @@ static const pawl_value *all_channels(pawl_state *st, arena *a)
     }
     out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ;
     out[0].uni.ofs = used * sizeof *out;
+    return of_val(out);
+}
+
+/* An append channel that only grew since the command was made: its first elements, when they are those. */
+static const pawl_value *list_before(arena *a, const pawl_value *v, const char *digest)
+{
+    unsigned long count = strtoul(digest, NULL, 10);
+    const yyjson_val *at = val_of(v) + 1;
+    hash d = {{0}}, element;
+    char then[HASH_HEX + 32] = "";
+    yyjson_val *out;
+    buf b;
+
+    if (count >= pawl_value_size(v))
+        return NULL;
+    buf_init(&b, &a->alloc);
+    for (unsigned long i = 0; i < count && !b.failed; i++, at += value_nodes(of_val(at))) {
+        buf_reset(&b);
+        canon(&b, of_val(at));
+        hash_of(b.data, b.size, &element);
+        const pawl_bytes parts[2] = { { (const char *)d.b, HASH_BYTES }, { (const char *)element.b, HASH_BYTES } };
+        hash_parts(parts, 2, &d);
+    }
+    buf_free(&b);
+    digest_text(then, sizeof then, count, &d);
+    if (strcmp(then, digest) != 0 || (out = arena_get(a, (size_t)(at - val_of(v)) * sizeof *out)) == NULL)
+        return NULL;
+    memcpy(out, val_of(v), (size_t)(at - val_of(v)) * sizeof *out);
+    out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_ARR;
+    out[0].uni.ofs = (size_t)(at - val_of(v)) * sizeof *out;
     return of_val(out);
 }
 
@@ -151,6 +185,8 @@ static const pawl_value *channel_target(pawl_state *st, arena *a, const char *ta
     if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK)
         return NULL;
     if (digest != NULL && strcmp(digest, now) != 0) {
+        if (c->d->rule == PAWL_APPEND && (v = channel_value(st, c)) != NULL && (v = list_before(a, v, digest)) != NULL)
+            return v;
         fail(err, PAWL_GONE, "channel \"%s\" has moved on since the command was made: take the state at its entry", target);
         return NULL;
     }
@@ -183,6 +219,56 @@ static const pawl_value *ref_target(pawl_state *st, arena *a, const task *tk, co
         fail(err, PAWL_CORRUPT, "\"%s\" is no form of reference that this version knows", form);
     }
     return v;
+}
+
+/* "refs" without those to events, whose values are put into *args; NULL: none is left, or *rc says why not. */
+static const pawl_value *events_put(pawl_state *st, const pawl_value *in, const pawl_value *stand, const pawl_value **args, pawl_code *rc,
+                                    pawl_err *err)
+{
+    arena *a = st->t->mem;
+    pawl_iter it = pawl_iter_of(stand);
+    const pawl_value *ref, *sub, *left = NULL;
+
+    while (*rc == PAWL_OK && (ref = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *form = pawl_value_string(pawl_value_at(ref, 1));
+
+        if (form == NULL || strcmp(form, "event") != 0) {
+            left = left == NULL ? value_pack(a, err, "[v]", ref) : value_push(a, left, ref);
+            *rc = left == NULL ? PAWL_NOMEM : PAWL_OK;
+        } else if ((sub = ref_target(st, a, NULL, in, ref, err)) == NULL) {
+            *rc = PAWL_CORRUPT;
+        } else if ((*args = value_splice(a, *args, pawl_value_string(pawl_value_at(ref, 0)), sub)) == NULL) {
+            *rc = a->failed ? PAWL_NOMEM : fail(err, PAWL_CORRUPT, "a reference at a place where there is nothing");
+        }
+    }
+    return left;
+}
+
+pawl_code spec_whole(pawl_state *st, const pawl_value *in, const char **text, size_t *size, pawl_err *err)
+{
+    const pawl_value *spec = value_parse(st->t->mem, *text, *size, "a command", err), *args = pawl_value_get(spec, "args");
+    const pawl_value *stand = pawl_value_get(spec, "refs"), *left, *key, *v;
+    pawl_iter it = pawl_iter_of(spec);
+    pawl_code rc = spec != NULL ? PAWL_OK : st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    buf b;
+
+    left = events_put(st, in, stand, &args, &rc, err);
+    if (rc != PAWL_OK || pawl_value_size(left) == pawl_value_size(stand))
+        return rc;
+    buf_init(&b, &st->alloc);
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        if (v == stand && left == NULL)
+            continue;
+        buf_char(&b, b.size == 0 ? '{' : ',');
+        canon(&b, key);
+        buf_char(&b, ':');
+        canon(&b, v == stand ? left : v == pawl_value_get(spec, "args") ? args : v);
+    }
+    buf_char(&b, '}');
+    *size = b.size;
+    *text = b.failed ? NULL : arena_strdup(st->t->mem, b.data, b.size);
+    buf_free(&b);
+    return *text != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
 /* Secrets stay null; they are told as [[path,spec]...]. */

@@ -35,6 +35,7 @@ static pawl_code begin(pawl_bytes journal, const pawl_alloc *alloc, journal_line
 
 pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc, pawl_state **state, pawl_err *err)
 {
+    pawl_err why = { PAWL_OK, "" };
     pawl_step *s;
     pawl_state *st;
     pawl_entry *e;
@@ -46,10 +47,11 @@ pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc
     while (rc == PAWL_OK && (upto == 0 || st->seq < upto) && line_next(&l, &line)) {
         step_reset(s);
         s->entry.mem = &s->mem;     /* read where it lies: the journal outlives the step */
-        rc = entry_parse(&s->entry, line, err);
+        rc = entry_parse(&s->entry, line, &why);
         e = &s->entry;
-        if (rc == PAWL_OK)
-            rc = pawl_apply(st, e, err);
+        if (rc != PAWL_OK && s->mem.failed)
+            rc = PAWL_NOMEM;
+        rc = rc == PAWL_OK ? pawl_apply(st, e, err) : fail(err, rc, "%s", rc == PAWL_NOMEM ? "no memory for a replay" : why.text);
     }
     if (rc == PAWL_OK && upto > st->seq)
         rc = fail(err, PAWL_GONE, "%s: there is no entry %llu", st->run, (unsigned long long)upto);
@@ -101,7 +103,7 @@ static void source_item(event_source *src, const pawl_entry *e, const item *it)
     case ITEM_DROP:
     case ITEM_TURN:
     case ITEM_INPUT:   ev->kind = e->record ? PAWL_EV_ANSWER : (pawl_event_kind)e->kind; break;
-    case ITEM_UPDATE:  ev->kind = PAWL_EV_UPDATE; source_more(src, it->more); break;
+    case ITEM_UPDATE:  ev->kind = PAWL_EV_UPDATE; ev->name = pawl_value_string(pawl_value_get(it->more, "as")); source_more(src, it->more); break;
     case ITEM_SIGNAL:  ev->kind = PAWL_EV_SIGNAL; ev->name = it->task; break;
     case ITEM_CANCEL:  ev->kind = PAWL_EV_CANCEL; source_more(src, it->value); return;
     case ITEM_REOPEN:  ev->kind = PAWL_EV_REOPEN; source_more(src, it->value); return;
@@ -167,6 +169,11 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
+static int shown(pawl_bytes b, size_t from)
+{
+    return from >= b.size ? 0 : b.size - from > 60 ? 60 : (int)(b.size - from);
+}
+
 static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored, pawl_bytes now)
 {
     size_t i = 0, from;
@@ -177,8 +184,9 @@ static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored,
         for (i = HASH_HEX + 1; i < stored.size && i < now.size && stored.data[i] == now.data[i]; )
             i++;
     from = i > 16 ? i - 16 : 0;
-    return fail(err, PAWL_CORRUPT, "%s: after entry %llu the machine says ...%.60s where the journal has ...%.60s", st->run,
-                (unsigned long long)st->seq, from < now.size ? now.data + from : "", from < stored.size ? stored.data + from : "");
+    return fail(err, PAWL_CORRUPT, "%s: after entry %llu the machine says ...%.*s where the journal has ...%.*s", st->run,
+                (unsigned long long)st->seq, shown(now, from), from < now.size ? now.data + from : "", shown(stored, from),
+                from < stored.size ? stored.data + from : "");
 }
 
 static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *read, pawl_step *fed, event_source *src,
@@ -191,6 +199,8 @@ static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *re
     if (rc != PAWL_OK)
         return rc;
     source_of(src, st, e);
+    if (src->value.failed || src->update.failed || src->id.failed)
+        return fail(err, PAWL_NOMEM, "no memory to verify");
     if (src->ev.kind != PAWL_EV_ADOPT && !(hash_equal(&m->hash, &st->machine_hash) && m->version == st->version)) {
         v->folded++;            /* another machine's stretch (F5) */
         return pawl_apply(st, e, err);

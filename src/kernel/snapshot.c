@@ -138,6 +138,7 @@ static void open_item(opener *o, const item *it)
         buf_char(o->b, ',');
     o->any = true;
     item_code(o->b, it, NULL, 0, &none);
+    o->b->failed = o->b->failed || none.failed;
     buf_free(&none);
 }
 
@@ -157,8 +158,8 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     it.outcome = c->outcome;
     it.value = c->value;
     it.at = 0;
-    if (c->update != NULL)
-        it.more = value_pack(&mem, NULL, "{s:v}", "update", c->update);
+    if (c->update != NULL && (it.more = value_pack(&mem, NULL, "{s:v}", "update", c->update)) == NULL)
+        o->b->failed = true;
     open_item(o, &it);
     arena_free(&mem);
 }
@@ -189,6 +190,7 @@ static void open_child(opener *o, const char *path, task *tk)
         prefix[p.size] = '\0';
         open_frame(o, tk->child, prefix);
     }
+    o->b->failed = o->b->failed || text.failed;
     buf_free(&text);
 }
 
@@ -231,8 +233,15 @@ static void open_task(opener *o, task *tk, const char *prefix)
 
 static void open_frame(opener *o, frame *f, const char *prefix)
 {
-    for (uint32_t i = 0; i < f->nloose; i++)
-        open_call(o, f->loose[i].task, &f->loose[i], f->loose[i].visit, f->loose[i].n);
+    for (uint32_t i = 0; i < f->nloose; i++) {
+        call c = f->loose[i];
+
+        if (o->waits_only && f->superstep == 0) {   /* a reducer's: named by an entry that the fork will have anew */
+            c.superstep = 0;
+            c.n = i;
+        }
+        open_call(o, c.task, &c, c.visit, c.n);
+    }
     for (uint32_t i = 0; i < f->ntasks && !o->waits_only; i++)
         open_task(o, &f->tasks[i], prefix);
 }
@@ -327,7 +336,7 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
     buf_char(b, '}');
     if (rc == PAWL_OK && st->load_failed != PAWL_OK)
         rc = fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
-    return rc == PAWL_OK && b->failed ? fail(err, PAWL_NOMEM, "%s: no memory for its state", st->run) : rc;
+    return rc == PAWL_NOMEM || (rc == PAWL_OK && b->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for its state", st->run) : rc;
 }
 
 static pawl_code at_entry(const pawl_state *st, const char *what, pawl_err *err)
@@ -424,7 +433,7 @@ pawl_code pawl_state_fork(pawl_state *st, const pawl_run_info *info, pawl_step *
     if (rc == PAWL_OK)
         rc = pawl_state_load((pawl_bytes){ b.data, b.size }, (pawl_bytes){0}, NULL, &st->alloc, fork, err);
     buf_free(&b);
-    return rc;
+    return rc == PAWL_NOMEM ? fail(err, rc, "%s: no memory for a fork", st->run) : rc;
 }
 
 pawl_code pawl_state_carry(pawl_state *from, const pawl_machine *m, const pawl_run_info *info, pawl_step *s, pawl_state **state,
@@ -498,7 +507,7 @@ pawl_code pawl_state_prune(pawl_state *st, pawl_step *s, pawl_bytes *base, pawl_
         return rc;
     step_reset(s);
     if ((old = value_parse(&s->mem, st->base.data, st->base.size, "the base", err)) == NULL)
-        return PAWL_NOMEM;
+        return fail(err, PAWL_NOMEM, "%s: no memory for a base", st->run);
     info_read(old, &info, st);
     buf_init(&b, &s->alloc);
     rc = base_again(st, &info, s, 'p', &b, err);
@@ -508,5 +517,5 @@ pawl_code pawl_state_prune(pawl_state *st, pawl_step *s, pawl_bytes *base, pawl_
         rc = base->data == NULL ? PAWL_NOMEM : PAWL_OK;
     }
     buf_free(&b);
-    return rc;
+    return rc == PAWL_NOMEM ? fail(err, rc, "%s: no memory for a base", st->run) : rc;
 }

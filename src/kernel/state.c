@@ -427,7 +427,7 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
         return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
     *spec = value_parse(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
     *id = full_id(s, st, w);
-    return *spec == NULL || *id == NULL ? PAWL_NOMEM : PAWL_OK;
+    return *spec == NULL || *id == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }
 
 static void limits_of(const pawl_value *spec, pawl_limits *out)
@@ -449,6 +449,7 @@ static void limits_of(const pawl_value *spec, pawl_limits *out)
 pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, const pawl_value **secrets, pawl_err *err)
 {
     const pawl_value *spec, *args, *stand, *unseen = NULL;
+    pawl_err why = { PAWL_OK, "" };
     nth_call w;
     pawl_code rc;
 
@@ -463,8 +464,14 @@ pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_co
     limits_of(spec, &out->limits);
     args = pawl_value_get(spec, "args");
     stand = pawl_value_get(spec, "refs");
-    out->args = stand == NULL ? args : refs_resolve(st, &s->mem, w.tk, NULL, args, stand, secrets != NULL ? secrets : &unseen, err);
-    return out->args == NULL && args != NULL ? (s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT) : PAWL_OK;
+    st->load_failed = PAWL_OK;
+    out->args = stand == NULL ? args : refs_resolve(st, &s->mem, w.tk, NULL, args, stand, secrets != NULL ? secrets : &unseen, &why);
+    if (out->args != NULL || args == NULL)
+        return PAWL_OK;
+    if (s->mem.failed || why.code == PAWL_NOMEM)
+        return fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run);
+    rc = st->load_failed != PAWL_OK ? st->load_failed : why.code != PAWL_OK ? why.code : PAWL_CORRUPT;
+    return fail(err, rc, "%s", why.code != PAWL_OK ? why.text : "what is committed could not be read");
 }
 
 pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait *out, pawl_err *err)
@@ -488,5 +495,5 @@ pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait 
     out->asked_ms = w.c->time_ms;
     out->expires_ms = pawl_value_int(pawl_value_get(spec, "expires"));
     out->otherwise = pawl_value_get(spec, "otherwise");
-    return out->node == NULL ? PAWL_NOMEM : PAWL_OK;
+    return out->node == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }

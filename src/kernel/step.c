@@ -360,8 +360,19 @@ static pawl_code feed_in(pawl_step *s, pawl_err *err)
     return step_finish(s, err);
 }
 
+/* Without memory whatever was found wrong on the way may be no more than that: so memory is what is told. */
+static pawl_code feed_fails(const pawl_step *s, const pawl_state *st, pawl_code rc, const pawl_err *why, pawl_err *err)
+{
+    if (rc == PAWL_NOMEM || s->mem.failed)
+        return fail(err, PAWL_NOMEM, "%s: no memory for a step", st->run);
+    if (st->load_failed != PAWL_OK)
+        return fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
+    return fail(err, rc, "%s", why->code != PAWL_OK ? why->text : pawl_code_name(rc));
+}
+
 pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s, pawl_err *err)
 {
+    pawl_err why;
     pawl_code rc;
 
     if (m == NULL || st == NULL || ev == NULL || s == NULL)
@@ -369,23 +380,23 @@ pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev,
     step_reset(s);
     if (ev->kind < PAWL_EV_START || ev->kind > PAWL_EV_REOPEN)
         return fail(err, PAWL_INVALID, "%s: event kind %d is none", st->run, (int)ev->kind);
-    if ((rc = machine_fits(m, st, ev, err)) != PAWL_OK || (rc = event_parse(s, ev, err)) != PAWL_OK)
-        return rc;
+    why.code = PAWL_OK;
+    why.text[0] = '\0';
+    st->load_failed = PAWL_OK;
+    if ((rc = machine_fits(m, st, ev, &why)) != PAWL_OK || (rc = event_parse(s, ev, &why)) != PAWL_OK)
+        return feed_fails(s, st, rc, &why, err);
     s->st = st;
     s->m = m;
     s->ev = ev;
     s->was_open = st->root.open;
     s->was_canceling = st->canceling;
     s->now = s->entry.time_ms = event_time(st, ev);
-    st->load_failed = PAWL_OK;
     txn_begin(st, &s->t, &s->mem, false);
-    rc = feed_in(s, err);
+    rc = feed_in(s, &why);
     txn_end(st, false);
     s->v = NULL;
-    if (rc < 0 && s->mem.failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for a step", st->run);
-    else if (st->load_failed != PAWL_OK)
-        rc = fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
+    if (rc < 0 || st->load_failed != PAWL_OK)
+        rc = feed_fails(s, st, rc, &why, err);
     if (rc == PAWL_OK)
         return s->next;
     s->some = false;

@@ -8,16 +8,6 @@
 
 #include <string.h>
 
-typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_LIST_BORN, UNDO_LIST_DEAD } undo_kind;
-
-struct undo {
-    undo *before;
-    void *at;
-    size_t size;        /* of bytes or a block; of a list that grew: nodes */
-    size_t count;       /* of a list that grew: elements */
-    undo_kind kind;
-};
-
 void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
 {
     t->mem = mem;
@@ -33,9 +23,9 @@ undo *txn_mark(const pawl_state *st)
     return st->t->log;
 }
 
-static undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size, size_t extra)
+static undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size)
 {
-    undo *u = arena_get(st->t->mem, sizeof *u + extra);
+    undo *u = arena_get(st->t->mem, sizeof *u);
 
     if (u == NULL)
         return NULL;
@@ -46,16 +36,6 @@ static undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size, size
     u->count = 0;
     st->t->log = u;
     return u;
-}
-
-bool touch(pawl_state *st, void *at, size_t size)
-{
-    undo *u = log_new(st, UNDO_BYTES, at, size, size);
-
-    if (u == NULL)
-        return false;
-    memcpy(u + 1, at, size);
-    return true;
 }
 
 static void list_shrink(list *l, size_t nodes, size_t count)
@@ -118,7 +98,7 @@ void *st_alloc(pawl_state *st, size_t size)
         return arena_zero(st->t->mem, size);
     if ((p = mem_new(&st->alloc, size)) == NULL)
         return NULL;
-    if (log_new(st, UNDO_BORN, p, size, 0) == NULL) {
+    if (log_new(st, UNDO_BORN, p, size) == NULL) {
         mem_free(&st->alloc, p, size);
         return NULL;
     }
@@ -136,7 +116,7 @@ void st_free(pawl_state *st, const void *ptr, size_t size)
     if (st->t->now)
         mem_free(&st->alloc, p.out, size);
     else
-        (void)log_new(st, UNDO_DEAD, p.out, size, 0);
+        (void)log_new(st, UNDO_DEAD, p.out, size);
 }
 
 const char *st_text(pawl_state *st, const char *text, size_t size)
@@ -163,7 +143,7 @@ const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes)
 
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count)
 {
-    undo *u = log_new(st, UNDO_GREW, l, nodes, 0);
+    undo *u = log_new(st, UNDO_GREW, l, nodes);
 
     if (u == NULL)
         return false;
@@ -173,7 +153,7 @@ bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count)
 
 bool st_list_born(pawl_state *st, list *l)
 {
-    return log_new(st, UNDO_LIST_BORN, l, 0, 0) != NULL;
+    return log_new(st, UNDO_LIST_BORN, l, 0) != NULL;
 }
 
 void st_list_dies(pawl_state *st, list *l)
@@ -183,5 +163,5 @@ void st_list_dies(pawl_state *st, list *l)
     if (st->t->now)
         list_free(l);
     else
-        (void)log_new(st, UNDO_LIST_DEAD, l, 0, 0);
+        (void)log_new(st, UNDO_LIST_DEAD, l, 0);
 }

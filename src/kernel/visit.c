@@ -8,7 +8,7 @@
 
 void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node)
 {
-    memset(v, 0, sizeof *v);
+    memset(v, 0, offsetof(visit, err) + offsetof(pawl_err, text) + 1);
     v->frame = f;
     v->task = tk;
     v->path = path;
