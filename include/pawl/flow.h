@@ -56,6 +56,7 @@ typedef struct pawl_flow_step {
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_steps(const char *name, uint32_t version, const pawl_flow_step *steps, size_t n,
                                                      const pawl_channel *channels, size_t channel_count, void *arg,
                                                      const pawl_alloc *alloc, pawl_err *err);
+/* Go on at `step` with `payload`; NULL: with the one that is stored. PAWL_END ends the flow, as pawl_flow_complete does. */
 PAWL_API pawl_code pawl_flow_goto(pawl_step *s, const char *step, const pawl_value *payload);
 /* Wait for input in `slot`; the step that resumes from this one goes on with `payload` and the answer. */
 PAWL_API pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prompt, const pawl_value *payload);

@@ -361,7 +361,7 @@ static pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *err)
     s->whole = true;
     it->value = s->value;
     it->more = event_said(s, s->ev->by, true);
-    if (it->more == NULL || (rc = step_add(s, it, err)) != PAWL_OK || (rc = step_custom(s, s->value, err)) != PAWL_OK)
+    if (it->more == NULL || (rc = step_add(s, it, err)) != PAWL_OK || (rc = step_custom(s, "", s->value, err)) != PAWL_OK)
         return it->more == NULL ? PAWL_NOMEM : rc;
     if ((rc = plan_from(s, g, f, n, cl, err)) != PAWL_OK)
         return rc;

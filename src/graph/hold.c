@@ -60,7 +60,7 @@ const char *path_join(pawl_step *s, const char *prefix, const char *name)
 {
     buf *b;
 
-    if (*prefix == '\0')
+    if (*prefix == '\0' || name == NULL)
         return name;
     b = step_text(s);
     buf_text(b, prefix);

@@ -371,15 +371,34 @@ static pawl_code sends_drop(plan *p, uint32_t *total)
 
 /* ---- channels with a user's function ------------------------------------------------------------------------------ */
 
+/* An update from outside, if it says something of this channel. */
+static pawl_code custom_told(pawl_step *s, const machine_channel *mc, const pawl_value *update, const pawl_value **now, bool *any,
+                             pawl_err *err)
+{
+    const pawl_value *v = pawl_value_get(update, mc->c.name);
+
+    if (v == NULL)
+        return PAWL_OK;
+    *now = *now == NULL ? v : mc->c.merge(s, *now, v, mc->c.merge_arg);
+    *any = true;
+    return *now != NULL ? PAWL_OK : fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", mc->c.name);
+}
+
+/* In task order, what came with answers before what the task wrote; then the updates of the superstep. */
 static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, write *out, bool *any, pawl_err *err)
 {
     channel *c = channel_find(f, mc->c.name);
-    const pawl_value *now = c == NULL ? NULL : channel_value(s->st, c);
+    const pawl_value *now = c == NULL ? NULL : channel_value(s->st, c), *told;
+    pawl_iter it = pawl_iter_of(c != NULL && f == &s->st->root && s->st->pending != NULL ? list_value(s->st->pending) : NULL);
+    pawl_code rc;
 
     *any = false;
     for (uint32_t i = 0; c != NULL && i < f->ntasks; i++) {
         const leave *l = task_leave(s->st, &f->tasks[i], err);
 
+        for (uint32_t j = 0; j < f->tasks[i].ncalls; j++)
+            if ((rc = custom_told(s, mc, f->tasks[i].calls[j].update, &now, any, err)) != PAWL_OK)
+                return rc;
         for (uint32_t j = 0; l != NULL && j < l->nwrites; j++) {
             const write *w = &l->writes[j];
             const pawl_value *v = w->value;
@@ -394,6 +413,9 @@ static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, w
             *any = true;
         }
     }
+    while ((told = pawl_iter_next(&it, NULL)) != NULL)
+        if ((rc = custom_told(s, mc, told, &now, any, err)) != PAWL_OK)
+            return rc;
     *out = (write){ .channel = mc->c.name, .value = now, .op = OP_OVERWRITE };
     return PAWL_OK;
 }

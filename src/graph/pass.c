@@ -80,6 +80,8 @@ pawl_code pawl_interrupt(pawl_step *s, const pawl_value *prompt, const char *to)
         return PAWL_INVALID;
     if (to != NULL && channel_find(s->v->frame, to) == NULL)
         return visit_wrong(s, PAWL_INVALID, "node \"%s\": there is no channel \"%s\"", s->v->node, to);
+    if (to != NULL && channel_find(s->v->frame, to)->d->secret != NULL)
+        return visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" is a secret, and is never written", s->v->node, to);
     spec = spec_ask(s, &q, s->v->path, s->v->now, NULL, to, NULL, true, &size);
     s->v->hold = spec == NULL ? NULL : value_parse(&s->mem, spec, size, "a wait", &s->v->err);
     return s->v->hold == NULL ? PAWL_NOMEM : PAWL_OK;

@@ -282,7 +282,21 @@ static pawl_code write_sum(pawl_state *st, channel *c, const pawl_value *old, co
     return result == NULL ? PAWL_NOMEM : value_put(st, c, result);
 }
 
-/* -1, 0, 1 for two numbers, exact also between integers and doubles in int64's range; or two strings by bytes. */
+/* An integer and a double, exactly: where the double next to the integer is the same, what it was rounded by decides. */
+static int int_order(const pawl_value *i, double x)
+{
+    double near = pawl_value_real(i);
+
+    if (near != x)
+        return (near > x) - (near < x);
+    if (x < 0)
+        return (pawl_value_int(i) > (int64_t)x) - (pawl_value_int(i) < (int64_t)x);
+    if (x >= 18446744073709551616.0)
+        return -1;
+    return (pawl_value_uint(i) > (uint64_t)x) - (pawl_value_uint(i) < (uint64_t)x);
+}
+
+/* -1, 0, 1 for two numbers, exact also between integers and doubles; or two strings by bytes. */
 static int value_order(const pawl_value *a, const pawl_value *b)
 {
     if (pawl_value_type(a) == PAWL_TYPE_STRING) {
@@ -298,6 +312,10 @@ static int value_order(const pawl_value *a, const pawl_value *b)
             return (i > j) - (i < j);
         return (pawl_value_uint(a) > pawl_value_uint(b)) - (pawl_value_uint(a) < pawl_value_uint(b));
     }
+    if (pawl_value_type(a) == PAWL_TYPE_INT)
+        return int_order(a, pawl_value_real(b));
+    if (pawl_value_type(b) == PAWL_TYPE_INT)
+        return -int_order(b, pawl_value_real(a));
     double x = pawl_value_real(a), y = pawl_value_real(b);
     return (x > y) - (x < y);
 }
@@ -372,14 +390,19 @@ static pawl_code update_check(const channel *c, unsigned op, const pawl_value *v
     return PAWL_OK;
 }
 
+pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err)
+{
+    if (c->d->secret != NULL)
+        return wrong(err, c, "is a secret, and is never written");
+    return update_check(c, op, v, err);
+}
+
 pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err)
 {
     const pawl_value *old;
     pawl_code rc;
 
-    if (c->d->secret != NULL)
-        return wrong(err, c, "is a secret, and is never written");
-    if ((rc = update_check(c, op, v, err)) != PAWL_OK)
+    if ((rc = channel_takes(c, op, v, err)) != PAWL_OK)
         return rc;
     if (op == OP_OVERWRITE)
         return write_overwrite(st, c, v, err);

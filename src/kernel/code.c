@@ -28,12 +28,11 @@ static void value_code(coder *c, const pawl_value *v, const char *event)
         buf_text(c->list, "[\"\",\"event\",");
         text_code(c->list, event);
         buf_char(c->list, ']');
-        return;
-    }
-    if (c->nrefs == 0)
+    } else if (c->nrefs == 0) {
         canon(c->b, v);
-    else
+    } else {
         canon_refs(c->b, v, c->refs, c->nrefs, c->list);
+    }
     if (c->list->failed)
         c->b->failed = true;
 }
@@ -292,6 +291,10 @@ static void rest_code(coder *c, const item *it)
     case ITEM_PUT:
         buf_char(c->b, ',');
         writes_code(c, it->writes, it->nwrites);
+        if (*it->task != '\0') {
+            buf_char(c->b, ',');
+            canon_string(c->b, it->task, strlen(it->task));
+        }
         break;
     case ITEM_FAIL:
         task_member(c->b, it);

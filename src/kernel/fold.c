@@ -110,6 +110,23 @@ pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool cu
     return rc;
 }
 
+/* What will be merged later is checked now as far as it can be: an event that is wrong changes nothing. */
+static pawl_code writes_check(const pawl_state *st, const frame *f, const pawl_value *object, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key, *v;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
+        const channel *c = channel_find(f, pawl_value_string(key));
+
+        if (c == NULL && st->only)
+            continue;
+        rc = c == NULL ? fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key)) : channel_takes(c, OP_MERGE, v, err);
+    }
+    return rc;
+}
+
 static pawl_code fold_start(pawl_state *st, const item *it, pawl_err *err)
 {
     if (st->status != PAWL_SUBMITTED)
@@ -119,8 +136,12 @@ static pawl_code fold_start(pawl_state *st, const item *it, pawl_err *err)
 
 static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
 {
+    pawl_code rc;
+
     if (!st->root.open)
         return put_writes(st, &st->root, it->value, false, err);
+    if ((rc = writes_check(st, &st->root, it->value, err)) != PAWL_OK)
+        return rc;
     if (st->pending == NULL) {
         list *l = list_new(st);
 
@@ -378,11 +399,11 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
     if (to != NULL && it->value != NULL) {
         if ((ch = channel_find(f, to)) == NULL && !st->only)
             return corrupt(err, it, "its channel is not there");
-        if (ch != NULL)
+        if (ch != NULL && ch->d->rule != PAWL_CUSTOM)   /* its merged result stands beside, in a put */
             rc = channel_write(st, ch, OP_MERGE, it->value, err);
     }
     if (rc == PAWL_OK && update != NULL)
-        rc = put_writes(st, f, update, true, err);
+        rc = put_writes(st, f, update, false, err);
     return rc == PAWL_OK ? loose_gone(st, f, c) : rc;
 }
 
@@ -404,10 +425,12 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     if (c->task != NULL && strcmp(c->task, "@") != 0)
         return hold_answered(st, f, c, it, err);
     if (c->task != NULL) {
-        if (update != NULL && (rc = put_writes(st, f, update, true, err)) != PAWL_OK)
+        if (update != NULL && (rc = put_writes(st, f, update, false, err)) != PAWL_OK)
             return rc;
         return loose_gone(st, f, c);
     }
+    if (update != NULL && (rc = writes_check(st, f, update, err)) != PAWL_OK)
+        return rc;
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
     count_call(st, c, -1);
@@ -530,10 +553,11 @@ static pawl_code fold_fail(pawl_state *st, const item *it, pawl_err *err)
 
 static pawl_code fold_put(pawl_state *st, const item *it, const pawl_value *in, pawl_err *err)
 {
-    pawl_code rc = PAWL_OK;
+    const frame *f = frame_above(st, it->task);
+    pawl_code rc = f != NULL ? PAWL_OK : corrupt(err, it, "there is no such subgraph");
 
     for (uint32_t i = 0; i < it->nwrites && rc == PAWL_OK; i++) {
-        channel *c = channel_find(&st->root, it->writes[i].channel);
+        channel *c = channel_find(f, it->writes[i].channel);
         const pawl_value *v = it->writes[i].value;
 
         if (c == NULL && st->only)
@@ -596,7 +620,7 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     st->reason = NULL;
     st->reason_bytes = 0;
     st->status = PAWL_WORKING;
-    return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, true, err);
+    return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, false, err);
 }
 
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)

@@ -61,7 +61,7 @@ static pawl_code take_object(pawl_step *s, unsigned kind, pawl_err *err)
     s->whole = true;
     if ((rc = add_value(s, kind, s->value, err)) != PAWL_OK)
         return rc;
-    return step_custom(s, s->value, err);
+    return step_custom(s, "", s->value, err);
 }
 
 /* ---- ids -------------------------------------------------------------------------------------- */
@@ -86,6 +86,40 @@ static bool id_of_run(const pawl_state *st, const char *id, char *path, uint64_t
 
 typedef struct named_call { char path[PATH_BYTES_MAX + 1]; uint64_t superstep; uint32_t visit, n; call *c; frame *f; } named_call;
 
+/* Whether a command of that id may have been there: of an earlier superstep, here or in the subgraph, or of an earlier
+ * visit. What is over is not remembered one by one. */
+static bool was_once(pawl_state *st, const named_call *c)
+{
+    char path[PATH_BYTES_MAX + 1];
+    uint64_t visit_no, superstep;
+    frame *in;
+
+    if (strcmp(c->path, "@") == 0)
+        return c->superstep <= st->seq;
+    if (c->superstep != st->root.superstep)
+        return c->superstep < st->root.superstep;
+    for (const char *at = c->path;;) {
+        size_t n = (size_t)(at - c->path) + strcspn(at, "/");
+        task *tk;
+
+        memcpy(path, c->path, n);
+        path[n] = '\0';
+        if ((tk = task_find(st, path, &in)) == NULL)
+            return false;
+        if (c->path[n] == '\0')
+            return c->visit < tk->visit;
+        at = c->path + n + 1;
+        visit_no = number_in(&at);
+        at += *at == '/';
+        superstep = number_in(&at);
+        at += *at == '/';
+        if (visit_no != tk->visit || tk->child == NULL)
+            return visit_no < tk->visit || (visit_no == tk->visit && tk->at == TASK_LEFT);
+        if (superstep != tk->child->superstep)
+            return superstep < tk->child->superstep;
+    }
+}
+
 /* The open command or wait of that id. Above 0: it was there once; below: never. */
 static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_err *err)
 {
@@ -96,8 +130,7 @@ static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_
     out->c = call_find(st, out->superstep, out->path, out->visit, out->n, &out->f);
     if (out->c != NULL)
         return out->c->at == CALL_OPEN ? PAWL_OK : PAWL_IGNORED;
-    task *tk = task_find(st, out->path, &out->f);
-    if (out->superstep < st->root.superstep || out->superstep <= st->seq || (tk != NULL && out->visit < tk->visit))
+    if (was_once(st, out))
         return PAWL_IGNORED;
     return fail(err, PAWL_INVALID, "%s: \"%s\" is no command or wait that was ever made", st->run, id);
 }
@@ -129,6 +162,8 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return refuse(s, err, "that id is a wait: it takes an answer");
     if ((unsigned)s->ev->outcome > PAWL_OUTCOME_UNKNOWN)
         return refuse(s, err, "its outcome is none");
+    if (c.c->kind == CALL_SLEEP && s->ev->outcome == PAWL_DONE)
+        return refuse(s, err, "that id is a sleep: its timer ends it, or it is called off");
     s->answered = arena_get(&s->mem, sizeof *s->answered);
     if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
         return PAWL_NOMEM;
@@ -243,9 +278,24 @@ static pawl_code answer_check(pawl_step *s, const call *c, const pawl_value *v, 
     return refuse(s, err, "the answer is none of the options");
 }
 
+/* The answer to a wait of no visit is merged at once, and so is its update. */
+static pawl_code loose_custom(pawl_step *s, const char *path, const pawl_value *v, pawl_err *err)
+{
+    const char *to = pawl_value_string(spec_get(s, s->answered, "to"));
+    pawl_code rc = PAWL_OK;
+
+    path = arena_strdup(&s->mem, path, strlen(path));
+    if (path != NULL && to != NULL)
+        rc = step_custom(s, path, value_pack(&s->mem, NULL, "{s:v}", to, v), err);
+    if (path != NULL && rc == PAWL_OK && s->update != NULL)
+        rc = step_custom(s, path, s->update, err);
+    return path == NULL ? PAWL_NOMEM : rc;
+}
+
 static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value *v, const char *by, pawl_err *err)
 {
     item *it = item_for(s, ITEM_ANSWER, c);
+    pawl_code rc;
 
     s->answered = arena_get(&s->mem, sizeof *s->answered);
     if (it == NULL || s->answered == NULL)
@@ -255,7 +305,9 @@ static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value 
     it->more = event_said(s, by, false);
     if (pawl_value_size(it->more) == 0)
         it->more = NULL;
-    return step_add(s, it, err);
+    if ((rc = step_add(s, it, err)) != PAWL_OK || s->answered->task == NULL)
+        return rc;
+    return loose_custom(s, c->path, v, err);
 }
 
 /* Input for a machine between turns: its wait is over, the object is merged. */
@@ -364,7 +416,7 @@ static pawl_code take_update(pawl_step *s, pawl_err *err)
     s->whole = !s->st->root.open;
     if ((rc = step_add(s, it, err)) != PAWL_OK)
         return rc;
-    return step_custom(s, s->value, err);
+    return s->st->root.open ? PAWL_OK : step_custom(s, "", s->value, err);      /* open: when it closes */
 }
 
 /* What the adopted machine declares and the run has not: it begins with its first value, no migration (K9). */
@@ -409,11 +461,14 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;
     bool over = pawl_status_terminal((pawl_status)st->status), reopens = s->ev->kind == PAWL_EV_REOPEN;
+    pawl_code rc;
 
     if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START : s->ev->kind == PAWL_EV_START)
         return PAWL_IGNORED;
     if (over != reopens || (reopens && st->status != PAWL_FAILED))
         return PAWL_IGNORED;
+    if (st->canceling && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
+        return PAWL_IGNORED;        /* nothing new begins */
     switch (s->ev->kind) {
     case PAWL_EV_START:   return take_object(s, ITEM_START, err);
     case PAWL_EV_INPUT:   return take_input(s, err);
@@ -429,7 +484,9 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
         return add_value(s, ITEM_CANCEL, event_said(s, s->ev->by, false), err);
     case PAWL_EV_REOPEN:
         s->whole = true;
-        return add_value(s, ITEM_REOPEN, event_said(s, s->ev->by, false), err);
+        if ((rc = add_value(s, ITEM_REOPEN, event_said(s, s->ev->by, false), err)) != PAWL_OK || s->update == NULL)
+            return rc;
+        return step_custom(s, "", s->update, err);
     }
     return PAWL_IGNORED;
 }

@@ -338,6 +338,8 @@ pawl_code spec_whole(pawl_state *st, const pawl_value *in, const char **text, si
 channel *channel_find(const frame *f, const char *name);
 const pawl_value *channel_value(pawl_state *st, channel *c);    /* NULL: never set, or not to be loaded */
 pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err);
+/* Whether the channel may be written so, as far as can be said before what is there is known. */
+pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 pawl_code channel_clear(pawl_state *st, channel *c);
 pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
 void channels_free(pawl_state *st, frame *f);           /* at once, outside transactions */
@@ -357,6 +359,7 @@ pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err);
 task *task_find(pawl_state *st, const char *path, frame **in);  /* NULL: none */
 call *call_find(pawl_state *st, uint64_t superstep, const char *task, uint32_t visit_no, uint32_t n, frame **in);
 frame *frame_find(pawl_state *st, const char *path);            /* "": the run's */
+uint64_t number_in(const char **at);
 pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err);
 const leave *task_leave(pawl_state *st, task *tk, pawl_err *err);      /* parsed when it must be */
 pawl_code mark_add(pawl_state *st, const item *it, const char *text);
@@ -466,8 +469,9 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
 /* {"code","text"} as canonical text in the arena. */
 const char *reason_code(pawl_step *s, pawl_code code, const char *text, const pawl_value *more, size_t *size);
 void step_items_code(pawl_step *s);             /* the bytes of what was added, at the end of a feed */
-/* Results of the channels with a user's function, as a put item: for what came in from outside. */
-pawl_code step_custom(pawl_step *s, const pawl_value *object, pawl_err *err);
+/* Results of the channels with a user's function, as a put item: for what came in from outside. `path`: of the wait in a
+ * subgraph that it answers; else "". */
+pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, pawl_err *err);
 pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel */
 pawl_code take_event(pawl_step *s, pawl_err *err);      /* intake.c: what came in becomes an item */
 const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */

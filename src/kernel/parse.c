@@ -486,6 +486,8 @@ static void rest_of(reader *r, item *it)
         break;
     case ITEM_PUT:
         it->writes = writes_of(r, next_of(r, PAWL_TYPE_ARRAY), &it->nwrites);
+        if (r->it.left > 0)
+            it->task = next_text(r);
         break;
     case ITEM_END:
         spec_of(r, it);

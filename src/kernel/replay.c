@@ -158,13 +158,16 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     if (it != NULL && it->kind == ITEM_RECEIPT) {   /* a sleep ends by a timer */
         call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
 
-        if (c != NULL && c->kind == CALL_SLEEP)
+        if (c != NULL && c->kind == CALL_SLEEP && it->outcome == PAWL_DONE)
             src->ev.kind = PAWL_EV_TIMER;
     }
     if (!e->record && e->kind != (uint8_t)src->ev.kind && (e->kind == PAWL_EV_SIGNAL || e->kind == PAWL_EV_INPUT || e->kind == PAWL_EV_UPDATE))
         src->ev.kind = (pawl_event_kind)e->kind;
-    if (src->ev.kind == PAWL_EV_SIGNAL && src->ev.name == NULL && it != NULL)
-        src->ev.kind = PAWL_EV_ANSWER;      /* taken by a wait: the same as an answer to it but for its name */
+    if (src->ev.kind == PAWL_EV_SIGNAL && src->ev.name == NULL && it != NULL) {     /* taken by a wait, which knows its name */
+        call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+
+        src->ev.name = c == NULL ? NULL : pawl_value_string(pawl_value_get(value_parse(e->mem, c->spec, c->spec_size, "a wait", NULL), "name"));
+    }
 }
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
@@ -199,7 +202,7 @@ static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *re
     if (rc != PAWL_OK)
         return rc;
     source_of(src, st, e);
-    if (src->value.failed || src->update.failed || src->id.failed)
+    if (src->value.failed || src->update.failed || src->id.failed || read->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory to verify");
     if (src->ev.kind != PAWL_EV_ADOPT && !(hash_equal(&m->hash, &st->machine_hash) && m->version == st->version)) {
         v->folded++;            /* another machine's stretch (F5) */

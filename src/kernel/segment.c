@@ -44,7 +44,7 @@ static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool
         for (item *it = e.items; rc == PAWL_OK && it != NULL; it = it->next) {
             bool close = it->kind == ITEM_CLOSE && *it->task == '\0';
 
-            if (strchr(it->task, '/') != NULL)
+            if (strchr(it->task, '/') != NULL || it->kind == ITEM_FRAME || (it->kind == ITEM_CLOSE && !close))
                 continue;               /* inside a subgraph: what it gives is in its task's leave */
             if (it->superstep > 0)
                 side->root.superstep = it->superstep;
@@ -149,6 +149,8 @@ pawl_code list_load(pawl_state *st, channel *c, pawl_err *err)
                   c->d->name, (unsigned long long)c->list->after, (unsigned long long)c->list->upto, c->list->segment);
     if (rc == PAWL_OK)
         rc = list_join(c->list, read->list);
+    if (rc != PAWL_OK && mem.failed)
+        rc = PAWL_NOMEM;
     txn_end(&side, false);
     arena_free(&mem);
     if (rc != PAWL_OK)

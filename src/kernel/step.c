@@ -212,21 +212,23 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
 
 /* ---- channels with a user's function ------------------------------------------------------------------ */
 
-pawl_code step_custom(pawl_step *s, const pawl_value *object, pawl_err *err)
+pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, pawl_err *err)
 {
-    pawl_iter it = pawl_iter_of(object);
+    const frame *f = frame_above(s->st, path);
+    pawl_iter it = pawl_iter_of(f != NULL ? object : NULL);
     const pawl_value *key, *v;
     item *put = NULL;
     write *w = arena_zero(&s->mem, (pawl_value_size(object) + 1) * sizeof *w);
     uint32_t n = 0;
 
     while (w != NULL && (v = pawl_iter_next(&it, &key)) != NULL) {
-        const machine_channel *mc = machine_channel_find(s->m, "", pawl_value_string(key));
-        const pawl_value *old = mc == NULL ? NULL : channel_value(s->st, channel_find(&s->st->root, mc->c.name));
+        const machine_channel *mc = machine_channel_find(s->m, f->where, pawl_value_string(key));
+        channel *c = mc == NULL ? NULL : channel_find(f, mc->c.name);
+        const pawl_value *old;
 
-        if (mc == NULL || mc->c.rule != PAWL_CUSTOM)
+        if (c == NULL || mc->c.rule != PAWL_CUSTOM)
             continue;
-        if (old != NULL && (v = mc->c.merge(s, old, v, mc->c.merge_arg)) == NULL)
+        if ((old = channel_value(s->st, c)) != NULL && (v = mc->c.merge(s, old, v, mc->c.merge_arg)) == NULL)
             return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", mc->c.name);
         w[n++] = (write){ .channel = mc->c.name, .value = v, .op = OP_OVERWRITE };
     }
@@ -236,6 +238,7 @@ pawl_code step_custom(pawl_step *s, const pawl_value *object, pawl_err *err)
         return fail(err, PAWL_NOMEM, "no memory for a step");
     put->writes = w;
     put->nwrites = n;
+    put->task = strchr(path, '/') != NULL ? path : "";
     return step_add(s, put, err);
 }
 
@@ -395,7 +398,7 @@ pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev,
     rc = feed_in(s, &why);
     txn_end(st, false);
     s->v = NULL;
-    if (rc < 0 || st->load_failed != PAWL_OK)
+    if (rc < 0 || s->mem.failed || st->load_failed != PAWL_OK)
         rc = feed_fails(s, st, rc, &why, err);
     if (rc == PAWL_OK)
         return s->next;

@@ -1,0 +1,305 @@
+/* scene_machines_2.c - more machines of the stories: what fails, turns, refers, is hooked, races, merges. */
+#include "scene_machines.h"
+
+/* ---- repair: failures, retries, a person who opens it again --------------------------------- */
+
+static pawl_code repair_flaky(pawl_step *s, void *arg)
+{
+    const pawl_value *receipt;
+    pawl_code rc = pawl_call(s, "try", pawl_pack(s, "{s:i}", "visit", (int64_t)pawl_visit(s)), &receipt);
+
+    (void)arg;
+    if (rc == PAWL_EFFECT)
+        return pawl_fail(s, PAWL_TRANSIENT, "it was %s", pawl_text(s, receipt));
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "done", receipt);
+    return PAWL_OK;
+}
+
+static pawl_code repair_steady(pawl_step *s, void *arg)
+{
+    const pawl_value *receipt;
+    pawl_code rc = pawl_call(s, "work", NULL, &receipt);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "done", receipt);
+    pawl_emit(s, "done", pawl_pack(s, "{s:v}", "by steady", receipt));
+    return PAWL_OK;
+}
+
+static pawl_code repair_strict(pawl_step *s, void *arg)
+{
+    (void)arg;
+    if (pawl_get_string(s, "key") == NULL)
+        return pawl_fail(s, PAWL_INVALID, "there is no key");
+    pawl_set(s, "done", pawl_get(s, "key"));
+    return PAWL_OK;
+}
+
+pawl_machine *machine_repair(const pawl_alloc *alloc, pawl_err *err)
+{
+    const pawl_retry retry = { .max_attempts = 3, .initial_ms = 100, .max_ms = 1000, .factor = 3, .jitter = true };
+    pawl_graph *g = scene_graph("repair", 1, alloc);
+
+    pawl_graph_channel(g, "key", PAWL_LAST);
+    pawl_graph_channel(g, "done", PAWL_APPEND);
+    pawl_graph_node(g, "flaky", repair_flaky, NULL);
+    pawl_graph_node(g, "steady", repair_steady, NULL);
+    pawl_graph_node(g, "strict", repair_strict, NULL);
+    pawl_graph_retry(g, "flaky", &retry);
+    pawl_graph_edge(g, PAWL_START, "flaky");
+    pawl_graph_edge(g, PAWL_START, "steady");
+    pawl_graph_join(g, "strict", "flaky", "steady", NULL);
+    pawl_graph_edge(g, "strict", PAWL_END);
+    return pawl_graph_compile(g, err);
+}
+
+/* ---- talk: turns, messages that commands refer to -------------------------------------------- */
+
+static pawl_code talk_hear(pawl_step *s, void *arg)
+{
+    (void)arg;
+    pawl_set(s, "messages", pawl_pack(s, "{s:v,s:s}", "text", pawl_get(s, "said"), "who", "user"));
+    return PAWL_OK;
+}
+
+static pawl_code talk_answer(pawl_step *s, void *arg)
+{
+    const pawl_value *answer;
+    pawl_code rc = pawl_call(s, "llm", pawl_pack(s, "{s:v,s:v}", "messages", pawl_ref(s, "messages"), "said", pawl_ref(s, "said")),
+                             &answer);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "messages", pawl_pack(s, "{s:v,s:s}", "text", answer, "who", "model"));
+    pawl_set_int(s, "answers", 1);
+    return PAWL_OK;
+}
+
+static pawl_machine *talk(uint32_t version, const pawl_alloc *alloc, pawl_err *err)
+{
+    const pawl_channel answers = { .name = "answers", .rule = PAWL_SUM, .first = "0" };
+    const pawl_channel mood = { .name = "mood", .first = "\"calm\"" };
+    pawl_graph *g = scene_graph("talk", version, alloc);
+
+    pawl_graph_channel(g, "said", PAWL_EPHEMERAL);
+    pawl_graph_channel(g, "messages", PAWL_APPEND);
+    pawl_graph_channel_with(g, &answers);
+    if (version > 1)
+        pawl_graph_channel_with(g, &mood);
+    pawl_graph_node(g, "hear", talk_hear, NULL);
+    pawl_graph_node(g, "answer", talk_answer, NULL);
+    pawl_graph_chain(g, PAWL_START, "hear", "answer", PAWL_END, NULL);
+    pawl_graph_turns(g, "and now?");
+    return pawl_graph_compile(g, err);
+}
+
+pawl_machine *machine_talk(const pawl_alloc *alloc, pawl_err *err)
+{
+    return talk(1, alloc, err);
+}
+
+pawl_machine *machine_talk_2(const pawl_alloc *alloc, pawl_err *err)
+{
+    return talk(2, alloc, err);
+}
+
+/* ---- vault: secrets, effects with limits, work nodes ------------------------------------------- */
+
+static pawl_code vault_open(pawl_step *s, void *arg)
+{
+    const pawl_value *receipt;
+    pawl_code rc = pawl_call(s, "http", pawl_pack(s, "{s:s,s:{s:v}}", "url", "https://vault", "headers", "token", pawl_ref(s, "token")),
+                             &receipt);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "log", receipt);
+    return PAWL_OK;
+}
+
+pawl_machine *machine_vault(const pawl_alloc *alloc, pawl_err *err)
+{
+    const pawl_limits http = { .cls = PAWL_IDEMPOTENT, .attempt_timeout_ms = 1000, .total_timeout_ms = 9000, .heartbeat_ms = 100,
+                               .retry = { .max_attempts = 4, .initial_ms = 50, .factor = 1.5 } };
+    const pawl_channel token = { .name = "token", .secret = "given:token" };
+    pawl_graph *g = scene_graph("vault", 1, alloc);
+
+    pawl_graph_channel_with(g, &token);
+    pawl_graph_channel(g, "log", PAWL_APPEND);
+    pawl_graph_channel(g, "state", PAWL_MERGE);
+    pawl_graph_effect(g, "http", &http);
+    pawl_graph_node(g, "open", vault_open, NULL);
+    pawl_graph_work(g, "store", "store");
+    pawl_graph_chain(g, PAWL_START, "open", "store", PAWL_END, NULL);
+    pawl_graph_timeout(g, "store", 500, 5000);
+    return pawl_graph_compile(g, err);
+}
+
+/* ---- hooks: before and after, verdicts of every kind -------------------------------------------- */
+
+static pawl_code hooks_body(pawl_step *s, void *arg)
+{
+    (void)arg;
+    pawl_set(s, "out", pawl_pack(s, "{s:v,s:s}", "args", pawl_args(s) != NULL ? pawl_args(s) : pawl_json(s, "null"), "node",
+                                 pawl_node_name(s)));
+    return PAWL_OK;
+}
+
+pawl_machine *machine_hooks(const pawl_alloc *alloc, pawl_err *err)
+{
+    pawl_graph *g = scene_graph("hooks", 1, alloc);
+
+    pawl_graph_channel(g, "out", PAWL_APPEND);
+    pawl_graph_node(g, "one", hooks_body, NULL);
+    pawl_graph_node(g, "two", hooks_body, NULL);
+    pawl_graph_node(g, "three", hooks_body, NULL);
+    pawl_graph_chain(g, PAWL_START, "one", "two", "three", PAWL_END, NULL);
+    pawl_graph_goto(g, "two", "one", NULL);
+    pawl_graph_hook(g, NULL, PAWL_BEFORE, "guard");
+    pawl_graph_hook(g, "two", PAWL_AFTER, "audit");
+    return pawl_graph_compile(g, err);
+}
+
+/* ---- race: the clock decides, signals, updates while a superstep is open -------------------------- */
+
+static pawl_code race_run(pawl_step *s, void *arg)
+{
+    const pawl_value *slow = NULL, *other = NULL;
+    uint32_t winner = 0;
+    pawl_code rc;
+
+    (void)arg;
+    (void)(pawl_call(s, "slow", pawl_pack(s, "{}"), &slow) == PAWL_OK);
+    (void)(pawl_call(s, "other", pawl_pack(s, "{}"), &other) == PAWL_OK);
+    (void)(pawl_sleep(s, 1000) == PAWL_OK);
+    if ((rc = pawl_select(s, &winner)) != PAWL_OK)
+        return rc;
+    pawl_set_int(s, "winner", winner);
+    if (other != NULL)
+        pawl_set(s, "result", other);
+    return PAWL_OK;
+}
+
+static pawl_code race_listen(pawl_step *s, void *arg)
+{
+    const pawl_value *v;
+    pawl_code rc = pawl_await_signal(s, "go", &v);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "signal", v);
+    return PAWL_OK;
+}
+
+static pawl_code race_spawn(pawl_step *s, void *arg)
+{
+    const pawl_value *result;
+    pawl_code rc = pawl_spawn(s, "child", pawl_pack(s, "{s:i}", "winner", pawl_get_int(s, "winner")), &result);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "result", result);
+    return pawl_halt(s);
+}
+
+pawl_machine *machine_race(const pawl_alloc *alloc, pawl_err *err)
+{
+    pawl_graph *g = scene_graph("race", 1, alloc);
+
+    pawl_graph_channel(g, "winner", PAWL_LAST);
+    pawl_graph_channel(g, "result", PAWL_LAST);
+    pawl_graph_channel(g, "signal", PAWL_LAST);
+    pawl_graph_channel(g, "notes", PAWL_APPEND);
+    pawl_graph_node(g, "run", race_run, NULL);
+    pawl_graph_node(g, "listen", race_listen, NULL);
+    pawl_graph_node(g, "spawn", race_spawn, NULL);
+    pawl_graph_edge(g, PAWL_START, "run");
+    pawl_graph_edge(g, PAWL_START, "listen");
+    pawl_graph_join(g, "spawn", "run", "listen", NULL);
+    pawl_graph_edge(g, "spawn", PAWL_END);
+    return pawl_graph_compile(g, err);
+}
+
+/* ---- rules: every way to merge ------------------------------------------------------------------- */
+
+static pawl_code rules_write(pawl_step *s, void *arg)
+{
+    const pawl_value *n = pawl_value_get(pawl_args(s), "n");
+
+    (void)arg;
+    pawl_set(s, "last", n);
+    pawl_set(s, "append", n);
+    pawl_set(s, "sum", n);
+    pawl_set(s, "min", n);
+    pawl_set(s, "max", n);
+    pawl_set(s, "union", pawl_pack(s, "i", pawl_value_int(n) % 2));
+    pawl_set(s, "merge", pawl_pack(s, "{s:v,s:n}", pawl_value_int(n) > 1 ? "big" : "small", n, "none"));
+    pawl_set(s, "topic", n);
+    pawl_set(s, "kept", n);
+    pawl_set(s, "now", n);
+    pawl_set_string(s, "barrier", pawl_value_int(n) > 1 ? "b" : "a");
+    pawl_set(s, "custom", n);
+    pawl_set_real(s, "real", (double)pawl_value_int(n) / 4);
+    return PAWL_OK;
+}
+
+static pawl_code rules_begin(pawl_step *s, void *arg)
+{
+    (void)arg;
+    pawl_set_string(s, "single", "mine");
+    pawl_overwrite(s, "append", pawl_json(s, "[\"first\",{\"deep\":[1,2.5,null]}]"));
+    for (int64_t n = 1; n <= 3; n++)
+        pawl_send(s, "write", pawl_pack(s, "{s:i}", "n", n));
+    return pawl_goto(s, PAWL_END);
+}
+
+static pawl_code rules_look(pawl_step *s, void *arg)
+{
+    const pawl_value *receipt;
+    pawl_code rc = pawl_call(s, "look", pawl_pack(s, "{s:v,s:v,s:v}", "now", pawl_ref(s, "now"), "topic", pawl_ref(s, "topic"), "all",
+                                                  pawl_ref(s, "append")), &receipt);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "append", receipt);
+    pawl_set_json(s, "last", "{\"text\":\"\\u00e9\\n\\\"quoted\\\"\",\"list\":[[],{}]}");
+    return PAWL_OK;
+}
+
+static const pawl_value *pair(pawl_step *s, const pawl_value *old, const pawl_value *update, void *arg)
+{
+    (void)arg;
+    return pawl_pack(s, "[v,v]", old, update);
+}
+
+pawl_machine *machine_rules(const pawl_alloc *alloc, pawl_err *err)
+{
+    static const pawl_channel channels[] = {
+        { .name = "last" }, { .name = "single", .rule = PAWL_SINGLE }, { .name = "append", .rule = PAWL_APPEND },
+        { .name = "sum", .rule = PAWL_SUM, .first = "10" }, { .name = "min", .rule = PAWL_MIN }, { .name = "max", .rule = PAWL_MAX },
+        { .name = "union", .rule = PAWL_UNION, .first = "[7]" }, { .name = "merge", .rule = PAWL_MERGE },
+        { .name = "topic", .rule = PAWL_TOPIC }, { .name = "kept", .rule = PAWL_TOPIC, .accumulate = true },
+        { .name = "now", .rule = PAWL_EPHEMERAL }, { .name = "barrier", .rule = PAWL_BARRIER },
+        { .name = "custom", .rule = PAWL_CUSTOM, .merge = pair }, { .name = "real", .rule = PAWL_SUM, .first = "0.5" },
+    };
+    pawl_graph *g = scene_graph("rules", 1, alloc);
+
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
+        pawl_graph_channel_with(g, &channels[i]);
+    pawl_graph_node(g, "begin", rules_begin, NULL);
+    pawl_graph_node(g, "write", rules_write, NULL);
+    pawl_graph_node(g, "look", rules_look, NULL);
+    pawl_graph_goto(g, "begin", "write", PAWL_END, NULL);
+    pawl_graph_chain(g, PAWL_START, "begin", NULL);
+    pawl_graph_chain(g, "write", "look", PAWL_END, NULL);
+    return pawl_graph_compile(g, err);
+}

@@ -1,0 +1,53 @@
+/* scenes.h - a dozen small stories: a machine, what it begins with, and what the world says to it, move by move.
+ *
+ *     play p = { .sc = &scenes[i] };
+ *     while (play_next(&p, st, look, &ev)) ...        the same events on every day
+ *
+ * Between two moves there are ticks, as long as the state asks for them. For marches over everything that
+ * can fail or be damaged, and for the journals that are kept. */
+#ifndef TEST_LIB_SCENES_H
+#define TEST_LIB_SCENES_H
+
+#include "world.h"
+
+typedef struct move {
+    pawl_event_kind kind;       /* 0: the story is over */
+    const char *at;             /* a command's node, task path or id; a wait's slot; a signal's name; the node of an update */
+    const char *value, *update;
+    pawl_outcome outcome;
+} move;
+
+typedef pawl_machine *machine_fn(const pawl_alloc *alloc, pawl_err *err);
+
+typedef struct scene {
+    const char *name;
+    machine_fn *machine;
+    const char *input;
+    const move *moves;
+} scene;
+
+extern const scene scenes[];
+extern const size_t scene_count;
+const scene *scene_named(const char *name);     /* fails the test when there is none */
+machine_fn machine_talk_2;                      /* a second version of "talk", with one channel more */
+
+typedef struct play {
+    const scene *sc;
+    size_t move;                /* the next one */
+    int64_t now;
+    char id[ID_BYTES_MAX + 1];
+} play;
+
+/* The next event for a state that stands here; lent until the next call. False: the story is over. */
+bool play_next(play *p, pawl_state *st, pawl_step *look, pawl_event *ev);
+/* Play it on a world, which is begun here, up to the `upto`-th move. Checks as the world does. */
+void scene_play(world *w, play *p, const scene *sc, size_t upto);
+void scene_go_on(world *w, play *p, size_t upto);
+
+/* A loader over a journal's text; it ends where the text does. */
+typedef struct journal_text { const char *data; size_t size; } journal_text;
+pawl_loader journal_loader(journal_text *j);
+/* The line that begins at *at, without its newline; moves on. False: no more. */
+bool journal_line(const journal_text *j, size_t *at, pawl_bytes *line);
+
+#endif
