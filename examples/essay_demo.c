@@ -65,7 +65,8 @@ static void verified(pawl_engine *e, const char *run, pawl_err *err)
     pawl_verdict v;
 
     if (pawl_verify(pawl_engine_machine(e), journal, NULL, &v, err) == PAWL_OK)
-        printf("  %s: %llu entries, %zu bytes, each fed again: the same\n", run, (unsigned long long)v.entries, journal.size);
+        printf("  %s: %llu entries, %llu task records, each fed again: the same bytes\n", run, (unsigned long long)v.entries,
+               (unsigned long long)v.records);
     else
         printf("  %s: entry %llu: %s\n", run, (unsigned long long)v.seq, err->text);
 }

@@ -110,20 +110,11 @@ char *arena_strdup(arena *a, const char *text, size_t size)
     return p;
 }
 
-void *arena_zero(arena *a, size_t size)
-{
-    void *p = arena_get(a, size);
-
-    return p != NULL ? memset(p, 0, size) : NULL;
-}
-
-bool arena_room(arena *a, void **items, size_t *cap, size_t count, size_t item)
+bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item)
 {
     size_t more = *cap == 0 ? 4 : *cap * 2;
     void *grown;
 
-    if (count < *cap)
-        return true;
     if (more > SIZE_MAX / 2 / item || (grown = arena_get(a, more * item)) == NULL)
         return false;
     if (count > 0)

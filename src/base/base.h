@@ -8,12 +8,14 @@
 
 #include <stdarg.h>
 #include <stdint.h>
+#include <string.h>
 #include <yyjson.h>
 
 /* ---- limits (X2): name, value ------------------------------------------------------ */
 
 enum {
     DEPTH_MAX = 128,            /* levels of arrays and objects in one value */
+    READ_DEPTH_MAX = DEPTH_MAX + 16,    /* in what Pawl writes: values stand some levels deep in it */
     ALIGN = 16                  /* of every piece of an arena */
 };
 #define TEXT_BYTES_MAX ((size_t)1 << 30) /* of one JSON text */
@@ -22,6 +24,11 @@ enum {
 
 /* Tell `err` (may be NULL) the first failure; returns `code`. One line, the object first. */
 pawl_code fail(pawl_err *err, pawl_code code, const char *fmt, ...) PAWL_PRINTF(3, 4);
+static inline void err_begin(pawl_err *err) /* as {0}, but the text is not cleared to its end */
+{
+    err->code = PAWL_OK;
+    err->text[0] = '\0';
+}
 pawl_code failv(pawl_err *err, pawl_code code, const char *fmt, va_list args) PAWL_PRINTF(3, 0);
 /* Append the name in `names` (n of them) nearest to `name`, as ` (did you mean "x"?)`, to
  * `out` of `size` bytes; an empty text when none is near. Returns `out`. */
@@ -33,6 +40,10 @@ pawl_alloc mem_or_default(const pawl_alloc *alloc);     /* NULL: realloc and fre
 void *mem_new(const pawl_alloc *alloc, size_t size);    /* zeroed; NULL: no memory, or size 0 */
 void *mem_grow(const pawl_alloc *alloc, void *ptr, size_t old_size, size_t size);
 void mem_free(const pawl_alloc *alloc, void *ptr, size_t size); /* ptr may be NULL */
+/* memset to 0 and memcpy, called and not unfolded: of a piece whose size gcc knows it makes `rep stos`, which
+ * takes longer than the call. For pieces of 64 bytes to some hundred, where time counts. */
+void mem_zero(void *to, size_t size);
+void mem_copy(void *to, const void *from, size_t size);
 /* Make room for one more in a vector: `*cap` items of `item` bytes. False: no memory. */
 bool mem_room(const pawl_alloc *alloc, void **items, size_t *cap, size_t count, size_t item);
 
@@ -54,10 +65,13 @@ void arena_free(arena *a);
 void *arena_slow(arena *a, size_t size);
 bool arena_owns(const arena *a, const void *ptr);
 char *arena_strdup(arena *a, const char *text, size_t size); /* NUL appended */
-void *arena_zero(arena *a, size_t size);
+bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item);
 
 /* Room for one more in a vector that lives in the arena; the old one is left behind. False: no memory. */
-bool arena_room(arena *a, void **items, size_t *cap, size_t count, size_t item);
+static inline bool arena_room(arena *a, void **items, size_t *cap, size_t count, size_t item)
+{
+    return count < *cap || arena_widen(a, items, cap, count, item);
+}
 
 /* `size` bytes aligned to ALIGN, not zeroed; NULL when there is no memory (and a->failed). */
 static inline void *arena_get(arena *a, size_t size)
@@ -66,6 +80,14 @@ static inline void *arena_get(arena *a, size_t size)
         return arena_slow(a, size);
     void *p = a->at;
     a->at += (size + (ALIGN - 1)) & ~(size_t)(ALIGN - 1);
+    return p;
+}
+static inline void *arena_zero(arena *a, size_t size)
+{
+    void *p = arena_get(a, size);
+
+    if (p != NULL)
+        mem_zero(p, size);
     return p;
 }
 
@@ -125,6 +147,10 @@ size_t value_nodes(const pawl_value *v);    /* nodes of the subtree, itself incl
  * DEPTH_MAX levels, more than TEXT_BYTES_MAX bytes, anything after the value, NUL in a key. The error
  * names `what` and the byte. NULL: see err (PAWL_INVALID, PAWL_LIMIT or PAWL_NOMEM). */
 const pawl_value *value_parse(arena *a, const char *text, size_t size, const char *what, pawl_err *err);
+/* The same for what Pawl writes itself, with READ_DEPTH_MAX levels. */
+const pawl_value *value_read(arena *a, const char *text, size_t size, const char *what, pawl_err *err);
+/* Whether `v` has more than `most` levels; `most` is READ_DEPTH_MAX at most. */
+bool value_deeper(const pawl_value *v, size_t most);
 /* Copy nodes and strings into the arena. NULL in, or no memory: NULL out. */
 const pawl_value *value_copy(arena *a, const pawl_value *v);
 /* The bytes value_copy_to needs for `v`, and the copy itself: one block, freed as one. */

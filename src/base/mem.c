@@ -40,6 +40,9 @@ void mem_free(const pawl_alloc *alloc, void *ptr, size_t size)
         alloc->resize(alloc->ctx, ptr, size, 0);
 }
 
+void mem_zero(void *to, size_t size) { memset(to, 0, size); }
+void mem_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
+
 bool mem_room(const pawl_alloc *alloc, void **items, size_t *cap, size_t count, size_t item)
 {
     size_t more = *cap == 0 ? ROOM_FIRST : *cap * 2;

@@ -39,7 +39,7 @@ static void piece_free(void *ctx, void *ptr)
 /* ---- what yyjson lets pass -------------------------------------------------------------------- */
 
 /* The bracket that opens one level too many: found in the text, for the nodes do not remember it. */
-static size_t depth_at(const char *text, size_t size)
+static size_t depth_at(const char *text, size_t size, size_t most)
 {
     size_t depth = 0, at = 0;
     bool quoted = false;
@@ -49,7 +49,7 @@ static size_t depth_at(const char *text, size_t size)
             at++;
         else if (text[at] == '"')
             quoted = !quoted;
-        else if (!quoted && (text[at] == '[' || text[at] == '{') && ++depth > DEPTH_MAX)
+        else if (!quoted && (text[at] == '[' || text[at] == '{') && ++depth > most)
             break;
         else if (!quoted && (text[at] == ']' || text[at] == '}'))
             depth--;
@@ -59,7 +59,7 @@ static size_t depth_at(const char *text, size_t size)
 
 typedef struct parse_reading {
     const char *text, *what;
-    size_t size;
+    size_t size, most;      /* levels */
     const yyjson_doc *doc;
     const pawl_alloc *alloc;
     pawl_err *err;
@@ -99,7 +99,7 @@ static void number_settle(yyjson_val *v)
 
 static pawl_code check_nodes(const parse_reading *r)
 {
-    const yyjson_val *ends[DEPTH_MAX];
+    const yyjson_val *ends[READ_DEPTH_MAX];
     yyjson_val *v = r->doc->root, *end = v + node_count(v);
     size_t depth = 0;
     pawl_code rc;
@@ -111,9 +111,9 @@ static pawl_code check_nodes(const parse_reading *r)
             continue;
         while (depth > 0 && v >= ends[depth - 1])
             depth--;
-        if (depth == DEPTH_MAX)
-            return fail(r->err, PAWL_LIMIT, "%s: byte %zu: more than %d levels (DEPTH_MAX)", r->what,
-                        depth_at(r->text, r->size), (int)DEPTH_MAX);
+        if (depth == r->most)
+            return fail(r->err, PAWL_LIMIT, "%s: byte %zu: more than %zu levels (DEPTH_MAX)", r->what,
+                        depth_at(r->text, r->size, r->most), r->most);
         ends[depth++] = node_next(v);
         if (node_type(v) == YYJSON_TYPE_OBJ && (rc = check_keys(r, v)) != PAWL_OK)
             return rc;
@@ -142,9 +142,9 @@ static bool parse_size_ok(const parse_reading *r)
     return false;
 }
 
-const pawl_value *value_parse(arena *a, const char *text, size_t size, const char *what, pawl_err *err)
+static const pawl_value *parse_to(arena *a, const char *text, size_t size, size_t most, const char *what, pawl_err *err)
 {
-    parse_reading r = { text, what != NULL ? what : "value", size, NULL, &a->alloc, err };
+    parse_reading r = { text, what != NULL ? what : "value", size, most, NULL, &a->alloc, err };
     arena_chunk *chunk = a->last;
     char *at = a->at;
     parse_piece p = { a, NULL };
@@ -167,4 +167,14 @@ const pawl_value *value_parse(arena *a, const char *text, size_t size, const cha
     if (p.newest == (const char *)r.doc) /* what yyjson guessed too much */
         a->at = (char *)(r.doc->root + node_count(root));
     return of_val(root);
+}
+
+const pawl_value *value_parse(arena *a, const char *text, size_t size, const char *what, pawl_err *err)
+{
+    return parse_to(a, text, size, DEPTH_MAX, what, err);
+}
+
+const pawl_value *value_read(arena *a, const char *text, size_t size, const char *what, pawl_err *err)
+{
+    return parse_to(a, text, size, READ_DEPTH_MAX, what, err);
 }

@@ -311,7 +311,7 @@ size_t value_nodes(const pawl_value *v)
 
 size_t node_depth(const yyjson_val *v, size_t most)
 {
-    const yyjson_val *ends[DEPTH_MAX], *end = node_next(v);
+    const yyjson_val *ends[READ_DEPTH_MAX], *end = node_next(v);
     size_t depth = 0, deepest = 0;
 
     for (; v < end; v++) {
@@ -319,12 +319,17 @@ size_t node_depth(const yyjson_val *v, size_t most)
             continue;
         while (depth > 0 && v >= ends[depth - 1])
             depth--;
-        if (depth == most || depth == DEPTH_MAX)
+        if (depth == most || depth == READ_DEPTH_MAX)
             return most + 1;
         ends[depth++] = node_next(v);
         deepest = depth > deepest ? depth : deepest;
     }
     return deepest;
+}
+
+bool value_deeper(const pawl_value *v, size_t most)
+{
+    return value_nodes(v) > most && node_depth(val_of(v), most) > most;    /* fewer nodes cannot be deeper */
 }
 
 size_t value_block_bytes(const pawl_value *value)

@@ -265,6 +265,8 @@ static pawl_code reducer_drive(const pawl_machine *m, pawl_step *s, pawl_err *er
 
     if (s->ev->kind == PAWL_EV_ADOPT || s->ev->kind == PAWL_EV_TICK)
         return s->ev->kind == PAWL_EV_ADOPT ? PAWL_OK : PAWL_IGNORED;
+    if (s->ev->kind == PAWL_EV_UPDATE && s->ev->name != NULL)
+        return fail(err, PAWL_INVALID, "%s: no node \"%.64s\" to update as", s->st->run, s->ev->name);
     happening_of(s, &h);
     visit_begin(s, &v, &s->st->root, NULL, "@", "");
     v.now = s->now;

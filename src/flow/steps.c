@@ -48,7 +48,7 @@ pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prom
     if (payload != NULL)
         pawl_set(s, "payload", payload);
     spec = spec_ask(s, &q, slot != NULL ? slot : s->v->node, s->v->now, NULL, "input", NULL, true, &size);
-    s->v->hold = spec == NULL ? NULL : value_parse(&s->mem, spec, size, "a wait", &s->v->err);
+    s->v->hold = spec == NULL ? NULL : value_read(&s->mem, spec, size, "a wait", &s->v->err);
     return s->v->hold == NULL ? PAWL_NOMEM : pawl_goto(s, to);
 }
 

@@ -91,13 +91,11 @@ gnode *node_find(const pawl_graph *g, const char *name)
     return i < 0 ? NULL : g->nodes[i];
 }
 
-gnode *node_of_task(const pawl_graph *g, task *tk)
+gnode *node_search(const pawl_graph *g, task *tk)
 {
     char name[NAME_BYTES_MAX + 1];
-    gnode *n = tk->node_hint < g->nnodes ? g->nodes[tk->node_hint] : NULL;
+    gnode *n;
 
-    if (n != NULL && strncmp(n->name, tk->name, tk->node_size) == 0 && n->name[tk->node_size] == '\0')
-        return n;
     if (tk->node_size > NAME_BYTES_MAX)
         return NULL;
     memcpy(name, tk->name, tk->node_size);
@@ -117,6 +115,7 @@ static gnode *node_new(pawl_graph *g, const char *name, gnode_kind kind)
     if ((n = keep_new(g, sizeof *n)) == NULL || (n->name = keep(g, name)) == NULL)
         return NULL;
     n->hash = name_hash(name);
+    n->size = (uint32_t)strlen(name);
     n->kind = (uint8_t)kind;
     n->index = (uint32_t)g->nnodes;
     g->nodes[g->nnodes++] = n;

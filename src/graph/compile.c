@@ -333,6 +333,7 @@ static void compile_plain(pawl_graph *g)
 
         g->plain = g->plain && !n->defer;
         g->holds = g->holds || n->after;
+        g->asks = g->asks || n->asks;
         n->plain = n->ways != NULL && n->ways->next == NULL && n->ways->kind == WAY_EDGE;
         for (way *w = n->ways; w != NULL; w = w->next)
             if (w->kind == WAY_EDGE && node_index(g, w->to) > 0)

@@ -29,7 +29,7 @@ static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk,
             if ((rc = task_pass(s, g, f, tk, path, err)) != PAWL_OK)
                 return rc;
         }
-        if (tk->child != NULL) {
+        if (tk->child != NULL && tk->at != TASK_FAILED) {
             const gnode *n = node_of_task(g, tk);
 
             if (n == NULL || n->sub == NULL)
@@ -46,12 +46,27 @@ static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk,
     return PAWL_OK;
 }
 
+/* A subgraph in which something failed, and all else is done: it goes no further. */
+static bool is_stuck(const task *tk)
+{
+    bool failed = tk->at == TASK_FAILED;
+
+    for (uint32_t i = 0; tk->child != NULL && i < tk->child->ntasks; i++) {
+        const task *in = &tk->child->tasks[i];
+
+        if (in->at != TASK_LEFT && !is_stuck(in))
+            return false;
+        failed = failed || in->at != TASK_LEFT;
+    }
+    return failed;
+}
+
 static uint32_t busy_tasks(const frame *f)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < f->ntasks; i++)
-        n += f->tasks[i].at == TASK_OPEN;
+        n += f->tasks[i].at == TASK_OPEN && !is_stuck(&f->tasks[i]);
     return n;
 }
 
@@ -74,8 +89,10 @@ pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *pre
             if ((rc = task_run(s, g, f, tk, path, &one, err)) != PAWL_OK)
                 return rc;
             if (one != REACH_WAITS && g->max_concurrency > 0) {
+                uint32_t before = busy;
+
                 busy = busy_tasks(f);
-                if (busy < g->max_concurrency && !fresh)
+                if (busy < before && !fresh)
                     i = UINT32_MAX;     /* a place is free for what stands before */
             }
         }
@@ -106,7 +123,7 @@ static const task *first_failed(const frame *f)
 static pawl_code run_fails(pawl_step *s, pawl_err *err)
 {
     const task *tk = first_failed(&s->st->root);
-    const pawl_value *why = tk == NULL ? NULL : value_parse(&s->mem, tk->fault, tk->fault_size, "a fault", err);
+    const pawl_value *why = tk == NULL ? NULL : value_read(&s->mem, tk->fault, tk->fault_size, "a fault", err);
     const char *code = pawl_value_string(pawl_value_get(why, "code"));
 
     if (code == NULL)
@@ -125,6 +142,14 @@ static pawl_code close_fails(pawl_step *s, const pawl_err *why, pawl_err *err)
 
 /* ---- closing ---------------------------------------------------------------------------------------------- */
 
+static bool may_hold(const pawl_graph *g, const frame *f)
+{
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        if (g->holds || f->tasks[i].leave == NULL || f->tasks[i].leave->hold != NULL)
+            return true;
+    return false;
+}
+
 static pawl_code close_items(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     frame *f = &s->st->root;
@@ -137,11 +162,12 @@ static pawl_code close_items(pawl_step *s, const pawl_graph *g, pawl_err *err)
     if (it == NULL || cl == NULL)
         return PAWL_NOMEM;
     it->closing = cl;
-    if ((rc = plan_next(s, g, f, "", cl, err)) != PAWL_OK || (rc = holds_find(s, g, f, "", closed, &h, err)) != PAWL_OK)
+    if ((rc = plan_next(s, g, f, "", cl, err)) != PAWL_OK)
         return rc;
-    if ((rc = step_add(s, it, err)) != PAWL_OK)
+    if (may_hold(g, f) && (rc = holds_find(s, g, f, "", closed, &h, err)) != PAWL_OK)
         return rc;
-    return holds_add(s, h, err);
+    rc = step_add(s, it, err);
+    return rc != PAWL_OK || h == NULL ? rc : holds_add(s, h, err);
 }
 
 /* Nothing is next, and nobody is asked: the run is complete, or waits for the next turn. */
@@ -174,7 +200,7 @@ static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
 static pawl_code run_settles(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     const frame *f = &s->st->root;
-    pawl_err why = {0};
+    pawl_err why;
 
     if (f->nloose > 0)
         return PAWL_OK;
@@ -182,6 +208,7 @@ static pawl_code run_settles(pawl_step *s, const pawl_graph *g, pawl_err *err)
         return run_completes(s, g, err);
     if (f->steps < g->max_steps)
         return PAWL_OK;
+    err_begin(&why);
     fail(&why, PAWL_LIMIT, "%s: max_steps %u is reached, and \"%s\" is next", g->name, (unsigned)g->max_steps, f->tasks[0].name);
     return close_fails(s, &why, err);
 }
@@ -191,11 +218,12 @@ static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, reach how, pa
     undo *before = txn_mark(s->st);
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
-    pawl_err why = {0};
+    pawl_err why;
     pawl_code rc;
 
     if (how == REACH_FAILED)
         return run_fails(s, err);
+    err_begin(&why);
     rc = close_items(s, g, &why);
     if (rc == PAWL_INVALID || rc == PAWL_LIMIT) {
         txn_back(s->st, before);
@@ -228,7 +256,7 @@ static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
 
 static bool next_asks(const pawl_graph *g, const frame *f)
 {
-    for (uint32_t i = 0; i < f->ntasks; i++) {
+    for (uint32_t i = 0; g->asks && i < f->ntasks; i++) {
         const gnode *n = node_of_task(g, &f->tasks[i]);
 
         if (n != NULL && n->asks)
@@ -241,7 +269,7 @@ static void count_calls(const frame *f, uint32_t *calls, uint32_t *visits)
 {
     for (uint32_t i = 0; i < f->ntasks; i++) {
         *calls += f->tasks[i].ncalls;
-        *visits += f->tasks[i].visit > 1 || f->tasks[i].timed;
+        *visits += f->tasks[i].visit > 1;       /* not `timed`: a snapshot does not tell which visits were */
         if (f->tasks[i].child != NULL)
             count_calls(f->tasks[i].child, calls, visits);
     }
@@ -270,8 +298,13 @@ static pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
         return PAWL_OK;
     if (f->ntasks == 0)
         return run_completes(s, g, err);
-    if (!s->was_open && !tick)
-        return open_next(s, g, err);
+    if (!s->was_open) {     /* the last hold is answered, or a run at its limit was opened again */
+        rc = run_settles(s, g, err);
+        if (rc != PAWL_OK || s->final >= 0)
+            return rc;
+        if (!tick)
+            return open_next(s, g, err);
+    }
     if ((rc = frame_run(s, g, f, "", &how, err)) != PAWL_OK || how == REACH_WAITS)
         return rc;
     if (!tick && !one_thing(s))
@@ -288,12 +321,13 @@ static pawl_code begin_turn(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     item *it = step_item(s, ITEM_CLOSE);
     closing *cl = arena_zero(&s->mem, sizeof *cl);
-    pawl_err why = {0};
+    pawl_err why;
     pawl_code rc;
 
     if (it == NULL || cl == NULL)
         return PAWL_NOMEM;
     it->closing = cl;
+    err_begin(&why);
     rc = plan_start(s, g, &s->st->root, cl, &why);
     if (rc == PAWL_INVALID || rc == PAWL_LIMIT)
         return close_fails(s, &why, err);

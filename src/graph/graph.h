@@ -39,6 +39,7 @@ typedef enum gnode_kind { GNODE_START = 0, GNODE_PURE = 1, GNODE_WORK = 2, GNODE
 typedef struct gnode {
     const char *name;
     uint32_t hash;
+    uint32_t size;              /* bytes of the name */
     uint8_t kind;
     bool before, after, defer;
     pawl_node_fn *fn;
@@ -102,6 +103,7 @@ struct pawl_graph {
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
     bool plain;                 /* no joins, no deferred nodes, no channel with a function */
     bool holds;                 /* some node has an interrupt after it */
+    bool asks;                  /* some node asks */
     bool failed;                /* no memory */
 };
 
@@ -121,7 +123,13 @@ struct pawl_report {
 gnode *node_find(const pawl_graph *g, const char *name);
 int node_index(const pawl_graph *g, const char *name);
 /* The node of a task; NULL: this machine has none of that name. */
-gnode *node_of_task(const pawl_graph *g, task *tk);
+gnode *node_search(const pawl_graph *g, task *tk);
+static inline gnode *node_of_task(const pawl_graph *g, task *tk)
+{
+    gnode *n = g->nodes[tk->node_hint < g->nnodes ? tk->node_hint : START_INDEX];
+
+    return n->size == tk->node_size && memcmp(n->name, tk->name, n->size) == 0 ? n : node_search(g, tk);
+}
 void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
 
 /* validate.c: what is wrong with one graph, and with those inside it; `label` leads every text. False: no memory. */

@@ -101,6 +101,14 @@ pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *pr
             return PAWL_NOMEM;
         rc = hold_of(s, n, tk, path, superstep, out, err);
     }
+    for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK && *out != NULL; i++) {
+        const leave *l = task_leave(s->st, &f->tasks[i], err);
+
+        if (l == NULL)
+            return s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        if (l->halt)
+            *out = NULL;        /* nothing goes on: nobody is asked whether it may */
+    }
     return rc;
 }
 

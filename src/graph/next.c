@@ -301,6 +301,17 @@ static pawl_code defer_split(plan *p, closing *cl, bool busy)
     return PAWL_OK;
 }
 
+/* After a halt no join waits for anybody. NULL: none did. */
+static const pawl_value *joins_over(plan *p)
+{
+    pawl_iter it = pawl_iter_of(p->f->joins);
+    const pawl_value *key, *out = p->f->joins != NULL ? value_pack(&p->s->mem, p->err, "{}") : NULL;
+
+    while (out != NULL && pawl_iter_next(&it, &key) != NULL)
+        out = value_with(&p->s->mem, out, pawl_value_string(key), value_pack(&p->s->mem, p->err, "[]"));
+    return out;
+}
+
 static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
 {
     const char **next = arena_get(&p->s->mem, (p->g->nnodes + 1) * sizeof *next);
@@ -313,7 +324,8 @@ static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
     if (p->halt) {
         cl->drop_all = sends_before > 0;
         cl->defer = p->f->defer != NULL ? value_pack(&p->s->mem, p->err, "[]") : NULL;
-        return PAWL_OK;
+        cl->joins = joins_over(p);
+        return p->s->mem.failed ? PAWL_NOMEM : PAWL_OK;
     }
     cl->sends = p->sends;
     cl->nsends = (uint32_t)p->nsends;

@@ -83,7 +83,7 @@ pawl_code pawl_interrupt(pawl_step *s, const pawl_value *prompt, const char *to)
     if (to != NULL && channel_find(s->v->frame, to)->d->secret != NULL)
         return visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" is a secret, and is never written", s->v->node, to);
     spec = spec_ask(s, &q, s->v->path, s->v->now, NULL, to, NULL, true, &size);
-    s->v->hold = spec == NULL ? NULL : value_parse(&s->mem, spec, size, "a wait", &s->v->err);
+    s->v->hold = spec == NULL ? NULL : value_read(&s->mem, spec, size, "a wait", &s->v->err);
     return s->v->hold == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 
@@ -337,11 +337,11 @@ static pawl_code back_off(pawl_step *s, const gnode *n)
 static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
 {
     bool done = false, leaves = false;
-    pawl_code rc = back_off(s, n);
+    pawl_code rc = n->has_retry ? back_off(s, n) : PAWL_OK;
 
-    if (rc == PAWL_OK)
+    if (rc == PAWL_OK && n->before)
         rc = interrupt_before(s, n);
-    if (rc == PAWL_OK)
+    if (rc == PAWL_OK && n->hooks != NULL)
         rc = hooks_run(s, n, PAWL_BEFORE, &done);
     if (rc == PAWL_OK && !done && n->gate != NULL)
         rc = gate(s, n, &leaves);
@@ -356,7 +356,7 @@ static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
         if (n->kind == GNODE_SUB)
             sub_outputs(s, n, s->v->task->child);
     }
-    if (rc == PAWL_OK && !leaves)
+    if (rc == PAWL_OK && !leaves && n->hooks != NULL)
         rc = hooks_run(s, n, PAWL_AFTER, &done);
     return rc;
 }

@@ -25,11 +25,30 @@ static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count
     return w;
 }
 
+/* A fault of the subgraph itself (a merge, a route, a limit) is the outer task's. */
+static pawl_code inner_fault(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err)
+{
+    item *it = step_item(s, ITEM_FAIL);
+
+    if (it == NULL)
+        return PAWL_NOMEM;
+    it->task = path;
+    it->visit = tk->visit;
+    it->spec = reason_code(s, why->code, why->text, NULL, &it->spec_size);
+    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
+}
+
+static bool is_fault(pawl_code rc)
+{
+    return rc == PAWL_INVALID || rc == PAWL_LIMIT;
+}
+
 pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pawl_err *err)
 {
     frame *outer = s->v->frame;
     item *it = step_item(s, ITEM_FRAME), *close = step_item(s, ITEM_CLOSE);
     closing *cl = arena_zero(&s->mem, sizeof *cl);
+    pawl_err why = {0};
     pawl_code rc;
 
     if (it == NULL || close == NULL || cl == NULL)
@@ -40,8 +59,11 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
         return PAWL_NOMEM;
     if ((rc = visit_time_item(s, s->v, err)) != PAWL_OK || (rc = step_add(s, it, err)) != PAWL_OK)
         return rc;
-    if ((rc = plan_start(s, n->sub, tk->child, cl, err)) != PAWL_OK)
-        return rc;
+    rc = plan_start(s, n->sub, tk->child, cl, &why);
+    if (is_fault(rc))
+        return inner_fault(s, tk, path, &why, err);
+    if (rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);
     close->task = path;
     close->closing = cl;
     return step_add(s, close, err);
@@ -71,24 +93,6 @@ static pawl_code inner_close(pawl_step *s, const gnode *n, task *tk, const char 
     if (tk->child->ntasks == 0 && join_stuck(n->sub, tk->child, &j, &missing))
         return fail(err, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", n->sub->name, j->to, missing);
     return PAWL_OK;
-}
-
-/* A fault of the subgraph itself (a merge, a route, a limit) is the outer task's. */
-static pawl_code inner_fault(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err)
-{
-    item *it = step_item(s, ITEM_FAIL);
-
-    if (it == NULL)
-        return PAWL_NOMEM;
-    it->task = path;
-    it->visit = tk->visit;
-    it->spec = reason_code(s, why->code, why->text, NULL, &it->spec_size);
-    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
-}
-
-static bool is_fault(pawl_code rc)
-{
-    return rc == PAWL_INVALID || rc == PAWL_LIMIT;
 }
 
 pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *path, reach *out, pawl_err *err)
@@ -161,6 +165,7 @@ static void output(pawl_step *s, const map *m, frame *inner)
 
     if (to == NULL || v == NULL)
         return;
+    v = value_copy(&s->mem, v);     /* a channel that this very step made is taken back with it */
     before = m->in ? channel_value(s->st, to) : NULL;
     if (rule_is_list(to->d->rule) && pawl_value_type(v) == PAWL_TYPE_ARRAY) {
         v = before != NULL ? tail_of(s, v, before) : v;

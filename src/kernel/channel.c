@@ -105,7 +105,7 @@ const pawl_value *list_value(list *l)
 
 static bool list_has(const list *l, const pawl_value *v)
 {
-    const yyjson_val *at = l->nodes + 1;
+    const yyjson_val *at = l->count > 0 ? l->nodes + 1 : NULL;
 
     for (size_t i = 0; i < l->count; i++) {
         if (pawl_value_equal(of_val(at), v))

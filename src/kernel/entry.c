@@ -8,7 +8,7 @@
 /* `[SEQ,TIME_MS,"KIND","STATUS",TURN]`, exactly as envelope_code writes it. */
 static pawl_code envelope_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err)
 {
-    const pawl_value *v = value_parse(e->mem, text, size, "an envelope", err);
+    const pawl_value *v = value_read(e->mem, text, size, "an envelope", err);
     int kind = name_index(kind_names, 12, pawl_value_string(pawl_value_at(v, 2)));
     int status = name_index(status_names, 7, pawl_value_string(pawl_value_at(v, 3)));
     buf b;
@@ -235,5 +235,7 @@ pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
     txn_end(st, rc == PAWL_OK);
     if (rc == PAWL_NOMEM)
         return fail(err, rc, "%s: no memory to apply an entry", st->run);
+    if (rc == PAWL_INVALID || rc == PAWL_LIMIT)     /* no machine says what a state refuses */
+        rc = PAWL_CORRUPT;
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.code != PAWL_OK ? why.text : pawl_code_name(rc));
 }

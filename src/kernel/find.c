@@ -54,7 +54,7 @@ static task *side_task(pawl_state *st, const char *name)
     return f->tasks[i].name == NULL ? NULL : &f->tasks[i];
 }
 
-static uint64_t number_in(const char **at)
+uint64_t number_in(const char **at)
 {
     uint64_t n = 0;
 

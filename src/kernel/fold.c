@@ -388,7 +388,7 @@ static pawl_code loose_gone(pawl_state *st, frame *f, call *c)
 /* A hold that is answered lets the run go on; its answer may go to a channel, its update is merged at once. */
 static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it, pawl_err *err)
 {
-    const pawl_value *spec = value_parse(st->t->mem, c->spec, c->spec_size, "a wait", err);
+    const pawl_value *spec = value_read(st->t->mem, c->spec, c->spec_size, "a wait", err);
     const char *to = pawl_value_string(pawl_value_get(spec, "to"));
     const pawl_value *update = pawl_value_get(it->more, "update");
     channel *ch;
@@ -598,7 +598,7 @@ static pawl_code fold_cancel(pawl_state *st)
 
 static pawl_code fold_end(pawl_state *st, const item *it)
 {
-    const pawl_value *v = value_parse(st->t->mem, it->spec, it->spec_size, "a reason", NULL);
+    const pawl_value *v = value_read(st->t->mem, it->spec, it->spec_size, "a reason", NULL);
 
     if (v == NULL || !TOUCH(st, st))
         return PAWL_NOMEM;

@@ -36,7 +36,7 @@ const pawl_value *event_said(pawl_step *s, const char *by, bool as)
     buf_char(b, '}');
     if (b->failed)
         s->mem.failed = true;
-    return b->failed ? NULL : value_parse(&s->mem, b->data, b->size, "what was said", NULL);
+    return b->failed ? NULL : value_read(&s->mem, b->data, b->size, "what was said", NULL);
 }
 
 static pawl_code add_value(pawl_step *s, unsigned kind, const pawl_value *v, pawl_err *err)
@@ -185,7 +185,7 @@ typedef struct wait_search {
 
 const pawl_value *spec_get(pawl_step *s, const call *c, const char *member)
 {
-    return pawl_value_get(value_parse(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
+    return pawl_value_get(value_read(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
 }
 
 static bool wait_is(wait_search *w, const task *tk, const call *c)
@@ -286,7 +286,7 @@ static pawl_code loose_custom(pawl_step *s, const char *path, const pawl_value *
 
     path = arena_strdup(&s->mem, path, strlen(path));
     if (path != NULL && to != NULL)
-        rc = step_custom(s, path, value_pack(&s->mem, NULL, "{s:v}", to, v), err);
+        rc = step_custom(s, path, value_with(&s->mem, value_pack(&s->mem, NULL, "{}"), to, v), err);
     if (path != NULL && rc == PAWL_OK && s->update != NULL)
         rc = step_custom(s, path, s->update, err);
     return path == NULL ? PAWL_NOMEM : rc;
@@ -437,7 +437,7 @@ static const pawl_value *channels_new(pawl_step *s)
             mc[n++] = s->m->channels[i];
     }
     text = mc == NULL ? NULL : channels_code(&s->mem, mc, n, NULL);
-    return text == NULL ? NULL : value_parse(&s->mem, text, strlen(text), "channels", NULL);
+    return text == NULL ? NULL : value_read(&s->mem, text, strlen(text), "channels", NULL);
 }
 
 static pawl_code take_adopt(pawl_step *s, pawl_err *err)

@@ -217,7 +217,7 @@ const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes);
 
 /* ---- items -------------------------------------------------------------------------------------- */
 
-typedef enum item_kind {
+typedef enum item_kind {        /* their order is part of the format: records are digested by it */
     ITEM_START, ITEM_INPUT, ITEM_UPDATE, ITEM_SIGNAL, ITEM_CANCEL, ITEM_REOPEN, ITEM_ADOPT,
     ITEM_RECORDS, ITEM_VISIT, ITEM_FRAME, ITEM_CALL, ITEM_SLEEP, ITEM_SPAWN, ITEM_ASK,
     ITEM_RECEIPT, ITEM_ANSWER, ITEM_SELECT, ITEM_LEAVE, ITEM_FAIL, ITEM_CLOSE, ITEM_PUT,

@@ -359,10 +359,10 @@ static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
     if (pawl_value_uint(pawl_value_get(v, "format")) > FORMAT)
         return fail(err, PAWL_CORRUPT, "the base is of format %llu, and this version knows %d: take a newer one",
                     (unsigned long long)pawl_value_uint(pawl_value_get(v, "format")), FORMAT);
-    if (!run_id_valid(id) || !unhex64(pawl_value_string(pawl_value_get(v, "life")), &st->life) ||
+    if (!run_id_valid(id) || strlen(id) != pawl_value_size(pawl_value_get(v, "id")) || !unhex64(pawl_value_string(pawl_value_get(v, "life")), &st->life) ||
         !unhex64(pawl_value_string(pawl_value_get(v, "seed")), &st->seed))
         return damaged(err, "the base has no id, life or seed");
-    if (hex == NULL || !hash_unhex(hex, strlen(hex), &st->machine_hash))
+    if (hex == NULL || !hash_unhex(hex, strlen(hex), &st->machine_hash) || pawl_value_string(pawl_value_get(machine, "name")) == NULL)
         return damaged(err, "the base names no machine");
     st->run = arena_strdup(&st->fixed, id, strlen(id));
     st->machine = fixed_text(st, pawl_value_get(machine, "name"));
@@ -383,7 +383,7 @@ pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err)
 
     arena_init(&mem, &st->alloc, 1024);
     st->base = (pawl_bytes){ arena_strdup(&st->fixed, base.data, base.size), base.size };
-    v = st->base.data == NULL ? NULL : value_parse(&mem, st->base.data, base.size, "the base", err);
+    v = st->base.data == NULL ? NULL : value_read(&mem, st->base.data, base.size, "the base", err);
     rc = v != NULL ? base_fields(st, v, err) : mem.failed || st->base.data == NULL ? PAWL_NOMEM : PAWL_CORRUPT;
     if (rc == PAWL_OK)
         rc = decls_read(st, pawl_value_get(v, "channels"), err);
@@ -408,7 +408,7 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
     if (bytes.data == NULL || bytes.size == 0)
         return PAWL_OK;
     arena_init(&mem, &st->alloc, 4096);
-    v = value_parse(&mem, bytes.data, bytes.size, "the snapshot", err);
+    v = value_read(&mem, bytes.data, bytes.size, "the snapshot", err);
     hex = pawl_value_string(pawl_value_get(v, "hash"));
     id = pawl_value_string(pawl_value_get(v, "id"));
     if (v == NULL)

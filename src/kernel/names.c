@@ -84,7 +84,7 @@ bool run_id_valid(const char *id)
     return n > 0 && n <= RUN_BYTES_MAX && id[n] == '\0';
 }
 
-/* FNV-1a; only for tables in memory. */
+/* FNV-1a; for tables in memory, and for pawl_random: never to be changed. */
 uint32_t name_hash(const char *name)
 {
     uint32_t h = 2166136261u;

@@ -46,7 +46,8 @@ uint64_t pawl_random(pawl_step *s)
 
     if (!in_node(s))
         return 0;
-    z = s->st->seed ^ (s->st->root.superstep << 32) ^ name_hash(s->v->path) ^ ((uint64_t)pawl_visit(s) << 48);
+    z = s->v->task != NULL ? s->st->root.superstep : s->st->seq + 1;       /* a reducer's: of its entry */
+    z = s->st->seed ^ (z << 32) ^ name_hash(s->v->path) ^ ((uint64_t)pawl_visit(s) << 48);
     z += (++s->v->randoms) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -219,9 +220,14 @@ const pawl_value *pawl_ref(pawl_step *s, const char *name)
 
 /* ---- writing --------------------------------------------------------------------------------------------- */
 
-/* A value that outlives this call: lent ones of the state are copied, those of the step stand. */
-static const pawl_value *value_held(pawl_step *s, const pawl_value *v)
+/* A value that outlives this call: lent ones of the state are copied, those of the step stand. What is too deep could
+ * not be read back. */
+static const pawl_value *value_held(pawl_step *s, const pawl_value *v, size_t levels)
 {
+    if (value_deeper(v, levels)) {
+        visit_wrong(s, PAWL_LIMIT, "node \"%s\": a value of more than %d levels (DEPTH_MAX)", s->v->node, (int)DEPTH_MAX);
+        return NULL;
+    }
     return arena_owns(&s->mem, v) ? v : value_copy(&s->mem, v);
 }
 
@@ -252,7 +258,7 @@ static void write_add(pawl_step *s, const char *name, const pawl_value *v, unsig
     }
     event = event_of(s, v);
     if (event == NULL)
-        v = value_held(s, v);
+        v = value_held(s, v, (size_t)DEPTH_MAX + (op != OP_MERGE && rule_is_list(c->d->rule) ? 1u : 0u));
     if (v == NULL || !arena_room(&s->mem, (void **)&vi->writes, &vi->writes_cap, vi->nwrites, sizeof *vi->writes))
         return;
     vi->writes[vi->nwrites++] = (write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op };
@@ -285,7 +291,7 @@ void pawl_emit(pawl_step *s, const char *name, const pawl_value *v)
     event = vi->task == NULL || vi->task->ncalls == 1 ? event_of(s, v) : NULL;
     copy = arena_strdup(&s->mem, name, strlen(name));
     if (event == NULL)
-        v = value_held(s, v);
+        v = value_held(s, v, DEPTH_MAX);
     if (copy == NULL || v == NULL || !arena_room(&s->mem, (void **)&vi->emits, &vi->emits_cap, vi->nemits, sizeof *vi->emits))
         return;
     vi->emits[vi->nemits++] = (named){ .name = copy, .value = v, .event = event };
@@ -297,7 +303,7 @@ void node_send(pawl_step *s, const char *node, const pawl_value *v)
     const char *event = v != NULL ? event_of(s, v) : NULL;
 
     if (v != NULL && event == NULL)
-        v = value_held(s, v);
+        v = value_held(s, v, DEPTH_MAX);
     if (!arena_room(&s->mem, (void **)&vi->sends, &vi->sends_cap, vi->nsends, sizeof *vi->sends))
         return;
     vi->sends[vi->nsends++] = (named){ .name = node, .value = v, .event = event };

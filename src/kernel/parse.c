@@ -546,7 +546,7 @@ item *item_parse(arena *a, const pawl_value *v, pawl_err *err)
 
 const leave *leave_parse(arena *a, const char *text, size_t size, pawl_err *err)
 {
-    const pawl_value *v = value_parse(a, text, size, "a leave", err);
+    const pawl_value *v = value_read(a, text, size, "a leave", err);
     item *it = v == NULL ? NULL : item_parse(a, v, err);
 
     return it == NULL ? NULL : it->leave;
@@ -566,7 +566,7 @@ static bool item_place(item *it, const pawl_value *v, buf *b, size_t *at)
 
 pawl_code items_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err)
 {
-    const pawl_value *body = value_parse(e->mem, text, size, "items", err), *v;
+    const pawl_value *body = value_read(e->mem, text, size, "items", err), *v;
     pawl_iter it = pawl_iter_of(body);
     size_t at = 1;
     bool places = e->record, left = false;  /* left: a leave that this entry does not merge */

@@ -23,7 +23,7 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
     memset(&d, 0, sizeof d);
     if (l->digested > 0)
         d = l->digest;
-    at = l->nodes + 1;
+    at = l->count > 0 ? l->nodes + 1 : NULL;
     for (i = l->segment; i < l->digested; i++)
         at += value_nodes(of_val(at));
     buf_init(&b, &st->alloc);
@@ -246,7 +246,7 @@ static const pawl_value *events_put(pawl_state *st, const pawl_value *in, const 
 
 pawl_code spec_whole(pawl_state *st, const pawl_value *in, const char **text, size_t *size, pawl_err *err)
 {
-    const pawl_value *spec = value_parse(st->t->mem, *text, *size, "a command", err), *args = pawl_value_get(spec, "args");
+    const pawl_value *spec = value_read(st->t->mem, *text, *size, "a command", err), *args = pawl_value_get(spec, "args");
     const pawl_value *stand = pawl_value_get(spec, "refs"), *left, *key, *v;
     pawl_iter it = pawl_iter_of(spec);
     pawl_code rc = spec != NULL ? PAWL_OK : st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;

@@ -122,12 +122,12 @@ static void source_item(event_source *src, const pawl_entry *e, const item *it)
         if (ev->by != NULL && strcmp(ev->by, "@timer") == 0)
             ev->kind = PAWL_EV_TIMER;
         break;
-    case ITEM_VISIT:
-        ev->kind = PAWL_EV_TICK;
-        ev->time_ms = it->at;
-        return;
     default:
         ev->kind = PAWL_EV_TICK;
+        for (; it != NULL && it->kind != ITEM_VISIT; it = it->next)     /* what leaves at once may stand before it */
+            ;
+        if (it != NULL)
+            ev->time_ms = it->at;
         return;
     }
     ev->value = text_of(&src->value, it->value);
@@ -166,7 +166,7 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     if (src->ev.kind == PAWL_EV_SIGNAL && src->ev.name == NULL && it != NULL) {     /* taken by a wait, which knows its name */
         call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
 
-        src->ev.name = c == NULL ? NULL : pawl_value_string(pawl_value_get(value_parse(e->mem, c->spec, c->spec_size, "a wait", NULL), "name"));
+        src->ev.name = c == NULL ? NULL : pawl_value_string(pawl_value_get(value_read(e->mem, c->spec, c->spec_size, "a wait", NULL), "name"));
     }
 }
 
@@ -195,6 +195,7 @@ static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored,
 static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *read, pawl_step *fed, event_source *src,
                             pawl_bytes line, pawl_verdict *v, pawl_err *err)
 {
+    pawl_err why = { PAWL_OK, "" };
     pawl_entry *e;
     pawl_bytes now;
     pawl_code rc = pawl_entry_read(line, read, &e, err);
@@ -208,9 +209,9 @@ static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *re
         v->folded++;            /* another machine's stretch (F5) */
         return pawl_apply(st, e, err);
     }
-    rc = pawl_feed(m, st, &src->ev, fed, err);
+    rc = pawl_feed(m, st, &src->ev, fed, &why);
     if (rc < 0)
-        return rc == PAWL_NOMEM || rc == PAWL_IO ? rc : PAWL_CORRUPT;
+        return fail(err, rc == PAWL_NOMEM || rc == PAWL_IO ? rc : PAWL_CORRUPT, "%s", why.text);
     now = pawl_step_bytes(fed);
     if (now.size != line.size || memcmp(now.data, line.data, line.size) != 0)
         return differs(err, st, line, now);

@@ -63,20 +63,69 @@ static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool
     return rc;
 }
 
-static pawl_code fold_range(pawl_state *side, arena *mem, const pawl_state *st, uint64_t after, uint64_t upto, pawl_err *err)
+/* The tasks of the superstep in which the list began were made by the last close before: it may be entries ago, when waits
+ * were answered since, or the run was told something. Without one they are the base's. */
+static pawl_code last_close(const pawl_state *st, arena *mem, uint64_t *seq, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    for (uint64_t seq = after; rc == PAWL_OK && seq <= upto; seq++) {
+    for (; *seq > st->base_seq; (*seq)--) {
+        pawl_bytes entry = {0}, records = {0};
+        pawl_entry e = { .mem = mem };
+
+        if ((rc = st->loader.entry(st->loader.ctx, *seq, &entry, &records, err)) != PAWL_OK || (rc = entry_parse(&e, entry, err)) != PAWL_OK ||
+            e.closes)
+            break;
+    }
+    return rc;
+}
+
+static pawl_code base_tasks(pawl_state *side, const pawl_state *st, arena *mem, pawl_err *err)
+{
+    const pawl_value *fold = pawl_value_get(value_parse(mem, st->base.data, st->base.size, "the base", err), "fold");
+    const pawl_value *next = pawl_value_get(fold, "next"), *v;
+    const char **names = arena_zero(mem, (pawl_value_size(next) + 1) * sizeof *names);
+    closing cl = { .next = names };
+    item close = { .kind = ITEM_CLOSE, .task = "", .closing = &cl };
+    pawl_entry e = { .mem = mem, .record = true };
+    pawl_iter it = pawl_iter_of(next);
+    pawl_code rc = PAWL_OK;
+
+    if (names == NULL || fold == NULL)
+        return names == NULL ? PAWL_NOMEM : PAWL_OK;
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        names[cl.nnext++] = pawl_value_string(v);
+    rc = item_fold(side, &e, &close, err);
+    side->root.superstep = pawl_value_uint(pawl_value_get(fold, "superstep"));
+    it = pawl_iter_of(pawl_value_get(fold, "open"));
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL) {
+        item *open = item_parse(mem, v, err);
+
+        if (open == NULL)
+            rc = PAWL_CORRUPT;
+        else if (strchr(open->task, '/') == NULL && open->kind != ITEM_FRAME)
+            rc = item_fold(side, &e, open, err);
+    }
+    return rc;
+}
+
+static pawl_code fold_range(pawl_state *side, arena *mem, const pawl_state *st, uint64_t after, uint64_t upto, pawl_err *err)
+{
+    uint64_t from = after;
+    pawl_code rc = last_close(st, mem, &from, err);
+
+    if (rc == PAWL_OK && from == st->base_seq)
+        rc = base_tasks(side, st, mem, err);
+    for (uint64_t seq = from; rc == PAWL_OK && seq <= upto; seq++) {
         pawl_bytes entry = {0}, records = {0};
 
         if (seq == st->base_seq)
             continue;           /* the base: its values are the declaration's, or stand inline */
         rc = st->loader.entry(st->loader.ctx, seq, &entry, &records, err);
-        if (rc == PAWL_OK && seq > after)
+        if (rc == PAWL_OK && seq > from)
             rc = fold_lines(side, mem, records, false, err);
         if (rc == PAWL_OK)
-            rc = fold_lines(side, mem, entry, seq == after, err);
+            rc = fold_lines(side, mem, entry, seq == from, err);
         side->seq = seq;
     }
     return rc;
@@ -119,7 +168,7 @@ static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, 
 
     if (c->set)
         return PAWL_OK;
-    if ((base = value_parse(mem, st->base.data, st->base.size, "the base", err)) == NULL)
+    if ((base = value_read(mem, st->base.data, st->base.size, "the base", err)) == NULL)
         return PAWL_CORRUPT;
     v = pawl_value_get(pawl_value_get(pawl_value_get(base, "fold"), "values"), c->d->name);
     return v == NULL ? PAWL_OK : channel_write(side, c, OP_OVERWRITE, v, err);

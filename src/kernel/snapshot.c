@@ -158,7 +158,7 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     it.outcome = c->outcome;
     it.value = c->value;
     it.at = 0;
-    if (c->update != NULL && (it.more = value_pack(&mem, NULL, "{s:v}", "update", c->update)) == NULL)
+    if (c->update != NULL && (it.more = value_with(&mem, value_pack(&mem, NULL, "{}"), "update", c->update)) == NULL)
         o->b->failed = true;
     open_item(o, &it);
     arena_free(&mem);
@@ -387,7 +387,7 @@ static const char *channel_decls(pawl_step *s, const pawl_value *base)
 static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step *s, char mode, buf *out, pawl_err *err)
 {
     char hex[HASH_HEX + 1], machine_hex[HASH_HEX + 1];
-    const pawl_value *base = value_parse(&s->mem, st->base.data, st->base.size, "the base", err);
+    const pawl_value *base = value_read(&s->mem, st->base.data, st->base.size, "the base", err);
     base_parts p = { .machine = st->machine, .machine_hash = machine_hex, .version = st->version };
     buf *lineage;
     pawl_code rc;
@@ -506,7 +506,7 @@ pawl_code pawl_state_prune(pawl_state *st, pawl_step *s, pawl_bytes *base, pawl_
     if (rc != PAWL_OK)
         return rc;
     step_reset(s);
-    if ((old = value_parse(&s->mem, st->base.data, st->base.size, "the base", err)) == NULL)
+    if ((old = value_read(&s->mem, st->base.data, st->base.size, "the base", err)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for a base", st->run);
     info_read(old, &info, st);
     buf_init(&b, &s->alloc);

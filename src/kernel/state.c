@@ -230,17 +230,20 @@ pawl_code pawl_state_load(pawl_bytes base, pawl_bytes snapshot, const pawl_loade
                           pawl_state **state, pawl_err *err)
 {
     pawl_state *st = state_empty(alloc);
+    pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
 
     *state = NULL;
     if (st == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a run");
     pawl_state_loader(st, loader);
-    if ((rc = base_read(st, base, err)) == PAWL_OK)
-        rc = snapshot_read(st, snapshot, err);
+    if ((rc = base_read(st, base, &why)) == PAWL_OK)
+        rc = snapshot_read(st, snapshot, &why);
     if (rc != PAWL_OK) {
+        if (st->fixed.failed)
+            rc = PAWL_NOMEM;
         pawl_state_free(st);
-        return rc;
+        return fail(err, rc, "%s", rc == PAWL_NOMEM ? "no memory for a run" : why.code != PAWL_OK ? why.text : pawl_code_name(rc));
     }
     *state = st;
     return PAWL_OK;
@@ -425,7 +428,7 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
     *w = (nth_call){ .left = index, .waits = waits };
     if (state_each_call(st, see_nth, w))
         return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
-    *spec = value_parse(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
+    *spec = value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
     *id = full_id(s, st, w);
     return *spec == NULL || *id == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }

@@ -338,13 +338,14 @@ static int64_t event_time(const pawl_state *st, const pawl_event *ev)
 static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
 {
     size_t size = ev->value_size > 0 || ev->value == NULL ? ev->value_size : strlen(ev->value);
+    pawl_err why = { PAWL_OK, "" };
 
-    if (ev->value != NULL && (s->value = value_parse(&s->mem, ev->value, size, "the event's value", err)) == NULL)
-        return s->mem.failed ? PAWL_NOMEM : PAWL_INVALID;
+    if (ev->value != NULL && (s->value = value_parse(&s->mem, ev->value, size, "the event's value", &why)) == NULL)
+        return fail(err, why.code, "%s", why.text);
     if (ev->update != NULL) {
-        s->update = value_parse(&s->mem, ev->update, strlen(ev->update), "the event's update", err);
+        s->update = value_parse(&s->mem, ev->update, strlen(ev->update), "the event's update", &why);
         if (s->update == NULL)
-            return s->mem.failed ? PAWL_NOMEM : PAWL_INVALID;
+            return fail(err, why.code, "%s", why.text);
         if (pawl_value_type(s->update) != PAWL_TYPE_OBJECT)
             return fail(err, PAWL_INVALID, "an update is an object of channels");
     }

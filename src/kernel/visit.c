@@ -159,9 +159,9 @@ pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err)
     l->halt = v->halt;
     l->hold = v->hold;
     it->leave = l;
-    it->task = v->path;
+    it->task = v->nemits > 0 ? arena_strdup(&s->mem, v->path, strlen(v->path)) : v->path;   /* readers look when the task is gone */
     it->visit = v->task->visit;
-    return step_add(s, it, err);
+    return it->task == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 
 /* ---- specs: what a command's record says ------------------------------------------------------------ */

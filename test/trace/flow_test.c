@@ -240,6 +240,30 @@ PAWL_TEST(test_F1_a_reducer_completes_or_rejects)
     world_end(&w);
 }
 
+static pawl_code dice(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    (void)h;
+    (void)arg;
+    for (int i = 0; i < 2; i++)
+        pawl_set(s, "thrown", pawl_pack(s, "u", pawl_random(s)));
+    return PAWL_OK;
+}
+
+/* K2: each event has numbers of its own, and the same ones when it is fed again, which the world does. */
+PAWL_TEST(test_F1_a_reducer_draws_other_numbers_for_each_event)
+{
+    const pawl_channel channels[] = { { .name = "thrown", .rule = PAWL_UNION } };
+    pawl_err err = {0};
+    world w;
+
+    world_begin(&w, pawl_flow_reducer("dice", 1, channels, 1, dice, NULL, NULL, &err), NULL);
+    world_signal(&w, "again", NULL);
+    world_crash(&w);
+    world_signal(&w, "again", NULL);
+    CHECK_INT(pawl_value_size(pawl_state_get(w.st, "thrown")), 6);
+    world_end(&w);
+}
+
 /* Entries of a fork are numbered anew: what it took over must not share a name with what it will ask. */
 PAWL_TEST(test_F1_a_fork_of_a_reducer_has_ids_of_its_own)
 {
@@ -452,6 +476,7 @@ int main(int argc, char **argv)
         CASE(test_F1_a_reducer_s_command_keeps_what_it_refers_to),
         CASE(test_F1_a_reducer_that_fails_or_ignores_keeps_nothing),
         CASE(test_F1_a_reducer_completes_or_rejects),
+        CASE(test_F1_a_reducer_draws_other_numbers_for_each_event),
         CASE(test_F1_a_fork_of_a_reducer_has_ids_of_its_own),
         CASE(test_F1_a_word_of_another_form_is_an_error_that_names_the_right_one),
         CASE(test_F1_linear_steps_know_their_calls_by_position),

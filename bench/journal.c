@@ -1,0 +1,153 @@
+/* journal.c - the bytes of a journal, and how fast it is folded again. */
+#include "bench.h"
+
+#include "base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALLS = 2000, REPLY_BYTES = 1000, ENTRIES = 20000 };
+
+/* ---- a conversation of model calls ------------------------------------------------------------ */
+
+static pawl_code node_ask(pawl_step *s, void *arg)
+{
+    const pawl_value *reply;
+    pawl_code rc = pawl_call(s, "llm", pawl_pack(s, "{s:v}", "messages", pawl_ref(s, "messages")), &reply);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "messages", reply);
+    return pawl_follow(s);
+}
+
+static pawl_machine *talk_machine(void)
+{
+    pawl_graph *g = pawl_graph_new("talk", 1);
+
+    pawl_graph_channel(g, "messages", PAWL_APPEND);
+    pawl_graph_node(g, "ask", node_ask, NULL);
+    pawl_graph_edge(g, PAWL_START, "ask");
+    pawl_graph_edge(g, "ask", "ask");
+    pawl_graph_max_steps(g, 1000000);
+    return bench_compile(g);
+}
+
+/* Replies of 1,000 bytes; every call is given all that came before. */
+static bool calls2000_bytes(reading *out)
+{
+    pawl_machine *m = talk_machine();
+    pawl_step *step = pawl_step_new(NULL);
+    char reply[REPLY_BYTES + 3], id[64];
+    double payload = 0;
+    run r = { .keep = true };
+    bool good = m != NULL && run_begin(&r, m, 0, step, NULL);
+
+    for (int i = 1; i <= CALLS && good; i++) {
+        int n = snprintf(reply, sizeof reply, "\"%d ", i);
+        pawl_event ev = { .kind = PAWL_EV_RECEIPT, .time_ms = 1700000000000 + i, .id = id, .value = reply };
+
+        memset(reply + n, 'r', (size_t)(REPLY_BYTES + 1 - n));
+        memcpy(reply + REPLY_BYTES + 1, "\"", 2);
+        snprintf(id, sizeof id, "%d.ask.1.0", i);
+        good = run_feed(&r, &ev);
+        payload += REPLY_BYTES;
+    }
+    good = good && (pawl_value_size(pawl_state_get(r.st, "messages")) == CALLS || bench_wrong("replies are missing", NULL));
+    out->value = (double)r.journal_size / payload;
+    out->base = 1;
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
+/* ---- an integer ------------------------------------------------------------------------------------ */
+
+/* The longest entry of a run of a hundred supersteps, each of which adds 1 to a channel; its newline is counted. */
+static bool entry_bytes(reading *out)
+{
+    pawl_machine *m = bench_chain(100);
+    pawl_step *step = pawl_step_new(NULL);
+    run r = {0};
+    bool good = m != NULL && run_begin(&r, m, 0, step, NULL);
+
+    out->value = 0;
+    for (int i = 0; i < 100 && good; i++) {
+        good = run_tick(&r);
+        if ((double)pawl_step_bytes(step).size + 1 > out->value)
+            out->value = (double)pawl_step_bytes(step).size + 1;
+    }
+    out->base = (double)strlen("{\"count\":100}\n");
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
+/* ---- replay ------------------------------------------------------------------------------------------- */
+
+/* The same lines parsed and hashed, and nothing else done with them. */
+static bool lines_read(pawl_bytes journal, double *ns, arena *a)
+{
+    const char *at = journal.data, *end = at + journal.size;
+    double from = bench_ns();
+    hash h = {{0}}, digest;
+
+    at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+    while (at < end) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at)), *envelope = at + HASH_HEX + 1;
+        const char *body = (const char *)memchr(envelope, ' ', (size_t)(nl - envelope)) + 1;
+        pawl_bytes parts[3] = { { (const char *)h.b, HASH_BYTES }, { envelope, (size_t)(body - 1 - envelope) },
+                                { (const char *)digest.b, HASH_BYTES } };
+        hash next;
+
+        arena_reset(a);
+        if (value_parse(a, body, (size_t)(nl - body), "a body", NULL) == NULL)
+            return bench_wrong("a body is no JSON", NULL);
+        hash_of(body, (size_t)(nl - body), &digest);
+        hash_parts(parts, 3, &next);
+        h = next;
+        at = nl + 1;
+    }
+    *ns = bench_ns() - from;
+    return true;
+}
+
+static bool replay_entries(reading *out)
+{
+    static run r = { .keep = true };
+    pawl_machine *m = bench_chain(ENTRIES);
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    arena a;
+    double from, ns, plain = 0;
+    bool good = m != NULL && run_begin(&r, m, 0, step, NULL) && run_to_end(&r);
+    pawl_bytes journal = { r.journal, r.journal_size };
+
+    arena_init(&a, NULL, 8192);
+    from = bench_ns();
+    if (good && pawl_replay(journal, 0, NULL, &st, &err) != PAWL_OK)
+        good = bench_wrong("replay", &err);
+    ns = bench_ns() - from;
+    good = good && (pawl_state_seq(st) == pawl_state_seq(r.st) || bench_wrong("entries are missing", NULL));
+    good = good && lines_read(journal, &plain, &a);
+    out->value = good ? (double)pawl_state_seq(st) / ns * 1e9 : 0;
+    out->base = good ? (double)pawl_state_seq(st) / plain * 1e9 : 0;
+    pawl_state_free(st);
+    arena_free(&a);
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
+const figure journal_figures[] = {
+    { "journal.calls2000_bytes", "x", "the payload", 1.7, false, 1, calls2000_bytes },
+    { "journal.entry_bytes", "bytes", "the change as JSON", 160, false, 1, entry_bytes },
+    { "replay.entries_per_s", "entries/s", "the same lines parsed and hashed", 3e6, true, 9, replay_entries },
+    { 0 },
+};

@@ -1,0 +1,93 @@
+/* main.c - pawl_bench [--json] [NAME...]: every figure, or those whose name begins with a NAME. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS_MAX = 64 };
+
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_size);
+    return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+static bool figure_measure(const figure *f, reading *out)
+{
+    double values[ROUNDS_MAX], bases[ROUNDS_MAX];
+
+    for (int i = 0; i < f->rounds; i++) {
+        reading r = {0};
+
+        if (!f->measure(&r))
+            return false;
+        values[i] = r.value;
+        bases[i] = r.base;
+    }
+    out->value = median(values, f->rounds);
+    out->base = median(bases, f->rounds);
+    return true;
+}
+
+/* Three digits that count, and no more than a figure is worth. */
+static const char *number(double x, char out[32])
+{
+    snprintf(out, 32, x >= 100 ? "%.0f" : x >= 10 ? "%.1f" : "%.2f", x);
+    return out;
+}
+
+static void figure_print(const figure *f, const reading *r, bool json)
+{
+    char value[32], ratio[32], target[32];
+    bool met = f->floor ? r->value >= f->target : r->value <= f->target;
+    double times = r->base > 0 ? r->value / r->base : 0;
+
+    if (json)
+        printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"against\":\"%s\",\"ratio\":%.4g,\"target\":%.6g,\"met\":%s}\n",
+               f->name, r->value, f->unit, f->against, times, f->target, met ? "true" : "false");
+    else
+        printf("%-24s %10s %-10s %8s x %-44s target %s%s  %s\n", f->name, number(r->value, value), f->unit, number(times, ratio),
+               f->against, f->floor ? ">= " : "<= ", number(f->target, target), met ? "met" : "short");
+    fflush(stdout);
+}
+
+static bool wanted(const figure *f, char **names, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strncmp(f->name, names[i], strlen(names[i])) == 0)
+            return true;
+    return n == 0;
+}
+
+int main(int argc, char **argv)
+{
+    const figure *groups[] = { memory_figures, size_figures, journal_figures };
+    int first = 1, found = 0;
+    bool json = argc > 1 && strcmp(argv[1], "--json") == 0, good = true;
+
+    first += json;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        for (const figure *f = groups[i]; f->name != NULL; f++) {
+            reading r = {0};
+
+            if (!wanted(f, argv + first, argc - first))
+                continue;
+            found++;
+            if (figure_measure(f, &r))
+                figure_print(f, &r, json);
+            else
+                good = false;
+        }
+    }
+    if (found == 0)
+        fprintf(stderr, "pawl_bench: no figure of that name; usage: pawl_bench [--json] [NAME...]\n");
+    return good && found > 0 ? 0 : 1;
+}
