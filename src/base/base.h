@@ -20,6 +20,12 @@ enum {
 };
 #define TEXT_BYTES_MAX ((size_t)1 << 30) /* of one JSON text */
 
+#if defined __GNUC__
+#define APART __attribute__((noinline))     /* seldom called: kept out of those that often are */
+#else
+#define APART
+#endif
+
 /* ---- err.c --------------------------------------------------------------------------- */
 
 /* Tell `err` (may be NULL) the first failure; returns `code`. One line, the object first. */

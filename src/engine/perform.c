@@ -50,8 +50,10 @@ static bool secret_file(const char *path, char *out, size_t size)
 
     if (f == NULL)
         return false;
-    n = fread(out, 1, size - 1, f);
+    n = fread(out, 1, size, f);
     fclose(f);
+    if (n == size)
+        return false;       /* half a secret is none */
     while (n > 0 && (out[n - 1] == '\n' || out[n - 1] == '\r'))
         n--;
     out[n] = '\0';
@@ -69,8 +71,9 @@ static const char *secret_value(const pawl_engine *e, const char *spec, char *ro
     return NULL;
 }
 
-/* Each secret in its place; the command waits when one is missing, and says which. */
-static pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *err)
+/* Each secret in its place; the command waits when one is missing, and `why` says which. */
+static pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,
+                             pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(secrets);
     char *room = secrets == NULL ? NULL : mem_new(&e->alloc, SECRET_BYTES_MAX);
@@ -78,16 +81,20 @@ static pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, cons
     pawl_code rc = secrets != NULL && room == NULL ? PAWL_NOMEM : PAWL_OK;
 
     while (rc == PAWL_OK && (one = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *spec = pawl_value_string(pawl_value_at(one, 1)), *value = secret_value(e, spec, room, SECRET_BYTES_MAX);
+        const char *spec = pawl_value_string(pawl_value_at(one, 1)), *value;
 
-        if (value == NULL) {
+        value = spec == NULL ? NULL : secret_value(e, spec, room, SECRET_BYTES_MAX);
+        if (value == NULL || !utf8_valid(value, strlen(value))) {
             *missing = true;
-            fail(err, PAWL_PENDING, "%s: secret %s is missing; the command waits for it", cmd->id, spec);
+            fail(why, PAWL_PENDING, "%s: secret %s is %s; the command waits for it", cmd->id, spec != NULL ? spec : "",
+                 value == NULL ? "missing" : "no UTF-8 text");
             break;
         }
         cmd->args = value_splice(mem, cmd->args, pawl_value_string(pawl_value_at(one, 0)), value_string(mem, value, strlen(value)));
         rc = cmd->args == NULL ? PAWL_NOMEM : PAWL_OK;
     }
+    if (rc == PAWL_NOMEM)
+        fail(err, rc, "%s: no memory for its secrets", cmd->id);
     if (room != NULL)
         memset(room, 0, SECRET_BYTES_MAX);
     mem_free(&e->alloc, room, room != NULL ? SECRET_BYTES_MAX : 0);
@@ -146,12 +153,20 @@ static void receipt_make(pawl_engine *e, const pawl_command *cmd, pawl_code rc, 
     arena mem;
     pawl_err wrong = {0};
 
-    arena_init(&mem, &e->alloc, 4096);
     if (rc >= 0 && b->size == 0)
         buf_text(b, "null");
+    if (rc >= 0 && b->failed)
+        return;
+    arena_init(&mem, &e->alloc, 4096);
     if (rc >= 0 && value_parse(&mem, b->data, b->size, "the reply", &wrong) == NULL)
-        rc = pawl_reply_fail(&e->reply, PAWL_INVALID, "%s: %s", cmd->effect, wrong.text);
+        rc = wrong.code;
     arena_free(&mem);
+    if (wrong.code == PAWL_NOMEM) {
+        b->failed = true;
+        return;
+    }
+    if (wrong.code != PAWL_OK)
+        rc = pawl_reply_fail(&e->reply, rc, "%s: %s", cmd->effect, wrong.text);
     ev->outcome = rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN : PAWL_ERROR;
     if (rc < 0) {
         buf_reset(b);
@@ -168,7 +183,7 @@ static void receipt_make(pawl_engine *e, const pawl_command *cmd, pawl_code rc, 
 /* ---- one command ------------------------------------------------------------------------------------------ */
 
 static pawl_code one_command(pawl_engine *e, pawl_state *st, size_t i, pawl_event *ev, char *id, size_t size, int64_t *due, bool *done,
-                             pawl_err *err)
+                             pawl_err *why, pawl_err *err)
 {
     const pawl_value *secrets = NULL;
     const handler *h;
@@ -191,18 +206,18 @@ static pawl_code one_command(pawl_engine *e, pawl_state *st, size_t i, pawl_even
         return PAWL_OK;
     }
     if (cmd.kind == PAWL_SPAWN || (h = handler_of(e, cmd.effect)) == NULL) {
-        fail(err, PAWL_PENDING, cmd.kind == PAWL_SPAWN ? "%s: this engine runs no child runs (machine \"%s\")" : "%s: no handler for effect \"%s\"",
+        fail(why, PAWL_PENDING, cmd.kind == PAWL_SPAWN ? "%s: this engine runs no child runs (machine \"%s\")" : "%s: no handler for effect \"%s\"",
              cmd.id, cmd.effect);
         return PAWL_OK;
     }
     arena_init(&mem, &e->alloc, 1024);
-    rc = secrets_put(e, &mem, &cmd, secrets, &missing, err);
+    rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
     if (rc == PAWL_OK && !missing) {
         ev->kind = PAWL_EV_RECEIPT;
         receipt_make(e, &cmd, attempts(e, h, &cmd), ev);
         ev->time_ms = e->clock.now_ms(e->clock.ctx);
         *done = true;
-        rc = e->reply.text.failed ? PAWL_NOMEM : PAWL_OK;
+        rc = e->reply.text.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its receipt", cmd.id) : PAWL_OK;
     }
     arena_free(&mem);
     return rc;
@@ -212,16 +227,19 @@ static pawl_code one_command(pawl_engine *e, pawl_state *st, size_t i, pawl_even
 pawl_code perform(pawl_engine *e, pawl_state *st, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err)
 {
     int64_t due = INT64_MAX;
+    pawl_err why = {0};
     pawl_code rc = PAWL_OK;
 
     *done = false;
     for (int again = 0; again < 2 && rc == PAWL_OK && !*done; again++) {
         for (size_t i = 0; i < pawl_state_commands(st) && rc == PAWL_OK && !*done; i++)
-            rc = one_command(e, st, i, ev, id, size, &due, done, err);
+            rc = one_command(e, st, i, ev, id, size, &due, done, &why, err);
         if (*done || due == INT64_MAX)
             break;
         e->clock.sleep_until(e->clock.ctx, due);
         ev->time_ms = e->clock.now_ms(e->clock.ctx);
     }
+    if (rc == PAWL_OK && !*done && why.code != PAWL_OK)
+        fail(err, why.code, "%s", why.text);        /* what it waits for, now that nothing else can be done */
     return rc;
 }

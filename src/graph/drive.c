@@ -282,7 +282,7 @@ static bool one_thing(const pawl_step *s)
 
     count_calls(&s->st->root, &calls, &visits);
     for (const item *it = s->entry.items; it != NULL; it = it->next)
-        if (it->kind == ITEM_LEAVE && strchr(it->task, '/') != NULL)
+        if (it->kind == ITEM_LEAVE && it->inner)
             calls += 2;             /* inside a subgraph that is gone by now: who knows how many */
     return calls == 1 && visits == 0 && s->st->nmarks == 0;
 }

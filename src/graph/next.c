@@ -266,11 +266,28 @@ static pawl_code plan_begin(plan *p, pawl_step *s, const pawl_graph *g, frame *f
     return PAWL_OK;
 }
 
+/* The deferred nodes that no join cancelled; NULL: none, or no memory. */
+static const pawl_value *defer_left(plan *p, bool *changed)
+{
+    pawl_iter it = pawl_iter_of(p->f->defer);
+    const pawl_value *left = NULL, *v;
+
+    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
+        int i = node_index(p->g, pawl_value_string(v));
+
+        if (i > 0 && p->gone[i])
+            *changed = true;
+        else
+            left = value_push(&p->s->mem, left != NULL ? left : value_pack(&p->s->mem, p->err, "[]"), v);
+    }
+    return *changed ? left : p->f->defer;
+}
+
 /* Deferred nodes wait until nothing else is next. */
 static pawl_code defer_split(plan *p, closing *cl, bool busy)
 {
-    const pawl_value *list_now = p->f->defer, *v;
     bool changed = false, any = busy;
+    const pawl_value *list_now = defer_left(p, &changed), *v;
     pawl_iter it;
 
     for (size_t i = 1; i < p->g->nnodes; i++) {
@@ -297,8 +314,10 @@ static pawl_code defer_split(plan *p, closing *cl, bool busy)
         list_now = value_pack(&p->s->mem, p->err, "[]");
         changed = p->f->defer != NULL;
     }
+    if (changed && list_now == NULL)
+        list_now = value_pack(&p->s->mem, p->err, "[]");
     cl->defer = changed ? list_now : NULL;
-    return PAWL_OK;
+    return p->s->mem.failed ? PAWL_NOMEM : PAWL_OK;
 }
 
 /* After a halt no join waits for anybody. NULL: none did. */

@@ -123,11 +123,12 @@ channel *channel_find(const frame *f, const char *name)
 {
     uint32_t h;
 
-    for (uint32_t i = 0; i < f->nchannels && f->nchannels <= FEW_CHANNELS; i++)
-        if (f->channels[i].d->name == name || (*f->channels[i].d->name == *name && strcmp(f->channels[i].d->name, name) == 0))
-            return &f->channels[i];
-    if (f->nchannels <= FEW_CHANNELS)
+    if (f->nchannels <= FEW_CHANNELS) {
+        for (channel *c = f->channels, *end = c + f->nchannels; c != end; c++)
+            if (c->d->name == name || (*c->d->name == *name && strcmp(c->d->name, name) == 0))
+                return c;
         return NULL;
+    }
     h = name_hash(name);
     for (uint32_t i = 0; i < f->nchannels; i++)
         if (f->channels[i].d->hash == h && strcmp(f->channels[i].d->name, name) == 0)
@@ -158,17 +159,15 @@ static void value_drop(pawl_state *st, channel *c)
 
 static pawl_code value_put(pawl_state *st, channel *c, const pawl_value *v)
 {
-    pawl_type type = pawl_value_type(v);
     const pawl_value *kept = NULL;
     size_t bytes = 0;
 
-    if (type >= PAWL_TYPE_STRING) {
-        if ((kept = st_value(st, v, &bytes)) == NULL)
-            return PAWL_NOMEM;
-    }
+    if ((val_of(v)->tag & YYJSON_TYPE_MASK) >= YYJSON_TYPE_STR && (kept = st_value(st, v, &bytes)) == NULL)
+        return PAWL_NOMEM;
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
-    value_drop(st, c);
+    if (c->block != NULL || c->list != NULL)
+        value_drop(st, c);
     if (kept == NULL)
         c->scalar = *val_of(v);
     c->block = kept;
@@ -322,7 +321,7 @@ static int value_order(const pawl_value *a, const pawl_value *b)
 
 static bool is_number(const pawl_value *v)
 {
-    return pawl_value_type(v) == PAWL_TYPE_INT || pawl_value_type(v) == PAWL_TYPE_REAL;
+    return v != NULL && (val_of(v)->tag & YYJSON_TYPE_MASK) == YYJSON_TYPE_NUM;
 }
 
 static pawl_code write_extreme(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v, pawl_err *err)
@@ -402,6 +401,8 @@ pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_valu
     const pawl_value *old;
     pawl_code rc;
 
+    if (c->d->rule == PAWL_LAST && op == OP_MERGE && c->d->secret == NULL && v != NULL)
+        return value_put(st, c, v);
     if ((rc = channel_takes(c, op, v, err)) != PAWL_OK)
         return rc;
     if (op == OP_OVERWRITE)

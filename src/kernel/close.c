@@ -10,6 +10,7 @@ typedef struct merging {
     frame *f;
     task *tk;           /* whose writes are being merged */
     task **writers;     /* of each channel in this superstep; for the rule single, when first needed */
+    uint32_t nsends;    /* of those that were merged */
     pawl_err *err;
 } merging;
 
@@ -19,9 +20,9 @@ static pawl_code two_writers(const merging *m, const channel *c, const task *a, 
                 c->d->name, a->name, b->name);
 }
 
-static pawl_code merge_write(merging *m, const char *name, unsigned op, const pawl_value *v)
+static pawl_code merge_write(merging *m, const char *name, uint32_t place, unsigned op, const pawl_value *v)
 {
-    channel *c = channel_find(m->f, name);
+    channel *c = place < m->f->nchannels && m->f->channels[place].d->name == name ? &m->f->channels[place] : channel_find(m->f, name);
 
     if (c == NULL && m->st->only)
         return PAWL_OK;
@@ -50,7 +51,7 @@ static pawl_code merge_object(merging *m, const pawl_value *object)
     pawl_code rc = PAWL_OK;
 
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL)
-        rc = merge_write(m, pawl_value_string(key), OP_MERGE, v);
+        rc = merge_write(m, pawl_value_string(key), 0, OP_MERGE, v);
     return rc;
 }
 
@@ -61,6 +62,7 @@ static pawl_code merge_task(merging *m)
 
     if (l == NULL)
         return m->st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    m->nsends += l->nsends;
     for (uint32_t i = 0; i < m->tk->ncalls && rc == PAWL_OK; i++)
         if (m->tk->calls[i].update != NULL)
             rc = merge_object(m, m->tk->calls[i].update);
@@ -70,7 +72,7 @@ static pawl_code merge_task(merging *m)
         if (l->writes[i].refs.list != NULL &&
             (v = refs_resolve(m->st, m->st->t->mem, m->tk, NULL, v, l->writes[i].refs.list, NULL, m->err)) == NULL)
             return m->st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
-        rc = merge_write(m, l->writes[i].channel, l->writes[i].op, v);
+        rc = merge_write(m, l->writes[i].channel, l->writes[i].place, l->writes[i].op, v);
     }
     return rc;
 }
@@ -83,13 +85,13 @@ static pawl_code channels_expire(pawl_state *st, frame *f)
     for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++) {
         channel *c = &f->channels[i];
 
-        if (c->d->rule == PAWL_EPHEMERAL || (c->d->rule == PAWL_TOPIC && !c->d->accumulate))
+        if (c->set && (c->d->rule == PAWL_EPHEMERAL || (c->d->rule == PAWL_TOPIC && !c->d->accumulate)))
             rc = channel_clear(st, c);
     }
     return rc;
 }
 
-static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, pawl_err *err)
+static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t *nsends, pawl_err *err)
 {
     merging m = { .st = st, .f = f, .err = err };
     pawl_code rc = PAWL_OK;
@@ -108,6 +110,7 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, pawl_err
             continue;
         rc = c == NULL ? PAWL_CORRUPT : channel_write(st, c, OP_OVERWRITE, cl->merged[i].value, err);
     }
+    *nsends = m.nsends + cl->nsends;
     return rc;
 }
 
@@ -228,6 +231,24 @@ static char *name_put(char *at, task *tk, const char *node, bool numbered, uint3
     return at + 1;
 }
 
+/* The commonest: one task, reached by an edge. */
+static pawl_code task_new(pawl_state *st, frame *f, const closing *cl)
+{
+    size_t n = strlen(cl->next[0]), names = round16(sizeof(task));
+    task *tk = st_alloc(st, names + n + 1);
+
+    if (tk == NULL)
+        return PAWL_NOMEM;
+    tk->name = memcpy((char *)tk + names, cl->next[0], n);
+    tk->node_size = (uint32_t)n;
+    tk->node_hint = cl->hints != NULL ? cl->hints[0] : 0;
+    tk->visit = 1;
+    f->tasks = tk;
+    f->tasks_bytes = names + n + 1;
+    f->ntasks = f->nedges = 1;
+    return PAWL_OK;
+}
+
 /* One block for all: the tasks, their arguments, their names. */
 static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, const planned *p)
 {
@@ -237,6 +258,8 @@ static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, const pl
 
     if (n == 0)
         return PAWL_OK;
+    if (n == 1 && cl->nnext == 1)
+        return task_new(st, f, cl);
     for (uint32_t i = 0; i < p->count; i++)
         if (p->list[i]->value != NULL)
             names += round16(value_block_bytes(p->list[i]->value));
@@ -333,6 +356,7 @@ pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *er
     const closing *cl = it->closing;
     planned p = {0};
     frame old;
+    uint32_t nsends = 0;
     pawl_code rc;
 
     (void)e;
@@ -340,9 +364,11 @@ pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *er
         return fail(err, PAWL_CORRUPT, "a superstep is closed in \"%s\", which is no subgraph", it->task);
     if ((rc = closing_check(st, f, it, err)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, f))
+    if (!touch(st, &f->tasks, CLOSE_BYTES) || ((cl->joins != NULL || cl->defer != NULL) && !touch(st, &f->joins, JOIN_BYTES)))
         return PAWL_NOMEM;
-    if ((rc = merge_all(st, f, cl, err)) != PAWL_OK || (rc = plan_sends(st, f, cl, &p, err)) != PAWL_OK)
+    if ((rc = merge_all(st, f, cl, &nsends, err)) != PAWL_OK)
+        return rc;
+    if (nsends > 0 && (rc = plan_sends(st, f, cl, &p, err)) != PAWL_OK)
         return rc;
     if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
         return rc;

@@ -190,7 +190,12 @@ static pawl_code fold_records(pawl_state *st, const item *it, pawl_err *err)
 
 static pawl_code task_of(pawl_state *st, const item *it, task **tk, frame **f, pawl_err *err)
 {
-    *tk = task_find(st, it->task, f);
+    if (it->place < st->root.ntasks && st->root.tasks[it->place].name == it->task) {
+        *tk = &st->root.tasks[it->place];
+        *f = &st->root;
+    } else {
+        *tk = task_find(st, it->task, f);
+    }
     if (*tk == NULL)
         return corrupt(err, it, "there is no such task");
     if (it->kind != ITEM_VISIT && (*tk)->visit != it->visit)
@@ -199,7 +204,7 @@ static pawl_code task_of(pawl_state *st, const item *it, task **tk, frame **f, p
 }
 
 /* The superstep has begun, here and above. */
-static pawl_code frame_opens(pawl_state *st, frame *f)
+static inline pawl_code frame_opens(pawl_state *st, frame *f)
 {
     for (; f != NULL && !f->open; f = f->parent) {
         if (!TOUCH(st, &f->open))
@@ -490,7 +495,7 @@ static pawl_code fold_select(pawl_state *st, const item *it, pawl_err *err)
 
 /* ---- leaving ------------------------------------------------------------------------------------------------- */
 
-static pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
+static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
 {
     frame *f;
     task *tk;
@@ -502,7 +507,7 @@ static pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it, pawl_
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, tk) || ((tk->ncalls > 0 || tk->child != NULL) && !touch(st, &st->commands, COUNT_BYTES)))
+    if (!touch(st, &tk->leave, LEFT_BYTES) || ((tk->ncalls > 0 || tk->child != NULL) && !touch(st, &st->commands, COUNT_BYTES)))
         return PAWL_NOMEM;
     for (uint32_t i = 0; i < tk->ncalls; i++) {     /* what lost a race is waited for no more */
         if (tk->calls[i].at != CALL_OPEN)
@@ -546,7 +551,7 @@ static pawl_code fold_fail(pawl_state *st, const item *it, pawl_err *err)
     if (!TOUCH(st, tk))
         return PAWL_NOMEM;
     tk->at = TASK_FAILED;
-    tk->fault_size = it->spec_size;
+    tk->fault_size = (uint32_t)it->spec_size;
     tk->fault = st_text(st, it->spec, it->spec_size);
     return tk->fault == NULL ? PAWL_NOMEM : PAWL_OK;
 }
@@ -623,7 +628,7 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, false, err);
 }
 
-pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
+static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
 {
     if (it->kind <= ITEM_SIGNAL || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER)
         e->in = it->value;
@@ -643,18 +648,27 @@ pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
     case ITEM_RECEIPT:
     case ITEM_ANSWER:  return fold_receipt(st, it, err);
     case ITEM_SELECT:  return fold_select(st, it, err);
-    case ITEM_LEAVE:   return fold_leave(st, e, it, err);
     case ITEM_FAIL:    return fold_fail(st, it, err);
-    case ITEM_CLOSE:   return fold_close(st, e, it, err);
     case ITEM_PUT:     return fold_put(st, it, e->in, err);
     case ITEM_DROP:    return fold_drop(st, it, err);
     case ITEM_TURN:    return fold_turn(st);
     case ITEM_END:     return fold_end(st, it);
     case ITEM_CANCEL:  return fold_cancel(st);
+    case ITEM_LEAVE:
+    case ITEM_CLOSE:
     case ITEM_SIGNAL:
     case ITEM_EMIT:
     case ITEM_KINDS:
         break;
     }
     return PAWL_OK;
+}
+
+pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
+{
+    if (it->kind == ITEM_LEAVE)
+        return fold_leave(st, e, it, err);
+    if (it->kind == ITEM_CLOSE)
+        return fold_close(st, e, it, err);
+    return rest_fold(st, e, it, err);
 }

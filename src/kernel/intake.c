@@ -180,6 +180,7 @@ typedef struct wait_search {
     const char *want;       /* an id's local part, a slot or a node; NULL: any */
     unsigned kind;          /* of the wait; 0: any but signals */
     uint32_t found;
+    bool by_slot;           /* one of that very slot is found: those of the node are not meant */
     named_call at;
 } wait_search;
 
@@ -196,10 +197,15 @@ static bool wait_is(wait_search *w, const task *tk, const call *c)
         return false;
     if (w->want == NULL)
         return true;
-    if (w->kind == 0 && tk != NULL && strlen(w->want) == tk->node_size && strncmp(tk->name, w->want, tk->node_size) == 0)
-        return true;
     slot = pawl_value_string(spec_get(w->s, c, c->wait == PAWL_WAIT_SIGNAL ? "name" : "slot"));
-    return slot != NULL && strcmp(slot, w->want) == 0;
+    if (slot != NULL && strcmp(slot, w->want) == 0) {
+        if (w->kind == 0 && !w->by_slot)
+            w->found = 0;
+        w->by_slot = w->kind == 0;
+        return true;
+    }
+    return w->kind == 0 && !w->by_slot && tk != NULL && strlen(w->want) == tk->node_size &&
+           strncmp(tk->name, w->want, tk->node_size) == 0;
 }
 
 static bool see_wait(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)

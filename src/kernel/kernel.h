@@ -86,22 +86,22 @@ typedef struct task {
     uint32_t node_size;         /* bytes of the node's name in it */
     uint32_t node_hint;         /* where the machine has that node, if it still does; no part of the state */
     uint32_t visit;
-    uint8_t at;
-    bool timed;                 /* the visit has a time of its own */
+    uint32_t nwins;
+    uint32_t *wins;             /* winners of the visit's races */
     int64_t visit_ms;
     const pawl_value *args;     /* in the block of the tasks, as the name */
     call *calls;
     uint32_t ncalls, calls_cap;
-    uint32_t *wins;             /* winners of the visit's races */
-    uint32_t nwins;
-    bool racing;                /* a race is open: any receipt runs the visit again */
     const struct leave *leave;  /* how it left: while the entry that says so is being folded */
     const char *left;           /* else the item's text */
-    size_t left_size;
     const char *fault;          /* TASK_FAILED: canonical text of {"code","text"} */
-    size_t fault_size;
+    uint32_t left_size, fault_size;
     struct frame *child;        /* of a subgraph */
+    uint8_t at;
+    bool timed;                 /* the visit has a time of its own */
+    bool racing;                /* a race is open: any receipt runs the visit again */
 } task;
+#define LEFT_BYTES (sizeof(task) - offsetof(task, leave)) /* what a leave changes */
 
 typedef struct mark {           /* the digest of an item in a record */
     uint32_t root;              /* index of the root task */
@@ -127,6 +127,8 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     const pawl_value *defer;    /* [node] */
     size_t joins_bytes, defer_bytes;
 } frame;
+#define CLOSE_BYTES (offsetof(frame, joins) - offsetof(frame, tasks))   /* what every close changes */
+#define JOIN_BYTES (sizeof(frame) - offsetof(frame, joins))             /* and what some do */
 
 /* ---- transactions ------------------------------------------------------------------------------ */
 
@@ -201,7 +203,10 @@ static inline bool touch(pawl_state *st, void *at, size_t size)
     u->kind = UNDO_BYTES;
     u->at = at;
     u->size = size;
-    memcpy(u + 1, at, size);
+    if (size <= 64)
+        memcpy(u + 1, at, size);
+    else
+        mem_copy(u + 1, at, size);
     st->t->log = u;
     return true;
 }
@@ -234,6 +239,7 @@ typedef struct write {
     const char *channel;
     const pawl_value *value;
     const char *event;          /* the value is this part of a receipt; NULL: it stands for itself */
+    uint32_t place;             /* where the channel may stand in its frame */
     uint8_t op;
     refs refs;                  /* read from bytes, not yet put in */
 } write;
@@ -243,6 +249,7 @@ typedef struct named {          /* a send's node, an emission's name */
     const pawl_value *value;
     const char *event;          /* as in write */
     uint32_t sender;            /* of a route's send */
+    uint32_t hint;              /* node_hint of the task it becomes */
     refs refs;
 } named;
 
@@ -271,9 +278,11 @@ typedef struct item {
     uint8_t outcome;            /* receipt */
     uint8_t wait;               /* ask: pawl_wait_kind */
     bool hold;                  /* ask: of no visit */
+    uint32_t place;             /* where the task may stand among the run's, by which it is found sooner */
     const char *task;           /* path; close: of the frame or ""; signal, emit: the name */
     uint32_t visit, n;          /* select: n wins race k */
     uint32_t k;
+    bool inner;                 /* leave: of a task inside a subgraph */
     uint64_t superstep;
     int64_t at;
     const pawl_value *value;    /* the VALUE; of records, adopt, cancel ...: the object */
@@ -408,18 +417,15 @@ typedef struct visit {          /* the pass that is under way */
     const char *node;
     uint32_t cursor;            /* the next command's number */
     uint32_t races;
-    uint32_t first_new;         /* commands from here on are new in this pass */
     uint32_t max_calls;
     bool unanswered;            /* somebody was told PENDING or INTERRUPTED */
     bool raced;                 /* there was a race: what lost may be left unanswered */
     bool racing;                /* and it is not decided: any receipt runs the visit again */
-    uint32_t won[RACES_MAX];    /* races decided in this pass */
+    bool reading;               /* a route: writes are refused */
+    bool halt;
     uint32_t nwon;
-    bool failing;               /* pawl_fail was said */
     const pawl_limits *limits;  /* of the node's commands; NULL: of their effects */
     const pawl_limits *node_limits; /* of commands whose effect declares none */
-    bool leaving;               /* a way on was said */
-    bool reading;               /* a route: writes are refused */
     const pawl_value *args;
     uint64_t randoms;
     int64_t now;
@@ -428,8 +434,8 @@ typedef struct visit {          /* the pass that is under way */
     named *sends, *emits;
     const char **gotos;
     size_t nwrites, nsends, nemits, ngotos, writes_cap, sends_cap, emits_cap, gotos_cap;
-    bool halt;
     const pawl_value *hold;
+    uint32_t won[RACES_MAX];    /* races decided in this pass; from here on visit_begin clears no more than it must */
     pawl_err err;               /* the first thing that went wrong in the node */
 } visit;
 

@@ -26,6 +26,8 @@ const pawl_value *pawl_get(pawl_step *s, const char *name)
     v = channel_value(s->st, c);
     if (v == NULL && s->st->load_failed != PAWL_OK)
         visit_wrong(s, s->st->load_failed, "node \"%s\": channel \"%s\" could not be loaded", s->v->node, name);
+    if (v == of_val(&c->scalar) && s->v->frame != &s->st->root)
+        v = value_copy(&s->mem, v);     /* of a subgraph that this step entered: it goes on, and is taken back */
     return v;
 }
 
@@ -231,6 +233,22 @@ static const pawl_value *value_held(pawl_step *s, const pawl_value *v, size_t le
     return arena_owns(&s->mem, v) ? v : value_copy(&s->mem, v);
 }
 
+/* One node that is no text and stands for nothing else: copied sooner than it is found out where it lies. */
+static bool is_simple(const pawl_value *v)
+{
+    return (val_of(v)->tag & (YYJSON_TYPE_MASK | NODE_REF)) <= YYJSON_TYPE_NUM;
+}
+
+static const pawl_value *simple_copy(pawl_step *s, const pawl_value *v)
+{
+    yyjson_val *copy = arena_get(&s->mem, sizeof *copy);
+
+    if (copy == NULL)
+        return NULL;
+    *copy = *val_of(v);
+    return of_val(copy);
+}
+
 static void write_add(pawl_step *s, const char *name, const pawl_value *v, unsigned op)
 {
     visit *vi = s->v;
@@ -256,12 +274,15 @@ static void write_add(pawl_step *s, const char *name, const pawl_value *v, unsig
         visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" is a secret, and is never written", vi->node, name);
         return;
     }
-    event = event_of(s, v);
-    if (event == NULL)
+    event = is_simple(v) ? NULL : event_of(s, v);
+    if (is_simple(v))
+        v = simple_copy(s, v);
+    else if (event == NULL)
         v = value_held(s, v, (size_t)DEPTH_MAX + (op != OP_MERGE && rule_is_list(c->d->rule) ? 1u : 0u));
     if (v == NULL || !arena_room(&s->mem, (void **)&vi->writes, &vi->writes_cap, vi->nwrites, sizeof *vi->writes))
         return;
-    vi->writes[vi->nwrites++] = (write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op };
+    vi->writes[vi->nwrites++] = (write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op,
+                                         .place = (uint32_t)(c - vi->frame->channels) };
 }
 
 void pawl_set(pawl_step *s, const char *name, const pawl_value *v) { write_add(s, name, v, OP_MERGE); }
@@ -302,8 +323,10 @@ void node_send(pawl_step *s, const char *node, const pawl_value *v)
     visit *vi = s->v;
     const char *event = v != NULL ? event_of(s, v) : NULL;
 
-    if (v != NULL && event == NULL)
+    if (v != NULL && event == NULL && !is_simple(v))
         v = value_held(s, v, DEPTH_MAX);
+    else if (v != NULL && event == NULL)
+        v = simple_copy(s, v);
     if (!arena_room(&s->mem, (void **)&vi->sends, &vi->sends_cap, vi->nsends, sizeof *vi->sends))
         return;
     vi->sends[vi->nsends++] = (named){ .name = node, .value = v, .event = event };
@@ -497,7 +520,6 @@ pawl_code pawl_fail(pawl_step *s, pawl_code code, const char *format, ...)
         code = PAWL_INVALID;
     if (!in_node(s))
         return code;
-    s->v->failing = true;
     va_start(args, format);
     failv(&s->v->err, code, format, args);
     va_end(args);

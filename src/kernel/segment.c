@@ -31,7 +31,7 @@ static pawl_code edges_only(pawl_state *side, pawl_entry *e, item *it, pawl_err 
 
 static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool after_close, pawl_err *err)
 {
-    const char *at = lines.data, *end = lines.data + lines.size;
+    const char *at = lines.data, *end = lines.size > 0 ? lines.data + lines.size : at;
     pawl_code rc = PAWL_OK;
 
     while (rc == PAWL_OK && at < end) {

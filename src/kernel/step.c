@@ -48,7 +48,7 @@ void step_reset(pawl_step *s)
     s->nrefs = 0;
     s->final = -1;
     s->whole = false;
-    memset(&s->entry, 0, sizeof s->entry);
+    mem_zero(&s->entry, sizeof s->entry);
     s->entry.mem = &s->mem;
 }
 
@@ -274,7 +274,7 @@ static bool text_needed(const pawl_entry *e)
     bool left = false;
 
     for (const item *it = e->items; it != NULL; it = it->next) {
-        if (it->kind == ITEM_LEAVE && strchr(it->task, '/') != NULL)
+        if (it->kind == ITEM_LEAVE && it->inner)
             return true;
         left = (left && !(it->kind == ITEM_CLOSE && *it->task == '\0')) || it->kind == ITEM_LEAVE;
     }
@@ -338,8 +338,9 @@ static int64_t event_time(const pawl_state *st, const pawl_event *ev)
 static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
 {
     size_t size = ev->value_size > 0 || ev->value == NULL ? ev->value_size : strlen(ev->value);
-    pawl_err why = { PAWL_OK, "" };
+    pawl_err why;
 
+    err_begin(&why);
     if (ev->value != NULL && (s->value = value_parse(&s->mem, ev->value, size, "the event's value", &why)) == NULL)
         return fail(err, why.code, "%s", why.text);
     if (ev->update != NULL) {

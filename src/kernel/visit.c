@@ -8,7 +8,8 @@
 
 void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node)
 {
-    memset(v, 0, offsetof(visit, err) + offsetof(pawl_err, text) + 1);
+    mem_zero(v, offsetof(visit, won));
+    err_begin(&v->err);
     v->frame = f;
     v->task = tk;
     v->path = path;
@@ -143,22 +144,17 @@ pawl_code visit_commands(pawl_step *s, visit *v, pawl_err *err)
 
 pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err)
 {
-    leave *l = arena_zero(&s->mem, sizeof *l);
+    leave *l = arena_get(&s->mem, sizeof *l);
     item *it = step_item(s, ITEM_LEAVE);
 
     if (l == NULL || it == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a step");
-    l->writes = v->writes;
-    l->nwrites = (uint32_t)v->nwrites;
-    l->sends = v->sends;
-    l->nsends = (uint32_t)v->nsends;
-    l->emits = v->emits;
-    l->nemits = (uint32_t)v->nemits;
-    l->gotos = v->gotos;
-    l->ngotos = (uint32_t)v->ngotos;
-    l->halt = v->halt;
-    l->hold = v->hold;
+    *l = (leave){ .writes = v->writes, .nwrites = (uint32_t)v->nwrites, .sends = v->sends, .nsends = (uint32_t)v->nsends,
+                  .emits = v->emits, .nemits = (uint32_t)v->nemits, .gotos = v->gotos, .ngotos = (uint32_t)v->ngotos,
+                  .halt = v->halt, .hold = v->hold };
     it->leave = l;
+    it->place = (uint32_t)(v->task - v->frame->tasks);
+    it->inner = v->frame->parent != NULL;
     it->task = v->nemits > 0 ? arena_strdup(&s->mem, v->path, strlen(v->path)) : v->path;   /* readers look when the task is gone */
     it->visit = v->task->visit;
     return it->task == NULL ? PAWL_NOMEM : step_add(s, it, err);

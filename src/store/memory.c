@@ -16,7 +16,12 @@ struct pawl_store {
 
 pawl_store *pawl_store_memory(pawl_err *err)
 {
-    pawl_alloc alloc = mem_or_default(NULL);
+    return store_memory_in(NULL, err);
+}
+
+pawl_store *store_memory_in(const pawl_alloc *given, pawl_err *err)
+{
+    pawl_alloc alloc = mem_or_default(given);
     pawl_store *s = mem_new(&alloc, sizeof *s);
 
     if (s == NULL)

@@ -161,3 +161,15 @@ int check_main(int argc, char **argv, const check_case *cases, size_t n)
     fflush(stdout);
     return counts[FAILED] > 0 || counts[PASSED] == 0;
 }
+
+char *check_copy(const void *data, size_t size)
+{
+    char *copy = malloc(size + 1);
+
+    if (copy == NULL)
+        abort();
+    if (size > 0)
+        memcpy(copy, data, size);
+    copy[size] = '\0';
+    return copy;
+}

@@ -46,6 +46,8 @@ void check_fail(const char *file, int line, const char *fmt, ...)
     ;
 void check_skip(const char *reason); /* leaves the test, which then counts as skipped */
 
+char *check_copy(const void *data, size_t size); /* with a NUL behind; free() it */
+
 uint64_t check_seed(void);             /* --seed or CHECK_SEED, else 1: a run is the same every day */
 bool check_run_all(void);              /* --all or CHECK_ALL: marches leave nothing out */
 uint64_t check_rand(void);             /* splitmix64; begins at check_seed() in every test */

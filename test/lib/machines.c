@@ -92,7 +92,7 @@ static bool statement_command(pawl_step *s, const saying *w, pawl_code *rc, cons
     else if (strcmp(w->verb, "spawn") == 0)
         *rc = pawl_spawn(s, w->name, json_or_none(s, w->rest), v);
     else if (strcmp(w->verb, "sleep") == 0)
-        *rc = pawl_sleep(s, atoi(w->name));
+        *rc = pawl_sleep(s, strtol(w->name, NULL, 10));
     else if (strcmp(w->verb, "select") == 0)
         *rc = pawl_select(s, &winner);
     else
@@ -230,7 +230,7 @@ const char *line_of(const world *w, size_t n)
             return NULL;
     }
     free(line);
-    line = strndup(at, (size_t)(nl - at));
+    line = check_copy(at, (size_t)(nl - at));
     return line;
 }
 

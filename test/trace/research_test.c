@@ -269,11 +269,21 @@ static pawl_event tale_event(tale *t)
     return (pawl_event){ .kind = next == PAWL_INTERRUPTED ? PAWL_EV_ANSWER : PAWL_EV_RECEIPT, .id = t->asked[i], .value = t->says[i] };
 }
 
-typedef enum kill_how { KILL_NEVER, KILL_AFTER, KILL_BEFORE, KILL_ALWAYS } kill_how;
+typedef enum kill_how { KILL_NEVER, KILL_AFTER, KILL_BEFORE, KILL_ALWAYS, KILL_SNAPSHOT } kill_how;
+
+/* What is loaded is the base and all entries, or a snapshot and the entries after it. */
+static void tale_kill(tale *t, kill_how how, int at_step)
+{
+    if (how == KILL_SNAPSHOT && t->w.st->nmarks == 0)
+        world_snapshot(&t->w);
+    if (how == KILL_ALWAYS || how == KILL_SNAPSHOT || (how == KILL_AFTER && t->steps == at_step))
+        world_crash(&t->w);
+}
 
 /* To the end; killed after step `at_step`, or before it is stored: then the same is said to the run once more. */
 static void tale_run(tale *t, kill_how how, int at_step)
 {
+    tale_kill(t, how, at_step);
     while (pawl_state_next(t->w.st) != PAWL_HALTED) {
         pawl_event ev = tale_event(t);
 
@@ -284,8 +294,7 @@ static void tale_run(tale *t, kill_how how, int at_step)
         }
         tale_feed(t, &ev);
         CHECK(t->steps < 100);
-        if (how == KILL_ALWAYS || (how == KILL_AFTER && t->steps == at_step))
-            world_crash(&t->w);
+        tale_kill(t, how, at_step);
     }
     buf_fmt(&t->text, "%s", world_status(&t->w));
     buf_char(&t->text, '\0');
@@ -303,8 +312,9 @@ static void tale_end(tale *t)
 static size_t tale_told(const tale *t)
 {
     size_t n = 0;
-    char *text = strndup(t->w.journal.data, t->w.journal.size);
+    char *text = calloc(1, t->w.journal.size + 1);
 
+    memcpy(text, t->w.journal.data, t->w.journal.size);
     for (const char *p = text; (p = strstr(p, "[\"receipt\",")) != NULL; p++)
         n++;
     for (const char *p = text; (p = strstr(p, "[\"answer\",")) != NULL; p++)
@@ -377,6 +387,7 @@ PAWL_TEST(test_F3_a_kill_between_any_two_steps_changes_nothing)
         for (size_t form = 0; form < FORMS; form++) {
             int steps = told_right(form, &stories[i], KILL_ALWAYS, 0);
 
+            CHECK_INT(told_right(form, &stories[i], KILL_SNAPSHOT, 0), steps);
             for (int step = 0; step <= steps; step++)
                 told_right(form, &stories[i], KILL_AFTER, step);
         }

@@ -250,16 +250,16 @@ static void damaged_at(const char *name, size_t moves)
     char *text;
 
     scene_play(&d.w, &p, scene_named(name), moves);
-    text = strndup(pawl_state_base(d.w.st).data, pawl_state_base(d.w.st).size);
+    text = check_copy(pawl_state_base(d.w.st).data, pawl_state_base(d.w.st).size);
     each_damage(&d, name, text, (pawl_bytes){ text, strlen(text) }, (pawl_bytes){ NULL, 0 });
     free(text);
     if (d.w.st->nmarks == 0) {
         CHECK_INT(pawl_state_snapshot(d.w.st, s, &bytes, &err), PAWL_OK);
-        text = strndup(bytes.data, bytes.size);
+        text = check_copy(bytes.data, bytes.size);
         each_damage(&d, name, text, pawl_state_base(d.w.st), (pawl_bytes){ text, strlen(text) });
         free(text);
         CHECK_INT(pawl_state_prune(d.w.st, s, &bytes, &err), PAWL_OK);
-        text = strndup(bytes.data, bytes.size);
+        text = check_copy(bytes.data, bytes.size);
         each_damage(&d, name, text, (pawl_bytes){ text, strlen(text) }, (pawl_bytes){ NULL, 0 });
         free(text);
     }

@@ -53,7 +53,7 @@ static void is_forked(world *w, play *p)
     char *base;
 
     CHECK_INT(pawl_state_fork(w->st, &info, s, &fork, &w->err), PAWL_OK);
-    base = strndup(pawl_state_base(fork).data, pawl_state_base(fork).size);
+    base = check_copy(pawl_state_base(fork).data, pawl_state_base(fork).size);
     base_again(w, (pawl_bytes){ base, strlen(base) });
     free(base);
     pawl_state_free(fork);

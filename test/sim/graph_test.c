@@ -1,0 +1,248 @@
+/* graph_test.c - random graphs: the kernel and the reference come to the same, superstep by superstep (G2, G3, E2).
+ *
+ * In the kernel's run answers arrive in any order, some of them twice; it crashes between any two events, and is loaded from
+ * the base or from a snapshot. None of that may show. `--seed N` plays the graph of seed N alone, and prints it if it fails.
+ * Every FULLY_CHECKED-th graph has all invariants of the test world checked after every step (K2, K6). */
+#include "sim/machine.h"
+#include "sim/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* a test is a program of one file */
+#include "sim/generate.c"
+#include "sim/machine.c"
+#include "sim/print.c"
+#include "sim/program.c"
+#include "sim/reference.c"
+
+enum { FIRST_SEED = 1000, SEEDS = 2000, SEEDS_ALL = 100000, FULLY_CHECKED = 50, EVENTS_MAX = 20000 };
+
+typedef struct simulation {
+    world w;
+    sim_graph *g;
+    ref_run *r;
+    uint64_t random;
+    uint64_t superstep;         /* of the run, that was looked at last */
+    buf note;
+    buf keys;                   /* of the supersteps of subgraphs that were looked at */
+} simulation;
+
+/* The graph that is being played: still there when its test was left by a failed check. */
+static const sim_graph *playing;
+
+static void tell_failed(void)
+{
+    if (playing == NULL)
+        return;
+    sim_print(playing, stderr);
+    fprintf(stderr, "    again: --seed %llu\n", (unsigned long long)playing->seed);
+    playing = NULL;
+}
+
+/* ---- looking at every superstep --------------------------------------------------------------------- */
+
+static void check_note(simulation *s, const frame *f, const char *key)
+{
+    const char *note = ref_note_of(s->r, key);
+
+    sim_note(s->w.st, f, &s->note);
+    if (note == NULL)
+        CHECK_FAIL("superstep %s: the reference has none such\n  is   %s", key, s->note.data);
+    if (strcmp(s->note.data, note) != 0)
+        CHECK_FAIL("superstep %s\n  is   %s\n  not  %s", key, s->note.data, note);
+}
+
+static bool is_new(simulation *s, const char *key)
+{
+    char line[PATH_BYTES_MAX + 64];
+
+    snprintf(line, sizeof line, "\n%s\n", key);
+    if (s->keys.size > 0 && strstr(s->keys.data, line) != NULL)
+        return false;
+    if (s->keys.size > 0)
+        s->keys.size--;
+    buf_text(&s->keys, line);
+    buf_char(&s->keys, '\0');
+    return true;
+}
+
+/* The subgraphs that are open in the tasks of `f`; `prefix` leads to their names. */
+static void check_inside(simulation *s, const frame *f, const char *prefix)
+{
+    char path[PATH_BYTES_MAX], key[PATH_BYTES_MAX + 32];
+
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        const task *tk = &f->tasks[i];
+
+        if (tk->child == NULL)
+            continue;
+        snprintf(path, sizeof path, "%s%s/%u/%llu/", prefix, tk->name, (unsigned)tk->visit, (unsigned long long)tk->child->superstep);
+        snprintf(key, sizeof key, "%llu:%.*s", (unsigned long long)s->w.st->root.superstep, (int)strlen(path) - 1, path);
+        if (tk->child->superstep > 0 && is_new(s, key))      /* 0: it could not begin */
+            check_note(s, tk->child, key);
+        check_inside(s, tk->child, path);
+    }
+}
+
+static void check_now(simulation *s)
+{
+    const frame *f = &s->w.st->root;
+    char key[32];
+
+    if (f->superstep != s->superstep) {
+        CHECK_INT(f->superstep, s->superstep + 1);      /* none is passed unseen */
+        s->superstep = f->superstep;
+        snprintf(key, sizeof key, "%llu", (unsigned long long)s->superstep);
+        check_note(s, f, key);
+    }
+    check_inside(s, f, "");
+}
+
+static void check_end(simulation *s)
+{
+    const pawl_value *reason = pawl_state_reason(s->w.st);
+    const char *code = pawl_value_string(pawl_value_get(reason, "code"));
+
+    CHECK_STR(world_status(&s->w), s->r->status);
+    CHECK_STR(code != NULL ? code : "", s->r->code);
+    CHECK_STR(world_all(&s->w), s->r->channels);
+    CHECK_INT(s->superstep, s->r->supersteps);
+}
+
+/* ---- a run ---------------------------------------------------------------------------------------------- */
+
+static void feed(simulation *s, const pawl_event *ev)
+{
+    pawl_code rc = world_feed(&s->w, ev);
+
+    if (rc < 0 || rc == PAWL_IGNORED)
+        CHECK_FAIL("event %s %s: %s", pawl_event_kind_name(ev->kind), ev->id != NULL ? ev->id : "", rc < 0 ? s->w.err.text : "ignored");
+    check_now(s);
+}
+
+static void feed_in_vain(simulation *s, const pawl_event *ev)
+{
+    CHECK_INT(world_feed(&s->w, ev), PAWL_IGNORED);
+}
+
+static void begin(simulation *s)
+{
+    const pawl_run_info info = { .id = "run-1", .life = 1, .seed = 7, .created_ms = 1000 };
+    char input[SIM_INPUT_BYTES];
+    world *w = &s->w;
+    pawl_err err = { PAWL_OK, "" };
+
+    *w = (world){ .m = sim_machine(s->g), .now = 1000, .alloc = mem_or_default(NULL) };
+    w->quiet = s->g->seed / SIM_FAMILIES % FULLY_CHECKED != 0;
+    buf_init(&w->journal, &w->alloc);
+    buf_init(&w->trace, &w->alloc);
+    buf_init(&w->snapshot, &w->alloc);
+    buf_init(&s->note, &w->alloc);
+    buf_init(&s->keys, &w->alloc);
+    w->s = pawl_step_new(NULL);
+    w->look = pawl_step_new(NULL);
+    if (pawl_state_new(w->m, &info, 0, NULL, &w->st, &err) != PAWL_OK)
+        CHECK_FAIL("new: %s", err.text);
+    buf_put(&w->journal, w->st->base.data, w->st->base.size);
+    buf_char(&w->journal, '\n');
+    feed(s, &(pawl_event){ .kind = PAWL_EV_START, .value = sim_input(s->g, input) });
+}
+
+/* Thrown away and loaded again, it is the same (K6). */
+static void crash(simulation *s)
+{
+    char *before = strdup(world_fold(s->w.st, s->w.look));
+
+    world_crash(&s->w);
+    CHECK_STR(world_fold(s->w.st, s->w.look), before);
+    free(before);
+}
+
+static void answer_any(simulation *s)
+{
+    size_t open = pawl_state_commands(s->w.st) + pawl_state_waits(s->w.st);
+    sim_answer a = { .ev = { .kind = PAWL_EV_TICK } };
+
+    if (open == 0)
+        CHECK_FAIL("nothing is open, and the run is not over");
+    (void)sim_open(s->w.st, s->w.look, (size_t)sim_below(&s->random, (int)open), &a);
+    if (a.ev.kind == PAWL_EV_TIMER && a.ev.time_ms < s->w.now)
+        a.ev.time_ms = s->w.now;
+    feed(s, &a.ev);
+    if (a.ev.kind == PAWL_EV_RECEIPT && sim_below(&s->random, 12) == 0)
+        feed_in_vain(s, &a.ev);         /* E6: once more changes nothing */
+}
+
+static void play_on(simulation *s)
+{
+    for (int i = 0; pawl_state_next(s->w.st) != PAWL_HALTED; i++) {
+        int what = sim_below(&s->random, 100);
+
+        if (i == EVENTS_MAX)
+            CHECK_FAIL("it does not end");
+        if (what < 6)
+            crash(s);
+        else if (what < 12 && s->w.st->nmarks == 0)
+            world_snapshot(&s->w);
+        else if (what < 16 && pawl_state_next(s->w.st) != PAWL_OK)
+            feed_in_vain(s, &(pawl_event){ .kind = PAWL_EV_TICK });
+        else if (what < 20)
+            s->w.now += sim_below(&s->random, 100);
+        if (pawl_state_next(s->w.st) == PAWL_OK)
+            feed(s, &(pawl_event){ .kind = PAWL_EV_TICK });
+        else
+            answer_any(s);
+    }
+}
+
+static void play_seed(uint64_t seed)
+{
+    simulation s = { .g = sim_generate(seed), .random = seed };
+
+    playing = s.g;
+    s.r = ref_play(s.g);
+    begin(&s);
+    play_on(&s);
+    check_end(&s);
+    crash(&s);
+    buf_free(&s.note);
+    buf_free(&s.keys);
+    world_end(&s.w);
+    playing = NULL;
+    ref_free(s.r);
+    sim_free(s.g);
+}
+
+static void play_family(sim_family family)
+{
+    uint64_t count = (uint64_t)(check_run_all() || getenv("PAWL_TEST_ALL") != NULL ? SEEDS_ALL : SEEDS) / SIM_FAMILIES;
+
+    tell_failed();
+    if (check_seed() != 1 && sim_family_of(check_seed()) != family)
+        check_skip("the seed is of another family");
+    if (check_seed() != 1)
+        play_seed(check_seed());
+    for (uint64_t i = 0; i < count && check_seed() == 1; i++)
+        play_seed(FIRST_SEED + SIM_FAMILIES * i + (uint64_t)family);
+}
+
+PAWL_TEST(test_G2_G3_plain_graphs_come_to_what_the_reference_says) { play_family(SIM_PLAIN); }
+PAWL_TEST(test_G5_W4_pauses_come_to_what_the_reference_says) { play_family(SIM_PAUSES); }
+PAWL_TEST(test_G4_E7_failures_come_to_what_the_reference_says) { play_family(SIM_FAILURES); }
+PAWL_TEST(test_G6_subgraphs_come_to_what_the_reference_says) { play_family(SIM_SUBGRAPHS); }
+
+static const check_case cases[] = {
+    CASE(test_G2_G3_plain_graphs_come_to_what_the_reference_says),
+    CASE(test_G5_W4_pauses_come_to_what_the_reference_says),
+    CASE(test_G4_E7_failures_come_to_what_the_reference_says),
+    CASE(test_G6_subgraphs_come_to_what_the_reference_says),
+};
+
+int main(int argc, char **argv)
+{
+    int rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+
+    tell_failed();
+    return rc;
+}

@@ -1,0 +1,497 @@
+/* reference.c - supersteps, one after another: run the tasks, merge what they wrote, see what is next. */
+#include "sim/reference_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- notes -------------------------------------------------------------------------------------- */
+
+static void note_down(ref_course *c)
+{
+    ref_run *r = c->r;
+    ref_text key = { .r = r }, t = { .r = r };
+    int sends = 0;
+
+    if (*c->path == '\0')
+        ref_put(&key, "%lu", c->superstep);
+    else
+        ref_put(&key, "%lu:%s/1/%lu", c->root, c->path, c->superstep);
+    for (int i = 0; i < c->ntasks; i++) {
+        ref_put(&t, "n%d", c->tasks[i].node);
+        if (c->tasks[i].by_send)
+            ref_put(&t, ":%d=", sends++);
+        if (c->tasks[i].by_send)
+            ref_put_value(&t, c->tasks[i].args);
+        ref_put(&t, " ");
+    }
+    ref_put_channels(&t, c->channels, c->g->nchannels);
+    if (r->count == r->cap) {
+        ref_note *grown = ref_pool(r, (r->cap = r->cap * 2 + 16) * sizeof *grown);
+
+        if (r->count > 0)
+            memcpy(grown, r->notes, r->count * sizeof *grown);
+        r->notes = grown;
+    }
+    r->notes[r->count++] = (ref_note){ key.at, t.at };
+}
+
+/* ---- merging: the rules, one by one ------------------------------------------------------------------- */
+
+static ref_value list_with(ref_run *r, sim_rule rule, ref_value old, int one)
+{
+    for (int i = 0; rule == SIM_UNION && i < old.n; i++)
+        if (old.items[i] == one)
+            return old;
+    return ref_pushed(r, old, one);
+}
+
+static ref_value merged(ref_run *r, sim_rule rule, ref_value old, ref_how op, ref_value v)
+{
+    if (sim_is_list(rule)) {
+        ref_value many = op == OVERWRITE || !old.set ? ref_list(r, NULL, 0) : old;
+
+        for (int i = 0; i < v.n; i++)
+            many = list_with(r, rule, many, v.items[i]);
+        return many;
+    }
+    if (op == OVERWRITE || !old.set)
+        return v;
+    if (rule == SIM_SUM)
+        return ref_number(r, old.items[0] + v.items[0]);
+    if (rule == SIM_MIN)
+        return v.items[0] < old.items[0] ? v : old;
+    if (rule == SIM_MAX)
+        return v.items[0] > old.items[0] ? v : old;
+    return v;
+}
+
+static void write_to(ref_course *c, ref_value *channels, const ref_wrote *w)
+{
+    channels[w->channel] = merged(c->r, c->g->channels[w->channel].rule, channels[w->channel], w->op, w->v);
+}
+
+static bool merge_writes(ref_course *c, ref_value *channels, int *writer, int task_index, const ref_wrote *w, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int at = w[i].channel;
+
+        if (c->g->channels[at].rule == SIM_SINGLE && writer[at] >= 0 && writer[at] != task_index)
+            return false;
+        writer[at] = task_index;
+        write_to(c, channels, &w[i]);
+    }
+    return true;
+}
+
+/* Task by task into `channels`; false: two wrote what takes one writer. */
+static bool merge_all(ref_course *c, ref_value *channels)
+{
+    int writer[SIM_CHANNELS_MAX];
+    bool good = true;
+
+    for (int i = 0; i < c->g->nchannels; i++) {
+        sim_rule rule = c->g->channels[i].rule;
+
+        writer[i] = -1;
+        if (rule == SIM_EPHEMERAL || rule == SIM_TOPIC)
+            channels[i] = (ref_value){ .set = false };
+    }
+    for (int i = 0; i < c->ntasks && good; i++) {
+        const ref_outcome *o = c->tasks[i].out;
+
+        good = merge_writes(c, channels, writer, i, o->updates, o->nupdates) &&
+               merge_writes(c, channels, writer, i, o->writes, o->nwrites);
+    }
+    return good;
+}
+
+/* ---- a graph as a node -------------------------------------------------------------------------------------- */
+
+static void play(ref_course *c);
+
+static const char *run_sub(ref_pass *p, const sim_node *n, const char *path)
+{
+    ref_course *in = ref_pool(p->c->r, sizeof *in);
+
+    in->r = p->c->r;
+    in->g = n->sub;
+    in->root = p->c->root;
+    in->path = path;
+    for (int i = 0; i < n->sub->nchannels; i++)
+        if (n->sub->channels[i].has_first)
+            write_to(in, in->channels, &(ref_wrote){ i, MERGE, ref_number(in->r, n->sub->channels[i].first) });
+    for (int i = 0; i < n->nmaps; i++)
+        if (n->maps[i].in && p->sees[n->maps[i].outer].set)
+            in->channels[n->maps[i].inner] = p->sees[n->maps[i].outer];
+    play(in);
+    for (int i = 0; in->code == NULL && i < n->nmaps; i++) {
+        const sim_map *m = &n->maps[i];
+        ref_value v = in->channels[m->inner], before = m->in ? p->sees[m->outer] : (ref_value){ .set = false };
+        sim_rule rule = p->c->g->channels[m->outer].rule;
+
+        if (!m->out || !v.set)
+            continue;
+        if (!sim_is_list(rule))         /* of a sum, what was added */
+            ref_write(p, m->outer, MERGE, rule == SIM_SUM ? ref_number(in->r, ref_as_number(v) - ref_as_number(before)) : v);
+        else if (v.n > before.n)        /* of a list, what came to it */
+            ref_write(p, m->outer, EXTEND, ref_list(in->r, v.items + before.n, v.n - before.n));
+    }
+    return in->code;
+}
+
+/* ---- a task ----------------------------------------------------------------------------------------------------- */
+
+static const char *path_of(const ref_course *c, const ref_task *tk, int sends)
+{
+    ref_text t = { .r = c->r };
+
+    if (*c->path != '\0')
+        ref_put(&t, "%s/1/%lu/", c->path, c->superstep);
+    ref_put(&t, "n%d", tk->node);
+    if (tk->by_send)
+        ref_put(&t, ":%d", sends);
+    return t.at;
+}
+
+static void run_task(ref_course *c, ref_task *tk, int sends)
+{
+    const sim_node *n = &c->g->nodes[tk->node];
+    int most = n->attempts > 0 ? n->attempts : 1;
+    ref_pass p;
+
+    tk->out = ref_pool(c->r, sizeof *tk->out);
+    for (int v = 1; v <= most; v++) {       /* what an old visit was told and wrote is forgotten */
+        memset(tk->out, 0, sizeof *tk->out);
+        p = (ref_pass){ .c = c, .tk = tk, .out = tk->out, .sees = c->channels, .visit = v };
+        if (n->gate != SIM_OPEN && !sim_lets_in(n->gate, c->root)) {
+            tk->out->code = n->gate_no == SIM_NONE ? "denied" : NULL;
+            tk->out->gotos[tk->out->ngotos++] = n->gate_no;
+        } else if (n->sub != NULL) {
+            tk->out->code = run_sub(&p, n, path_of(c, tk, sends));
+        } else if (n->work != SIM_NONE) {
+            tk->out->code = ref_work(&p, n);
+        } else {
+            tk->out->code = ref_program(&p, n);
+        }
+        if (tk->out->code == NULL || strcmp(tk->out->code, "transient") != 0)
+            return;
+    }
+}
+
+/* ---- where it leads -------------------------------------------------------------------------------------------- */
+
+typedef struct ref_next { bool hit[SIM_NODES_MAX]; ref_sent sends[TASKS_MAX]; int nsends; bool halt; } ref_next;
+
+static void hit(ref_next *x, int to)
+{
+    if (to >= 0)
+        x->hit[to] = true;
+}
+
+static bool condition_holds(const ref_pass *p, const sim_way *w)
+{
+    int about = ref_figure(p, &w->about);
+
+    return w->mod < 0 || (w->mod == 0 ? about < w->rest : about % w->mod == w->rest);
+}
+
+/* False: there is no route. */
+static bool route_leads(const ref_pass *p, const sim_way *w, ref_next *x)
+{
+    int about = ref_figure(p, &w->about), at = about % (w->ntargets + 1);
+
+    if (w->send != SIM_NONE)
+        x->sends[x->nsends++] = (ref_sent){ w->send, ref_number(p->c->r, about) };
+    if (at < w->ntargets)
+        hit(x, w->targets[at]);
+    else if (w->otherwise != SIM_NONE)
+        hit(x, w->otherwise);
+    else
+        return w->send != SIM_NONE;
+    return true;
+}
+
+static bool ways_lead(const ref_pass *p, const sim_node *n, ref_next *x)
+{
+    bool whens = false, taken = false;
+
+    for (int i = 0; i < n->nways; i++) {
+        const sim_way *w = &n->ways[i];
+
+        if (w->kind == SIM_EDGE)
+            hit(x, w->to);
+        else if (w->kind == SIM_ROUTE && !route_leads(p, w, x))
+            return false;
+        if (w->kind != SIM_WHEN)
+            continue;
+        whens = true;
+        if (!taken && condition_holds(p, w)) {
+            taken = true;
+            hit(x, w->to);
+        }
+    }
+    return !whens || taken;
+}
+
+/* Every task's way on over the merged state, in task order. False: one has none. */
+static bool tasks_lead(ref_course *c, const ref_value *channels, ref_next *x)
+{
+    for (int i = 0; i < c->ntasks; i++) {
+        const ref_outcome *o = c->tasks[i].out;
+        ref_pass p = { .c = c, .tk = &c->tasks[i], .sees = channels };
+
+        for (int j = 0; j < o->nsends; j++)
+            x->sends[x->nsends++] = o->sends[j];
+        for (int j = 0; j < o->ngotos; j++)
+            hit(x, o->gotos[j]);
+        x->halt = x->halt || o->halt;
+        if (o->ngotos == 0 && !o->halt && !ways_lead(&p, &c->g->nodes[c->tasks[i].node], x))
+            return false;
+    }
+    return true;
+}
+
+/* ---- joins ------------------------------------------------------------------------------------------------------- */
+
+static bool ends_there(const sim_node *n)
+{
+    bool on = n->nways > 0;
+
+    for (int t = SIM_END; t < SIM_NODES_MAX && !on; t++)
+        on = sim_declares(n, t);
+    return !on;
+}
+
+/* Whether a task of `node` can only go on to a source that is no longer needed: it finds no way round them. */
+static bool is_captive(const sim_graph *g, const sim_join *j, const bool *seen, int node)
+{
+    bool been[SIM_NODES_MAX] = { false };
+    int todo[SIM_NODES_MAX], count = 1;
+
+    todo[0] = node;
+    been[node] = true;
+    for (int i = 0; i < count; i++) {
+        int at = todo[i];
+        bool source = false;
+
+        for (int s = 0; s < j->nfrom; s++)
+            source = source || j->from[s] == at;
+        if (source && !seen[at])
+            continue;           /* not needed: no way through */
+        if (source || ends_there(&g->nodes[at]))
+            return false;
+        for (int to = SIM_END; to < g->nnodes; to++) {
+            if (!sim_leads(&g->nodes[at], to))
+                continue;
+            if (to == SIM_END || to == j->to)
+                return false;
+            if (!been[to])
+                todo[count++] = to;
+            been[to] = true;
+        }
+    }
+    return true;
+}
+
+static void cancel_rest(const ref_course *c, const sim_join *j, const bool *seen, bool *gone)
+{
+    for (int i = 0; i < c->g->nnodes; i++)
+        if (i != j->to && is_captive(c->g, j, seen, i))
+            gone[i] = true;
+}
+
+/* `gone`: nodes whose tasks a join called off. */
+static void step_joins(ref_course *c, ref_next *x, bool *gone)
+{
+    for (int i = 0; i < c->g->njoins; i++) {
+        const sim_join *j = &c->g->joins[i];
+        bool over = false;
+        int count = 0;
+
+        for (int s = 0; s < j->nfrom; s++) {
+            for (int t = 0; t < c->ntasks; t++)
+                c->seen[i][j->from[s]] = c->seen[i][j->from[s]] || c->tasks[t].node == j->from[s];
+            count += c->seen[i][j->from[s]];
+        }
+        if (count >= j->k && !c->fired[i]) {
+            hit(x, j->to);
+            c->fired[i] = true;
+            over = j->cancel;
+            if (j->cancel && count < j->nfrom)
+                cancel_rest(c, j, c->seen[i], gone);
+        }
+        if (over || count == j->nfrom) {        /* the round is over: armed again */
+            memset(c->seen[i], 0, sizeof c->seen[i]);
+            c->fired[i] = false;
+        }
+    }
+}
+
+/* A join that has begun to wait, and did not fire. */
+static bool join_waits(const ref_course *c)
+{
+    for (int i = 0; i < c->g->njoins; i++)
+        for (int n = 0; n < c->g->nnodes; n++)
+            if (c->seen[i][n] && !c->fired[i])
+                return true;
+    return false;
+}
+
+/* ---- the next superstep --------------------------------------------------------------------------------------------- */
+
+/* What is reached becomes tasks. False: too many. */
+static bool tasks_next(ref_course *c, ref_next *x, const bool *gone)
+{
+    int count = 0, sends = 0;
+    bool busy = false;
+
+    for (int i = 0; i < x->nsends; i++)
+        if (!gone[x->sends[i].node])
+            x->sends[sends++] = x->sends[i];
+    x->nsends = sends;
+    busy = sends > 0;
+    for (int i = 0; i < c->g->nnodes; i++) {
+        x->hit[i] = x->hit[i] && !gone[i];
+        c->deferred[i] = c->deferred[i] && !gone[i];
+        if (x->hit[i] && c->g->nodes[i].defer)
+            c->deferred[i] = true, x->hit[i] = false;
+        busy = busy || x->hit[i];
+    }
+    for (int i = 0; i < c->g->nnodes && !busy; i++) {
+        x->hit[i] = c->deferred[i];
+        c->deferred[i] = false;
+    }
+    for (int i = 0; i < c->g->nnodes; i++)
+        count += x->hit[i];
+    if (count + sends > c->g->max_tasks)
+        return false;
+    c->ntasks = 0;
+    for (int i = 0; i < c->g->nnodes; i++)
+        if (x->hit[i])
+            c->tasks[c->ntasks++] = (ref_task){ .node = i };
+    for (int i = 0; i < sends; i++)
+        c->tasks[c->ntasks++] = (ref_task){ .node = x->sends[i].node, .by_send = true, .args = x->sends[i].v };
+    return true;
+}
+
+/* Merge and plan; nothing of it is kept when it cannot be. The answers to holds come after the superstep was noted. */
+static void close_superstep(ref_course *c)
+{
+    ref_value channels[SIM_CHANNELS_MAX];
+    bool gone[SIM_NODES_MAX] = { false };
+    ref_next *x = ref_pool(c->r, sizeof *x);
+    ref_task *done = ref_pool(c->r, sizeof c->tasks);
+    int ndone = c->ntasks;
+
+    memcpy(channels, c->channels, sizeof channels);
+    memcpy(done, c->tasks, sizeof c->tasks);
+    if (!merge_all(c, channels) || !tasks_lead(c, channels, x)) {
+        c->code = "invalid";
+        return;
+    }
+    c->halted = x->halt;
+    if (x->halt) {
+        c->ntasks = 0;
+    } else {
+        step_joins(c, x, gone);
+        if (!tasks_next(c, x, gone)) {
+            c->code = "limit";
+            return;
+        }
+    }
+    memcpy(c->channels, channels, sizeof channels);
+    c->superstep++;
+    note_down(c);
+    for (int i = 0; i < ndone && !x->halt; i++) {
+        const ref_outcome *o = done[i].out;
+
+        if (o->hold && o->hold_channel != SIM_NONE)
+            write_to(c, c->channels, &(ref_wrote){ o->hold_channel, MERGE, ref_number(c->r, o->hold_value) });
+    }
+}
+
+static void run_superstep(ref_course *c)
+{
+    int sends = 0;
+
+    if (*c->path == '\0')
+        c->root = c->superstep;
+    for (int i = 0; i < c->ntasks; i++) {
+        run_task(c, &c->tasks[i], sends);
+        sends += c->tasks[i].by_send;
+        if (c->code == NULL)
+            c->code = c->tasks[i].out->code;    /* the first; its siblings run to their end */
+    }
+    if (c->code == NULL)
+        close_superstep(c);
+}
+
+static void play(ref_course *c)
+{
+    const bool gone[SIM_NODES_MAX] = { false };
+    ref_pass p = { .c = c, .sees = c->channels };
+    ref_next *x = ref_pool(c->r, sizeof *x);
+
+    if (!ways_lead(&p, &c->g->start, x)) {
+        c->code = "invalid";
+        return;
+    }
+    if (!tasks_next(c, x, gone)) {
+        c->code = "limit";
+        return;
+    }
+    c->superstep = 1;
+    note_down(c);
+    for (int steps = 0; c->ntasks > 0 && c->code == NULL; steps++) {
+        if (steps >= c->g->max_steps)
+            c->code = "limit";
+        else
+            run_superstep(c);
+    }
+    if (c->code == NULL && !c->halted && join_waits(c))
+        c->code = "invalid";
+}
+
+ref_run *ref_play(const sim_graph *g)
+{
+    ref_run *r = calloc(1, sizeof *r);
+    ref_course *c = r == NULL ? NULL : ref_pool(r, sizeof *c);
+    ref_text t = { .r = r };
+
+    if (r == NULL)
+        abort();
+    c->r = r;
+    c->g = g;
+    c->path = "";
+    for (int i = 0; i < g->nchannels; i++)
+        if (g->channels[i].has_first)
+            write_to(c, c->channels, &(ref_wrote){ i, MERGE, ref_number(r, g->channels[i].first) });
+    for (int i = 0; i < g->nchannels; i++)
+        if (g->channels[i].has_input)
+            write_to(c, c->channels, &(ref_wrote){ i, MERGE, ref_number(r, g->channels[i].input) });
+    play(c);
+    r->code = c->code == NULL ? "" : c->code;
+    r->status = c->code == NULL ? "completed" : strcmp(c->code, "denied") == 0 ? "rejected" : "failed";
+    r->supersteps = c->superstep;
+    ref_put_channels(&t, c->channels, g->nchannels);
+    r->channels = t.at;
+    return r;
+}
+
+const char *ref_note_of(const ref_run *r, const char *key)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (strcmp(r->notes[i].key, key) == 0)
+            return r->notes[i].text;
+    return NULL;
+}
+
+void ref_free(ref_run *r)
+{
+    if (r == NULL)
+        return;
+    for (size_t i = 0; i < r->pooled; i++)
+        free(r->pool[i]);
+    free(r->pool);
+    free(r);
+}
