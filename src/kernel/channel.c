@@ -124,7 +124,7 @@ channel *channel_find(const frame *f, const char *name)
     uint32_t h;
 
     if (f->nchannels <= FEW_CHANNELS) {
-        for (channel *c = f->channels, *end = c + f->nchannels; c != end; c++)
+        for (channel *c = f->channels, *end = c == NULL ? NULL : c + f->nchannels; c != end; c++)
             if (c->d->name == name || (*c->d->name == *name && strcmp(c->d->name, name) == 0))
                 return c;
         return NULL;
