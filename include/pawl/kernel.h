@@ -316,7 +316,8 @@ typedef struct pawl_verdict {
 PAWL_API PAWL_MUST_USE pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc,
                                              pawl_state **state, pawl_err *err);
 /* Fold it and feed every event again to `m`, comparing every byte. PAWL_OK: all the same. PAWL_CORRUPT: changed
- * bytes, or a machine that now answers differently; `v` says where, err what. */
+ * bytes, or a machine that now answers differently; `v` says where, err what. PAWL_GONE: a body is erased; from it on
+ * only the chain of entries is checked, and holds. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc,
                                              pawl_verdict *v, pawl_err *err);
 

@@ -463,6 +463,7 @@ void pawl_graph_join_of(pawl_graph *g, const char *to, const char *const *from, 
     }
     j->k = k == 0 ? (uint32_t)n : k > n ? UINT32_MAX : (uint32_t)k;
     j->rest = (uint8_t)rest;
+    j->at = keep_new(g, (n + 1) * sizeof *j->at);
     buf_char(&name, ':');
     buf_text(&name, j->to != NULL ? j->to : "");
     buf_char(&name, '\0');

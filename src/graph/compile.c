@@ -334,10 +334,16 @@ static void compile_plain(pawl_graph *g)
         g->plain = g->plain && !n->defer;
         g->holds = g->holds || n->after;
         g->asks = g->asks || n->asks;
+        g->choosy = g->choosy || n->choosy;
         n->plain = n->ways != NULL && n->ways->next == NULL && n->ways->kind == WAY_EDGE;
         for (way *w = n->ways; w != NULL; w = w->next)
             if (w->kind == WAY_EDGE && node_index(g, w->to) > 0)
                 w->index = (uint32_t)node_index(g, w->to);
+    }
+    for (join *j = g->joins; j != NULL; j = j->next) {
+        for (uint32_t i = 0; i < j->nfrom; i++)
+            j->at[i] = (uint32_t)node_index(g, j->from[i]);
+        j->to_at = (uint32_t)node_index(g, j->to);
     }
 }
 

@@ -71,6 +71,8 @@ typedef struct join {
     const char **from;
     uint32_t nfrom, k;
     uint8_t rest;
+    uint32_t *at;               /* the index of each of `from`, and of `to`: known when compiled */
+    uint32_t to_at;
 } join;
 
 typedef struct fault {
@@ -104,6 +106,7 @@ struct pawl_graph {
     bool plain;                 /* no joins, no deferred nodes, no channel with a function */
     bool holds;                 /* some node has an interrupt after it */
     bool asks;                  /* some node asks */
+    bool choosy;                /* some node has a route or a condition */
     bool failed;                /* no memory */
 };
 

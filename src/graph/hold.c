@@ -18,7 +18,6 @@ static pawl_code hold_new(pawl_step *s, const task *tk, const char *path, uint64
     it->superstep = superstep;
     it->visit = tk->visit;
     it->n = tk->ncalls;
-    it->at = s->now;
     it->spec = spec;
     it->spec_size = size;
     h->it = it;
@@ -109,6 +108,8 @@ pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *pr
         if (l->halt)
             *out = NULL;        /* nothing goes on: nobody is asked whether it may */
     }
+    for (held *h = *out; h != NULL; h = h->next)
+        h->it->at = f->parent != NULL ? frame_time(f) : s->now;
     return rc;
 }
 

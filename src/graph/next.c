@@ -14,7 +14,7 @@ typedef struct plan {
     const pawl_value *joins;    /* as they are, with what changed */
     const pawl_value *changed;
     bool halt;
-    bool any_ways;
+    uint32_t nleft;         /* sends of the leaves */
     uint32_t *drop;
     uint32_t ndrop;
     bool *gone;             /* by node: what a join cancelled */
@@ -90,6 +90,11 @@ static pawl_code ways_of(plan *p, const gnode *n, task *tk, uint32_t sender)
     visit v;
     pawl_code rc;
 
+    if (!n->choosy) {
+        for (const way *w = n->ways; w != NULL; w = w->next)
+            p->hit[w->index] = true;    /* the end is START_INDEX, which nobody looks at */
+        return PAWL_OK;
+    }
     visit_begin(p->s, &v, p->f, tk, tk != NULL ? tk->name : n->name, n->name);
     v.reading = true;
     rc = ways_eval(p, n);
@@ -115,6 +120,7 @@ static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
         return p->s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
     p->done[n->index] = true;
     p->halt = p->halt || l->halt;
+    p->nleft += l->nsends;
     for (uint32_t j = 0; j < l->ngotos && rc == PAWL_OK; j++)
         rc = hit_name(p, l->gotos[j]);
     return rc != PAWL_OK || l->ngotos > 0 || l->halt ? rc : ways_of(p, n, tk, i);
@@ -193,10 +199,16 @@ static pawl_code join_step(plan *p, const join *j)
     uint32_t count = 0;
     bool fired;
 
+    for (uint32_t i = 0; i < j->nfrom; i++)
+        count += p->done[j->at[i]];
+    if (pawl_value_size(seen) == 0 && (count == 0 || count == j->nfrom)) {     /* the commonest: none, or all at once */
+        p->hit[j->to_at] = p->hit[j->to_at] || count > 0;
+        return PAWL_OK;
+    }
     if (seen == NULL)
         seen = value_pack(&p->s->mem, p->err, "[]");
     for (uint32_t i = 0; i < j->nfrom && seen != NULL; i++)
-        if (p->done[node_index(p->g, j->from[i])] && !seen_has(seen, j->from[i]))
+        if (p->done[j->at[i]] && !seen_has(seen, j->from[i]))
             seen = seen_add(p, seen, j->from[i]);
     if (seen == NULL)
         return PAWL_NOMEM;
@@ -371,14 +383,7 @@ static pawl_code sends_drop(plan *p, uint32_t *total)
     uint32_t most = (uint32_t)p->nsends, at = 0;
     bool any = false;
 
-    *total = 0;
-    for (uint32_t i = 0; i < p->f->ntasks; i++) {
-        const leave *l = task_leave(p->s->st, &p->f->tasks[i], p->err);
-
-        if (l == NULL)
-            return p->s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
-        *total += l->nsends;
-    }
+    *total = p->nleft;
     most += *total;
     for (size_t i = 0; i < p->g->nnodes; i++)
         any = any || p->gone[i];
@@ -505,7 +510,7 @@ static bool plan_plain(pawl_step *s, const pawl_graph *g, frame *f, closing *cl,
 
 static bool has_choice(const plan *p)
 {
-    for (uint32_t i = 0; i < p->f->ntasks; i++) {
+    for (uint32_t i = 0; p->g->choosy && i < p->f->ntasks; i++) {
         const gnode *n = node_of_task(p->g, &p->f->tasks[i]);
 
         if (n != NULL && n->choosy)

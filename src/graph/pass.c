@@ -17,7 +17,7 @@ static const pawl_graph *here(const pawl_step *s)
 static const char *declared(pawl_step *s, const char *to)
 {
     const pawl_graph *g = here(s);
-    const gnode *n = g == NULL ? NULL : node_find(g, s->v->node);
+    const gnode *n = g == NULL ? NULL : s->v->task != NULL ? node_of_task(g, s->v->task) : node_find(g, s->v->node);
 
     if (g == NULL) {
         visit_wrong(s, PAWL_INVALID, "a reducer has no nodes to go to; pawl_flow_complete ends its run");
@@ -61,13 +61,18 @@ pawl_code pawl_halt(pawl_step *s)
 void pawl_send(pawl_step *s, const char *node, const pawl_value *args)
 {
     const char *to;
+    size_t n;
 
     if (s == NULL || s->v == NULL || (to = declared(s, node)) == NULL)
         return;
-    if (strcmp(to, PAWL_END) == 0)
+    if (strcmp(to, PAWL_END) == 0) {
         visit_wrong(s, PAWL_INVALID, "node \"%s\": nothing is sent to the end", s->v->node);
-    else
-        node_send(s, to, args);
+        return;
+    }
+    n = s->v->nsends;
+    node_send(s, to, args);
+    if (s->v->nsends > n)
+        s->v->sends[n].hint = n > 0 && s->v->sends[n - 1].name == to ? s->v->sends[n - 1].hint : (uint32_t)node_index(here(s), to);
 }
 
 pawl_code pawl_interrupt(pawl_step *s, const pawl_value *prompt, const char *to)
@@ -378,7 +383,7 @@ static pawl_code visit_again(pawl_step *s, const visit *v, pawl_err *err)
         return PAWL_NOMEM;
     it->task = v->path;
     it->visit = v->task->visit + 1;
-    it->at = s->now;
+    it->at = v->at;
     return step_add(s, it, err);
 }
 
@@ -414,7 +419,7 @@ static pawl_code visit_fails(pawl_step *s, const gnode *n, visit *v, pawl_code c
 static pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc, pawl_err *err)
 {
     bool waits = rc == PAWL_PENDING || rc == PAWL_INTERRUPTED;
-    pawl_code done = visit_races(s, v, err);
+    pawl_code done = v->nwon > 0 ? visit_races(s, v, err) : PAWL_OK;
 
     if (done != PAWL_OK)
         return done;
@@ -446,6 +451,8 @@ pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const
         return fail(err, PAWL_CORRUPT, "%s: the machine has no node for task \"%s\", where the run stands", s->st->run, tk->name);
     visit_begin(s, &v, f, tk, path, n->name);
     v.max_calls = g->max_calls;
+    if (g->max_concurrency == 0)    /* else it may have queued */
+        visit_follows(s, &v);
     v.node_limits = n->kind == GNODE_PURE && n->has_limits ? &n->limits : NULL;
     rc = phases(s, n, &enter);
     if (enter && v.err.code == PAWL_OK)

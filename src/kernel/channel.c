@@ -262,12 +262,17 @@ static bool add_int64(const pawl_value *a, const pawl_value *b, int64_t *sum)
     return !__builtin_add_overflow(pawl_value_int(a), pawl_value_int(b), sum);
 }
 
+static bool is_real(const pawl_value *number)
+{
+    return (val_of(number)->tag & YYJSON_SUBTYPE_MASK) == YYJSON_SUBTYPE_REAL;
+}
+
 static pawl_code write_sum(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v, pawl_err *err)
 {
     const pawl_value *result;
     int64_t sum = 0;
 
-    if (pawl_value_type(v) == PAWL_TYPE_INT && pawl_value_type(old) == PAWL_TYPE_INT) {
+    if (!is_real(v) && !is_real(old)) {
         if (!add_int64(old, v, &sum))
             return fail(err, PAWL_LIMIT, "channel \"%s\": the sum leaves the range of int64", c->d->name);
         result = value_int(st->t->mem, sum);
@@ -368,9 +373,11 @@ static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old,
 /* What a rule demands of an update, whatever is there already. */
 static pawl_code update_check(const channel *c, unsigned op, const pawl_value *v, pawl_err *err)
 {
-    pawl_type type = pawl_value_type(v);
+    pawl_type type;
 
-    if (type == PAWL_TYPE_NONE)
+    if (op == OP_MERGE && c->d->rule == PAWL_SUM && is_number(v))
+        return PAWL_OK;
+    if ((type = pawl_value_type(v)) == PAWL_TYPE_NONE)
         return wrong(err, c, "no value was given");
     if (op == OP_EXTEND && !rule_is_list(c->d->rule))
         return wrong(err, c, "extend is for append, union, topic and barrier");

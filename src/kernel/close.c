@@ -136,7 +136,38 @@ static pawl_code merge_pending(pawl_state *st, pawl_err *err)
 typedef struct planned {
     uint32_t count, cap;
     const named **list;
+    size_t args_bytes, names_bytes;
+    const char *name;           /* of the last one, and its size: mostly all are of one node */
+    size_t name_size;
 } planned;
+
+static size_t round16(size_t n)
+{
+    return (n + 15) & ~(size_t)15;
+}
+
+static size_t digits(uint32_t n)
+{
+    size_t d = 1;
+
+    for (; n >= 10; n /= 10)
+        d++;
+    return d;
+}
+
+static size_t args_bytes(const pawl_value *v)
+{
+    return v != NULL ? round16(value_block_bytes(v)) : 0;
+}
+
+static size_t name_bytes(planned *p, const char *name)
+{
+    if (name != p->name) {
+        p->name = name;
+        p->name_size = strlen(name);
+    }
+    return p->name_size;
+}
 
 static pawl_code plan_add(pawl_state *st, planned *p, const task *tk, const named *send, pawl_err *err)
 {
@@ -162,6 +193,8 @@ static pawl_code plan_add(pawl_state *st, planned *p, const task *tk, const name
             return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
         send = whole;
     }
+    p->args_bytes += args_bytes(send->value);
+    p->names_bytes += name_bytes(p, send->name) + 2 + digits(p->count);
     p->list[p->count++] = send;
     return PAWL_OK;
 }
@@ -199,43 +232,28 @@ static pawl_code plan_sends(pawl_state *st, frame *f, const closing *cl, planned
     return rc;
 }
 
-static size_t round16(size_t n)
+static char *name_put(char *at, task *tk, const char *node, size_t size)
 {
-    return (n + 15) & ~(size_t)15;
+    tk->name = memcpy(at, node, size);
+    tk->node_size = (uint32_t)size;
+    return at + size;
 }
 
-static size_t digits(uint32_t n)
+static char *number_put(char *at, uint32_t number)
 {
-    size_t d = 1;
+    size_t d = digits(number);
 
-    for (; n >= 10; n /= 10)
-        d++;
-    return d;
-}
-
-static char *name_put(char *at, task *tk, const char *node, bool numbered, uint32_t number)
-{
-    size_t n = strlen(node);
-
-    tk->name = at;
-    tk->node_size = (uint32_t)n;
-    memcpy(at, node, n);
-    at += n;
-    if (numbered) {
-        *at++ = ':';
-        for (size_t d = digits(number), i = d; i > 0; i--, number /= 10)
-            at[i - 1] = (char)('0' + number % 10);
-        while (*at != '\0')
-            at++;
-    }
-    return at + 1;
+    *at++ = ':';
+    for (size_t i = d; i > 0; i--, number /= 10)
+        at[i - 1] = (char)('0' + number % 10);
+    return at + d;
 }
 
 /* The commonest: one task, reached by an edge. */
 static pawl_code task_new(pawl_state *st, frame *f, const closing *cl)
 {
-    size_t n = strlen(cl->next[0]), names = round16(sizeof(task));
-    task *tk = st_alloc(st, names + n + 1);
+    size_t n = strlen(cl->next[0]), names = round16(sizeof(task)), bytes = names + n + 1;
+    task *tk = st_alloc(st, bytes = bytes < SPARE_BYTES ? SPARE_BYTES : bytes);
 
     if (tk == NULL)
         return PAWL_NOMEM;
@@ -244,50 +262,44 @@ static pawl_code task_new(pawl_state *st, frame *f, const closing *cl)
     tk->node_hint = cl->hints != NULL ? cl->hints[0] : 0;
     tk->visit = 1;
     f->tasks = tk;
-    f->tasks_bytes = names + n + 1;
+    f->tasks_bytes = bytes;
     f->ntasks = f->nedges = 1;
     return PAWL_OK;
 }
 
 /* One block for all: the tasks, their arguments, their names. */
-static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, const planned *p)
+static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, planned *p)
 {
     uint32_t n = cl->nnext + p->count;
-    size_t bytes = round16(n * sizeof(task)), names = bytes;
-    char *block, *at;
+    char *args, *at;
 
     if (n == 0)
         return PAWL_OK;
     if (n == 1 && cl->nnext == 1)
         return task_new(st, f, cl);
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->list[i]->value != NULL)
-            names += round16(value_block_bytes(p->list[i]->value));
-    f->tasks_bytes = names;
+    f->tasks_bytes = round16(n * sizeof(task)) + p->args_bytes + p->names_bytes;
     for (uint32_t i = 0; i < cl->nnext; i++)
         f->tasks_bytes += strlen(cl->next[i]) + 1;
-    for (uint32_t i = 0; i < p->count; i++)
-        f->tasks_bytes += strlen(p->list[i]->name) + 2 + digits(i);
-    if ((block = st_alloc(st, f->tasks_bytes)) == NULL)
+    if ((f->tasks = st_alloc(st, f->tasks_bytes)) == NULL)
         return PAWL_NOMEM;
-    f->tasks = (task *)(void *)block;
-    at = block + names;
-    for (uint32_t i = 0; i < cl->nnext; i++)
-        at = name_put(at, &f->tasks[i], cl->next[i], false, 0);
-    for (uint32_t i = 0; cl->hints != NULL && i < cl->nnext; i++)
-        f->tasks[i].node_hint = cl->hints[i];
+    args = (char *)f->tasks + round16(n * sizeof(task));
+    at = args + p->args_bytes;
+    for (uint32_t i = 0; i < cl->nnext; i++) {
+        at = name_put(at, &f->tasks[i], cl->next[i], strlen(cl->next[i])) + 1;
+        f->tasks[i].node_hint = cl->hints != NULL ? cl->hints[i] : 0;
+        f->tasks[i].visit = 1;
+    }
     for (uint32_t i = 0; i < p->count; i++) {
         task *tk = &f->tasks[cl->nnext + i];
-        const pawl_value *v = p->list[i]->value;
+        const named *send = p->list[i];
 
-        at = name_put(at, tk, p->list[i]->name, true, i);
-        if (v != NULL) {
-            tk->args = value_copy_to(block + bytes, v);
-            bytes += round16(value_block_bytes(v));
-        }
+        at = number_put(name_put(at, tk, send->name, name_bytes(p, send->name)), i) + 1;
+        tk->node_hint = send->hint;
+        tk->visit = 1;
+        if (send->value != NULL)
+            tk->args = value_copy_to(args, send->value);
+        args += args_bytes(send->value);
     }
-    for (uint32_t i = 0; i < n; i++)
-        f->tasks[i].visit = 1;
     f->ntasks = n;
     f->nedges = cl->nnext;
     return PAWL_OK;
@@ -372,6 +384,10 @@ pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *er
         return rc;
     if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
         return rc;
+    if (f->parent != NULL && !TOUCH(st, &f->now_ms))
+        return PAWL_NOMEM;
+    if (f->parent != NULL)
+        f->now_ms = frame_time(f);
     old.tasks = f->tasks;
     old.ntasks = f->ntasks;
     old.tasks_bytes = f->tasks_bytes;

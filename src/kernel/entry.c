@@ -54,7 +54,7 @@ pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err)
     body++;
     if (*body == '"') {
         e->erased = true;
-        return hash_unhex(body + 1, line.size - (size_t)(body - line.data) - 2, &e->digest)
+        return line.data[line.size - 1] == '"' && hash_unhex(body + 1, line.size - (size_t)(body - line.data) - 2, &e->digest)
                    ? PAWL_OK : fail(err, PAWL_CORRUPT, "an erased body is its digest in quotes");
     }
     hash_of(body, line.size - (size_t)(body - line.data), &e->digest);
@@ -158,7 +158,7 @@ static bool hash_fits(const pawl_state *st, const pawl_entry *e)
     return hash_equal(&now, &e->self);
 }
 
-static pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err *err)
+pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err *err)
 {
     if (e->record)
         return pawl_status_terminal((pawl_status)st->status)
@@ -168,11 +168,11 @@ static pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err 
                     (unsigned long long)st->seq);
     if (e->time_ms < st->time_ms)
         return fail(err, PAWL_CORRUPT, "%s: the time of entry %llu goes back", st->run, (unsigned long long)e->seq);
-    if (e->erased)
-        return fail(err, PAWL_GONE, "%s: the body of entry %llu is erased", st->run, (unsigned long long)e->seq);
     if (e->read && !hash_fits(st, e))
         return fail(err, PAWL_CORRUPT, "%s: entry %llu does not follow from what stands before it (hash)", st->run,
                     (unsigned long long)e->seq);
+    if (e->erased)
+        return fail(err, PAWL_GONE, "%s: the body of entry %llu is erased", st->run, (unsigned long long)e->seq);
     return PAWL_OK;
 }
 

@@ -156,6 +156,26 @@ bool task_ready(const task *tk)
     return true;
 }
 
+int64_t task_time(const task *tk)
+{
+    int64_t t = tk->child != NULL && tk->child->now_ms > tk->visit_ms ? tk->child->now_ms : tk->visit_ms;
+
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].time_ms > t)
+            t = tk->calls[i].time_ms;
+    return t;
+}
+
+int64_t frame_time(const frame *f)
+{
+    int64_t t = f->now_ms;
+
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        if (task_time(&f->tasks[i]) > t)
+            t = task_time(&f->tasks[i]);
+    return t;
+}
+
 bool frame_waits(const frame *f)
 {
     if (f->nloose > 0)

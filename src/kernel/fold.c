@@ -278,6 +278,7 @@ static pawl_code fold_frame(pawl_state *st, pawl_entry *e, const item *it, pawl_
         return PAWL_NOMEM;
     tk->child = child;
     visit_time(e, tk);
+    child->now_ms = tk->visit_ms;
     tk->at = TASK_OPEN;
     for (uint32_t i = 0; i < it->nwrites && rc == PAWL_OK; i++) {
         channel *c = channel_find(child, it->writes[i].channel);
@@ -427,8 +428,13 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return PAWL_NOMEM;
     if (it->at > st->record_ms)
         st->record_ms = it->at;
-    if (c->task != NULL && strcmp(c->task, "@") != 0)
+    if (c->task != NULL && strcmp(c->task, "@") != 0) {
+        if (f->parent != NULL && !TOUCH(st, &f->now_ms))
+            return PAWL_NOMEM;
+        if (f->parent != NULL && it->at > f->now_ms)
+            f->now_ms = it->at;
         return hold_answered(st, f, c, it, err);
+    }
     if (c->task != NULL) {
         if (update != NULL && (rc = put_writes(st, f, update, false, err)) != PAWL_OK)
             return rc;
@@ -440,6 +446,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return PAWL_NOMEM;
     count_call(st, c, -1);
     c->at = CALL_ANSWERED;
+    c->time_ms = it->at;
     c->outcome = it->outcome;
     if (it->value != NULL && (c->value = st_value(st, it->value, &c->value_bytes)) == NULL)
         return PAWL_NOMEM;
@@ -519,6 +526,9 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
     }
     tk->at = TASK_LEFT;
     if (tk->child != NULL) {
+        if (!TOUCH(st, &tk->visit_ms))
+            return PAWL_NOMEM;
+        tk->visit_ms = task_time(tk);   /* what was told in it goes with it */
         frame_drop(st, tk->child);
         tk->child = NULL;
     }

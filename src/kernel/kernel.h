@@ -67,7 +67,7 @@ typedef struct call {           /* a command or a wait, by its number in the vis
     uint8_t kind, at, outcome, wait;
     uint32_t visit, n;          /* of a loose one; else its place says so */
     uint64_t superstep;
-    int64_t time_ms;            /* due, or asked */
+    int64_t time_ms;            /* due, or asked; answered: when */
     const char *task;           /* of a loose one; else NULL */
     const char *spec;           /* canonical text */
     size_t spec_size;
@@ -123,6 +123,7 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     bool open;                  /* the superstep has begun: its tasks see this state */
     uint64_t superstep;         /* the number of the one that is next or open; 0: not begun */
     uint64_t steps;             /* closed in this turn */
+    int64_t now_ms;             /* of a subgraph: the latest time that was told in it */
     const pawl_value *joins;    /* {JOIN: [seen]} */
     const pawl_value *defer;    /* [node] */
     size_t joins_bytes, defer_bytes;
@@ -167,6 +168,7 @@ struct pawl_state {
     size_t reason_bytes;
     size_t snapshot_bytes;
     list *pending;              /* updates told while the superstep is open: merged when it closes */
+    void *spare;                /* SPARE_BYTES that the next superstep will need; none while the run waits */
     /* fixed since the base, but for adopt */
     txn *t;                     /* while a step is fed or applied */
     pawl_alloc alloc;
@@ -211,6 +213,7 @@ static inline bool touch(pawl_state *st, void *at, size_t size)
     return true;
 }
 #define TOUCH(st, object) touch((st), (object), sizeof *(object))
+enum { SPARE_BYTES = 144 };     /* of a lone task and its name, mostly */
 void *st_alloc(pawl_state *st, size_t size);    /* zeroed; lives as the transaction says */
 void st_free(pawl_state *st, const void *ptr, size_t size);    /* at commit */
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count);
@@ -362,6 +365,8 @@ bool rule_is_list(unsigned rule);
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
 
 /* find.c, fold.c */
+/* Whether it is the next one, and its hash follows. PAWL_GONE: it is, but its body is erased. */
+pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err *err);
 /* The frame that a path leads into, though its last superstep may be over: where holds stand. */
 frame *frame_above(pawl_state *st, const char *path);
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err);
@@ -386,6 +391,9 @@ void frame_drop(pawl_state *st, frame *f);
 void frame_clear(pawl_state *st, frame *f);     /* all but its channels */
 bool task_ready(const task *tk);                /* every command of its last pass is answered */
 bool frame_waits(const frame *f);               /* for the world, here or below */
+/* The latest time that was told to the task, or anywhere in the subgraph: no order of arrival shows in it. */
+int64_t task_time(const task *tk);
+int64_t frame_time(const frame *f);
 
 /* state.c, load.c, snapshot.c */
 typedef struct base_parts {
@@ -428,7 +436,8 @@ typedef struct visit {          /* the pass that is under way */
     const pawl_limits *node_limits; /* of commands whose effect declares none */
     const pawl_value *args;
     uint64_t randoms;
-    int64_t now;
+    int64_t now;                /* of the visit */
+    int64_t at;                 /* when the commands of this pass go out: by what was told here, whoever told it last */
     item *commands, *commands_last;
     write *writes;
     named *sends, *emits;
@@ -484,6 +493,8 @@ const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into t
 
 /* visit.c: a pass of a node */
 void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node);
+/* In a subgraph: it begins when what was before it there was over. */
+void visit_follows(const pawl_step *s, visit *v);
 /* Races that it decided become items; to come before all else of the pass. */
 pawl_code visit_races(pawl_step *s, visit *v, pawl_err *err);
 /* A visit that begins in a task record says its time; in an entry it is the entry's. */

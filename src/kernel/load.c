@@ -251,6 +251,7 @@ pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *pat
         rc = tasks_read(st, e, path, fold, err);
     f->superstep = superstep;
     f->steps = pawl_value_uint(pawl_value_get(fold, "steps"));
+    f->now_ms = pawl_value_int(pawl_value_get(fold, "time"));
     return rc;
 }
 

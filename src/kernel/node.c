@@ -414,7 +414,7 @@ pawl_code pawl_sleep(pawl_step *s, int64_t ms)
     buf_int(b, ms);
     buf_char(b, '}');
     spec = step_copy(s, b, &size);
-    return visit_command(s, CALL_SLEEP, s->now > INT64_MAX - ms ? INT64_MAX : s->now + ms, 0, spec, size, &c);
+    return visit_command(s, CALL_SLEEP, s->v->at > INT64_MAX - ms ? INT64_MAX : s->v->at + ms, 0, spec, size, &c);
 }
 
 /* Slots are unique among the open waits of a run: the node's path, and from the second wait of a visit on its number. */
@@ -447,7 +447,7 @@ pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value *
         return visit_wrong(s, PAWL_INVALID, "node \"%s\": an approval's only default is no", s->v->node);
     slot = q->slot != NULL ? q->slot : slot_made(s);
     spec = slot == NULL ? NULL : spec_ask(s, q, slot, s->v->now, NULL, NULL, NULL, false, &size);
-    rc = visit_command(s, CALL_ASK, s->now, kind, spec, size, &c);
+    rc = visit_command(s, CALL_ASK, s->v->at, kind, spec, size, &c);
     return command_value(rc, c, answer);
 }
 
@@ -472,7 +472,7 @@ pawl_code pawl_await_signal(pawl_step *s, const char *name, const pawl_value **v
         return not_here(s, "await_signal");
     slot = slot_made(s);
     spec = slot == NULL ? NULL : spec_ask(s, &q, slot, s->v->now, name, NULL, NULL, false, &size);
-    rc = visit_command(s, CALL_ASK, s->now, PAWL_WAIT_SIGNAL, spec, size, &c);
+    rc = visit_command(s, CALL_ASK, s->v->at, PAWL_WAIT_SIGNAL, spec, size, &c);
     return command_value(rc, c, value);
 }
 

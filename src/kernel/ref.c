@@ -115,17 +115,19 @@ static const pawl_value *all_channels(pawl_state *st, arena *a)
     size_t nodes = 1, used = 1, count = 0;
     yyjson_val *out;
 
-    for (uint32_t i = 0; i < st->root.nchannels; i++)
-        if (channel_value(st, &st->root.channels[i]) != NULL)
-            nodes += 1 + value_nodes(channel_value(st, &st->root.channels[i]));
+    for (uint32_t i = 0; i < st->root.nchannels; i++) {
+        const pawl_value *v = channel_value(st, &st->root.channels[i]);
+
+        if (v == NULL && st->root.channels[i].set)
+            return NULL;        /* not to be loaded: nor is the whole */
+        nodes += v != NULL ? 1 + value_nodes(v) : 0;
+    }
     if ((out = arena_get(a, nodes * sizeof *out)) == NULL)
         return NULL;
     for (uint32_t i = 0; i < st->root.nchannels; i++) {
         channel *c = &st->root.channels[i];
         const pawl_value *v = channel_value(st, c), *name;
 
-        if (v == NULL && c->set)
-            return NULL;
         if (v == NULL)
             continue;
         if ((name = value_string(a, c->d->name, strlen(c->d->name))) == NULL)

@@ -202,6 +202,8 @@ static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *re
 
     if (rc != PAWL_OK)
         return rc;
+    if (e->erased)
+        return entry_fits(st, e, err);
     source_of(src, st, e);
     if (src->value.failed || src->update.failed || src->id.failed || read->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory to verify");
@@ -216,6 +218,30 @@ static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *re
     if (now.size != line.size || memcmp(now.data, line.data, line.size) != 0)
         return differs(err, st, line, now);
     return pawl_apply(st, e, err);
+}
+
+/* What follows an erased body cannot be folded; but that the chain of entries is whole can be said. */
+static pawl_code chain_holds(pawl_state *st, pawl_step *read, pawl_bytes line, journal_lines *l, pawl_err *err)
+{
+    uint64_t erased = st->seq + 1;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_entry *e;
+    pawl_code rc;
+
+    do {
+        rc = pawl_entry_read(line, read, &e, &why);
+        if (rc == PAWL_OK && !e->record && (rc = entry_fits(st, e, &why)) == PAWL_GONE)
+            rc = PAWL_OK;
+        if (rc == PAWL_OK && !e->record) {
+            st->seq = e->seq;
+            st->time_ms = e->time_ms;
+            st->head = e->self;
+        }
+    } while (rc == PAWL_OK && line_next(l, &line));
+    if (rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);
+    return fail(err, PAWL_GONE, "%s: the body of entry %llu is erased; the chain holds up to entry %llu", st->run,
+                (unsigned long long)erased, (unsigned long long)st->seq);
 }
 
 pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err)
@@ -235,7 +261,13 @@ pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_allo
     if (rc == PAWL_OK && fed == NULL)
         rc = fail(err, PAWL_NOMEM, "no memory to verify");
     while (rc == PAWL_OK && line_next(&l, &line)) {
-        rc = verify_one(m, st, read, fed, &src, line, v, err);
+        pawl_err why = { PAWL_OK, "" };
+
+        rc = verify_one(m, st, read, fed, &src, line, v, &why);
+        if (rc == PAWL_GONE)
+            rc = chain_holds(st, read, line, &l, err);
+        else if (rc != PAWL_OK)
+            fail(err, rc, "%s", why.text);
         if (rc != PAWL_OK)
             break;
         if (line.data[0] == '[')
@@ -243,7 +275,9 @@ pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_allo
         else
             v->entries++;
     }
-    if (rc != PAWL_OK)
+    if (rc == PAWL_GONE)
+        v->seq = st->base_seq + v->entries + 1;
+    else if (rc != PAWL_OK)
         v->seq = st != NULL ? st->seq + 1 : 0;
     buf_free(&src.value);
     buf_free(&src.update);

@@ -157,7 +157,6 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     it.kind = c->at == CALL_DROPPED ? ITEM_DROP : c->kind == CALL_ASK ? ITEM_ANSWER : ITEM_RECEIPT;
     it.outcome = c->outcome;
     it.value = c->value;
-    it.at = 0;
     if (c->update != NULL && (it.more = value_with(&mem, value_pack(&mem, NULL, "{}"), "update", c->update)) == NULL)
         o->b->failed = true;
     open_item(o, &it);
@@ -263,6 +262,8 @@ static void fold_code(writer *w, const frame *f)
     buf_uint(w->b, f->steps);
     put_key(w, "superstep");
     buf_uint(w->b, f->superstep);
+    put_key(w, "time");
+    buf_int(w->b, f->now_ms);
     put_key(w, "values");
     values_code(w->st, f, w->b, true, false);
     buf_char(w->b, '}');

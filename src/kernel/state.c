@@ -33,6 +33,7 @@ void pawl_state_free(pawl_state *st)
     t.now = true;           /* freeing needs no memory */
     state_drop(st);
     txn_end(st, true);
+    mem_free(&st->alloc, st->spare, SPARE_BYTES);
     arena_free(&mem);
     arena_free(&st->fixed);
     pawl_alloc alloc = st->alloc;
@@ -284,7 +285,9 @@ bool state_runnable(const pawl_state *st)
 {
     if (st->canceling || st->root.nloose > 0)
         return false;
-    return st->root.open ? !frame_waits(&st->root) : st->root.ntasks > 0;
+    if (st->root.ntasks == 0)       /* a fork of what was over: a tick ends it again. A reducer has no supersteps */
+        return st->root.superstep > 0;
+    return st->root.open ? !frame_waits(&st->root) : true;
 }
 
 pawl_status status_now(const pawl_state *st)

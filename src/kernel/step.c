@@ -38,7 +38,10 @@ void pawl_step_free(pawl_step *s)
 
 void step_reset(pawl_step *s)
 {
-    arena_reset(&s->mem);
+    if (s->mem.first == s->mem.last)
+        arena_reset(&s->mem);
+    else
+        arena_free(&s->mem);    /* the next chunk is large enough for a step like the last */
     s->some = false;
     s->st = NULL;
     s->v = NULL;

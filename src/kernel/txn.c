@@ -46,14 +46,37 @@ static void list_shrink(list *l, size_t nodes, size_t count)
         l->floating -= count;
 }
 
+/* A superstep of one task frees such a block and asks for another: so one is kept while the run goes on. */
+static void block_free(pawl_state *st, void *ptr, size_t size)
+{
+    if (size == SPARE_BYTES && st->spare == NULL)
+        st->spare = ptr;
+    else
+        mem_free(&st->alloc, ptr, size);
+}
+
+static void *block_new(pawl_state *st, size_t size)
+{
+    void *p = st->spare;
+
+    if (p == NULL || size != SPARE_BYTES)
+        return mem_new(&st->alloc, size);
+    st->spare = NULL;
+    mem_zero(p, size);
+    return p;
+}
+
 static void undo_one(pawl_state *st, const undo *u)
 {
+    void *spare = st->spare;
+
     switch (u->kind) {
     case UNDO_BYTES:
         memcpy(u->at, u + 1, u->size);
+        st->spare = spare;      /* of no transaction, though its place may be among the bytes */
         break;
     case UNDO_BORN:
-        mem_free(&st->alloc, u->at, u->size);
+        block_free(st, u->at, u->size);
         break;
     case UNDO_GREW:
         list_shrink(u->at, u->size, u->count);
@@ -82,10 +105,14 @@ void txn_end(pawl_state *st, bool commit)
     } else {
         for (const undo *u = st->t->log; u != NULL; u = u->before) {
             if (u->kind == UNDO_DEAD)
-                mem_free(&st->alloc, u->at, u->size);
+                block_free(st, u->at, u->size);
             else if (u->kind == UNDO_LIST_DEAD)
                 list_free(u->at);
         }
+    }
+    if (st->spare != NULL && (st->commands > 0 || st->waits > 0 || st->root.ntasks == 0)) {
+        mem_free(&st->alloc, st->spare, SPARE_BYTES);
+        st->spare = NULL;
     }
     st->t = NULL;
 }
@@ -96,10 +123,10 @@ void *st_alloc(pawl_state *st, size_t size)
 
     if (!st->t->keep)
         return arena_zero(st->t->mem, size);
-    if ((p = mem_new(&st->alloc, size)) == NULL)
+    if ((p = block_new(st, size)) == NULL)
         return NULL;
     if (log_new(st, UNDO_BORN, p, size) == NULL) {
-        mem_free(&st->alloc, p, size);
+        block_free(st, p, size);
         return NULL;
     }
     return p;

@@ -15,7 +15,11 @@ void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, c
     v->path = path;
     v->node = node;
     v->args = tk != NULL ? tk->args : NULL;
-    v->now = tk != NULL && (tk->timed || tk->at != TASK_READY) ? tk->visit_ms : s->now;
+    v->now = v->at = s->now;
+    if (tk != NULL && (tk->timed || tk->at != TASK_READY)) {
+        v->now = tk->visit_ms;
+        v->at = task_time(tk);
+    }
     v->max_calls = UINT32_MAX;
     s->v = v;
 }
@@ -91,17 +95,30 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
     return c->outcome == PAWL_DONE ? PAWL_OK : PAWL_EFFECT;
 }
 
+static bool says_time(const pawl_step *s, const visit *v)
+{
+    if (v->task == NULL || v->task->at != TASK_READY || v->task->timed)
+        return false;
+    return !s->whole && !s->t.closed && (s->was_open || s->ev->kind == PAWL_EV_TICK);
+}
+
+void visit_follows(const pawl_step *s, visit *v)
+{
+    if (v->frame->parent != NULL && says_time(s, v))
+        v->now = v->at = v->frame->now_ms;
+}
+
 pawl_code visit_time_item(pawl_step *s, visit *v, pawl_err *err)
 {
     item *it;
 
-    if (v->task == NULL || v->task->at != TASK_READY || v->task->timed || s->whole || s->t.closed || (!s->was_open && s->ev->kind != PAWL_EV_TICK))
+    if (!says_time(s, v))
         return PAWL_OK;
     if ((it = step_item(s, ITEM_VISIT)) == NULL)
         return PAWL_NOMEM;
     it->task = v->path;
     it->visit = v->task->visit;
-    it->at = s->now;
+    it->at = v->at;
     return step_add(s, it, err);
 }
 

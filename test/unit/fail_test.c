@@ -172,6 +172,25 @@ PAWL_TEST(test_G4_a_superstep_that_could_not_close_closes_when_the_state_is_mend
     world_end(&w);
 }
 
+PAWL_TEST(test_G4_a_run_that_failed_before_its_first_task_begins_when_the_state_is_mended)
+{
+    const part parts[] = { { "b", "-", "log=\"b\"" }, { 0 } };
+    pawl_graph *g = graph(parts);
+    world w;
+
+    pawl_graph_route(g, PAWL_START, by_x, NULL, NULL, "b", NULL);
+    begin(&w, g, NULL);
+    CHECK_STR(world_status(&w), "failed");
+    world_reopen(&w, NULL);
+    CHECK_STR(world_status(&w), "failed");
+    world_reopen(&w, "{\"x\":\"b\"}");
+    world_expect(&w, "1 start failed | start {}; end {\"code\":\"invalid\",\"text\":\"plan: no route from \\\"@start\\\", with {\\\"n\\\":0}\"}\n"
+                     "2 reopen failed | reopen {}; end {\"code\":\"invalid\",\"text\":\"plan: no route from \\\"@start\\\", with {\\\"n\\\":0}\"}\n"
+                     "3 reopen working | reopen {\"update\":{\"x\":\"b\"}}; close -> b\n"
+                     "4 tick completed | b leaves log=\"b\"; close ->\n");
+    world_end(&w);
+}
+
 PAWL_TEST(test_K3_G4_two_writers_of_a_single_fail_the_run_and_merge_nothing)
 {
     const part parts[] = { { "a", NULL, "one=1 | log=1" }, { "b", NULL, "one=2 | log=2" }, { 0 } };
@@ -616,6 +635,7 @@ static const check_case cases[] = {
     CASE(test_G4_all_that_failed_gets_new_visits_and_attempts),
     CASE(test_G4_nothing_but_failed_is_opened_again),
     CASE(test_G4_a_superstep_that_could_not_close_closes_when_the_state_is_mended),
+    CASE(test_G4_a_run_that_failed_before_its_first_task_begins_when_the_state_is_mended),
     CASE(test_K3_G4_two_writers_of_a_single_fail_the_run_and_merge_nothing),
     CASE(test_G4_an_effect_that_failed_for_good_fails_the_node_that_does_not_handle_it),
     CASE(test_E7_a_node_tries_again_after_durable_back_offs),
