@@ -56,7 +56,8 @@ PAWL_API void pawl_graph_node(pawl_graph *g, const char *name, pawl_node_fn *fn,
 /* A node that simply is work: one call of `effect` with {"args","state"}: what it was sent, and every channel by reference;
  * its receipt, an object, is merged as its writes. */
 PAWL_API void pawl_graph_work(pawl_graph *g, const char *name, const char *effect);
-/* A graph as a node (G6). Takes `inner`, also on failure. Its channels are its own; see pawl_graph_map. */
+/* A graph as a node (G6). Takes `inner`, also on failure. Its channels are its own; see pawl_graph_map. The members of an
+ * object that is sent to it lie over these, each in the inner channel of its name. */
 PAWL_API void pawl_graph_sub(pawl_graph *g, const char *name, pawl_graph *inner);
 /* Share by name: at entry the inner channel starts from the outer one; at the end the outer gets the inner's value
  * as a write (for rules that add, what the inner added). Either way may be switched off. */

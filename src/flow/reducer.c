@@ -297,9 +297,34 @@ static void reducer_free(pawl_machine *m)
 
 const machine_ops reducer_ops = { reducer_drive, reducer_free };
 
+static const char *channel_text(reducer_machine *r, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(&r->mem, text, strlen(text));
+}
+
+static pawl_code channel_check(reducer_machine *r, const pawl_channel *c, pawl_err *err)
+{
+    const pawl_value *first = NULL;
+    const char *due;
+
+    if ((int)c->rule < 0 || c->rule > PAWL_CUSTOM || (c->rule == PAWL_CUSTOM) != (c->merge != NULL))
+        return fail(err, PAWL_INVALID, "%s: channel \"%s\": a rule, and a function exactly with PAWL_CUSTOM", r->m.name, c->name);
+    if (c->secret != NULL && (c->first != NULL || c->rule != PAWL_LAST))
+        return fail(err, PAWL_INVALID, "%s: channel \"%s\": a secret has the rule last, and no first value", r->m.name, c->name);
+    if (c->secret != NULL && !secret_valid(c->secret))
+        return fail(err, PAWL_INVALID, "%s: channel \"%s\": a secret is \"env:NAME\", \"file:PATH\" or \"given:NAME\"", r->m.name, c->name);
+    if (c->first != NULL && (first = value_parse(&r->mem, c->first, strlen(c->first), "its first value", err)) == NULL)
+        return r->mem.failed ? PAWL_NOMEM : PAWL_INVALID;
+    if (first != NULL && (due = first_due(c->rule, pawl_value_type(first))) != NULL)
+        return fail(err, PAWL_INVALID, "%s: channel \"%s\": its first value is %s, by the rule %s", r->m.name, c->name, due,
+                    pawl_rule_name(c->rule));
+    return PAWL_OK;
+}
+
 static pawl_code reducer_channels(reducer_machine *r, const pawl_channel *channels, size_t n, pawl_err *err)
 {
     machine_channel *mc = arena_zero(&r->mem, (n + 1) * sizeof *mc);
+    pawl_code rc;
 
     for (size_t i = 0; mc != NULL && i < n; i++) {
         if (!name_valid(channels[i].name))
@@ -311,7 +336,12 @@ static pawl_code reducer_channels(reducer_machine *r, const pawl_channel *channe
         mc[i].where = "";
         if (mc[i].c.rule == 0)
             mc[i].c.rule = PAWL_LAST;
-        if ((mc[i].c.name = arena_strdup(&r->mem, channels[i].name, strlen(channels[i].name))) == NULL)
+        if ((rc = channel_check(r, &mc[i].c, err)) != PAWL_OK)
+            return rc;
+        mc[i].c.name = channel_text(r, channels[i].name);
+        mc[i].c.first = channel_text(r, channels[i].first);
+        mc[i].c.secret = channel_text(r, channels[i].secret);
+        if (r->mem.failed)
             return PAWL_NOMEM;
     }
     r->m.channels = mc;

@@ -370,8 +370,8 @@ static pawl_code reopened(pawl_step *s, const pawl_graph *g, pawl_err *err)
     reach how;
     pawl_code rc = failed_again(s, &s->st->root, "", err);
 
-    if (rc == PAWL_OK && s->st->root.ntasks == 0 && s->st->root.steps == 0)
-        return begin_turn(s, g, err);       /* it failed before its first task */
+    if (rc == PAWL_OK && s->st->root.ntasks == 0)   /* it failed before its first task, or after its last */
+        return s->st->root.steps == 0 ? begin_turn(s, g, err) : run_settles(s, g, err);
     if (rc != PAWL_OK || !s->st->root.open)
         return rc;
     if ((rc = frame_run(s, g, &s->st->root, "", &how, err)) != PAWL_OK || how != REACH_FAILED)

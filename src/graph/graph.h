@@ -137,6 +137,8 @@ void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const ch
 
 /* validate.c: what is wrong with one graph, and with those inside it; `label` leads every text. False: no memory. */
 bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r);
+bool secret_valid(const char *secret);          /* "env:NAME" and the like */
+const char *first_due(pawl_rule rule, pawl_type type);     /* NULL: a first value may be of that type */
 
 /* compile.c */
 const pawl_graph *graph_of(const pawl_machine *m);      /* NULL: it is no graph */

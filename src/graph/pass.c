@@ -330,7 +330,7 @@ static uint64_t retry_delay(pawl_step *s, const pawl_retry *r, uint32_t failed)
 /* A node's own retry begins its visit with the back-off (E7). */
 static pawl_code back_off(pawl_step *s, const gnode *n)
 {
-    uint32_t visit_no = s->v->task->visit;
+    uint32_t visit_no = s->v->task->visit - s->v->task->since;
     uint64_t delay;
 
     if (!n->has_retry || visit_no < 2 || n->kind == GNODE_WORK)
@@ -370,7 +370,7 @@ static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
 
 static bool may_retry(const gnode *n, const task *tk, pawl_code code)
 {
-    if (!n->has_retry || n->kind == GNODE_WORK || tk->visit >= n->retry.max_attempts)
+    if (!n->has_retry || n->kind == GNODE_WORK || tk->visit - tk->since >= n->retry.max_attempts)
         return false;
     return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_IO;
 }

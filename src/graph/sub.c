@@ -3,10 +3,20 @@
 
 #include <string.h>
 
-/* What it begins with: the mapped channels, as they are outside. */
+static const char *inner_channel(const pawl_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->nchannels; i++)
+        if (strcmp(g->channels[i].c.name, name) == 0 && g->channels[i].c.secret == NULL)
+            return g->channels[i].c.name;
+    return NULL;
+}
+
+/* What it begins with: the mapped channels, as they are outside; over them the members of the object that it was sent. */
 static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count)
 {
-    uint32_t most = 0;
+    const pawl_value *args = pawl_value_type(s->v->args) == PAWL_TYPE_OBJECT ? s->v->args : NULL, *key, *arg;
+    pawl_iter it = pawl_iter_of(args);
+    size_t most = pawl_value_size(args);
     write *w;
 
     for (const map *m = n->maps; m != NULL; m = m->next)
@@ -20,7 +30,14 @@ static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count
             continue;
         w[*count].channel = m->inner;
         w[*count].op = OP_OVERWRITE;
+        w[*count].from = worth_naming(v) ? m->outer : NULL;     /* K7: it stands in the journal already */
         w[(*count)++].value = value_copy(&s->mem, v);
+    }
+    while (w != NULL && (arg = pawl_iter_next(&it, &key)) != NULL) {
+        if ((w[*count].channel = inner_channel(n->sub, pawl_value_string(key))) == NULL)
+            visit_wrong(s, PAWL_INVALID, "node \"%s\": it was sent \"%.64s\", which is no channel inside", n->name, pawl_value_string(key));
+        w[*count].op = OP_OVERWRITE;
+        w[(*count)++].value = value_copy(&s->mem, arg);
     }
     return w;
 }
@@ -48,6 +65,7 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
     frame *outer = s->v->frame;
     item *it = step_item(s, ITEM_FRAME), *close = step_item(s, ITEM_CLOSE);
     closing *cl = arena_zero(&s->mem, sizeof *cl);
+    undo *before;
     pawl_err why = {0};
     pawl_code rc;
 
@@ -57,8 +75,16 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
     it->visit = tk->visit;
     if ((it->writes = inputs(s, n, outer, &it->nwrites)) == NULL || s->mem.failed)
         return PAWL_NOMEM;
-    if ((rc = visit_time_item(s, s->v, err)) != PAWL_OK || (rc = step_add(s, it, err)) != PAWL_OK)
+    if ((rc = visit_time_item(s, s->v, err)) != PAWL_OK)
         return rc;
+    before = txn_mark(s->st);
+    rc = s->v->err.code != PAWL_OK ? fail(&why, s->v->err.code, "%s", s->v->err.text) : step_add(s, it, &why);
+    if (is_fault(rc)) {         /* what it begins with breaks a channel's rule */
+        txn_back(s->st, before);
+        return inner_fault(s, tk, path, &why, err);
+    }
+    if (rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);
     rc = plan_start(s, n->sub, tk->child, cl, &why);
     if (is_fault(rc))
         return inner_fault(s, tk, path, &why, err);

@@ -342,7 +342,7 @@ static void check_join(shape *c, const join *j)
 
 /* ---- channels, effects -------------------------------------------------------------------------------------------- */
 
-static const char *first_due(pawl_rule rule, pawl_type type)
+const char *first_due(pawl_rule rule, pawl_type type)
 {
     switch (rule) {
     case PAWL_APPEND:
@@ -366,7 +366,7 @@ static const char *first_due(pawl_rule rule, pawl_type type)
     return NULL;
 }
 
-static bool secret_valid(const char *secret)
+bool secret_valid(const char *secret)
 {
     static const char *const forms[] = { "env:", "file:", "given:" };
 

@@ -15,19 +15,26 @@ static void text_code(buf *b, const char *text)
     canon_string(b, text, strlen(text));
 }
 
+static void value_named(coder *c, const char *form, const char *target)
+{
+    buf_text(c->b, "null");
+    buf_text(c->list, "[\"\",\"");
+    buf_text(c->list, form);
+    buf_text(c->list, "\",");
+    text_code(c->list, target);
+    buf_char(c->list, ']');
+}
+
 /* VALUE, and what is not inline in it into c->list. */
-static void value_code(coder *c, const pawl_value *v, const char *event)
+static void value_code(coder *c, const pawl_value *v, const char *event, const char *from)
 {
     buf_reset(c->list);
     if (v == NULL) {
         buf_text(c->b, "null");
         return;
     }
-    if (event != NULL) {
-        buf_text(c->b, "null");
-        buf_text(c->list, "[\"\",\"event\",");
-        text_code(c->list, event);
-        buf_char(c->list, ']');
+    if (event != NULL || from != NULL) {
+        value_named(c, event != NULL ? "event" : "channel", event != NULL ? event : from);
     } else if (c->nrefs == 0) {
         canon(c->b, v);
     } else {
@@ -51,7 +58,7 @@ static void writes_code(coder *c, const write *w, uint32_t n)
         buf_text(c->b, i > 0 ? ",[" : "[");
         text_code(c->b, w[i].channel);
         buf_char(c->b, ',');
-        value_code(c, w[i].value, w[i].event);
+        value_code(c, w[i].value, w[i].event, w[i].from);
         if (w[i].op != OP_MERGE || c->list->size > 0) {
             buf_char(c->b, ',');
             text_code(c->b, op_names[w[i].op]);
@@ -76,7 +83,7 @@ static void named_code(coder *c, const named *v, uint32_t n, bool senders)
         }
         text_code(c->b, v[i].name);
         buf_char(c->b, ',');
-        value_code(c, v[i].value, v[i].event);
+        value_code(c, v[i].value, v[i].event, NULL);
         if (c->list->size > 0) {
             buf_char(c->b, ',');
             list_code(c);

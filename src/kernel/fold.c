@@ -231,6 +231,8 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
     if (!TOUCH(st, tk))
         return PAWL_NOMEM;
     visit_drop(st, tk);
+    if (tk->at == TASK_FAILED)
+        tk->since = tk->visit;
     tk->calls = NULL;
     tk->ncalls = tk->calls_cap = tk->nwins = 0;
     tk->wins = NULL;
@@ -250,6 +252,23 @@ static void visit_time(const pawl_entry *e, task *tk)
 {
     if (tk->at == TASK_READY && !tk->timed && !e->record)
         tk->visit_ms = e->time_ms;
+}
+
+/* What a channel of a subgraph begins with: a value, or a channel of the graph around by its name. */
+static const pawl_value *frame_input(pawl_state *st, arena *a, frame *outer, const task *tk, const write *w, pawl_err *err)
+{
+    const pawl_value *ref = pawl_value_at(w->refs.list, 0), *v;
+    const char *form = pawl_value_string(pawl_value_at(ref, 1)), *from = pawl_value_string(pawl_value_at(ref, 2));
+    channel *c;
+
+    if (ref == NULL)
+        return w->value;
+    if (form == NULL || from == NULL || strcmp(form, "channel") != 0)
+        return refs_resolve(st, a, tk, NULL, w->value, w->refs.list, NULL, err);
+    c = channel_find(outer, from);
+    if ((v = c == NULL ? NULL : channel_value(st, c)) == NULL)
+        fail(err, PAWL_CORRUPT, "a subgraph begins with channel \"%s\", and there is nothing in it", from);
+    return v;
 }
 
 static pawl_code fold_frame(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
@@ -282,13 +301,14 @@ static pawl_code fold_frame(pawl_state *st, pawl_entry *e, const item *it, pawl_
     tk->at = TASK_OPEN;
     for (uint32_t i = 0; i < it->nwrites && rc == PAWL_OK; i++) {
         channel *c = channel_find(child, it->writes[i].channel);
-        const pawl_value *v = it->writes[i].value;
+        const pawl_value *v;
 
+        if (c == NULL && st->only)
+            continue;
         if (c == NULL)
             return corrupt(err, it, "a channel that is not there");
-        if (it->writes[i].refs.list != NULL &&
-            (v = refs_resolve(st, e->mem, tk, NULL, v, it->writes[i].refs.list, NULL, err)) == NULL)
-            return PAWL_CORRUPT;
+        if ((v = frame_input(st, e->mem, f, tk, &it->writes[i], err)) == NULL)
+            return e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
         rc = channel_write(st, c, OP_OVERWRITE, v, err);
     }
     return rc == PAWL_OK && it->more != NULL ? frame_restore(st, e, child, it->task, it->more, err) : rc;

@@ -86,6 +86,7 @@ typedef struct task {
     uint32_t node_size;         /* bytes of the node's name in it */
     uint32_t node_hint;         /* where the machine has that node, if it still does; no part of the state */
     uint32_t visit;
+    uint32_t since;             /* visits before the last reopening: attempts are counted from there */
     uint32_t nwins;
     uint32_t *wins;             /* winners of the visit's races */
     int64_t visit_ms;
@@ -242,6 +243,7 @@ typedef struct write {
     const char *channel;
     const pawl_value *value;
     const char *event;          /* the value is this part of a receipt; NULL: it stands for itself */
+    const char *from;           /* of a subgraph's begin: it is this channel of the graph around; else NULL */
     uint32_t place;             /* where the channel may stand in its frame */
     uint8_t op;
     refs refs;                  /* read from bytes, not yet put in */
@@ -336,6 +338,8 @@ void envelope_code(buf *b, const pawl_entry *e);
 pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err);  /* e->mem is set, the rest zero */
 pawl_code items_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err);
 item *item_parse(arena *a, const pawl_value *v, pawl_err *err);
+bool names_good(const pawl_value *names);       /* an array of texts */
+bool joins_good(const pawl_value *joins);       /* {JOIN: names} */
 const leave *leave_parse(arena *a, const char *text, size_t size, pawl_err *err);
 bool id_parse(const char *id, char *task, uint64_t *superstep, uint32_t *visit_no, uint32_t *n);
 
@@ -555,6 +559,7 @@ const machine_channel *machine_channel_find(const pawl_machine *m, const char *w
 const char *channels_code(arena *a, const machine_channel *c, size_t n, pawl_err *err);
 
 /* node.c, for the graph: a send, a goto; the names are the machine's. */
+bool worth_naming(const pawl_value *v);          /* by reference, since it is longer than one */
 void node_send(pawl_step *s, const char *node, const pawl_value *v);
 void node_goto(pawl_step *s, const char *node);
 

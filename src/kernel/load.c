@@ -101,6 +101,15 @@ static pawl_code channels_add(pawl_state *st, const decl *d, uint32_t n)
     return rc;
 }
 
+/* A base that was made after an adoption has them, and so have the snapshots after it. */
+static bool decl_known(const pawl_state *st, const decl *d)
+{
+    for (uint32_t i = 0; i < st->ndecls; i++)
+        if (strcmp(st->decls[i].name, d->name) == 0 && strcmp(st->decls[i].where, d->where) == 0)
+            return true;
+    return false;
+}
+
 pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(channels);
@@ -109,6 +118,8 @@ pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err)
     decl *all, *own;
     pawl_code rc = PAWL_OK;
 
+    if (channels != NULL && pawl_value_type(channels) != PAWL_TYPE_OBJECT)
+        return damaged(err, "channels is no object");
     if (n == 0)
         return PAWL_OK;
     all = arena_zero(&st->fixed, (st->ndecls + n) * sizeof *all);   /* the old ones stay: channels point to them */
@@ -117,10 +128,13 @@ pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err)
         return PAWL_NOMEM;
     memcpy(all, st->decls, st->ndecls * sizeof *all);
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
-        decl *d = &all[st->ndecls + added++];
+        decl *d = &all[st->ndecls + added];
 
         rc = decl_read(st, d, pawl_value_string(key), v, err);
-        if (rc == PAWL_OK && *d->where == '\0')
+        if (rc != PAWL_OK || decl_known(st, d))
+            continue;
+        added++;
+        if (*d->where == '\0')
             own[roots++] = *d;
     }
     st->decls = all;
@@ -166,6 +180,8 @@ static pawl_code values_read(pawl_state *st, frame *f, const pawl_value *values,
     const pawl_value *key, *v;
     pawl_code rc = PAWL_OK;
 
+    if (values != NULL && pawl_value_type(values) != PAWL_TYPE_OBJECT)
+        return damaged(err, "a folded state: values is no object");
     for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++)    /* a first value may have been drained since */
         rc = channel_clear(st, &f->channels[i]);
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
@@ -204,6 +220,8 @@ static pawl_code segments_read(pawl_state *st, const pawl_value *segments, pawl_
     const pawl_value *key, *v;
     pawl_code rc = PAWL_OK;
 
+    if (segments != NULL && pawl_value_type(segments) != PAWL_TYPE_OBJECT)
+        return damaged(err, "a folded state: segments is no object");
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL)
         rc = segment_read(st, &st->root, pawl_value_string(key), v, err);
     return rc;
@@ -237,8 +255,8 @@ static pawl_code tasks_read(pawl_state *st, pawl_entry *e, const char *path, con
         if (n->name == NULL)
             return damaged(err, "a folded state: sends holds what is no [node,value]");
     }
-    if (cl.joins != NULL && pawl_value_type(cl.joins) != PAWL_TYPE_OBJECT)
-        return damaged(err, "a folded state: joins is no object");
+    if ((cl.joins != NULL && !joins_good(cl.joins)) || (cl.defer != NULL && !names_good(cl.defer)))
+        return damaged(err, "a folded state: joins is an object of arrays of names, defer such an array");
     return fold_close(st, e, &close, err);
 }
 
@@ -291,9 +309,12 @@ static pawl_code pending_read(pawl_state *st, const pawl_value *pending, pawl_er
         return damaged(err, "a folded state: pending is no array");
     if ((st->pending = list_new(st)) == NULL)
         return PAWL_NOMEM;
-    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
+        if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
+            return damaged(err, "a folded state: pending holds what is no object");
         if (!list_push(st, st->pending, v))
             return PAWL_NOMEM;
+    }
     return PAWL_OK;
 }
 
@@ -426,6 +447,11 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
         txn_begin(st, &t, &mem, true);
         t.now = true;
         frame_clear(st, &st->root);
+        st_free(st, st->reason, st->reason_bytes);
+        st->reason = NULL;
+        st->reason_bytes = 0;
+        st_list_dies(st, st->pending);
+        st->pending = NULL;
         txn_end(st, true);
         rc = fold_read(st, pawl_value_get(v, "fold"), &mem, err);
         st->seq = pawl_value_uint(pawl_value_get(v, "seq"));

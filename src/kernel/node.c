@@ -85,9 +85,11 @@ static bool pointer_to(buf *b, const pawl_value *root, const pawl_value *at)
 
 enum { EVENT_BYTES_LEAST = 48 };       /* of text: what is smaller is not worth a reference */
 
-static bool worth_naming(const pawl_value *v)
+bool worth_naming(const pawl_value *v)
 {
-    return pawl_value_type(v) == PAWL_TYPE_STRING ? pawl_value_size(v) >= EVENT_BYTES_LEAST : value_nodes(v) >= 4;
+    size_t nodes = value_nodes(v);
+
+    return nodes >= 4 || value_block_bytes(v) - nodes * sizeof(yyjson_val) > EVENT_BYTES_LEAST;     /* with the NULs */
 }
 
 static bool lies_in(const pawl_value *v, const pawl_value *root)

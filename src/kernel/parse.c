@@ -216,26 +216,26 @@ static void drop_of(reader *r, closing *cl, const pawl_value *v)
         r->wrong = in.wrong;
 }
 
-static bool joins_good(const pawl_value *joins)
+bool names_good(const pawl_value *names)
 {
-    pawl_iter it = pawl_iter_of(joins);
-    const pawl_value *v;
-
-    while ((v = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_type(v) != PAWL_TYPE_ARRAY)
-            return false;
-    return pawl_value_type(joins) == PAWL_TYPE_OBJECT;
-}
-
-static bool defer_good(const pawl_value *defer)
-{
-    pawl_iter it = pawl_iter_of(defer);
+    pawl_iter it = pawl_iter_of(names);
     const pawl_value *v;
 
     while ((v = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_type(v) != PAWL_TYPE_STRING)
             return false;
-    return pawl_value_type(defer) == PAWL_TYPE_ARRAY;
+    return pawl_value_type(names) == PAWL_TYPE_ARRAY;
+}
+
+bool joins_good(const pawl_value *joins)
+{
+    pawl_iter it = pawl_iter_of(joins);
+    const pawl_value *v;
+
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if (!names_good(v))
+            return false;
+    return pawl_value_type(joins) == PAWL_TYPE_OBJECT;
 }
 
 static const closing *closing_of(reader *r, const char **where)
@@ -254,7 +254,7 @@ static const closing *closing_of(reader *r, const char **where)
     while (r->wrong == NULL && (v = pawl_iter_next(&it, &key)) != NULL) {
         const char *name = pawl_value_string(key);
 
-        if (strcmp(name, "defer") == 0 && defer_good(v))
+        if (strcmp(name, "defer") == 0 && names_good(v))
             cl->defer = v;
         else if (strcmp(name, "joins") == 0 && joins_good(v))
             cl->joins = v;

@@ -158,11 +158,16 @@ static const pawl_value *list_before(arena *a, const pawl_value *v, const char *
     for (unsigned long i = 0; i < count && !b.failed; i++, at += value_nodes(of_val(at))) {
         buf_reset(&b);
         canon(&b, of_val(at));
+        if (b.failed)
+            break;
         hash_of(b.data, b.size, &element);
         const pawl_bytes parts[2] = { { (const char *)d.b, HASH_BYTES }, { (const char *)element.b, HASH_BYTES } };
         hash_parts(parts, 2, &d);
     }
+    a->failed = a->failed || b.failed;
     buf_free(&b);
+    if (a->failed)
+        return NULL;
     digest_text(then, sizeof then, count, &d);
     if (strcmp(then, digest) != 0 || (out = arena_get(a, (size_t)(at - val_of(v)) * sizeof *out)) == NULL)
         return NULL;
@@ -184,8 +189,8 @@ static const pawl_value *channel_target(pawl_state *st, arena *a, const char *ta
         fail(err, PAWL_CORRUPT, "a reference to channel \"%s\", which is not there", target);
         return NULL;
     }
-    if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK)
-        return NULL;
+    if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK || (channel_value(st, c) == NULL && c->set))
+        return NULL;            /* what cannot be loaded is not null */
     if (digest != NULL && strcmp(digest, now) != 0) {
         if (c->d->rule == PAWL_APPEND && (v = channel_value(st, c)) != NULL && (v = list_before(a, v, digest)) != NULL)
             return v;

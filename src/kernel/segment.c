@@ -164,13 +164,19 @@ static pawl_code list_join(list *l, const list *old)
 static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, pawl_err *err)
 {
     channel *c = side->root.channels;
-    const pawl_value *base, *v;
+    const pawl_value *base, *fold, *v;
+    pawl_code rc;
 
-    if (c->set)
-        return PAWL_OK;
     if ((base = value_read(mem, st->base.data, st->base.size, "the base", err)) == NULL)
         return PAWL_CORRUPT;
-    v = pawl_value_get(pawl_value_get(pawl_value_get(base, "fold"), "values"), c->d->name);
+    if ((fold = pawl_value_get(base, "fold")) == NULL)
+        return PAWL_OK;
+    if (pawl_value_get(pawl_value_get(base, "channels"), c->d->name) == NULL &&
+        pawl_value_get(pawl_value_get(fold, "channels"), c->d->name) == NULL)
+        return PAWL_OK;         /* it came with a machine that was adopted since */
+    if ((rc = channel_clear(side, c)) != PAWL_OK)   /* a first value, which the base has grown out of */
+        return rc;
+    v = pawl_value_get(pawl_value_get(fold, "values"), c->d->name);
     return v == NULL ? PAWL_OK : channel_write(side, c, OP_OVERWRITE, v, err);
 }
 

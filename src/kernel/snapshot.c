@@ -203,8 +203,14 @@ static void open_task(opener *o, task *tk, const char *prefix)
         return;
     memcpy(path, prefix, n);
     memcpy(path + n, tk->name, m + 1);
-    for (it.visit = 2; it.visit < tk->visit; it.visit++)    /* visits come one by one */
-        open_item(o, &it);
+    for (it.visit = 1; it.visit < tk->visit; it.visit++) {  /* visits come one by one */
+        item failed = { .kind = ITEM_FAIL, .visit = it.visit, .task = path, .spec = "{}", .spec_size = 2 };
+
+        if (it.visit > 1)
+            open_item(o, &it);
+        if (it.visit == tk->since)
+            open_item(o, &failed);
+    }
     it.visit = tk->visit;
     open_item(o, &it);
     for (uint32_t i = 0; i < tk->ncalls; i++)
