@@ -625,8 +625,13 @@ sim_graph *sim_generate(uint64_t seed)
 {
     making k = { .random = seed * UINT64_C(0x9FB21C651E98DF25) };
 
+    sim_graph *g;
+
     k.has = draw_features(&k, sim_family_of(seed));
-    return make_graph(&k, seed, 0);
+    g = make_graph(&k, seed, 0);
+    g->reopens = chance(&k, 50) ? below(&k, 3) : 0;
+    g->updates = chance(&k, 30);
+    return g;
 }
 
 void sim_free(sim_graph *g)

@@ -107,6 +107,8 @@ typedef struct sim_graph {
     sim_channel channels[SIM_CHANNELS_MAX];
     sim_join joins[SIM_JOINS_MAX];
     int max_steps, max_tasks, max_concurrency;
+    int reopens;                /* so often a person says: try what failed again */
+    bool updates;               /* somebody tells it things while it runs */
 } sim_graph;
 
 sim_family sim_family_of(uint64_t seed);
@@ -121,6 +123,11 @@ bool sim_declares(const sim_node *n, int to);
 bool sim_leads(const sim_node *n, int to);
 uint64_t sim_random(uint64_t *state);
 int sim_below(uint64_t *state, int n);
+
+/* What somebody told a run from outside, and when: while a superstep stood ready, while it was open (then it is merged when
+ * that closes), or with the n-th reopening. */
+typedef enum sim_when { SIM_AT_READY, SIM_AT_OPEN, SIM_AT_REOPEN } sim_when;
+typedef struct sim_told { sim_when when; unsigned long at; int channel, value; } sim_told;
 
 /* What the world says: a function of what it is asked, and of nothing else. */
 typedef struct sim_reply { bool error, list; int n, items[SIM_LIST]; } sim_reply;

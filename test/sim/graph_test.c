@@ -18,14 +18,17 @@
 
 enum { FIRST_SEED = 1000, SEEDS = 2000, SEEDS_ALL = 100000, FULLY_CHECKED = 50, EVENTS_MAX = 20000 };
 
+enum { TOLD_MAX = 16 };
+
 typedef struct simulation {
     world w;
     sim_graph *g;
-    ref_run *r;
     uint64_t random;
     uint64_t superstep;         /* of the run, that was looked at last */
-    buf note;
-    buf keys;                   /* of the supersteps of subgraphs that were looked at */
+    buf note, keys, notes;      /* keys: "\nKEY\n" each; notes: KEY, NUL, text, NUL each */
+    sim_told told[TOLD_MAX];    /* what the run was told from outside, for the reference to know */
+    size_t ntold;
+    int reopened, forks;
 } simulation;
 
 /* The graph that is being played: still there when its test was left by a failed check. */
@@ -42,17 +45,6 @@ static void tell_failed(void)
 
 /* ---- looking at every superstep --------------------------------------------------------------------- */
 
-static void check_note(simulation *s, const frame *f, const char *key)
-{
-    const char *note = ref_note_of(s->r, key);
-
-    sim_note(s->w.st, f, &s->note);
-    if (note == NULL)
-        CHECK_FAIL("superstep %s: the reference has none such\n  is   %s", key, s->note.data);
-    if (strcmp(s->note.data, note) != 0)
-        CHECK_FAIL("superstep %s\n  is   %s\n  not  %s", key, s->note.data, note);
-}
-
 static bool is_new(simulation *s, const char *key)
 {
     char line[PATH_BYTES_MAX + 64];
@@ -67,8 +59,17 @@ static bool is_new(simulation *s, const char *key)
     return true;
 }
 
+static void note_frame(simulation *s, const frame *f, const char *key)
+{
+    if (!is_new(s, key))
+        return;
+    sim_note(s->w.st, f, &s->note);
+    buf_put(&s->notes, key, strlen(key) + 1);
+    buf_put(&s->notes, s->note.data, strlen(s->note.data) + 1);
+}
+
 /* The subgraphs that are open in the tasks of `f`; `prefix` leads to their names. */
-static void check_inside(simulation *s, const frame *f, const char *prefix)
+static void note_inside(simulation *s, const frame *f, const char *prefix)
 {
     char path[PATH_BYTES_MAX], key[PATH_BYTES_MAX + 32];
 
@@ -79,13 +80,13 @@ static void check_inside(simulation *s, const frame *f, const char *prefix)
             continue;
         snprintf(path, sizeof path, "%s%s/%u/%llu/", prefix, tk->name, (unsigned)tk->visit, (unsigned long long)tk->child->superstep);
         snprintf(key, sizeof key, "%llu:%.*s", (unsigned long long)s->w.st->root.superstep, (int)strlen(path) - 1, path);
-        if (tk->child->superstep > 0 && is_new(s, key))      /* 0: it could not begin */
-            check_note(s, tk->child, key);
-        check_inside(s, tk->child, path);
+        if (tk->child->superstep > 0)       /* 0: it could not begin */
+            note_frame(s, tk->child, key);
+        note_inside(s, tk->child, path);
     }
 }
 
-static void check_now(simulation *s)
+static void note_now(simulation *s)
 {
     const frame *f = &s->w.st->root;
     char key[32];
@@ -94,20 +95,30 @@ static void check_now(simulation *s)
         CHECK_INT(f->superstep, s->superstep + 1);      /* none is passed unseen */
         s->superstep = f->superstep;
         snprintf(key, sizeof key, "%llu", (unsigned long long)s->superstep);
-        check_note(s, f, key);
+        note_frame(s, f, key);
     }
-    check_inside(s, f, "");
+    note_inside(s, f, "");
 }
 
-static void check_end(simulation *s)
+static void check_all(simulation *s)
 {
-    const pawl_value *reason = pawl_state_reason(s->w.st);
-    const char *code = pawl_value_string(pawl_value_get(reason, "code"));
+    const char *code = pawl_value_string(pawl_value_get(pawl_state_reason(s->w.st), "code")), *text;
+    ref_run *r = ref_play(s->g, s->told, s->ntold);
 
-    CHECK_STR(world_status(&s->w), s->r->status);
-    CHECK_STR(code != NULL ? code : "", s->r->code);
-    CHECK_STR(world_all(&s->w), s->r->channels);
-    CHECK_INT(s->superstep, s->r->supersteps);
+    for (const char *key = s->notes.data, *end = s->notes.size > 0 ? key + s->notes.size : key; key < end; key = text + strlen(text) + 1) {
+        const char *note = ref_note_of(r, key);
+
+        text = key + strlen(key) + 1;
+        if (note == NULL)
+            CHECK_FAIL("superstep %s: the reference has none such\n  is   %s", key, text);
+        if (strcmp(text, note) != 0)
+            CHECK_FAIL("superstep %s\n  is   %s\n  not  %s", key, text, note);
+    }
+    CHECK_STR(world_status(&s->w), r->status);
+    CHECK_STR(code != NULL ? code : "", r->code);
+    CHECK_STR(world_all(&s->w), r->channels);
+    CHECK_INT(s->superstep, r->supersteps);
+    ref_free(r);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------------------- */
@@ -118,12 +129,21 @@ static void feed(simulation *s, const pawl_event *ev)
 
     if (rc < 0 || rc == PAWL_IGNORED)
         CHECK_FAIL("event %s %s: %s", pawl_event_kind_name(ev->kind), ev->id != NULL ? ev->id : "", rc < 0 ? s->w.err.text : "ignored");
-    check_now(s);
+    note_now(s);
 }
 
 static void feed_in_vain(simulation *s, const pawl_event *ev)
 {
     CHECK_INT(world_feed(&s->w, ev), PAWL_IGNORED);
+}
+
+/* A journal that begins with the state's own base. */
+static void journal_begins(world *w, pawl_bytes base)
+{
+    buf_reset(&w->journal);
+    buf_put(&w->journal, base.data, base.size);
+    buf_char(&w->journal, '\n');
+    buf_reset(&w->snapshot);
 }
 
 static void begin(simulation *s)
@@ -140,14 +160,16 @@ static void begin(simulation *s)
     buf_init(&w->snapshot, &w->alloc);
     buf_init(&s->note, &w->alloc);
     buf_init(&s->keys, &w->alloc);
+    buf_init(&s->notes, &w->alloc);
     w->s = pawl_step_new(NULL);
     w->look = pawl_step_new(NULL);
     if (pawl_state_new(w->m, &info, 0, NULL, &w->st, &err) != PAWL_OK)
         CHECK_FAIL("new: %s", err.text);
-    buf_put(&w->journal, w->st->base.data, w->st->base.size);
-    buf_char(&w->journal, '\n');
+    journal_begins(w, pawl_state_base(w->st));
     feed(s, &(pawl_event){ .kind = PAWL_EV_START, .value = sim_input(s->g, input) });
 }
+
+/* ---- what may happen to a run at any time, and changes nothing ----------------------------------------------- */
 
 /* Thrown away and loaded again, it is the same (K6). */
 static void crash(simulation *s)
@@ -158,6 +180,57 @@ static void crash(simulation *s)
     CHECK_STR(world_fold(s->w.st, s->w.look), before);
     free(before);
 }
+
+/* The run goes on as a fork of itself (K10): what is open is asked anew, so the visits of a superstep begin again. */
+static void fork_off(simulation *s)
+{
+    char id[32];
+    const pawl_run_info info = { .id = id, .life = (uint64_t)s->forks + 2, .seed = 7, .created_ms = s->w.now };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_state *fork;
+
+    if (s->w.st->nmarks > 0 || s->w.st->pending != NULL || s->reopened > 0)
+        return;
+    snprintf(id, sizeof id, "fork-%d", ++s->forks);
+    if (pawl_state_fork(s->w.st, &info, s->w.look, &fork, &err) != PAWL_OK)
+        CHECK_FAIL("fork: %s", err.text);
+    pawl_state_free(s->w.st);
+    s->w.st = fork;
+    journal_begins(&s->w, pawl_state_base(fork));
+}
+
+static void prune(simulation *s)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_bytes base;
+
+    if (s->w.st->nmarks > 0)
+        return;
+    if (pawl_state_prune(s->w.st, s->w.look, &base, &err) != PAWL_OK)
+        CHECK_FAIL("prune: %s", err.text);
+    journal_begins(&s->w, base);
+    world_crash(&s->w);
+}
+
+static void disturb(simulation *s)
+{
+    int what = sim_below(&s->random, 100);
+
+    if (what < 6)
+        crash(s);
+    else if (what < 12 && s->w.st->nmarks == 0)
+        world_snapshot(&s->w);
+    else if (what < 16 && pawl_state_next(s->w.st) != PAWL_OK)
+        feed_in_vain(s, &(pawl_event){ .kind = PAWL_EV_TICK });
+    else if (what < 20)
+        s->w.now += sim_below(&s->random, 100);
+    else if (what < 22)
+        fork_off(s);
+    else if (what < 24)
+        prune(s);
+}
+
+/* ---- what happens to it ------------------------------------------------------------------------------------------ */
 
 static void answer_any(simulation *s)
 {
@@ -174,24 +247,51 @@ static void answer_any(simulation *s)
         feed_in_vain(s, &a.ev);         /* E6: once more changes nothing */
 }
 
+/* One more thing told; the text of its object. */
+static const char *say(simulation *s, sim_when when, unsigned long at, char *out, size_t size)
+{
+    sim_told *t = &s->told[s->ntold++];
+
+    *t = (sim_told){ when, at, sim_below(&s->random, s->g->nchannels), sim_below(&s->random, SIM_BELOW) };
+    snprintf(out, size, "{\"c%d\":%d}", t->channel, t->value);
+    return out;
+}
+
+static void update(simulation *s)
+{
+    const frame *f = &s->w.st->root;
+    char text[32];
+
+    if (s->ntold == TOLD_MAX || f->ntasks == 0 || pawl_state_next(s->w.st) == PAWL_HALTED)
+        return;
+    feed(s, &(pawl_event){ .kind = PAWL_EV_UPDATE, .value = say(s, f->open ? SIM_AT_OPEN : SIM_AT_READY, f->superstep, text, sizeof text) });
+}
+
+static bool reopen(simulation *s)
+{
+    pawl_event ev = { .kind = PAWL_EV_REOPEN };
+    char text[32];
+
+    if (pawl_state_status(s->w.st) != PAWL_FAILED || s->reopened == s->g->reopens)
+        return false;
+    if (s->ntold < TOLD_MAX && sim_below(&s->random, 3) == 0)
+        ev.update = say(s, SIM_AT_REOPEN, (unsigned long)s->reopened, text, sizeof text);
+    s->reopened++;
+    feed(s, &ev);
+    return true;
+}
+
 static void play_on(simulation *s)
 {
-    for (int i = 0; pawl_state_next(s->w.st) != PAWL_HALTED; i++) {
-        int what = sim_below(&s->random, 100);
-
+    for (int i = 0; pawl_state_next(s->w.st) != PAWL_HALTED || reopen(s); i++) {
         if (i == EVENTS_MAX)
             CHECK_FAIL("it does not end");
-        if (what < 6)
-            crash(s);
-        else if (what < 12 && s->w.st->nmarks == 0)
-            world_snapshot(&s->w);
-        else if (what < 16 && pawl_state_next(s->w.st) != PAWL_OK)
-            feed_in_vain(s, &(pawl_event){ .kind = PAWL_EV_TICK });
-        else if (what < 20)
-            s->w.now += sim_below(&s->random, 100);
+        disturb(s);
+        if (s->g->updates && sim_below(&s->random, 100) < 8)
+            update(s);
         if (pawl_state_next(s->w.st) == PAWL_OK)
             feed(s, &(pawl_event){ .kind = PAWL_EV_TICK });
-        else
+        else if (pawl_state_next(s->w.st) != PAWL_HALTED)
             answer_any(s);
     }
 }
@@ -201,16 +301,15 @@ static void play_seed(uint64_t seed)
     simulation s = { .g = sim_generate(seed), .random = seed };
 
     playing = s.g;
-    s.r = ref_play(s.g);
     begin(&s);
     play_on(&s);
-    check_end(&s);
+    check_all(&s);
     crash(&s);
     buf_free(&s.note);
     buf_free(&s.keys);
+    buf_free(&s.notes);
     world_end(&s.w);
     playing = NULL;
-    ref_free(s.r);
     sim_free(s.g);
 }
 

@@ -15,7 +15,7 @@ static void note_down(ref_course *c)
     if (*c->path == '\0')
         ref_put(&key, "%lu", c->superstep);
     else
-        ref_put(&key, "%lu:%s/1/%lu", c->root, c->path, c->superstep);
+        ref_put(&key, "%lu:%s%lu", c->root, c->path, c->superstep);
     for (int i = 0; i < c->ntasks; i++) {
         ref_put(&t, "n%d", c->tasks[i].node);
         if (c->tasks[i].by_send)
@@ -109,20 +109,40 @@ static bool merge_all(ref_course *c, ref_value *channels)
 
 static void play(ref_course *c);
 
-static const char *run_sub(ref_pass *p, const sim_node *n, const char *path)
+static const char *path_of(const ref_course *c, const ref_task *tk)
+{
+    ref_text t = { .r = c->r };
+
+    if (*c->path != '\0')
+        ref_put(&t, "%s%lu/", c->path, c->superstep);
+    ref_put(&t, "n%d", tk->node);
+    if (tk->by_send)
+        ref_put(&t, ":%d", tk->sends);
+    ref_put(&t, "/%d/", tk->visit);
+    return t.at;
+}
+
+static ref_course *enter(ref_pass *p, const sim_node *n, const ref_task *tk)
 {
     ref_course *in = ref_pool(p->c->r, sizeof *in);
 
     in->r = p->c->r;
     in->g = n->sub;
     in->root = p->c->root;
-    in->path = path;
+    in->path = path_of(p->c, tk);
     for (int i = 0; i < n->sub->nchannels; i++)
         if (n->sub->channels[i].has_first)
             write_to(in, in->channels, &(ref_wrote){ i, MERGE, ref_number(in->r, n->sub->channels[i].first) });
     for (int i = 0; i < n->nmaps; i++)
         if (n->maps[i].in && p->sees[n->maps[i].outer].set)
             in->channels[n->maps[i].inner] = p->sees[n->maps[i].outer];
+    return in;
+}
+
+static const char *run_sub(ref_pass *p, const sim_node *n, ref_task *tk)
+{
+    ref_course *in = tk->in;
+
     play(in);
     for (int i = 0; in->code == NULL && i < n->nmaps; i++) {
         const sim_map *m = &n->maps[i];
@@ -141,38 +161,40 @@ static const char *run_sub(ref_pass *p, const sim_node *n, const char *path)
 
 /* ---- a task ----------------------------------------------------------------------------------------------------- */
 
-static const char *path_of(const ref_course *c, const ref_task *tk, int sends)
+static const char *run_visit(ref_course *c, ref_task *tk)
 {
-    ref_text t = { .r = c->r };
+    const sim_node *n = &c->g->nodes[tk->node];
+    ref_pass p = { .c = c, .tk = tk, .out = tk->out, .sees = c->channels, .visit = tk->visit };
 
-    if (*c->path != '\0')
-        ref_put(&t, "%s/1/%lu/", c->path, c->superstep);
-    ref_put(&t, "n%d", tk->node);
-    if (tk->by_send)
-        ref_put(&t, ":%d", sends);
-    return t.at;
+    memset(tk->out, 0, sizeof *tk->out);        /* what an old visit was told and wrote is forgotten */
+    if (n->gate != SIM_OPEN && !sim_lets_in(n->gate, c->root)) {
+        tk->out->gotos[tk->out->ngotos++] = n->gate_no;
+        return n->gate_no == SIM_NONE ? "denied" : NULL;
+    }
+    if (n->sub == NULL)
+        return n->work != SIM_NONE ? ref_work(&p, n) : ref_program(&p, n);
+    if (tk->in == NULL)
+        tk->in = enter(&p, n, tk);
+    return run_sub(&p, n, tk);
 }
 
-static void run_task(ref_course *c, ref_task *tk, int sends)
+/* A task that failed, or has not run: new visits, and new attempts. A graph in which a task failed goes on where it is. */
+static void run_task(ref_course *c, ref_task *tk)
 {
     const sim_node *n = &c->g->nodes[tk->node];
     int most = n->attempts > 0 ? n->attempts : 1;
-    ref_pass p;
 
-    tk->out = ref_pool(c->r, sizeof *tk->out);
-    for (int v = 1; v <= most; v++) {       /* what an old visit was told and wrote is forgotten */
-        memset(tk->out, 0, sizeof *tk->out);
-        p = (ref_pass){ .c = c, .tk = tk, .out = tk->out, .sees = c->channels, .visit = v };
-        if (n->gate != SIM_OPEN && !sim_lets_in(n->gate, c->root)) {
-            tk->out->code = n->gate_no == SIM_NONE ? "denied" : NULL;
-            tk->out->gotos[tk->out->ngotos++] = n->gate_no;
-        } else if (n->sub != NULL) {
-            tk->out->code = run_sub(&p, n, path_of(c, tk, sends));
-        } else if (n->work != SIM_NONE) {
-            tk->out->code = ref_work(&p, n);
-        } else {
-            tk->out->code = ref_program(&p, n);
-        }
+    if (tk->out == NULL)
+        tk->out = ref_pool(c->r, sizeof *tk->out);
+    if (tk->in != NULL && !tk->in->own_fault) {
+        tk->in->code = NULL;
+        tk->out->code = run_visit(c, tk);
+        return;
+    }
+    for (int i = 0; i < most; i++) {
+        tk->visit++;
+        tk->in = NULL;
+        tk->out->code = run_visit(c, tk);
         if (tk->out->code == NULL || strcmp(tk->out->code, "transient") != 0)
             return;
     }
@@ -370,40 +392,55 @@ static bool tasks_next(ref_course *c, ref_next *x, const bool *gone)
         if (x->hit[i])
             c->tasks[c->ntasks++] = (ref_task){ .node = i };
     for (int i = 0; i < sends; i++)
-        c->tasks[c->ntasks++] = (ref_task){ .node = x->sends[i].node, .by_send = true, .args = x->sends[i].v };
+        c->tasks[c->ntasks++] = (ref_task){ .node = x->sends[i].node, .by_send = true, .sends = i, .args = x->sends[i].v };
     return true;
 }
 
-/* Merge and plan; nothing of it is kept when it cannot be. The answers to holds come after the superstep was noted. */
-static void close_superstep(ref_course *c)
+static void tell(ref_course *c, ref_value *channels, sim_when when, unsigned long at)
 {
-    ref_value channels[SIM_CHANNELS_MAX];
+    for (size_t i = 0; i < c->ntold; i++)
+        if (c->told[i].when == when && c->told[i].at == at)
+            write_to(c, channels, &(ref_wrote){ c->told[i].channel, MERGE, ref_number(c->r, c->told[i].value) });
+}
+
+/* What comes of this superstep, in `c`, which is thrown away when it comes to a fault. */
+static const char *plan(ref_course *c)
+{
     bool gone[SIM_NODES_MAX] = { false };
     ref_next *x = ref_pool(c->r, sizeof *x);
-    ref_task *done = ref_pool(c->r, sizeof c->tasks);
-    int ndone = c->ntasks;
 
-    memcpy(channels, c->channels, sizeof channels);
-    memcpy(done, c->tasks, sizeof c->tasks);
-    if (!merge_all(c, channels) || !tasks_lead(c, channels, x)) {
-        c->code = "invalid";
+    if (!merge_all(c, c->channels))
+        return "invalid";
+    tell(c, c->channels, SIM_AT_OPEN, c->superstep);
+    if (!tasks_lead(c, c->channels, x))
+        return "invalid";
+    c->halted = x->halt;
+    if (!x->halt)
+        step_joins(c, x, gone);
+    if (!x->halt && !tasks_next(c, x, gone))
+        return "limit";
+    if (x->halt)
+        c->ntasks = 0;
+    return NULL;
+}
+
+/* The answers to holds come after the superstep was noted. */
+static void close_superstep(ref_course *c)
+{
+    ref_course *before = ref_pool(c->r, sizeof *before);
+
+    *before = *c;
+    if ((c->code = plan(c)) != NULL) {
+        before->code = c->code;
+        before->own_fault = true;
+        *c = *before;
         return;
     }
-    c->halted = x->halt;
-    if (x->halt) {
-        c->ntasks = 0;
-    } else {
-        step_joins(c, x, gone);
-        if (!tasks_next(c, x, gone)) {
-            c->code = "limit";
-            return;
-        }
-    }
-    memcpy(c->channels, channels, sizeof channels);
     c->superstep++;
+    c->steps++;
     note_down(c);
-    for (int i = 0; i < ndone && !x->halt; i++) {
-        const ref_outcome *o = done[i].out;
+    for (int i = 0; i < before->ntasks && !c->halted; i++) {
+        const ref_outcome *o = before->tasks[i].out;
 
         if (o->hold && o->hold_channel != SIM_NONE)
             write_to(c, c->channels, &(ref_wrote){ o->hold_channel, MERGE, ref_number(c->r, o->hold_value) });
@@ -412,47 +449,54 @@ static void close_superstep(ref_course *c)
 
 static void run_superstep(ref_course *c)
 {
-    int sends = 0;
-
     if (*c->path == '\0')
         c->root = c->superstep;
     for (int i = 0; i < c->ntasks; i++) {
-        run_task(c, &c->tasks[i], sends);
-        sends += c->tasks[i].by_send;
+        ref_task *tk = &c->tasks[i];
+
+        if (tk->out == NULL || tk->out->code != NULL)
+            run_task(c, tk);
         if (c->code == NULL)
-            c->code = c->tasks[i].out->code;    /* the first; its siblings run to their end */
+            c->code = tk->out->code;    /* the first; its siblings run to their end */
     }
     if (c->code == NULL)
         close_superstep(c);
 }
 
-static void play(ref_course *c)
+static const char *start(ref_course *c)
 {
     const bool gone[SIM_NODES_MAX] = { false };
     ref_pass p = { .c = c, .sees = c->channels };
     ref_next *x = ref_pool(c->r, sizeof *x);
 
-    if (!ways_lead(&p, &c->g->start, x)) {
-        c->code = "invalid";
-        return;
-    }
-    if (!tasks_next(c, x, gone)) {
-        c->code = "limit";
-        return;
-    }
+    if (!ways_lead(&p, &c->g->start, x))
+        return "invalid";
+    if (!tasks_next(c, x, gone))
+        return "limit";
     c->superstep = 1;
     note_down(c);
-    for (int steps = 0; c->ntasks > 0 && c->code == NULL; steps++) {
-        if (steps >= c->g->max_steps)
-            c->code = "limit";
-        else
-            run_superstep(c);
-    }
-    if (c->code == NULL && !c->halted && join_waits(c))
-        c->code = "invalid";
+    return NULL;
 }
 
-ref_run *ref_play(const sim_graph *g)
+/* On from where it is; c->code says how it came out. */
+static void play(ref_course *c)
+{
+    c->own_fault = false;
+    if (c->superstep == 0 && (c->code = start(c)) != NULL)
+        c->own_fault = true;
+    while (c->ntasks > 0 && c->code == NULL) {
+        if (c->heard != c->superstep)
+            tell(c, c->channels, SIM_AT_READY, c->heard = c->superstep);
+        if (c->steps < c->g->max_steps)
+            run_superstep(c);
+        else
+            c->code = "limit", c->own_fault = true;
+    }
+    if (c->code == NULL && !c->halted && join_waits(c))
+        c->code = "invalid", c->own_fault = true;
+}
+
+ref_run *ref_play(const sim_graph *g, const sim_told *told, size_t n)
 {
     ref_run *r = calloc(1, sizeof *r);
     ref_course *c = r == NULL ? NULL : ref_pool(r, sizeof *c);
@@ -463,6 +507,8 @@ ref_run *ref_play(const sim_graph *g)
     c->r = r;
     c->g = g;
     c->path = "";
+    c->told = told;
+    c->ntold = n;
     for (int i = 0; i < g->nchannels; i++)
         if (g->channels[i].has_first)
             write_to(c, c->channels, &(ref_wrote){ i, MERGE, ref_number(r, g->channels[i].first) });
@@ -470,6 +516,11 @@ ref_run *ref_play(const sim_graph *g)
         if (g->channels[i].has_input)
             write_to(c, c->channels, &(ref_wrote){ i, MERGE, ref_number(r, g->channels[i].input) });
     play(c);
+    for (int i = 0; i < g->reopens && c->code != NULL && strcmp(c->code, "denied") != 0; i++) {
+        c->code = NULL;
+        tell(c, c->channels, SIM_AT_REOPEN, (unsigned long)i);
+        play(c);
+    }
     r->code = c->code == NULL ? "" : c->code;
     r->status = c->code == NULL ? "completed" : strcmp(c->code, "denied") == 0 ? "rejected" : "failed";
     r->supersteps = c->superstep;

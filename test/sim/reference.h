@@ -22,7 +22,8 @@ typedef struct ref_run {
     size_t pooled, pool_cap;
 } ref_run;
 
-ref_run *ref_play(const sim_graph *g);
+/* `told` in the order in which it was. */
+ref_run *ref_play(const sim_graph *g, const sim_told *told, size_t n);
 const char *ref_note_of(const ref_run *r, const char *key); /* NULL: there was none such */
 void ref_free(ref_run *r);
 

@@ -26,7 +26,16 @@ typedef struct ref_outcome {        /* of a task */
     int hold_channel, hold_value;
 } ref_outcome;
 
-typedef struct ref_task { int node; bool by_send; ref_value args; ref_outcome *out; } ref_task;
+struct ref_course;
+typedef struct ref_task {
+    int node;
+    bool by_send;
+    ref_value args;
+    int sends;                  /* its number among the sends */
+    int visit;                  /* the last one */
+    ref_outcome *out;           /* NULL: it has not run */
+    struct ref_course *in;      /* of a graph as a node */
+} ref_task;
 
 typedef struct ref_course {
     ref_run *r;
@@ -37,9 +46,14 @@ typedef struct ref_course {
     bool seen[SIM_JOINS_MAX][SIM_NODES_MAX], fired[SIM_JOINS_MAX];
     bool deferred[SIM_NODES_MAX];
     unsigned long superstep, root;      /* this graph's, and the run's */
-    const char *path;           /* of the task that it runs in; "" for the run */
+    const char *path;           /* of the task that it runs in, and its visit: "n3:0/1/"; "" for the run */
     const char *code;           /* why it failed; NULL: it did not */
+    bool own_fault;             /* it is no task's */
     bool halted;
+    int steps;
+    unsigned long heard;        /* the superstep before which it heard what it was told */
+    const sim_told *told;
+    size_t ntold;
 } ref_course;
 
 /* One visit of a task's program; `tk` NULL: the ways on from the start. */

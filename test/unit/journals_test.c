@@ -39,7 +39,8 @@ static void is_pruned(world *w, play *p)
     pawl_bytes base;
 
     (void)p;
-    CHECK_INT(pawl_state_prune(w->st, s, &base, &w->err), PAWL_OK);
+    if (pawl_state_prune(w->st, s, &base, &w->err) != PAWL_OK)
+        CHECK_FAIL("prune: %s", w->err.text);
     base_again(w, base);
     pawl_step_free(s);
 }
@@ -279,6 +280,47 @@ PAWL_TEST(test_K6_every_scene_goes_on_after_a_crash_at_every_step)
     }
 }
 
+/* The state is loaded from base and snapshot, and must be what it was. */
+static void crash_again(world *w)
+{
+    char *before;
+
+    world_snapshot(w);
+    before = strdup(world_fold(w->st, w->look));
+    world_crash(w);
+    CHECK_STR(world_fold(w->st, w->look), before);
+    free(before);
+}
+
+PAWL_TEST(test_K10_a_snapshot_takes_the_place_of_what_a_pruned_base_holds)
+{
+    play p;
+    world w;
+
+    scene_play(&w, &p, scene_named("talk"), 1);     /* channels that came with a machine stand in both, once */
+    is_adopted(&w, &p);
+    is_pruned(&w, &p);
+    crash_again(&w);
+    is_pruned(&w, &p);
+    crash_again(&w);
+    scene_go_on(&w, &p, SIZE_MAX);
+    crash_again(&w);
+    CHECK_STR(world_get(&w, "mood"), "\"calm\"");
+    buf_char(&w.snapshot, '\0');
+    CHECK(strstr(strstr(w.snapshot.data, "\"mood\":{") + 1, "\"mood\":{") == NULL);
+    world_end(&w);
+    scene_play(&w, &p, scene_named("repair"), 4);   /* the reason of a failure stands in the base, and is over after it */
+    CHECK_STR(world_status(&w), "failed");
+    is_pruned(&w, &p);
+    crash_again(&w);
+    CHECK(strcmp(world_reason(&w), "") != 0);
+    scene_go_on(&w, &p, SIZE_MAX);
+    CHECK_STR(world_status(&w), "completed");
+    crash_again(&w);
+    CHECK_STR(world_reason(&w), "");
+    world_end(&w);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
@@ -287,6 +329,7 @@ int main(int argc, char **argv)
         CASE(test_K2_the_same_events_write_the_journals_of_0_1_again),
         CASE(test_G8_a_journal_of_0_1_is_read_at_every_entry),
         CASE(test_K6_every_scene_goes_on_after_a_crash_at_every_step),
+        CASE(test_K10_a_snapshot_takes_the_place_of_what_a_pruned_base_holds),
     };
     static const check_case writing[] = { CASE(write_all) };
 
