@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+enum { PAWL_FLOW_COMMANDS_MAX = 1000 };       /* of a reducer for one event; more fail the run with PAWL_LIMIT */
+
 /* ---- reducer --------------------------------------------------------------------------------- */
 
 /* What the reducer is told. Receipts come with the tag their command was given. */
@@ -33,7 +35,9 @@ PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_reducer(const char *name, uint32_
 /* Commands of a reducer: out with the entry, their receipts come back as happenings with `tag`. */
 PAWL_API void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args);
 PAWL_API void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms);
-PAWL_API void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q); /* its slot is `tag` unless said */
+/* Its slot is `tag` unless said; where that is open already, with a number: "rate.2". */
+PAWL_API void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q);
+/* The run is over, and what is open is given up. */
 PAWL_API pawl_code pawl_flow_complete(pawl_step *s);
 PAWL_API pawl_code pawl_flow_reject(pawl_step *s, const char *reason);
 
@@ -69,6 +73,12 @@ typedef pawl_code pawl_flow_linear_fn(pawl_step *s, const pawl_value *input, voi
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_linear(const char *name, uint32_t version, const pawl_channel *channels, size_t n,
                                                       pawl_flow_linear_fn *fn, void *arg, uint32_t max_calls,
                                                       const pawl_alloc *alloc, pawl_err *err);
+
+/* ---- effects ---------------------------------------------------------------------------------------- */
+
+/* Declare an effect of a flow's machine before its first run: class, retry, timeouts (E5). It is part of the machine's hash,
+ * so always in the same order. One that is not declared is at-least-once. PAWL_INVALID: twice, or no class. */
+PAWL_API pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limits *limits, pawl_err *err);
 
 #ifdef __cplusplus
 }

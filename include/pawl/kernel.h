@@ -288,6 +288,11 @@ PAWL_API pawl_bytes pawl_step_bytes(const pawl_step *s);
  * (its seq, the hash before it) or a record of the open superstep: else PAWL_CORRUPT. Whole or not at all. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err);
 
+/* pawl_feed and pawl_apply at once, at the cost of one: what pawl_feed returns, and the state has moved on. For who keeps no
+ * journal, and for an owner who throws the state away when the entry cannot be stored, before anybody saw it (G9). */
+PAWL_API PAWL_MUST_USE pawl_code pawl_advance(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s,
+                                              pawl_err *err);
+
 /* ---- entries and task records as bytes (docs/INTERFACES.md) ---------------------------------------- */
 
 /* Read one entry or task record back. `step` lends its memory: the entry lives until `step` is used

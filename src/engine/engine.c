@@ -1,4 +1,4 @@
-/* engine.c - one run at a time, on the calling thread: feed, append, apply, perform, and again. */
+/* engine.c - one run at a time, on the calling thread: advance, append, perform, and again. */
 #include "engine/engine.h"
 
 #include <string.h>
@@ -30,6 +30,14 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     return e;
 }
 
+static void live_free(pawl_engine *e, live *r)
+{
+    pawl_state_free(r->st);
+    receipt_forget(e, r);
+    buf_free(&r->receipt);
+    mem_free(&e->alloc, r, sizeof *r + strlen(r->id) + 1);
+}
+
 void pawl_engine_free(pawl_engine *e)
 {
     if (e == NULL)
@@ -38,8 +46,7 @@ void pawl_engine_free(pawl_engine *e)
 
     for (live *r = e->runs, *next; r != NULL; r = next) {
         next = r->next;
-        pawl_state_free(r->st);
-        mem_free(&alloc, r, sizeof *r + strlen(r->id) + 1);
+        live_free(e, r);
     }
     for (handler *h = e->handlers, *next; h != NULL; h = next) {
         next = h->next;
@@ -125,36 +132,37 @@ static live *live_add(pawl_engine *e, pawl_state *st, pawl_err *err)
     }
     memcpy(r->id, run, strlen(run) + 1);
     r->st = st;
+    buf_init(&r->receipt, &e->alloc);
     r->next = e->runs;
     e->runs = r;
     return r;
 }
 
 /* A failed append throws the live state away: what is stored is loaded again when somebody asks (G9). */
-static void live_drop(pawl_engine *e, live *r)
+static void live_drop(live *r)
 {
-    live **at = &e->runs;
-
-    while (*at != r)
-        at = &(*at)->next;
-    *at = r->next;
     pawl_state_free(r->st);
-    mem_free(&e->alloc, r, sizeof *r + strlen(r->id) + 1);
+    r->st = NULL;
 }
 
 static live *live_get(pawl_engine *e, const char *run, pawl_err *err)
 {
     live *r = run == NULL ? NULL : live_find(e, run);
-    pawl_bytes journal = r != NULL ? (pawl_bytes){0} : pawl_store_journal(e->store, run);
+    pawl_bytes journal = run == NULL || (r != NULL && r->st != NULL) ? (pawl_bytes){0} : pawl_store_journal(e->store, run);
     pawl_state *st;
 
-    if (r != NULL)
+    if (r != NULL && r->st != NULL)
         return r;
     if (journal.data == NULL) {
         fail(err, PAWL_GONE, "%s: there is no such run", run != NULL ? run : "");
         return NULL;
     }
-    return pawl_replay(journal, 0, NULL, &st, err) == PAWL_OK ? live_add(e, st, err) : NULL;
+    if (pawl_replay(journal, 0, NULL, &st, err) != PAWL_OK)
+        return NULL;
+    if (r == NULL)
+        return live_add(e, st, err);
+    r->st = st;
+    return r;
 }
 
 static pawl_code info_new(pawl_engine *e, const char *run, pawl_run_info *info, pawl_err *err)
@@ -181,17 +189,16 @@ static live *live_new(pawl_engine *e, const char *run, pawl_err *err)
     return live_add(e, st, err);
 }
 
-/* One event: fed, stored, applied, told. */
+/* One event: fed and folded, stored, told. */
 static pawl_code take(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 {
-    pawl_code next = pawl_feed(e->m, r->st, ev, e->step, err), rc;
+    pawl_code next = pawl_advance(e->m, r->st, ev, e->step, err), rc;
     pawl_bytes line = pawl_step_bytes(e->step);
 
     if (next < 0 || next == PAWL_IGNORED)
         return next;
-    if ((rc = store_append(e->store, r->id, &line, 1, err)) != PAWL_OK ||
-        (rc = pawl_apply(r->st, pawl_step_entry(e->step), err)) != PAWL_OK) {
-        live_drop(e, r);
+    if ((rc = store_append(e->store, r->id, &line, 1, err)) != PAWL_OK) {
+        live_drop(r);
         return rc;
     }
     if (e->watch != NULL)
@@ -219,13 +226,15 @@ static pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_er
 
         ev = (pawl_event){ .kind = PAWL_EV_TICK, .time_ms = e->clock.now_ms(e->clock.ctx) };
         if (next == PAWL_PENDING) {
-            rc = perform(e, r->st, &done, &ev, id, sizeof id, err);
+            rc = perform(e, r, &done, &ev, id, sizeof id, err);
             if (rc < 0 || !done)
                 return rc < 0 ? rc : PAWL_PENDING;
         } else if (next != PAWL_OK) {
             return next;
         }
         rc = take(e, r, &ev, err);
+        if (rc >= 0)
+            receipt_forget(e, r);
         if (rc == PAWL_IGNORED)
             return fail(err, PAWL_CORRUPT, "%s: it says there is something to do, and does nothing", r->id);
     }
@@ -248,10 +257,9 @@ pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err 
 
     if (e == NULL || run == NULL)
         return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
-    r = live_find(e, run);
-    if (r == NULL && pawl_store_journal(e->store, run).data != NULL)
+    if (live_find(e, run) != NULL || pawl_store_journal(e->store, run).data != NULL)
         r = live_get(e, run, err);
-    else if (r == NULL)
+    else
         r = live_new(e, run, err);
     if (r == NULL)
         return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;

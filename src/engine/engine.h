@@ -14,9 +14,14 @@ typedef struct handler {
     char name[];
 } handler;
 
-typedef struct live {           /* a run that is loaded */
+typedef struct live {           /* a run that is loaded, or has a receipt that could not be stored */
     struct live *next;
-    pawl_state *st;
+    pawl_state *st;             /* NULL: to be loaded again */
+    char *command;              /* the id of the command that was performed last, until its receipt is stored */
+    size_t command_bytes;
+    buf receipt;                /* what came of it */
+    pawl_outcome outcome;
+    bool performed;             /* and it is not performed again */
     char id[];
 } live;
 
@@ -47,6 +52,7 @@ pawl_clock clock_system(void);
 bool chance(uint64_t out[2]);
 
 /* perform.c: one open command, if any can be performed now (*done): then `ev` is its receipt; the id lies in `id`. */
-pawl_code perform(pawl_engine *e, pawl_state *st, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err);
+pawl_code perform(pawl_engine *e, live *r, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err);
+void receipt_forget(pawl_engine *e, live *r);   /* it is stored */
 
 #endif

@@ -180,9 +180,69 @@ static void receipt_make(pawl_engine *e, const pawl_command *cmd, pawl_code rc, 
     ev->value_size = b->size;
 }
 
+/* ---- receipts that could not be stored ------------------------------------------------------------------- */
+
+/* Room for it is taken before the effect leaves. */
+static bool receipt_room(pawl_engine *e, live *r, const char *id)
+{
+    receipt_forget(e, r);
+    r->command_bytes = strlen(id) + 1;
+    if ((r->command = mem_new(&e->alloc, r->command_bytes)) == NULL)
+        return false;
+    memcpy(r->command, id, r->command_bytes);
+    return true;
+}
+
+void receipt_forget(pawl_engine *e, live *r)
+{
+    mem_free(&e->alloc, r->command, r->command != NULL ? r->command_bytes : 0);
+    r->command = NULL;
+    r->performed = false;
+}
+
+/* A command of class once whose receipt there is no memory for has happened, and its outcome is not known. */
+static pawl_code receipt_keep(pawl_engine *e, live *r, const pawl_command *cmd, pawl_event *ev, pawl_err *err)
+{
+    static const char lost[] = "{\"code\":\"nomem\",\"text\":\"its receipt found no memory\"}";
+    buf was = r->receipt;
+
+    if (e->reply.text.failed && cmd->limits.cls != PAWL_ONCE)
+        return fail(err, PAWL_NOMEM, "%s: no memory for its receipt", cmd->id);
+    if (e->reply.text.failed) {
+        ev->outcome = PAWL_OUTCOME_UNKNOWN;
+        ev->value = lost;
+        ev->value_size = sizeof lost - 1;
+        return PAWL_OK;
+    }
+    r->receipt = e->reply.text;
+    e->reply.text = was;
+    r->outcome = ev->outcome;
+    r->performed = true;
+    return PAWL_OK;
+}
+
+/* What was performed already and is still open: it is told again, and not done again. */
+static pawl_code receipt_again(pawl_engine *e, live *r, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK && !*done; i++) {
+        pawl_command cmd;
+
+        rc = pawl_state_command(r->st, i, e->look, &cmd, NULL, err);
+        if (rc != PAWL_OK || strcmp(cmd.id, r->command) != 0 || r->command_bytes > size)
+            continue;
+        memcpy(id, r->command, r->command_bytes);
+        *ev = (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .outcome = r->outcome, .value = r->receipt.data,
+                            .value_size = r->receipt.size, .time_ms = ev->time_ms };
+        *done = true;
+    }
+    return rc;
+}
+
 /* ---- one command ------------------------------------------------------------------------------------------ */
 
-static pawl_code one_command(pawl_engine *e, pawl_state *st, size_t i, pawl_event *ev, char *id, size_t size, int64_t *due, bool *done,
+static pawl_code one_command(pawl_engine *e, live *r, size_t i, pawl_event *ev, char *id, size_t size, int64_t *due, bool *done,
                              pawl_err *why, pawl_err *err)
 {
     const pawl_value *secrets = NULL;
@@ -190,12 +250,12 @@ static pawl_code one_command(pawl_engine *e, pawl_state *st, size_t i, pawl_even
     pawl_command cmd;
     bool missing = false;
     arena mem;
-    pawl_code rc = pawl_state_command(st, i, e->look, &cmd, &secrets, err);
+    pawl_code rc = pawl_state_command(r->st, i, e->look, &cmd, &secrets, err);
 
     if (rc != PAWL_OK)
         return rc;
     if (strlen(cmd.id) >= size)
-        return fail(err, PAWL_LIMIT, "%s: an id over %zu bytes", pawl_state_run(st), size);
+        return fail(err, PAWL_LIMIT, "%s: an id over %zu bytes", r->id, size);
     memcpy(id, cmd.id, strlen(cmd.id) + 1);
     ev->id = id;
     if (cmd.kind == PAWL_SLEEP) {
@@ -212,28 +272,32 @@ static pawl_code one_command(pawl_engine *e, pawl_state *st, size_t i, pawl_even
     }
     arena_init(&mem, &e->alloc, 1024);
     rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
+    if (rc == PAWL_OK && !missing && !receipt_room(e, r, cmd.id))
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its receipt", r->id);
     if (rc == PAWL_OK && !missing) {
         ev->kind = PAWL_EV_RECEIPT;
         receipt_make(e, &cmd, attempts(e, h, &cmd), ev);
         ev->time_ms = e->clock.now_ms(e->clock.ctx);
         *done = true;
-        rc = e->reply.text.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its receipt", cmd.id) : PAWL_OK;
+        rc = receipt_keep(e, r, &cmd, ev, err);
     }
     arena_free(&mem);
     return rc;
 }
 
 /* The first that can be carried out now; else the sleep that ends first is waited for. */
-pawl_code perform(pawl_engine *e, pawl_state *st, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err)
+pawl_code perform(pawl_engine *e, live *r, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err)
 {
     int64_t due = INT64_MAX;
     pawl_err why = {0};
     pawl_code rc = PAWL_OK;
 
     *done = false;
+    if (r->performed && ((rc = receipt_again(e, r, done, ev, id, size, err)) != PAWL_OK || *done))
+        return rc;
     for (int again = 0; again < 2 && rc == PAWL_OK && !*done; again++) {
-        for (size_t i = 0; i < pawl_state_commands(st) && rc == PAWL_OK && !*done; i++)
-            rc = one_command(e, st, i, ev, id, size, &due, done, &why, err);
+        for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK && !*done; i++)
+            rc = one_command(e, r, i, ev, id, size, &due, done, &why, err);
         if (*done || due == INT64_MAX)
             break;
         e->clock.sleep_until(e->clock.ctx, due);

@@ -17,8 +17,14 @@ typedef struct flow_call {
     const char *effect, *tag;
 } flow_call;
 
-static void flow_add(visit *v, item *it)
+static void flow_add(pawl_step *s, item *it)
 {
+    visit *v = s->v;
+
+    if (v->cursor >= v->max_calls) {
+        visit_wrong(s, PAWL_LIMIT, "more than %u commands for one event (PAWL_FLOW_COMMANDS_MAX)", (unsigned)v->max_calls);
+        return;
+    }
     it->task = "@";
     it->visit = 1;
     it->n = v->cursor++;
@@ -40,13 +46,13 @@ static void flow_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned 
     it->wait = (uint8_t)wait;
     it->spec = spec;
     it->spec_size = size;
-    flow_add(s->v, it);
+    flow_add(s, it);
 }
 
 static void not_reducer(pawl_step *s, const char *what)
 {
     if (s != NULL && s->v != NULL)
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": pawl_flow_%s is for reducers; a node has pawl_%s", s->v->node, what, what);
+        visit_wrong(s, PAWL_INVALID, "pawl_flow_%s is for reducers; a node has pawl_%s", what, what);
 }
 
 void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args)
@@ -68,7 +74,7 @@ void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const paw
     c->it.value = args == NULL || arena_owns(&s->mem, args) ? args : value_copy(&s->mem, args);
     c->effect = arena_strdup(&s->mem, effect, strlen(effect));
     c->tag = tag == NULL ? NULL : arena_strdup(&s->mem, tag, strlen(tag));
-    flow_add(s->v, &c->it);
+    flow_add(s, &c->it);
 }
 
 static pawl_code calls_settle(pawl_step *s, const visit *v, pawl_err *err)
@@ -116,21 +122,58 @@ void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
     flow_command(s, ITEM_SLEEP, s->now > INT64_MAX - ms ? INT64_MAX : s->now + ms, 0, spec, size);
 }
 
+typedef struct slot_search { pawl_step *s; const char *slot; bool taken; } slot_search;
+
+static bool see_slot(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    slot_search *w = ctx;
+    const char *slot = c->kind != CALL_ASK ? NULL : pawl_value_string(spec_get(w->s, c, "slot"));
+
+    (void)f, (void)tk, (void)path, (void)n;
+    w->taken = slot != NULL && strcmp(slot, w->slot) == 0;
+    return !w->taken;
+}
+
+/* Slots are unique among what is open (W1): where one is taken, the next gets a number, "rate.2". */
+static const char *slot_free(pawl_step *s, const char *slot)
+{
+    slot_search w = { .s = s, .slot = slot };
+
+    for (unsigned i = 1; !s->mem.failed; i++) {
+        w.slot = i == 1 ? slot : pawl_format(s, "%s.%u", slot, i);
+        if (w.slot == NULL)
+            return NULL;
+        w.taken = false;
+        state_each_call(s->st, see_slot, &w);
+        for (const item *it = s->v->commands; it != NULL && !w.taken; it = it->next) {
+            const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = it->spec_size };
+
+            if (it->kind == ITEM_ASK)
+                see_slot(&w, NULL, NULL, "", &c, 0);
+        }
+        if (!w.taken)
+            return w.slot;
+    }
+    return NULL;
+}
+
 void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q)
 {
-    const char *spec, *slot;
+    const char *spec, *slot, *name;
     size_t size = 0;
 
     if (!in_reducer(s)) {
         not_reducer(s, "ask");
         return;
     }
-    if (q == NULL || (q->kind == PAWL_WAIT_APPROVAL && q->otherwise != NULL && pawl_value_bool(q->otherwise))) {
+    if (q == NULL || (q->kind == PAWL_WAIT_APPROVAL && q->otherwise != NULL && !is_no(q->otherwise))) {
         visit_wrong(s, PAWL_INVALID, q == NULL ? "a question is needed to ask" : "an approval's only default is no");    /* W5 */
         return;
     }
-    slot = q->slot != NULL ? q->slot : tag != NULL ? tag : "answer";
-    spec = spec_ask(s, q, slot, s->now, q->kind == PAWL_WAIT_SIGNAL ? slot : NULL, NULL, tag, false, &size);
+    name = q->slot != NULL ? q->slot : tag != NULL ? tag : "answer";
+    if ((slot = slot_free(s, name)) == NULL)
+        return;
+    spec = spec_ask(s, q, slot, s->now, q->kind == PAWL_WAIT_SIGNAL ? name : NULL, NULL, tag, false, &size);
     flow_command(s, ITEM_ASK, s->now, q->kind != 0 ? q->kind : PAWL_WAIT_QUESTION, spec, size);
 }
 
@@ -246,6 +289,8 @@ static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *
         if (rc == PAWL_OK)
             rc = visit_commands(s, v, &why);
         if (rc == PAWL_OK)
+            rc = v->halt ? step_drop(s, true, &why) : PAWL_OK;      /* nobody waits for what is open */
+        if (rc == PAWL_OK)
             return v->halt ? step_end(s, PAWL_COMPLETED, NULL, 0, err) : PAWL_OK;
         txn_back(s->st, before);
         step_cut(s, last, count);
@@ -270,6 +315,7 @@ static pawl_code reducer_drive(const pawl_machine *m, pawl_step *s, pawl_err *er
     happening_of(s, &h);
     visit_begin(s, &v, &s->st->root, NULL, "@", "");
     v.now = s->now;
+    v.max_calls = PAWL_FLOW_COMMANDS_MAX;
     rc = r->fn(s, &h, r->arg);
     if (s->mem.failed)
         return PAWL_NOMEM;

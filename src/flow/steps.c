@@ -44,7 +44,7 @@ pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prom
     if (s->v->task == NULL)
         return visit_wrong(s, PAWL_INVALID, "await is for steps; a reducer has pawl_flow_ask");
     if ((to = resumer(s)) == NULL)
-        return visit_wrong(s, PAWL_INVALID, "step \"%s\" awaits input, and no step resumes from it", s->v->node);
+        return visit_wrong(s, PAWL_INVALID, "it awaits input, and no step resumes from it");
     if (payload != NULL)
         pawl_set(s, "payload", payload);
     spec = spec_ask(s, &q, slot != NULL ? slot : s->v->node, s->v->now, NULL, "input", NULL, true, &size);

@@ -379,23 +379,6 @@ static void code_names(buf *b, const char *const *names, uint32_t n)
     buf_char(b, ']');
 }
 
-static void code_retry(buf *b, const pawl_retry *r)
-{
-    char factor[REAL_TEXT_MAX];
-
-    buf_fmt(b, "[%lu,%lu,%lu,", (unsigned long)r->max_attempts, (unsigned long)r->initial_ms, (unsigned long)r->max_ms);
-    buf_put(b, factor, real_text(r->factor, factor));
-    buf_text(b, r->jitter ? ",true]" : ",false]");
-}
-
-static void code_limits(buf *b, const pawl_limits *l)
-{
-    buf_fmt(b, "[\"%s\",", class_names[l->cls]);
-    code_retry(b, &l->retry);
-    buf_fmt(b, ",%lu,%lu,%lu]", (unsigned long)l->attempt_timeout_ms, (unsigned long)l->total_timeout_ms,
-            (unsigned long)l->heartbeat_ms);
-}
-
 static void code_hooks(buf *b, const hook *h)
 {
     buf_text(b, ",\"hooks\":[");
@@ -469,14 +452,14 @@ static void code_node(buf *b, const gnode *n)
     buf_fmt(b, ",\"kind\":\"%s\"", kinds[n->kind]);
     if (n->kind == GNODE_WORK) {
         buf_text(b, ",\"limits\":");
-        code_limits(b, &n->limits);
+        limits_code(b, &n->limits);
     }
     code_maps(b, n->maps);
     buf_text(b, ",\"name\":");
     code_text(b, n->name);
     if (n->has_retry) {
         buf_text(b, ",\"retry\":");
-        code_retry(b, &n->retry);
+        retry_code(b, &n->retry);
     }
     if (n->has_limits)
         buf_fmt(b, ",\"timeouts\":[%lu,%lu]", (unsigned long)n->attempt_ms, (unsigned long)n->total_ms);
@@ -521,7 +504,7 @@ static bool compile_hash(pawl_machine *m, const pawl_graph *g)
         buf_text(&b, i > 0 ? ",[" : "[");
         code_text(&b, m->effects[i].name);
         buf_char(&b, ',');
-        code_limits(&b, &m->effects[i].limits);
+        limits_code(&b, &m->effects[i].limits);
         buf_char(&b, ']');
     }
     buf_text(&b, "],\"graph\":");

@@ -28,8 +28,7 @@ static const char *declared(pawl_step *s, const char *to)
             return n->gotos[i];
     if (n != NULL && to != NULL && strcmp(to, PAWL_END) == 0)
         return PAWL_END;
-    visit_wrong(s, PAWL_INVALID, "node \"%s\": \"%.64s\" is no declared target: say pawl_graph_goto(g, \"%s\", \"%.64s\", NULL)",
-                s->v->node, to != NULL ? to : "", s->v->node, to != NULL ? to : "");
+    visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no declared target: say pawl_graph_goto(g, \"%s\", \"%.64s\", NULL)", to != NULL ? to : "", s->v->node, to != NULL ? to : "");
     return NULL;
 }
 
@@ -66,7 +65,7 @@ void pawl_send(pawl_step *s, const char *node, const pawl_value *args)
     if (s == NULL || s->v == NULL || (to = declared(s, node)) == NULL)
         return;
     if (strcmp(to, PAWL_END) == 0) {
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": nothing is sent to the end", s->v->node);
+        visit_wrong(s, PAWL_INVALID, "nothing is sent to the end");
         return;
     }
     n = s->v->nsends;
@@ -84,9 +83,9 @@ pawl_code pawl_interrupt(pawl_step *s, const pawl_value *prompt, const char *to)
     if (s == NULL || s->v == NULL || s->v->task == NULL || s->v->reading)
         return PAWL_INVALID;
     if (to != NULL && channel_find(s->v->frame, to) == NULL)
-        return visit_wrong(s, PAWL_INVALID, "node \"%s\": there is no channel \"%s\"", s->v->node, to);
+        return visit_wrong(s, PAWL_INVALID, "there is no channel \"%s\"", to);
     if (to != NULL && channel_find(s->v->frame, to)->d->secret != NULL)
-        return visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" is a secret, and is never written", s->v->node, to);
+        return visit_wrong(s, PAWL_INVALID, "channel \"%s\" is a secret, and is never written", to);
     spec = spec_ask(s, &q, s->v->path, s->v->now, NULL, to, NULL, true, &size);
     s->v->hold = spec == NULL ? NULL : value_read(&s->mem, spec, size, "a wait", &s->v->err);
     return s->v->hold == NULL ? PAWL_NOMEM : PAWL_OK;
@@ -126,7 +125,7 @@ static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
         return PAWL_OK;
     *leaves = true;
     if (n->gate_no == NULL)
-        return visit_wrong(s, PAWL_DENIED, "node \"%s\": %s: no", n->name, n->gate);
+        return visit_wrong(s, PAWL_DENIED, "%s: no", n->gate);
     if (strcmp(n->gate_no, PAWL_END) != 0)
         node_goto(s, n->gate_no);
     else
@@ -146,9 +145,9 @@ static verdict verdict_of(const pawl_value *receipt)
     return i < 0 ? VERDICTS : (verdict)i;
 }
 
-static pawl_code hook_denies(pawl_step *s, const gnode *n, const hook *h, const char *reason)
+static pawl_code hook_denies(pawl_step *s, const hook *h, const char *reason)
 {
-    return visit_wrong(s, PAWL_DENIED, "node \"%s\": hook \"%s\": %.120s", n->name, h->effect, reason != NULL ? reason : "denied");
+    return visit_wrong(s, PAWL_DENIED, "hook \"%s\": %.120s", h->effect, reason != NULL ? reason : "denied");
 }
 
 static const pawl_value *writes_value(pawl_step *s)
@@ -197,7 +196,7 @@ static pawl_code gotos_replace(pawl_step *s, const pawl_value *gotos)
     return PAWL_OK;
 }
 
-static pawl_code hook_asks(pawl_step *s, const gnode *n, const hook *h, const pawl_value *receipt)
+static pawl_code hook_asks(pawl_step *s, const hook *h, const pawl_value *receipt)
 {
     const pawl_value *answer, *prompt = pawl_value_get(receipt, "prompt"), *reason = pawl_value_get(receipt, "reason");
     pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = prompt != NULL ? prompt : reason,
@@ -210,7 +209,7 @@ static pawl_code hook_asks(pawl_step *s, const gnode *n, const hook *h, const pa
         return rc;
     if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, text_value(s, "yes"))))
         return PAWL_OK;
-    return hook_denies(s, n, h, "a person said no");
+    return hook_denies(s, h, "a person said no");
 }
 
 /* One hook. *done: the node does not run (before), it has its result already. */
@@ -233,19 +232,19 @@ static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const p
         *done = true;
         return h->phase == PAWL_AFTER ? gotos_replace(s, pawl_value_get(receipt, "goto")) : PAWL_OK;
     case VERDICT_DENY:
-        return hook_denies(s, n, h, pawl_value_string(pawl_value_get(receipt, "reason")));
+        return hook_denies(s, h, pawl_value_string(pawl_value_get(receipt, "reason")));
     case VERDICT_ASK:
-        return hook_asks(s, n, h, receipt);
+        return hook_asks(s, h, receipt);
     case VERDICT_DEFER:
         name = pawl_value_get(receipt, "name");
         rc = pawl_await_signal(s, pawl_value_string(name) != NULL ? pawl_value_string(name) : "verdict", &v);
         if (rc == PAWL_INTERRUPTED || rc == PAWL_PENDING)
             return rc;
-        return verdict_of(v) == VERDICT_DEFER ? hook_denies(s, n, h, "it defers again") : hook_apply(s, n, h, v, done);
+        return verdict_of(v) == VERDICT_DEFER ? hook_denies(s, h, "it defers again") : hook_apply(s, n, h, v, done);
     case VERDICTS:
         break;
     }
-    return hook_denies(s, n, h, "gave no verdict");
+    return hook_denies(s, h, "gave no verdict");
 }
 
 static pawl_code hooks_run(pawl_step *s, const gnode *n, pawl_phase phase, bool *done)
@@ -263,7 +262,7 @@ static pawl_code hooks_run(pawl_step *s, const gnode *n, pawl_phase phase, bool 
             args = value_with(&s->mem, args, "writes", writes_value(s));
         rc = pawl_call(s, h->effect, args, &receipt);
         if (rc == PAWL_EFFECT)
-            return hook_denies(s, n, h, "failed");
+            return hook_denies(s, h, "failed");
         if (rc != PAWL_OK || (rc = hook_apply(s, n, h, receipt, done)) != PAWL_OK)
             return rc;
     }
@@ -308,7 +307,7 @@ static pawl_code work_body(pawl_step *s, const gnode *n)
     if (rc != PAWL_OK || receipt == NULL || pawl_value_type(receipt) == PAWL_TYPE_NULL)
         return rc;
     if (pawl_value_type(receipt) != PAWL_TYPE_OBJECT)
-        return visit_wrong(s, PAWL_INVALID, "node \"%s\": its result is an object of channels, or null", n->name);
+        return visit_wrong(s, PAWL_INVALID, "its result is an object of channels, or null");
     it = pawl_iter_of(receipt);
     while ((v = pawl_iter_next(&it, &key)) != NULL)
         pawl_set(s, pawl_value_string(key), v);
@@ -430,11 +429,11 @@ static pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc,
     if (rc < 0)
         return visit_fails(s, n, v, rc, err);
     if (waits && !v->unanswered)
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": it says %s, and asks for nothing", n->name, pawl_code_name(rc));
+        visit_wrong(s, PAWL_INVALID, "it says %s, and asks for nothing", pawl_code_name(rc));
     else if (!waits && rc != PAWL_OK)
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": it returns %d, which is no way to leave", n->name, (int)rc);
+        visit_wrong(s, PAWL_INVALID, "it returns %d, which is no way to leave", (int)rc);
     else if (!waits && ((v->unanswered && !v->raced) || v->commands != NULL))
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": it leaves with a command unanswered", n->name);
+        visit_wrong(s, PAWL_INVALID, "it leaves with a command unanswered");
     if (v->err.code != PAWL_OK)
         return visit_fails(s, n, v, v->err.code, err);
     return waits ? visit_commands(s, v, err) : visit_leave(s, v, err);

@@ -35,7 +35,7 @@ static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count
     }
     while (w != NULL && (arg = pawl_iter_next(&it, &key)) != NULL) {
         if ((w[*count].channel = inner_channel(n->sub, pawl_value_string(key))) == NULL)
-            visit_wrong(s, PAWL_INVALID, "node \"%s\": it was sent \"%.64s\", which is no channel inside", n->name, pawl_value_string(key));
+            visit_wrong(s, PAWL_INVALID, "it was sent \"%.64s\", which is no channel inside", pawl_value_string(key));
         w[*count].op = OP_OVERWRITE;
         w[(*count)++].value = value_copy(&s->mem, arg);
     }
@@ -203,7 +203,7 @@ static void output(pawl_step *s, const map *m, frame *inner)
         int64_t added;
 
         if (__builtin_sub_overflow(pawl_value_int(v), pawl_value_int(before), &added))
-            visit_wrong(s, PAWL_LIMIT, "node \"%s\": what \"%s\" added leaves the range of int64", s->v->node, m->inner);
+            visit_wrong(s, PAWL_LIMIT, "what \"%s\" added leaves the range of int64", m->inner);
         else
             pawl_set_int(s, m->outer, added);
         return;

@@ -85,7 +85,7 @@ bool list_push(pawl_state *st, list *l, const pawl_value *v)
         return false;
     l->used += n;
     l->count++;
-    if (!st->t->keep)
+    if (!st->t->keep || st->t->live)
         l->floating++;
     return true;
 }

@@ -188,7 +188,7 @@ static pawl_code fold_items(pawl_state *st, pawl_entry *e, pawl_err *err)
     return rc;
 }
 
-static pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err)
+pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err)
 {
     if (!touch(st, &st->seq, HEAD_BYTES))
         return PAWL_NOMEM;

@@ -166,6 +166,18 @@ static pawl_code fold_adopt(pawl_state *st, const item *it, pawl_err *err)
     return decls_add(st, pawl_value_get(it->value, "channels"), err);
 }
 
+pawl_code marks_drop(pawl_state *st)
+{
+    if (!TOUCH(st, st))
+        return PAWL_NOMEM;
+    for (uint32_t i = 0; i < st->nmarks; i++)
+        st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
+    st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
+    st->marks = NULL;
+    st->nmarks = st->marks_cap = 0;
+    return PAWL_OK;
+}
+
 static pawl_code fold_records(pawl_state *st, const item *it, pawl_err *err)
 {
     const char *hex = pawl_value_string(it->value);
@@ -176,14 +188,7 @@ static pawl_code fold_records(pawl_state *st, const item *it, pawl_err *err)
     marks_digest(st, &now);
     if (!hash_equal(&stored, &now))
         return corrupt(err, it, "the task records are not those that were covered");
-    if (!TOUCH(st, st))
-        return PAWL_NOMEM;
-    for (uint32_t i = 0; i < st->nmarks; i++)
-        st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
-    st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
-    st->marks = NULL;
-    st->nmarks = st->marks_cap = 0;
-    return PAWL_OK;
+    return marks_drop(st);
 }
 
 /* ---- visits ------------------------------------------------------------------------------------------ */
@@ -552,7 +557,7 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         frame_drop(st, tk->child);
         tk->child = NULL;
     }
-    if (!st->t->keep || (e->closes && !st->t->closed && f == &st->root)) {
+    if (!st->t->keep || st->t->live || (e->closes && !st->t->closed && f == &st->root)) {
         tk->leave = it->leave;      /* the step outlives the need for it */
         return PAWL_OK;
     }

@@ -425,6 +425,31 @@ static pawl_code take_update(pawl_step *s, pawl_err *err)
     return s->st->root.open ? PAWL_OK : step_custom(s, "", s->value, err);      /* open: when it closes */
 }
 
+static const decl *decl_of(const pawl_state *st, const machine_channel *mc)
+{
+    for (uint32_t i = 0; i < st->ndecls; i++)
+        if (strcmp(st->decls[i].name, mc->c.name) == 0 && strcmp(st->decls[i].where, mc->where) == 0)
+            return &st->decls[i];
+    return NULL;
+}
+
+/* A channel keeps its rule as long as the run lives: what is folded was folded by it (K6). */
+static pawl_code channels_fit(const pawl_step *s, pawl_err *err)
+{
+    for (uint32_t i = 0; i < s->m->nchannels; i++) {
+        const pawl_channel *c = &s->m->channels[i].c;
+        const decl *d = decl_of(s->st, &s->m->channels[i]);
+
+        if (d == NULL || (d->rule == c->rule && d->accumulate == c->accumulate && (d->secret == NULL) == (c->secret == NULL) &&
+                          (d->secret == NULL || strcmp(d->secret, c->secret) == 0)))
+            continue;
+        return fail(err, PAWL_INVALID, "%s: adopt: channel \"%s\" is %s in this run, and %s in %s %u: give it another name", s->st->run, c->name,
+                    d->secret != NULL ? d->secret : d->accumulate ? "accumulating" : rule_names[d->rule],
+                    c->secret != NULL ? c->secret : c->accumulate ? "accumulating" : rule_names[c->rule], s->m->name, (unsigned)s->m->version);
+    }
+    return PAWL_OK;
+}
+
 /* What the adopted machine declares and the run has not: it begins with its first value, no migration (K9). */
 static const pawl_value *channels_new(pawl_step *s)
 {
@@ -433,15 +458,9 @@ static const pawl_value *channels_new(pawl_step *s)
     const char *text;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; mc != NULL && i < s->m->nchannels; i++) {
-        bool there = false;
-
-        for (uint32_t j = 0; j < st->ndecls; j++)
-            there = there || (strcmp(st->decls[j].name, s->m->channels[i].c.name) == 0 &&
-                              strcmp(st->decls[j].where, s->m->channels[i].where) == 0);
-        if (!there)
+    for (uint32_t i = 0; mc != NULL && i < s->m->nchannels; i++)
+        if (decl_of(st, &s->m->channels[i]) == NULL)
             mc[n++] = s->m->channels[i];
-    }
     text = mc == NULL ? NULL : channels_code(&s->mem, mc, n, NULL);
     return text == NULL ? NULL : value_read(&s->mem, text, strlen(text), "channels", NULL);
 }
@@ -460,6 +479,8 @@ static pawl_code take_adopt(pawl_step *s, pawl_err *err)
         return PAWL_NOMEM;
     if (hash_equal(&s->m->hash, &s->st->machine_hash) && s->m->version == s->st->version)
         return PAWL_IGNORED;
+    if (channels_fit(s, err) != PAWL_OK)
+        return PAWL_INVALID;
     return add_value(s, ITEM_ADOPT, v, err);
 }
 

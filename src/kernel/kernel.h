@@ -145,6 +145,7 @@ typedef struct undo {
 typedef struct txn {
     arena *mem;
     bool keep;                  /* apply: what is allocated stays */
+    bool live;                  /* and it is fed in the same transaction: what the step lends is kept at its end */
     bool closed;                /* the run's superstep was closed in it */
     bool now;                   /* what is dropped is freed at once: nobody goes back */
     undo *log;
@@ -382,6 +383,8 @@ pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool cu
 const leave *task_leave(pawl_state *st, task *tk, pawl_err *err);      /* parsed when it must be */
 pawl_code mark_add(pawl_state *st, const item *it, const char *text);
 void marks_digest(pawl_state *st, hash *out);
+pawl_code marks_drop(pawl_state *st);           /* they are covered */
+pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err);      /* the entry is the newest */
 pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err);     /* close.c */
 void task_drop(pawl_state *st, task *tk);       /* frees what it has */
 pawl_status status_now(const pawl_state *st);   /* of a run that is not over */
@@ -472,6 +475,7 @@ struct pawl_step {
     bool whole;                 /* this event makes an entry, whatever comes of it */
     bool was_open;              /* a superstep was open when it came */
     bool was_canceling;
+    bool texts;                 /* the state keeps leaves of it as text */
     int final;                  /* the terminal status that the machine came to; -1: none */
     pawl_code next;             /* what pawl_feed returns */
 };
@@ -492,6 +496,7 @@ void step_items_code(pawl_step *s);             /* the bytes of what was added, 
  * subgraph that it answers; else "". */
 pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, pawl_err *err);
 pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel */
+pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err); /* drops the waits that are open, or all that is */
 pawl_code take_event(pawl_step *s, pawl_err *err);      /* intake.c: what came in becomes an item */
 const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
 
@@ -514,8 +519,11 @@ pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...) PAWL_P
 /* The SPEC of a call: {"args","class","effect","refs","retry","tag","timeouts"}. NULL: told. */
 const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_limits *limits, const char *tag, size_t *size);
 /* The SPEC of a wait; `to` and `hold` for those of no visit. */
+/* Whether nothing in `v` stands for a channel or a secret: that is for the arguments of commands; else told. */
+bool refs_none(pawl_step *s, const pawl_value *v);
 const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int64_t now, const char *name,
                      const char *to, const char *tag, bool hold, size_t *size);
+bool is_no(const pawl_value *answer);           /* to an approval: false, or "no" */
 /* {"as","by","note","update"}: what the event said of these; `as`: its name is a node. */
 const pawl_value *event_said(pawl_step *s, const char *by, bool as);
 const pawl_value *spec_get(pawl_step *s, const call *c, const char *member);
@@ -550,8 +558,12 @@ struct pawl_machine {
     const char *channel_json;   /* of the base: canonical text of `channels` */
     bool turns;
     bool hears;                 /* a signal that nobody waits for is an event all the same */
+    bool declares;              /* effects that were declared after it was made lie in `declared` */
+    arena declared;
 };
 
+void retry_code(buf *b, const pawl_retry *r);           /* for the hash */
+void limits_code(buf *b, const pawl_limits *l);
 const pawl_limits *machine_limits(const pawl_machine *m, const char *effect);  /* NULL: the default */
 const machine_channel *machine_channel_find(const pawl_machine *m, const char *where, const char *name);
 /* Canonical text of the channels' declarations, in the arena; for the base and the hash. NULL: no memory, or a

@@ -79,12 +79,9 @@ static pawl_code decls_read(pawl_state *st, const pawl_value *channels, pawl_err
     return rc;
 }
 
-/* A channel of the run that is there already keeps what it has; subgraphs meet theirs when they are next entered. */
-static pawl_code channels_add(pawl_state *st, const decl *d, uint32_t n)
+static pawl_code channels_grow(pawl_state *st, frame *f, uint32_t n)
 {
-    frame *f = &st->root;
     channel *grown;
-    pawl_code rc = PAWL_OK;
 
     if (!TOUCH(st, f) || (grown = st_alloc(st, (f->nchannels + n) * sizeof *grown)) == NULL)
         return PAWL_NOMEM;
@@ -92,12 +89,32 @@ static pawl_code channels_add(pawl_state *st, const decl *d, uint32_t n)
         memcpy(grown, f->channels, f->nchannels * sizeof *grown);
     st_free(st, f->channels, f->nchannels * sizeof *grown);
     f->channels = grown;
+    return PAWL_OK;
+}
+
+/* Of these, a frame that is there gets its own, and so do those of the subgraphs that are open in it; what a channel has it
+ * keeps. */
+static pawl_code channels_add(pawl_state *st, frame *f, const decl *d, uint32_t n)
+{
+    uint32_t own = 0;
+    pawl_code rc = PAWL_OK;
+
     for (uint32_t i = 0; i < n; i++)
-        grown[f->nchannels + i].d = &d[i];
-    f->nchannels += n;
-    for (uint32_t i = 0; i < n && rc == PAWL_OK; i++)
+        own += strcmp(d[i].where, f->where) == 0;
+    if (own > 0)
+        rc = channels_grow(st, f, own);
+    for (uint32_t i = 0; i < n && own > 0 && rc == PAWL_OK; i++) {
+        if (strcmp(d[i].where, f->where) != 0)
+            continue;
+        channel *c = &f->channels[f->nchannels++];
+
+        c->d = &d[i];
         if (d[i].first != NULL)
-            rc = channel_write(st, &f->channels[f->nchannels - n + i], OP_OVERWRITE, d[i].first, NULL);
+            rc = channel_write(st, c, OP_OVERWRITE, d[i].first, NULL);
+    }
+    for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++)
+        if (f->tasks[i].child != NULL)
+            rc = channels_add(st, f->tasks[i].child, d, n);
     return rc;
 }
 
@@ -114,7 +131,7 @@ pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(channels);
     const pawl_value *key, *v;
-    uint32_t n = (uint32_t)pawl_value_size(channels), added = 0, roots = 0;
+    uint32_t n = (uint32_t)pawl_value_size(channels), added = 0;
     decl *all, *own;
     pawl_code rc = PAWL_OK;
 
@@ -133,13 +150,11 @@ pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err)
         rc = decl_read(st, d, pawl_value_string(key), v, err);
         if (rc != PAWL_OK || decl_known(st, d))
             continue;
-        added++;
-        if (*d->where == '\0')
-            own[roots++] = *d;
+        own[added++] = *d;
     }
     st->decls = all;
     st->ndecls += added;
-    return rc != PAWL_OK || roots == 0 ? rc : channels_add(st, own, roots);
+    return rc != PAWL_OK || added == 0 ? rc : channels_add(st, &st->root, own, added);
 }
 
 void decls_code(buf *b, const decl *d, uint32_t n)

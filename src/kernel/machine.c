@@ -5,8 +5,11 @@
 
 void pawl_machine_free(pawl_machine *m)
 {
-    if (m != NULL)
-        m->ops->free(m);
+    if (m == NULL)
+        return;
+    if (m->declares)
+        arena_free(&m->declared);
+    m->ops->free(m);
 }
 
 const char *pawl_machine_name(const pawl_machine *m) { return m->name; }
@@ -20,6 +23,23 @@ bool pawl_machine_effect(const pawl_machine *m, const char *effect, pawl_class *
     if (l != NULL && cls != NULL)
         *cls = l->cls;
     return l != NULL;
+}
+
+void retry_code(buf *b, const pawl_retry *r)
+{
+    char factor[REAL_TEXT_MAX];
+
+    buf_fmt(b, "[%lu,%lu,%lu,", (unsigned long)r->max_attempts, (unsigned long)r->initial_ms, (unsigned long)r->max_ms);
+    buf_put(b, factor, real_text(r->factor, factor));
+    buf_text(b, r->jitter ? ",true]" : ",false]");
+}
+
+void limits_code(buf *b, const pawl_limits *l)
+{
+    buf_fmt(b, "[\"%s\",", class_names[l->cls]);
+    retry_code(b, &l->retry);
+    buf_fmt(b, ",%lu,%lu,%lu]", (unsigned long)l->attempt_timeout_ms, (unsigned long)l->total_timeout_ms,
+            (unsigned long)l->heartbeat_ms);
 }
 
 const char *pawl_version(void) { return "0.1.0"; }

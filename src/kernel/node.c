@@ -18,14 +18,14 @@ const pawl_value *pawl_get(pawl_step *s, const char *name)
     if (!in_node(s) || name == NULL)
         return NULL;
     if ((c = channel_find(s->v->frame, name)) == NULL) {
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": there is no channel \"%s\"", s->v->node, name);
+        visit_wrong(s, PAWL_INVALID, "there is no channel \"%s\"", name);
         return NULL;
     }
     if (c->d->secret != NULL)
         return NULL;            /* K4: a machine cannot read it */
     v = channel_value(s->st, c);
     if (v == NULL && s->st->load_failed != PAWL_OK)
-        visit_wrong(s, s->st->load_failed, "node \"%s\": channel \"%s\" could not be loaded", s->v->node, name);
+        visit_wrong(s, s->st->load_failed, "channel \"%s\" could not be loaded", name);
     if (v == of_val(&c->scalar) && s->v->frame != &s->st->root)
         v = value_copy(&s->mem, v);     /* of a subgraph that this step entered: it goes on, and is taken back */
     return v;
@@ -201,7 +201,7 @@ const pawl_value *pawl_ref(pawl_step *s, const char *name)
 
     if (c == NULL || s->v->frame != &s->st->root) {
         if (in_node(s))
-            visit_wrong(s, PAWL_INVALID, "node \"%s\": no channel \"%s\" of the run to refer to", s->v->node, name != NULL ? name : "");
+            visit_wrong(s, PAWL_INVALID, "no channel \"%s\" of the run to refer to", name != NULL ? name : "");
         return NULL;
     }
     if ((node = arena_get(&s->mem, sizeof *node)) == NULL)
@@ -229,7 +229,7 @@ const pawl_value *pawl_ref(pawl_step *s, const char *name)
 static const pawl_value *value_held(pawl_step *s, const pawl_value *v, size_t levels)
 {
     if (value_deeper(v, levels)) {
-        visit_wrong(s, PAWL_LIMIT, "node \"%s\": a value of more than %d levels (DEPTH_MAX)", s->v->node, (int)DEPTH_MAX);
+        visit_wrong(s, PAWL_LIMIT, "a value of more than %d levels (DEPTH_MAX)", (int)DEPTH_MAX);
         return NULL;
     }
     return arena_owns(&s->mem, v) ? v : value_copy(&s->mem, v);
@@ -260,25 +260,27 @@ static void write_add(pawl_step *s, const char *name, const pawl_value *v, unsig
     if (!in_node(s))
         return;
     if (vi->reading) {
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": a route writes nothing", vi->node);
+        visit_wrong(s, PAWL_INVALID, "a route writes nothing");
         return;
     }
     if (name == NULL || (c = channel_find(vi->frame, name)) == NULL) {
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": there is no channel \"%s\"", vi->node, name != NULL ? name : "");
+        visit_wrong(s, PAWL_INVALID, "there is no channel \"%s\"", name != NULL ? name : "");
         return;
     }
     if (v == NULL) {
         if (!s->mem.failed)
-            visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" was given no value", vi->node, name);
+            visit_wrong(s, PAWL_INVALID, "channel \"%s\" was given no value", name);
         return;
     }
     if (c->d->secret != NULL) {
-        visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" is a secret, and is never written", vi->node, name);
+        visit_wrong(s, PAWL_INVALID, "channel \"%s\" is a secret, and is never written", name);
         return;
     }
     event = is_simple(v) ? NULL : event_of(s, v);
     if (is_simple(v))
         v = simple_copy(s, v);
+    else if (!refs_none(s, v))
+        return;
     else if (event == NULL)
         v = value_held(s, v, (size_t)DEPTH_MAX + (op != OP_MERGE && rule_is_list(c->d->rule) ? 1u : 0u));
     if (v == NULL || !arena_room(&s->mem, (void **)&vi->writes, &vi->writes_cap, vi->nwrites, sizeof *vi->writes))
@@ -307,11 +309,15 @@ void pawl_emit(pawl_step *s, const char *name, const pawl_value *v)
 
     if (!in_node(s) || name == NULL || v == NULL) {
         if (in_node(s) && !s->mem.failed)
-            visit_wrong(s, PAWL_INVALID, "node \"%s\": an emission needs a name and a value", vi->node);
+            visit_wrong(s, PAWL_INVALID, "an emission needs a name and a value");
         return;
     }
+    if (!refs_none(s, v))
+        return;
     /* A reader has only this entry: it may refer to a receipt that stands here too, so to that of a lone command. */
     event = vi->task == NULL || vi->task->ncalls == 1 ? event_of(s, v) : NULL;
+    if (event != NULL && s->t.live)     /* what it was told is gone when they look */
+        v = value_held(s, v, DEPTH_MAX);
     copy = arena_strdup(&s->mem, name, strlen(name));
     if (event == NULL)
         v = value_held(s, v, DEPTH_MAX);
@@ -325,6 +331,8 @@ void node_send(pawl_step *s, const char *node, const pawl_value *v)
     visit *vi = s->v;
     const char *event = v != NULL ? event_of(s, v) : NULL;
 
+    if (!refs_none(s, v))
+        return;
     if (v != NULL && event == NULL && !is_simple(v))
         v = value_held(s, v, DEPTH_MAX);
     else if (v != NULL && event == NULL)
@@ -371,7 +379,7 @@ pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, co
     if (!in_node(s) || s->v->task == NULL)
         return not_here(s, "call");
     if (!name_valid(effect))
-        return visit_wrong(s, PAWL_INVALID, "node \"%s\": \"%s\" is no name of an effect", s->v->node, effect != NULL ? effect : "");
+        return visit_wrong(s, PAWL_INVALID, "\"%s\" is no name of an effect", effect != NULL ? effect : "");
     if (args == NULL && s->mem.failed)
         return PAWL_NOMEM;
     limits = s->v->limits != NULL ? s->v->limits : machine_limits(s->m, effect);
@@ -394,7 +402,7 @@ pawl_code pawl_spawn(pawl_step *s, const char *machine, const pawl_value *input,
     if (!in_node(s) || s->v->task == NULL)
         return not_here(s, "spawn");
     if (!name_valid(machine))
-        return visit_wrong(s, PAWL_INVALID, "node \"%s\": \"%s\" is no name of a machine", s->v->node, machine != NULL ? machine : "");
+        return visit_wrong(s, PAWL_INVALID, "\"%s\" is no name of a machine", machine != NULL ? machine : "");
     spec = spec_call(s, machine, input, NULL, NULL, &size);
     rc = visit_command(s, CALL_SPAWN, 0, 0, spec, size, &c);
     return command_value(rc, c, result);
@@ -445,8 +453,8 @@ pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value *
     if (!in_node(s) || s->v->task == NULL)
         return not_here(s, "ask");
     kind = q->kind != 0 ? q->kind : PAWL_WAIT_QUESTION;
-    if (kind == PAWL_WAIT_APPROVAL && q->otherwise != NULL && pawl_value_bool(q->otherwise))
-        return visit_wrong(s, PAWL_INVALID, "node \"%s\": an approval's only default is no", s->v->node);
+    if (kind == PAWL_WAIT_APPROVAL && q->otherwise != NULL && !is_no(q->otherwise))
+        return visit_wrong(s, PAWL_INVALID, "an approval's only default is no");
     slot = q->slot != NULL ? q->slot : slot_made(s);
     spec = slot == NULL ? NULL : spec_ask(s, q, slot, s->v->now, NULL, NULL, NULL, false, &size);
     rc = visit_command(s, CALL_ASK, s->v->at, kind, spec, size, &c);
@@ -508,7 +516,7 @@ pawl_code pawl_select(pawl_step *s, uint32_t *winner)
         return PAWL_OK;
     }
     if (v->nwon == RACES_MAX)
-        return visit_wrong(s, PAWL_LIMIT, "node \"%s\": more than %d races decided in one pass", v->node, RACES_MAX);
+        return visit_wrong(s, PAWL_LIMIT, "more than %d races decided in one pass", RACES_MAX);
     v->racing = true;
     v->unanswered = true;
     return PAWL_PENDING;

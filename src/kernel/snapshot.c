@@ -126,8 +126,8 @@ static void sends_code(writer *w, const frame *f)
     buf_char(w->b, ']');
 }
 
-/* The items that rebuild what is open. */
-typedef struct opener { pawl_state *st; buf *b; bool any, waits_only; pawl_err *err; } opener;
+/* The items that rebuild what is open. Of a fork that is only what no visit waits for; `n` numbers it anew. */
+typedef struct opener { pawl_state *st; buf *b; bool any, fork; uint32_t n, commands, people; } opener;
 
 static void open_item(opener *o, const item *it)
 {
@@ -238,16 +238,9 @@ static void open_task(opener *o, task *tk, const char *prefix)
 
 static void open_frame(opener *o, frame *f, const char *prefix)
 {
-    for (uint32_t i = 0; i < f->nloose; i++) {
-        call c = f->loose[i];
-
-        if (o->waits_only && f->superstep == 0) {   /* a reducer's: named by an entry that the fork will have anew */
-            c.superstep = 0;
-            c.n = i;
-        }
-        open_call(o, c.task, &c, c.visit, c.n);
-    }
-    for (uint32_t i = 0; i < f->ntasks && !o->waits_only; i++)
+    for (uint32_t i = 0; i < f->nloose; i++)
+        open_call(o, f->loose[i].task, &f->loose[i], f->loose[i].visit, f->loose[i].n);
+    for (uint32_t i = 0; i < f->ntasks; i++)
         open_task(o, &f->tasks[i], prefix);
 }
 
@@ -275,6 +268,90 @@ static void fold_code(writer *w, const frame *f)
     buf_char(w->b, '}');
 }
 
+/* ---- what a fork takes over (K10) ------------------------------------------------------------------ */
+
+/* A command that must not happen twice is asked about before the fork issues it. */
+static bool asked_again(opener *o, const call *c)
+{
+    const char *cls;
+    arena mem;
+    bool yes;
+
+    if ((c->kind != CALL_CALL && c->kind != CALL_SPAWN) || c->at == CALL_DROPPED)
+        return false;
+    arena_init(&mem, &o->st->alloc, 512);
+    cls = pawl_value_string(pawl_value_get(value_read(&mem, c->spec, c->spec_size, "a spec", NULL), "class"));
+    yes = cls != NULL && (strcmp(cls, "once") == 0 || strcmp(cls, "compensable") == 0);
+    o->b->failed = o->b->failed || mem.failed;
+    arena_free(&mem);
+    return yes;
+}
+
+static void again_item(opener *o, const call *c)
+{
+    item it = { .kind = ITEM_ASK, .task = "@", .visit = 1, .n = o->n, .at = o->st->time_ms };
+    buf spec;
+
+    buf_init(&spec, &o->st->alloc);
+    buf_fmt(&spec, "{\"command\":[\"%s\",", item_name(c->kind == CALL_SPAWN ? ITEM_SPAWN : ITEM_CALL));
+    buf_put(&spec, c->spec, c->spec_size);
+    buf_fmt(&spec, "],\"hold\":true,\"kind\":\"approval\",\"options\":[true,false],\"prompt\":"
+                   "\"%s has issued this command: shall its fork issue it too?\",\"slot\":\"again.%u\"}", o->st->run, (unsigned)o->n);
+    it.spec = spec.data;
+    it.spec_size = spec.size;
+    if (spec.failed)
+        o->b->failed = true;
+    else
+        open_item(o, &it);
+    buf_free(&spec);
+    o->people++;
+    o->n++;
+}
+
+static void fork_tasks(opener *o, const frame *f)
+{
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        const task *tk = &f->tasks[i];
+
+        for (uint32_t j = 0; j < tk->ncalls; j++)
+            if (asked_again(o, &tk->calls[j]))
+                again_item(o, &tk->calls[j]);
+        if (tk->child != NULL)
+            fork_tasks(o, tk->child);
+    }
+}
+
+/* What no visit waits for is open in the fork too; "@" is numbered anew, as the entries of the fork are. */
+static void fork_open(opener *o, const frame *f)
+{
+    for (uint32_t i = 0; i < f->nloose; i++) {
+        call c = f->loose[i];
+
+        if (strcmp(c.task, "@") == 0 && asked_again(o, &c)) {
+            again_item(o, &c);
+            continue;
+        }
+        if (strcmp(c.task, "@") == 0) {
+            c.superstep = 0;
+            c.n = o->n++;
+        }
+        o->commands += c.kind != CALL_ASK;
+        o->people += c.kind == CALL_ASK && c.wait != PAWL_WAIT_SIGNAL;
+        open_call(o, c.task, &c, c.visit, c.n);
+    }
+    fork_tasks(o, f);
+}
+
+static pawl_status fork_status(const opener *o)
+{
+    const pawl_state *st = o->st;
+    bool runs = !o->any && (st->root.ntasks > 0 || st->root.superstep > 0);
+
+    if (st->status == PAWL_SUBMITTED)
+        return PAWL_SUBMITTED;
+    return o->people > 0 && o->commands == 0 && !runs ? PAWL_INPUT_REQUIRED : PAWL_WORKING;
+}
+
 static void machine_code(writer *w)
 {
     char hex[HASH_HEX + 1];
@@ -288,13 +365,10 @@ static void machine_code(writer *w)
 static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
 {
     writer w = { .st = st, .b = b, .first = true };
-    opener o = { .st = st, .b = b, .waits_only = mode == 'f' };
-    pawl_status status = (pawl_status)st->status;
+    opener o = { .st = st, .b = b, .fork = mode == 'f' };
     pawl_code rc = PAWL_OK;
 
     st->load_failed = PAWL_OK;
-    if (mode == 'f' && pawl_status_terminal(status))
-        status = PAWL_WORKING;
     if (st->canceling && mode != 'f') {
         put_key(&w, "canceling");
         buf_text(b, "true");
@@ -315,7 +389,10 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
     tasks_code(&w, &st->root);
     put_key(&w, "open");
     buf_char(b, '[');
-    open_frame(&o, &st->root, "");
+    if (o.fork)
+        fork_open(&o, &st->root);
+    else
+        open_frame(&o, &st->root, "");
     buf_char(b, ']');
     if (st->pending != NULL && mode != 'f') {
         put_key(&w, "pending");
@@ -329,7 +406,7 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
         rc = segments_code(&w, &st->root, err);
     sends_code(&w, &st->root);
     put_key(&w, "status");
-    buf_fmt(b, "\"%s\"", status_names[status]);
+    buf_fmt(b, "\"%s\"", status_names[o.fork ? fork_status(&o) : (pawl_status)st->status]);
     put_key(&w, "steps");
     buf_uint(b, st->root.steps);
     put_key(&w, "superstep");

@@ -165,17 +165,17 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
     return step_add(s, it, err);
 }
 
-/* ---- cancel (E10) ------------------------------------------------------------------------------------- */
+/* ---- what is open is given up ------------------------------------------------------------------------- */
 
-typedef struct waits_open { pawl_step *s; item *first, *last; bool failed; } waits_open;
+typedef struct waits_open { pawl_step *s; item *first, *last; bool commands, failed; } waits_open;
 
-static bool see_open_wait(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+static bool see_open(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
     waits_open *w = ctx;
     item *it;
 
     (void)f;
-    if (c->kind != CALL_ASK)
+    if (c->kind != CALL_ASK && !w->commands)
         return true;
     it = step_item(w->s, ITEM_DROP);
     if (it == NULL || (it->task = arena_strdup(&w->s->mem, path, strlen(path))) == NULL)
@@ -191,26 +191,63 @@ static bool see_open_wait(void *ctx, const frame *f, const task *tk, const char 
     return true;
 }
 
-/* Waits close; what is in flight ends in its own receipt, then the run is canceled. A second cancel does not wait. */
-pawl_code step_cancel(pawl_step *s, pawl_err *err)
+pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err)
 {
-    waits_open w = { .s = s };
+    waits_open w = { .s = s, .commands = commands };
     pawl_code rc = PAWL_OK;
-    bool again = s->ev->kind == PAWL_EV_CANCEL && s->was_canceling;
 
-    state_each_call(s->st, see_open_wait, &w);
+    state_each_call(s->st, see_open, &w);
     for (item *it = w.first, *next; it != NULL && rc == PAWL_OK; it = next) {
         next = it->next;
         it->next = NULL;
         rc = step_add(s, it, err);
     }
-    if (w.failed)
-        return PAWL_NOMEM;
+    return w.failed ? PAWL_NOMEM : rc;
+}
+
+/* Waits close; what is in flight ends in its own receipt, then the run is canceled (E10). A second cancel does not wait. */
+pawl_code step_cancel(pawl_step *s, pawl_err *err)
+{
+    pawl_code rc = step_drop(s, false, err);
+    bool again = s->ev->kind == PAWL_EV_CANCEL && s->was_canceling;
+
     if (rc == PAWL_OK && (s->st->commands == 0 || again)) {
         s->whole = true;
         s->final = PAWL_CANCELED_RUN;
     }
     return rc;
+}
+
+/* ---- a fork was asked about a command of the run that it comes from (K10) ------------------------------ */
+
+/* No ends the fork. Yes: the visits of a graph make the command again; a reducer is not asked again, so it goes out as it was. */
+static pawl_code step_again(pawl_step *s, const pawl_value *command, pawl_err *err)
+{
+    const char *kind = pawl_value_string(pawl_value_at(command, 0));
+    item *it;
+    size_t size;
+    const char *reason;
+    buf *b;
+    pawl_code rc;
+
+    if (!pawl_value_bool(s->value)) {
+        reason = reason_code(s, PAWL_DENIED, "a command of the run that this is a fork of is not to be issued again", NULL, &size);
+        rc = reason == NULL ? PAWL_NOMEM : step_drop(s, true, err);
+        return rc == PAWL_OK ? step_end(s, PAWL_REJECTED, reason, size, err) : rc;
+    }
+    if (s->st->root.superstep > 0)
+        return s->m->ops->drive(s->m, s, err);
+    if (kind == NULL || pawl_value_type(pawl_value_at(command, 1)) != PAWL_TYPE_OBJECT)
+        return fail(err, PAWL_CORRUPT, "%s: a wait holds what is no command", s->st->run);
+    if ((it = step_item(s, strcmp(kind, item_name(ITEM_SPAWN)) == 0 ? ITEM_SPAWN : ITEM_CALL)) == NULL)
+        return PAWL_NOMEM;
+    b = step_text(s);
+    canon(b, pawl_value_at(command, 1));
+    it->spec = step_copy(s, b, &it->spec_size);
+    it->task = "@";
+    it->visit = 1;
+    it->superstep = s->st->seq + 1;
+    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 
 /* ---- channels with a user's function ------------------------------------------------------------------ */
@@ -303,7 +340,8 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
             return PAWL_NOMEM;
     }
     e->hashed = !st->no_journal;
-    if (e->hashed || text_needed(e))
+    s->texts = text_needed(e);
+    if (e->hashed || s->texts)
         entry_code(e, &s->out, s->refs, s->nrefs, &s->scratch);
     if (s->out.failed || s->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory for the bytes of a step");
@@ -356,13 +394,43 @@ static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
     return PAWL_OK;
 }
 
+/* What apply would do after the items: they are folded, and what the step lends the state is kept by it from now on. */
+static pawl_code feed_settles(pawl_step *s, pawl_err *err)
+{
+    pawl_entry *e = &s->entry;
+    pawl_state *st = s->st;
+    pawl_code rc = !e->record && st->nmarks > 0 ? marks_drop(st) : PAWL_OK;
+    frame *in;
+
+    for (const item *it = s->texts ? e->items : NULL; it != NULL; it = it->next) {
+        task *tk = it->kind != ITEM_LEAVE ? NULL : task_find(st, it->task, &in);
+
+        if (tk == NULL || tk->leave != it->leave)
+            continue;
+        if (!touch(st, &tk->leave, LEFT_BYTES))
+            return PAWL_NOMEM;
+        tk->leave = NULL;
+        tk->left_size = it->text_size;
+        if ((tk->left = st_text(st, e->items_text + it->text_at, it->text_size)) == NULL)
+            return PAWL_NOMEM;
+    }
+    for (const item *it = e->record && e->hashed ? e->items : NULL; it != NULL && rc == PAWL_OK; it = it->next)
+        rc = mark_add(st, it, e->items_text + it->text_at);
+    return rc == PAWL_OK ? head_moves(st, e, err) : rc;
+}
+
 static pawl_code feed_in(pawl_step *s, pawl_err *err)
 {
+    const pawl_value *again;
     pawl_code rc;
 
     if ((rc = take_event(s, err)) != PAWL_OK)
         return rc;
-    rc = s->st->canceling ? step_cancel(s, err) : s->m->ops->drive(s->m, s, err);
+    again = s->answered != NULL && s->answered->task != NULL ? spec_get(s, s->answered, "command") : NULL;
+    if (s->st->canceling)
+        rc = step_cancel(s, err);
+    else
+        rc = again != NULL ? step_again(s, again, err) : s->m->ops->drive(s->m, s, err);
     if (rc != PAWL_OK)
         return rc;
     return step_finish(s, err);
@@ -378,7 +446,7 @@ static pawl_code feed_fails(const pawl_step *s, const pawl_state *st, pawl_code 
     return fail(err, rc, "%s", why->code != PAWL_OK ? why->text : pawl_code_name(rc));
 }
 
-pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s, pawl_err *err)
+static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev, bool keep, pawl_step *s, pawl_err *err)
 {
     pawl_err why;
     pawl_code rc;
@@ -399,9 +467,12 @@ pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev,
     s->was_open = st->root.open;
     s->was_canceling = st->canceling;
     s->now = s->entry.time_ms = event_time(st, ev);
-    txn_begin(st, &s->t, &s->mem, false);
+    txn_begin(st, &s->t, &s->mem, keep);
+    s->t.live = keep;
     rc = feed_in(s, &why);
-    txn_end(st, false);
+    if (keep && rc == PAWL_OK)
+        rc = feed_settles(s, &why);
+    txn_end(st, rc == PAWL_OK && !s->mem.failed && st->load_failed == PAWL_OK);
     s->v = NULL;
     if (rc < 0 || s->mem.failed || st->load_failed != PAWL_OK)
         rc = feed_fails(s, st, rc, &why, err);
@@ -410,4 +481,14 @@ pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev,
     s->some = false;
     st->ignored += rc == PAWL_IGNORED;
     return rc;
+}
+
+pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s, pawl_err *err)
+{
+    return feed(m, st, ev, false, s, err);
+}
+
+pawl_code pawl_advance(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s, pawl_err *err)
+{
+    return feed(m, st, ev, true, s, err);
 }

@@ -12,7 +12,7 @@ void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
 {
     t->mem = mem;
     t->keep = keep;
-    t->closed = t->now = false;
+    t->closed = t->now = t->live = false;
     t->log = NULL;
     mem->failed = false;
     st->t = t;
@@ -103,6 +103,9 @@ void txn_end(pawl_state *st, bool commit)
     if (!commit || !st->t->keep) {
         txn_back(st, NULL);
     } else {
+        for (const undo *u = st->t->live ? st->t->log : NULL; u != NULL; u = u->before)
+            if (u->kind == UNDO_GREW)
+                ((list *)u->at)->floating = 0;
         for (const undo *u = st->t->log; u != NULL; u = u->before) {
             if (u->kind == UNDO_DEAD)
                 block_free(st, u->at, u->size);

@@ -5,7 +5,7 @@
 
 static pawl_code field_wrong(pawl_step *s, const pawl_field *f, const char *due)
 {
-    return visit_wrong(s, PAWL_INVALID, "node \"%s\": channel \"%s\" holds what is no %s", pawl_node_name(s), f->channel.name, due);
+    return visit_wrong(s, PAWL_INVALID, "channel \"%s\" holds what is no %s", f->channel.name, due);
 }
 
 static pawl_code field_read(pawl_step *s, const pawl_field *f, void *at)
@@ -64,5 +64,5 @@ void pawl_write(pawl_step *s, const pawl_field *fields, size_t n, const char *na
         case PAWL_FIELD_VALUE:  pawl_set(s, name, *(const pawl_value *const *)value); return;
         }
     }
-    visit_wrong(s, PAWL_INVALID, "node \"%s\": the struct has no field \"%s\"", pawl_node_name(s), name);
+    visit_wrong(s, PAWL_INVALID, "the struct has no field \"%s\"", name);
 }

@@ -26,12 +26,15 @@ void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, c
 
 pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...)
 {
+    pawl_err what = { PAWL_OK, "" };
     va_list args;
 
     va_start(args, fmt);
-    failv(&s->v->err, code, fmt, args);
+    failv(&what, code, fmt, args);
     va_end(args);
-    return code;
+    if (*s->v->node == '\0')
+        return fail(&s->v->err, code, "%s: %s", s->m->name, what.text);     /* a reducer, which has no nodes */
+    return fail(&s->v->err, code, "node \"%s\": %s", s->v->node, what.text);
 }
 
 /* ---- commands --------------------------------------------------------------------------------- */
@@ -44,7 +47,7 @@ static pawl_code command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsig
     item *it;
 
     if (v->cursor >= v->max_calls)
-        return visit_wrong(s, PAWL_LIMIT, "node \"%s\": more than %u commands in one visit (max_calls)", v->node, (unsigned)v->max_calls);
+        return visit_wrong(s, PAWL_LIMIT, "more than %u commands in one visit (max_calls)", (unsigned)v->max_calls);
     if ((it = step_item(s, kinds[kind])) == NULL)
         return PAWL_NOMEM;
     it->superstep = s->st->root.superstep;
@@ -74,7 +77,7 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
     if (spec == NULL)
         return v->err.code != PAWL_OK ? v->err.code : PAWL_NOMEM;
     if (v->reading)
-        return visit_wrong(s, PAWL_INVALID, "node \"%s\": a route makes no commands", v->node);
+        return visit_wrong(s, PAWL_INVALID, "a route makes no commands");
     if (v->cursor >= v->task->ncalls) {
         if ((rc = command_new(s, kind, time_ms, wait, spec, size)) != PAWL_OK)
             return rc;
@@ -84,8 +87,7 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
     }
     c = &v->task->calls[v->cursor];
     if (c->kind != kind || c->spec_size != size || memcmp(c->spec, spec, size) != 0)
-        return visit_wrong(s, PAWL_CORRUPT, "node \"%s\": command %u of visit %u was %.60s, and now is %.60s: the node is not pure",
-                           v->node, (unsigned)v->cursor, (unsigned)v->task->visit, c->spec, spec);
+        return visit_wrong(s, PAWL_CORRUPT, "command %u of visit %u was %.60s, and now is %.60s: the node is not pure", (unsigned)v->cursor, (unsigned)v->task->visit, c->spec, spec);
     v->cursor++;
     if (c->at != CALL_ANSWERED) {
         v->unanswered = true;
@@ -299,11 +301,43 @@ const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, 
     return spec_done(s, b, size);
 }
 
+bool refs_none(pawl_step *s, const pawl_value *v)
+{
+    for (size_t i = 0; v != NULL && i < s->nrefs; i++)
+        if (val_of(s->refs[i].node) >= val_of(v) && val_of(s->refs[i].node) < val_of(v) + value_nodes(v) && strcmp(s->refs[i].form, "event") != 0) {
+            visit_wrong(s, PAWL_INVALID, "what pawl_ref gives stands in the arguments of a command, and nowhere else");
+            return false;
+        }
+    return true;
+}
+
+bool is_no(const pawl_value *answer)
+{
+    const char *text = pawl_value_string(answer);
+
+    return text != NULL ? strcmp(text, "no") == 0 : pawl_value_type(answer) == PAWL_TYPE_BOOL && !pawl_value_bool(answer);
+}
+
+/* A default is an answer: what the schema refuses is none. */
+static bool default_fits(pawl_step *s, const pawl_question *q)
+{
+    pawl_err why = { PAWL_OK, "" };
+
+    if (s->v == NULL || q->otherwise == NULL || q->schema == NULL || schema_check(q->schema, q->otherwise, "the default", &why) == PAWL_OK)
+        return true;
+    visit_wrong(s, why.code, "%s", why.text);
+    return false;
+}
+
 const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int64_t now, const char *name,
                      const char *to, const char *tag, bool hold, size_t *size)
 {
     buf *b = step_text(s);
 
+    if (s->v != NULL && !(refs_none(s, q->prompt) && refs_none(s, q->schema) && refs_none(s, q->options) && refs_none(s, q->otherwise)))
+        return NULL;
+    if (!default_fits(s, q))
+        return NULL;
     spec_number(b, "expires", q->timeout_ms > 0 ? (uint64_t)(now + q->timeout_ms) : 0);
     if (hold)
         spec_value(b, "hold", value_bool(&s->mem, true));

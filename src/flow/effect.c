@@ -1,0 +1,52 @@
+/* effect.c - what a flow's machine says of its effects: class, retry, timeouts (E5). */
+#include "flow/flow.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The hash of the machine so far, and what was declared now. */
+static bool hash_more(pawl_machine *m, const effect_decl *e)
+{
+    buf b;
+
+    buf_init(&b, &m->alloc);
+    buf_put(&b, m->hash_hex, HASH_HEX);
+    buf_text(&b, ",[");
+    canon_string(&b, e->name, strlen(e->name));
+    buf_char(&b, ',');
+    limits_code(&b, &e->limits);
+    buf_char(&b, ']');
+    if (!b.failed) {
+        hash_of(b.data, b.size, &m->hash);
+        hash_hex(&m->hash, m->hash_hex);
+    }
+    buf_free(&b);
+    return !b.failed;
+}
+
+pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limits *limits, pawl_err *err)
+{
+    effect_decl *all;
+
+    if (m == NULL || limits == NULL || !name_valid(effect))
+        return fail(err, PAWL_INVALID, "\"%.64s\": an effect has a name and limits", effect != NULL ? effect : "");
+    if (machine_limits(m, effect) != NULL)
+        return fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared already", m->name, effect);
+    if ((int)limits->cls < 0 || limits->cls > PAWL_ONCE || !isfinite(limits->retry.factor) || limits->retry.factor < 0)
+        return fail(err, PAWL_INVALID, "%s: effect \"%s\": a class, and for its retry a factor from 0 on", m->name, effect);
+    if (!m->declares)
+        arena_init(&m->declared, &m->alloc, 256);
+    m->declares = true;
+    m->declared.failed = false;
+    all = arena_get(&m->declared, (m->neffects + 1) * sizeof *all);
+    if (all != NULL) {
+        if (m->neffects > 0)
+            memcpy(all, m->effects, m->neffects * sizeof *all);
+        all[m->neffects] = (effect_decl){ .name = arena_strdup(&m->declared, effect, strlen(effect)), .limits = *limits };
+    }
+    if (m->declared.failed || !hash_more(m, &all[m->neffects]))
+        return fail(err, PAWL_NOMEM, "%s: no memory for effect \"%s\"", m->name, effect);
+    m->effects = all;
+    m->neffects++;
+    return PAWL_OK;
+}
