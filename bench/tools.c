@@ -102,14 +102,10 @@ bool run_feed(run *r, const pawl_event *ev)
 {
     pawl_err err = {0};
 
-    r->rc = pawl_feed(r->m, r->st, ev, r->step, &err);
+    r->rc = pawl_advance(r->m, r->st, ev, r->step, &err);
     if (r->rc < 0 || r->rc == PAWL_IGNORED)
-        return bench_wrong("feed", &err);
-    if (r->keep && !journal_add(r, pawl_step_bytes(r->step)))
-        return false;
-    if (pawl_apply(r->st, pawl_step_entry(r->step), &err) != PAWL_OK)
-        return bench_wrong("apply", &err);
-    return true;
+        return bench_wrong("advance", &err);
+    return !r->keep || journal_add(r, pawl_step_bytes(r->step));
 }
 
 bool run_tick(run *r)

@@ -69,6 +69,32 @@ static bool apply_refused(story *y, size_t n, bool fine, bool on)
     return fired;
 }
 
+/* Fed and folded at once: the same, whole or not at all. */
+static bool advance_refused(story *y, size_t n, bool fine, bool on)
+{
+    attempt a;
+    pawl_code rc;
+    bool fired;
+
+    attempt_begin(&a);
+    attempt_state(&a, y, fine);
+    (on ? heap_fail_from : heap_fail_at)(&a.h, n);
+    rc = pawl_advance(y->m, a.st, &y->ev, a.s, &a.err);
+    fired = a.h.fired;
+    heap_fail_never(&a.h);
+    if (fired) {
+        check_refused(&a, y->sc->name, n, rc);
+        check_same(y, &a, y->before, "the state", n);
+        a.err = (pawl_err){ PAWL_OK, "" };
+        rc = pawl_advance(y->m, a.st, &y->ev, a.s, &a.err);
+    }
+    CHECK_INT(rc, y->rc);
+    CHECK_BYTES(pawl_step_bytes(a.s).data, pawl_step_bytes(a.s).size, y->bytes, strlen(y->bytes));
+    check_same(y, &a, y->after, "the state, moved on,", n);
+    attempt_end(&a);
+    return fired;
+}
+
 static bool read_refused(story *y, size_t n, bool fine, bool on)
 {
     const pawl_bytes bytes = { y->bytes, strlen(y->bytes) };
@@ -285,6 +311,11 @@ PAWL_TEST(test_apply_without_memory_is_whole_or_not_at_all)
     scenes_march(apply_refused);
 }
 
+PAWL_TEST(test_an_advance_without_memory_is_whole_or_not_at_all)
+{
+    scenes_march(advance_refused);
+}
+
 PAWL_TEST(test_an_entry_that_is_read_without_memory_changes_nothing)
 {
     scenes_march(read_refused);
@@ -405,6 +436,7 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_feed_without_memory_leaves_the_state_as_it_was),
         CASE(test_apply_without_memory_is_whole_or_not_at_all),
+        CASE(test_an_advance_without_memory_is_whole_or_not_at_all),
         CASE(test_an_entry_that_is_read_without_memory_changes_nothing),
         CASE(test_K7_a_snapshot_without_memory_is_none),
         CASE(test_K10_bases_without_memory_are_none),

@@ -339,9 +339,33 @@ static void feed_twice(world *w, const pawl_event *ev)
     free(text);
 }
 
+/* What a copy of the state comes to that is fed and folded at once: its fold, or what it was, to be freed. */
+static char *advanced(world *w, const pawl_event *ev)
+{
+    pawl_step *look = w->look, *s = w->look = pawl_step_new(NULL);     /* what the event says may lie in the world's own */
+    pawl_state *copy = load(w, false);
+    pawl_err err = {0};
+    pawl_code rc = pawl_advance(w->m, copy, ev, s, &err);
+    pawl_bytes bytes = pawl_step_bytes(s), fed = pawl_step_bytes(w->s);
+    char *fold;
+
+    CHECK_BYTES(bytes.data != NULL ? bytes.data : "", bytes.size, fed.data != NULL ? fed.data : "", fed.size);
+    fold = strdup(world_fold(copy, s));
+    if (rc < 0 || rc == PAWL_IGNORED)
+        CHECK_STR(fold, world_fold(w->st, s));
+    else
+        CHECK_INT(pawl_state_next(copy), rc);
+    w->look = look;
+    pawl_step_free(s);
+    pawl_state_free(copy);
+    return fold;
+}
+
 pawl_code world_feed(world *w, const pawl_event *given)
 {
+    bool checked = !w->unchecked && !w->quiet;
     pawl_event ev = *given;
+    char *fold = NULL;
     pawl_bytes bytes;
     pawl_code rc;
 
@@ -349,11 +373,15 @@ pawl_code world_feed(world *w, const pawl_event *given)
         ev.time_ms = w->now;
     w->now = (ev.time_ms > w->now ? ev.time_ms : w->now) + 1;
     w->err = (pawl_err){0};
-    if (!w->unchecked && !w->quiet)
+    if (checked) {
         feed_twice(w, &ev);
+        fold = advanced(w, &ev);
+    }
     w->rc = pawl_feed(w->m, w->st, &ev, w->s, &w->err);
-    if (w->rc < 0 || w->rc == PAWL_IGNORED)
+    if (w->rc < 0 || w->rc == PAWL_IGNORED) {
+        free(fold);
         return w->rc;
+    }
     bytes = pawl_step_bytes(w->s);
     buf_put(&w->journal, bytes.data, bytes.size);
     buf_char(&w->journal, '\n');
@@ -366,8 +394,11 @@ pawl_code world_feed(world *w, const pawl_event *given)
         return w->rc = rc;
     }
     CHECK_INT(pawl_state_next(w->st), w->rc);
-    if (!w->unchecked && !w->quiet)
+    if (checked) {
+        CHECK_STR(fold, world_fold(w->st, w->look));
         check_state(w);
+    }
+    free(fold);
     return w->rc;
 }
 
@@ -586,4 +617,24 @@ void world_snapshot(world *w)
     buf_reset(&w->snapshot);
     buf_put(&w->snapshot, bytes.data, bytes.size);
     w->snapshot_at = w->journal.size;
+}
+
+void world_base(world *w, pawl_bytes base)
+{
+    buf_reset(&w->journal);
+    buf_put(&w->journal, base.data, base.size);
+    buf_char(&w->journal, '\n');
+    buf_reset(&w->snapshot);
+}
+
+void world_fork(world *w, const pawl_run_info *info)
+{
+    pawl_err err = {0};
+    pawl_state *fork;
+
+    if (pawl_state_fork(w->st, info, w->look, &fork, &err) != PAWL_OK)
+        CHECK_FAIL("fork: %s", err.text);
+    pawl_state_free(w->st);
+    w->st = fork;
+    world_base(w, pawl_state_base(fork));
 }

@@ -78,6 +78,10 @@ void world_expect(world *w, const char *trace);
 void world_crash(world *w);
 /* Take a snapshot now, as an owner would; later crashes load from it. */
 void world_snapshot(world *w);
+/* The journal begins anew with this base, without a snapshot; the live state stays as it is. */
+void world_base(world *w, pawl_bytes base);
+/* From here on the world is a fork of its run, with a journal of its own (K10). */
+void world_fork(world *w, const pawl_run_info *info);
 /* The whole fold of a state as canonical text: two states are the same when these are. Lives until the next call for `look`. */
 const char *world_fold(pawl_state *st, pawl_step *look);
 

@@ -137,15 +137,6 @@ static void feed_in_vain(simulation *s, const pawl_event *ev)
     CHECK_INT(world_feed(&s->w, ev), PAWL_IGNORED);
 }
 
-/* A journal that begins with the state's own base. */
-static void journal_begins(world *w, pawl_bytes base)
-{
-    buf_reset(&w->journal);
-    buf_put(&w->journal, base.data, base.size);
-    buf_char(&w->journal, '\n');
-    buf_reset(&w->snapshot);
-}
-
 static void begin(simulation *s)
 {
     const pawl_run_info info = { .id = "run-1", .life = 1, .seed = 7, .created_ms = 1000 };
@@ -165,7 +156,7 @@ static void begin(simulation *s)
     w->look = pawl_step_new(NULL);
     if (pawl_state_new(w->m, &info, 0, NULL, &w->st, &err) != PAWL_OK)
         CHECK_FAIL("new: %s", err.text);
-    journal_begins(w, pawl_state_base(w->st));
+    world_base(w, pawl_state_base(w->st));
     feed(s, &(pawl_event){ .kind = PAWL_EV_START, .value = sim_input(s->g, input) });
 }
 
@@ -186,17 +177,11 @@ static void fork_off(simulation *s)
 {
     char id[32];
     const pawl_run_info info = { .id = id, .life = (uint64_t)s->forks + 2, .seed = 7, .created_ms = s->w.now };
-    pawl_err err = { PAWL_OK, "" };
-    pawl_state *fork;
 
     if (s->w.st->nmarks > 0 || s->w.st->pending != NULL || s->reopened > 0)
         return;
     snprintf(id, sizeof id, "fork-%d", ++s->forks);
-    if (pawl_state_fork(s->w.st, &info, s->w.look, &fork, &err) != PAWL_OK)
-        CHECK_FAIL("fork: %s", err.text);
-    pawl_state_free(s->w.st);
-    s->w.st = fork;
-    journal_begins(&s->w, pawl_state_base(fork));
+    world_fork(&s->w, &info);
 }
 
 static void prune(simulation *s)
@@ -208,7 +193,7 @@ static void prune(simulation *s)
         return;
     if (pawl_state_prune(s->w.st, s->w.look, &base, &err) != PAWL_OK)
         CHECK_FAIL("prune: %s", err.text);
-    journal_begins(&s->w, base);
+    world_base(&s->w, base);
     world_crash(&s->w);
 }
 

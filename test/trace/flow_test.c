@@ -289,6 +289,103 @@ PAWL_TEST(test_F1_a_fork_of_a_reducer_has_ids_of_its_own)
     world_end(&w);
 }
 
+static void fails_with(pawl_machine *m, const char *reason)
+{
+    world w;
+
+    world_begin(&w, m, NULL);
+    CHECK_STR(world_status(&w), "failed");
+    CHECK_STR(world_reason(&w), reason);
+    world_end(&w);
+}
+
+/* ---- F1: what a reducer leaves open, and how much it may ask for ------------------------------------------------------- */
+
+static pawl_code asks_twice(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    (void)arg;
+    if (h->kind == PAWL_EV_SIGNAL || (h->kind == PAWL_EV_ANSWER && pawl_value_bool(h->value)))
+        return pawl_flow_complete(s);
+    pawl_flow_ask(s, "rate", &(pawl_question){ .kind = PAWL_WAIT_QUESTION });
+    pawl_flow_ask(s, "rate", &(pawl_question){ .kind = PAWL_WAIT_QUESTION });
+    pawl_flow_call(s, "look", "look", NULL);
+    return PAWL_OK;
+}
+
+PAWL_TEST(test_W1_slots_of_a_reducer_are_unique_among_its_open_waits)
+{
+    pawl_err err = {0};
+    world w;
+
+    world_begin(&w, pawl_flow_reducer("rates", 1, NULL, 0, asks_twice, NULL, NULL, &err), NULL);
+    CHECK_STR(world_open(&w, "rate", true), "run-1~0000000000000001/1.@.1.0");
+    CHECK_STR(world_open(&w, "rate.2", true), "run-1~0000000000000001/1.@.1.1");
+    world_answer(&w, "rate", "false");
+    CHECK_STR(world_open(&w, "rate", true), "run-1~0000000000000001/2.@.1.0");      /* free again */
+    CHECK_STR(world_open(&w, "rate.3", true), "run-1~0000000000000001/2.@.1.1");
+    world_end(&w);
+}
+
+PAWL_TEST(test_F1_a_reducer_that_completes_leaves_nothing_open)
+{
+    pawl_err err = {0};
+    world w;
+
+    world_begin(&w, pawl_flow_reducer("rates", 1, NULL, 0, asks_twice, NULL, NULL, &err), NULL);
+    CHECK_INT(world_answer(&w, "rate", "true"), PAWL_HALTED);
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_INT(pawl_state_waits(w.st), 0);
+    CHECK_INT(pawl_state_commands(w.st), 0);
+    CHECK_INT(world_receipt(&w, "1.@.1.2", "null"), PAWL_IGNORED);      /* what arrives late is counted */
+    world_end(&w);
+}
+
+static pawl_code asks_for_many(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    (void)h;
+    for (int i = 0; i < *(int *)arg; i++)
+        pawl_flow_sleep(s, NULL, 1);
+    return PAWL_OK;
+}
+
+PAWL_TEST(test_X2_the_commands_of_one_event_have_a_limit)
+{
+    pawl_err err = {0};
+    int n = PAWL_FLOW_COMMANDS_MAX;
+    world w;
+
+    world_begin(&w, pawl_flow_reducer("many", 1, NULL, 0, asks_for_many, &n, NULL, &err), NULL);
+    CHECK_INT(pawl_state_commands(w.st), PAWL_FLOW_COMMANDS_MAX);
+    world_end(&w);
+    n++;
+    fails_with(pawl_flow_reducer("many", 1, NULL, 0, asks_for_many, &n, NULL, &err),
+                   "{\"code\":\"limit\",\"text\":\"many: more than 1000 commands for one event (PAWL_FLOW_COMMANDS_MAX)\"}");
+}
+
+PAWL_TEST(test_E5_a_flow_declares_its_effects)
+{
+    const pawl_limits once = { .cls = PAWL_ONCE, .attempt_timeout_ms = 50 };
+    pawl_err err = {0};
+    pawl_machine *m = pawl_flow_reducer("rates", 1, NULL, 0, asks_twice, NULL, NULL, &err);
+    char before[65];
+    pawl_command cmd;
+    world w;
+
+    memcpy(before, pawl_machine_hash(m), sizeof before);
+    CHECK_INT(pawl_flow_effect(m, "look", &once, &err), PAWL_OK);
+    CHECK(strcmp(before, pawl_machine_hash(m)) != 0);       /* what is declared is part of the machine */
+    CHECK_INT(pawl_flow_effect(m, "look", &once, &err), PAWL_INVALID);
+    CHECK_STR(err.text, "rates: effect \"look\" is declared already");
+    CHECK_INT(pawl_flow_effect(m, "no name", &once, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_flow_effect(m, "pay", &(pawl_limits){ .cls = 9 }, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_flow_effect(NULL, "pay", &once, NULL), PAWL_INVALID);
+    world_begin(&w, m, NULL);
+    CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, &w.err), PAWL_OK);
+    CHECK_INT(cmd.limits.cls, PAWL_ONCE);
+    CHECK_INT(cmd.limits.attempt_timeout_ms, 50);
+    world_end(&w);
+}
+
 /* ---- F1: the wrong word in the wrong place ----------------------------------------------------------------------------- */
 
 typedef pawl_code word_fn(pawl_step *s);
@@ -314,35 +411,25 @@ typedef struct word { word_fn *say; const char *reason; } word;
 static pawl_code word_event(pawl_step *s, const pawl_happening *h, void *arg) { (void)h; return ((const word *)arg)->say(s); }
 static pawl_code word_line(pawl_step *s, const pawl_value *input, void *arg) { (void)input; return ((const word *)arg)->say(s); }
 
-static void fails_with(pawl_machine *m, const char *reason)
-{
-    world w;
-
-    world_begin(&w, m, NULL);
-    CHECK_STR(world_status(&w), "failed");
-    CHECK_STR(world_reason(&w), reason);
-    world_end(&w);
-}
-
 #define WRONG(text) "{\"code\":\"invalid\",\"text\":\"" text "\"}"
 
 PAWL_TEST(test_F1_a_word_of_another_form_is_an_error_that_names_the_right_one)
 {
     static word in_reducer_words[] = {
-        { say_call, WRONG("call is for nodes; a reducer has pawl_flow_call") },
-        { say_ask, WRONG("ask is for nodes; a reducer has pawl_flow_ask") },
-        { say_goto, WRONG("a reducer has no nodes to go to; pawl_flow_complete ends its run") },
-        { say_await, WRONG("await is for steps; a reducer has pawl_flow_ask") },
-        { say_bad_effect, WRONG("\\\"no name\\\" is no name of an effect") },
-        { say_nothing_asked, WRONG("a question is needed to ask") },
-        { say_default_yes, WRONG("an approval's only default is no") },
-        { say_unknown_channel, WRONG("node \\\"\\\": there is no channel \\\"there\\\"") },
+        { say_call, WRONG("words: call is for nodes; a reducer has pawl_flow_call") },
+        { say_ask, WRONG("words: ask is for nodes; a reducer has pawl_flow_ask") },
+        { say_goto, WRONG("words: a reducer has no nodes to go to; pawl_flow_complete ends its run") },
+        { say_await, WRONG("words: await is for steps; a reducer has pawl_flow_ask") },
+        { say_bad_effect, WRONG("words: \\\"no name\\\" is no name of an effect") },
+        { say_nothing_asked, WRONG("words: a question is needed to ask") },
+        { say_default_yes, WRONG("words: an approval's only default is no") },
+        { say_unknown_channel, WRONG("words: there is no channel \\\"there\\\"") },
     };
     static word in_line_words[] = {
         { say_flow_call, WRONG("node \\\"main\\\": pawl_flow_call is for reducers; a node has pawl_call") },
         { say_flow_sleep, WRONG("node \\\"main\\\": pawl_flow_sleep is for reducers; a node has pawl_sleep") },
         { say_flow_ask, WRONG("node \\\"main\\\": pawl_flow_ask is for reducers; a node has pawl_ask") },
-        { say_await, WRONG("step \\\"main\\\" awaits input, and no step resumes from it") },
+        { say_await, WRONG("node \\\"main\\\": it awaits input, and no step resumes from it") },
     };
     pawl_err err = {0};
 
@@ -478,6 +565,10 @@ int main(int argc, char **argv)
         CASE(test_F1_a_reducer_completes_or_rejects),
         CASE(test_F1_a_reducer_draws_other_numbers_for_each_event),
         CASE(test_F1_a_fork_of_a_reducer_has_ids_of_its_own),
+        CASE(test_W1_slots_of_a_reducer_are_unique_among_its_open_waits),
+        CASE(test_F1_a_reducer_that_completes_leaves_nothing_open),
+        CASE(test_X2_the_commands_of_one_event_have_a_limit),
+        CASE(test_E5_a_flow_declares_its_effects),
         CASE(test_F1_a_word_of_another_form_is_an_error_that_names_the_right_one),
         CASE(test_F1_linear_steps_know_their_calls_by_position),
         CASE(test_F1_what_loops_for_ever_in_one_node_meets_its_limit),

@@ -321,7 +321,7 @@ PAWL_TEST(test_G9_a_failed_append_throws_the_live_state_away)
     heap_init(&h);
     alloc = heap_alloc(&h);
     town_begin(&t, town_essay(NULL), store_memory_in(&alloc, NULL));
-    CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_IDEMPOTENT, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_ONCE, NULL), PAWL_OK);
     pawl_engine_watch(t.e, watch, &t);
     heap_fail_from(&h, 2);                              /* room for the run and its base, none for the receipt */
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_NOMEM);
@@ -333,7 +333,7 @@ PAWL_TEST(test_G9_a_failed_append_throws_the_live_state_away)
     heap_fail_never(&h);
     CHECK_INT(town_run(&t, "essay-1", NULL), PAWL_INTERRUPTED);
     CHECK_INT(strlen(pawl_run_get(t.e, "essay-1", "draft")), 2999);
-    CHECK_INT(t.calls, 3);                              /* idempotent: by the same id */
+    CHECK_INT(t.calls, 1);                              /* what was performed is not performed again */
     town_log(&t, "start receipt ");                     /* only what was stored was seen */
     CHECK_INT(pawl_answer(t.e, "essay-1", NULL, "true", &t.err), PAWL_HALTED);
     town_verify(&t, "essay-1");
@@ -357,7 +357,7 @@ PAWL_TEST(test_G9_a_run_goes_on_after_any_failed_append)
         alloc = heap_alloc(&h);
         CHECK((store = store_memory_in(&alloc, NULL)) != NULL);
         town_begin(&t, town_essay(NULL), store);
-        CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_IDEMPOTENT, NULL), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_ONCE, NULL), PAWL_OK);
         heap_fail_at(&h, n);
         rc = town_run(&t, "essay-1", "{\"request\":1}");
         if (rc == PAWL_NOMEM)
