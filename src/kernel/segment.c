@@ -44,8 +44,10 @@ static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool
         for (item *it = e.items; rc == PAWL_OK && it != NULL; it = it->next) {
             bool close = it->kind == ITEM_CLOSE && *it->task == '\0';
 
-            if (strchr(it->task, '/') != NULL || it->kind == ITEM_FRAME || (it->kind == ITEM_CLOSE && !close))
+            if (strchr(it->task, '/') != NULL || it->kind == ITEM_FRAME || (it->kind == ITEM_CLOSE && !close)) {
+                side->root.open = true; /* an update waits for the close */
                 continue;               /* inside a subgraph: what it gives is in its task's leave */
+            }
             if (it->superstep > 0)
                 side->root.superstep = it->superstep;
             if (it->kind == ITEM_REOPEN)

@@ -127,7 +127,12 @@ int sim_below(uint64_t *state, int n);
 /* What somebody told a run from outside, and when: while a superstep stood ready, while it was open (then it is merged when
  * that closes), or with the n-th reopening. */
 typedef enum sim_when { SIM_AT_READY, SIM_AT_OPEN, SIM_AT_REOPEN } sim_when;
-typedef struct sim_told { sim_when when; unsigned long at; int channel, value; } sim_told;
+typedef struct sim_told {
+    sim_when when;
+    unsigned long at;           /* the superstep, or which reopening */
+    int reopened;               /* so often before */
+    int channel, value;
+} sim_told;
 
 /* What the world says: a function of what it is asked, and of nothing else. */
 typedef struct sim_reply { bool error, list; int n, items[SIM_LIST]; } sim_reply;

@@ -26,6 +26,7 @@ typedef struct simulation {
     uint64_t random;
     uint64_t superstep;         /* of the run, that was looked at last */
     buf note, keys, notes;      /* keys: "\nKEY\n" each; notes: KEY, NUL, text, NUL each */
+    size_t keys_then, notes_then;   /* when this superstep stood ready */
     sim_told told[TOLD_MAX];    /* what the run was told from outside, for the reference to know */
     size_t ntold;
     int reopened, forks;
@@ -96,6 +97,8 @@ static void note_now(simulation *s)
         s->superstep = f->superstep;
         snprintf(key, sizeof key, "%llu", (unsigned long long)s->superstep);
         note_frame(s, f, key);
+        s->keys_then = s->keys.size;
+        s->notes_then = s->notes.size;
     }
     note_inside(s, f, "");
 }
@@ -182,6 +185,9 @@ static void fork_off(simulation *s)
         return;
     snprintf(id, sizeof id, "fork-%d", ++s->forks);
     world_fork(&s->w, &info);
+    s->notes.size = s->notes_then;      /* what was seen inside comes again, perhaps otherwise */
+    s->keys.size = s->keys_then;
+    s->keys.data[s->keys.size - 1] = '\0';
 }
 
 static void prune(simulation *s)
@@ -237,7 +243,7 @@ static const char *say(simulation *s, sim_when when, unsigned long at, char *out
 {
     sim_told *t = &s->told[s->ntold++];
 
-    *t = (sim_told){ when, at, sim_below(&s->random, s->g->nchannels), sim_below(&s->random, SIM_BELOW) };
+    *t = (sim_told){ when, at, s->reopened, sim_below(&s->random, s->g->nchannels), sim_below(&s->random, SIM_BELOW) };
     snprintf(out, size, "{\"c%d\":%d}", t->channel, t->value);
     return out;
 }

@@ -399,7 +399,7 @@ static bool tasks_next(ref_course *c, ref_next *x, const bool *gone)
 static void tell(ref_course *c, ref_value *channels, sim_when when, unsigned long at)
 {
     for (size_t i = 0; i < c->ntold; i++)
-        if (c->told[i].when == when && c->told[i].at == at)
+        if (c->told[i].when == when && c->told[i].at == at && (when == SIM_AT_OPEN || c->told[i].reopened == c->reopened))
             write_to(c, channels, &(ref_wrote){ c->told[i].channel, MERGE, ref_number(c->r, c->told[i].value) });
 }
 
@@ -438,6 +438,7 @@ static void close_superstep(ref_course *c)
     }
     c->superstep++;
     c->steps++;
+    c->listened = false;
     note_down(c);
     for (int i = 0; i < before->ntasks && !c->halted; i++) {
         const ref_outcome *o = before->tasks[i].out;
@@ -485,8 +486,9 @@ static void play(ref_course *c)
     if (c->superstep == 0 && (c->code = start(c)) != NULL)
         c->own_fault = true;
     while (c->ntasks > 0 && c->code == NULL) {
-        if (c->heard != c->superstep)
-            tell(c, c->channels, SIM_AT_READY, c->heard = c->superstep);
+        if (!c->listened)
+            tell(c, c->channels, SIM_AT_READY, c->superstep);
+        c->listened = true;
         if (c->steps < c->g->max_steps)
             run_superstep(c);
         else
@@ -518,7 +520,10 @@ ref_run *ref_play(const sim_graph *g, const sim_told *told, size_t n)
     play(c);
     for (int i = 0; i < g->reopens && c->code != NULL && strcmp(c->code, "denied") != 0; i++) {
         c->code = NULL;
+        c->reopened = i;
         tell(c, c->channels, SIM_AT_REOPEN, (unsigned long)i);
+        c->reopened = i + 1;
+        c->listened = false;
         play(c);
     }
     r->code = c->code == NULL ? "" : c->code;

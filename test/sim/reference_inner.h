@@ -51,7 +51,8 @@ typedef struct ref_course {
     bool own_fault;             /* it is no task's */
     bool halted;
     int steps;
-    unsigned long heard;        /* the superstep before which it heard what it was told */
+    bool listened;              /* to what it was told before this superstep */
+    int reopened;
     const sim_told *told;
     size_t ntold;
 } ref_course;
