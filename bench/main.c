@@ -1,6 +1,8 @@
-/* main.c - pawl_bench [--json] [NAME...]: every figure, or those whose name begins with a NAME. */
+/* main.c - pawl_bench [--json] [NAME...]: every figure, or those whose name is NAME or begins with it. */
 #include "bench.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,27 +69,52 @@ static bool wanted(const figure *f, char **names, int n)
     return n == 0;
 }
 
+static const figure *const groups[] = { memory_figures, size_figures, journal_figures };
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+/* Every NAME must mean something. */
+static bool known(char **names, int n)
+{
+    for (int i = 0; i < n; i++) {
+        bool found = false;
+
+        for (size_t k = 0; k < GROUPS; k++)
+            for (const figure *f = groups[k]; f->name != NULL; f++)
+                found = found || wanted(f, &names[i], 1);
+        if (!found) {
+            fprintf(stderr, "pawl_bench: no figure \"%s\"; usage: pawl_bench [--json] [NAME...]\n", names[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    const figure *groups[] = { memory_figures, size_figures, journal_figures };
-    int first = 1, found = 0;
-    bool json = argc > 1 && strcmp(argv[1], "--json") == 0, good = true;
+    bool json = false, good = true;
+    int names = 0;
 
-    first += json;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else
+            argv[names++] = argv[i];
+    }
+    if (!known(argv, names))
+        return 2;
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);   /* what was freed stays in the heap: a window over pages that are new to the */
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);   /* process would measure the system against one over pages that are not */
+    for (size_t i = 0; i < GROUPS; i++) {
         for (const figure *f = groups[i]; f->name != NULL; f++) {
             reading r = {0};
 
-            if (!wanted(f, argv + first, argc - first))
+            if (!wanted(f, argv, names))
                 continue;
-            found++;
             if (figure_measure(f, &r))
                 figure_print(f, &r, json);
             else
                 good = false;
         }
     }
-    if (found == 0)
-        fprintf(stderr, "pawl_bench: no figure of that name; usage: pawl_bench [--json] [NAME...]\n");
-    return good && found > 0 ? 0 : 1;
+    return good ? 0 : 1;
 }

@@ -13,8 +13,7 @@ static pawl_code ask_llm(pawl_step *s, void *prompt)
 static pawl_code model(const pawl_command *cmd, pawl_reply *reply, void *text)  /* your HTTP call: the only impure function */
 {
     printf("the model is asked: %s\n", pawl_value_string(pawl_value_get(cmd->args, "prompt")));
-    pawl_reply_string(reply, text);
-    return PAWL_OK;
+    return pawl_reply_string(reply, text);
 }
 
 int main(void)
@@ -31,7 +30,8 @@ int main(void)
     pawl_engine_effect(e, "llm", model, "Blue light is scattered most.", PAWL_AT_LEAST_ONCE, &err);
     pawl_code rc = pawl_run(e, "essay-1", "{\"request\":\"Why is the sky blue?\"}", &err);
     if (rc == PAWL_INTERRUPTED) rc = pawl_answer(e, "essay-1", NULL, "true", &err);     /* a person says yes */
-    puts(rc < 0 ? err.text : pawl_run_get(e, "essay-1", "revise"));
+    const char *why = pawl_run_reason(e, "essay-1");    /* it failed, or somebody said no */
+    puts(*err.text ? err.text : *why ? why : pawl_run_get(e, "essay-1", "revise"));
     pawl_engine_free(e);
     return rc < 0;
 }

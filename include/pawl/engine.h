@@ -28,19 +28,22 @@ PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
  * the command's retry says, any other is final. The only impure function. */
 typedef pawl_code pawl_effect_fn(const pawl_command *cmd, pawl_reply *reply, void *arg);
 
-/* A machine that declares the effect with another class refuses the handler: PAWL_INVALID. NULL flows. */
+/* `cls` is what the machine declares of the effect, PAWL_AT_LEAST_ONCE where it declares nothing: with another one the handler is
+ * refused, PAWL_INVALID (E5). The same effect again: this handler takes the place of the one before. */
 PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_effect_fn *fn, void *arg, pawl_class cls, pawl_err *err);
 
-PAWL_API void pawl_reply_json(pawl_reply *r, const char *text);    /* the result; checked when the handler returns */
-PAWL_API void pawl_reply_string(pawl_reply *r, const char *text);
-PAWL_API void pawl_reply_int(pawl_reply *r, int64_t n);
+/* The first three return PAWL_OK: `return pawl_reply_string(reply, text);` */
+PAWL_API pawl_code pawl_reply_json(pawl_reply *r, const char *text);    /* the result; checked when the handler returns; NULL is none */
+PAWL_API pawl_code pawl_reply_string(pawl_reply *r, const char *text);  /* NULL: null */
+PAWL_API pawl_code pawl_reply_int(pawl_reply *r, int64_t n);
 PAWL_API pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...) PAWL_PRINTF(3, 4); /* returns code */
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 /* All return how the run stands: PAWL_HALTED it is over, PAWL_INTERRUPTED somebody is asked, PAWL_PENDING a command
- * has no handler; or below 0. */
+ * has no handler (err says which, with that code); or below 0. */
 
-/* Start `run`, or go on with it where it stands. `input` may be NULL. */
+/* Start `run`, or go on with it where it stands. `input` may be NULL; a run that waits for input gets it, one that was begun
+ * with another and asks for none refuses it: PAWL_CONFLICT (G10). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err);
 /* `wait`: its id, its slot or the node's name; NULL: the only one. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err);
@@ -52,6 +55,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_run_fork(pawl_engine *e, const char *run, 
 PAWL_API pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err);
 /* A channel of a run as text: a string itself, any other value as JSON; "" when there is none. Lives until the next call. */
 PAWL_API const char *pawl_run_get(pawl_engine *e, const char *run, const char *channel);
+/* Why it failed or was rejected, as text; "" when it was not. Lives until the next call. */
+PAWL_API const char *pawl_run_reason(pawl_engine *e, const char *run);
 /* A step of the engine's own for those getters that want one. */
 PAWL_API pawl_step *pawl_engine_step(pawl_engine *e);
 

@@ -103,10 +103,10 @@ PAWL_API void pawl_graph_retry(pawl_graph *g, const char *node, const pawl_retry
 PAWL_API void pawl_graph_timeout(pawl_graph *g, const char *node, uint32_t attempt_ms, uint32_t total_ms);
 PAWL_API void pawl_graph_defer(pawl_graph *g, const char *node);   /* runs when all else is quiet */
 PAWL_API void pawl_graph_turns(pawl_graph *g, const char *prompt); /* instead of completing, wait for input (G13) */
-PAWL_API void pawl_graph_max_steps(pawl_graph *g, uint32_t supersteps);     /* default 1000 */
+PAWL_API void pawl_graph_max_steps(pawl_graph *g, uint32_t supersteps);     /* 0: 1000 */
 PAWL_API void pawl_graph_max_concurrency(pawl_graph *g, uint32_t tasks);    /* default 0: no bound */
-PAWL_API void pawl_graph_max_calls(pawl_graph *g, uint32_t calls);          /* of one visit; default 1000 */
-PAWL_API void pawl_graph_max_tasks(pawl_graph *g, uint32_t tasks);          /* of one superstep; default 100000 */
+PAWL_API void pawl_graph_max_calls(pawl_graph *g, uint32_t calls);          /* of one visit; 0: 1000 */
+PAWL_API void pawl_graph_max_tasks(pawl_graph *g, uint32_t tasks);          /* of one superstep; 0: 100000 */
 
 /* ---- compile ----------------------------------------------------------------------------------- */
 

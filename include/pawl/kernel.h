@@ -321,8 +321,9 @@ typedef struct pawl_verdict {
 PAWL_API PAWL_MUST_USE pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc,
                                              pawl_state **state, pawl_err *err);
 /* Fold it and feed every event again to `m`, comparing every byte. PAWL_OK: all the same. PAWL_CORRUPT: changed
- * bytes, or a machine that now answers differently; `v` says where, err what. PAWL_GONE: a body is erased; from it on
- * only the chain of entries is checked, and holds. */
+ * bytes, or a machine that now answers differently; `v` says where, err what. Stretches of other machines are folded and
+ * counted; PAWL_CONFLICT: all of it is, nothing was fed. PAWL_GONE: a body is erased; from it on only the chain of
+ * entries is checked, and holds. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc,
                                              pawl_verdict *v, pawl_err *err);
 
@@ -372,7 +373,7 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_spawn(pawl_step *s, const char *machine, c
 PAWL_API PAWL_MUST_USE pawl_code pawl_ask(pawl_step *s, const pawl_value *prompt, const pawl_value **answer);
 typedef struct pawl_question {
     pawl_wait_kind kind;          /* 0: PAWL_WAIT_QUESTION */
-    const char *slot;             /* NULL: one is made from the node's name */
+    const char *slot;             /* NULL: one is made from the node's name; beside other tasks it is "worker:3.SLOT" */
     const char *asked_of;
     const pawl_value *prompt, *schema, *options, *otherwise;
     int64_t timeout_ms;           /* 0: none; else from now; `otherwise` is its answer then (W5) */

@@ -10,9 +10,7 @@ struct arena_chunk {
 
 static char *chunk_start(arena_chunk *c)
 {
-    uintptr_t at = (uintptr_t)(c + 1);
-
-    return (char *)(c + 1) + (ALIGN - at % ALIGN) % ALIGN;
+    return (char *)(c + 1) + (0 - (uintptr_t)(c + 1)) % ALIGN;
 }
 
 static char *chunk_end(arena_chunk *c)
@@ -26,6 +24,13 @@ void arena_init(arena *a, const pawl_alloc *alloc, size_t first_bytes)
 {
     *a = (arena){ .alloc = mem_or_default(alloc) };
     a->chunk_bytes = first_bytes < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : first_bytes;
+}
+
+void arena_init_in(arena *a, const pawl_alloc *alloc, void *room, size_t bytes)
+{
+    arena_init(a, alloc, bytes);
+    a->at = (char *)room + (0 - (uintptr_t)room) % ALIGN;
+    a->end = a->at + (bytes - ALIGN) / ALIGN * ALIGN;
 }
 
 static void fill_from(arena *a, arena_chunk *c)
@@ -47,6 +52,11 @@ static void free_from(arena *a, arena_chunk *c)
 /* chunk_bytes stays as it has grown: the next step like this one needs one more chunk at most. */
 void arena_reset(arena *a)
 {
+    if (a->first != NULL && a->first == a->last) {      /* mostly: its end stays */
+        a->at = chunk_start(a->first);
+        a->failed = false;
+        return;
+    }
     if (a->first != NULL) {
         free_from(a, a->first->next);
         a->first->next = NULL;
@@ -115,7 +125,7 @@ bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item)
     size_t more = *cap == 0 ? 4 : *cap * 2;
     void *grown;
 
-    if (more > SIZE_MAX / 2 / item || (grown = arena_get(a, more * item)) == NULL)
+    if ((more | item) >> 31 != 0 || (grown = arena_get(a, more * item)) == NULL)   /* no division: this is often called */
         return false;
     if (count > 0)
         memcpy(grown, *items, count * item);

@@ -66,6 +66,8 @@ typedef struct arena {
 } arena;
 
 void arena_init(arena *a, const pawl_alloc *alloc, size_t first_bytes); /* allocates nothing yet */
+/* Its first bytes are lent: room that is there already, aligned for any type. For what is short and freed soon. */
+void arena_init_in(arena *a, const pawl_alloc *alloc, void *room, size_t bytes);
 void arena_reset(arena *a);         /* keeps the first chunk, forgets what is in it */
 void arena_free(arena *a);
 void *arena_slow(arena *a, size_t size);
@@ -112,7 +114,7 @@ bool buf_room(buf *b, size_t more);             /* make room for `more`; false: 
 void buf_put(buf *b, const void *data, size_t size);
 void buf_text(buf *b, const char *text);
 void buf_int(buf *b, int64_t n);
-void buf_uint(buf *b, uint64_t n);
+void buf_digits(buf *b, uint64_t n);
 void buf_fmt(buf *b, const char *fmt, ...) PAWL_PRINTF(2, 3); /* no floating point in `fmt` */
 void buf_fmtv(buf *b, const char *fmt, va_list args) PAWL_PRINTF(2, 0);
 static inline void buf_reset(buf *b) { b->size = 0; b->failed = false; }
@@ -120,6 +122,82 @@ static inline void buf_char(buf *b, char c)
 {
     if (b->size < b->cap || buf_room(b, 1))
         b->data[b->size++] = c;
+}
+/* memcpy for the short pieces that names and words are: no call, no loop. */
+static inline void text_copy(char *to, const char *from, size_t n)
+{
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) {
+        char tail[8];
+        memcpy(tail, from + n - 8, 8);
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, tail, 8);
+    } else if (n >= 4) {
+        char tail[4];
+        memcpy(tail, from + n - 4, 4);
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, tail, 4);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
+    }
+}
+
+enum { UINT_TEXT_MAX = 20 };
+size_t uint_text(uint64_t n, char out[UINT_TEXT_MAX]); /* no NUL */
+
+/* A word of the program's own, whose size the compiler knows. */
+static inline void buf_word(buf *b, const char *word)
+{
+    const size_t n = strlen(word);
+
+    if (n > b->cap - b->size && !buf_room(b, n))
+        return;
+    memcpy(b->data + b->size, word, n);
+    b->size += n;
+}
+static inline void buf_uint(buf *b, uint64_t n)
+{
+    if (n < 10)
+        buf_char(b, (char)('0' + n));
+    else
+        buf_digits(b, n);
+}
+
+/* A pen, for many short pieces in a row: room is made once, each piece returns where the next one begins, and the buffer is
+ * told at the end. (Bytes written through a buffer may be its own, for all the compiler knows; it reads it anew each time.) */
+static inline char *pen_begin(buf *b, size_t room)      /* NULL: no memory */
+{
+    return room <= b->cap - b->size || buf_room(b, room) ? b->data + b->size : NULL;
+}
+static inline void pen_end(buf *b, const char *pen) { b->size = (size_t)(pen - b->data); }
+static inline char *pen_word(char *pen, const char *word)
+{
+    const size_t n = strlen(word);
+
+    memcpy(pen, word, n);
+    return pen + n;
+}
+static inline char *pen_uint(char *pen, uint64_t n)
+{
+    if (n >= 10)
+        return pen + uint_text(n, pen);
+    *pen = (char)('0' + n);
+    return pen + 1;
+}
+static inline char *pen_int(char *pen, int64_t n)
+{
+    if (n < 0)
+        *pen++ = '-';
+    return pen_uint(pen, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+}
+static inline char *pen_name(char *pen, const char *name, size_t size) /* in quotes; it needs no escape */
+{
+    *pen++ = '"';
+    text_copy(pen, name, size);
+    pen[size] = '"';
+    return pen + size + 1;
 }
 
 /* ---- hash.c: SHA-256 ----------------------------------------------------------------------- */
@@ -131,7 +209,14 @@ void hash_parts(const pawl_bytes *parts, size_t n, hash *out); /* of the parts, 
 void hash_of(const void *data, size_t size, hash *out);
 void hash_hex(const hash *h, char out[HASH_HEX + 1]);
 bool hash_unhex(const char *text, size_t size, hash *out);  /* false: not 64 lower-case digits */
-bool hash_equal(const hash *a, const hash *b);
+static inline bool hash_equal(const hash *a, const hash *b)
+{
+    uint64_t x[HASH_BYTES / 8], y[HASH_BYTES / 8];
+
+    memcpy(x, a->b, HASH_BYTES);
+    memcpy(y, b->b, HASH_BYTES);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
+}
 
 /* ---- number.c: a double as the shortest text that reads back ------------------------------- */
 
@@ -207,6 +292,44 @@ enum { NODE_REF = 0x80 };       /* a bit of the tag that yyjson leaves alone; on
 typedef void pack_copied_fn(void *ctx, const pawl_value *from, const pawl_value *to);
 const pawl_value *value_packv(arena *a, pack_copied_fn *on_copy, void *ctx, pawl_err *err, const char *fmt, va_list args);
 const pawl_value *value_pack(arena *a, pawl_err *err, const char *fmt, ...);
+
+/* ---- scan.c: canonical text, read where it stands ---------------------------------------------- */
+/* The first thing that is not as canon() writes it ends the scan: `at` stands at the end, where there is a NUL, and
+ * whatever is asked for next is not there. So it is enough to look at `wrong` once, at the end. */
+
+typedef struct scan {
+    arena *a;
+    char *at;                   /* in a copy of the text, */
+    char *from, *end;           /* which begins here and ends in NUL there */
+    const char *text;           /* the text itself, which stays as it is */
+    size_t size, depth;
+    yyjson_val *nodes;          /* room for values; the one that is read began at `start` */
+    size_t start, used, cap;
+    const char *wrong;          /* where it ended too soon, or memory did; NULL: nowhere */
+} scan;
+typedef struct scan_text { const char *text; size_t size; bool plain; } scan_text; /* plain: without an escape */
+
+bool scan_begin(scan *s, arena *a, const char *text, size_t size);  /* false: no memory, and nothing else may be called */
+bool scan_wrong(scan *s);       /* what stands here should not; false */
+/* Tells what was wrong, as value_read() of the whole text would: PAWL_CORRUPT or PAWL_NOMEM. */
+pawl_code scan_fails(const scan *s, const char *what, pawl_err *err);
+bool scan_open(scan *s, char bracket);
+bool scan_close(scan *s, char bracket);
+bool scan_string(scan *s, scan_text *out);
+bool scan_int(scan *s, bool *below, uint64_t *n);   /* n, or -n when it is below 0 */
+const pawl_value *scan_value(scan *s);          /* NULL: wrong */
+/* The digits of a number at p, as they should be; text that goes on with something else. NULL: no number below 2^64. */
+const char *digits_read(const char *p, uint64_t *n);
+static inline bool scan_due(scan *s, char c)
+{
+    if (*s->at != c)
+        return scan_wrong(s);
+    s->at++;
+    return true;
+}
+/* Whether the array or object that is open has an element more; and the way to it. */
+static inline bool scan_left(const scan *s) { return *s->at != ']' && *s->at != '}' && *s->at != '\0'; }
+static inline bool scan_next(scan *s) { return s->at[-1] == '[' || s->at[-1] == '{' || scan_due(s, ','); }
 
 /* ---- schema.c: JSON Schema, the keywords of X3 ------------------------------------------------ */
 

@@ -42,7 +42,7 @@ void buf_put(buf *b, const void *data, size_t size)
 {
     if (size == 0 || (size > b->cap - b->size && !buf_room(b, size)))
         return;
-    memcpy(b->data + b->size, data, size);
+    text_copy(b->data + b->size, data, size);
     b->size += size;
 }
 
@@ -73,7 +73,7 @@ size_t uint_text(uint64_t n, char out[UINT_TEXT_MAX])
     return size;
 }
 
-void buf_uint(buf *b, uint64_t n)
+void buf_digits(buf *b, uint64_t n)
 {
     if (UINT_TEXT_MAX <= b->cap - b->size || buf_room(b, UINT_TEXT_MAX))
         b->size += uint_text(n, b->data + b->size);

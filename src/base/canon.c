@@ -29,7 +29,7 @@ static inline bool room_for(buf *b, size_t more)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-static size_t escape_char(char *out, unsigned char c)
+size_t escape_char(char *out, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
     static const char letter[] = {
@@ -46,15 +46,16 @@ static size_t escape_char(char *out, unsigned char c)
     return 6;
 }
 
-void canon_string(buf *b, const char *text, size_t size)
+/* Apart, so that the other way has nothing to keep. */
+APART static void put_escaped(buf *b, const char *text, size_t size)
 {
     const char *end = text + size;
-    const size_t longest = 6;
 
     buf_char(b, '"');
     for (;;) {
         size_t run = text_run(text, end);
-        if (!room_for(b, run + longest))
+
+        if (!room_for(b, run + ESCAPE_TEXT_MAX))
             return;
         text_copy(b->data + b->size, text, run);
         b->size += run;
@@ -64,6 +65,14 @@ void canon_string(buf *b, const char *text, size_t size)
         b->size += escape_char(b->data + b->size, (unsigned char)*text++);
     }
     buf_char(b, '"');
+}
+
+void canon_string(buf *b, const char *text, size_t size)
+{
+    if (size + 2 > b->cap - b->size || !text_plain(text, size))
+        put_escaped(b, text, size);
+    else
+        pen_end(b, pen_name(b->data + b->size, text, size));
 }
 
 /* A string with a byte before and one after its quotes: `,"key":` in one go. 0 stands for none. */

@@ -57,7 +57,7 @@ pawl_code failv(pawl_err *err, pawl_code code, const char *fmt, va_list args)
 {
     int n;
 
-    if (err == NULL || err->code != PAWL_OK)
+    if (err == NULL || err->code < 0 || (code >= 0 && err->code != PAWL_OK))     /* a note gives way to an error */
         return code;
     err->code = code;
     n = vsnprintf(err->text, sizeof err->text, fmt, args);

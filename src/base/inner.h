@@ -84,47 +84,63 @@ bool keys_twin(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_v
 
 /* ---- text ------------------------------------------------------------------------------- */
 
+/* Eight bytes at a time: each that needs an escape has its high bit set in what is returned. What is subtracted borrows
+ * upward, so those above the first one may have it without reason. */
+static inline uint64_t text_marks(uint64_t x)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+    uint64_t quote = x ^ ones * '"', slash = x ^ ones * '\\';
+
+    return (((x - ones * 0x20) & ~x) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & highs;
+}
+#if defined __GNUC__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FIRST_MARK(marks) ((size_t)__builtin_ctzll(marks) / 8)  /* else bytes are looked at one by one */
+#endif
+
 /* How many bytes from `p` on need no escape, counted in eights and then one by one. */
 static inline size_t text_run(const char *p, const char *end)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
     const char *start = p;
+    uint64_t marks;
 
     for (; end - p >= 8; p += 8) {
-        uint64_t x, quote, slash;
-        memcpy(&x, p, 8);
-        quote = x ^ ones * '"';
-        slash = x ^ ones * '\\';
-        if ((((x - ones * 0x20) & ~x) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & highs)
-            break;
+        memcpy(&marks, p, 8);
+        if ((marks = text_marks(marks)) == 0)
+            continue;
+#ifdef FIRST_MARK
+        return (size_t)(p - start) + FIRST_MARK(marks);
+#else
+        break;
+#endif
     }
     while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
         p++;
     return (size_t)(p - start);
 }
 
-/* memcpy for the short pieces that names and words are: no call, no loop. */
-static inline void text_copy(char *to, const char *from, size_t n)
+/* Whether none of `n` bytes needs an escape. Pieces overlap, so that names and words take one look. */
+static inline bool text_plain(const char *p, size_t n)
 {
-    if (n > 16) {
-        memcpy(to, from, n);
-    } else if (n >= 8) {
-        char tail[8];
-        memcpy(tail, from + n - 8, 8);
-        memcpy(to, from, 8);
-        memcpy(to + n - 8, tail, 8);
-    } else if (n >= 4) {
-        char tail[4];
-        memcpy(tail, from + n - 4, 4);
-        memcpy(to, from, 4);
-        memcpy(to + n - 4, tail, 4);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            to[i] = from[i];
+    uint64_t x;
+    uint32_t head, tail;
+
+    if (n < 4)
+        return text_run(p, p + n) == n;
+    if (n < 8) {
+        memcpy(&head, p, 4);
+        memcpy(&tail, p + n - 4, 4);
+        return text_marks((uint64_t)head << 32 | tail) == 0;
     }
+    for (size_t i = 0; i + 8 < n; i += 8) {
+        memcpy(&x, p + i, 8);
+        if (text_marks(x) != 0)
+            return false;
+    }
+    memcpy(&x, p + n - 8, 8);
+    return text_marks(x) == 0;
 }
 
-enum { UINT_TEXT_MAX = 20 };
-size_t uint_text(uint64_t n, char out[UINT_TEXT_MAX]); /* no NUL */
+enum { ESCAPE_TEXT_MAX = 6 };
+size_t escape_char(char *out, unsigned char c); /* of a character that text_run() stops at; canon.c */
 
 #endif

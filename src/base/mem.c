@@ -10,7 +10,7 @@ static void *default_resize(void *ctx, void *ptr, size_t old_size, size_t size)
     (void)ctx;
     (void)old_size;
     if (size != 0)
-        return realloc(ptr, size);
+        return ptr == NULL ? malloc(size) : realloc(ptr, size);
     free(ptr);
     return NULL;
 }

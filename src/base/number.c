@@ -6,6 +6,10 @@
  * is taken to round half to even, so a bound itself reads back if the fraction is even. */
 #include "base/inner.h"
 
+#include <float.h>
+
+_Static_assert(FLT_EVAL_METHOD == 0, "no excess precision: a double is what its 64 bits say (K2)");
+
 enum {
     DIGITS_MAX = 17, /* no double needs more */
     FRACTION_BITS = 52,

@@ -1,5 +1,6 @@
 /* engine.c - one run at a time, on the calling thread: advance, append, perform, and again. */
 #include "engine/engine.h"
+#include "kernel/kernel.h"
 
 #include <string.h>
 
@@ -94,9 +95,11 @@ pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_effect_fn 
 
     if (e == NULL)
         return PAWL_INVALID;
-    if (n <= 1 || fn == NULL)
-        return fail(err, PAWL_INVALID, "a handler needs the name of its effect, and a function");
-    if (pawl_machine_effect(e->m, effect, &declared) && declared != cls)
+    if (!name_valid(effect) || fn == NULL || (int)cls < 0 || cls > PAWL_ONCE)
+        return fail(err, PAWL_INVALID, "\"%.64s\": a handler needs the name of its effect, a function, and a class", n > 0 ? effect : "");
+    if (!pawl_machine_effect(e->m, effect, &declared))
+        declared = PAWL_AT_LEAST_ONCE;
+    if (declared != cls)
         return fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared %s, and its handler is %s", pawl_machine_name(e->m), effect,
                     pawl_class_name(declared), pawl_class_name(cls));
     if ((h = mem_new(&e->alloc, sizeof *h + n)) == NULL)
@@ -111,6 +114,12 @@ pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_effect_fn 
 }
 
 /* ---- runs -------------------------------------------------------------------------------------- */
+
+/* There is no engine: what went wrong before says why. */
+static pawl_code code_before(const pawl_err *err)
+{
+    return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
+}
 
 static live *live_find(const pawl_engine *e, const char *run)
 {
@@ -145,24 +154,27 @@ static void live_drop(live *r)
     r->st = NULL;
 }
 
-static live *live_get(pawl_engine *e, const char *run, pawl_err *err)
+static pawl_code live_get(pawl_engine *e, const char *run, live **out, pawl_err *err)
 {
     live *r = run == NULL ? NULL : live_find(e, run);
     pawl_bytes journal = run == NULL || (r != NULL && r->st != NULL) ? (pawl_bytes){0} : pawl_store_journal(e->store, run);
     pawl_state *st;
+    pawl_code rc;
 
+    *out = r;
+    if (run == NULL)
+        return fail(err, PAWL_INVALID, "a run has an id");
     if (r != NULL && r->st != NULL)
-        return r;
-    if (journal.data == NULL) {
-        fail(err, PAWL_GONE, "%s: there is no such run", run != NULL ? run : "");
-        return NULL;
-    }
-    if (pawl_replay(journal, 0, NULL, &st, err) != PAWL_OK)
-        return NULL;
-    if (r == NULL)
-        return live_add(e, st, err);
-    r->st = st;
-    return r;
+        return PAWL_OK;
+    if (journal.data == NULL)
+        return fail(err, PAWL_GONE, "%s: there is no such run", run);
+    if ((rc = pawl_replay(journal, 0, NULL, &st, err)) != PAWL_OK)
+        return rc;
+    if (r != NULL)
+        r->st = st;
+    else
+        *out = live_add(e, st, err);
+    return *out != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
 static pawl_code info_new(pawl_engine *e, const char *run, pawl_run_info *info, pawl_err *err)
@@ -173,20 +185,6 @@ static pawl_code info_new(pawl_engine *e, const char *run, pawl_run_info *info, 
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
     *info = (pawl_run_info){ .id = run, .life = drawn[0], .seed = drawn[1], .created_ms = e->clock.now_ms(e->clock.ctx) };
     return PAWL_OK;
-}
-
-static live *live_new(pawl_engine *e, const char *run, pawl_err *err)
-{
-    pawl_run_info info;
-    pawl_state *st;
-
-    if (info_new(e, run, &info, err) != PAWL_OK || pawl_state_new(e->m, &info, 0, NULL, &st, err) != PAWL_OK)
-        return NULL;
-    if (store_create(e->store, run, pawl_state_base(st), err) != PAWL_OK) {
-        pawl_state_free(st);
-        return NULL;
-    }
-    return live_add(e, st, err);
 }
 
 /* One event: fed and folded, stored, told. */
@@ -243,35 +241,78 @@ static pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_er
 
 pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
-    live *r = e == NULL ? NULL : live_get(e, run, err);
+    live *r;
+    pawl_code rc = e == NULL ? code_before(err) : live_get(e, run, &r, err);
 
-    if (r == NULL)
-        return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
-    return drive(e, r, ev, err);
+    return rc == PAWL_OK ? drive(e, r, ev, err) : rc;
+}
+
+/* A run is there when its start was taken: what is refused leaves nothing behind. */
+static pawl_code run_begin(pawl_engine *e, const char *run, const char *input, live **out, pawl_err *err)
+{
+    const pawl_event start = { .kind = PAWL_EV_START, .value = input, .time_ms = e->clock.now_ms(e->clock.ctx) };
+    pawl_run_info info;
+    pawl_bytes line;
+    pawl_state *st;
+    pawl_code rc = info_new(e, run, &info, err), next;
+
+    if (rc != PAWL_OK || (rc = pawl_state_new(e->m, &info, 0, NULL, &st, err)) != PAWL_OK)
+        return rc;
+    if ((next = pawl_advance(e->m, st, &start, e->step, err)) < 0 ||
+        (rc = store_create(e->store, run, pawl_state_base(st), err)) != PAWL_OK) {
+        pawl_state_free(st);
+        return next < 0 ? next : rc;
+    }
+    if ((*out = live_add(e, st, err)) == NULL)
+        return PAWL_NOMEM;
+    line = pawl_step_bytes(e->step);
+    if ((rc = store_append(e->store, run, &line, 1, err)) != PAWL_OK) {
+        live_drop(*out);
+        return rc;
+    }
+    if (e->watch != NULL)
+        e->watch(e->watch_ctx, st, pawl_step_entry(e->step));
+    return PAWL_OK;
+}
+
+/* Starting an id that exists goes on with it; with another input that would be lost silently (G10). */
+static pawl_code same_input(pawl_engine *e, const live *r, const char *input, pawl_err *err)
+{
+    pawl_bytes journal = pawl_store_journal(e->store, r->id);
+    const char *end = journal.data + journal.size, *at = memchr(journal.data, '\n', journal.size), *nl;
+    pawl_entry *first = NULL;
+    const pawl_value *given;
+
+    at = at == NULL ? end : at + 1;
+    nl = memchr(at, '\n', (size_t)(end - at));
+    if (nl != NULL && pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &first, NULL) == PAWL_OK &&
+        first->items != NULL && first->items->kind == ITEM_START) {
+        given = pawl_json(e->look, input);
+        if (given != NULL && pawl_value_equal(given, first->items->value))
+            return PAWL_OK;
+    }
+    return fail(err, PAWL_CONFLICT, "%s: it was begun with another input, and asks for none: go on without one, or begin another run", r->id);
 }
 
 pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err)
 {
-    pawl_event start = { .kind = PAWL_EV_START, .value = input }, again = { .kind = PAWL_EV_INPUT, .value = input };
+    const pawl_event start = { .kind = PAWL_EV_START, .value = input }, again = { .kind = PAWL_EV_INPUT, .value = input };
     live *r;
+    pawl_code rc = e == NULL ? code_before(err) : PAWL_OK;
 
-    if (e == NULL || run == NULL)
-        return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
-    if (live_find(e, run) != NULL || pawl_store_journal(e->store, run).data != NULL)
-        r = live_get(e, run, err);
-    else
-        r = live_new(e, run, err);
-    if (r == NULL)
-        return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
-    if (pawl_state_status(r->st) == PAWL_SUBMITTED)
+    if (rc != PAWL_OK)
+        return rc;
+    if (run != NULL && live_find(e, run) == NULL && pawl_store_journal(e->store, run).data == NULL)
+        rc = run_begin(e, run, input, &r, err);
+    else if ((rc = live_get(e, run, &r, err)) == PAWL_OK && pawl_state_status(r->st) == PAWL_SUBMITTED)
         return drive(e, r, &start, err);
-    if (input != NULL && pawl_state_next(r->st) == PAWL_INTERRUPTED) {
-        pawl_code rc = drive(e, r, &again, err);
-
+    else if (rc == PAWL_OK && input != NULL) {
+        rc = pawl_state_next(r->st) == PAWL_INTERRUPTED ? drive(e, r, &again, err) : PAWL_IGNORED;
         if (rc != PAWL_IGNORED)
             return rc;              /* it waited for input: the next turn (G13) */
+        rc = same_input(e, r, input, err);
     }
-    return drive(e, r, NULL, err);
+    return rc == PAWL_OK ? drive(e, r, NULL, err) : rc;
 }
 
 pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err)
@@ -305,16 +346,14 @@ pawl_code pawl_run_fork(pawl_engine *e, const char *run, uint64_t seq, const cha
 
 pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err)
 {
-    live *r = e == NULL ? NULL : live_get(e, run, err);
+    live *r;
 
-    return r == NULL ? NULL : r->st;
+    return e == NULL || live_get(e, run, &r, err) != PAWL_OK ? NULL : r->st;
 }
 
-const char *pawl_run_get(pawl_engine *e, const char *run, const char *channel)
+/* In the engine's own buffer: a string itself, any other value as JSON. */
+static const char *value_shown(pawl_engine *e, const pawl_value *v)
 {
-    pawl_state *st = pawl_run_state(e, run, NULL);
-    const pawl_value *v = st == NULL ? NULL : pawl_state_get(st, channel);
-
     if (v == NULL)
         return "";
     if (pawl_value_string(v) != NULL)
@@ -323,4 +362,18 @@ const char *pawl_run_get(pawl_engine *e, const char *run, const char *channel)
     canon(&e->reply.text, v);
     buf_char(&e->reply.text, '\0');
     return e->reply.text.failed ? "" : e->reply.text.data;
+}
+
+const char *pawl_run_get(pawl_engine *e, const char *run, const char *name)
+{
+    pawl_state *st = pawl_run_state(e, run, NULL);
+
+    return value_shown(e, st == NULL ? NULL : pawl_state_get(st, name));
+}
+
+const char *pawl_run_reason(pawl_engine *e, const char *run)
+{
+    pawl_state *st = pawl_run_state(e, run, NULL);
+
+    return value_shown(e, st == NULL ? NULL : pawl_value_get(pawl_state_reason(st), "text"));
 }

@@ -9,25 +9,28 @@ enum { SECRET_BYTES_MAX = 65536 };
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-void pawl_reply_json(pawl_reply *r, const char *text)
+pawl_code pawl_reply_json(pawl_reply *r, const char *text)
 {
     buf_reset(&r->text);
-    buf_text(&r->text, text != NULL ? text : "null");
+    buf_text(&r->text, text != NULL ? text : "(NULL)");     /* no JSON: it is told */
+    return PAWL_OK;
 }
 
-void pawl_reply_string(pawl_reply *r, const char *text)
+pawl_code pawl_reply_string(pawl_reply *r, const char *text)
 {
     buf_reset(&r->text);
     if (text == NULL)
         buf_text(&r->text, "null");
     else
         canon_string(&r->text, text, strlen(text));
+    return PAWL_OK;
 }
 
-void pawl_reply_int(pawl_reply *r, int64_t n)
+pawl_code pawl_reply_int(pawl_reply *r, int64_t n)
 {
     buf_reset(&r->text);
     buf_int(&r->text, n);
+    return PAWL_OK;
 }
 
 pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...)
@@ -111,12 +114,11 @@ static const handler *handler_of(const pawl_engine *e, const char *effect)
     return NULL;
 }
 
-static int64_t delay_before(const pawl_engine *e, const pawl_retry *r, uint32_t attempt)
+static int64_t delay_before(const pawl_retry *r, uint32_t attempt)
 {
     double ms = r->initial_ms, factor = r->factor > 0 ? r->factor : 2, most = r->max_ms > 0 ? r->max_ms : 86400000.0;
     uint64_t drawn[2] = {0};
 
-    (void)e;
     for (uint32_t i = 1; i < attempt && ms < most; i++)
         ms *= factor;
     ms = ms < most ? ms : most;
@@ -130,18 +132,39 @@ static bool tried_again(pawl_code code)
     return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_IO;
 }
 
+/* A handler is not stopped in the middle here; but what comes too late does not count (E8). */
+static pawl_code one_attempt(pawl_engine *e, const handler *h, const pawl_command *cmd, int64_t first)
+{
+    const pawl_limits *l = &cmd->limits;
+    int64_t began = e->clock.now_ms(e->clock.ctx), took;
+    pawl_code rc;
+
+    buf_reset(&e->reply.text);
+    e->reply.err = (pawl_err){0};
+    rc = h->fn(cmd, &e->reply, h->arg);
+    if (rc > 0)
+        rc = pawl_reply_fail(&e->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result", cmd->effect, pawl_code_name(rc));
+    took = e->clock.now_ms(e->clock.ctx) - began;
+    if (l->total_timeout_ms > 0 && began + took - first > l->total_timeout_ms)
+        return pawl_reply_fail(&e->reply, PAWL_TIMEOUT, "%s: over %u ms in all (total_timeout_ms)", cmd->effect, (unsigned)l->total_timeout_ms);
+    if (l->attempt_timeout_ms > 0 && took > l->attempt_timeout_ms)
+        return pawl_reply_fail(&e->reply, PAWL_TIMEOUT, "%s: an attempt over %u ms (attempt_timeout_ms)", cmd->effect, (unsigned)l->attempt_timeout_ms);
+    return rc;
+}
+
 static pawl_code attempts(pawl_engine *e, const handler *h, const pawl_command *cmd)
 {
-    uint32_t most = cmd->limits.retry.max_attempts > 0 ? cmd->limits.retry.max_attempts : 1;
+    const pawl_limits *l = &cmd->limits;
+    uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1;
+    int64_t first = e->clock.now_ms(e->clock.ctx), then;
     pawl_code rc = PAWL_OK;
 
     for (uint32_t attempt = 1; attempt <= most; attempt++) {
-        buf_reset(&e->reply.text);
-        e->reply.err = (pawl_err){0};
-        rc = h->fn(cmd, &e->reply, h->arg);
-        if (rc >= 0 || !tried_again(rc) || attempt == most)
+        rc = one_attempt(e, h, cmd, first);
+        then = e->clock.now_ms(e->clock.ctx) + delay_before(&l->retry, attempt);
+        if (rc >= 0 || !tried_again(rc) || attempt == most || (l->total_timeout_ms > 0 && then - first > l->total_timeout_ms))
             break;
-        e->clock.sleep_until(e->clock.ctx, e->clock.now_ms(e->clock.ctx) + delay_before(e, &cmd->limits.retry, attempt));
+        e->clock.sleep_until(e->clock.ctx, then);
     }
     return rc;
 }

@@ -600,7 +600,7 @@ void pawl_graph_turns(pawl_graph *g, const char *prompt)
         g->turns = keep(g, prompt != NULL ? prompt : "");
 }
 
-void pawl_graph_max_steps(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_steps = n; }
+void pawl_graph_max_steps(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_steps = n > 0 ? n : MAX_STEPS; }
 void pawl_graph_max_concurrency(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_concurrency = n; }
-void pawl_graph_max_calls(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_calls = n; }
-void pawl_graph_max_tasks(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_tasks = n; }
+void pawl_graph_max_calls(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_calls = n > 0 ? n : MAX_CALLS; }
+void pawl_graph_max_tasks(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_tasks = n > 0 ? n : MAX_TASKS; }

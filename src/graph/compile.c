@@ -331,11 +331,12 @@ static void compile_plain(pawl_graph *g)
     for (size_t i = 0; i < g->nnodes; i++) {
         gnode *n = g->nodes[i];
 
-        g->plain = g->plain && !n->defer;
+        g->plain = g->plain && !n->defer && !n->after;
         g->holds = g->holds || n->after;
         g->asks = g->asks || n->asks;
         g->choosy = g->choosy || n->choosy;
         n->plain = n->ways != NULL && n->ways->next == NULL && n->ways->kind == WAY_EDGE;
+        n->bare = n->kind == GNODE_PURE && n->hooks == NULL && n->gate == NULL && !n->before && !n->has_retry && !n->has_limits;
         for (way *w = n->ways; w != NULL; w = w->next)
             if (w->kind == WAY_EDGE && node_index(g, w->to) > 0)
                 w->index = (uint32_t)node_index(g, w->to);

@@ -18,6 +18,11 @@ static bool may_run(const task *tk)
     return tk->child != NULL || tk->racing || task_ready(tk);
 }
 
+static inline reach reach_of(const task *tk)
+{
+    return tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
+}
+
 static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, reach *out, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -42,7 +47,7 @@ static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk,
         if (tk->visit == visit_no)
             break;
     }
-    *out = tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
+    *out = reach_of(tk);
     return PAWL_OK;
 }
 
@@ -70,38 +75,62 @@ static uint32_t busy_tasks(const frame *f)
     return n;
 }
 
-pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
+static pawl_code task_go(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *prefix, reach *out, pawl_err *err)
+{
+    const char *path = *prefix == '\0' ? tk->name : path_join(s, prefix, tk->name);
+
+    return path == NULL ? PAWL_NOMEM : task_run(s, g, f, tk, path, out, err);
+}
+
+static inline reach reach_tasks(bool waits, bool failed)
+{
+    return waits ? REACH_WAITS : failed ? REACH_FAILED : REACH_DONE;
+}
+
+/* With a bound on how many tasks are under way at a time. */
+static pawl_code frame_run_few(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
 {
     bool waits = false, failed = false;
-    uint32_t busy = g->max_concurrency > 0 ? busy_tasks(f) : 0;
+    uint32_t busy = busy_tasks(f);
 
     for (uint32_t i = 0; i < f->ntasks; i++) {
         task *tk = &f->tasks[i];
-        const char *path = tk->name;
-        reach one = tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
+        reach one = reach_of(tk);
         bool fresh = tk->at == TASK_READY;
         pawl_code rc;
 
-        if (may_run(tk) && !(fresh && g->max_concurrency > 0 && busy >= g->max_concurrency)) {
-            if (*prefix != '\0' && (path = path_join(s, prefix, tk->name)) == NULL)
-                return PAWL_NOMEM;
-            busy += fresh;
-            if ((rc = task_run(s, g, f, tk, path, &one, err)) != PAWL_OK)
-                return rc;
-            if (one != REACH_WAITS && g->max_concurrency > 0) {
-                uint32_t before = busy;
+        if (may_run(tk) && !(fresh && busy >= g->max_concurrency)) {
+            uint32_t before = busy + fresh;
 
-                busy = busy_tasks(f);
-                if (busy < before && !fresh)
-                    i = UINT32_MAX;     /* a place is free for what stands before */
-            }
+            if ((rc = task_go(s, g, f, tk, prefix, &one, err)) != PAWL_OK)
+                return rc;
+            busy = one != REACH_WAITS ? busy_tasks(f) : before;
+            if (busy < before && !fresh)
+                i = UINT32_MAX;     /* a place is free for what stands before */
         }
-        waits = waits || one == REACH_WAITS;
-        failed = failed || one == REACH_FAILED;
-        if (i == UINT32_MAX)
-            waits = failed = false;
+        waits = i != UINT32_MAX && (waits || one == REACH_WAITS);
+        failed = i != UINT32_MAX && (failed || one == REACH_FAILED);
     }
-    *out = waits ? REACH_WAITS : failed ? REACH_FAILED : REACH_DONE;
+    *out = reach_tasks(waits, failed);
+    return PAWL_OK;
+}
+
+pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
+{
+    bool waits = false, failed = false;
+    pawl_code rc;
+
+    if (g->max_concurrency > 0)
+        return frame_run_few(s, g, f, prefix, out, err);
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        reach one = reach_of(&f->tasks[i]);
+
+        if (may_run(&f->tasks[i]) && (rc = task_go(s, g, f, &f->tasks[i], prefix, &one, err)) != PAWL_OK)
+            return rc;
+        waits |= one == REACH_WAITS;
+        failed |= one == REACH_FAILED;
+    }
+    *out = reach_tasks(waits, failed);
     return PAWL_OK;
 }
 
@@ -150,18 +179,19 @@ static bool may_hold(const pawl_graph *g, const frame *f)
     return false;
 }
 
-static pawl_code close_items(pawl_step *s, const pawl_graph *g, pawl_err *err)
+static pawl_code close_items(pawl_step *s, const pawl_graph *g, const gnode *lone, pawl_err *err)
 {
     frame *f = &s->st->root;
-    item *it = step_item(s, ITEM_CLOSE);
-    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    closing *cl;
+    item *it = step_close(s, &cl);
     uint64_t closed = f->superstep;
     held *h = NULL;
     pawl_code rc;
 
-    if (it == NULL || cl == NULL)
+    if (it == NULL)
         return PAWL_NOMEM;
-    it->closing = cl;
+    if (lone != NULL && plan_plain(g, f, lone, cl))
+        return step_add(s, it, err);
     if ((rc = plan_next(s, g, f, "", cl, err)) != PAWL_OK)
         return rc;
     if (may_hold(g, f) && (rc = holds_find(s, g, f, "", closed, &h, err)) != PAWL_OK)
@@ -197,25 +227,29 @@ static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
     return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 
-static pawl_code run_settles(pawl_step *s, const pawl_graph *g, pawl_err *err)
+static APART pawl_code run_over(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     const frame *f = &s->st->root;
     pawl_err why;
 
-    if (f->nloose > 0)
-        return PAWL_OK;
     if (f->ntasks == 0)
         return run_completes(s, g, err);
-    if (f->steps < g->max_steps)
-        return PAWL_OK;
     err_begin(&why);
     fail(&why, PAWL_LIMIT, "%s: max_steps %u is reached, and \"%s\" is next", g->name, (unsigned)g->max_steps, f->tasks[0].name);
     return close_fails(s, &why, err);
 }
 
-static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, reach how, pawl_err *err)
+static inline pawl_code run_settles(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
-    undo *before = txn_mark(s->st);
+    const frame *f = &s->st->root;
+
+    return f->nloose > 0 || (f->ntasks > 0 && f->steps < g->max_steps) ? PAWL_OK : run_over(s, g, err);
+}
+
+/* `lone`: the node of its only task, when that began and left in this step; or NULL. */
+static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, const gnode *lone, reach how, pawl_err *err)
+{
+    undo *before = txn_place(s->st);    /* a close that is refused has left the head alone */
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
     pawl_err why;
@@ -224,7 +258,7 @@ static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, reach how, pa
     if (how == REACH_FAILED)
         return run_fails(s, err);
     err_begin(&why);
-    rc = close_items(s, g, &why);
+    rc = close_items(s, g, lone, &why);
     if (rc == PAWL_INVALID || rc == PAWL_LIMIT) {
         txn_back(s->st, before);
         step_cut(s, last, count);
@@ -238,6 +272,26 @@ static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, reach how, pa
 
 /* ---- what comes after an event ------------------------------------------------------------------------------- */
 
+/* The commonest superstep: a lone task, of a node that is its function and nothing else. NULL: it is not. */
+static inline const gnode *lone_node(const pawl_graph *g, const frame *f)
+{
+    const gnode *n = f->ntasks == 1 && f->tasks->at == TASK_READY ? node_of_task(g, f->tasks) : NULL;
+
+    return n != NULL && n->bare ? n : NULL;
+}
+
+static inline pawl_code root_run(pawl_step *s, const pawl_graph *g, const gnode *lone, reach *how, pawl_err *err)
+{
+    frame *f = &s->st->root;
+    pawl_code rc;
+
+    if (lone == NULL)
+        return frame_run(s, g, f, "", how, err);
+    rc = bare_pass(s, g, lone, f, f->tasks, f->tasks->name, err);
+    *how = reach_of(f->tasks);
+    return rc;
+}
+
 /* What is next is begun, and kept if somebody must be waited for. */
 static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
@@ -245,7 +299,7 @@ static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
     reach how;
-    pawl_code rc = frame_run(s, g, &s->st->root, "", &how, err);
+    pawl_code rc = root_run(s, g, lone_node(g, &s->st->root), &how, err);
 
     if (rc == PAWL_OK && how != REACH_WAITS) {
         txn_back(s->st, before);
@@ -287,10 +341,11 @@ static bool one_thing(const pawl_step *s)
     return calls == 1 && visits == 0 && s->st->nmarks == 0;
 }
 
-static pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
+static APART pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     frame *f = &s->st->root;
     bool tick = s->ev->kind == PAWL_EV_TICK;
+    const gnode *lone;
     reach how;
     pawl_code rc;
 
@@ -305,11 +360,12 @@ static pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
         if (!tick)
             return open_next(s, g, err);
     }
-    if ((rc = frame_run(s, g, f, "", &how, err)) != PAWL_OK || how == REACH_WAITS)
+    lone = lone_node(g, f);
+    if ((rc = root_run(s, g, lone, &how, err)) != PAWL_OK || how == REACH_WAITS)
         return rc;
     if (!tick && !one_thing(s))
         return PAWL_OK;             /* a record; a tick closes */
-    rc = superstep_ends(s, g, how, err);
+    rc = superstep_ends(s, g, lone, how, err);
     if (rc != PAWL_OK || s->final >= 0 || !s->t.closed || f->nloose > 0 || f->ntasks == 0)
         return rc;
     return !tick || s->st->nmarks > 0 || next_asks(g, f) ? open_next(s, g, err) : PAWL_OK;
@@ -317,16 +373,15 @@ static pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
 
 /* ---- events -------------------------------------------------------------------------------------------------------- */
 
-static pawl_code begin_turn(pawl_step *s, const pawl_graph *g, pawl_err *err)
+static APART pawl_code begin_turn(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
-    item *it = step_item(s, ITEM_CLOSE);
-    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    closing *cl;
+    item *it = step_close(s, &cl);
     pawl_err why;
     pawl_code rc;
 
-    if (it == NULL || cl == NULL)
+    if (it == NULL)
         return PAWL_NOMEM;
-    it->closing = cl;
     err_begin(&why);
     rc = plan_start(s, g, &s->st->root, cl, &why);
     if (rc == PAWL_INVALID || rc == PAWL_LIMIT)
@@ -365,7 +420,7 @@ static pawl_code failed_again(pawl_step *s, frame *f, const char *prefix, pawl_e
 }
 
 /* A person says: try again. What was finished is kept; what failed gets a new visit (G4). */
-static pawl_code reopened(pawl_step *s, const pawl_graph *g, pawl_err *err)
+static APART pawl_code reopened(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     reach how;
     pawl_code rc = failed_again(s, &s->st->root, "", err);
@@ -379,15 +434,15 @@ static pawl_code reopened(pawl_step *s, const pawl_graph *g, pawl_err *err)
     return run_fails(s, err);
 }
 
-static pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *err)
+static APART pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     const gnode *n = node_find(g, s->ev->name);
     frame *f = &s->st->root;
-    item *it = step_item(s, ITEM_UPDATE), *close = step_item(s, ITEM_CLOSE);
-    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    closing *cl;
+    item *it = step_item(s, ITEM_UPDATE), *close = step_close(s, &cl);
     pawl_code rc = PAWL_OK;
 
-    if (it == NULL || close == NULL || cl == NULL)
+    if (it == NULL || close == NULL)
         return PAWL_NOMEM;
     if (n == NULL || n->kind == GNODE_START)
         return fail(err, PAWL_INVALID, "%s: no node \"%.64s\" to update as", s->st->run, s->ev->name);
@@ -401,7 +456,6 @@ static pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *err)
         return it->more == NULL ? PAWL_NOMEM : rc;
     if ((rc = plan_from(s, g, f, n, cl, err)) != PAWL_OK)
         return rc;
-    close->closing = cl;
     if ((rc = step_add(s, close, err)) != PAWL_OK)
         return rc;
     s->t.closed = false;

@@ -61,6 +61,7 @@ typedef struct gnode {
     bool choosy;                /* has a route or a condition */
     uint32_t index;             /* in the graph's nodes */
     bool plain;                 /* one edge and nothing else: see plan_next */
+    bool bare;                  /* its function and nothing else: no hook, gate, interrupt, retry or limits */
     bool asks;                  /* its first pass makes commands, whatever the state: worth opening early */
 } gnode;
 
@@ -103,7 +104,7 @@ struct pawl_graph {
     uint32_t attempt_ms, total_ms;
     const char *turns;          /* the prompt; NULL: none */
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
-    bool plain;                 /* no joins, no deferred nodes, no channel with a function */
+    bool plain;                 /* no joins, no deferred nodes, no interrupt after one, no channel with a function */
     bool holds;                 /* some node has an interrupt after it */
     bool asks;                  /* some node asks */
     bool choosy;                /* some node has a route or a condition */
@@ -157,7 +158,8 @@ typedef enum reach { REACH_WAITS = 0, REACH_DONE = 1, REACH_FAILED = 2 } reach;
 /* Every task of the frame as far as it goes. */
 pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err);
 
-/* pass.c: one pass of a task through its phases */
+/* pass.c: one pass of a task through its phases; of a bare node, which has none but its function */
+pawl_code bare_pass(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, task *tk, const char *path, pawl_err *err);
 pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err);
 
 /* hold.c: what is asked between two supersteps */
@@ -173,6 +175,18 @@ pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *path, reac
 void sub_outputs(pawl_step *s, const gnode *n, frame *inner);   /* as writes of the visit */
 
 /* next.c: where a superstep leads. Evaluates routes over the merged state. */
+/* After a lone task of node `n`, whose leave is at hand. False: it is not so plain. */
+static inline bool plan_plain(const pawl_graph *g, const frame *f, const gnode *n, closing *cl)
+{
+    const leave *l = f->tasks->leave;
+
+    if (!g->plain || !n->plain || f->defer != NULL || l == NULL || (l->ngotos | l->nsends) > 0 || l->halt || l->hold != NULL)
+        return false;
+    cl->next = &n->ways->to;
+    cl->hints = &n->ways->index;
+    cl->nnext = n->ways->index != START_INDEX;
+    return true;
+}
 pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, pawl_err *err);
 pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err);
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);

@@ -478,36 +478,6 @@ static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err
 
 /* ---- the three beginnings of a plan ------------------------------------------------------------------------------------ */
 
-/* The commonest superstep of all: every task leaves by its one edge, and nothing else can matter. */
-static bool plan_plain(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_code *rc)
-{
-    const char **next;
-    uint32_t *hints;
-    uint32_t last = 0;
-
-    if (!g->plain || f->defer != NULL || f->ntasks != 1)
-        return false;
-    const gnode *n = node_of_task(g, &f->tasks[0]);
-    const leave *l = f->tasks[0].leave;
-
-    if (n == NULL || !n->plain || l == NULL || l->ngotos > 0 || l->nsends > 0 || l->halt)
-        return false;
-    next = arena_get(&s->mem, sizeof *next);
-    hints = arena_get(&s->mem, sizeof *hints);
-    *rc = next == NULL || hints == NULL ? PAWL_NOMEM : PAWL_OK;
-    if (*rc != PAWL_OK)
-        return true;
-    last = n->ways->index;
-    if (last != START_INDEX) {
-        next[0] = g->nodes[last]->name;
-        hints[0] = last;
-        cl->nnext = 1;
-    }
-    cl->next = next;
-    cl->hints = hints;
-    return true;
-}
-
 static bool has_choice(const plan *p)
 {
     for (uint32_t i = 0; p->g->choosy && i < p->f->ntasks; i++) {
@@ -540,14 +510,13 @@ static pawl_code merged_begin(plan *p, const char *path, const closing *cl, task
 pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, pawl_err *err)
 {
     bool closed = s->st->t->closed;
-    undo *before = txn_mark(s->st);
     task *tasks = f->tasks;
     uint32_t n = f->ntasks, total = 0;
+    undo *before;
     plan p;
     pawl_code rc;
 
-    if (plan_plain(s, g, f, cl, &rc))
-        return rc;
+    before = txn_mark(s->st);
     if ((rc = plan_begin(&p, s, g, f, err)) != PAWL_OK || (rc = custom_merge(s, f, cl, err)) != PAWL_OK)
         return rc;
     if (has_choice(&p)) {
@@ -580,5 +549,13 @@ pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n,
 
 pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err)
 {
-    return plan_from(s, g, f, g->nodes[START_INDEX], cl, err);
+    const gnode *start = g->nodes[START_INDEX];
+
+    if (g->plain && start->plain && f->defer == NULL) {
+        cl->next = &start->ways->to;
+        cl->hints = &start->ways->index;
+        cl->nnext = start->ways->index != START_INDEX;
+        return PAWL_OK;
+    }
+    return plan_from(s, g, f, start, cl, err);
 }

@@ -196,6 +196,14 @@ static pawl_code gotos_replace(pawl_step *s, const pawl_value *gotos)
     return PAWL_OK;
 }
 
+/* That of a yes. */
+static const pawl_value *first_option(const pawl_value *options)
+{
+    const pawl_value *o = pawl_value_at(options, 0);
+
+    return pawl_value_type(o) == PAWL_TYPE_OBJECT ? pawl_value_get(o, "value") : o;
+}
+
 static pawl_code hook_asks(pawl_step *s, const hook *h, const pawl_value *receipt)
 {
     const pawl_value *answer, *prompt = pawl_value_get(receipt, "prompt"), *reason = pawl_value_get(receipt, "reason");
@@ -207,7 +215,7 @@ static pawl_code hook_asks(pawl_step *s, const hook *h, const pawl_value *receip
         q.schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
     if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
         return rc;
-    if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, text_value(s, "yes"))))
+    if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, first_option(q.options))))
         return PAWL_OK;
     return hook_denies(s, h, "a person said no");
 }
@@ -290,14 +298,8 @@ static pawl_code work_body(pawl_step *s, const gnode *n)
     pawl_iter it;
     pawl_code rc;
 
-    if (s->v->frame == &s->st->root) {
-        if (state_ref(s, &state) != PAWL_OK)
-            return PAWL_NOMEM;
-    } else {
-        buf *b = step_text(s);
-        values_code(s->st, s->v->frame, b, true, false);
-        state = value_parse(&s->mem, b->data, b->size, "a subgraph's state", &s->v->err);
-    }
+    if (state_ref(s, &state) != PAWL_OK)
+        return PAWL_NOMEM;
     args = pawl_pack(s, "{s:v,s:v}", "args", s->v->args != NULL ? s->v->args : value_null(&s->mem), "state", state);
     if (args == NULL)
         return PAWL_NOMEM;
@@ -415,7 +417,7 @@ static pawl_code visit_fails(pawl_step *s, const gnode *n, visit *v, pawl_code c
     return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 
-static pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc, pawl_err *err)
+static inline pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc, pawl_err *err)
 {
     bool waits = rc == PAWL_PENDING || rc == PAWL_INTERRUPTED;
     pawl_code done = v->nwon > 0 ? visit_races(s, v, err) : PAWL_OK;
@@ -424,10 +426,10 @@ static pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc,
         return done;
     if (s->mem.failed)
         return PAWL_NOMEM;
-    if (v->err.code != PAWL_OK)
+    if (v->err.code != PAWL_OK || rc < 0)
         return visit_fails(s, n, v, rc, err);
-    if (rc < 0)
-        return visit_fails(s, n, v, rc, err);
+    if (rc == PAWL_OK && !v->unanswered && v->commands == NULL)
+        return visit_leave(s, v, err);
     if (waits && !v->unanswered)
         visit_wrong(s, PAWL_INVALID, "it says %s, and asks for nothing", pawl_code_name(rc));
     else if (!waits && rc != PAWL_OK)
@@ -439,6 +441,26 @@ static pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_code rc,
     return waits ? visit_commands(s, v, err) : visit_leave(s, v, err);
 }
 
+static inline void pass_begins(pawl_step *s, const pawl_graph *g, const gnode *n, visit *v, frame *f, task *tk, const char *path)
+{
+    visit_begin(s, v, f, tk, path, n->name);
+    v->max_calls = g->max_calls;
+    if (f->parent != NULL && g->max_concurrency == 0)   /* else it may have queued */
+        visit_follows(s, v);
+}
+
+pawl_code bare_pass(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, task *tk, const char *path, pawl_err *err)
+{
+    visit v;
+    pawl_code rc;
+
+    pass_begins(s, g, n, &v, f, tk, path);
+    rc = n->fn(s, n->arg);
+    rc = pass_ends(s, n, &v, rc, err);
+    s->v = NULL;
+    return rc;
+}
+
 pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err)
 {
     const gnode *n = node_of_task(g, tk);
@@ -448,10 +470,9 @@ pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const
 
     if (n == NULL)
         return fail(err, PAWL_CORRUPT, "%s: the machine has no node for task \"%s\", where the run stands", s->st->run, tk->name);
-    visit_begin(s, &v, f, tk, path, n->name);
-    v.max_calls = g->max_calls;
-    if (g->max_concurrency == 0)    /* else it may have queued */
-        visit_follows(s, &v);
+    if (n->bare)
+        return bare_pass(s, g, n, f, tk, path, err);
+    pass_begins(s, g, n, &v, f, tk, path);
     v.node_limits = n->kind == GNODE_PURE && n->has_limits ? &n->limits : NULL;
     rc = phases(s, n, &enter);
     if (enter && v.err.code == PAWL_OK)

@@ -119,14 +119,14 @@ static bool list_has(const list *l, const pawl_value *v)
 
 enum { FEW_CHANNELS = 8 };     /* fewer are looked through sooner than a hash is made */
 
-channel *channel_find(const frame *f, const char *name)
+channel *channel_search(const frame *f, const char *name)
 {
     uint32_t h;
 
     if (f->nchannels <= FEW_CHANNELS) {
-        for (channel *c = f->channels, *end = c == NULL ? NULL : c + f->nchannels; c != end; c++)
-            if (c->d->name == name || (*c->d->name == *name && strcmp(c->d->name, name) == 0))
-                return c;
+        for (uint32_t i = 0; i < f->nchannels; i++)
+            if (*f->channels[i].d->name == *name && strcmp(f->channels[i].d->name, name) == 0)
+                return &f->channels[i];
         return NULL;
     }
     h = name_hash(name);
@@ -136,16 +136,9 @@ channel *channel_find(const frame *f, const char *name)
     return NULL;
 }
 
-const pawl_value *channel_value(pawl_state *st, channel *c)
+const pawl_value *channel_load(pawl_state *st, channel *c)
 {
-    if (!c->set)
-        return NULL;
-    if (c->list != NULL) {
-        if (c->list->segment > 0 && list_load(st, c, NULL) != PAWL_OK)
-            return NULL;
-        return list_value(c->list);
-    }
-    return of_val(c->block != NULL ? c->block : &c->scalar);
+    return c->list->segment > 0 && list_load(st, c, NULL) != PAWL_OK ? NULL : list_value(c->list);
 }
 
 static void value_drop(pawl_state *st, channel *c)
@@ -462,6 +455,7 @@ pawl_code channels_init(pawl_state *st, frame *f)
         channel *c = &f->channels[f->nchannels++];
 
         c->d = &st->decls[i];
+        f->fleeting = f->fleeting || decl_fleets(c->d);
         if (c->d->first != NULL)
             rc = channel_write(st, c, OP_OVERWRITE, c->d->first, NULL);
     }

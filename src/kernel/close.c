@@ -20,7 +20,7 @@ static pawl_code two_writers(const merging *m, const channel *c, const task *a, 
                 c->d->name, a->name, b->name);
 }
 
-static pawl_code merge_write(merging *m, const char *name, uint32_t place, unsigned op, const pawl_value *v)
+static inline pawl_code merge_write(merging *m, const char *name, uint32_t place, unsigned op, const pawl_value *v)
 {
     channel *c = place < m->f->nchannels && m->f->channels[place].d->name == name ? &m->f->channels[place] : channel_find(m->f, name);
 
@@ -55,6 +55,26 @@ static pawl_code merge_object(merging *m, const pawl_value *object)
     return rc;
 }
 
+static pawl_code writes_merge(merging *m, const leave *l)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t i = 0; i < l->nwrites && rc == PAWL_OK; i++) {
+        const write *w = &l->writes[i];
+        const pawl_value *v = w->value;
+        channel *c = &m->f->channels[w->place < m->f->nchannels ? w->place : 0];
+
+        if (w->place < m->f->nchannels && c->d->name == w->channel && w->refs.list == NULL && write_is_plain(c, w->op, v)) {
+            rc = write_plain(m->st, c, v);
+            continue;
+        }
+        if (w->refs.list != NULL && (v = refs_resolve(m->st, m->st->t->mem, m->tk, NULL, v, w->refs.list, NULL, m->err)) == NULL)
+            return m->st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        rc = merge_write(m, w->channel, w->place, w->op, v);
+    }
+    return rc;
+}
+
 static pawl_code merge_task(merging *m)
 {
     const leave *l = task_leave(m->st, m->tk, m->err);
@@ -66,15 +86,7 @@ static pawl_code merge_task(merging *m)
     for (uint32_t i = 0; i < m->tk->ncalls && rc == PAWL_OK; i++)
         if (m->tk->calls[i].update != NULL)
             rc = merge_object(m, m->tk->calls[i].update);
-    for (uint32_t i = 0; i < l->nwrites && rc == PAWL_OK; i++) {
-        const pawl_value *v = l->writes[i].value;
-
-        if (l->writes[i].refs.list != NULL &&
-            (v = refs_resolve(m->st, m->st->t->mem, m->tk, NULL, v, l->writes[i].refs.list, NULL, m->err)) == NULL)
-            return m->st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
-        rc = merge_write(m, l->writes[i].channel, l->writes[i].place, l->writes[i].op, v);
-    }
-    return rc;
+    return rc == PAWL_OK ? writes_merge(m, l) : rc;
 }
 
 /* What lived for this superstep alone goes before what it wrote comes. */
@@ -82,12 +94,9 @@ static pawl_code channels_expire(pawl_state *st, frame *f)
 {
     pawl_code rc = PAWL_OK;
 
-    for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++) {
-        channel *c = &f->channels[i];
-
-        if (c->set && (c->d->rule == PAWL_EPHEMERAL || (c->d->rule == PAWL_TOPIC && !c->d->accumulate)))
-            rc = channel_clear(st, c);
-    }
+    for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++)
+        if (f->channels[i].set && decl_fleets(f->channels[i].d))
+            rc = channel_clear(st, &f->channels[i]);
     return rc;
 }
 
@@ -96,7 +105,7 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
     merging m = { .st = st, .f = f, .err = err };
     pawl_code rc = PAWL_OK;
 
-    if (f->open && (rc = channels_expire(st, f)) != PAWL_OK)
+    if (f->open && f->fleeting && (rc = channels_expire(st, f)) != PAWL_OK)
         return rc;
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
         m.tk = &f->tasks[i];
@@ -249,20 +258,23 @@ static char *number_put(char *at, uint32_t number)
     return at + d;
 }
 
-/* The commonest: one task, reached by an edge. */
-static pawl_code task_new(pawl_state *st, frame *f, const closing *cl)
+/* The commonest: one task, reached by an edge. Its name follows it. */
+static void task_begin(task *tk, const closing *cl, size_t name_size)
 {
-    size_t n = strlen(cl->next[0]), names = round16(sizeof(task)), bytes = names + n + 1;
-    task *tk = st_alloc(st, bytes = bytes < SPARE_BYTES ? SPARE_BYTES : bytes);
-
-    if (tk == NULL)
-        return PAWL_NOMEM;
-    tk->name = memcpy((char *)tk + names, cl->next[0], n);
-    tk->node_size = (uint32_t)n;
+    tk->name = memcpy((char *)tk + round16(sizeof *tk), cl->next[0], name_size + 1);
+    tk->node_size = (uint32_t)name_size;
     tk->node_hint = cl->hints != NULL ? cl->hints[0] : 0;
     tk->visit = 1;
-    f->tasks = tk;
-    f->tasks_bytes = bytes;
+}
+
+static pawl_code task_new(pawl_state *st, frame *f, const closing *cl)
+{
+    size_t n = strlen(cl->next[0]), bytes = round16(sizeof(task)) + n + 1;
+
+    f->tasks_bytes = bytes < SPARE_BYTES ? SPARE_BYTES : bytes;
+    if ((f->tasks = st_alloc(st, f->tasks_bytes)) == NULL)
+        return PAWL_NOMEM;
+    task_begin(f->tasks, cl, n);
     f->ntasks = f->nedges = 1;
     return PAWL_OK;
 }
@@ -362,21 +374,89 @@ static pawl_code closing_check(const pawl_state *st, const frame *f, const item 
     return it->closing != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "a close that says nothing");
 }
 
-pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
+/* The tasks that are done go, and those that are next come. */
+static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, planned *p)
 {
-    frame *f = frame_find(st, it->task);
+    task *last = f->tasks;
+    size_t last_bytes = f->tasks_bytes;
+    pawl_code rc;
+
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        if (last[i].ncalls > 0 || last[i].left != NULL || last[i].fault != NULL)
+            task_drop(st, &last[i]);
+    f->tasks = NULL;
+    f->ntasks = f->nedges = 0;
+    f->tasks_bytes = 0;
+    if ((rc = tasks_new(st, f, cl, p)) == PAWL_OK)
+        st_free(st, last, last_bytes);
+    return rc;
+}
+
+/* The commonest close of all: a lone task left, and one is next. The bytes of that one's name; 0: it is another close. */
+static inline size_t lone_name(const pawl_state *st, const frame *f, const closing *cl)
+{
+    const task *tk;
+    size_t size;
+
+    if (f != &st->root || f->ntasks != 1 || st->pending != NULL || cl == NULL || cl->nnext != 1)
+        return 0;
+    tk = f->tasks;
+    if (tk->at != TASK_LEFT || tk->leave == NULL || tk->left != NULL || cl->joins != NULL || cl->defer != NULL ||
+        (tk->ncalls | tk->leave->nsends | cl->nmerged | cl->nsends) > 0)
+        return 0;
+    size = strlen(cl->next[0]);
+    return size < SPARE_BYTES - round16(sizeof *tk) ? size : 0;
+}
+
+/* Its block. The spare one and the last one's change places: both are named in the head, so nobody needs to log it; once in a
+ * transaction, for what was in the last one's may be needed again. */
+static inline task *lone_block(pawl_state *st, frame *f)
+{
+    task *next = st->spare, *last = f->tasks;
+
+    if (next != NULL && f->tasks_bytes == SPARE_BYTES && st->t->keep && !st->t->swapped) {
+        st->spare = last;
+        st->t->swapped = true;
+        mem_zero(next, sizeof *next);
+    } else if ((next = st_alloc(st, SPARE_BYTES)) != NULL) {
+        st_free(st, last, f->tasks_bytes);
+        f->tasks_bytes = SPARE_BYTES;
+    }
+    return next;
+}
+
+static inline pawl_code lone_close(pawl_state *st, frame *f, const closing *cl, size_t name_size, pawl_err *err)
+{
+    merging m = { .st = st, .f = f, .tk = f->tasks, .err = err };
+    task *next;
+    pawl_code rc = f->open && f->fleeting ? channels_expire(st, f) : PAWL_OK;
+
+    if (rc != PAWL_OK || (rc = writes_merge(&m, f->tasks->leave)) != PAWL_OK)
+        return rc;
+    if ((next = lone_block(st, f)) == NULL)
+        return PAWL_NOMEM;
+    task_begin(next, cl, name_size);
+    f->tasks = next;
+    f->nedges = 1;
+    f->superstep++;
+    f->steps += f->open;
+    f->open = false;
+    st->t->closed = true;
+    return PAWL_OK;
+}
+
+static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_err *err)
+{
     const closing *cl = it->closing;
     planned p = {0};
-    frame old;
     uint32_t nsends = 0;
     pawl_code rc;
 
-    (void)e;
     if (f == NULL)
         return fail(err, PAWL_CORRUPT, "a superstep is closed in \"%s\", which is no subgraph", it->task);
     if ((rc = closing_check(st, f, it, err)) != PAWL_OK)
         return rc;
-    if (!touch(st, &f->tasks, CLOSE_BYTES) || ((cl->joins != NULL || cl->defer != NULL) && !touch(st, &f->joins, JOIN_BYTES)))
+    if (f->parent != NULL && !TOUCH(st, f))
         return PAWL_NOMEM;
     if ((rc = merge_all(st, f, cl, &nsends, err)) != PAWL_OK)
         return rc;
@@ -384,33 +464,30 @@ pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *er
         return rc;
     if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
         return rc;
-    if (f->parent != NULL && !TOUCH(st, &f->now_ms))
-        return PAWL_NOMEM;
+    /* From here on memory is all that can be wrong, and the head may change: see txn_place. */
     if (f->parent != NULL)
         f->now_ms = frame_time(f);
-    old.tasks = f->tasks;
-    old.ntasks = f->ntasks;
-    old.tasks_bytes = f->tasks_bytes;
-    old.open = f->open;
-    f->tasks = NULL;
-    f->ntasks = f->nedges = 0;
-    f->tasks_bytes = 0;
-    if ((rc = tasks_new(st, f, cl, &p)) != PAWL_OK)
+    if ((rc = tasks_change(st, f, cl, &p)) != PAWL_OK)
         return rc;
     if (cl->joins != NULL && (rc = joins_put(st, f, cl->joins)) != PAWL_OK)
         return rc;
     if (cl->defer != NULL && (rc = defer_put(st, f, cl->defer)) != PAWL_OK)
         return rc;
-    for (uint32_t i = 0; i < old.ntasks; i++)
-        if (old.tasks[i].ncalls > 0 || old.tasks[i].left != NULL || old.tasks[i].fault != NULL)
-            task_drop(st, &old.tasks[i]);
-    st_free(st, old.tasks, old.tasks_bytes);
     f->superstep++;
-    f->steps += old.open;
+    f->steps += f->open;
     f->open = false;
     if (f == &st->root)
         st->t->closed = true;
     return PAWL_OK;
+}
+
+pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err)
+{
+    frame *f = *it->task == '\0' ? &st->root : frame_find(st, it->task);
+
+    size_t name_size = lone_name(st, f, it->closing);
+
+    return name_size > 0 ? lone_close(st, f, it->closing, name_size, err) : close_any(st, f, it, err);
 }
 
 /* ---- the digests of records ---------------------------------------------------------------------------- */

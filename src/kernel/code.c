@@ -10,6 +10,8 @@ typedef struct coder {
     buf *list;              /* references of the value being written */
 } coder;
 
+enum { HEAD_BYTES_MAX = 32, ENVELOPE_BYTES_MAX = 128 };
+
 static void text_code(buf *b, const char *text)
 {
     canon_string(b, text, strlen(text));
@@ -17,10 +19,10 @@ static void text_code(buf *b, const char *text)
 
 static void value_named(coder *c, const char *form, const char *target)
 {
-    buf_text(c->b, "null");
-    buf_text(c->list, "[\"\",\"");
+    buf_word(c->b, "null");
+    buf_word(c->list, "[\"\",\"");
     buf_text(c->list, form);
-    buf_text(c->list, "\",");
+    buf_word(c->list, "\",");
     text_code(c->list, target);
     buf_char(c->list, ']');
 }
@@ -30,7 +32,7 @@ static void value_code(coder *c, const pawl_value *v, const char *event, const c
 {
     buf_reset(c->list);
     if (v == NULL) {
-        buf_text(c->b, "null");
+        buf_word(c->b, "null");
         return;
     }
     if (event != NULL || from != NULL) {
@@ -55,7 +57,9 @@ static void writes_code(coder *c, const write *w, uint32_t n)
 {
     buf_char(c->b, '[');
     for (uint32_t i = 0; i < n; i++) {
-        buf_text(c->b, i > 0 ? ",[" : "[");
+        if (i > 0)
+            buf_char(c->b, ',');
+        buf_char(c->b, '[');
         text_code(c->b, w[i].channel);
         buf_char(c->b, ',');
         value_code(c, w[i].value, w[i].event, w[i].from);
@@ -76,7 +80,9 @@ static void named_code(coder *c, const named *v, uint32_t n, bool senders)
 {
     buf_char(c->b, '[');
     for (uint32_t i = 0; i < n; i++) {
-        buf_text(c->b, i > 0 ? ",[" : "[");
+        if (i > 0)
+            buf_char(c->b, ',');
+        buf_char(c->b, '[');
         if (senders) {
             buf_uint(c->b, v[i].sender);
             buf_char(c->b, ',');
@@ -107,9 +113,10 @@ static void names_code(buf *b, const char *const *names, uint32_t n)
 /* The next member of an object: `{"name":` or `,"name":`. */
 static void member(buf *b, bool *first, const char *name)
 {
-    buf_text(b, *first ? "{\"" : ",\"");
+    buf_char(b, *first ? '{' : ',');
+    buf_char(b, '"');
     buf_text(b, name);
-    buf_text(b, "\":");
+    buf_word(b, "\":");
     *first = false;
 }
 
@@ -128,7 +135,7 @@ static void leave_code(coder *c, const leave *l)
     }
     if (l->halt) {
         member(c->b, &first, "end");
-        buf_text(c->b, "\"halt\"");
+        buf_word(c->b, "\"halt\"");
     }
     if (l->ngotos > 0) {
         member(c->b, &first, "goto");
@@ -148,7 +155,7 @@ static void leave_code(coder *c, const leave *l)
 static void drop_code(buf *b, const closing *cl)
 {
     if (cl->drop_all) {
-        buf_text(b, "true");
+        buf_word(b, "true");
         return;
     }
     buf_char(b, '[');
@@ -210,7 +217,7 @@ void id_code(buf *b, const item *it)
 
 static void id_member(buf *b, const item *it)
 {
-    buf_text(b, ",\"");     /* names need no escapes */
+    buf_word(b, ",\"");     /* names need no escapes */
     id_code(b, it);
     buf_char(b, '"');
 }
@@ -227,7 +234,7 @@ static void value_member(coder *c, const pawl_value *v)
 {
     buf_char(c->b, ',');
     if (v == NULL)
-        buf_text(c->b, "null");
+        buf_word(c->b, "null");
     else
         canon(c->b, v);
 }
@@ -286,7 +293,7 @@ static void rest_code(coder *c, const item *it)
         buf_uint(c->b, it->k);
         buf_char(c->b, ',');
         if (it->n == UINT32_MAX)
-            buf_text(c->b, "null");
+            buf_word(c->b, "null");
         else
             buf_uint(c->b, it->n);
         break;
@@ -327,13 +334,19 @@ static void rest_code(coder *c, const item *it)
     }
 }
 
+static void head_code(buf *b, const char *name)
+{
+    char *pen = pen_begin(b, HEAD_BYTES_MAX);
+
+    if (pen != NULL)
+        pen_end(b, pen_name(pen_word(pen, "["), name, strlen(name)));
+}
+
 void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, buf *scratch)
 {
     coder c = { .b = b, .refs = held, .nrefs = nheld, .list = scratch };
 
-    buf_text(b, "[\"");
-    buf_text(b, item_name(it->kind));
-    buf_char(b, '"');
+    head_code(b, item_name(it->kind));
     switch ((item_kind)it->kind) {
     case ITEM_CALL:
     case ITEM_SLEEP:
@@ -363,17 +376,17 @@ void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, buf 
 
 void envelope_code(buf *b, const pawl_entry *e)
 {
-    buf_char(b, '[');
-    buf_uint(b, e->seq);
-    buf_char(b, ',');
-    buf_int(b, e->time_ms);
-    buf_text(b, ",\"");
-    buf_text(b, kind_names[e->kind]);
-    buf_text(b, "\",\"");
-    buf_text(b, status_names[e->status]);
-    buf_text(b, "\",");
-    buf_uint(b, e->turn);
-    buf_char(b, ']');
+    const char *kind = kind_names[e->kind], *status = status_names[e->status];
+    char *pen = pen_begin(b, ENVELOPE_BYTES_MAX);
+
+    if (pen == NULL)
+        return;
+    pen = pen_uint(pen_word(pen, "["), e->seq);
+    pen = pen_int(pen_word(pen, ","), e->time_ms);
+    pen = pen_name(pen_word(pen, ","), kind, strlen(kind));
+    pen = pen_name(pen_word(pen, ","), status, strlen(status));
+    pen = pen_uint(pen_word(pen, ","), e->turn);
+    pen_end(b, pen_word(pen, "]"));
 }
 
 static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf *scratch, size_t from)
@@ -392,16 +405,14 @@ static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nhel
 /* HASH ENVELOPE BODY, or the items of a record. The hash covers what stood before (e->prev). */
 void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf *scratch)
 {
-    char zeros[HASH_HEX + 1];
     size_t envelope = 0, body = 0;
     hash digest;
 
     buf_reset(b);
-    if (!e->record) {
-        memset(zeros, '0', HASH_HEX);
-        zeros[HASH_HEX] = ' ';
-        buf_put(b, zeros, sizeof zeros);
-        envelope = b->size;
+    if (!e->record && buf_room(b, HASH_HEX + 1)) {
+        memset(b->data, '0', HASH_HEX);
+        b->data[HASH_HEX] = ' ';
+        envelope = b->size = HASH_HEX + 1;
         envelope_code(b, e);
         buf_char(b, ' ');
         body = b->size;
@@ -417,8 +428,8 @@ void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf 
             { (const char *)digest.b, HASH_BYTES },
         };
         hash_parts(parts, 3, &e->self);
-        hash_hex(&e->self, zeros);
-        memcpy(b->data, zeros, HASH_HEX);
+        hash_hex(&e->self, b->data);
+        b->data[HASH_HEX] = ' ';        /* where it put a NUL */
     }
     e->bytes = (pawl_bytes){ b->data, b->size };
     e->items_text = b->data + body;

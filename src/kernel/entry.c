@@ -5,38 +5,80 @@
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* `[SEQ,TIME_MS,"KIND","STATUS",TURN]`, exactly as envelope_code writes it. */
-static pawl_code envelope_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err)
+static bool char_due(const char **at, char c)
+{
+    return *(*at)++ == c;
+}
+
+static bool uint_due(const char **at, uint64_t *n)
+{
+    const char *end = digits_read(*at, n);
+
+    *at = end != NULL ? end : *at;
+    return end != NULL;
+}
+
+static bool time_due(const char **at, int64_t *ms)
+{
+    bool below = **at == '-';
+    uint64_t n;
+
+    *at += below;
+    if (!uint_due(at, &n) || n > (uint64_t)INT64_MAX + below || (below && n == 0))
+        return false;
+    *ms = (int64_t)(below ? 0 - n : n);
+    return true;
+}
+
+/* One of the names, and the quote after it. */
+static bool name_due(const char **at, const char *const *names, size_t n, uint8_t *index)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = names[i], *p = *at;
+
+        while (*name != '\0' && *name == *p)
+            name++, p++;
+        if (*name == '\0' && *p == '"' && p > *at) {
+            *index = (uint8_t)i;
+            *at = p + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why it is no envelope. */
+static pawl_code envelope_fails(pawl_entry *e, const char *text, size_t size, pawl_err *err)
 {
     const pawl_value *v = value_read(e->mem, text, size, "an envelope", err);
     int kind = name_index(kind_names, 12, pawl_value_string(pawl_value_at(v, 2)));
     int status = name_index(status_names, 7, pawl_value_string(pawl_value_at(v, 3)));
-    buf b;
-    bool same, failed;
 
     if (v == NULL)
         return e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
-    if (kind < 1 || status < 0 || pawl_value_size(v) != 5)
+    if (kind < 0 || status < 0 || pawl_value_size(v) != 5)
         return fail(err, PAWL_CORRUPT, "an envelope is [seq,time,kind,status,turn] of names that this version knows");
-    e->seq = pawl_value_uint(pawl_value_at(v, 0));
-    e->time_ms = pawl_value_int(pawl_value_at(v, 1));
-    e->kind = (uint8_t)kind;
-    e->status = (uint8_t)status;
-    e->turn = pawl_value_uint(pawl_value_at(v, 4));
-    buf_init(&b, &e->mem->alloc);
-    envelope_code(&b, e);
-    same = !b.failed && b.size == size && memcmp(b.data, text, size) == 0;
-    failed = b.failed;
-    buf_free(&b);
-    if (failed)
-        return PAWL_NOMEM;
-    return same ? PAWL_OK : fail(err, PAWL_CORRUPT, "an envelope is not in its canonical form");
+    return fail(err, PAWL_CORRUPT, "an envelope is not in its canonical form");
+}
+
+/* `[SEQ,TIME_MS,"KIND","STATUS",TURN]`, exactly as envelope_code writes it; a space follows, at which whatever reads
+ * too far stops. */
+static pawl_code envelope_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err)
+{
+    const char *at = text;
+    bool good = char_due(&at, '[') && uint_due(&at, &e->seq) && char_due(&at, ',') && time_due(&at, &e->time_ms) &&
+                char_due(&at, ',') && char_due(&at, '"') && name_due(&at, kind_names, 12, &e->kind) && char_due(&at, ',') &&
+                char_due(&at, '"') && name_due(&at, status_names, 7, &e->status) && char_due(&at, ',') &&
+                uint_due(&at, &e->turn) && char_due(&at, ']') && at == text + size;
+
+    return good ? PAWL_OK : envelope_fails(e, text, size, err);
 }
 
 pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err)
 {
     const char *envelope = line.data + HASH_HEX + 1, *body;
     pawl_code rc;
+    size_t size;
 
     e->bytes = line;
     e->read = e->coded = e->hashed = true;
@@ -47,18 +89,19 @@ pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err)
     if (line.size < HASH_HEX + 4 || !hash_unhex(line.data, HASH_HEX, &e->self) || line.data[HASH_HEX] != ' ')
         return fail(err, PAWL_CORRUPT, "an entry is HASH ENVELOPE BODY, a task record an array of items");
     body = memchr(envelope, ' ', line.size - HASH_HEX - 1);
-    if (body == NULL)
+    if (body == NULL || body + 1 == line.data + line.size)
         return fail(err, PAWL_CORRUPT, "an entry without a body");
     if ((rc = envelope_parse(e, envelope, (size_t)(body - envelope), err)) != PAWL_OK)
         return rc;
-    body++;
+    e->items_text = ++body;
+    size = line.size - (size_t)(body - line.data);
     if (*body == '"') {
         e->erased = true;
-        return line.data[line.size - 1] == '"' && hash_unhex(body + 1, line.size - (size_t)(body - line.data) - 2, &e->digest)
+        return body[size - 1] == '"' && hash_unhex(body + 1, size - 2, &e->digest)
                    ? PAWL_OK : fail(err, PAWL_CORRUPT, "an erased body is its digest in quotes");
     }
-    hash_of(body, line.size - (size_t)(body - line.data), &e->digest);
-    return items_parse(e, body, line.size - (size_t)(body - line.data), err);
+    hash_of(body, size, &e->digest);
+    return items_parse(e, body, size, err);
 }
 
 pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *s, pawl_entry **entry, pawl_err *err)
@@ -69,7 +112,7 @@ pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *s, pawl_entry **entry, pa
     *entry = NULL;
     step_reset(s);
     if (bytes.size > TEXT_BYTES_MAX)
-        return fail(err, PAWL_LIMIT, "an entry of %zu bytes is over the limit of %zu", bytes.size, TEXT_BYTES_MAX);
+        return fail(err, PAWL_LIMIT, "an entry of %zu bytes is over the limit of %zu (TEXT_BYTES_MAX)", bytes.size, TEXT_BYTES_MAX);
     if (bytes.data == NULL || bytes.size == 0)
         return fail(err, PAWL_CORRUPT, "an empty line is no entry");
     s->entry = (pawl_entry){ .mem = &s->mem };
@@ -145,11 +188,10 @@ const pawl_value *pawl_entry_emission(const pawl_entry *e, size_t index, const c
 
 static bool hash_fits(const pawl_state *st, const pawl_entry *e)
 {
-    size_t from = HASH_HEX + 1;
-    const char *space = memchr(e->bytes.data + from, ' ', e->bytes.size - from);
+    const char *envelope = e->bytes.data + HASH_HEX + 1;
     const pawl_bytes parts[3] = {
         { (const char *)st->head.b, HASH_BYTES },
-        { e->bytes.data + from, (size_t)(space - e->bytes.data) - from },
+        { envelope, (size_t)(e->items_text - 1 - envelope) },
         { (const char *)e->digest.b, HASH_BYTES },
     };
     hash now;
@@ -188,22 +230,27 @@ static pawl_code fold_items(pawl_state *st, pawl_entry *e, pawl_err *err)
     return rc;
 }
 
-pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err)
+void head_moves(pawl_state *st, const pawl_entry *e)
 {
-    if (!touch(st, &st->seq, HEAD_BYTES))
-        return PAWL_NOMEM;
-    if (e->record) {
-        st->status = (uint8_t)status_now(st);
-        st->tail_bytes += e->bytes.size;
-        return PAWL_OK;
-    }
+    st->tail_bytes += e->bytes.size;
+    st->status = e->record ? (uint8_t)status_now(st) : e->status;
+    if (e->record)
+        return;
     st->seq = e->seq;
     st->time_ms = e->time_ms;
-    st->status = e->status;
     st->head = e->self;
-    st->tail_bytes += e->bytes.size;
     if (st->record_ms < e->time_ms)
         st->record_ms = e->time_ms;
+}
+
+/* Whether what the entry says of the run is what came of its items. */
+static pawl_code head_fits(const pawl_state *st, const pawl_entry *e, uint8_t before, pawl_err *err)
+{
+    if (e->record)
+        return PAWL_OK;
+    if (!sm_may(&run_table, before, e->status))
+        return fail(err, PAWL_CORRUPT, "%s: entry %llu says %s, which does not follow %s", st->run, (unsigned long long)e->seq,
+                    status_names[e->status], status_names[before]);
     if (!pawl_status_terminal((pawl_status)e->status) && e->status != (uint8_t)status_now(st))
         return fail(err, PAWL_CORRUPT, "%s: entry %llu says %s, and its items say %s", st->run, (unsigned long long)e->seq,
                     status_names[e->status], status_names[status_now(st)]);
@@ -214,6 +261,7 @@ pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err)
 
 pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
 {
+    uint8_t before;
     txn t;
     pawl_err why;
     pawl_code rc;
@@ -224,12 +272,15 @@ pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
         return fail(err, PAWL_INVALID, "%s: it keeps a journal, and this entry has no bytes", st->run);
     if ((rc = entry_fits(st, e, err)) != PAWL_OK)
         return rc;
+    before = st->status;
     why.code = PAWL_OK;
     why.text[0] = '\0';
     st->load_failed = PAWL_OK;
     txn_begin(st, &t, e->mem, true);
-    if ((rc = fold_items(st, e, &why)) == PAWL_OK)
-        rc = head_moves(st, e, &why);
+    if ((rc = fold_items(st, e, &why)) == PAWL_OK) {
+        head_moves(st, e);
+        rc = head_fits(st, e, before, &why);
+    }
     if (e->mem->failed || st->load_failed != PAWL_OK)
         rc = e->mem->failed ? PAWL_NOMEM : st->load_failed;
     txn_end(st, rc == PAWL_OK);

@@ -191,9 +191,15 @@ static pawl_code fold_records(pawl_state *st, const item *it, pawl_err *err)
     return marks_drop(st);
 }
 
+/* By the table that the picture is drawn from. */
+static inline bool task_may(const task *tk, unsigned to)
+{
+    return (task_rows[tk->at].to >> to & 1) != 0;
+}
+
 /* ---- visits ------------------------------------------------------------------------------------------ */
 
-static pawl_code task_of(pawl_state *st, const item *it, task **tk, frame **f, pawl_err *err)
+static inline pawl_code task_of(pawl_state *st, const item *it, task **tk, frame **f, pawl_err *err)
 {
     if (it->place < st->root.ntasks && st->root.tasks[it->place].name == it->task) {
         *tk = &st->root.tasks[it->place];
@@ -212,7 +218,7 @@ static pawl_code task_of(pawl_state *st, const item *it, task **tk, frame **f, p
 static inline pawl_code frame_opens(pawl_state *st, frame *f)
 {
     for (; f != NULL && !f->open; f = f->parent) {
-        if (!TOUCH(st, &f->open))
+        if (f->parent != NULL && !TOUCH(st, &f->open))
             return PAWL_NOMEM;
         f->open = true;
     }
@@ -231,6 +237,8 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "visits come one by one");
     if (it->visit == tk->visit && tk->at != TASK_READY)
         return corrupt(err, it, "that visit has begun already");
+    if (!task_may(tk, TASK_READY))
+        return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
     if (!TOUCH(st, tk))
@@ -286,7 +294,7 @@ static pawl_code fold_frame(pawl_state *st, pawl_entry *e, const item *it, pawl_
 
     if (rc != PAWL_OK)
         return rc;
-    if (tk->at == TASK_LEFT || tk->at == TASK_FAILED || tk->child != NULL)
+    if (!task_may(tk, TASK_OPEN) || tk->child != NULL)
         return corrupt(err, it, "the subgraph was entered already");
     if (strlen(f->where) + tk->node_size + 2 > sizeof where)
         return corrupt(err, it, "too many subgraphs inside each other");
@@ -376,8 +384,6 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     task *tk;
     pawl_code rc;
 
-    if (!touch(st, &st->commands, COUNT_BYTES))
-        return PAWL_NOMEM;
     if (it->hold || strcmp(it->task, "@") == 0) {   /* a reducer's, or asked between two supersteps: of no visit */
         if ((f = frame_above(st, it->task)) == NULL)
             return corrupt(err, it, "there is no such subgraph");
@@ -385,7 +391,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     }
     if ((rc = task_of(st, it, &tk, &f, err)) != PAWL_OK)
         return rc;
-    if (it->n != tk->ncalls || tk->at == TASK_LEFT || tk->at == TASK_FAILED || it->superstep != st->root.superstep)
+    if (it->n != tk->ncalls || !task_may(tk, TASK_OPEN) || it->superstep != st->root.superstep)
         return corrupt(err, it, "commands come one by one while their visit lasts");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
@@ -449,8 +455,6 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "nothing of that id is open");
     if ((c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
         return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
-    if (!touch(st, &st->commands, COUNT_BYTES) || !TOUCH(st, &st->record_ms))
-        return PAWL_NOMEM;
     if (it->at > st->record_ms)
         st->record_ms = it->at;
     if (c->task != NULL && strcmp(c->task, "@") != 0) {
@@ -487,8 +491,6 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
 
     if (c == NULL || c->at != CALL_OPEN)
         return corrupt(err, it, "nothing of that id is open");
-    if (!touch(st, &st->commands, COUNT_BYTES))
-        return PAWL_NOMEM;
     if (c->task != NULL)
         return loose_gone(st, f, c);
     if (!TOUCH(st, c))
@@ -535,11 +537,11 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
 
     if (rc != PAWL_OK)
         return rc;
-    if (tk->at == TASK_LEFT || tk->at == TASK_FAILED)
+    if (!task_may(tk, TASK_LEFT))
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if (!touch(st, &tk->leave, LEFT_BYTES) || ((tk->ncalls > 0 || tk->child != NULL) && !touch(st, &st->commands, COUNT_BYTES)))
+    if (!touch(st, &tk->leave, LEFT_BYTES))
         return PAWL_NOMEM;
     for (uint32_t i = 0; i < tk->ncalls; i++) {     /* what lost a race is waited for no more */
         if (tk->calls[i].at != CALL_OPEN)
@@ -579,7 +581,7 @@ static pawl_code fold_fail(pawl_state *st, const item *it, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    if (tk->at == TASK_LEFT || tk->at == TASK_FAILED)
+    if (!task_may(tk, TASK_FAILED))
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
@@ -704,6 +706,6 @@ pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
     if (it->kind == ITEM_LEAVE)
         return fold_leave(st, e, it, err);
     if (it->kind == ITEM_CLOSE)
-        return fold_close(st, e, it, err);
+        return fold_close(st, it, err);
     return rest_fold(st, e, it, err);
 }

@@ -52,10 +52,11 @@ static pawl_code add_value(pawl_step *s, unsigned kind, const pawl_value *v, paw
 /* An object of channels; NULL stands for none. */
 static pawl_code take_object(pawl_step *s, unsigned kind, pawl_err *err)
 {
+    static const yyjson_val none = { .tag = YYJSON_TYPE_OBJ, .uni = { .ofs = sizeof(yyjson_val) } };
     pawl_code rc;
 
     if (s->value == NULL)
-        s->value = value_pack(&s->mem, err, "{}");
+        s->value = of_val(&none);
     if (pawl_value_type(s->value) != PAWL_TYPE_OBJECT)
         return refuse(s, err, "its value is an object of channels");
     s->whole = true;
@@ -189,6 +190,14 @@ const pawl_value *spec_get(pawl_step *s, const call *c, const char *member)
     return pawl_value_get(value_read(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
 }
 
+/* "worker:3.budget" is also what its node chose: "budget". */
+static bool ends_with(const char *slot, const char *chosen)
+{
+    size_t n = strlen(slot), m = strlen(chosen);
+
+    return n > m && slot[n - m - 1] == '.' && strcmp(slot + n - m, chosen) == 0;
+}
+
 static bool wait_is(wait_search *w, const task *tk, const call *c)
 {
     const char *slot;
@@ -198,6 +207,8 @@ static bool wait_is(wait_search *w, const task *tk, const call *c)
     if (w->want == NULL)
         return true;
     slot = pawl_value_string(spec_get(w->s, c, c->wait == PAWL_WAIT_SIGNAL ? "name" : "slot"));
+    if (w->kind == 0 && slot != NULL && ends_with(slot, w->want) && !w->by_slot)
+        return true;
     if (slot != NULL && strcmp(slot, w->want) == 0) {
         if (w->kind == 0 && !w->by_slot)
             w->found = 0;
@@ -267,21 +278,16 @@ static pawl_code wait_find(pawl_step *s, named_call *out, pawl_err *err)
 
 static pawl_code answer_check(pawl_step *s, const call *c, const pawl_value *v, pawl_err *err)
 {
-    const pawl_value *schema = spec_get(s, c, "schema"), *options = spec_get(s, c, "options"), *o, *of;
-    pawl_iter it = pawl_iter_of(options);
+    const pawl_value *schema = spec_get(s, c, "schema"), *options = spec_get(s, c, "options");
+    pawl_err why = { PAWL_OK, "" };
 
     if (v == NULL)
         return refuse(s, err, "an answer needs a value (null is one)");
-    if (schema != NULL && schema_check(schema, v, "the answer", err) != PAWL_OK)
-        return PAWL_INVALID;
-    if (options == NULL)
-        return PAWL_OK;
-    while ((o = pawl_iter_next(&it, NULL)) != NULL) {
-        of = pawl_value_type(o) == PAWL_TYPE_OBJECT ? pawl_value_get(o, "value") : o;
-        if (pawl_value_equal(of, v))
-            return PAWL_OK;
-    }
-    return refuse(s, err, "the answer is none of the options");
+    if (schema != NULL && schema_check(schema, v, "the answer", &why) != PAWL_OK)
+        return fail(err, why.code, "%s", why.text);
+    if (options != NULL && !is_option(options, v))
+        return refuse(s, err, "the answer is none of the options");
+    return PAWL_OK;
 }
 
 /* The answer to a wait of no visit is merged at once, and so is its update. */
@@ -487,10 +493,10 @@ static pawl_code take_adopt(pawl_step *s, pawl_err *err)
 pawl_code take_event(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;
-    bool over = pawl_status_terminal((pawl_status)st->status), reopens = s->ev->kind == PAWL_EV_REOPEN;
+    bool over = status_over(st->status), reopens = s->ev->kind == PAWL_EV_REOPEN;
     pawl_code rc;
 
-    if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START : s->ev->kind == PAWL_EV_START)
+    if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_CANCEL : s->ev->kind == PAWL_EV_START)
         return PAWL_IGNORED;
     if (over != reopens || (reopens && st->status != PAWL_FAILED))
         return PAWL_IGNORED;
@@ -505,7 +511,6 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
     case PAWL_EV_ANSWER:  return take_answer(s, err);
     case PAWL_EV_UPDATE:  return take_update(s, err);
     case PAWL_EV_ADOPT:   return take_adopt(s, err);
-    case PAWL_EV_TICK:    return state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
     case PAWL_EV_CANCEL:
         s->whole = true;
         return add_value(s, ITEM_CANCEL, event_said(s, s->ev->by, false), err);
@@ -514,6 +519,8 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
         if ((rc = add_value(s, ITEM_REOPEN, event_said(s, s->ev->by, false), err)) != PAWL_OK || s->update == NULL)
             return rc;
         return step_custom(s, "", s->update, err);
+    case PAWL_EV_TICK:          /* see feed_in */
+        break;
     }
     return PAWL_IGNORED;
 }

@@ -121,6 +121,7 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     size_t tasks_bytes;         /* of one block: tasks, arguments, names */
     call *loose;                /* what no visit waits for: holds, a reducer's commands */
     uint32_t nloose, loose_cap;
+    bool fleeting;              /* it has channels that live for one superstep */
     bool open;                  /* the superstep has begun: its tasks see this state */
     uint64_t superstep;         /* the number of the one that is next or open; 0: not begun */
     uint64_t steps;             /* closed in this turn */
@@ -129,8 +130,6 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     const pawl_value *defer;    /* [node] */
     size_t joins_bytes, defer_bytes;
 } frame;
-#define CLOSE_BYTES (offsetof(frame, joins) - offsetof(frame, tasks))   /* what every close changes */
-#define JOIN_BYTES (sizeof(frame) - offsetof(frame, joins))             /* and what some do */
 
 /* ---- transactions ------------------------------------------------------------------------------ */
 
@@ -140,39 +139,34 @@ typedef struct undo {
     void *at;
     size_t size;                /* of bytes, which follow, or of a block; of a list that grew: nodes */
     size_t count;               /* of a list that grew: elements */
+    struct undo *late;          /* the one before of those that commit looks at */
     undo_kind kind;
 } undo;
-typedef struct txn {
-    arena *mem;
-    bool keep;                  /* apply: what is allocated stays */
-    bool live;                  /* and it is fed in the same transaction: what the step lends is kept at its end */
-    bool closed;                /* the run's superstep was closed in it */
-    bool now;                   /* what is dropped is freed at once: nobody goes back */
-    undo *log;
-} txn;
 
 struct pawl_state {
-    frame root;                 /* first: undo logs it often */
+    frame root;
     uint64_t seq, turn;
     int64_t time_ms;            /* of the newest entry */
     int64_t record_ms;          /* the latest time in the records since */
     size_t tail_bytes;
     hash head;                  /* of the newest entry; before it, of the base */
-    uint8_t status;             /* up to here: what every entry moves, HEAD_BYTES */
+    uint32_t commands, waits, people; /* open ones; people: waits for a person */
+    uint8_t status;
+    void *spare;                /* SPARE_BYTES that the next superstep will need; none while the run waits */
+    /* up to here: the head, which mostly every step moves: a transaction keeps it whole, HEAD_BYTES */
     uint64_t ignored;
     bool no_journal;
     bool canceling;             /* called off: what is in flight is waited for, nothing new begins */
     bool only;                  /* beside another: folds for one channel, see segment.c */
-    uint32_t commands, waits, people; /* open ones; people: waits for a person */
     uint32_t nmarks, marks_cap;
     mark *marks;
     const pawl_value *reason;
     size_t reason_bytes;
     size_t snapshot_bytes;
     list *pending;              /* updates told while the superstep is open: merged when it closes */
-    void *spare;                /* SPARE_BYTES that the next superstep will need; none while the run waits */
+    size_t bytes;               /* of the block that this state begins */
     /* fixed since the base, but for adopt */
-    txn *t;                     /* while a step is fed or applied */
+    struct txn *t;              /* while a step is fed or applied */
     pawl_alloc alloc;
     pawl_loader loader;
     bool has_loader;
@@ -188,15 +182,36 @@ struct pawl_state {
     pawl_bytes base;
 };
 
-#define HEAD_BYTES (offsetof(struct pawl_state, ignored) - offsetof(struct pawl_state, seq))
-#define COUNT_BYTES (3 * sizeof(uint32_t))      /* of commands, waits, people */
+#define HEAD_BYTES offsetof(struct pawl_state, ignored)
+
+typedef struct txn {
+    arena *mem;
+    bool keep;                  /* apply: what is allocated stays */
+    bool live;                  /* and it is fed in the same transaction: what the step lends is kept at its end */
+    bool closed;                /* the run's superstep was closed in it */
+    bool now;                   /* what is dropped is freed at once: nobody goes back */
+    bool swapped;               /* the spare block is in use, and the block before it is what has to be kept */
+    undo *log, *late;
+    char head[HEAD_BYTES];      /* of the state, as it was */
+} txn;
 
 /* txn.c */
-void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep);
-undo *txn_mark(const pawl_state *st);
+static inline void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
+{
+    t->mem = mem;
+    t->keep = keep;
+    t->closed = t->now = t->live = t->swapped = false;
+    t->log = t->late = NULL;
+    mem_copy(t->head, st, HEAD_BYTES);
+    mem->failed = false;
+    st->t = t;
+}
+undo *txn_mark(pawl_state *st);         /* to go back to, once; the head is kept again */
+/* The same for what leaves the head alone until nothing but memory can be wrong. */
+static inline undo *txn_place(const pawl_state *st) { return st->t->log; }
 void txn_back(pawl_state *st, undo *to);      /* take back what came after the mark */
 void txn_end(pawl_state *st, bool commit);      /* commit only with keep; else all is taken back */
-/* About to change these bytes; false: no memory, and they must stay. */
+/* About to change these bytes; false: no memory, and they must stay. Not for the head of the state, nor for its root frame. */
 static inline bool touch(pawl_state *st, void *at, size_t size)
 {
     undo *u = arena_get(st->t->mem, sizeof *u + size);
@@ -316,12 +331,13 @@ struct pawl_entry {
     bool erased;                /* only its digest is left */
     hash prev, self, digest;    /* digest: of the body */
     pawl_bytes bytes;           /* the whole line, without newline */
-    const char *items_text;     /* the array of items in it */
+    const char *items_text;     /* its body: the array of items */
     const pawl_value *in;       /* what came in, for references of a reducer */
 };
 
 /* names.c */
 const char *item_name(unsigned kind);
+int item_kind_of(const char *name, size_t size);    /* -1: none */
 int name_index(const char *const *names, size_t n, const char *name);  /* -1: none */
 extern const char *const kind_names[12], *const status_names[7], *const outcome_names[5];
 extern const char *const class_names[5], *const wait_names[5], *const rule_names[13], *const op_names[3];
@@ -338,7 +354,8 @@ void envelope_code(buf *b, const pawl_entry *e);
 /* parse.c: and back */
 pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err);  /* e->mem is set, the rest zero */
 pawl_code items_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err);
-item *item_parse(arena *a, const pawl_value *v, pawl_err *err);
+item *item_parse(arena *a, const char *text, size_t size, pawl_err *err);      /* its spec stays in the text */
+item *item_of_value(arena *a, const pawl_value *v, const char **text, pawl_err *err);  /* text: canonical, of text_size bytes */
 bool names_good(const pawl_value *names);       /* an array of texts */
 bool joins_good(const pawl_value *joins);       /* {JOIN: names} */
 const leave *leave_parse(arena *a, const char *text, size_t size, pawl_err *err);
@@ -352,9 +369,35 @@ pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, paw
 pawl_code spec_whole(pawl_state *st, const pawl_value *in, const char **text, size_t *size, pawl_err *err);
 
 /* channel.c */
-channel *channel_find(const frame *f, const char *name);
-const pawl_value *channel_value(pawl_state *st, channel *c);    /* NULL: never set, or not to be loaded */
+channel *channel_search(const frame *f, const char *name);
+static inline channel *channel_find(const frame *f, const char *name)   /* NULL: none; the first is looked at at once */
+{
+    channel *c = f->channels;
+
+    return c != NULL && *c->d->name == *name && strcmp(c->d->name, name) == 0 ? c : channel_search(f, name);
+}
+const pawl_value *channel_load(pawl_state *st, channel *c);
+static inline const pawl_value *channel_value(pawl_state *st, channel *c)       /* NULL: never set, or not to be loaded */
+{
+    if (!c->set || c->list != NULL)
+        return c->set ? channel_load(st, c) : NULL;
+    return of_val(c->block != NULL ? c->block : &c->scalar);
+}
 pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err);
+/* The commonest write: one node, no text, under the rule last. One such in place of another needs nothing but itself. */
+static inline bool write_is_plain(const channel *c, unsigned op, const pawl_value *v)
+{
+    return op == OP_MERGE && c->d->rule == PAWL_LAST && c->block == NULL && c->list == NULL && v != NULL &&
+           (val_of(v)->tag & YYJSON_TYPE_MASK) <= YYJSON_TYPE_NUM && c->d->secret == NULL;
+}
+static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value *v)
+{
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    c->scalar = *val_of(v);
+    c->set = true;
+    return PAWL_OK;
+}
 /* Whether the channel may be written so, as far as can be said before what is there is known. */
 pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 pawl_code channel_clear(pawl_state *st, channel *c);
@@ -365,6 +408,7 @@ bool list_push(pawl_state *st, list *l, const pawl_value *v);
 void list_free(list *l);
 list *list_new(pawl_state *st);
 bool rule_is_list(unsigned rule);
+static inline bool decl_fleets(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
 
 /* segment.c */
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
@@ -384,20 +428,43 @@ const leave *task_leave(pawl_state *st, task *tk, pawl_err *err);      /* parsed
 pawl_code mark_add(pawl_state *st, const item *it, const char *text);
 void marks_digest(pawl_state *st, hash *out);
 pawl_code marks_drop(pawl_state *st);           /* they are covered */
-pawl_code head_moves(pawl_state *st, const pawl_entry *e, pawl_err *err);      /* the entry is the newest */
-pawl_code fold_close(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err);     /* close.c */
+void head_moves(pawl_state *st, const pawl_entry *e);   /* the entry is the newest */
+pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);     /* close.c */
 void task_drop(pawl_state *st, task *tk);       /* frees what it has */
-pawl_status status_now(const pawl_state *st);   /* of a run that is not over */
-pawl_code next_of_state(const pawl_state *st, pawl_status status);
+bool frame_waits(const frame *f);               /* for the world, here or below */
+static inline bool status_over(unsigned status)
+{
+    return (1u << status & (1u << PAWL_COMPLETED | 1u << PAWL_FAILED | 1u << PAWL_CANCELED_RUN | 1u << PAWL_REJECTED)) != 0;
+}
+/* Something can be done without waiting for anybody. In an open superstep that is only ending it: whatever can be
+ * begun is begun by the step that makes it possible. */
+static inline bool state_runnable(const pawl_state *st)
+{
+    if (st->canceling || st->root.nloose > 0)
+        return false;
+    if (st->root.ntasks == 0)       /* a fork of what was over: a tick ends it again. A reducer has no supersteps */
+        return st->root.superstep > 0;
+    return !st->root.open || !frame_waits(&st->root);
+}
+static inline pawl_status status_now(const pawl_state *st)      /* of a run that is not over */
+{
+    return st->people > 0 && st->commands == 0 && !state_runnable(st) ? PAWL_INPUT_REQUIRED : PAWL_WORKING;
+}
+static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
+{
+    if (status_over(status))
+        return PAWL_HALTED;
+    if (state_runnable(st))
+        return PAWL_OK;
+    return st->commands > 0 ? PAWL_PENDING : PAWL_INTERRUPTED;
+}
 /* The open commands (or waits) in task order: calls `see` for each until it returns false. */
 typedef bool see_call_fn(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n);
 bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
-bool state_runnable(const pawl_state *st);
 frame *frame_new(pawl_state *st, frame *parent, const char *where);
 void frame_drop(pawl_state *st, frame *f);
 void frame_clear(pawl_state *st, frame *f);     /* all but its channels */
 bool task_ready(const task *tk);                /* every command of its last pass is answered */
-bool frame_waits(const frame *f);               /* for the world, here or below */
 /* The latest time that was told to the task, or anywhere in the subgraph: no order of arrival shows in it. */
 int64_t task_time(const task *tk);
 int64_t frame_time(const frame *f);
@@ -480,10 +547,42 @@ struct pawl_step {
     pawl_code next;             /* what pawl_feed returns */
 };
 
+/* A new item, zeroed, with `more` bytes after it; NULL: no memory. */
+static inline item *step_item_with(pawl_step *s, unsigned kind, size_t more)
+{
+    item *it = arena_zero(&s->mem, sizeof *it + more);
+
+    if (it != NULL) {
+        it->kind = (uint8_t)kind;
+        it->task = "";
+    }
+    return it;
+}
+static inline item *step_item(pawl_step *s, unsigned kind) { return step_item_with(s, kind, 0); }
+static inline item *step_close(pawl_step *s, closing **cl)      /* a close of the run's superstep, and what it will say */
+{
+    item *it = step_item_with(s, ITEM_CLOSE, sizeof **cl);
+
+    if (it != NULL)
+        it->closing = *cl = (closing *)(void *)(it + 1);
+    return it;
+}
 /* Add an item to the step and fold it. */
-pawl_code step_add(pawl_step *s, item *it, pawl_err *err);
+static inline pawl_code step_add(pawl_step *s, item *it, pawl_err *err)
+{
+    pawl_entry *e = &s->entry;
+    pawl_code rc;
+
+    if (it == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    if ((rc = item_fold(s->st, e, it, err)) != PAWL_OK)
+        return rc;
+    *(e->last == NULL ? &e->items : &e->last->next) = it;
+    e->last = it;
+    e->count++;
+    return PAWL_OK;
+}
 void step_cut(pawl_step *s, item *last, uint32_t count);        /* forget the items after this one, already taken back */
-item *step_item(pawl_step *s, unsigned kind);   /* a new one, zeroed; NULL: no memory */
 void step_reset(pawl_step *s);
 buf *step_text(pawl_step *s);                   /* an empty buffer of the step's own */
 pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest);
@@ -501,7 +600,23 @@ pawl_code take_event(pawl_step *s, pawl_err *err);      /* intake.c: what came i
 const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
 
 /* visit.c: a pass of a node */
-void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node);
+static inline void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node)
+{
+    mem_zero(v, offsetof(visit, won));
+    err_begin(&v->err);
+    v->frame = f;
+    v->task = tk;
+    v->path = path;
+    v->node = node;
+    v->args = tk != NULL ? tk->args : NULL;
+    v->now = v->at = s->now;
+    if (tk != NULL && (tk->timed || tk->at != TASK_READY)) {
+        v->now = tk->visit_ms;
+        v->at = task_time(tk);
+    }
+    v->max_calls = UINT32_MAX;
+    s->v = v;
+}
 /* In a subgraph: it begins when what was before it there was over. */
 void visit_follows(const pawl_step *s, visit *v);
 /* Races that it decided become items; to come before all else of the pass. */
@@ -526,6 +641,7 @@ const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int
 bool is_no(const pawl_value *answer);           /* to an approval: false, or "no" */
 /* {"as","by","note","update"}: what the event said of these; `as`: its name is a node. */
 const pawl_value *event_said(pawl_step *s, const char *by, bool as);
+bool is_option(const pawl_value *options, const pawl_value *v);    /* one of them, or the "value" of one */
 const pawl_value *spec_get(pawl_step *s, const call *c, const char *member);
 
 /* ---- machines ------------------------------------------------------------------------------------------ */

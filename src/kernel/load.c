@@ -109,6 +109,7 @@ static pawl_code channels_add(pawl_state *st, frame *f, const decl *d, uint32_t 
         channel *c = &f->channels[f->nchannels++];
 
         c->d = &d[i];
+        f->fleeting = f->fleeting || decl_fleets(c->d);
         if (d[i].first != NULL)
             rc = channel_write(st, c, OP_OVERWRITE, d[i].first, NULL);
     }
@@ -272,7 +273,7 @@ static pawl_code tasks_read(pawl_state *st, pawl_entry *e, const char *path, con
     }
     if ((cl.joins != NULL && !joins_good(cl.joins)) || (cl.defer != NULL && !names_good(cl.defer)))
         return damaged(err, "a folded state: joins is an object of arrays of names, defer such an array");
-    return fold_close(st, e, &close, err);
+    return fold_close(st, &close, err);
 }
 
 pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err)
@@ -293,23 +294,15 @@ static pawl_code open_read(pawl_state *st, pawl_entry *e, const pawl_value *open
     pawl_iter it = pawl_iter_of(open);
     const pawl_value *v;
     pawl_code rc = PAWL_OK;
-    buf b;
 
-    buf_init(&b, &st->alloc);
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL) {
-        item *i = item_parse(e->mem, v, err);
+        item *i = item_of_value(e->mem, v, &e->items_text, err);
 
-        if (i == NULL) {
+        if (i == NULL)
             rc = e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
-            break;
-        }
-        buf_reset(&b);
-        canon(&b, v);
-        e->items_text = b.data;
-        i->text_size = (uint32_t)b.size;
-        rc = b.failed ? PAWL_NOMEM : item_fold(st, e, i, err);
+        else
+            rc = item_fold(st, e, i, err);
     }
-    buf_free(&b);
     return rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
 }
 
@@ -412,16 +405,32 @@ static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
     return st->run == NULL || st->machine == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 
+/* What mostly is fixed in a run: a chunk of that size, and no room left in it, for there may be a hundred thousand runs. */
+static size_t fixed_bytes(size_t base, const pawl_value *channels)
+{
+    size_t bytes = base + 4 * ALIGN + sizeof(decl);
+    pawl_iter it = pawl_iter_of(channels);
+    const pawl_value *key;
+
+    while (pawl_iter_next(&it, &key) != NULL)
+        bytes += sizeof(decl) + pawl_value_size(key) + ALIGN;
+    return bytes;
+}
+
 pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err)
 {
     const pawl_value *v, *fold;
+    char room[4096];
     arena mem;
     pawl_code rc;
 
-    arena_init(&mem, &st->alloc, 1024);
-    st->base = (pawl_bytes){ arena_strdup(&st->fixed, base.data, base.size), base.size };
-    v = st->base.data == NULL ? NULL : value_read(&mem, st->base.data, base.size, "the base", err);
-    rc = v != NULL ? base_fields(st, v, err) : mem.failed || st->base.data == NULL ? PAWL_NOMEM : PAWL_CORRUPT;
+    arena_init_in(&mem, &st->alloc, room, sizeof room);
+    v = value_read(&mem, base.data != NULL ? base.data : "", base.size, "the base", err);
+    st->fixed.chunk_bytes = fixed_bytes(base.size, pawl_value_get(v, "channels"));
+    st->base = (pawl_bytes){ v == NULL ? NULL : arena_strdup(&st->fixed, base.data, base.size), base.size };
+    if (st->base.data == NULL)
+        v = NULL;
+    rc = v != NULL ? base_fields(st, v, err) : mem.failed || st->fixed.failed ? PAWL_NOMEM : PAWL_CORRUPT;
     if (rc == PAWL_OK)
         rc = decls_read(st, pawl_value_get(v, "channels"), err);
     st->base_decls = st->ndecls;
@@ -483,7 +492,8 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
 /* Everything but the channels themselves: tasks, waits, joins. */
 void frame_clear(pawl_state *st, frame *f)
 {
-    frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels };
+    frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels,
+                    .fleeting = f->fleeting };
     frame old = *f;
 
     old.channels = NULL;

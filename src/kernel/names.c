@@ -35,9 +35,31 @@ const char *item_name(unsigned kind)
 int name_index(const char *const *names, size_t n, const char *name)
 {
     for (size_t i = 0; name != NULL && *name != '\0' && i < n; i++)
-        if (strcmp(names[i], name) == 0)
+        if (*names[i] == *name && strcmp(names[i], name) == 0)
             return (int)i;
     return -1;
+}
+
+/* Every name has a place of its own by its ends and its size. One that falls on another's is refused by the compiler. */
+enum { PLACES = 64 };
+#define PLACE(first, last, size) ((3u * (unsigned char)(first) + 36u * (unsigned char)(last) + (unsigned)(size)) % PLACES)
+static const uint8_t item_places[PLACES] = {
+    [PLACE('s', 't', 5)] = ITEM_START,  [PLACE('i', 't', 5)] = ITEM_INPUT,   [PLACE('u', 'e', 6)] = ITEM_UPDATE,
+    [PLACE('s', 'l', 6)] = ITEM_SIGNAL, [PLACE('c', 'l', 6)] = ITEM_CANCEL,  [PLACE('r', 'n', 6)] = ITEM_REOPEN,
+    [PLACE('a', 't', 5)] = ITEM_ADOPT,  [PLACE('r', 's', 7)] = ITEM_RECORDS, [PLACE('v', 't', 5)] = ITEM_VISIT,
+    [PLACE('f', 'e', 5)] = ITEM_FRAME,  [PLACE('c', 'l', 4)] = ITEM_CALL,    [PLACE('s', 'p', 5)] = ITEM_SLEEP,
+    [PLACE('s', 'n', 5)] = ITEM_SPAWN,  [PLACE('a', 'k', 3)] = ITEM_ASK,     [PLACE('r', 't', 7)] = ITEM_RECEIPT,
+    [PLACE('a', 'r', 6)] = ITEM_ANSWER, [PLACE('s', 't', 6)] = ITEM_SELECT,  [PLACE('l', 'e', 5)] = ITEM_LEAVE,
+    [PLACE('f', 'l', 4)] = ITEM_FAIL,   [PLACE('c', 'e', 5)] = ITEM_CLOSE,   [PLACE('p', 't', 3)] = ITEM_PUT,
+    [PLACE('e', 't', 4)] = ITEM_EMIT,   [PLACE('d', 'p', 4)] = ITEM_DROP,    [PLACE('t', 'n', 4)] = ITEM_TURN,
+    [PLACE('e', 'd', 3)] = ITEM_END,
+};
+
+int item_kind_of(const char *name, size_t size)
+{
+    unsigned kind = size == 0 ? 0 : item_places[PLACE(name[0], name[size - 1], size)];
+
+    return strlen(item_names[kind]) == size && memcmp(item_names[kind], name, size) == 0 ? (int)kind : -1;
 }
 
 static const char *name_at(const char *const *names, size_t n, int index)
@@ -54,7 +76,7 @@ const char *pawl_rule_name(pawl_rule rule) { return name_at(rule_names, 13, (int
 
 bool pawl_status_terminal(pawl_status status)
 {
-    return status == PAWL_COMPLETED || status == PAWL_FAILED || status == PAWL_CANCELED_RUN || status == PAWL_REJECTED;
+    return status <= PAWL_REJECTED && status_over(status);
 }
 
 static bool is_name_char(char c)

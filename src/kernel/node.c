@@ -193,15 +193,15 @@ const char *pawl_format(pawl_step *s, const char *format, ...)
 const pawl_value *pawl_ref(pawl_step *s, const char *name)
 {
     char digest[HASH_HEX + 32] = "";
-    channel *c = in_node(s) && name != NULL ? channel_find(&s->st->root, name) : NULL;
+    channel *c = in_node(s) && name != NULL ? channel_find(s->v->frame, name) : NULL;
     yyjson_val *node;
     const char *target, *d = NULL;
     pawl_code rc;
     pawl_err err = {0};
 
-    if (c == NULL || s->v->frame != &s->st->root) {
+    if (c == NULL) {
         if (in_node(s))
-            visit_wrong(s, PAWL_INVALID, "no channel \"%s\" of the run to refer to", name != NULL ? name : "");
+            visit_wrong(s, PAWL_INVALID, "there is no channel \"%s\" to refer to", name != NULL ? name : "");
         return NULL;
     }
     if ((node = arena_get(&s->mem, sizeof *node)) == NULL)
@@ -251,48 +251,67 @@ static const pawl_value *simple_copy(pawl_step *s, const pawl_value *v)
     return of_val(copy);
 }
 
-static void write_add(pawl_step *s, const char *name, const pawl_value *v, unsigned op)
+/* Where a write goes; NULL: nowhere, and told. */
+static channel *write_to(pawl_step *s, const char *name, const pawl_value *v)
 {
-    visit *vi = s->v;
     channel *c;
-    const char *event;
 
     if (!in_node(s))
-        return;
-    if (vi->reading) {
+        return NULL;
+    if (s->v->reading)
         visit_wrong(s, PAWL_INVALID, "a route writes nothing");
-        return;
-    }
-    if (name == NULL || (c = channel_find(vi->frame, name)) == NULL) {
+    else if (name == NULL || (c = channel_find(s->v->frame, name)) == NULL)
         visit_wrong(s, PAWL_INVALID, "there is no channel \"%s\"", name != NULL ? name : "");
-        return;
-    }
-    if (v == NULL) {
-        if (!s->mem.failed)
-            visit_wrong(s, PAWL_INVALID, "channel \"%s\" was given no value", name);
-        return;
-    }
-    if (c->d->secret != NULL) {
+    else if (v == NULL && !s->mem.failed)
+        visit_wrong(s, PAWL_INVALID, "channel \"%s\" was given no value", name);
+    else if (c->d->secret != NULL)
         visit_wrong(s, PAWL_INVALID, "channel \"%s\" is a secret, and is never written", name);
+    else if (v != NULL)
+        return c;
+    return NULL;
+}
+
+static inline void write_put(pawl_step *s, const channel *c, const pawl_value *v, const char *event, unsigned op)
+{
+    visit *vi = s->v;
+
+    if (v != NULL && arena_room(&s->mem, (void **)&vi->writes, &vi->writes_cap, vi->nwrites, sizeof *vi->writes))
+        vi->writes[vi->nwrites++] = (write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op,
+                                             .place = (uint32_t)(c - vi->frame->channels) };
+}
+
+/* A value of one node that the step has made. */
+static void write_made(pawl_step *s, const char *name, const pawl_value *v)
+{
+    const channel *c = write_to(s, name, v);
+
+    if (c != NULL)
+        write_put(s, c, v, NULL, OP_MERGE);
+}
+
+static void write_add(pawl_step *s, const char *name, const pawl_value *v, unsigned op)
+{
+    const channel *c = write_to(s, name, v);
+    const char *event = NULL;
+
+    if (c == NULL)
         return;
-    }
-    event = is_simple(v) ? NULL : event_of(s, v);
-    if (is_simple(v))
+    if (is_simple(v)) {
         v = simple_copy(s, v);
-    else if (!refs_none(s, v))
-        return;
-    else if (event == NULL)
-        v = value_held(s, v, (size_t)DEPTH_MAX + (op != OP_MERGE && rule_is_list(c->d->rule) ? 1u : 0u));
-    if (v == NULL || !arena_room(&s->mem, (void **)&vi->writes, &vi->writes_cap, vi->nwrites, sizeof *vi->writes))
-        return;
-    vi->writes[vi->nwrites++] = (write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op,
-                                         .place = (uint32_t)(c - vi->frame->channels) };
+    } else {
+        event = event_of(s, v);
+        if (!refs_none(s, v))
+            return;
+        if (event == NULL)
+            v = value_held(s, v, (size_t)DEPTH_MAX + (op != OP_MERGE && rule_is_list(c->d->rule) ? 1u : 0u));
+    }
+    write_put(s, c, v, event, op);
 }
 
 void pawl_set(pawl_step *s, const char *name, const pawl_value *v) { write_add(s, name, v, OP_MERGE); }
-void pawl_set_int(pawl_step *s, const char *name, int64_t n) { write_add(s, name, value_int(&s->mem, n), OP_MERGE); }
-void pawl_set_bool(pawl_step *s, const char *name, bool b) { write_add(s, name, value_bool(&s->mem, b), OP_MERGE); }
-void pawl_set_real(pawl_step *s, const char *name, double x) { write_add(s, name, value_real(&s->mem, x), OP_MERGE); }
+void pawl_set_int(pawl_step *s, const char *name, int64_t n) { write_made(s, name, value_int(&s->mem, n)); }
+void pawl_set_bool(pawl_step *s, const char *name, bool b) { write_made(s, name, value_bool(&s->mem, b)); }
+void pawl_set_real(pawl_step *s, const char *name, double x) { write_made(s, name, value_real(&s->mem, x)); }
 void pawl_set_json(pawl_step *s, const char *name, const char *text) { write_add(s, name, pawl_json(s, text), OP_MERGE); }
 void pawl_extend(pawl_step *s, const char *name, const pawl_value *array) { write_add(s, name, array, OP_EXTEND); }
 void pawl_overwrite(pawl_step *s, const char *name, const pawl_value *v) { write_add(s, name, v, OP_OVERWRITE); }
@@ -440,6 +459,37 @@ static const char *slot_made(pawl_step *s)
     return step_copy(s, b, NULL);
 }
 
+static bool slot_used(pawl_step *s, const char *slot)
+{
+    const visit *v = s->v;
+    const item *it = v->commands;
+
+    for (uint32_t i = 0; i < v->cursor; i++) {
+        call made = { .kind = CALL_ASK };
+        const call *c = i < v->task->ncalls ? &v->task->calls[i] : &made;
+        const char *used;
+
+        if (i >= v->task->ncalls && it != NULL) {
+            made = (call){ .kind = it->kind == ITEM_ASK ? CALL_ASK : CALL_CALL, .spec = it->spec, .spec_size = it->spec_size };
+            it = it->next;
+        }
+        used = c->kind == CALL_ASK && c->spec != NULL ? pawl_value_string(spec_get(s, c, "slot")) : NULL;
+        if (used != NULL && strcmp(used, slot) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the node calls it, when it is the only task there is; beside others, or in a subgraph, its path comes first; said again in
+ * the same visit, its number comes last. Who asked first changes nothing of it (G2). */
+static const char *slot_chosen(pawl_step *s, const char *chosen)
+{
+    const bool alone = s->v->frame->parent == NULL && s->v->frame->ntasks == 1;
+    const char *slot = alone ? chosen : pawl_format(s, "%s.%s", s->v->path, chosen);
+
+    return slot != NULL && slot_used(s, slot) ? pawl_format(s, "%s.%u", slot, (unsigned)s->v->cursor) : slot;
+}
+
 pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value **answer)
 {
     const char *slot, *spec;
@@ -455,7 +505,7 @@ pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value *
     kind = q->kind != 0 ? q->kind : PAWL_WAIT_QUESTION;
     if (kind == PAWL_WAIT_APPROVAL && q->otherwise != NULL && !is_no(q->otherwise))
         return visit_wrong(s, PAWL_INVALID, "an approval's only default is no");
-    slot = q->slot != NULL ? q->slot : slot_made(s);
+    slot = q->slot != NULL ? slot_chosen(s, q->slot) : slot_made(s);
     spec = slot == NULL ? NULL : spec_ask(s, q, slot, s->v->now, NULL, NULL, NULL, false, &size);
     rc = visit_command(s, CALL_ASK, s->v->at, kind, spec, size, &c);
     return command_value(rc, c, answer);
@@ -516,7 +566,7 @@ pawl_code pawl_select(pawl_step *s, uint32_t *winner)
         return PAWL_OK;
     }
     if (v->nwon == RACES_MAX)
-        return visit_wrong(s, PAWL_LIMIT, "more than %d races decided in one pass", RACES_MAX);
+        return visit_wrong(s, PAWL_LIMIT, "more than %d races decided in one pass (RACES_MAX)", RACES_MAX);
     v->racing = true;
     v->unanswered = true;
     return PAWL_PENDING;

@@ -4,216 +4,302 @@
 
 #include <string.h>
 
+/* What is no canonical JSON ends the scan. What is, but should be something else, is remembered and read over. */
 typedef struct reader {
-    arena *a;
-    pawl_iter it;
+    scan s;
     size_t at;              /* of the element, for messages */
     const char *wrong;      /* the first thing that was not as it should be */
 } reader;
 
+static void unfit(reader *r, const char *what)
+{
+    if (r->wrong == NULL)
+        r->wrong = what;
+}
+
+/* To the next element of the array that is open. */
+static bool next(reader *r)
+{
+    r->at++;
+    if (scan_left(&r->s))
+        return scan_next(&r->s);
+    unfit(r, "an element is missing");
+    return false;
+}
+
 static const pawl_value *next_value(reader *r)
 {
-    const pawl_value *v = pawl_iter_next(&r->it, NULL);
+    return next(r) ? scan_value(&r->s) : NULL;
+}
 
-    r->at++;
-    if (v == NULL && r->wrong == NULL)
-        r->wrong = "an element is missing";
-    return v;
+static scan_text text_whole(reader *r)
+{
+    const scan_text none = { "", 0, true };
+    scan_text t;
+
+    if (*r->s.at != '"') {
+        (void)scan_value(&r->s);
+        unfit(r, "a text is due");
+        return none;
+    }
+    if (!scan_string(&r->s, &t))
+        return none;
+    if (!t.plain && strlen(t.text) != t.size)
+        unfit(r, "a text is due");
+    return t;
+}
+
+static const char *text_here(reader *r)
+{
+    return text_whole(r).text;
 }
 
 static const char *next_text(reader *r)
 {
-    const pawl_value *v = next_value(r);
-    const char *text = pawl_value_string(v);
+    return next(r) ? text_here(r) : "";
+}
 
-    if ((text == NULL || strlen(text) != pawl_value_size(v)) && r->wrong == NULL)
-        r->wrong = "a text is due";
-    return text != NULL ? text : "";
+/* A whole number; false: it is something else, which is read over. */
+static bool whole_here(reader *r, bool *below, uint64_t *n)
+{
+    if (*r->s.at == '-' || (*r->s.at >= '0' && *r->s.at <= '9'))
+        return scan_int(&r->s, below, n);
+    (void)scan_value(&r->s);
+    return false;
 }
 
 static uint64_t next_uint(reader *r, uint64_t most)
 {
-    const pawl_value *v = next_value(r);
-    uint64_t n = pawl_value_uint(v);
+    uint64_t n = 0;
+    bool below = false;
 
-    if ((pawl_value_type(v) != PAWL_TYPE_INT || n > most || (n == 0 && pawl_value_int(v) < 0)) && r->wrong == NULL)
-        r->wrong = "a number is due";
+    if (next(r) && (!whole_here(r, &below, &n) || below || n > most))
+        unfit(r, "a number is due");
     return n;
 }
 
 static int64_t next_int(reader *r)
 {
-    const pawl_value *v = next_value(r);
-    int64_t n = pawl_value_int(v);
+    uint64_t n = 0;
+    bool below = false;
 
-    if ((pawl_value_type(v) != PAWL_TYPE_INT || (n == 0 && pawl_value_uint(v) != 0)) && r->wrong == NULL)
-        r->wrong = "a whole number is due";
-    return n;
+    if (next(r) && (!whole_here(r, &below, &n) || (!below && n > INT64_MAX)))
+        unfit(r, "a whole number is due");
+    return (int64_t)(below ? 0 - n : n);
 }
 
-static const pawl_value *next_of(reader *r, pawl_type type)
+static const pawl_value *value_of(reader *r, pawl_type type)
 {
-    const pawl_value *v = next_value(r);
+    const pawl_value *v = scan_value(&r->s);
 
-    if (pawl_value_type(v) != type && r->wrong == NULL)
-        r->wrong = type == PAWL_TYPE_OBJECT ? "an object is due" : "an array is due";
+    if (pawl_value_type(v) != type)
+        unfit(r, type == PAWL_TYPE_OBJECT ? "an object is due" : "an array is due");
     return pawl_value_type(v) == type ? v : NULL;
 }
 
-static reader reader_of(arena *a, const pawl_value *array)
+static const pawl_value *next_object(reader *r)
 {
-    return (reader){ .a = a, .it = pawl_iter_of(array) };
+    return next(r) ? value_of(r, PAWL_TYPE_OBJECT) : NULL;
 }
 
-static void *many(reader *r, size_t n, size_t size)
+/* Into the array or object at hand; false: it is something else, and is read over. */
+static bool enter(reader *r, char bracket)
 {
-    void *p = n == 0 ? NULL : arena_zero(r->a, n * size);
+    if (*r->s.at == bracket)
+        return scan_open(&r->s, bracket);
+    (void)scan_value(&r->s);
+    unfit(r, bracket == '{' ? "an object is due" : "an array is due");
+    return false;
+}
 
-    if (p == NULL && n > 0 && r->wrong == NULL)
-        r->wrong = "no memory";
+/* Out of it: elements that nobody knows are read over. */
+static void leave_array(reader *r, const char *what)
+{
+    if (scan_left(&r->s))
+        unfit(r, what);
+    while (scan_left(&r->s) && scan_next(&r->s) && scan_value(&r->s) != NULL)
+        ;
+    (void)scan_close(&r->s, ']');
+}
+
+static bool room(reader *r, void **all, size_t *cap, size_t count, size_t size)
+{
+    return arena_room(r->s.a, all, cap, count, size) || scan_wrong(&r->s);
+}
+
+static void *one(reader *r, size_t size)
+{
+    void *p = arena_zero(r->s.a, size);
+
+    if (p == NULL)
+        (void)scan_wrong(&r->s);
     return p;
 }
 
 /* ---- parts of items ------------------------------------------------------------------------- */
 
-static const pawl_value *refs_of(reader *r)
+static const pawl_value *refs_here(reader *r)
 {
-    const pawl_value *array = next_of(r, PAWL_TYPE_ARRAY);
+    const pawl_value *array = value_of(r, PAWL_TYPE_ARRAY);
     pawl_iter it = pawl_iter_of(array);
     const pawl_value *ref;
 
     while ((ref = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_type(ref) != PAWL_TYPE_ARRAY || pawl_value_size(ref) < 3 || pawl_value_size(ref) > 4)
-            r->wrong = "a reference is [path,form,target]";
+            unfit(r, "a reference is [path,form,target]");
     return array;
 }
 
-static const write *writes_of(reader *r, const pawl_value *array, uint32_t *count)
+static void write_here(reader *r, write *w)
 {
-    size_t n = pawl_value_size(array);
-    write *w = many(r, n, sizeof *w);
-    pawl_iter it = pawl_iter_of(array);
+    *w = (write){ .channel = "" };
+    if (!enter(r, '['))
+        return;
+    w->channel = next_text(r);
+    w->value = next_value(r);
+    if (scan_left(&r->s)) {
+        int op = name_index(op_names, 3, next_text(r));
 
-    *count = 0;
-    for (size_t i = 0; w != NULL && i < n && r->wrong == NULL; i++) {
-        const pawl_value *v = pawl_iter_next(&it, NULL);
-        reader in = reader_of(r->a, v);
-
-        if (pawl_value_type(v) != PAWL_TYPE_ARRAY) {
-            r->wrong = "a write is [channel,value]";
-            break;
-        }
-        w[i].channel = next_text(&in);
-        w[i].value = next_value(&in);
-        if (in.it.left > 0) {
-            int op = name_index(op_names, 3, next_text(&in));
-
-            w[i].op = (uint8_t)(op < 0 ? 0 : op);
-            if (op < 0)
-                in.wrong = "an unknown op";
-        }
-        if (in.it.left > 0)
-            w[i].refs.list = refs_of(&in);
-        if (in.it.left > 0)
-            in.wrong = "a write has four elements at most";
-        r->wrong = in.wrong;
-        *count = (uint32_t)i + 1;
+        w->op = (uint8_t)(op < 0 ? 0 : op);
+        if (op < 0)
+            unfit(r, "an unknown op");
     }
-    return w;
+    if (scan_left(&r->s) && next(r))
+        w->refs.list = refs_here(r);
+    leave_array(r, "a write has four elements at most");
 }
 
-static const named *named_of(reader *r, const pawl_value *array, bool senders, uint32_t *count)
+static const write *writes_here(reader *r, uint32_t *count)
 {
-    size_t n = pawl_value_size(array);
-    named *v = many(r, n, sizeof *v);
-    pawl_iter it = pawl_iter_of(array);
+    size_t at = r->at, cap = 0, n = 0;
+    write *all = NULL;
 
-    *count = 0;
-    for (size_t i = 0; v != NULL && i < n && r->wrong == NULL; i++) {
-        const pawl_value *e = pawl_iter_next(&it, NULL);
-        reader in = reader_of(r->a, e);
-
-        if (pawl_value_type(e) != PAWL_TYPE_ARRAY) {
-            r->wrong = "an array is due";
-            break;
-        }
-        if (senders)
-            v[i].sender = (uint32_t)next_uint(&in, UINT32_MAX);
-        v[i].name = next_text(&in);
-        v[i].value = next_value(&in);
-        if (pawl_value_type(v[i].value) == PAWL_TYPE_NULL && in.it.left == 0)
-            v[i].value = NULL;
-        if (in.it.left > 0)
-            v[i].refs.list = refs_of(&in);
-        if (in.it.left > 0)
-            in.wrong = "too many elements";
-        r->wrong = in.wrong;
-        *count = (uint32_t)i + 1;
-    }
-    return v;
+    if (!enter(r, '['))
+        return NULL;
+    for (; scan_left(&r->s) && scan_next(&r->s) && room(r, (void **)&all, &cap, n, sizeof *all); n++)
+        write_here(r, &all[n]);
+    (void)scan_close(&r->s, ']');
+    *count = (uint32_t)n;
+    r->at = at;
+    return all;
 }
 
-static const char *const *names_of(reader *r, const pawl_value *array, uint32_t *count)
+static const write *next_writes(reader *r, uint32_t *count)
 {
-    size_t n = pawl_value_size(array);
-    const char **names = many(r, n, sizeof *names);
-    reader in = reader_of(r->a, array);
+    return next(r) ? writes_here(r, count) : NULL;
+}
 
-    for (size_t i = 0; names != NULL && i < n; i++)
-        names[i] = next_text(&in);
-    if (r->wrong == NULL)
-        r->wrong = in.wrong;
-    *count = names != NULL ? (uint32_t)n : 0;
-    return names;
+static void named_one(reader *r, named *v, bool sender)
+{
+    *v = (named){ .name = "" };
+    if (!enter(r, '['))
+        return;
+    if (sender)
+        v->sender = (uint32_t)next_uint(r, UINT32_MAX);
+    v->name = next_text(r);
+    v->value = next_value(r);
+    if (pawl_value_type(v->value) == PAWL_TYPE_NULL && !scan_left(&r->s))
+        v->value = NULL;
+    if (scan_left(&r->s) && next(r))
+        v->refs.list = refs_here(r);
+    leave_array(r, "too many elements");
+}
+
+static const named *named_here(reader *r, bool senders, uint32_t *count)
+{
+    size_t at = r->at, cap = 0, n = 0;
+    named *all = NULL;
+
+    if (!enter(r, '['))
+        return NULL;
+    for (; scan_left(&r->s) && scan_next(&r->s) && room(r, (void **)&all, &cap, n, sizeof *all); n++)
+        named_one(r, &all[n], senders);
+    (void)scan_close(&r->s, ']');
+    *count = (uint32_t)n;
+    r->at = at;
+    return all;
+}
+
+static const char *const *names_here(reader *r, uint32_t *count)
+{
+    size_t cap = 0, n = 0;
+    const char **all = NULL;
+
+    if (!enter(r, '['))
+        return NULL;
+    for (; scan_left(&r->s) && scan_next(&r->s) && room(r, (void **)&all, &cap, n, sizeof *all); n++)
+        all[n] = text_here(r);
+    (void)scan_close(&r->s, ']');
+    *count = (uint32_t)n;
+    return all;
+}
+
+/* The next key of the object that is open; each is above the one before it. */
+static const char *key_here(reader *r, const char **before)
+{
+    scan_text t;
+
+    if (!scan_next(&r->s) || !scan_string(&r->s, &t) || !scan_due(&r->s, ':'))
+        return "";
+    if (strcmp(t.text, *before) <= 0)
+        (void)scan_wrong(&r->s);
+    return *before = t.text;
+}
+
+static void unknown_here(reader *r, const char *what)
+{
+    (void)scan_value(&r->s);
+    unfit(r, what);
 }
 
 /* Members of an optional last object, each known by name. */
 static const leave *leave_of(reader *r)
 {
-    leave *l = many(r, 1, sizeof *l);
-    const pawl_value *key, *v;
-    pawl_iter it;
+    leave *l = one(r, sizeof *l);
+    const char *before = "";
 
     if (l == NULL)
         return NULL;
-    l->writes = writes_of(r, next_of(r, PAWL_TYPE_ARRAY), &l->nwrites);
-    if (r->it.left == 0)
+    l->writes = next_writes(r, &l->nwrites);
+    if (!scan_left(&r->s) || !next(r) || !enter(r, '{'))
         return l;
-    it = pawl_iter_of(next_of(r, PAWL_TYPE_OBJECT));
-    while (r->wrong == NULL && (v = pawl_iter_next(&it, &key)) != NULL) {
-        const char *name = pawl_value_string(key);
+    while (scan_left(&r->s)) {
+        const char *name = key_here(r, &before);
 
         if (strcmp(name, "emit") == 0)
-            l->emits = named_of(r, v, false, &l->nemits);
+            l->emits = named_here(r, false, &l->nemits);
         else if (strcmp(name, "send") == 0)
-            l->sends = named_of(r, v, false, &l->nsends);
+            l->sends = named_here(r, false, &l->nsends);
         else if (strcmp(name, "goto") == 0)
-            l->gotos = names_of(r, v, &l->ngotos);
-        else if (strcmp(name, "hold") == 0 && pawl_value_type(v) == PAWL_TYPE_OBJECT)
-            l->hold = v;
-        else if (strcmp(name, "end") == 0 && pawl_value_type(v) == PAWL_TYPE_STRING)
-            l->halt = true;
+            l->gotos = names_here(r, &l->ngotos);
+        else if (strcmp(name, "hold") == 0)
+            l->hold = value_of(r, PAWL_TYPE_OBJECT);
+        else if (strcmp(name, "end") == 0)
+            l->halt = *text_here(r) != '\0';
         else
-            r->wrong = "an unknown member of leave";
+            unknown_here(r, "an unknown member of leave");
     }
+    (void)scan_close(&r->s, '}');
     return l;
 }
 
-static void drop_of(reader *r, closing *cl, const pawl_value *v)
+static void drop_here(reader *r, closing *cl)
 {
-    uint32_t *drop;
-    reader in = reader_of(r->a, v);
+    size_t at = r->at, cap = 0, n = 0;
+    uint32_t *all = NULL;
 
-    if (pawl_value_bool(v)) {
-        cl->drop_all = true;
+    if (*r->s.at == 't') {
+        cl->drop_all = scan_value(&r->s) != NULL;
         return;
     }
-    cl->ndrop = (uint32_t)pawl_value_size(v);
-    cl->drop = drop = many(r, cl->ndrop, sizeof *drop);
-    for (uint32_t i = 0; drop != NULL && i < cl->ndrop; i++)
-        drop[i] = (uint32_t)next_uint(&in, UINT32_MAX);
-    if (r->wrong == NULL)
-        r->wrong = in.wrong;
+    if (!enter(r, '['))
+        return;
+    for (; scan_left(&r->s) && room(r, (void **)&all, &cap, n, sizeof *all); n++)
+        all[n] = (uint32_t)next_uint(r, UINT32_MAX);
+    (void)scan_close(&r->s, ']');
+    cl->drop = all;
+    cl->ndrop = (uint32_t)n;
+    r->at = at;
 }
 
 bool names_good(const pawl_value *names)
@@ -238,36 +324,43 @@ bool joins_good(const pawl_value *joins)
     return pawl_value_type(joins) == PAWL_TYPE_OBJECT;
 }
 
+static const pawl_value *good_here(reader *r, bool (*good)(const pawl_value *v), const char *what)
+{
+    const pawl_value *v = scan_value(&r->s);
+
+    if (!good(v))
+        unfit(r, what);
+    return v;
+}
+
 static const closing *closing_of(reader *r, const char **where)
 {
-    closing *cl = many(r, 1, sizeof *cl);
-    const pawl_value *key, *v;
-    pawl_iter it;
+    const char *const unknown = "an unknown member of close", *before = "";
+    closing *cl = one(r, sizeof *cl);
 
+    *where = "";
     if (cl == NULL)
         return NULL;
-    *where = "";
-    cl->next = names_of(r, next_of(r, PAWL_TYPE_ARRAY), &cl->nnext);
-    if (r->it.left == 0)
+    cl->next = next(r) ? names_here(r, &cl->nnext) : NULL;
+    if (!scan_left(&r->s) || !next(r) || !enter(r, '{'))
         return cl;
-    it = pawl_iter_of(next_of(r, PAWL_TYPE_OBJECT));
-    while (r->wrong == NULL && (v = pawl_iter_next(&it, &key)) != NULL) {
-        const char *name = pawl_value_string(key);
+    while (scan_left(&r->s)) {
+        const char *name = key_here(r, &before);
 
-        if (strcmp(name, "defer") == 0 && names_good(v))
-            cl->defer = v;
-        else if (strcmp(name, "joins") == 0 && joins_good(v))
-            cl->joins = v;
+        if (strcmp(name, "defer") == 0)
+            cl->defer = good_here(r, names_good, unknown);
+        else if (strcmp(name, "joins") == 0)
+            cl->joins = good_here(r, joins_good, unknown);
         else if (strcmp(name, "drop") == 0)
-            drop_of(r, cl, v);
+            drop_here(r, cl);
         else if (strcmp(name, "merged") == 0)
-            cl->merged = writes_of(r, v, &cl->nmerged);
+            cl->merged = writes_here(r, &cl->nmerged);
         else if (strcmp(name, "send") == 0)
-            cl->sends = named_of(r, v, true, &cl->nsends);
+            cl->sends = named_here(r, true, &cl->nsends);
         else
-            r->wrong = "an unknown member of close";
+            unknown_here(r, unknown);
     }
-    if (r->it.left > 0)
+    if (scan_close(&r->s, '}') && scan_left(&r->s))
         *where = next_text(r);
     return cl;
 }
@@ -310,54 +403,56 @@ bool id_parse(const char *id, char *path, uint64_t *superstep, uint32_t *visit_n
 static void id_of(reader *r, item *it)
 {
     char path[PATH_BYTES_MAX + 1];
-    const char *id = next_text(r);
 
     it->task = "";
-    if (!id_parse(id, path, &it->superstep, &it->visit, &it->n)) {
-        if (r->wrong == NULL)
-            r->wrong = "an id is SUPERSTEP.TASK.VISIT.N";
+    if (!id_parse(next_text(r), path, &it->superstep, &it->visit, &it->n)) {
+        unfit(r, "an id is SUPERSTEP.TASK.VISIT.N");
         return;
     }
-    it->task = arena_strdup(r->a, path, strlen(path));
+    it->task = arena_strdup(r->s.a, path, strlen(path));
     if (it->task == NULL)
-        r->wrong = "no memory";
+        (void)scan_wrong(&r->s);
 }
 
 /* ---- items ------------------------------------------------------------------------------------- */
 
-/* A SPEC is kept as canonical text; its members are looked at when they are needed. */
+/* A SPEC is kept as canonical text, which it is where it stands; its members are looked at when they are needed. */
 static void spec_of(reader *r, item *it)
 {
-    const pawl_value *v = next_of(r, PAWL_TYPE_OBJECT);
-    const char *kind = pawl_value_string(pawl_value_get(v, "kind"));
-    buf b;
+    const pawl_value *v;
+    const char *kind;
+    size_t from;
 
-    if (v == NULL)
+    if (!next(r))
+        return;
+    from = (size_t)(r->s.at - r->s.from);
+    if ((v = value_of(r, PAWL_TYPE_OBJECT)) == NULL)
         return;
     it->value = v;
+    it->spec = r->s.text + from;
+    it->spec_size = (size_t)(r->s.at - r->s.from) - from;
     if (it->kind == ITEM_ASK) {
-        int wait = name_index(wait_names, 5, kind);
+        int wait = name_index(wait_names, 5, kind = pawl_value_string(pawl_value_get(v, "kind")));
 
         it->wait = (uint8_t)(wait > 0 ? wait : PAWL_WAIT_QUESTION);
         it->hold = pawl_value_bool(pawl_value_get(v, "hold"));
         if (kind != NULL && wait < 0)
-            r->wrong = "an unknown kind of wait";
+            unfit(r, "an unknown kind of wait");
     }
-    buf_init(&b, &r->a->alloc);
-    canon(&b, v);
-    it->spec_size = b.size;
-    it->spec = b.failed ? NULL : arena_strdup(r->a, b.data, b.size);
-    if (it->spec == NULL) {
-        r->wrong = "no memory";
-        r->a->failed = true;
-    }
-    buf_free(&b);
 }
 
 static void visit_of(reader *r, item *it)
 {
     it->task = next_text(r);
     it->visit = (uint32_t)next_uint(r, UINT32_MAX);
+}
+
+static void update_checked(reader *r, const pawl_value *object)
+{
+    const pawl_value *update = pawl_value_get(object, "update");
+
+    if (update != NULL && pawl_value_type(update) != PAWL_TYPE_OBJECT)
+        unfit(r, "an update is an object");
 }
 
 static void receipt_of(reader *r, item *it)
@@ -369,22 +464,12 @@ static void receipt_of(reader *r, item *it)
 
         it->outcome = (uint8_t)(outcome < 0 ? 0 : outcome);
         if (outcome < 0)
-            r->wrong = "an unknown outcome";
+            unfit(r, "an unknown outcome");
     }
     it->value = next_value(r);
-    if (r->it.left > 0)
-        it->more = next_of(r, PAWL_TYPE_OBJECT);
-    if (pawl_value_get(it->more, "update") != NULL &&
-        pawl_value_type(pawl_value_get(it->more, "update")) != PAWL_TYPE_OBJECT)
-        r->wrong = "an update is an object";
-}
-
-static void update_checked(reader *r, const pawl_value *object)
-{
-    const pawl_value *update = pawl_value_get(object, "update");
-
-    if (update != NULL && pawl_value_type(update) != PAWL_TYPE_OBJECT)
-        r->wrong = "an update is an object";
+    if (scan_left(&r->s))
+        it->more = next_object(r);
+    update_checked(r, it->more);
 }
 
 static void select_of(reader *r, item *it)
@@ -392,7 +477,7 @@ static void select_of(reader *r, item *it)
     visit_of(r, it);
     it->k = (uint32_t)next_uint(r, UINT32_MAX);
     it->n = UINT32_MAX;
-    if (r->it.left > 0 && pawl_value_type(r->it.next) == PAWL_TYPE_NULL)
+    if (strncmp(r->s.at, ",null", 5) == 0)
         (void)next_value(r);
     else
         it->n = (uint32_t)next_uint(r, UINT32_MAX - 1);
@@ -406,16 +491,16 @@ static void event_of_item(reader *r, item *it)
     case ITEM_INPUT:
         it->value = next_value(r);
         if (pawl_value_type(it->value) != PAWL_TYPE_OBJECT && pawl_value_type(it->value) != PAWL_TYPE_NULL)
-            r->wrong = "an object is due";
+            unfit(r, "an object is due");
         break;
     case ITEM_UPDATE:
-        it->value = next_of(r, PAWL_TYPE_OBJECT);
-        it->more = next_of(r, PAWL_TYPE_OBJECT);
+        it->value = next_object(r);
+        it->more = next_object(r);
         break;
     case ITEM_CANCEL:
     case ITEM_REOPEN:
     case ITEM_ADOPT:
-        it->value = next_of(r, PAWL_TYPE_OBJECT);
+        it->value = next_object(r);
         update_checked(r, it->value);
         break;
     default:        /* signal, and emit, which looks alike */
@@ -427,26 +512,20 @@ static void event_of_item(reader *r, item *it)
 
 static void visit_item_of(reader *r, item *it)
 {
+    visit_of(r, it);
     switch ((item_kind)it->kind) {
     case ITEM_VISIT:
-        visit_of(r, it);
         it->at = next_int(r);
         break;
-    case ITEM_SELECT:
-        select_of(r, it);
-        break;
     case ITEM_FRAME:
-        visit_of(r, it);
-        it->writes = writes_of(r, next_of(r, PAWL_TYPE_ARRAY), &it->nwrites);
-        if (r->it.left > 0)
-            it->more = next_of(r, PAWL_TYPE_OBJECT);
+        it->writes = next_writes(r, &it->nwrites);
+        if (scan_left(&r->s))
+            it->more = next_object(r);
         break;
     case ITEM_FAIL:
-        visit_of(r, it);
         spec_of(r, it);
         break;
     default:        /* leave */
-        visit_of(r, it);
         it->leave = leave_of(r);
         break;
     }
@@ -477,16 +556,18 @@ static void rest_of(reader *r, item *it)
         it->n = (uint32_t)next_uint(r, UINT32_MAX);
         it->value = next_value(r);
         break;
-    case ITEM_VISIT:
     case ITEM_SELECT:
+        select_of(r, it);
+        break;
+    case ITEM_VISIT:
     case ITEM_FRAME:
     case ITEM_FAIL:
     case ITEM_LEAVE:
         visit_item_of(r, it);
         break;
     case ITEM_PUT:
-        it->writes = writes_of(r, next_of(r, PAWL_TYPE_ARRAY), &it->nwrites);
-        if (r->it.left > 0)
+        it->writes = next_writes(r, &it->nwrites);
+        if (scan_left(&r->s))
             it->task = next_text(r);
         break;
     case ITEM_END:
@@ -514,96 +595,111 @@ static void rest_of(reader *r, item *it)
     }
 }
 
-item *item_parse(arena *a, const pawl_value *v, pawl_err *err)
+/* The item at hand; NULL: told, but for what ended the scan. */
+static item *item_here(reader *r, pawl_err *err)
 {
-    reader r = reader_of(a, v);
-    item *it = arena_zero(a, sizeof *it);
-    const char *name;
-    unsigned kind = 0;
+    item *it = one(r, sizeof *it);
+    scan_text name = { "", 0, true };
+    bool array;
+    int kind;
 
-    if (it == NULL) {
-        fail(err, PAWL_NOMEM, "no memory");
+    if (it == NULL)
         return NULL;
-    }
+    r->at = 0;
+    r->wrong = NULL;
     it->task = "";
-    name = next_text(&r);
-    while (kind < ITEM_KINDS && strcmp(item_name(kind), name) != 0)
-        kind++;
-    it->kind = (uint8_t)kind;
-    if (pawl_value_type(v) != PAWL_TYPE_ARRAY || kind == ITEM_KINDS) {
-        fail(err, PAWL_CORRUPT, "\"%.40s\" is no kind of item that this version knows", name);
+    array = *r->s.at == '[';
+    if (enter(r, '[') && next(r))
+        name = text_whole(r);
+    kind = item_kind_of(name.text, name.size);
+    if (kind < 0 && r->s.wrong == NULL)
+        fail(err, PAWL_CORRUPT, "\"%.40s\" is no kind of item that this version knows", name.text);
+    if (kind < 0 || !array)
         return NULL;
-    }
-    rest_of(&r, it);
-    if (r.wrong == NULL && r.it.left > 0)
-        r.wrong = "too many elements";
-    if (a->failed)
-        fail(err, PAWL_NOMEM, "no memory");
-    else if (r.wrong != NULL)
-        fail(err, PAWL_CORRUPT, "item \"%s\", element %zu: %s", name, r.at, r.wrong);
-    return r.wrong == NULL && !a->failed ? it : NULL;
+    it->kind = (uint8_t)kind;
+    rest_of(r, it);
+    leave_array(r, "too many elements");
+    if (r->wrong != NULL && r->s.wrong == NULL)
+        fail(err, PAWL_CORRUPT, "item \"%s\", element %zu: %s", name.text, r->at, r->wrong);
+    return r->wrong == NULL && r->s.wrong == NULL ? it : NULL;
+}
+
+static bool reader_begin(reader *r, arena *a, const char *text, size_t size)
+{
+    r->at = 0;
+    r->wrong = NULL;
+    return scan_begin(&r->s, a, text, size);
+}
+
+item *item_parse(arena *a, const char *text, size_t size, pawl_err *err)
+{
+    reader r;
+    item *it = reader_begin(&r, a, text, size) ? item_here(&r, err) : NULL;
+
+    if (it != NULL && r.s.at != r.s.end)
+        (void)scan_wrong(&r.s);
+    if (a->failed || r.s.wrong != NULL)
+        (void)scan_fails(&r.s, "an item", err);
+    return !a->failed && r.s.wrong == NULL ? it : NULL;
+}
+
+item *item_of_value(arena *a, const pawl_value *v, const char **text, pawl_err *err)
+{
+    item *it = NULL;
+    buf b;
+
+    buf_init(&b, &a->alloc);
+    canon(&b, v);
+    *text = b.failed ? NULL : arena_strdup(a, b.data, b.size);
+    a->failed = a->failed || *text == NULL;
+    if (*text != NULL && (it = item_parse(a, *text, b.size, err)) != NULL)
+        it->text_size = (uint32_t)b.size;
+    buf_free(&b);
+    return it;
 }
 
 const leave *leave_parse(arena *a, const char *text, size_t size, pawl_err *err)
 {
-    const pawl_value *v = value_read(a, text, size, "a leave", err);
-    item *it = v == NULL ? NULL : item_parse(a, v, err);
+    item *it = item_parse(a, text, size, err);
 
     return it == NULL ? NULL : it->leave;
 }
 
-/* Where an element stands in the text is needed for the digests of a record, and to keep a leave: the element's canonical
- * text is its own bytes, so its length is found by writing it. */
-static bool item_place(item *it, const pawl_value *v, buf *b, size_t *at)
+static void item_add(pawl_entry *e, item *it)
 {
-    buf_reset(b);
-    canon(b, v);
-    it->text_at = (uint32_t)*at;
-    it->text_size = (uint32_t)b->size;
-    *at += b->size + 1;
-    return !b->failed;
+    if (e->last == NULL)
+        e->items = it;
+    else
+        e->last->next = it;
+    e->last = it;
+    e->count++;
+    if (it->kind == ITEM_CLOSE && *it->task == '\0')
+        e->closes = true;
 }
 
 pawl_code items_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err)
 {
-    const pawl_value *body = value_read(e->mem, text, size, "items", err), *v;
-    pawl_iter it = pawl_iter_of(body);
-    size_t at = 1;
-    bool places = e->record, left = false;  /* left: a leave that this entry does not merge */
     pawl_code rc = PAWL_OK;
-    buf b;
+    reader r;
 
     e->items_text = text;
-    if (body == NULL)
-        return e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
-    if (pawl_value_type(body) != PAWL_TYPE_ARRAY)
+    if (!reader_begin(&r, e->mem, text, size))
+        return scan_fails(&r.s, "items", err);
+    if (!enter(&r, '[') && r.s.wrong == NULL && r.s.at == r.s.end)
         return fail(err, PAWL_CORRUPT, "an entry's body is an array of items");
-    buf_init(&b, &e->mem->alloc);
-    for (uint32_t n = 0; rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL; n++) {
-        item *i = item_parse(e->mem, v, err);
+    while (rc == PAWL_OK && scan_left(&r.s) && scan_next(&r.s)) {
+        const char *from = r.s.at;
+        item *it = item_here(&r, err);
 
-        if (i == NULL) {
-            rc = e->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        if (it == NULL) {
+            rc = PAWL_CORRUPT;
             break;
         }
-        if (e->last == NULL)
-            e->items = i;
-        else
-            e->last->next = i;
-        e->last = i;
-        e->count++;
-        if (i->kind == ITEM_CLOSE && *i->task == '\0')
-            e->closes = true, left = false;
-        else if (i->kind == ITEM_LEAVE)
-            left = true, places = places || strchr(i->task, '/') != NULL;
+        it->text_at = (uint32_t)(from - r.s.from);
+        it->text_size = (uint32_t)(r.s.at - from);
+        item_add(e, it);
     }
-    places = places || left;
-    it = pawl_iter_of(body);
-    for (item *i = e->items; rc == PAWL_OK && places && i != NULL; i = i->next)
-        if (!item_place(i, pawl_iter_next(&it, NULL), &b, &at))
-            rc = PAWL_NOMEM;
-    if (rc == PAWL_OK && places && at != size + (e->count == 0) && e->count > 0)
-        rc = fail(err, PAWL_CORRUPT, "an entry's items are not canonical JSON");
-    buf_free(&b);
-    return rc;
+    if (rc == PAWL_OK && scan_close(&r.s, ']') && r.s.at != r.s.end)
+        (void)scan_wrong(&r.s);
+    return r.s.wrong != NULL || e->mem->failed ? scan_fails(&r.s, "items", err) : rc;
 }

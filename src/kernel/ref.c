@@ -110,22 +110,34 @@ static const pawl_value *event_target(const task *tk, const pawl_value *in, cons
     return pawl_value_find(tk->calls[i].value, target + n);
 }
 
-static const pawl_value *all_channels(pawl_state *st, arena *a)
+/* Where the task is: what it refers to are the channels of its own graph. */
+static frame *frame_of(frame *f, const task *tk)
+{
+    frame *in = NULL;
+
+    if (tk == NULL || (tk >= f->tasks && tk < f->tasks + f->ntasks))
+        return f;
+    for (uint32_t i = 0; i < f->ntasks && in == NULL; i++)
+        in = f->tasks[i].child != NULL ? frame_of(f->tasks[i].child, tk) : NULL;
+    return in;
+}
+
+static const pawl_value *all_channels(pawl_state *st, const frame *f, arena *a)
 {
     size_t nodes = 1, used = 1, count = 0;
     yyjson_val *out;
 
-    for (uint32_t i = 0; i < st->root.nchannels; i++) {
-        const pawl_value *v = channel_value(st, &st->root.channels[i]);
+    for (uint32_t i = 0; i < f->nchannels; i++) {
+        const pawl_value *v = channel_value(st, &f->channels[i]);
 
-        if (v == NULL && st->root.channels[i].set)
+        if (v == NULL && f->channels[i].set)
             return NULL;        /* not to be loaded: nor is the whole */
         nodes += v != NULL ? 1 + value_nodes(v) : 0;
     }
     if ((out = arena_get(a, nodes * sizeof *out)) == NULL)
         return NULL;
-    for (uint32_t i = 0; i < st->root.nchannels; i++) {
-        channel *c = &st->root.channels[i];
+    for (uint32_t i = 0; i < f->nchannels; i++) {
+        channel *c = &f->channels[i];
         const pawl_value *v = channel_value(st, c), *name;
 
         if (v == NULL)
@@ -177,15 +189,15 @@ static const pawl_value *list_before(arena *a, const pawl_value *v, const char *
     return of_val(out);
 }
 
-static const pawl_value *channel_target(pawl_state *st, arena *a, const char *target, const char *digest, pawl_err *err)
+static const pawl_value *channel_target(pawl_state *st, const frame *f, arena *a, const char *target, const char *digest, pawl_err *err)
 {
     char now[HASH_HEX + 32] = "";
     channel *c;
     const pawl_value *v;
 
     if (strcmp(target, "*") == 0)
-        return all_channels(st, a);
-    if ((c = channel_find(&st->root, target)) == NULL) {
+        return all_channels(st, f, a);
+    if ((c = channel_find(f, target)) == NULL) {
         fail(err, PAWL_CORRUPT, "a reference to channel \"%s\", which is not there", target);
         return NULL;
     }
@@ -229,7 +241,7 @@ static const pawl_value *ref_target(pawl_state *st, arena *a, const task *tk, co
         if ((v = event_target(tk, in, target)) == NULL)
             fail(err, PAWL_CORRUPT, "a reference to \"%s\", which no command of the visit gave", target);
     } else if (strcmp(form, "channel") == 0) {
-        v = channel_target(st, a, target, pawl_value_string(pawl_value_at(ref, 3)), err);
+        v = channel_target(st, frame_of(&st->root, tk), a, target, pawl_value_string(pawl_value_at(ref, 3)), err);
     } else if (strcmp(form, "blob") == 0) {
         pawl_code rc = !st->has_loader || st->loader.blob == NULL ? fail(err, PAWL_IO, "blob %.64s: the state has no loader for blobs", target)
                                                                   : st->loader.blob(st->loader.ctx, target, &bytes, err);

@@ -202,8 +202,8 @@ static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *re
 
     if (rc != PAWL_OK)
         return rc;
-    if (e->erased)
-        return entry_fits(st, e, err);
+    if ((rc = entry_fits(st, e, err)) != PAWL_OK)
+        return rc;              /* erased, or its bytes were changed: no machine is asked */
     source_of(src, st, e);
     if (src->value.failed || src->update.failed || src->id.failed || read->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory to verify");
@@ -244,17 +244,31 @@ static pawl_code chain_holds(pawl_state *st, pawl_step *read, pawl_bytes line, j
                 (unsigned long long)erased, (unsigned long long)st->seq);
 }
 
+/* None of its stretches is of this machine: nothing was verified but the chain. */
+static pawl_code other_machine(const pawl_machine *m, const pawl_state *st, pawl_err *err)
+{
+    char hex[HASH_HEX + 1];
+
+    hash_hex(&st->machine_hash, hex);
+    return fail(err, PAWL_CONFLICT, "%s: its machine is %s %u (%.12s), and this one is %s %u (%.12s): verify it with its own", st->run,
+                st->machine, (unsigned)st->version, hex, m->name, (unsigned)m->version, m->hash_hex);
+}
+
 pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err)
 {
-    pawl_step *read, *fed = pawl_step_new(alloc);
+    pawl_step *read, *fed;
     pawl_alloc mem = mem_or_default(alloc);
     pawl_state *st;
     pawl_bytes line;
     event_source src;
     journal_lines l;
-    pawl_code rc = begin(journal, alloc, &l, &read, &st, err);
+    pawl_code rc;
 
+    if (m == NULL || v == NULL)
+        return fail(err, PAWL_INVALID, "verify: a machine and room for a verdict are needed");
     *v = (pawl_verdict){0};
+    fed = pawl_step_new(alloc);
+    rc = begin(journal, alloc, &l, &read, &st, err);
     buf_init(&src.value, &mem);
     buf_init(&src.update, &mem);
     buf_init(&src.id, &mem);
@@ -275,6 +289,8 @@ pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_allo
         else
             v->entries++;
     }
+    if (rc == PAWL_OK && v->folded > 0 && v->folded == v->entries + v->records)
+        rc = other_machine(m, st, err);     /* nothing was fed to it */
     if (rc == PAWL_GONE)
         v->seq = st->base_seq + v->entries + 1;
     else if (rc != PAWL_OK)

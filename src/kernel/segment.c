@@ -84,7 +84,7 @@ static pawl_code last_close(const pawl_state *st, arena *mem, uint64_t *seq, paw
 
 static pawl_code base_tasks(pawl_state *side, const pawl_state *st, arena *mem, pawl_err *err)
 {
-    const pawl_value *fold = pawl_value_get(value_parse(mem, st->base.data, st->base.size, "the base", err), "fold");
+    const pawl_value *base = value_read(mem, st->base.data, st->base.size, "the base", err), *fold = pawl_value_get(base, "fold");
     const pawl_value *next = pawl_value_get(fold, "next"), *v;
     const char **names = arena_zero(mem, (pawl_value_size(next) + 1) * sizeof *names);
     closing cl = { .next = names };
@@ -93,15 +93,17 @@ static pawl_code base_tasks(pawl_state *side, const pawl_state *st, arena *mem, 
     pawl_iter it = pawl_iter_of(next);
     pawl_code rc = PAWL_OK;
 
-    if (names == NULL || fold == NULL)
-        return names == NULL ? PAWL_NOMEM : PAWL_OK;
+    if (names == NULL || base == NULL)
+        return mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    if (fold == NULL)
+        return PAWL_OK;
     while ((v = pawl_iter_next(&it, NULL)) != NULL)
         names[cl.nnext++] = pawl_value_string(v);
     rc = item_fold(side, &e, &close, err);
     side->root.superstep = pawl_value_uint(pawl_value_get(fold, "superstep"));
     it = pawl_iter_of(pawl_value_get(fold, "open"));
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL) {
-        item *open = item_parse(mem, v, err);
+        item *open = item_of_value(mem, v, &e.items_text, err);
 
         if (open == NULL)
             rc = PAWL_CORRUPT;

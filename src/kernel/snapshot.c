@@ -540,7 +540,9 @@ pawl_code pawl_state_carry(pawl_state *from, const pawl_machine *m, const pawl_r
         channel *to = &fresh->root.channels[i], *c = channel_find(&from->root, to->d->name);
         const pawl_value *v = c == NULL || !to->d->keep ? NULL : channel_value(from, c);
 
-        if (v != NULL)
+        if (v != NULL && !rule_is_list(to->d->rule))
+            rc = channel_takes(to, OP_MERGE, v, err);
+        if (v != NULL && rc == PAWL_OK)
             rc = channel_write(fresh, to, OP_OVERWRITE, v, err);
     }
     if (rc == PAWL_OK && (from->load_failed != PAWL_OK || mem.failed))

@@ -7,17 +7,23 @@ enum { STATE_FIXED_FIRST = 256, TAIL_BYTES_LEAST = 4096 };
 
 /* ---- made ----------------------------------------------------------------------------------- */
 
-static pawl_state *state_empty(const pawl_alloc *alloc)
+/* With room for `fixed` bytes of what never changes, in the same block. */
+static pawl_state *state_empty(const pawl_alloc *alloc, size_t fixed)
 {
     pawl_alloc mem = mem_or_default(alloc);
-    pawl_state *st = mem_new(&mem, sizeof *st);
+    pawl_state *st = mem_grow(&mem, NULL, 0, sizeof *st + fixed);
 
     if (st == NULL)
         return NULL;
+    mem_zero(st, sizeof *st);
+    st->bytes = sizeof *st + fixed;
     st->alloc = mem;
     st->turn = 1;
     st->root.where = "";
-    arena_init(&st->fixed, &mem, STATE_FIXED_FIRST);
+    if (fixed > 0)
+        arena_init_in(&st->fixed, &mem, st + 1, fixed);
+    else
+        arena_init(&st->fixed, &mem, STATE_FIXED_FIRST);
     return st;
 }
 
@@ -37,7 +43,7 @@ void pawl_state_free(pawl_state *st)
     arena_free(&mem);
     arena_free(&st->fixed);
     pawl_alloc alloc = st->alloc;
-    mem_free(&alloc, st, sizeof *st);
+    mem_free(&alloc, st, st->bytes);
 }
 
 static pawl_code info_check(const pawl_run_info *info, pawl_err *err)
@@ -175,9 +181,10 @@ pawl_code state_begin(pawl_state *st, pawl_err *err)
 {
     txn t;
     arena mem;
+    char room[1024];
     pawl_code rc;
 
-    arena_init(&mem, &st->alloc, 1024);
+    arena_init_in(&mem, &st->alloc, room, sizeof room);
     txn_begin(st, &t, &mem, true);
     rc = channels_init(st, &st->root);
     if (rc == PAWL_OK && mem.failed)
@@ -214,7 +221,7 @@ pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsig
         buf_free(&b);
         return rc;
     }
-    if ((st = state_empty(alloc)) == NULL)
+    if ((st = state_empty(alloc, STATE_FIXED_FIRST + m->nchannels * (sizeof(decl) + ALIGN))) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for a run", info->id);
     st->no_journal = true;
     if ((rc = state_from_machine(st, m, info, err)) == PAWL_OK)
@@ -230,7 +237,7 @@ pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsig
 pawl_code pawl_state_load(pawl_bytes base, pawl_bytes snapshot, const pawl_loader *loader, const pawl_alloc *alloc,
                           pawl_state **state, pawl_err *err)
 {
-    pawl_state *st = state_empty(alloc);
+    pawl_state *st = state_empty(alloc, 0);
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
 
@@ -279,34 +286,9 @@ const char *pawl_state_machine(const pawl_state *st, uint32_t *version)
     return st->machine;
 }
 
-/* Something can be done without waiting for anybody. In an open superstep that is only ending it: whatever can be
- * begun is begun by the step that makes it possible. */
-bool state_runnable(const pawl_state *st)
-{
-    if (st->canceling || st->root.nloose > 0)
-        return false;
-    if (st->root.ntasks == 0)       /* a fork of what was over: a tick ends it again. A reducer has no supersteps */
-        return st->root.superstep > 0;
-    return st->root.open ? !frame_waits(&st->root) : true;
-}
-
-pawl_status status_now(const pawl_state *st)
-{
-    return st->people > 0 && st->commands == 0 && !state_runnable(st) ? PAWL_INPUT_REQUIRED : PAWL_WORKING;
-}
-
-pawl_code next_of_state(const pawl_state *st, pawl_status status)
-{
-    if (pawl_status_terminal(status))
-        return PAWL_HALTED;
-    if (state_runnable(st))
-        return PAWL_OK;
-    return st->commands > 0 ? PAWL_PENDING : PAWL_INTERRUPTED;
-}
-
 pawl_code pawl_state_next(const pawl_state *st)
 {
-    return next_of_state(st, (pawl_status)st->status);
+    return next_of_state(st, st->status);
 }
 
 const pawl_value *pawl_state_get(pawl_state *st, const char *name)

@@ -84,35 +84,6 @@ pawl_bytes pawl_step_bytes(const pawl_step *s)
 
 /* ---- items ---------------------------------------------------------------------------------------- */
 
-item *step_item(pawl_step *s, unsigned kind)
-{
-    item *it = arena_zero(&s->mem, sizeof *it);
-
-    if (it != NULL) {
-        it->kind = (uint8_t)kind;
-        it->task = "";
-    }
-    return it;
-}
-
-pawl_code step_add(pawl_step *s, item *it, pawl_err *err)
-{
-    pawl_entry *e = &s->entry;
-    pawl_code rc;
-
-    if (it == NULL)
-        return fail(err, PAWL_NOMEM, "no memory for a step");
-    if ((rc = item_fold(s->st, e, it, err)) != PAWL_OK)
-        return rc;
-    if (e->last == NULL)
-        e->items = it;
-    else
-        e->last->next = it;
-    e->last = it;
-    e->count++;
-    return PAWL_OK;
-}
-
 void step_cut(pawl_step *s, item *last, uint32_t count)
 {
     s->entry.last = last;
@@ -254,13 +225,16 @@ static pawl_code step_again(pawl_step *s, const pawl_value *command, pawl_err *e
 
 pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, pawl_err *err)
 {
-    const frame *f = frame_above(s->st, path);
-    pawl_iter it = pawl_iter_of(f != NULL ? object : NULL);
+    const frame *f = pawl_value_size(object) > 0 ? frame_above(s->st, path) : NULL;
+    pawl_iter it = pawl_iter_of(object);
     const pawl_value *key, *v;
     item *put = NULL;
-    write *w = arena_zero(&s->mem, (pawl_value_size(object) + 1) * sizeof *w);
+    write *w;
     uint32_t n = 0;
 
+    if (f == NULL)
+        return PAWL_OK;
+    w = arena_get(&s->mem, pawl_value_size(object) * sizeof *w);
     while (w != NULL && (v = pawl_iter_next(&it, &key)) != NULL) {
         const machine_channel *mc = machine_channel_find(s->m, f->where, pawl_value_string(key));
         channel *c = mc == NULL ? NULL : channel_find(f, mc->c.name);
@@ -314,9 +288,13 @@ static bool text_needed(const pawl_entry *e)
     bool left = false;
 
     for (const item *it = e->items; it != NULL; it = it->next) {
-        if (it->kind == ITEM_LEAVE && it->inner)
-            return true;
-        left = (left && !(it->kind == ITEM_CLOSE && *it->task == '\0')) || it->kind == ITEM_LEAVE;
+        if (it->kind == ITEM_LEAVE) {
+            if (it->inner)
+                return true;
+            left = true;
+        } else if (it->kind == ITEM_CLOSE && *it->task == '\0') {
+            left = false;
+        }
     }
     return left;
 }
@@ -332,7 +310,7 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
     e->turn = st->turn;
     e->status = (uint8_t)(s->final >= 0 ? s->final : (int)status_now(st));
     e->closes = st->t->closed;
-    s->next = next_of_state(st, (pawl_status)e->status);
+    s->next = next_of_state(st, e->status);
     if (!e->record) {
         e->seq = st->seq + 1;
         e->prev = st->head;
@@ -346,7 +324,7 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
     if (s->out.failed || s->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory for the bytes of a step");
     if (s->out.size > TEXT_BYTES_MAX)
-        return fail(err, PAWL_LIMIT, "%s: a step of %zu bytes is over the limit of %zu", st->run, s->out.size, TEXT_BYTES_MAX);
+        return fail(err, PAWL_LIMIT, "%s: a step of %zu bytes is over the limit of %zu (TEXT_BYTES_MAX)", st->run, s->out.size, TEXT_BYTES_MAX);
     s->some = true;
     return PAWL_OK;
 }
@@ -395,7 +373,7 @@ static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
 }
 
 /* What apply would do after the items: they are folded, and what the step lends the state is kept by it from now on. */
-static pawl_code feed_settles(pawl_step *s, pawl_err *err)
+static pawl_code feed_settles(pawl_step *s)
 {
     pawl_entry *e = &s->entry;
     pawl_state *st = s->st;
@@ -416,15 +394,23 @@ static pawl_code feed_settles(pawl_step *s, pawl_err *err)
     }
     for (const item *it = e->record && e->hashed ? e->items : NULL; it != NULL && rc == PAWL_OK; it = it->next)
         rc = mark_add(st, it, e->items_text + it->text_at);
-    return rc == PAWL_OK ? head_moves(st, e, err) : rc;
+    if (rc == PAWL_OK)
+        head_moves(st, e);
+    return rc;
 }
 
-static pawl_code feed_in(pawl_step *s, pawl_err *err)
+/* A tick brings nothing: it lets what can be done be done. */
+static inline pawl_code take_tick(const pawl_state *st)
+{
+    return st->status != PAWL_SUBMITTED && !status_over(st->status) && state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
+}
+
+static inline pawl_code feed_in(pawl_step *s, pawl_err *err)
 {
     const pawl_value *again;
     pawl_code rc;
 
-    if ((rc = take_event(s, err)) != PAWL_OK)
+    if ((rc = s->ev->kind == PAWL_EV_TICK ? take_tick(s->st) : take_event(s, err)) != PAWL_OK)
         return rc;
     again = s->answered != NULL && s->answered->task != NULL ? spec_get(s, s->answered, "command") : NULL;
     if (s->st->canceling)
@@ -437,13 +423,17 @@ static pawl_code feed_in(pawl_step *s, pawl_err *err)
 }
 
 /* Without memory whatever was found wrong on the way may be no more than that: so memory is what is told. */
-static pawl_code feed_fails(const pawl_step *s, const pawl_state *st, pawl_code rc, const pawl_err *why, pawl_err *err)
+static pawl_code feed_fails(const pawl_step *s, const pawl_state *st, const pawl_event *ev, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
+    size_t n = strlen(st->run);
+
     if (rc == PAWL_NOMEM || s->mem.failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for a step", st->run);
     if (st->load_failed != PAWL_OK)
         return fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
-    return fail(err, rc, "%s", why->code != PAWL_OK ? why->text : pawl_code_name(rc));
+    if (why->code != PAWL_OK && strncmp(why->text, st->run, n) == 0 && why->text[n] == ':')
+        return fail(err, rc, "%s", why->text);
+    return fail(err, rc, "%s: %s: %s", st->run, kind_names[ev->kind], why->code != PAWL_OK ? why->text : pawl_code_name(rc));
 }
 
 static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev, bool keep, pawl_step *s, pawl_err *err)
@@ -459,8 +449,10 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     why.code = PAWL_OK;
     why.text[0] = '\0';
     st->load_failed = PAWL_OK;
-    if ((rc = machine_fits(m, st, ev, &why)) != PAWL_OK || (rc = event_parse(s, ev, &why)) != PAWL_OK)
-        return feed_fails(s, st, rc, &why, err);
+    if ((rc = machine_fits(m, st, ev, &why)) == PAWL_OK && (ev->value != NULL || ev->update != NULL))
+        rc = event_parse(s, ev, &why);
+    if (rc != PAWL_OK)
+        return feed_fails(s, st, ev, rc, &why, err);
     s->st = st;
     s->m = m;
     s->ev = ev;
@@ -471,11 +463,11 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     s->t.live = keep;
     rc = feed_in(s, &why);
     if (keep && rc == PAWL_OK)
-        rc = feed_settles(s, &why);
+        rc = feed_settles(s);
     txn_end(st, rc == PAWL_OK && !s->mem.failed && st->load_failed == PAWL_OK);
     s->v = NULL;
     if (rc < 0 || s->mem.failed || st->load_failed != PAWL_OK)
-        rc = feed_fails(s, st, rc, &why, err);
+        rc = feed_fails(s, st, ev, rc, &why, err);
     if (rc == PAWL_OK)
         return s->next;
     s->some = false;

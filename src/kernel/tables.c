@@ -11,7 +11,7 @@ const sm_row task_rows[TASK_STATES] = {
 
 static const sm_row run_rows[] = {
     [PAWL_SUBMITTED] = { "submitted", SM_TO(PAWL_WORKING) | SM_TO(PAWL_INPUT_REQUIRED) | SM_TO(PAWL_COMPLETED) | SM_TO(PAWL_FAILED) |
-                         SM_TO(PAWL_REJECTED), SM_FIRST },
+                         SM_TO(PAWL_CANCELED_RUN) | SM_TO(PAWL_REJECTED), SM_FIRST },
     [PAWL_WORKING] = { "working", SM_TO(PAWL_WORKING) | SM_TO(PAWL_INPUT_REQUIRED) | SM_TO(PAWL_COMPLETED) | SM_TO(PAWL_FAILED) |
                        SM_TO(PAWL_CANCELED_RUN) | SM_TO(PAWL_REJECTED), 0 },
     [PAWL_INPUT_REQUIRED] = { "input-required", SM_TO(PAWL_WORKING) | SM_TO(PAWL_INPUT_REQUIRED) | SM_TO(PAWL_COMPLETED) |

@@ -1,6 +1,7 @@
 /* txn.c - changes to a state that can be taken back, byte for byte.
  *
- * Whoever is about to change a piece of the state says so with touch(), which keeps the old bytes; going
+ * The head of a state, its root frame among it, is kept whole when a transaction begins, for mostly every step moves it.
+ * Whoever is about to change another piece says so with touch(), which keeps the old bytes; going
  * back writes them again, newest first. A feed always goes back: it must leave the state as it was. An apply goes
  * back only when it fails half way. Blocks follow the same log: what was allocated since is
  * freed on the way back, what was dropped is freed only on commit. */
@@ -8,33 +9,38 @@
 
 #include <string.h>
 
-void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
+undo *txn_mark(pawl_state *st)
 {
-    t->mem = mem;
-    t->keep = keep;
-    t->closed = t->now = t->live = false;
-    t->log = NULL;
-    mem->failed = false;
-    st->t = t;
-}
+    undo *before = st->t->log;
 
-undo *txn_mark(const pawl_state *st)
-{
-    return st->t->log;
+    (void)touch(st, st, HEAD_BYTES);    /* no memory: then all is taken back, since the arena failed */
+    return before;
 }
 
 static undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size)
 {
-    undo *u = arena_get(st->t->mem, sizeof *u);
+    txn *t = st->t;
+    undo *u = arena_get(t->mem, sizeof *u);
 
     if (u == NULL)
         return NULL;
-    u->before = st->t->log;
+    u->before = t->log;
     u->kind = kind;
     u->at = at;
     u->size = size;
-    u->count = 0;
-    st->t->log = u;
+    t->log = u;
+    return u;
+}
+
+/* Of those that commit looks at. */
+static undo *log_late(pawl_state *st, undo_kind kind, void *at, size_t size)
+{
+    undo *u = log_new(st, kind, at, size);
+
+    if (u == NULL)
+        return NULL;
+    u->late = st->t->late;
+    st->t->late = u;
     return u;
 }
 
@@ -46,39 +52,17 @@ static void list_shrink(list *l, size_t nodes, size_t count)
         l->floating -= count;
 }
 
-/* A superstep of one task frees such a block and asks for another: so one is kept while the run goes on. */
-static void block_free(pawl_state *st, void *ptr, size_t size)
-{
-    if (size == SPARE_BYTES && st->spare == NULL)
-        st->spare = ptr;
-    else
-        mem_free(&st->alloc, ptr, size);
-}
-
-static void *block_new(pawl_state *st, size_t size)
-{
-    void *p = st->spare;
-
-    if (p == NULL || size != SPARE_BYTES)
-        return mem_new(&st->alloc, size);
-    st->spare = NULL;
-    mem_zero(p, size);
-    return p;
-}
-
 static void undo_one(pawl_state *st, const undo *u)
 {
-    void *spare = st->spare;
-
     switch (u->kind) {
     case UNDO_BYTES:
         memcpy(u->at, u + 1, u->size);
-        st->spare = spare;      /* of no transaction, though its place may be among the bytes */
         break;
     case UNDO_BORN:
-        block_free(st, u->at, u->size);
+        mem_free(&st->alloc, u->at, u->size);
         break;
     case UNDO_GREW:
+        st->t->late = u->late;
         list_shrink(u->at, u->size, u->count);
         break;
     case UNDO_LIST_BORN:
@@ -86,6 +70,7 @@ static void undo_one(pawl_state *st, const undo *u)
         break;
     case UNDO_DEAD:
     case UNDO_LIST_DEAD:
+        st->t->late = u->late;
         break;
     }
 }
@@ -98,20 +83,35 @@ void txn_back(pawl_state *st, undo *to)
     }
 }
 
+/* A superstep of one task frees such a block and asks for another: so one is kept while the run goes on. */
+static void block_free(pawl_state *st, void *ptr, size_t size)
+{
+    if (size == SPARE_BYTES && st->spare == NULL)
+        st->spare = ptr;
+    else
+        mem_free(&st->alloc, ptr, size);
+}
+
+static void txn_commit(pawl_state *st)
+{
+    for (const undo *u = st->t->live ? st->t->late : NULL; u != NULL; u = u->late)
+        if (u->kind == UNDO_GREW)
+            ((list *)u->at)->floating = 0;      /* before any of them is freed */
+    for (const undo *u = st->t->late; u != NULL; u = u->late) {
+        if (u->kind == UNDO_DEAD)
+            block_free(st, u->at, u->size);
+        else if (u->kind == UNDO_LIST_DEAD)
+            list_free(u->at);
+    }
+}
+
 void txn_end(pawl_state *st, bool commit)
 {
-    if (!commit || !st->t->keep) {
-        txn_back(st, NULL);
+    if (commit && st->t->keep) {
+        txn_commit(st);
     } else {
-        for (const undo *u = st->t->live ? st->t->log : NULL; u != NULL; u = u->before)
-            if (u->kind == UNDO_GREW)
-                ((list *)u->at)->floating = 0;
-        for (const undo *u = st->t->log; u != NULL; u = u->before) {
-            if (u->kind == UNDO_DEAD)
-                block_free(st, u->at, u->size);
-            else if (u->kind == UNDO_LIST_DEAD)
-                list_free(u->at);
-        }
+        txn_back(st, NULL);
+        mem_copy(st, st->t->head, HEAD_BYTES);
     }
     if (st->spare != NULL && (st->commands > 0 || st->waits > 0 || st->root.ntasks == 0)) {
         mem_free(&st->alloc, st->spare, SPARE_BYTES);
@@ -126,10 +126,10 @@ void *st_alloc(pawl_state *st, size_t size)
 
     if (!st->t->keep)
         return arena_zero(st->t->mem, size);
-    if ((p = block_new(st, size)) == NULL)
+    if ((p = mem_new(&st->alloc, size)) == NULL)
         return NULL;
     if (log_new(st, UNDO_BORN, p, size) == NULL) {
-        block_free(st, p, size);
+        mem_free(&st->alloc, p, size);
         return NULL;
     }
     return p;
@@ -146,7 +146,7 @@ void st_free(pawl_state *st, const void *ptr, size_t size)
     if (st->t->now)
         mem_free(&st->alloc, p.out, size);
     else
-        (void)log_new(st, UNDO_DEAD, p.out, size);
+        (void)log_late(st, UNDO_DEAD, p.out, size);
 }
 
 const char *st_text(pawl_state *st, const char *text, size_t size)
@@ -173,7 +173,7 @@ const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes)
 
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count)
 {
-    undo *u = log_new(st, UNDO_GREW, l, nodes);
+    undo *u = log_late(st, UNDO_GREW, l, nodes);
 
     if (u == NULL)
         return false;
@@ -193,5 +193,5 @@ void st_list_dies(pawl_state *st, list *l)
     if (st->t->now)
         list_free(l);
     else
-        (void)log_new(st, UNDO_LIST_DEAD, l, 0);
+        (void)log_late(st, UNDO_LIST_DEAD, l, 0);
 }

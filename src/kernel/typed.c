@@ -44,10 +44,13 @@ static pawl_code field_read(pawl_step *s, const pawl_field *f, void *at)
 
 pawl_code pawl_read(pawl_step *s, const pawl_field *fields, size_t n, void *out)
 {
-    pawl_code rc = s != NULL && s->v != NULL ? PAWL_OK : PAWL_INVALID;
+    pawl_code rc = PAWL_OK;
 
-    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
-        rc = field_read(s, &fields[i], (char *)out + fields[i].offset);
+    if (s == NULL || s->v == NULL)
+        return PAWL_INVALID;
+    for (size_t i = 0; i < n; i++)      /* every field is set, also after one that is wrong */
+        if (field_read(s, &fields[i], (char *)out + fields[i].offset) != PAWL_OK)
+            rc = PAWL_INVALID;
     return rc;
 }
 

@@ -6,24 +6,6 @@
 
 #include <string.h>
 
-void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node)
-{
-    mem_zero(v, offsetof(visit, won));
-    err_begin(&v->err);
-    v->frame = f;
-    v->task = tk;
-    v->path = path;
-    v->node = node;
-    v->args = tk != NULL ? tk->args : NULL;
-    v->now = v->at = s->now;
-    if (tk != NULL && (tk->timed || tk->at != TASK_READY)) {
-        v->now = tk->visit_ms;
-        v->at = task_time(tk);
-    }
-    v->max_calls = UINT32_MAX;
-    s->v = v;
-}
-
 pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...)
 {
     pawl_err what = { PAWL_OK, "" };
@@ -163,15 +145,15 @@ pawl_code visit_commands(pawl_step *s, visit *v, pawl_err *err)
 
 pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err)
 {
-    leave *l = arena_get(&s->mem, sizeof *l);
-    item *it = step_item(s, ITEM_LEAVE);
+    item *it = step_item_with(s, ITEM_LEAVE, sizeof(leave));
+    leave *l;
 
-    if (l == NULL || it == NULL)
+    if (it == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a step");
+    it->leave = l = (leave *)(void *)(it + 1);
     *l = (leave){ .writes = v->writes, .nwrites = (uint32_t)v->nwrites, .sends = v->sends, .nsends = (uint32_t)v->nsends,
                   .emits = v->emits, .nemits = (uint32_t)v->nemits, .gotos = v->gotos, .ngotos = (uint32_t)v->ngotos,
                   .halt = v->halt, .hold = v->hold };
-    it->leave = l;
     it->place = (uint32_t)(v->task - v->frame->tasks);
     it->inner = v->frame->parent != NULL;
     it->task = v->nemits > 0 ? arena_strdup(&s->mem, v->path, strlen(v->path)) : v->path;   /* readers look when the task is gone */
@@ -319,13 +301,29 @@ bool is_no(const pawl_value *answer)
 }
 
 /* A default is an answer: what the schema refuses is none. */
+bool is_option(const pawl_value *options, const pawl_value *v)
+{
+    pawl_iter it = pawl_iter_of(options);
+    const pawl_value *o;
+
+    while ((o = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_equal(pawl_value_type(o) == PAWL_TYPE_OBJECT ? pawl_value_get(o, "value") : o, v))
+            return true;
+    return false;
+}
+
 static bool default_fits(pawl_step *s, const pawl_question *q)
 {
     pawl_err why = { PAWL_OK, "" };
 
-    if (s->v == NULL || q->otherwise == NULL || q->schema == NULL || schema_check(q->schema, q->otherwise, "the default", &why) == PAWL_OK)
+    if (s->v == NULL || q->otherwise == NULL)
         return true;
-    visit_wrong(s, why.code, "%s", why.text);
+    if (q->schema != NULL && schema_check(q->schema, q->otherwise, "the default", &why) != PAWL_OK)
+        visit_wrong(s, why.code, "%s", why.text);
+    else if (q->options != NULL && !is_option(q->options, q->otherwise))
+        visit_wrong(s, PAWL_INVALID, "the default is none of the options");
+    else
+        return true;
     return false;
 }
 

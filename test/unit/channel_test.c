@@ -394,9 +394,9 @@ PAWL_TEST(test_K3_what_breaks_a_rule_from_outside_is_refused_and_changes_nothing
 
     begin_plan(&w, channels, "signal go / n=1 / signal go", "{\"n\":2}");
     CHECK_INT(world_update(&w, NULL, "{\"n\":\"x\"}"), PAWL_INVALID);
-    CHECK_STR(w.err.text, "channel \"n\": a sum takes numbers");
+    CHECK_STR(w.err.text, "run-1: update: channel \"n\": a sum takes numbers");
     CHECK_INT(world_update(&w, NULL, "{\"m\":1}"), PAWL_INVALID);
-    CHECK_STR(w.err.text, "there is no channel \"m\"");
+    CHECK_STR(w.err.text, "run-1: update: there is no channel \"m\"");
     CHECK_INT(world_update(&w, NULL, "{\"n\":9223372036854775807}"), PAWL_INTERRUPTED);     /* fits when it is told */
     world_signal(&w, "go", NULL);
     CHECK_STR(world_reason(&w), "{\"code\":\"limit\",\"text\":\"channel \\\"n\\\": the sum leaves the range of int64\"}");
@@ -416,7 +416,7 @@ PAWL_TEST(test_K3_a_start_that_breaks_a_rule_is_refused)
 
     CHECK_INT(pawl_state_new(m, &info, 0, NULL, &st, &err), PAWL_OK);
     CHECK_INT(pawl_feed(m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = "{\"n\":[]}" }, s, &err), PAWL_INVALID);
-    CHECK_STR(err.text, "channel \"n\": a sum takes numbers");
+    CHECK_STR(err.text, "r: start: channel \"n\": a sum takes numbers");
     CHECK_INT(pawl_state_status(st), PAWL_SUBMITTED);
     CHECK(pawl_step_entry(s) == NULL && pawl_step_bytes(s).size == 0);
     pawl_state_free(st);

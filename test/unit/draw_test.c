@@ -473,7 +473,7 @@ static const char run_text[] =
     "run\n"
     "\n"
     "    from               to  0  1  2  3  4  5  6\n"
-    "     0 submitted           .  x  x  x  x  .  x  first\n"
+    "     0 submitted           .  x  x  x  x  x  x  first\n"
     "     1 working             .  x  x  x  x  x  x\n"
     "     2 input-required      .  x  x  x  x  x  x\n"
     "     3 completed           .  .  .  .  .  .  .  last\n"

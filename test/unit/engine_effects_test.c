@@ -59,10 +59,77 @@ PAWL_TEST(test_E5_a_handler_of_another_class_is_refused)
     CHECK_INT(pawl_engine_effect(t.e, "llm", town_act, &t, PAWL_IDEMPOTENT, &t.err), PAWL_INVALID);
     CHECK_STR(t.err.text, "essay: effect \"llm\" is declared once, and its handler is idempotent");
     CHECK_INT(pawl_engine_effect(t.e, "llm", town_act, &t, PAWL_ONCE, NULL), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, PAWL_PURE, NULL), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(t.e, "", town_act, &t, PAWL_PURE, NULL), PAWL_INVALID);
+    t.err = (pawl_err){ PAWL_OK, "" };      /* what nobody declared stands in the journal as at-least-once */
+    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, PAWL_ONCE, &t.err), PAWL_INVALID);
+    CHECK_STR(t.err.text, "essay: effect \"another\" is declared at-least-once, and its handler is once");
+    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "", town_act, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(t.e, "no name", town_act, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, (pawl_class)9, NULL), PAWL_INVALID);
     CHECK_INT(pawl_engine_effect(t.e, "another", NULL, &t, PAWL_PURE, NULL), PAWL_INVALID);
     CHECK_INT(pawl_engine_effect(NULL, "another", town_act, &t, PAWL_PURE, NULL), PAWL_INVALID);
+    town_end(&t);
+}
+
+/* ---- E8 ----------------------------------------------------------------------------------------------- */
+
+/* Takes as long as its next reply says, by the town's clock. */
+static pawl_code takes_time(const pawl_command *cmd, pawl_reply *reply, void *arg)
+{
+    town *t = arg;
+
+    (void)cmd;
+    t->calls++;
+    t->now += strtol(t->replies[t->reply], NULL, 10);
+    t->reply += t->replies[t->reply + 1] != NULL;
+    pawl_reply_string(reply, "done");
+    return PAWL_OK;
+}
+
+static void timed(const pawl_limits *limits, const char *first, const char *second, const char *draft, size_t calls)
+{
+    town t;
+
+    town_begin(&t, town_essay(limits), NULL);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", takes_time, &t, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    t.replies[0] = first;
+    t.replies[1] = second;
+    CHECK_INT(town_run(&t, "r", NULL), *draft == '\0' ? PAWL_HALTED : PAWL_INTERRUPTED);
+    CHECK_INT(t.calls, calls);
+    CHECK_STR(pawl_run_get(t.e, "r", "draft"), draft);
+    if (*draft == '\0')
+        CHECK(town_stored(&t, "r", "\"timeout\",{\"code\":\"timeout\",\"text\":\"llm: "));
+    town_end(&t);
+}
+
+PAWL_TEST(test_E8_what_takes_longer_than_its_limits_counts_for_nothing)
+{
+    const pawl_retry twice = { .max_attempts = 2, .initial_ms = 5 };
+
+    timed(&(pawl_limits){ .attempt_timeout_ms = 50 }, "50", NULL, "done", 1);
+    timed(&(pawl_limits){ .attempt_timeout_ms = 50 }, "51", NULL, "", 1);
+    timed(&(pawl_limits){ .attempt_timeout_ms = 50, .retry = twice }, "51", "1", "done", 2);
+    timed(&(pawl_limits){ .attempt_timeout_ms = 50, .retry = twice }, "51", "60", "", 2);
+    timed(&(pawl_limits){ .attempt_timeout_ms = 50, .total_timeout_ms = 58, .retry = twice }, "51", "1", "done", 2);
+    timed(&(pawl_limits){ .attempt_timeout_ms = 50, .total_timeout_ms = 56, .retry = twice }, "51", "1", "", 2);
+    timed(&(pawl_limits){ .attempt_timeout_ms = 50, .total_timeout_ms = 55, .retry = twice }, "51", "1", "", 1);
+}
+
+static pawl_code returns_pending(const pawl_command *cmd, pawl_reply *reply, void *arg)
+{
+    (void)cmd, (void)reply, (void)arg;
+    return PAWL_PENDING;
+}
+
+PAWL_TEST(test_E12_a_handler_that_returns_what_is_no_result_fails_the_command)
+{
+    town t;
+
+    town_begin(&t, town_essay(NULL), NULL);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", returns_pending, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_HALTED);
+    CHECK(town_stored(&t, "r", "its handler returned \\\"pending\\\", which is no result"));
+    CHECK(*pawl_run_reason(t.e, "r") != '\0');
     town_end(&t);
 }
 
@@ -406,6 +473,8 @@ int main(int argc, char **argv)
         CASE(test_E1_an_effect_leaves_after_its_entry_is_stored),
         CASE(test_a_command_without_a_handler_waits_and_says_so),
         CASE(test_E5_a_handler_of_another_class_is_refused),
+        CASE(test_E8_what_takes_longer_than_its_limits_counts_for_nothing),
+        CASE(test_E12_a_handler_that_returns_what_is_no_result_fails_the_command),
         CASE(test_a_handler_may_be_replaced),
         CASE(test_a_reply_is_its_json_and_the_last_one_counts),
         CASE(test_E12_a_handler_that_replies_garbage_fails_the_command_and_nothing_else),

@@ -310,6 +310,8 @@ static pawl_code large(const pawl_command *cmd, pawl_reply *reply, void *arg)
     return PAWL_OK;
 }
 
+static const pawl_limits once = { .cls = PAWL_ONCE };
+
 /* What is not stored has not happened, and what is stored goes on: nothing is lost or seen twice. */
 PAWL_TEST(test_G9_a_failed_append_throws_the_live_state_away)
 {
@@ -320,7 +322,7 @@ PAWL_TEST(test_G9_a_failed_append_throws_the_live_state_away)
 
     heap_init(&h);
     alloc = heap_alloc(&h);
-    town_begin(&t, town_essay(NULL), store_memory_in(&alloc, NULL));
+    town_begin(&t, town_essay(&once), store_memory_in(&alloc, NULL));
     CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_ONCE, NULL), PAWL_OK);
     pawl_engine_watch(t.e, watch, &t);
     heap_fail_from(&h, 2);                              /* room for the run and its base, none for the receipt */
@@ -356,7 +358,7 @@ PAWL_TEST(test_G9_a_run_goes_on_after_any_failed_append)
         heap_init(&h);
         alloc = heap_alloc(&h);
         CHECK((store = store_memory_in(&alloc, NULL)) != NULL);
-        town_begin(&t, town_essay(NULL), store);
+        town_begin(&t, town_essay(&once), store);
         CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_ONCE, NULL), PAWL_OK);
         heap_fail_at(&h, n);
         rc = town_run(&t, "essay-1", "{\"request\":1}");
@@ -399,6 +401,40 @@ PAWL_TEST(test_what_failed_before_flows_through_an_engine)
     pawl_engine_free(NULL);
 }
 
+/* Starting an id that exists goes on with it; another input would be lost. */
+PAWL_TEST(test_G10_another_input_for_a_run_that_is_there_is_an_error)
+{
+    town t;
+
+    town_begin(&t, town_essay(NULL), NULL);
+    CHECK_INT(town_run(&t, "r", "{\"request\":1}"), PAWL_PENDING);
+    CHECK_INT(town_run(&t, "r", "{ \"request\": 1 }"), PAWL_PENDING);
+    CHECK_INT(town_run(&t, "r", "{\"request\":2}"), PAWL_CONFLICT);
+    CHECK_STR(t.err.text, "r: it was begun with another input, and asks for none: go on without one, or begin another run");
+    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(town_run(&t, "r", "{\"request\":2}"), PAWL_CONFLICT);
+    CHECK_INT(pawl_answer(t.e, "r", NULL, "true", NULL), PAWL_HALTED);
+    CHECK_INT(town_run(&t, "r", "{\"request\":1}"), PAWL_HALTED);
+    CHECK_INT(town_run(&t, "r", "{\"request\":2}"), PAWL_CONFLICT);
+    town_end(&t);
+}
+
+/* A note says what is waited for, and gives way to an error. */
+PAWL_TEST(test_X1_a_note_gives_way_to_an_error)
+{
+    town t;
+
+    town_begin(&t, town_essay(NULL), NULL);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_PENDING);
+    CHECK_INT(t.err.code, PAWL_PENDING);
+    CHECK_INT(pawl_answer(t.e, "nobody", NULL, "1", &t.err), PAWL_GONE);
+    CHECK_STR(t.err.text, "nobody: there is no such run");
+    CHECK_INT(pawl_run(t.e, "r", NULL, &t.err), PAWL_PENDING);
+    CHECK_STR(t.err.text, "nobody: there is no such run");
+    town_end(&t);
+}
+
 PAWL_TEST(test_a_run_that_cannot_begin_leaves_nothing_behind)
 {
     town t;
@@ -407,9 +443,12 @@ PAWL_TEST(test_a_run_that_cannot_begin_leaves_nothing_behind)
     CHECK_INT(town_run(&t, "no id!", NULL), PAWL_INVALID);
     CHECK_INT(town_run(&t, NULL, NULL), PAWL_INVALID);
     CHECK(pawl_store_run(pawl_engine_store(t.e), 0) == NULL);
-    CHECK_INT(town_run(&t, "r", "[1]"), PAWL_INVALID);      /* it is there, and has not begun */
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_SUBMITTED);
+    CHECK_STR(t.err.text, "a run has an id");
+    CHECK_INT(town_run(&t, "r", "[1]"), PAWL_INVALID);
     CHECK_INT(town_run(&t, "r", "{\"no such\":1}"), PAWL_INVALID);
+    CHECK_INT(pawl_run(t.e, "r", "{", NULL), PAWL_INVALID);
+    CHECK(pawl_store_run(pawl_engine_store(t.e), 0) == NULL);
+    CHECK_INT(pawl_answer(t.e, "r", NULL, "1", NULL), PAWL_GONE);
     town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "r", "{\"request\":1}"), PAWL_INTERRUPTED);
     town_verify(&t, "r");
@@ -434,6 +473,8 @@ int main(int argc, char **argv)
         CASE(test_G9_a_failed_append_throws_the_live_state_away),
         CASE(test_G9_a_run_goes_on_after_any_failed_append),
         CASE(test_what_failed_before_flows_through_an_engine),
+        CASE(test_G10_another_input_for_a_run_that_is_there_is_an_error),
+        CASE(test_X1_a_note_gives_way_to_an_error),
         CASE(test_a_run_that_cannot_begin_leaves_nothing_behind),
     };
 

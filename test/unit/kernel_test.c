@@ -92,7 +92,7 @@ PAWL_TEST(test_K2_what_is_no_strict_JSON_is_refused)
     world_begin(&w, script_machine("strict", 1, xy, parts), NULL);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK_INT(world_update(&w, NULL, bad[i]), PAWL_INVALID);
-        CHECK(strncmp(w.err.text, "the event's value", 17) == 0);
+        CHECK(strstr(w.err.text, ": the event's value") != NULL);
     }
     world_signal(&w, "go", NULL);
     world_end(&w);
@@ -313,7 +313,7 @@ PAWL_TEST(test_X1_a_slip_of_a_node_fails_the_run_and_says_which)
         "node \\\"a\\\": there is no channel \\\"nowhere\\\"", "node \\\"a\\\": there is no channel \\\"nowhere\\\"",
         "node \\\"a\\\": channel \\\"x\\\" was given no value", "a JSON text: byte 1: ", "format {s}: byte 2: ':' is missing",
         "node \\\"a\\\": an emission needs a name and a value", "node \\\"a\\\": \\\"no name\\\" is no name of an effect",
-        "node \\\"a\\\": no channel \\\"nowhere\\\" of the run to refer to", "node \\\"a\\\": an approval's only default is no",
+        "node \\\"a\\\": there is no channel \\\"nowhere\\\" to refer to", "node \\\"a\\\": an approval's only default is no",
         "node \\\"a\\\": \\\"\\\" is no name of a machine", "node \\\"a\\\": pawl_flow_call is for reducers; a node has pawl_call",
     };
 
@@ -487,7 +487,7 @@ PAWL_TEST(test_X2_races_have_a_limit_that_names_the_node)
             CHECK(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id }) >= 0);
         }
         world_go(&w);
-        CHECK_STR(world_reason(&w), races == 16 ? "" : "{\"code\":\"limit\",\"text\":\"node \\\"a\\\": more than 16 races decided in one pass\"}");
+        CHECK_STR(world_reason(&w), races == 16 ? "" : "{\"code\":\"limit\",\"text\":\"node \\\"a\\\": more than 16 races decided in one pass (RACES_MAX)\"}");
         CHECK_STR(world_get(&w, "x"), races == 16 ? "15" : "");
         world_end(&w);
     }

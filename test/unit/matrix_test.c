@@ -223,7 +223,7 @@ PAWL_TEST(test_K1_every_state_answers_every_kind_of_event)
 
     matrix(table, sizeof table, one_fitting);
     CHECK_STR(table, "               sta inp tic rec tim sig ans upd can ado reo\n"
-                     "submitted      +   -   -   -   -   -   -   -   -   -   -\n"
+                     "submitted      +   -   -   -   -   -   -   -   +   -   -\n"
                      "ready          -   -   +   !   !   -   !   +   +   +   -\n"
                      "calling        -   -   -   +   -   -   !   +   +   +   -\n"
                      "sleeping       -   -   -   !   +   -   !   +   +   +   -\n"

@@ -622,17 +622,20 @@ static pawl_code carry(world *from, const pawl_channel *channels, pawl_state **s
     return rc;
 }
 
-/* A value is copied as an overwrite is: past the rule, but a list takes no other value. */
-PAWL_TEST(test_K10_G13_what_no_list_can_hold_is_refused_and_secrets_are_never_carried)
+/* A value is copied as an overwrite is, and what the rule could not go on from is refused. */
+PAWL_TEST(test_K10_G13_what_no_rule_can_hold_is_refused_and_secrets_are_never_carried)
 {
     static const pawl_channel wrong[] = { { .name = "facts", .rule = PAWL_APPEND, .keep = true }, { 0 } };
     static const pawl_channel seen[] = { { .name = "token", .keep = true }, { .name = "count", .keep = true }, { 0 } };
+    static const pawl_channel added[] = { { .name = "facts", .rule = PAWL_SUM, .keep = true }, { 0 } };
     static const pawl_channel hidden[] = { { .name = "draft", .secret = "env:DRAFT", .keep = true }, { 0 } };
     pawl_state *st;
     world from;
 
     carry_from(&from);
     CHECK_INT(carry(&from, wrong, &st), PAWL_INVALID);
+    CHECK(st == NULL && strstr(from.err.text, "facts") != NULL);
+    CHECK_INT(carry(&from, added, &st), PAWL_INVALID);
     CHECK(st == NULL && strstr(from.err.text, "facts") != NULL);
     CHECK_INT(carry(&from, hidden, &st), PAWL_INVALID);
     CHECK_STR(from.err.text, "channel \"draft\": is a secret, and is never written");
@@ -693,7 +696,7 @@ static const check_case cases[] = {
     CASE(test_K10_a_pruned_journal_is_verified_from_its_base_on),
     CASE(test_K10_a_fork_inherits_no_receipt_no_answer_and_no_id),
     CASE(test_K10_G13_channels_that_are_kept_are_copied_once_into_the_new_run_s_base),
-    CASE(test_K10_G13_what_no_list_can_hold_is_refused_and_secrets_are_never_carried),
+    CASE(test_K10_G13_what_no_rule_can_hold_is_refused_and_secrets_are_never_carried),
     CASE(test_K7_a_snapshot_is_due_when_the_tail_outweighs_the_last_one),
 };
 

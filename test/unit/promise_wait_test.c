@@ -148,8 +148,8 @@ static pawl_code asks_in_budget(pawl_step *s, void *arg)
     return rc;
 }
 
-/* Two nodes that say the same slot: nobody guesses which is meant. */
-PAWL_TEST(test_W1_W3_a_slot_that_two_nodes_chose_is_never_guessed)
+/* Two nodes that choose the same slot have two, by their names; what both chose is never guessed. */
+PAWL_TEST(test_W1_W3_a_slot_that_two_nodes_chose_is_made_unique)
 {
     pawl_graph *g = pawl_graph_new("chosen", 1);
     world w;
@@ -165,7 +165,8 @@ PAWL_TEST(test_W1_W3_a_slot_that_two_nodes_chose_is_never_guessed)
     if (pawl_state_waits(w.st) == 2 && world_feed(&w, &(pawl_event){ .kind = PAWL_EV_ANSWER, .id = "budget", .value = "1" }) >= 0)
         CHECK_FAIL("one of two was taken");
     CHECK_STR(w.err.text, "run-1: 2 waits are open for budget: name one by its id");
-    world_answer(&w, "b", "2");                 /* by its node, or its id */
+    CHECK_STR(world_open(&w, "b.budget", true), "run-1~0000000000000001/1.b.1.0");
+    world_answer(&w, "b.budget", "2");
     world_answer(&w, "1.a.1.0", "1");
     CHECK_STR(world_get(&w, "list"), "[1,2]");
     world_end(&w);
@@ -332,6 +333,15 @@ PAWL_TEST(test_W3_W5_a_default_that_its_schema_refuses_is_never_asked_with)
     const pawl_question q = { .kind = PAWL_WAIT_QUESTION, .timeout_ms = 10, .schema = pawl_json(s, "{\"type\":\"integer\"}") };
     world w;
 
+    const pawl_question one_of = { .timeout_ms = 10, .options = pawl_json(s, "[1,{\"value\":2}]") };
+
+    asked = &one_of;
+    world_begin(&w, one_node(asks_so, "3"), NULL);
+    CHECK_STR(world_reason(&w), "{\"code\":\"invalid\",\"text\":\"node \\\"a\\\": the default is none of the options\"}");
+    world_end(&w);
+    world_begin(&w, one_node(asks_so, "2"), NULL);
+    CHECK_STR(world_status(&w), "input-required");
+    world_end(&w);
     asked = &q;
     world_begin(&w, one_node(asks_so, "\"many\""), NULL);
     CHECK_STR(world_status(&w), "failed");
@@ -503,7 +513,7 @@ PAWL_TEST(test_X2_limits_that_nobody_set_are_those_of_the_document)
 static const check_case cases[] = {
     CASE(test_W1_a_wait_is_a_whole_record_and_survives_everything),
     CASE(test_W1_slots_that_are_made_are_unique_among_the_open_ones),
-    CASE(test_W1_W3_a_slot_that_two_nodes_chose_is_never_guessed),
+    CASE(test_W1_W3_a_slot_that_two_nodes_chose_is_made_unique),
     CASE(test_W4_a_reducer_sees_answers_in_journal_order),
     CASE(test_W7_a_reducer_sees_the_update_that_came_with_the_answer),
     CASE(test_W3_of_two_answers_the_first_is_taken_and_the_second_told),

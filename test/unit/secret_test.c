@@ -44,17 +44,17 @@ PAWL_TEST(test_K4_a_secret_is_written_by_no_road)
     }
     world_begin(&w, script_machine("calm", 1, channels, calm), NULL);
     CHECK_INT(world_update(&w, NULL, "{\"token\":\"abc\"}"), PAWL_INVALID);
-    CHECK_STR(w.err.text, says);
+    CHECK(strstr(w.err.text, says) != NULL);
     for (int i = 0; i < 2; i++) {           /* in a visit, and between two supersteps */
         CHECK_INT(world_feed(&w, &ev), PAWL_INVALID);
-        CHECK_STR(w.err.text, says);
+        CHECK(strstr(w.err.text, says) != NULL);
         world_answer(&w, NULL, "1");
     }
     CHECK_STR(world_status(&w), "completed");
     CHECK_INT(times_in(journal_of(&w), "abc"), 0);
     world_back(&w, 0);
     CHECK_INT(pawl_feed(w.m, w.st, &(pawl_event){ .kind = PAWL_EV_START, .value = "{\"token\":\"abc\"}" }, w.s, &err), PAWL_INVALID);
-    CHECK_STR(err.text, says);
+    CHECK(strstr(err.text, says) != NULL);
     CHECK_INT(pawl_state_new(w.m, &(pawl_run_info){ .id = "again", .life = 2 }, 0, NULL, &st, &err), PAWL_OK);
     pawl_state_free(st);
     world_drop(&w);

@@ -52,6 +52,31 @@ PAWL_TEST(test_G6_a_subgraph_has_channels_of_its_own)
     world_end(&w);
 }
 
+/* A command inside names the channels there, however large they are; they are put in when it goes out. */
+PAWL_TEST(test_K7_G6_a_command_inside_refers_to_the_channels_inside)
+{
+    pawl_graph *in = pawl_graph_new("inner", 1), *g = pawl_graph_new("outer", 1);
+    pawl_command cmd;
+    world w;
+
+    pawl_graph_channel(in, "x", PAWL_LAST);
+    pawl_graph_work(in, "a", "job");
+    pawl_graph_chain(in, PAWL_START, "a", PAWL_END, NULL);
+    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_sub(g, "sub", in);
+    pawl_graph_map(g, "sub", "x", "x", true, true);
+    pawl_graph_chain(g, PAWL_START, "sub", PAWL_END, NULL);
+    begin(&w, g, "{\"x\":\"a text that is a good deal longer than what is worth a reference\"}");
+    CHECK(strstr(journal_of(&w), "\"refs\":[[\"/state\",\"channel\",\"*\"]]") != NULL);
+    CHECK(strstr(strstr(journal_of(&w), "good deal longer") + 1, "good deal longer") == NULL);
+    world_crash(&w);
+    CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, &w.err), PAWL_OK);
+    CHECK_STR(pawl_text(w.look, pawl_value_get(cmd.args, "state")), "{\"x\":\"a text that is a good deal longer than what is worth a reference\"}");
+    CHECK_INT(world_receipt(&w, "a", "{\"x\":7}"), PAWL_HALTED);
+    CHECK_STR(world_all(&w), "{\"x\":7}");
+    world_end(&w);
+}
+
 /* What adds gives what was added inside; what does not gives its value. */
 PAWL_TEST(test_G6_channels_are_shared_by_mapping)
 {
@@ -491,6 +516,7 @@ PAWL_TEST(test_G2_G6_every_order_of_arrival_gives_the_same_entries)
 
 static const check_case cases[] = {
     CASE(test_G6_a_subgraph_has_channels_of_its_own),
+    CASE(test_K7_G6_a_command_inside_refers_to_the_channels_inside),
     CASE(test_G6_channels_are_shared_by_mapping),
     CASE(test_G6_channels_may_have_other_names_inside),
     CASE(test_G6_what_cannot_be_mapped_fails_the_task),

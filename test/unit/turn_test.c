@@ -261,7 +261,7 @@ PAWL_TEST(test_G8_update_as_a_node_that_has_no_place_here_is_refused)
     world_end(&w);
     begin(&w, forked_way(), NULL);
     CHECK_INT(world_update(&w, "a", "{\"x\":\"nowhere\"}"), PAWL_INVALID);
-    CHECK_STR(w.err.text, "plan: no route from \"a\" to \"nowhere\", with {\"n\":1,\"x\":\"nowhere\"}");
+    CHECK_STR(w.err.text, "run-1: update: plan: no route from \"a\" to \"nowhere\", with {\"n\":1,\"x\":\"nowhere\"}");
     CHECK_STR(world_get(&w, "x"), "\"b\"");
     world_answer(&w, NULL, "true");
     world_end(&w);
