@@ -27,7 +27,9 @@ typedef struct figure {
     figure_fn *measure;
 } figure;
 
-extern const figure memory_figures[], size_figures[], journal_figures[]; /* the last one has no name */
+/* the last one of each has no name */
+extern const figure memory_figures[], size_figures[], journal_figures[], sqlite_figures[], engine_figures[];
+extern const figure million_figures[];          /* measured when their whole name is given, or "all" */
 
 /* tools.c */
 double bench_ns(void);                  /* the clock */
@@ -48,10 +50,45 @@ typedef struct run {
 
 pawl_machine *bench_compile(pawl_graph *g);     /* NULL: told */
 bool run_begin(run *r, const pawl_machine *m, unsigned flags, pawl_step *step, const pawl_alloc *alloc);
-bool run_feed(run *r, const pawl_event *ev);    /* and apply */
+bool run_take(run *r, const pawl_event *ev);    /* and apply */
 bool run_tick(run *r);
 bool run_to_end(run *r);                        /* ticks until it is over */
 void run_end(run *r);                           /* the step stays */
+
+/* disk.c: a folder with a store, and the plain loop beside it. What is in it goes with it. */
+typedef struct disk {
+    char folder[64], store[80], raw[80];
+    bool normal;                /* synchronous NORMAL, of both */
+    void *db, *insert;          /* of the plain loop */
+    size_t bytes;
+} disk;
+
+bool disk_begin(disk *d, bool normal);          /* under the current directory */
+void disk_end(disk *d);
+/* One row of `bytes` and its commit, `n` times; *ns is raised. Begun with the first, past the WAL's first wrap. */
+bool disk_raw(disk *d, size_t bytes, int n, double *ns);
+bool disk_sql(const char *path, const char *sql);
+bool disk_runs(const disk *d, uint64_t runs, int64_t wake_ms);  /* in its store; a fifth has each status; first timer, a ms apart */
+double disk_size(const char *path);             /* bytes of a file */
+pawl_engine *disk_engine(const disk *d, pawl_machine *m); /* on its store; takes `m`; NULL: told */
+
+/* child.c: this program again, on a store; *number is what it says. "nothing", "start" and "resume": the time when it began, or had
+ * stored the first step of a new run, or of one that is there; "answer": when it gave an answer to a run that is held;
+ * "memory": the most it had, in bytes, after a start. Times are bench_ns. */
+bool child_run(const char *what, const char *path, const char *id, double *number);
+int child_main(const char *what, const char *path, const char *id);
+
+/* loop.c: a machine of one node that goes round, and tells whoever measures of each step. */
+typedef void turn_fn(void *ctx, int64_t who);   /* `who` is the run's input; 0: it has none */
+typedef struct turns { turn_fn *fn; void *ctx; } turns;
+enum { NOTE_BYTES = 128, ENTRY_BYTES = 300 };   /* a step's writes; about what its entry has */
+pawl_machine *loop_machine(turns *t);           /* writes a number and a note */
+pawl_machine *say_machine(turns *t);            /* appends a message of SAID_BYTES */
+pawl_machine *sends_machine(turns *t);          /* plan -> 100 x work -> gather -> plan: told of each plan */
+pawl_machine *nap_machine(void);                /* sleeps an hour */
+pawl_machine *ask_machine(void);                /* asks; two commands "slow" are out meanwhile */
+pawl_machine *talk_machine(void);               /* a call of "llm" with all that came before, again and again (journal.c) */
+enum { SAID_BYTES = 1000 };
 
 /* nodes that several figures use */
 pawl_code node_count(pawl_step *s, void *arg);  /* adds 1 to the channel "count" */

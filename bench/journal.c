@@ -23,7 +23,7 @@ static pawl_code node_ask(pawl_step *s, void *arg)
     return pawl_follow(s);
 }
 
-static pawl_machine *talk_machine(void)
+pawl_machine *talk_machine(void)
 {
     pawl_graph *g = pawl_graph_new("talk", 1);
 
@@ -52,7 +52,7 @@ static bool calls2000_bytes(reading *out)
         memset(reply + n, 'r', (size_t)(REPLY_BYTES + 1 - n));
         memcpy(reply + REPLY_BYTES + 1, "\"", 2);
         snprintf(id, sizeof id, "%d.ask.1.0", i);
-        good = run_feed(&r, &ev);
+        good = run_take(&r, &ev);
         payload += REPLY_BYTES;
     }
     good = good && (pawl_value_size(pawl_state_get(r.st, "messages")) == CALLS || bench_wrong("replies are missing", NULL));

@@ -1,4 +1,5 @@
-/* main.c - pawl_bench [--json] [NAME...]: every figure, or those whose name is NAME or begins with it. */
+/* main.c - pawl_bench [--json] [NAME...]: every figure, or those whose name is NAME or begins with it. Slow ones are
+ * measured when their whole name is given, or "all". */
 #include "bench.h"
 
 #include <limits.h>
@@ -61,15 +62,20 @@ static void figure_print(const figure *f, const reading *r, bool json)
     fflush(stdout);
 }
 
-static bool wanted(const figure *f, char **names, int n)
+static bool meant(const figure *f, const char *name)
 {
-    for (int i = 0; i < n; i++)
-        if (strncmp(f->name, names[i], strlen(names[i])) == 0)
-            return true;
-    return n == 0;
+    return strcmp(name, "all") == 0 || strncmp(f->name, name, strlen(name)) == 0;
 }
 
-static const figure *const groups[] = { memory_figures, size_figures, journal_figures };
+static bool wanted(const figure *f, bool slow, char **names, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (slow ? strcmp(names[i], "all") == 0 || strcmp(names[i], f->name) == 0 : meant(f, names[i]))
+            return true;
+    return n == 0 && !slow;
+}
+
+static const figure *const groups[] = { memory_figures, size_figures, journal_figures, sqlite_figures, engine_figures, million_figures };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 /* Every NAME must mean something. */
@@ -80,7 +86,7 @@ static bool known(char **names, int n)
 
         for (size_t k = 0; k < GROUPS; k++)
             for (const figure *f = groups[k]; f->name != NULL; f++)
-                found = found || wanted(f, &names[i], 1);
+                found = found || meant(f, names[i]);
         if (!found) {
             fprintf(stderr, "pawl_bench: no figure \"%s\"; usage: pawl_bench [--json] [NAME...]\n", names[i]);
             return false;
@@ -94,6 +100,8 @@ int main(int argc, char **argv)
     bool json = false, good = true;
     int names = 0;
 
+    if (argc == 5 && strcmp(argv[1], "--child") == 0)
+        return child_main(argv[2], argv[3], argv[4]);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             json = true;
@@ -108,7 +116,7 @@ int main(int argc, char **argv)
         for (const figure *f = groups[i]; f->name != NULL; f++) {
             reading r = {0};
 
-            if (!wanted(f, argv, names))
+            if (!wanted(f, groups[i] == million_figures, argv, names))
                 continue;
             if (figure_measure(f, &r))
                 figure_print(f, &r, json);

@@ -131,7 +131,7 @@ static bool wait_begin(run *r, const pawl_machine *m, pawl_step *step, const paw
     const pawl_event receipt = { .kind = PAWL_EV_RECEIPT, .time_ms = 1700000000000, .id = "1.draft.1.0",
                                  .value = "\"The sky is blue because air scatters short waves more than long ones.\"" };
 
-    return run_begin(r, m, 0, step, alloc) && run_feed(r, &receipt) &&
+    return run_begin(r, m, 0, step, alloc) && run_take(r, &receipt) &&
            (r->rc == PAWL_INTERRUPTED || bench_wrong("the run does not wait", NULL));
 }
 

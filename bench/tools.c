@@ -95,10 +95,10 @@ bool run_begin(run *r, const pawl_machine *m, unsigned flags, pawl_step *step, c
         return bench_wrong("a new run", &err);
     if (r->keep && !journal_add(r, pawl_state_base(r->st)))
         return false;
-    return run_feed(r, &start);
+    return run_take(r, &start);
 }
 
-bool run_feed(run *r, const pawl_event *ev)
+bool run_take(run *r, const pawl_event *ev)
 {
     pawl_err err = {0};
 
@@ -112,7 +112,7 @@ bool run_tick(run *r)
 {
     static const pawl_event tick = { .kind = PAWL_EV_TICK, .time_ms = 1700000000000 };
 
-    return run_feed(r, &tick);
+    return run_take(r, &tick);
 }
 
 bool run_to_end(run *r)

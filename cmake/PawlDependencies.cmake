@@ -1,4 +1,5 @@
-# What Pawl stands on, as targets visible everywhere: pawl_deps::yyjson and pawl_deps::nettle.
+# What Pawl stands on, as targets visible everywhere: pawl_deps::yyjson, pawl_deps::nettle and
+# pawl_deps::sqlite3.
 # Used by the build and by the installed package. Sets PAWL_MISSING to what was not found,
 # and PAWL_YYJSON_PC to ON when pkg-config knows yyjson.
 set(PAWL_MISSING "")
@@ -43,5 +44,14 @@ if(NOT TARGET pawl_deps::nettle)
         pawl_dependency(nettle PkgConfig::PAWL_NETTLE)
     else()
         list(APPEND PAWL_MISSING nettle)
+    endif()
+endif()
+
+if(NOT TARGET pawl_deps::sqlite3)
+    pkg_check_modules(PAWL_SQLITE QUIET IMPORTED_TARGET GLOBAL sqlite3)
+    if(PAWL_SQLITE_FOUND)
+        pawl_dependency(sqlite3 PkgConfig::PAWL_SQLITE)
+    else()
+        list(APPEND PAWL_MISSING sqlite3)
     endif()
 endif()

@@ -1,4 +1,4 @@
-# Each test/{unit,trace,fault}/NAME.c and test/sim/NAME_test.c is one program and one ctest
+# Each test/{unit,trace,fault}/NAME.c and test/{effect,sim,store}/NAME_test.c is one program and one ctest
 # test, FOLDER/NAME. Its last line is `N passed, N failed, N skipped`; it exits with 0 when
 # nothing failed. PAWL_SOURCE_DIR is the top of the tree, for journals and other fixtures.
 
@@ -14,12 +14,23 @@ else()
     add_library(check INTERFACE)
 endif()
 
+# The contract of a store, for each store to be put through.
+file(GLOB contract_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/store/contract*.c)
+add_library(contract STATIC ${contract_sources})
+target_include_directories(contract PRIVATE test src)
+target_link_libraries(contract PUBLIC check pawl_static)
+target_compile_definitions(contract PRIVATE _POSIX_C_SOURCE=200809L)
+pawl_flags(contract)
+
 # A program of `file` named FOLDER/NAME, on `library`.
 function(pawl_test folder file library)
     get_filename_component(name ${file} NAME_WE)
     set(target ${folder}-${name})
     add_executable(${target} ${file})
     target_include_directories(${target} PRIVATE test src)
+    if(folder STREQUAL "store")
+        target_link_libraries(${target} PRIVATE contract)
+    endif()
     # check calls the library and the other way round never, so check comes first
     target_link_libraries(${target} PRIVATE check ${library} pawl_deps::yyjson pawl_deps::nettle Threads::Threads)
     target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L PAWL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -31,13 +42,16 @@ endfunction()
 
 # Only these are worth a build with the thread sanitizer.
 add_custom_target(threaded_tests)
-foreach(pattern unit/*.c trace/*.c fault/*.c sim/*_test.c)
+foreach(pattern unit/*.c trace/*.c fault/*.c effect/*_test.c sim/*_test.c store/*_test.c)
     file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${pattern})
     get_filename_component(folder ${pattern} DIRECTORY)
     foreach(file IN LISTS files)
-        pawl_test(${folder} ${file} pawl_static)
         get_filename_component(name ${file} NAME_WE)
-        if(name MATCHES "^(engine|store|effect|peer)_")
+        if(name MATCHES "^sqlite_" AND NOT EXISTS ${PROJECT_SOURCE_DIR}/src/store/sqlite)
+            continue()
+        endif()
+        pawl_test(${folder} ${file} pawl_static)
+        if(folder STREQUAL "effect" OR name MATCHES "^(engine|store|sqlite|effect|peer)_")
             add_dependencies(threaded_tests ${folder}-${name})
         endif()
     endforeach()

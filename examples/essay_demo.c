@@ -1,6 +1,7 @@
 /* essay_demo.c - what script/demo shows: the essay, step by step, drawn, verified and forked. */
 #include <pawl/pawl.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static pawl_code ask_llm(pawl_step *s, void *prompt)
 {
@@ -26,7 +27,7 @@ static pawl_machine *essay(pawl_err *err)
 }
 
 /* In place of a model: what it says is scripted. */
-static pawl_code scripted(const pawl_command *cmd, pawl_reply *reply, void *arg)
+static pawl_code scripted(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     const char *prompt = pawl_value_string(pawl_value_get(cmd->args, "prompt"));
 
@@ -61,7 +62,7 @@ static void picture(pawl_engine *e, const char *run, pawl_err *err)
 
 static void verified(pawl_engine *e, const char *run, pawl_err *err)
 {
-    pawl_bytes journal = pawl_store_journal(pawl_engine_store(e), run);
+    pawl_bytes journal = pawl_store_journal(pawl_engine_store(e), run, err);
     pawl_verdict v;
 
     if (pawl_verify(pawl_engine_machine(e), journal, NULL, &v, err) == PAWL_OK)
@@ -69,6 +70,7 @@ static void verified(pawl_engine *e, const char *run, pawl_err *err)
                (unsigned long long)v.records);
     else
         printf("  %s: entry %llu: %s\n", run, (unsigned long long)v.seq, err->text);
+    free((char *)journal.data);
 }
 
 static pawl_code show(pawl_engine *e, pawl_err *err)

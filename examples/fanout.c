@@ -25,7 +25,7 @@ static pawl_code count(pawl_step *s, void *arg)
 
 static pawl_code say(pawl_step *s, void *text) { pawl_set_string(s, pawl_node_name(s), text); return pawl_follow(s); }
 
-static pawl_code wc(const pawl_command *cmd, pawl_reply *reply, void *arg)
+static pawl_code wc(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     (void)arg;
     printf("counting %s\n", pawl_value_string(cmd->args));

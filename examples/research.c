@@ -33,7 +33,7 @@ static pawl_code noted(pawl_step *s, const pawl_value *draft, const pawl_value *
     return pawl_flow_goto(s, "research", pawl_pack(s, "s", pawl_format(s, "%s (%s)", pawl_value_string(draft), pawl_value_string(note))));
 }
 
-static pawl_code model(const pawl_command *cmd, pawl_reply *reply, void *says)  /* what it says is scripted */
+static pawl_code model(const pawl_job *cmd, pawl_reply *reply, void *says)  /* what it says is scripted */
 {
     const char ***next = says, *text = *(*next)++;
 

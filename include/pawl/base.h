@@ -56,7 +56,9 @@ typedef enum pawl_code {
     PAWL_CANCELED = -10,   /* somebody called it off */
     PAWL_DENIED = -11,     /* a hook, a policy or a person said no */
     PAWL_GONE = -12,       /* it was there once: pruned, erased or moved on */
-    PAWL_UNKNOWN = -13     /* the outcome of a command cannot be known */
+    PAWL_UNKNOWN = -13,    /* the outcome of a command cannot be known */
+    PAWL_FENCED = -14,     /* the run is somebody else's now: what was held is lost */
+    PAWL_HELD = -15        /* somebody else works on this run */
 } pawl_code;
 
 /* The name of `code` ("conflict"), or "unnamed" for a number that is none. Static. */

@@ -1,10 +1,11 @@
 /* engine.h - takes events to machines, keeps their journals, performs their commands.
  *
- * This engine drives one run at a time on the thread that calls it. Each call goes on until the run is over
- * or waits for somebody. JSON goes in and out as text. */
+ * A run is driven on the thread that calls, until it is over or waits for somebody; then it is let go of, and anybody may go on
+ * with it. Who finds it held by another leaves what he has to say in the store. JSON goes in and out as text. */
 #ifndef PAWL_ENGINE_H
 #define PAWL_ENGINE_H
 
+#include "pawl/effect.h"
 #include "pawl/kernel.h"
 #include "pawl/store.h"
 
@@ -13,7 +14,6 @@ extern "C" {
 #endif
 
 typedef struct pawl_engine pawl_engine;
-typedef struct pawl_reply pawl_reply;
 
 /* Takes `m` and `store`, also on failure; either may be NULL, then so is the engine, `err` as it was. */
 PAWL_API pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err);
@@ -23,20 +23,16 @@ PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
-/* Perform `cmd`: its id is the key to send along, its args are lent for the call. Say the result with pawl_reply_...
- * and return PAWL_OK; or return a code below 0: PAWL_TRANSIENT, PAWL_TIMEOUT and PAWL_IO are tried again as
- * the command's retry says, any other is final. The only impure function. */
-typedef pawl_code pawl_effect_fn(const pawl_command *cmd, pawl_reply *reply, void *arg);
-
-/* `cls` is what the machine declares of the effect, PAWL_AT_LEAST_ONCE where it declares nothing: with another one the handler is
- * refused, PAWL_INVALID (E5). The same effect again: this handler takes the place of the one before. */
-PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_effect_fn *fn, void *arg, pawl_class cls, pawl_err *err);
-
-/* The first three return PAWL_OK: `return pawl_reply_string(reply, text);` */
-PAWL_API pawl_code pawl_reply_json(pawl_reply *r, const char *text);    /* the result; checked when the handler returns; NULL is none */
-PAWL_API pawl_code pawl_reply_string(pawl_reply *r, const char *text);  /* NULL: null */
-PAWL_API pawl_code pawl_reply_int(pawl_reply *r, int64_t n);
-PAWL_API pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...) PAWL_PRINTF(3, 4); /* returns code */
+/* Who performs `effect`: see pawl/effect.h. `cls` is what the machine declares of it, PAWL_AT_LEAST_ONCE where it declares
+ * nothing: with another one the handler is refused, PAWL_INVALID (E5). The same effect again: this one takes the place of the one before. */
+PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
+/* Threads that perform side by side, where several commands are out; 0, as at first: all are performed on the thread that drives,
+ * as a lone command always is. */
+PAWL_API void pawl_engine_threads(pawl_engine *e, unsigned threads);
+/* By what name it holds runs (NULL: host, process and a number) and for how long at a time (0: 30 s); renewed while it lives. */
+PAWL_API void pawl_engine_lease(pawl_engine *e, const char *owner, int64_t ttl_ms);
+/* From any thread, or a signal's handler: what drives returns when the step under way is stored. */
+PAWL_API void pawl_engine_stop(pawl_engine *e);
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 /* All return how the run stands: PAWL_HALTED it is over, PAWL_INTERRUPTED somebody is asked, PAWL_PENDING a command
@@ -45,6 +41,11 @@ PAWL_API pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *fo
 /* Start `run`, or go on with it where it stands. `input` may be NULL; a run that waits for input gets it, one that was begun
  * with another and asks for none refuses it: PAWL_CONFLICT (G10). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err);
+/* Begin a run and leave it for whoever works on the store: durable when this returns. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_err *err);
+/* Drive every run of the store that has something to do, many at once, until nothing is left to do before `until_ms` (by the store's
+ * time; 0: now) or it is stopped. Runs that somebody else holds are left to him. PAWL_OK; below 0: the store is not there. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err);
 /* `wait`: its id, its slot or the node's name; NULL: the only one. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err);
 /* Any event, and then whatever follows. Its time is the engine's unless it has one. PAWL_IGNORED: nothing followed. */

@@ -6,5 +6,6 @@
 #include "pawl/graph.h"
 #include "pawl/flow.h"
 #include "pawl/store.h"
+#include "pawl/effect.h"
 #include "pawl/engine.h"
 #endif

@@ -1,4 +1,11 @@
-/* store.h - where journals live. Here: in memory, for as long as the process. */
+/* store.h - where journals live: a few verbs, filled by memory, by SQLite, or by a store of your own (S1-S7).
+ *
+ * Every verb blocks, touches one run, may be repeated, and says in one line what was wrong. A handle belongs to one thread at
+ * a time; several handles, of several processes, may be open on one store. A handle sees one namespace.
+ *
+ * Who works on a run claims it and gets a fence: a number that no other claim ever gets. Every write of a holder carries it,
+ * and a fence that is no longer the newest is refused (PAWL_FENCED): then the run is somebody else's. Who holds no lease
+ * delivers. Times are the store's own (verbs->now). */
 #ifndef PAWL_STORE_H
 #define PAWL_STORE_H
 
@@ -10,13 +17,180 @@ extern "C" {
 
 typedef struct pawl_store pawl_store;
 
-/* Journals in memory. NULL: no memory. */
+/* ---- what a store knows of a run --------------------------------------------------------------- */
+
+typedef struct pawl_head {      /* texts are lent until the next call on the handle; NULL: not there */
+    const char *run;
+    const char *machine, *context, *parent;
+    const char *owner;          /* who holds the lease */
+    const char *parked;         /* why nobody can drive it now */
+    uint64_t no;                /* runs are numbered as they begin: newest first is by this */
+    uint64_t life;
+    uint64_t seq;               /* of the newest entry */
+    uint64_t fence;             /* of the newest claim */
+    uint64_t fence_before;      /* of the claim before it: when that was yours, nobody has written since */
+    int64_t lease_ms;           /* until when it is held; 0: nobody holds it */
+    int64_t created_ms, changed_ms;
+    int64_t wake_ms;            /* its first timer; 0: none */
+    uint32_t waits;             /* open ones */
+    uint8_t status;             /* pawl_status of kernel.h */
+    bool over;                  /* a terminal one */
+} pawl_head;
+
+/* ---- what a holder writes ------------------------------------------------------------------------- */
+
+typedef struct pawl_waiting {   /* a wait that was asked, or is over */
+    const char *id;             /* its invocation id */
+    pawl_bytes spec;            /* asked: canonical JSON of its SPEC (docs/INTERFACES.md) */
+    pawl_bytes answer;          /* over: what it was answered; {0}: nobody waits any more */
+    int64_t asked_ms;
+    bool over;
+} pawl_waiting;
+
+typedef struct pawl_blob { const char *digest; pawl_bytes bytes; } pawl_blob;   /* 64 hex digits: SHA-256 of the bytes */
+
+typedef struct pawl_append {    /* to one run: all of it or nothing */
+    const char *run;
+    uint64_t fence;
+    uint64_t seq;               /* of the newest entry before these lines */
+    const pawl_bytes *lines;    /* task records and entries in their order, no newlines; entries are numbered on from seq */
+    size_t nlines;
+    bool moves;                 /* the next four say what holds from now on; else all stay as they were */
+    uint8_t status;
+    bool over;
+    int64_t wake_ms;            /* 0: no timer */
+    const char *parked;         /* NULL: it is not */
+    const pawl_waiting *waits;
+    size_t nwaits;
+    const uint64_t *taken;      /* deliveries that these lines take or ignore, by their numbers: they are gone with this */
+    size_t ntaken;
+    pawl_bytes snapshot;        /* of the state after these lines, the last of which is an entry; {0}: none. It replaces the last */
+    const pawl_blob *blobs;
+    size_t nblobs;
+    pawl_code rc;               /* out: how it went for this run */
+    bool quiet;                 /* out: nothing that was delivered waits for it; false: that is to be looked for */
+} pawl_append;
+
+typedef struct pawl_mark { const char *run; uint64_t fence; const char *id; pawl_code rc; } pawl_mark;
+
+/* ---- what anybody leaves for a run ------------------------------------------------------------------ */
+
+typedef enum pawl_delivery_kind {
+    PAWL_DELIVER_START = 1,     /* value: the input */
+    PAWL_DELIVER_INPUT = 2,
+    PAWL_DELIVER_ANSWER = 3,    /* name: the wait's invocation id */
+    PAWL_DELIVER_SIGNAL = 4,    /* name: the signal's */
+    PAWL_DELIVER_CANCEL = 5,
+    PAWL_DELIVER_UPDATE = 6,    /* name: the node it stands for; NULL: none */
+    PAWL_DELIVER_RECEIPT = 7,   /* name: the command's invocation id; outcome */
+    PAWL_DELIVER_REOPEN = 8
+} pawl_delivery_kind;
+
+typedef struct pawl_delivery {
+    uint64_t no;                /* out: given by the store, in order */
+    const char *id;             /* chosen by who delivers: the same again is success */
+    pawl_delivery_kind kind;
+    const char *name;
+    int outcome;                /* pawl_outcome of kernel.h */
+    pawl_bytes value, update;   /* JSON text; {0}: none */
+    const char *by, *note, *trace;
+    int64_t at_ms;              /* out */
+} pawl_delivery;
+
+/* ---- what is asked ------------------------------------------------------------------------------------ */
+
+typedef struct pawl_filter {    /* NULL, 0 or false: any */
+    const char *machine, *context, *parent, *label;
+    int status;                 /* 1 + pawl_status */
+    bool waiting;               /* a wait is open */
+    bool parked;
+    int64_t changed_since_ms;
+    uint64_t before;            /* only runs with a smaller number: the last one of the page before */
+    size_t limit;               /* 0: 50 */
+} pawl_filter;
+
+typedef enum pawl_line_kind { PAWL_LINE_BASE = 1, PAWL_LINE_SNAPSHOT = 2, PAWL_LINE_RECORD = 3, PAWL_LINE_ENTRY = 4 } pawl_line_kind;
+
+/* Each returns false to stop. What they are given is lent for the call; they may not use the handle. */
+typedef bool pawl_line_fn(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line);
+typedef bool pawl_head_fn(void *ctx, const pawl_head *head);
+typedef bool pawl_delivery_fn(void *ctx, const pawl_delivery *d);
+typedef bool pawl_waiting_fn(void *ctx, const char *run, const pawl_waiting *w);
+typedef bool pawl_mark_fn(void *ctx, const char *id, uint32_t attempts);
+
+/* ---- the verbs ------------------------------------------------------------------------------------------ */
+
+typedef struct pawl_store_verbs {
+    const char *name;           /* "sqlite" */
+    void (*close)(pawl_store *s);
+    int64_t (*now)(pawl_store *s);                      /* ms since the epoch, never back within a handle */
+    /* A number that is another one after anybody has written anything; cheap. 0: cannot be said. */
+    uint64_t (*version)(pawl_store *s);
+
+    /* A run begins, with this base (a line of docs/INTERFACES.md, no newline). The same base again is success;
+     * another one under that id PAWL_CONFLICT. */
+    pawl_code (*create)(pawl_store *s, pawl_bytes base, pawl_err *err);
+    /* Take the run for `ttl_ms`. PAWL_OK: *head, with a fresh fence and the true newest seq. PAWL_HELD: somebody has it, *head
+     * says who and until when; the same owner never holds it against himself. PAWL_GONE: no such run. */
+    pawl_code (*claim)(pawl_store *s, const char *run, const char *owner, int64_t ttl_ms, pawl_head *head, pawl_err *err);
+    pawl_code (*renew)(pawl_store *s, const char *run, uint64_t fence, int64_t ttl_ms, pawl_err *err);  /* PAWL_FENCED */
+    pawl_code (*release)(pawl_store *s, const char *run, uint64_t fence, pawl_err *err);   /* PAWL_FENCED; nothing is lost by it */
+    /* Appends to many runs, made durable together; each answers for itself in its rc: PAWL_OK; PAWL_FENCED; PAWL_CONFLICT: seq
+     * is not the newest; the newest entry again with the same bytes is success. One that is refused changes nothing and
+     * hinders none. Returns PAWL_OK when all that are PAWL_OK are durable; else none of them is, and err says why. */
+    pawl_code (*append)(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
+    /* Count an attempt before it is dispatched (E13); durable together. */
+    pawl_code (*mark)(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
+    pawl_code (*marks)(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);
+
+    /* Without a lease (E16). Durable on return. PAWL_OK also when that id was delivered before with the same bytes, taken or not;
+     * PAWL_CONFLICT with other bytes; for an answer: the wait is over, and err tells the first answer; PAWL_INVALID: no such
+     * wait was ever asked, or its schema or options refuse the value; PAWL_GONE: no such run. PAWL_LIMIT: too many wait. */
+    pawl_code (*deliver)(pawl_store *s, const char *run, pawl_delivery *d, pawl_err *err);
+    pawl_code (*deliveries)(pawl_store *s, const char *run, pawl_delivery_fn *fn, void *ctx, pawl_err *err);     /* not taken; in order */
+
+    /* What loads a run: base, snapshot if there is one, then all after it. PAWL_GONE: no such run. */
+    pawl_code (*load)(pawl_store *s, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err);
+    /* Entries after `after` up to `upto` (0: all), each preceded by the records that it closes; records that no entry closes yet
+     * come last. after 0 begins with the base. PAWL_GONE: no such run, or pruned. */
+    pawl_code (*read)(pawl_store *s, const char *run, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err);
+    pawl_code (*blob)(pawl_store *s, const char *run, const char *digest, pawl_line_fn *fn, void *ctx, pawl_err *err);    /* kind 0 */
+    pawl_code (*head)(pawl_store *s, const char *run, pawl_head *head, pawl_err *err);
+    pawl_code (*list)(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err);   /* newest first */
+    pawl_code (*waits)(pawl_store *s, const char *run, pawl_waiting_fn *fn, void *ctx, pawl_err *err);    /* open; run NULL: of all */
+    /* Runs that somebody has to look at, the most urgent first: a timer is due at `now_ms`, a delivery waits, or they were let
+     * go of (or their lease ran out) with work to do. Held ones are left out. At most `limit`. */
+    pawl_code (*due)(pawl_store *s, int64_t now_ms, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
+    int64_t (*next_due)(pawl_store *s);                 /* the first timer of all; 0: none */
+
+    /* The journal begins with this base at entry `seq` from now on; what is before it is gone (K10). */
+    pawl_code (*prune)(pawl_store *s, const char *run, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err);
+    pawl_code (*remove)(pawl_store *s, const char *run, uint64_t fence, pawl_err *err);  /* all of it; the id is free, fences go on */
+    pawl_code (*check)(pawl_store *s, pawl_err *err);                           /* PAWL_CORRUPT says what is damaged */
+    pawl_code (*backup)(pawl_store *s, const char *path, pawl_err *err);        /* while it is used; PAWL_INVALID: it has none */
+    pawl_code (*vacuum)(pawl_store *s, pawl_err *err);                          /* give back what pruning left */
+} pawl_store_verbs;
+
+struct pawl_store { const pawl_store_verbs *verbs; };   /* first member of every store */
+
+/* ---- the stores that are here ---------------------------------------------------------------------------- */
+
+/* Journals in memory, for as long as the process; one thread. NULL: no memory. */
 PAWL_API pawl_store *pawl_store_memory(pawl_err *err);
+
+typedef struct pawl_sqlite {    /* NULL or 0: the default */
+    const char *space;          /* the namespace; "" */
+    bool normal;                /* synchronous NORMAL: the last commits may be lost with the machine's power, not with the process */
+    int busy_ms;                /* how long to wait for another writer; 5000 */
+    uint32_t signals_max;       /* deliveries that may wait for a run; 10000 */
+} pawl_sqlite;
+
+/* A SQLite file, made when it is not there. PAWL_IO, PAWL_CORRUPT: no such file can be; PAWL_INVALID: a newer Pawl's. */
+PAWL_API pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl_err *err);
+
 PAWL_API void pawl_store_free(pawl_store *s);
-/* The whole journal of `run`, base first, as docs/INTERFACES.md has it; lives until the run is written again. {0}: no such run. */
-PAWL_API pawl_bytes pawl_store_journal(const pawl_store *s, const char *run);
-/* The id of the index-th run, in the order in which they began; NULL after the last. */
-PAWL_API const char *pawl_store_run(const pawl_store *s, size_t index);
+/* The whole journal of `run` as docs/INTERFACES.md has it, base first; free() it. {0}: see err. */
+PAWL_API pawl_bytes pawl_store_journal(pawl_store *s, const char *run, pawl_err *err);
 
 #ifdef __cplusplus
 }

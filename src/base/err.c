@@ -24,13 +24,15 @@ const char *pawl_code_name(pawl_code code)
     case PAWL_DENIED: return "denied";
     case PAWL_GONE: return "gone";
     case PAWL_UNKNOWN: return "unknown";
+    case PAWL_FENCED: return "fenced";
+    case PAWL_HELD: return "held";
     }
     return "unnamed";
 }
 
 pawl_code pawl_code_named(const char *name)
 {
-    for (int code = PAWL_UNKNOWN; name != NULL && code <= PAWL_IGNORED; code++)
+    for (int code = PAWL_HELD; name != NULL && code <= PAWL_IGNORED; code++)
         if (strcmp(name, pawl_code_name((pawl_code)code)) == 0)
             return (pawl_code)code;
     return PAWL_INVALID;

@@ -5,27 +5,38 @@
 #include <sys/random.h>
 #include <time.h>
 
-static int64_t system_now(void *ctx)
+/* Unless a clock was given, time is the store's: all who work on it have the same. */
+int64_t engine_now(pawl_engine *e)
 {
-    struct timespec t;
+    int64_t now;
 
-    (void)ctx;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    if (e->clock.now_ms != NULL)
+        return e->clock.now_ms(e->clock.ctx);
+    pthread_mutex_lock(&e->lock);
+    now = e->store->verbs->now(e->store);
+    pthread_mutex_unlock(&e->lock);
+    return now;
 }
 
-static void system_sleep(void *ctx, int64_t time_ms)
+void engine_sleep(pawl_engine *e, int64_t until_ms)
 {
-    int64_t ms = time_ms - system_now(ctx);
+    int64_t ms = until_ms - engine_now(e);
     struct timespec left = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
 
-    while (ms > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
+    if (e->clock.sleep_until != NULL) {
+        e->clock.sleep_until(e->clock.ctx, until_ms);
+        return;
+    }
+    while (ms > 0 && !e->stopping && nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
 }
 
-pawl_clock clock_system(void)
+int64_t steady_ms(void)
 {
-    return (pawl_clock){ system_now, system_sleep, NULL };
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 bool chance(uint64_t out[2])

@@ -1,15 +1,19 @@
-/* engine.c - one run at a time, on the calling thread: advance, append, perform, and again. */
+/* engine.c - an engine is made, runs are begun, told things and looked at. */
 #include "engine/engine.h"
-#include "kernel/kernel.h"
+#include "engine/owner.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- made ----------------------------------------------------------------------------------- */
+
+enum { TTL_MS = 30000 };
 
 pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
 {
     pawl_alloc alloc = mem_or_default(NULL);
     pawl_engine *e = m == NULL || store == NULL ? NULL : mem_new(&alloc, sizeof *e);
+    uint64_t drawn[2] = {0};
 
     if (m != NULL && store != NULL && e == NULL)
         fail(err, PAWL_NOMEM, "no memory for an engine");
@@ -18,11 +22,16 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
         pawl_store_free(store);
         return NULL;
     }
-    *e = (pawl_engine){ .alloc = alloc, .m = m, .store = store, .clock = clock_system() };
+    e->alloc = alloc;
+    e->m = m;
+    e->store = store;
+    e->ttl_ms = TTL_MS;
+    pthread_mutex_init(&e->lock, NULL);
+    buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
     e->look = pawl_step_new(NULL);
-    e->reply.alloc = alloc;
-    buf_init(&e->reply.text, &alloc);
+    (void)chance(drawn);
+    owner_name(e->owner, sizeof e->owner, drawn[0]);
     if (e->step == NULL || e->look == NULL) {
         fail(err, PAWL_NOMEM, "no memory for an engine");
         pawl_engine_free(e);
@@ -31,39 +40,64 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     return e;
 }
 
-static void live_free(pawl_engine *e, live *r)
-{
-    pawl_state_free(r->st);
-    receipt_forget(e, r);
-    buf_free(&r->receipt);
-    mem_free(&e->alloc, r, sizeof *r + strlen(r->id) + 1);
-}
-
+/* Runs stay where they are: whoever opens the store next goes on with them. */
 void pawl_engine_free(pawl_engine *e)
 {
     if (e == NULL)
         return;
     pawl_alloc alloc = e->alloc;
 
-    for (live *r = e->runs, *next; r != NULL; r = next) {
-        next = r->next;
-        live_free(e, r);
-    }
+    for (size_t i = 0; i < LIVE_SLOTS; i++)
+        for (live *r = e->lives[i]; r != NULL; r = r->next)
+            for (errand *er = r->errands; er != NULL; er = er->next)
+                er->stop = true;
+    pool_end(e);
+    keeper_end(e);
+    for (size_t i = 0; i < LIVE_SLOTS; i++)
+        for (live *r = e->lives[i], *next; r != NULL; r = next) {
+            next = r->next;
+            errands_keep(e, r);
+            (void)live_let_go(e, r, NULL);
+            live_free(e, r);
+        }
     for (handler *h = e->handlers, *next; h != NULL; h = next) {
         next = h->next;
         mem_free(&alloc, h, sizeof *h + strlen(h->name) + 1);
     }
-    buf_free(&e->reply.text);
+    buf_free(&e->text);
     pawl_step_free(e->step);
     pawl_step_free(e->look);
     pawl_machine_free(e->m);
     pawl_store_free(e->store);
+    pthread_mutex_destroy(&e->lock);
     mem_free(&alloc, e, sizeof *e);
 }
 
 pawl_store *pawl_engine_store(pawl_engine *e) { return e == NULL ? NULL : e->store; }
 const pawl_machine *pawl_engine_machine(const pawl_engine *e) { return e == NULL ? NULL : e->m; }
 pawl_step *pawl_engine_step(pawl_engine *e) { return e == NULL ? NULL : e->look; }
+
+void pawl_engine_threads(pawl_engine *e, unsigned threads)
+{
+    if (e != NULL)
+        pool_begin(e, threads);
+}
+
+void pawl_engine_lease(pawl_engine *e, const char *owner, int64_t ttl_ms)
+{
+    if (e == NULL)
+        return;
+    if (owner != NULL && *owner != '\0')
+        snprintf(e->owner, sizeof e->owner, "%s", owner);
+    if (ttl_ms > 0)
+        e->ttl_ms = ttl_ms;
+}
+
+void pawl_engine_stop(pawl_engine *e)
+{
+    if (e != NULL)
+        e->stopping = true;
+}
 
 void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx)
 {
@@ -76,7 +110,7 @@ void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx)
 void pawl_engine_clock(pawl_engine *e, const pawl_clock *clock)
 {
     if (e != NULL)
-        e->clock = clock != NULL ? *clock : clock_system();
+        e->clock = clock != NULL ? *clock : (pawl_clock){0};
 }
 
 void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
@@ -87,7 +121,7 @@ void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
     e->secret_ctx = ctx;
 }
 
-pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_effect_fn *fn, void *arg, pawl_class cls, pawl_err *err)
+pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err)
 {
     size_t n = effect == NULL ? 0 : strlen(effect) + 1;
     pawl_class declared;
@@ -121,171 +155,96 @@ static pawl_code code_before(const pawl_err *err)
     return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
 }
 
-static live *live_find(const pawl_engine *e, const char *run)
-{
-    for (live *r = e->runs; r != NULL; r = r->next)
-        if (strcmp(r->id, run) == 0)
-            return r;
-    return NULL;
-}
-
-static live *live_add(pawl_engine *e, pawl_state *st, pawl_err *err)
-{
-    const char *run = pawl_state_run(st);
-    live *r = mem_new(&e->alloc, sizeof *r + strlen(run) + 1);
-
-    if (r == NULL) {
-        pawl_state_free(st);
-        fail(err, PAWL_NOMEM, "%s: no memory for a run", run);
-        return NULL;
-    }
-    memcpy(r->id, run, strlen(run) + 1);
-    r->st = st;
-    buf_init(&r->receipt, &e->alloc);
-    r->next = e->runs;
-    e->runs = r;
-    return r;
-}
-
-/* A failed append throws the live state away: what is stored is loaded again when somebody asks (G9). */
-static void live_drop(live *r)
-{
-    pawl_state_free(r->st);
-    r->st = NULL;
-}
-
-static pawl_code live_get(pawl_engine *e, const char *run, live **out, pawl_err *err)
-{
-    live *r = run == NULL ? NULL : live_find(e, run);
-    pawl_bytes journal = run == NULL || (r != NULL && r->st != NULL) ? (pawl_bytes){0} : pawl_store_journal(e->store, run);
-    pawl_state *st;
-    pawl_code rc;
-
-    *out = r;
-    if (run == NULL)
-        return fail(err, PAWL_INVALID, "a run has an id");
-    if (r != NULL && r->st != NULL)
-        return PAWL_OK;
-    if (journal.data == NULL)
-        return fail(err, PAWL_GONE, "%s: there is no such run", run);
-    if ((rc = pawl_replay(journal, 0, NULL, &st, err)) != PAWL_OK)
-        return rc;
-    if (r != NULL)
-        r->st = st;
-    else
-        *out = live_add(e, st, err);
-    return *out != NULL ? PAWL_OK : PAWL_NOMEM;
-}
-
 static pawl_code info_new(pawl_engine *e, const char *run, pawl_run_info *info, pawl_err *err)
 {
     uint64_t drawn[2] = {0};
 
     if (!chance(drawn))
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
-    *info = (pawl_run_info){ .id = run, .life = drawn[0], .seed = drawn[1], .created_ms = e->clock.now_ms(e->clock.ctx) };
+    *info = (pawl_run_info){ .id = run, .life = drawn[0], .seed = drawn[1], .created_ms = engine_now(e) };
     return PAWL_OK;
 }
 
-/* One event: fed and folded, stored, told. */
-static pawl_code take(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+static pawl_code run_known(pawl_engine *e, const char *run, live **out, pawl_err *err)
 {
-    pawl_code next = pawl_advance(e->m, r->st, ev, e->step, err), rc;
-    pawl_bytes line = pawl_step_bytes(e->step);
-
-    if (next < 0 || next == PAWL_IGNORED)
-        return next;
-    if ((rc = store_append(e->store, r->id, &line, 1, err)) != PAWL_OK) {
-        live_drop(r);
-        return rc;
-    }
-    if (e->watch != NULL)
-        e->watch(e->watch_ctx, r->st, pawl_step_entry(e->step));
-    return next;
+    *out = NULL;
+    if (run == NULL || !run_id_valid(run))
+        return fail(err, PAWL_INVALID, run == NULL ? "a run has an id%s" : "\"%.64s\" is no id of a run", run != NULL ? run : "");
+    *out = live_of(e, run, err);
+    return *out != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
-static pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
+/* Who does not hold the run delivers: durable when this returns, and taken by whoever holds it. */
+static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
-    pawl_event ev = { .kind = PAWL_EV_TICK };
-    pawl_code rc = PAWL_OK;
-    bool done = true;
-    char id[2048];
+    static const pawl_delivery_kind kinds[] = { [PAWL_EV_INPUT] = PAWL_DELIVER_INPUT, [PAWL_EV_ANSWER] = PAWL_DELIVER_ANSWER,
+        [PAWL_EV_SIGNAL] = PAWL_DELIVER_SIGNAL, [PAWL_EV_CANCEL] = PAWL_DELIVER_CANCEL, [PAWL_EV_UPDATE] = PAWL_DELIVER_UPDATE,
+        [PAWL_EV_RECEIPT] = PAWL_DELIVER_RECEIPT, [PAWL_EV_REOPEN] = PAWL_DELIVER_REOPEN };
+    uint64_t drawn[2];
+    char id[40];
+    pawl_delivery d = { .id = id, .outcome = (int)ev->outcome, .by = ev->by, .note = ev->note, .name = ev->name != NULL ? ev->name : ev->id };
+    pawl_code rc;
 
-    if (first != NULL) {
-        ev = *first;
-        if (ev.time_ms == 0)
-            ev.time_ms = e->clock.now_ms(e->clock.ctx);
-        rc = take(e, r, &ev, err);
-        if (rc < 0 || rc == PAWL_IGNORED)
-            return rc;
-    }
-    while (rc >= 0 && done) {
-        pawl_code next = pawl_state_next(r->st);
-
-        ev = (pawl_event){ .kind = PAWL_EV_TICK, .time_ms = e->clock.now_ms(e->clock.ctx) };
-        if (next == PAWL_PENDING) {
-            rc = perform(e, r, &done, &ev, id, sizeof id, err);
-            if (rc < 0 || !done)
-                return rc < 0 ? rc : PAWL_PENDING;
-        } else if (next != PAWL_OK) {
-            return next;
-        }
-        rc = take(e, r, &ev, err);
-        if (rc >= 0)
-            receipt_forget(e, r);
-        if (rc == PAWL_IGNORED)
-            return fail(err, PAWL_CORRUPT, "%s: it says there is something to do, and does nothing", r->id);
-    }
-    return rc;
+    if ((unsigned)ev->kind >= sizeof kinds / sizeof *kinds || (d.kind = kinds[ev->kind]) == 0)
+        return fail(err, PAWL_HELD, "%s: somebody else works on it, and this cannot be left for it", run);
+    if (ev->kind == PAWL_EV_ANSWER && (d.name = wait_meant(e, run, ev->id, err)) == NULL)
+        return code_before(err);
+    if (!chance(drawn))
+        return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
+    snprintf(id, sizeof id, "d-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
+    if (ev->value != NULL)
+        d.value = (pawl_bytes){ ev->value, ev->value_size > 0 ? ev->value_size : strlen(ev->value) };
+    if (ev->update != NULL)
+        d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->deliver(e->store, run, &d, err);
+    pthread_mutex_unlock(&e->lock);
+    return rc == PAWL_OK ? PAWL_PENDING : rc;
 }
 
 pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
-    live *r;
-    pawl_code rc = e == NULL ? code_before(err) : live_get(e, run, &r, err);
+    pawl_err why = { PAWL_OK, "" };
+    live *r = NULL;
+    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
 
-    return rc == PAWL_OK ? drive(e, r, ev, err) : rc;
+    if (rc != PAWL_OK)
+        return rc;
+    rc = drive(e, r, ev, &why);
+    if (rc == PAWL_HELD && r->fence == 0)
+        return deliver(e, run, ev, err);
+    if (why.code != PAWL_OK)
+        fail(err, why.code, "%s", why.text);
+    return rc;
 }
 
 /* A run is there when its start was taken: what is refused leaves nothing behind. */
-static pawl_code run_begin(pawl_engine *e, const char *run, const char *input, live **out, pawl_err *err)
+static pawl_code run_begin(pawl_engine *e, live *r, const char *input, pawl_err *err)
 {
-    const pawl_event start = { .kind = PAWL_EV_START, .value = input, .time_ms = e->clock.now_ms(e->clock.ctx) };
+    const pawl_event start = { .kind = PAWL_EV_START, .value = input, .time_ms = engine_now(e) };
     pawl_run_info info;
-    pawl_bytes line;
     pawl_state *st;
-    pawl_code rc = info_new(e, run, &info, err), next;
+    pawl_code rc = info_new(e, r->id, &info, err);
 
     if (rc != PAWL_OK || (rc = pawl_state_new(e->m, &info, 0, NULL, &st, err)) != PAWL_OK)
         return rc;
-    if ((next = pawl_advance(e->m, st, &start, e->step, err)) < 0 ||
-        (rc = store_create(e->store, run, pawl_state_base(st), err)) != PAWL_OK) {
-        pawl_state_free(st);
-        return next < 0 ? next : rc;
+    if ((rc = pawl_feed(e->m, st, &start, e->step, err)) >= 0) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), err);
+        pthread_mutex_unlock(&e->lock);
     }
-    if ((*out = live_add(e, st, err)) == NULL)
-        return PAWL_NOMEM;
-    line = pawl_step_bytes(e->step);
-    if ((rc = store_append(e->store, run, &line, 1, err)) != PAWL_OK) {
-        live_drop(*out);
-        return rc;
-    }
-    if (e->watch != NULL)
-        e->watch(e->watch_ctx, st, pawl_step_entry(e->step));
-    return PAWL_OK;
+    pawl_state_free(st);
+    return rc == PAWL_OK ? drive(e, r, &start, err) : rc;
 }
 
 /* Starting an id that exists goes on with it; with another input that would be lost silently (G10). */
-static pawl_code same_input(pawl_engine *e, const live *r, const char *input, pawl_err *err)
+static pawl_code same_input(pawl_engine *e, live *r, const char *input, pawl_err *err)
 {
-    pawl_bytes journal = pawl_store_journal(e->store, r->id);
-    const char *end = journal.data + journal.size, *at = memchr(journal.data, '\n', journal.size), *nl;
-    pawl_entry *first = NULL;
     const pawl_value *given;
+    pawl_entry *first = NULL;
+    pawl_bytes line = {0}, records;
 
-    at = at == NULL ? end : at + 1;
-    nl = memchr(at, '\n', (size_t)(end - at));
-    if (nl != NULL && pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &first, NULL) == PAWL_OK &&
+    if (live_entry(r, 1, &line, &records) == PAWL_OK && pawl_entry_read(line, e->look, &first, NULL) == PAWL_OK &&
         first->items != NULL && first->items->kind == ITEM_START) {
         given = pawl_json(e->look, input);
         if (given != NULL && pawl_value_equal(given, first->items->value))
@@ -294,25 +253,68 @@ static pawl_code same_input(pawl_engine *e, const live *r, const char *input, pa
     return fail(err, PAWL_CONFLICT, "%s: it was begun with another input, and asks for none: go on without one, or begin another run", r->id);
 }
 
-pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err)
+static bool is_there(pawl_engine *e, const char *run)
+{
+    pawl_head head;
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->head(e->store, run, &head, NULL);
+    pthread_mutex_unlock(&e->lock);
+    return rc != PAWL_GONE;
+}
+
+static pawl_code run_on(pawl_engine *e, live *r, const char *input, pawl_err *err)
 {
     const pawl_event start = { .kind = PAWL_EV_START, .value = input }, again = { .kind = PAWL_EV_INPUT, .value = input };
-    live *r;
-    pawl_code rc = e == NULL ? code_before(err) : PAWL_OK;
+    pawl_code rc = live_hold(e, r, err);
 
-    if (rc != PAWL_OK)
+    if (rc != PAWL_OK || (rc = deliveries_take(e, r, err)) != PAWL_OK || (rc = live_hold(e, r, err)) != PAWL_OK)
         return rc;
-    if (run != NULL && live_find(e, run) == NULL && pawl_store_journal(e->store, run).data == NULL)
-        rc = run_begin(e, run, input, &r, err);
-    else if ((rc = live_get(e, run, &r, err)) == PAWL_OK && pawl_state_status(r->st) == PAWL_SUBMITTED)
+    if (pawl_state_status(r->st) == PAWL_SUBMITTED)
         return drive(e, r, &start, err);
-    else if (rc == PAWL_OK && input != NULL) {
+    if (input != NULL) {
         rc = pawl_state_next(r->st) == PAWL_INTERRUPTED ? drive(e, r, &again, err) : PAWL_IGNORED;
         if (rc != PAWL_IGNORED)
             return rc;              /* it waited for input: the next turn (G13) */
-        rc = same_input(e, r, input, err);
+        if ((rc = same_input(e, r, input, err)) != PAWL_OK)
+            return live_let_go(e, r, NULL), rc;
     }
-    return rc == PAWL_OK ? drive(e, r, NULL, err) : rc;
+    return drive(e, r, NULL, err);
+}
+
+pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err)
+{
+    live *r = NULL;
+    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    return r->st != NULL || is_there(e, run) ? run_on(e, r, input, err) : run_begin(e, r, input, err);
+}
+
+pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_err *err)
+{
+    pawl_run_info info;
+    pawl_delivery d = { .id = "start", .kind = PAWL_DELIVER_START };
+    pawl_state *st;
+    live *r;
+    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
+
+    if (rc != PAWL_OK || (rc = info_new(e, run, &info, err)) != PAWL_OK || (rc = pawl_state_new(e->m, &info, 0, NULL, &st, err)) != PAWL_OK)
+        return rc;
+    if ((rc = pawl_feed(e->m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, e->step, err)) >= 0) {
+        if (input != NULL)
+            d.value = (pawl_bytes){ input, strlen(input) };
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), err);
+        if (rc == PAWL_OK)
+            rc = e->store->verbs->deliver(e->store, run, &d, err);
+        pthread_mutex_unlock(&e->lock);
+    }
+    pawl_state_free(st);
+    live_park(e, r);
+    return rc;
 }
 
 pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err)
@@ -322,33 +324,79 @@ pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const c
     return pawl_event_send(e, run, &ev, err);
 }
 
-pawl_code pawl_run_fork(pawl_engine *e, const char *run, uint64_t seq, const char *fork, pawl_err *err)
+static bool journal_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
-    pawl_bytes journal = e == NULL ? (pawl_bytes){0} : pawl_store_journal(e->store, run);
-    pawl_run_info info;
-    pawl_state *then, *made = NULL;
+    (void)kind, (void)seq;
+    buf_put(ctx, line.data, line.size);
+    buf_char(ctx, '\n');
+    return !((buf *)ctx)->failed;
+}
+
+/* The state as it stood at entry `seq` (0: the newest). */
+static pawl_code state_at(pawl_engine *e, const char *run, uint64_t seq, pawl_state **out, pawl_err *err)
+{
+    buf b;
     pawl_code rc;
 
-    if (journal.data == NULL)
-        return fail(err, PAWL_GONE, "%s: there is no such run", run != NULL ? run : "");
-    if ((rc = info_new(e, fork, &info, err)) != PAWL_OK || (rc = pawl_replay(journal, seq, NULL, &then, err)) != PAWL_OK)
+    buf_init(&b, &e->alloc);
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->read(e->store, run, 0, seq, journal_line, &b, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK && b.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", run);
+    if (rc == PAWL_OK)
+        rc = pawl_replay((pawl_bytes){ b.data, b.size }, seq, NULL, out, err);
+    buf_free(&b);
+    return rc;
+}
+
+pawl_code pawl_run_fork(pawl_engine *e, const char *run, uint64_t seq, const char *fork, pawl_err *err)
+{
+    pawl_run_info info;
+    pawl_state *then = NULL, *made = NULL;
+    live *r;
+    pawl_code rc = e == NULL ? fail(err, PAWL_GONE, "%s: there is no such run", run != NULL ? run : "") : run_known(e, run, &r, err);
+
+    if (rc != PAWL_OK || (rc = run_known(e, fork, &r, err)) != PAWL_OK || (rc = info_new(e, fork, &info, err)) != PAWL_OK ||
+        (rc = state_at(e, run, seq, &then, err)) != PAWL_OK)
         return rc;
     rc = pawl_state_fork(then, &info, e->step, &made, err);
     pawl_state_free(then);
     if (rc != PAWL_OK)
         return rc;
-    if ((rc = store_create(e->store, fork, pawl_state_base(made), err)) != PAWL_OK) {
-        pawl_state_free(made);
-        return rc;
-    }
-    return live_add(e, made, err) != NULL ? PAWL_OK : PAWL_NOMEM;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->create(e->store, pawl_state_base(made), err);
+    pthread_mutex_unlock(&e->lock);
+    pawl_state_free(made);
+    return rc;
+}
+
+/* What is known of it here, or in the store: to look at, without holding it. */
+static live *run_look(pawl_engine *e, const char *run, pawl_err *err)
+{
+    live *r;
+    pawl_head head;
+    pawl_code rc;
+
+    if (e == NULL || run_known(e, run, &r, err) != PAWL_OK)
+        return NULL;
+    pthread_mutex_lock(&e->lock);
+    rc = r->fence != 0 ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc != PAWL_OK)
+        return NULL;
+    if (r->fence == 0 && r->st != NULL && (head.fence != r->last_fence || head.seq != r->seq))
+        live_drop(e, r);
+    return live_load(e, r, err) == PAWL_OK ? r : NULL;
 }
 
 pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err)
 {
-    live *r;
+    live *r = run_look(e, run, err);
 
-    return e == NULL || live_get(e, run, &r, err) != PAWL_OK ? NULL : r->st;
+    if (r != NULL)
+        r->shown = true;
+    return r != NULL ? r->st : NULL;
 }
 
 /* In the engine's own buffer: a string itself, any other value as JSON. */
@@ -358,22 +406,22 @@ static const char *value_shown(pawl_engine *e, const pawl_value *v)
         return "";
     if (pawl_value_string(v) != NULL)
         return pawl_value_string(v);
-    buf_reset(&e->reply.text);
-    canon(&e->reply.text, v);
-    buf_char(&e->reply.text, '\0');
-    return e->reply.text.failed ? "" : e->reply.text.data;
+    buf_reset(&e->text);
+    canon(&e->text, v);
+    buf_char(&e->text, '\0');
+    return e->text.failed ? "" : e->text.data;
 }
 
 const char *pawl_run_get(pawl_engine *e, const char *run, const char *name)
 {
-    pawl_state *st = pawl_run_state(e, run, NULL);
+    live *r = run_look(e, run, NULL);
 
-    return value_shown(e, st == NULL ? NULL : pawl_state_get(st, name));
+    return value_shown(e, r == NULL ? NULL : pawl_state_get(r->st, name));
 }
 
 const char *pawl_run_reason(pawl_engine *e, const char *run)
 {
-    pawl_state *st = pawl_run_state(e, run, NULL);
+    live *r = run_look(e, run, NULL);
 
-    return value_shown(e, st == NULL ? NULL : pawl_value_get(pawl_state_reason(st), "text"));
+    return value_shown(e, r == NULL ? NULL : pawl_value_get(pawl_state_reason(r->st), "text"));
 }

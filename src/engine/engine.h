@@ -1,58 +1,187 @@
-/* engine.h - inside the engine. */
+/* engine.h - inside the engine.
+ *
+ * One thread drives: it folds what came in (drive.c), has the store append what came of it, many runs in one commit, and only
+ * then lets commands out (perform.c). What handlers come to is fed as receipts. While a handler runs on the driving thread,
+ * or several on the pool (pool.c), a keeper renews the leases (lives.c). The store is used under one lock. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
-#include "base/base.h"
+#include "effect/effect.h"
+#include "kernel/kernel.h"
 #include "pawl/engine.h"
 #include "store/store.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 typedef struct handler {
     struct handler *next;
-    pawl_effect_fn *fn;
+    pawl_handler_fn *fn;
     void *arg;
     pawl_class cls;
     char name[];
 } handler;
 
-typedef struct live {           /* a run that is loaded, or has a receipt that could not be stored */
-    struct live *next;
-    pawl_state *st;             /* NULL: to be loaded again */
-    char *command;              /* the id of the command that was performed last, until its receipt is stored */
-    size_t command_bytes;
-    buf receipt;                /* what came of it */
+/* A command on its way: performed here or on the pool, and tried again when it may be. */
+typedef enum errand_at { ERRAND_READY, ERRAND_OUT, ERRAND_DONE } errand_at;
+typedef struct errand {
+    struct errand *next;        /* of its run */
+    struct errand *queued;      /* of the pool */
+    struct live *run;           /* NULL: nobody waits for it any more */
+    const handler *h;
+    arena mem;
+    pawl_job job;               /* its texts and arguments lie in mem */
+    pawl_limits limits;
+    pawl_reply reply;
+    int64_t first_ms;           /* when its first attempt began; 0: none did */
+    int64_t began_ms;           /* of this attempt */
+    atomic_ulong beats;         /* its heartbeats, counted by its thread */
+    unsigned long beats_seen;
+    int64_t beat_ms;            /* when the driving thread saw the last one */
+    int64_t until_ms;           /* by the steady clock: what its handler may see for itself; 0: no limit */
+    atomic_bool overran;        /* and did see */
+    const char *late;           /* the limit for which it was told to stop */
+    int64_t not_before_ms;
+    pawl_code rc;
     pawl_outcome outcome;
-    bool performed;             /* and it is not performed again */
+    errand_at at;
+    bool open;                  /* its command is */
+    bool fed;                   /* its receipt is folded, and not stored yet */
+    bool counted;               /* the attempt that comes next is in the store */
+    atomic_bool stop;
+} errand;
+
+typedef struct told_wait {      /* a wait that the store is to be told of */
+    char *id;
+    buf text;                   /* its SPEC, or its answer */
+    int64_t asked_ms;
+    bool over, answered;
+} told_wait;
+
+typedef struct live {           /* a run that this engine has claimed, or knows */
+    struct live *next;          /* in its slot */
+    struct pawl_engine *e;
+    pawl_state *st;             /* NULL: to be loaded */
+    const pawl_machine *m;
+    uint64_t fence;             /* 0: not held */
+    uint64_t last_fence;        /* of its last claim here */
+    uint64_t marked_fence;      /* under which the attempts of others were read */
+    int64_t lease_ms;           /* until when, by the store's time */
+    uint64_t seq;               /* of the newest entry that is stored */
+    uint8_t status;             /* as the store was told last; so the next four */
+    bool over;
+    int64_t wake_ms;
+    char **asked;               /* ids of the open waits */
+    size_t nasked, asked_cap;
+    /* folded, and not stored yet */
+    buf lines, snapshot;
+    size_t nlines;
+    size_t tail_bytes;          /* of the lines since the last snapshot */
+    told_wait *waits;
+    size_t nwaits, waits_cap;
+    uint64_t *taken;
+    size_t ntaken, taken_cap;
+    uint64_t heard;             /* version of the store when its deliveries were looked at */
+    bool quiet;                 /* the append just now found that nothing was delivered */
+    errand *errands;
+    bool commands_moved;        /* errands are to be compared with the open commands */
+    bool in_pass;
+    bool took;                  /* in this pass: what was delivered */
+    bool parked;                /* among the last that were let go of */
+    bool shown;                 /* its state was handed out */
+    atomic_bool lease_lost;
+    /* entries that were read for the state */
+    buf cache;
+    uint64_t cache_from, cache_to, cache_next;
+    size_t cache_at;
     char id[];
 } live;
 
-struct pawl_reply {
-    pawl_alloc alloc;
-    buf text;
-    pawl_err err;
-    bool failed;
-};
+typedef struct pool pool;
+typedef struct keeper keeper;
+
+enum { LIVE_SLOTS = 1024, PARKED_MAX = 256, CACHE_ENTRIES = 4096 };
 
 struct pawl_engine {
     pawl_alloc alloc;
     pawl_machine *m;
     pawl_store *store;
+    pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both */
     pawl_step *step, *look;     /* of feeding; of looking at what is open */
     handler *handlers;
-    live *runs;
-    pawl_clock clock;
+    live *lives[LIVE_SLOTS];
+    live *parked[PARKED_MAX];   /* a ring */
+    size_t parked_next;
+    pawl_clock clock;           /* now_ms NULL: the store's time */
     pawl_secret_fn *secret;
     void *secret_ctx;
     pawl_watch_fn *watch;
     void *watch_ctx;
-    pawl_reply reply;
+    buf text;                   /* of pawl_run_get */
+    char owner[96];
+    int64_t ttl_ms;
+    pool *pool;
+    keeper *keeper;
+    atomic_bool stopping;
 };
 
 /* clock.c: the only file here that knows the time and chance */
-pawl_clock clock_system(void);
 bool chance(uint64_t out[2]);
+int64_t steady_ms(void);        /* goes on, whatever is done to the other */
+int64_t engine_now(pawl_engine *e);
+void engine_sleep(pawl_engine *e, int64_t until_ms);
 
-/* perform.c: one open command, if any can be performed now (*done): then `ev` is its receipt; the id lies in `id`. */
-pawl_code perform(pawl_engine *e, live *r, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err);
-void receipt_forget(pawl_engine *e, live *r);   /* it is stored */
+/* lives.c: runs that are claimed, loaded, let go of */
+live *live_find(const pawl_engine *e, const char *run);
+live *live_of(pawl_engine *e, const char *run, pawl_err *err);  /* found, or made; NULL: no memory */
+void live_drop(pawl_engine *e, live *r);        /* what is not stored is thrown away */
+void live_lost(pawl_engine *e, live *r);        /* and it is somebody else's now */
+pawl_code live_let_go(pawl_engine *e, live *r, pawl_err *err);
+void live_free(pawl_engine *e, live *r);
+void live_park(pawl_engine *e, live *r);        /* nobody works on it here: it may be forgotten, what it is lies in the store */
+pawl_code live_entry(live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records);   /* lent until the next */
+pawl_code live_load(pawl_engine *e, live *r, pawl_err *err);
+bool live_fits(const live *r);          /* this engine's machine is the one that it was begun with */
+pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err);    /* claimed and loaded */
+void keeper_begin(pawl_engine *e);
+void keeper_end(pawl_engine *e);
+
+/* told.c: what the store is told beside the lines */
+pawl_code told_step(pawl_engine *e, live *r);   /* of what e->step has just folded */
+pawl_code told_begin(pawl_engine *e, live *r);  /* the waits of a state that was loaded */
+void told_forget(pawl_engine *e, live *r);      /* it is stored, or never will be */
+int64_t told_wake(pawl_engine *e, live *r);     /* its first timer; 0: none */
+
+/* drive.c: fold, append, take what was delivered */
+pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err);
+pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, pawl_err *err);
+pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err);      /* to be stored with the next commit */
+pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err);      /* and stored */
+pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err);
+
+/* perform.c: commands are carried out */
+/* An errand for each open command. `why`: what one that cannot be made waits for. */
+pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
+void errands_back(pawl_engine *e, int64_t until_ms);   /* from the pool; waits for one, until then */
+void errands_stored(pawl_engine *e, live *r);   /* the receipts that were fed are */
+/* What can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and for what is out, too. */
+pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err);
+pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_err *err);
+const char *wait_meant(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
+int64_t timer_at(pawl_engine *e, const call *c);    /* 0: it has none */
+void errands_leftover(pawl_engine *e, live *r, pawl_code next);     /* whose command nobody waits for any more */
+bool errands_quiet(const live *r);      /* none is out, and none has a receipt that is not stored */
+void errands_keep(pawl_engine *e, live *r);     /* the last: what is done is stored, what was stopped is begun again by the next engine */
+void errand_unbegun(pawl_engine *e, errand *er);
+void errands_stale(live *r);    /* the state is gone: what comes back is fed if its command is still open */
+void errands_free(pawl_engine *e, live *r);
+void errand_run(errand *er);    /* one attempt, on any thread */
+
+/* pool.c: threads that perform */
+void pool_begin(pawl_engine *e, unsigned threads);
+void pool_end(pawl_engine *e);
+bool pool_put(pawl_engine *e, errand *er);
+errand *pool_take(pawl_engine *e, int64_t until_ms);    /* those that are done; waits for one, until then; NULL: none */
+unsigned pool_size(const pawl_engine *e);
 
 #endif

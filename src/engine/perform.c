@@ -1,47 +1,94 @@
-/* perform.c - a command is carried out: its handler is called, again when it may be, and its receipt is made. */
+/* perform.c - commands are carried out: each becomes an errand, which makes its attempts and comes back with a receipt. */
 #include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECRET_BYTES_MAX = 65536 };
+enum { SECRET_BYTES_MAX = 65536, BATCH_MS = 1 };
 
-/* ---- replies --------------------------------------------------------------------------------- */
+/* ---- errands ------------------------------------------------------------------------------------ */
 
-pawl_code pawl_reply_json(pawl_reply *r, const char *text)
+static const handler *handler_of(const pawl_engine *e, const char *effect)
 {
-    buf_reset(&r->text);
-    buf_text(&r->text, text != NULL ? text : "(NULL)");     /* no JSON: it is told */
-    return PAWL_OK;
+    for (const handler *h = e->handlers; h != NULL && effect != NULL; h = h->next)
+        if (strcmp(h->name, effect) == 0)
+            return h;
+    return NULL;
 }
 
-pawl_code pawl_reply_string(pawl_reply *r, const char *text)
+static void errand_free(pawl_engine *e, errand *er)
 {
-    buf_reset(&r->text);
-    if (text == NULL)
-        buf_text(&r->text, "null");
-    else
-        canon_string(&r->text, text, strlen(text));
-    return PAWL_OK;
+    reply_free(&er->reply);
+    arena_free(&er->mem);
+    mem_free(&e->alloc, er, sizeof *er);
 }
 
-pawl_code pawl_reply_int(pawl_reply *r, int64_t n)
+void errands_free(pawl_engine *e, live *r)
 {
-    buf_reset(&r->text);
-    buf_int(&r->text, n);
-    return PAWL_OK;
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        next = er->next;
+        er->stop = true;
+        er->run = NULL;
+        if (er->at != ERRAND_OUT)
+            errand_free(e, er);
+    }
+    r->errands = NULL;
 }
 
-pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...)
+void errands_stale(live *r)
 {
-    va_list args;
+    r->commands_moved = true;
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        er->fed = false;        /* what was folded with it is gone */
+}
 
-    va_start(args, format);
-    r->err = (pawl_err){0};
-    failv(&r->err, code < 0 ? code : PAWL_EFFECT, format, args);
-    va_end(args);
-    return r->err.code;
+static errand *errand_find(const live *r, const char *id)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (strcmp(er->job.id, id) == 0)
+            return er;
+    return NULL;
+}
+
+static bool stop_asked(const pawl_job *job)
+{
+    errand *er = job->ctx;
+
+    if (er->until_ms > 0 && steady_ms() > er->until_ms)
+        er->overran = true;     /* the store's clock may be a little behind */
+    return er->stop || er->overran;
+}
+
+static void beat(const pawl_job *job)
+{
+    errand *er = job->ctx;
+
+    er->beats++;                /* the driving thread looks whether it changes */
+}
+
+static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, const pawl_value *secrets, errand **end, pawl_err *err)
+{
+    errand *er = mem_new(&e->alloc, sizeof *er);
+
+    (void)secrets;
+    if (er == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+    arena_init(&er->mem, &e->alloc, 512);
+    reply_init(&er->reply, &e->alloc);
+    er->job = (pawl_job){ .id = arena_strdup(&er->mem, cmd->id, strlen(cmd->id)), .canceled = stop_asked, .heartbeat = beat, .ctx = er };
+    er->job.effect = cmd->effect == NULL ? NULL : arena_strdup(&er->mem, cmd->effect, strlen(cmd->effect));
+    er->job.args = cmd->args == NULL ? NULL : value_copy(&er->mem, cmd->args);
+    er->limits = cmd->limits;
+    er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
+    er->open = true;
+    er->run = r;
+    if (er->mem.failed) {
+        errand_free(e, er);
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+    }
+    *end = er;
+    return PAWL_OK;
 }
 
 /* ---- secrets (K4) -------------------------------------------------------------------------------- */
@@ -104,14 +151,108 @@ static pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, cons
     return rc;
 }
 
-/* ---- attempts ----------------------------------------------------------------------------------------- */
+/* ---- errands meet the commands that are open ---------------------------------------------------------- */
 
-static const handler *handler_of(const pawl_engine *e, const char *effect)
+static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, pawl_err *why, pawl_err *err)
 {
-    for (const handler *h = e->handlers; h != NULL && effect != NULL; h = h->next)
-        if (strcmp(h->name, effect) == 0)
-            return h;
-    return NULL;
+    const pawl_value *secrets = NULL;
+    bool missing = false;
+    pawl_command cmd;
+    errand *er;
+    arena mem;
+    pawl_code rc = pawl_state_command(r->st, i, e->look, &cmd, &secrets, err);
+
+    if (rc != PAWL_OK || cmd.kind == PAWL_SLEEP)
+        return rc;
+    if ((er = errand_find(r, cmd.id)) != NULL) {
+        er->open = true;
+        return PAWL_OK;
+    }
+    arena_init(&mem, &e->alloc, 1024);
+    rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
+    if (rc == PAWL_OK && missing) {
+        r->commands_moved = true;       /* to be looked at again */
+    } else if (rc == PAWL_OK && (rc = errand_new(e, r, &cmd, secrets, *end, err)) == PAWL_OK) {
+        *end = &(**end)->next;
+    }
+    arena_free(&mem);
+    return rc;
+}
+
+/* Those whose command is over go; those that are out are told to stop, and go when they come back. */
+static void errands_sift(pawl_engine *e, live *r)
+{
+    for (errand **at = &r->errands; *at != NULL;) {
+        errand *er = *at;
+
+        er->stop = er->stop || !er->open;
+        if (er->open || er->at == ERRAND_OUT) {
+            at = &er->next;
+            continue;
+        }
+        *at = er->next;
+        errand_free(e, er);
+    }
+}
+
+void errands_leftover(pawl_engine *e, live *r, pawl_code next)
+{
+    if (next != PAWL_HALTED && next != PAWL_INTERRUPTED)
+        return;
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        er->open = false;
+    errands_sift(e, r);
+}
+
+static pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err);
+
+pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err)
+{
+    errand **end = &r->errands;
+    pawl_code rc = PAWL_OK;
+
+    if (!r->commands_moved)
+        return marks_read(e, r, err);
+    r->commands_moved = false;
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        er->open = false;
+        end = &er->next;
+    }
+    for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK; i++)
+        rc = errand_meets(e, r, i, &end, why, err);
+    if (rc == PAWL_OK)
+        errands_sift(e, r);
+    else
+        r->commands_moved = true;
+    return rc == PAWL_OK ? marks_read(e, r, err) : rc;
+}
+
+/* ---- attempts (E7, E8, E13) ------------------------------------------------------------------------------ */
+
+static bool see_mark(void *ctx, const char *id, uint32_t attempts)
+{
+    errand *er = errand_find(ctx, id);
+
+    if (er != NULL && er->at == ERRAND_READY && er->job.attempt < attempts) {
+        er->job.attempt = attempts;
+        er->first_ms = 0;
+    }
+    return true;
+}
+
+/* After another engine had it: attempts that were counted stay counted. */
+static pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (r->marked_fence == r->fence)
+        return PAWL_OK;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->marks(e->store, r->id, see_mark, r, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK)
+        r->marked_fence = r->fence;
+    return rc;
 }
 
 static int64_t delay_before(const pawl_retry *r, uint32_t attempt)
@@ -132,201 +273,461 @@ static bool tried_again(pawl_code code)
     return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_IO;
 }
 
-/* A handler is not stopped in the middle here; but what comes too late does not count (E8). */
-static pawl_code one_attempt(pawl_engine *e, const handler *h, const pawl_command *cmd, int64_t first)
+static void receipt_make(pawl_engine *e, errand *er);
+
+/* On any thread: it sees nothing but the errand. */
+void errand_run(errand *er)
 {
-    const pawl_limits *l = &cmd->limits;
-    int64_t began = e->clock.now_ms(e->clock.ctx), took;
     pawl_code rc;
 
-    buf_reset(&e->reply.text);
-    e->reply.err = (pawl_err){0};
-    rc = h->fn(cmd, &e->reply, h->arg);
+    reply_reset(&er->reply);
+    rc = er->h->fn(&er->job, &er->reply, er->h->arg);
     if (rc > 0)
-        rc = pawl_reply_fail(&e->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result", cmd->effect, pawl_code_name(rc));
-    took = e->clock.now_ms(e->clock.ctx) - began;
-    if (l->total_timeout_ms > 0 && began + took - first > l->total_timeout_ms)
-        return pawl_reply_fail(&e->reply, PAWL_TIMEOUT, "%s: over %u ms in all (total_timeout_ms)", cmd->effect, (unsigned)l->total_timeout_ms);
-    if (l->attempt_timeout_ms > 0 && took > l->attempt_timeout_ms)
-        return pawl_reply_fail(&e->reply, PAWL_TIMEOUT, "%s: an attempt over %u ms (attempt_timeout_ms)", cmd->effect, (unsigned)l->attempt_timeout_ms);
-    return rc;
+        rc = pawl_reply_fail(&er->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result", er->job.effect, pawl_code_name(rc));
+    er->rc = rc;
 }
 
-static pawl_code attempts(pawl_engine *e, const handler *h, const pawl_command *cmd)
+/* The limit that it is over now; NULL: none. */
+static const char *limit_over(const errand *er, int64_t now)
 {
-    const pawl_limits *l = &cmd->limits;
+    const pawl_limits *l = &er->limits;
+    const struct { const char *name; uint32_t ms; int64_t took; } limits[] = {
+        { "total_timeout_ms", l->total_timeout_ms, now - er->first_ms },
+        { "attempt_timeout_ms", l->attempt_timeout_ms, now - er->began_ms },
+        { "heartbeat_ms", er->at == ERRAND_OUT ? l->heartbeat_ms : 0, now - er->beat_ms },
+    };
+
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (limits[i].ms > 0 && limits[i].took > limits[i].ms)
+            return limits[i].name;
+    }
+    return NULL;
+}
+
+/* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
+static const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left)
+{
+    const char *name = l->total_timeout_ms > 0 ? "total_timeout_ms" : NULL;
+
+    *left = l->total_timeout_ms > 0 ? l->total_timeout_ms - gone : 0;
+    if (l->attempt_timeout_ms > 0 && (name == NULL || l->attempt_timeout_ms < *left)) {
+        *left = l->attempt_timeout_ms;
+        name = "attempt_timeout_ms";
+    }
+    if (name != NULL && *left < 1)
+        *left = 1;
+    return name;
+}
+
+/* What took too long counts for nothing, though it may have happened (E8). */
+static void limits_look(errand *er, int64_t now)
+{
+    const char *over = er->late != NULL ? er->late : limit_over(er, now);
+    int64_t left;
+
+    if (over == NULL && er->overran)
+        over = limit_least(&er->limits, er->began_ms - er->first_ms, &left);
+    if (over != NULL)
+        er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows", er->job.effect, over);
+}
+
+/* Those that are out and over a limit are told to stop. */
+static void errands_watch(live *r, int64_t now)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        if (er->at != ERRAND_OUT || er->late != NULL)
+            continue;
+        if (er->beats != er->beats_seen) {
+            er->beats_seen = er->beats;
+            er->beat_ms = now;
+        }
+        er->late = limit_over(er, now);
+        er->stop = er->stop || er->late != NULL;
+    }
+}
+
+/* Nothing new begins; what is out ends in its own receipt (E10). */
+static void errands_call_off(pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        er->stop = true;
+        if (er->at != ERRAND_READY)
+            continue;
+        er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect != NULL ? er->job.effect : "");
+        receipt_make(e, er);
+    }
+}
+
+/* True: it is ready for another attempt, at its time. */
+static bool again(errand *er, int64_t now)
+{
+    const pawl_limits *l = &er->limits;
     uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1;
-    int64_t first = e->clock.now_ms(e->clock.ctx), then;
-    pawl_code rc = PAWL_OK;
+    int64_t delay = delay_before(&l->retry, er->job.attempt);
 
-    for (uint32_t attempt = 1; attempt <= most; attempt++) {
-        rc = one_attempt(e, h, cmd, first);
-        then = e->clock.now_ms(e->clock.ctx) + delay_before(&l->retry, attempt);
-        if (rc >= 0 || !tried_again(rc) || attempt == most || (l->total_timeout_ms > 0 && then - first > l->total_timeout_ms))
-            break;
-        e->clock.sleep_until(e->clock.ctx, then);
-    }
-    return rc;
-}
-
-/* What the handler said becomes the receipt's value; what is no JSON is an error of the handler's. */
-static void receipt_make(pawl_engine *e, const pawl_command *cmd, pawl_code rc, pawl_event *ev)
-{
-    buf *b = &e->reply.text;
-    arena mem;
-    pawl_err wrong = {0};
-
-    if (rc >= 0 && b->size == 0)
-        buf_text(b, "null");
-    if (rc >= 0 && b->failed)
-        return;
-    arena_init(&mem, &e->alloc, 4096);
-    if (rc >= 0 && value_parse(&mem, b->data, b->size, "the reply", &wrong) == NULL)
-        rc = wrong.code;
-    arena_free(&mem);
-    if (wrong.code == PAWL_NOMEM) {
-        b->failed = true;
-        return;
-    }
-    if (wrong.code != PAWL_OK)
-        rc = pawl_reply_fail(&e->reply, rc, "%s: %s", cmd->effect, wrong.text);
-    ev->outcome = rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN : PAWL_ERROR;
-    if (rc < 0) {
-        buf_reset(b);
-        buf_text(b, "{\"code\":\"");
-        buf_text(b, pawl_code_name(rc));
-        buf_text(b, "\",\"text\":");
-        canon_string(b, e->reply.err.text, strlen(e->reply.err.text));
-        buf_char(b, '}');
-    }
-    ev->value = b->data;
-    ev->value_size = b->size;
-}
-
-/* ---- receipts that could not be stored ------------------------------------------------------------------- */
-
-/* Room for it is taken before the effect leaves. */
-static bool receipt_room(pawl_engine *e, live *r, const char *id)
-{
-    receipt_forget(e, r);
-    r->command_bytes = strlen(id) + 1;
-    if ((r->command = mem_new(&e->alloc, r->command_bytes)) == NULL)
+    if (er->rc >= 0 || !tried_again(er->rc) || er->job.attempt >= most ||
+        (l->cls == PAWL_ONCE && !er->reply.untouched) || (er->stop && er->late == NULL))
         return false;
-    memcpy(r->command, id, r->command_bytes);
+    if (er->reply.retry_after_ms > delay)
+        delay = er->reply.retry_after_ms;
+    if (l->total_timeout_ms > 0 && now + delay - er->first_ms > l->total_timeout_ms)
+        return false;
+    er->not_before_ms = now + delay;
+    er->counted = false;
+    er->at = ERRAND_READY;
     return true;
 }
 
-void receipt_forget(pawl_engine *e, live *r)
+/* ---- receipts ---------------------------------------------------------------------------------------------- */
+
+static pawl_outcome outcome_of(pawl_code rc)
 {
-    mem_free(&e->alloc, r->command, r->command != NULL ? r->command_bytes : 0);
-    r->command = NULL;
-    r->performed = false;
+    return rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
+           : rc == PAWL_CANCELED ? PAWL_CALLED_OFF : PAWL_ERROR;
 }
 
-/* A command of class once whose receipt there is no memory for has happened, and its outcome is not known. */
-static pawl_code receipt_keep(pawl_engine *e, live *r, const pawl_command *cmd, pawl_event *ev, pawl_err *err)
+/* What the handler said becomes the receipt's value; what is no JSON is an error of the handler's. */
+static void receipt_make(pawl_engine *e, errand *er)
 {
-    static const char lost[] = "{\"code\":\"nomem\",\"text\":\"its receipt found no memory\"}";
-    buf was = r->receipt;
+    buf *b = &er->reply.text;
+    arena mem;
+    pawl_err wrong = {0};
 
-    if (e->reply.text.failed && cmd->limits.cls != PAWL_ONCE)
-        return fail(err, PAWL_NOMEM, "%s: no memory for its receipt", cmd->id);
-    if (e->reply.text.failed) {
-        ev->outcome = PAWL_OUTCOME_UNKNOWN;
-        ev->value = lost;
-        ev->value_size = sizeof lost - 1;
-        return PAWL_OK;
+    if (er->rc >= 0 && b->size == 0)
+        buf_text(b, "null");
+    if (er->rc >= 0 && !b->failed) {
+        arena_init(&mem, &e->alloc, 4096);
+        if (value_parse(&mem, b->data, b->size, "the reply", &wrong) == NULL)
+            er->rc = wrong.code == PAWL_NOMEM ? PAWL_NOMEM : pawl_reply_fail(&er->reply, wrong.code, "%s: %s", er->job.effect, wrong.text);
+        arena_free(&mem);
     }
-    r->receipt = e->reply.text;
-    e->reply.text = was;
-    r->outcome = ev->outcome;
-    r->performed = true;
-    return PAWL_OK;
+    if (b->failed || er->rc == PAWL_NOMEM)      /* it has happened: what it said found no memory */
+        er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", er->job.effect);
+    er->outcome = outcome_of(er->rc);
+    if (er->rc < 0) {
+        buf_reset(b);
+        reply_failure(&er->reply, er->rc, b);
+    }
+    er->at = ERRAND_DONE;
 }
 
-/* What was performed already and is still open: it is told again, and not done again. */
-static pawl_code receipt_again(pawl_engine *e, live *r, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err)
+static void errand_gone(pawl_engine *e, live *r, errand *er)
+{
+    for (errand **at = &r->errands; *at != NULL; at = &(*at)->next)
+        if (*at == er) {
+            *at = er->next;
+            errand_free(e, er);
+            return;
+        }
+}
+
+/* Done, and its receipt is fed; it stays until that is stored, so that nothing is performed again for a failed append. */
+static pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK && !*done; i++) {
-        pawl_command cmd;
+    for (errand *er = r->errands, *next; er != NULL && rc >= 0; er = next) {
+        pawl_event ev = { .kind = PAWL_EV_RECEIPT, .id = er->job.id };
 
-        rc = pawl_state_command(r->st, i, e->look, &cmd, NULL, err);
-        if (rc != PAWL_OK || strcmp(cmd.id, r->command) != 0 || r->command_bytes > size)
+        next = er->next;
+        if (er->at != ERRAND_DONE || er->fed)
             continue;
-        memcpy(id, r->command, r->command_bytes);
-        *ev = (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .outcome = r->outcome, .value = r->receipt.data,
-                            .value_size = r->receipt.size, .time_ms = ev->time_ms };
-        *done = true;
+        ev.outcome = er->outcome;
+        ev.value = er->reply.text.data;
+        ev.value_size = er->reply.text.size;
+        ev.time_ms = engine_now(e);
+        rc = run_feed(e, r, &ev, err);
+        if (rc == PAWL_IGNORED || rc == PAWL_INVALID) {     /* nobody waits for it any more */
+            errand_gone(e, r, er);
+            rc = PAWL_OK;
+        } else if (rc >= 0) {
+            er->fed = true;
+            *did = true;
+        }
     }
-    return rc;
+    return rc < 0 ? rc : PAWL_OK;
 }
 
-/* ---- one command ------------------------------------------------------------------------------------------ */
-
-static pawl_code one_command(pawl_engine *e, live *r, size_t i, pawl_event *ev, char *id, size_t size, int64_t *due, bool *done,
-                             pawl_err *why, pawl_err *err)
+void errands_stored(pawl_engine *e, live *r)
 {
-    const pawl_value *secrets = NULL;
-    const handler *h;
-    pawl_command cmd;
-    bool missing = false;
-    arena mem;
-    pawl_code rc = pawl_state_command(r->st, i, e->look, &cmd, &secrets, err);
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        next = er->next;
+        if (er->at == ERRAND_DONE && er->fed)
+            errand_gone(e, r, er);
+    }
+}
+
+/* ---- performing ------------------------------------------------------------------------------------------------ */
+
+/* Attempts that somebody will want to know of are counted before they leave. */
+static bool counts(const errand *er)
+{
+    return er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1;
+}
+
+static pawl_code count_attempt(pawl_engine *e, live *r, errand *er, pawl_err *err)
+{
+    pawl_mark one = { .run = r->id, .fence = r->fence, .id = er->job.id };
+    pawl_code rc = PAWL_OK;
+
+    if (!er->counted && counts(er)) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->mark(e->store, &one, 1, err);
+        pthread_mutex_unlock(&e->lock);
+        if (rc == PAWL_OK)
+            rc = one.rc;
+    }
+    er->counted = false;
+    return rc == PAWL_FENCED ? fail(err, rc, "%s: somebody else works on it now", r->id) : rc;
+}
+
+static bool has_limit(const pawl_limits *l)
+{
+    return l->attempt_timeout_ms > 0 || l->total_timeout_ms > 0 || l->heartbeat_ms > 0;
+}
+
+static pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err)
+{
+    pawl_code rc = r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : count_attempt(e, r, er, err);
+    int64_t left;
 
     if (rc != PAWL_OK)
         return rc;
-    if (strlen(cmd.id) >= size)
-        return fail(err, PAWL_LIMIT, "%s: an id over %zu bytes", r->id, size);
-    memcpy(id, cmd.id, strlen(cmd.id) + 1);
-    ev->id = id;
-    if (cmd.kind == PAWL_SLEEP) {
-        if (cmd.due_ms < *due)
-            *due = cmd.due_ms;
-        ev->kind = PAWL_EV_TIMER;
-        *done = cmd.due_ms <= ev->time_ms;
-        return PAWL_OK;
-    }
-    if (cmd.kind == PAWL_SPAWN || (h = handler_of(e, cmd.effect)) == NULL) {
-        fail(why, PAWL_PENDING, cmd.kind == PAWL_SPAWN ? "%s: this engine runs no child runs (machine \"%s\")" : "%s: no handler for effect \"%s\"",
-             cmd.id, cmd.effect);
-        return PAWL_OK;
-    }
-    arena_init(&mem, &e->alloc, 1024);
-    rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
-    if (rc == PAWL_OK && !missing && !receipt_room(e, r, cmd.id))
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for its receipt", r->id);
-    if (rc == PAWL_OK && !missing) {
-        ev->kind = PAWL_EV_RECEIPT;
-        receipt_make(e, &cmd, attempts(e, h, &cmd), ev);
-        ev->time_ms = e->clock.now_ms(e->clock.ctx);
-        *done = true;
-        rc = receipt_keep(e, r, &cmd, ev, err);
-    }
-    arena_free(&mem);
-    return rc;
+    keeper_begin(e);
+    er->job.attempt++;
+    er->job.fence = r->fence;
+    er->began_ms = now;
+    if (er->first_ms == 0)
+        er->first_ms = now;
+    er->until_ms = limit_least(&er->limits, now - er->first_ms, &left) != NULL ? steady_ms() + left : 0;
+    er->overran = false;
+    er->beat_ms = now;
+    er->late = NULL;
+    er->stop = false;
+    er->job.deadline_ms = er->limits.attempt_timeout_ms > 0 ? now + er->limits.attempt_timeout_ms : 0;
+    er->at = ERRAND_OUT;
+    return PAWL_OK;
 }
 
-/* The first that can be carried out now; else the sleep that ends first is waited for. */
-pawl_code perform(pawl_engine *e, live *r, bool *done, pawl_event *ev, char *id, size_t size, pawl_err *err)
+static void errand_back(pawl_engine *e, errand *er)
 {
-    int64_t due = INT64_MAX;
-    pawl_err why = {0};
+    int64_t now = engine_now(e);
+
+    limits_look(er, now);
+    if (!again(er, now))
+        receipt_make(e, er);
+}
+
+/* A command of class once that was counted by somebody who is gone: whether it happened cannot be known (E5). */
+static bool is_unknown(const errand *er)
+{
+    return er->limits.cls == PAWL_ONCE && er->first_ms == 0 && er->job.attempt > 0;
+}
+
+static unsigned ready_count(const live *r, int64_t now)
+{
+    unsigned n = 0;
+
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        n += er->at == ERRAND_READY && er->h != NULL && er->not_before_ms <= now;
+    return n;
+}
+
+static bool any_out(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_OUT)
+            return true;
+    return false;
+}
+
+/* All that are ready leave: to the pool when there are several or other runs wait, else here, one after another while they are short. */
+static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err)
+{
+    int64_t now = engine_now(e), begun = now;
+    bool pooled = pool_size(e) > 0 && (!wait || ready_count(r, now) > 1 || any_out(r));
+
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        pawl_code rc;
+
+        next = er->next;
+        if (er->at != ERRAND_READY || er->h == NULL || er->not_before_ms > now)
+            continue;
+        if (is_unknown(er)) {
+            er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: it was begun, and nobody knows what came of it", er->job.effect);
+            receipt_make(e, er);
+            continue;
+        }
+        if ((rc = errand_begin(e, r, er, now, err)) != PAWL_OK)
+            return rc;
+        if ((pooled || has_limit(&er->limits)) && pool_put(e, er))
+            continue;
+        errand_run(er);
+        errand_back(e, er);
+        now = engine_now(e);
+        if (now - begun >= BATCH_MS || er->limits.cls == PAWL_ONCE)
+            break;              /* what came of it is stored before more is begun */
+    }
+    return PAWL_OK;
+}
+
+bool errands_quiet(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at != ERRAND_READY)
+            return false;
+    return true;
+}
+
+/* It was put, and no thread took it. */
+void errand_unbegun(pawl_engine *e, errand *er)
+{
+    if (er->run == NULL) {
+        errand_free(e, er);
+        return;
+    }
+    er->at = ERRAND_READY;
+    er->job.attempt--;
+    er->counted = true;
+}
+
+void errands_keep(pawl_engine *e, live *r)
+{
+    bool did = false;
+
+    if (r->fence == 0 || r->st == NULL || r->lease_lost)
+        return;
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        next = er->next;
+        if (er->at == ERRAND_DONE && er->outcome != PAWL_DONE && er->stop && !er->fed)
+            errand_gone(e, r, er);
+    }
+    if (receipts_feed(e, r, &did, NULL) == PAWL_OK && r->nlines > 0)
+        (void)runs_commit(e, &r, 1, NULL);
+}
+
+/* Those of all runs that came back from the pool. */
+void errands_back(pawl_engine *e, int64_t until_ms)
+{
+    for (errand *er = pool_take(e, until_ms), *next; er != NULL; er = next) {
+        next = er->queued;
+        if (er->run == NULL)
+            errand_free(e, er);
+        else if (!er->open)
+            errand_gone(e, er->run, er);
+        else
+            errand_back(e, er);
+    }
+}
+
+/* ---- timers -------------------------------------------------------------------------------------------------------- */
+
+typedef struct due_timer { pawl_engine *e; int64_t now, first; char id[ID_BYTES_MAX + 1]; bool due; } due_timer;
+
+static bool see_due(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    due_timer *t = ctx;
+    int64_t at = timer_at(t->e, c);
+
+    (void)f;
+    if (at == 0)
+        return true;
+    if (t->first == 0 || at < t->first)
+        t->first = at;
+    if (at > t->now)
+        return true;
+    snprintf(t->id, sizeof t->id, "%llu.%s.%u.%u", (unsigned long long)c->superstep, path, (unsigned)(tk != NULL ? tk->visit : c->visit), (unsigned)n);
+    t->due = true;
+    return false;
+}
+
+pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_err *err)
+{
+    due_timer t = { .e = e, .now = engine_now(e) };
     pawl_code rc = PAWL_OK;
 
-    *done = false;
-    if (r->performed && ((rc = receipt_again(e, r, done, ev, id, size, err)) != PAWL_OK || *done))
+    do {
+        t.due = false;
+        t.first = 0;
+        state_each_call(r->st, see_due, &t);
+        if (t.due) {
+            const pawl_event ev = { .kind = PAWL_EV_TIMER, .id = t.id, .time_ms = t.now };
+
+            rc = run_feed(e, r, &ev, err);
+            *did = *did || rc >= 0;
+        }
+    } while (t.due && rc >= 0 && rc != PAWL_IGNORED);
+    *first = t.first;
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------- */
+
+static void say_why(const live *r, pawl_err *why)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->h == NULL)
+            fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", er->job.id, er->job.effect != NULL ? er->job.effect : "");
+}
+
+static void handlers_look(const pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->h == NULL && er->at == ERRAND_READY)
+            er->h = handler_of(e, er->job.effect);
+}
+
+static int64_t soonest(const live *r, int64_t sleep)
+{
+    int64_t first = sleep;
+
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_READY && er->h != NULL && (first == 0 || er->not_before_ms < first))
+            first = er->not_before_ms;
+    return first;
+}
+
+pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    int64_t sleep = 0, until, nap;
+    pawl_code rc;
+
+    *did = false;
+    if ((rc = errands_meet(e, r, &why, err)) != PAWL_OK)
         return rc;
-    for (int again = 0; again < 2 && rc == PAWL_OK && !*done; again++) {
-        for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK && !*done; i++)
-            rc = one_command(e, r, i, ev, id, size, &due, done, &why, err);
-        if (*done || due == INT64_MAX)
-            break;
-        e->clock.sleep_until(e->clock.ctx, due);
-        ev->time_ms = e->clock.now_ms(e->clock.ctx);
+    handlers_look(e, r);
+    if (r->st->canceling)
+        errands_call_off(e, r);
+    errands_watch(r, engine_now(e));
+    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did)        /* of an append that failed */
+        return rc;
+    if ((rc = timers_fire(e, r, &sleep, did, err)) != PAWL_OK || *did)
+        return rc;
+    if ((rc = errands_leave(e, r, wait, err)) != PAWL_OK)
+        return rc;
+    errands_back(e, 0);
+    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || !wait)
+        return rc;
+    if (ready_count(r, 0) > 0) {
+        *did = true;
+        return PAWL_OK;
     }
-    if (rc == PAWL_OK && !*done && why.code != PAWL_OK)
-        fail(err, why.code, "%s", why.text);        /* what it waits for, now that nothing else can be done */
-    return rc;
+    until = soonest(r, sleep);
+    if (any_out(r)) {
+        errands_back(e, engine_now(e) + 20);  /* deliveries are looked for in between */
+        *did = true;
+        return receipts_feed(e, r, did, err);
+    }
+    if (until > 0) {
+        keeper_begin(e);
+        nap = engine_now(e) + 20;       /* deliveries are looked for in between */
+        engine_sleep(e, e->clock.sleep_until != NULL || until < nap ? until : nap);
+        *did = true;
+        return PAWL_OK;
+    }
+    say_why(r, &why);
+    if (why.code != PAWL_OK)
+        fail(err, why.code, "%s", why.text);
+    return PAWL_OK;
 }

@@ -1,17 +1,339 @@
-/* memory.c - journals in memory: one growing text a run. */
-#include "store/store.h"
+/* memory.c - journals in memory, for as long as the process: the store, its runs, and who holds them. */
+#include "store/memory.h"
 
-#include <string.h>
+/* ---- time ------------------------------------------------------------------------------------------- */
 
-typedef struct memory_run {
-    struct memory_run *next;
-    buf journal;
-    char id[];
-} memory_run;
+static int64_t wall_ms(void *ctx)
+{
+    (void)ctx;
+    return store_system_ms();
+}
 
-struct pawl_store {
-    pawl_alloc alloc;
-    memory_run *first, *last;
+void store_memory_clock(pawl_store *s, int64_t (*now)(void *ctx), void *ctx)
+{
+    memory_of(s)->now = now != NULL ? now : wall_ms;
+    memory_of(s)->now_ctx = ctx;
+}
+
+void store_memory_signals(pawl_store *s, uint32_t max)
+{
+    memory_of(s)->signals_max = max != 0 ? max : STORE_SIGNALS_MAX;
+}
+
+int64_t memory_now(pawl_store *s)
+{
+    memory *m = memory_of(s);
+    int64_t now = m->now(m->now_ctx);
+
+    if (now > m->last_ms)
+        m->last_ms = now;
+    return m->last_ms;
+}
+
+static uint64_t memory_version(pawl_store *s) { return memory_of(s)->version; }
+
+/* ---- bytes of their own -------------------------------------------------------------------------------- */
+
+bool bytes_copy(const pawl_alloc *alloc, pawl_bytes from, pawl_bytes *out)
+{
+    char *data;
+
+    *out = (pawl_bytes){0};
+    if (from.size == 0)
+        return true;
+    if ((data = mem_grow(alloc, NULL, 0, from.size + 1)) == NULL)
+        return false;
+    memcpy(data, from.data, from.size);
+    data[from.size] = '\0';
+    *out = (pawl_bytes){ data, from.size };
+    return true;
+}
+
+void bytes_free(const pawl_alloc *alloc, pawl_bytes *b)
+{
+    mem_free(alloc, (void *)(uintptr_t)b->data, b->size + 1);
+    *b = (pawl_bytes){0};
+}
+
+void text_free(const pawl_alloc *alloc, const char *text)
+{
+    if (text != NULL)
+        mem_free(alloc, (void *)(uintptr_t)text, strlen(text) + 1);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------- */
+
+pawl_code run_find(memory *m, const char *id, run **out, pawl_err *err)
+{
+    node *n;
+
+    if (!store_run_valid(id))
+        return fail(err, PAWL_INVALID, "no run has such an id");
+    if ((n = table_find(&m->runs, id)) == NULL)
+        return store_no_run(id, err);
+    *out = run_of(n);
+    return PAWL_OK;
+}
+
+pawl_code run_held(memory *m, const char *id, uint64_t fence, run **out, pawl_err *err)
+{
+    pawl_code rc = run_find(m, id, out, err);
+
+    if (rc == PAWL_OK && (fence == 0 || fence != (*out)->head.fence))
+        rc = store_fenced(id, fence, (*out)->head.fence, err);
+    return rc;
+}
+
+size_t run_index(const memory *m, uint64_t no)
+{
+    size_t low = 0, high = m->runs.count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (m->order[mid]->head.no < no)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+size_t run_end_of(const run *r, uint64_t seq)
+{
+    return seq == r->base.seq ? 0 : r->ends[seq - r->base.seq - 1];
+}
+
+void run_free(memory *m, run *r)
+{
+    if (r == NULL)
+        return;
+    for (delivery *d = r->first; d != NULL; d = d->after)
+        mem_free(&m->alloc, d->block, d->block_bytes);
+    table_free(&m->alloc, &r->open);
+    table_free(&m->alloc, &r->over);
+    table_free(&m->alloc, &r->delivered);
+    table_free(&m->alloc, &r->blobs);
+    table_free(&m->alloc, &r->marks);
+    text_free(&m->alloc, r->head.owner);
+    text_free(&m->alloc, r->head.parked);
+    bytes_free(&m->alloc, &r->base_text);
+    bytes_free(&m->alloc, &r->snapshot);
+    mem_free(&m->alloc, r->ends, r->ends_cap * sizeof *r->ends);
+    buf_free(&r->text);
+    arena_free(&r->fixed);
+    node_free(&m->alloc, r);
+}
+
+static bool text_keep(arena *a, const char *text, const char **out)
+{
+    *out = text == NULL ? NULL : arena_strdup(a, text, strlen(text));
+    return text == NULL || *out != NULL;
+}
+
+static bool base_keep(run *r, const store_base *b)
+{
+    arena *a = &r->fixed;
+    bool kept = text_keep(a, b->machine, &r->base.machine) && text_keep(a, b->context, &r->base.context) &&
+                text_keep(a, b->parent, &r->base.parent);
+
+    r->base.run = r->at.key;
+    for (size_t i = 0; kept && i < b->nlabels; i++)
+        kept = text_keep(a, b->labels[i], &r->base.labels[i]);
+    return kept;
+}
+
+static run *run_new(memory *m, const store_base *b, pawl_bytes text)
+{
+    run *r = node_new(&m->alloc, sizeof *r, b->run);
+
+    if (r == NULL)
+        return NULL;
+    buf_init(&r->text, &m->alloc);
+    arena_init(&r->fixed, &m->alloc, 0);
+    r->base = *b;
+    hash_of(text.data, text.size, &r->created);
+    if (!base_keep(r, b) || !bytes_copy(&m->alloc, text, &r->base_text) || !order_room(m) || !table_room(&m->alloc, &m->runs, 1)) {
+        run_free(m, r);
+        return NULL;
+    }
+    r->head = (pawl_head){
+        .run = r->at.key, .machine = r->base.machine, .context = r->base.context, .parent = r->base.parent,
+        .life = b->life, .seq = b->seq, .created_ms = b->created_ms,
+    };
+    return r;
+}
+
+static pawl_code memory_create(pawl_store *s, pawl_bytes base, pawl_err *err)
+{
+    memory *m = memory_of(s);
+    run *r = NULL;
+    store_base b;
+    arena mem;
+    hash created;
+    pawl_code rc;
+
+    arena_init(&mem, &m->alloc, base.size);
+    if ((rc = store_base_read(&mem, base, &b, err)) != PAWL_OK)
+        goto out;
+    hash_of(base.data, base.size, &created);
+    if (run_find(m, b.run, &r, NULL) == PAWL_OK) {
+        if (!hash_equal(&created, &r->created))
+            rc = fail(err, PAWL_CONFLICT, "%s: there is such a run, and it began otherwise", b.run);
+        goto out;
+    }
+    if ((r = run_new(m, &b, base)) == NULL) {
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for a run", b.run);
+        goto out;
+    }
+    r->head.no = ++m->no;
+    r->head.changed_ms = memory_now(s);
+    if (r->head.created_ms == 0)
+        r->head.created_ms = r->head.changed_ms;
+    m->order[m->runs.count] = r;
+    table_put(&m->runs, &r->at);
+    order_set(m, r);
+    m->version++;
+out:
+    arena_free(&mem);
+    return rc;
+}
+
+static pawl_code memory_remove(pawl_store *s, const char *id, uint64_t fence, pawl_err *err)
+{
+    memory *m = memory_of(s);
+    run *r;
+    pawl_code rc = run_held(m, id, fence, &r, err);
+    size_t i;
+
+    if (rc != PAWL_OK)
+        return rc;
+    i = run_index(m, r->head.no);
+    memmove(m->order + i, m->order + i + 1, (m->runs.count - i - 1) * sizeof *m->order);
+    table_take(&m->runs, &r->at);
+    order_take(m, r);
+    run_free(m, r);
+    m->version++;
+    return PAWL_OK;
+}
+
+/* ---- who holds a run --------------------------------------------------------------------------------------- */
+
+static pawl_code memory_claim(pawl_store *s, const char *id, const char *owner, int64_t ttl_ms, pawl_head *head, pawl_err *err)
+{
+    memory *m = memory_of(s);
+    int64_t now = memory_now(s);
+    pawl_bytes text = {0};
+    pawl_code rc;
+    run *r;
+
+    if ((rc = run_find(m, id, &r, err)) != PAWL_OK)
+        return rc;
+    if (!store_id_valid(owner) || ttl_ms <= 0 || head == NULL)
+        return fail(err, PAWL_INVALID, "%s: a claim needs an owner, a time above 0 and a place for the head", id);
+    if (r->head.owner != NULL && store_held(&r->head, now) && strcmp(r->head.owner, owner) != 0) {
+        *head = r->head;
+        return fail(err, PAWL_HELD, "%s: %s holds it for another %lld ms", id, r->head.owner, (long long)(r->head.lease_ms - now));
+    }
+    if (!bytes_copy(&m->alloc, (pawl_bytes){ owner, strlen(owner) }, &text))
+        return fail(err, PAWL_NOMEM, "%s: no memory for a claim", id);
+    text_free(&m->alloc, r->head.owner);
+    r->head.owner = text.data;
+    r->head.lease_ms = store_until(now, ttl_ms);
+    r->head.fence_before = r->head.fence;
+    r->head.fence = ++m->fence;
+    r->lapsed = false;
+    order_set(m, r);
+    m->version++;
+    *head = r->head;
+    return PAWL_OK;
+}
+
+static pawl_code memory_renew(pawl_store *s, const char *id, uint64_t fence, int64_t ttl_ms, pawl_err *err)
+{
+    memory *m = memory_of(s);
+    run *r;
+    pawl_code rc = run_held(m, id, fence, &r, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (ttl_ms <= 0)
+        return fail(err, PAWL_INVALID, "%s: a lease lasts longer than %lld ms", id, (long long)ttl_ms);
+    if (r->head.owner == NULL)
+        return fail(err, PAWL_FENCED, "%s: it was let go of: claim it again", id);
+    r->head.lease_ms = store_until(memory_now(s), ttl_ms);
+    r->lapsed = false;
+    order_set(m, r);
+    m->version++;
+    return PAWL_OK;
+}
+
+static pawl_code memory_release(pawl_store *s, const char *id, uint64_t fence, pawl_err *err)
+{
+    memory *m = memory_of(s);
+    run *r;
+    pawl_code rc = run_held(m, id, fence, &r, err);
+
+    if (rc != PAWL_OK || r->head.owner == NULL)
+        return rc;
+    text_free(&m->alloc, r->head.owner);
+    r->head.owner = NULL;
+    r->head.lease_ms = 0;
+    r->lapsed = false;
+    order_set(m, r);
+    m->version++;
+    return PAWL_OK;
+}
+
+/* ---- the store ------------------------------------------------------------------------------------------------- */
+
+static pawl_code memory_backup(pawl_store *s, const char *path, pawl_err *err)
+{
+    (void)s;
+    (void)path;
+    return fail(err, PAWL_INVALID, "a store in memory has no backup");
+}
+
+static pawl_code memory_vacuum(pawl_store *s, pawl_err *err)
+{
+    memory *m = memory_of(s);
+
+    (void)err;
+    for (size_t i = 0; i < m->runs.count; i++) {
+        buf *text = &m->order[i]->text;
+        char *data = text->size == 0 ? NULL : mem_grow(&text->alloc, text->data, text->cap, text->size);
+
+        if (text->size == 0)
+            buf_free(text);
+        else if (data != NULL)
+            *text = (buf){ .alloc = text->alloc, .data = data, .size = text->size, .cap = text->size };
+    }
+    return PAWL_OK;
+}
+
+static void memory_close(pawl_store *s)
+{
+    memory *m = memory_of(s);
+    pawl_alloc alloc = m->alloc;
+
+    for (size_t i = 0; i < m->runs.count; i++)
+        run_free(m, m->order[i]);
+    for (int by = 0; by < ORDERS; by++)
+        mem_free(&alloc, m->heaps[by].items, m->heaps[by].cap * sizeof(run *));
+    mem_free(&alloc, m->order, m->order_cap * sizeof(run *));
+    mem_free(&alloc, m->runs.slots, m->runs.nslots * sizeof *m->runs.slots);
+    mem_free(&alloc, m, sizeof *m);
+}
+
+static const pawl_store_verbs verbs = {
+    .name = "memory", .close = memory_close, .now = memory_now, .version = memory_version,
+    .create = memory_create, .claim = memory_claim, .renew = memory_renew, .release = memory_release,
+    .append = memory_append, .mark = memory_mark, .marks = memory_marks,
+    .deliver = memory_deliver, .deliveries = memory_deliveries,
+    .load = memory_load, .read = memory_read, .blob = memory_blob, .head = memory_head, .list = memory_list,
+    .waits = memory_waits, .due = memory_due, .next_due = memory_next_due,
+    .prune = memory_prune, .remove = memory_remove, .check = memory_check,
+    .backup = memory_backup, .vacuum = memory_vacuum,
 };
 
 pawl_store *pawl_store_memory(pawl_err *err)
@@ -22,100 +344,16 @@ pawl_store *pawl_store_memory(pawl_err *err)
 pawl_store *store_memory_in(const pawl_alloc *given, pawl_err *err)
 {
     pawl_alloc alloc = mem_or_default(given);
-    pawl_store *s = mem_new(&alloc, sizeof *s);
+    memory *m = mem_new(&alloc, sizeof *m);
 
-    if (s == NULL)
+    if (m == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a store");
-    else
-        s->alloc = alloc;
-    return s;
-}
-
-void pawl_store_free(pawl_store *s)
-{
-    if (s == NULL)
-        return;
-    for (memory_run *r = s->first, *next; r != NULL; r = next) {
-        next = r->next;
-        buf_free(&r->journal);
-        mem_free(&s->alloc, r, sizeof *r + strlen(r->id) + 1);
+        return NULL;
     }
-    pawl_alloc alloc = s->alloc;
-    mem_free(&alloc, s, sizeof *s);
-}
-
-static memory_run *run_find(const pawl_store *s, const char *id)
-{
-    for (memory_run *r = s->first; r != NULL; r = r->next)
-        if (strcmp(r->id, id) == 0)
-            return r;
-    return NULL;
-}
-
-pawl_bytes pawl_store_journal(const pawl_store *s, const char *id)
-{
-    const memory_run *r = s == NULL || id == NULL ? NULL : run_find(s, id);
-
-    return r == NULL ? (pawl_bytes){0} : (pawl_bytes){ r->journal.data, r->journal.size };
-}
-
-const char *pawl_store_run(const pawl_store *s, size_t index)
-{
-    const memory_run *r = s->first;
-
-    while (r != NULL && index-- > 0)
-        r = r->next;
-    return r == NULL ? NULL : r->id;
-}
-
-static pawl_code line_put(memory_run *r, pawl_bytes line, pawl_err *err)
-{
-    if (!buf_room(&r->journal, line.size + 1)) {
-        r->journal.failed = false;
-        return fail(err, PAWL_NOMEM, "%s: no memory for its journal", r->id);
-    }
-    buf_put(&r->journal, line.data, line.size);
-    buf_char(&r->journal, '\n');
-    return PAWL_OK;
-}
-
-pawl_code store_create(pawl_store *s, const char *id, pawl_bytes base, pawl_err *err)
-{
-    size_t n = strlen(id) + 1;
-    memory_run *r = run_find(s, id);
-    pawl_code rc;
-
-    if (r != NULL)
-        return fail(err, PAWL_CONFLICT, "%s: there is such a run", id);
-    if ((r = mem_new(&s->alloc, sizeof *r + n)) == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory for a run", id);
-    memcpy(r->id, id, n);
-    buf_init(&r->journal, &s->alloc);
-    if ((rc = line_put(r, base, err)) != PAWL_OK) {
-        buf_free(&r->journal);
-        mem_free(&s->alloc, r, sizeof *r + n);
-        return rc;
-    }
-    if (s->last == NULL)
-        s->first = r;
-    else
-        s->last->next = r;
-    s->last = r;
-    return PAWL_OK;
-}
-
-pawl_code store_append(pawl_store *s, const char *id, const pawl_bytes *lines, size_t n, pawl_err *err)
-{
-    memory_run *r = run_find(s, id);
-    size_t before;
-    pawl_code rc = PAWL_OK;
-
-    if (r == NULL)
-        return fail(err, PAWL_GONE, "%s: there is no such run", id);
-    before = r->journal.size;
-    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
-        rc = line_put(r, lines[i], err);
-    if (rc != PAWL_OK)
-        r->journal.size = before;
-    return rc;
+    m->store.verbs = &verbs;
+    m->alloc = alloc;
+    m->version = 1;
+    m->signals_max = STORE_SIGNALS_MAX;
+    store_memory_clock(&m->store, NULL, NULL);
+    return &m->store;
 }

@@ -1,16 +1,74 @@
-/* store.h - inside the stores. */
+/* store.h - inside the stores: what all of them need, and the one in memory for tests. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
 #include "base/base.h"
 #include "pawl/store.h"
 
+enum {
+    STORE_FORMAT = 1,           /* of a base (docs/INTERFACES.md) */
+    STORE_LABELS_MAX = 16,
+    STORE_ID_BYTES_MAX = 1024,  /* of a delivery's id, a command's, a wait's, an owner's */
+    STORE_SIGNALS_MAX = 10000,  /* deliveries that wait for a run, where nothing else is said */
+    STORE_LIST_LIMIT = 50
+};
+
+/* ---- shared.c: what is read from the bytes ------------------------------------------------------- */
+
+typedef struct store_base {     /* texts live in the arena that was given; NULL: not there */
+    const char *run, *machine, *context, *parent;
+    const char *labels[STORE_LABELS_MAX];
+    size_t nlabels;
+    uint64_t life;
+    uint64_t seq;               /* of a pruned journal; else 0 */
+    int64_t created_ms;
+    int32_t priority;
+} store_base;
+
+/* PAWL_INVALID: not a base, or one of a higher format; the error says what is wrong with it. */
+pawl_code store_base_read(arena *a, pawl_bytes base, store_base *out, pawl_err *err);
+
+bool store_run_valid(const char *run);          /* the form of a run's id; NULL: false */
+bool store_id_valid(const char *id);            /* 1 to STORE_ID_BYTES_MAX bytes of UTF-8; NULL: false */
+static inline bool store_line_is_record(pawl_bytes line) { return line.size > 0 && line.data[0] == '['; }
+
+/* Whether `a` can be stored at all: each line a record or the entry whose turn it is, no newline in it, the snapshot after an
+ * entry, waits and blobs well formed. `*entries`: how many of the lines are entries. PAWL_INVALID. */
+pawl_code store_append_check(const pawl_append *a, uint64_t *entries, pawl_err *err);
+
+/* Whether `d` can be delivered at all: kind, id, name and outcome, and JSON where JSON is due. `alloc`: to
+ * parse in, NULL malloc's. PAWL_INVALID. */
+pawl_code store_delivery_check(const pawl_alloc *alloc, const char *run, const pawl_delivery *d, pawl_err *err);
+/* Of all that makes two deliveries under one id the same: not `no`, `at_ms` and `trace`, which a repetition may have anew. */
+void store_delivery_hash(const pawl_delivery *d, hash *out);
+
+/* Whether the SPEC of wait `id` takes `value`: its schema, its options. PAWL_INVALID. */
+pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const char *id, pawl_bytes spec, pawl_bytes value,
+                             pawl_err *err);
+/* PAWL_CONFLICT, and what the wait was answered first; {0}: it is over without an answer. */
+pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, pawl_err *err);
+
+/* ---- shared.c: rules ---------------------------------------------------------------------------------- */
+
+/* Since (or from) when somebody has to look at a run, as if nobody held it; INT64_MAX: nobody has to. Looked at are: its first
+ * timer; `delivered_ms`, the time of the oldest delivery that waits (0: none); while it is not over, the end of a lease that
+ * was not let go of; and, let go of while it works with neither wait nor timer, its last change. A parked one is left alone. */
+int64_t store_look_ms(const pawl_head *h, int64_t delivered_ms);
+static inline bool store_held(const pawl_head *h, int64_t now_ms) { return h->lease_ms > now_ms; }
+/* now_ms + ttl_ms, as far as the numbers go. */
+int64_t store_until(int64_t now_ms, int64_t ttl_ms);
+int64_t store_system_ms(void);                  /* the clock on the wall */
+
+/* PAWL_GONE, as every verb says it. */
+pawl_code store_no_run(const char *run, pawl_err *err);
+pawl_code store_fenced(const char *run, uint64_t fence, uint64_t newest, pawl_err *err);
+
+/* ---- memory.c -------------------------------------------------------------------------------------------- */
+
 /* As pawl_store_memory, in memory that is given; NULL: malloc's. */
 pawl_store *store_memory_in(const pawl_alloc *alloc, pawl_err *err);
-
-/* Each may be repeated; each touches one run. */
-pawl_code store_create(pawl_store *s, const char *run, pawl_bytes base, pawl_err *err);   /* PAWL_CONFLICT: it is there */
-/* Lines without newline, in order, as one: all of them or none. */
-pawl_code store_append(pawl_store *s, const char *run, const pawl_bytes *lines, size_t n, pawl_err *err);
+/* What time it is from now on; NULL: the clock on the wall. */
+void store_memory_clock(pawl_store *s, int64_t (*now)(void *ctx), void *ctx);
+void store_memory_signals(pawl_store *s, uint32_t max);     /* 0: STORE_SIGNALS_MAX */
 
 #endif

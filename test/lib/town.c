@@ -33,6 +33,9 @@ void town_begin(town *t, pawl_machine *m, pawl_store *store)
 
 void town_end(town *t)
 {
+    union { const char *in; void *out; } old = { t->journal.data };
+
+    free(old.out);
     pawl_engine_free(t->e);
     buf_free(&t->log);
 }
@@ -51,7 +54,7 @@ pawl_code town_run(town *t, const char *run, const char *input)
 }
 
 /* Writes down what it is asked, and replies what comes next. */
-pawl_code town_act(const pawl_command *cmd, pawl_reply *reply, void *arg)
+pawl_code town_act(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     static const struct { const char *name; pawl_code code; } codes[] = {
         { "!transient", PAWL_TRANSIENT }, { "!timeout", PAWL_TIMEOUT }, { "!io", PAWL_IO }, { "!denied", PAWL_DENIED }, { "!unknown", PAWL_UNKNOWN },
@@ -80,12 +83,39 @@ void town_acts(town *t, const char *effect, pawl_class cls)
     CHECK_INT(pawl_engine_effect(t->e, effect, town_act, t, cls, &t->err), PAWL_OK);
 }
 
-pawl_bytes town_journal(const town *t, const char *run)
+pawl_bytes town_journal(town *t, const char *run)
 {
-    return pawl_store_journal(pawl_engine_store(t->e), run);
+    union { const char *in; void *out; } old = { t->journal.data };
+
+    free(old.out);
+    t->journal = pawl_store_journal(pawl_engine_store(t->e), run, NULL);
+    return t->journal;
 }
 
-bool town_stored(const town *t, const char *run, const char *text)
+static bool see_run(void *ctx, const pawl_head *head)
+{
+    buf *b = ctx;
+
+    if (b->size > 0)
+        buf_char(b, ' ');
+    buf_text(b, head->run);
+    return true;
+}
+
+void town_runs(town *t, const char *expected)
+{
+    pawl_store *s = pawl_engine_store(t->e);
+    const pawl_filter all = { .limit = 100 };
+    buf b;
+
+    buf_init(&b, NULL);
+    CHECK_INT(s->verbs->list(s, &all, see_run, &b, NULL), PAWL_OK);
+    buf_char(&b, '\0');
+    CHECK_STR(b.data, expected);
+    buf_free(&b);
+}
+
+bool town_stored(town *t, const char *run, const char *text)
 {
     pawl_bytes journal = town_journal(t, run);
     char *copy = check_copy(journal.data, journal.size);
@@ -95,7 +125,7 @@ bool town_stored(const town *t, const char *run, const char *text)
     return there;
 }
 
-void town_verify(const town *t, const char *run)
+void town_verify(town *t, const char *run)
 {
     pawl_verdict v;
     pawl_err err = { PAWL_OK, "" };

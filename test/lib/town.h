@@ -22,6 +22,7 @@ typedef struct town {
     pawl_err err;
     int64_t now;
     buf log;
+    pawl_bytes journal;                 /* the one that was asked for last */
     const char *replies[TOWN_REPLIES];  /* of the next calls, the last one again and again; "!denied text" fails */
     size_t reply, calls;
 } town;
@@ -30,12 +31,13 @@ typedef struct town {
 void town_begin(town *t, pawl_machine *m, pawl_store *store);
 void town_end(town *t);
 void town_log(town *t, const char *expected);       /* since the last time */
-pawl_effect_fn town_act;                            /* writes down what it is asked, and replies what comes next */
+pawl_handler_fn town_act;                            /* writes down what it is asked, and replies what comes next */
 void town_acts(town *t, const char *effect, pawl_class cls);
 pawl_code town_run(town *t, const char *run, const char *input);   /* with a fresh error */
-pawl_bytes town_journal(const town *t, const char *run);
-bool town_stored(const town *t, const char *run, const char *text);     /* whether its journal has this in it */
-void town_verify(const town *t, const char *run);   /* nothing but what is stored: folded, and fed again */
+pawl_bytes town_journal(town *t, const char *run);       /* lives until the next call */
+void town_runs(town *t, const char *expected);      /* their ids, newest first: "b a" */
+bool town_stored(town *t, const char *run, const char *text);     /* whether its journal has this in it */
+void town_verify(town *t, const char *run);   /* nothing but what is stored: folded, and fed again */
 
 /* Draft by "llm" with these limits (NULL: none), then a gate: yes publishes, no drafts again. */
 pawl_machine *town_essay(const pawl_limits *limits);

@@ -484,13 +484,13 @@ PAWL_TEST(test_fault_K10_a_timeout_of_an_attempt_is_apart_from_that_of_all)
 }
 
 /* Five attempts of 40 ms each, under a limit of 100 ms for one: all five are made. */
-static pawl_code forty_ms(const pawl_command *cmd, pawl_reply *reply, void *arg)
+static pawl_code forty_ms(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     town *t = arg;
 
     t->now += 40;
     t->calls++;
-    CHECK_INT(cmd->limits.attempt_timeout_ms, 100);
+    CHECK_INT(cmd->deadline_ms - t->now, 100 - 40);     /* of this attempt alone */
     return t->calls < 5 ? pawl_reply_fail(reply, PAWL_TRANSIENT, "busy") : PAWL_OK;
 }
 

@@ -9,7 +9,7 @@
 /* ---- effects ------------------------------------------------------------------------------------------ */
 
 /* At the moment of the call the command stands in the store. */
-static pawl_code is_stored(const pawl_command *cmd, pawl_reply *reply, void *arg)
+static pawl_code is_stored(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     town *t = arg;
     char call[64];
@@ -74,7 +74,7 @@ PAWL_TEST(test_E5_a_handler_of_another_class_is_refused)
 /* ---- E8 ----------------------------------------------------------------------------------------------- */
 
 /* Takes as long as its next reply says, by the town's clock. */
-static pawl_code takes_time(const pawl_command *cmd, pawl_reply *reply, void *arg)
+static pawl_code takes_time(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     town *t = arg;
 
@@ -115,7 +115,7 @@ PAWL_TEST(test_E8_what_takes_longer_than_its_limits_counts_for_nothing)
     timed(&(pawl_limits){ .attempt_timeout_ms = 50, .total_timeout_ms = 55, .retry = twice }, "51", "1", "", 1);
 }
 
-static pawl_code returns_pending(const pawl_command *cmd, pawl_reply *reply, void *arg)
+static pawl_code returns_pending(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     (void)cmd, (void)reply, (void)arg;
     return PAWL_PENDING;
@@ -187,7 +187,7 @@ static pawl_code say_deep(pawl_reply *r)
     return PAWL_OK;
 }
 
-static pawl_code says(const pawl_command *cmd, pawl_reply *reply, void *arg)
+static pawl_code says(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     say_fn *const *fn = arg;
 

@@ -422,7 +422,7 @@ PAWL_TEST(test_X1_the_document_says_what_to_do_about_every_code)
 {
     char *text = document("ERRORS.md"), row[64];
 
-    for (int code = PAWL_UNKNOWN; code <= PAWL_IGNORED; code++) {
+    for (int code = PAWL_HELD; code <= PAWL_IGNORED; code++) {
         snprintf(row, sizeof row, "| %d | `%s` | ", code, pawl_code_name((pawl_code)code));
         if (strstr(text, row) == NULL)
             CHECK_FAIL("docs/ERRORS.md has no row %s", row);

@@ -1,0 +1,254 @@
+/* command.c - an argument list becomes a process, and its end a reply. */
+#define _GNU_SOURCE             /* environ */
+#include "effect/effect.h"
+#include "net/net.h"
+
+#include <unistd.h>
+
+enum { STDERR_LINES = 20 };
+#define TIMEOUT_MS_MAX      INT64_C(2592000000)     /* 30 days */
+#define OUTPUT_BYTES        (INT64_C(1) << 20)
+#define OUTPUT_BYTES_MAX    (INT64_C(1) << 28)
+
+/* ---- arguments ----------------------------------------------------------------------------------- */
+
+static pawl_code argv_make(const pawl_job *job, pawl_reply *r, arena *mem, process *p)
+{
+    const pawl_value *list = pawl_value_get(job->args, "run"), *one;
+    size_t n = pawl_value_size(list), i = 0;
+    pawl_iter it = pawl_iter_of(list);
+
+    if (pawl_value_type(list) != PAWL_TYPE_ARRAY || n == 0)
+        return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\" is due, a list of the program and its arguments", job->effect);
+    if ((p->argv = arena_get(mem, (n + 1) * sizeof *p->argv)) == NULL)
+        return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
+    for (; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
+        if (!text_whole(one))
+            return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\"[%zu] is no string, or holds NUL", job->effect, i);
+        if ((p->argv[i] = arena_strdup(mem, pawl_value_string(one), pawl_value_size(one))) == NULL)
+            return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
+    }
+    p->argv[n] = NULL;
+    if (p->argv[0][0] == '\0')
+        return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\"[0], the program, is empty", job->effect);
+    return PAWL_OK;
+}
+
+static bool named(const char *entry, const char *name)
+{
+    size_t n = strlen(name);
+
+    return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+static bool ours(const char *name)
+{
+    return strcmp(name, "PAWL_INVOCATION_ID") == 0 || strcmp(name, "PAWL_FENCE") == 0;
+}
+
+static bool taken(const char *entry, const pawl_value *env)
+{
+    pawl_iter it = pawl_iter_of(env);
+    const pawl_value *key;
+
+    if (named(entry, "PAWL_INVOCATION_ID") || named(entry, "PAWL_FENCE"))
+        return true;
+    while (pawl_iter_next(&it, &key) != NULL)
+        if (named(entry, pawl_value_string(key)))
+            return true;
+    return false;
+}
+
+static char *entry_make(arena *mem, const char *name, const char *value)
+{
+    size_t n = strlen(name), m = strlen(value);
+    char *entry = arena_get(mem, n + m + 2);
+
+    if (entry == NULL)
+        return NULL;
+    memcpy(entry, name, n);
+    entry[n] = '=';
+    memcpy(entry + n + 1, value, m + 1);
+    return entry;
+}
+
+static pawl_code env_check(const pawl_job *job, pawl_reply *r, const pawl_value *env)
+{
+    pawl_iter it = pawl_iter_of(env);
+    const pawl_value *key, *v;
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        const char *name = pawl_value_string(key);
+
+        if (ours(name))
+            return pawl_reply_fail(r, PAWL_INVALID, "%s: \"env\": %s is Pawl's own", job->effect, name);
+        if (name[0] == '\0' || strchr(name, '=') != NULL || !text_whole(key))
+            return pawl_reply_fail(r, PAWL_INVALID, "%s: \"env\": \"%s\" is no name of a variable", job->effect, name);
+        if (!text_whole(v) && pawl_value_type(v) != PAWL_TYPE_NULL)
+            return pawl_reply_fail(r, PAWL_INVALID, "%s: \"env\": %s is neither a string without NUL nor null", job->effect, name);
+    }
+    return PAWL_OK;
+}
+
+static pawl_code env_make(const pawl_job *job, pawl_reply *r, arena *mem, process *p)
+{
+    const pawl_value *env = NULL, *key, *v;
+    size_t n = 0, i = 0;
+    char fence[24] = "";
+    pawl_iter it;
+    buf text;
+    pawl_code rc;
+
+    if ((rc = args_object(job, r, "env", &env)) != PAWL_OK || (rc = env_check(job, r, env)) != PAWL_OK)
+        return rc;
+    while (environ != NULL && environ[n] != NULL)
+        n++;
+    if ((p->envp = arena_get(mem, (n + pawl_value_size(env) + 3) * sizeof *p->envp)) == NULL)
+        goto nomem;
+    for (size_t k = 0; k < n; k++)
+        if (!taken(environ[k], env))
+            p->envp[i++] = environ[k];
+    for (it = pawl_iter_of(env); (v = pawl_iter_next(&it, &key)) != NULL;)
+        if (pawl_value_string(v) != NULL && (p->envp[i++] = entry_make(mem, pawl_value_string(key), pawl_value_string(v))) == NULL)
+            goto nomem;
+    buf_init(&text, &r->alloc);
+    buf_uint(&text, job->fence);
+    if (!text.failed && text.size < sizeof fence)
+        memcpy(fence, text.data, text.size);
+    buf_free(&text);
+    if (fence[0] == '\0')
+        goto nomem;
+    if ((p->envp[i++] = entry_make(mem, "PAWL_INVOCATION_ID", job->id != NULL ? job->id : "")) == NULL ||
+        (p->envp[i++] = entry_make(mem, "PAWL_FENCE", fence)) == NULL)
+        goto nomem;
+    p->envp[i] = NULL;
+    return PAWL_OK;
+nomem:
+    return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its environment", job->effect);
+}
+
+/* ---- stdin: a string as it is, any other value as JSON ------------------------------------------------- */
+
+static pawl_code in_make(const pawl_job *job, pawl_reply *r, buf *json, process *p)
+{
+    const pawl_value *v = pawl_value_get(job->args, "stdin");
+
+    if (v == NULL || pawl_value_type(v) == PAWL_TYPE_NULL)
+        return PAWL_OK;
+    p->in = pawl_value_string(v);
+    p->in_size = pawl_value_size(v);
+    if (p->in != NULL)
+        return PAWL_OK;
+    canon(json, v);
+    if (json->failed)
+        return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its stdin", job->effect);
+    p->in = json->data;
+    p->in_size = json->size;
+    return PAWL_OK;
+}
+
+static pawl_code asked(const pawl_job *job, pawl_reply *r, arena *mem, buf *json, process *p, bool *check)
+{
+    static const char *const names[] = { "run", "stdin", "env", "cwd", "timeout_ms", "output_bytes", "check" };
+    const pawl_value *strict = pawl_value_get(job->args, "check");
+    int64_t timeout_ms = 0, output_bytes = OUTPUT_BYTES;
+    pawl_code rc = args_known(job, r, names, sizeof names / sizeof *names);
+
+    if (rc != PAWL_OK || (rc = argv_make(job, r, mem, p)) != PAWL_OK || (rc = env_make(job, r, mem, p)) != PAWL_OK ||
+        (rc = in_make(job, r, json, p)) != PAWL_OK || (rc = args_text(job, r, "cwd", &p->cwd)) != PAWL_OK ||
+        (rc = args_count(job, r, "timeout_ms", TIMEOUT_MS_MAX, &timeout_ms)) != PAWL_OK ||
+        (rc = args_count(job, r, "output_bytes", OUTPUT_BYTES_MAX, &output_bytes)) != PAWL_OK)
+        return rc;
+    if (strict != NULL && pawl_value_type(strict) != PAWL_TYPE_BOOL)
+        return pawl_reply_fail(r, PAWL_INVALID, "%s: \"check\" is neither true nor false", job->effect);
+    *check = pawl_value_bool(strict);
+    p->output_bytes = (size_t)output_bytes;
+    p->until_ms = job_until(job, timeout_ms, &p->limit);
+    return PAWL_OK;
+}
+
+/* ---- replies ---------------------------------------------------------------------------------------------- */
+
+/* The last lines of stderr, as text whatever they are. */
+static void stderr_tell(pawl_reply *r, process *p)
+{
+    size_t from = last_lines(p->err.data, p->err.size, STDERR_LINES);
+
+    buf_char(&p->err, '\0');
+    if (p->err.failed)
+        return;
+    text_plain(p->err.data + from, p->err.size - from - 1);
+    pawl_reply_detail(r, p->err.data + from);
+}
+
+static pawl_code result(pawl_reply *r, process *p)
+{
+    size_t from = p->err_cut ? cut_begin(p->err.data, p->err.size) : 0;
+
+    if (p->out_cut)
+        p->out.size = cut_end(p->out.data, p->out.size);
+    buf_text(&r->text, "{\"status\":");
+    buf_int(&r->text, p->status);
+    if (p->signal != 0) {
+        buf_text(&r->text, ",\"signal\":");
+        buf_int(&r->text, p->signal);
+    }
+    buf_char(&r->text, ',');
+    text_member(&r->text, "stdout", p->out.data, p->out.size);
+    buf_char(&r->text, ',');
+    text_member(&r->text, "stderr", from > 0 ? p->err.data + from : p->err.data, p->err.size - from);
+    if (p->out_cut || p->err_cut)
+        buf_text(&r->text, ",\"cut\":true");
+    buf_char(&r->text, '}');
+    if (p->out.failed || p->err.failed || r->text.failed)
+        return pawl_reply_fail(r, PAWL_NOMEM, "%s: it ended with %d; no memory for its output", p->argv[0], p->status);
+    return PAWL_OK;
+}
+
+static pawl_code ended(pawl_reply *r, process *p, bool check)
+{
+    const char *name = p->argv[0];
+
+    if (p->stopped == STOPPED_NOT && (!check || p->status == 0))
+        return result(r, p);
+    stderr_tell(r, p);
+    switch (p->stopped) {
+    case STOPPED_TIMEOUT: return pawl_reply_fail(r, PAWL_TIMEOUT, "%s: not done within %s, and stopped", name, p->limit);
+    case STOPPED_CANCEL: return pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled, and stopped", name);
+    case STOPPED_NOT: break;
+    }
+    if (p->signal != 0)
+        return pawl_reply_fail(r, PAWL_EFFECT, "%s: ended by signal %d", name, p->signal);
+    return pawl_reply_fail(r, PAWL_EFFECT, "%s: ended with status %d", name, p->status);
+}
+
+pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *r, void *arg)
+{
+    process p = { .job = job };
+    bool check = false;
+    pawl_code rc;
+    arena mem;
+    buf json;
+
+    (void)arg;
+    arena_init(&mem, &r->alloc, 4096);
+    buf_init(&json, &r->alloc);
+    buf_init(&p.out, &r->alloc);
+    buf_init(&p.err, &r->alloc);
+    rc = asked(job, r, &mem, &json, &p, &check);
+    if (rc != PAWL_OK) {
+        pawl_reply_untouched(r);
+    } else if (job_canceled(job)) {
+        pawl_reply_untouched(r);
+        rc = pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled before it began", p.argv[0]);
+    } else if ((rc = process_run(&p, &r->err)) == PAWL_OK) {
+        rc = ended(r, &p, check);
+    } else if (rc != PAWL_UNKNOWN) {
+        pawl_reply_untouched(r);
+    }
+    buf_free(&p.err);
+    buf_free(&p.out);
+    buf_free(&json);
+    arena_free(&mem);
+    return rc;
+}

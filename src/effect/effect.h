@@ -1,0 +1,80 @@
+/* effect.h - inside the handlers: replies, arguments, text, processes. */
+#ifndef EFFECT_EFFECT_H
+#define EFFECT_EFFECT_H
+
+#include "base/base.h"
+#include "pawl/effect.h"
+
+/* ---- reply.c ----------------------------------------------------------------------------------- */
+
+struct pawl_reply {
+    pawl_alloc alloc;
+    buf text;                   /* the result as JSON; failed: no memory for it */
+    pawl_err err;
+    buf detail;
+    int64_t retry_after_ms;
+    bool untouched;
+};
+
+void reply_init(pawl_reply *r, const pawl_alloc *alloc);
+void reply_reset(pawl_reply *r);        /* before each attempt */
+void reply_free(pawl_reply *r);
+/* Append what a receipt says of a failure: {"code","text","detail"?}. */
+void reply_failure(const pawl_reply *r, pawl_code code, buf *out);
+
+/* ---- job.c: what jobs and arguments have in common ------------------------------------------------ */
+
+enum { CANCEL_POLL_MS = 50, HEARTBEAT_MS = 100 };
+
+bool job_canceled(const pawl_job *job);
+void job_moved(const pawl_job *job, int64_t *last_ms);  /* a heartbeat, unless there was one just now */
+/* When the job is to stop, by clock_ms: its deadline or `timeout_ms` from now (0: none); INT64_MAX: never.
+ * *limit names the one that ends it. */
+int64_t job_until(const pawl_job *job, int64_t timeout_ms, const char **limit);
+
+/* All of these tell a fault once, by the argument's name, and never by its value. */
+pawl_code args_known(const pawl_job *job, pawl_reply *r, const char *const *names, size_t n);
+/* A string without NUL; *out is left alone when there is none. */
+pawl_code args_text(const pawl_job *job, pawl_reply *r, const char *name, const char **out);
+pawl_code args_count(const pawl_job *job, pawl_reply *r, const char *name, int64_t most, int64_t *out);
+pawl_code args_object(const pawl_job *job, pawl_reply *r, const char *name, const pawl_value **out);
+bool text_whole(const pawl_value *v);   /* a string that does not hold NUL */
+
+/* ---- text.c --------------------------------------------------------------------------------------- */
+
+void base64(buf *b, const char *data, size_t size);
+/* Append `"NAME":"..."`, or `"NAME_base64":"..."` of what is no UTF-8. */
+void text_member(buf *b, const char *name, const char *data, size_t size);
+void text_plain(char *data, size_t size);   /* '?' for NUL, and for what is no ASCII when not all is UTF-8 */
+/* What remains of a text that was cut at its end, or at its beginning, when no character is to be torn. */
+size_t cut_end(const char *data, size_t size);
+size_t cut_begin(const char *data, size_t size);
+/* Where the last `lines` lines of `data` begin. */
+size_t last_lines(const char *data, size_t size, unsigned lines);
+
+/* ---- process.c ------------------------------------------------------------------------------------- */
+
+typedef enum stopped_by { STOPPED_NOT, STOPPED_TIMEOUT, STOPPED_CANCEL } stopped_by;
+
+typedef struct process {
+    /* asked */
+    const pawl_job *job;
+    char **argv, **envp;
+    const char *cwd;            /* NULL: the host's */
+    const char *in;             /* NULL: /dev/null */
+    size_t in_size;
+    size_t output_bytes;        /* kept of each stream */
+    int64_t until_ms;           /* by clock_ms; INT64_MAX: no limit */
+    const char *limit;          /* what it is called */
+    /* answered */
+    buf out, err;               /* the beginning of the one, the end of the other */
+    bool out_cut, err_cut;
+    stopped_by stopped;
+    int status, signal;         /* signal 0: it ended by itself */
+} process;
+
+/* Run it to its end. PAWL_OK, also when it was stopped; PAWL_INVALID, PAWL_LIMIT, PAWL_TRANSIENT: it did not start;
+ * PAWL_UNKNOWN: what became of it cannot be known. `err` begins with the program's name. */
+pawl_code process_run(process *p, pawl_err *err);
+
+#endif

@@ -1,0 +1,495 @@
+/* http.c - arguments become requests, one for each redirect, and the last answer a reply. */
+#include "effect/effect.h"
+#include "net/net.h"
+
+#include <strings.h>
+
+enum {
+    METHOD_BYTES_MAX = 16,
+    ORIGIN_BYTES_MAX = 300,     /* scheme, host and port */
+    HEADERS_MAX = 200,          /* of a request */
+    REDIRECTS = 5,
+    REDIRECTS_MAX = 50,
+    TELL_BYTES_MAX = 2000       /* of the body of a failure */
+};
+#define TIMEOUT_MS          INT64_C(60000)
+#define TIMEOUT_MS_MAX      INT64_C(2592000000)     /* 30 days */
+#define RESPONSE_BYTES      (INT64_C(8) << 20)
+#define RESPONSE_BYTES_MAX  (INT64_C(1) << 28)
+
+typedef struct call {
+    const pawl_job *job;
+    pawl_reply *r;
+    arena mem;
+    buf json;                   /* the body, when it is not a string */
+    net_request q;
+    net_answer a;
+    int64_t redirects;
+    int64_t beat_ms;
+    bool away;                  /* a redirect has led to another origin */
+    const char *limit;          /* what until_ms is called */
+    char origin[ORIGIN_BYTES_MAX];
+} call;
+
+/* ---- origins: all that is ever told of a URL, since the rest may be a secret ----------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncasecmp(text, with, strlen(with)) == 0;
+}
+
+/* `http://host:port` in lower case, without the port that is meant anyway; false: not a URL of ours. */
+static bool origin_of(const char *url, char out[ORIGIN_BYTES_MAX])
+{
+    bool tls = begins(url, "https://");
+    const char *host = url + (tls ? 8 : 7), *end, *port = tls ? ":443" : ":80";
+    size_t n, scheme = (size_t)(host - url);
+
+    if (!tls && !begins(url, "http://"))
+        return false;
+    end = host + strcspn(host, "/?#\\");
+    for (const char *p = host; p < end; p++)
+        if (*p == '@')
+            host = p + 1;
+    n = (size_t)(end - host);
+    if (n == 0 || scheme + n >= ORIGIN_BYTES_MAX)
+        return false;
+    memcpy(out, url, scheme);
+    memcpy(out + scheme, host, n);
+    n += scheme;
+    if (n - scheme > strlen(port) && memcmp(out + n - strlen(port), port, strlen(port)) == 0)
+        n -= strlen(port);
+    out[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if (out[i] >= 'A' && out[i] <= 'Z')
+            out[i] = (char)(out[i] + ('a' - 'A'));
+    return true;
+}
+
+static bool clean(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text <= ' ' || *text == 0x7F)
+            return false;
+    return true;
+}
+
+/* ---- headers ------------------------------------------------------------------------------------------------ */
+
+static bool header_name(const char *name)
+{
+    for (const char *p = name; *p != '\0'; p++)
+        if (*p <= ' ' || *p > '~' || strchr("()<>@,;:\\\"/[]?={}", *p) != NULL)
+            return false;
+    return name[0] != '\0';
+}
+
+static bool header_value(const pawl_value *v)
+{
+    const char *text = pawl_value_string(v);
+
+    if (!text_whole(v))
+        return false;
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7F)
+            return false;
+    return true;
+}
+
+static pawl_code headers_check(call *c, const pawl_value *headers)
+{
+    pawl_iter it = pawl_iter_of(headers);
+    const pawl_value *key, *v;
+
+    if (pawl_value_size(headers) > HEADERS_MAX)
+        return pawl_reply_fail(c->r, PAWL_LIMIT, "%s: more than %d headers", c->job->effect, HEADERS_MAX);
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        const char *name = pawl_value_string(key);
+
+        if (!text_whole(key) || !header_name(name))
+            return pawl_reply_fail(c->r, PAWL_INVALID, "%s: \"%s\" is no name of a header", c->job->effect, name);
+        if (strcasecmp(name, "Content-Length") == 0 || strcasecmp(name, "Transfer-Encoding") == 0)
+            return pawl_reply_fail(c->r, PAWL_INVALID, "%s: header %s follows from the body; leave it out", c->job->effect, name);
+        if (!header_value(v))
+            return pawl_reply_fail(c->r, PAWL_INVALID, "%s: header %s is no string of one line", c->job->effect, name);
+    }
+    return PAWL_OK;
+}
+
+static bool given(const pawl_value *headers, const char *name)
+{
+    pawl_iter it = pawl_iter_of(headers);
+    const pawl_value *key;
+
+    while (pawl_iter_next(&it, &key) != NULL)
+        if (strcasecmp(pawl_value_string(key), name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether another origin may see it too. */
+static bool harmless(const char *name)
+{
+    static const char *const names[] = { "Accept", "Accept-Language", "Content-Type", "Idempotency-Key", "User-Agent" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* As libcurl wants it: `Name;` has no value, `Name:` takes the header away. */
+static char *header_make(arena *mem, const char *name, const char *value)
+{
+    size_t n = strlen(name), m = strlen(value);
+    char *line = arena_get(mem, n + m + 3);
+
+    if (line == NULL)
+        return NULL;
+    memcpy(line, name, n);
+    memcpy(line + n, m > 0 ? ": " : ";", m > 0 ? 3 : 2);
+    memcpy(line + n + (m > 0 ? 2 : 1), value, m + 1);
+    return line;
+}
+
+/* An invocation's id as a header: what is no visible ASCII is %-encoded. */
+static char *key_make(arena *mem, const char *id)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    char *key = arena_get(mem, strlen(id) * 3 + 1), *to = key;
+
+    for (; key != NULL && *id != '\0'; id++) {
+        unsigned char byte = (unsigned char)*id;
+
+        if (byte > ' ' && byte < 0x7F && byte != '%') {
+            *to++ = *id;
+        } else {
+            *to++ = '%';
+            *to++ = hex[byte >> 4];
+            *to++ = hex[byte & 15];
+        }
+    }
+    if (key != NULL)
+        *to = '\0';
+    return key;
+}
+
+static pawl_code headers_make(call *c)
+{
+    const pawl_value *headers = pawl_value_get(c->job->args, "headers"), *key, *v;
+    pawl_iter it = pawl_iter_of(headers);
+    const char **at = c->q.headers = arena_get(&c->mem, (pawl_value_size(headers) + 4) * sizeof *at), *id;
+
+    if (at == NULL)
+        goto nomem;
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        const char *name = pawl_value_string(key);
+
+        if ((c->away && !harmless(name)) || (c->q.body == NULL && strcasecmp(name, "Content-Type") == 0))
+            continue;
+        if ((*at++ = header_make(&c->mem, name, pawl_value_string(v))) == NULL)
+            goto nomem;
+    }
+    if (c->job->id != NULL && !given(headers, "Idempotency-Key")) {     /* E15 */
+        if ((id = key_make(&c->mem, c->job->id)) == NULL || (*at++ = header_make(&c->mem, "Idempotency-Key", id)) == NULL)
+            goto nomem;
+    }
+    if (c->q.body != NULL && !given(headers, "Content-Type"))
+        *at++ = c->json.size > 0 ? "Content-Type: application/json" : "Content-Type:";
+    if (!given(headers, "Expect"))
+        *at++ = "Expect:";      /* nobody waits for a 100 Continue that may not come */
+    *at = NULL;
+    return PAWL_OK;
+nomem:
+    return pawl_reply_fail(c->r, PAWL_NOMEM, "%s: no memory for its headers", c->job->effect);
+}
+
+/* ---- the request ------------------------------------------------------------------------------------------------ */
+
+static pawl_code body_make(call *c)
+{
+    const pawl_value *v = pawl_value_get(c->job->args, "body");
+
+    if (v == NULL || pawl_value_type(v) == PAWL_TYPE_NULL)
+        return PAWL_OK;
+    c->q.body = pawl_value_string(v);
+    c->q.body_size = pawl_value_size(v);
+    if (c->q.body != NULL)
+        return PAWL_OK;
+    canon(&c->json, v);
+    if (c->json.failed)
+        return pawl_reply_fail(c->r, PAWL_NOMEM, "%s: no memory for its body", c->job->effect);
+    c->q.body = c->json.data;
+    c->q.body_size = c->json.size;
+    return PAWL_OK;
+}
+
+static bool method_known(const char *method)
+{
+    size_t n = strlen(method);
+
+    return n > 0 && n <= METHOD_BYTES_MAX && strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == n && strcmp(method, "CONNECT") != 0;
+}
+
+static pawl_code asked(call *c)
+{
+    static const char *const names[] = { "method", "url", "headers", "body", "timeout_ms", "response_bytes", "redirects" };
+    int64_t timeout_ms = TIMEOUT_MS, bytes = RESPONSE_BYTES;
+    const pawl_job *job = c->job;
+    const pawl_value *headers = NULL;
+    pawl_reply *r = c->r;
+    pawl_code rc = args_known(job, r, names, sizeof names / sizeof *names);
+
+    c->redirects = REDIRECTS;
+    if (rc != PAWL_OK || (rc = args_text(job, r, "url", &c->q.url)) != PAWL_OK ||
+        (rc = args_text(job, r, "method", &c->q.method)) != PAWL_OK || (rc = args_object(job, r, "headers", &headers)) != PAWL_OK ||
+        (rc = headers_check(c, headers)) != PAWL_OK || (rc = body_make(c)) != PAWL_OK ||
+        (rc = args_count(job, r, "timeout_ms", TIMEOUT_MS_MAX, &timeout_ms)) != PAWL_OK ||
+        (rc = args_count(job, r, "response_bytes", RESPONSE_BYTES_MAX, &bytes)) != PAWL_OK ||
+        (rc = args_count(job, r, "redirects", REDIRECTS_MAX, &c->redirects)) != PAWL_OK)
+        return rc;
+    if (c->q.url == NULL)
+        return pawl_reply_fail(r, PAWL_INVALID, "%s: \"url\" is due", job->effect);
+    if (!clean(c->q.url) || !origin_of(c->q.url, c->origin))
+        return pawl_reply_fail(r, PAWL_INVALID, "%s: \"url\" is no URL of http or https", job->effect);
+    if (c->q.method == NULL)
+        c->q.method = c->q.body != NULL ? "POST" : "GET";
+    if (!method_known(c->q.method))
+        return pawl_reply_fail(r, PAWL_INVALID, "%s: \"method\" is none, or not in capitals", job->effect);
+    c->q.response_bytes = (size_t)bytes;
+    c->q.until_ms = job_until(job, timeout_ms, &c->limit);
+    return PAWL_OK;
+}
+
+/* ---- redirects ------------------------------------------------------------------------------------------------------ */
+
+static const char *head_get(const buf *head, const char *name)
+{
+    for (size_t at = 0; at < head->size;) {
+        const char *one = head->data + at, *value = one + strlen(one) + 1;
+
+        if (strcmp(one, name) == 0)
+            return value;
+        at += strlen(one) + strlen(value) + 2;
+    }
+    return NULL;
+}
+
+static bool leads_on(const net_answer *a)
+{
+    return a->location != NULL &&
+           (a->status == 301 || a->status == 302 || a->status == 303 || a->status == 307 || a->status == 308);
+}
+
+static pawl_code follow(call *c)
+{
+    char origin[ORIGIN_BYTES_MAX];
+    net_request *q = &c->q;
+    long status = c->a.status;
+    char *url = arena_strdup(&c->mem, c->a.location, strlen(c->a.location));
+
+    if (url == NULL)
+        return pawl_reply_fail(c->r, PAWL_NOMEM, "%s: no memory for a redirect", c->job->effect);
+    if (!clean(url) || !origin_of(url, origin))
+        return pawl_reply_fail(c->r, PAWL_EFFECT, "%s %s: redirects to what is no URL of http or https", q->method, c->origin);
+    if (begins(c->origin, "https:") && begins(origin, "http:"))
+        return pawl_reply_fail(c->r, PAWL_EFFECT, "%s %s: redirects to http, where all may read it", q->method, c->origin);
+    if (strcmp(origin, c->origin) != 0)
+        c->away = true;         /* and stays it, should the way lead back */
+    memcpy(c->origin, origin, sizeof origin);
+    q->url = url;
+    if ((status == 303 && strcmp(q->method, "HEAD") != 0) || ((status == 301 || status == 302) && strcmp(q->method, "POST") == 0)) {
+        q->method = "GET";
+        q->body = NULL;
+        q->body_size = 0;
+    }
+    return PAWL_OK;
+}
+
+static bool to_stop(void *ctx)
+{
+    return job_canceled(((call *)ctx)->job);
+}
+
+static void moved(void *ctx)
+{
+    call *c = ctx;
+
+    job_moved(c->job, &c->beat_ms);
+}
+
+static pawl_code exchanges(call *c)
+{
+    pawl_err why = {0};
+    pawl_code rc;
+
+    for (int64_t followed = 0;; followed++) {
+        if ((rc = headers_make(c)) != PAWL_OK)
+            return rc;
+        rc = net_fetch(&c->q, &c->a, &why);
+        if (rc != PAWL_OK && followed == 0 && c->a.untouched)
+            pawl_reply_untouched(c->r);
+        if (rc == PAWL_TIMEOUT)
+            return pawl_reply_fail(c->r, rc, "%s %s: %s within %s", c->q.method, c->origin, why.text, c->limit);
+        if (rc != PAWL_OK)
+            return pawl_reply_fail(c->r, rc, "%s %s: %s", c->q.method, c->origin, why.text);
+        if (c->redirects == 0 || !leads_on(&c->a))
+            return PAWL_OK;
+        if (followed == c->redirects)
+            return pawl_reply_fail(c->r, PAWL_EFFECT, "%s %s: more than %lld redirects", c->q.method, c->origin, (long long)c->redirects);
+        if ((rc = follow(c)) != PAWL_OK)
+            return rc;
+        net_answer_free(&c->a);
+        net_answer_init(&c->a, &c->r->alloc);
+    }
+}
+
+/* ---- the reply --------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a header that are no UTF-8 are Latin-1. */
+static void head_text(buf *b, const char *text)
+{
+    if (utf8_valid(text, strlen(text))) {
+        buf_text(b, text);
+        return;
+    }
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+
+        if (byte >= 0x80)
+            buf_char(b, (char)(0xC0 | byte >> 6));
+        buf_char(b, (char)(byte >= 0x80 ? 0x80 | (byte & 0x3F) : byte));
+    }
+}
+
+/* Every value of `name` from `at` on; Set-Cookie has commas of its own. */
+static void head_values(buf *b, const buf *head, const char *name, size_t at)
+{
+    bool first = true;
+
+    while (at < head->size) {
+        const char *one = head->data + at, *value = one + strlen(one) + 1;
+
+        if (strcmp(one, name) == 0) {
+            if (!first)
+                buf_text(b, strcmp(name, "set-cookie") == 0 ? "\n" : ", ");
+            head_text(b, value);
+            first = false;
+        }
+        at += strlen(one) + strlen(value) + 2;
+    }
+}
+
+static void headers_tell(buf *out, const buf *head)
+{
+    const char *comma = "";
+    buf value;
+
+    buf_init(&value, &out->alloc);
+    buf_text(out, "\"headers\":{");
+    for (size_t at = 0; at < head->size;) {
+        const char *name = head->data + at;
+
+        if (head_get(head, name) == name + strlen(name) + 1) {      /* the first of its name */
+            buf_reset(&value);
+            head_values(&value, head, name, at);
+            buf_text(out, comma);
+            canon_string(out, name, strlen(name));
+            buf_char(out, ':');
+            canon_string(out, value.size > 0 ? value.data : "", value.size);
+            out->failed |= value.failed;
+            comma = ",";
+        }
+        at += strlen(name) + strlen(name + strlen(name) + 1) + 2;
+    }
+    buf_char(out, '}');
+    buf_free(&value);
+}
+
+static bool is_json(const char *type)
+{
+    size_t n = type != NULL ? strcspn(type, "; \t") : 0;
+
+    return (n == 16 && begins(type, "application/json")) || (n == 9 && begins(type, "text/json")) ||
+           (n > 5 && begins(type + n - 5, "+json"));
+}
+
+/* The body as JSON, when it is; what is too deep to stand in a reply is told as text. */
+static bool json_tell(call *c, buf *out)
+{
+    const buf *body = &c->a.body;
+    const pawl_value *v;
+
+    if (c->a.cut || body->size == 0 || !is_json(head_get(&c->a.head, "content-type")))
+        return false;
+    v = value_parse(&c->mem, body->data, body->size, "body", NULL);
+    if (c->mem.failed)
+        out->failed = true;
+    if (v == NULL || value_deeper(v, DEPTH_MAX - 1))
+        return false;
+    buf_text(out, "\"body_json\":");
+    buf_put(out, body->data, body->size);
+    return true;
+}
+
+static pawl_code result(call *c)
+{
+    buf *out = &c->r->text, *body = &c->a.body;
+
+    if (c->a.cut)
+        body->size = cut_end(body->data, body->size);
+    buf_text(out, "{\"status\":");
+    buf_int(out, c->a.status);
+    buf_char(out, ',');
+    headers_tell(out, &c->a.head);
+    buf_char(out, ',');
+    if (!json_tell(c, out))
+        text_member(out, "body", body->data, body->size);
+    if (c->a.cut)
+        buf_text(out, ",\"cut\":true");
+    buf_char(out, '}');
+    if (out->failed)
+        return pawl_reply_fail(c->r, PAWL_NOMEM, "%s %s: status %ld; no memory for its answer", c->q.method, c->origin, c->a.status);
+    return PAWL_OK;
+}
+
+/* 429 and 5xx: worth trying again, and not before they say. */
+static pawl_code refused(call *c)
+{
+    buf *body = &c->a.body;
+
+    pawl_reply_retry_after(c->r, retry_after_ms(head_get(&c->a.head, "retry-after"), head_get(&c->a.head, "date")));
+    if (body->size > TELL_BYTES_MAX)
+        body->size = cut_end(body->data, TELL_BYTES_MAX);
+    buf_char(body, '\0');
+    if (!body->failed) {
+        text_plain(body->data, body->size - 1);
+        pawl_reply_detail(c->r, body->data);
+    }
+    return pawl_reply_fail(c->r, PAWL_TRANSIENT, "%s %s: status %ld", c->q.method, c->origin, c->a.status);
+}
+
+pawl_code pawl_effect_http(const pawl_job *job, pawl_reply *r, void *arg)
+{
+    call c = { .job = job, .r = r };
+    pawl_code rc;
+
+    (void)arg;
+    c.q = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = &c };
+    if (job->canceled != NULL) {
+        c.q.stop = to_stop;
+        c.q.poll_ms = CANCEL_POLL_MS;
+    }
+    arena_init(&c.mem, &r->alloc, 4096);
+    buf_init(&c.json, &r->alloc);
+    net_answer_init(&c.a, &r->alloc);
+    rc = asked(&c);
+    if (rc != PAWL_OK)
+        pawl_reply_untouched(r);
+    else if ((rc = exchanges(&c)) == PAWL_OK)
+        rc = c.a.status == 429 || c.a.status >= 500 ? refused(&c) : result(&c);
+    net_answer_free(&c.a);
+    buf_free(&c.json);
+    arena_free(&c.mem);
+    return rc;
+}

@@ -1,0 +1,91 @@
+/* reply.c - what a handler says. */
+#include "effect/effect.h"
+
+void reply_init(pawl_reply *r, const pawl_alloc *alloc)
+{
+    *r = (pawl_reply){ .alloc = mem_or_default(alloc) };
+    buf_init(&r->text, &r->alloc);
+    buf_init(&r->detail, &r->alloc);
+}
+
+void reply_reset(pawl_reply *r)
+{
+    buf_reset(&r->text);
+    buf_reset(&r->detail);
+    r->err = (pawl_err){0};
+    r->retry_after_ms = 0;
+    r->untouched = false;
+}
+
+void reply_free(pawl_reply *r)
+{
+    buf_free(&r->text);
+    buf_free(&r->detail);
+}
+
+void reply_failure(const pawl_reply *r, pawl_code code, buf *out)
+{
+    buf_text(out, "{\"code\":\"");
+    buf_text(out, pawl_code_name(code));
+    buf_text(out, "\",\"text\":");
+    canon_string(out, r->err.text, strlen(r->err.text));
+    if (r->detail.size > 0 && !r->detail.failed) {
+        buf_text(out, ",\"detail\":");
+        canon_string(out, r->detail.data, r->detail.size);
+    }
+    buf_char(out, '}');
+}
+
+/* ---- in public ----------------------------------------------------------------------------------- */
+
+pawl_code pawl_reply_json(pawl_reply *r, const char *text)
+{
+    buf_reset(&r->text);
+    buf_text(&r->text, text != NULL ? text : "(NULL)");     /* no JSON: it is told */
+    return PAWL_OK;
+}
+
+pawl_code pawl_reply_string(pawl_reply *r, const char *text)
+{
+    buf_reset(&r->text);
+    if (text == NULL)
+        buf_text(&r->text, "null");
+    else
+        canon_string(&r->text, text, strlen(text));
+    return PAWL_OK;
+}
+
+pawl_code pawl_reply_int(pawl_reply *r, int64_t n)
+{
+    buf_reset(&r->text);
+    buf_int(&r->text, n);
+    return PAWL_OK;
+}
+
+pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    r->err = (pawl_err){0};
+    failv(&r->err, code < 0 ? code : PAWL_EFFECT, format, args);
+    va_end(args);
+    return r->err.code;
+}
+
+void pawl_reply_detail(pawl_reply *r, const char *text)
+{
+    buf_reset(&r->detail);
+    if (text != NULL && utf8_valid(text, strlen(text)))
+        buf_text(&r->detail, text);
+}
+
+void pawl_reply_retry_after(pawl_reply *r, int64_t ms)
+{
+    r->retry_after_ms = ms > 0 ? ms : 0;
+}
+
+void pawl_reply_untouched(pawl_reply *r)
+{
+    r->untouched = true;
+}

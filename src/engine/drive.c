@@ -1,0 +1,351 @@
+/* drive.c - a run is driven: what comes in is folded, what comes of it is stored, and then what follows is done. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+/* ---- one event -------------------------------------------------------------------------------- */
+
+enum { TAIL_BYTES_LEAST = 65536 };      /* below, folding it again is cheaper than to store a snapshot, which takes pages of its own */
+
+static pawl_code snapshot_take(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_bytes bytes;
+    pawl_code rc;
+
+    if (pawl_entry_is_record(pawl_step_entry(e->step)) || r->tail_bytes < TAIL_BYTES_LEAST || !pawl_state_snapshot_due(r->st))
+        return PAWL_OK;
+    r->tail_bytes = 0;
+    rc = pawl_state_snapshot(r->st, e->look, &bytes, err);
+    buf_reset(&r->snapshot);
+    buf_put(&r->snapshot, bytes.data, bytes.size);
+    return rc == PAWL_OK && r->snapshot.failed ? PAWL_NOMEM : rc;
+}
+
+/* Folded, and to be stored with the next commit. Below 0 nothing happened, but for PAWL_NOMEM and PAWL_IO after it was folded:
+ * then the state was thrown away. */
+pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+{
+    pawl_code next = pawl_advance(r->m, r->st, ev, e->step, err), rc;
+    pawl_bytes line = pawl_step_bytes(e->step);
+
+    if (next < 0 || next == PAWL_IGNORED)
+        return next;
+    buf_reset(&r->snapshot);        /* of an entry that is not the last any more */
+    buf_put(&r->lines, line.data, line.size);
+    buf_char(&r->lines, '\n');
+    r->nlines++;
+    r->tail_bytes += line.size;
+    rc = r->lines.failed ? PAWL_NOMEM : told_step(e, r);
+    if (rc == PAWL_OK)
+        rc = snapshot_take(e, r, err);
+    if (rc != PAWL_OK) {
+        live_drop(e, r);
+        return fail(err, rc, "%s: no memory for what a step came to", r->id);
+    }
+    return next;
+}
+
+/* ---- the commit ---------------------------------------------------------------------------------- */
+
+/* Nobody has to do anything for it but the world. */
+static bool may_let_go(const live *r)
+{
+    pawl_code next = pawl_state_next(r->st);
+
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at != ERRAND_READY)
+            return false;
+    return next == PAWL_HALTED || next == PAWL_INTERRUPTED;
+}
+
+static pawl_code append_fill(pawl_engine *e, live *r, pawl_append *a, arena *mem)
+{
+    pawl_bytes *lines = arena_get(mem, (r->nlines + 1) * sizeof *lines);
+    pawl_waiting *waits = arena_zero(mem, (r->nwaits + 1) * sizeof *waits);
+    const char *at = r->lines.data;
+
+    if (lines == NULL || waits == NULL)
+        return PAWL_NOMEM;
+    for (size_t i = 0; i < r->nlines; i++) {
+        const char *nl = memchr(at, '\n', r->lines.size - (size_t)(at - r->lines.data));
+
+        lines[i] = (pawl_bytes){ at, (size_t)(nl - at) };
+        at = nl + 1;
+    }
+    for (size_t i = 0; i < r->nwaits; i++) {
+        const told_wait *w = &r->waits[i];
+        pawl_bytes text = { w->text.data, w->text.size };
+
+        waits[i] = (pawl_waiting){ .id = w->id, .over = w->over, .asked_ms = w->asked_ms };
+        *(w->over ? &waits[i].answer : &waits[i].spec) = text;
+    }
+    *a = (pawl_append){ .run = r->id, .fence = r->fence, .seq = r->seq, .lines = lines, .nlines = r->nlines, .waits = waits, .nwaits = r->nwaits,
+                        .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
+                        .status = (uint8_t)pawl_state_status(r->st), .wake_ms = told_wake(e, r) };
+    a->over = pawl_status_terminal((pawl_status)a->status);
+    a->moves = a->status != r->status || a->over != r->over || a->wake_ms != r->wake_ms;
+    return PAWL_OK;
+}
+
+static void tell_watcher(pawl_engine *e, live *r)
+{
+    const char *at = r->lines.data, *end = at + r->lines.size;
+
+    for (const char *nl; e->watch != NULL && at < end; at = nl + 1) {
+        pawl_entry *entry;
+
+        nl = memchr(at, '\n', (size_t)(end - at));
+        if (pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, NULL) == PAWL_OK)
+            e->watch(e->watch_ctx, r->st, entry);
+    }
+}
+
+static void stored(pawl_engine *e, live *r, const pawl_append *a)
+{
+    r->seq = pawl_state_seq(r->st);
+    r->quiet = a->quiet;
+    if (a->moves) {
+        r->status = a->status;
+        r->over = a->over;
+        r->wake_ms = a->wake_ms;
+    }
+    tell_watcher(e, r);
+    buf_reset(&r->lines);
+    buf_reset(&r->snapshot);
+    r->nlines = 0;
+    told_forget(e, r);
+    errands_stored(e, r);
+}
+
+/* Made durable together. PAWL_OK; else the first that went wrong, and the states concerned were thrown away. */
+pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, pawl_err *err)
+{
+    pawl_append few[4], *all = few;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = PAWL_OK, first = PAWL_OK;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 1024);
+    if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
+        rc = PAWL_NOMEM;
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        rc = append_fill(e, runs[i], &all[i], &mem);
+    if (rc == PAWL_OK) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->append(e->store, all, n, &why);
+        pthread_mutex_unlock(&e->lock);
+    }
+    for (size_t i = 0; i < n; i++) {
+        pawl_code one = rc == PAWL_OK ? all[i].rc : rc;
+
+        if (one == PAWL_OK)
+            stored(e, runs[i], &all[i]);
+        if (one == PAWL_OK && may_let_go(runs[i]))
+            (void)live_let_go(e, runs[i], NULL);    /* it would run out */
+        if (one == PAWL_FENCED || one == PAWL_CONFLICT)
+            live_lost(e, runs[i]);
+        else if (one != PAWL_OK)
+            live_drop(e, runs[i]);
+        if (one != PAWL_OK && first == PAWL_OK)
+            first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)
+                                        : fail(err, one, "%s: %s", runs[i]->id, one == PAWL_FENCED ? "somebody else works on it now" :
+                                               one == PAWL_NOMEM ? "no memory for a commit" : pawl_code_name(one));
+    }
+    arena_free(&mem);
+    return first;
+}
+
+/* ---- what was delivered ----------------------------------------------------------------------------- */
+
+typedef struct gathering { arena mem; pawl_delivery *list; size_t n, cap; } gathering;
+
+static const char *kept(arena *a, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(a, text, strlen(text));
+}
+
+static pawl_bytes bytes_kept(arena *a, pawl_bytes b)
+{
+    return b.data == NULL ? b : (pawl_bytes){ arena_strdup(a, b.data, b.size), b.size };
+}
+
+static bool gather(void *ctx, const pawl_delivery *d)
+{
+    gathering *g = ctx;
+    pawl_delivery *one;
+
+    if (!arena_room(&g->mem, (void **)&g->list, &g->cap, g->n, sizeof *g->list))
+        return false;
+    one = &g->list[g->n++];
+    *one = *d;
+    one->id = kept(&g->mem, d->id);
+    one->name = kept(&g->mem, d->name);
+    one->by = kept(&g->mem, d->by);
+    one->note = kept(&g->mem, d->note);
+    one->value = bytes_kept(&g->mem, d->value);
+    one->update = bytes_kept(&g->mem, d->update);
+    return !g->mem.failed;
+}
+
+static pawl_event event_of(const pawl_delivery *d)
+{
+    static const pawl_event_kind kinds[] = { [PAWL_DELIVER_START] = PAWL_EV_START, [PAWL_DELIVER_INPUT] = PAWL_EV_INPUT,
+        [PAWL_DELIVER_ANSWER] = PAWL_EV_ANSWER, [PAWL_DELIVER_SIGNAL] = PAWL_EV_SIGNAL, [PAWL_DELIVER_CANCEL] = PAWL_EV_CANCEL,
+        [PAWL_DELIVER_UPDATE] = PAWL_EV_UPDATE, [PAWL_DELIVER_RECEIPT] = PAWL_EV_RECEIPT, [PAWL_DELIVER_REOPEN] = PAWL_EV_REOPEN };
+    bool by_name = d->kind == PAWL_DELIVER_SIGNAL || d->kind == PAWL_DELIVER_UPDATE;
+
+    return (pawl_event){ .kind = kinds[d->kind], .outcome = (pawl_outcome)d->outcome, .time_ms = d->at_ms, .id = by_name ? NULL : d->name,
+                         .name = by_name ? d->name : NULL, .by = d->by, .note = d->note, .value = d->value.data, .value_size = d->value.size,
+                         .update = d->update.data };
+}
+
+/* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays. */
+static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, pawl_err *err)
+{
+    const pawl_event ev = event_of(d);
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = run_feed(e, r, &ev, &why);
+
+    if (rc == PAWL_NOMEM || rc == PAWL_IO || r->st == NULL)
+        return fail(err, rc, "%s", why.text);
+    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over)
+        return PAWL_OK;
+    if (!mem_room(&e->alloc, (void **)&r->taken, &r->taken_cap, r->ntaken, sizeof *r->taken)) {
+        live_drop(e, r);
+        return fail(err, PAWL_NOMEM, "%s: no memory for a delivery", r->id);
+    }
+    r->taken[r->ntaken++] = d->no;
+    return PAWL_OK;
+}
+
+pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
+{
+    const pawl_store_verbs *v = e->store->verbs;
+    gathering g = { .n = 0 };
+    uint64_t now;
+    pawl_code rc;
+
+    if (r->quiet && pawl_state_next(r->st) == PAWL_OK) {        /* its next step will look again */
+        r->quiet = false;
+        return PAWL_OK;
+    }
+    if (!live_fits(r))
+        return PAWL_OK;
+    pthread_mutex_lock(&e->lock);
+    now = v->version(e->store);
+    rc = now != 0 && now == r->heard ? PAWL_IGNORED : PAWL_OK;
+    if (rc == PAWL_OK) {
+        arena_init(&g.mem, &e->alloc, 512);
+        rc = v->deliveries(e->store, r->id, gather, &g, err);
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_IGNORED)
+        return PAWL_OK;
+    if (rc == PAWL_OK && g.mem.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for what was delivered", r->id);
+    for (size_t i = 0; i < g.n && rc == PAWL_OK; i++)
+        rc = delivery_take(e, r, &g.list[i], err);
+    arena_free(&g.mem);
+    if (rc == PAWL_OK && r->nlines == 0 && r->ntaken == 0)
+        r->heard = now;
+    return rc;
+}
+
+pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc = deliveries_feed(e, r, err);
+
+    return rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0) ? runs_commit(e, &r, 1, err) : rc;
+}
+
+static bool see_any(void *ctx, const pawl_delivery *d)
+{
+    (void)d;
+    *(bool *)ctx = true;
+    return false;
+}
+
+/* Something came for it that was not looked at. */
+static bool delivered(pawl_engine *e, const live *r)
+{
+    const pawl_store_verbs *v = e->store->verbs;
+    bool any = false;
+    uint64_t now;
+
+    pthread_mutex_lock(&e->lock);
+    now = v->version(e->store);
+    if (now == 0 || now != r->heard)
+        (void)v->deliveries(e->store, r->id, see_any, &any, NULL);
+    pthread_mutex_unlock(&e->lock);
+    return any;
+}
+
+/* ---- one run ------------------------------------------------------------------------------------------- */
+
+static pawl_code feed_one(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+{
+    pawl_code next = run_feed(e, r, ev, err), rc;
+
+    if (next < 0 || next == PAWL_IGNORED)
+        return next;
+    rc = runs_commit(e, &r, 1, err);
+    return rc == PAWL_OK ? next : rc;
+}
+
+/* One thing is done for it: *next is how it stands then; *did, whether anything was. */
+static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did, pawl_err *err)
+{
+    pawl_event tick = { .kind = PAWL_EV_TICK };
+    pawl_code rc;
+
+    *did = true;
+    *next = pawl_state_next(r->st);
+    errands_leftover(e, r, *next);
+    if (*next == PAWL_PENDING) {
+        rc = perform(e, r, true, did, err);
+        return rc == PAWL_OK && r->nlines > 0 ? runs_commit(e, &r, 1, err) : rc;
+    }
+    if (*next != PAWL_OK) {
+        int64_t first;
+
+        *did = false;
+        rc = *next == PAWL_INTERRUPTED ? timers_fire(e, r, &first, did, err) : PAWL_OK;
+        return rc == PAWL_OK && *did ? runs_commit(e, &r, 1, err) : rc;
+    }
+    tick.time_ms = engine_now(e);
+    rc = feed_one(e, r, &tick, err);
+    if (rc == PAWL_IGNORED)
+        return fail(err, PAWL_CORRUPT, "%s: it says there is something to do, and does nothing", r->id);
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
+{
+    pawl_code rc = live_hold(e, r, err), next = PAWL_PENDING;
+    bool did = true;
+
+    if (rc == PAWL_OK && first != NULL && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = live_hold(e, r, err)) == PAWL_OK) {
+        pawl_event ev = *first;
+
+        if (ev.time_ms == 0)
+            ev.time_ms = engine_now(e);
+        rc = feed_one(e, r, &ev, err);
+        if (rc == PAWL_IGNORED && errands_quiet(r))
+            (void)live_let_go(e, r, NULL);
+        if (rc == PAWL_IGNORED)
+            return rc;
+    }
+    while (rc >= 0 && did && !e->stopping) {
+        if (r->fence == 0 && !delivered(e, r))
+            return pawl_state_next(r->st);      /* it was let go of: over, or somebody is asked */
+        if ((rc = live_hold(e, r, err)) == PAWL_OK && (rc = deliveries_take(e, r, err)) == PAWL_OK && r->fence != 0)
+            rc = drive_once(e, r, &next, &did, err);
+    }
+    if (rc >= 0 && r->fence != 0 && (next == PAWL_HALTED || next == PAWL_INTERRUPTED || !did))
+        rc = live_let_go(e, r, err);
+    if (rc < 0 && r->fence != 0 && errands_quiet(r)) {
+        live_drop(e, r);
+        (void)live_let_go(e, r, NULL);
+    }
+    return rc < 0 ? rc : next;
+}

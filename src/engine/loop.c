@@ -1,0 +1,209 @@
+/* loop.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
+ *
+ * Few threads and big commits: a run waits for its own step to be stored, and for nobody's work. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+enum { RUNS_MAX = 256, POLL_MS = 10 };
+
+typedef struct crowd {
+    live *runs[RUNS_MAX];
+    live *stepped[RUNS_MAX];
+    size_t n, nstepped;
+    int64_t looked_ms;          /* when the store was asked who is due */
+    bool moved;                 /* something was done in this pass */
+} crowd;
+
+/* ---- who is in ------------------------------------------------------------------------------------ */
+
+typedef struct invited { buf ids; size_t n; } invited;
+
+static bool see_due(void *ctx, const pawl_head *head)
+{
+    invited *i = ctx;
+
+    buf_put(&i->ids, head->run, strlen(head->run) + 1);
+    i->n++;
+    return !i->ids.failed;
+}
+
+/* One that somebody else holds, or of another machine, is left to who can. */
+static pawl_code come_in(pawl_engine *e, crowd *c, const char *id, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    live *r = live_of(e, id, err);
+    pawl_code rc;
+
+    if (r == NULL)
+        return PAWL_NOMEM;
+    if (r->in_pass)
+        return PAWL_OK;
+    rc = live_hold(e, r, &why);
+    if (rc == PAWL_HELD || rc == PAWL_GONE || rc == PAWL_FENCED)
+        return PAWL_OK;
+    if (rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);
+    if (!live_fits(r)) {
+        (void)live_let_go(e, r, NULL);
+        return PAWL_OK;
+    }
+    r->in_pass = true;
+    r->heard = 0;
+    c->runs[c->n++] = r;
+    return PAWL_OK;
+}
+
+static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    int64_t now = engine_now(e);
+    invited i = { .n = 0 };
+    const char *id;
+    pawl_code rc;
+
+    if (c->n > RUNS_MAX / 2 || (c->moved && now == c->looked_ms))
+        return PAWL_OK;
+    c->looked_ms = now;
+    buf_init(&i.ids, &e->alloc);
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->due(e->store, now, RUNS_MAX - c->n, see_due, &i, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK && i.ids.failed)
+        rc = fail(err, PAWL_NOMEM, "no memory for the runs that are due");
+    id = i.ids.data;
+    for (size_t k = 0; k < i.n && rc == PAWL_OK && c->n < RUNS_MAX; k++, id += strlen(id) + 1)
+        rc = come_in(e, c, id, err);
+    buf_free(&i.ids);
+    return rc;
+}
+
+/* ---- one pass ---------------------------------------------------------------------------------------- */
+
+static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
+{
+    pawl_event tick = { .kind = PAWL_EV_TICK };
+    pawl_code next, rc = deliveries_feed(e, r, err);
+    bool did = false;
+
+    r->took = rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0);
+    if (rc != PAWL_OK || r->fence == 0)
+        return rc;
+    if (r->took) {              /* stored before anything leaves for it */
+        c->stepped[c->nstepped++] = r;
+        return PAWL_OK;
+    }
+    next = pawl_state_next(r->st);
+    errands_leftover(e, r, next);
+    if (next == PAWL_PENDING) {
+        rc = perform(e, r, false, &did, err);
+    } else if (next == PAWL_INTERRUPTED) {
+        int64_t first;
+
+        rc = timers_fire(e, r, &first, &did, err);
+    } else if (next == PAWL_OK) {
+        tick.time_ms = engine_now(e);
+        rc = run_feed(e, r, &tick, err);
+        rc = rc < 0 ? rc : PAWL_OK;
+    }
+    if (rc == PAWL_OK && r->nlines > 0)
+        c->stepped[c->nstepped++] = r;
+    return rc;
+}
+
+static bool has_work(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->open && er->h != NULL && (er->at != ERRAND_READY || er->not_before_ms == 0))
+            return true;
+    return pawl_state_next(r->st) == PAWL_OK;
+}
+
+/* Those that were let go of or lost, and those that only wait: their timers stand in the store. */
+static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        live *r = c->runs[i];
+
+        if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
+            c->runs[kept++] = r;
+            continue;
+        }
+        r->in_pass = false;
+        if (r->fence != 0 && r->st != NULL && rc == PAWL_OK) {
+            if (told_wake(e, r) != r->wake_ms)  /* a back-off */
+                rc = runs_commit(e, &r, 1, err);
+            if (rc == PAWL_OK)
+                rc = live_let_go(e, r, err);
+        }
+        live_park(e, r);
+    }
+    c->n = kept;
+    return rc;
+}
+
+static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    c->nstepped = 0;
+    for (size_t i = 0; i < c->n && rc == PAWL_OK; i++)
+        rc = step_once(e, c->runs[i], c, err);
+    c->moved = c->nstepped > 0;
+    if (c->nstepped > 0) {
+        pawl_code stored = runs_commit(e, c->stepped, c->nstepped, err);
+
+        rc = rc == PAWL_OK && stored != PAWL_FENCED && stored != PAWL_CONFLICT ? stored : rc;
+    }
+    return rc == PAWL_OK ? crowd_sift(e, c, err) : rc;
+}
+
+static void leave_all(pawl_engine *e, crowd *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        c->runs[i]->in_pass = false;
+        if (errands_quiet(c->runs[i]))      /* else it stays this engine's until that is back */
+            (void)live_let_go(e, c->runs[i], NULL);
+    }
+    c->n = 0;
+}
+
+/* Nothing could be done: wait for the pool, a timer, a delivery; false: there is nothing to wait for until then. */
+static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
+{
+    int64_t now = engine_now(e), next;
+
+    if (c->n > 0) {
+        errands_back(e, now + POLL_MS);
+        return true;
+    }
+    pthread_mutex_lock(&e->lock);
+    next = e->store->verbs->next_due(e->store);
+    pthread_mutex_unlock(&e->lock);
+    if (now >= until_ms)
+        return false;
+    if (next == 0 || next > until_ms)
+        next = until_ms;
+    engine_sleep(e, next < now + POLL_MS ? next : now + POLL_MS);
+    return true;
+}
+
+pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
+{
+    crowd *c = e == NULL ? NULL : mem_new(&e->alloc, sizeof *c);
+    pawl_code rc = c == NULL ? fail(err, e == NULL ? PAWL_INVALID : PAWL_NOMEM, "no engine, or no memory, to work with") : PAWL_OK;
+
+    while (rc == PAWL_OK && !e->stopping) {
+        if ((rc = crowd_fill(e, c, err)) != PAWL_OK || (rc = pass(e, c, err)) != PAWL_OK)
+            break;
+        if (!c->moved && !wait_some(e, c, until_ms))
+            break;
+    }
+    if (c != NULL) {
+        leave_all(e, c);
+        mem_free(&e->alloc, c, sizeof *c);
+    }
+    return rc;
+}

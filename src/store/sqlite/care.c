@@ -1,0 +1,354 @@
+/* care.c - what is old goes, and what is left is looked over and copied. */
+#include "store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* ---- pruning and removing -------------------------------------------------------------------- */
+
+static void run_by_no(sqlite_store *s, sql_id id, int64_t no)
+{
+    sqlite3_stmt *q = sql_use(s, id);
+
+    sql_int(q, 1, no);
+    sql_run(s, q);
+}
+
+static int64_t number_of(sqlite_store *s, sqlite3_stmt *q)
+{
+    int64_t n = 0;
+
+    if (sql_row(s, q)) {
+        n = sql_get_int(q, 0);
+        sql_end(q);
+    }
+    return n;
+}
+
+/* Rows go. SQLite gives the number of a last row again: an empty row keeps its place (Q2). Other handles hold places
+ * of rows that are gone; the watermark moves past them, which makes them look again (Q3). */
+static void rows_delete(sqlite_store *s, const int64_t *lsns, size_t n)
+{
+    sqlite3_stmt *q;
+    int64_t newest = number_of(s, sql_use(s, SQL_NEWEST_LSN)), hole;
+
+    for (size_t i = 0; i < n; i++)
+        run_by_no(s, SQL_ENTRY_DELETE, lsns[i]);
+    q = sql_use(s, SQL_META);
+    sql_text(q, 1, "hole");
+    hole = number_of(s, q);
+    q = sql_use(s, SQL_HOLE_ADD);
+    sql_int(q, 1, newest);
+    if (sql_run(s, q) == 1) {
+        q = sql_use(s, SQL_META_SET);
+        sql_text(q, 1, "hole");
+        sql_int(q, 2, newest);
+        sql_run(s, q);
+    }
+    if (hole != 0 && hole != newest)
+        run_by_no(s, SQL_HOLE_DELETE, hole);
+    if (s->seen < newest)
+        s->seen = newest;
+    watermark_move(s);
+}
+
+/* The rows of the run up to entry `seq` into *old; *first: the row after them, 0 when there is none. */
+static pawl_code prune_rows(sqlite_store *s, const known *k, uint64_t seq, chain *old, int64_t *first, pawl_err *err)
+{
+    place from = { .no = k->no, .lsn = k->lsn };
+    chain kept;
+    sqlite3_stmt *q;
+    pawl_code rc;
+
+    if ((rc = chain_walk(s, k->id, &from, 0, seq, &kept, err)) != PAWL_OK)
+        return rc;
+    *first = kept.n == 0 ? 0 : kept.lsns[kept.n - 1];
+    if (*first != 0) {
+        q = sql_use(s, SQL_LINK);
+        sql_int(q, 1, *first);
+        if (sql_row(s, q)) {
+            from.lsn = sql_get_int(q, 1);
+            sql_end(q);
+        }
+    }
+    return s->rc != SQLITE_OK ? sql_code(s, err) : chain_walk(s, k->id, &from, 0, 0, old, err);
+}
+
+/* Where the run begins now, and whether `base` may take that place. *done: it has it already. */
+static pawl_code prune_may(sqlite_store *s, const known *k, uint64_t seq, pawl_bytes base, bool *done, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_BASE);
+    uint64_t base_seq = 0, life = 0;
+    bool same = false;
+    store_base b;
+    pawl_code rc;
+
+    *done = false;
+    sql_int(q, 1, k->no);
+    if (!sql_row(s, q))
+        return sql_code(s, err);
+    base_seq = (uint64_t)sql_get_int(q, 0);
+    life = (uint64_t)sql_get_int(q, 1);
+    same = sql_get_bytes(q, 2).size == base.size && memcmp(sql_get_bytes(q, 2).data, base.data, base.size) == 0;
+    sql_end(q);
+    if (seq < base_seq)
+        return fail(err, PAWL_GONE, "%s: entry %llu was pruned, it begins at %llu", k->id, (unsigned long long)seq,
+                    (unsigned long long)base_seq);
+    if (seq == 0 || seq > k->seq)
+        return fail(err, PAWL_INVALID, "%s: there is no entry %llu to begin at", k->id, (unsigned long long)seq);
+    if ((rc = store_base_read(&s->mem, base, &b, err)) != PAWL_OK)
+        return rc;
+    if (strcmp(b.run, k->id) != 0 || b.life != life || b.seq != seq)
+        return fail(err, PAWL_INVALID, "%s: the base is another run's, or of another entry than %llu", k->id,
+                    (unsigned long long)seq);
+    *done = seq == base_seq;
+    if (*done && !same)
+        rc = fail(err, PAWL_CONFLICT, "%s: it begins at entry %llu, with another base", k->id, (unsigned long long)seq);
+    return rc;
+}
+
+/* Whether the snapshot is of no entry before `seq`, and has no segment that reaches into what goes (K7). */
+static bool snapshot_stands(sqlite_store *s, int64_t no, uint64_t seq)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_SNAPSHOT);
+    const pawl_value *v, *segment;
+    pawl_bytes body;
+    pawl_iter it;
+    bool stands;
+
+    sql_int(q, 1, no);
+    if (!sql_row(s, q))
+        return true;
+    body = sql_get_bytes(q, 2);
+    v = value_read(&s->mem, body.data, body.size, "a snapshot", NULL);
+    it = pawl_iter_of(pawl_value_find(v, "/fold/segments"));
+    stands = v != NULL && (uint64_t)sql_get_int(q, 0) >= seq;
+    while (stands && (segment = pawl_iter_next(&it, NULL)) != NULL)
+        stands = pawl_value_uint(pawl_value_get(segment, "after")) >= seq;
+    sql_end(q);
+    return stands;
+}
+
+static pawl_code prune_in(sqlite_store *s, known *k, uint64_t seq, pawl_bytes base, pawl_err *err)
+{
+    sqlite3_stmt *q;
+    bool done;
+    chain old;
+    int64_t first;
+    pawl_code rc;
+
+    if ((rc = prune_may(s, k, seq, base, &done, err)) != PAWL_OK || done ||
+        (rc = prune_rows(s, k, seq, &old, &first, err)) != PAWL_OK)
+        return rc;
+    if (first != 0)
+        run_by_no(s, SQL_ENTRY_FIRST_NOW, first);
+    else
+        k->lsn = 0;
+    q = sql_use(s, SQL_BASE_SET);
+    sql_int(q, 1, k->no);
+    sql_int(q, 2, (int64_t)seq);
+    sql_bytes(q, 3, base.data, base.size);
+    sql_run(s, q);
+    q = sql_use(s, SQL_STONES_DELETE);
+    sql_int(q, 1, k->no);
+    sql_int(q, 2, (int64_t)seq);
+    sql_run(s, q);
+    if (!snapshot_stands(s, k->no, seq))
+        run_by_no(s, SQL_SNAPSHOT_DELETE, k->no);
+    tail_put(s, &(place){ .no = k->no, .seq = k->seq, .lsn = k->lsn });
+    rows_delete(s, old.lsns, old.n);
+    return PAWL_OK;
+}
+
+pawl_code sqlite_prune(pawl_store *st, const char *run, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    pawl_code rc;
+    known *k = write_run(s, TXN_HARD, run, fence, &rc, err);
+
+    return k == NULL ? rc : write_end(s, prune_in(s, k, seq, base, err), err);
+}
+
+pawl_code sqlite_remove(pawl_store *st, const char *run, uint64_t fence, pawl_err *err)
+{
+    static const sql_id all[] = { SQL_SNAPSHOT_DELETE, SQL_BLOBS_DELETE, SQL_WAITS_DELETE, SQL_DELIVERIES_DELETE,
+                                  SQL_MARKS_DELETE, SQL_LABELS_DELETE, SQL_HEAD_DELETE, SQL_RUN_DELETE };
+    sqlite_store *s = sqlite_of(st);
+    sqlite3_stmt *q;
+    place from;
+    chain c;
+    pawl_code rc;
+    known *k = write_run(s, TXN_HARD, run, fence, &rc, err);
+
+    if (k == NULL)
+        return rc;
+    from = (place){ .no = k->no, .lsn = k->lsn };
+    if ((rc = chain_walk(s, run, &from, 0, 0, &c, err)) == PAWL_OK) {
+        q = sql_use(s, SQL_STONES_DELETE);
+        sql_int(q, 1, k->no);
+        sql_int(q, 2, INT64_MAX);
+        sql_run(s, q);
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            run_by_no(s, all[i], k->no);
+        rows_delete(s, c.lsns, c.n);
+    }
+    rc = write_end(s, rc, err);
+    known_drop(s, run);
+    return rc;
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static pawl_code check_file(sqlite_store *s, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_CHECK_FILE);
+    const char *said;
+    pawl_code rc = PAWL_OK;
+
+    if (!sql_row(s, q))
+        return sql_code(s, err);
+    said = sql_get_text(q, 0);
+    if (said == NULL || strcmp(said, "ok") != 0)
+        rc = fail(err, PAWL_CORRUPT, "%s is damaged: %s; restore a backup", s->path, said == NULL ? "?" : said);
+    sql_end(q);
+    return rc;
+}
+
+/* One pass over all rows: each names the one before it of its run. `ends` gets where each run ends. */
+static pawl_code check_rows(sqlite_store *s, sqlite_store *ends, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_CHECK_ROWS);
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && sql_row(s, q)) {
+        int64_t lsn = sql_get_int(q, 0), no = sql_get_int(q, 1);
+        bool record = sqlite3_column_type(q, 3) == SQLITE_NULL;
+        const place *before = tail_find(ends, no);
+        uint64_t seq = record ? (before == NULL ? 0 : before->seq) : (uint64_t)sql_get_int(q, 3);
+
+        if (sql_get_int(q, 2) != (before == NULL ? 0 : before->lsn) ||
+            (!record && before != NULL && before->seq != 0 && seq != before->seq + 1))
+            rc = fail(err, PAWL_CORRUPT, "%s: row %lld of run number %lld does not follow the one before it", s->path,
+                      (long long)lsn, (long long)no);
+        tail_put(ends, &(place){ .no = no, .seq = seq, .lsn = lsn });
+    }
+    sql_end(q);
+    return ends->rc != SQLITE_OK ? sql_fail(s, ends->rc, err) : rc;
+}
+
+static pawl_code check_heads(sqlite_store *s, const sqlite_store *ends, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_CHECK_HEADS);
+    const char *wrong = NULL;
+    pawl_code rc = PAWL_OK;
+
+    while (wrong == NULL && sql_row(s, q)) {
+        const place *end = tail_find(ends, sql_get_int(q, 0)), *tail = tail_find(s, sql_get_int(q, 0));
+        place said = { .seq = (uint64_t)sql_get_int(q, 4), .lsn = sql_get_int(q, 5) };
+        uint64_t seq = end != NULL && end->seq != 0 ? end->seq : (uint64_t)sql_get_int(q, 2);
+
+        if (tail != NULL)
+            said = *tail;
+        if (sqlite3_column_type(q, 3) == SQLITE_NULL)
+            wrong = "has no head";
+        else if (said.lsn != (end == NULL ? 0 : end->lsn) || said.seq != seq)
+            wrong = "does not end where its head says";
+        else if (sql_get_int(q, 6) != sql_get_int(q, 8))
+            wrong = "has another number of deliveries than its head says";
+        else if (sql_get_int(q, 7) != sql_get_int(q, 9))
+            wrong = "has another number of open waits than its head says";
+        else if ((uint64_t)sql_get_int(q, 10) > seq)
+            wrong = "has a snapshot of an entry that is not there";
+        if (wrong != NULL)
+            rc = fail(err, PAWL_CORRUPT, "%s: run %s %s", s->path, sql_get_text(q, 1), wrong);
+    }
+    sql_end(q);
+    return rc;
+}
+
+static pawl_code check_blobs(sqlite_store *s, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_CHECK_BLOBS);
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && sql_row(s, q)) {
+        pawl_bytes body = sql_get_bytes(q, 2), digest = sql_get_bytes(q, 1);
+        hash h;
+
+        hash_of(body.data, body.size, &h);
+        if (digest.size != HASH_BYTES || memcmp(digest.data, h.b, HASH_BYTES) != 0)
+            rc = fail(err, PAWL_CORRUPT, "%s: a blob of run %s is not what its digest says", s->path, sql_get_text(q, 0));
+    }
+    sql_end(q);
+    return rc;
+}
+
+pawl_code sqlite_check(pawl_store *st, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    sqlite_store ends = { .alloc = s->alloc };
+    pawl_code rc = read_begin(s, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if ((rc = check_file(s, err)) == PAWL_OK && (rc = check_rows(s, &ends, err)) == PAWL_OK &&
+        (rc = check_heads(s, &ends, err)) == PAWL_OK)
+        rc = check_blobs(s, err);
+    tail_free(&ends);
+    return read_end(s, rc, err);
+}
+
+/* ---- copying and shrinking ------------------------------------------------------------------- */
+
+static pawl_code copy_to(sqlite_store *s, const char *path, pawl_err *err)
+{
+    sqlite3 *to = NULL;
+    sqlite3_backup *b;
+    int rc = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+
+    if (rc == SQLITE_OK && (b = sqlite3_backup_init(to, "main", s->db, "main")) != NULL) {
+        rc = sqlite3_backup_step(b, -1);
+        sqlite3_backup_finish(b);
+        rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+    } else if (rc == SQLITE_OK) {
+        rc = sqlite3_extended_errcode(to);
+    }
+    sqlite3_close_v2(to);
+    return rc == SQLITE_OK ? PAWL_OK : fail(err, PAWL_IO, "%s: the backup could not be written: %s", path, sqlite3_errstr(rc));
+}
+
+pawl_code sqlite_backup(pawl_store *st, const char *path, pawl_err *err)
+{
+    int fd = path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    pawl_code rc;
+
+    if (path == NULL)
+        return fail(err, PAWL_INVALID, "a backup needs the path of a new file");
+    if (fd < 0 && errno == EEXIST)
+        return fail(err, PAWL_INVALID, "%s is there already; a backup is a new file", path);
+    if (fd < 0)
+        return fail(err, PAWL_IO, "%s cannot be made; is its folder there and writable?", path);
+    close(fd);
+    if ((rc = copy_to(sqlite_of(st), path, err)) != PAWL_OK)
+        unlink(path);
+    return rc;
+}
+
+pawl_code sqlite_vacuum(pawl_store *st, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    pawl_code rc = write_begin(s, TXN_HARD, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    sql_run(s, sql_use(s, SQL_HOLES_DELETE));
+    if ((rc = write_end(s, PAWL_OK, err)) != PAWL_OK || (rc = lock_take(s, err)) != PAWL_OK)
+        return rc;
+    if ((rc = sql_exec(s, "VACUUM", err)) == PAWL_OK)
+        checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE);
+    s->own_writes++;
+    tail_forget(s);
+    lock_drop(s);
+    return rc;
+}

@@ -1,0 +1,208 @@
+/* deliver.c - what is left for a run by those who do not hold it (E16), and the waits that they answer. */
+#include "store/sqlite/sqlite.h"
+
+/* ---- answers (W3) ---------------------------------------------------------------------------- */
+
+static pawl_code answered_before(sqlite_store *s, const char *run, const char *id, int64_t wait, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_WAIT_ANSWER);
+    pawl_code rc;
+
+    sql_int(q, 1, wait);
+    if (!sql_row(s, q))
+        return PAWL_CONFLICT;
+    rc = store_answer_late(run, id, sql_get_bytes(q, sqlite3_column_type(q, 0) == SQLITE_NULL ? 1 : 0), err);
+    sql_end(q);
+    return rc;
+}
+
+/* *wait: its number, when the answer may be given. */
+static pawl_code answer_may(sqlite_store *s, const char *run, int64_t no, const pawl_delivery *d, int64_t *wait, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_WAIT_FIND);
+    pawl_code rc;
+
+    sql_int(q, 1, no);
+    sql_text(q, 2, d->name);
+    if (!sql_row(s, q))
+        return s->rc == SQLITE_OK ? fail(err, PAWL_INVALID, "%s: no wait %s was ever asked", run, d->name) : PAWL_OK;
+    *wait = sql_get_int(q, 0);
+    if (sql_get_int(q, 1) != 0 || sqlite3_column_type(q, 2) != SQLITE_NULL)
+        rc = answered_before(s, run, d->name, *wait, err);
+    else
+        rc = store_answer_check(&s->alloc, run, d->name, sql_get_bytes(q, 3), d->value, err);
+    sql_end(q);
+    return rc;
+}
+
+/* ---- delivering ------------------------------------------------------------------------------ */
+
+static pawl_code delivery_known(sqlite_store *s, const char *run, int64_t no, pawl_delivery *d, const hash *digest, bool *before,
+                                pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_DELIVERY_FIND);
+    pawl_bytes old;
+    bool same;
+
+    *before = false;
+    sql_int(q, 1, no);
+    sql_text(q, 2, d->id);
+    if (!sql_row(s, q))
+        return PAWL_OK;
+    *before = true;
+    old = sql_get_bytes(q, 2);
+    same = old.size == HASH_BYTES && memcmp(old.data, digest->b, HASH_BYTES) == 0;
+    d->no = (uint64_t)sql_get_int(q, 0);
+    d->at_ms = sql_get_int(q, 1);
+    sql_end(q);
+    return same ? PAWL_OK : fail(err, PAWL_CONFLICT, "%s: delivery %s was made before, with other bytes", run, d->id);
+}
+
+static void put_optional(sqlite3_stmt *q, int at, pawl_bytes b)
+{
+    if (b.size == 0)
+        sql_blank(q, at);
+    else
+        sql_bytes(q, at, b.data, b.size);
+}
+
+static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const hash *digest, int64_t wait)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_DELIVERY_ADD);
+
+    d->at_ms = store_now(s);
+    sql_int(q, 1, run);
+    sql_text(q, 2, d->id);
+    sql_int(q, 3, d->kind);
+    sql_text(q, 4, d->name);
+    sql_int(q, 5, d->outcome);
+    put_optional(q, 6, d->value);
+    put_optional(q, 7, d->update);
+    sql_text(q, 8, d->by);
+    sql_text(q, 9, d->note);
+    sql_text(q, 10, d->trace);
+    sql_int(q, 11, d->at_ms);
+    sql_bytes(q, 12, digest->b, HASH_BYTES);
+    sql_run(s, q);
+    d->no = (uint64_t)sqlite3_last_insert_rowid(s->db);
+    q = sql_use(s, SQL_MAIL_MORE);
+    sql_int(q, 1, run);
+    sql_int(q, 2, d->at_ms);
+    sql_run(s, q);
+    if (wait == 0)
+        return;
+    q = sql_use(s, SQL_WAIT_DELIVERED);
+    sql_int(q, 1, wait);
+    sql_int(q, 2, (int64_t)d->no);
+    sql_run(s, q);
+}
+
+static int64_t mail_of(sqlite_store *s, int64_t no)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_MAIL);
+    int64_t mail = 0;
+
+    sql_int(q, 1, no);
+    if (sql_row(s, q)) {
+        mail = sql_get_int(q, 0);
+        sql_end(q);
+    }
+    return mail;
+}
+
+static pawl_code deliver_in(sqlite_store *s, const char *run, pawl_delivery *d, const hash *digest, pawl_err *err)
+{
+    int64_t no, wait = 0;
+    bool before = false;
+    pawl_code rc;
+
+    if ((no = run_no(s, run)) == 0)
+        return s->rc == SQLITE_OK ? store_no_run(run, err) : PAWL_OK;
+    if ((rc = delivery_known(s, run, no, d, digest, &before, err)) != PAWL_OK || before)
+        return rc;
+    if (d->kind == PAWL_DELIVER_ANSWER && (rc = answer_may(s, run, no, d, &wait, err)) != PAWL_OK)
+        return rc;
+    if (mail_of(s, no) >= (int64_t)s->signals_max)
+        return fail(err, PAWL_LIMIT, "%s: %u deliveries wait for it (signals_max)", run, (unsigned)s->signals_max);
+    delivery_add(s, no, d, digest, wait);
+    return PAWL_OK;
+}
+
+pawl_code sqlite_deliver(pawl_store *st, const char *run, pawl_delivery *d, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    pawl_delivery given;
+    hash digest;
+    pawl_code rc;
+
+    if ((rc = store_delivery_check(&s->alloc, run, d, err)) != PAWL_OK || (rc = write_begin(s, TXN_HARD, err)) != PAWL_OK)
+        return rc;
+    given = *d;
+    store_delivery_hash(d, &digest);
+    rc = deliver_in(s, run, d, &digest, err);
+    known_drop(s, run);         /* it has mail now */
+    if ((rc = write_end(s, rc, err)) != PAWL_OK)
+        *d = given;
+    return rc;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+pawl_code sqlite_deliveries(pawl_store *st, const char *run, pawl_delivery_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    sqlite3_stmt *q;
+    int64_t no;
+    pawl_code rc = read_run(s, run, fn != NULL, &no, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    q = sql_use(s, SQL_DELIVERIES);
+    sql_int(q, 1, no);
+    while (sql_row(s, q)) {
+        pawl_delivery d = {
+            .no = (uint64_t)sql_get_int(q, 0),
+            .id = sql_get_text(q, 1),
+            .kind = (pawl_delivery_kind)sql_get_int(q, 2),
+            .name = sql_get_text(q, 3),
+            .outcome = (int)sql_get_int(q, 4),
+            .value = sql_get_bytes(q, 5),
+            .update = sql_get_bytes(q, 6),
+            .by = sql_get_text(q, 7),
+            .note = sql_get_text(q, 8),
+            .trace = sql_get_text(q, 9),
+            .at_ms = sql_get_int(q, 10),
+        };
+
+        if (!fn(ctx, &d))
+            break;
+    }
+    sql_end(q);
+    return read_end(s, PAWL_OK, err);
+}
+
+pawl_code sqlite_waits(pawl_store *st, const char *run, pawl_waiting_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    sqlite3_stmt *q;
+    int64_t no = 0;
+    pawl_code rc;
+
+    if (run == NULL && fn == NULL)
+        return fail(err, PAWL_INVALID, "waits are told to nobody");
+    rc = run == NULL ? read_begin(s, err) : read_run(s, run, fn != NULL, &no, err);
+    if (rc != PAWL_OK)
+        return rc;
+    q = sql_use(s, run == NULL ? SQL_WAITS_ALL : SQL_WAITS);
+    sql_int(q, 1, s->space);
+    if (run != NULL)
+        sql_int(q, 2, no);
+    while (sql_row(s, q)) {
+        pawl_waiting w = { .id = sql_get_text(q, 1), .spec = sql_get_bytes(q, 2), .asked_ms = sql_get_int(q, 3) };
+
+        if (!fn(ctx, sql_get_text(q, 0), &w))
+            break;
+    }
+    sql_end(q);
+    return read_end(s, PAWL_OK, err);
+}

@@ -1,0 +1,179 @@
+/* open.c - a handle on a SQLite file. */
+#include "store/sqlite/sqlite.h"
+
+#include <unistd.h>
+
+static int wal_grew(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+    (void)db;
+    (void)name;
+    ((sqlite_store *)ctx)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+static int64_t sqlite_now(pawl_store *s)
+{
+    return store_now(sqlite_of(s));
+}
+
+/* PRAGMA data_version tells what others committed; what this handle did is counted beside it. */
+static uint64_t sqlite_version(pawl_store *st)
+{
+    sqlite_store *s = sqlite_of(st);
+    sqlite3_stmt *q = sql_use(s, SQL_DATA_VERSION);
+    uint64_t version = 0;
+
+    if (sql_row(s, q)) {
+        version = ((uint64_t)sql_get_int(q, 0) << 40) + s->own_writes + 1;
+        sql_end(q);
+    }
+    s->rc = SQLITE_OK;
+    return version;
+}
+
+/* ---- closing --------------------------------------------------------------------------------- */
+
+/* Heads are brought up to date and the WAL goes into the file, so that the next one opens it fast. If the lock is not to be
+ * had at once, both are left to somebody else (Q1). */
+static void settle(sqlite_store *s)
+{
+    int busy_ms = s->busy_ms;
+    bool written = s->own_writes > 0;
+
+    s->busy_ms = 0;
+    if (written && write_begin(s, TXN_SOFT, NULL) == PAWL_OK) {
+        if (s->tail_count > 0)
+            watermark_move(s);
+        write_end(s, PAWL_OK, NULL);
+    }
+    if (sqlite3_db_readonly(s->db, "main") == 0 && lock_take(s, NULL) == PAWL_OK) {
+        if (written)
+            checkpoint(s, SQLITE_CHECKPOINT_PASSIVE);
+    } else {
+        sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+    s->busy_ms = busy_ms;
+}
+
+static void sqlite_close_store(pawl_store *st)
+{
+    sqlite_store *s = sqlite_of(st);
+    pawl_alloc alloc = s->alloc;
+
+    if (s->open)
+        settle(s);
+    else if (s->db != NULL)
+        sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    for (size_t i = 0; i < SQL_COUNT; i++)
+        sqlite3_finalize(s->stmts[i]);
+    sqlite3_close_v2(s->db);
+    lock_drop(s);
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    tail_free(s);
+    arena_free(&s->mem);
+    arena_free(&s->lent);
+    mem_free(&alloc, s->lock_path, s->lock_path == NULL ? 0 : strlen(s->lock_path) + 1);
+    mem_free(&alloc, s->space_name, s->space_name == NULL ? 0 : strlen(s->space_name) + 1);
+    mem_free(&alloc, s->path, s->path == NULL ? 0 : strlen(s->path) + 1);
+    mem_free(&alloc, s, sizeof *s);
+}
+
+static const pawl_store_verbs sqlite_verbs = {
+    .name = "sqlite",
+    .close = sqlite_close_store,
+    .now = sqlite_now,
+    .version = sqlite_version,
+    .create = sqlite_create,
+    .claim = sqlite_claim,
+    .renew = sqlite_renew,
+    .release = sqlite_release,
+    .append = sqlite_append,
+    .mark = sqlite_mark,
+    .marks = sqlite_marks,
+    .deliver = sqlite_deliver,
+    .deliveries = sqlite_deliveries,
+    .load = sqlite_load,
+    .read = sqlite_read,
+    .blob = sqlite_blob,
+    .head = sqlite_head,
+    .list = sqlite_list,
+    .waits = sqlite_waits,
+    .due = sqlite_due,
+    .next_due = sqlite_next_due,
+    .prune = sqlite_prune,
+    .remove = sqlite_remove,
+    .check = sqlite_check,
+    .backup = sqlite_backup,
+    .vacuum = sqlite_vacuum,
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static char *join(const pawl_alloc *alloc, const char *a, const char *b)
+{
+    size_t an = strlen(a), bn = strlen(b);
+    char *out = mem_new(alloc, an + bn + 1);
+
+    if (out != NULL) {
+        memcpy(out, a, an);
+        memcpy(out + an, b, bn);
+    }
+    return out;
+}
+
+/* The lock lies beside the file itself, whatever links the path went through: two names must not have two locks. */
+static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
+    const char *file;
+    pawl_code code;
+
+    if (rc != SQLITE_OK)
+        return sql_fail(s, rc, err);
+    file = sqlite3_db_filename(s->db, "main");
+    s->lock_path = join(&s->alloc, file == NULL ? path : file, "-lock");
+    if (s->lock_path == NULL)
+        return sql_fail(s, SQLITE_NOMEM, err);
+    sqlite3_busy_timeout(s->db, s->busy_ms);
+    if ((code = schema_open(s, err)) != PAWL_OK)
+        return code;
+    sqlite3_wal_hook(s->db, wal_grew, s); /* last: PRAGMA wal_autocheckpoint takes its place */
+    s->open = true;
+    return PAWL_OK;
+}
+
+pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl_err *err)
+{
+    static const pawl_sqlite none = { 0 };
+    const pawl_sqlite *o = options == NULL ? &none : options;
+    pawl_alloc alloc = mem_or_default(NULL);
+    sqlite_store *s;
+
+    if (path == NULL || path[0] == '\0' || path[0] == ':') {
+        fail(err, PAWL_INVALID, "a SQLite store needs the path of a file; pawl_store_memory() keeps nothing");
+        return NULL;
+    }
+    if ((s = mem_new(&alloc, sizeof *s)) == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for a store");
+        return NULL;
+    }
+    s->verbs.verbs = &sqlite_verbs;
+    s->alloc = alloc;
+    s->lock_fd = -1;
+    s->busy_ms = o->busy_ms == 0 ? BUSY_MS : o->busy_ms;
+    s->signals_max = o->signals_max == 0 ? STORE_SIGNALS_MAX : o->signals_max;
+    s->normal = o->normal;
+    s->wal_pages_next = CHECKPOINT_PAGES;
+    arena_init(&s->mem, &s->alloc, 4096);
+    arena_init(&s->lent, &s->alloc, 512);
+    s->path = join(&alloc, path, "");
+    s->space_name = join(&alloc, o->space == NULL ? "" : o->space, "");
+    if (s->path == NULL || s->space_name == NULL)
+        fail(err, PAWL_NOMEM, "no memory for a store");
+    else if (open_file(s, path, err) == PAWL_OK)
+        return &s->verbs;
+    sqlite_close_store(&s->verbs);
+    return NULL;
+}

@@ -1,0 +1,223 @@
+/* read.c - journals are read back: along the chain from the newest row, then forward. */
+#include "store/sqlite/sqlite.h"
+
+/* ---- the chain (Q2) -------------------------------------------------------------------------- */
+
+typedef struct link {
+    int64_t prev;
+    uint64_t seq;
+    bool record;
+} link;
+
+static pawl_code chain_broken(sqlite_store *s, const char *run, int64_t lsn, pawl_err *err)
+{
+    return fail(err, PAWL_CORRUPT, "%s: row %lld of run %s is not what it should be; restore a backup", s->path,
+                (long long)lsn, run);
+}
+
+static pawl_code link_read(sqlite_store *s, const char *run, int64_t no, int64_t lsn, link *out, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_LINK);
+    bool right;
+
+    sql_int(q, 1, lsn);
+    if (!sql_row(s, q))
+        return s->rc == SQLITE_OK ? chain_broken(s, run, lsn, err) : PAWL_IO;
+    right = sql_get_int(q, 0) == no;
+    *out = (link){ sql_get_int(q, 1), (uint64_t)sql_get_int(q, 2), sqlite3_column_type(q, 2) == SQLITE_NULL };
+    sql_end(q);
+    return right && out->prev < lsn ? PAWL_OK : chain_broken(s, run, lsn, err);
+}
+
+pawl_code chain_walk(sqlite_store *s, const char *run, const place *from, int64_t after_lsn, uint64_t after_seq, chain *out,
+                     pawl_err *err)
+{
+    link at;
+    pawl_code rc;
+
+    *out = (chain){ 0 };
+    for (int64_t lsn = from->lsn; lsn > after_lsn; lsn = at.prev) {
+        if ((rc = link_read(s, run, from->no, lsn, &at, err)) != PAWL_OK)
+            return sql_code(s, err) != PAWL_OK ? sql_code(s, err) : rc;
+        if (!at.record && at.seq <= after_seq)
+            break;
+        if (!arena_room(&s->mem, (void **)&out->lsns, &out->cap, out->n, sizeof *out->lsns))
+            return fail(err, PAWL_NOMEM, "%s: no memory to read its journal", run);
+        out->lsns[out->n++] = lsn;
+    }
+    return PAWL_OK;
+}
+
+/* ---- lines, forward -------------------------------------------------------------------------- */
+
+typedef struct reading {
+    pawl_line_fn *fn;
+    void *ctx;
+    const char *run;
+    uint64_t seq;               /* of the entry before */
+    bool stopped;
+} reading;
+
+/* A row of SQL_LINE or SQL_LINES. A record has the number of the entry that closes it. */
+static pawl_code line_tell(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_err *err)
+{
+    bool record = sqlite3_column_type(q, 1) == SQLITE_NULL;
+
+    if (sql_get_int(q, 2) != 0)
+        return fail(err, PAWL_INVALID, "%s: run %s is written with codec %lld, which this handle does not have", s->path, r->run,
+                    (long long)sql_get_int(q, 2));
+    if (!record && (uint64_t)sql_get_int(q, 1) != r->seq + 1)
+        return fail(err, PAWL_CORRUPT, "%s: run %s has no entry %llu; restore a backup", s->path, r->run,
+                    (unsigned long long)r->seq + 1);
+    r->seq += !record;
+    r->stopped = !r->fn(r->ctx, record ? PAWL_LINE_RECORD : PAWL_LINE_ENTRY, record ? r->seq + 1 : r->seq, sql_get_bytes(q, 3));
+    return PAWL_OK;
+}
+
+/* Rows that lie close together are read as a range, others one by one. */
+static pawl_code lines_tell(sqlite_store *s, int64_t no, const chain *c, reading *r, pawl_err *err)
+{
+    size_t n = c->n;
+    bool close = n > 1 && (uint64_t)(c->lsns[0] - c->lsns[n - 1]) < (uint64_t)n * 2;
+    pawl_code rc = PAWL_OK;
+
+    while (n > 0 && rc == PAWL_OK && !r->stopped && s->rc == SQLITE_OK) {
+        sqlite3_stmt *q = sql_use(s, close ? SQL_LINES : SQL_LINE);
+        size_t before = n;
+
+        sql_int(q, 1, c->lsns[n - 1]);
+        if (close) {
+            sql_int(q, 2, c->lsns[0]);
+            sql_int(q, 3, no);
+        }
+        while (rc == PAWL_OK && !r->stopped && n > 0 && sql_row(s, q)) {
+            rc = line_tell(s, q, r, err);
+            n--;
+            if (!close)
+                break;
+        }
+        sql_end(q);
+        if (n == before && rc == PAWL_OK && s->rc == SQLITE_OK)
+            rc = chain_broken(s, r->run, c->lsns[n - 1], err);
+    }
+    return rc;
+}
+
+static bool base_tell(sqlite_store *s, int64_t no, reading *r, bool wanted)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_BASE);
+
+    sql_int(q, 1, no);
+    if (!sql_row(s, q))
+        return false;
+    r->seq = (uint64_t)sql_get_int(q, 0);
+    if (wanted)
+        r->stopped = !r->fn(r->ctx, PAWL_LINE_BASE, r->seq, sql_get_bytes(q, 2));
+    sql_end(q);
+    return true;
+}
+
+/* ---- the verbs ------------------------------------------------------------------------------- */
+
+pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    reading r = { fn, ctx, run, 0, false };
+    sqlite3_stmt *q;
+    chain c;
+    place at;
+    int64_t after = 0;
+    pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (!place_find(s, &at) || !base_tell(s, at.no, &r, true))
+        return read_end(s, PAWL_OK, err);
+    q = r.stopped ? NULL : sql_use(s, SQL_SNAPSHOT);
+    sql_int(q, 1, at.no);
+    if (sql_row(s, q)) {
+        r.seq = (uint64_t)sql_get_int(q, 0);
+        after = sql_get_int(q, 1);
+        r.stopped = !fn(ctx, PAWL_LINE_SNAPSHOT, r.seq, sql_get_bytes(q, 2));
+        sql_end(q);
+    }
+    if (!r.stopped && s->rc == SQLITE_OK && (rc = chain_walk(s, run, &at, after, r.seq, &c, err)) == PAWL_OK)
+        rc = lines_tell(s, at.no, &c, &r, err);
+    return read_end(s, rc, err);
+}
+
+/* Begin at the first stone that is far enough, else at the newest row; leave out what comes after `upto`. */
+static pawl_code read_chain(sqlite_store *s, const char *run, place *at, uint64_t after, uint64_t upto, chain *c, pawl_err *err)
+{
+    sqlite3_stmt *q;
+    link l;
+    pawl_code rc;
+
+    if (upto != 0) {
+        q = sql_use(s, SQL_STONE);
+        sql_int(q, 1, at->no);
+        sql_int(q, 2, (int64_t)upto);
+        if (sql_row(s, q)) {
+            at->lsn = sql_get_int(q, 0);
+            sql_end(q);
+        }
+    }
+    while (upto != 0 && at->lsn > 0) {
+        if ((rc = link_read(s, run, at->no, at->lsn, &l, err)) != PAWL_OK)
+            return sql_code(s, err) != PAWL_OK ? sql_code(s, err) : rc;
+        if (!l.record && l.seq <= upto)
+            break;
+        at->lsn = l.prev;
+    }
+    return chain_walk(s, run, at, 0, after, c, err);
+}
+
+pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    reading r = { fn, ctx, run, 0, false };
+    chain c;
+    place at;
+    pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (!place_find(s, &at) || !base_tell(s, at.no, &r, false))
+        return read_end(s, PAWL_OK, err);
+    if (after < r.seq) {
+        rc = fail(err, PAWL_GONE, "%s: what is before entry %llu was pruned", run, (unsigned long long)r.seq + 1);
+        return read_end(s, rc, err);
+    }
+    if (after == 0)
+        base_tell(s, at.no, &r, true);
+    if (after > at.seq || (upto != 0 && upto <= after) || r.stopped)
+        return read_end(s, PAWL_OK, err);
+    if (upto > at.seq)
+        upto = 0;
+    r.seq = after;
+    if ((rc = read_chain(s, run, &at, after, upto, &c, err)) == PAWL_OK)
+        rc = lines_tell(s, at.no, &c, &r, err);
+    return read_end(s, rc, err);
+}
+
+pawl_code sqlite_blob(pawl_store *st, const char *run, const char *digest, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    sqlite3_stmt *q;
+    int64_t no;
+    hash h = { { 0 } };
+    pawl_code rc = read_run(s, run, fn != NULL && digest != NULL, &no, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    q = hash_unhex(digest, strlen(digest), &h) ? sql_use(s, SQL_BLOB) : NULL;
+    sql_int(q, 1, no);
+    sql_bytes(q, 2, h.b, HASH_BYTES);
+    if (sql_row(s, q)) {
+        fn(ctx, (pawl_line_kind)0, 0, sql_get_bytes(q, 0));
+        sql_end(q);
+    } else if (s->rc == SQLITE_OK) {
+        rc = fail(err, PAWL_GONE, "%s: it has no blob %.64s", run, digest);
+    }
+    return read_end(s, rc, err);
+}

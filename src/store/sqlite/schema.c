@@ -1,0 +1,144 @@
+/* schema.c - the tables, and whether a file may be opened.
+ *
+ * entries is written at its end alone and has no index: a run's rows are found along `prev`. Columns that are read often
+ * stand before those that may be long. What an index covers changes seldom; the hot statements do not name it. */
+#include "store/sqlite/sqlite.h"
+
+#include <stdio.h>
+
+#define NEVER "9223372036854775807"
+
+static const char tables[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('fence',0),('watermark',0),('hole',0);"
+    "CREATE TABLE spaces(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+
+    "CREATE TABLE runs(no INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, id TEXT NOT NULL, life INTEGER NOT NULL,"
+    " machine TEXT, context TEXT, parent TEXT, created_ms INTEGER NOT NULL, priority INTEGER NOT NULL, born BLOB NOT NULL,"
+    " base_seq INTEGER NOT NULL, base BLOB NOT NULL);"
+    "CREATE UNIQUE INDEX runs_id ON runs(space,id);"
+    "CREATE INDEX runs_space ON runs(space);"
+    "CREATE INDEX runs_machine ON runs(space,machine);"
+    "CREATE INDEX runs_context ON runs(space,context) WHERE context IS NOT NULL;"
+    "CREATE INDEX runs_parent ON runs(space,parent) WHERE parent IS NOT NULL;"
+    "CREATE TABLE labels(space INTEGER NOT NULL, label TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY(space,label,run))"
+    " WITHOUT ROWID;"
+    "CREATE INDEX labels_run ON labels(run);"
+
+    "CREATE TABLE heads(no INTEGER PRIMARY KEY, space INTEGER NOT NULL, status INTEGER NOT NULL DEFAULT 0,"
+    " over INTEGER NOT NULL DEFAULT 0, waits INTEGER NOT NULL DEFAULT 0, mail INTEGER NOT NULL DEFAULT 0,"
+    " fence INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL, lsn INTEGER NOT NULL DEFAULT 0,"
+    " lease_ms INTEGER NOT NULL DEFAULT 0, wake_ms INTEGER NOT NULL DEFAULT 0, changed_ms INTEGER NOT NULL,"
+    " free_ms INTEGER NOT NULL DEFAULT 0, mail_ms INTEGER, owner TEXT, parked TEXT,"
+    /* From when somebody has to look at it: store_look_ms, with the time when it was let go of for that of its last change. */
+    " look_ms INTEGER AS (CASE WHEN parked IS NULL THEN nullif(min("
+    "CASE WHEN mail>0 THEN mail_ms ELSE " NEVER " END,CASE WHEN wake_ms>0 THEN wake_ms ELSE " NEVER " END,"
+    "CASE WHEN over THEN " NEVER " WHEN owner IS NOT NULL THEN lease_ms"
+    " WHEN status=1 AND waits=0 AND wake_ms=0 THEN free_ms ELSE " NEVER " END)," NEVER ") END));"
+    "CREATE INDEX heads_status ON heads(space,status);"
+    "CREATE INDEX heads_waiting ON heads(space) WHERE waits>0;"
+    "CREATE INDEX heads_parked ON heads(space) WHERE parked IS NOT NULL;"
+    "CREATE INDEX heads_wake ON heads(space,wake_ms) WHERE wake_ms>0;"
+    "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
+
+    "CREATE TABLE entries(lsn INTEGER PRIMARY KEY, run INTEGER NOT NULL, prev INTEGER NOT NULL, seq INTEGER, at_ms INTEGER,"
+    " codec INTEGER, body BLOB);"
+    "CREATE TABLE stones(run INTEGER, seq INTEGER, lsn INTEGER NOT NULL, PRIMARY KEY(run,seq)) WITHOUT ROWID;"
+    "CREATE TABLE snapshots(run INTEGER PRIMARY KEY, seq INTEGER NOT NULL, lsn INTEGER NOT NULL, body BLOB NOT NULL);"
+    "CREATE TABLE blobs(no INTEGER PRIMARY KEY, run INTEGER NOT NULL, digest BLOB NOT NULL, body BLOB NOT NULL,"
+    " UNIQUE(run,digest));"
+
+    "CREATE TABLE waits(no INTEGER PRIMARY KEY, run INTEGER NOT NULL, id TEXT NOT NULL, asked_ms INTEGER NOT NULL,"
+    " over INTEGER NOT NULL DEFAULT 0, delivery INTEGER, spec BLOB, answer BLOB, UNIQUE(run,id));"
+    "CREATE INDEX waits_open ON waits(run) WHERE over=0;"
+    "CREATE TABLE deliveries(no INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL,"
+    " taken INTEGER NOT NULL DEFAULT 0, at_ms INTEGER NOT NULL, outcome INTEGER NOT NULL, digest BLOB NOT NULL, name TEXT,"
+    " by TEXT, trace TEXT, note TEXT, value BLOB, upd BLOB, UNIQUE(run,id));"
+    "CREATE INDEX deliveries_open ON deliveries(run) WHERE taken=0;"
+    "CREATE TABLE marks(run INTEGER, id TEXT, attempts INTEGER NOT NULL, PRIMARY KEY(run,id)) WITHOUT ROWID;";
+
+static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)
+{
+    sqlite3_stmt *q = NULL;
+    pawl_code rc = PAWL_OK;
+
+    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
+        *out = sqlite3_column_int64(q, 0);
+    else
+        rc = sql_fail(s, sqlite3_extended_errcode(s->db), err);
+    sqlite3_finalize(q);
+    return rc;
+}
+
+/* The pages are set before WAL is, and WAL before the tables: afterwards neither can be. */
+static pawl_code schema_make(sqlite_store *s, pawl_err *err)
+{
+    char sql[160];
+    pawl_code rc;
+
+    snprintf(sql, sizeof sql, "PRAGMA page_size=%d; PRAGMA journal_mode=WAL", (int)PAGE_BYTES);
+    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = sql_exec(s, "BEGIN IMMEDIATE", err)) != PAWL_OK)
+        return rc;
+    snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", (int)APPLICATION_ID, (int)SCHEMA_VERSION);
+    if ((rc = sql_exec(s, tables, err)) != PAWL_OK || (rc = sql_exec(s, sql, err)) != PAWL_OK ||
+        (rc = sql_exec(s, "COMMIT", err)) != PAWL_OK)
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+/* *made: there are tables, and they are ours. */
+static pawl_code schema_look(sqlite_store *s, bool *made, pawl_err *err)
+{
+    int64_t objects = 0, app = 0, version = 0;
+    pawl_code rc;
+
+    *made = false;
+    if ((rc = number(s, "SELECT count(*) FROM sqlite_schema", &objects, err)) != PAWL_OK ||
+        (rc = number(s, "PRAGMA application_id", &app, err)) != PAWL_OK ||
+        (rc = number(s, "PRAGMA user_version", &version, err)) != PAWL_OK)
+        return rc;
+    if (objects == 0 && app == 0 && version == 0)
+        return PAWL_OK;
+    if (app != APPLICATION_ID)
+        return fail(err, PAWL_INVALID, "%s is another program's database; name a new file", s->path);
+    if (version > SCHEMA_VERSION)
+        return fail(err, PAWL_INVALID,
+                    "%s was written by a newer Pawl: its tables are version %lld, this one knows up to %d; update Pawl", s->path,
+                    (long long)version, (int)SCHEMA_VERSION);
+    if (version < 1 || objects == 0)
+        return fail(err, PAWL_CORRUPT, "%s: its tables are version %lld, which there never was", s->path, (long long)version);
+    *made = true;
+    return PAWL_OK;
+}
+
+/* Whoever copied it may have taken it out of WAL. */
+static bool is_wal(sqlite_store *s)
+{
+    sqlite3_stmt *q = NULL;
+    bool wal = sqlite3_prepare_v2(s->db, "PRAGMA journal_mode", -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW &&
+               strcmp((const char *)sqlite3_column_text(q, 0), "wal") == 0;
+
+    sqlite3_finalize(q);
+    return wal;
+}
+
+pawl_code schema_open(sqlite_store *s, pawl_err *err)
+{
+    char sql[160];
+    bool made = false;
+    pawl_code rc;
+
+    /* secure_delete: Debian builds it in; what is removed would be written once more. */
+    snprintf(sql, sizeof sql, "PRAGMA synchronous=%s; PRAGMA secure_delete=0; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-%d",
+             s->normal ? "NORMAL" : "FULL", (int)CACHE_KIB);
+    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = schema_look(s, &made, err)) != PAWL_OK || (made && is_wal(s)))
+        return rc;
+    if (sqlite3_db_readonly(s->db, "main") == 1)
+        return made ? PAWL_OK : sql_fail(s, SQLITE_READONLY, err);
+    if ((rc = lock_take(s, err)) != PAWL_OK)
+        return rc;
+    if ((rc = schema_look(s, &made, err)) == PAWL_OK) /* somebody else may have made it meanwhile */
+        rc = made ? sql_exec(s, "PRAGMA journal_mode=WAL", err) : schema_make(s, err);
+    lock_drop(s);
+    return rc;
+}

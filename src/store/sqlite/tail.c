@@ -1,0 +1,281 @@
+/* tail.c - what a handle remembers: where the runs above the watermark end (Q3), and the runs it works on. */
+#include "store/sqlite/sqlite.h"
+
+/* ---- the tail: run -> its newest row --------------------------------------------------------- */
+
+static place *tail_place(place *table, size_t cap, int64_t no)
+{
+    size_t i = (size_t)((uint64_t)no * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+
+    while (table[i &= cap - 1].no != 0 && table[i].no != no)
+        i++;
+    return &table[i];
+}
+
+const place *tail_find(const sqlite_store *s, int64_t no)
+{
+    const place *p = s->tail_count == 0 ? NULL : tail_place(s->tail, s->tail_cap, no);
+
+    return p == NULL || p->no == 0 ? NULL : p;
+}
+
+static bool tail_grow(sqlite_store *s)
+{
+    size_t cap = s->tail_cap == 0 ? 64 : s->tail_cap * 2;
+    place *table = mem_new(&s->alloc, cap * sizeof *table);
+
+    if (table == NULL) {
+        s->rc = SQLITE_NOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < s->tail_cap; i++)
+        if (s->tail[i].no != 0)
+            *tail_place(table, cap, s->tail[i].no) = s->tail[i];
+    mem_free(&s->alloc, s->tail, s->tail_cap * sizeof *table);
+    s->tail = table;
+    s->tail_cap = cap;
+    return true;
+}
+
+void tail_put(sqlite_store *s, const place *p)
+{
+    place *at;
+
+    if (s->rc != SQLITE_OK || (s->tail_count * 2 >= s->tail_cap && !tail_grow(s)))
+        return;
+    at = tail_place(s->tail, s->tail_cap, p->no);
+    s->tail_count += at->no == 0;
+    *at = *p;
+}
+
+static void tail_clear(sqlite_store *s)
+{
+    if (s->tail_count > 0)
+        memset(s->tail, 0, s->tail_cap * sizeof *s->tail);
+    s->tail_count = s->tail_rows = 0;
+}
+
+static int64_t meta_get(sqlite_store *s, const char *name)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_META);
+    int64_t value = 0;
+
+    sql_text(q, 1, name);
+    if (sql_row(s, q)) {
+        value = sql_get_int(q, 0);
+        sql_end(q);
+    }
+    return value;
+}
+
+/* A task record has no seq: then the run's own stands, from the rows below or from its head. */
+static uint64_t seq_before(sqlite_store *s, int64_t no)
+{
+    const place *p = tail_find(s, no);
+    sqlite3_stmt *q;
+    uint64_t seq = 0;
+
+    if (p != NULL)
+        return p->seq;
+    q = sql_use(s, SQL_HEAD_STATE_OF);
+    sql_int(q, 1, no);
+    if (sql_row(s, q)) {
+        seq = (uint64_t)sql_get_int(q, 1);
+        sql_end(q);
+    }
+    return seq;
+}
+
+void tail_refresh(sqlite_store *s)
+{
+    int64_t watermark = meta_get(s, "watermark");
+    sqlite3_stmt *q;
+
+    if (watermark != s->watermark) {
+        tail_clear(s);
+        s->watermark = s->seen = watermark;
+    }
+    q = sql_use(s, SQL_TAIL);
+    sql_int(q, 1, s->seen);
+    while (sql_row(s, q)) {
+        place p = { .no = sql_get_int(q, 1), .lsn = sql_get_int(q, 0), .changed_ms = sql_get_int(q, 3) };
+
+        s->seen = p.lsn;
+        s->tail_rows++;
+        if (p.no != 0) {
+            p.seq = sqlite3_column_type(q, 2) == SQLITE_NULL ? seq_before(s, p.no) : (uint64_t)sql_get_int(q, 2);
+            tail_put(s, &p);
+        }
+        if (s->rc != SQLITE_OK) {
+            sql_end(q);
+            break;
+        }
+    }
+}
+
+void watermark_move(sqlite_store *s)
+{
+    sqlite3_stmt *q;
+
+    for (size_t i = 0; i < s->tail_cap && s->rc == SQLITE_OK; i++) {
+        const place *p = &s->tail[i];
+
+        if (p->no == 0 || p->headed)
+            continue;
+        q = sql_use(s, SQL_HEAD_PLACE);
+        sql_int(q, 1, p->no);
+        sql_int(q, 2, (int64_t)p->seq);
+        sql_int(q, 3, p->lsn);
+        sql_int(q, 4, p->changed_ms);
+        sql_run(s, q);
+    }
+    q = sql_use(s, SQL_META_SET);
+    sql_text(q, 1, "watermark");
+    sql_int(q, 2, s->seen);
+    sql_run(s, q);
+    s->watermark = s->seen;
+    tail_clear(s);
+}
+
+/* ---- runs that the handle works on ----------------------------------------------------------- */
+
+static size_t id_hash(const char *id)
+{
+    uint64_t h = UINT64_C(0xCBF29CE484222325);
+
+    for (; *id != '\0'; id++)
+        h = (h ^ (unsigned char)*id) * UINT64_C(0x100000001B3);
+    return (size_t)(h ^ h >> 29);
+}
+
+static known **known_link(sqlite_store *s, const char *run)
+{
+    known **at = &s->held[id_hash(run) & (s->held_cap - 1)];
+
+    while (*at != NULL && strcmp((*at)->id, run) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void known_free(sqlite_store *s, known *k)
+{
+    mem_free(&s->alloc, k, sizeof *k + strlen(k->id) + 1);
+}
+
+static bool held_grow(sqlite_store *s)
+{
+    size_t cap = s->held_cap == 0 ? 64 : s->held_cap * 2;
+    known **table = mem_new(&s->alloc, cap * sizeof *table);
+
+    if (table == NULL) {
+        s->rc = SQLITE_NOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < s->held_cap; i++)
+        for (known *k = s->held[i], *next; k != NULL; k = next) {
+            known **at = &table[id_hash(k->id) & (cap - 1)];
+
+            next = k->next;
+            k->next = *at;
+            *at = k;
+        }
+    mem_free(&s->alloc, s->held, s->held_cap * sizeof *table);
+    s->held = table;
+    s->held_cap = cap;
+    return true;
+}
+
+/* What the file says of it. False: it is gone. */
+static bool known_read(sqlite_store *s, known *k)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_HEAD_STATE_OF);
+    const place *p = tail_find(s, k->no);
+
+    sql_int(q, 1, k->no);
+    if (!sql_row(s, q))
+        return false;
+    k->fence = (uint64_t)sql_get_int(q, 0);
+    k->seq = p != NULL ? p->seq : (uint64_t)sql_get_int(q, 1);
+    k->lsn = p != NULL ? p->lsn : sql_get_int(q, 2);
+    k->wake_ms = sql_get_int(q, 3);
+    k->waits = (uint32_t)sql_get_int(q, 4);
+    k->status = (uint8_t)sql_get_int(q, 5);
+    k->over = sql_get_int(q, 6) != 0;
+    k->parked = sql_get_int(q, 7) != 0;
+    k->leased = sql_get_int(q, 8) != 0;
+    k->mail = sql_get_int(q, 9);
+    k->epoch = s->epoch;
+    sql_end(q);
+    return true;
+}
+
+known *known_find(sqlite_store *s, const char *run)
+{
+    known **at, *k;
+    size_t size = strlen(run) + 1;
+
+    if (s->held_count >= s->held_cap && !held_grow(s))
+        return NULL;
+    at = known_link(s, run);
+    if ((k = *at) != NULL) {
+        if (k->epoch == s->epoch || (k->no == run_no(s, run) && known_read(s, k)))
+            return k;
+        known_drop(s, run);
+        at = known_link(s, run);
+    }
+    if ((k = mem_new(&s->alloc, sizeof *k + size)) == NULL) {
+        s->rc = SQLITE_NOMEM;
+        return NULL;
+    }
+    memcpy(k->id, run, size);
+    if ((k->no = run_no(s, run)) == 0 || !known_read(s, k)) {
+        known_free(s, k);
+        return NULL;
+    }
+    *at = k;
+    s->held_count++;
+    return k;
+}
+
+void known_drop(sqlite_store *s, const char *run)
+{
+    known **at = s->held_cap == 0 ? NULL : known_link(s, run), *k;
+
+    if (at == NULL || (k = *at) == NULL)
+        return;
+    *at = k->next;
+    known_free(s, k);
+    s->held_count--;
+}
+
+bool place_find(sqlite_store *s, place *out)
+{
+    known k = { .no = out->no };
+
+    if (!known_read(s, &k))
+        return false;
+    out->seq = k.seq;
+    out->lsn = k.lsn;
+    return true;
+}
+
+/* ---- forgetting (Q4) ------------------------------------------------------------------------- */
+
+void tail_forget(sqlite_store *s)
+{
+    tail_clear(s);
+    s->watermark = s->seen = 0;
+    s->epoch++;
+    s->fresh = false;
+}
+
+void tail_free(sqlite_store *s)
+{
+    for (size_t i = 0; i < s->held_cap; i++)
+        for (known *k = s->held[i], *next; k != NULL; k = next) {
+            next = k->next;
+            known_free(s, k);
+        }
+    mem_free(&s->alloc, s->held, s->held_cap * sizeof *s->held);
+    mem_free(&s->alloc, s->tail, s->tail_cap * sizeof *s->tail);
+}

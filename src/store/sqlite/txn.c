@@ -1,0 +1,232 @@
+/* txn.c - the lock beside the file, transactions, checkpoints, and the clock. */
+#include "store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec t = { 0, 0 };
+
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t store_now(sqlite_store *s)
+{
+    int64_t now = clock_ms(CLOCK_REALTIME);
+
+    if (now > s->last_ms)
+        s->last_ms = now;
+    return s->last_ms;
+}
+
+/* ---- the lock (Q1) --------------------------------------------------------------------------- */
+
+static pawl_code lock_open(sqlite_store *s, pawl_err *err)
+{
+    if (s->lock_fd >= 0)
+        return PAWL_OK;
+    s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (s->lock_fd >= 0)
+        return PAWL_OK;
+    if (errno == EMFILE || errno == ENFILE)
+        return fail(err, PAWL_IO, "%s: too many files are open", s->lock_path);
+    if (errno == ENOSPC)
+        return fail(err, PAWL_IO, "%s: the disk is full", s->lock_path);
+    return fail(err, PAWL_IO, "%s cannot be made; make its folder writable", s->lock_path);
+}
+
+pawl_code lock_take(sqlite_store *s, pawl_err *err)
+{
+    int64_t until = 0;
+    long wait_us = 20;
+    pawl_code rc = lock_open(s, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    while (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        int64_t now = clock_ms(CLOCK_MONOTONIC);
+
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return fail(err, PAWL_IO, "%s cannot be locked; is it on a file system without locks?", s->lock_path);
+        if (until == 0)
+            until = now + s->busy_ms;
+        else if (now >= until)
+            return fail(err, PAWL_TRANSIENT, "%s: the store is busy, somebody has been writing for %d ms; try again", s->path,
+                        s->busy_ms);
+        nanosleep(&(struct timespec){ 0, wait_us * 1000 }, NULL);
+        wait_us = wait_us < 1000 ? wait_us * 2 : 1000;
+    }
+    s->locked = true;
+    return PAWL_OK;
+}
+
+void lock_drop(sqlite_store *s)
+{
+    if (s->locked)
+        flock(s->lock_fd, LOCK_UN);
+    s->locked = false;
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/* What does not go into the file now, because somebody reads or the disk is full, goes later. */
+void checkpoint(sqlite_store *s, int mode)
+{
+    int left = 0, done = 0;
+
+    sqlite3_wal_checkpoint_v2(s->db, "main", mode, &left, &done);
+    s->wal_pages_next = left <= done ? CHECKPOINT_PAGES : s->wal_pages + CHECKPOINT_PAGES;
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+/* Q4: the pager's own counter; it changes with every commit, and is remembered after each of ours. */
+static uint32_t data_version(sqlite_store *s)
+{
+    unsigned v = 0;
+
+    sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_DATA_VERSION, &v);
+    return v;
+}
+
+static void look_around(sqlite_store *s)
+{
+    uint32_t v = data_version(s);
+
+    if (s->fresh && v == s->data_version)
+        return;
+    s->epoch++;
+    tail_refresh(s);
+    s->data_version = v;
+    s->fresh = s->rc == SQLITE_OK;
+}
+
+static pawl_code space_find(sqlite_store *s)
+{
+    sqlite3_stmt *q;
+
+    if (s->space == 0 && (q = sql_use(s, SQL_SPACE)) != NULL) {
+        sql_text(q, 1, s->space_name);
+        if (sql_row(s, q)) {
+            s->space = sql_get_int(q, 0);
+            sql_end(q);
+        }
+    }
+    return s->rc == SQLITE_OK ? PAWL_OK : PAWL_IO;
+}
+
+/* Between transactions alone. What could not be made strict again is before the next commit that has to be. */
+static void relax(sqlite_store *s, bool relaxed)
+{
+    int rc;
+
+    if (s->normal || s->relaxed == relaxed || s->rc != SQLITE_OK)
+        return;
+    rc = sqlite3_exec(s->db, relaxed ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        s->rc = rc;
+    else
+        s->relaxed = relaxed;
+}
+
+static void txn_over(sqlite_store *s)
+{
+    s->rc = SQLITE_OK;
+    relax(s, false);
+    lock_drop(s);
+    s->rc = SQLITE_OK;
+}
+
+pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
+{
+    pawl_code rc;
+
+    s->rc = SQLITE_OK;
+    arena_reset(&s->mem);
+    if (sqlite3_db_readonly(s->db, "main") == 1)
+        return sql_fail(s, SQLITE_READONLY, err);
+    if ((rc = lock_take(s, err)) != PAWL_OK)
+        return rc;
+    relax(s, kind == TXN_SOFT);
+    s->changes_before = sqlite3_total_changes(s->db);
+    sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
+    if (s->rc == SQLITE_OK)
+        look_around(s);
+    if (space_find(s) != PAWL_OK)
+        rc = write_end(s, PAWL_OK, err);
+    return rc;
+}
+
+/* A transaction may be gone already: SQLite rolls back by itself when the disk is full. And for want of memory the statement
+ * may fail that ends it: then once more. */
+static void leave(sqlite_store *s)
+{
+    s->rc = SQLITE_OK;
+    if (!sqlite3_get_autocommit(s->db))
+        sql_run(s, sql_use(s, SQL_ROLLBACK));
+    if (!sqlite3_get_autocommit(s->db))
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    s->rc = SQLITE_OK;
+}
+
+/* What was refused before it changed anything leaves what is remembered as it is. */
+static void roll_back(sqlite_store *s)
+{
+    bool untouched = s->rc == SQLITE_OK && sqlite3_total_changes(s->db) == s->changes_before;
+
+    leave(s);
+    if (!untouched)
+        tail_forget(s);
+}
+
+pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err)
+{
+    if (rc == PAWL_OK && s->rc == SQLITE_OK && s->tail_rows >= TAIL_ROWS_MAX)
+        watermark_move(s);
+    if (rc == PAWL_OK)
+        sql_run(s, sql_use(s, SQL_COMMIT));
+    if (rc == PAWL_OK)
+        rc = sql_code(s, err);
+    if (rc != PAWL_OK) {
+        roll_back(s);
+    } else {
+        s->data_version = data_version(s);
+        s->own_writes += sqlite3_total_changes(s->db) != s->changes_before;
+        if (s->wal_pages >= s->wal_pages_next)
+            checkpoint(s, SQLITE_CHECKPOINT_PASSIVE);
+    }
+    txn_over(s);
+    return rc;
+}
+
+pawl_code read_begin(sqlite_store *s, pawl_err *err)
+{
+    sqlite3_stmt *q;
+
+    s->rc = SQLITE_OK;
+    arena_reset(&s->mem);
+    sql_run(s, sql_use(s, SQL_BEGIN));
+    if ((q = sql_use(s, SQL_DATA_VERSION)) != NULL && sql_row(s, q)) /* a transaction begins with its first look */
+        sql_end(q);
+    if (s->rc == SQLITE_OK)
+        look_around(s);
+    return space_find(s) == PAWL_OK ? PAWL_OK : read_end(s, PAWL_OK, err);
+}
+
+pawl_code read_end(sqlite_store *s, pawl_code rc, pawl_err *err)
+{
+    if (rc == PAWL_OK)
+        rc = sql_code(s, err);
+    leave(s);
+    if (rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_NOMEM)
+        tail_forget(s);
+    txn_over(s);
+    return rc;
+}

@@ -1,0 +1,353 @@
+/* contract_look.c - the contract: which runs there are, and which somebody has to look at. */
+#include "store/contract_inner.h"
+
+enum { SUBMITTED = 0, WORKING = 1, INPUT_REQUIRED = 2, COMPLETED = 3 };
+
+static void move(pawl_store *s, const char *run, uint64_t fence, uint8_t status, int64_t wake_ms)
+{
+    pawl_append a = { .run = run, .fence = fence, .seq = head(s, run).seq, .moves = true, .status = status,
+                      .over = status >= COMPLETED, .wake_ms = wake_ms };
+
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+}
+
+static void let_go(pawl_store *s, const char *run, uint64_t fence)
+{
+    CHECK_INT(s->verbs->release(s, run, fence, NULL), PAWL_OK);
+}
+
+/* Whether those told are these, in any order. */
+static void check_set(const char *told, const char *expected)
+{
+    size_t n = strlen(told);
+
+    CHECK_INT(n, strlen(expected));
+    for (const char *at = expected; *at != '\0'; at += strcspn(at, " ") + 1) {
+        const char *name = text(" %.*s", (int)strcspn(at, " ") + 1, at);
+
+        if (strstr(text(" %s", told), name) == NULL)
+            CHECK_FAIL("told %s, expected %s", told, expected);
+    }
+}
+
+/* ---- lists -------------------------------------------------------------------------------------------------- */
+
+PAWL_TEST(test_S6_runs_are_listed_by_what_they_are)
+{
+    pawl_store *s = fresh();
+    pawl_append a = { .run = "d", .moves = true, .status = WORKING, .parked = "no machine" };
+    pawl_waiting w = { .id = "w", .spec = bytes("{}") };
+    int64_t since;
+
+    begun(s, "a", ",\"context\":\"talk\",\"labels\":[\"x\",\"y\"]");
+    begun(s, "b", ",\"context\":\"talk\",\"parent\":\"p~00000000000000aa/1.a.1.0\"");
+    CHECK_INT(s->verbs->create(s, bytes("{\"format\":1,\"id\":\"c\",\"life\":\"00000000000000ab\",\"labels\":[\"y\"],\"machine\":{\"name\":\"other\"}}"),
+                               NULL), PAWL_OK);
+    a.fence = begun(s, "d", "");
+    move(s, "b", head(s, "b").fence, COMPLETED, 0);
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    pass(s, 5);
+    since = s->verbs->now(s);
+    pass(s, 5);
+    a = (pawl_append){ .run = "a", .fence = head(s, "a").fence, .waits = &w, .nwaits = 1 };
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    s = again(s);
+    CHECK_STR(listed(s, NULL), "d c b a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .limit = 0 }), "d c b a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .machine = "essay" }), "d b a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .machine = "other" }), "c ");
+    CHECK_STR(listed(s, &(pawl_filter){ .machine = "essa" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .context = "talk" }), "b a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .parent = "p~00000000000000aa/1.a.1.0" }), "b ");
+    CHECK_STR(listed(s, &(pawl_filter){ .parent = "p" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .label = "x" }), "a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .label = "y" }), "c a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .label = "z" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .status = 1 + SUBMITTED }), "c a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .status = 1 + COMPLETED }), "b ");
+    CHECK_STR(listed(s, &(pawl_filter){ .waiting = true }), "a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .parked = true }), "d ");
+    CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = since }), "a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = head(s, "a").changed_ms }), "a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = head(s, "a").changed_ms + 1 }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = INT64_MAX }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .machine = "essay", .context = "talk", .label = "y", .waiting = true }), "a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .machine = "other", .context = "talk" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .limit = 2 }), "d c ");
+    CHECK_STR(listed(s, &(pawl_filter){ .label = "y", .before = head(s, "c").no }), "a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .before = head(s, "a").no }), "");
+    pawl_store_free(s);
+}
+
+typedef struct page {
+    char ids[512];
+    uint64_t last;
+} page;
+
+static bool add_page(void *ctx, const pawl_head *h)
+{
+    page *p = ctx;
+    size_t n = strlen(p->ids);
+
+    snprintf(p->ids + n, sizeof p->ids - n, "%s ", h->run);
+    CHECK(p->last == 0 || h->no < p->last);
+    p->last = h->no;
+    return true;
+}
+
+PAWL_TEST(test_S6_pages_stay_as_they_were_while_runs_come_and_go)
+{
+    pawl_store *s = fresh();
+    page p = { .ids = "" };
+
+    for (int i = 0; i < 7; i++)
+        begun(s, text("r%d", i), i == 3 ? "" : ",\"labels\":[\"x\"]");
+    for (int i = 0; i < 5; i++) {
+        pawl_filter f = { .label = "x", .limit = 2, .before = p.last };
+
+        CHECK_INT(s->verbs->list(s, &f, add_page, &p, NULL), PAWL_OK);
+        begun(s, text("new%d", i), ",\"labels\":[\"x\"]");
+        if (i == 0) /* the last of the page goes: the next page still begins below it */
+            CHECK_INT(s->verbs->remove(s, "r5", head(s, "r5").fence, NULL), PAWL_OK);
+    }
+    CHECK_STR(p.ids, "r6 r5 r4 r2 r1 r0 ");
+    CHECK_STR(listed(s, &(pawl_filter){ .limit = 3 }), "new4 new3 new2 ");
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_S6_a_page_has_fifty_when_nothing_is_said)
+{
+    pawl_store *s = fresh();
+    size_t n = 0;
+
+    for (int i = 0; i < 60; i++)
+        CHECK_INT(s->verbs->create(s, bytes(base(text("r%d", i), "")), NULL), PAWL_OK);
+    for (const char *at = listed(s, NULL); *at != '\0'; at++)
+        n += *at == ' ';
+    CHECK_INT(n, 50);
+    n = 0;
+    for (const char *at = listed(s, &(pawl_filter){ .limit = SIZE_MAX }); *at != '\0'; at++)
+        n += *at == ' ';
+    CHECK_INT(n, 60);
+    pawl_store_free(s);
+}
+
+/* ---- what is due ---------------------------------------------------------------------------------------------- */
+
+PAWL_TEST(test_E9_timers_are_due_the_first_one_first)
+{
+    static const struct { const char *run; int64_t wake_ms; } timers[] = { { "a", 300 }, { "b", 100 }, { "c", 400 }, { "d", 200 } };
+    pawl_store *s = fresh();
+    int64_t t = s->verbs->now(s) + LONG_MS;
+    uint64_t f[4];
+
+    CHECK_INT(s->verbs->next_due(s), 0);
+    for (int i = 0; i < 4; i++) {
+        f[i] = begun(s, timers[i].run, "");
+        move(s, timers[i].run, f[i], WORKING, t + timers[i].wake_ms);
+        let_go(s, timers[i].run, f[i]);
+    }
+    s = again(s);
+    CHECK_INT(s->verbs->next_due(s), t + 100);
+    CHECK_STR(due(s, t + 99, 10), "");
+    CHECK_STR(due(s, t + 100, 10), "b ");
+    CHECK_STR(due(s, t + 300, 10), "b d a ");
+    CHECK_STR(due(s, t + 300, 2), "b d ");
+    CHECK_STR(due(s, t + 300, 0), "");
+    CHECK_STR(due(s, t + 1000, 10), "b d a c ");
+    f[1] = claimed(s, "b", "me");
+    CHECK_STR(due(s, t + 1000, 10), "d a c ");
+    move(s, "b", f[1], WORKING, t + 350);
+    let_go(s, "b", f[1]);
+    CHECK_INT(s->verbs->next_due(s), t + 200);
+    CHECK_STR(due(s, t + 1000, 10), "d a b c ");
+    f[3] = claimed(s, "d", "me");
+    move(s, "d", f[3], COMPLETED, 0);
+    let_go(s, "d", f[3]);
+    CHECK_STR(due(s, t + 1000, 10), "a b c ");
+    CHECK_INT(s->verbs->next_due(s), t + 300);
+    pawl_store_free(s);
+}
+
+/* Whoever asks has a clock of his own. */
+PAWL_TEST(test_E9_a_timer_is_due_at_the_time_that_is_asked_for)
+{
+    pawl_store *s = fresh();
+    int64_t t = s->verbs->now(s) + 2;
+    uint64_t f = begun(s, "r", "");
+
+    move(s, "r", f, WORKING, t);
+    let_go(s, "r", f);
+    pass(s, 5);
+    CHECK_STR(due(s, t - 1, 10), "");
+    CHECK_STR(due(s, t, 10), "r ");
+    CHECK_INT(s->verbs->next_due(s), t);
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_E16_a_run_is_due_while_a_delivery_waits)
+{
+    pawl_store *s = fresh();
+    uint64_t f;
+    pawl_delivery d = { .id = "d", .kind = PAWL_DELIVER_START, .value = bytes("{}") };
+    pawl_append a = { .run = "a", .taken = &d.no, .ntaken = 1, .moves = true, .status = INPUT_REQUIRED };
+
+    CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("b", "")), NULL), PAWL_OK);
+    CHECK_STR(due(s, 0, 10), ""); /* begun, and nobody has said start */
+    CHECK_INT(s->verbs->deliver(s, "a", &d, NULL), PAWL_OK);
+    CHECK_STR(due(s, 0, 10), "a ");
+    CHECK_STR(due(s, INT64_MAX, 10), "a ");
+    CHECK_INT(s->verbs->next_due(s), 0);
+    a.fence = f = claimed(s, "a", "me");
+    CHECK_STR(due(s, 0, 10), "");
+    let_go(s, "a", f);
+    CHECK_STR(due(s, 0, 10), "a ");
+    f = a.fence = claimed(s, "a", "me");
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    let_go(s, "a", f);
+    CHECK_STR(due(s, 0, 10), "");
+    move(s, "a", claimed(s, "a", "me"), COMPLETED, 0);
+    let_go(s, "a", head(s, "a").fence);
+    CHECK_INT(deliver(s, "a", "late", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
+    CHECK_STR(due(s, 0, 10), "a "); /* to be ignored */
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_E12_a_run_whose_lease_ran_out_is_due)
+{
+    pawl_store *s = fresh();
+    pawl_head h;
+
+    for (int i = 0; i < 3; i++) {
+        const char *run = text("r%d", i);
+
+        CHECK_INT(s->verbs->create(s, bytes(base(run, "")), NULL), PAWL_OK);
+        CHECK_INT(s->verbs->claim(s, run, "me", i == 2 ? LONG_MS : 1, &h, NULL), PAWL_OK);
+        move(s, run, h.fence, i == 1 ? COMPLETED : WORKING, 0);
+    }
+    pass(s, 2);
+    CHECK_STR(due(s, s->verbs->now(s), 10), "r0 "); /* r1 is over, r2 is held */
+    CHECK_STR(due(s, 0, 10), "r0 ");
+    CHECK_INT(s->verbs->renew(s, "r0", head(s, "r0").fence, LONG_MS, NULL), PAWL_OK);
+    CHECK_STR(due(s, INT64_MAX, 10), "");
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_E12_a_run_that_was_let_go_of_with_work_to_do_is_due)
+{
+    pawl_store *s = fresh();
+    int64_t t = s->verbs->now(s) + LONG_MS;
+    pawl_waiting w = { .id = "w", .spec = bytes("{\"kind\":\"signal\"}") };
+    pawl_append asks = { .run = "waits", .moves = true, .status = WORKING, .waits = &w, .nwaits = 1 };
+
+    move(s, "works", begun(s, "works", ""), WORKING, 0);
+    asks.fence = begun(s, "waits", "");
+    CHECK_INT(put_one(s, &asks), PAWL_OK);
+    move(s, "sleeps", begun(s, "sleeps", ""), WORKING, t);
+    move(s, "asks", begun(s, "asks", ""), INPUT_REQUIRED, 0);
+    move(s, "done", begun(s, "done", ""), COMPLETED, 0);
+    CHECK_STR(due(s, t, 10), "");
+    let_go(s, "works", head(s, "works").fence);
+    let_go(s, "waits", head(s, "waits").fence);
+    let_go(s, "sleeps", head(s, "sleeps").fence);
+    let_go(s, "asks", head(s, "asks").fence);
+    let_go(s, "done", head(s, "done").fence);
+    CHECK_STR(due(s, 0, 10), "works ");
+    check_set(due(s, t, 10), "works sleeps ");
+    s = again(s);
+    CHECK_STR(due(s, t - 1, 10), "works ");
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_F5_a_parked_run_is_left_alone)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", "");
+    int64_t t = s->verbs->now(s);
+    pawl_append a = { .run = "r", .fence = f, .moves = true, .status = WORKING, .wake_ms = t, .parked = "no machine" };
+
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    let_go(s, "r", f);
+    CHECK_INT(deliver(s, "r", "d", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
+    CHECK_STR(due(s, t + 1, 10), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .parked = true }), "r ");
+    a.fence = claimed(s, "r", "me");
+    a.parked = NULL;
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    let_go(s, "r", a.fence);
+    CHECK_STR(due(s, t + 1, 10), "r ");
+    pawl_store_free(s);
+}
+
+static bool first_only(void *ctx, const pawl_head *h) { (void)h; *(int *)ctx += 1; return false; }
+static bool first_line(void *ctx, pawl_line_kind k, uint64_t seq, pawl_bytes l) { (void)k, (void)seq, (void)l; *(int *)ctx += 1; return false; }
+static bool first_delivery(void *ctx, const pawl_delivery *d) { (void)d; *(int *)ctx += 1; return false; }
+static bool first_wait(void *ctx, const char *run, const pawl_waiting *w) { (void)run, (void)w; *(int *)ctx += 1; return false; }
+static bool first_mark(void *ctx, const char *id, uint32_t attempts) { (void)id, (void)attempts; *(int *)ctx += 1; return false; }
+
+PAWL_TEST(test_whoever_is_told_may_stop)
+{
+    pawl_store *s = fresh();
+    int64_t t = s->verbs->now(s);
+    int n = 0;
+
+    for (int i = 0; i < 5; i++) {
+        const char *run = text("r%d", i);
+
+        move(s, run, begun(s, run, ""), WORKING, t + i);
+        let_go(s, run, head(s, run).fence);
+    }
+    CHECK_INT(s->verbs->list(s, NULL, first_only, &n, NULL), PAWL_OK);
+    CHECK_INT(n, 1);
+    CHECK_INT(s->verbs->due(s, t + 10, 10, first_only, &n, NULL), PAWL_OK);
+    CHECK_INT(n, 2);
+    CHECK_STR(due(s, t + 10, 10), "r0 r1 r2 r3 r4 ");
+    CHECK_STR(due(s, t + 2, 10), "r0 r1 r2 ");
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_whoever_reads_a_run_may_stop)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", "");
+    pawl_waiting w[2] = { { .id = "v", .spec = bytes("{}") }, { .id = "w", .spec = bytes("{}") } };
+    pawl_append a = { .run = "r", .fence = f, .waits = w, .nwaits = 2 };
+    pawl_mark marked[2] = { { .run = "r", .fence = f, .id = "1" }, { .run = "r", .fence = f, .id = "2" } };
+    int n = 0;
+
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    entries(s, "r", f, 1, 3);
+    CHECK_INT(s->verbs->mark(s, marked, 2, NULL), PAWL_OK);
+    CHECK_INT(deliver(s, "r", "1", PAWL_DELIVER_CANCEL, NULL, NULL), PAWL_OK);
+    CHECK_INT(deliver(s, "r", "2", PAWL_DELIVER_CANCEL, NULL, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->load(s, "r", first_line, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->read(s, "r", 0, 0, first_line, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->read(s, "r", 1, 0, first_line, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->deliveries(s, "r", first_delivery, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->waits(s, "r", first_wait, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->waits(s, NULL, first_wait, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->marks(s, "r", first_mark, &n, NULL), PAWL_OK);
+    CHECK_INT(n, 7);
+    CHECK_INT(put(s, "r", f, 3, entry(4, "[]"), NULL), PAWL_OK);
+    pawl_store_free(s);
+}
+
+cases contract_look(void)
+{
+    static const check_case all[] = {
+        CASE(test_S6_runs_are_listed_by_what_they_are),
+        CASE(test_S6_pages_stay_as_they_were_while_runs_come_and_go),
+        CASE(test_S6_a_page_has_fifty_when_nothing_is_said),
+        CASE(test_E9_timers_are_due_the_first_one_first),
+        CASE(test_E9_a_timer_is_due_at_the_time_that_is_asked_for),
+        CASE(test_E16_a_run_is_due_while_a_delivery_waits),
+        CASE(test_E12_a_run_whose_lease_ran_out_is_due),
+        CASE(test_E12_a_run_that_was_let_go_of_with_work_to_do_is_due),
+        CASE(test_F5_a_parked_run_is_left_alone),
+        CASE(test_whoever_is_told_may_stop),
+        CASE(test_whoever_reads_a_run_may_stop),
+    };
+
+    return (cases){ all, sizeof all / sizeof *all };
+}

@@ -1,0 +1,196 @@
+/* engine_pool_test.c - several commands are out at once: side by side, over their limits, called off. */
+#include "lib/town.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static char path[128];
+
+static pawl_store *open_store(void)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = pawl_store_sqlite(path, NULL, &err);
+
+    if (s == NULL)
+        CHECK_FAIL("open: %s", err.text);
+    return s;
+}
+
+static void path_new(void)
+{
+    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
+    char side[160];
+
+    snprintf(path, sizeof path, "pool-%ld.db", (long)getpid());
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(side, sizeof side, "%s%s", path, ends[i]);
+        unlink(side);
+    }
+}
+
+static pawl_machine *pair(const pawl_limits *limits)
+{
+    pawl_graph *g = pawl_graph_new("pair", 1);
+
+    if (limits != NULL)
+        pawl_graph_effect(g, "job", limits);
+    pawl_graph_channel(g, "done", PAWL_SUM);
+    for (int i = 0; i < 2; i++) {
+        pawl_graph_work(g, i == 0 ? "one" : "two", "job");
+        pawl_graph_chain(g, PAWL_START, i == 0 ? "one" : "two", PAWL_END, NULL);
+    }
+    return pawl_graph_compile(g, NULL);
+}
+
+static pawl_engine *engine_of(pawl_machine *m, pawl_store *s, pawl_handler_fn *fn, void *arg, pawl_class cls)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = pawl_engine_new(m, s, &err);
+
+    if (e == NULL || pawl_engine_effect(e, "job", fn, arg, cls, &err) != PAWL_OK)
+        CHECK_FAIL("engine: %s", err.text);
+    pawl_engine_threads(e, 2);
+    return e;
+}
+
+static void short_rest(void)
+{
+    const struct timespec t = { .tv_nsec = 1000000 };
+
+    nanosleep(&t, NULL);
+}
+
+/* ---- side by side ---------------------------------------------------------------------------------- */
+
+typedef struct meeting { pthread_mutex_t lock; pthread_cond_t all; int here; } meeting;
+
+/* Neither goes on before the other is there. */
+static pawl_code meet(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    meeting *m = arg;
+
+    (void)job;
+    pthread_mutex_lock(&m->lock);
+    m->here++;
+    pthread_cond_broadcast(&m->all);
+    while (m->here < 2)
+        pthread_cond_wait(&m->all, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+    return pawl_reply_json(reply, "{\"done\":1}");
+}
+
+PAWL_TEST(test_G2_commands_that_are_out_together_are_performed_side_by_side)
+{
+    meeting m = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
+    pawl_engine *e = engine_of(pair(NULL), pawl_store_memory(NULL), meet, &m, PAWL_AT_LEAST_ONCE);
+
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "r", "done"), "2");
+    pawl_engine_free(e);
+}
+
+/* ---- E8: over a limit ---------------------------------------------------------------------------------- */
+
+/* Goes on until it is told to stop. */
+static pawl_code endless(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    while (!job->canceled(job)) {
+        if (arg != NULL)
+            job->heartbeat(job);
+        short_rest();
+    }
+    return pawl_reply_fail(reply, PAWL_CANCELED, "stopped");
+}
+
+static void over(const pawl_limits *limits, bool beats, const char *name)
+{
+    static int any;
+    pawl_engine *e = engine_of(pair(limits), pawl_store_memory(NULL), endless, beats ? &any : NULL, PAWL_AT_LEAST_ONCE);
+    char text[96];
+
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    snprintf(text, sizeof text, "it took longer than its %s allows", name);
+    CHECK(strstr(pawl_text(pawl_engine_step(e), pawl_state_reason(pawl_run_state(e, "r", NULL))), text) != NULL);
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_E8_a_handler_over_a_limit_is_told_to_stop_and_each_limit_has_its_error)
+{
+    over(&(pawl_limits){ .attempt_timeout_ms = 30 }, true, "attempt_timeout_ms");
+    over(&(pawl_limits){ .total_timeout_ms = 30, .heartbeat_ms = 100000 }, true, "total_timeout_ms");
+    over(&(pawl_limits){ .heartbeat_ms = 30 }, false, "heartbeat_ms");
+    over(&(pawl_limits){ .attempt_timeout_ms = 600, .heartbeat_ms = 400 }, true, "attempt_timeout_ms");   /* it says that it lives */
+}
+
+/* Over its limit twice, then at once. */
+static pawl_code third_time(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    while (job->attempt < 3 && !job->canceled(job))
+        short_rest();
+    (void)arg;
+    return job->attempt < 3 ? pawl_reply_fail(reply, PAWL_CANCELED, "stopped") : pawl_reply_json(reply, "{\"done\":1}");
+}
+
+PAWL_TEST(test_E7_E8_an_attempt_over_its_limit_is_followed_by_the_next)
+{
+    const pawl_limits limits = { .attempt_timeout_ms = 20, .retry = { .max_attempts = 3, .initial_ms = 1 } };
+    pawl_engine *e = engine_of(pair(&limits), pawl_store_memory(NULL), third_time, NULL, PAWL_AT_LEAST_ONCE);
+
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "r", "done"), "2");
+    pawl_engine_free(e);
+}
+
+/* ---- E10: called off while it is performed ------------------------------------------------------------------ */
+
+/* The first one has somebody else call the run off; both go on until they are told to stop. */
+static pawl_code called_off(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    if (strstr(job->id, ".one.") != NULL) {
+        pawl_err err = { PAWL_OK, "" };
+        pawl_engine *other = pawl_engine_new(pair(NULL), open_store(), &err);
+
+        CHECK_INT(pawl_event_send(other, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, &err), PAWL_PENDING);
+        pawl_engine_free(other);
+    }
+    return endless(job, reply, arg);
+}
+
+PAWL_TEST(test_E10_E14_a_cancel_reaches_what_is_in_flight)
+{
+    pawl_engine *e;
+    pawl_err err = { PAWL_OK, "" };
+    pawl_bytes journal;
+    char *text;
+
+    path_new();
+    e = engine_of(pair(NULL), open_store(), called_off, NULL, PAWL_AT_LEAST_ONCE);
+    if (pawl_run(e, "r", NULL, &err) != PAWL_HALTED)
+        CHECK_FAIL("run: %s", err.text);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    journal = pawl_store_journal(pawl_engine_store(e), "r", &err);
+    text = check_copy(journal.data, journal.size);
+    CHECK(strstr(text, "[\"cancel\",{\"by\":\"ada\"}]") != NULL);
+    CHECK(strstr(strstr(text, "\"canceled\",{\"code\":\"canceled\"") + 1, "\"canceled\",{\"code\":\"canceled\"") != NULL);
+    free(text);
+    free((char *)journal.data);
+    pawl_engine_free(e);
+    path_new();
+}
+
+static const check_case cases[] = {
+    CASE(test_G2_commands_that_are_out_together_are_performed_side_by_side),
+    CASE(test_E8_a_handler_over_a_limit_is_told_to_stop_and_each_limit_has_its_error),
+    CASE(test_E7_E8_an_attempt_over_its_limit_is_followed_by_the_next),
+    CASE(test_E10_E14_a_cancel_reaches_what_is_in_flight),
+};
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}

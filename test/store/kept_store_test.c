@@ -1,0 +1,147 @@
+/* kept_store_test.c - a store file as this version wrote it is opened for ever: its journals, waits and deliveries are there.
+ *
+ *     kept_store_test --write         writes it again: only before the version is out */
+#include "lib/scenes.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT PAWL_SOURCE_DIR "/test/journals/0.1/store.db"
+
+static const char *const scenes_kept[] = { "letter", "gate", "fan", "nest", "talk", "race" };
+enum { SCENES = sizeof scenes_kept / sizeof *scenes_kept };
+
+static void file_copy(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    char bytes[8192];
+    size_t n;
+
+    if (in == NULL || out == NULL)
+        CHECK_FAIL("%s cannot be copied", from);
+    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        CHECK(fwrite(bytes, 1, n, out) == n);
+    fclose(in);
+    CHECK_INT(fclose(out), 0);
+}
+
+static void file_gone(const char *path)
+{
+    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
+    char side[200];
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(side, sizeof side, "%s%s", path, ends[i]);
+        remove(side);
+    }
+}
+
+/* Half way through the scene, or at its end. */
+static void scene_journal(world *w, size_t i)
+{
+    play p;
+
+    scene_play(w, &p, scene_named(scenes_kept[i]), i % 2 == 0 ? SIZE_MAX : 3);
+}
+
+/* All scenes are "run-1": in the store each has a namespace of its own. */
+static pawl_store *store_open(const char *path, size_t i)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = pawl_store_sqlite(path, &(pawl_sqlite){ .space = scenes_kept[i] }, &err);
+
+    if (s == NULL)
+        CHECK_FAIL("%s: %s", scenes_kept[i], err.text);
+    return s;
+}
+
+static void scene_store(const char *path, size_t i)
+{
+    pawl_delivery d = { .id = "d-1", .kind = PAWL_DELIVER_SIGNAL, .name = "bell", .value = { "true", 4 }, .by = "ada" };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_bytes lines[200];
+    pawl_append a = { .run = "run-1", .lines = lines, .moves = true };
+    pawl_store *s = store_open(path, i);
+    const char *at, *nl, *end;
+    pawl_head head;
+    world w;
+
+    scene_journal(&w, i);
+    at = w.journal.data;
+    end = at + w.journal.size;
+    nl = memchr(at, '\n', w.journal.size);
+    CHECK_INT(s->verbs->create(s, (pawl_bytes){ at, (size_t)(nl - at) }, &err), PAWL_OK);
+    for (at = nl + 1; at < end && a.nlines < 200; at = nl + 1) {
+        nl = memchr(at, '\n', (size_t)(end - at));
+        lines[a.nlines++] = (pawl_bytes){ at, (size_t)(nl - at) };
+    }
+    CHECK_INT(s->verbs->claim(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
+    a.fence = head.fence;
+    a.status = (uint8_t)pawl_state_status(w.st);
+    a.over = pawl_status_terminal(pawl_state_status(w.st));
+    if (s->verbs->append(s, &a, 1, &err) != PAWL_OK || a.rc != PAWL_OK)
+        CHECK_FAIL("%s: %s %s", scenes_kept[i], pawl_code_name(a.rc), err.text);
+    CHECK_INT(s->verbs->deliver(s, "run-1", &d, &err), PAWL_OK);
+    CHECK_INT(s->verbs->release(s, "run-1", head.fence, &err), PAWL_OK);
+    CHECK_INT(s->verbs->vacuum(s, &err), PAWL_OK);
+    pawl_store_free(s);
+    world_drop(&w);
+}
+
+PAWL_TEST(write_it)
+{
+    file_gone(KEPT);
+    for (size_t i = 0; i < SCENES; i++)
+        scene_store(KEPT, i);
+    remove(KEPT "-lock");
+}
+
+static bool see_bell(void *ctx, const pawl_delivery *d)
+{
+    CHECK_STR(d->name, "bell");
+    CHECK_STR(d->by, "ada");
+    CHECK_BYTES(d->value.data, d->value.size, "true", 4);
+    ++*(int *)ctx;
+    return true;
+}
+
+PAWL_TEST(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_written_now)
+{
+    const char *const path = "kept-store.db";
+
+    file_gone(path);
+    file_copy(KEPT, path);
+    for (size_t i = 0; i < SCENES; i++) {
+        pawl_err err = { PAWL_OK, "" };
+        pawl_store *s = store_open(path, i);
+        pawl_bytes journal = pawl_store_journal(s, "run-1", &err);
+        pawl_head head;
+        int bells = 0;
+        world w;
+
+        scene_journal(&w, i);
+        CHECK_BYTES(journal.data, journal.size, w.journal.data, w.journal.size);
+        CHECK_INT(s->verbs->deliveries(s, "run-1", see_bell, &bells, &err), PAWL_OK);
+        CHECK_INT(bells, 1);
+        CHECK_INT(s->verbs->claim(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
+        CHECK_INT(head.status, pawl_state_status(w.st));
+        CHECK_INT(head.seq, pawl_state_seq(w.st));
+        CHECK_INT(s->verbs->check(s, &err), PAWL_OK);
+        free((char *)journal.data);
+        pawl_store_free(s);
+        world_drop(&w);
+    }
+    file_gone(path);
+}
+
+int main(int argc, char **argv)
+{
+    static const check_case cases[] = { CASE(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_written_now) };
+    static const check_case writing[] = { CASE(write_it) };
+
+    if (argc > 1 && strcmp(argv[1], "--write") == 0)
+        return check_main(1, argv, writing, 1);
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
