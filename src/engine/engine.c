@@ -297,6 +297,8 @@ pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_er
 {
     pawl_run_info info;
     pawl_delivery d = { .id = "start", .kind = PAWL_DELIVER_START };
+    pawl_err why = { PAWL_OK, "" };
+    pawl_head head;
     pawl_state *st;
     live *r;
     pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
@@ -307,9 +309,13 @@ pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_er
         if (input != NULL)
             d.value = (pawl_bytes){ input, strlen(input) };
         pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->create(e->store, pawl_state_base(st), err);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), &why);
+        if (rc == PAWL_CONFLICT && e->store->verbs->head(e->store, run, &head, NULL) == PAWL_OK && head.seq == 0)
+            rc = PAWL_OK;       /* made, and its start was not left, or not taken yet */
         if (rc == PAWL_OK)
             rc = e->store->verbs->deliver(e->store, run, &d, err);
+        else
+            fail(err, rc, "%s", why.text);
         pthread_mutex_unlock(&e->lock);
     }
     pawl_state_free(st);

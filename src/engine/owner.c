@@ -10,7 +10,7 @@
 
 enum { HOST_BYTES = 48 };
 
-static void host_name(char *host)
+static void host_name(char host[static HOST_BYTES])
 {
     memset(host, 0, HOST_BYTES);
     if (gethostname(host, HOST_BYTES - 1) != 0 || *host == '\0')

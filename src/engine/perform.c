@@ -170,6 +170,7 @@ static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, 
     }
     arena_init(&mem, &e->alloc, 1024);
     rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
+    missing = missing && !r->st->canceling;     /* it is called off, not performed */
     if (rc == PAWL_OK && missing) {
         r->commands_moved = true;       /* to be looked at again */
     } else if (rc == PAWL_OK && (rc = errand_new(e, r, &cmd, secrets, *end, err)) == PAWL_OK) {
@@ -403,6 +404,8 @@ static void receipt_make(pawl_engine *e, errand *er)
     }
     if (b->failed || er->rc == PAWL_NOMEM)      /* it has happened: what it said found no memory */
         er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", er->job.effect);
+    if (er->limits.cls == PAWL_ONCE && tried_again(er->rc) && !er->reply.untouched)
+        er->rc = PAWL_UNKNOWN;      /* it may have happened (E5) */
     er->outcome = outcome_of(er->rc);
     if (er->rc < 0) {
         buf_reset(b);

@@ -191,13 +191,9 @@ int64_t timer_at(pawl_engine *e, const call *c)
 static bool see_timer(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
     looking *l = ctx;
-    int64_t at = 0;
+    int64_t at = timer_at(l->e, c);
 
     (void)f, (void)tk, (void)path, (void)n;
-    if (c->kind == CALL_SLEEP)
-        at = c->time_ms;
-    else if (c->kind == CALL_ASK && spec_get(l->e->look, c, "otherwise") != NULL)
-        at = pawl_value_int(spec_get(l->e->look, c, "expires"));
     if (at > 0 && (l->wake_ms == 0 || at < l->wake_ms))
         l->wake_ms = at;
     return true;
