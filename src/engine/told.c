@@ -214,19 +214,21 @@ int64_t told_wake(pawl_engine *e, live *r)
 
 /* ---- an answer that is left for whoever holds the run ---------------------------------------------- */
 
+/* RUN~LIFE/... */
 static bool is_id_of(const char *run, const char *wait)
 {
     size_t n = strlen(run);
 
-    return wait != NULL && strncmp(wait, run, n) == 0 && wait[n] == '/';
+    return wait != NULL && strncmp(wait, run, n) == 0 && wait[n] == '~' && strchr(wait + n, '/') != NULL;
 }
 
-/* As the kernel takes it: a very slot, else the end of a slot, or a node. */
+/* As the kernel takes it: the rest of an id, a very slot, else the end of a slot, or a node. */
 static bool wait_is_meant(const pawl_wait *w, const char *want, bool *very)
 {
     size_t n = w->slot != NULL ? strlen(w->slot) : 0, m = want != NULL ? strlen(want) : 0;
+    const char *rest = strchr(w->id, '/');
 
-    *very = want != NULL && w->slot != NULL && strcmp(w->slot, want) == 0;
+    *very = want != NULL && ((w->slot != NULL && strcmp(w->slot, want) == 0) || (rest != NULL && strcmp(rest + 1, want) == 0));
     if (w->kind == PAWL_WAIT_SIGNAL)
         return *very = false;
     return want == NULL || *very || strcmp(w->node, want) == 0 || (n > m && w->slot[n - m - 1] == '.' && strcmp(w->slot + n - m, want) == 0);

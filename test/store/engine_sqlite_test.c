@@ -264,15 +264,24 @@ static pawl_code answered_meanwhile(const pawl_job *job, pawl_reply *reply, void
     (void)job;
     CHECK_INT(pawl_answer(other, "r", "taste", "\"red\"", &err), PAWL_INVALID);
     CHECK_STR(err.text, "r: 0 waits are open for taste: name one by its id");
-    CHECK_INT(pawl_answer(other, "r", arg, "\"red\"", &err), PAWL_PENDING);
+    if (arg != NULL && *(char *)arg == '\0') {      /* by its id */
+        char id[128];
+        pawl_wait w;
+
+        CHECK_INT(pawl_state_wait(pawl_run_state(other, "r", NULL), 0, pawl_engine_step(other), &w, NULL), PAWL_OK);
+        snprintf(id, sizeof id, "%s", w.id);
+        CHECK_INT(pawl_answer(other, "r", id, "\"red\"", &err), PAWL_PENDING);
+    } else {
+        CHECK_INT(pawl_answer(other, "r", arg, "\"red\"", &err), PAWL_PENDING);
+    }
     pawl_engine_free(other);
     return pawl_reply_json(reply, "{}");
 }
 
 PAWL_TEST(test_E16_W3_an_answer_that_is_left_names_its_wait_like_any_other)
 {
-    static char slot[] = "color", node[] = "question";
-    char *names[] = { slot, node, NULL };
+    static char slot[] = "color", node[] = "question", id[] = "";
+    char *names[] = { slot, node, id, NULL };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pawl_err err = { PAWL_OK, "" };
