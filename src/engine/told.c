@@ -257,7 +257,12 @@ const char *wait_meant(pawl_engine *e, const char *run, const char *want, pawl_e
     }
     if (found == 1 && !e->text.failed)
         return e->text.data;
-    fail(err, found == 1 ? PAWL_NOMEM : PAWL_INVALID, "%s: %zu waits are open%s%s: name one by its id", run, found, want != NULL ? " for " : "",
-         want != NULL ? want : "");
+    if (found == 1)
+        fail(err, PAWL_NOMEM, "%s: no memory for an answer", run);
+    else if (found == 0)
+        fail(err, PAWL_INVALID, want == NULL ? "%s: nothing is asked%s" : "%s: no open wait \"%s\"", run, want != NULL ? want : "");
+    else
+        fail(err, PAWL_INVALID, "%s: %zu waits are open%s%s: name one by its id", run, found, want != NULL ? " for " : "",
+             want != NULL ? want : "");
     return NULL;
 }

@@ -263,7 +263,7 @@ static pawl_code answered_meanwhile(const pawl_job *job, pawl_reply *reply, void
 
     (void)job;
     CHECK_INT(pawl_answer(other, "r", "taste", "\"red\"", &err), PAWL_INVALID);
-    CHECK_STR(err.text, "r: 0 waits are open for taste: name one by its id");
+    CHECK_STR(err.text, "r: no open wait \"taste\"");
     if (arg != NULL && *(char *)arg == '\0') {      /* by its id */
         char id[128];
         pawl_wait w;
