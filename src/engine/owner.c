@@ -25,6 +25,24 @@ void owner_name(char *out, size_t size, uint64_t number)
     snprintf(out, size, "%s:%ld:%08llx", host, (long)getpid(), (unsigned long long)(number >> 32));
 }
 
+/* Killed, and its parent has not asked for it yet: kill() still finds it. Where there is no /proc it counts as living. */
+static bool unburied(long pid)
+{
+    char path[48], line[256];
+    const char *paren;
+    FILE *f;
+    size_t n;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    if ((f = fopen(path, "rb")) == NULL)
+        return false;
+    n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    line[n] = '\0';
+    paren = strrchr(line, ')');         /* after the name, which may hold anything */
+    return paren != NULL && (strncmp(paren, ") Z", 3) == 0 || strncmp(paren, ") X", 3) == 0);
+}
+
 bool owner_dead(const char *owner)
 {
     char host[HOST_BYTES];
@@ -36,5 +54,7 @@ bool owner_dead(const char *owner)
     if (colon == NULL || n >= HOST_BYTES || strncmp(owner, host, n) != 0 || host[n] != '\0')
         return false;
     pid = strtol(colon + 1, NULL, 10);
-    return pid > 0 && pid != (long)getpid() && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    if (pid <= 0 || pid == (long)getpid())
+        return false;
+    return kill((pid_t)pid, 0) != 0 ? errno == ESRCH : unburied(pid);
 }

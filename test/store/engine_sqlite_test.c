@@ -199,6 +199,42 @@ PAWL_TEST(test_E4_E5_killed_at_any_moment_nothing_of_class_once_happens_twice)
     printf("%d kills in %d runs\n", total, rounds);
 }
 
+static pawl_code dies(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)job, (void)reply, (void)arg;
+    _exit(9);
+}
+
+/* Nobody has waited for the process yet, so the system still knows its number. */
+PAWL_TEST(test_S2_who_died_holds_nothing_though_nobody_buried_it)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+    int counts[STEPS], status;
+    siginfo_t info;
+    pid_t child;
+
+    path_new();
+    if ((child = fork()) == 0) {
+        e = pawl_engine_new(steps_machine(), pawl_store_sqlite(path, NULL, &err), &err);
+        pawl_engine_effect(e, "once", dies, NULL, PAWL_ONCE, &err);
+        _exit(pawl_run(e, "run", NULL, &err) == PAWL_HALTED ? 0 : 1);
+    }
+    CHECK_INT(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    CHECK_INT(info.si_status, 9);
+    e = pawl_engine_new(steps_machine(), open_store(), &err);
+    CHECK_INT(pawl_engine_effect(e, "once", write_line, "once", PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "again", write_line, "again", PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_run(e, "run", NULL, &err), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "run", "unknown"), "[0]");
+    pawl_engine_free(e);
+    CHECK_INT(waitpid(child, &status, 0), child);
+    lines_count("once", counts);
+    CHECK_INT(counts[0], 0);
+    lines_count("again", counts);
+    path_gone();
+}
+
 /* ---- two at once ---------------------------------------------------------------------------------------------- */
 
 /* While it is performed, another engine of the same process leaves an answer for the run. */
@@ -330,6 +366,7 @@ PAWL_TEST(test_E3_many_runs_are_driven_at_once)
 static const check_case cases[] = {
     CASE(test_E4_a_run_goes_on_in_the_next_process),
     CASE(test_E4_E5_killed_at_any_moment_nothing_of_class_once_happens_twice),
+    CASE(test_S2_who_died_holds_nothing_though_nobody_buried_it),
     CASE(test_E16_S2_who_does_not_hold_a_run_delivers),
     CASE(test_E16_W3_an_answer_that_is_left_names_its_wait_like_any_other),
     CASE(test_E3_many_runs_are_driven_at_once),
