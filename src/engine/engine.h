@@ -159,7 +159,7 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err);      /* to be
 pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err);      /* and stored */
 pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err);
 
-/* perform.c: commands are carried out */
+/* perform.c, and what errand.h lists: commands are carried out */
 /* An errand for each open command. `why`: what one that cannot be made waits for. */
 pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
 void errands_back(pawl_engine *e, int64_t until_ms);   /* from the pool; waits for one, until then */

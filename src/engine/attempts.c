@@ -1,0 +1,198 @@
+/* attempts.c - one command, several attempts: how often, how long, and which of them are counted (E7, E8, E13). */
+#include "engine/errand.h"
+
+#include <string.h>
+
+/* ---- counted ----------------------------------------------------------------------------------- */
+
+static bool see_mark(void *ctx, const char *id, uint32_t attempts)
+{
+    errand *er = errand_find(ctx, id);
+
+    if (er != NULL && er->at == ERRAND_READY && er->job.attempt < attempts) {
+        er->job.attempt = attempts;
+        er->first_ms = 0;
+    }
+    return true;
+}
+
+pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (r->marked_fence == r->fence)
+        return PAWL_OK;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->marks(e->store, r->id, see_mark, r, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK)
+        r->marked_fence = r->fence;
+    return rc;
+}
+
+/* Attempts that somebody will want to know of are counted before they leave. */
+static bool counts(const errand *er)
+{
+    return er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1;
+}
+
+static pawl_code count_attempt(pawl_engine *e, live *r, errand *er, pawl_err *err)
+{
+    pawl_mark one = { .run = r->id, .fence = r->fence, .id = er->job.id };
+    pawl_code rc = PAWL_OK;
+
+    if (!er->counted && counts(er)) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->mark(e->store, &one, 1, err);
+        pthread_mutex_unlock(&e->lock);
+        if (rc == PAWL_OK)
+            rc = one.rc;
+    }
+    er->counted = false;
+    return rc == PAWL_FENCED ? fail(err, rc, "%s: somebody else works on it now", r->id) : rc;
+}
+
+bool is_unknown(const errand *er)
+{
+    return er->limits.cls == PAWL_ONCE && er->first_ms == 0 && er->job.attempt > 0;
+}
+
+/* ---- limits ------------------------------------------------------------------------------------ */
+
+/* The limit that it is over now; NULL: none. */
+static const char *limit_over(const errand *er, int64_t now)
+{
+    const pawl_limits *l = &er->limits;
+    const struct { const char *name; uint32_t ms; int64_t took; } limits[] = {
+        { "total_timeout_ms", l->total_timeout_ms, now - er->first_ms },
+        { "attempt_timeout_ms", l->attempt_timeout_ms, now - er->began_ms },
+        { "heartbeat_ms", er->at == ERRAND_OUT ? l->heartbeat_ms : 0, now - er->beat_ms },
+    };
+
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (limits[i].ms > 0 && limits[i].took > limits[i].ms)
+            return limits[i].name;
+    }
+    return NULL;
+}
+
+/* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
+static const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left)
+{
+    const char *name = l->total_timeout_ms > 0 ? "total_timeout_ms" : NULL;
+
+    *left = l->total_timeout_ms > 0 ? l->total_timeout_ms - gone : 0;
+    if (l->attempt_timeout_ms > 0 && (name == NULL || l->attempt_timeout_ms < *left)) {
+        *left = l->attempt_timeout_ms;
+        name = "attempt_timeout_ms";
+    }
+    if (name != NULL && *left < 1)
+        *left = 1;
+    return name;
+}
+
+void errand_limits(errand *er, int64_t now)
+{
+    const char *over = er->late != NULL ? er->late : limit_over(er, now);
+    int64_t left;
+
+    if (over == NULL && er->overran)
+        over = limit_least(&er->limits, er->began_ms - er->first_ms, &left);
+    if (over != NULL)
+        er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows", er->job.effect, over);
+}
+
+void errands_watch(live *r, int64_t now)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        if (er->at != ERRAND_OUT || er->late != NULL)
+            continue;
+        if (er->beats != er->beats_seen) {
+            er->beats_seen = er->beats;
+            er->beat_ms = now;
+        }
+        er->late = limit_over(er, now);
+        er->stop = er->stop || er->late != NULL;
+    }
+}
+
+/* ---- made -------------------------------------------------------------------------------------- */
+
+bool has_limit(const pawl_limits *l)
+{
+    return l->attempt_timeout_ms > 0 || l->total_timeout_ms > 0 || l->heartbeat_ms > 0;
+}
+
+pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err)
+{
+    pawl_code rc = r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : count_attempt(e, r, er, err);
+    int64_t left;
+
+    if (rc != PAWL_OK)
+        return rc;
+    keeper_begin(e);
+    er->job.attempt++;
+    er->job.fence = r->fence;
+    er->began_ms = now;
+    if (er->first_ms == 0)
+        er->first_ms = now;
+    er->until_ms = limit_least(&er->limits, now - er->first_ms, &left) != NULL ? steady_ms() + left : 0;
+    er->overran = false;
+    er->beat_ms = now;
+    er->late = NULL;
+    er->stop = false;
+    er->job.deadline_ms = er->limits.attempt_timeout_ms > 0 ? now + er->limits.attempt_timeout_ms : 0;
+    er->at = ERRAND_OUT;
+    return PAWL_OK;
+}
+
+/* On any thread: it sees nothing but the errand. */
+void errand_run(errand *er)
+{
+    pawl_code rc;
+
+    reply_reset(&er->reply);
+    rc = er->h->fn(&er->job, &er->reply, er->h->arg);
+    if (rc > 0)
+        rc = pawl_reply_fail(&er->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result", er->job.effect, pawl_code_name(rc));
+    er->rc = rc;
+}
+
+/* ---- tried again ------------------------------------------------------------------------------- */
+
+static int64_t delay_before(const pawl_retry *r, uint32_t attempt)
+{
+    double ms = r->initial_ms, factor = r->factor > 0 ? r->factor : 2, most = r->max_ms > 0 ? r->max_ms : 86400000.0;
+    uint64_t drawn[2] = {0};
+
+    for (uint32_t i = 1; i < attempt && ms < most; i++)
+        ms *= factor;
+    ms = ms < most ? ms : most;
+    if (r->jitter && chance(drawn))
+        ms = ms * (double)(drawn[1] >> 11) / 9007199254740992.0;
+    return (int64_t)ms;
+}
+
+bool tried_again(pawl_code code)
+{
+    return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_IO;
+}
+
+bool errand_again(errand *er, int64_t now)
+{
+    const pawl_limits *l = &er->limits;
+    uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1;
+    int64_t delay = delay_before(&l->retry, er->job.attempt);
+
+    if (er->rc >= 0 || !tried_again(er->rc) || er->job.attempt >= most ||
+        (l->cls == PAWL_ONCE && !er->reply.untouched) || (er->stop && er->late == NULL))
+        return false;
+    if (er->reply.retry_after_ms > delay)
+        delay = er->reply.retry_after_ms;
+    if (l->total_timeout_ms > 0 && now + delay - er->first_ms > l->total_timeout_ms)
+        return false;
+    er->not_before_ms = now + delay;
+    er->counted = false;
+    er->at = ERRAND_READY;
+    return true;
+}

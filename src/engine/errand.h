@@ -1,0 +1,34 @@
+/* errand.h - what the files that carry out commands share of their errands. */
+#ifndef ENGINE_ERRAND_H
+#define ENGINE_ERRAND_H
+
+#include "engine/engine.h"
+
+/* errands.c */
+errand *errand_find(const live *r, const char *id);
+void errand_free(pawl_engine *e, errand *er);
+void errand_gone(pawl_engine *e, live *r, errand *er);  /* out of its run's list, and freed */
+void handlers_look(const pawl_engine *e, live *r);      /* for those that found none before */
+bool any_out(const live *r);
+
+/* secrets.c */
+/* Each secret in its place; the command waits when one is missing, and `why` says which. */
+pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,
+                      pawl_err *err);
+
+/* attempts.c */
+pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err);   /* after another engine had it: attempts that were counted stay counted */
+bool is_unknown(const errand *er);      /* of class once, and counted by somebody who is gone: whether it happened cannot be known (E5) */
+bool has_limit(const pawl_limits *l);
+pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);   /* counted, and out */
+void errand_limits(errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
+void errands_watch(live *r, int64_t now);       /* those that are out and over a limit are told to stop */
+bool tried_again(pawl_code code);
+bool errand_again(errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
+
+/* receipts.c */
+void receipt_make(pawl_engine *e, errand *er);
+void errands_call_off(pawl_engine *e, live *r); /* nothing new begins; what is out ends in its own receipt (E10) */
+pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err);
+
+#endif

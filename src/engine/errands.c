@@ -1,0 +1,192 @@
+/* errands.c - errands meet the commands that are open. */
+#include "engine/errand.h"
+
+#include <string.h>
+
+static const handler *handler_of(const pawl_engine *e, const char *effect)
+{
+    for (const handler *h = e->handlers; h != NULL && effect != NULL; h = h->next)
+        if (strcmp(h->name, effect) == 0)
+            return h;
+    return NULL;
+}
+
+void errand_free(pawl_engine *e, errand *er)
+{
+    reply_free(&er->reply);
+    arena_free(&er->mem);
+    mem_free(&e->alloc, er, sizeof *er);
+}
+
+void errands_free(pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        next = er->next;
+        er->stop = true;
+        er->run = NULL;
+        if (er->at != ERRAND_OUT)
+            errand_free(e, er);
+    }
+    r->errands = NULL;
+}
+
+void errands_stale(live *r)
+{
+    r->commands_moved = true;
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        er->fed = false;        /* what was folded with it is gone */
+}
+
+errand *errand_find(const live *r, const char *id)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (strcmp(er->job.id, id) == 0)
+            return er;
+    return NULL;
+}
+
+static bool stop_asked(const pawl_job *job)
+{
+    errand *er = job->ctx;
+
+    if (er->until_ms > 0 && steady_ms() > er->until_ms)
+        er->overran = true;     /* the store's clock may be a little behind */
+    return er->stop || er->overran;
+}
+
+static void beat(const pawl_job *job)
+{
+    errand *er = job->ctx;
+
+    er->beats++;                /* the driving thread looks whether it changes */
+}
+
+static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, const pawl_value *secrets, errand **end, pawl_err *err)
+{
+    errand *er = mem_new(&e->alloc, sizeof *er);
+
+    (void)secrets;
+    if (er == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+    arena_init(&er->mem, &e->alloc, 512);
+    reply_init(&er->reply, &e->alloc);
+    er->job = (pawl_job){ .id = arena_strdup(&er->mem, cmd->id, strlen(cmd->id)), .canceled = stop_asked, .heartbeat = beat, .ctx = er };
+    er->job.effect = cmd->effect == NULL ? NULL : arena_strdup(&er->mem, cmd->effect, strlen(cmd->effect));
+    er->job.args = cmd->args == NULL ? NULL : value_copy(&er->mem, cmd->args);
+    er->limits = cmd->limits;
+    er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
+    er->open = true;
+    er->run = r;
+    if (er->mem.failed) {
+        errand_free(e, er);
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+    }
+    *end = er;
+    return PAWL_OK;
+}
+
+/* Those whose command is over go; those that are out are told to stop, and go when they come back. */
+static void errands_sift(pawl_engine *e, live *r)
+{
+    for (errand **at = &r->errands; *at != NULL;) {
+        errand *er = *at;
+
+        er->stop = er->stop || !er->open;
+        if (er->open || er->at == ERRAND_OUT) {
+            at = &er->next;
+            continue;
+        }
+        *at = er->next;
+        errand_free(e, er);
+    }
+}
+
+void errands_leftover(pawl_engine *e, live *r, pawl_code next)
+{
+    if (next != PAWL_HALTED && next != PAWL_INTERRUPTED)
+        return;
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        er->open = false;
+    errands_sift(e, r);
+}
+
+static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, pawl_err *why, pawl_err *err)
+{
+    const pawl_value *secrets = NULL;
+    bool missing = false;
+    pawl_command cmd;
+    errand *er;
+    arena mem;
+    pawl_code rc = pawl_state_command(r->st, i, e->look, &cmd, &secrets, err);
+
+    if (rc != PAWL_OK || cmd.kind == PAWL_SLEEP)
+        return rc;
+    if ((er = errand_find(r, cmd.id)) != NULL) {
+        er->open = true;
+        return PAWL_OK;
+    }
+    arena_init(&mem, &e->alloc, 1024);
+    rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
+    missing = missing && !r->st->canceling;     /* it is called off, not performed */
+    if (rc == PAWL_OK && missing) {
+        r->commands_moved = true;       /* to be looked at again */
+    } else if (rc == PAWL_OK && (rc = errand_new(e, r, &cmd, secrets, *end, err)) == PAWL_OK) {
+        *end = &(**end)->next;
+    }
+    arena_free(&mem);
+    return rc;
+}
+
+pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err)
+{
+    errand **end = &r->errands;
+    pawl_code rc = PAWL_OK;
+
+    if (!r->commands_moved)
+        return marks_read(e, r, err);
+    r->commands_moved = false;
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        er->open = false;
+        end = &er->next;
+    }
+    for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK; i++)
+        rc = errand_meets(e, r, i, &end, why, err);
+    if (rc == PAWL_OK)
+        errands_sift(e, r);
+    else
+        r->commands_moved = true;
+    return rc == PAWL_OK ? marks_read(e, r, err) : rc;
+}
+
+void handlers_look(const pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->h == NULL && er->at == ERRAND_READY)
+            er->h = handler_of(e, er->job.effect);
+}
+
+void errand_gone(pawl_engine *e, live *r, errand *er)
+{
+    for (errand **at = &r->errands; *at != NULL; at = &(*at)->next)
+        if (*at == er) {
+            *at = er->next;
+            errand_free(e, er);
+            return;
+        }
+}
+
+bool any_out(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_OUT)
+            return true;
+    return false;
+}
+
+bool errands_quiet(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at != ERRAND_READY)
+            return false;
+    return true;
+}

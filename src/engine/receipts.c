@@ -1,0 +1,97 @@
+/* receipts.c - what handlers come to is fed, and stays until it is stored. */
+#include "engine/errand.h"
+
+static pawl_outcome outcome_of(pawl_code rc)
+{
+    return rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
+           : rc == PAWL_CANCELED ? PAWL_CALLED_OFF : PAWL_ERROR;
+}
+
+/* What the handler said becomes the receipt's value; what is no JSON is an error of the handler's. */
+void receipt_make(pawl_engine *e, errand *er)
+{
+    buf *b = &er->reply.text;
+    arena mem;
+    pawl_err wrong = {0};
+
+    if (er->rc >= 0 && b->size == 0)
+        buf_text(b, "null");
+    if (er->rc >= 0 && !b->failed) {
+        arena_init(&mem, &e->alloc, 4096);
+        if (value_parse(&mem, b->data, b->size, "the reply", &wrong) == NULL)
+            er->rc = wrong.code == PAWL_NOMEM ? PAWL_NOMEM : pawl_reply_fail(&er->reply, wrong.code, "%s: %s", er->job.effect, wrong.text);
+        arena_free(&mem);
+    }
+    if (b->failed || er->rc == PAWL_NOMEM)      /* it has happened: what it said found no memory */
+        er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", er->job.effect);
+    if (er->limits.cls == PAWL_ONCE && tried_again(er->rc) && !er->reply.untouched)
+        er->rc = PAWL_UNKNOWN;      /* it may have happened (E5) */
+    er->outcome = outcome_of(er->rc);
+    if (er->rc < 0) {
+        buf_reset(b);
+        reply_failure(&er->reply, er->rc, b);
+    }
+    er->at = ERRAND_DONE;
+}
+
+void errands_call_off(pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        er->stop = true;
+        if (er->at != ERRAND_READY)
+            continue;
+        er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect != NULL ? er->job.effect : "");
+        receipt_make(e, er);
+    }
+}
+
+/* Done, and its receipt is fed; it stays until that is stored, so that nothing is performed again for a failed append. */
+pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (errand *er = r->errands, *next; er != NULL && rc >= 0; er = next) {
+        pawl_event ev = { .kind = PAWL_EV_RECEIPT, .id = er->job.id };
+
+        next = er->next;
+        if (er->at != ERRAND_DONE || er->fed)
+            continue;
+        ev.outcome = er->outcome;
+        ev.value = er->reply.text.data;
+        ev.value_size = er->reply.text.size;
+        ev.time_ms = engine_now(e);
+        rc = run_feed(e, r, &ev, err);
+        if (rc == PAWL_IGNORED || rc == PAWL_INVALID) {     /* nobody waits for it any more */
+            errand_gone(e, r, er);
+            rc = PAWL_OK;
+        } else if (rc >= 0) {
+            er->fed = true;
+            *did = true;
+        }
+    }
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+void errands_stored(pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        next = er->next;
+        if (er->at == ERRAND_DONE && er->fed)
+            errand_gone(e, r, er);
+    }
+}
+
+void errands_keep(pawl_engine *e, live *r)
+{
+    bool did = false;
+
+    if (r->fence == 0 || r->st == NULL || r->lease_lost)
+        return;
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        next = er->next;
+        if (er->at == ERRAND_DONE && er->outcome != PAWL_DONE && er->stop && !er->fed)
+            errand_gone(e, r, er);
+    }
+    if (receipts_feed(e, r, &did, NULL) == PAWL_OK && r->nlines > 0)
+        (void)runs_commit(e, &r, 1, NULL);
+}
