@@ -20,7 +20,7 @@ struct pawl_job {
     const char *effect;
     const pawl_value *args;       /* secrets are in their places: keep them out of every text */
     uint64_t fence;               /* a greater one is a younger holder of the run (E15) */
-    int64_t deadline_ms;          /* of this attempt, by the system's clock; then PAWL_TIMEOUT */
+    int64_t deadline_ms;          /* of this attempt, by the system's clock whatever the engine's is; then PAWL_TIMEOUT */
     uint32_t attempt;             /* from 1 */
     int cancel_fd;                /* above 0: readable as soon as it is canceled; else ask canceled() every 50 ms */
     bool (*canceled)(const pawl_job *job);      /* then stop, undo nothing, return PAWL_CANCELED */

@@ -59,6 +59,20 @@ bool is_unknown(const errand *er)
 
 /* ---- limits ------------------------------------------------------------------------------------ */
 
+/* What it waited for a thread is no part of its attempt. */
+static void began_look(const pawl_engine *e, errand *er, int64_t now)
+{
+    int64_t begun = er->begun_ms;
+
+    if (er->began_seen)
+        return;
+    er->began_seen = begun > 0;
+    if (begun == 0)
+        er->began_ms = er->beat_ms = now;
+    else if (e->clock.now_ms == NULL)
+        er->began_ms = er->beat_ms = now - (steady_ms() - begun);
+}
+
 /* The limit that it is over now; NULL: none. */
 static const char *limit_over(const errand *er, int64_t now)
 {
@@ -91,22 +105,25 @@ static const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left
     return name;
 }
 
-void errand_limits(errand *er, int64_t now)
+void errand_limits(pawl_engine *e, errand *er, int64_t now)
 {
-    const char *over = er->late != NULL ? er->late : limit_over(er, now);
+    const char *over;
     int64_t left;
 
+    began_look(e, er, now);
+    over = er->late != NULL ? er->late : limit_over(er, now);
     if (over == NULL && er->overran)
         over = limit_least(&er->limits, er->began_ms - er->first_ms, &left);
     if (over != NULL)
         er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows", er->job.effect, over);
 }
 
-void errands_watch(live *r, int64_t now)
+void errands_watch(pawl_engine *e, live *r, int64_t now)
 {
     for (errand *er = r->errands; er != NULL; er = er->next) {
         if (er->at != ERRAND_OUT || er->late != NULL)
             continue;
+        began_look(e, er, now);
         if (er->beats != er->beats_seen) {
             er->beats_seen = er->beats;
             er->beat_ms = now;
@@ -136,12 +153,13 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
     er->began_ms = now;
     if (er->first_ms == 0)
         er->first_ms = now;
-    er->until_ms = limit_least(&er->limits, now - er->first_ms, &left) != NULL ? steady_ms() + left : 0;
-    er->overran = false;
+    left = er->limits.total_timeout_ms - (now - er->first_ms);
+    er->total_until_ms = er->limits.total_timeout_ms > 0 ? steady_ms() + (left > 1 ? left : 1) : 0;
+    er->overran = er->began_seen = false;
+    er->begun_ms = 0;
     er->beat_ms = now;
     er->late = NULL;
     er->stop = false;
-    er->job.deadline_ms = er->limits.attempt_timeout_ms > 0 ? now + er->limits.attempt_timeout_ms : 0;
     er->at = ERRAND_OUT;
     return PAWL_OK;
 }
@@ -149,9 +167,15 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
 /* On any thread: it sees nothing but the errand. */
 void errand_run(errand *er)
 {
+    int64_t now = steady_ms(), until = er->total_until_ms;
     pawl_code rc;
 
     reply_reset(&er->reply);
+    er->begun_ms = now;
+    if (er->limits.attempt_timeout_ms > 0 && (until == 0 || now + er->limits.attempt_timeout_ms < until))
+        until = now + er->limits.attempt_timeout_ms;
+    er->until_ms = until;
+    er->job.deadline_ms = until > 0 ? system_ms() + (until - now) : 0;
     rc = er->h->fn(&er->job, &er->reply, er->h->arg);
     if (rc > 0)
         rc = pawl_reply_fail(&er->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result", er->job.effect, pawl_code_name(rc));

@@ -31,12 +31,39 @@ void engine_sleep(pawl_engine *e, int64_t until_ms)
         continue;
 }
 
-int64_t steady_ms(void)
+static int64_t ms_of(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t steady_ms(void)
+{
+    return ms_of(CLOCK_MONOTONIC);
+}
+
+int64_t system_ms(void)
+{
+    return ms_of(CLOCK_REALTIME);
+}
+
+void cond_begin(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms)
+{
+    const struct timespec at = { .tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000 };
+
+    return pthread_cond_timedwait(cond, lock, &at) == 0;
 }
 
 bool chance(uint64_t out[2])

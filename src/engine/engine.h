@@ -34,11 +34,14 @@ typedef struct errand {
     pawl_limits limits;
     pawl_reply reply;
     int64_t first_ms;           /* when its first attempt began; 0: none did */
-    int64_t began_ms;           /* of this attempt */
+    int64_t began_ms;           /* of this attempt; while it waits for a thread: now */
+    bool began_seen;            /* that is when its handler was called */
+    _Atomic int64_t begun_ms;   /* by the steady clock, when it was; 0: not yet */
     atomic_ulong beats;         /* its heartbeats, counted by its thread */
     unsigned long beats_seen;
     int64_t beat_ms;            /* when the driving thread saw the last one */
-    int64_t until_ms;           /* by the steady clock: what its handler may see for itself; 0: no limit */
+    int64_t total_until_ms;     /* by the steady clock: the end of all its attempts; 0: none */
+    int64_t until_ms;           /* of this attempt: what its handler may see for itself; 0: no limit */
     atomic_bool overran;        /* and did see */
     const char *late;           /* the limit for which it was told to stop */
     int64_t not_before_ms;
@@ -127,7 +130,10 @@ struct pawl_engine {
 
 /* clock.c: the only file here that knows the time and chance */
 bool chance(uint64_t out[2]);
-int64_t steady_ms(void);        /* goes on, whatever is done to the other */
+int64_t steady_ms(void);        /* goes on, whatever is done to the other; what is waited for is counted by it */
+int64_t system_ms(void);        /* the clock on the wall: what handlers know */
+void cond_begin(pthread_cond_t *cond);  /* one that is waited for by the steady clock */
+bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  /* false: it is that time, or something is wrong */
 int64_t engine_now(pawl_engine *e);
 void engine_sleep(pawl_engine *e, int64_t until_ms);
 
@@ -162,7 +168,7 @@ pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
 /* perform.c, and what errand.h lists: commands are carried out */
 /* An errand for each open command. `why`: what one that cannot be made waits for. */
 pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
-void errands_back(pawl_engine *e, int64_t until_ms);   /* from the pool; waits for one, until then */
+void errands_come(pawl_engine *e, int64_t wait_ms);    /* back from the pool; waits for one, that long */
 void errands_stored(pawl_engine *e, live *r);   /* the receipts that were fed are */
 /* What can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and for what is out, too. */
 pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err);
@@ -181,7 +187,7 @@ void errand_run(errand *er);    /* one attempt, on any thread */
 void pool_begin(pawl_engine *e, unsigned threads);
 void pool_end(pawl_engine *e);
 bool pool_put(pawl_engine *e, errand *er);
-errand *pool_take(pawl_engine *e, int64_t until_ms);    /* those that are done; waits for one, until then; NULL: none */
+errand *pool_take(pawl_engine *e, int64_t wait_ms);     /* those that are done; waits for one, that long; NULL: none */
 unsigned pool_size(const pawl_engine *e);
 
 #endif

@@ -21,8 +21,8 @@ pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err);   /* after another
 bool is_unknown(const errand *er);      /* of class once, and counted by somebody who is gone: whether it happened cannot be known (E5) */
 bool has_limit(const pawl_limits *l);
 pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);   /* counted, and out */
-void errand_limits(errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
-void errands_watch(live *r, int64_t now);       /* those that are out and over a limit are told to stop */
+void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
+void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
 bool tried_again(pawl_code code);
 bool errand_again(errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
 

@@ -3,7 +3,6 @@
 #include "engine/owner.h"
 
 #include <string.h>
-#include <time.h>
 
 /* ---- found ------------------------------------------------------------------------------------- */
 
@@ -376,16 +375,7 @@ static void *keep(void *arg)
 
     pthread_mutex_lock(&e->lock);
     while (!k->over) {
-        struct timespec until;
-
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += (time_t)(e->ttl_ms / 3000);
-        until.tv_nsec += (long)(e->ttl_ms / 3 % 1000) * 1000000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
-        pthread_cond_timedwait(&k->wake, &e->lock, &until);
+        (void)cond_wait(&k->wake, &e->lock, steady_ms() + e->ttl_ms / 3);
         if (!k->over)
             renew_all(e);
     }
@@ -401,7 +391,7 @@ void keeper_begin(pawl_engine *e)
     if (k == NULL)
         return;                 /* without one a lease may run out under a long effect: the fence finds it */
     k->e = e;
-    pthread_cond_init(&k->wake, NULL);
+    cond_begin(&k->wake);
     if (pthread_create(&k->thread, NULL, keep, k) == 0) {
         e->keeper = k;
         return;

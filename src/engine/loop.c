@@ -176,7 +176,7 @@ static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
     int64_t now = engine_now(e), next;
 
     if (c->n > 0) {
-        errands_back(e, now + POLL_MS);
+        errands_come(e, POLL_MS);
         return true;
     }
     pthread_mutex_lock(&e->lock);

@@ -9,15 +9,15 @@ static void errand_back(pawl_engine *e, errand *er)
 {
     int64_t now = engine_now(e);
 
-    errand_limits(er, now);
+    errand_limits(e, er, now);
     if (!errand_again(er, now))
         receipt_make(e, er);
 }
 
 /* Those of all runs that came back from the pool. */
-void errands_back(pawl_engine *e, int64_t until_ms)
+void errands_come(pawl_engine *e, int64_t wait_ms)
 {
-    for (errand *er = pool_take(e, until_ms), *next; er != NULL; er = next) {
+    for (errand *er = pool_take(e, wait_ms), *next; er != NULL; er = next) {
         next = er->queued;
         if (er->run == NULL)
             errand_free(e, er);
@@ -112,14 +112,14 @@ pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
     handlers_look(e, r);
     if (r->st->canceling)
         errands_call_off(e, r);
-    errands_watch(r, engine_now(e));
+    errands_watch(e, r, engine_now(e));
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did)        /* of an append that failed */
         return rc;
     if ((rc = timers_fire(e, r, &sleep, did, err)) != PAWL_OK || *did)
         return rc;
     if ((rc = errands_leave(e, r, wait, err)) != PAWL_OK)
         return rc;
-    errands_back(e, 0);
+    errands_come(e, 0);
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || !wait)
         return rc;
     if (ready_count(r, 0) > 0) {
@@ -128,7 +128,7 @@ pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
     }
     until = soonest(r, sleep);
     if (any_out(r)) {
-        errands_back(e, engine_now(e) + 20);  /* deliveries are looked for in between */
+        errands_come(e, 20);       /* deliveries are looked for in between */
         *did = true;
         return receipts_feed(e, r, did, err);
     }

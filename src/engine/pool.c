@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct pool {
     pawl_alloc alloc;
@@ -52,7 +51,7 @@ void pool_begin(pawl_engine *e, unsigned threads)
     p->bytes = sizeof *p + threads * sizeof *p->threads;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
-    pthread_cond_init(&p->done, NULL);
+    cond_begin(&p->done);
     while (p->count < threads && pthread_create(&p->threads[p->count], NULL, perform_on, p) == 0)
         p->count++;
     e->pool = p;
@@ -71,7 +70,7 @@ void pool_end(pawl_engine *e)
     pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->count; i++)
         pthread_join(p->threads[i], NULL);
-    errands_back(e, 0);
+    errands_come(e, 0);
     for (errand *er = p->first, *next; er != NULL; er = next) {
         next = er->queued;
         errand_unbegun(e, er);
@@ -105,20 +104,17 @@ bool pool_put(pawl_engine *e, errand *er)
     return true;
 }
 
-errand *pool_take(pawl_engine *e, int64_t until_ms)
+errand *pool_take(pawl_engine *e, int64_t wait_ms)
 {
     pool *p = e->pool;
+    int64_t until_ms = wait_ms > 0 ? steady_ms() + wait_ms : 0;
     errand *done;
 
     if (p == NULL || p->out == 0)
         return NULL;
     pthread_mutex_lock(&p->lock);
-    while (p->finished == NULL && until_ms > 0) {
-        struct timespec at = { .tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000 };
-
-        if (pthread_cond_timedwait(&p->done, &p->lock, &at) != 0)
-            break;
-    }
+    while (p->finished == NULL && until_ms > 0 && cond_wait(&p->done, &p->lock, until_ms))
+        continue;
     done = p->finished;
     p->finished = NULL;
     for (const errand *er = done; er != NULL; er = er->queued)

@@ -1,0 +1,205 @@
+/* engine_stop_test.c - what is out is told to stop, and when: deadlines, cancels, a lease that is lost, a handler that does not hear. */
+#include "lib/town.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 20000 };   /* then a handler gives up, and its test has failed */
+
+static char path[128];
+
+static pawl_store *open_store(void)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = pawl_store_sqlite(path, NULL, &err);
+
+    if (s == NULL)
+        CHECK_FAIL("open: %s", err.text);
+    return s;
+}
+
+static void path_new(void)
+{
+    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
+    char side[160];
+
+    snprintf(path, sizeof path, "stop-%ld.db", (long)getpid());
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(side, sizeof side, "%s%s", path, ends[i]);
+        unlink(side);
+    }
+}
+
+static int64_t ms_of(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void short_rest(void)
+{
+    const struct timespec t = { .tv_nsec = 1000000 };
+
+    nanosleep(&t, NULL);
+}
+
+/* As many nodes as there are names, side by side, each a command "job". */
+static pawl_machine *nodes(const char *const *names, size_t n, const pawl_limits *limits)
+{
+    pawl_graph *g = pawl_graph_new("nodes", 1);
+
+    if (limits != NULL)
+        pawl_graph_effect(g, "job", limits);
+    pawl_graph_channel(g, "done", PAWL_SUM);
+    for (size_t i = 0; i < n; i++) {
+        pawl_graph_work(g, names[i], "job");
+        pawl_graph_chain(g, PAWL_START, names[i], PAWL_END, NULL);
+    }
+    return pawl_graph_compile(g, NULL);
+}
+
+static const char *const three[] = { "one", "two", "three" };
+
+static pawl_engine *engine_of(pawl_machine *m, pawl_store *s, unsigned threads, pawl_handler_fn *fn, void *arg, pawl_class cls)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = pawl_engine_new(m, s, &err);
+
+    if (e == NULL || pawl_engine_effect(e, "job", fn, arg, cls, &err) != PAWL_OK)
+        CHECK_FAIL("engine: %s", err.text);
+    pawl_engine_threads(e, threads);
+    return e;
+}
+
+/* Until it is told to stop; false: it never was. */
+static bool stopped(const pawl_job *job)
+{
+    int64_t until = ms_of(CLOCK_MONOTONIC) + PATIENCE_MS;
+
+    while (!job->canceled(job)) {
+        if (ms_of(CLOCK_MONOTONIC) > until)
+            return false;
+        short_rest();
+    }
+    return true;
+}
+
+/* Somebody else calls the run off; what is to be performed by him is not there. */
+static pawl_code cancel_from_outside(const char *run)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *other = pawl_engine_new(nodes(three, 1, NULL), open_store(), &err);
+    pawl_code rc = pawl_event_send(other, run, &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, &err);
+
+    pawl_engine_free(other);
+    return rc;
+}
+
+/* ---- whose clock ------------------------------------------------------------------------------------- */
+
+static int64_t given_now(void *ctx) { return *(int64_t *)ctx; }
+static void given_sleep(void *ctx, int64_t until_ms) { *(int64_t *)ctx = until_ms; }
+
+static void clock_give(pawl_engine *e, int64_t *now)
+{
+    pawl_engine_clock(e, &(pawl_clock){ .now_ms = given_now, .sleep_until = given_sleep, .ctx = now });
+}
+
+static pawl_code tells_deadline(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    int64_t *left = arg;
+
+    *left = job->deadline_ms - ms_of(CLOCK_REALTIME);
+    return pawl_reply_json(reply, "{\"done\":1}");
+}
+
+/* Handlers know the system's clock, and no other (pawl/effect.h). */
+PAWL_TEST(test_E8_a_deadline_is_by_the_systems_clock_whatever_the_engines_is)
+{
+    const pawl_limits limits[] = { { .attempt_timeout_ms = 60000 }, { .total_timeout_ms = 60000 },
+                                   { .attempt_timeout_ms = 90000, .total_timeout_ms = 60000 } };
+
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        int64_t now = 1000, left = 0;
+        pawl_engine *e = engine_of(nodes(three, 1, &limits[i]), pawl_store_memory(NULL), 0, tells_deadline, &left, PAWL_AT_LEAST_ONCE);
+
+        clock_give(e, &now);
+        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+        CHECK(left > 0 && left <= 60000);
+        pawl_engine_free(e);
+    }
+}
+
+/* The first one calls the run off. */
+static pawl_code called_off(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    if (strstr(job->id, ".one.") != NULL)
+        CHECK_INT(cancel_from_outside("r"), PAWL_PENDING);
+    *(atomic_int *)arg += stopped(job);
+    return pawl_reply_fail(reply, PAWL_CANCELED, "stopped");
+}
+
+/* Waiting for the pool is not waiting for an hour of the given clock, which may be far off. */
+PAWL_TEST(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead)
+{
+    const int64_t hours[] = { 1000, INT64_C(32503680000000) };
+
+    for (size_t i = 0; i < sizeof hours / sizeof *hours; i++) {
+        int64_t now = hours[i];
+        atomic_int heard = 0;
+        pawl_engine *e;
+
+        path_new();
+        e = engine_of(nodes(three, 2, NULL), open_store(), 2, called_off, &heard, PAWL_AT_LEAST_ONCE);
+        clock_give(e, &now);
+        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+        CHECK_INT(heard, 2);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+        pawl_engine_free(e);
+        path_new();
+    }
+}
+
+/* Each takes most of its limit, and there is one thread for them all. */
+static pawl_code takes_most(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    int64_t until = ms_of(CLOCK_MONOTONIC) + 450;
+
+    (void)arg;
+    while (ms_of(CLOCK_MONOTONIC) < until)
+        if (job->canceled(job))
+            return pawl_reply_fail(reply, PAWL_CANCELED, "stopped");
+        else
+            short_rest();
+    return pawl_reply_json(reply, "{\"done\":1}");
+}
+
+PAWL_TEST(test_E8_what_waits_for_a_thread_is_not_over_its_limit)
+{
+    const pawl_limits limits = { .attempt_timeout_ms = 1000, .heartbeat_ms = 1000 };
+    pawl_engine *e = engine_of(nodes(three, 3, &limits), pawl_store_memory(NULL), 1, takes_most, NULL, PAWL_AT_LEAST_ONCE);
+
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_reason(e, "r"), "");
+    CHECK_STR(pawl_run_get(e, "r", "done"), "3");
+    pawl_engine_free(e);
+}
+
+static const check_case cases[] = {
+    CASE(test_E8_a_deadline_is_by_the_systems_clock_whatever_the_engines_is),
+    CASE(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead),
+    CASE(test_E8_what_waits_for_a_thread_is_not_over_its_limit),
+};
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
