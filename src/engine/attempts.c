@@ -159,7 +159,7 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
     er->begun_ms = 0;
     er->beat_ms = now;
     er->late = NULL;
-    er->stop = false;
+    er->stop = er->lost = false;
     er->at = ERRAND_OUT;
     return PAWL_OK;
 }

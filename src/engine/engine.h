@@ -52,6 +52,7 @@ typedef struct errand {
     bool fed;                   /* its receipt is folded, and not stored yet */
     bool counted;               /* the attempt that comes next is in the store */
     atomic_bool stop;
+    atomic_bool lost;           /* since the run is somebody else's: that is no outcome of its command */
 } errand;
 
 typedef struct told_wait {      /* a wait that the store is to be told of */
@@ -168,7 +169,7 @@ pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
 /* perform.c, and what errand.h lists: commands are carried out */
 /* An errand for each open command. `why`: what one that cannot be made waits for. */
 pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
-void errands_come(pawl_engine *e, int64_t wait_ms);    /* back from the pool; waits for one, that long */
+bool errands_come(pawl_engine *e, int64_t wait_ms);    /* back from the pool; waits for one, that long; whether any did */
 void errands_stored(pawl_engine *e, live *r);   /* the receipts that were fed are */
 /* What can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and for what is out, too. */
 pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err);
@@ -179,6 +180,7 @@ void errands_leftover(pawl_engine *e, live *r, pawl_code next);     /* whose com
 bool errands_quiet(const live *r);      /* none is out, and none has a receipt that is not stored */
 void errands_keep(pawl_engine *e, live *r);     /* the last: what is done is stored, what was stopped is begun again by the next engine */
 void errand_unbegun(pawl_engine *e, errand *er);
+void errands_lost(live *r);     /* the run is somebody else's: those that are out are told to stop */
 void errands_stale(live *r);    /* the state is gone: what comes back is fed if its command is still open */
 void errands_free(pawl_engine *e, live *r);
 void errand_run(errand *er);    /* one attempt, on any thread */

@@ -30,6 +30,15 @@ void errands_free(pawl_engine *e, live *r)
     r->errands = NULL;
 }
 
+void errands_lost(live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_OUT) {
+            er->lost = true;
+            er->stop = true;
+        }
+}
+
 void errands_stale(live *r)
 {
     r->commands_moved = true;

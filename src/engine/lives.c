@@ -341,6 +341,7 @@ void live_lost(pawl_engine *e, live *r)
     pthread_mutex_lock(&e->lock);
     r->fence = 0;
     pthread_mutex_unlock(&e->lock);
+    errands_lost(r);
     live_drop(e, r);
 }
 

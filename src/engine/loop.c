@@ -82,9 +82,15 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
 static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
-    pawl_code next, rc = deliveries_feed(e, r, err);
+    pawl_code next, rc;
+    pawl_err why = { PAWL_OK, "" };
     bool did = false;
 
+    if (r->lease_lost) {
+        live_lost(e, r);
+        return PAWL_OK;
+    }
+    rc = deliveries_feed(e, r, err);
     r->took = rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0);
     if (rc != PAWL_OK || r->fence == 0)
         return rc;
@@ -95,7 +101,11 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
     next = pawl_state_next(r->st);
     errands_leftover(e, r, next);
     if (next == PAWL_PENDING) {
-        rc = perform(e, r, false, &did, err);
+        rc = perform(e, r, false, &did, &why);
+        if (rc == PAWL_FENCED)
+            return PAWL_OK;     /* it is somebody else's */
+        if (rc != PAWL_OK)
+            fail(err, rc, "%s", why.text);
     } else if (next == PAWL_INTERRUPTED) {
         int64_t first;
 
@@ -176,7 +186,7 @@ static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
     int64_t now = engine_now(e), next;
 
     if (c->n > 0) {
-        errands_come(e, POLL_MS);
+        (void)errands_come(e, POLL_MS);
         return true;
     }
     pthread_mutex_lock(&e->lock);

@@ -8,16 +8,25 @@ enum { BATCH_MS = 1 };
 static void errand_back(pawl_engine *e, errand *er)
 {
     int64_t now = engine_now(e);
+    live *r = er->run;
 
+    if ((er->lost || r->lease_lost) && er->rc < 0) {    /* it was stopped: whoever holds the run has it performed (S2) */
+        errand_gone(e, r, er);
+        r->commands_moved = true;
+        r->marked_fence = 0;
+        return;
+    }
     errand_limits(e, er, now);
     if (!errand_again(er, now))
         receipt_make(e, er);
 }
 
 /* Those of all runs that came back from the pool. */
-void errands_come(pawl_engine *e, int64_t wait_ms)
+bool errands_come(pawl_engine *e, int64_t wait_ms)
 {
-    for (errand *er = pool_take(e, wait_ms), *next; er != NULL; er = next) {
+    errand *first = pool_take(e, wait_ms);
+
+    for (errand *er = first, *next; er != NULL; er = next) {
         next = er->queued;
         if (er->run == NULL)
             errand_free(e, er);
@@ -26,6 +35,7 @@ void errands_come(pawl_engine *e, int64_t wait_ms)
         else
             errand_back(e, er);
     }
+    return first != NULL;
 }
 
 /* ---- and leave ---------------------------------------------------------------------------------- */
@@ -47,6 +57,7 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
 
     for (errand *er = r->errands, *next; er != NULL; er = next) {
         pawl_code rc;
+        bool once;
 
         next = er->next;
         if (er->at != ERRAND_READY || er->h == NULL || er->not_before_ms > now)
@@ -60,10 +71,11 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
             return rc;
         if ((pooled || has_limit(&er->limits)) && pool_put(e, er))
             continue;
+        once = er->limits.cls == PAWL_ONCE;
         errand_run(er);
         errand_back(e, er);
         now = engine_now(e);
-        if (now - begun >= BATCH_MS || er->limits.cls == PAWL_ONCE)
+        if (now - begun >= BATCH_MS || once || r->lease_lost)
             break;              /* what came of it is stored before more is begun */
     }
     return PAWL_OK;
@@ -100,10 +112,11 @@ static int64_t soonest(const live *r, int64_t sleep)
     return first;
 }
 
-pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
+static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     int64_t sleep = 0, until, nap;
+    bool came;
     pawl_code rc;
 
     *did = false;
@@ -119,16 +132,16 @@ pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
         return rc;
     if ((rc = errands_leave(e, r, wait, err)) != PAWL_OK)
         return rc;
-    errands_come(e, 0);
+    came = errands_come(e, 0);
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || !wait)
         return rc;
-    if (ready_count(r, 0) > 0) {
+    if (came || ready_count(r, 0) > 0) {
         *did = true;
         return PAWL_OK;
     }
     until = soonest(r, sleep);
     if (any_out(r)) {
-        errands_come(e, 20);       /* deliveries are looked for in between */
+        (void)errands_come(e, 20);      /* deliveries are looked for in between */
         *did = true;
         return receipts_feed(e, r, did, err);
     }
@@ -143,4 +156,13 @@ pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);
     return PAWL_OK;
+}
+
+pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
+{
+    pawl_code rc = perform_held(e, r, wait, did, err);
+
+    if (rc == PAWL_FENCED)
+        live_lost(e, r);        /* nothing more leaves, and what is out stops (S2) */
+    return rc;
 }

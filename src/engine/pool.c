@@ -70,7 +70,7 @@ void pool_end(pawl_engine *e)
     pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->count; i++)
         pthread_join(p->threads[i], NULL);
-    errands_come(e, 0);
+    (void)errands_come(e, 0);
     for (errand *er = p->first, *next; er != NULL; er = next) {
         next = er->queued;
         errand_unbegun(e, er);

@@ -193,10 +193,116 @@ PAWL_TEST(test_E8_what_waits_for_a_thread_is_not_over_its_limit)
     pawl_engine_free(e);
 }
 
+/* ---- S2: the run is somebody else's -------------------------------------------------------------------- */
+
+typedef struct theft {
+    atomic_int calls, heard, back;
+    uint64_t fence;             /* of the thief */
+} theft;
+
+/* The first one has the lease taken away; the first two go on until they are told to stop, those that come later are quick. */
+static pawl_code robbed(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    theft *t = arg;
+    pawl_err err = { PAWL_OK, "" };
+    pawl_head head;
+
+    if (t->calls++ >= 2)
+        return pawl_reply_json(reply, "{\"done\":1}");
+    if (strstr(job->id, ".one.") != NULL) {
+        pawl_store *s = open_store();
+
+        while (t->calls < 2)
+            short_rest();
+        CHECK_INT(s->verbs->release(s, "r", job->fence, &err), PAWL_OK);
+        CHECK_INT(s->verbs->claim(s, "r", "thief", 60000, &head, &err), PAWL_OK);
+        t->fence = head.fence;
+        pawl_store_free(s);
+    }
+    t->heard += stopped(job);
+    t->back++;
+    return pawl_reply_fail(reply, PAWL_CANCELED, "stopped");
+}
+
+static bool journal_has(pawl_engine *e, const char *text)
+{
+    pawl_bytes journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
+    union { const char *in; void *out; } bytes = { journal.data };
+    char *copy = check_copy(journal.data, journal.size);
+    bool has = strstr(copy, text) != NULL;
+
+    free(copy);
+    free(bytes.out);
+    return has;
+}
+
+static void thief_lets_go(const theft *t)
+{
+    pawl_store *s = open_store();
+
+    CHECK_INT(s->verbs->release(s, "r", t->fence, NULL), PAWL_OK);
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_has_it)
+{
+    for (int work = 0; work < 2; work++) {
+        pawl_err err = { PAWL_OK, "" };
+        theft t = { .fence = 0 };
+        pawl_engine *e;
+
+        path_new();
+        e = engine_of(nodes(three, 2, NULL), open_store(), 2, robbed, &t, PAWL_AT_LEAST_ONCE);
+        pawl_engine_lease(e, NULL, 150);
+        if (work) {
+            CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
+            CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
+        } else {
+            CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HELD);
+        }
+        while (t.back < 2)
+            short_rest();
+        CHECK_INT(t.heard, 2);
+        thief_lets_go(&t);
+        CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+        CHECK_INT(t.calls, 4);
+        CHECK(!journal_has(e, "canceled"));     /* nobody called it off */
+        pawl_engine_free(e);
+        path_new();
+    }
+}
+
+/* What was begun may have happened: it is not begun again, and not called off either. */
+PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
+{
+    const pawl_limits once = { .cls = PAWL_ONCE };
+    pawl_err err = { PAWL_OK, "" };
+    theft t = { .fence = 0 };
+    pawl_engine *e;
+
+    path_new();
+    e = engine_of(nodes(three, 2, &once), open_store(), 2, robbed, &t, PAWL_ONCE);
+    pawl_engine_lease(e, NULL, 150);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HELD);
+    while (t.back < 2)
+        short_rest();
+    CHECK_INT(t.heard, 2);
+    thief_lets_go(&t);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_FAILED);
+    CHECK_INT(t.calls, 2);
+    CHECK(journal_has(e, "\"unknown\"") && !journal_has(e, "canceled"));
+    pawl_engine_free(e);
+    path_new();
+}
+
 static const check_case cases[] = {
     CASE(test_E8_a_deadline_is_by_the_systems_clock_whatever_the_engines_is),
     CASE(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead),
     CASE(test_E8_what_waits_for_a_thread_is_not_over_its_limit),
+    CASE(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_has_it),
+    CASE(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown),
 };
 
 int main(int argc, char **argv)
