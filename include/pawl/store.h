@@ -1,7 +1,9 @@
 /* store.h - where journals live: a few verbs, filled by memory, by SQLite, or by a store of your own (S1-S7).
  *
- * Every verb blocks, touches one run, may be repeated, and says in one line what was wrong. A handle belongs to one thread at
- * a time; several handles, of several processes, may be open on one store. A handle sees one namespace.
+ * Every verb blocks, may be repeated, and says in one line what was wrong. What it writes touches one run; verbs that take many
+ * answer each run by itself, in its rc, return PAWL_OK when all were answered, and tell `err` of the first that was refused. A
+ * handle belongs to one thread at a time; several handles, of several processes, may be open on one store. A handle sees one
+ * namespace.
  *
  * Who works on a run claims it and gets a fence: a number that no other claim ever gets. Every write of a holder carries it,
  * and a fence that is no longer the newest is refused (PAWL_FENCED): then the run is somebody else's. Who holds no lease
@@ -72,6 +74,8 @@ typedef struct pawl_append {    /* to one run: all of it or nothing */
 } pawl_append;
 
 typedef struct pawl_mark { const char *run; uint64_t fence; const char *id; pawl_code rc; } pawl_mark;
+typedef struct pawl_hold { const char *run; uint64_t fence; pawl_code rc; } pawl_hold;     /* a run that is held; rc: out */
+typedef struct pawl_claim { const char *run; pawl_head head; pawl_code rc; } pawl_claim;   /* head, rc: out */
 
 /* ---- what anybody leaves for a run ------------------------------------------------------------------ */
 
@@ -130,11 +134,11 @@ typedef struct pawl_store_verbs {
     /* A run begins, with this base (a line of docs/INTERFACES.md, no newline). The same base again is success;
      * another one under that id PAWL_CONFLICT. */
     pawl_code (*create)(pawl_store *s, pawl_bytes base, pawl_err *err);
-    /* Take the run for `ttl_ms`. PAWL_OK: *head, with a fresh fence and the true newest seq. PAWL_HELD: somebody has it, *head
-     * says who and until when; the same owner never holds it against himself. PAWL_GONE: no such run. */
-    pawl_code (*claim)(pawl_store *s, const char *run, const char *owner, int64_t ttl_ms, pawl_head *head, pawl_err *err);
-    pawl_code (*renew)(pawl_store *s, const char *run, uint64_t fence, int64_t ttl_ms, pawl_err *err);  /* PAWL_FENCED */
-    pawl_code (*release)(pawl_store *s, const char *run, uint64_t fence, pawl_err *err);   /* PAWL_FENCED; nothing is lost by it */
+    /* Take each run for `ttl_ms`. PAWL_OK: its head, with a fresh fence and the true newest seq. PAWL_HELD: somebody has it, its
+     * head says who and until when; the same owner never holds it against himself. PAWL_GONE: no such run. */
+    pawl_code (*claim)(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err);
+    pawl_code (*renew)(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err);     /* PAWL_FENCED */
+    pawl_code (*release)(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);   /* PAWL_FENCED; nothing is lost by it */
     /* Appends to many runs, made durable together; each answers for itself in its rc: PAWL_OK; PAWL_FENCED; PAWL_CONFLICT: seq
      * is not the newest; the newest entry again with the same bytes is success. One that is refused changes nothing and
      * hinders none. Returns PAWL_OK when all that are PAWL_OK are durable; else none of them is, and err says why. */

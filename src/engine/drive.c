@@ -123,9 +123,12 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, pawl_err *err)
     pawl_append few[4], *all = few;
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = PAWL_OK, first = PAWL_OK;
+    live **idle;
+    size_t nidle = 0;
     arena mem;
 
     arena_init(&mem, &e->alloc, 1024);
+    idle = arena_get(&mem, n * sizeof *idle);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         rc = PAWL_NOMEM;
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
@@ -140,8 +143,8 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, pawl_err *err)
 
         if (one == PAWL_OK)
             stored(e, runs[i], &all[i]);
-        if (one == PAWL_OK && may_let_go(runs[i]))
-            (void)live_let_go(e, runs[i], NULL);    /* it would run out */
+        if (one == PAWL_OK && may_let_go(runs[i]) && idle != NULL)
+            idle[nidle++] = runs[i];                /* its lease would run out */
         if (one == PAWL_FENCED || one == PAWL_CONFLICT)
             live_lost(e, runs[i]);
         else if (one != PAWL_OK)
@@ -151,6 +154,7 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, pawl_err *err)
                                         : fail(err, one, "%s: %s", runs[i]->id, one == PAWL_FENCED ? "somebody else works on it now" :
                                                one == PAWL_NOMEM ? "no memory for a commit" : pawl_code_name(one));
     }
+    (void)lives_let_go(e, idle, nidle, NULL);
     arena_free(&mem);
     return first;
 }

@@ -143,6 +143,9 @@ live *live_find(const pawl_engine *e, const char *run);
 live *live_of(pawl_engine *e, const char *run, pawl_err *err);  /* found, or made; NULL: no memory */
 void live_drop(pawl_engine *e, live *r);        /* what is not stored is thrown away */
 void live_lost(pawl_engine *e, live *r);        /* and it is somebody else's now */
+/* Claimed in one transaction, not loaded: each has its rc and head in `all`, which has n places. */
+pawl_code lives_claim(pawl_engine *e, live **runs, pawl_claim *all, size_t n, pawl_err *err);
+pawl_code lives_let_go(pawl_engine *e, live **runs, size_t n, pawl_err *err);
 pawl_code live_let_go(pawl_engine *e, live *r, pawl_err *err);
 void live_free(pawl_engine *e, live *r);
 void live_park(pawl_engine *e, live *r);        /* nobody works on it here: it may be forgotten, what it is lies in the store */

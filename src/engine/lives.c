@@ -274,34 +274,69 @@ pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
 
 /* ---- claimed --------------------------------------------------------------------------------------------- */
 
-static pawl_code claim(pawl_engine *e, live *r, pawl_err *err)
+static void claimed(pawl_engine *e, live *r, const pawl_head *head)
+{
+    if (r->st != NULL && (head->fence_before != r->last_fence || head->seq != r->seq))
+        live_drop(e, r);        /* somebody else has had it since */
+    r->fence = r->last_fence = head->fence;
+    r->lease_ms = head->lease_ms;
+    r->lease_lost = r->quiet = false;
+    r->status = head->status;
+    r->over = head->over;
+    r->wake_ms = head->wake_ms;
+}
+
+/* Those that a process held which is dead are let go of for it, and claimed again. */
+static pawl_code claim_of_dead(pawl_engine *e, pawl_claim *all, size_t n, arena *mem, pawl_err *err)
 {
     const pawl_store_verbs *v = e->store->verbs;
-    pawl_err why = { PAWL_OK, "" };
-    pawl_head head;
-    pawl_code rc = v->claim(e->store, r->id, e->owner, e->ttl_ms, &head, &why);
+    pawl_claim *again = NULL;
+    pawl_hold *holds = NULL;
+    size_t *at = NULL, dead = 0;
+    pawl_code rc;
 
-    if (rc == PAWL_HELD && owner_dead(head.owner)) {
-        uint64_t dead = head.fence;
-
-        why = (pawl_err){ PAWL_OK, "" };
-        rc = v->release(e->store, r->id, dead, &why);
-        if (rc == PAWL_OK || rc == PAWL_FENCED) {
-            why = (pawl_err){ PAWL_OK, "" };
-            rc = v->claim(e->store, r->id, e->owner, e->ttl_ms, &head, &why);
-        }
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].rc != PAWL_HELD || !owner_dead(all[i].head.owner))
+            continue;
+        if (at == NULL && ((at = arena_get(mem, n * sizeof *at)) == NULL || (again = arena_get(mem, n * sizeof *again)) == NULL ||
+                           (holds = arena_get(mem, n * sizeof *holds)) == NULL))
+            return fail(err, PAWL_NOMEM, "%s: no memory for a claim", all[i].run);
+        holds[dead] = (pawl_hold){ .run = all[i].run, .fence = all[i].head.fence };
+        again[dead] = (pawl_claim){ .run = all[i].run };
+        at[dead++] = i;
     }
-    if (rc != PAWL_OK)
-        return fail(err, rc, "%s", why.text);
-    if (r->st != NULL && (head.fence_before != r->last_fence || head.seq != r->seq))
-        live_drop(e, r);        /* somebody else has had it since */
-    r->fence = r->last_fence = head.fence;
-    r->lease_ms = head.lease_ms;
-    r->lease_lost = r->quiet = false;
-    r->status = head.status;
-    r->over = head.over;
-    r->wake_ms = head.wake_ms;
-    return PAWL_OK;
+    if (dead == 0)
+        return PAWL_OK;
+    if ((rc = v->release(e->store, holds, dead, NULL)) == PAWL_OK)
+        rc = v->claim(e->store, e->owner, e->ttl_ms, again, dead, err);
+    for (size_t i = 0; i < dead && rc == PAWL_OK; i++)
+        all[at[i]] = again[i];
+    return rc;
+}
+
+pawl_code lives_claim(pawl_engine *e, live **runs, pawl_claim *all, size_t n, pawl_err *err)
+{
+    pawl_err held = { PAWL_OK, "" }, why = { PAWL_OK, "" };
+    arena mem;
+    pawl_code rc;
+
+    arena_init(&mem, &e->alloc, 1024);
+    for (size_t i = 0; i < n; i++)
+        all[i] = (pawl_claim){ .run = runs[i]->id };
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->claim(e->store, e->owner, e->ttl_ms, all, n, &held);
+    if (rc == PAWL_OK)
+        rc = claim_of_dead(e, all, n, &mem, &why);
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        if (all[i].rc == PAWL_OK)
+            claimed(e, runs[i], &all[i].head);
+    pthread_mutex_unlock(&e->lock);
+    arena_free(&mem);
+    if (why.code == PAWL_OK && (rc != PAWL_OK || n > 1 || all[0].rc != PAWL_OK))
+        why = held;
+    if (why.code != PAWL_OK)
+        fail(err, why.code, "%s", why.text);
+    return rc;
 }
 
 bool live_fits(const live *r)
@@ -311,29 +346,47 @@ bool live_fits(const live *r)
 
 pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err)
 {
-    pawl_code rc;
+    pawl_claim one;
+    pawl_code rc = PAWL_OK;
 
     if (r->fence != 0 && r->lease_lost)
         live_lost(e, r);
-    pthread_mutex_lock(&e->lock);
-    rc = r->fence != 0 ? PAWL_OK : claim(e, r, err);
-    pthread_mutex_unlock(&e->lock);
+    if (r->fence == 0 && (rc = lives_claim(e, &r, &one, 1, err)) == PAWL_OK)
+        rc = one.rc;
     return rc == PAWL_OK ? live_load(e, r, err) : rc;
+}
+
+/* In one go. What is refused is somebody else's already. */
+pawl_code lives_let_go(pawl_engine *e, live **runs, size_t n, pawl_err *err)
+{
+    pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
+    pawl_err why = { PAWL_OK, "" };
+    size_t held = 0;
+    pawl_code rc;
+
+    if (all == NULL)
+        return fail(err, PAWL_NOMEM, "no memory to let go of %zu runs", n);
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < n; i++)
+        if (runs[i]->fence != 0)
+            all[held++] = (pawl_hold){ .run = runs[i]->id, .fence = runs[i]->fence };
+    rc = held == 0 ? PAWL_OK : e->store->verbs->release(e->store, all, held, &why);
+    if (rc == PAWL_OK && n == 1 && held == 1)
+        rc = all[0].rc;
+    for (size_t i = 0; i < n; i++)
+        runs[i]->fence = 0;
+    pthread_mutex_unlock(&e->lock);
+    for (size_t i = 0, k = 0; i < n && k < held; i++)
+        if (runs[i]->id == all[k].run && all[k++].rc != PAWL_OK)
+            live_drop(e, runs[i]);
+    if (all != few)
+        mem_free(&e->alloc, all, n * sizeof *all);
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }
 
 pawl_code live_let_go(pawl_engine *e, live *r, pawl_err *err)
 {
-    pawl_code rc = PAWL_OK;
-
-    if (r->fence == 0)
-        return rc;
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->release(e->store, r->id, r->fence, err);
-    r->fence = 0;
-    pthread_mutex_unlock(&e->lock);
-    if (rc == PAWL_FENCED)
-        live_drop(e, r);
-    return rc;
+    return lives_let_go(e, &r, 1, err);
 }
 
 void live_lost(pawl_engine *e, live *r)
@@ -354,19 +407,38 @@ struct keeper {
     bool over;
 };
 
+enum { RENEW_AT_ONCE = 64 };
+
+static void renew_some(pawl_engine *e, live **runs, pawl_hold *holds, size_t n, int64_t now)
+{
+    pawl_code rc = n == 0 ? PAWL_OK : e->store->verbs->renew(e->store, e->ttl_ms, holds, n, NULL);
+
+    for (size_t i = 0; i < n; i++)
+        if (rc == PAWL_OK && holds[i].rc == PAWL_OK)
+            runs[i]->lease_ms = now + e->ttl_ms;
+        else if (rc == PAWL_OK || runs[i]->lease_ms <= now)     /* when the store is not there: another time, while the lease lasts */
+            runs[i]->lease_lost = true; /* whoever drives sees it before anything leaves */
+}
+
 static void renew_all(pawl_engine *e)
 {
     int64_t now = e->store->verbs->now(e->store);
+    pawl_hold holds[RENEW_AT_ONCE];
+    live *runs[RENEW_AT_ONCE];
+    size_t n = 0;
 
     for (size_t i = 0; i < LIVE_SLOTS; i++)
         for (live *r = e->lives[i]; r != NULL; r = r->next) {
             if (r->fence == 0 || r->lease_ms - now > e->ttl_ms * 2 / 3)
                 continue;
-            if (e->store->verbs->renew(e->store, r->id, r->fence, e->ttl_ms, NULL) == PAWL_OK)
-                r->lease_ms = now + e->ttl_ms;
-            else
-                r->lease_lost = true;   /* whoever drives sees it before anything leaves */
+            holds[n] = (pawl_hold){ .run = r->id, .fence = r->fence };
+            runs[n++] = r;
+            if (n < RENEW_AT_ONCE)
+                continue;
+            renew_some(e, runs, holds, n, now);
+            n = 0;
         }
+    renew_some(e, runs, holds, n, now);
 }
 
 static void *keep(void *arg)

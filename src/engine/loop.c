@@ -9,8 +9,9 @@ enum { RUNS_MAX = 256, POLL_MS = 10 };
 
 typedef struct crowd {
     live *runs[RUNS_MAX];
-    live *stepped[RUNS_MAX];
-    size_t n, nstepped;
+    live *some[RUNS_MAX];       /* those to be claimed, stored, or let go of in one transaction */
+    pawl_claim claims[RUNS_MAX];
+    size_t n, nsome;
     int64_t looked_ms;          /* when the store was asked who is due */
     bool moved;                 /* something was done in this pass */
 } crowd;
@@ -28,30 +29,29 @@ static bool see_due(void *ctx, const pawl_head *head)
     return !i->ids.failed;
 }
 
-/* One that somebody else holds, or of another machine, is left to who can. */
-static pawl_code come_in(pawl_engine *e, crowd *c, const char *id, pawl_err *err)
+/* Claimed together. One that somebody else holds, or of another machine, is left to who can. */
+static pawl_code come_in(pawl_engine *e, crowd *c, pawl_err *err)
 {
-    pawl_err why = { PAWL_OK, "" };
-    live *r = live_of(e, id, err);
-    pawl_code rc;
+    pawl_code rc = c->nsome == 0 ? PAWL_OK : lives_claim(e, c->some, c->claims, c->nsome, err);
+    size_t left = 0;
 
-    if (r == NULL)
-        return PAWL_NOMEM;
-    if (r->in_pass)
-        return PAWL_OK;
-    rc = live_hold(e, r, &why);
-    if (rc == PAWL_HELD || rc == PAWL_GONE || rc == PAWL_FENCED)
-        return PAWL_OK;
-    if (rc != PAWL_OK)
-        return fail(err, rc, "%s", why.text);
-    if (!live_fits(r)) {
-        (void)live_let_go(e, r, NULL);
-        return PAWL_OK;
+    for (size_t i = 0; i < c->nsome; i++) {
+        live *r = c->some[i];
+        pawl_err why = { PAWL_OK, "" };
+        pawl_code one = rc == PAWL_OK ? c->claims[i].rc : rc;
+
+        if (one == PAWL_OK && (one = live_load(e, r, &why)) == PAWL_OK && live_fits(r)) {
+            r->in_pass = true;
+            r->heard = 0;
+            c->runs[c->n++] = r;
+            continue;
+        }
+        if (one != PAWL_OK && one != PAWL_HELD && one != PAWL_GONE && rc == PAWL_OK)
+            rc = fail(err, one, "%s", why.text);
+        c->some[left++] = r;
     }
-    r->in_pass = true;
-    r->heard = 0;
-    c->runs[c->n++] = r;
-    return PAWL_OK;
+    (void)lives_let_go(e, c->some, left, NULL);
+    return rc;
 }
 
 static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
@@ -64,6 +64,7 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
     if (c->n > RUNS_MAX / 2 || (c->moved && now == c->looked_ms))
         return PAWL_OK;
     c->looked_ms = now;
+    c->nsome = 0;
     buf_init(&i.ids, &e->alloc);
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->due(e->store, now, RUNS_MAX - c->n, see_due, &i, err);
@@ -71,10 +72,16 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
     if (rc == PAWL_OK && i.ids.failed)
         rc = fail(err, PAWL_NOMEM, "no memory for the runs that are due");
     id = i.ids.data;
-    for (size_t k = 0; k < i.n && rc == PAWL_OK && c->n < RUNS_MAX; k++, id += strlen(id) + 1)
-        rc = come_in(e, c, id, err);
+    for (size_t k = 0; k < i.n && rc == PAWL_OK; k++, id += strlen(id) + 1) {
+        live *r = live_of(e, id, err);
+
+        if (r == NULL)
+            rc = PAWL_NOMEM;
+        else if (!r->in_pass)
+            c->some[c->nsome++] = r;
+    }
     buf_free(&i.ids);
-    return rc;
+    return rc == PAWL_OK ? come_in(e, c, err) : rc;
 }
 
 /* ---- one pass ---------------------------------------------------------------------------------------- */
@@ -95,7 +102,7 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
     if (rc != PAWL_OK || r->fence == 0)
         return rc;
     if (r->took) {              /* stored before anything leaves for it */
-        c->stepped[c->nstepped++] = r;
+        c->some[c->nsome++] = r;
         return PAWL_OK;
     }
     next = pawl_state_next(r->st);
@@ -116,7 +123,7 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
         rc = rc < 0 ? rc : PAWL_OK;
     }
     if (rc == PAWL_OK && r->nlines > 0)
-        c->stepped[c->nstepped++] = r;
+        c->some[c->nsome++] = r;
     return rc;
 }
 
@@ -132,8 +139,10 @@ static bool has_work(const live *r)
 static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
-    size_t kept = 0;
+    size_t kept = 0, napping = 0, left = 0;
+    live *gone[RUNS_MAX];
 
+    c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         live *r = c->runs[i];
 
@@ -141,16 +150,18 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
             c->runs[kept++] = r;
             continue;
         }
+        gone[left++] = r;
         r->in_pass = false;
-        if (r->fence != 0 && r->st != NULL && rc == PAWL_OK) {
-            if (told_wake(e, r) != r->wake_ms)  /* a back-off */
-                rc = runs_commit(e, &r, 1, err);
-            if (rc == PAWL_OK)
-                rc = live_let_go(e, r, err);
-        }
-        live_park(e, r);
+        if (r->fence != 0 && r->st != NULL && told_wake(e, r) != r->wake_ms)
+            c->some[napping++] = r;     /* a back-off */
     }
     c->n = kept;
+    if (napping > 0)
+        rc = runs_commit(e, c->some, napping, err);
+    if (rc == PAWL_OK && left > 0)
+        rc = lives_let_go(e, gone, left, err);
+    for (size_t i = 0; i < left; i++)
+        live_park(e, gone[i]);
     return rc;
 }
 
@@ -158,12 +169,12 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    c->nstepped = 0;
+    c->nsome = 0;
     for (size_t i = 0; i < c->n && rc == PAWL_OK; i++)
         rc = step_once(e, c->runs[i], c, err);
-    c->moved = c->nstepped > 0;
-    if (c->nstepped > 0) {
-        pawl_code stored = runs_commit(e, c->stepped, c->nstepped, err);
+    c->moved = c->nsome > 0;
+    if (c->nsome > 0) {
+        pawl_code stored = runs_commit(e, c->some, c->nsome, err);
 
         rc = rc == PAWL_OK && stored != PAWL_FENCED && stored != PAWL_CONFLICT ? stored : rc;
     }
@@ -172,11 +183,13 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
 
 static void leave_all(pawl_engine *e, crowd *c)
 {
+    c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         c->runs[i]->in_pass = false;
         if (errands_quiet(c->runs[i]))      /* else it stays this engine's until that is back */
-            (void)live_let_go(e, c->runs[i], NULL);
+            c->some[c->nsome++] = c->runs[i];
     }
+    (void)lives_let_go(e, c->some, c->nsome, NULL);
     c->n = 0;
 }
 

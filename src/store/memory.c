@@ -84,6 +84,14 @@ pawl_code run_held(memory *m, const char *id, uint64_t fence, run **out, pawl_er
     return rc;
 }
 
+void run_let_go(memory *m, run *r)
+{
+    text_free(&m->alloc, r->head.owner);
+    r->head.owner = NULL;
+    r->head.lease_ms = 0;
+    r->lapsed = false;
+}
+
 size_t run_index(const memory *m, uint64_t no)
 {
     size_t low = 0, high = m->runs.count;
@@ -219,24 +227,20 @@ static pawl_code memory_remove(pawl_store *s, const char *id, uint64_t fence, pa
 
 /* ---- who holds a run --------------------------------------------------------------------------------------- */
 
-static pawl_code memory_claim(pawl_store *s, const char *id, const char *owner, int64_t ttl_ms, pawl_head *head, pawl_err *err)
+static pawl_code claim_one(memory *m, const char *owner, int64_t now, int64_t ttl_ms, pawl_claim *c, pawl_err *err)
 {
-    memory *m = memory_of(s);
-    int64_t now = memory_now(s);
     pawl_bytes text = {0};
     pawl_code rc;
     run *r;
 
-    if ((rc = run_find(m, id, &r, err)) != PAWL_OK)
+    if ((rc = run_find(m, c->run, &r, err)) != PAWL_OK)
         return rc;
-    if (!store_id_valid(owner) || ttl_ms <= 0 || head == NULL)
-        return fail(err, PAWL_INVALID, "%s: a claim needs an owner, a time above 0 and a place for the head", id);
     if (r->head.owner != NULL && store_held(&r->head, now) && strcmp(r->head.owner, owner) != 0) {
-        *head = r->head;
-        return fail(err, PAWL_HELD, "%s: %s holds it for another %lld ms", id, r->head.owner, (long long)(r->head.lease_ms - now));
+        c->head = r->head;
+        return fail(err, PAWL_HELD, "%s: %s holds it for another %lld ms", c->run, r->head.owner, (long long)(r->head.lease_ms - now));
     }
     if (!bytes_copy(&m->alloc, (pawl_bytes){ owner, strlen(owner) }, &text))
-        return fail(err, PAWL_NOMEM, "%s: no memory for a claim", id);
+        return fail(err, PAWL_NOMEM, "%s: no memory for a claim", c->run);
     text_free(&m->alloc, r->head.owner);
     r->head.owner = text.data;
     r->head.lease_ms = store_until(now, ttl_ms);
@@ -245,44 +249,68 @@ static pawl_code memory_claim(pawl_store *s, const char *id, const char *owner, 
     r->lapsed = false;
     order_set(m, r);
     m->version++;
-    *head = r->head;
+    c->head = r->head;
     return PAWL_OK;
 }
 
-static pawl_code memory_renew(pawl_store *s, const char *id, uint64_t fence, int64_t ttl_ms, pawl_err *err)
+static pawl_code memory_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err)
 {
-    memory *m = memory_of(s);
+    int64_t now = memory_now(s);
+    pawl_code rc = store_claim_check(owner, ttl_ms, all, n, err);
+
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        all[i].rc = claim_one(memory_of(s), owner, now, ttl_ms, &all[i], err);
+    return rc;
+}
+
+static pawl_code renew_one(memory *m, pawl_hold *h, int64_t until_ms, pawl_err *err)
+{
     run *r;
-    pawl_code rc = run_held(m, id, fence, &r, err);
+    pawl_code rc = run_held(m, h->run, h->fence, &r, err);
 
     if (rc != PAWL_OK)
         return rc;
-    if (ttl_ms <= 0)
-        return fail(err, PAWL_INVALID, "%s: a lease lasts longer than %lld ms", id, (long long)ttl_ms);
     if (r->head.owner == NULL)
-        return fail(err, PAWL_FENCED, "%s: it was let go of: claim it again", id);
-    r->head.lease_ms = store_until(memory_now(s), ttl_ms);
+        return fail(err, PAWL_FENCED, "%s: it was let go of: claim it again", h->run);
+    r->head.lease_ms = until_ms;
     r->lapsed = false;
     order_set(m, r);
     m->version++;
     return PAWL_OK;
 }
 
-static pawl_code memory_release(pawl_store *s, const char *id, uint64_t fence, pawl_err *err)
+static pawl_code memory_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err)
 {
-    memory *m = memory_of(s);
-    run *r;
-    pawl_code rc = run_held(m, id, fence, &r, err);
+    int64_t until = store_until(memory_now(s), ttl_ms);
+    pawl_code rc = store_holds_check(all, n, err);
 
-    if (rc != PAWL_OK || r->head.owner == NULL)
-        return rc;
-    text_free(&m->alloc, r->head.owner);
-    r->head.owner = NULL;
-    r->head.lease_ms = 0;
-    r->lapsed = false;
-    order_set(m, r);
-    m->version++;
-    return PAWL_OK;
+    if (rc == PAWL_OK && ttl_ms <= 0)
+        rc = fail(err, PAWL_INVALID, "a lease lasts longer than %lld ms", (long long)ttl_ms);
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        all[i].rc = renew_one(memory_of(s), &all[i], until, err);
+    return rc;
+}
+
+static pawl_code release_one(memory *m, pawl_hold *h, pawl_err *err)
+{
+    run *r;
+    pawl_code rc = run_held(m, h->run, h->fence, &r, err);
+
+    if (rc == PAWL_OK && r->head.owner != NULL) {
+        run_let_go(m, r);
+        order_set(m, r);
+        m->version++;
+    }
+    return rc;
+}
+
+static pawl_code memory_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err)
+{
+    pawl_code rc = store_holds_check(all, n, err);
+
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        all[i].rc = release_one(memory_of(s), &all[i], err);
+    return rc;
 }
 
 /* ---- the store ------------------------------------------------------------------------------------------------- */

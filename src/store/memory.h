@@ -97,6 +97,7 @@ int64_t memory_now(pawl_store *s);
 pawl_code run_find(memory *m, const char *id, run **out, pawl_err *err);
 /* The same, and PAWL_FENCED unless `fence` is its newest. */
 pawl_code run_held(memory *m, const char *id, uint64_t fence, run **out, pawl_err *err);
+void run_let_go(memory *m, run *r);                     /* order_set after it */
 void run_free(memory *m, run *r);
 size_t run_index(const memory *m, uint64_t no);         /* of the first in `order` with that number or a higher one */
 size_t run_end_of(const run *r, uint64_t seq);          /* where entry `seq` ends in the text; base.seq: 0 */

@@ -252,6 +252,20 @@ pawl_code store_append_check(const pawl_append *a, uint64_t *entries, pawl_err *
     return lines_check(a, entries, err);
 }
 
+/* ---- leases ---------------------------------------------------------------------------------------------------- */
+
+pawl_code store_claim_check(const char *owner, int64_t ttl_ms, const pawl_claim *all, size_t n, pawl_err *err)
+{
+    if (!store_id_valid(owner) || ttl_ms <= 0 || (all == NULL && n > 0))
+        return fail(err, PAWL_INVALID, "a claim needs an owner of 1 to %d bytes, a time above 0, and runs", STORE_ID_BYTES_MAX);
+    return PAWL_OK;
+}
+
+pawl_code store_holds_check(const pawl_hold *all, size_t n, pawl_err *err)
+{
+    return all == NULL && n > 0 ? fail(err, PAWL_INVALID, "leases of no runs") : PAWL_OK;
+}
+
 /* ---- a delivery --------------------------------------------------------------------------------------------------- */
 
 static pawl_code json_check(arena *mem, const char *run, const char *id, const char *what, pawl_bytes text, pawl_err *err)

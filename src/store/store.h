@@ -36,6 +36,10 @@ static inline bool store_line_is_record(pawl_bytes line) { return line.size > 0 
  * entry, waits and blobs well formed. `*entries`: how many of the lines are entries. PAWL_INVALID. */
 pawl_code store_append_check(const pawl_append *a, uint64_t *entries, pawl_err *err);
 
+/* Whether many can be claimed, renewed or let go of at all: else nobody is answered. PAWL_INVALID. */
+pawl_code store_claim_check(const char *owner, int64_t ttl_ms, const pawl_claim *all, size_t n, pawl_err *err);
+pawl_code store_holds_check(const pawl_hold *all, size_t n, pawl_err *err);
+
 /* Whether `d` can be delivered at all: kind, id, name and outcome, and JSON where JSON is due. `alloc`: to
  * parse in, NULL malloc's. PAWL_INVALID. */
 pawl_code store_delivery_check(const pawl_alloc *alloc, const char *run, const pawl_delivery *d, pawl_err *err);

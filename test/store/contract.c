@@ -93,7 +93,7 @@ uint64_t claimed(pawl_store *s, const char *run, const char *owner)
     pawl_err err = { PAWL_OK, "" };
     pawl_head h;
 
-    if (s->verbs->claim(s, run, owner, LONG_MS, &h, &err) != PAWL_OK)
+    if (claim_one(s, run, owner, LONG_MS, &h, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
     return h.fence;
 }

@@ -197,7 +197,7 @@ PAWL_TEST(test_E16_an_append_says_quiet_only_when_nothing_waits)
         CHECK_INT(deliver(t, "r", "c", PAWL_DELIVER_CANCEL, NULL, NULL), PAWL_OK);
         CHECK(!quiet_after(s, f, 6, NULL));
     }
-    CHECK_INT(s->verbs->release(s, "other", g, NULL), PAWL_OK);
+    CHECK_INT(release_one(s, "other", g, NULL), PAWL_OK);
     pawl_store_free(t);
     pawl_store_free(s);
 }

@@ -3,6 +3,7 @@
 #define TEST_STORE_CONTRACT_INNER_H
 
 #include "store/contract.h"
+#include "store/one.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@ static void move(pawl_store *s, const char *run, uint64_t fence, uint8_t status,
 
 static void let_go(pawl_store *s, const char *run, uint64_t fence)
 {
-    CHECK_INT(s->verbs->release(s, run, fence, NULL), PAWL_OK);
+    CHECK_INT(release_one(s, run, fence, NULL), PAWL_OK);
 }
 
 /* Whether those told are these, in any order. */
@@ -223,13 +223,13 @@ PAWL_TEST(test_E12_a_run_whose_lease_ran_out_is_due)
         const char *run = text("r%d", i);
 
         CHECK_INT(s->verbs->create(s, bytes(base(run, "")), NULL), PAWL_OK);
-        CHECK_INT(s->verbs->claim(s, run, "me", i == 2 ? LONG_MS : 1, &h, NULL), PAWL_OK);
+        CHECK_INT(claim_one(s, run, "me", i == 2 ? LONG_MS : 1, &h, NULL), PAWL_OK);
         move(s, run, h.fence, i == 1 ? COMPLETED : WORKING, 0);
     }
     pass(s, 2);
     CHECK_STR(due(s, s->verbs->now(s), 10), "r0 "); /* r1 is over, r2 is held */
     CHECK_STR(due(s, 0, 10), "r0 ");
-    CHECK_INT(s->verbs->renew(s, "r0", head(s, "r0").fence, LONG_MS, NULL), PAWL_OK);
+    CHECK_INT(renew_one(s, "r0", head(s, "r0").fence, LONG_MS, NULL), PAWL_OK);
     CHECK_STR(due(s, INT64_MAX, 10), "");
     pawl_store_free(s);
 }

@@ -104,18 +104,18 @@ PAWL_TEST(test_S2_a_claim_takes_the_run_and_the_next_one_is_told_who_has_it)
 
     begun(s, "r", "");
     entries(s, "r", head(s, "r").fence, 1, 3);
-    CHECK_INT(s->verbs->claim(s, "r", "me", LONG_MS, &h, &err), PAWL_OK);
+    CHECK_INT(claim_one(s, "r", "me", LONG_MS, &h, &err), PAWL_OK);
     CHECK_INT(h.seq, 3);
     CHECK(h.fence > 0);
     CHECK_STR(h.owner, "me");
     CHECK(h.lease_ms > s->verbs->now(s) && h.lease_ms <= s->verbs->now(s) + LONG_MS);
-    CHECK_INT(s->verbs->claim(s, "r", "you", LONG_MS, &other, &err), PAWL_HELD);
+    CHECK_INT(claim_one(s, "r", "you", LONG_MS, &other, &err), PAWL_HELD);
     CHECK_INT(err.code, PAWL_HELD);
     CHECK(strstr(err.text, "me") != NULL);
     CHECK_STR(other.owner, "me");
     CHECK_INT(other.lease_ms, head(s, "r").lease_ms);
     CHECK_INT(other.fence, head(s, "r").fence);
-    CHECK_INT(s->verbs->claim(s, "none", "me", LONG_MS, &h, NULL), PAWL_GONE);
+    CHECK_INT(claim_one(s, "none", "me", LONG_MS, &h, NULL), PAWL_GONE);
     pawl_store_free(s);
 }
 
@@ -139,17 +139,17 @@ PAWL_TEST(test_S2_a_lease_that_ran_out_is_taken_over_and_its_holder_is_fenced)
     uint64_t f;
 
     CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->claim(s, "r", "me", 1, &mine, NULL), PAWL_OK);
+    CHECK_INT(claim_one(s, "r", "me", 1, &mine, NULL), PAWL_OK);
     mark.fence = f = mine.fence;
     pass(s, 2);
     CHECK_INT(put(s, "r", f, 0, entry(1, "[]"), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->claim(s, "r", "you", LONG_MS, &h, NULL), PAWL_OK);
+    CHECK_INT(claim_one(s, "r", "you", LONG_MS, &h, NULL), PAWL_OK);
     CHECK(h.fence != f);
     CHECK_INT(h.seq, 1);
     CHECK_INT(put(s, "r", f, 1, entry(2, "[]"), NULL), PAWL_FENCED);
-    CHECK_INT(s->verbs->renew(s, "r", f, LONG_MS, &err), PAWL_FENCED);
+    CHECK_INT(renew_one(s, "r", f, LONG_MS, &err), PAWL_FENCED);
     CHECK_INT(err.code, PAWL_FENCED);
-    CHECK_INT(s->verbs->release(s, "r", f, NULL), PAWL_FENCED);
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_FENCED);
     CHECK_INT(s->verbs->mark(s, &mark, 1, NULL), PAWL_OK);
     CHECK_INT(mark.rc, PAWL_FENCED);
     CHECK_INT(s->verbs->prune(s, "r", f, 1, bytes(base("r", ",\"seq\":1")), NULL), PAWL_FENCED);
@@ -192,8 +192,8 @@ PAWL_TEST(test_S2_no_fence_is_none)
 
     CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK);
     CHECK_INT(put(s, "r", 0, 0, entry(1, "[]"), NULL), PAWL_FENCED);
-    CHECK_INT(s->verbs->renew(s, "r", 0, LONG_MS, NULL), PAWL_FENCED);
-    CHECK_INT(s->verbs->release(s, "r", 0, NULL), PAWL_FENCED);
+    CHECK_INT(renew_one(s, "r", 0, LONG_MS, NULL), PAWL_FENCED);
+    CHECK_INT(release_one(s, "r", 0, NULL), PAWL_FENCED);
     CHECK_INT(s->verbs->remove(s, "r", 0, NULL), PAWL_FENCED);
     CHECK_INT(put(s, "r", UINT64_MAX, 0, entry(1, "[]"), NULL), PAWL_FENCED);
     CHECK_INT(head(s, "r").seq, 0);
@@ -208,24 +208,75 @@ PAWL_TEST(test_S2_a_lease_is_renewed_and_let_go_of)
     pawl_head h;
 
     CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->claim(s, "r", "me", 1, &h, NULL), PAWL_OK);
+    CHECK_INT(claim_one(s, "r", "me", 1, &h, NULL), PAWL_OK);
     f = h.fence;
     before = h.lease_ms;
     pass(s, 2);
-    CHECK_INT(s->verbs->renew(s, "r", f, LONG_MS, NULL), PAWL_OK);
+    CHECK_INT(renew_one(s, "r", f, LONG_MS, NULL), PAWL_OK);
     CHECK(head(s, "r").lease_ms > before);
-    CHECK_INT(s->verbs->claim(s, "r", "you", LONG_MS, &h, NULL), PAWL_HELD);
+    CHECK_INT(claim_one(s, "r", "you", LONG_MS, &h, NULL), PAWL_HELD);
     entries(s, "r", f, 1, 1);
-    CHECK_INT(s->verbs->release(s, "r", f, NULL), PAWL_OK);
-    CHECK_INT(s->verbs->release(s, "r", f, NULL), PAWL_OK);
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_OK);
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_OK);
     CHECK(head(s, "r").owner == NULL);
     CHECK_INT(head(s, "r").lease_ms, 0);
     CHECK_INT(head(s, "r").seq, 1);
-    CHECK_INT(s->verbs->claim(s, "r", "you", INT64_MAX, &h, NULL), PAWL_OK);
+    CHECK_INT(claim_one(s, "r", "you", INT64_MAX, &h, NULL), PAWL_OK);
     CHECK(h.lease_ms > s->verbs->now(s));
     CHECK_INT(h.seq, 1);
-    CHECK_INT(s->verbs->release(s, "r", f, NULL), PAWL_FENCED);
-    CHECK_INT(s->verbs->claim(s, "r", "me", LONG_MS, &h, NULL), PAWL_HELD);
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_FENCED);
+    CHECK_INT(claim_one(s, "r", "me", LONG_MS, &h, NULL), PAWL_HELD);
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_S3_many_are_claimed_renewed_and_let_go_of_each_answered_by_itself)
+{
+    enum { N = 6 };
+    static const char *const names[N] = { "a", "none", "b", "r\n", "c", "a" };
+    static const pawl_code claims[N] = { PAWL_OK, PAWL_GONE, PAWL_HELD, PAWL_INVALID, PAWL_OK, PAWL_OK };
+    static const pawl_code holds[N] = { PAWL_FENCED, PAWL_GONE, PAWL_FENCED, PAWL_INVALID, PAWL_OK, PAWL_OK };
+    pawl_store *s = fresh();
+    pawl_err err = { PAWL_OK, "" };
+    pawl_claim all[N];
+    pawl_hold held[N];
+
+    CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL), PAWL_OK);
+    begun(s, "b", "");
+    entries(s, "b", head(s, "b").fence, 1, 2);
+    CHECK_INT(s->verbs->create(s, bytes(base("c", "")), NULL), PAWL_OK);
+    for (int i = 0; i < N; i++)
+        all[i] = (pawl_claim){ .run = names[i] };
+    CHECK_INT(s->verbs->claim(s, "you", LONG_MS, all, N, &err), PAWL_OK);
+    CHECK_INT(err.code, PAWL_GONE); /* the first that was refused */
+    CHECK(strstr(err.text, "none") != NULL);
+    for (int i = 0; i < N; i++)
+        CHECK_INT(all[i].rc, claims[i]);
+    CHECK_STR(all[0].head.run, "a");
+    CHECK_STR(all[2].head.owner, "me");
+    CHECK_INT(all[2].head.seq, 2);
+    CHECK_STR(all[4].head.run, "c");
+    CHECK_STR(all[4].head.owner, "you");
+    CHECK(all[0].head.fence != all[4].head.fence && all[5].head.fence != all[4].head.fence);
+    CHECK_INT(all[5].head.fence_before, all[0].head.fence); /* twice among them: claimed again */
+    for (int i = 0; i < N; i++)
+        held[i] = (pawl_hold){ .run = names[i], .fence = all[i].rc == PAWL_OK ? all[i].head.fence : 1000000 };
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK_INT(s->verbs->renew(s, 2 * (int64_t)LONG_MS, held, N, &err), PAWL_OK);
+    CHECK_INT(err.code, PAWL_FENCED);
+    for (int i = 0; i < N; i++)
+        CHECK_INT(held[i].rc, holds[i]);
+    CHECK(head(s, "c").lease_ms > s->verbs->now(s) + LONG_MS);
+    CHECK(head(s, "b").lease_ms <= s->verbs->now(s) + LONG_MS);
+    CHECK_INT(s->verbs->release(s, held, N, NULL), PAWL_OK);
+    for (int i = 0; i < N; i++)
+        CHECK_INT(held[i].rc, holds[i]);
+    CHECK(head(s, "a").owner == NULL && head(s, "c").owner == NULL);
+    CHECK_STR(head(s, "b").owner, "me");
+    CHECK_INT(s->verbs->release(s, held, N, NULL), PAWL_OK); /* again: nothing more */
+    for (int i = 0; i < N; i++)
+        CHECK_INT(held[i].rc, holds[i]);
+    CHECK_INT(s->verbs->renew(s, LONG_MS, held + 4, 1, NULL), PAWL_OK);
+    CHECK_INT(held[4].rc, PAWL_FENCED);
     pawl_store_free(s);
 }
 
@@ -320,7 +371,7 @@ PAWL_TEST(test_S2_handles_see_each_other)
     version = t->verbs->version(t);
     f = begun(s, "r", "");
     CHECK(version == 0 || t->verbs->version(t) != version);
-    CHECK_INT(t->verbs->claim(t, "r", "you", LONG_MS, &h, NULL), PAWL_HELD);
+    CHECK_INT(claim_one(t, "r", "you", LONG_MS, &h, NULL), PAWL_HELD);
     CHECK_STR(h.owner, "me");
     CHECK_INT(put(t, "r", f, 0, entry(1, "[]"), NULL), PAWL_OK);
     CHECK_INT(put(s, "r", f, 0, entry(1, "[[1]]"), NULL), PAWL_CONFLICT);
@@ -330,7 +381,7 @@ PAWL_TEST(test_S2_handles_see_each_other)
     CHECK_INT(deliver(t, "r", "d", PAWL_DELIVER_CANCEL, NULL, NULL), PAWL_OK);
     CHECK(version == 0 || s->verbs->version(s) != version);
     CHECK_STR(deliveries(s, "r"), "d ");
-    CHECK_INT(s->verbs->release(s, "r", f, NULL), PAWL_OK);
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_OK);
     g = claimed(t, "r", "you");
     CHECK_INT(put(s, "r", f, 2, entry(3, "[]"), NULL), PAWL_FENCED);
     pawl_store_free(s);
@@ -362,8 +413,8 @@ PAWL_TEST(test_S7_a_handle_sees_one_namespace)
     CHECK_INT(head(t, "r").seq, 1);
     CHECK_INT(deliver(t, "r", "d", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
     CHECK_STR(deliveries(s, "r"), "");
-    CHECK_INT(t->verbs->release(t, "r", g, NULL), PAWL_OK);
-    CHECK_INT(s->verbs->release(s, "r", f, NULL), PAWL_OK);
+    CHECK_INT(release_one(t, "r", g, NULL), PAWL_OK);
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_OK);
     CHECK_STR(due(t, 0, 10), "r ");
     CHECK_STR(due(s, 0, 10), "");
     CHECK_INT(t->verbs->remove(t, "r", g, NULL), PAWL_OK);
@@ -386,7 +437,7 @@ PAWL_TEST(test_E16_the_version_changes_with_every_write)
     mark.fence = f;
     CHANGED(CHECK_INT(s->verbs->mark(s, &mark, 1, NULL), PAWL_OK));
     CHANGED(CHECK_INT(deliver(s, "r", "d", PAWL_DELIVER_CANCEL, NULL, NULL), PAWL_OK));
-    CHANGED(CHECK_INT(s->verbs->release(s, "r", f, NULL), PAWL_OK));
+    CHANGED(CHECK_INT(release_one(s, "r", f, NULL), PAWL_OK));
     listed(s, NULL);
     loaded(s, "r", 0);
     CHECK_INT(s->verbs->version(s), v);
@@ -432,9 +483,9 @@ static void check_all(pawl_store *s, const char *run, pawl_code due_code)
     pawl_delivery d = { .id = "d", .kind = PAWL_DELIVER_CANCEL };
     pawl_head h;
 
-    CHECK_INT(v->claim(s, run, "me", 1000, &h, NULL), due_code);
-    CHECK_INT(v->renew(s, run, 1, 1000, NULL), due_code);
-    CHECK_INT(v->release(s, run, 1, NULL), due_code);
+    CHECK_INT(claim_one(s, run, "me", 1000, &h, NULL), due_code);
+    CHECK_INT(renew_one(s, run, 1, 1000, NULL), due_code);
+    CHECK_INT(release_one(s, run, 1, NULL), due_code);
     CHECK_INT(v->append(s, &a, 1, NULL), PAWL_OK);
     CHECK_INT(a.rc, due_code);
     CHECK_INT(v->mark(s, &mark, 1, NULL), PAWL_OK);
@@ -483,12 +534,17 @@ PAWL_TEST(test_X3_calls_that_make_no_sense_are_refused_and_change_nothing)
     pawl_mark mark = { .run = "r", .fence = f };
     pawl_head h;
 
-    CHECK_INT(v->claim(s, "r", NULL, 1000, &h, NULL), PAWL_INVALID);
-    CHECK_INT(v->claim(s, "r", "", 1000, &h, NULL), PAWL_INVALID);
-    CHECK_INT(v->claim(s, "r", "me", 0, &h, NULL), PAWL_INVALID);
-    CHECK_INT(v->claim(s, "r", "me", -1, &h, NULL), PAWL_INVALID);
-    CHECK_INT(v->claim(s, "r", "me", 1000, NULL, NULL), PAWL_INVALID);
-    CHECK_INT(v->renew(s, "r", f, 0, NULL), PAWL_INVALID);
+    CHECK_INT(claim_one(s, "r", NULL, 1000, &h, NULL), PAWL_INVALID);
+    CHECK_INT(claim_one(s, "r", "", 1000, &h, NULL), PAWL_INVALID);
+    CHECK_INT(claim_one(s, "r", "me", 0, &h, NULL), PAWL_INVALID);
+    CHECK_INT(claim_one(s, "r", "me", -1, &h, NULL), PAWL_INVALID);
+    CHECK_INT(v->claim(s, "me", 1000, NULL, 1, NULL), PAWL_INVALID);
+    CHECK_INT(v->claim(s, "me", 1000, NULL, 0, NULL), PAWL_OK);
+    CHECK_INT(v->renew(s, 1000, NULL, 1, NULL), PAWL_INVALID);
+    CHECK_INT(v->renew(s, 1000, NULL, 0, NULL), PAWL_OK);
+    CHECK_INT(v->release(s, NULL, 1, NULL), PAWL_INVALID);
+    CHECK_INT(v->release(s, NULL, 0, NULL), PAWL_OK);
+    CHECK_INT(renew_one(s, "r", f, 0, NULL), PAWL_INVALID);
     CHECK_INT(v->append(s, NULL, 0, NULL), PAWL_OK);
     CHECK_INT(v->append(s, NULL, 1, NULL), PAWL_INVALID);
     CHECK_INT(v->mark(s, NULL, 0, NULL), PAWL_OK);
@@ -529,8 +585,8 @@ PAWL_TEST(test_X3_names_may_have_any_character_and_have_a_length)
     longer[1025] = '\0';
     CHECK_INT(s->verbs->create(s, bytes("{\"context\":\"it's\",\"format\":1,\"id\":\"r\",\"labels\":[\"'\",\"%\"],\"life\":\"00000000000000ab\","
                                         "\"machine\":{\"name\":\"m'\"}}"), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->claim(s, "r", longer, LONG_MS, &h, NULL), PAWL_INVALID);
-    CHECK_INT(s->verbs->claim(s, "r", odd, LONG_MS, &h, NULL), PAWL_OK);
+    CHECK_INT(claim_one(s, "r", longer, LONG_MS, &h, NULL), PAWL_INVALID);
+    CHECK_INT(claim_one(s, "r", odd, LONG_MS, &h, NULL), PAWL_OK);
     a.fence = mark.fence = h.fence;
     CHECK_INT(put_one(s, &a), PAWL_OK);
     CHECK_INT(s->verbs->mark(s, &mark, 1, NULL), PAWL_OK);
@@ -582,6 +638,7 @@ cases contract_runs(void)
         CASE(test_S2_a_fence_never_comes_again),
         CASE(test_S2_no_fence_is_none),
         CASE(test_S2_a_lease_is_renewed_and_let_go_of),
+        CASE(test_S3_many_are_claimed_renewed_and_let_go_of_each_answered_by_itself),
         CASE(test_G10_what_is_removed_is_gone_and_its_id_is_free),
         CASE(test_K8_what_was_written_is_there_when_it_is_opened_again),
         CASE(test_S2_handles_see_each_other),

@@ -2,6 +2,7 @@
  *
  *     kept_store_test --write         writes it again: only before the version is out */
 #include "lib/scenes.h"
+#include "store/one.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -77,14 +78,14 @@ static void scene_store(const char *path, size_t i)
         nl = memchr(at, '\n', (size_t)(end - at));
         lines[a.nlines++] = (pawl_bytes){ at, (size_t)(nl - at) };
     }
-    CHECK_INT(s->verbs->claim(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
+    CHECK_INT(claim_one(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
     a.fence = head.fence;
     a.status = (uint8_t)pawl_state_status(w.st);
     a.over = pawl_status_terminal(pawl_state_status(w.st));
     if (s->verbs->append(s, &a, 1, &err) != PAWL_OK || a.rc != PAWL_OK)
         CHECK_FAIL("%s: %s %s", scenes_kept[i], pawl_code_name(a.rc), err.text);
     CHECK_INT(s->verbs->deliver(s, "run-1", &d, &err), PAWL_OK);
-    CHECK_INT(s->verbs->release(s, "run-1", head.fence, &err), PAWL_OK);
+    CHECK_INT(release_one(s, "run-1", head.fence, &err), PAWL_OK);
     CHECK_INT(s->verbs->vacuum(s, &err), PAWL_OK);
     pawl_store_free(s);
     world_drop(&w);
@@ -125,7 +126,7 @@ PAWL_TEST(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_writ
         CHECK_BYTES(journal.data, journal.size, w.journal.data, w.journal.size);
         CHECK_INT(s->verbs->deliveries(s, "run-1", see_bell, &bells, &err), PAWL_OK);
         CHECK_INT(bells, 1);
-        CHECK_INT(s->verbs->claim(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
+        CHECK_INT(claim_one(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
         CHECK_INT(head.status, pawl_state_status(w.st));
         CHECK_INT(head.seq, pawl_state_seq(w.st));
         CHECK_INT(s->verbs->check(s, &err), PAWL_OK);

@@ -2,6 +2,7 @@
 #include "store/contract.h"
 
 #include "lib/heap.h"
+#include "store/one.h"
 #include "store/store.h"
 
 #include <stdarg.h>
@@ -76,7 +77,7 @@ PAWL_TEST(test_check_finds_a_blob_of_other_bytes)
     pawl_head h;
 
     CHECK_INT(s->verbs->create(s, (pawl_bytes){ base_a, sizeof base_a - 1 }, NULL), PAWL_OK);
-    CHECK_INT(s->verbs->claim(s, "a", "me", 1000, &h, NULL), PAWL_OK);
+    CHECK_INT(claim_one(s, "a", "me", 1000, &h, NULL), PAWL_OK);
     a.fence = h.fence;
     CHECK_INT(s->verbs->append(s, &a, 1, NULL), PAWL_OK);
     CHECK_INT(s->verbs->check(s, NULL), PAWL_CORRUPT);
@@ -162,7 +163,7 @@ static uint64_t fences[2];
 static pawl_code do_claim(pawl_store *s, int run, pawl_err *err)
 {
     pawl_head h = { .fence = 0 };
-    pawl_code rc = s->verbs->claim(s, run == 0 ? "a" : "b", run == 0 ? "me" : "you", 1000, &h, err);
+    pawl_code rc = claim_one(s, run == 0 ? "a" : "b", run == 0 ? "me" : "you", 1000, &h, err);
 
     if (rc == PAWL_OK)
         fences[run] = h.fence;
@@ -405,10 +406,10 @@ static void order_step(pawl_store *s, int i, const char *run)
     a.wake_ms = check_rand_below(2) == 0 ? now_ms + (int64_t)check_rand_below(30) : 0;
     switch (check_rand_below(6)) {
     case 0:
-        CHECK_INT(s->verbs->claim(s, run, "me", 1 + (int64_t)check_rand_below(20), &h, NULL), PAWL_OK);
+        CHECK_INT(claim_one(s, run, "me", 1 + (int64_t)check_rand_below(20), &h, NULL), PAWL_OK);
         break;
     case 1:
-        s->verbs->release(s, run, h.fence, NULL);
+        release_one(s, run, h.fence, NULL);
         break;
     case 2:
         snprintf(id, sizeof id, "d%llu", (unsigned long long)check_rand());

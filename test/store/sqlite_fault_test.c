@@ -147,7 +147,7 @@ static pawl_code step(pawl_store *s, int i, pawl_err *err)
     switch (i) {
     case 0: return s->verbs->create(s, bytes(base("r", ",\"labels\":[\"x\"]")), err);
     case 1:
-        rc = s->verbs->claim(s, "r", "me", LONG_MS, &h, err);
+        rc = claim_one(s, "r", "me", LONG_MS, &h, err);
         fence = h.fence;
         return rc;
     case STEPS + 2: return wait_put(s, err);
@@ -155,7 +155,7 @@ static pawl_code step(pawl_store *s, int i, pawl_err *err)
     case STEPS + 4: return s->verbs->list(s, NULL, any_head, &n, err);
     case STEPS + 5: return s->verbs->load(s, "r", any_line, &n, err);
     case STEPS + 6: return s->verbs->prune(s, "r", fence, 3, bytes(base("r", ",\"seq\":3")), err);
-    case STEPS + 7: return s->verbs->release(s, "r", fence, err);
+    case STEPS + 7: return release_one(s, "r", fence, err);
     case STEPS + 8: return s->verbs->vacuum(s, err);
     default: return entry_put(s, "r", fence, (uint64_t)i - 1, "[]", err);
     }

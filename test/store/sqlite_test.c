@@ -79,19 +79,44 @@ PAWL_TEST(test_Q3_the_end_of_a_run_is_found_wherever_its_head_is)
     CHECK(strcmp(raw("a.pawl", "SELECT min(seq) FROM heads"), raw("a.pawl", "SELECT max(seq) FROM entries")) != 0);
     t = file_opened("a.pawl");
     CHECK_INT(head(t, "r0").seq, ROUNDS);
-    CHECK_INT(t->verbs->claim(t, "r2", "me", LONG_MS, &h, NULL), PAWL_OK);
+    CHECK_INT(claim_one(t, "r2", "me", LONG_MS, &h, NULL), PAWL_OK);
     CHECK_INT(h.seq, ROUNDS - 1);
     CHECK_INT(t->verbs->check(t, NULL), PAWL_OK);
     CHECK_STR(ranged(t, "r1", ROUNDS - 2, ROUNDS - 1), text("%d []\n", ROUNDS - 1));
     CHECK_STR(ranged(t, "r1", 70, 71), "71 []\n");
     CHECK_INT(put(t, "r2", h.fence, ROUNDS - 1, entry(ROUNDS, "[]"), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->release(s, "r0", f[0], NULL), PAWL_OK);
+    CHECK_INT(release_one(s, "r0", f[0], NULL), PAWL_OK);
     pawl_store_free(t);
     pawl_store_free(s);
     CHECK_STR(raw("a.pawl", "SELECT min(seq) FROM heads"), text("%d", ROUNDS));
     s = file_opened("a.pawl");
     CHECK_INT(head(s, "r2").seq, ROUNDS);
     CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_E3_leases_of_many_runs_are_one_transaction)
+{
+    enum { RUNS = 40 };
+    pawl_store *s = file_fresh();
+    pawl_claim claims[RUNS];
+    pawl_hold holds[RUNS];
+    uint64_t version;
+
+    for (int i = 0; i < RUNS; i++) {
+        claims[i] = (pawl_claim){ .run = text("r%d", i) };
+        CHECK_INT(s->verbs->create(s, bytes(base(claims[i].run, "")), NULL), PAWL_OK);
+    }
+    version = s->verbs->version(s);
+    CHECK_INT(s->verbs->claim(s, "me", LONG_MS, claims, RUNS, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->version(s), ++version);
+    for (int i = 0; i < RUNS; i++)
+        holds[i] = (pawl_hold){ .run = claims[i].run, .fence = claims[i].head.fence };
+    CHECK_INT(s->verbs->renew(s, 2 * (int64_t)LONG_MS, holds, RUNS, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->version(s), ++version);
+    CHECK_INT(s->verbs->release(s, holds, RUNS, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->version(s), ++version);
+    CHECK_STR(raw("a.pawl", "SELECT count(*) FROM heads WHERE owner IS NULL"), text("%d", RUNS));
     pawl_store_free(s);
 }
 
@@ -370,6 +395,7 @@ int main(int argc, char **argv)
     static const check_case all[] = {
         CASE(test_S2_the_layout_is_what_was_measured),
         CASE(test_Q3_the_end_of_a_run_is_found_wherever_its_head_is),
+        CASE(test_E3_leases_of_many_runs_are_one_transaction),
         CASE(test_Q2_what_another_handle_removes_misleads_nobody),
         CASE(test_a_backup_is_whole_and_never_overwrites),
         CASE(test_S4_a_file_of_a_newer_version_is_refused_by_both_numbers),

@@ -82,7 +82,7 @@ static const char *appends(int number)
     pawl_code rc;
 
     (void)number;
-    if (s == NULL || (rc = s->verbs->claim(s, "r", "me", LONG_MS, &h, &err)) != PAWL_OK)
+    if (s == NULL || (rc = claim_one(s, "r", "me", LONG_MS, &h, &err)) != PAWL_OK)
         return wrong("claim", err.code, &err);
     for (uint64_t seq = h.seq + 1;; seq++) {
         if ((rc = entry_put(s, "r", h.fence, seq, "[]", &err)) != PAWL_OK)
@@ -135,12 +135,12 @@ static const char *writes_shared(pawl_store *s, int number)
     pawl_head h;
     pawl_code rc;
 
-    while ((rc = s->verbs->claim(s, "shared", owner, LONG_MS, &h, NULL)) == PAWL_HELD)
+    while ((rc = claim_one(s, "shared", owner, LONG_MS, &h, NULL)) == PAWL_HELD)
         wait_ms(1);
     if (rc == PAWL_OK)
         rc = entry_put(s, "shared", h.fence, h.seq + 1, text("[\"%s\"]", owner), &err);
     if (rc == PAWL_OK)
-        rc = s->verbs->release(s, "shared", h.fence, &err);
+        rc = release_one(s, "shared", h.fence, &err);
     return rc == PAWL_OK ? NULL : wrong("shared", rc, &err);
 }
 
@@ -152,7 +152,7 @@ static const char *writes(int number)
     pawl_head h;
     pawl_code rc;
 
-    if (s == NULL || (rc = s->verbs->claim(s, run, "me", LONG_MS, &h, &err)) != PAWL_OK)
+    if (s == NULL || (rc = claim_one(s, run, "me", LONG_MS, &h, &err)) != PAWL_OK)
         return wrong("claim", err.code, &err);
     for (int seq = 1; seq <= times(OWN) && bad == NULL; seq++) {
         run = text("w%d", number);
@@ -225,7 +225,7 @@ static void *writes_in_a_thread(void *arg)
 
     snprintf(path, sizeof path, "%s/a.pawl", folder);
     s = pawl_store_sqlite(path, &(pawl_sqlite){ .normal = true, .busy_ms = 60000 }, NULL);
-    w->rc = s == NULL ? PAWL_IO : s->verbs->claim(s, w->run, "me", LONG_MS, &h, NULL);
+    w->rc = s == NULL ? PAWL_IO : claim_one(s, w->run, "me", LONG_MS, &h, NULL);
     for (unsigned seq = 1; w->rc == PAWL_OK && seq <= SHARED; seq++) {
         int n = snprintf(line, sizeof line, "%064d [%u,1000,\"tick\",\"working\",1] []", 7, seq);
         pawl_bytes b = { line, (size_t)n };
@@ -290,7 +290,7 @@ static const char *fills(int number)
         ;
     if (bad != NULL || s == NULL)
         return bad != NULL ? bad : wrong("open", err.code, &err);
-    if ((rc = s->verbs->create(s, b, &err)) != PAWL_OK || (rc = s->verbs->claim(s, "r", "me", LONG_MS, &h, &err)) != PAWL_OK)
+    if ((rc = s->verbs->create(s, b, &err)) != PAWL_OK || (rc = claim_one(s, "r", "me", LONG_MS, &h, &err)) != PAWL_OK)
         return wrong("begin", rc, &err);
     while ((rc = entry_put(s, "r", h.fence, seq + 1, "[]", &err)) == PAWL_OK)
         seq++;

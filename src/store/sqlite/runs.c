@@ -51,8 +51,8 @@ static const char *lend(sqlite_store *s, const char *text)
     return copy;
 }
 
-/* False: no such run, or s->rc. */
-static bool head_load(sqlite_store *s, const char *run, pawl_head *head)
+/* Its texts are lent until s->lent is reset. `k`, when not NULL, is told of it too. False: no such run, or s->rc. */
+static bool head_load(sqlite_store *s, const char *run, pawl_head *head, known *k)
 {
     sqlite3_stmt *q = s->space == 0 ? NULL : sql_use(s, SQL_HEAD_OF);
 
@@ -60,7 +60,6 @@ static bool head_load(sqlite_store *s, const char *run, pawl_head *head)
     sql_text(q, 2, run);
     if (!sql_row(s, q))
         return false;
-    arena_reset(&s->lent);
     head_read(s, q, head);
     head->run = lend(s, head->run);
     head->machine = lend(s, head->machine);
@@ -68,6 +67,13 @@ static bool head_load(sqlite_store *s, const char *run, pawl_head *head)
     head->parent = lend(s, head->parent);
     head->owner = lend(s, head->owner);
     head->parked = lend(s, head->parked);
+    if (k != NULL) {
+        const place *p = tail_find(s, (int64_t)head->no);
+
+        *k = (known){ .no = (int64_t)head->no, .fence = head->fence, .seq = head->seq, .lsn = p != NULL ? p->lsn : sql_get_int(q, 17),
+                      .wake_ms = head->wake_ms, .waits = head->waits, .mail = sql_get_int(q, 18), .status = head->status, .over = head->over,
+                      .parked = head->parked != NULL, .leased = head->owner != NULL };
+    }
     sql_end(q);
     return s->rc == SQLITE_OK;
 }
@@ -115,7 +121,8 @@ pawl_code sqlite_head(pawl_store *st, const char *run, pawl_head *head, pawl_err
 
     if (rc != PAWL_OK)
         return rc;
-    head_load(s, run, &found);
+    arena_reset(&s->lent);
+    head_load(s, run, &found, NULL);
     if ((rc = read_end(s, PAWL_OK, err)) == PAWL_OK)
         *head = found;
     return rc;
@@ -216,111 +223,170 @@ out:
 
 /* ---- leases ---------------------------------------------------------------------------------- */
 
-static uint64_t fence_next(sqlite_store *s)
+/* The last one given; 0: s->rc. */
+static uint64_t fence_newest(sqlite_store *s)
 {
     sqlite3_stmt *q = sql_use(s, SQL_META);
-    int64_t fence = 0;
+    uint64_t fence = 0;
 
     sql_text(q, 1, "fence");
     if (sql_row(s, q)) {
-        fence = sql_get_int(q, 0);
+        fence = (uint64_t)sql_get_int(q, 0);
         sql_end(q);
     }
-    q = sql_use(s, SQL_META_SET);
-    sql_text(q, 1, "fence");
-    sql_int(q, 2, ++fence);
-    sql_run(s, q);
-    return (uint64_t)fence;
+    return fence;
 }
 
-static void lease_set(sqlite_store *s, pawl_head *h, const char *owner, int64_t ttl_ms)
+static void fences_given(sqlite_store *s, uint64_t newest)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_META_SET);
+
+    sql_text(q, 1, "fence");
+    sql_int(q, 2, (int64_t)newest);
+    sql_run(s, q);
+}
+
+static void lease_set(sqlite_store *s, pawl_head *h, known *k, uint64_t fence, const char *owner, int64_t until_ms)
 {
     sqlite3_stmt *q;
-    known *k;
 
     h->owner = lend(s, owner);
     h->fence_before = h->fence;
-    h->fence = fence_next(s);
-    h->lease_ms = store_until(store_now(s), ttl_ms);
+    h->fence = k->fence = fence;
+    h->lease_ms = until_ms;
+    k->leased = true;
     q = sql_use(s, SQL_CLAIM);
     sql_int(q, 1, (int64_t)h->no);
-    sql_int(q, 2, (int64_t)h->fence);
+    sql_int(q, 2, (int64_t)fence);
     sql_text(q, 3, owner);
-    sql_int(q, 4, h->lease_ms);
+    sql_int(q, 4, until_ms);
     sql_run(s, q);
-    if ((k = known_find(s, h->run)) != NULL) {
-        k->fence = h->fence;
-        k->leased = true;
-    }
+    known_put(s, h->run, k);
+}
+
+/* *fence: the newest, raised when it is taken. */
+static pawl_code claim_one(sqlite_store *s, pawl_claim *c, const char *owner, int64_t ttl_ms, uint64_t *fence, pawl_err *err)
+{
+    int64_t now = store_now(s);
+    known k;
+    pawl_code rc = run_named(c->run, true, err);
+
+    if (rc != PAWL_OK || s->rc != SQLITE_OK)
+        return rc;
+    if (!head_load(s, c->run, &c->head, &k))
+        return s->rc == SQLITE_OK ? store_no_run(c->run, err) : PAWL_IO;
+    if (c->head.owner != NULL && store_held(&c->head, now) && strcmp(c->head.owner, owner) != 0)
+        return fail(err, PAWL_HELD, "%s: %s holds it for another %lld ms", c->run, c->head.owner, (long long)(c->head.lease_ms - now));
+    if (*fence == 0)
+        *fence = fence_newest(s);
+    if (s->rc == SQLITE_OK)
+        lease_set(s, &c->head, &k, ++*fence, owner, store_until(now, ttl_ms));
+    return PAWL_OK;
 }
 
 /* A lease need not outlive the machine's power; its fence is synced with the first append under it. */
-pawl_code sqlite_claim(pawl_store *st, const char *run, const char *owner, int64_t ttl_ms, pawl_head *head, pawl_err *err)
+pawl_code sqlite_claim(pawl_store *st, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
-    pawl_head found = { 0 };
-    bool held;
-    pawl_code rc = run_named(run, true, err);
+    pawl_err first = { PAWL_OK, "" };
+    uint64_t fence = 0;
+    pawl_code rc = store_claim_check(owner, ttl_ms, all, n, err);
 
-    if (rc != PAWL_OK || (rc = write_begin(s, TXN_SOFT, err)) != PAWL_OK)
+    if (rc != PAWL_OK || n == 0)
         return rc;
-    if (!head_load(s, run, &found))
-        return write_end(s, s->rc == SQLITE_OK ? store_no_run(run, err) : PAWL_OK, err);
-    if (!store_id_valid(owner) || ttl_ms <= 0 || head == NULL) {
-        rc = fail(err, PAWL_INVALID, "%s: a claim needs an owner, a time above 0 and a place for the head", run);
-        return write_end(s, rc, err);
+    if ((rc = write_begin(s, TXN_SOFT, err)) == PAWL_OK) {
+        arena_reset(&s->lent);
+        for (size_t i = 0; i < n; i++)
+            all[i].rc = claim_one(s, &all[i], owner, ttl_ms, &fence, &first);
+        if (fence != 0)
+            fences_given(s, fence);
+        rc = write_end(s, PAWL_OK, err);
     }
-    held = found.owner != NULL && store_held(&found, store_now(s)) && strcmp(found.owner, owner) != 0;
-    if (!held)
-        lease_set(s, &found, owner, ttl_ms);
-    if ((rc = write_end(s, PAWL_OK, err)) != PAWL_OK)
-        return rc;
-    *head = found;
-    if (held)
-        rc = fail(err, PAWL_HELD, "%s: %s holds it for another %lld ms", run, found.owner,
-                  (long long)(found.lease_ms - s->last_ms));
-    return rc;
+    for (size_t i = 0; i < n && rc != PAWL_OK; i++)
+        all[i].rc = rc;
+    return rc != PAWL_OK || first.code == PAWL_OK ? rc : (fail(err, first.code, "%s", first.text), PAWL_OK);
 }
 
-pawl_code sqlite_renew(pawl_store *st, const char *run, uint64_t fence, int64_t ttl_ms, pawl_err *err)
+/* NULL: *rc says why not, or s->rc. */
+static known *held(sqlite_store *s, const pawl_hold *h, pawl_code *rc, pawl_err *err)
 {
-    sqlite_store *s = sqlite_of(st);
+    known *k;
+
+    *rc = PAWL_OK;
+    if (s->rc != SQLITE_OK || (*rc = run_named(h->run, true, err)) != PAWL_OK)
+        return NULL;
+    if ((k = known_find(s, h->run)) == NULL)
+        *rc = s->rc == SQLITE_OK ? store_no_run(h->run, err) : PAWL_OK;
+    else if (k->fence != h->fence || h->fence == 0)
+        *rc = store_fenced(h->run, h->fence, k->fence, err);
+    return *rc == PAWL_OK ? k : NULL;
+}
+
+static pawl_code renew_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms, pawl_err *err)
+{
     sqlite3_stmt *q;
     pawl_code rc;
-    known *k = write_run(s, TXN_SOFT, run, fence, &rc, err);
+    known *k = held(s, h, &rc, err);
 
     if (k == NULL)
         return rc;
-    if (ttl_ms <= 0)
-        return write_end(s, fail(err, PAWL_INVALID, "%s: a lease lasts longer than %lld ms", run, (long long)ttl_ms), err);
     q = sql_use(s, SQL_RENEW);
     sql_int(q, 1, k->no);
-    sql_int(q, 2, (int64_t)fence);
+    sql_int(q, 2, (int64_t)h->fence);
     sql_int(q, 3, store_until(store_now(s), ttl_ms));
     if (sql_run(s, q) == 0 && s->rc == SQLITE_OK)
-        rc = fail(err, PAWL_FENCED, "%s: it was let go of: claim it again", run);
-    return write_end(s, rc, err);
+        rc = fail(err, PAWL_FENCED, "%s: it was let go of: claim it again", h->run);
+    return rc;
 }
 
-pawl_code sqlite_release(pawl_store *st, const char *run, uint64_t fence, pawl_err *err)
+static pawl_code release_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms, pawl_err *err)
 {
-    sqlite_store *s = sqlite_of(st);
     sqlite3_stmt *q;
     pawl_code rc;
-    known *k = write_run(s, TXN_SOFT, run, fence, &rc, err);
+    known *k = held(s, h, &rc, err);
 
+    (void)ttl_ms;
     if (k == NULL)
         return rc;
     if (k->leased) {
         q = sql_use(s, SQL_RELEASE);
         sql_int(q, 1, k->no);
-        sql_int(q, 2, (int64_t)fence);
+        sql_int(q, 2, (int64_t)h->fence);
         sql_int(q, 3, (int64_t)k->seq);
         sql_int(q, 4, k->lsn);
         sql_int(q, 5, store_now(s));
         sql_run(s, q);
     }
-    rc = write_end(s, PAWL_OK, err);
-    known_drop(s, run);
-    return rc;
+    known_drop(s, h->run);
+    return PAWL_OK;
+}
+
+static pawl_code for_all(sqlite_store *s, pawl_code (*one)(sqlite_store *, const pawl_hold *, int64_t, pawl_err *), int64_t ttl_ms,
+                         pawl_hold *all, size_t n, pawl_err *err)
+{
+    pawl_err first = { PAWL_OK, "" };
+    pawl_code rc = store_holds_check(all, n, err);
+
+    if (rc != PAWL_OK || n == 0)
+        return rc;
+    if ((rc = write_begin(s, TXN_SOFT, err)) == PAWL_OK) {
+        for (size_t i = 0; i < n; i++)
+            all[i].rc = one(s, &all[i], ttl_ms, &first);
+        rc = write_end(s, PAWL_OK, err);
+    }
+    for (size_t i = 0; i < n && rc != PAWL_OK; i++)
+        all[i].rc = rc;
+    return rc != PAWL_OK || first.code == PAWL_OK ? rc : (fail(err, first.code, "%s", first.text), PAWL_OK);
+}
+
+pawl_code sqlite_renew(pawl_store *st, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err)
+{
+    if (ttl_ms <= 0)
+        return fail(err, PAWL_INVALID, "a lease lasts longer than %lld ms", (long long)ttl_ms);
+    return for_all(sqlite_of(st), renew_one, ttl_ms, all, n, err);
+}
+
+pawl_code sqlite_release(pawl_store *st, pawl_hold *all, size_t n, pawl_err *err)
+{
+    return for_all(sqlite_of(st), release_one, 0, all, n, err);
 }

@@ -5,7 +5,7 @@
 
 #define HEAD_COLUMNS                                                                                         \
     "r.id,r.machine,r.context,r.parent,h.owner,h.parked,r.no,r.life,h.seq,h.fence,h.lease_ms,"               \
-    "r.created_ms,h.changed_ms,h.wake_ms,h.waits,h.status,h.over"
+    "r.created_ms,h.changed_ms,h.wake_ms,h.waits,h.status,h.over,h.lsn,h.mail"
 #define HEAD_SELECT "SELECT " HEAD_COLUMNS " FROM "
 
 /* A list goes along one index, newest first, and looks at the rest of the filter run by run. */

@@ -72,7 +72,7 @@ typedef struct known {          /* a run that this handle works on */
     int64_t mail;
     uint8_t status;
     bool over, parked, leased;
-    char id[];
+    char *id;                   /* behind it */
 } known;
 
 typedef struct sqlite_store {
@@ -158,6 +158,7 @@ void tail_forget(sqlite_store *s);
 void tail_free(sqlite_store *s);
 /* The run as it stands, or NULL: there is none (or s->rc). Lent until the transaction ends. */
 known *known_find(sqlite_store *s, const char *run);
+void known_put(sqlite_store *s, const char *run, const known *from);    /* as it was just read: all but next, epoch and id */
 void known_drop(sqlite_store *s, const char *run);
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -177,9 +178,9 @@ bool place_find(sqlite_store *s, place *out);           /* where run out->no end
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
 pawl_code sqlite_create(pawl_store *s, pawl_bytes base, pawl_err *err);
-pawl_code sqlite_claim(pawl_store *s, const char *run, const char *owner, int64_t ttl_ms, pawl_head *head, pawl_err *err);
-pawl_code sqlite_renew(pawl_store *s, const char *run, uint64_t fence, int64_t ttl_ms, pawl_err *err);
-pawl_code sqlite_release(pawl_store *s, const char *run, uint64_t fence, pawl_err *err);
+pawl_code sqlite_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err);
+pawl_code sqlite_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err);
+pawl_code sqlite_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);
 pawl_code sqlite_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
 pawl_code sqlite_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
 pawl_code sqlite_marks(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);

@@ -209,32 +209,60 @@ static bool known_read(sqlite_store *s, known *k)
     return true;
 }
 
-known *known_find(sqlite_store *s, const char *run)
+/* Room for a run that is not known yet, and its place; NULL: s->rc. */
+static known *known_new(sqlite_store *s, const char *run)
 {
-    known **at, *k;
     size_t size = strlen(run) + 1;
+    known *k;
 
     if (s->held_count >= s->held_cap && !held_grow(s))
         return NULL;
-    at = known_link(s, run);
-    if ((k = *at) != NULL) {
-        if (k->epoch == s->epoch || (k->no == run_no(s, run) && known_read(s, k)))
-            return k;
-        known_drop(s, run);
-        at = known_link(s, run);
-    }
-    if ((k = mem_new(&s->alloc, sizeof *k + size)) == NULL) {
+    if ((k = mem_new(&s->alloc, sizeof *k + size)) == NULL)
         s->rc = SQLITE_NOMEM;
-        return NULL;
-    }
-    memcpy(k->id, run, size);
-    if ((k->no = run_no(s, run)) == 0 || !known_read(s, k)) {
-        known_free(s, k);
-        return NULL;
-    }
+    else
+        k->id = memcpy(k + 1, run, size);
+    return k;
+}
+
+static known *known_add(sqlite_store *s, known *k)
+{
+    known **at = known_link(s, k->id);
+
     *at = k;
     s->held_count++;
     return k;
+}
+
+known *known_find(sqlite_store *s, const char *run)
+{
+    known *k = s->held_cap == 0 ? NULL : *known_link(s, run);
+
+    if (k != NULL) {
+        if (k->epoch == s->epoch || (k->no == run_no(s, run) && known_read(s, k)))
+            return k;
+        known_drop(s, run);
+    }
+    if ((k = known_new(s, run)) == NULL)
+        return NULL;
+    if ((k->no = run_no(s, run)) != 0 && known_read(s, k))
+        return known_add(s, k);
+    known_free(s, k);
+    return NULL;
+}
+
+void known_put(sqlite_store *s, const char *run, const known *from)
+{
+    known *k = s->held_cap == 0 ? NULL : *known_link(s, run), was;
+
+    if (k == NULL && (k = known_new(s, run)) != NULL)
+        known_add(s, k);
+    if (k == NULL)
+        return;
+    was = *k;
+    *k = *from;
+    k->next = was.next;
+    k->id = was.id;
+    k->epoch = s->epoch;
 }
 
 void known_drop(sqlite_store *s, const char *run)
