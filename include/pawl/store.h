@@ -69,6 +69,7 @@ typedef struct pawl_append {    /* to one run: all of it or nothing */
     pawl_bytes snapshot;        /* of the state after these lines, the last of which is an entry; {0}: none. It replaces the last */
     const pawl_blob *blobs;
     size_t nblobs;
+    bool release;               /* with this the run is let go of: as by release */
     pawl_code rc;               /* out: how it went for this run */
     bool quiet;                 /* out: nothing that was delivered waits for it; false: that is to be looked for */
 } pawl_append;

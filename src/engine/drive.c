@@ -47,22 +47,23 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 
 /* ---- the commit ---------------------------------------------------------------------------------- */
 
-/* Nobody has to do anything for it but the world. */
-static bool may_let_go(const live *r)
+/* Nobody has to do anything for it but the world, once this is stored: else its lease would run out. */
+static bool may_let_go(const live *r, bool naps)
 {
     pawl_code next = pawl_state_next(r->st);
 
     for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at != ERRAND_READY)
+        if (er->at == ERRAND_OUT || (er->at == ERRAND_DONE && !er->fed))
             return false;
-    return next == PAWL_HALTED || next == PAWL_INTERRUPTED;
+    return next == PAWL_HALTED || next == PAWL_INTERRUPTED || naps;
 }
 
-static pawl_code append_fill(pawl_engine *e, live *r, pawl_append *a, arena *mem)
+static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena *mem)
 {
     pawl_bytes *lines = arena_get(mem, (r->nlines + 1) * sizeof *lines);
     pawl_waiting *waits = arena_zero(mem, (r->nwaits + 1) * sizeof *waits);
     const char *at = r->lines.data;
+    bool works;
 
     if (lines == NULL || waits == NULL)
         return PAWL_NOMEM;
@@ -81,9 +82,10 @@ static pawl_code append_fill(pawl_engine *e, live *r, pawl_append *a, arena *mem
     }
     *a = (pawl_append){ .run = r->id, .fence = r->fence, .seq = r->seq, .lines = lines, .nlines = r->nlines, .waits = waits, .nwaits = r->nwaits,
                         .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
-                        .status = (uint8_t)pawl_state_status(r->st), .wake_ms = told_wake(e, r) };
+                        .status = (uint8_t)pawl_state_status(r->st), .wake_ms = told_wake(e, r, &works) };
     a->over = pawl_status_terminal((pawl_status)a->status);
     a->moves = a->status != r->status || a->over != r->over || a->wake_ms != r->wake_ms;
+    a->release = may_let_go(r, naps && !works);
     return PAWL_OK;
 }
 
@@ -117,44 +119,49 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     errands_stored(e, r);
 }
 
+/* With the lock: whoever renews must not take what was let go of for lost. */
+static pawl_code append_all(pawl_engine *e, live **runs, pawl_append *all, size_t n, pawl_err *err)
+{
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->append(e->store, all, n, err);
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        if (all[i].rc == PAWL_OK && all[i].release)
+            runs[i]->fence = 0;
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
 /* Made durable together. PAWL_OK; else the first that went wrong, and the states concerned were thrown away. */
-pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, pawl_err *err)
+pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err *err)
 {
     pawl_append few[4], *all = few;
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = PAWL_OK, first = PAWL_OK;
-    live **idle;
-    size_t nidle = 0;
     arena mem;
 
     arena_init(&mem, &e->alloc, 1024);
-    idle = arena_get(&mem, n * sizeof *idle);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         rc = PAWL_NOMEM;
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
-        rc = append_fill(e, runs[i], &all[i], &mem);
-    if (rc == PAWL_OK) {
-        pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->append(e->store, all, n, &why);
-        pthread_mutex_unlock(&e->lock);
-    }
+        rc = append_fill(e, runs[i], naps, &all[i], &mem);
+    if (rc == PAWL_OK)
+        rc = append_all(e, runs, all, n, &why);
     for (size_t i = 0; i < n; i++) {
         pawl_code one = rc == PAWL_OK ? all[i].rc : rc;
 
         if (one == PAWL_OK)
             stored(e, runs[i], &all[i]);
-        if (one == PAWL_OK && may_let_go(runs[i]) && idle != NULL)
-            idle[nidle++] = runs[i];                /* its lease would run out */
-        if (one == PAWL_FENCED || one == PAWL_CONFLICT)
+        else if (one == PAWL_FENCED || one == PAWL_CONFLICT)
             live_lost(e, runs[i]);
-        else if (one != PAWL_OK)
+        else
             live_drop(e, runs[i]);
         if (one != PAWL_OK && first == PAWL_OK)
             first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)
                                         : fail(err, one, "%s: %s", runs[i]->id, one == PAWL_FENCED ? "somebody else works on it now" :
                                                one == PAWL_NOMEM ? "no memory for a commit" : pawl_code_name(one));
     }
-    (void)lives_let_go(e, idle, nidle, NULL);
     arena_free(&mem);
     return first;
 }
@@ -259,7 +266,7 @@ pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err)
 {
     pawl_code rc = deliveries_feed(e, r, err);
 
-    return rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0) ? runs_commit(e, &r, 1, err) : rc;
+    return rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0) ? runs_commit(e, &r, 1, false, err) : rc;
 }
 
 static bool see_any(void *ctx, const pawl_delivery *d)
@@ -292,7 +299,7 @@ static pawl_code feed_one(pawl_engine *e, live *r, const pawl_event *ev, pawl_er
 
     if (next < 0 || next == PAWL_IGNORED)
         return next;
-    rc = runs_commit(e, &r, 1, err);
+    rc = runs_commit(e, &r, 1, false, err);
     return rc == PAWL_OK ? next : rc;
 }
 
@@ -307,14 +314,14 @@ static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did,
     errands_leftover(e, r, *next);
     if (*next == PAWL_PENDING) {
         rc = perform(e, r, true, did, err);
-        return rc == PAWL_OK && r->nlines > 0 ? runs_commit(e, &r, 1, err) : rc;
+        return rc == PAWL_OK && r->nlines > 0 ? runs_commit(e, &r, 1, false, err) : rc;
     }
     if (*next != PAWL_OK) {
         int64_t first;
 
         *did = false;
         rc = *next == PAWL_INTERRUPTED ? timers_fire(e, r, &first, did, err) : PAWL_OK;
-        return rc == PAWL_OK && *did ? runs_commit(e, &r, 1, err) : rc;
+        return rc == PAWL_OK && *did ? runs_commit(e, &r, 1, false, err) : rc;
     }
     tick.time_ms = engine_now(e);
     rc = feed_one(e, r, &tick, err);

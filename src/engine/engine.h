@@ -160,11 +160,13 @@ void keeper_end(pawl_engine *e);
 pawl_code told_step(pawl_engine *e, live *r);   /* of what e->step has just folded */
 pawl_code told_begin(pawl_engine *e, live *r);  /* the waits of a state that was loaded */
 void told_forget(pawl_engine *e, live *r);      /* it is stored, or never will be */
-int64_t told_wake(pawl_engine *e, live *r);     /* its first timer; 0: none */
+/* Its first timer; 0: none. *works: somebody has something to do for it before that. */
+int64_t told_wake(pawl_engine *e, live *r, bool *works);
 
 /* drive.c: fold, append, take what was delivered */
 pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err);
-pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, pawl_err *err);
+/* Those that are over or ask somebody are let go of with it; `naps`: those too that only wait for a timer. */
+pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err *err);
 pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err);      /* to be stored with the next commit */
 pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err);      /* and stored */
 pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err);

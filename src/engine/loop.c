@@ -145,6 +145,7 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         live *r = c->runs[i];
+        bool works;
 
         if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
             c->runs[kept++] = r;
@@ -152,12 +153,12 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
         }
         gone[left++] = r;
         r->in_pass = false;
-        if (r->fence != 0 && r->st != NULL && told_wake(e, r) != r->wake_ms)
+        if (r->fence != 0 && r->st != NULL && told_wake(e, r, &works) != r->wake_ms)
             c->some[napping++] = r;     /* a back-off */
     }
     c->n = kept;
     if (napping > 0)
-        rc = runs_commit(e, c->some, napping, err);
+        rc = runs_commit(e, c->some, napping, true, err);
     if (rc == PAWL_OK && left > 0)
         rc = lives_let_go(e, gone, left, err);
     for (size_t i = 0; i < left; i++)
@@ -174,7 +175,7 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
         rc = step_once(e, c->runs[i], c, err);
     c->moved = c->nsome > 0;
     if (c->nsome > 0) {
-        pawl_code stored = runs_commit(e, c->some, c->nsome, err);
+        pawl_code stored = runs_commit(e, c->some, c->nsome, true, err);
 
         rc = rc == PAWL_OK && stored != PAWL_FENCED && stored != PAWL_CONFLICT ? stored : rc;
     }

@@ -93,5 +93,5 @@ void errands_keep(pawl_engine *e, live *r)
             errand_gone(e, r, er);
     }
     if (receipts_feed(e, r, &did, NULL) == PAWL_OK && r->nlines > 0)
-        (void)runs_commit(e, &r, 1, NULL);
+        (void)runs_commit(e, &r, 1, false, NULL);
 }

@@ -8,6 +8,7 @@ typedef struct looking {
     live *r;
     uint32_t seen;              /* open waits */
     int64_t wake_ms;
+    bool naps, works;           /* a command is in its back-off; one is not, or a step is due */
     bool failed;
 } looking;
 
@@ -188,27 +189,48 @@ int64_t timer_at(pawl_engine *e, const call *c)
     return c->kind == CALL_ASK && spec_get(e->look, c, "otherwise") != NULL ? pawl_value_int(spec_get(e->look, c, "expires")) : 0;
 }
 
+static bool is_napping(const live *r, const char *id)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_READY && er->not_before_ms > 0 && strcmp(er->job.id, id) == 0)
+            return true;
+    return false;
+}
+
 static bool see_timer(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
     looking *l = ctx;
     int64_t at = timer_at(l->e, c);
 
-    (void)f, (void)tk, (void)path, (void)n;
+    (void)f;
     if (at > 0 && (l->wake_ms == 0 || at < l->wake_ms))
         l->wake_ms = at;
+    if (c->kind == CALL_ASK || c->kind == CALL_SLEEP || l->works)
+        return true;
+    l->works = true;
+    if (l->naps) {
+        id_text(&l->e->text, l->r, path, c, tk, n);
+        l->works = l->e->text.failed || !is_napping(l->r, l->e->text.data);
+    }
     return true;
 }
 
-int64_t told_wake(pawl_engine *e, live *r)
+/* A command in its back-off is a timer. */
+int64_t told_wake(pawl_engine *e, live *r, bool *works)
 {
-    looking l = { .e = e, .r = r };
+    looking l = { .e = e, .r = r, .works = pawl_state_next(r->st) == PAWL_OK };
 
     step_reset(e->look);
+    for (const errand *er = r->errands; er != NULL; er = er->next) {
+        if (er->at != ERRAND_READY || er->not_before_ms == 0)
+            continue;
+        l.naps = true;
+        if (l.wake_ms == 0 || er->not_before_ms < l.wake_ms)
+            l.wake_ms = er->not_before_ms;
+    }
     if (r->st->commands > 0 || r->st->waits > 0)
         state_each_call(r->st, see_timer, &l);
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_READY && er->not_before_ms > 0 && (l.wake_ms == 0 || er->not_before_ms < l.wake_ms))
-            l.wake_ms = er->not_before_ms;
+    *works = l.works;
     return l.wake_ms;
 }
 

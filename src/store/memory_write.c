@@ -258,6 +258,18 @@ static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms
         g->snapshot = (pawl_bytes){0};
     }
     r->head.changed_ms = now_ms;
+    if (a->release)
+        run_let_go(m, r);
+    order_set(m, r);
+    m->version++;
+}
+
+/* It was there; whether it was let go of is not in its lines. */
+static void append_again(memory *m, const pawl_append *a, run *r)
+{
+    if (!a->release || r->head.owner == NULL)
+        return;
+    run_let_go(m, r);
     order_set(m, r);
     m->version++;
 }
@@ -296,7 +308,9 @@ pawl_code memory_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err
             all[i].rc = rc;
         } else if (all[i].rc == PAWL_OK) {
             all[i].rc = append_judge(g[i].r, &all[i], g[i].entries, &again);
-            if (all[i].rc == PAWL_OK && !again)
+            if (all[i].rc == PAWL_OK && again)
+                append_again(m, &all[i], g[i].r);
+            else if (all[i].rc == PAWL_OK)
                 append_do(m, &all[i], &g[i], now);
             all[i].quiet = g[i].r->first == NULL;
         }

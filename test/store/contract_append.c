@@ -446,6 +446,68 @@ PAWL_TEST(test_K8_what_is_large_comes_back_whole)
     pawl_store_free(s);
 }
 
+/* ---- letting go with it ------------------------------------------------------------------------------------- */
+
+PAWL_TEST(test_S2_a_run_is_let_go_of_with_the_append_that_says_so)
+{
+    pawl_store *s = fresh();
+    pawl_bytes lines[2] = { bytes(entry(1, "[]")), bytes(entry(1, "[1]")) };
+    uint64_t f = begun(s, "r", ""), g = begun(s, "held", ""), p = begun(s, "parked", "");
+    pawl_append all[3] = {
+        { .run = "r", .fence = f, .lines = lines, .nlines = 1, .moves = true, .status = 3, .over = true, .release = true },
+        { .run = "held", .fence = g + 1000, .lines = lines, .nlines = 1, .release = true },
+        { .run = "parked", .fence = p, .moves = true, .status = 1, .parked = "no machine" },
+    };
+    pawl_head h;
+
+    CHECK_INT(s->verbs->append(s, all, 3, NULL), PAWL_OK);
+    CHECK_INT(all[0].rc, PAWL_OK);
+    CHECK_INT(all[1].rc, PAWL_FENCED);
+    h = head(s, "r");
+    CHECK(h.owner == NULL && h.over);
+    CHECK_INT(h.lease_ms, 0);
+    CHECK_INT(h.seq, 1);
+    CHECK_INT(h.status, 3);
+    CHECK_STR(head(s, "held").owner, "me"); /* refused: nothing of it was done */
+    CHECK_STR(head(s, "parked").owner, "me");
+    CHECK_INT(renew_one(s, "r", f, LONG_MS, NULL), PAWL_FENCED);
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_OK);
+    CHECK_INT(put_one(s, &all[0]), PAWL_OK); /* again */
+    CHECK_INT(head(s, "r").seq, 1);
+    all[2] = (pawl_append){ .run = "parked", .fence = p, .lines = lines, .nlines = 1, .release = true };
+    CHECK_INT(put_one(s, &all[2]), PAWL_OK); /* it says nothing else: the rest stays */
+    s = again(s);
+    h = head(s, "parked");
+    CHECK(h.owner == NULL);
+    CHECK_STR(h.parked, "no machine");
+    CHECK_INT(h.status, 1);
+    CHECK_INT(h.seq, 1);
+    CHECK_INT(claim_one(s, "r", "you", LONG_MS, &h, NULL), PAWL_OK);
+    CHECK_INT(h.seq, 1);
+    CHECK_INT(put_one(s, &all[0]), PAWL_FENCED);
+    CHECK_STR(head(s, "r").owner, "you");
+    pawl_store_free(s);
+}
+
+/* It was stored and the answer got lost, of an append that did not say yet that the run is let go of. */
+PAWL_TEST(test_S2_an_append_made_again_lets_go_too)
+{
+    pawl_store *s = fresh();
+    pawl_bytes line = bytes(entry(1, "[]"));
+    pawl_append a = { .run = "r", .fence = begun(s, "r", ""), .lines = &line, .nlines = 1 };
+
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    a.release = true;
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    CHECK(head(s, "r").owner == NULL);
+    CHECK_INT(head(s, "r").seq, 1);
+    a = (pawl_append){ .run = "r", .fence = a.fence, .seq = 1, .release = true };
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    CHECK_INT(claim_one(s, "r", "you", LONG_MS, &(pawl_head){0}, NULL), PAWL_OK);
+    CHECK_INT(put_one(s, &a), PAWL_FENCED);
+    pawl_store_free(s);
+}
+
 cases contract_append(void)
 {
     static const check_case all[] = {
@@ -462,6 +524,8 @@ cases contract_append(void)
         CASE(test_K10_a_pruned_journal_begins_with_its_new_base),
         CASE(test_K10_a_snapshot_after_the_cut_stays),
         CASE(test_K8_what_is_large_comes_back_whole),
+        CASE(test_S2_a_run_is_let_go_of_with_the_append_that_says_so),
+        CASE(test_S2_an_append_made_again_lets_go_too),
     };
 
     return (cases){ all, sizeof all / sizeof *all };

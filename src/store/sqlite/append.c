@@ -226,29 +226,50 @@ static bool head_moves(const pawl_append *a, const known *k, uint32_t waits)
                                               a->parked != NULL || k->parked));
 }
 
+/* What is remembered of a run that is parked does not say why: that column is left alone. */
+static sql_id head_how(const pawl_append *a, const known *k, bool moves)
+{
+    if (a->release && k->leased && (a->moves || !k->parked))
+        return SQL_HEAD_FREE;
+    return moves && a->moves ? SQL_HEAD_STATE : moves ? SQL_HEAD_WAITS : SQL_HEAD_MOVE;
+}
+
 static void head_write(sqlite_store *s, const pawl_append *a, known *k, uint32_t waits, int64_t now)
 {
-    bool moves = head_moves(a, k, waits);
-    sqlite3_stmt *q = sql_use(s, moves && a->moves ? SQL_HEAD_STATE : moves ? SQL_HEAD_WAITS : SQL_HEAD_MOVE);
+    sql_id how = head_how(a, k, head_moves(a, k, waits));
+    sqlite3_stmt *q = sql_use(s, how);
 
-    sql_int(q, 1, k->no);
-    sql_int(q, 2, (int64_t)k->seq);
-    sql_int(q, 3, k->lsn);
-    sql_int(q, 4, now);
-    if (moves)
-        sql_int(q, 5, waits);
-    if (moves && a->moves) {
-        sql_int(q, 6, a->status);
-        sql_int(q, 7, a->over);
-        sql_int(q, 8, a->wake_ms);
-        sql_text(q, 9, a->parked);
+    if (a->moves) {
         k->status = a->status;
         k->over = a->over;
         k->wake_ms = a->wake_ms;
         k->parked = a->parked != NULL;
     }
     k->waits = waits;
+    sql_int(q, 1, k->no);
+    sql_int(q, 2, (int64_t)k->seq);
+    sql_int(q, 3, k->lsn);
+    sql_int(q, 4, now);
+    if (how != SQL_HEAD_MOVE)
+        sql_int(q, 5, waits);
+    if (how == SQL_HEAD_STATE || how == SQL_HEAD_FREE) {
+        sql_int(q, 6, k->status);
+        sql_int(q, 7, k->over);
+        sql_int(q, 8, k->wake_ms);
+        sql_text(q, 9, a->moves ? a->parked : NULL);
+    }
     sql_run(s, q);
+    if (how == SQL_HEAD_FREE)
+        k->leased = false;
+}
+
+static void lease_end(sqlite_store *s, const pawl_append *a, known *k)
+{
+    if (!a->release)
+        return;
+    if (k->leased)
+        lease_free(s, k);
+    known_drop(s, a->run);
 }
 
 static pawl_code append_one(sqlite_store *s, pawl_append *a)
@@ -256,15 +277,20 @@ static pawl_code append_one(sqlite_store *s, pawl_append *a)
     uint64_t entries;
     uint32_t waits;
     int64_t now;
-    bool repeated, head = a->nlines == 0;
+    bool repeated, head = a->nlines == 0 || a->release;
     known *k;
     pawl_code rc = store_append_check(a, &entries, NULL);
 
     if (rc != PAWL_OK || s->rc != SQLITE_OK)
         return rc;
     k = known_find(s, a->run);
-    if ((rc = append_may(s, a, k, entries, &repeated)) != PAWL_OK || repeated || s->rc != SQLITE_OK)
+    if ((rc = append_may(s, a, k, entries, &repeated)) != PAWL_OK || s->rc != SQLITE_OK)
         return rc;
+    a->quiet = k->mail == 0;
+    if (repeated) {
+        lease_end(s, a, k);
+        return rc;
+    }
     now = store_now(s);
     lines_add(s, a, k, now, &head);
     waits = k->waits;
@@ -279,6 +305,7 @@ static pawl_code append_one(sqlite_store *s, pawl_append *a)
     if (a->nlines > 0)
         tail_put(s, &(place){ k->no, k->seq, k->lsn, now, head });
     a->quiet = k->mail == 0;
+    lease_end(s, a, k);
     return PAWL_OK;
 }
 

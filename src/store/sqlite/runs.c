@@ -339,24 +339,29 @@ static pawl_code renew_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms, 
     return rc;
 }
 
+void lease_free(sqlite_store *s, known *k)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_RELEASE);
+
+    sql_int(q, 1, k->no);
+    sql_int(q, 2, (int64_t)k->fence);
+    sql_int(q, 3, (int64_t)k->seq);
+    sql_int(q, 4, k->lsn);
+    sql_int(q, 5, store_now(s));
+    sql_run(s, q);
+    k->leased = false;
+}
+
 static pawl_code release_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms, pawl_err *err)
 {
-    sqlite3_stmt *q;
     pawl_code rc;
     known *k = held(s, h, &rc, err);
 
     (void)ttl_ms;
     if (k == NULL)
         return rc;
-    if (k->leased) {
-        q = sql_use(s, SQL_RELEASE);
-        sql_int(q, 1, k->no);
-        sql_int(q, 2, (int64_t)h->fence);
-        sql_int(q, 3, (int64_t)k->seq);
-        sql_int(q, 4, k->lsn);
-        sql_int(q, 5, store_now(s));
-        sql_run(s, q);
-    }
+    if (k->leased)
+        lease_free(s, k);
     known_drop(s, h->run);
     return PAWL_OK;
 }

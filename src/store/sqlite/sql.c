@@ -51,6 +51,8 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_HEAD_WAITS] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5 WHERE no=?1",
     [SQL_HEAD_STATE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9"
                        " WHERE no=?1",
+    [SQL_HEAD_FREE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9,"
+                      "owner=NULL,lease_ms=0,free_ms=?4 WHERE no=?1",
     [SQL_MAIL_MORE] = "UPDATE heads SET mail_ms=CASE WHEN mail>0 THEN mail_ms ELSE ?2 END,mail=mail+1 WHERE no=?1",
     [SQL_MAIL_LESS] = "UPDATE heads SET mail=mail-?2,mail_ms=(SELECT at_ms FROM deliveries WHERE run=?1 AND taken=0"
                       " ORDER BY no LIMIT 1) WHERE no=?1",

@@ -36,7 +36,7 @@ typedef enum sql_id {
     SQL_META, SQL_META_SET, SQL_SPACE, SQL_SPACE_ADD, SQL_TAIL, SQL_NEWEST_LSN,
     SQL_RUN_FIND, SQL_RUN_ADD, SQL_HEAD_ADD, SQL_LABEL_ADD, SQL_HEAD_OF, SQL_HEAD_STATE_OF,
     SQL_CLAIM, SQL_RENEW, SQL_RELEASE,
-    SQL_ENTRY_ADD, SQL_HEAD_MOVE, SQL_HEAD_PLACE, SQL_HEAD_WAITS, SQL_HEAD_STATE,
+    SQL_ENTRY_ADD, SQL_HEAD_MOVE, SQL_HEAD_PLACE, SQL_HEAD_WAITS, SQL_HEAD_STATE, SQL_HEAD_FREE,
     SQL_MAIL_MORE, SQL_MAIL_LESS, SQL_MAIL, SQL_STONE_ADD,
     SQL_SNAPSHOT_PUT, SQL_BLOB_PUT, SQL_WAIT_ADD, SQL_WAIT_SET, SQL_WAIT_FREE, SQL_DELIVERY_KIND, SQL_TAKE, SQL_MARK,
     SQL_MARKS, SQL_DELIVERY_FIND, SQL_WAIT_FIND, SQL_WAIT_ANSWER, SQL_DELIVERY_ADD, SQL_WAIT_DELIVERED, SQL_DELIVERIES,
@@ -173,6 +173,7 @@ known *write_run(sqlite_store *s, txn_kind kind, const char *run, uint64_t fence
 typedef struct chain { int64_t *lsns; size_t n, cap; } chain;
 pawl_code chain_walk(sqlite_store *s, const char *run, const place *from, int64_t after_lsn, uint64_t after_seq, chain *out,
                      pawl_err *err);
+void lease_free(sqlite_store *s, known *k);             /* nobody holds it any more */
 bool place_find(sqlite_store *s, place *out);           /* where run out->no ends; false: s->rc */
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
