@@ -180,7 +180,7 @@ PAWL_API uint64_t pawl_state_ignored(const pawl_state *st);     /* events ignore
 PAWL_API pawl_status pawl_state_status(const pawl_state *st);
 /* What to do next: PAWL_OK feed a tick, PENDING, INTERRUPTED or HALTED. */
 PAWL_API pawl_code pawl_state_next(const pawl_state *st);
-/* Why a run failed or was rejected: {"code","text",..}; NULL while it did not. */
+/* Why a run failed or was rejected, or will be when its inverses have run: {"code","text",..}; else NULL. */
 PAWL_API const pawl_value *pawl_state_reason(const pawl_state *st);
 /* The value of a channel, NULL when never written (or when loading failed: then the next feed
  * says why). Lent until the state changes. `channel` may be NULL: NULL. */
@@ -223,6 +223,8 @@ typedef struct pawl_limits {      /* what stands in a command's record (E5, E8) 
     pawl_class cls;
     pawl_retry retry;
     uint32_t attempt_timeout_ms, total_timeout_ms, heartbeat_ms; /* 0: none */
+    const char *inverse;          /* of a compensable one: the effect that undoes it, told {"args","receipt"}; NULL: none */
+    const char *on_unknown;       /* the effect that finds out what came of it, told {"args","effect","id","known"}; NULL: a person is asked */
 } pawl_limits;
 
 typedef struct pawl_command {
@@ -232,6 +234,7 @@ typedef struct pawl_command {
     const pawl_value *args;       /* every reference resolved but secrets; NULL for a sleep */
     int64_t due_ms;               /* of a sleep */
     pawl_limits limits;
+    uint32_t cleared;             /* attempts that are known not to have happened: somebody answered "again" */
 } pawl_command;
 
 typedef struct pawl_wait {        /* W1 */

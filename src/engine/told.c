@@ -58,7 +58,7 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *pat
     buf *id = &l->e->text;
 
     (void)f;
-    if (c->kind != CALL_ASK)
+    if (!call_asks(c))
         return true;
     id_text(id, l->r, path, c, tk, n);
     l->seen++;
@@ -72,7 +72,7 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *pat
     l->r->nasked++;
     if ((w = wait_new(l->e, l->r, id->data)) == NULL)
         return !(l->failed = true);
-    buf_put(&w->text, c->spec, c->spec_size);
+    buf_put(&w->text, c->asked ? c->doubt : c->spec, c->asked ? strlen(c->doubt) : c->spec_size);
     w->asked_ms = c->time_ms;
     return !(l->failed = w->text.failed);
 }
@@ -85,7 +85,7 @@ static bool see_same(void *ctx, const frame *f, const task *tk, const char *path
     buf *id = &o->l->e->text;
 
     (void)f;
-    if (c->kind != CALL_ASK)
+    if (!call_asks(c))
         return true;
     id_text(id, o->l->r, path, c, tk, n);
     o->found = !id->failed && strcmp(id->data, o->id) == 0;
@@ -150,7 +150,8 @@ pawl_code told_step(pawl_engine *e, live *r)
 
     for (const item *it = entry->items; it != NULL && !r->commands_moved; it = it->next)
         r->commands_moved = it->kind == ITEM_CALL || it->kind == ITEM_SPAWN || it->kind == ITEM_SLEEP || it->kind == ITEM_DROP ||
-                            it->kind == ITEM_SELECT || it->kind == ITEM_CANCEL || it->kind == ITEM_VISIT;
+                            it->kind == ITEM_SELECT || it->kind == ITEM_CANCEL || it->kind == ITEM_VISIT || it->kind == ITEM_DOUBT ||
+                            it->kind == ITEM_ANSWER || it->kind == ITEM_UNWIND;
     if (r->st->waits == 0 && r->nasked == 0)
         return PAWL_OK;
     state_each_call(r->st, see_asked, &l);

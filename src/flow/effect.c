@@ -24,6 +24,11 @@ static bool hash_more(pawl_machine *m, const effect_decl *e)
     return !b.failed;
 }
 
+static const char *name_kept(pawl_machine *m, const char *name)
+{
+    return name == NULL ? NULL : arena_strdup(&m->declared, name, strlen(name));
+}
+
 pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limits *limits, pawl_err *err)
 {
     effect_decl *all;
@@ -34,6 +39,8 @@ pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limit
         return fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared already", m->name, effect);
     if ((int)limits->cls < 0 || limits->cls > PAWL_ONCE || !isfinite(limits->retry.factor) || limits->retry.factor < 0)
         return fail(err, PAWL_INVALID, "%s: effect \"%s\": a class, and for its retry a factor from 0 on", m->name, effect);
+    if (limits_wrong(limits) != NULL)
+        return fail(err, PAWL_INVALID, "%s: effect \"%s\": %s", m->name, effect, limits_wrong(limits));
     if (!m->declares)
         arena_init(&m->declared, &m->alloc, 256);
     m->declares = true;
@@ -43,6 +50,8 @@ pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limit
         if (m->neffects > 0)
             memcpy(all, m->effects, m->neffects * sizeof *all);
         all[m->neffects] = (effect_decl){ .name = arena_strdup(&m->declared, effect, strlen(effect)), .limits = *limits };
+        all[m->neffects].limits.inverse = name_kept(m, limits->inverse);
+        all[m->neffects].limits.on_unknown = name_kept(m, limits->on_unknown);
     }
     if (m->declared.failed || !hash_more(m, &all[m->neffects]))
         return fail(err, PAWL_NOMEM, "%s: no memory for effect \"%s\"", m->name, effect);

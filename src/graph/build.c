@@ -553,6 +553,8 @@ void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const ch
 
 void pawl_graph_effect(pawl_graph *g, const char *effect, const pawl_limits *limits)
 {
+    effect_decl *e;
+
     if (g == NULL)
         return;
     if (!name_valid(effect)) {
@@ -561,7 +563,10 @@ void pawl_graph_effect(pawl_graph *g, const char *effect, const pawl_limits *lim
     }
     if (!keep_room(g, (void **)&g->effects, &g->effects_cap, g->neffects, sizeof *g->effects))
         return;
-    g->effects[g->neffects++] = (effect_decl){ .name = keep(g, effect), .limits = limits != NULL ? *limits : (pawl_limits){0} };
+    e = &g->effects[g->neffects++];
+    *e = (effect_decl){ .name = keep(g, effect), .limits = limits != NULL ? *limits : (pawl_limits){0} };
+    e->limits.inverse = e->limits.inverse != NULL ? keep(g, e->limits.inverse) : NULL;
+    e->limits.on_unknown = e->limits.on_unknown != NULL ? keep(g, e->limits.on_unknown) : NULL;
 }
 
 void pawl_graph_retry(pawl_graph *g, const char *node, const pawl_retry *retry)

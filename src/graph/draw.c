@@ -195,7 +195,7 @@ static void draw_tally(draw_level *l, const frame *f)
             bool asks = false;
 
             for (uint32_t c = 0; c < tk->ncalls && !asks; c++)
-                asks = tk->calls[c].kind == CALL_ASK && tk->calls[c].at == CALL_OPEN;
+                asks = call_asks(&tk->calls[c]) && tk->calls[c].at == CALL_OPEN;
             p->tasks[tk->at]++;
             p->waits += asks;
         }

@@ -242,7 +242,7 @@ static void value_member(coder *c, const pawl_value *v)
 static void command_code(coder *c, const item *it)
 {
     id_member(c->b, it);
-    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK) {
+    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK || it->kind == ITEM_DOUBT) {
         buf_char(c->b, ',');
         buf_int(c->b, it->at);
     }
@@ -319,6 +319,14 @@ static void rest_code(coder *c, const item *it)
         buf_char(c->b, ',');
         buf_put(c->b, it->spec, it->spec_size);
         break;
+    case ITEM_UNWIND:
+        buf_char(c->b, ',');
+        canon_string(c->b, status_names[it->outcome], strlen(status_names[it->outcome]));
+        if (it->spec != NULL) {
+            buf_char(c->b, ',');
+            buf_put(c->b, it->spec, it->spec_size);
+        }
+        break;
     case ITEM_DROP:
         id_member(c->b, it);
         break;
@@ -352,6 +360,7 @@ void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, buf 
     case ITEM_SLEEP:
     case ITEM_SPAWN:
     case ITEM_ASK:
+    case ITEM_DOUBT:
         command_code(&c, it);
         break;
     case ITEM_RECEIPT:

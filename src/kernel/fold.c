@@ -14,11 +14,11 @@ static pawl_code corrupt(pawl_err *err, const item *it, const char *what)
 
 /* ---- what is open is counted ---------------------------------------------------------------- */
 
-static void count_call(pawl_state *st, const call *c, int by)
+void call_count(pawl_state *st, const call *c, int by)
 {
     uint32_t d = (uint32_t)by;
 
-    if (c->kind != CALL_ASK) {
+    if (!call_asks(c)) {
         st->commands += d;
         return;
     }
@@ -30,12 +30,14 @@ static void count_call(pawl_state *st, const call *c, int by)
 static void call_drop(pawl_state *st, call *c)
 {
     if (c->at == CALL_OPEN)
-        count_call(st, c, -1);
+        call_count(st, c, -1);
     st_free(st, c->spec, c->spec_size + 1);
     st_free(st, c->value, c->value_bytes);
     st_free(st, c->update, c->update_bytes);
     if (c->task != NULL)
         st_free(st, c->task, strlen(c->task) + 1);
+    if (c->doubt != NULL)
+        st_free(st, c->doubt, strlen(c->doubt) + 1);
 }
 
 static void visit_drop(pawl_state *st, task *tk)
@@ -357,7 +359,7 @@ static pawl_code call_fill(pawl_state *st, call *c, const item *it)
     c->spec = st_text(st, it->spec, it->spec_size);
     if (c->spec == NULL)
         return PAWL_NOMEM;
-    count_call(st, c, 1);
+    call_count(st, c, 1);
     return PAWL_OK;
 }
 
@@ -384,9 +386,11 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     task *tk;
     pawl_code rc;
 
-    if (it->hold || strcmp(it->task, "@") == 0) {   /* a reducer's, or asked between two supersteps: of no visit */
+    if (it->hold || *it->task == '@') {     /* a reducer's, an inverse, or asked between two supersteps: of no visit */
         if ((f = frame_above(st, it->task)) == NULL)
             return corrupt(err, it, "there is no such subgraph");
+        if (strcmp(it->task, UNDO_TASK) == 0 && (rc = fold_inverse(st)) != PAWL_OK)
+            return rc;
         return fold_loose(st, f, e, it, err);
     }
     if ((rc = task_of(st, it, &tk, &f, err)) != PAWL_OK)
@@ -444,20 +448,36 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
     return rc == PAWL_OK ? loose_gone(st, f, c) : rc;
 }
 
+/* It is known not to have happened, and is performed again. */
+static pawl_code fold_again(pawl_state *st, call *c)
+{
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    call_count(st, c, -1);
+    c->asked = false;
+    call_count(st, c, 1);
+    return PAWL_OK;
+}
+
 static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
 {
     frame *f;
     call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
-    const pawl_value *update = pawl_value_get(it->more, "update");
+    const pawl_value *update = pawl_value_get(it->more, "update"), *value = it->value;
+    pawl_outcome outcome = (pawl_outcome)it->outcome;
     pawl_code rc;
 
     if (c == NULL || c->at != CALL_OPEN)
         return corrupt(err, it, "nothing of that id is open");
-    if ((c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
+    if (!c->asked && (c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
         return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
     if (it->at > st->record_ms)
         st->record_ms = it->at;
-    if (c->task != NULL && strcmp(c->task, "@") != 0) {
+    if (c->asked && it->kind == ITEM_ANSWER && !doubt_told(it->value, st->t->mem, &outcome, &value))
+        return fold_again(st, c);
+    if (outcome == PAWL_DONE && (rc = undo_note(st, it, c, value, err)) != PAWL_OK)
+        return rc;
+    if (c->task != NULL && *c->task != '@') {
         if (f->parent != NULL && !TOUCH(st, &f->now_ms))
             return PAWL_NOMEM;
         if (f->parent != NULL && it->at > f->now_ms)
@@ -473,11 +493,12 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return rc;
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
-    count_call(st, c, -1);
+    call_count(st, c, -1);
     c->at = CALL_ANSWERED;
+    c->asked = false;
     c->time_ms = it->at;
-    c->outcome = it->outcome;
-    if (it->value != NULL && (c->value = st_value(st, it->value, &c->value_bytes)) == NULL)
+    c->outcome = (uint8_t)outcome;
+    if (value != NULL && (c->value = st_value(st, value, &c->value_bytes)) == NULL)
         return PAWL_NOMEM;
     if (update != NULL && (c->update = st_value(st, update, &c->update_bytes)) == NULL)
         return PAWL_NOMEM;
@@ -495,7 +516,7 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
         return loose_gone(st, f, c);
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
-    count_call(st, c, -1);
+    call_count(st, c, -1);
     c->at = CALL_DROPPED;
     return PAWL_OK;
 }
@@ -548,7 +569,7 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
             continue;
         if (!TOUCH(st, &tk->calls[i]))
             return PAWL_NOMEM;
-        count_call(st, &tk->calls[i], -1);
+        call_count(st, &tk->calls[i], -1);
         tk->calls[i].at = CALL_DROPPED;
     }
     tk->at = TASK_LEFT;
@@ -661,6 +682,8 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     st_free(st, st->reason, st->reason_bytes);
     st->reason = NULL;
     st->reason_bytes = 0;
+    st->unwind = 0;
+    st->canceling = false;
     st->status = PAWL_WORKING;
     return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, false, err);
 }
@@ -691,6 +714,8 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, const item *it, 
     case ITEM_TURN:    return fold_turn(st);
     case ITEM_END:     return fold_end(st, it);
     case ITEM_CANCEL:  return fold_cancel(st);
+    case ITEM_DOUBT:   return fold_doubt(st, it, err);
+    case ITEM_UNWIND:  return fold_unwind(st, it, err);
     case ITEM_LEAVE:
     case ITEM_CLOSE:
     case ITEM_SIGNAL:

@@ -151,6 +151,18 @@ static item *item_for(pawl_step *s, unsigned kind, const named_call *c)
     return it->task == NULL ? NULL : it;
 }
 
+static pawl_code take_doubt(pawl_step *s, const named_call *c, pawl_err *err)
+{
+    item *it;
+
+    if (c->c->asked)
+        return PAWL_IGNORED;        /* nothing new */
+    s->waits_on = true;
+    s->whole = s->st->unwind != 0;
+    it = item_for(s, ITEM_DOUBT, c);
+    return it == NULL ? PAWL_NOMEM : doubt_add(s, it, c->c, err);
+}
+
 static pawl_code take_receipt(pawl_step *s, pawl_err *err)
 {
     named_call c;
@@ -165,6 +177,8 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return refuse(s, err, "its outcome is none");
     if (c.c->kind == CALL_SLEEP && s->ev->outcome == PAWL_DONE)
         return refuse(s, err, "that id is a sleep: its timer ends it, or it is called off");
+    if (doubt_due(s, c.c, s->ev->outcome))
+        return take_doubt(s, &c, err);
     s->answered = arena_get(&s->mem, sizeof *s->answered);
     if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
         return PAWL_NOMEM;
@@ -187,7 +201,8 @@ typedef struct wait_search {
 
 const pawl_value *spec_get(pawl_step *s, const call *c, const char *member)
 {
-    return pawl_value_get(value_read(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
+    return pawl_value_get(c->asked ? value_read(&s->mem, c->doubt, strlen(c->doubt), "a spec", NULL)
+                                   : value_read(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
 }
 
 /* "worker:3.budget" is also what its node chose: "budget". */
@@ -224,7 +239,7 @@ static bool see_wait(void *ctx, const frame *f, const task *tk, const char *path
     wait_search *w = ctx;
 
     (void)f;
-    if (c->kind != CALL_ASK || !wait_is(w, tk, c))
+    if (!call_asks(c) || !wait_is(w, tk, c))
         return true;
     if (w->found++ == 0) {
         size_t size = strlen(path);
@@ -264,7 +279,7 @@ static pawl_code wait_find(pawl_step *s, named_call *out, pawl_err *err)
     if (id == NULL || !id_of_run(s->st, id, out->path, &out->superstep, &out->visit, &out->n))
         return wait_named(s, id, 0, out, err);
     rc = call_by_id(s, id, out, err);
-    if (rc == PAWL_OK && out->c->kind != CALL_ASK)
+    if (rc == PAWL_OK && !call_asks(out->c))
         return refuse(s, err, "that id is a command: it takes a receipt");
     if (rc != PAWL_IGNORED)
         return rc;
@@ -313,6 +328,10 @@ static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value 
     if (it == NULL || s->answered == NULL)
         return PAWL_NOMEM;
     *s->answered = *c->c;
+    s->waits_on = c->c->asked && pawl_value_string(v) != NULL;      /* "again" */
+    s->whole = s->whole || s->st->unwind != 0;
+    if (s->waits_on && s->update != NULL)
+        return refuse(s, err, "an update goes with what a command came to, not with \"again\"");
     it->value = v;
     it->more = event_said(s, by, false);
     if (pawl_value_size(it->more) == 0)
@@ -500,8 +519,12 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
         return PAWL_IGNORED;
     if (over != reopens || (reopens && st->status != PAWL_FAILED))
         return PAWL_IGNORED;
-    if (st->canceling && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
+    if ((st->canceling || (st->unwind != 0 && !over)) && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
         return PAWL_IGNORED;        /* nothing new begins */
+    if (reopens && st->undone > 0)
+        return refuse(s, err, "what it did was undone: begin another run, or a fork of it");
+    if (s->ev->kind == PAWL_EV_CANCEL && st->unwind != 0 && !st->canceling)
+        return PAWL_IGNORED;        /* it ends anyway, when its inverses have run */
     switch (s->ev->kind) {
     case PAWL_EV_START:   return take_object(s, ITEM_START, err);
     case PAWL_EV_INPUT:   return take_input(s, err);

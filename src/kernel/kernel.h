@@ -75,7 +75,11 @@ typedef struct call {           /* a command or a wait, by its number in the vis
     size_t value_bytes;         /* 0: lent by the step */
     const pawl_value *update;   /* that came with the answer (W7) */
     size_t update_bytes;
+    const char *doubt;          /* SPEC of the question what came of it; NULL: that was never in doubt */
+    bool asked;                 /* and it is open: the command stands as a wait */
 } call;
+
+static inline bool call_asks(const call *c) { return c->kind == CALL_ASK || c->asked; }
 
 typedef enum task_at { TASK_READY = 0, TASK_OPEN = 1, TASK_LEFT = 2, TASK_FAILED = 3, TASK_STATES = 4 } task_at;
 
@@ -164,6 +168,9 @@ struct pawl_state {
     size_t reason_bytes;
     size_t snapshot_bytes;
     list *pending;              /* updates told while the superstep is open: merged when it closes */
+    list *undo;                 /* what may have to be undone: [KEY,ID,{"args","effect","refs"},RECEIPT] */
+    uint32_t undone;            /* inverses that were issued */
+    uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: none */
     size_t bytes;               /* of the block that this state begins */
     /* fixed since the base, but for adopt */
     struct txn *t;              /* while a step is fed or applied */
@@ -246,7 +253,7 @@ typedef enum item_kind {        /* their order is part of the format: records ar
     ITEM_START, ITEM_INPUT, ITEM_UPDATE, ITEM_SIGNAL, ITEM_CANCEL, ITEM_REOPEN, ITEM_ADOPT,
     ITEM_RECORDS, ITEM_VISIT, ITEM_FRAME, ITEM_CALL, ITEM_SLEEP, ITEM_SPAWN, ITEM_ASK,
     ITEM_RECEIPT, ITEM_ANSWER, ITEM_SELECT, ITEM_LEAVE, ITEM_FAIL, ITEM_CLOSE, ITEM_PUT,
-    ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_KINDS
+    ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_DOUBT, ITEM_UNWIND, ITEM_KINDS
 } item_kind;
 
 typedef enum write_op { OP_MERGE = 0, OP_EXTEND = 1, OP_OVERWRITE = 2 } write_op;
@@ -296,7 +303,7 @@ typedef struct closing {
 
 typedef struct item {
     uint8_t kind;
-    uint8_t outcome;            /* receipt */
+    uint8_t outcome;            /* receipt; unwind: the status that is to come */
     uint8_t wait;               /* ask: pawl_wait_kind */
     bool hold;                  /* ask: of no visit */
     uint32_t place;             /* where the task may stand among the run's, by which it is found sooner */
@@ -307,7 +314,7 @@ typedef struct item {
     uint64_t superstep;
     int64_t at;
     const pawl_value *value;    /* the VALUE; of records, adopt, cancel ...: the object */
-    const char *spec;           /* of commands and waits, fail, end: canonical text */
+    const char *spec;           /* of commands and waits, fail, end, unwind: canonical text */
     size_t spec_size;
     const write *writes;        /* put, frame */
     uint32_t nwrites;
@@ -430,6 +437,7 @@ void marks_digest(pawl_state *st, hash *out);
 pawl_code marks_drop(pawl_state *st);           /* they are covered */
 void head_moves(pawl_state *st, const pawl_entry *e);   /* the entry is the newest */
 pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);     /* close.c */
+void call_count(pawl_state *st, const call *c, int by);  /* among what is open */
 void task_drop(pawl_state *st, task *tk);       /* frees what it has */
 bool frame_waits(const frame *f);               /* for the world, here or below */
 static inline bool status_over(unsigned status)
@@ -540,6 +548,7 @@ struct pawl_step {
     txn t;
     int64_t now;                /* the event's time, never before the last */
     bool whole;                 /* this event makes an entry, whatever comes of it */
+    bool waits_on;              /* and asks nothing of the machine: what is open stays so */
     bool was_open;              /* a superstep was open when it came */
     bool was_canceling;
     bool texts;                 /* the state keeps leaves of it as text */
@@ -594,10 +603,28 @@ void step_items_code(pawl_step *s);             /* the bytes of what was added, 
 /* Results of the channels with a user's function, as a put item: for what came in from outside. `path`: of the wait in a
  * subgraph that it answers; else "". */
 pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, pawl_err *err);
-pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel */
+pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel, or with what undoes a run */
 pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err); /* drops the waits that are open, or all that is */
 pawl_code take_event(pawl_step *s, pawl_err *err);      /* intake.c: what came in becomes an item */
 const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
+
+/* undo.c: outcomes in doubt, and inverses (E5) */
+#define UNDO_TASK "@undo"       /* stands for the task of an inverse */
+bool doubt_due(const pawl_step *s, const call *c, pawl_outcome outcome);
+pawl_code doubt_add(pawl_step *s, item *it, const call *c, pawl_err *err);     /* `it`: its kind, id and time are set */
+/* What a person said came of it; false: it is to be performed again. */
+bool doubt_told(const pawl_value *answer, arena *a, pawl_outcome *outcome, const pawl_value **value);
+uint32_t doubt_cleared(arena *a, const call *c);
+pawl_code fold_doubt(pawl_state *st, const item *it, pawl_err *err);
+pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_value *receipt, pawl_err *err);
+bool undo_due(pawl_step *s);                    /* the run cannot end before something is undone */
+pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err);
+pawl_code unwind_next(pawl_step *s, pawl_err *err);
+pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err);
+pawl_code fold_inverse(pawl_state *st);         /* one was issued */
+void unwind_code(pawl_state *st, buf *b);       /* members of a fold, each after a comma */
+pawl_code unwind_read(pawl_state *st, const pawl_value *fold, pawl_err *err);
+static inline size_t undo_count(const pawl_state *st) { return st->undo != NULL ? st->undo->count : 0; }
 
 /* visit.c: a pass of a node */
 static inline void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const char *path, const char *node)
@@ -680,6 +707,7 @@ struct pawl_machine {
 
 void retry_code(buf *b, const pawl_retry *r);           /* for the hash */
 void limits_code(buf *b, const pawl_limits *l);
+const char *limits_wrong(const pawl_limits *l);         /* NULL: its inverse and on_unknown go with its class */
 const pawl_limits *machine_limits(const pawl_machine *m, const char *effect);  /* NULL: the default */
 const machine_channel *machine_channel_find(const pawl_machine *m, const char *where, const char *name);
 /* Canonical text of the channels' declarations, in the arena; for the base and the hash. NULL: no memory, or a

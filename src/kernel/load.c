@@ -369,6 +369,8 @@ static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, p
         rc = open_read(st, &e, pawl_value_get(fold, "open"), err);
     if (rc == PAWL_OK)
         rc = pending_read(st, pawl_value_get(fold, "pending"), err);
+    if (rc == PAWL_OK)
+        rc = unwind_read(st, fold, err);
     if (rc == PAWL_OK && mem->failed)
         rc = PAWL_NOMEM;
     txn_end(st, rc == PAWL_OK);
@@ -475,7 +477,8 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
         st->reason = NULL;
         st->reason_bytes = 0;
         st_list_dies(st, st->pending);
-        st->pending = NULL;
+        st_list_dies(st, st->undo);
+        st->pending = st->undo = NULL;
         txn_end(st, true);
         rc = fold_read(st, pawl_value_get(v, "fold"), &mem, err);
         st->seq = pawl_value_uint(pawl_value_get(v, "seq"));
@@ -511,4 +514,5 @@ void state_drop(pawl_state *st)
     st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
     st_free(st, st->reason, st->reason_bytes);
     st_list_dies(st, st->pending);
+    st_list_dies(st, st->undo);
 }

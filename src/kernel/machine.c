@@ -38,8 +38,22 @@ void limits_code(buf *b, const pawl_limits *l)
 {
     buf_fmt(b, "[\"%s\",", class_names[l->cls]);
     retry_code(b, &l->retry);
-    buf_fmt(b, ",%lu,%lu,%lu]", (unsigned long)l->attempt_timeout_ms, (unsigned long)l->total_timeout_ms,
+    buf_fmt(b, ",%lu,%lu,%lu", (unsigned long)l->attempt_timeout_ms, (unsigned long)l->total_timeout_ms,
             (unsigned long)l->heartbeat_ms);
+    if (l->inverse != NULL)
+        buf_fmt(b, ",\"inverse:%s\"", l->inverse);
+    if (l->on_unknown != NULL)
+        buf_fmt(b, ",\"on_unknown:%s\"", l->on_unknown);
+    buf_char(b, ']');
+}
+
+const char *limits_wrong(const pawl_limits *l)
+{
+    if (l->inverse != NULL && (l->cls != PAWL_COMPENSABLE || !name_valid(l->inverse)))
+        return "an inverse is the name of an effect, and goes with the class compensable";
+    if (l->on_unknown != NULL && ((l->cls != PAWL_ONCE && l->cls != PAWL_COMPENSABLE) || !name_valid(l->on_unknown)))
+        return "on_unknown is the name of an effect, and goes with the classes once and compensable";
+    return NULL;
 }
 
 const char *pawl_version(void) { return "0.1.0"; }

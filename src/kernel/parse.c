@@ -534,9 +534,20 @@ static void visit_item_of(reader *r, item *it)
 static void command_of(reader *r, item *it)
 {
     id_of(r, it);
-    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK)
+    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK || it->kind == ITEM_DOUBT)
         it->at = next_int(r);
     spec_of(r, it);
+}
+
+static void unwind_of(reader *r, item *it)
+{
+    int status = name_index(status_names, 7, next_text(r));
+
+    if (status < PAWL_FAILED)
+        unfit(r, "the status of a run that is over and did not complete is due");
+    it->outcome = (uint8_t)(status < 0 ? 0 : status);
+    if (scan_left(&r->s))
+        spec_of(r, it);
 }
 
 static void rest_of(reader *r, item *it)
@@ -573,6 +584,9 @@ static void rest_of(reader *r, item *it)
     case ITEM_END:
         spec_of(r, it);
         break;
+    case ITEM_UNWIND:
+        unwind_of(r, it);
+        break;
     case ITEM_DROP:
         id_of(r, it);
         break;
@@ -580,6 +594,7 @@ static void rest_of(reader *r, item *it)
     case ITEM_SLEEP:
     case ITEM_SPAWN:
     case ITEM_ASK:
+    case ITEM_DOUBT:
         command_of(r, it);
         break;
     case ITEM_RECEIPT:

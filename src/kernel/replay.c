@@ -97,6 +97,7 @@ static void source_more(event_source *src, const pawl_value *more)
 static void source_item(event_source *src, const pawl_entry *e, const item *it)
 {
     pawl_event *ev = &src->ev;
+    const pawl_value *prompt;
 
     switch ((item_kind)it->kind) {
     case ITEM_START:   ev->kind = PAWL_EV_START; break;
@@ -114,6 +115,14 @@ static void source_item(event_source *src, const pawl_entry *e, const item *it)
         ev->outcome = (pawl_outcome)it->outcome;
         ev->time_ms = it->at;
         break;
+    case ITEM_DOUBT:
+        ev->kind = PAWL_EV_RECEIPT;
+        ev->id = id_of_item(src, it);
+        prompt = pawl_value_get(value_read(e->mem, it->spec, it->spec_size, "a spec", NULL), "prompt");
+        ev->outcome = (pawl_outcome)name_index(outcome_names, 5, pawl_value_string(pawl_value_get(prompt, "outcome")));
+        ev->time_ms = it->at;
+        ev->value = text_of(&src->value, pawl_value_get(prompt, "known"));
+        return;
     case ITEM_ANSWER:
         ev->kind = PAWL_EV_ANSWER;
         ev->id = id_of_item(src, it);
@@ -154,7 +163,7 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     if (it != NULL)
         source_item(src, e, it);
     if (!e->record)
-        src->ev.time_ms = it != NULL && (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER) ? it->at : e->time_ms;
+        src->ev.time_ms = it != NULL && (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT) ? it->at : e->time_ms;
     if (it != NULL && it->kind == ITEM_RECEIPT) {   /* a sleep ends by a timer */
         call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
 

@@ -142,6 +142,21 @@ static void open_item(opener *o, const item *it)
     buf_free(&none);
 }
 
+/* What is asked about it; or was, and it is performed again. */
+static void open_doubt(opener *o, item it, const call *c)
+{
+    yyjson_val again = { .tag = (uint64_t)5 << YYJSON_TAG_BIT | YYJSON_TYPE_STR, .uni = { .str = "again" } };
+
+    it.kind = ITEM_DOUBT;
+    it.spec = c->doubt;
+    it.spec_size = strlen(c->doubt);
+    open_item(o, &it);
+    it.kind = ITEM_ANSWER;
+    it.value = of_val(&again);
+    if (!c->asked)
+        open_item(o, &it);
+}
+
 static void open_call(opener *o, const char *path, const call *c, uint32_t visit_no, uint32_t n)
 {
     static const uint8_t kinds[] = { [CALL_CALL] = ITEM_CALL, [CALL_SLEEP] = ITEM_SLEEP, [CALL_SPAWN] = ITEM_SPAWN,
@@ -151,6 +166,8 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     arena mem;
 
     open_item(o, &it);
+    if (c->at == CALL_OPEN && c->doubt != NULL)
+        open_doubt(o, it, c);
     if (c->at == CALL_OPEN)
         return;
     arena_init(&mem, &o->st->alloc, 256);
@@ -327,6 +344,8 @@ static void fork_open(opener *o, const frame *f)
     for (uint32_t i = 0; i < f->nloose; i++) {
         call c = f->loose[i];
 
+        if (strcmp(c.task, UNDO_TASK) == 0)
+            continue;           /* what the run undid is the run's */
         if (strcmp(c.task, "@") == 0 && asked_again(o, &c)) {
             again_item(o, &c);
             continue;
@@ -335,6 +354,8 @@ static void fork_open(opener *o, const frame *f)
             c.superstep = 0;
             c.n = o->n++;
         }
+        c.doubt = NULL;
+        c.asked = false;
         o->commands += c.kind != CALL_ASK;
         o->people += c.kind == CALL_ASK && c.wait != PAWL_WAIT_SIGNAL;
         open_call(o, c.task, &c, c.visit, c.n);
@@ -415,6 +436,8 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
     buf_int(b, st->record_ms > st->time_ms ? st->record_ms : st->time_ms);
     put_key(&w, "turn");
     buf_uint(b, st->turn);
+    if (mode != 'f')
+        unwind_code(st, b);
     put_key(&w, "values");
     values_code(st, &st->root, b, mode != 's', false);
     buf_char(b, '}');

@@ -382,7 +382,7 @@ static bool see_nth(void *ctx, const frame *f, const task *tk, const char *path,
     nth_call *want = ctx;
 
     (void)f;
-    if ((c->kind == CALL_ASK) != want->waits || want->left-- > 0)
+    if (call_asks(c) != want->waits || want->left-- > 0)
         return true;
     want->tk = tk;
     want->c = c;
@@ -413,7 +413,8 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
     *w = (nth_call){ .left = index, .waits = waits };
     if (state_each_call(st, see_nth, w))
         return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
-    *spec = value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
+    *spec = w->c->asked ? value_read(&s->mem, w->c->doubt, strlen(w->c->doubt), "a spec", err)
+                        : value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
     *id = full_id(s, st, w);
     return *spec == NULL || *id == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }
@@ -432,6 +433,8 @@ static void limits_of(const pawl_value *spec, pawl_limits *out)
     out->attempt_timeout_ms = (uint32_t)pawl_value_uint(pawl_value_get(t, "attempt_ms"));
     out->heartbeat_ms = (uint32_t)pawl_value_uint(pawl_value_get(t, "heartbeat_ms"));
     out->total_timeout_ms = (uint32_t)pawl_value_uint(pawl_value_get(t, "total_ms"));
+    out->inverse = pawl_value_string(pawl_value_get(spec, "inverse"));
+    out->on_unknown = pawl_value_string(pawl_value_get(spec, "on_unknown"));
 }
 
 pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, const pawl_value **secrets, pawl_err *err)
@@ -450,6 +453,9 @@ pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_co
     out->effect = pawl_value_string(pawl_value_get(spec, "effect"));
     out->due_ms = w.c->time_ms;
     limits_of(spec, &out->limits);
+    out->cleared = doubt_cleared(&s->mem, w.c);
+    if (s->mem.failed)
+        return fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run);
     args = pawl_value_get(spec, "args");
     stand = pawl_value_get(spec, "refs");
     st->load_failed = PAWL_OK;
@@ -474,7 +480,7 @@ pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait 
         return rc;
     out->slot = pawl_value_string(pawl_value_get(spec, "slot"));
     n = w.tk != NULL ? w.tk->node_size : strcspn(w.path, ":");
-    out->node = strcmp(w.path, "@") == 0 ? "" : arena_strdup(&s->mem, w.tk != NULL ? w.tk->name : w.path, n);
+    out->node = *w.path == '@' ? "" : arena_strdup(&s->mem, w.tk != NULL ? w.tk->name : w.path, n);
     out->kind = (pawl_wait_kind)w.c->wait;
     out->prompt = pawl_value_get(spec, "prompt");
     out->schema = pawl_value_get(spec, "schema");

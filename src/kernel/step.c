@@ -50,7 +50,7 @@ void step_reset(pawl_step *s)
     s->answered = NULL;
     s->nrefs = 0;
     s->final = -1;
-    s->whole = false;
+    s->whole = s->waits_on = false;
     mem_zero(&s->entry, sizeof s->entry);
     s->entry.mem = &s->mem;
 }
@@ -126,6 +126,8 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
 {
     item *it;
 
+    if (status != PAWL_COMPLETED && undo_due(s))
+        return unwind_begin(s, status, reason, size, err);
     s->final = (int)status;
     if (reason == NULL)
         return PAWL_OK;
@@ -146,7 +148,7 @@ static bool see_open(void *ctx, const frame *f, const task *tk, const char *path
     item *it;
 
     (void)f;
-    if (c->kind != CALL_ASK && !w->commands)
+    if (!call_asks(c) && !w->commands)
         return true;
     it = step_item(w->s, ITEM_DROP);
     if (it == NULL || (it->task = arena_strdup(&w->s->mem, path, strlen(path))) == NULL)
@@ -176,17 +178,25 @@ pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err)
     return w.failed ? PAWL_NOMEM : rc;
 }
 
-/* Waits close; what is in flight ends in its own receipt, then the run is canceled (E10). A second cancel does not wait. */
+/* Waits close; what is in flight ends in its own receipt, then inverses run, then the run is canceled, or what it came to
+ * (E10). A second cancel does not wait for what is in flight. */
 pawl_code step_cancel(pawl_step *s, pawl_err *err)
 {
-    pawl_code rc = step_drop(s, false, err);
+    const pawl_state *st = s->st;
     bool again = s->ev->kind == PAWL_EV_CANCEL && s->was_canceling;
+    pawl_code rc = st->canceling ? step_drop(s, false, err) : PAWL_OK;
 
-    if (rc == PAWL_OK && (s->st->commands == 0 || again)) {
-        s->whole = true;
-        s->final = PAWL_CANCELED_RUN;
-    }
-    return rc;
+    if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again))
+        return rc;
+    s->whole = true;
+    if (again && st->commands > 0 && (st->unwind != 0 || undo_count(st) > 0) && (rc = step_drop(s, true, err)) != PAWL_OK)
+        return rc;
+    if (st->unwind == 0 && undo_count(st) > 0)
+        return unwind_begin(s, PAWL_CANCELED_RUN, NULL, 0, err);
+    if (st->unwind != 0)
+        return unwind_next(s, err);
+    s->final = PAWL_CANCELED_RUN;
+    return PAWL_OK;
 }
 
 /* ---- a fork was asked about a command of the run that it comes from (K10) ------------------------------ */
@@ -413,8 +423,10 @@ static inline pawl_code feed_in(pawl_step *s, pawl_err *err)
     if ((rc = s->ev->kind == PAWL_EV_TICK ? take_tick(s->st) : take_event(s, err)) != PAWL_OK)
         return rc;
     again = s->answered != NULL && s->answered->task != NULL ? spec_get(s, s->answered, "command") : NULL;
-    if (s->st->canceling)
+    if (s->st->canceling || (s->st->unwind != 0 && !status_over(s->st->status)))
         rc = step_cancel(s, err);
+    else if (s->waits_on)
+        rc = PAWL_OK;
     else
         rc = again != NULL ? step_again(s, again, err) : s->m->ops->drive(s->m, s, err);
     if (rc != PAWL_OK)

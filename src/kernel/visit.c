@@ -253,6 +253,49 @@ static void spec_args(pawl_step *s, buf *b, const pawl_value *args, buf *beside)
         b->failed = true;
 }
 
+/* With every reference but secrets put in: an inverse needs them when the channels have moved on. False: told. */
+static bool spec_args_whole(pawl_step *s, buf *b, const pawl_value *args, buf *beside)
+{
+    const pawl_value *whole, *stand, *secrets = NULL, *one;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_iter it;
+    buf text;
+
+    if (args == NULL || s->nrefs == 0) {
+        spec_args(s, b, args, beside);
+        return true;
+    }
+    buf_reset(beside);
+    buf_init(&text, &s->alloc);
+    canon_refs(&text, args, s->refs, s->nrefs, beside);
+    whole = text.failed ? NULL : value_read(&s->mem, text.data, text.size, "arguments", &why);
+    buf_reset(&text);
+    buf_char(&text, '[');
+    buf_put(&text, beside->data, beside->size);
+    buf_char(&text, ']');
+    stand = text.failed || beside->failed ? NULL : value_read(&s->mem, text.data, text.size, "references", &why);
+    buf_free(&text);
+    if (whole != NULL && stand != NULL)
+        whole = refs_resolve(s->st, &s->mem, s->v->task, s->in != NULL ? s->in->value : NULL, whole, stand, &secrets, &why);
+    if (whole == NULL || stand == NULL) {
+        s->mem.failed = s->mem.failed || (s->st->load_failed == PAWL_OK && (why.code == PAWL_OK || why.code == PAWL_NOMEM));
+        visit_wrong(s, why.code != PAWL_OK ? why.code : PAWL_IO, "%s", why.code != PAWL_OK ? why.text : "what is committed could not be read");
+        return false;
+    }
+    spec_member(b, "args");
+    canon(b, whole);
+    buf_reset(beside);
+    for (it = pawl_iter_of(secrets); (one = pawl_iter_next(&it, NULL)) != NULL;) {
+        buf_text(beside, beside->size > 0 ? ",[" : "[");
+        canon(beside, pawl_value_at(one, 0));
+        buf_text(beside, ",\"secret\",");
+        canon(beside, pawl_value_at(one, 1));
+        buf_char(beside, ']');
+    }
+    b->failed = b->failed || beside->failed;
+    return true;
+}
+
 static const char *spec_done(pawl_step *s, buf *b, size_t *size)
 {
     if (b->size == 0)
@@ -265,10 +308,17 @@ const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, 
 {
     buf *b = step_text(s);
 
-    spec_args(s, b, args, &s->scratch);
+    if (limits == NULL || limits->inverse == NULL || s->v == NULL)
+        spec_args(s, b, args, &s->scratch);
+    else if (!spec_args_whole(s, b, args, &s->scratch))
+        return NULL;
     if (limits != NULL && limits->cls != PAWL_AT_LEAST_ONCE)
         spec_text(b, "class", class_names[limits->cls]);
     spec_text(b, "effect", effect);
+    if (limits != NULL)
+        spec_text(b, "inverse", limits->inverse);
+    if (limits != NULL)
+        spec_text(b, "on_unknown", limits->on_unknown);
     if (s->scratch.size > 0) {
         spec_member(b, "refs");
         buf_char(b, '[');

@@ -303,3 +303,58 @@ pawl_machine *machine_rules(const pawl_alloc *alloc, pawl_err *err)
     pawl_graph_chain(g, "write", "look", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
 }
+
+/* ---- trip: what is booked is given back when the trip fails; a payment of which nobody knows -------- */
+
+static pawl_code trip_book(pawl_step *s, void *arg)
+{
+    const pawl_value *receipt;
+    pawl_code rc = pawl_call(s, "book", pawl_pack(s, "{s:v,s:s,s:v}", "for", pawl_ref(s, "who"), "what", pawl_node_name(s), "with", pawl_ref(s, "card")),
+                             &receipt);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "who", receipt);
+    return PAWL_OK;
+}
+
+static pawl_code trip_pay(pawl_step *s, void *arg)
+{
+    const pawl_value *receipt;
+    pawl_code rc = pawl_call(s, "pay", NULL, &receipt);
+
+    (void)arg;
+    if (rc != PAWL_OK && rc != PAWL_EFFECT)
+        return rc;
+    pawl_set(s, "paid", receipt);
+    return PAWL_OK;
+}
+
+static pawl_code trip_go(pawl_step *s, void *arg)
+{
+    (void)arg;
+    return pawl_fail(s, PAWL_EFFECT, "no wind, and %s", pawl_text(s, pawl_get(s, "paid")));
+}
+
+pawl_machine *machine_trip(const pawl_alloc *alloc, pawl_err *err)
+{
+    const pawl_limits book = { .cls = PAWL_COMPENSABLE, .inverse = "give-back" }, pay = { .cls = PAWL_ONCE, .on_unknown = "look-up" };
+    pawl_graph *g = scene_graph("trip", 1, alloc);
+
+    pawl_graph_channel(g, "who", PAWL_APPEND);
+    pawl_graph_channel(g, "paid", PAWL_LAST);
+    pawl_graph_channel_with(g, &(pawl_channel){ .name = "card", .secret = "env:CARD" });
+    pawl_graph_effect(g, "book", &book);
+    pawl_graph_effect(g, "pay", &pay);
+    pawl_graph_node(g, "boat", trip_book, NULL);
+    pawl_graph_node(g, "inn", trip_book, NULL);
+    pawl_graph_node(g, "pay", trip_pay, NULL);
+    pawl_graph_node(g, "go", trip_go, NULL);
+    pawl_graph_edge(g, PAWL_START, "boat");
+    pawl_graph_edge(g, "boat", "inn");
+    pawl_graph_edge(g, "boat", "pay");
+    pawl_graph_join(g, "go", "inn", "pay", NULL);
+    pawl_graph_edge(g, "go", PAWL_END);
+    return pawl_graph_compile(g, err);
+}

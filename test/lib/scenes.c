@@ -69,6 +69,15 @@ static const move race[] = {
 };
 static const move rules[] = { RECEIPT("look", "{\"seen\":[1,2,3],\"text\":\"long enough to be kept as a reference to the event\"}"), OVER };
 
+static const move trip[] = {
+    RECEIPT("boat", "\"seat 7, by the window, paid for until the end of the month\""),
+    { .kind = PAWL_EV_RECEIPT, .at = "pay", .value = "{\"attempts\":2,\"code\":\"unknown\",\"text\":\"the line went dead\"}", .outcome = PAWL_OUTCOME_UNKNOWN },
+    RECEIPT("inn", "{\"room\":3}"), ANSWER(NULL, "\"again\""),
+    { .kind = PAWL_EV_RECEIPT, .at = "pay", .outcome = PAWL_OUTCOME_UNKNOWN }, ANSWER("pay", "{\"failed\":\"the bank had closed\"}"),
+    ERROR("@undo", "{\"code\":\"effect\",\"text\":\"nobody is in\"}"), ANSWER(NULL, "\"again\""), RECEIPT("@undo", "true"),
+    RECEIPT("@undo", "{\"back\":12}"), OVER
+};
+
 const scene scenes[] = {
     { "letter", machine_letter, "{\"input\":{\"to\":\"Ada\"}}", letter },
     { "desk", machine_desk, "{\"topic\":\"sky\"}", desk },
@@ -83,6 +92,7 @@ const scene scenes[] = {
     { "hooks", machine_hooks, NULL, hooks },
     { "race", machine_race, "{\"notes\":\"begin\"}", race },
     { "rules", machine_rules, "{\"last\":0}", rules },
+    { "trip", machine_trip, "{\"who\":\"ada\"}", trip },
 };
 const size_t scene_count = sizeof scenes / sizeof *scenes;
 

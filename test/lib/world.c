@@ -121,6 +121,7 @@ static void trace_item(buf *b, const item *it)
     case ITEM_SPAWN:
     case ITEM_ASK:
     case ITEM_SLEEP:
+    case ITEM_DOUBT:
     case ITEM_RECEIPT:
     case ITEM_ANSWER:
     case ITEM_DROP:
@@ -130,6 +131,10 @@ static void trace_item(buf *b, const item *it)
     case ITEM_END:
         buf_fmt(b, "%s%s%s ", it->task, *it->task != '\0' ? " " : "", item_name(it->kind));
         buf_put(b, it->spec, it->spec_size);
+        return;
+    case ITEM_UNWIND:
+        buf_fmt(b, "unwind %s ", status_names[it->outcome]);
+        buf_put(b, it->spec != NULL ? it->spec : "", it->spec_size);
         return;
     case ITEM_SIGNAL:
     case ITEM_EMIT:
@@ -484,6 +489,11 @@ pawl_code world_receipt(world *w, const char *node, const char *value)
 pawl_code world_error(world *w, const char *node, const char *value)
 {
     return with_id(w, node, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .outcome = PAWL_ERROR, .value = value });
+}
+
+pawl_code world_outcome(world *w, const char *node, pawl_outcome outcome, const char *value)
+{
+    return with_id(w, node, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .outcome = outcome, .value = value });
 }
 
 pawl_code world_timer(world *w, const char *node)

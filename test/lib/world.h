@@ -50,6 +50,7 @@ pawl_code world_go(world *w);
 /* These feed and then go on ticking. `node`: the first open command of that node or task path, or an id. */
 pawl_code world_receipt(world *w, const char *node, const char *value);
 pawl_code world_error(world *w, const char *node, const char *value);
+pawl_code world_outcome(world *w, const char *node, pawl_outcome outcome, const char *value);
 pawl_code world_timer(world *w, const char *node);             /* at the time that it is due */
 pawl_code world_answer(world *w, const char *slot, const char *value);  /* slot NULL: the only one */
 pawl_code world_signal(world *w, const char *name, const char *value);

@@ -78,7 +78,7 @@ static const kept all[] = {
     { "joins", "joins", NULL, 0, NULL },   { "repair", "repair", NULL, 0, NULL }, { "talk", "talk", NULL, 0, NULL },
     { "vault", "vault", NULL, 0, NULL },   { "hooks", "hooks", NULL, 0, NULL },   { "race", "race", NULL, 0, NULL },
     { "rules", "rules", NULL, 0, NULL },   { "pruned", "talk", is_pruned, 1, NULL }, { "forked", "fan", is_forked, 0, NULL },
-    { "adopted", "talk", is_adopted, 1, machine_talk_2 },
+    { "adopted", "talk", is_adopted, 1, machine_talk_2 }, { "trip", "trip", NULL, 0, NULL },
 };
 enum { KEPT = sizeof all / sizeof *all };
 
