@@ -41,7 +41,7 @@ typedef struct pawl_head {      /* texts are lent until the next call on the han
 
 /* ---- what a holder writes ------------------------------------------------------------------------- */
 
-typedef struct pawl_waiting {   /* a wait that was asked, or is over */
+typedef struct pawl_waiting {   /* a wait that was asked, or is over; one that is over may be asked again under its id */
     const char *id;             /* its invocation id */
     pawl_bytes spec;            /* asked: canonical JSON of its SPEC (docs/INTERFACES.md) */
     pawl_bytes answer;          /* over: what it was answered; {0}: nobody waits any more */

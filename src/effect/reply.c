@@ -23,9 +23,12 @@ void reply_free(pawl_reply *r)
     buf_free(&r->detail);
 }
 
-void reply_failure(const pawl_reply *r, pawl_code code, buf *out)
+void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out)
 {
-    buf_text(out, "{\"code\":\"");
+    buf_text(out, "{");
+    if (attempts > 0)
+        buf_fmt(out, "\"attempts\":%lu,", (unsigned long)attempts);
+    buf_text(out, "\"code\":\"");
     buf_text(out, pawl_code_name(code));
     buf_text(out, "\",\"text\":");
     canon_string(out, r->err.text, strlen(r->err.text));

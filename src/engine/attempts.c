@@ -33,7 +33,7 @@ pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err)
 /* Attempts that somebody will want to know of are counted before they leave. */
 static bool counts(const errand *er)
 {
-    return er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1;
+    return er->settling == NULL && (er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1);
 }
 
 static pawl_code count_attempt(pawl_engine *e, live *r, errand *er, pawl_err *err)
@@ -54,7 +54,7 @@ static pawl_code count_attempt(pawl_engine *e, live *r, errand *er, pawl_err *er
 
 bool is_unknown(const errand *er)
 {
-    return er->limits.cls == PAWL_ONCE && er->first_ms == 0 && er->job.attempt > 0;
+    return er->limits.cls == PAWL_ONCE && er->settling == NULL && er->first_ms == 0 && er->job.attempt > er->cleared;
 }
 
 /* ---- limits ------------------------------------------------------------------------------------ */
@@ -205,10 +205,10 @@ bool tried_again(pawl_code code)
 bool errand_again(errand *er, int64_t now)
 {
     const pawl_limits *l = &er->limits;
-    uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1;
-    int64_t delay = delay_before(&l->retry, er->job.attempt);
+    uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1, made = er->job.attempt - (er->settling == NULL ? er->cleared : 0);
+    int64_t delay = delay_before(&l->retry, made);
 
-    if (er->rc >= 0 || !tried_again(er->rc) || er->job.attempt >= most ||
+    if (er->rc >= 0 || !tried_again(er->rc) || made >= most ||
         (l->cls == PAWL_ONCE && !er->reply.untouched) || (er->stop && er->late == NULL))
         return false;
     if (er->reply.retry_after_ms > delay)

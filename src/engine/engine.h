@@ -51,6 +51,9 @@ typedef struct errand {
     bool open;                  /* its command is */
     bool fed;                   /* its receipt is folded, and not stored yet */
     bool counted;               /* the attempt that comes next is in the store */
+    uint32_t cleared;           /* attempts that are known not to have happened */
+    bool asks_settled;          /* when its outcome is not known, `on_unknown` is asked first */
+    struct settling *settling;  /* which is being done; NULL: it is not */
     atomic_bool stop;
     atomic_bool lost;           /* since the run is somebody else's: that is no outcome of its command */
 } errand;

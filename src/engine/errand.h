@@ -6,6 +6,7 @@
 
 /* errands.c */
 errand *errand_find(const live *r, const char *id);
+const handler *handler_of(const pawl_engine *e, const char *effect);    /* NULL: none */
 void errand_free(pawl_engine *e, errand *er);
 void errand_gone(pawl_engine *e, live *r, errand *er);  /* out of its run's list, and freed */
 void handlers_look(const pawl_engine *e, live *r);      /* for those that found none before */
@@ -25,6 +26,10 @@ void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too
 void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
 bool tried_again(pawl_code code);
 bool errand_again(errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
+
+/* settle.c */
+bool settle_begin(pawl_engine *e, errand *er);  /* true: it is ready to find out what came of it; false: it has nobody to ask */
+bool settle_end(pawl_engine *e, errand *er);    /* true: what came of it is known, or never will be; false: it is ready to be performed again */
 
 /* receipts.c */
 void receipt_make(pawl_engine *e, errand *er);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const handler *handler_of(const pawl_engine *e, const char *effect)
+const handler *handler_of(const pawl_engine *e, const char *effect)
 {
     for (const handler *h = e->handlers; h != NULL && effect != NULL; h = h->next)
         if (strcmp(h->name, effect) == 0)
@@ -83,6 +83,11 @@ static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, co
     er->job.effect = cmd->effect == NULL ? NULL : arena_strdup(&er->mem, cmd->effect, strlen(cmd->effect));
     er->job.args = cmd->args == NULL ? NULL : value_copy(&er->mem, cmd->args);
     er->limits = cmd->limits;
+    er->limits.inverse = NULL;
+    if (cmd->limits.on_unknown != NULL)
+        er->limits.on_unknown = arena_strdup(&er->mem, cmd->limits.on_unknown, strlen(cmd->limits.on_unknown));
+    er->asks_settled = true;
+    er->job.attempt = er->cleared = cmd->cleared;
     er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
     er->open = true;
     er->run = r;

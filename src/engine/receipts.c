@@ -13,7 +13,10 @@ void receipt_make(pawl_engine *e, errand *er)
     buf *b = &er->reply.text;
     arena mem;
     pawl_err wrong = {0};
+    bool doubt;
 
+    if (er->settling != NULL && !settle_end(e, er))
+        return;
     if (er->rc >= 0 && b->size == 0)
         buf_text(b, "null");
     if (er->rc >= 0 && !b->failed) {
@@ -26,10 +29,13 @@ void receipt_make(pawl_engine *e, errand *er)
         er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", er->job.effect);
     if (er->limits.cls == PAWL_ONCE && tried_again(er->rc) && !er->reply.untouched)
         er->rc = PAWL_UNKNOWN;      /* it may have happened (E5) */
+    doubt = er->rc == PAWL_UNKNOWN && (er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE);
+    if (doubt && settle_begin(e, er))
+        return;
     er->outcome = outcome_of(er->rc);
     if (er->rc < 0) {
         buf_reset(b);
-        reply_failure(&er->reply, er->rc, b);
+        reply_failure(&er->reply, er->rc, doubt ? er->job.attempt : 0, b);
     }
     er->at = ERRAND_DONE;
 }

@@ -192,13 +192,13 @@ static void lines_put(run *r, const pawl_append *a)
     }
 }
 
-static void wait_forget(memory *m, table *t, waiting *now)
+static void wait_forget(memory *m, const run *r, table *t, waiting *now)
 {
     waiting *old = (waiting *)table_find(t, now->at.key);
 
     if (old == NULL)
         return;
-    now->given = old->given;
+    now->given = t == &r->open ? old->given : NULL;     /* one that was over is asked anew */
     if (now->asked_ms == 0)
         now->asked_ms = old->asked_ms;
     table_take(t, &old->at);
@@ -212,8 +212,8 @@ static void waits_put(memory *m, run *r, const pawl_append *a, staged *g)
     g->waits = NULL;
     for (size_t i = 0; i < a->nwaits; i++, n = next) {
         next = n->next;
-        wait_forget(m, &r->open, (waiting *)n);
-        wait_forget(m, &r->over, (waiting *)n);
+        wait_forget(m, r, &r->open, (waiting *)n);
+        wait_forget(m, r, &r->over, (waiting *)n);
         table_put(a->waits[i].over ? &r->over : &r->open, n);
     }
     r->head.waits = (uint32_t)r->open.count;

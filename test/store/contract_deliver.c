@@ -371,6 +371,32 @@ PAWL_TEST(test_W3_the_first_answer_wins_and_the_second_is_told_it)
     pawl_store_free(s);
 }
 
+/* What came of a command may be in doubt twice: the second question is a question of its own. */
+PAWL_TEST(test_E5_a_wait_that_was_over_may_be_asked_again)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", ""), no;
+    pawl_delivery d = { .id = "1", .kind = PAWL_DELIVER_ANSWER, .name = "w", .value = bytes("\"again\"") };
+    pawl_waiting w = { .id = "w", .over = true, .answer = bytes("\"again\"") };
+    pawl_append a = { .run = "r", .fence = f, .waits = &w, .nwaits = 1, .taken = &no, .ntaken = 1 };
+    pawl_err err;
+
+    CHECK_INT(ask(s, f, "w", "{\"kind\":\"question\"}"), PAWL_OK);
+    CHECK_INT(s->verbs->deliver(s, "r", &d, NULL), PAWL_OK);
+    no = d.no;
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    CHECK_INT(head(s, "r").waits, 0);
+    CHECK_INT(ask(s, f, "w", "{\"kind\":\"question\",\"options\":[1,2]}"), PAWL_OK);
+    s = again(s);
+    CHECK_INT(head(s, "r").waits, 1);
+    CHECK_INT(answer(s, "2", "w", "3", &err), PAWL_INVALID);
+    CHECK_INT(answer(s, "3", "w", "2", &err), PAWL_OK);
+    CHECK_INT(answer(s, "4", "w", "1", &err), PAWL_CONFLICT);
+    CHECK(strstr(err.text, "with 2") != NULL);
+    CHECK_STR(deliveries(s, "r"), "3 ");
+    pawl_store_free(s);
+}
+
 /* The machine refused it: the wait stands, and takes another. */
 PAWL_TEST(test_W3_an_answer_that_was_ignored_leaves_its_wait_open)
 {
@@ -433,6 +459,7 @@ cases contract_deliver(void)
         CASE(test_W1_open_waits_are_listed_until_they_are_over),
         CASE(test_W3_an_answer_is_checked_against_schema_and_options),
         CASE(test_W3_the_first_answer_wins_and_the_second_is_told_it),
+        CASE(test_E5_a_wait_that_was_over_may_be_asked_again),
         CASE(test_W3_an_answer_that_was_ignored_leaves_its_wait_open),
         CASE(test_E13_attempts_are_counted_by_invocation),
     };

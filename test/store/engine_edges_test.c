@@ -152,10 +152,12 @@ PAWL_TEST(test_E5_E7_once_is_one_attempt_when_it_may_have_happened)
         pawl_engine *e = engine_by_the_hour(line_of("m", calls, &limits));
 
         CHECK_INT(pawl_engine_effect(e, "do", fails_once, &c, PAWL_ONCE, NULL), PAWL_OK);
-        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
         CHECK_INT(c.calls, 1);
-        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_FAILED);
-        CHECK(stored(e, "r", "\"code\":\"unknown\""));
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_INPUT_REQUIRED);
+        CHECK(stored(e, "r", "\"known\":{\"attempts\":1,\"code\":\"unknown\""));
+        CHECK_INT(pawl_answer(e, "r", NULL, "\"again\"", NULL), PAWL_HALTED);
+        CHECK_INT(c.calls, 2);
         pawl_engine_free(e);
     }
 }

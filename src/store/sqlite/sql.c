@@ -62,8 +62,8 @@ const char *const sql_texts[SQL_COUNT] = {
                          " ON CONFLICT(run) DO UPDATE SET seq=?2,lsn=?3,body=?4",
     [SQL_BLOB_PUT] = "INSERT INTO blobs(run,digest,body) VALUES(?1,?2,?3) ON CONFLICT DO NOTHING",
     [SQL_WAIT_ADD] = "INSERT INTO waits(run,id,over,asked_ms,spec,answer) VALUES(?1,?2,?3,?4,?5,?6)",
-    [SQL_WAIT_SET] = "UPDATE waits SET over=?2,asked_ms=CASE WHEN ?3=0 THEN asked_ms ELSE ?3 END,spec=coalesce(?4,spec),answer=?5"
-                     " WHERE no=?1",
+    [SQL_WAIT_SET] = "UPDATE waits SET over=?2,asked_ms=CASE WHEN ?3=0 THEN asked_ms ELSE ?3 END,spec=coalesce(?4,spec),answer=?5,"
+                     "delivery=CASE WHEN over=1 THEN NULL ELSE delivery END WHERE no=?1",
     [SQL_WAIT_FREE] = "UPDATE waits SET delivery=NULL WHERE run=?1 AND id=?2 AND over=0 AND delivery=?3",
     [SQL_DELIVERY_KIND] = "SELECT kind,name FROM deliveries WHERE no=?1 AND run=?2 AND taken=0",
     [SQL_TAKE] = "UPDATE deliveries SET taken=1,value=NULL,upd=NULL,note=NULL WHERE no=?1 AND run=?2 AND taken=0",
