@@ -2,7 +2,7 @@
  *
  * One thread drives: it folds what came in (drive.c), has the store append what came of it, many runs in one commit, and only
  * then lets commands out (perform.c). What handlers come to is fed as receipts. While a handler runs on the driving thread,
- * or several on the pool (pool.c), a keeper renews the leases (lives.c). The store is used under one lock. */
+ * or several on the pool (pool.c), a keeper renews the leases (keeper.c). The store is used under one lock. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -156,8 +156,11 @@ pawl_code live_entry(live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *recor
 pawl_code live_load(pawl_engine *e, live *r, pawl_err *err);
 bool live_fits(const live *r);          /* this engine's machine is the one that it was begun with */
 pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err);    /* claimed and loaded */
+
+/* keeper.c: a thread that renews the leases, and listens for what is performed on the thread that drives */
 void keeper_begin(pawl_engine *e);
 void keeper_end(pawl_engine *e);
+void keeper_here(pawl_engine *e, errand *er);   /* its handler is called here now; NULL: it is back */
 
 /* told.c: what the store is told beside the lines */
 pawl_code told_step(pawl_engine *e, live *r);   /* of what e->step has just folded */

@@ -72,7 +72,9 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
         if ((pooled || has_limit(&er->limits)) && pool_put(e, er))
             continue;
         once = er->limits.cls == PAWL_ONCE;
+        keeper_here(e, er);
         errand_run(er);
+        keeper_here(e, NULL);
         errand_back(e, er);
         now = engine_now(e);
         if (now - begun >= BATCH_MS || once || r->lease_lost)
@@ -94,6 +96,15 @@ void errand_unbegun(pawl_engine *e, errand *er)
 }
 
 /* ---- all of it --------------------------------------------------------------------------------- */
+
+/* One is done that the keeper stopped: a cancel waits to be taken. */
+static bool called(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_DONE && er->open && er->stop && er->late == NULL && !r->st->canceling)
+            return true;
+    return false;
+}
 
 static void say_why(const live *r, pawl_err *why)
 {
@@ -133,6 +144,10 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     if ((rc = errands_leave(e, r, wait, err)) != PAWL_OK)
         return rc;
     came = errands_come(e, 0);
+    if (r->lease_lost || called(r)) {
+        *did = true;            /* what stopped it is looked at first */
+        return PAWL_OK;
+    }
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || !wait)
         return rc;
     if (came || ready_count(r, 0) > 0) {

@@ -103,6 +103,18 @@ static pawl_code cancel_from_outside(const char *run)
     return rc;
 }
 
+static bool journal_has(pawl_engine *e, const char *text)
+{
+    pawl_bytes journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
+    union { const char *in; void *out; } bytes = { journal.data };
+    char *copy = check_copy(journal.data, journal.size);
+    bool has = strstr(copy, text) != NULL;
+
+    free(copy);
+    free(bytes.out);
+    return has;
+}
+
 /* ---- whose clock ------------------------------------------------------------------------------------- */
 
 static int64_t given_now(void *ctx) { return *(int64_t *)ctx; }
@@ -193,26 +205,70 @@ PAWL_TEST(test_E8_what_waits_for_a_thread_is_not_over_its_limit)
     pawl_engine_free(e);
 }
 
+/* ---- E10: on the thread that drives ------------------------------------------------------------------- */
+
+/* It is out alone, so nobody drives while it goes on. */
+PAWL_TEST(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives)
+{
+    for (unsigned threads = 0; threads <= 2; threads += 2)
+        for (int work = 0; work < 2; work++) {
+            pawl_err err = { PAWL_OK, "" };
+            atomic_int heard = 0;
+            pawl_engine *e;
+
+            path_new();
+            e = engine_of(nodes(three, 1, NULL), open_store(), threads, called_off, &heard, PAWL_AT_LEAST_ONCE);
+            if (work) {
+                CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
+                CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
+            } else {
+                CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+            }
+            CHECK_INT(heard, 1);
+            CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+            CHECK(journal_has(e, "[\"cancel\",{\"by\":\"ada\"}]") && journal_has(e, "\"canceled\",{\"code\":\"canceled\",\"text\":\"stopped\"}"));
+            pawl_engine_free(e);
+            path_new();
+        }
+}
+
+static pawl_code without_a_beat(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)arg;
+    return stopped(job) ? pawl_reply_fail(reply, PAWL_CANCELED, "stopped") : pawl_reply_json(reply, "{\"done\":1}");
+}
+
+PAWL_TEST(test_E8_a_heartbeat_is_missed_on_the_thread_that_drives_too)
+{
+    const pawl_limits limits = { .heartbeat_ms = 60 };
+    pawl_engine *e = engine_of(nodes(three, 1, &limits), pawl_store_memory(NULL), 0, without_a_beat, NULL, PAWL_AT_LEAST_ONCE);
+
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK(journal_has(e, "\"timeout\",{\"code\":\"timeout\",\"text\":\"job: it took longer than its heartbeat_ms allows\"}"));
+    pawl_engine_free(e);
+}
+
 /* ---- S2: the run is somebody else's -------------------------------------------------------------------- */
 
 typedef struct theft {
     atomic_int calls, heard, back;
     uint64_t fence;             /* of the thief */
+    int out;                    /* that many are out then */
 } theft;
 
-/* The first one has the lease taken away; the first two go on until they are told to stop, those that come later are quick. */
+/* The first one has the lease taken away; the first go on until they are told to stop, those that come later are quick. */
 static pawl_code robbed(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     theft *t = arg;
     pawl_err err = { PAWL_OK, "" };
     pawl_head head;
 
-    if (t->calls++ >= 2)
+    if (t->calls++ >= t->out)
         return pawl_reply_json(reply, "{\"done\":1}");
     if (strstr(job->id, ".one.") != NULL) {
         pawl_store *s = open_store();
 
-        while (t->calls < 2)
+        while (t->calls < t->out)
             short_rest();
         CHECK_INT(s->verbs->release(s, "r", job->fence, &err), PAWL_OK);
         CHECK_INT(s->verbs->claim(s, "r", "thief", 60000, &head, &err), PAWL_OK);
@@ -222,18 +278,6 @@ static pawl_code robbed(const pawl_job *job, pawl_reply *reply, void *arg)
     t->heard += stopped(job);
     t->back++;
     return pawl_reply_fail(reply, PAWL_CANCELED, "stopped");
-}
-
-static bool journal_has(pawl_engine *e, const char *text)
-{
-    pawl_bytes journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
-    union { const char *in; void *out; } bytes = { journal.data };
-    char *copy = check_copy(journal.data, journal.size);
-    bool has = strstr(copy, text) != NULL;
-
-    free(copy);
-    free(bytes.out);
-    return has;
 }
 
 static void thief_lets_go(const theft *t)
@@ -246,27 +290,27 @@ static void thief_lets_go(const theft *t)
 
 PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_has_it)
 {
-    for (int work = 0; work < 2; work++) {
+    for (int i = 0; i < 4; i++) {
         pawl_err err = { PAWL_OK, "" };
-        theft t = { .fence = 0 };
+        theft t = { .out = 1 + i / 2 };
         pawl_engine *e;
 
         path_new();
-        e = engine_of(nodes(three, 2, NULL), open_store(), 2, robbed, &t, PAWL_AT_LEAST_ONCE);
+        e = engine_of(nodes(three, (size_t)t.out, NULL), open_store(), 2, robbed, &t, PAWL_AT_LEAST_ONCE);
         pawl_engine_lease(e, NULL, 150);
-        if (work) {
+        if (i % 2 == 1) {
             CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
             CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
         } else {
             CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HELD);
         }
-        while (t.back < 2)
+        while (t.back < t.out)
             short_rest();
-        CHECK_INT(t.heard, 2);
+        CHECK_INT(t.heard, t.out);
         thief_lets_go(&t);
         CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
         CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
-        CHECK_INT(t.calls, 4);
+        CHECK_INT(t.calls, 2 * t.out);
         CHECK(!journal_has(e, "canceled"));     /* nobody called it off */
         pawl_engine_free(e);
         path_new();
@@ -278,7 +322,7 @@ PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
 {
     const pawl_limits once = { .cls = PAWL_ONCE };
     pawl_err err = { PAWL_OK, "" };
-    theft t = { .fence = 0 };
+    theft t = { .out = 2 };
     pawl_engine *e;
 
     path_new();
@@ -301,6 +345,8 @@ static const check_case cases[] = {
     CASE(test_E8_a_deadline_is_by_the_systems_clock_whatever_the_engines_is),
     CASE(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead),
     CASE(test_E8_what_waits_for_a_thread_is_not_over_its_limit),
+    CASE(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives),
+    CASE(test_E8_a_heartbeat_is_missed_on_the_thread_that_drives_too),
     CASE(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_has_it),
     CASE(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown),
 };

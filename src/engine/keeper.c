@@ -1,0 +1,173 @@
+/* keeper.c - a thread beside the one that drives: it renews what is held, and listens while that one is in a handler. */
+#include "engine/engine.h"
+
+enum { LOOK_MS = 20, AWAKE_MS = 1000 };         /* for so long after a handler it need not be woken for the next */
+
+struct keeper {
+    pawl_engine *e;
+    pthread_t thread;
+    pthread_cond_t wake;
+    bool over, dozing;
+    errand *here;               /* it is performed on the thread that drives */
+    int64_t here_ms;            /* since when, by the steady clock; of the last one when there is none */
+    int64_t beat_ms;
+    unsigned long beats;
+    uint64_t heard;             /* version of the store when its deliveries were looked at */
+};
+
+/* ---- leases ---------------------------------------------------------------------------------------- */
+
+enum { RENEW_AT_ONCE = 64 };
+
+static void renew_some(pawl_engine *e, live **runs, pawl_hold *holds, size_t n, int64_t now)
+{
+    pawl_code rc = n == 0 ? PAWL_OK : e->store->verbs->renew(e->store, e->ttl_ms, holds, n, NULL);
+
+    for (size_t i = 0; i < n; i++)
+        if (rc == PAWL_OK && holds[i].rc == PAWL_OK)
+            runs[i]->lease_ms = now + e->ttl_ms;
+        else if (rc == PAWL_OK || runs[i]->lease_ms <= now)     /* when the store is not there: another time, while the lease lasts */
+            runs[i]->lease_lost = true; /* whoever drives sees it before anything leaves */
+}
+
+static void renew_all(pawl_engine *e)
+{
+    int64_t now = e->store->verbs->now(e->store);
+    pawl_hold holds[RENEW_AT_ONCE];
+    live *runs[RENEW_AT_ONCE];
+    size_t n = 0;
+
+    for (size_t i = 0; i < LIVE_SLOTS; i++)
+        for (live *r = e->lives[i]; r != NULL; r = r->next) {
+            if (r->fence == 0 || r->lease_ms - now > e->ttl_ms * 2 / 3)
+                continue;
+            holds[n] = (pawl_hold){ .run = r->id, .fence = r->fence };
+            runs[n++] = r;
+            if (n < RENEW_AT_ONCE)
+                continue;
+            renew_some(e, runs, holds, n, now);
+            n = 0;
+        }
+    renew_some(e, runs, holds, n, now);
+}
+
+/* ---- listening ------------------------------------------------------------------------------------- */
+
+static bool see_cancel(void *ctx, const pawl_delivery *d)
+{
+    *(bool *)ctx = d->kind == PAWL_DELIVER_CANCEL;
+    return d->kind != PAWL_DELIVER_CANCEL;
+}
+
+static bool silent(keeper *k, const errand *er, int64_t now)
+{
+    if (er->beats != k->beats) {
+        k->beats = er->beats;
+        k->beat_ms = now;
+    }
+    return er->limits.heartbeat_ms > 0 && now - k->beat_ms > er->limits.heartbeat_ms;
+}
+
+/* Nobody else can tell it: the thread that drives is in its handler (E10, S2). */
+static void listen_here(keeper *k, int64_t now)
+{
+    errand *er = k->here;
+    const pawl_store_verbs *v = k->e->store->verbs;
+    uint64_t version;
+    bool canceled = false;
+
+    if (er == NULL || er->stop || now - k->here_ms < LOOK_MS)
+        return;
+    if (er->run->lease_lost) {
+        er->lost = er->stop = true;
+        return;
+    }
+    if (silent(k, er, now)) {
+        er->late = "heartbeat_ms";
+        er->stop = true;
+        return;
+    }
+    version = v->version(k->e->store);
+    if (version != 0 && version == k->heard)
+        return;
+    if (v->deliveries(k->e->store, er->run->id, see_cancel, &canceled, NULL) == PAWL_OK)
+        k->heard = version;
+    if (canceled)
+        er->stop = true;        /* what it comes to is fed after the cancel is */
+}
+
+static void *keep(void *arg)
+{
+    keeper *k = arg;
+    pawl_engine *e = k->e;
+    int64_t now = steady_ms(), renewed = now;
+
+    pthread_mutex_lock(&e->lock);
+    while (!k->over) {
+        int64_t renew = renewed + e->ttl_ms / 3;
+
+        k->dozing = k->here == NULL && now - k->here_ms > AWAKE_MS;
+        (void)cond_wait(&k->wake, &e->lock, k->dozing || renew < now + LOOK_MS ? renew : now + LOOK_MS);
+        now = steady_ms();
+        if (!k->over && now >= renewed + e->ttl_ms / 3) {
+            renew_all(e);
+            renewed = now;
+        }
+        if (!k->over)
+            listen_here(k, now);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return NULL;
+}
+
+void keeper_here(pawl_engine *e, errand *er)
+{
+    keeper *k = e->keeper;
+
+    if (k == NULL)
+        return;
+    pthread_mutex_lock(&e->lock);
+    k->here = er;
+    if (er != NULL) {
+        k->here_ms = k->beat_ms = steady_ms();
+        k->beats = er->beats;
+        k->heard = 0;
+        if (k->dozing)
+            pthread_cond_signal(&k->wake);
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* ---- begun with the first handler that is called: until then the driving thread renews by appending -------- */
+
+void keeper_begin(pawl_engine *e)
+{
+    keeper *k = e->keeper != NULL ? NULL : mem_new(&e->alloc, sizeof *k);
+
+    if (k == NULL)
+        return;                 /* without one a lease may run out under a long effect: the fence finds it */
+    k->e = e;
+    cond_begin(&k->wake);
+    if (pthread_create(&k->thread, NULL, keep, k) == 0) {
+        e->keeper = k;
+        return;
+    }
+    pthread_cond_destroy(&k->wake);
+    mem_free(&e->alloc, k, sizeof *k);
+}
+
+void keeper_end(pawl_engine *e)
+{
+    keeper *k = e->keeper;
+
+    if (k == NULL)
+        return;
+    pthread_mutex_lock(&e->lock);
+    k->over = true;
+    pthread_cond_signal(&k->wake);
+    pthread_mutex_unlock(&e->lock);
+    pthread_join(k->thread, NULL);
+    pthread_cond_destroy(&k->wake);
+    mem_free(&e->alloc, k, sizeof *k);
+    e->keeper = NULL;
+}
