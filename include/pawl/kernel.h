@@ -178,9 +178,12 @@ PAWL_API uint64_t pawl_state_turn(const pawl_state *st);        /* 1, 2, ... (G1
 PAWL_API uint64_t pawl_state_steps(const pawl_state *st);       /* supersteps taken in this turn */
 PAWL_API uint64_t pawl_state_ignored(const pawl_state *st);     /* events ignored since it was loaded */
 PAWL_API pawl_status pawl_state_status(const pawl_state *st);
+/* The record that it was begun with. Its texts live in `step` until it is used again, or as long as the state. PAWL_INVALID with
+ * PAWL_NO_JOURNAL. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_state_info(const pawl_state *st, pawl_step *step, pawl_run_info *info, pawl_err *err);
 /* What to do next: PAWL_OK feed a tick, PENDING, INTERRUPTED or HALTED. */
 PAWL_API pawl_code pawl_state_next(const pawl_state *st);
-/* Why a run failed or was rejected, or will be when its inverses have run: {"code","text",..}; else NULL. */
+/* Why a run failed, was rejected or missed its deadline, or will be when its inverses have run: {"code","text",..}; else NULL. */
 PAWL_API const pawl_value *pawl_state_reason(const pawl_state *st);
 /* The value of a channel, NULL when never written (or when loading failed: then the next feed
  * says why). Lent until the state changes. `channel` may be NULL: NULL. */

@@ -147,6 +147,8 @@ typedef struct undo {
     undo_kind kind;
 } undo;
 
+#define BY_DEADLINE "@deadline"   /* who cancels a run whose deadline passed */
+
 struct pawl_state {
     frame root;
     uint64_t seq, turn;
@@ -183,6 +185,8 @@ struct pawl_state {
     uint32_t ndecls, base_decls; /* of these the base has; an adopted machine may bring more */
     const char *run;
     uint64_t life, seed, base_seq;
+    int64_t deadline_ms;
+    const char *retention;      /* NULL: not said */
     const char *machine;
     uint32_t version;
     hash machine_hash;

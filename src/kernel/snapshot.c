@@ -604,6 +604,20 @@ static void info_read(const pawl_value *base, pawl_run_info *info, const pawl_st
         info->labels[i] = pawl_value_string(pawl_value_at(labels, i));
 }
 
+pawl_code pawl_state_info(const pawl_state *st, pawl_step *s, pawl_run_info *info, pawl_err *err)
+{
+    const pawl_value *base;
+
+    *info = (pawl_run_info){ .id = NULL };
+    step_reset(s);
+    if (st->no_journal)
+        return fail(err, PAWL_INVALID, "%s: it keeps no journal, and so no record", st->run);
+    if ((base = value_read(&s->mem, st->base.data, st->base.size, "the base", err)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to read its record", st->run);
+    info_read(base, info, st);
+    return PAWL_OK;
+}
+
 pawl_code pawl_state_prune(pawl_state *st, pawl_step *s, pawl_bytes *base, pawl_err *err)
 {
     pawl_run_info info;

@@ -156,6 +156,8 @@ static pawl_code state_from_machine(pawl_state *st, const pawl_machine *m, const
     st->machine = arena_strdup(&st->fixed, m->name, strlen(m->name));
     st->life = info->life;
     st->seed = info->seed;
+    st->deadline_ms = info->deadline_ms;
+    st->retention = info->retention == NULL ? NULL : arena_strdup(&st->fixed, info->retention, strlen(info->retention));
     st->version = m->version;
     st->machine_hash = m->hash;
     st->decls = d;

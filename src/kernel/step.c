@@ -178,14 +178,30 @@ pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err)
     return w.failed ? PAWL_NOMEM : rc;
 }
 
+/* Nobody called it off but its own record: that is kept as its reason. */
+static pawl_code deadline_told(pawl_step *s, pawl_err *err)
+{
+    size_t size;
+    const char *reason = reason_code(s, PAWL_TIMEOUT, "deadline", NULL, &size);
+    item *it = reason == NULL ? NULL : step_item(s, ITEM_END);
+
+    if (it == NULL)
+        return PAWL_NOMEM;
+    it->spec = reason;
+    it->spec_size = size;
+    return step_add(s, it, err);
+}
+
 /* Waits close; what is in flight ends in its own receipt, then inverses run, then the run is canceled, or what it came to
  * (E10). A second cancel does not wait for what is in flight. */
 pawl_code step_cancel(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;
-    bool again = s->ev->kind == PAWL_EV_CANCEL && s->was_canceling;
-    pawl_code rc = st->canceling ? step_drop(s, false, err) : PAWL_OK;
+    bool now = s->ev->kind == PAWL_EV_CANCEL, again = now && s->was_canceling;
+    pawl_code rc = now && !again && s->ev->by != NULL && strcmp(s->ev->by, BY_DEADLINE) == 0 ? deadline_told(s, err) : PAWL_OK;
 
+    if (rc == PAWL_OK && st->canceling)
+        rc = step_drop(s, false, err);
     if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again))
         return rc;
     s->whole = true;
