@@ -142,12 +142,13 @@ bool has_limit(const pawl_limits *l)
 
 pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err)
 {
-    pawl_code rc = r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : count_attempt(e, r, er, err);
     int64_t left;
+    pawl_code rc;
 
+    keeper_begin(e);
+    rc = r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : count_attempt(e, r, er, err);
     if (rc != PAWL_OK)
         return rc;
-    keeper_begin(e);
     er->job.attempt++;
     er->job.fence = r->fence;
     er->began_ms = now;
@@ -184,7 +185,7 @@ void errand_run(errand *er)
 
 /* ---- tried again ------------------------------------------------------------------------------- */
 
-static int64_t delay_before(const pawl_retry *r, uint32_t attempt)
+static int64_t delay_before(const pawl_engine *e, const pawl_retry *r, uint32_t attempt)
 {
     double ms = r->initial_ms, factor = r->factor > 0 ? r->factor : 2, most = r->max_ms > 0 ? r->max_ms : 86400000.0;
     uint64_t drawn[2] = {0};
@@ -192,7 +193,7 @@ static int64_t delay_before(const pawl_retry *r, uint32_t attempt)
     for (uint32_t i = 1; i < attempt && ms < most; i++)
         ms *= factor;
     ms = ms < most ? ms : most;
-    if (r->jitter && chance(drawn))
+    if (r->jitter && chance(e, drawn))
         ms = ms * (double)(drawn[1] >> 11) / 9007199254740992.0;
     return (int64_t)ms;
 }
@@ -202,11 +203,11 @@ bool tried_again(pawl_code code)
     return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_IO;
 }
 
-bool errand_again(errand *er, int64_t now)
+bool errand_again(const pawl_engine *e, errand *er, int64_t now)
 {
     const pawl_limits *l = &er->limits;
     uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1, made = er->job.attempt - (er->settling == NULL ? er->cleared : 0);
-    int64_t delay = delay_before(&l->retry, made);
+    int64_t delay = delay_before(e, &l->retry, made);
 
     if (er->rc >= 0 || !tried_again(er->rc) || made >= most ||
         (l->cls == PAWL_ONCE && !er->reply.untouched) || (er->stop && er->late == NULL))

@@ -66,10 +66,13 @@ bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms)
     return pthread_cond_timedwait(cond, lock, &at) == 0;
 }
 
-bool chance(uint64_t out[2])
+bool chance(const pawl_engine *e, uint64_t out[2])
 {
-    ssize_t n = getrandom(out, 2 * sizeof *out, 0);
+    ssize_t n;
 
+    if (e->drawn != NULL)
+        return e->drawn(e->drawn_ctx, out);
+    n = getrandom(out, 2 * sizeof *out, 0);
     if (out[0] == 0)
         out[0] = 1;         /* a life of 0 is none */
     return n == 2 * (ssize_t)sizeof *out;

@@ -5,14 +5,12 @@
 
 /* ---- one event -------------------------------------------------------------------------------- */
 
-enum { TAIL_BYTES_LEAST = 65536 };      /* below, folding it again is cheaper than to store a snapshot, which takes pages of its own */
-
 static pawl_code snapshot_take(pawl_engine *e, live *r, pawl_err *err)
 {
     pawl_bytes bytes;
     pawl_code rc;
 
-    if (pawl_entry_is_record(pawl_step_entry(e->step)) || r->tail_bytes < TAIL_BYTES_LEAST || !pawl_state_snapshot_due(r->st))
+    if (pawl_entry_is_record(pawl_step_entry(e->step)) || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st))
         return PAWL_OK;
     r->tail_bytes = 0;
     rc = pawl_state_snapshot(r->st, e->look, &bytes, err);

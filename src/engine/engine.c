@@ -7,7 +7,10 @@
 
 /* ---- made ----------------------------------------------------------------------------------- */
 
-enum { TTL_MS = 30000 };
+enum {
+    TTL_MS = 30000,
+    TAIL_BYTES_LEAST = 65536    /* below, folding it again is cheaper than to store a snapshot, which takes pages of its own */
+};
 
 pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
 {
@@ -26,11 +29,12 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->m = m;
     e->store = store;
     e->ttl_ms = TTL_MS;
+    e->tail_bytes_least = TAIL_BYTES_LEAST;
     pthread_mutex_init(&e->lock, NULL);
     buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
     e->look = pawl_step_new(NULL);
-    (void)chance(drawn);
+    (void)chance(e, drawn);
     owner_name(e->owner, sizeof e->owner, drawn[0]);
     if (e->step == NULL || e->look == NULL) {
         fail(err, PAWL_NOMEM, "no memory for an engine");
@@ -159,7 +163,7 @@ static pawl_code info_new(pawl_engine *e, const char *run, pawl_run_info *info, 
 {
     uint64_t drawn[2] = {0};
 
-    if (!chance(drawn))
+    if (!chance(e, drawn))
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
     *info = (pawl_run_info){ .id = run, .life = drawn[0], .seed = drawn[1], .created_ms = engine_now(e) };
     return PAWL_OK;
@@ -189,7 +193,7 @@ static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, 
         return fail(err, PAWL_HELD, "%s: somebody else works on it, and this cannot be left for it", run);
     if (ev->kind == PAWL_EV_ANSWER && (d.name = wait_meant(e, run, ev->id, err)) == NULL)
         return code_before(err);
-    if (!chance(drawn))
+    if (!chance(e, drawn))
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
     snprintf(id, sizeof id, "d-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
     if (ev->value != NULL)

@@ -130,10 +130,13 @@ struct pawl_engine {
     pool *pool;
     keeper *keeper;
     atomic_bool stopping;
+    size_t tail_bytes_least;    /* below, no snapshot is taken */
+    bool (*drawn)(void *ctx, uint64_t out[2]);  /* chance, in a simulation: then there is no keeper either; NULL: the system's */
+    void *drawn_ctx;
 };
 
 /* clock.c: the only file here that knows the time and chance */
-bool chance(uint64_t out[2]);
+bool chance(const pawl_engine *e, uint64_t out[2]);
 int64_t steady_ms(void);        /* goes on, whatever is done to the other; what is waited for is counted by it */
 int64_t system_ms(void);        /* the clock on the wall: what handlers know */
 void cond_begin(pthread_cond_t *cond);  /* one that is waited for by the steady clock */

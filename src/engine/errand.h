@@ -25,7 +25,7 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
 void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
 void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
 bool tried_again(pawl_code code);
-bool errand_again(errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
+bool errand_again(const pawl_engine *e, errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
 
 /* settle.c */
 bool settle_begin(pawl_engine *e, errand *er);  /* true: it is ready to find out what came of it; false: it has nobody to ask */

@@ -142,8 +142,13 @@ void keeper_here(pawl_engine *e, errand *er)
 
 void keeper_begin(pawl_engine *e)
 {
-    keeper *k = e->keeper != NULL ? NULL : mem_new(&e->alloc, sizeof *k);
+    keeper *k = e->keeper != NULL || e->drawn != NULL ? NULL : mem_new(&e->alloc, sizeof *k);
 
+    if (e->drawn != NULL) {     /* no thread: renewed when it is due, before somebody takes his time */
+        pthread_mutex_lock(&e->lock);
+        renew_all(e);
+        pthread_mutex_unlock(&e->lock);
+    }
     if (k == NULL)
         return;                 /* without one a lease may run out under a long effect: the fence finds it */
     k->e = e;

@@ -17,7 +17,7 @@ static void errand_back(pawl_engine *e, errand *er)
         return;
     }
     errand_limits(e, er, now);
-    if (!errand_again(er, now))
+    if (!errand_again(e, er, now))
         receipt_make(e, er);
 }
 
