@@ -115,7 +115,7 @@ static bool timers(disk *d, double *found, double *fired, double *raw)
     for (int i = 0; i < 3 && good; i++) {
         n = 0;
         *found = bench_ns();
-        good = pawl_engine_store(e)->verbs->due(pawl_engine_store(e), moved_now(&ahead), DUE, count_head, &n, &err) == PAWL_OK;
+        good = pawl_engine_store(e)->verbs->due(pawl_engine_store(e), moved_now(&ahead), NULL, DUE, count_head, &n, &err) == PAWL_OK;
         *found = (bench_ns() - *found) / DUE / 1000;
         good = good && (n == DUE || bench_wrong("timers are missing", &err));
     }

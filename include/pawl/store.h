@@ -34,9 +34,12 @@ typedef struct pawl_head {      /* texts are lent until the next call on the han
     int64_t lease_ms;           /* until when it is held; 0: nobody holds it */
     int64_t created_ms, changed_ms;
     int64_t wake_ms;            /* its first timer; 0: none */
+    int64_t look_ms;            /* from when somebody has to look at it: see due; 0: nobody has to */
     uint32_t waits;             /* open ones */
+    uint32_t mail;              /* deliveries that wait for it */
     uint8_t status;             /* pawl_status of kernel.h */
     bool over;                  /* a terminal one */
+    bool work;                  /* its holder said: there is something to do, whatever it waits for */
 } pawl_head;
 
 /* ---- what a holder writes ------------------------------------------------------------------------- */
@@ -57,9 +60,10 @@ typedef struct pawl_append {    /* to one run: all of it or nothing */
     uint64_t seq;               /* of the newest entry before these lines */
     const pawl_bytes *lines;    /* task records and entries in their order, no newlines; entries are numbered on from seq */
     size_t nlines;
-    bool moves;                 /* the next four say what holds from now on; else all stay as they were */
+    bool moves;                 /* the next five say what holds from now on; else all stay as they were */
     uint8_t status;
     bool over;
+    bool work;                  /* a step is due, or a command is to be performed: let go of, it is for anybody to go on with */
     int64_t wake_ms;            /* 0: no timer */
     const char *parked;         /* NULL: it is not */
     const pawl_waiting *waits;
@@ -116,6 +120,8 @@ typedef struct pawl_filter {    /* NULL, 0 or false: any */
 
 typedef enum pawl_line_kind { PAWL_LINE_BASE = 1, PAWL_LINE_SNAPSHOT = 2, PAWL_LINE_RECORD = 3, PAWL_LINE_ENTRY = 4 } pawl_line_kind;
 
+typedef struct pawl_due { int64_t look_ms; uint64_t no; } pawl_due;     /* a place in the order of what is due: of a head */
+
 /* Each returns false to stop. What they are given is lent for the call; they may not use the handle. */
 typedef bool pawl_line_fn(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line);
 typedef bool pawl_head_fn(void *ctx, const pawl_head *head);
@@ -163,9 +169,11 @@ typedef struct pawl_store_verbs {
     pawl_code (*head)(pawl_store *s, const char *run, pawl_head *head, pawl_err *err);
     pawl_code (*list)(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err);   /* newest first */
     pawl_code (*waits)(pawl_store *s, const char *run, pawl_waiting_fn *fn, void *ctx, pawl_err *err);    /* open; run NULL: of all */
-    /* Runs that somebody has to look at, the most urgent first: a timer is due at `now_ms`, a delivery waits, or they were let
-     * go of (or their lease ran out) with work to do. Held ones are left out. At most `limit`. */
-    pawl_code (*due)(pawl_store *s, int64_t now_ms, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
+    /* Runs that somebody has to look at, in order of since when, then of their numbers: a timer is due at `now_ms`, a delivery
+     * waits, or they were let go of with work to do, or not let go of and their lease ran out. Held and parked ones are left out.
+     * At most `limit`, of those that come after `after` (NULL: all): so that many with which nobody here can do anything keep
+     * nobody from the others. */
+    pawl_code (*due)(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
     int64_t (*next_due)(pawl_store *s);                 /* the first timer of all; 0: none */
 
     /* The journal begins with this base at entry `seq` from now on; what is before it is gone (K10). */

@@ -61,7 +61,6 @@ static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a,
     pawl_bytes *lines = arena_get(mem, (r->nlines + 1) * sizeof *lines);
     pawl_waiting *waits = arena_zero(mem, (r->nwaits + 1) * sizeof *waits);
     const char *at = r->lines.data;
-    bool works;
 
     if (lines == NULL || waits == NULL)
         return PAWL_NOMEM;
@@ -80,10 +79,11 @@ static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a,
     }
     *a = (pawl_append){ .run = r->id, .fence = r->fence, .seq = r->seq, .lines = lines, .nlines = r->nlines, .waits = waits, .nwaits = r->nwaits,
                         .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
-                        .status = (uint8_t)pawl_state_status(r->st), .wake_ms = told_wake(e, r, &works) };
+                        .status = (uint8_t)pawl_state_status(r->st) };
+    a->wake_ms = told_wake(e, r, &a->work);
     a->over = pawl_status_terminal((pawl_status)a->status);
-    a->moves = a->status != r->status || a->over != r->over || a->wake_ms != r->wake_ms;
-    a->release = may_let_go(r, naps && !works);
+    a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms;
+    a->release = may_let_go(r, naps && !a->work);
     return PAWL_OK;
 }
 
@@ -107,6 +107,7 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     if (a->moves) {
         r->status = a->status;
         r->over = a->over;
+        r->work = a->work;
         r->wake_ms = a->wake_ms;
     }
     tell_watcher(e, r);

@@ -75,8 +75,8 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     uint64_t marked_fence;      /* under which the attempts of others were read */
     int64_t lease_ms;           /* until when, by the store's time */
     uint64_t seq;               /* of the newest entry that is stored */
-    uint8_t status;             /* as the store was told last; so the next four */
-    bool over;
+    uint8_t status;             /* as the store was told last; so the next five */
+    bool over, work;
     int64_t wake_ms;
     char **asked;               /* ids of the open waits */
     size_t nasked, asked_cap;

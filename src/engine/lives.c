@@ -283,6 +283,7 @@ static void claimed(pawl_engine *e, live *r, const pawl_head *head)
     r->lease_lost = r->quiet = false;
     r->status = head->status;
     r->over = head->over;
+    r->work = head->work;
     r->wake_ms = head->wake_ms;
 }
 

@@ -67,7 +67,7 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
     c->nsome = 0;
     buf_init(&i.ids, &e->alloc);
     pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->due(e->store, now, RUNS_MAX - c->n, see_due, &i, err);
+    rc = e->store->verbs->due(e->store, now, NULL, RUNS_MAX - c->n, see_due, &i, err);
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK && i.ids.failed)
         rc = fail(err, PAWL_NOMEM, "no memory for the runs that are due");
@@ -146,6 +146,7 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
     for (size_t i = 0; i < c->n; i++) {
         live *r = c->runs[i];
         bool works;
+        int64_t wake;
 
         if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
             c->runs[kept++] = r;
@@ -153,7 +154,10 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
         }
         gone[left++] = r;
         r->in_pass = false;
-        if (r->fence != 0 && r->st != NULL && told_wake(e, r, &works) != r->wake_ms)
+        if (r->fence == 0 || r->st == NULL)
+            continue;
+        wake = told_wake(e, r, &works);
+        if (wake != r->wake_ms || works != r->work)
             c->some[napping++] = r;     /* a back-off */
     }
     c->n = kept;

@@ -89,7 +89,6 @@ void run_let_go(memory *m, run *r)
     text_free(&m->alloc, r->head.owner);
     r->head.owner = NULL;
     r->head.lease_ms = 0;
-    r->lapsed = false;
 }
 
 size_t run_index(const memory *m, uint64_t no)
@@ -246,7 +245,6 @@ static pawl_code claim_one(memory *m, const char *owner, int64_t now, int64_t tt
     r->head.lease_ms = store_until(now, ttl_ms);
     r->head.fence_before = r->head.fence;
     r->head.fence = ++m->fence;
-    r->lapsed = false;
     order_set(m, r);
     m->version++;
     c->head = r->head;
@@ -273,7 +271,6 @@ static pawl_code renew_one(memory *m, pawl_hold *h, int64_t until_ms, pawl_err *
     if (r->head.owner == NULL)
         return fail(err, PAWL_FENCED, "%s: it was let go of: claim it again", h->run);
     r->head.lease_ms = until_ms;
-    r->lapsed = false;
     order_set(m, r);
     m->version++;
     return PAWL_OK;

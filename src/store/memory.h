@@ -1,4 +1,4 @@
-/* memory.h - inside the store in memory: runs in a table, ordered three ways by time. */
+/* memory.h - inside the store in memory: runs in a table, ordered two ways by time. */
 #ifndef STORE_MEMORY_H
 #define STORE_MEMORY_H
 
@@ -50,7 +50,7 @@ typedef struct waiting {
 typedef struct blob { node at; pawl_bytes bytes; } blob;                /* by digest */
 typedef struct attempts { node at; uint32_t count; } attempts;          /* by invocation id */
 
-enum { BY_LOOK, BY_LEASE, BY_WAKE, ORDERS };    /* from when to look at it; held until; first timer */
+enum { BY_LOOK, BY_WAKE, ORDERS };      /* from when to look at it; first timer */
 
 typedef struct run {
     node at;                    /* by id */
@@ -63,7 +63,6 @@ typedef struct run {
     size_t nends, ends_cap;
     pawl_head head;             /* owner and parked are blocks of their own */
     uint64_t snapshot_seq;
-    bool lapsed;                /* its lease was seen to have run out */
     table open, over;           /* waits */
     table delivered, blobs, marks;
     delivery *first, *last;     /* those that wait */
@@ -127,7 +126,7 @@ pawl_code memory_blob(pawl_store *s, const char *id, const char *digest, pawl_li
 pawl_code memory_head(pawl_store *s, const char *id, pawl_head *head, pawl_err *err);
 pawl_code memory_list(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_waits(pawl_store *s, const char *id, pawl_waiting_fn *fn, void *ctx, pawl_err *err);
-pawl_code memory_due(pawl_store *s, int64_t now_ms, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
+pawl_code memory_due(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
 int64_t memory_next_due(pawl_store *s);
 pawl_code memory_check(pawl_store *s, pawl_err *err);
 

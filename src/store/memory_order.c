@@ -1,4 +1,4 @@
-/* memory_order.c - which run is next: three heaps, and what is due by them. */
+/* memory_order.c - which run is next: two heaps, and what is due by them. */
 #include "store/memory.h"
 
 #define NEVER INT64_MAX
@@ -70,10 +70,11 @@ bool order_room(memory *m)
 
 void order_set(memory *m, run *r)
 {
-    bool held = r->head.owner != NULL && !r->lapsed;
+    int64_t look = store_look_ms(&r->head, r->first == NULL ? 0 : r->first->d.at_ms);
 
-    heap_set(&m->heaps[BY_LEASE], BY_LEASE, r, held ? r->head.lease_ms : NEVER);
-    heap_set(&m->heaps[BY_LOOK], BY_LOOK, r, held ? NEVER : store_look_ms(&r->head, r->first == NULL ? 0 : r->first->d.at_ms));
+    r->head.mail = r->ndeliveries;
+    r->head.look_ms = look == NEVER ? 0 : look;
+    heap_set(&m->heaps[BY_LOOK], BY_LOOK, r, look);
     heap_set(&m->heaps[BY_WAKE], BY_WAKE, r, r->head.wake_ms == 0 ? NEVER : r->head.wake_ms);
 }
 
@@ -83,43 +84,28 @@ void order_take(memory *m, run *r)
         heap_take(&m->heaps[by], by, r);
 }
 
-static void leases_lapse(memory *m, int64_t now_ms)
+static bool is_after(const run *r, const pawl_due *after)
 {
-    heap_of_runs *held = &m->heaps[BY_LEASE];
-
-    while (held->count > 0 && held->items[0]->key[BY_LEASE] <= now_ms) {
-        run *r = held->items[0];
-
-        r->lapsed = true;
-        order_set(m, r);
-    }
+    return after == NULL || r->head.look_ms > after->look_ms || (r->head.look_ms == after->look_ms && r->head.no > after->no);
 }
 
-/* It stands in the heap for a reason; when that may be its timer alone, the time counts that was asked for. */
-static bool is_due(const run *r, int64_t asked_ms)
-{
-    return r->head.wake_ms == 0 || r->head.wake_ms <= asked_ms || r->first != NULL || (r->lapsed && !r->head.over);
-}
-
-/* Those that were told stand behind the heap's end until all are, and are then put back. */
-pawl_code memory_due(pawl_store *s, int64_t now_ms, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err)
+/* Those that were seen stand behind the heap's end until all are, and are then put back. */
+pawl_code memory_due(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
     memory *m = memory_of(s);
     heap_of_runs *h = &m->heaps[BY_LOOK];
     int64_t now = memory_now(s), until = now_ms > now ? now_ms : now;
-    size_t count, told = 0;
+    size_t count = h->count, told = 0;
     bool more = true;
 
     if (fn == NULL)
         return fail(err, PAWL_INVALID, "what is due is told to nobody");
-    leases_lapse(m, now);
-    count = h->count;
     while (more && told < limit && h->count > 0 && h->items[0]->key[BY_LOOK] <= until) {
         run *r = h->items[0];
 
         heap_take(h, BY_LOOK, r);
         h->items[h->count] = r;
-        if (is_due(r, now_ms)) {
+        if (is_after(r, after) && store_is_due(&r->head, now_ms, now)) {
             told++;
             more = fn(ctx, &r->head);
         }

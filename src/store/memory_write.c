@@ -239,6 +239,7 @@ static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms
     if (a->moves) {
         r->head.status = a->status;
         r->head.over = a->over;
+        r->head.work = a->work;
         r->head.wake_ms = a->wake_ms;
         text_free(&m->alloc, r->head.parked);
         r->head.parked = g->parked;

@@ -392,24 +392,29 @@ pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, 
 
 /* ---- rules -------------------------------------------------------------------------------------------------------------- */
 
+static int64_t first_of(int64_t a, int64_t b)
+{
+    return b != 0 && b < a ? b : a;
+}
+
 int64_t store_look_ms(const pawl_head *h, int64_t delivered_ms)
 {
-    enum { WORKING = 1 };
     int64_t at = INT64_MAX;
 
     if (h->parked != NULL)
         return at;
-    if (delivered_ms != 0)
-        at = delivered_ms;
-    if (h->wake_ms != 0 && h->wake_ms < at)
-        at = h->wake_ms;
-    if (h->over)
-        return at;
-    if (h->owner != NULL && h->lease_ms < at)
-        return h->lease_ms;
-    if (h->owner == NULL && h->status == WORKING && h->waits == 0 && h->wake_ms == 0 && h->changed_ms < at)
-        return h->changed_ms;
-    return at;
+    if (h->owner != NULL)
+        return h->over && delivered_ms == 0 && h->wake_ms == 0 ? at : h->lease_ms;
+    at = first_of(at, delivered_ms);
+    at = first_of(at, h->wake_ms);
+    return h->work && !h->over ? first_of(at, h->changed_ms) : at;
+}
+
+bool store_is_due(const pawl_head *h, int64_t asked_ms, int64_t now_ms)
+{
+    if (h->owner != NULL)
+        return !store_held(h, now_ms);
+    return h->mail > 0 || (h->work && !h->over) || (h->wake_ms != 0 && h->wake_ms <= asked_ms);
 }
 
 int64_t store_until(int64_t now_ms, int64_t ttl_ms)

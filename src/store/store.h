@@ -54,10 +54,12 @@ pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, 
 
 /* ---- shared.c: rules ---------------------------------------------------------------------------------- */
 
-/* Since (or from) when somebody has to look at a run, as if nobody held it; INT64_MAX: nobody has to. Looked at are: its first
- * timer; `delivered_ms`, the time of the oldest delivery that waits (0: none); while it is not over, the end of a lease that
- * was not let go of; and, let go of while it works with neither wait nor timer, its last change. A parked one is left alone. */
+/* Since (or from) when somebody has to look at a run; INT64_MAX: nobody has to. Of one that is held: from the end of its lease, unless
+ * it is over and nothing came for it. Else the first of: its first timer; `delivered_ms`, the time of the oldest delivery that
+ * waits (0: none); and, while it is not over and there is work to do, its last change. A parked one is left alone. */
 int64_t store_look_ms(const pawl_head *h, int64_t delivered_ms);
+/* Whether one that stands in that order is due: timers at the time that was asked for, leases at the store's own. */
+bool store_is_due(const pawl_head *h, int64_t asked_ms, int64_t now_ms);
 static inline bool store_held(const pawl_head *h, int64_t now_ms) { return h->lease_ms > now_ms; }
 /* now_ms + ttl_ms, as far as the numbers go. */
 int64_t store_until(int64_t now_ms, int64_t ttl_ms);

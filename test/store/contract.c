@@ -254,7 +254,7 @@ const char *due(pawl_store *s, int64_t now_ms, size_t limit)
 {
     note n = note_new(0);
 
-    CHECK_INT(s->verbs->due(s, now_ms, limit, add_head, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->due(s, now_ms, NULL, limit, add_head, &n, NULL), PAWL_OK);
     return n.data;
 }
 

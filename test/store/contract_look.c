@@ -234,29 +234,81 @@ PAWL_TEST(test_E12_a_run_whose_lease_ran_out_is_due)
     pawl_store_free(s);
 }
 
+/* What its holder said, whatever it waits for beside that. */
 PAWL_TEST(test_E12_a_run_that_was_let_go_of_with_work_to_do_is_due)
 {
     pawl_store *s = fresh();
     int64_t t = s->verbs->now(s) + LONG_MS;
     pawl_waiting w = { .id = "w", .spec = bytes("{\"kind\":\"signal\"}") };
-    pawl_append asks = { .run = "waits", .moves = true, .status = WORKING, .waits = &w, .nwaits = 1 };
+    pawl_append all[] = {
+        { .run = "works", .status = WORKING, .work = true },
+        { .run = "beside", .status = WORKING, .work = true, .waits = &w, .nwaits = 1 },
+        { .run = "naps", .status = WORKING, .work = true, .wake_ms = t + 5, .waits = &w, .nwaits = 1 },
+        { .run = "waits", .status = WORKING, .waits = &w, .nwaits = 1 },
+        { .run = "sleeps", .status = WORKING, .wake_ms = t },
+        { .run = "asks", .status = INPUT_REQUIRED },
+        { .run = "done", .status = COMPLETED, .over = true, .work = true },
+    };
 
-    move(s, "works", begun(s, "works", ""), WORKING, 0);
-    asks.fence = begun(s, "waits", "");
-    CHECK_INT(put_one(s, &asks), PAWL_OK);
-    move(s, "sleeps", begun(s, "sleeps", ""), WORKING, t);
-    move(s, "asks", begun(s, "asks", ""), INPUT_REQUIRED, 0);
-    move(s, "done", begun(s, "done", ""), COMPLETED, 0);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        all[i].fence = begun(s, all[i].run, "");
+        all[i].moves = true;
+        CHECK_INT(put_one(s, &all[i]), PAWL_OK);
+        CHECK(head(s, all[i].run).work == all[i].work);
+    }
     CHECK_STR(due(s, t, 10), "");
-    let_go(s, "works", head(s, "works").fence);
-    let_go(s, "waits", head(s, "waits").fence);
-    let_go(s, "sleeps", head(s, "sleeps").fence);
-    let_go(s, "asks", head(s, "asks").fence);
-    let_go(s, "done", head(s, "done").fence);
-    CHECK_STR(due(s, 0, 10), "works ");
-    check_set(due(s, t, 10), "works sleeps ");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        let_go(s, all[i].run, all[i].fence);
+    check_set(due(s, 0, 10), "works beside naps ");
+    check_set(due(s, t, 10), "works beside naps sleeps ");
     s = again(s);
-    CHECK_STR(due(s, t - 1, 10), "works ");
+    check_set(due(s, t - 1, 10), "works beside naps ");
+    all[1] = (pawl_append){ .run = "beside", .fence = claimed(s, "beside", "me"), .moves = true, .status = WORKING, .release = true };
+    CHECK_INT(put_one(s, &all[1]), PAWL_OK); /* looked at, and there was none */
+    check_set(due(s, 0, 10), "works naps ");
+    pawl_store_free(s);
+}
+
+typedef struct paged { char ids[512]; pawl_due last; } paged;
+
+static bool add_due(void *ctx, const pawl_head *h)
+{
+    paged *p = ctx;
+    size_t n = strlen(p->ids);
+
+    snprintf(p->ids + n, sizeof p->ids - n, "%s ", h->run);
+    CHECK(h->look_ms > p->last.look_ms || (h->look_ms == p->last.look_ms && h->no > p->last.no));
+    p->last = (pawl_due){ h->look_ms, h->no };
+    return true;
+}
+
+/* Many with which nobody can do anything stand before all others: whoever looks goes on after them. */
+PAWL_TEST(test_E14_what_is_due_is_paged_in_one_order)
+{
+    pawl_store *s = fresh();
+    int64_t t = s->verbs->now(s);
+    paged p = { .ids = "" };
+    pawl_head h;
+
+    for (int i = 0; i < 7; i++) {       /* three at one time, in the order of their numbers */
+        const char *run = text("r%d", i);
+
+        move(s, run, begun(s, run, ""), WORKING, t - (i < 3 ? 10 : 10 - i));
+        let_go(s, run, head(s, run).fence);
+    }
+    begun(s, "held", "");
+    CHECK_INT(s->verbs->create(s, bytes(base("mail", "")), NULL), PAWL_OK);
+    CHECK_INT(deliver(s, "mail", "d", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
+    CHECK_INT(head(s, "mail").mail, 1);
+    CHECK(head(s, "mail").look_ms > 0);
+    for (int i = 0; i < 6; i++) {
+        CHECK_INT(s->verbs->due(s, t, &p.last, 2, add_due, &p, NULL), PAWL_OK);
+        if (i == 0) /* one that was told goes, and comes again later: nobody is left out, nobody comes twice */
+            CHECK_INT(claim_one(s, "r1", "me", LONG_MS, &h, NULL), PAWL_OK);
+    }
+    CHECK_STR(p.ids, "r0 r1 r2 r3 r4 r5 r6 mail ");
+    CHECK_STR(due(s, t, 3), "r0 r2 r3 ");
+    CHECK_INT(head(s, "held").look_ms, head(s, "held").lease_ms);
     pawl_store_free(s);
 }
 
@@ -300,7 +352,7 @@ PAWL_TEST(test_whoever_is_told_may_stop)
     }
     CHECK_INT(s->verbs->list(s, NULL, first_only, &n, NULL), PAWL_OK);
     CHECK_INT(n, 1);
-    CHECK_INT(s->verbs->due(s, t + 10, 10, first_only, &n, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->due(s, t + 10, NULL, 10, first_only, &n, NULL), PAWL_OK);
     CHECK_INT(n, 2);
     CHECK_STR(due(s, t + 10, 10), "r0 r1 r2 r3 r4 ");
     CHECK_STR(due(s, t + 2, 10), "r0 r1 r2 ");
@@ -344,6 +396,7 @@ cases contract_look(void)
         CASE(test_E16_a_run_is_due_while_a_delivery_waits),
         CASE(test_E12_a_run_whose_lease_ran_out_is_due),
         CASE(test_E12_a_run_that_was_let_go_of_with_work_to_do_is_due),
+        CASE(test_E14_what_is_due_is_paged_in_one_order),
         CASE(test_F5_a_parked_run_is_left_alone),
         CASE(test_whoever_is_told_may_stop),
         CASE(test_whoever_reads_a_run_may_stop),

@@ -562,7 +562,7 @@ PAWL_TEST(test_X3_calls_that_make_no_sense_are_refused_and_change_nothing)
     CHECK_INT(v->list(s, NULL, NULL, NULL, NULL), PAWL_INVALID);
     CHECK_INT(v->list(s, NULL, no_head, NULL, NULL), PAWL_OK);
     CHECK_INT(v->waits(s, "r", NULL, NULL, NULL), PAWL_INVALID);
-    CHECK_INT(v->due(s, 0, 10, NULL, NULL, NULL), PAWL_INVALID);
+    CHECK_INT(v->due(s, 0, NULL, 10, NULL, NULL, NULL), PAWL_INVALID);
     CHECK_INT(v->prune(s, "r", f, 0, bytes(base("r", "")), NULL), PAWL_INVALID);
     CHECK_INT(v->prune(s, "r", f, 1, (pawl_bytes){0}, NULL), PAWL_INVALID);
     CHECK_INT(v->version(s), version);

@@ -5,6 +5,7 @@
 #include "store/one.h"
 #include "store/store.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,7 @@ PAWL_TEST(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_writ
         CHECK_INT(claim_one(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
         CHECK_INT(head.status, pawl_state_status(w.st));
         CHECK_INT(head.seq, pawl_state_seq(w.st));
+        CHECK(head.work == (head.status == PAWL_WORKING)); /* 0.1 did not say; whoever looks puts it right */
         CHECK_INT(s->verbs->check(s, &err), PAWL_OK);
         free((char *)journal.data);
         pawl_store_free(s);
@@ -137,9 +139,65 @@ PAWL_TEST(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_writ
     file_gone(path);
 }
 
+static int64_t number(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *q = NULL;
+    int64_t n = -1;
+
+    if (sqlite3_open(path, &db) == SQLITE_OK && sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
+        n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return n;
+}
+
+static bool count_head(void *ctx, const pawl_head *head)
+{
+    (void)head;
+    ++*(int *)ctx;
+    return true;
+}
+
+/* The tables are those that a new file has, whichever way they came to be; and a run with work to do is found. */
+PAWL_TEST(test_S4_the_tables_of_0_1_become_those_of_now_when_it_is_opened)
+{
+    static const char columns[] = "SELECT count(*) FROM pragma_table_xinfo('heads')", indexes[] = "SELECT count(*) FROM pragma_index_list('heads')";
+    const char *const path = "kept-raised.db", *const made = "kept-new.db";
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s;
+    pawl_head head;
+    int n = 0;
+
+    file_gone(path);
+    file_gone(made);
+    file_copy(KEPT, path);
+    CHECK_INT(number(path, "PRAGMA user_version"), 1);
+    for (int i = 0; i < 2; i++)
+        pawl_store_free(store_open(path, 3));
+    pawl_store_free(store_open(made, 3));
+    CHECK_INT(number(path, "PRAGMA user_version"), number(made, "PRAGMA user_version"));
+    CHECK_INT(number(path, columns), number(made, columns));
+    CHECK_INT(number(path, indexes), number(made, indexes));
+    CHECK_INT(number(path, "PRAGMA foreign_key_check"), -1);
+    CHECK_INT(number(path, "SELECT count(*) FROM heads WHERE look_ms IS NOT NULL"), SCENES);
+    s = store_open(path, 3);
+    CHECK_INT(claim_one(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
+    CHECK_INT(release_one(s, "run-1", head.fence, &err), PAWL_OK);
+    CHECK_INT(s->verbs->due(s, 0, NULL, 10, count_head, &n, &err), PAWL_OK);
+    CHECK_INT(n, 1);
+    CHECK_INT(s->verbs->check(s, &err), PAWL_OK);
+    pawl_store_free(s);
+    file_gone(path);
+    file_gone(made);
+}
+
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = { CASE(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_written_now) };
+    static const check_case cases[] = {
+        CASE(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_written_now),
+        CASE(test_S4_the_tables_of_0_1_become_those_of_now_when_it_is_opened),
+    };
     static const check_case writing[] = { CASE(write_it) };
 
     if (argc > 1 && strcmp(argv[1], "--write") == 0)

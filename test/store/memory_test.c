@@ -155,7 +155,7 @@ static void dump_all(pawl_store *s, dump *d)
     }
     s->verbs->waits(s, NULL, note_wait, d, NULL);
     note(d, "due at %lld\n", (long long)s->verbs->next_due(s));
-    s->verbs->due(s, now_ms, 10, note_head, d, NULL);
+    s->verbs->due(s, now_ms, NULL, 10, note_head, d, NULL);
 }
 
 static uint64_t fences[2];
@@ -381,7 +381,7 @@ static void order_check(pawl_store *s)
     looked l = { .n = 0 };
 
     CHECK_INT(s->verbs->list(s, &(pawl_filter){ .limit = RUNS }, judge, &v, NULL), PAWL_OK);
-    CHECK_INT(s->verbs->due(s, now_ms, RUNS, add_run, &l, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->due(s, now_ms, NULL, RUNS, add_run, &l, NULL), PAWL_OK);
     CHECK_INT(l.n, v.n);
     for (size_t i = 0; i < l.n; i++)
         CHECK_STR(l.runs[i], v.runs[i]);
@@ -402,6 +402,8 @@ static void order_step(pawl_store *s, int i, const char *run)
     }
     a.fence = h.fence;
     a.over = a.status >= 3;
+    a.work = check_rand_below(2) == 0;
+    a.release = check_rand_below(4) == 0;
     a.parked = check_rand_below(10) == 0 ? "parked" : NULL;
     a.wake_ms = check_rand_below(2) == 0 ? now_ms + (int64_t)check_rand_below(30) : 0;
     switch (check_rand_below(6)) {

@@ -359,6 +359,34 @@ PAWL_TEST(test_S4_a_file_that_may_not_be_written_says_so_and_keeps_what_it_has)
     pawl_store_free(s);
 }
 
+static const char *reads_old(int number)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s;
+
+    (void)number;
+    if (geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
+        return "skip: no other user can be had";
+    s = file_open("a.pawl", BUSY_MS, &err);
+    pawl_store_free(s);
+    return s == NULL && err.code == PAWL_IO && strstr(err.text, "older Pawl") != NULL ? NULL : wrong("open", err.code, &err);
+}
+
+PAWL_TEST(test_S4_a_file_of_an_older_version_that_may_not_be_written_says_so)
+{
+    char *path = in_folder("a.pawl");
+
+    pawl_store_free(file_fresh());
+    CHECK_INT(system(text("cp '%s/test/journals/0.1/store.db' '%s'", PAWL_SOURCE_DIR, path)), 0);
+    CHECK_INT(chmod(folder, 0777), 0);
+    CHECK_INT(chmod(in_folder("a.pawl-lock"), 0666), 0);
+    CHECK_INT(chmod(path, 0444), 0);
+    child_run(reads_old, 0);
+    CHECK_INT(chmod(folder, 0700), 0);
+    CHECK_INT(chmod(path, 0644), 0);
+    pawl_store_free(file_opened("a.pawl"));
+}
+
 int main(int argc, char **argv)
 {
     static const check_case all[] = {
@@ -369,6 +397,7 @@ int main(int argc, char **argv)
         CASE(test_S2_threads_with_a_handle_each_write_one_file),
         CASE(test_S4_a_full_disk_loses_nothing_and_the_run_goes_on),
         CASE(test_S4_a_file_that_may_not_be_written_says_so_and_keeps_what_it_has),
+        CASE(test_S4_a_file_of_an_older_version_that_may_not_be_written_says_so),
     };
     int code;
 

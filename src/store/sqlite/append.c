@@ -222,7 +222,7 @@ static void snapshot_put(sqlite_store *s, const pawl_append *a, const known *k)
 
 static bool head_moves(const pawl_append *a, const known *k, uint32_t waits)
 {
-    return waits != k->waits || (a->moves && (a->status != k->status || a->over != k->over || a->wake_ms != k->wake_ms ||
+    return waits != k->waits || (a->moves && (a->status != k->status || a->over != k->over || a->work != k->work || a->wake_ms != k->wake_ms ||
                                               a->parked != NULL || k->parked));
 }
 
@@ -242,6 +242,7 @@ static void head_write(sqlite_store *s, const pawl_append *a, known *k, uint32_t
     if (a->moves) {
         k->status = a->status;
         k->over = a->over;
+        k->work = a->work;
         k->wake_ms = a->wake_ms;
         k->parked = a->parked != NULL;
     }
@@ -257,6 +258,7 @@ static void head_write(sqlite_store *s, const pawl_append *a, known *k, uint32_t
         sql_int(q, 7, k->over);
         sql_int(q, 8, k->wake_ms);
         sql_text(q, 9, a->moves ? a->parked : NULL);
+        sql_int(q, 10, k->work);
     }
     sql_run(s, q);
     if (how == SQL_HEAD_FREE)

@@ -29,8 +29,8 @@ static void bind_flag(sqlite3_stmt *q, int at, bool wanted, int64_t value)
         sql_blank(q, at);
 }
 
-/* At most `limit` of them, those that changed since. */
-static void heads_tell(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t since_ms, pawl_head_fn *fn, void *ctx)
+/* At most `limit` of them, those that changed since; how many more there may be. */
+static size_t heads_tell(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t since_ms, pawl_head_fn *fn, void *ctx)
 {
     pawl_head h;
 
@@ -40,9 +40,10 @@ static void heads_tell(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t s
             continue;
         limit--;
         if (!fn(ctx, &h))
-            break;
+            limit = 0;
     }
     sql_end(q);
+    return limit;
 }
 
 pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *fn, void *ctx, pawl_err *err)
@@ -74,21 +75,33 @@ pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *f
 /* ---- who wants somebody ---------------------------------------------------------------------- */
 
 /* Along heads_look (schema.c). A timer counts at the time that was asked for, leases at the store's own. */
-pawl_code sqlite_due(pawl_store *st, int64_t now_ms, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err)
+static size_t due_tell(sqlite_store *s, sql_id id, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx)
+{
+    sqlite3_stmt *q = sql_use(s, id);
+
+    sql_int(q, 1, s->space);
+    sql_int(q, 2, now_ms);
+    sql_int(q, 3, store_now(s));
+    sql_int(q, 4, after == NULL ? INT64_MIN : after->look_ms);
+    if (id == SQL_DUE_THEN)
+        sql_int(q, 5, (int64_t)after->no);
+    return heads_tell(s, q, limit, INT64_MIN, fn, ctx);
+}
+
+/* Those at the very time of `after` first: many may have one time. */
+pawl_code sqlite_due(pawl_store *st, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
-    sqlite3_stmt *q;
     pawl_code rc;
 
     if (fn == NULL)
         return fail(err, PAWL_INVALID, "what is due is told to nobody");
     if ((rc = read_begin(s, err)) != PAWL_OK)
         return rc;
-    q = sql_use(s, SQL_DUE);
-    sql_int(q, 1, s->space);
-    sql_int(q, 2, now_ms);
-    sql_int(q, 3, store_now(s));
-    heads_tell(s, q, limit, INT64_MIN, fn, ctx);
+    if (after != NULL)
+        limit = due_tell(s, SQL_DUE_THEN, now_ms, after, limit, fn, ctx);
+    if (limit > 0)
+        due_tell(s, SQL_DUE, now_ms, after, limit, fn, ctx);
     return read_end(s, PAWL_OK, err);
 }
 

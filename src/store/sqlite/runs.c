@@ -39,6 +39,9 @@ void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head)
         .waits = (uint32_t)sql_get_int(q, 14),
         .status = (uint8_t)sql_get_int(q, 15),
         .over = sql_get_int(q, 16) != 0,
+        .mail = (uint32_t)sql_get_int(q, 18),
+        .work = sql_get_int(q, 19) != 0,
+        .look_ms = sql_get_int(q, 20),
     };
 }
 
@@ -71,8 +74,8 @@ static bool head_load(sqlite_store *s, const char *run, pawl_head *head, known *
         const place *p = tail_find(s, (int64_t)head->no);
 
         *k = (known){ .no = (int64_t)head->no, .fence = head->fence, .seq = head->seq, .lsn = p != NULL ? p->lsn : sql_get_int(q, 17),
-                      .wake_ms = head->wake_ms, .waits = head->waits, .mail = sql_get_int(q, 18), .status = head->status, .over = head->over,
-                      .parked = head->parked != NULL, .leased = head->owner != NULL };
+                      .wake_ms = head->wake_ms, .waits = head->waits, .mail = head->mail, .status = head->status, .over = head->over,
+                      .work = head->work, .parked = head->parked != NULL, .leased = head->owner != NULL };
     }
     sql_end(q);
     return s->rc == SQLITE_OK;

@@ -8,6 +8,14 @@
 
 #define NEVER "9223372036854775807"
 
+/* From when somebody has to look at a run: store_look_ms, with the time when it was let go of for that of its last change. */
+#define LOOK_COLUMN                                                                                                      \
+    "look_ms INTEGER AS (CASE WHEN parked IS NOT NULL THEN NULL"                                                         \
+    " WHEN owner IS NOT NULL THEN CASE WHEN over AND mail=0 AND wake_ms=0 THEN NULL ELSE lease_ms END ELSE nullif(min("  \
+    "CASE WHEN mail>0 THEN mail_ms ELSE " NEVER " END,CASE WHEN wake_ms>0 THEN wake_ms ELSE " NEVER " END,"              \
+    "CASE WHEN work AND NOT over THEN free_ms ELSE " NEVER " END)," NEVER ") END)"
+#define LOOK_INDEX "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
+
 static const char tables[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('fence',0),('watermark',0),('hole',0);"
@@ -26,20 +34,15 @@ static const char tables[] =
     "CREATE INDEX labels_run ON labels(run);"
 
     "CREATE TABLE heads(no INTEGER PRIMARY KEY, space INTEGER NOT NULL, status INTEGER NOT NULL DEFAULT 0,"
-    " over INTEGER NOT NULL DEFAULT 0, waits INTEGER NOT NULL DEFAULT 0, mail INTEGER NOT NULL DEFAULT 0,"
-    " fence INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL, lsn INTEGER NOT NULL DEFAULT 0,"
+    " over INTEGER NOT NULL DEFAULT 0, work INTEGER NOT NULL DEFAULT 0, waits INTEGER NOT NULL DEFAULT 0,"
+    " mail INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL, lsn INTEGER NOT NULL DEFAULT 0,"
     " lease_ms INTEGER NOT NULL DEFAULT 0, wake_ms INTEGER NOT NULL DEFAULT 0, changed_ms INTEGER NOT NULL,"
-    " free_ms INTEGER NOT NULL DEFAULT 0, mail_ms INTEGER, owner TEXT, parked TEXT,"
-    /* From when somebody has to look at it: store_look_ms, with the time when it was let go of for that of its last change. */
-    " look_ms INTEGER AS (CASE WHEN parked IS NULL THEN nullif(min("
-    "CASE WHEN mail>0 THEN mail_ms ELSE " NEVER " END,CASE WHEN wake_ms>0 THEN wake_ms ELSE " NEVER " END,"
-    "CASE WHEN over THEN " NEVER " WHEN owner IS NOT NULL THEN lease_ms"
-    " WHEN status=1 AND waits=0 AND wake_ms=0 THEN free_ms ELSE " NEVER " END)," NEVER ") END));"
+    " free_ms INTEGER NOT NULL DEFAULT 0, mail_ms INTEGER, owner TEXT, parked TEXT, " LOOK_COLUMN ");"
     "CREATE INDEX heads_status ON heads(space,status);"
     "CREATE INDEX heads_waiting ON heads(space) WHERE waits>0;"
     "CREATE INDEX heads_parked ON heads(space) WHERE parked IS NOT NULL;"
     "CREATE INDEX heads_wake ON heads(space,wake_ms) WHERE wake_ms>0;"
-    "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
+    LOOK_INDEX
 
     "CREATE TABLE entries(lsn INTEGER PRIMARY KEY, run INTEGER NOT NULL, prev INTEGER NOT NULL, seq INTEGER, at_ms INTEGER,"
     " codec INTEGER, body BLOB);"
@@ -57,6 +60,17 @@ static const char tables[] =
     "CREATE INDEX deliveries_open ON deliveries(run) WHERE taken=0;"
     "CREATE TABLE marks(run INTEGER, id TEXT, attempts INTEGER NOT NULL, PRIMARY KEY(run,id)) WITHOUT ROWID;";
 
+/* What brings the tables of a version to the next one. */
+static const char *const migrations[SCHEMA_VERSION] = {
+    /* 1 guessed whether there is work to do. Of whom it cannot be known it is said: whoever looks puts it right. */
+    [1] = "DROP INDEX heads_look;"
+          "ALTER TABLE heads DROP COLUMN look_ms;"
+          "ALTER TABLE heads ADD COLUMN work INTEGER NOT NULL DEFAULT 0;"
+          "UPDATE heads SET work=1 WHERE status=1 AND NOT over;"
+          "ALTER TABLE heads ADD COLUMN " LOOK_COLUMN ";"
+          LOOK_INDEX,
+};
+
 static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)
 {
     sqlite3_stmt *q = NULL;
@@ -70,6 +84,21 @@ static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err
     return rc;
 }
 
+/* All of `sql`, and the version that it comes to: or nothing. */
+static pawl_code schema_write(sqlite_store *s, const char *sql, int64_t version, pawl_err *err)
+{
+    char stamp[160];
+    pawl_code rc = sql_exec(s, "BEGIN IMMEDIATE", err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%lld", (int)APPLICATION_ID, (long long)version);
+    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = sql_exec(s, stamp, err)) != PAWL_OK ||
+        (rc = sql_exec(s, "COMMIT", err)) != PAWL_OK)
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
 /* The pages are set before WAL is, and WAL before the tables: afterwards neither can be. */
 static pawl_code schema_make(sqlite_store *s, pawl_err *err)
 {
@@ -77,22 +106,27 @@ static pawl_code schema_make(sqlite_store *s, pawl_err *err)
     pawl_code rc;
 
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d; PRAGMA journal_mode=WAL", (int)PAGE_BYTES);
-    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = sql_exec(s, "BEGIN IMMEDIATE", err)) != PAWL_OK)
-        return rc;
-    snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", (int)APPLICATION_ID, (int)SCHEMA_VERSION);
-    if ((rc = sql_exec(s, tables, err)) != PAWL_OK || (rc = sql_exec(s, sql, err)) != PAWL_OK ||
-        (rc = sql_exec(s, "COMMIT", err)) != PAWL_OK)
-        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    rc = sql_exec(s, sql, err);
+    return rc == PAWL_OK ? schema_write(s, tables, SCHEMA_VERSION, err) : rc;
+}
+
+/* Whoever copied it may have taken it out of WAL. */
+static pawl_code schema_raise(sqlite_store *s, int64_t version, pawl_err *err)
+{
+    pawl_code rc = sql_exec(s, "PRAGMA journal_mode=WAL", err);
+
+    for (; rc == PAWL_OK && version < SCHEMA_VERSION; version++)
+        rc = schema_write(s, migrations[version], version + 1, err);
     return rc;
 }
 
-/* *made: there are tables, and they are ours. */
-static pawl_code schema_look(sqlite_store *s, bool *made, pawl_err *err)
+/* *made: the version of the tables, which are ours; 0: there are none. */
+static pawl_code schema_look(sqlite_store *s, int64_t *made, pawl_err *err)
 {
     int64_t objects = 0, app = 0, version = 0;
     pawl_code rc;
 
-    *made = false;
+    *made = 0;
     if ((rc = number(s, "SELECT count(*) FROM sqlite_schema", &objects, err)) != PAWL_OK ||
         (rc = number(s, "PRAGMA application_id", &app, err)) != PAWL_OK ||
         (rc = number(s, "PRAGMA user_version", &version, err)) != PAWL_OK)
@@ -107,11 +141,10 @@ static pawl_code schema_look(sqlite_store *s, bool *made, pawl_err *err)
                     (long long)version, (int)SCHEMA_VERSION);
     if (version < 1 || objects == 0)
         return fail(err, PAWL_CORRUPT, "%s: its tables are version %lld, which there never was", s->path, (long long)version);
-    *made = true;
+    *made = version;
     return PAWL_OK;
 }
 
-/* Whoever copied it may have taken it out of WAL. */
 static bool is_wal(sqlite_store *s)
 {
     sqlite3_stmt *q = NULL;
@@ -125,20 +158,25 @@ static bool is_wal(sqlite_store *s)
 pawl_code schema_open(sqlite_store *s, pawl_err *err)
 {
     char sql[160];
-    bool made = false;
+    int64_t made = 0;
     pawl_code rc;
 
     /* secure_delete: Debian builds it in; what is removed would be written once more. */
     snprintf(sql, sizeof sql, "PRAGMA synchronous=%s; PRAGMA secure_delete=0; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-%d",
              s->normal ? "NORMAL" : "FULL", (int)CACHE_KIB);
-    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = schema_look(s, &made, err)) != PAWL_OK || (made && is_wal(s)))
+    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = schema_look(s, &made, err)) != PAWL_OK || (made == SCHEMA_VERSION && is_wal(s)))
         return rc;
-    if (sqlite3_db_readonly(s->db, "main") == 1)
-        return made ? PAWL_OK : sql_fail(s, SQLITE_READONLY, err);
+    if (sqlite3_db_readonly(s->db, "main") == 1) {
+        if (made == 0)
+            return sql_fail(s, SQLITE_READONLY, err);
+        return made == SCHEMA_VERSION ? PAWL_OK
+               : fail(err, PAWL_IO, "%s is read-only, and was written by an older Pawl: its tables are version %lld, and to be brought to %d; "
+                      "make the file and its folder writable", s->path, (long long)made, (int)SCHEMA_VERSION);
+    }
     if ((rc = lock_take(s, err)) != PAWL_OK)
         return rc;
     if ((rc = schema_look(s, &made, err)) == PAWL_OK) /* somebody else may have made it meanwhile */
-        rc = made ? sql_exec(s, "PRAGMA journal_mode=WAL", err) : schema_make(s, err);
+        rc = made != 0 ? schema_raise(s, made, err) : schema_make(s, err);
     lock_drop(s);
     return rc;
 }

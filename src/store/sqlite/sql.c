@@ -5,7 +5,7 @@
 
 #define HEAD_COLUMNS                                                                                         \
     "r.id,r.machine,r.context,r.parent,h.owner,h.parked,r.no,r.life,h.seq,h.fence,h.lease_ms,"               \
-    "r.created_ms,h.changed_ms,h.wake_ms,h.waits,h.status,h.over,h.lsn,h.mail"
+    "r.created_ms,h.changed_ms,h.wake_ms,h.waits,h.status,h.over,h.lsn,h.mail,h.work,h.look_ms"
 #define HEAD_SELECT "SELECT " HEAD_COLUMNS " FROM "
 
 /* A list goes along one index, newest first, and looks at the rest of the filter run by run. */
@@ -19,6 +19,11 @@
 #define LIST_HEADS_BY(index, where)                                                                          \
     HEAD_SELECT "heads h INDEXED BY " index " CROSS JOIN runs r ON r.no=h.no WHERE h.space=?1" where         \
     " AND h.no<?2" LIST_REST " ORDER BY h.no DESC"
+
+#define DUE(where)                                                                                           \
+    HEAD_SELECT "heads h INDEXED BY heads_look CROSS JOIN runs r ON r.no=h.no WHERE h.space=?1 AND " where   \
+    " AND (h.owner IS NULL OR h.lease_ms<=?3)"                                                               \
+    " AND (h.owner IS NOT NULL OR h.mail>0 OR (h.work AND NOT h.over) OR h.wake_ms BETWEEN 1 AND ?2)"
 
 const char *const sql_texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN",
@@ -39,7 +44,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_HEAD_ADD] = "INSERT INTO heads(no,space,seq,changed_ms) VALUES(?1,?2,?3,?4)",
     [SQL_LABEL_ADD] = "INSERT INTO labels(space,label,run) VALUES(?1,?2,?3) ON CONFLICT DO NOTHING",
     [SQL_HEAD_OF] = HEAD_SELECT "runs r JOIN heads h ON h.no=r.no WHERE r.space=?1 AND r.id=?2",
-    [SQL_HEAD_STATE_OF] = "SELECT fence,seq,lsn,wake_ms,waits,status,over,parked IS NOT NULL,owner IS NOT NULL,mail"
+    [SQL_HEAD_STATE_OF] = "SELECT fence,seq,lsn,wake_ms,waits,status,over,parked IS NOT NULL,owner IS NOT NULL,mail,work"
                           " FROM heads WHERE no=?1",
     [SQL_CLAIM] = "UPDATE heads SET fence=?2,owner=?3,lease_ms=?4 WHERE no=?1",
     [SQL_RENEW] = "UPDATE heads SET lease_ms=?3 WHERE no=?1 AND fence=?2 AND owner IS NOT NULL",
@@ -49,10 +54,10 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_HEAD_MOVE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4 WHERE no=?1",
     [SQL_HEAD_PLACE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=max(changed_ms,?4) WHERE no=?1",
     [SQL_HEAD_WAITS] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5 WHERE no=?1",
-    [SQL_HEAD_STATE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9"
-                       " WHERE no=?1",
+    [SQL_HEAD_STATE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9,"
+                       "work=?10 WHERE no=?1",
     [SQL_HEAD_FREE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9,"
-                      "owner=NULL,lease_ms=0,free_ms=?4 WHERE no=?1",
+                      "work=?10,owner=NULL,lease_ms=0,free_ms=?4 WHERE no=?1",
     [SQL_MAIL_MORE] = "UPDATE heads SET mail_ms=CASE WHEN mail>0 THEN mail_ms ELSE ?2 END,mail=mail+1 WHERE no=?1",
     [SQL_MAIL_LESS] = "UPDATE heads SET mail=mail-?2,mail_ms=(SELECT at_ms FROM deliveries WHERE run=?1 AND taken=0"
                       " ORDER BY no LIMIT 1) WHERE no=?1",
@@ -101,10 +106,8 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_LIST_STATUS] = LIST_HEADS_BY("heads_status", " AND h.status=?7"),
     [SQL_LIST_WAITING] = LIST_HEADS_BY("heads_waiting", " AND h.waits>0"),
     [SQL_LIST_PARKED] = LIST_HEADS_BY("heads_parked", " AND h.parked IS NOT NULL"),
-    [SQL_DUE] = HEAD_SELECT "heads h INDEXED BY heads_look CROSS JOIN runs r ON r.no=h.no WHERE h.space=?1"
-                " AND h.look_ms<=max(?2,?3) AND h.lease_ms<=?3"
-                " AND (h.wake_ms=0 OR h.wake_ms<=?2 OR h.mail>0 OR (h.owner IS NOT NULL AND h.over=0))"
-                " ORDER BY h.look_ms",
+    [SQL_DUE] = DUE("h.look_ms>?4 AND h.look_ms<=max(?2,?3)") " ORDER BY h.look_ms,h.no",
+    [SQL_DUE_THEN] = DUE("h.look_ms=?4 AND h.no>?5 AND ?4<=max(?2,?3)") " ORDER BY h.no",
     [SQL_NEXT_DUE] = "SELECT wake_ms FROM heads INDEXED BY heads_wake WHERE space=?1 AND wake_ms>0 ORDER BY wake_ms LIMIT 1",
 
     [SQL_ENTRY_DELETE] = "DELETE FROM entries WHERE lsn=?1",

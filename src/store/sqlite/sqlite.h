@@ -18,7 +18,7 @@
 #include <sqlite3.h>
 
 enum {
-    SCHEMA_VERSION = 1,
+    SCHEMA_VERSION = 2,
     APPLICATION_ID = 0x5061776c,        /* "Pawl" */
     PAGE_BYTES = 8192,
     CACHE_KIB = 16384,
@@ -43,7 +43,7 @@ typedef enum sql_id {
     SQL_WAITS, SQL_WAITS_ALL,
     SQL_BASE, SQL_SNAPSHOT, SQL_STONE, SQL_LINK, SQL_LINE, SQL_LINES, SQL_BLOB,
     SQL_LIST_ALL, SQL_LIST_MACHINE, SQL_LIST_CONTEXT, SQL_LIST_PARENT, SQL_LIST_LABEL, SQL_LIST_STATUS, SQL_LIST_WAITING,
-    SQL_LIST_PARKED, SQL_DUE, SQL_NEXT_DUE,
+    SQL_LIST_PARKED, SQL_DUE, SQL_DUE_THEN, SQL_NEXT_DUE,
     SQL_ENTRY_DELETE, SQL_ENTRY_FIRST_NOW, SQL_STONES_DELETE, SQL_BASE_SET, SQL_SNAPSHOT_DELETE, SQL_BLOBS_DELETE,
     SQL_WAITS_DELETE, SQL_DELIVERIES_DELETE, SQL_MARKS_DELETE, SQL_LABELS_DELETE, SQL_HEAD_DELETE, SQL_RUN_DELETE,
     SQL_HOLE_ADD, SQL_HOLE_DELETE, SQL_HOLES_DELETE,
@@ -71,7 +71,7 @@ typedef struct known {          /* a run that this handle works on */
     uint32_t waits;
     int64_t mail;
     uint8_t status;
-    bool over, parked, leased;
+    bool over, work, parked, leased;
     char *id;                   /* behind it */
 } known;
 
@@ -193,7 +193,7 @@ pawl_code sqlite_blob(pawl_store *s, const char *run, const char *digest, pawl_l
 pawl_code sqlite_head(pawl_store *s, const char *run, pawl_head *head, pawl_err *err);
 pawl_code sqlite_list(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err);
 pawl_code sqlite_waits(pawl_store *s, const char *run, pawl_waiting_fn *fn, void *ctx, pawl_err *err);
-pawl_code sqlite_due(pawl_store *s, int64_t now_ms, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
+pawl_code sqlite_due(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
 int64_t sqlite_next_due(pawl_store *s);
 pawl_code sqlite_prune(pawl_store *s, const char *run, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err);
 pawl_code sqlite_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err *err);

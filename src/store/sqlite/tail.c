@@ -204,6 +204,7 @@ static bool known_read(sqlite_store *s, known *k)
     k->parked = sql_get_int(q, 7) != 0;
     k->leased = sql_get_int(q, 8) != 0;
     k->mail = sql_get_int(q, 9);
+    k->work = sql_get_int(q, 10) != 0;
     k->epoch = s->epoch;
     sql_end(q);
     return true;
