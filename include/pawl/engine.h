@@ -17,6 +17,7 @@ typedef struct pawl_engine pawl_engine;
 
 /* Takes `m` and `store`, also on failure; either may be NULL, then so is the engine, `err` as it was. */
 PAWL_API pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err);
+/* Tells every handler to stop, and waits until all have returned. Runs stay where they are. */
 PAWL_API void pawl_engine_free(pawl_engine *e);
 PAWL_API pawl_store *pawl_engine_store(pawl_engine *e);
 PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
@@ -29,6 +30,13 @@ PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_h
 /* Threads that perform side by side, where several commands are out; 0, as at first: all are performed on the thread that drives,
  * as a lone command always is. */
 PAWL_API void pawl_engine_threads(pawl_engine *e, unsigned threads);
+/* How long what is called off may take to come back before its command ends without it: 10 s; 0: not at all; below 0: 10 s again.
+ * Then it is `unknown`, but for one of class pure, which is `canceled`. Somebody who cancels again does not wait either. What the
+ * handler says later is dropped, and counted; until it returns its job stays as it is, and another thread takes the place of its
+ * own. That holds for the threads of pawl_engine_threads: a handler on the thread that drives is told to stop, and waited for. */
+PAWL_API void pawl_engine_grace(pawl_engine *e, int64_t ms);
+/* Replies that came when their command had ended without them. */
+PAWL_API uint64_t pawl_engine_late(const pawl_engine *e);
 /* By what name it holds runs (NULL: host, process and a number) and for how long at a time (0: 30 s); renewed while it lives. */
 PAWL_API void pawl_engine_lease(pawl_engine *e, const char *owner, int64_t ttl_ms);
 /* From any thread, or a signal's handler: what drives returns when the step under way is stored. */

@@ -161,6 +161,8 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
     er->beat_ms = now;
     er->late = NULL;
     er->stop = er->lost = false;
+    er->finished = false;
+    er->told_ms = 0;
     er->at = ERRAND_OUT;
     return PAWL_OK;
 }
@@ -172,7 +174,13 @@ void errand_run(errand *er)
     pawl_code rc;
 
     reply_reset(&er->reply);
-    er->begun_ms = now;
+    er->begun_ms = now;         /* first: who has it stopped looks at this afterwards */
+    if (er->stop) {             /* while it waited for a thread */
+        er->begun_ms = 0;
+        pawl_reply_untouched(&er->reply);
+        er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect);
+        return;
+    }
     if (er->limits.attempt_timeout_ms > 0 && (until == 0 || now + er->limits.attempt_timeout_ms < until))
         until = now + er->limits.attempt_timeout_ms;
     er->until_ms = until;

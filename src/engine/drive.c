@@ -209,13 +209,21 @@ static pawl_event event_of(const pawl_delivery *d)
                          .update = d->update.data };
 }
 
+/* Called off again: nothing is waited for any more, and all that is out ends in its receipt before that (E10). */
+static pawl_code hurry(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+{
+    return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? errands_end(e, r, err) : PAWL_OK;
+}
+
 /* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays. */
 static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, pawl_err *err)
 {
     const pawl_event ev = event_of(d);
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = run_feed(e, r, &ev, &why);
+    pawl_code rc = hurry(e, r, &ev, &why);
 
+    if (rc == PAWL_OK)
+        rc = run_feed(e, r, &ev, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO || r->st == NULL)
         return fail(err, rc, "%s", why.text);
     if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over)
@@ -339,7 +347,10 @@ pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
 
         if (ev.time_ms == 0)
             ev.time_ms = engine_now(e);
-        rc = feed_one(e, r, &ev, err);
+        if ((rc = hurry(e, r, &ev, err)) == PAWL_OK)
+            rc = feed_one(e, r, &ev, err);
+        if (rc == PAWL_IGNORED && r->nlines > 0)
+            rc = runs_commit(e, &r, 1, err);    /* the last receipt ended it */
         if (rc == PAWL_IGNORED && errands_quiet(r))
             (void)live_let_go(e, r, NULL);
         if (rc == PAWL_IGNORED)

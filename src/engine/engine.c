@@ -8,7 +8,7 @@
 /* ---- made ----------------------------------------------------------------------------------- */
 
 enum {
-    TTL_MS = 30000,
+    TTL_MS = 30000, GRACE_MS = 10000,
     TAIL_BYTES_LEAST = 65536    /* below, folding it again is cheaper than to store a snapshot, which takes pages of its own */
 };
 
@@ -30,6 +30,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->store = store;
     e->ttl_ms = TTL_MS;
     e->tail_bytes_least = TAIL_BYTES_LEAST;
+    e->grace_ms = GRACE_MS;
     pthread_mutex_init(&e->lock, NULL);
     buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
@@ -96,6 +97,14 @@ void pawl_engine_lease(pawl_engine *e, const char *owner, int64_t ttl_ms)
     if (ttl_ms > 0)
         e->ttl_ms = ttl_ms;
 }
+
+void pawl_engine_grace(pawl_engine *e, int64_t ms)
+{
+    if (e != NULL)
+        e->grace_ms = ms < 0 ? GRACE_MS : ms;
+}
+
+uint64_t pawl_engine_late(const pawl_engine *e) { return e == NULL ? 0 : e->late; }
 
 void pawl_engine_stop(pawl_engine *e)
 {

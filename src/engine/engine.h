@@ -55,6 +55,9 @@ typedef struct errand {
     bool asks_settled;          /* when its outcome is not known, `on_unknown` is asked first */
     struct settling *settling;  /* which is being done; NULL: it is not */
     atomic_bool stop;
+    int64_t told_ms;            /* by the steady clock: when it was called off; 0: it was not */
+    bool stray;                 /* its command has ended without it */
+    bool replaced, finished;    /* the pool's: its thread goes when it returns; it has returned */
     atomic_bool lost;           /* since the run is somebody else's: that is no outcome of its command */
 } errand;
 
@@ -107,7 +110,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
 typedef struct pool pool;
 typedef struct keeper keeper;
 
-enum { LIVE_SLOTS = 1024, PARKED_MAX = 256, CACHE_ENTRIES = 4096 };
+enum { LIVE_SLOTS = 1024, PARKED_MAX = 256, CACHE_ENTRIES = 4096, STRAYS_MAX = 64 };
 
 struct pawl_engine {
     pawl_alloc alloc;
@@ -127,6 +130,8 @@ struct pawl_engine {
     buf text;                   /* of pawl_run_get */
     char owner[96];
     int64_t ttl_ms;
+    int64_t grace_ms;           /* from the call to stop to the end without a reply */
+    uint64_t late;              /* replies that came after it */
     pool *pool;
     keeper *keeper;
     atomic_bool stopping;
@@ -190,6 +195,7 @@ pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err);
 pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_err *err);
 const char *wait_meant(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
 int64_t timer_at(pawl_engine *e, const call *c);    /* 0: it has none */
+pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err);     /* called off again: nothing is waited for, all receipts are fed */
 void errands_leftover(pawl_engine *e, live *r, pawl_code next);     /* whose command nobody waits for any more */
 bool errands_quiet(const live *r);      /* none is out, and none has a receipt that is not stored */
 void errands_keep(pawl_engine *e, live *r);     /* the last: what is done is stored, what was stopped is begun again by the next engine */
@@ -205,5 +211,6 @@ void pool_end(pawl_engine *e);
 bool pool_put(pawl_engine *e, errand *er);
 errand *pool_take(pawl_engine *e, int64_t wait_ms);     /* those that are done; waits for one, that long; NULL: none */
 unsigned pool_size(const pawl_engine *e);
+void pool_replace(pawl_engine *e, errand *er);          /* the thread that it keeps, by another one */
 
 #endif

@@ -7,6 +7,7 @@
 /* errands.c */
 errand *errand_find(const live *r, const char *id);
 const handler *handler_of(const pawl_engine *e, const char *effect);    /* NULL: none */
+errand *errand_copy(pawl_engine *e, const errand *er);  /* ready, of the same command, not in any list; NULL: no memory */
 void errand_free(pawl_engine *e, errand *er);
 void errand_gone(pawl_engine *e, live *r, errand *er);  /* out of its run's list, and freed */
 void handlers_look(const pawl_engine *e, live *r);      /* for those that found none before */
@@ -34,6 +35,7 @@ bool settle_end(pawl_engine *e, errand *er);    /* true: what came of it is know
 /* receipts.c */
 void receipt_make(pawl_engine *e, errand *er);
 void errands_call_off(pawl_engine *e, live *r); /* nothing new begins; what is out ends in its own receipt (E10) */
+void errands_give_up(pawl_engine *e, live *r, int64_t grace_ms);    /* those that were told to stop so long ago end without a reply */
 pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err);
 
 #endif

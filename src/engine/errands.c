@@ -70,18 +70,43 @@ static void beat(const pawl_job *job)
     er->beats++;                /* the driving thread looks whether it changes */
 }
 
-static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, const pawl_value *secrets, errand **end, pawl_err *err)
+static errand *errand_made(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
 {
     errand *er = mem_new(&e->alloc, sizeof *er);
 
-    (void)secrets;
     if (er == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+        return NULL;
     arena_init(&er->mem, &e->alloc, 512);
     reply_init(&er->reply, &e->alloc);
-    er->job = (pawl_job){ .id = arena_strdup(&er->mem, cmd->id, strlen(cmd->id)), .canceled = stop_asked, .heartbeat = beat, .ctx = er };
-    er->job.effect = cmd->effect == NULL ? NULL : arena_strdup(&er->mem, cmd->effect, strlen(cmd->effect));
-    er->job.args = cmd->args == NULL ? NULL : value_copy(&er->mem, cmd->args);
+    er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .ctx = er };
+    er->job.effect = effect == NULL ? NULL : arena_strdup(&er->mem, effect, strlen(effect));
+    er->job.args = args == NULL ? NULL : value_copy(&er->mem, args);
+    er->open = true;
+    if (!er->mem.failed)
+        return er;
+    errand_free(e, er);
+    return NULL;
+}
+
+errand *errand_copy(pawl_engine *e, const errand *er)
+{
+    errand *copy = errand_made(e, er->job.id, er->job.effect, NULL);
+
+    if (copy == NULL)
+        return NULL;
+    copy->job.attempt = er->job.attempt;
+    copy->limits = er->limits;
+    copy->h = er->h;
+    copy->run = er->run;
+    return copy;
+}
+
+static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, errand **end, pawl_err *err)
+{
+    errand *er = errand_made(e, cmd->id, cmd->effect, cmd->args);
+
+    if (er == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
     er->limits = cmd->limits;
     er->limits.inverse = NULL;
     if (cmd->limits.on_unknown != NULL)
@@ -89,12 +114,7 @@ static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, co
     er->asks_settled = true;
     er->job.attempt = er->cleared = cmd->cleared;
     er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
-    er->open = true;
     er->run = r;
-    if (er->mem.failed) {
-        errand_free(e, er);
-        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
-    }
     *end = er;
     return PAWL_OK;
 }
@@ -144,7 +164,7 @@ static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, 
     missing = missing && !r->st->canceling;     /* it is called off, not performed */
     if (rc == PAWL_OK && missing) {
         r->commands_moved = true;       /* to be looked at again */
-    } else if (rc == PAWL_OK && (rc = errand_new(e, r, &cmd, secrets, *end, err)) == PAWL_OK) {
+    } else if (rc == PAWL_OK && (rc = errand_new(e, r, &cmd, *end, err)) == PAWL_OK) {
         *end = &(**end)->next;
     }
     arena_free(&mem);

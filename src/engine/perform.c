@@ -28,6 +28,7 @@ bool errands_come(pawl_engine *e, int64_t wait_ms)
 
     for (errand *er = first, *next; er != NULL; er = next) {
         next = er->queued;
+        e->late += er->stray && er->begun_ms > 0;
         if (er->run == NULL)
             errand_free(e, er);
         else if (!er->open)
@@ -134,8 +135,10 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     if ((rc = errands_meet(e, r, &why, err)) != PAWL_OK)
         return rc;
     handlers_look(e, r);
-    if (r->st->canceling)
+    if (r->st->canceling) {
         errands_call_off(e, r);
+        errands_give_up(e, r, e->grace_ms);
+    }
     errands_watch(e, r, engine_now(e));
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did)        /* of an append that failed */
         return rc;

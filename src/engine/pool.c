@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct place {          /* of a thread */
+    pool *p;
+    pthread_t thread;
+    bool taken, left;           /* it has been begun and not joined; it is at its end */
+} place;
+
 struct pool {
     pawl_alloc alloc;
     pthread_mutex_t lock;
@@ -13,15 +19,17 @@ struct pool {
     unsigned count, out;        /* threads; errands that were put and not taken */
     size_t bytes;
     bool over;
-    pthread_t threads[];
+    unsigned cap;
+    place places[];
 };
 
 static void *perform_on(void *arg)
 {
-    pool *p = arg;
+    place *mine = arg;
+    pool *p = mine->p;
 
     pthread_mutex_lock(&p->lock);
-    while (!p->over) {
+    while (!p->over && !mine->left) {
         errand *er = p->first;
 
         if (er == NULL) {
@@ -32,6 +40,8 @@ static void *perform_on(void *arg)
         pthread_mutex_unlock(&p->lock);
         errand_run(er);
         pthread_mutex_lock(&p->lock);
+        mine->left = er->replaced;      /* another one does its work */
+        er->finished = true;
         er->queued = p->finished;
         p->finished = er;
         pthread_cond_signal(&p->done);
@@ -40,19 +50,48 @@ static void *perform_on(void *arg)
     return NULL;
 }
 
+static bool thread_begin(pool *p, place *at)
+{
+    *at = (place){ .p = p };
+    at->taken = pthread_create(&at->thread, NULL, perform_on, at) == 0;
+    return at->taken;
+}
+
+/* A thread that does not come back is none: where there is a place, another one begins. */
+void pool_replace(pawl_engine *e, errand *er)
+{
+    pool *p = e->pool;
+
+    if (p == NULL)
+        return;
+    pthread_mutex_lock(&p->lock);
+    for (unsigned i = 0; i < p->cap && er->begun_ms > 0 && !er->finished && !er->replaced; i++) {
+        place *at = &p->places[i];
+
+        if (at->taken && !at->left)
+            continue;
+        if (at->taken)
+            pthread_join(at->thread, NULL);
+        er->replaced = thread_begin(p, at);
+        break;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
 void pool_begin(pawl_engine *e, unsigned threads)
 {
     pool *p;
 
     pool_end(e);
-    if (threads == 0 || (p = mem_new(&e->alloc, sizeof *p + threads * sizeof *p->threads)) == NULL)
+    if (threads == 0 || (p = mem_new(&e->alloc, sizeof *p + (threads + STRAYS_MAX) * sizeof *p->places)) == NULL)
         return;
     p->alloc = e->alloc;
-    p->bytes = sizeof *p + threads * sizeof *p->threads;
+    p->cap = threads + STRAYS_MAX;
+    p->bytes = sizeof *p + p->cap * sizeof *p->places;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     cond_begin(&p->done);
-    while (p->count < threads && pthread_create(&p->threads[p->count], NULL, perform_on, p) == 0)
+    while (p->count < threads && thread_begin(p, &p->places[p->count]))
         p->count++;
     e->pool = p;
 }
@@ -68,8 +107,9 @@ void pool_end(pawl_engine *e)
     p->over = true;
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
-    for (unsigned i = 0; i < p->count; i++)
-        pthread_join(p->threads[i], NULL);
+    for (unsigned i = 0; i < p->cap; i++)
+        if (p->places[i].taken)
+            pthread_join(p->places[i].thread, NULL);
     (void)errands_come(e, 0);
     for (errand *er = p->first, *next; er != NULL; er = next) {
         next = er->queued;

@@ -44,11 +44,62 @@ void errands_call_off(pawl_engine *e, live *r)
 {
     for (errand *er = r->errands; er != NULL; er = er->next) {
         er->stop = true;
+        if (er->at == ERRAND_OUT && er->told_ms == 0)
+            er->told_ms = steady_ms();
         if (er->at != ERRAND_READY)
             continue;
         er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect != NULL ? er->job.effect : "");
         receipt_make(e, er);
     }
+}
+
+/* What it says when it comes back finds nobody: another errand has its place, and the receipt. NULL: no memory, it is waited for on. */
+static errand *stray(pawl_engine *e, errand *er)
+{
+    errand *end = errand_copy(e, er);
+
+    if (end == NULL)
+        return NULL;
+    if (er->begun_ms == 0)
+        end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect);
+    else if (er->limits.cls == PAWL_PURE)
+        end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off, and not waited for", er->job.effect);
+    else
+        end->rc = pawl_reply_fail(&end->reply, PAWL_UNKNOWN, "%s: called off, it did not stop in time, and nobody knows what comes of it",
+                                  er->job.effect);
+    receipt_make(e, end);
+    end->next = er->next;
+    er->next = NULL;
+    er->run = NULL;
+    er->stray = true;
+    pool_replace(e, er);
+    return end;
+}
+
+void errands_give_up(pawl_engine *e, live *r, int64_t grace_ms)
+{
+    int64_t now = steady_ms();
+
+    if (any_out(r))
+        (void)errands_come(e, 0);       /* what is back is not given up */
+    for (errand **at = &r->errands; *at != NULL; at = &(*at)->next) {
+        errand *er = *at, *end;
+
+        if (er->at == ERRAND_OUT && er->open && er->told_ms > 0 && now - er->told_ms >= grace_ms && (end = stray(e, er)) != NULL)
+            *at = end;
+    }
+}
+
+pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err)
+{
+    bool did = false;
+    pawl_code rc = errands_meet(e, r, NULL, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    errands_call_off(e, r);
+    errands_give_up(e, r, 0);
+    return receipts_feed(e, r, &did, err);
 }
 
 /* Done, and its receipt is fed; it stays until that is stored, so that nothing is performed again for a failed append. */

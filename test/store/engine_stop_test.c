@@ -249,6 +249,105 @@ PAWL_TEST(test_E8_a_heartbeat_is_missed_on_the_thread_that_drives_too)
     pawl_engine_free(e);
 }
 
+/* ---- E10: a handler that does not hear ------------------------------------------------------------------ */
+
+typedef struct deaf {
+    atomic_bool enough;         /* then it returns */
+    atomic_int back;
+    int cancels;                /* that it has somebody else send first */
+} deaf;
+
+/* "one" returns when it is let, the others when they are told to stop. */
+static pawl_code deaf_one(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    deaf *d = arg;
+    bool heard;
+
+    if (strncmp(job->id, "r~", 2) != 0)
+        return pawl_reply_json(reply, "{\"done\":1}");
+    if (strstr(job->id, ".one.") == NULL)
+        return stopped(job) ? pawl_reply_fail(reply, PAWL_CANCELED, "stopped") : PAWL_EFFECT;
+    for (int i = 0; i < d->cancels; i++)
+        CHECK_INT(cancel_from_outside("r"), PAWL_PENDING);
+    heard = stopped(job);
+    for (int64_t until = ms_of(CLOCK_MONOTONIC) + PATIENCE_MS; !d->enough && ms_of(CLOCK_MONOTONIC) < until;)
+        short_rest();
+    d->back++;
+    return heard ? pawl_reply_json(reply, "{\"done\":1}") : PAWL_EFFECT;
+}
+
+static bool has_receipt(pawl_engine *e, const char *node, const char *outcome)
+{
+    char text[96];
+
+    snprintf(text, sizeof text, "[\"receipt\",\"1.%s.1.0\",", node);
+    if (!journal_has(e, text))
+        return false;
+    snprintf(text, sizeof text, "\"%s\",{\"code\":\"%s\"", outcome, outcome);
+    return journal_has(e, text);
+}
+
+static void verified(pawl_engine *e, pawl_machine *m)
+{
+    pawl_bytes journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
+    union { const char *in; void *out; } bytes = { journal.data };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_verdict v;
+
+    if (pawl_verify(m, journal, NULL, &v, &err) != PAWL_OK)
+        CHECK_FAIL("verify: entry %llu: %s", (unsigned long long)v.seq, err.text);
+    free(bytes.out);
+    pawl_machine_free(m);
+}
+
+/* The run goes on to its end, others are performed, and what comes late is dropped. */
+static void given_up(pawl_class cls, unsigned threads, int cancels, int64_t grace_ms, const char *outcome)
+{
+    const pawl_limits limits = { .cls = cls };
+    pawl_err err = { PAWL_OK, "" };
+    deaf d = { .cancels = cancels };
+    pawl_engine *e;
+
+    path_new();
+    e = engine_of(nodes(three, 3, &limits), open_store(), threads, deaf_one, &d, cls);
+    pawl_engine_grace(e, grace_ms);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+    CHECK_INT(d.back, 0);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK(has_receipt(e, "one", outcome) && has_receipt(e, "two", cancels > 1 ? outcome : "canceled"));
+    CHECK_INT(pawl_run(e, "other", NULL, &err), PAWL_HALTED);       /* though all threads may be held by the deaf */
+    CHECK_STR(pawl_run_get(e, "other", "done"), "3");
+    CHECK_INT(d.back, 0);
+    d.enough = true;
+    for (int i = 0; (d.back == 0 || pawl_engine_late(e) == 0) && i < 1000; i++) {
+        char id[16];
+
+        short_rest();
+        snprintf(id, sizeof id, "more-%d", i);
+        CHECK_INT(pawl_run(e, id, NULL, &err), PAWL_HALTED);
+    }
+    CHECK(pawl_engine_late(e) >= 1);
+    CHECK_INT(d.back, 1);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    verified(e, nodes(three, 3, &limits));
+    pawl_engine_free(e);
+    path_new();
+}
+
+PAWL_TEST(test_E10_what_does_not_stop_within_its_grace_ends_without_a_reply)
+{
+    given_up(PAWL_AT_LEAST_ONCE, 3, 1, 60, "unknown");
+    given_up(PAWL_ONCE, 3, 1, 60, "unknown");
+    given_up(PAWL_COMPENSABLE, 3, 1, 60, "unknown");
+    given_up(PAWL_IDEMPOTENT, 1, 1, 60, "unknown");
+    given_up(PAWL_PURE, 2, 1, 60, "canceled");
+}
+
+PAWL_TEST(test_E10_who_cancels_again_waits_for_nobody_and_every_receipt_is_journaled)
+{
+    given_up(PAWL_AT_LEAST_ONCE, 3, 2, INT64_MAX, "unknown");
+}
+
 /* ---- S2: the run is somebody else's -------------------------------------------------------------------- */
 
 typedef struct theft {
@@ -348,6 +447,8 @@ static const check_case cases[] = {
     CASE(test_E8_what_waits_for_a_thread_is_not_over_its_limit),
     CASE(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives),
     CASE(test_E8_a_heartbeat_is_missed_on_the_thread_that_drives_too),
+    CASE(test_E10_what_does_not_stop_within_its_grace_ends_without_a_reply),
+    CASE(test_E10_who_cancels_again_waits_for_nobody_and_every_receipt_is_journaled),
     CASE(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_has_it),
     CASE(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown),
 };
