@@ -49,8 +49,26 @@ PAWL_API void pawl_engine_stop(pawl_engine *e);
 /* Start `run`, or go on with it where it stands. `input` may be NULL; a run that waits for input gets it, one that was begun
  * with another and asks for none refuses it: PAWL_CONFLICT (G10). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err);
-/* Begin a run and leave it for whoever works on the store: durable when this returns. */
+/* Begin a run and leave it for whoever works on the store: durable when this returns. One that is there is as with pawl_run. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_err *err);
+
+/* The same with a record (S7): `info` is copied, and what is 0 or NULL in it is drawn (life, seed, created_ms) or is not there.
+ *   dedupe_key   of 1 to 4096 bytes: as often as a run is begun with it, there is one. Its id follows from the key, so `id` is left
+ *                out: pawl_dedupe_run says it. An input that it waits for is given by pawl_event_send, not by beginning again.
+ *   deadline_ms  then it is canceled, with the reason "deadline" (pawl_run_reason)
+ *   retention    what becomes of it when it is over, however it ended: "keep", as when nothing is said; "delete"; "keep:7d", or with
+ *                ms, s, m or h, and then it is removed by whoever works on the store, or begins one of that id. The id is free then. What it came
+ *                to can still be read from the engine that drove it to its end, as long as that begins no run of the id (at most
+ *                256 are remembered of those that pawl_work drove)
+ *   mode         plan, default, acceptEdits or bypassPermissions
+ * Texts have 4096 bytes at most. A run that is there must have been begun with what is said now of life, seed, context, parent, labels,
+ * mode, rights, priority, dedupe key, deadline and retention; else PAWL_CONFLICT, and err says which. What is not said is as it was; who
+ * asks again, when, and in which trace, is no matter. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err);
+PAWL_API PAWL_MUST_USE pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err);
+enum { PAWL_DEDUPE_RUN_BYTES = 40 };
+/* The id of the run that is begun with dedupe key `key`. PAWL_INVALID: that is none. */
+PAWL_API pawl_code pawl_dedupe_run(const char *key, char run[PAWL_DEDUPE_RUN_BYTES]);
 /* Drive every run of the store that has something to do, many at once, until nothing is left to do before `until_ms` (by the store's
  * time; 0: now) or it is stopped. Runs that somebody else holds are left to him. PAWL_OK; below 0: the store is not there. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err);

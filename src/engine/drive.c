@@ -83,7 +83,7 @@ static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a,
     a->wake_ms = told_wake(e, r, &a->work);
     a->over = pawl_status_terminal((pawl_status)a->status);
     a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms;
-    a->release = may_let_go(r, naps && !a->work);
+    a->release = may_let_go(r, naps && !a->work) && !(a->over && live_retired(e, r));
     return PAWL_OK;
 }
 
@@ -152,9 +152,11 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
 
         if (one == PAWL_OK)
             stored(e, runs[i], &all[i]);
-        else if (one == PAWL_FENCED || one == PAWL_CONFLICT)
+        if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && may_let_go(runs[i], false) && live_retired(e, runs[i]))
+            (void)live_remove(e, runs[i], NULL);
+        if (one == PAWL_FENCED || one == PAWL_CONFLICT)
             live_lost(e, runs[i]);
-        else
+        else if (one != PAWL_OK)
             live_drop(e, runs[i]);
         if (one != PAWL_OK && first == PAWL_OK)
             first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)
@@ -314,6 +316,7 @@ static pawl_code feed_one(pawl_engine *e, live *r, const pawl_event *ev, pawl_er
 static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
+    bool late = false;
     pawl_code rc;
 
     *did = true;
@@ -330,6 +333,8 @@ static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did,
         rc = *next == PAWL_INTERRUPTED ? timers_fire(e, r, &first, did, err) : PAWL_OK;
         return rc == PAWL_OK && *did ? runs_commit(e, &r, 1, false, err) : rc;
     }
+    if ((rc = deadline_keep(e, r, &late, err)) != PAWL_OK || late)
+        return rc == PAWL_OK ? runs_commit(e, &r, 1, false, err) : rc;
     tick.time_ms = engine_now(e);
     rc = feed_one(e, r, &tick, err);
     if (rc == PAWL_IGNORED)
@@ -350,14 +355,14 @@ pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
         if ((rc = hurry(e, r, &ev, err)) == PAWL_OK)
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)
-            rc = runs_commit(e, &r, 1, err);    /* the last receipt ended it */
+            rc = runs_commit(e, &r, 1, false, err);    /* the last receipt ended it */
         if (rc == PAWL_IGNORED && errands_quiet(r))
             (void)live_let_go(e, r, NULL);
         if (rc == PAWL_IGNORED)
             return rc;
     }
     while (rc >= 0 && did && !e->stopping) {
-        if (r->fence == 0 && !delivered(e, r))
+        if (r->fence == 0 && r->st != NULL && !delivered(e, r))
             return pawl_state_next(r->st);      /* it was let go of: over, or somebody is asked */
         if ((rc = live_hold(e, r, err)) == PAWL_OK && (rc = deliveries_take(e, r, err)) == PAWL_OK && r->fence != 0)
             rc = drive_once(e, r, &next, &did, err);

@@ -1,4 +1,4 @@
-/* engine.c - an engine is made, runs are begun, told things and looked at. */
+/* engine.c - an engine is made, runs are told things and looked at. */
 #include "engine/engine.h"
 #include "engine/owner.h"
 
@@ -162,23 +162,12 @@ pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 
-/* There is no engine: what went wrong before says why. */
-static pawl_code code_before(const pawl_err *err)
+pawl_code code_before(const pawl_err *err)
 {
     return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
 }
 
-static pawl_code info_new(pawl_engine *e, const char *run, pawl_run_info *info, pawl_err *err)
-{
-    uint64_t drawn[2] = {0};
-
-    if (!chance(e, drawn))
-        return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
-    *info = (pawl_run_info){ .id = run, .life = drawn[0], .seed = drawn[1], .created_ms = engine_now(e) };
-    return PAWL_OK;
-}
-
-static pawl_code run_known(pawl_engine *e, const char *run, live **out, pawl_err *err)
+pawl_code run_known(pawl_engine *e, const char *run, live **out, pawl_err *err)
 {
     *out = NULL;
     if (run == NULL || !run_id_valid(run))
@@ -231,111 +220,6 @@ pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev,
     return rc;
 }
 
-/* A run is there when its start was taken: what is refused leaves nothing behind. */
-static pawl_code run_begin(pawl_engine *e, live *r, const char *input, pawl_err *err)
-{
-    const pawl_event start = { .kind = PAWL_EV_START, .value = input, .time_ms = engine_now(e) };
-    pawl_run_info info;
-    pawl_state *st;
-    pawl_code rc = info_new(e, r->id, &info, err);
-
-    if (rc != PAWL_OK || (rc = pawl_state_new(e->m, &info, 0, NULL, &st, err)) != PAWL_OK)
-        return rc;
-    if ((rc = pawl_feed(e->m, st, &start, e->step, err)) >= 0) {
-        pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->create(e->store, pawl_state_base(st), err);
-        pthread_mutex_unlock(&e->lock);
-    }
-    pawl_state_free(st);
-    return rc == PAWL_OK ? drive(e, r, &start, err) : rc;
-}
-
-/* Starting an id that exists goes on with it; with another input that would be lost silently (G10). */
-static pawl_code same_input(pawl_engine *e, live *r, const char *input, pawl_err *err)
-{
-    const pawl_value *given;
-    pawl_entry *first = NULL;
-    pawl_bytes line = {0}, records;
-
-    if (live_entry(r, 1, &line, &records) == PAWL_OK && pawl_entry_read(line, e->look, &first, NULL) == PAWL_OK &&
-        first->items != NULL && first->items->kind == ITEM_START) {
-        given = pawl_json(e->look, input);
-        if (given != NULL && pawl_value_equal(given, first->items->value))
-            return PAWL_OK;
-    }
-    return fail(err, PAWL_CONFLICT, "%s: it was begun with another input, and asks for none: go on without one, or begin another run", r->id);
-}
-
-static bool is_there(pawl_engine *e, const char *run)
-{
-    pawl_head head;
-    pawl_code rc;
-
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->head(e->store, run, &head, NULL);
-    pthread_mutex_unlock(&e->lock);
-    return rc != PAWL_GONE;
-}
-
-static pawl_code run_on(pawl_engine *e, live *r, const char *input, pawl_err *err)
-{
-    const pawl_event start = { .kind = PAWL_EV_START, .value = input }, again = { .kind = PAWL_EV_INPUT, .value = input };
-    pawl_code rc = live_hold(e, r, err);
-
-    if (rc != PAWL_OK || (rc = deliveries_take(e, r, err)) != PAWL_OK || (rc = live_hold(e, r, err)) != PAWL_OK)
-        return rc;
-    if (pawl_state_status(r->st) == PAWL_SUBMITTED)
-        return drive(e, r, &start, err);
-    if (input != NULL) {
-        rc = pawl_state_next(r->st) == PAWL_INTERRUPTED ? drive(e, r, &again, err) : PAWL_IGNORED;
-        if (rc != PAWL_IGNORED)
-            return rc;              /* it waited for input: the next turn (G13) */
-        if ((rc = same_input(e, r, input, err)) != PAWL_OK)
-            return live_let_go(e, r, NULL), rc;
-    }
-    return drive(e, r, NULL, err);
-}
-
-pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err)
-{
-    live *r = NULL;
-    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
-
-    if (rc != PAWL_OK)
-        return rc;
-    return r->st != NULL || is_there(e, run) ? run_on(e, r, input, err) : run_begin(e, r, input, err);
-}
-
-pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_err *err)
-{
-    pawl_run_info info;
-    pawl_delivery d = { .id = "start", .kind = PAWL_DELIVER_START };
-    pawl_err why = { PAWL_OK, "" };
-    pawl_head head;
-    pawl_state *st;
-    live *r;
-    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
-
-    if (rc != PAWL_OK || (rc = info_new(e, run, &info, err)) != PAWL_OK || (rc = pawl_state_new(e->m, &info, 0, NULL, &st, err)) != PAWL_OK)
-        return rc;
-    if ((rc = pawl_feed(e->m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, e->step, err)) >= 0) {
-        if (input != NULL)
-            d.value = (pawl_bytes){ input, strlen(input) };
-        pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->create(e->store, pawl_state_base(st), &why);
-        if (rc == PAWL_CONFLICT && e->store->verbs->head(e->store, run, &head, NULL) == PAWL_OK && head.seq == 0)
-            rc = PAWL_OK;       /* made, and its start was not left, or not taken yet */
-        if (rc == PAWL_OK)
-            rc = e->store->verbs->deliver(e->store, run, &d, err);
-        else
-            fail(err, rc, "%s", why.text);
-        pthread_mutex_unlock(&e->lock);
-    }
-    pawl_state_free(st);
-    live_park(e, r);
-    return rc;
-}
-
 pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err)
 {
     const pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = wait, .value = answer };
@@ -371,12 +255,12 @@ static pawl_code state_at(pawl_engine *e, const char *run, uint64_t seq, pawl_st
 
 pawl_code pawl_run_fork(pawl_engine *e, const char *run, uint64_t seq, const char *fork, pawl_err *err)
 {
-    pawl_run_info info;
+    pawl_run_info info = { .id = fork };
     pawl_state *then = NULL, *made = NULL;
     live *r;
     pawl_code rc = e == NULL ? fail(err, PAWL_GONE, "%s: there is no such run", run != NULL ? run : "") : run_known(e, run, &r, err);
 
-    if (rc != PAWL_OK || (rc = run_known(e, fork, &r, err)) != PAWL_OK || (rc = info_new(e, fork, &info, err)) != PAWL_OK ||
+    if (rc != PAWL_OK || (rc = run_known(e, fork, &r, err)) != PAWL_OK || (rc = info_draw(e, &info, err)) != PAWL_OK ||
         (rc = state_at(e, run, seq, &then, err)) != PAWL_OK)
         return rc;
     rc = pawl_state_fork(then, &info, e->step, &made, err);
@@ -391,7 +275,7 @@ pawl_code pawl_run_fork(pawl_engine *e, const char *run, uint64_t seq, const cha
 }
 
 /* What is known of it here, or in the store: to look at, without holding it. */
-static live *run_look(pawl_engine *e, const char *run, pawl_err *err)
+live *run_look(pawl_engine *e, const char *run, pawl_err *err)
 {
     live *r;
     pawl_head head;
@@ -402,6 +286,8 @@ static live *run_look(pawl_engine *e, const char *run, pawl_err *err)
     pthread_mutex_lock(&e->lock);
     rc = r->fence != 0 ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
     pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_GONE && r->gone && r->st != NULL)
+        return r;               /* it was not to be kept: as it was at its end */
     if (rc != PAWL_OK)
         return NULL;
     if (r->fence == 0 && r->st != NULL && (head.fence != r->last_fence || head.seq != r->seq))

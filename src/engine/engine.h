@@ -99,6 +99,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     bool took;                  /* in this pass: what was delivered */
     bool parked;                /* among the last that were let go of */
     bool shown;                 /* its state was handed out */
+    bool gone;                  /* it was not to be kept: removed at its end, and what it was is in `st` */
     atomic_bool lease_lost;
     /* entries that were read for the state */
     buf cache;
@@ -149,6 +150,21 @@ bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  
 int64_t engine_now(pawl_engine *e);
 void engine_sleep(pawl_engine *e, int64_t until_ms);
 
+/* engine.c */
+pawl_code code_before(const pawl_err *err);     /* there is no engine: what went wrong before says why */
+pawl_code run_known(pawl_engine *e, const char *run, live **out, pawl_err *err);
+live *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* as it is stored, or held here; NULL: it is not there */
+
+/* begin.c: runs begin, and are gone on with */
+pawl_code info_draw(pawl_engine *e, pawl_run_info *info, pawl_err *err);    /* life, seed and time, where there are none */
+
+/* keep.c: deadlines, and what becomes of a run that is over (G10) */
+int64_t live_retires_ms(const live *r);         /* when it is to be removed; 0: never, or it is not over */
+bool live_retired(pawl_engine *e, const live *r);   /* it should not be there any more */
+pawl_code live_remove(pawl_engine *e, live *r, pawl_err *err);
+int64_t deadline_ms(const live *r);             /* 0: it has none that matters */
+pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err);    /* it passed: the run is called off */
+
 /* lives.c: runs that are claimed, loaded, let go of */
 live *live_find(const pawl_engine *e, const char *run);
 live *live_of(pawl_engine *e, const char *run, pawl_err *err);  /* found, or made; NULL: no memory */
@@ -163,6 +179,7 @@ void live_park(pawl_engine *e, live *r);        /* nobody works on it here: it m
 pawl_code live_entry(live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records);   /* lent until the next */
 pawl_code live_load(pawl_engine *e, live *r, pawl_err *err);
 bool live_fits(const live *r);          /* this engine's machine is the one that it was begun with */
+pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err);   /* loaded, when it was claimed just now */
 pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err);    /* claimed and loaded */
 
 /* keeper.c: a thread that renews the leases, and listens for what is performed on the thread that drives */

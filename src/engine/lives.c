@@ -280,7 +280,7 @@ static void claimed(pawl_engine *e, live *r, const pawl_head *head)
         live_drop(e, r);        /* somebody else has had it since */
     r->fence = r->last_fence = head->fence;
     r->lease_ms = head->lease_ms;
-    r->lease_lost = r->quiet = false;
+    r->lease_lost = r->quiet = r->gone = false;
     r->status = head->status;
     r->over = head->over;
     r->work = head->work;
@@ -345,16 +345,30 @@ bool live_fits(const live *r)
     return hash_equal(&r->m->hash, &r->st->machine_hash) && r->m->version == r->st->version;
 }
 
+/* Claimed just now. One that should not be there any more is gone with it. */
+pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc = live_load(e, r, err);
+
+    if (rc == PAWL_OK && live_retired(e, r) && (rc = live_remove(e, r, err)) == PAWL_OK)
+        rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and was not to be kept", r->id);
+    return rc;
+}
+
 pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err)
 {
     pawl_claim one;
     pawl_code rc = PAWL_OK;
+    bool fresh;
 
     if (r->fence != 0 && r->lease_lost)
         live_lost(e, r);
-    if (r->fence == 0 && (rc = lives_claim(e, &r, &one, 1, err)) == PAWL_OK)
+    fresh = r->fence == 0;
+    if (fresh && (rc = lives_claim(e, &r, &one, 1, err)) == PAWL_OK)
         rc = one.rc;
-    return rc == PAWL_OK ? live_load(e, r, err) : rc;
+    if (rc != PAWL_OK)
+        return rc;
+    return fresh ? live_enter(e, r, err) : live_load(e, r, err);
 }
 
 /* In one go. What is refused is somebody else's already. */

@@ -40,7 +40,7 @@ static pawl_code come_in(pawl_engine *e, crowd *c, pawl_err *err)
         pawl_err why = { PAWL_OK, "" };
         pawl_code one = rc == PAWL_OK ? c->claims[i].rc : rc;
 
-        if (one == PAWL_OK && (one = live_load(e, r, &why)) == PAWL_OK && live_fits(r)) {
+        if (one == PAWL_OK && (one = live_enter(e, r, &why)) == PAWL_OK && live_fits(r)) {
             r->in_pass = true;
             r->heard = 0;
             c->runs[c->n++] = r;
@@ -117,7 +117,7 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
         int64_t first;
 
         rc = timers_fire(e, r, &first, &did, err);
-    } else if (next == PAWL_OK) {
+    } else if (next == PAWL_OK && (rc = deadline_keep(e, r, &did, err)) == PAWL_OK && !did) {
         tick.time_ms = engine_now(e);
         rc = run_feed(e, r, &tick, err);
         rc = rc < 0 ? rc : PAWL_OK;

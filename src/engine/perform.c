@@ -165,6 +165,8 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     }
     if (until > 0) {
         keeper_begin(e);
+        if (deadline_ms(r) > 0 && deadline_ms(r) < until)
+            until = deadline_ms(r);
         nap = engine_now(e) + 20;       /* deliveries are looked for in between */
         engine_sleep(e, e->clock.sleep_until != NULL || until < nap ? until : nap);
         *did = true;

@@ -25,8 +25,12 @@ static bool see_due(void *ctx, const frame *f, const task *tk, const char *path,
 pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_err *err)
 {
     due_timer t = { .e = e, .now = engine_now(e) };
-    pawl_code rc = PAWL_OK;
+    bool late = false;
+    pawl_code rc = deadline_keep(e, r, &late, err);
 
+    *did = *did || late;
+    if (rc < 0 || late)
+        return rc;
     do {
         t.due = false;
         t.first = 0;

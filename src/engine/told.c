@@ -220,7 +220,12 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
 int64_t told_wake(pawl_engine *e, live *r, bool *works)
 {
     looking l = { .e = e, .r = r, .works = pawl_state_next(r->st) == PAWL_OK };
+    int64_t deadline = deadline_ms(r);
 
+    if (pawl_status_terminal((pawl_status)r->st->status)) {
+        *works = false;
+        return live_retires_ms(r);
+    }
     step_reset(e->look);
     for (const errand *er = r->errands; er != NULL; er = er->next) {
         if (er->at != ERRAND_READY || er->not_before_ms == 0)
@@ -232,6 +237,8 @@ int64_t told_wake(pawl_engine *e, live *r, bool *works)
     if (r->st->commands > 0 || r->st->waits > 0)
         state_each_call(r->st, see_timer, &l);
     *works = l.works;
+    if (deadline > 0 && (l.wake_ms == 0 || deadline < l.wake_ms))
+        l.wake_ms = deadline;
     return l.wake_ms;
 }
 

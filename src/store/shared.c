@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { RUN_BYTES_MAX = 128, KINDS = PAWL_DELIVER_REOPEN, OUTCOMES = 5, TOLD_BYTES_MAX = 80 };
+enum { RUN_BYTES_MAX = 128, KINDS = PAWL_DELIVER_REOPEN, OUTCOMES = 5, TOLD_BYTES_MAX = 80, RETENTION_MAX = 1000000000 };
 
 /* ---- over the verbs -------------------------------------------------------------------------------- */
 
@@ -388,6 +388,34 @@ pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, 
     while (n > 0 && (size_t)n < answer.size && ((unsigned char)answer.data[n] & 0xC0) == 0x80)
         n--;
     return fail(err, PAWL_CONFLICT, "%s: wait %s was answered before, with %.*s", run, id, n, answer.data);
+}
+
+/* ---- retention ------------------------------------------------------------------------------------------------------------ */
+
+bool store_retention_read(const char *text, int64_t *ms)
+{
+    static const struct { const char *name; int64_t ms; } units[] = {
+        { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 },
+    };
+    int64_t n = 0;
+
+    *ms = INT64_MAX;
+    if (text == NULL || strcmp(text, "keep") == 0)
+        return true;
+    if (strcmp(text, "delete") == 0) {
+        *ms = 0;
+        return true;
+    }
+    if (strncmp(text, "keep:", 5) != 0 || text[5] < '1' || text[5] > '9')
+        return false;
+    for (text += 5; *text >= '0' && *text <= '9' && n < RETENTION_MAX; text++)
+        n = n * 10 + (*text - '0');
+    for (size_t i = 0; i < sizeof units / sizeof *units && n < RETENTION_MAX; i++)
+        if (strcmp(text, units[i].name) == 0) {
+            *ms = n * units[i].ms;
+            return true;
+        }
+    return false;
 }
 
 /* ---- rules -------------------------------------------------------------------------------------------------------------- */

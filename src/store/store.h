@@ -52,6 +52,10 @@ pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const cha
 /* PAWL_CONFLICT, and what the wait was answered first; {0}: it is over without an answer. */
 pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, pawl_err *err);
 
+/* What a base's retention asks for (G10): NULL, "keep"; "delete"; "keep:N" and one of ms, s, m, h, d. *ms: kept so long after its
+ * end, INT64_MAX for ever. False: it is none of these. */
+bool store_retention_read(const char *text, int64_t *ms);
+
 /* ---- shared.c: rules ---------------------------------------------------------------------------------- */
 
 /* Since (or from) when somebody has to look at a run; INT64_MAX: nobody has to. Of one that is held: from the end of its lease, unless

@@ -1,0 +1,364 @@
+/* begin.c - runs begin, with their record, or are gone on with where they stand (S7, G10). */
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a run's record --------------------------------------------------------------------------- */
+
+enum { RECORD_BYTES_MAX = 4096, KEY_DIGITS = 32 };     /* of each text; of the digest of a dedupe key */
+
+pawl_code info_draw(pawl_engine *e, pawl_run_info *info, pawl_err *err)
+{
+    uint64_t drawn[2] = {0};
+
+    if ((info->life == 0 || info->seed == 0) && !chance(e, drawn))
+        return fail(err, PAWL_IO, "%s: the system gives no random numbers", info->id != NULL ? info->id : "");
+    if (info->life == 0)
+        info->life = drawn[0];
+    if (info->seed == 0)
+        info->seed = drawn[1];
+    if (info->created_ms == 0)
+        info->created_ms = engine_now(e);
+    return PAWL_OK;
+}
+
+pawl_code pawl_dedupe_run(const char *key, char run[PAWL_DEDUPE_RUN_BYTES])
+{
+    size_t n = key == NULL ? 0 : strnlen(key, RECORD_BYTES_MAX + 1);
+    char hex[HASH_HEX + 1];
+    hash h;
+
+    *run = '\0';
+    if (n == 0 || n > RECORD_BYTES_MAX || !utf8_valid(key, n))
+        return PAWL_INVALID;
+    hash_of(key, n, &h);
+    hash_hex(&h, hex);
+    snprintf(run, PAWL_DEDUPE_RUN_BYTES, "key-%.*s", KEY_DIGITS, hex);
+    return PAWL_OK;
+}
+
+static pawl_code text_check(const char *run, const char *what, const char *text, pawl_err *err)
+{
+    size_t n = text == NULL ? 0 : strnlen(text, RECORD_BYTES_MAX + 1);
+
+    if (text == NULL || (n > 0 && n <= RECORD_BYTES_MAX && utf8_valid(text, n)))
+        return PAWL_OK;
+    return fail(err, n > RECORD_BYTES_MAX ? PAWL_LIMIT : PAWL_INVALID, "%s: its %s is empty, no UTF-8, or of more than %d bytes", run, what,
+                RECORD_BYTES_MAX);
+}
+
+static pawl_code info_check(const pawl_run_info *i, pawl_err *err)
+{
+    static const char *const modes[] = { "plan", "default", "acceptEdits", "bypassPermissions" };
+    const struct { const char *name, *text; } texts[] = {
+        { "creator", i->created_by }, { "context", i->context }, { "parent", i->parent }, { "rights", i->rights }, { "trace", i->trace },
+    };
+    int64_t ms;
+    pawl_code rc = PAWL_OK;
+    size_t mode = 0;
+
+    for (size_t k = 0; k < sizeof texts / sizeof *texts && rc == PAWL_OK; k++)
+        rc = text_check(i->id, texts[k].name, texts[k].text, err);
+    for (size_t k = 0; k < sizeof i->labels / sizeof *i->labels && rc == PAWL_OK; k++)
+        rc = text_check(i->id, "label", i->labels[k], err);
+    if (rc != PAWL_OK)
+        return rc;
+    while (i->mode != NULL && mode < 4 && strcmp(i->mode, modes[mode]) != 0)
+        mode++;
+    if (mode == 4)
+        return fail(err, PAWL_INVALID, "%s: mode \"%.64s\" is none of plan, default, acceptEdits, bypassPermissions", i->id, i->mode);
+    if (!store_retention_read(i->retention, &ms))
+        return fail(err, PAWL_INVALID, "%s: retention \"%.64s\" is none of keep, delete, keep:N with one of ms, s, m, h, d behind it", i->id,
+                    i->retention);
+    if (i->deadline_ms < 0 || i->created_ms < 0)
+        return fail(err, PAWL_INVALID, "%s: its %s is before 1970", i->id, i->deadline_ms < 0 ? "deadline" : "beginning");
+    return PAWL_OK;
+}
+
+/* As it was given, its id from its dedupe key where it has one; checked. */
+static pawl_code info_of(const pawl_run_info *given, char key_run[PAWL_DEDUPE_RUN_BYTES], pawl_run_info *info, pawl_err *err)
+{
+    if (given == NULL)
+        return fail(err, PAWL_INVALID, "a run is begun with a record of at least its id");
+    *info = *given;
+    if (given->dedupe_key == NULL)
+        return given->id != NULL ? info_check(info, err) : fail(err, PAWL_INVALID, "a run has an id, or a dedupe key");
+    if (pawl_dedupe_run(given->dedupe_key, key_run) != PAWL_OK)
+        return fail(err, PAWL_INVALID, "a dedupe key has 1 to %d bytes of UTF-8", RECORD_BYTES_MAX);
+    if (given->id != NULL && strcmp(given->id, key_run) != 0)
+        return fail(err, PAWL_INVALID, "%.128s: a run with a dedupe key has its id from that, %s: leave the one or the other out", given->id,
+                    key_run);
+    info->id = key_run;
+    return info_check(info, err);
+}
+
+static bool has_label(const pawl_run_info *i, const char *label)
+{
+    for (size_t k = 0; k < sizeof i->labels / sizeof *i->labels; k++)
+        if (i->labels[k] != NULL && strcmp(i->labels[k], label) == 0)
+            return true;
+    return false;
+}
+
+static bool labels_differ(const pawl_run_info *a, const pawl_run_info *b)
+{
+    bool any = false, differ = false;
+
+    for (size_t k = 0; k < sizeof a->labels / sizeof *a->labels; k++) {
+        any = any || a->labels[k] != NULL;
+        differ = differ || (a->labels[k] != NULL && !has_label(b, a->labels[k])) || (b->labels[k] != NULL && !has_label(a, b->labels[k]));
+    }
+    return any && differ;
+}
+
+/* What is said now must be what it was begun with; who asks again, when, and in which trace is his own matter. */
+static pawl_code same_record(pawl_engine *e, const live *r, const pawl_run_info *now, pawl_err *err)
+{
+    pawl_run_info was;
+    pawl_code rc = pawl_state_info(r->st, e->look, &was, err);
+    const struct { const char *name, *now, *was; } texts[] = {
+        { "context", now->context, was.context }, { "parent", now->parent, was.parent }, { "mode", now->mode, was.mode },
+        { "rights", now->rights, was.rights }, { "dedupe key", now->dedupe_key, was.dedupe_key }, { "retention", now->retention, was.retention },
+    };
+    const char *other = NULL;
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (now->life != 0 && now->life != was.life)
+        other = "life";
+    if (now->seed != 0 && now->seed != was.seed)
+        other = "seed";
+    if (now->deadline_ms != 0 && now->deadline_ms != was.deadline_ms)
+        other = "deadline";
+    if (now->priority != 0 && now->priority != was.priority)
+        other = "priority";
+    if (labels_differ(now, &was))
+        other = "labels";
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].now != NULL && (texts[i].was == NULL || strcmp(texts[i].now, texts[i].was) != 0))
+            other = texts[i].name;
+    if (other == NULL)
+        return PAWL_OK;
+    return fail(err, PAWL_CONFLICT, "%s: it was begun with another %s: leave that out to go on with it, or begin another run", r->id, other);
+}
+
+/* Starting an id that exists goes on with it; with another input that would be lost silently (G10). */
+static pawl_code same_input(pawl_engine *e, live *r, const char *input, pawl_err *err)
+{
+    const pawl_value *given;
+    pawl_entry *first = NULL;
+    pawl_bytes line = {0}, records;
+    pawl_code rc = live_entry(r, 1, &line, &records);
+
+    if (rc == PAWL_GONE)
+        return fail(err, PAWL_CONFLICT, "%s: what it was begun with was pruned, and it asks for no input: go on without one", r->id);
+    if (rc == PAWL_OK && pawl_entry_read(line, e->look, &first, NULL) == PAWL_OK && first->items != NULL && first->items->kind == ITEM_START) {
+        given = pawl_json(e->look, input);
+        if (given != NULL && pawl_value_equal(given, first->items->value))
+            return PAWL_OK;
+    }
+    return fail(err, PAWL_CONFLICT, "%s: it was begun with another input, and asks for none: go on without one, or begin another run", r->id);
+}
+
+/* ---- one that is there ---------------------------------------------------------------------------- */
+
+static bool is_there(pawl_engine *e, const char *run)
+{
+    pawl_head head;
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->head(e->store, run, &head, NULL);
+    pthread_mutex_unlock(&e->lock);
+    return rc != PAWL_GONE;
+}
+
+static pawl_code run_on(pawl_engine *e, live *r, const pawl_run_info *info, const char *input, pawl_err *err)
+{
+    const pawl_event start = { .kind = PAWL_EV_START, .value = input }, again = { .kind = PAWL_EV_INPUT, .value = input };
+    pawl_code rc = live_hold(e, r, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if ((rc = same_record(e, r, info, err)) != PAWL_OK)
+        return live_let_go(e, r, NULL), rc;
+    if ((rc = deliveries_take(e, r, err)) != PAWL_OK || (rc = live_hold(e, r, err)) != PAWL_OK)
+        return rc;
+    if (pawl_state_status(r->st) == PAWL_SUBMITTED)
+        return drive(e, r, &start, err);
+    if (input != NULL) {
+        rc = info->dedupe_key == NULL && pawl_state_next(r->st) == PAWL_INTERRUPTED ? drive(e, r, &again, err) : PAWL_IGNORED;
+        if (rc != PAWL_IGNORED)
+            return rc;              /* it waited for input: the next turn (G13) */
+        if ((rc = same_input(e, r, input, err)) != PAWL_OK)
+            return live_let_go(e, r, NULL), rc;
+    }
+    return drive(e, r, NULL, err);
+}
+
+/* ---- one that begins --------------------------------------------------------------------------------- */
+
+static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run_info *info, pawl_state **st, pawl_err *err)
+{
+    pawl_code rc;
+
+    *info = *given;
+    *st = NULL;
+    rc = info_draw(e, info, err);
+    return rc == PAWL_OK ? pawl_state_new(e->m, info, 0, NULL, st, err) : rc;
+}
+
+/* A run is there when its start was taken: what is refused leaves nothing behind. PAWL_CONFLICT: somebody was faster. */
+static pawl_code run_create(pawl_engine *e, const pawl_run_info *given, const char *input, int64_t *at_ms, pawl_err *err)
+{
+    pawl_run_info info;
+    pawl_state *st;
+    pawl_code rc = state_made(e, given, &info, &st, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    *at_ms = info.created_ms;
+    if ((rc = pawl_feed(e->m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, e->step, err)) >= 0) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), err);
+        pthread_mutex_unlock(&e->lock);
+    }
+    pawl_state_free(st);
+    return rc;
+}
+
+pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
+{
+    pawl_event start = { .kind = PAWL_EV_START, .value = input };
+    char key_run[PAWL_DEDUPE_RUN_BYTES];
+    pawl_run_info info;
+    live *r = NULL;
+    pawl_code rc = e == NULL ? code_before(err) : info_of(given, key_run, &info, err);
+
+    if (rc != PAWL_OK || (rc = run_known(e, info.id, &r, err)) != PAWL_OK)
+        return rc;
+    for (int tries = 0;; tries++) {
+        pawl_err why = { PAWL_OK, "" };
+
+        if (r->gone)
+            live_drop(e, r);
+        rc = r->st != NULL || is_there(e, info.id) ? run_on(e, r, &info, input, &why) : PAWL_GONE;
+        if (rc == PAWL_GONE) {      /* or it is over, and was not to be kept */
+            live_drop(e, r);
+            why = (pawl_err){ PAWL_OK, "" };
+            rc = run_create(e, &info, input, &start.time_ms, &why);
+            if (rc == PAWL_CONFLICT && tries == 0)
+                continue;
+            if (rc == PAWL_OK)
+                rc = drive(e, r, &start, &why);
+        }
+        if (why.code != PAWL_OK)
+            fail(err, why.code, "%s", why.text);
+        return rc;
+    }
+}
+
+pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err)
+{
+    live *r;
+    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
+
+    return rc == PAWL_OK ? pawl_run_with(e, &(pawl_run_info){ .id = run }, input, err) : rc;
+}
+
+/* ---- one that begins, and is left --------------------------------------------------------------------- */
+
+static pawl_code leave_for(pawl_engine *e, const char *run, pawl_delivery_kind kind, const char *id, const char *input, pawl_err *err)
+{
+    pawl_delivery d = { .id = id, .kind = kind };
+    pawl_code rc;
+
+    if (input != NULL)
+        d.value = (pawl_bytes){ input, strlen(input) };
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->deliver(e->store, run, &d, err);
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+static bool asks_input(pawl_engine *e, pawl_state *st)
+{
+    pawl_wait w;
+
+    for (size_t i = 0; i < pawl_state_waits(st); i++)
+        if (pawl_state_wait(st, i, e->look, &w, NULL) == PAWL_OK && w.kind == PAWL_WAIT_INPUT)
+            return true;
+    return false;
+}
+
+/* It is there: its start was not left, or not taken yet; it waits for input; or there is nothing to be done. */
+static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err)
+{
+    live *r = run_look(e, info->id, err);
+    uint64_t drawn[2];
+    char id[40];
+    pawl_code rc;
+
+    if (r == NULL)
+        return code_before(err);
+    if (live_retired(e, r) && !r->gone) {
+        rc = live_hold(e, r, NULL);     /* and it is removed */
+        if (rc == PAWL_OK)
+            rc = live_let_go(e, r, NULL);
+    }
+    if (r->gone)
+        return PAWL_GONE;
+    if (r->st == NULL && (rc = live_load(e, r, err)) != PAWL_OK)
+        return rc;
+    if ((rc = same_record(e, r, info, err)) != PAWL_OK)
+        return rc;
+    if (pawl_state_status(r->st) == PAWL_SUBMITTED)
+        return leave_for(e, info->id, PAWL_DELIVER_START, "start", input, err);
+    if (input == NULL)
+        return PAWL_OK;
+    if (info->dedupe_key != NULL || !asks_input(e, r->st))
+        return same_input(e, r, input, err);
+    if (!chance(e, drawn))
+        return fail(err, PAWL_IO, "%s: the system gives no random numbers", info->id);
+    snprintf(id, sizeof id, "d-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
+    return leave_for(e, info->id, PAWL_DELIVER_INPUT, id, input, err);
+}
+
+pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
+{
+    char key_run[PAWL_DEDUPE_RUN_BYTES];
+    pawl_run_info info;
+    live *r = NULL;
+    int64_t at_ms;
+    pawl_code rc = e == NULL ? code_before(err) : info_of(given, key_run, &info, err);
+
+    if (rc != PAWL_OK || (rc = run_known(e, info.id, &r, err)) != PAWL_OK)
+        return rc;
+    for (int tries = 0; tries < 2; tries++) {
+        pawl_err why = { PAWL_OK, "" };
+
+        rc = run_create(e, &info, input, &at_ms, &why);
+        if (rc == PAWL_OK)
+            rc = leave_for(e, info.id, PAWL_DELIVER_START, "start", input, &why);
+        if (rc == PAWL_CONFLICT) {
+            why = (pawl_err){ PAWL_OK, "" };
+            rc = begin_on(e, &info, input, &why);
+        }
+        if (rc == PAWL_GONE && tries == 0)
+            continue;               /* it was over, and was not to be kept */
+        if (why.code != PAWL_OK)
+            fail(err, why.code, "%s", why.text);
+        break;
+    }
+    live_park(e, r);
+    return rc;
+}
+
+pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_err *err)
+{
+    live *r;
+    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
+
+    return rc == PAWL_OK ? pawl_begin_with(e, &(pawl_run_info){ .id = run }, input, err) : rc;
+}

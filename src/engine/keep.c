@@ -1,0 +1,61 @@
+/* keep.c - how long a run may take, and how long it is kept when it is over. */
+#include "engine/engine.h"
+
+/* ---- its deadline ---------------------------------------------------------------------------- */
+
+int64_t deadline_ms(const live *r)
+{
+    return r->st->canceling || pawl_status_terminal((pawl_status)r->st->status) ? 0 : r->st->deadline_ms;
+}
+
+pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = BY_DEADLINE };
+    int64_t at = deadline_ms(r);
+    pawl_code rc;
+
+    if (at <= 0 || !live_fits(r) || (ev.time_ms = engine_now(e)) < at)
+        return PAWL_OK;
+    rc = run_feed(e, r, &ev, err);
+    *did = *did || (rc >= 0 && rc != PAWL_IGNORED);
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+/* ---- its end (G10) ----------------------------------------------------------------------------- */
+
+/* Of a run that is over: false, it is kept for ever, as is one whose retention nobody understands. */
+static bool kept_for(const live *r, int64_t *ms)
+{
+    return pawl_status_terminal((pawl_status)r->st->status) && store_retention_read(r->st->retention, ms) && *ms < INT64_MAX;
+}
+
+/* By the time of its last entry, so that all agree. */
+int64_t live_retires_ms(const live *r)
+{
+    int64_t ms, at = r->st->time_ms > 0 ? r->st->time_ms : 1;
+
+    return !kept_for(r, &ms) ? 0 : ms < INT64_MAX - at ? at + ms : INT64_MAX;
+}
+
+bool live_retired(pawl_engine *e, const live *r)
+{
+    int64_t ms;
+
+    return kept_for(r, &ms) && (ms == 0 || live_retires_ms(r) <= engine_now(e));
+}
+
+/* What it came to stays readable here. Should it fail, its timer in the store is due, and whoever finds it does it. */
+pawl_code live_remove(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
+    if (rc == PAWL_OK)
+        r->fence = 0;
+    pthread_mutex_unlock(&e->lock);
+    r->gone = rc == PAWL_OK;
+    if (rc != PAWL_OK)
+        (void)live_let_go(e, r, NULL);
+    return rc;
+}
