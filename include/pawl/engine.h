@@ -18,6 +18,9 @@ typedef struct pawl_engine pawl_engine;
 /* Takes `m` and `store`, also on failure; either may be NULL, then so is the engine, `err` as it was. */
 PAWL_API pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err);
 /* Tells every handler to stop, and waits until all have returned. Runs stay where they are. */
+/* Another machine whose runs it drives, and that children may be of (pawl_spawn); runs are begun of the first. Takes `m`, also on
+ * failure. PAWL_CONFLICT: it has one of that name. */
+PAWL_API pawl_code pawl_engine_add(pawl_engine *e, pawl_machine *m, pawl_err *err);
 PAWL_API void pawl_engine_free(pawl_engine *e);
 PAWL_API pawl_store *pawl_engine_store(pawl_engine *e);
 PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);

@@ -83,7 +83,7 @@ static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a,
     a->wake_ms = told_wake(e, r, &a->work);
     a->over = pawl_status_terminal((pawl_status)a->status);
     a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms;
-    a->release = may_let_go(r, naps && !a->work) && !(a->over && live_retired(e, r));
+    a->release = may_let_go(r, naps && !a->work) && !(a->over && (live_retired(e, r) || child_untold(r)));
     return PAWL_OK;
 }
 
@@ -152,7 +152,7 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
 
         if (one == PAWL_OK)
             stored(e, runs[i], &all[i]);
-        if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && may_let_go(runs[i], false) && live_retired(e, runs[i]))
+        if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && may_let_go(runs[i], false) && !child_untold(runs[i]) && live_retired(e, runs[i]))
             (void)live_remove(e, runs[i], NULL);
         if (one == PAWL_FENCED || one == PAWL_CONFLICT)
             live_lost(e, runs[i]);
@@ -285,8 +285,7 @@ static bool see_any(void *ctx, const pawl_delivery *d)
     return false;
 }
 
-/* Something came for it that was not looked at. */
-static bool delivered(pawl_engine *e, const live *r)
+bool delivered(pawl_engine *e, const live *r)
 {
     const pawl_store_verbs *v = e->store->verbs;
     bool any = false;
@@ -324,8 +323,12 @@ static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did,
     errands_leftover(e, r, *next);
     if (*next == PAWL_PENDING) {
         rc = perform(e, r, true, did, err);
+        if (rc == PAWL_OK && !*did && r->children_ask)
+            *next = PAWL_INTERRUPTED;
         return rc == PAWL_OK && r->nlines > 0 ? runs_commit(e, &r, 1, false, err) : rc;
     }
+    if (*next == PAWL_HALTED && child_untold(r))
+        return (rc = child_tell(e, r, err)) == PAWL_OK ? runs_commit(e, &r, 1, false, err) : rc;
     if (*next != PAWL_OK) {
         int64_t first;
 

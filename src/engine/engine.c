@@ -73,6 +73,9 @@ void pawl_engine_free(pawl_engine *e)
     pawl_step_free(e->step);
     pawl_step_free(e->look);
     pawl_machine_free(e->m);
+    for (size_t i = 0; i < e->nmore; i++)
+        pawl_machine_free(e->more[i]);
+    mem_free(&alloc, e->more, e->more_cap * sizeof *e->more);
     pawl_store_free(e->store);
     pthread_mutex_destroy(&e->lock);
     mem_free(&alloc, e, sizeof *e);
@@ -134,9 +137,62 @@ void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
     e->secret_ctx = ctx;
 }
 
+/* A machine that says another class of the effect; where none says any, it is at-least-once. NULL: all agree. */
+static const pawl_machine *class_differs(const pawl_engine *e, const char *effect, pawl_class cls, pawl_class *declared)
+{
+    bool said = false;
+
+    for (size_t i = 0; i <= e->nmore; i++) {
+        const pawl_machine *m = i == 0 ? e->m : e->more[i - 1];
+
+        if (!pawl_machine_effect(m, effect, declared))
+            continue;
+        if (*declared != cls)
+            return m;
+        said = true;
+    }
+    *declared = PAWL_AT_LEAST_ONCE;
+    return said || cls == PAWL_AT_LEAST_ONCE ? NULL : e->m;
+}
+
+const pawl_machine *machine_named(const pawl_engine *e, const char *name)
+{
+    if (name != NULL && strcmp(e->m->name, name) == 0)
+        return e->m;
+    for (size_t i = 0; name != NULL && i < e->nmore; i++)
+        if (strcmp(e->more[i]->name, name) == 0)
+            return e->more[i];
+    return NULL;
+}
+
+pawl_code pawl_engine_add(pawl_engine *e, pawl_machine *m, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+    pawl_class declared;
+
+    if (e == NULL || m == NULL) {
+        pawl_machine_free(m);
+        return code_before(err);
+    }
+    if (machine_named(e, m->name) != NULL)
+        rc = fail(err, PAWL_CONFLICT, "%s: the engine has a machine of that name", m->name);
+    for (const handler *h = e->handlers; h != NULL && rc == PAWL_OK; h = h->next)
+        if (pawl_machine_effect(m, h->name, &declared) && declared != h->cls)
+            rc = fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared %s, and its handler is %s", m->name, h->name, pawl_class_name(declared),
+                      pawl_class_name(h->cls));
+    if (rc == PAWL_OK && !mem_room(&e->alloc, (void **)&e->more, &e->more_cap, e->nmore, sizeof *e->more))
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for another machine", m->name);
+    if (rc == PAWL_OK)
+        e->more[e->nmore++] = m;
+    else
+        pawl_machine_free(m);
+    return rc;
+}
+
 pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err)
 {
     size_t n = effect == NULL ? 0 : strlen(effect) + 1;
+    const pawl_machine *wrong;
     pawl_class declared;
     handler *h;
 
@@ -144,10 +200,8 @@ pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn
         return PAWL_INVALID;
     if (!name_valid(effect) || fn == NULL || (int)cls < 0 || cls > PAWL_ONCE)
         return fail(err, PAWL_INVALID, "\"%.64s\": a handler needs the name of its effect, a function, and a class", n > 0 ? effect : "");
-    if (!pawl_machine_effect(e->m, effect, &declared))
-        declared = PAWL_AT_LEAST_ONCE;
-    if (declared != cls)
-        return fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared %s, and its handler is %s", pawl_machine_name(e->m), effect,
+    if ((wrong = class_differs(e, effect, cls, &declared)) != NULL)
+        return fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared %s, and its handler is %s", pawl_machine_name(wrong), effect,
                     pawl_class_name(declared), pawl_class_name(cls));
     if ((h = mem_new(&e->alloc, sizeof *h + n)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a handler");

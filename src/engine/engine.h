@@ -52,6 +52,9 @@ typedef struct errand {
     bool fed;                   /* its receipt is folded, and not stored yet */
     bool counted;               /* the attempt that comes next is in the store */
     uint32_t cleared;           /* attempts that are known not to have happened */
+    const char *child;          /* of a spawn: the run; NULL: it is a call */
+    bool began;                 /* which is in the store */
+    bool told_off;              /* and was told to end */
     bool asks_settled;          /* when its outcome is not known, `on_unknown` is asked first */
     struct settling *settling;  /* which is being done; NULL: it is not */
     atomic_bool stop;
@@ -99,6 +102,8 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     bool took;                  /* in this pass: what was delivered */
     bool parked;                /* among the last that were let go of */
     bool shown;                 /* its state was handed out */
+    bool children_ask;          /* all that it waits for is somebody who was asked by a child of it */
+    bool told;                  /* of a child that is over: its parent knows */
     bool gone;                  /* it was not to be kept: removed at its end, and what it was is in `st` */
     atomic_bool lease_lost;
     /* entries that were read for the state */
@@ -115,7 +120,9 @@ enum { LIVE_SLOTS = 1024, PARKED_MAX = 256, CACHE_ENTRIES = 4096, STRAYS_MAX = 6
 
 struct pawl_engine {
     pawl_alloc alloc;
-    pawl_machine *m;
+    pawl_machine *m;            /* of the runs that are begun here */
+    pawl_machine **more;        /* others, whose runs it drives */
+    size_t nmore, more_cap;
     pawl_store *store;
     pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both */
     pawl_step *step, *look;     /* of feeding; of looking at what is open */
@@ -136,6 +143,7 @@ struct pawl_engine {
     pool *pool;
     keeper *keeper;
     atomic_bool stopping;
+    bool left;                  /* something was left for another run since somebody asked who is due */
     size_t tail_bytes_least;    /* below, no snapshot is taken */
     bool (*drawn)(void *ctx, uint64_t out[2]);  /* chance, in a simulation: then there is no keeper either; NULL: the system's */
     void *drawn_ctx;
@@ -153,6 +161,7 @@ void engine_sleep(pawl_engine *e, int64_t until_ms);
 /* engine.c */
 pawl_code code_before(const pawl_err *err);     /* there is no engine: what went wrong before says why */
 pawl_code run_known(pawl_engine *e, const char *run, live **out, pawl_err *err);
+const pawl_machine *machine_named(const pawl_engine *e, const char *name);   /* NULL: none here */
 live *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* as it is stored, or held here; NULL: it is not there */
 
 /* begin.c: runs begin, and are gone on with */
@@ -164,6 +173,13 @@ bool live_retired(pawl_engine *e, const live *r);   /* it should not be there an
 pawl_code live_remove(pawl_engine *e, live *r, pawl_err *err);
 int64_t deadline_ms(const live *r);             /* 0: it has none that matters */
 pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err);    /* it passed: the run is called off */
+
+/* child.c: runs that are commands of other runs */
+bool child_untold(const live *r);               /* it is a child, over, and its parent was not told */
+pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err);
+/* loop.c: its children are driven, as far as they go now. *did: something came of it; *wake: when something may again; 0: when
+ * somebody was asked. */
+pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl_err *err);
 
 /* lives.c: runs that are claimed, loaded, let go of */
 live *live_find(const pawl_engine *e, const char *run);
@@ -200,6 +216,7 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err *err);
 pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err);      /* to be stored with the next commit */
 pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err);      /* and stored */
+bool delivered(pawl_engine *e, const live *r);  /* something came for it that was not looked at */
 pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err);
 
 /* perform.c, and what errand.h lists: commands are carried out */

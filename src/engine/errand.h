@@ -13,6 +13,13 @@ void errand_gone(pawl_engine *e, live *r, errand *er);  /* out of its run's list
 void handlers_look(const pawl_engine *e, live *r);      /* for those that found none before */
 bool any_out(const live *r);
 
+/* child.c */
+const char *child_name(arena *a, const char *invocation);
+bool children_open(const live *r);      /* a child run is waited for */
+/* Those that are not there yet. `why`: what one that cannot be begun here waits for. */
+pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
+bool child_cancel(pawl_engine *e, errand *er);  /* false: it is not there */
+
 /* secrets.c */
 /* Each secret in its place; the command waits when one is missing, and `why` says which. */
 pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,
@@ -34,7 +41,8 @@ bool settle_end(pawl_engine *e, errand *er);    /* true: what came of it is know
 
 /* receipts.c */
 void receipt_make(pawl_engine *e, errand *er);
-void errands_call_off(pawl_engine *e, live *r); /* nothing new begins; what is out ends in its own receipt (E10) */
+/* Nothing new begins; what is out ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
+void errands_call_off(pawl_engine *e, live *r, bool wait);
 void errands_give_up(pawl_engine *e, live *r, int64_t grace_ms);    /* those that were told to stop so long ago end without a reply */
 pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err);
 

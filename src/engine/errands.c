@@ -115,6 +115,10 @@ static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, er
     er->job.attempt = er->cleared = cmd->cleared;
     er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
     er->run = r;
+    if (cmd->kind == PAWL_SPAWN && (er->child = child_name(&er->mem, cmd->id)) == NULL) {
+        errand_free(e, er);
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+    }
     *end = er;
     return PAWL_OK;
 }
@@ -126,6 +130,8 @@ static void errands_sift(pawl_engine *e, live *r)
         errand *er = *at;
 
         er->stop = er->stop || !er->open;
+        if (!er->open && er->began && er->at == ERRAND_READY)
+            (void)child_cancel(e, er);      /* it was left to itself */
         if (er->open || er->at == ERRAND_OUT) {
             at = &er->next;
             continue;
@@ -159,6 +165,8 @@ static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, 
         er->open = true;
         return PAWL_OK;
     }
+    if (cmd.kind == PAWL_SPAWN && secrets != NULL)
+        return fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
     arena_init(&mem, &e->alloc, 1024);
     rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
     missing = missing && !r->st->canceling;     /* it is called off, not performed */
@@ -195,7 +203,7 @@ pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err)
 void handlers_look(const pawl_engine *e, live *r)
 {
     for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->h == NULL && er->at == ERRAND_READY)
+        if (er->h == NULL && er->child == NULL && er->at == ERRAND_READY)
             er->h = handler_of(e, er->job.effect);
 }
 

@@ -229,6 +229,7 @@ static pawl_code lines_apply(pawl_engine *e, live *r, const buf *lines, pawl_err
 
 static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
 {
+    const pawl_machine *m;
     const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
     pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size },
                                    &loader, NULL, &r->st, err);
@@ -240,6 +241,8 @@ static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
         r->st = NULL;
         return rc;
     }
+    if ((m = machine_named(e, r->st->machine)) != NULL)
+        r->m = m;
     r->seq = pawl_state_seq(r->st);
     r->tail_bytes = l->lines.size;
     return PAWL_OK;
@@ -350,7 +353,10 @@ pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err)
 {
     pawl_code rc = live_load(e, r, err);
 
-    if (rc == PAWL_OK && live_retired(e, r) && (rc = live_remove(e, r, err)) == PAWL_OK)
+    if (rc != PAWL_OK)
+        return rc;
+    r->told = r->over && r->wake_ms == live_retires_ms(r);
+    if (!child_untold(r) && live_retired(e, r) && (rc = live_remove(e, r, err)) == PAWL_OK)
         rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and was not to be kept", r->id);
     return rc;
 }

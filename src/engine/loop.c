@@ -2,6 +2,7 @@
  *
  * Few threads and big commits: a run waits for its own step to be stored, and for nobody's work. */
 #include "engine/engine.h"
+#include "engine/owner.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ typedef struct crowd {
     size_t n, nsome;
     int64_t looked_ms;          /* when the store was asked who is due */
     bool moved;                 /* something was done in this pass */
+    bool unlooked;              /* and the store was not asked since */
 } crowd;
 
 /* ---- who is in ------------------------------------------------------------------------------------ */
@@ -61,8 +63,10 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
     const char *id;
     pawl_code rc;
 
-    if (c->n > RUNS_MAX / 2 || (c->moved && now == c->looked_ms))
+    c->unlooked = c->n > RUNS_MAX / 2 || (c->moved && now == c->looked_ms);
+    if (c->unlooked)
         return PAWL_OK;
+    e->left = false;
     c->looked_ms = now;
     c->nsome = 0;
     buf_init(&i.ids, &e->alloc);
@@ -107,6 +111,11 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
     }
     next = pawl_state_next(r->st);
     errands_leftover(e, r, next);
+    if (next == PAWL_HALTED && child_untold(r)) {
+        if ((rc = child_tell(e, r, err)) == PAWL_OK)
+            c->some[c->nsome++] = r;
+        return rc;
+    }
     if (next == PAWL_PENDING) {
         rc = perform(e, r, false, &did, &why);
         if (rc == PAWL_FENCED)
@@ -132,7 +141,7 @@ static bool has_work(const live *r)
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (er->open && er->h != NULL && (er->at != ERRAND_READY || er->not_before_ms == 0))
             return true;
-    return pawl_state_next(r->st) == PAWL_OK;
+    return pawl_state_next(r->st) == PAWL_OK || child_untold(r);
 }
 
 /* Those that were let go of or lost, and those that only wait: their timers stand in the store. */
@@ -226,12 +235,94 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
     while (rc == PAWL_OK && !e->stopping) {
         if ((rc = crowd_fill(e, c, err)) != PAWL_OK || (rc = pass(e, c, err)) != PAWL_OK)
             break;
-        if (!c->moved && !wait_some(e, c, until_ms))
+        if (!c->moved && !(c->n == 0 && (c->unlooked || e->left)) && !wait_some(e, c, until_ms))
             break;
     }
     if (c != NULL) {
         leave_all(e, c);
         mem_free(&e->alloc, c, sizeof *c);
+    }
+    return rc;
+}
+
+/* ---- the children of one run ------------------------------------------------------------------------------ */
+
+typedef struct family { crowd *c; int64_t wake_ms; bool fresh; } family;
+
+/* One that is due comes in, as does one that nobody here has looked at: what it waits for is known then. */
+static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err *err)
+{
+    live *r = live_of(e, id, err);
+    int64_t now = engine_now(e), store_ms;
+    pawl_head head;
+    pawl_code rc;
+    bool due, held, dead = false;
+
+    if (r == NULL)
+        return PAWL_NOMEM;
+    if (r->in_pass || f->c->n + f->c->nsome == RUNS_MAX)
+        return PAWL_OK;
+    if (r->fence != 0 && r->st != NULL) {       /* something of it is out */
+        r->in_pass = true;
+        f->c->runs[f->c->n++] = r;
+        return PAWL_OK;
+    }
+    pthread_mutex_lock(&e->lock);
+    store_ms = e->store->verbs->now(e->store);
+    rc = e->store->verbs->head(e->store, id, &head, NULL);
+    held = rc == PAWL_OK && head.owner != NULL && store_held(&head, store_ms) && !(dead = owner_dead(head.owner));
+    due = rc == PAWL_OK && (dead || store_is_due(&head, now, store_ms));
+    pthread_mutex_unlock(&e->lock);
+    if (rc != PAWL_OK)
+        return rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: it cannot be looked at", id);
+    if (!held && (due || (r->st == NULL && !head.over))) {
+        f->fresh = f->fresh || r->st == NULL;
+        f->c->some[f->c->nsome++] = r;
+        return PAWL_OK;
+    }
+    if (held)
+        head.wake_ms = now + POLL_MS;
+    if (head.wake_ms > 0 && (f->wake_ms == 0 || head.wake_ms < f->wake_ms))
+        f->wake_ms = head.wake_ms;
+    return PAWL_OK;
+}
+
+static pawl_code children_come(pawl_engine *e, family *f, const live *r, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (const errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next) {
+        const live *child = !er->began || !er->open || er->at != ERRAND_READY ? NULL : live_find(e, er->child);
+
+        if (er->began && er->open && er->at == ERRAND_READY)
+            rc = child_comes(e, f, er->child, err);
+        if (rc == PAWL_OK && child != NULL)
+            rc = children_come(e, f, child, err);
+    }
+    return rc;
+}
+
+pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl_err *err)
+{
+    family f = { .c = mem_new(&e->alloc, sizeof *f.c) };
+    pawl_code rc = f.c == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to drive its children", r->id) : PAWL_OK;
+
+    do {
+        if (rc != PAWL_OK)
+            break;
+        f.wake_ms = 0;
+        f.fresh = e->left = false;
+        f.c->nsome = 0;
+        if ((rc = children_come(e, &f, r, err)) == PAWL_OK && (rc = come_in(e, f.c, err)) == PAWL_OK)
+            rc = pass(e, f.c, err);
+        *did = *did || f.c->moved;
+    } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->left) && !e->stopping && !r->lease_lost && !delivered(e, r));
+    if (rc == PAWL_OK && !*did && f.c->n > 0)
+        (void)errands_come(e, POLL_MS), *did = true;
+    *wake = f.wake_ms;
+    if (f.c != NULL) {
+        leave_all(e, f.c);
+        mem_free(&e->alloc, f.c, sizeof *f.c);
     }
     return rc;
 }

@@ -110,7 +110,7 @@ static bool called(const live *r)
 static void say_why(const live *r, pawl_err *why)
 {
     for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->h == NULL)
+        if (er->h == NULL && er->child == NULL)
             fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", er->job.id, er->job.effect != NULL ? er->job.effect : "");
 }
 
@@ -127,16 +127,18 @@ static int64_t soonest(const live *r, int64_t sleep)
 static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    int64_t sleep = 0, until, nap;
+    int64_t sleep = 0, until, nap, wake = 0;
     bool came;
     pawl_code rc;
 
-    *did = false;
+    *did = r->children_ask = false;
     if ((rc = errands_meet(e, r, &why, err)) != PAWL_OK)
         return rc;
     handlers_look(e, r);
+    if ((rc = children_begin(e, r, &why, err)) != PAWL_OK)
+        return rc;
     if (r->st->canceling) {
-        errands_call_off(e, r);
+        errands_call_off(e, r, true);
         errands_give_up(e, r, e->grace_ms);
     }
     errands_watch(e, r, engine_now(e));
@@ -157,7 +159,11 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         *did = true;
         return PAWL_OK;
     }
+    if (children_open(r) && ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did))
+        return rc;
     until = soonest(r, sleep);
+    if (wake > 0 && (until == 0 || wake < until))
+        until = wake;
     if (any_out(r)) {
         (void)errands_come(e, 20);      /* deliveries are looked for in between */
         *did = true;
@@ -173,6 +179,7 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         return PAWL_OK;
     }
     say_why(r, &why);
+    r->children_ask = why.code == PAWL_OK && children_open(r);
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);
     return PAWL_OK;

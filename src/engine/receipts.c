@@ -40,13 +40,13 @@ void receipt_make(pawl_engine *e, errand *er)
     er->at = ERRAND_DONE;
 }
 
-void errands_call_off(pawl_engine *e, live *r)
+void errands_call_off(pawl_engine *e, live *r, bool wait)
 {
     for (errand *er = r->errands; er != NULL; er = er->next) {
         er->stop = true;
         if (er->at == ERRAND_OUT && er->told_ms == 0)
             er->told_ms = steady_ms();
-        if (er->at != ERRAND_READY)
+        if (er->at != ERRAND_READY || (er->child != NULL && child_cancel(e, er) && wait))
             continue;
         er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect != NULL ? er->job.effect : "");
         receipt_make(e, er);
@@ -97,7 +97,7 @@ pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    errands_call_off(e, r);
+    errands_call_off(e, r, false);
     errands_give_up(e, r, 0);
     return receipts_feed(e, r, &did, err);
 }

@@ -193,7 +193,7 @@ int64_t timer_at(pawl_engine *e, const call *c)
 static bool is_napping(const live *r, const char *id)
 {
     for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_READY && er->not_before_ms > 0 && strcmp(er->job.id, id) == 0)
+        if (er->at == ERRAND_READY && (er->not_before_ms > 0 || er->began) && strcmp(er->job.id, id) == 0)
             return true;
     return false;
 }
@@ -224,13 +224,15 @@ int64_t told_wake(pawl_engine *e, live *r, bool *works)
 
     if (pawl_status_terminal((pawl_status)r->st->status)) {
         *works = false;
-        return live_retires_ms(r);
+        return !child_untold(r) ? live_retires_ms(r) : r->st->time_ms > 0 ? r->st->time_ms : 1;
     }
     step_reset(e->look);
     for (const errand *er = r->errands; er != NULL; er = er->next) {
-        if (er->at != ERRAND_READY || er->not_before_ms == 0)
+        if (er->at != ERRAND_READY || (er->not_before_ms == 0 && !er->began))
             continue;
         l.naps = true;
+        if (er->began)
+            continue;           /* a child wakes it by its end */
         if (l.wake_ms == 0 || er->not_before_ms < l.wake_ms)
             l.wake_ms = er->not_before_ms;
     }

@@ -187,6 +187,7 @@ struct pawl_state {
     uint64_t life, seed, base_seq;
     int64_t deadline_ms;
     const char *retention;      /* NULL: not said */
+    const char *parent;         /* the invocation id that it was spawned by; NULL: none */
     const char *machine;
     uint32_t version;
     hash machine_hash;

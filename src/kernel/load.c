@@ -401,6 +401,7 @@ static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
     st->version = (uint32_t)pawl_value_uint(pawl_value_get(machine, "version"));
     st->deadline_ms = pawl_value_int(pawl_value_get(v, "deadline"));
     st->retention = fixed_text(st, pawl_value_get(v, "retention"));
+    st->parent = fixed_text(st, pawl_value_get(v, "parent"));
     st->seq = st->base_seq = pawl_value_uint(pawl_value_get(v, "seq"));
     if (prev != NULL && !hash_unhex(prev, strlen(prev), &st->head))
         return damaged(err, "the base names no hash before it");

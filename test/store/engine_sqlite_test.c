@@ -160,7 +160,7 @@ static int killed_until_done(unsigned *seed)
         if (child == 0)
             drive_in_child();
         *seed = *seed * 1103515245 + 12345;
-        t.tv_nsec = (long)(*seed >> 8) % (12000000 + 1000000 * kills);      /* in the end it gets through, however slow */
+        t.tv_nsec = (long)((uint64_t)(*seed >> 8) * (uint64_t)(kills < 490 ? 12000000 + 2000000L * kills : 999999999) >> 24);   /* in the end it gets through */
         nanosleep(&t, NULL);
         kill(child, SIGKILL);
         waitpid(child, &status, 0);

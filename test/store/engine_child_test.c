@@ -1,0 +1,439 @@
+/* engine_child_test.c - commands that are runs of their own (E11): begun once, with their parent's rights, ended in its journal. */
+#include "lib/check.h"
+#include "pawl/engine.h"
+#include "pawl/graph.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char path[128];
+
+static void path_gone(void)
+{
+    static const char *const ends[] = { "", "-wal", "-shm", "-lock", ".done" };
+    char name[160];
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        unlink(name);
+    }
+}
+
+static void path_new(void)
+{
+    snprintf(path, sizeof path, "child-%ld.db", (long)getpid());
+    path_gone();
+}
+
+static pawl_store *open_store(bool sqlite)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = sqlite ? pawl_store_sqlite(path, &(pawl_sqlite){ .normal = true }, &err) : pawl_store_memory(&err);
+
+    if (s == NULL)
+        CHECK_FAIL("%s", err.text);
+    return s;
+}
+
+/* ---- machines ----------------------------------------------------------------------------------- */
+
+/* {"n":N}: N children of "digger", side by side; their sum. */
+static pawl_code sends(pawl_step *s, void *arg)
+{
+    int64_t n = pawl_get_int(s, "n");
+
+    (void)arg;
+    for (int64_t i = 1; i <= n; i++)
+        pawl_send(s, "dig", pawl_pack(s, "i", i));
+    return pawl_follow(s);
+}
+
+static pawl_code digs(pawl_step *s, void *arg)
+{
+    const pawl_value *out;
+    const pawl_value *how = pawl_get(s, "how");
+    pawl_code rc = pawl_spawn(s, "digger", how == NULL ? pawl_pack(s, "{s:v}", "depth", pawl_args(s))
+                                                       : pawl_pack(s, "{s:v,s:v}", "depth", pawl_args(s), "how", how), &out);
+
+    (void)arg;
+    if (rc == PAWL_EFFECT) {
+        pawl_set(s, "wrong", out);
+        return pawl_follow(s);
+    }
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "sum", pawl_value_get(out, "depth"));
+    return pawl_follow(s);
+}
+
+static pawl_code ends(pawl_step *s, void *arg)
+{
+    (void)arg;
+    return pawl_follow(s);
+}
+
+static pawl_machine *boss(void)
+{
+    pawl_graph *g = pawl_graph_new("boss", 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m;
+
+    pawl_graph_channel(g, "n", PAWL_LAST);
+    pawl_graph_channel(g, "how", PAWL_LAST);
+    pawl_graph_channel(g, "sum", PAWL_SUM);
+    pawl_graph_channel(g, "wrong", PAWL_APPEND);
+    pawl_graph_node(g, "plan", sends, NULL);
+    pawl_graph_node(g, "dig", digs, NULL);
+    pawl_graph_node(g, "end", ends, NULL);
+    pawl_graph_goto(g, "plan", "dig", NULL);
+    pawl_graph_chain(g, PAWL_START, "plan", "end", PAWL_END, NULL);
+    pawl_graph_edge(g, "dig", PAWL_END);
+    if ((m = pawl_graph_compile(g, &err)) == NULL)
+        CHECK_FAIL("%s", err.text);
+    return m;
+}
+
+/* {"depth":D,"how":H}: digs, asks, fails, or has another dig one less deep, and adds one. */
+static pawl_code shovels(pawl_step *s, void *arg)
+{
+    const char *how = pawl_get_string(s, "how");
+    int64_t depth = pawl_get_int(s, "depth");
+    const pawl_value *v;
+    pawl_code rc;
+
+    (void)arg;
+    if (how != NULL && strcmp(how, "fail") == 0)
+        return pawl_fail(s, PAWL_EFFECT, "rock at %d", (int)depth);
+    if (how != NULL && strcmp(how, "ask") == 0 && (rc = pawl_ask(s, pawl_pack(s, "s", "deeper?"), NULL)) != PAWL_OK)
+        return rc;
+    if (how != NULL && strcmp(how, "nap") == 0 && (rc = pawl_sleep(s, 5)) != PAWL_OK)
+        return rc;
+    if (how != NULL && strcmp(how, "deep") == 0 && depth > 1) {
+        if ((rc = pawl_spawn(s, "digger", pawl_pack(s, "{s:i,s:s}", "depth", depth - 1, "how", "deep"), &v)) != PAWL_OK)
+            return rc;
+        pawl_set_int(s, "depth", pawl_value_int(pawl_value_get(v, "depth")) + 1);
+    }
+    if ((rc = pawl_call(s, "shovel", pawl_pack(s, "i", depth), NULL)) != PAWL_OK)
+        return rc;
+    return pawl_follow(s);
+}
+
+static pawl_machine *digger(void)
+{
+    pawl_graph *g = pawl_graph_new("digger", 1);
+
+    pawl_graph_channel(g, "depth", PAWL_LAST);
+    pawl_graph_channel(g, "how", PAWL_LAST);
+    pawl_graph_node(g, "shovel", shovels, NULL);
+    pawl_graph_chain(g, PAWL_START, "shovel", PAWL_END, NULL);
+    return pawl_graph_compile(g, NULL);
+}
+
+/* ---- engines -------------------------------------------------------------------------------------- */
+
+static pawl_code shovel(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)job;
+    if (arg != NULL)
+        ++*(int *)arg;
+    return pawl_reply_json(reply, "true");
+}
+
+static pawl_engine *engine(bool sqlite, bool with_digger, int *calls)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = pawl_engine_new(boss(), open_store(sqlite), &err);
+
+    CHECK(e != NULL);
+    if (with_digger)
+        CHECK_INT(pawl_engine_add(e, digger(), &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, calls, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    return e;
+}
+
+typedef struct listed { int n, over, waiting; char first[160]; pawl_run_info info; } listed;
+
+static bool see(void *ctx, const pawl_head *h)
+{
+    listed *l = ctx;
+
+    if (h->parent == NULL)
+        return true;
+    if (l->n++ == 0)
+        snprintf(l->first, sizeof l->first, "%s", h->run);
+    l->over += h->over;
+    l->waiting += h->waits > 0;
+    return true;
+}
+
+static listed children(pawl_engine *e)
+{
+    pawl_store *s = pawl_engine_store(e);
+    listed l = { 0 };
+
+    CHECK_INT(s->verbs->list(s, &(pawl_filter){ .limit = 1000 }, see, &l, NULL), PAWL_OK);
+    return l;
+}
+
+static void verified(pawl_engine *e, const char *run, pawl_machine *m)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_bytes journal = pawl_store_journal(pawl_engine_store(e), run, &err);
+    union { const char *in; void *out; } bytes = { journal.data };
+    pawl_verdict v;
+
+    if (pawl_verify(m, journal, NULL, &v, &err) != PAWL_OK)
+        CHECK_FAIL("%s: entry %llu: %s", run, (unsigned long long)v.seq, err.text);
+    free(bytes.out);
+    pawl_machine_free(m);
+}
+
+/* ---- what comes of it ----------------------------------------------------------------------------- */
+
+PAWL_TEST(test_E11_children_run_to_their_end_and_their_channels_are_the_result)
+{
+    static const char *const inputs[] = { "{\"n\":3}", "{\"n\":3,\"how\":\"deep\"}", "{\"n\":3,\"how\":\"nap\"}" };
+
+    for (int sqlite = 0; sqlite < 2; sqlite++)
+        for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+            int calls = 0;
+            pawl_engine *e;
+
+            path_new();
+            e = engine(sqlite, true, &calls);
+            CHECK_INT(pawl_run(e, "r", inputs[i], NULL), PAWL_HALTED);
+            CHECK_STR(pawl_run_get(e, "r", "sum"), "6");
+            CHECK_INT(calls, i == 1 ? 6 : 3);
+            CHECK_INT(children(e).n, calls);
+            CHECK_INT(children(e).over, calls);
+            verified(e, "r", boss());
+            verified(e, children(e).first, digger());
+            pawl_engine_free(e);
+            path_gone();
+        }
+}
+
+PAWL_TEST(test_E11_a_worker_drives_children_and_parents_alike)
+{
+    for (int sqlite = 0; sqlite < 2; sqlite++) {
+        char run[16];
+        int calls = 0;
+        pawl_engine *e;
+
+        path_new();
+        e = engine(sqlite, true, &calls);
+        pawl_engine_threads(e, sqlite ? 3 : 0);
+        for (int i = 0; i < 5; i++) {
+            snprintf(run, sizeof run, "r%d", i);
+            CHECK_INT(pawl_begin(e, run, "{\"n\":4,\"how\":\"deep\"}", NULL), PAWL_OK);
+        }
+        CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
+        for (int i = 0; i < 5; i++) {
+            snprintf(run, sizeof run, "r%d", i);
+            CHECK_STR(pawl_run_get(e, run, "sum"), "10");
+            CHECK_INT(pawl_run(e, run, NULL, NULL), PAWL_HALTED);
+        }
+        CHECK_INT(calls, 50);
+        pawl_engine_free(e);
+        path_gone();
+    }
+}
+
+PAWL_TEST(test_E11_a_child_that_fails_is_an_error_of_the_command)
+{
+    pawl_engine *e = engine(false, true, NULL);
+
+    CHECK_INT(pawl_run(e, "r", "{\"n\":1,\"how\":\"fail\"}", NULL), PAWL_HALTED);
+    CHECK(strstr(pawl_run_get(e, "r", "wrong"), "[{\"code\":\"effect\",\"run\":\"r.") != NULL);
+    CHECK(strstr(pawl_run_get(e, "r", "wrong"), "\",\"status\":\"failed\",\"text\":\"rock at 1\"}]") != NULL);
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_E11_an_input_that_the_child_refuses_is_its_error)
+{
+    pawl_engine *e = engine(false, true, NULL);
+
+    CHECK_INT(pawl_run(e, "r", "{\"n\":1,\"how\":{\"a\":1}}", NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "r", "sum"), "1");
+    pawl_engine_free(e);
+}
+
+/* The parent waits for whoever is asked; answered, both go on, also in another process. */
+PAWL_TEST(test_E11_a_child_that_asks_keeps_its_parent_waiting)
+{
+    listed l;
+    pawl_engine *e;
+
+    path_new();
+    e = engine(true, true, NULL);
+    CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_WORKING);
+    l = children(e);
+    CHECK_INT(l.waiting, 2);
+    CHECK_INT(pawl_answer(e, l.first, NULL, "true", NULL), PAWL_HALTED);
+    pawl_engine_free(e);
+    e = engine(true, true, NULL);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(children(e).over, 1);
+    for (int i = 0; i < 2 && children(e).over < 2; i++) {
+        pawl_store *s = pawl_engine_store(e);
+        listed w = { 0 };
+
+        CHECK_INT(s->verbs->list(s, &(pawl_filter){ .waiting = true }, see, &w, NULL), PAWL_OK);
+        CHECK_INT(pawl_answer(e, w.first, NULL, "true", NULL), PAWL_HALTED);
+    }
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "r", "sum"), "3");
+    pawl_engine_free(e);
+    path_gone();
+}
+
+PAWL_TEST(test_E10_E11_a_cancel_reaches_the_children_and_waits_for_their_end)
+{
+    pawl_engine *e = engine(false, true, NULL);
+    pawl_store *s = pawl_engine_store(e);
+    pawl_head h;
+
+    CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, NULL), PAWL_HALTED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(children(e).over, 2);
+    CHECK_INT(s->verbs->head(s, children(e).first, &h, NULL), PAWL_OK);
+    CHECK_INT(h.status, PAWL_CANCELED_RUN);
+    verified(e, "r", boss());
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_E11_a_child_has_the_rights_of_its_parent)
+{
+    pawl_engine *e = engine(false, true, NULL);
+    pawl_run_info mine = { .id = "r", .mode = "plan", .rights = "few", .context = "talk", .priority = 7, .trace = "00-1-2-01", .labels = { "red" } }, its;
+    pawl_step *s = pawl_step_new(NULL);
+    char id[200];
+
+    CHECK_INT(pawl_run_with(e, &mine, "{\"n\":1}", NULL), PAWL_HALTED);
+    CHECK_INT(pawl_state_info(pawl_run_state(e, children(e).first, NULL), s, &its, NULL), PAWL_OK);
+    CHECK_STR(its.mode, "plan");
+    CHECK_STR(its.rights, "few");
+    CHECK_STR(its.context, "talk");
+    CHECK_STR(its.trace, "00-1-2-01");
+    CHECK_INT(its.priority, 7);
+    CHECK(its.labels[0] == NULL);
+    snprintf(id, sizeof id, "r~%016llx/2.dig:0.1.0", (unsigned long long)pawl_state_life(pawl_run_state(e, "r", NULL)));
+    CHECK_STR(its.parent, id);
+    pawl_step_free(s);
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_E11_without_its_machine_a_child_waits_for_who_has_it)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = engine(false, false, NULL);
+
+    CHECK_INT(pawl_run(e, "r", "{\"n\":1}", &err), PAWL_PENDING);
+    CHECK(strstr(err.text, "/2.dig:0.1.0: no machine \"digger\" here for a child run") != NULL);
+    CHECK_INT(pawl_engine_add(e, digger(), NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_add(e, digger(), &err), PAWL_CONFLICT);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "r", "sum"), "1");
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows)
+{
+    pawl_engine *e;
+
+    path_new();
+    e = engine(true, true, NULL);
+    CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "r", .retention = "delete" }, "{\"n\":3,\"how\":\"deep\"}", NULL), PAWL_HALTED);
+    CHECK_INT(children(e).n, 0);
+    pawl_engine_free(e);
+    path_gone();
+}
+
+/* ---- killed ----------------------------------------------------------------------------------------- */
+
+static pawl_code shovel_line(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    char name[160];
+    FILE *f;
+
+    (void)arg;
+    snprintf(name, sizeof name, "%s.done", path);
+    if ((f = fopen(name, "a")) == NULL)
+        return pawl_reply_fail(reply, PAWL_INVALID, "%s", name);
+    fprintf(f, "%s\n", job->id);
+    fclose(f);
+    return pawl_reply_json(reply, "true");
+}
+
+static int driven_once(unsigned *seed, long most_ns)
+{
+    struct timespec t = { .tv_nsec = 0 };
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        pawl_engine *e = engine(true, true, NULL);
+        pawl_code rc;
+
+        (void)pawl_engine_effect(e, "shovel", shovel_line, NULL, PAWL_AT_LEAST_ONCE, NULL);
+        rc = pawl_run(e, "r", "{\"n\":4,\"how\":\"deep\"}", NULL);
+        _exit(rc == PAWL_HALTED ? 0 : 1);
+    }
+    *seed = *seed * 1103515245 + 12345;
+    t.tv_nsec = (long)((uint64_t)(*seed >> 8) * (uint64_t)most_ns >> 24);
+    nanosleep(&t, NULL);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+PAWL_TEST(test_E4_E11_killed_at_any_moment_each_child_is_one_run_and_the_sum_is_right)
+{
+    unsigned seed = (unsigned)check_seed();
+    int rounds = check_run_all() ? 50 : 5, kills = 0;
+
+    for (int round = 0; round < rounds; round++) {
+        pawl_engine *e;
+        int how = -1;
+
+        path_new();
+        for (int i = 0; i < 500 && (how = driven_once(&seed, i < 100 ? 15000000 + 5000000L * i : 999999999)) < 0; i++)
+            kills++;
+        CHECK_INT(how, 0);
+        e = engine(true, true, NULL);
+        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+        CHECK_STR(pawl_run_get(e, "r", "sum"), "10");
+        CHECK_INT(children(e).n, 10);
+        CHECK_INT(children(e).over, 10);
+        verified(e, "r", boss());
+        CHECK_INT(pawl_engine_store(e)->verbs->check(pawl_engine_store(e), NULL), PAWL_OK);
+        pawl_engine_free(e);
+        path_gone();
+    }
+    printf("%d kills in %d rounds, seed %u\n", kills, rounds, (unsigned)check_seed());
+}
+
+static const check_case cases[] = {
+    CASE(test_E11_children_run_to_their_end_and_their_channels_are_the_result),
+    CASE(test_E11_a_worker_drives_children_and_parents_alike),
+    CASE(test_E11_a_child_that_fails_is_an_error_of_the_command),
+    CASE(test_E11_an_input_that_the_child_refuses_is_its_error),
+    CASE(test_E11_a_child_that_asks_keeps_its_parent_waiting),
+    CASE(test_E10_E11_a_cancel_reaches_the_children_and_waits_for_their_end),
+    CASE(test_E11_a_child_has_the_rights_of_its_parent),
+    CASE(test_E11_without_its_machine_a_child_waits_for_who_has_it),
+    CASE(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows),
+    CASE(test_E4_E11_killed_at_any_moment_each_child_is_one_run_and_the_sum_is_right),
+};
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
