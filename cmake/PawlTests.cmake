@@ -51,7 +51,7 @@ foreach(pattern unit/*.c trace/*.c fault/*.c effect/*_test.c sim/*_test.c store/
             continue()
         endif()
         pawl_test(${folder} ${file} pawl_static)
-        if(folder STREQUAL "effect" OR name MATCHES "^(engine|store|sqlite|effect|peer)_")
+        if(folder STREQUAL "effect" OR name MATCHES "^(engine|store|sqlite|stream|effect|peer)_")
             add_dependencies(threaded_tests ${folder}-${name})
         endif()
     endforeach()

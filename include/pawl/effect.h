@@ -25,6 +25,9 @@ struct pawl_job {
     int cancel_fd;                /* above 0: readable as soon as it is canceled; else ask canceled() every 50 ms */
     bool (*canceled)(const pawl_job *job);      /* then stop, undo nothing, return PAWL_CANCELED */
     void (*heartbeat)(const pawl_job *job);     /* something moved: say so now and then */
+    /* Tell those who read along (pawl/stream.h) how it goes: "message" what a model says, any other name what you like; `text`
+     * is JSON. Kept nowhere; counts as a heartbeat. PAWL_INVALID: no name or no JSON; PAWL_LIMIT: more than is kept for readers. */
+    pawl_code (*say)(const pawl_job *job, const char *name, const char *text);
     void *ctx;                    /* of whoever made the job */
 };
 

@@ -8,4 +8,5 @@
 #include "pawl/store.h"
 #include "pawl/effect.h"
 #include "pawl/engine.h"
+#include "pawl/stream.h"
 #endif

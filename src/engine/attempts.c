@@ -164,6 +164,9 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
     er->finished = false;
     er->told_ms = 0;
     er->at = ERRAND_OUT;
+    er->left_ms = now;
+    if (hub_here(e) != NULL)
+        hub_began(hub_here(e), r, er);
     return PAWL_OK;
 }
 

@@ -32,6 +32,7 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
     buf_put(&r->lines, line.data, line.size);
     buf_char(&r->lines, '\n');
     r->nlines++;
+    r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
     r->tail_bytes += line.size;
     rc = r->lines.failed ? PAWL_NOMEM : told_step(e, r);
     if (rc == PAWL_OK)
@@ -102,7 +103,11 @@ static void tell_watcher(pawl_engine *e, live *r)
 
 static void stored(pawl_engine *e, live *r, const pawl_append *a)
 {
+    struct hub *h = hub_here(e);
+    uint64_t records = r->records;
+
     r->seq = pawl_state_seq(r->st);
+    r->records = r->records_fed;
     r->quiet = a->quiet;
     if (a->moves) {
         r->status = a->status;
@@ -110,6 +115,8 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
         r->work = a->work;
         r->wake_ms = a->wake_ms;
     }
+    if (h != NULL)
+        hub_stored(h, r, a->seq, records);
     tell_watcher(e, r);
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);

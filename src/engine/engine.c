@@ -69,6 +69,7 @@ void pawl_engine_free(pawl_engine *e)
         next = h->next;
         mem_free(&alloc, h, sizeof *h + strlen(h->name) + 1);
     }
+    hub_end(e);
     buf_free(&e->text);
     pawl_step_free(e->step);
     pawl_step_free(e->look);

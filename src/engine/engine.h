@@ -27,6 +27,7 @@ typedef enum errand_at { ERRAND_READY, ERRAND_OUT, ERRAND_DONE } errand_at;
 typedef struct errand {
     struct errand *next;        /* of its run */
     struct errand *queued;      /* of the pool */
+    struct pawl_engine *e;
     struct live *run;           /* NULL: nobody waits for it any more */
     const handler *h;
     arena mem;
@@ -35,6 +36,7 @@ typedef struct errand {
     pawl_reply reply;
     int64_t first_ms;           /* when its first attempt began; 0: none did */
     int64_t began_ms;           /* of this attempt; while it waits for a thread: now */
+    int64_t left_ms;            /* when it left, for those who read along */
     bool began_seen;            /* that is when its handler was called */
     _Atomic int64_t begun_ms;   /* by the steady clock, when it was; 0: not yet */
     atomic_ulong beats;         /* its heartbeats, counted by its thread */
@@ -81,6 +83,8 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     uint64_t marked_fence;      /* under which the attempts of others were read */
     int64_t lease_ms;           /* until when, by the store's time */
     uint64_t seq;               /* of the newest entry that is stored */
+    uint64_t records;           /* stored since; and with those that are only folded */
+    uint64_t records_fed;
     uint8_t status;             /* as the store was told last; so the next five */
     bool over, work;
     int64_t wake_ms;
@@ -142,6 +146,7 @@ struct pawl_engine {
     uint64_t late;              /* replies that came after it */
     pool *pool;
     keeper *keeper;
+    _Atomic(struct hub *) hub;  /* what is kept for those who read along; NULL: nobody ever did */
     atomic_bool stopping;
     bool left;                  /* something was left for another run since somebody asked who is due */
     size_t tail_bytes_least;    /* below, no snapshot is taken */
@@ -238,6 +243,16 @@ void errands_lost(live *r);     /* the run is somebody else's: those that are ou
 void errands_stale(live *r);    /* the state is gone: what comes back is fed if its command is still open */
 void errands_free(pawl_engine *e, live *r);
 void errand_run(errand *er);    /* one attempt, on any thread */
+
+/* hub.c: those who read along are told */
+struct hub;
+static inline struct hub *hub_here(pawl_engine *e) { return atomic_load_explicit(&e->hub, memory_order_acquire); }     /* NULL: none */
+void hub_stored(struct hub *h, const live *r, uint64_t seq, uint64_t records);     /* r->lines, which follow that entry and its records */
+void hub_began(struct hub *h, const live *r, const errand *er);    /* an attempt has; will be tried again; its command is over */
+void hub_again(struct hub *h, const errand *er);
+void hub_over(struct hub *h, const errand *er);
+pawl_code hub_say(struct hub *h, const errand *er, const char *name, const char *text);
+void hub_end(pawl_engine *e);
 
 /* pool.c: threads that perform */
 void pool_begin(pawl_engine *e, unsigned threads);

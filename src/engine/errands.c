@@ -13,6 +13,10 @@ const handler *handler_of(const pawl_engine *e, const char *effect)
 
 void errand_free(pawl_engine *e, errand *er)
 {
+    struct hub *h = hub_here(e);
+
+    if (h != NULL && er->job.id != NULL)
+        hub_over(h, er);
     reply_free(&er->reply);
     arena_free(&er->mem);
     mem_free(&e->alloc, er, sizeof *er);
@@ -70,6 +74,14 @@ static void beat(const pawl_job *job)
     er->beats++;                /* the driving thread looks whether it changes */
 }
 
+static pawl_code say(const pawl_job *job, const char *name, const char *text)
+{
+    errand *er = job->ctx;
+
+    er->beats++;
+    return hub_say(hub_here(er->e), er, name, text);
+}
+
 static errand *errand_made(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
 {
     errand *er = mem_new(&e->alloc, sizeof *er);
@@ -78,7 +90,8 @@ static errand *errand_made(pawl_engine *e, const char *id, const char *effect, c
         return NULL;
     arena_init(&er->mem, &e->alloc, 512);
     reply_init(&er->reply, &e->alloc);
-    er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .ctx = er };
+    er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say, .ctx = er };
+    er->e = e;
     er->job.effect = effect == NULL ? NULL : arena_strdup(&er->mem, effect, strlen(effect));
     er->job.args = args == NULL ? NULL : value_copy(&er->mem, args);
     er->open = true;

@@ -54,6 +54,7 @@ void live_drop(pawl_engine *e, live *r)
     buf_reset(&r->snapshot);
     buf_reset(&r->cache);
     r->nlines = r->ntaken = 0;
+    r->records = r->records_fed = 0;
     told_forget(e, r);
     for (size_t i = 0; i < r->nasked; i++)
         mem_free(&e->alloc, r->asked[i], strlen(r->asked[i]) + 1);
@@ -222,6 +223,7 @@ static pawl_code lines_apply(pawl_engine *e, live *r, const buf *lines, pawl_err
         rc = pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, err);
         if (rc == PAWL_OK)
             rc = pawl_apply(r->st, entry, err);
+        r->records = *at == '[' ? r->records + 1 : 0;
         at = nl + 1;
     }
     return rc;
@@ -244,6 +246,7 @@ static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
     if ((m = machine_named(e, r->st->machine)) != NULL)
         r->m = m;
     r->seq = pawl_state_seq(r->st);
+    r->records_fed = r->records;
     r->tail_bytes = l->lines.size;
     return PAWL_OK;
 }

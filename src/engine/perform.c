@@ -19,6 +19,8 @@ static void errand_back(pawl_engine *e, errand *er)
     errand_limits(e, er, now);
     if (!errand_again(e, er, now))
         receipt_make(e, er);
+    else if (hub_here(e) != NULL)
+        hub_again(hub_here(e), er);
 }
 
 /* Those of all runs that came back from the pool. */
