@@ -71,7 +71,7 @@ PAWL_API void pawl_stream_close(pawl_stream *r);
  * pruned past this place. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err);
 /* The same, and waits for one: PAWL_PENDING after `timeout_ms` (below 0: never), PAWL_CANCELED after pawl_stream_stop. It is woken by
- * what this engine does, and looks every 10 ms for what others do. */
+ * what this engine does; for what others do it looks every 2 to 64 ms, the longer nothing came, the seldomer. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_stream_wait(pawl_stream *r, int64_t timeout_ms, pawl_stream_event *ev, pawl_err *err);
 /* Whoever waits, or will, is told PAWL_CANCELED. */
 PAWL_API void pawl_stream_stop(pawl_stream *r);

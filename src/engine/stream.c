@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_MS = 10 };
+enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the longer nothing comes, the seldomer it looks */
 
 /* ---- the store ---------------------------------------------------------------------------------- */
 
@@ -227,6 +227,7 @@ static pawl_code line_first(pawl_stream *r, pawl_err *err)
     const char *at = r->lines.data + r->lines_at, *nl = memchr(at, '\n', r->lines.size - r->lines_at);
     pawl_code rc = line_begin(r, (pawl_bytes){ at, (size_t)(nl - at) }, err);
 
+    r->poll_ms = POLL_LEAST_MS;
     if (rc == PAWL_OK)
         r->lines_at += (size_t)(nl - at) + 1;
     return rc;
@@ -237,10 +238,11 @@ static pawl_code lines_find(pawl_stream *r, taken what, pawl_err *err)
 {
     int64_t now = steady_ms();
 
-    if (r->e != NULL && what == TAKEN_NONE && !r->look && now - r->looked_ms < POLL_MS)
+    if (r->e != NULL && what == TAKEN_NONE && !r->look && now - r->looked_ms < r->poll_ms)
         return PAWL_PENDING;
     r->looked_ms = now;
     r->look = r->look || what == TAKEN_AHEAD;
+    r->poll_ms = r->poll_ms < POLL_MOST_MS ? r->poll_ms * 2 : POLL_MOST_MS;
     return lines_read(r, err);
 }
 
@@ -360,7 +362,7 @@ static pthread_mutex_t *gate_of(pawl_stream *r)
 static void rest(pawl_stream *r, int64_t until)
 {
     hub *h = r->e == NULL ? NULL : hub_here(r->e);
-    int64_t at = steady_ms() + POLL_MS;
+    int64_t at = steady_ms() + r->poll_ms;
     struct timespec t;
 
     if (until < at)
@@ -564,6 +566,7 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     r->wake = o->wake;
     r->wake_ctx = o->wake_ctx;
     r->look = true;
+    r->poll_ms = POLL_LEAST_MS;
     pthread_mutex_init(&r->gate, NULL);
     cond_begin(&r->woken);
     arena_init(&r->mem, &alloc, 1024);

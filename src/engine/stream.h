@@ -83,7 +83,7 @@ struct pawl_stream {
     size_t lines_at;
     bool look;                  /* the store is to be read, whatever its version */
     uint64_t heard;             /* its version then */
-    int64_t looked_ms;
+    int64_t looked_ms, poll_ms; /* when; and how soon again, if nobody says that there is something */
     /* the line at hand; entry NULL: none */
     pawl_step *step, *shown;
     pawl_entry *entry;
