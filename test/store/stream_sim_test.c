@@ -282,7 +282,7 @@ static void scene_begin(scene *s, uint64_t seed, bool file)
     if (file) {
         snprintf(s->path, sizeof s->path, "%.120s/stream-XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
         CHECK(mkdtemp(s->path) != NULL);
-        strcat(s->path, "/a");
+        snprintf(s->path + strlen(s->path), 3, "/a");
     }
     here = s;
     s->store = file ? file_opened(s) : pawl_store_memory(NULL);
