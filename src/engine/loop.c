@@ -162,7 +162,6 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
             continue;
         }
         gone[left++] = r;
-        r->in_pass = false;
         if (r->fence == 0 || r->st == NULL)
             continue;
         wake = told_wake(e, r, &works);
@@ -174,8 +173,10 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
         rc = runs_commit(e, c->some, napping, true, err);
     if (rc == PAWL_OK && left > 0)
         rc = lives_let_go(e, gone, left, err);
-    for (size_t i = 0; i < left; i++)
+    for (size_t i = 0; i < left; i++) {
+        gone[i]->in_pass = false;       /* not before: parking one forgets another */
         live_park(e, gone[i]);
+    }
     return rc;
 }
 
