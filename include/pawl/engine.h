@@ -73,7 +73,9 @@ enum { PAWL_DEDUPE_RUN_BYTES = 40 };
 /* The id of the run that is begun with dedupe key `key`. PAWL_INVALID: that is none. */
 PAWL_API pawl_code pawl_dedupe_run(const char *key, char run[PAWL_DEDUPE_RUN_BYTES]);
 /* Drive every run of the store that has something to do, many at once, until nothing is left to do before `until_ms` (by the store's
- * time; 0: now) or it is stopped. Runs that somebody else holds are left to him. PAWL_OK; below 0: the store is not there. */
+ * time; 0: now) or it is stopped. Runs that somebody else holds, of another machine, or with a command that has no handler here are
+ * left to who can. One whose journal contradicts itself, the machine or the store is parked with the reason, and left alone until
+ * pawl_run or an event tries it again. PAWL_OK; below 0: the store is not there. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err);
 /* `wait`: its id, its slot or the node's name; NULL: the only one. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err);

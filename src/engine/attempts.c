@@ -20,7 +20,7 @@ pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err)
 {
     pawl_code rc;
 
-    if (r->marked_fence == r->fence)
+    if (r->marked_fence == r->fence || r->errands == NULL)
         return PAWL_OK;
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->marks(e->store, r->id, see_mark, r, err);

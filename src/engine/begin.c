@@ -177,14 +177,15 @@ static bool is_there(pawl_engine *e, const char *run)
 static pawl_code run_on(pawl_engine *e, live *r, const pawl_run_info *info, const char *input, pawl_err *err)
 {
     const pawl_event start = { .kind = PAWL_EV_START, .value = input }, again = { .kind = PAWL_EV_INPUT, .value = input };
-    pawl_code rc = live_hold(e, r, err);
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = live_hold(e, r, &why);
 
     if (rc != PAWL_OK)
-        return rc;
+        return drive_failed(e, r, rc, &why, err);
     if ((rc = same_record(e, r, info, err)) != PAWL_OK)
         return live_let_go(e, r, NULL), rc;
-    if ((rc = deliveries_take(e, r, err)) != PAWL_OK || (rc = live_hold(e, r, err)) != PAWL_OK)
-        return rc;
+    if ((rc = deliveries_take(e, r, &why)) != PAWL_OK || (rc = live_hold(e, r, &why)) != PAWL_OK)
+        return drive_failed(e, r, rc, &why, err);
     if (pawl_state_status(r->st) == PAWL_SUBMITTED)
         return drive(e, r, &start, err);
     if (input != NULL) {

@@ -83,7 +83,7 @@ static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a,
                         .status = (uint8_t)pawl_state_status(r->st) };
     a->wake_ms = told_wake(e, r, &a->work);
     a->over = pawl_status_terminal((pawl_status)a->status);
-    a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms;
+    a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms || r->shelved;
     a->release = may_let_go(r, naps && !a->work) && !(a->over && (live_retired(e, r) || child_untold(r)));
     return PAWL_OK;
 }
@@ -106,10 +106,14 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     struct hub *h = hub_here(e);
     uint64_t records = r->records;
 
-    r->seq = pawl_state_seq(r->st);
+    r->seq = r->head_seq = pawl_state_seq(r->st);
     r->records = r->records_fed;
     r->quiet = a->quiet;
+    r->stepped = a->nlines > 0;
+    r->changed_ms = 0;
+    r->refused = 0;
     if (a->moves) {
+        r->shelved = false;
         r->status = a->status;
         r->over = a->over;
         r->work = a->work;
@@ -159,12 +163,13 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
 
         if (one == PAWL_OK)
             stored(e, runs[i], &all[i]);
+        else if (one == PAWL_FENCED)
+            live_lost(e, runs[i]);
+        else
+            live_drop(e, runs[i]);
         if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && may_let_go(runs[i], false) && !child_untold(runs[i]) && live_retired(e, runs[i]))
             (void)live_remove(e, runs[i], NULL);
-        if (one == PAWL_FENCED || one == PAWL_CONFLICT)
-            live_lost(e, runs[i]);
-        else if (one != PAWL_OK)
-            live_drop(e, runs[i]);
+        runs[i]->refused += rc == PAWL_OK && one != PAWL_OK && one != PAWL_FENCED;
         if (one != PAWL_OK && first == PAWL_OK)
             first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)
                                         : fail(err, one, "%s: %s", runs[i]->id, one == PAWL_FENCED ? "somebody else works on it now" :
@@ -172,6 +177,21 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
     }
     arena_free(&mem);
     return first;
+}
+
+pawl_code run_shelve(pawl_engine *e, live *r, const char *reason, pawl_err *err)
+{
+    pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = r->over,
+                      .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };
+    pawl_code rc = PAWL_OK;
+
+    live_drop(e, r);
+    r->refused = 0;
+    if (r->fence != 0)
+        rc = append_all(e, &r, &a, 1, err);
+    if (rc == PAWL_OK && a.rc != PAWL_OK && r->fence != 0)
+        live_lost(e, r);        /* then it is for somebody else to see to */
+    return rc;
 }
 
 /* ---- what was delivered ----------------------------------------------------------------------------- */
@@ -252,8 +272,8 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
     uint64_t now;
     pawl_code rc;
 
-    if (r->quiet && pawl_state_next(r->st) == PAWL_OK) {        /* its next step will look again */
-        r->quiet = false;
+    if (r->fresh || (r->quiet && pawl_state_next(r->st) == PAWL_OK)) {  /* its next step will look again */
+        r->fresh = r->quiet = false;
         return PAWL_OK;
     }
     if (!live_fits(r))
@@ -273,6 +293,7 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
     for (size_t i = 0; i < g.n && rc == PAWL_OK; i++)
         rc = delivery_take(e, r, &g.list[i], err);
     arena_free(&g.mem);
+    r->mail = (uint32_t)(g.n - r->ntaken);
     if (rc == PAWL_OK && r->nlines == 0 && r->ntaken == 0)
         r->heard = now;
     return rc;
@@ -352,9 +373,26 @@ static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did,
     return rc < 0 ? rc : PAWL_OK;
 }
 
-pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
+/* It was parked, and can be driven: nothing that was stored has said so yet. */
+static pawl_code unshelve(pawl_engine *e, live *r, pawl_err *err)
 {
-    pawl_code rc = live_hold(e, r, err), next = PAWL_PENDING;
+    return r->shelved && r->fence != 0 && r->st != NULL && live_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
+}
+
+pawl_code drive_failed(pawl_engine *e, live *r, pawl_code rc, const pawl_err *why, pawl_err *err)
+{
+    if (r->fence != 0 && errands_quiet(r)) {
+        live_drop(e, r);
+        if (rc == PAWL_CORRUPT)
+            (void)run_shelve(e, r, why->text, NULL);
+        (void)live_let_go(e, r, NULL);
+    }
+    return why->code == PAWL_OK ? rc : fail(err, rc, "%s", why->text);
+}
+
+static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl_code *next, pawl_err *err)
+{
+    pawl_code rc = live_hold(e, r, err);
     bool did = true;
 
     if (rc == PAWL_OK && first != NULL && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = live_hold(e, r, err)) == PAWL_OK) {
@@ -366,22 +404,36 @@ pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)
             rc = runs_commit(e, &r, 1, false, err);    /* the last receipt ended it */
-        if (rc == PAWL_IGNORED && errands_quiet(r))
-            (void)live_let_go(e, r, NULL);
-        if (rc == PAWL_IGNORED)
-            return rc;
+        if (rc == PAWL_IGNORED && (rc = unshelve(e, r, err)) == PAWL_OK) {
+            if (errands_quiet(r))
+                (void)live_let_go(e, r, NULL);
+            *next = PAWL_IGNORED;
+            return PAWL_OK;
+        }
     }
     while (rc >= 0 && did && !e->stopping) {
-        if (r->fence == 0 && r->st != NULL && !delivered(e, r))
-            return pawl_state_next(r->st);      /* it was let go of: over, or somebody is asked */
+        if (r->fence == 0 && r->st != NULL && !delivered(e, r)) {
+            *next = pawl_state_next(r->st);     /* it was let go of: over, or somebody is asked */
+            return PAWL_OK;
+        }
         if ((rc = live_hold(e, r, err)) == PAWL_OK && (rc = deliveries_take(e, r, err)) == PAWL_OK && r->fence != 0)
-            rc = drive_once(e, r, &next, &did, err);
+            rc = drive_once(e, r, next, &did, err);
     }
-    if (rc >= 0 && r->fence != 0 && (next == PAWL_HALTED || next == PAWL_INTERRUPTED || !did))
+    if (rc >= 0)
+        rc = unshelve(e, r, err);
+    if (rc >= 0 && r->fence != 0 && (*next == PAWL_HALTED || *next == PAWL_INTERRUPTED || !did))
         rc = live_let_go(e, r, err);
-    if (rc < 0 && r->fence != 0 && errands_quiet(r)) {
-        live_drop(e, r);
-        (void)live_let_go(e, r, NULL);
-    }
-    return rc < 0 ? rc : next;
+    return rc;
+}
+
+pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code next = PAWL_PENDING, rc = drive_on(e, r, first, &next, &why);
+
+    if (rc < 0)
+        return drive_failed(e, r, rc, &why, err);
+    if (why.code != PAWL_OK)
+        fail(err, why.code, "%s", why.text);
+    return next;
 }

@@ -70,6 +70,7 @@ void pawl_engine_free(pawl_engine *e)
         mem_free(&alloc, h, sizeof *h + strlen(h->name) + 1);
     }
     hub_end(e);
+    idle_free(e);
     buf_free(&e->text);
     pawl_step_free(e->step);
     pawl_step_free(e->look);
@@ -136,6 +137,7 @@ void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
         return;
     e->secret = fn;
     e->secret_ctx = ctx;
+    idle_forget(e);
 }
 
 /* A machine that says another class of the effect; where none says any, it is at-least-once. NULL: all agree. */
@@ -184,7 +186,7 @@ pawl_code pawl_engine_add(pawl_engine *e, pawl_machine *m, pawl_err *err)
     if (rc == PAWL_OK && !mem_room(&e->alloc, (void **)&e->more, &e->more_cap, e->nmore, sizeof *e->more))
         rc = fail(err, PAWL_NOMEM, "%s: no memory for another machine", m->name);
     if (rc == PAWL_OK)
-        e->more[e->nmore++] = m;
+        e->more[e->nmore++] = m, idle_forget(e);
     else
         pawl_machine_free(m);
     return rc;
@@ -212,6 +214,7 @@ pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn
     memcpy(h->name, effect, n);
     h->next = e->handlers;
     e->handlers = h;
+    idle_forget(e);
     return PAWL_OK;
 }
 

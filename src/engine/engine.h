@@ -82,9 +82,16 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     uint64_t last_fence;        /* of its last claim here */
     uint64_t marked_fence;      /* under which the attempts of others were read */
     int64_t lease_ms;           /* until when, by the store's time */
+    uint64_t no;                /* the store's */
     uint64_t seq;               /* of the newest entry that is stored */
     uint64_t records;           /* stored since; and with those that are only folded */
     uint64_t records_fed;
+    uint64_t head_seq;          /* the same, as the store says it */
+    int64_t changed_ms;         /* as the store said it at the claim; 0: something was stored since */
+    uint32_t mail;              /* deliveries that wait, as far as was looked */
+    uint32_t refused;           /* appends, one after another */
+    bool shelved;               /* the store has it parked (F5) */
+    bool fresh;                 /* just now it was claimed, and nothing waited for it */
     uint8_t status;             /* as the store was told last; so the next five */
     bool over, work;
     int64_t wake_ms;
@@ -104,6 +111,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     bool commands_moved;        /* errands are to be compared with the open commands */
     bool in_pass;
     bool took;                  /* in this pass: what was delivered */
+    bool stepped;               /* in this pass something was stored: there may be new commands */
     bool parked;                /* among the last that were let go of */
     bool shown;                 /* its state was handed out */
     bool children_ask;          /* all that it waits for is somebody who was asked by a child of it */
@@ -117,6 +125,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     char id[];
 } live;
 
+typedef struct idle idle;
 typedef struct pool pool;
 typedef struct keeper keeper;
 
@@ -144,6 +153,10 @@ struct pawl_engine {
     int64_t ttl_ms;
     int64_t grace_ms;           /* from the call to stop to the end without a reply */
     uint64_t late;              /* replies that came after it */
+    idle *idle;                 /* open addressing */
+    size_t idle_cap, idle_count;
+    int64_t idle_again_ms;      /* when the first of them is to be tried again */
+    bool idle_forgot;           /* all that is due is to be looked at */
     pool *pool;
     keeper *keeper;
     _Atomic(struct hub *) hub;  /* what is kept for those who read along; NULL: nobody ever did */
@@ -223,6 +236,16 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err);      /* to be
 pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err);      /* and stored */
 bool delivered(pawl_engine *e, const live *r);  /* something came for it that was not looked at */
 pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err);
+pawl_code drive_failed(pawl_engine *e, live *r, pawl_code rc, const pawl_err *why, pawl_err *err);     /* let go of; rc */
+
+/* Its journal contradicts itself, the machine or the store: it is parked with the reason, and let go of (F5). */
+pawl_code run_shelve(pawl_engine *e, live *r, const char *reason, pawl_err *err);
+
+/* idle.c: runs that need not be tried again yet */
+void idle_put(pawl_engine *e, const live *r, int64_t now_ms, int64_t stored_ms);
+bool idle_is(const pawl_engine *e, const pawl_head *h, int64_t now_ms);
+void idle_forget(pawl_engine *e);       /* who could not be helped may be now */
+void idle_free(pawl_engine *e);
 
 /* perform.c, and what errand.h lists: commands are carried out */
 /* An errand for each open command. `why`: what one that cannot be made waits for. */

@@ -251,8 +251,23 @@ static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
     return PAWL_OK;
 }
 
+/* Of a format that a newer one knows: not damaged, and left alone (K5). */
+static bool is_newer(pawl_engine *e, const loading *l)
+{
+    arena mem;
+    const pawl_value *v;
+    bool newer;
+
+    arena_init(&mem, &e->alloc, l->base.size);
+    v = value_parse(&mem, l->base.data, l->base.size, "a base", NULL);
+    newer = pawl_value_uint(pawl_value_get(v, "format")) > STORE_FORMAT;
+    arena_free(&mem);
+    return newer;
+}
+
 pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
 {
+    pawl_err why = { PAWL_OK, "" };
     loading l;
     pawl_code rc;
 
@@ -266,8 +281,8 @@ pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK && (l.base.failed || l.snapshot.failed || l.lines.failed))
         rc = fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
-    if (rc == PAWL_OK)
-        rc = state_load(e, r, &l, err);
+    if (rc == PAWL_OK && (rc = state_load(e, r, &l, &why)) != PAWL_OK)
+        rc = fail(err, rc == PAWL_CORRUPT && is_newer(e, &l) ? PAWL_INVALID : rc, "%s", why.text);
     if (rc == PAWL_OK)
         rc = told_begin(e, r) == PAWL_OK ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
     if (rc != PAWL_OK)
@@ -286,7 +301,12 @@ static void claimed(pawl_engine *e, live *r, const pawl_head *head)
         live_drop(e, r);        /* somebody else has had it since */
     r->fence = r->last_fence = head->fence;
     r->lease_ms = head->lease_ms;
-    r->lease_lost = r->quiet = r->gone = false;
+    r->no = head->no;
+    r->head_seq = head->seq;
+    r->changed_ms = head->changed_ms;
+    r->mail = head->mail;
+    r->shelved = head->parked != NULL;
+    r->lease_lost = r->quiet = r->gone = r->fresh = false;
     r->status = head->status;
     r->over = head->over;
     r->work = head->work;

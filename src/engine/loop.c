@@ -4,9 +4,10 @@
 #include "engine/engine.h"
 #include "engine/owner.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { RUNS_MAX = 256, POLL_MS = 10 };
+enum { RUNS_MAX = 256, LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512 };
 
 typedef struct crowd {
     live *runs[RUNS_MAX];
@@ -14,78 +15,183 @@ typedef struct crowd {
     pawl_claim claims[RUNS_MAX];
     size_t n, nsome;
     int64_t looked_ms;          /* when the store was asked who is due */
+    pawl_due deep;              /* how far those were looked at that stand behind the first LOOK_MAX */
+    bool clean;                 /* none of these could come in since the first of them */
+    bool whole;                 /* all that was due was looked at, when the store was at `version`; since then, what came after: */
+    uint64_t version;
+    int64_t since_ms;
     bool moved;                 /* something was done in this pass */
-    bool unlooked;              /* and the store was not asked since */
+    unsigned fills;             /* since something was */
+    int64_t pass_ms;            /* when this pass began */
 } crowd;
+
+/* What is of this world and no run's fault: it ends the work. */
+static bool is_worlds(pawl_code rc)
+{
+    return rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT;
+}
+
+static int64_t stored_now(pawl_engine *e)
+{
+    int64_t now;
+
+    pthread_mutex_lock(&e->lock);
+    now = e->store->verbs->now(e->store);
+    pthread_mutex_unlock(&e->lock);
+    return now;
+}
 
 /* ---- who is in ------------------------------------------------------------------------------------ */
 
-typedef struct invited { buf ids; size_t n; } invited;
+typedef struct looking {
+    const pawl_engine *e;
+    buf ids;                    /* of those that are let in */
+    size_t n, room, seen;
+    int64_t now_ms;
+    pawl_due last;
+    bool full;                  /* there were more than room */
+} looking;
 
 static bool see_due(void *ctx, const pawl_head *head)
 {
-    invited *i = ctx;
+    looking *l = ctx;
 
-    buf_put(&i->ids, head->run, strlen(head->run) + 1);
-    i->n++;
-    return !i->ids.failed;
+    l->seen++;
+    if (!idle_is(l->e, head, l->now_ms)) {
+        if ((l->full = l->n == l->room))
+            return false;
+        buf_put(&l->ids, head->run, strlen(head->run) + 1);
+        l->n++;
+    }
+    l->last = (pawl_due){ head->look_ms, head->no };
+    return !l->ids.failed;
+}
+
+/* *end: there are no more after those that were seen. */
+static pawl_code look(pawl_engine *e, looking *l, const pawl_due *after, bool *end, pawl_err *err)
+{
+    pawl_code rc;
+
+    l->seen = 0;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->due(e->store, l->now_ms, after, LOOK_MAX, see_due, l, err);
+    pthread_mutex_unlock(&e->lock);
+    *end = !l->full && l->seen < LOOK_MAX;
+    return rc == PAWL_OK && l->ids.failed ? fail(err, PAWL_NOMEM, "no memory for the runs that are due") : rc;
+}
+
+/* The first that are due; and when with so many of them nothing can be done, some of the others, all of them in turn. */
+static pawl_code look_around(pawl_engine *e, crowd *c, looking *l, pawl_err *err)
+{
+    bool again = !c->whole || e->idle_forgot || l->now_ms >= e->idle_again_ms, end;
+    uint64_t version;
+    int64_t now = stored_now(e);
+    pawl_due since = { c->since_ms, 0 };
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    version = e->store->verbs->version(e->store);
+    pthread_mutex_unlock(&e->lock);
+    again = again || version == 0 || version != c->version;
+    if (again) {
+        e->idle_forgot = false;
+        if (l->now_ms >= e->idle_again_ms)
+            e->idle_again_ms = INT64_MAX;
+    }
+    if ((rc = look(e, l, again ? NULL : &since, &end, err)) != PAWL_OK)
+        return rc;
+    if (!end && !l->full) {
+        if (c->deep.no == 0) {
+            c->deep = l->last;
+            c->clean = true;
+        }
+        rc = look(e, l, &c->deep, &end, err);
+        c->clean = c->clean && l->n == 0 && !l->full;
+        c->deep = end ? (pawl_due){ 0, 0 } : l->last;
+        end = end && c->clean;
+    }
+    c->whole = end;
+    c->version = version;
+    c->since_ms = now < l->now_ms ? now : l->now_ms;
+    return rc;
+}
+
+/* What cannot go on is no reason for the others not to. */
+static pawl_code put_aside(pawl_engine *e, live *r, pawl_code rc, const pawl_err *why, pawl_err *err)
+{
+    if (is_worlds(rc))
+        return fail(err, rc, "%s", why->text);
+    return run_shelve(e, r, why->text, err);
 }
 
 /* Claimed together. One that somebody else holds, or of another machine, is left to who can. */
-static pawl_code come_in(pawl_engine *e, crowd *c, pawl_err *err)
+static pawl_code come_in(pawl_engine *e, crowd *c, int64_t now_ms, pawl_err *err)
 {
-    pawl_code rc = c->nsome == 0 ? PAWL_OK : lives_claim(e, c->some, c->claims, c->nsome, err);
+    pawl_err claiming = { PAWL_OK, "" };
+    pawl_code rc = c->nsome == 0 ? PAWL_OK : lives_claim(e, c->some, c->claims, c->nsome, &claiming);
+    int64_t stored_ms = stored_now(e);
     size_t left = 0;
 
+    if (rc != PAWL_OK)
+        fail(err, rc, "%s", claiming.text);
     for (size_t i = 0; i < c->nsome; i++) {
         live *r = c->some[i];
         pawl_err why = { PAWL_OK, "" };
         pawl_code one = rc == PAWL_OK ? c->claims[i].rc : rc;
 
         if (one == PAWL_OK && (one = live_enter(e, r, &why)) == PAWL_OK && live_fits(r)) {
-            r->in_pass = true;
+            r->fresh = r->mail == 0;
             r->heard = 0;
             c->runs[c->n++] = r;
             continue;
         }
-        if (one != PAWL_OK && one != PAWL_HELD && one != PAWL_GONE && rc == PAWL_OK)
-            rc = fail(err, one, "%s", why.text);
+        if (r->fence != 0 && (one == PAWL_OK || one == PAWL_INVALID))
+            idle_put(e, r, now_ms, stored_ms);
+        else if (r->fence != 0 && rc == PAWL_OK)
+            rc = put_aside(e, r, one, &why, err);
         c->some[left++] = r;
     }
     (void)lives_let_go(e, c->some, left, NULL);
+    for (size_t i = 0; i < left; i++) {
+        c->some[i]->in_pass = false;
+        live_park(e, c->some[i]);
+    }
     return rc;
 }
 
 static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
 {
-    int64_t now = engine_now(e);
-    invited i = { .n = 0 };
+    looking l = { .e = e, .room = RUNS_MAX - c->n, .now_ms = engine_now(e) };
     const char *id;
     pawl_code rc;
 
-    c->unlooked = c->n > RUNS_MAX / 2 || (c->moved && now == c->looked_ms);
-    if (c->unlooked)
+    if (c->n > RUNS_MAX / 2 || (c->moved && l.now_ms == c->looked_ms)) {
+        c->whole = false;
         return PAWL_OK;
+    }
     e->left = false;
-    c->looked_ms = now;
+    c->looked_ms = l.now_ms;
+    c->fills = c->moved ? 0 : c->fills + 1;
     c->nsome = 0;
-    buf_init(&i.ids, &e->alloc);
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->due(e->store, now, NULL, RUNS_MAX - c->n, see_due, &i, err);
-    pthread_mutex_unlock(&e->lock);
-    if (rc == PAWL_OK && i.ids.failed)
-        rc = fail(err, PAWL_NOMEM, "no memory for the runs that are due");
-    id = i.ids.data;
-    for (size_t k = 0; k < i.n && rc == PAWL_OK; k++, id += strlen(id) + 1) {
+    buf_init(&l.ids, &e->alloc);
+    rc = look_around(e, c, &l, err);
+    id = l.ids.data;
+    for (size_t k = 0; k < l.n && rc == PAWL_OK; k++, id += strlen(id) + 1) {
         live *r = live_of(e, id, err);
 
-        if (r == NULL)
+        if (r == NULL) {
             rc = PAWL_NOMEM;
-        else if (!r->in_pass)
+        } else if (!r->in_pass) {
+            r->in_pass = true;
             c->some[c->nsome++] = r;
+        }
     }
-    buf_free(&i.ids);
-    return rc == PAWL_OK ? come_in(e, c, err) : rc;
+    buf_free(&l.ids);
+    if (rc == PAWL_OK)
+        return come_in(e, c, l.now_ms, err);
+    for (size_t i = 0; i < c->nsome; i++)
+        c->some[i]->in_pass = false;
+    return rc;
 }
 
 /* ---- one pass ---------------------------------------------------------------------------------------- */
@@ -101,6 +207,7 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
         live_lost(e, r);
         return PAWL_OK;
     }
+    r->stepped = false;
     rc = deliveries_feed(e, r, err);
     r->took = rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0);
     if (rc != PAWL_OK || r->fence == 0)
@@ -141,36 +248,59 @@ static bool has_work(const live *r)
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (er->open && er->h != NULL && (er->at != ERRAND_READY || er->not_before_ms == 0))
             return true;
-    return pawl_state_next(r->st) == PAWL_OK || child_untold(r);
+    return r->stepped || pawl_state_next(r->st) == PAWL_OK || child_untold(r);
+}
+
+/* Nothing more can be done for it now. What it waits for, and whether there is work, stands in the store already, or in *some;
+ * and if it is due all the same, it need not be tried again. */
+static pawl_code rest(pawl_engine *e, live *r, crowd *c, int64_t stored_ms, pawl_err *err)
+{
+    bool works;
+    int64_t wake;
+
+    if (r->fence == 0)
+        return PAWL_OK;
+    if (r->st == NULL) {
+        char why[200];
+
+        snprintf(why, sizeof why, "%.128s: the store refuses what it comes to", r->id);
+        return r->refused >= REFUSALS_MAX ? run_shelve(e, r, why, err) : PAWL_OK;
+    }
+    wake = told_wake(e, r, &works);
+    if (works || r->mail > 0 || (wake != 0 && wake <= c->pass_ms))
+        idle_put(e, r, c->pass_ms, stored_ms);
+    if (wake != r->wake_ms || works != r->work)
+        c->some[c->nsome++] = r;
+    return PAWL_OK;
 }
 
 /* Those that were let go of or lost, and those that only wait: their timers stand in the store. */
 static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
 {
+    int64_t stored_ms = stored_now(e);
     pawl_code rc = PAWL_OK;
-    size_t kept = 0, napping = 0, left = 0;
+    size_t kept = 0, left = 0;
     live *gone[RUNS_MAX];
 
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         live *r = c->runs[i];
-        bool works;
-        int64_t wake;
 
         if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
             c->runs[kept++] = r;
             continue;
         }
         gone[left++] = r;
-        if (r->fence == 0 || r->st == NULL)
-            continue;
-        wake = told_wake(e, r, &works);
-        if (wake != r->wake_ms || works != r->work)
-            c->some[napping++] = r;     /* a back-off */
+        if (rc == PAWL_OK)
+            rc = rest(e, r, c, stored_ms, err);
     }
     c->n = kept;
-    if (napping > 0)
-        rc = runs_commit(e, c->some, napping, true, err);
+    if (rc == PAWL_OK && c->nsome > 0) {
+        pawl_err why = { PAWL_OK, "" };
+        pawl_code stored = runs_commit(e, c->some, c->nsome, true, &why);
+
+        rc = is_worlds(stored) ? fail(err, stored, "%s", why.text) : PAWL_OK;
+    }
     if (rc == PAWL_OK && left > 0)
         rc = lives_let_go(e, gone, left, err);
     for (size_t i = 0; i < left; i++) {
@@ -185,13 +315,23 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
     pawl_code rc = PAWL_OK;
 
     c->nsome = 0;
-    for (size_t i = 0; i < c->n && rc == PAWL_OK; i++)
-        rc = step_once(e, c->runs[i], c, err);
+    c->pass_ms = engine_now(e);
+    for (size_t i = 0; i < c->n && rc == PAWL_OK; i++) {
+        pawl_err why = { PAWL_OK, "" };
+        pawl_code one = step_once(e, c->runs[i], c, &why);
+
+        if (one == PAWL_FENCED)
+            live_lost(e, c->runs[i]);
+        else if (one != PAWL_OK)
+            rc = put_aside(e, c->runs[i], one, &why, err);
+    }
     c->moved = c->nsome > 0;
     if (c->nsome > 0) {
-        pawl_code stored = runs_commit(e, c->some, c->nsome, true, err);
+        pawl_err why = { PAWL_OK, "" };
+        pawl_code stored = runs_commit(e, c->some, c->nsome, true, &why);
 
-        rc = rc == PAWL_OK && stored != PAWL_FENCED && stored != PAWL_CONFLICT ? stored : rc;
+        if (rc == PAWL_OK && is_worlds(stored))
+            rc = fail(err, stored, "%s", why.text);
     }
     return rc == PAWL_OK ? crowd_sift(e, c, err) : rc;
 }
@@ -211,20 +351,22 @@ static void leave_all(pawl_engine *e, crowd *c)
 /* Nothing could be done: wait for the pool, a timer, a delivery; false: there is nothing to wait for until then. */
 static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
 {
-    int64_t now = engine_now(e), next;
+    int64_t now = engine_now(e), until = now + POLL_MS, next;
 
     if (c->n > 0) {
         (void)errands_come(e, POLL_MS);
         return true;
     }
+    if (!c->whole && c->fills < FILLS_MAX)
+        return true;
     pthread_mutex_lock(&e->lock);
     next = e->store->verbs->next_due(e->store);
     pthread_mutex_unlock(&e->lock);
     if (now >= until_ms)
         return false;
-    if (next == 0 || next > until_ms)
-        next = until_ms;
-    engine_sleep(e, next < now + POLL_MS ? next : now + POLL_MS);
+    if (until > until_ms)
+        until = until_ms;
+    engine_sleep(e, next > now && next < until ? next : until);
     return true;
 }
 
@@ -236,7 +378,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
     while (rc == PAWL_OK && !e->stopping) {
         if ((rc = crowd_fill(e, c, err)) != PAWL_OK || (rc = pass(e, c, err)) != PAWL_OK)
             break;
-        if (!c->moved && !(c->n == 0 && (c->unlooked || e->left)) && !wait_some(e, c, until_ms))
+        if (!c->moved && !(c->n == 0 && e->left) && !wait_some(e, c, until_ms))
             break;
     }
     if (c != NULL) {
@@ -278,6 +420,7 @@ static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err
         return rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: it cannot be looked at", id);
     if (!held && (due || (r->st == NULL && !head.over))) {
         f->fresh = f->fresh || r->st == NULL;
+        r->in_pass = true;
         f->c->some[f->c->nsome++] = r;
         return PAWL_OK;
     }
@@ -314,7 +457,7 @@ pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl
         f.wake_ms = 0;
         f.fresh = e->left = false;
         f.c->nsome = 0;
-        if ((rc = children_come(e, &f, r, err)) == PAWL_OK && (rc = come_in(e, f.c, err)) == PAWL_OK)
+        if ((rc = children_come(e, &f, r, err)) == PAWL_OK && (rc = come_in(e, f.c, engine_now(e), err)) == PAWL_OK)
             rc = pass(e, f.c, err);
         *did = *did || f.c->moved;
     } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->left) && !e->stopping && !r->lease_lost && !delivered(e, r));

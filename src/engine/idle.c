@@ -1,0 +1,89 @@
+/* idle.c - runs that are due, and with which nothing can be done here now: a signal that nobody waits for, a command without a
+ * handler, a machine that nobody here knows. They are not tried again until something about them changes. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+enum { IDLE_MAX = 65536, RETRY_MS = 1000 };     /* runs that are remembered; a secret may be there now, and nobody says so */
+
+struct idle {                   /* of one run, when it was tried */
+    uint64_t no;                /* 0: a free place */
+    uint64_t fence, seq;
+    int64_t changed_ms;         /* 0: not known */
+    int64_t stored_ms;          /* by the store's time, */
+    int64_t tried_ms;           /* and by the engine's */
+    int64_t again_ms;
+    uint32_t mail;
+};
+
+static idle *place_of(idle *all, size_t cap, uint64_t no)
+{
+    size_t i = (size_t)(no * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+
+    while (all[i &= cap - 1].no != 0 && all[i].no != no)
+        i++;
+    return &all[i];
+}
+
+static bool idle_room(pawl_engine *e)
+{
+    size_t cap = e->idle_cap == 0 ? 64 : e->idle_cap * 2;
+    idle *all;
+
+    if (e->idle_count * 2 < e->idle_cap)
+        return true;
+    if (e->idle_count >= IDLE_MAX) {    /* tried again, all of them: nobody is left out */
+        idle_forget(e);
+        return true;
+    }
+    if ((all = mem_new(&e->alloc, cap * sizeof *all)) == NULL)
+        return false;
+    for (size_t i = 0; i < e->idle_cap; i++)
+        if (e->idle[i].no != 0)
+            *place_of(all, cap, e->idle[i].no) = e->idle[i];
+    mem_free(&e->alloc, e->idle, e->idle_cap * sizeof *all);
+    e->idle = all;
+    e->idle_cap = cap;
+    return true;
+}
+
+void idle_put(pawl_engine *e, const live *r, int64_t now_ms, int64_t stored_ms)
+{
+    idle *i = idle_room(e) ? place_of(e->idle, e->idle_cap, r->no) : NULL;
+    bool secret = r->st != NULL && live_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && r->commands_moved;
+
+    if (i == NULL)
+        return;                 /* it is tried again, for nothing */
+    e->idle_count += i->no == 0;
+    *i = (idle){ .no = r->no, .fence = r->last_fence, .seq = r->head_seq, .changed_ms = r->changed_ms, .stored_ms = stored_ms,
+                 .tried_ms = now_ms, .again_ms = secret ? now_ms + RETRY_MS : INT64_MAX, .mail = r->mail };
+    if (i->again_ms < e->idle_again_ms)
+        e->idle_again_ms = i->again_ms;
+}
+
+/* While nobody else has held it only a delivery or a timer can have changed it. Else it is as it was if its lines and its last
+ * change are; but for what was done to it within the millisecond of that change. */
+bool idle_is(const pawl_engine *e, const pawl_head *h, int64_t now_ms)
+{
+    const idle *i = e->idle_count == 0 ? NULL : place_of(e->idle, e->idle_cap, h->no);
+
+    if (i == NULL || i->no == 0 || h->mail != i->mail || now_ms >= i->again_ms || (h->wake_ms > i->tried_ms && h->wake_ms <= now_ms))
+        return false;
+    return h->fence == i->fence || (h->seq == i->seq && h->changed_ms == i->changed_ms && h->changed_ms < i->stored_ms);
+}
+
+void idle_forget(pawl_engine *e)
+{
+    if (e->idle_count > 0)
+        memset(e->idle, 0, e->idle_cap * sizeof *e->idle);
+    e->idle_count = 0;
+    e->idle_again_ms = INT64_MAX;
+    e->idle_forgot = true;
+}
+
+void idle_free(pawl_engine *e)
+{
+    mem_free(&e->alloc, e->idle, e->idle_cap * sizeof *e->idle);
+    e->idle = NULL;
+    e->idle_cap = e->idle_count = 0;
+}
