@@ -21,7 +21,7 @@ typedef bool figure_fn(reading *out);
 typedef struct figure {
     const char *name, *unit;
     const char *against;        /* what `base` is */
-    double target;
+    double target;              /* 0: none, it is only told */
     bool floor;                 /* the value should be at least the target; else at most */
     int rounds;
     figure_fn *measure;

@@ -50,12 +50,14 @@ static const char *number(double x, char out[32])
 static void figure_print(const figure *f, const reading *r, bool json)
 {
     char value[32], ratio[32], target[32];
-    bool met = f->floor ? r->value >= f->target : r->value <= f->target;
+    bool met = f->target == 0 || (f->floor ? r->value >= f->target : r->value <= f->target);
     double times = r->base > 0 ? r->value / r->base : 0;
 
     if (json)
         printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"against\":\"%s\",\"ratio\":%.4g,\"target\":%.6g,\"met\":%s}\n",
                f->name, r->value, f->unit, f->against, times, f->target, met ? "true" : "false");
+    else if (f->target == 0)
+        printf("%-24s %10s %-10s %8s x %-44s no target\n", f->name, number(r->value, value), f->unit, number(times, ratio), f->against);
     else
         printf("%-24s %10s %-10s %8s x %-44s target %s%s  %s\n", f->name, number(r->value, value), f->unit, number(times, ratio),
                f->against, f->floor ? ">= " : "<= ", number(f->target, target), met ? "met" : "short");

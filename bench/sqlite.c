@@ -43,22 +43,46 @@ static bool run_stopped(pawl_engine *e, const char *id)
     return pawl_run(e, id, NULL, &err) >= 0 || bench_wrong("a run", &err);
 }
 
-static bool step_vs_raw(bool normal, reading *out)
+static bool steps(bool normal, pawl_durability mode, double *ns, double *raw_ns)
 {
     disk d;
     laps l = { .d = &d, .blocks = BLOCKS };
     turns t = { lap, &l };
-    bool good = disk_begin(&d, normal) && (l.e = disk_engine(&d, loop_machine(&t))) != NULL && run_stopped(l.e, "r") && !l.bad;
+    bool good = disk_begin(&d, normal) && (l.e = disk_engine(&d, loop_machine(&t))) != NULL;
 
-    out->value = good ? l.ns / l.raw_ns : 0;
-    out->base = 1;
+    pawl_engine_durability(l.e, mode);
+    good = good && run_stopped(l.e, "r") && !l.bad;
+    *ns = l.ns;
+    *raw_ns = l.raw_ns;
     pawl_engine_free(l.e);
     disk_end(&d);
     return good;
 }
 
+static bool step_vs_raw(bool normal, reading *out)
+{
+    double ns, raw_ns;
+    bool good = steps(normal, PAWL_DURABLE_SYNC, &ns, &raw_ns);
+
+    *out = (reading){ good ? ns / raw_ns : 0, 1 };
+    return good;
+}
+
 static bool step_full(reading *out) { return step_vs_raw(false, out); }
 static bool step_normal(reading *out) { return step_vs_raw(true, out); }
+
+/* Steps in the time of a plain row: they are gathered. */
+static bool gathered(pawl_durability mode, reading *out)
+{
+    double ns, raw_ns;
+    bool good = steps(false, mode, &ns, &raw_ns);
+
+    *out = (reading){ good ? raw_ns / ns : 0, 1 };
+    return good;
+}
+
+static bool step_exit(reading *out) { return gathered(PAWL_DURABLE_EXIT, out); }
+static bool step_async(reading *out) { return gathered(PAWL_DURABLE_ASYNC, out); }
 
 /* ---- 64 runs ---------------------------------------------------------------------------------- */
 
@@ -345,6 +369,8 @@ static bool fan100(reading *out)
 const figure sqlite_figures[] = {
     { "sqlite.step_vs_raw", "x", "a plain row's commit, FULL", 1.15, false, 5, step_full },
     { "sqlite.step_vs_raw_normal", "x", "a plain row's commit, NORMAL", 1.2, false, 9, step_normal },
+    { "sqlite.step_exit_vs_raw", "x", "plain rows with a commit each, FULL", 0, true, 5, step_exit },
+    { "sqlite.step_async_vs_raw", "x", "plain rows with a commit each, FULL", 0, true, 5, step_async },
     { "sqlite.runs64_vs_raw", "x", "plain rows with a commit each, FULL", 20, true, 1, runs64_rate },
     { "sqlite.runs64_p99", "x", "a plain row's commit, FULL", 6, false, 1, runs64_p99 },
     { "sqlite.msgs2000_bytes", "x", "the payload", 1.5, false, 1, msgs_bytes },

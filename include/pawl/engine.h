@@ -42,6 +42,15 @@ PAWL_API void pawl_engine_grace(pawl_engine *e, int64_t ms);
 PAWL_API uint64_t pawl_engine_late(const pawl_engine *e);
 /* By what name it holds runs (NULL: host, process and a number) and for how long at a time (0: 30 s); renewed while it lives. */
 PAWL_API void pawl_engine_lease(pawl_engine *e, const char *owner, int64_t ttl_ms);
+/* When a step that nobody acts on yet is made durable (G9). In every mode all is durable before a command that is not of class pure leaves,
+ * before a wait is seen, a delivery is gone or a run is over, and when pawl_run, pawl_work and their kin return: a crash
+ * takes away no more than steps that had no effect, and they are taken again. */
+typedef enum pawl_durability {
+    PAWL_DURABLE_SYNC = 0,      /* before the next step; as at first */
+    PAWL_DURABLE_ASYNC = 1,     /* before anything is performed, and within 5 ms or 1000 steps */
+    PAWL_DURABLE_EXIT = 2       /* when it pauses and when it is over, or before 1000 steps or 1 MiB wait */
+} pawl_durability;
+PAWL_API void pawl_engine_durability(pawl_engine *e, pawl_durability mode);
 /* From any thread, or a signal's handler: what drives returns when the step under way is stored. */
 PAWL_API void pawl_engine_stop(pawl_engine *e);
 
@@ -94,7 +103,7 @@ PAWL_API pawl_step *pawl_engine_step(pawl_engine *e);
 
 /* ---- the world ----------------------------------------------------------------------------------- */
 
-/* Called with every entry and task record, after it is stored and applied. */
+/* Called with every entry and task record, after it is stored; `st` is the state after all that was stored with it. */
 typedef void pawl_watch_fn(void *ctx, const pawl_state *st, const pawl_entry *entry);
 PAWL_API void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx);
 

@@ -17,6 +17,7 @@ pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err)
     if (at <= 0 || !live_fits(r) || (ev.time_ms = engine_now(e)) < at)
         return PAWL_OK;
     rc = run_feed(e, r, &ev, err);
+    r->hurry = true;
     *did = *did || (rc >= 0 && rc != PAWL_IGNORED);
     return rc < 0 ? rc : PAWL_OK;
 }

@@ -55,6 +55,7 @@ void live_drop(pawl_engine *e, live *r)
     buf_reset(&r->cache);
     r->nlines = r->ntaken = 0;
     r->records = r->records_fed = 0;
+    r->hurry = false;
     told_forget(e, r);
     for (size_t i = 0; i < r->nasked; i++)
         mem_free(&e->alloc, r->asked[i], strlen(r->asked[i]) + 1);
