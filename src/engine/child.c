@@ -192,6 +192,11 @@ bool child_untold(const live *r)
     return r->st != NULL && r->st->parent != NULL && !r->told && pawl_status_terminal((pawl_status)r->st->status);
 }
 
+bool child_told(const live *r)
+{
+    return r->st->parent != NULL && r->over && r->told && r->wake_ms != live_retires_ms(r);
+}
+
 /* The channels of one that completed; else why it did not. */
 static pawl_outcome end_value(pawl_engine *e, live *r, buf *out)
 {

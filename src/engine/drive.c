@@ -5,18 +5,19 @@
 
 /* ---- one event -------------------------------------------------------------------------------- */
 
-static pawl_code snapshot_take(pawl_engine *e, live *r, pawl_err *err)
+/* Of the state after all that is to be stored. A cache: where it cannot be made, a later one will do. */
+static void snapshot_take(pawl_engine *e, live *r)
 {
     pawl_bytes bytes;
-    pawl_code rc;
 
-    if (pawl_entry_is_record(pawl_step_entry(e->step)) || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st))
-        return PAWL_OK;
-    r->tail_bytes = 0;
-    rc = pawl_state_snapshot(r->st, e->look, &bytes, err);
     buf_reset(&r->snapshot);
+    if (r->nlines == 0 || r->ends_in_record || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st) ||
+        pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK)
+        return;
+    r->tail_bytes = 0;
     buf_put(&r->snapshot, bytes.data, bytes.size);
-    return rc == PAWL_OK && r->snapshot.failed ? PAWL_NOMEM : rc;
+    if (r->snapshot.failed)
+        buf_reset(&r->snapshot);
 }
 
 /* Folded, and to be stored with the next commit. Below 0 nothing happened, but for PAWL_NOMEM and PAWL_IO after it was folded:
@@ -28,15 +29,16 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 
     if (next < 0 || next == PAWL_IGNORED)
         return next;
-    buf_reset(&r->snapshot);        /* of an entry that is not the last any more */
+    if (r->nlines == 0 && e->durability == PAWL_DURABLE_ASYNC)
+        r->gathers_since = steady_ms();
+    r->ends_in_record = pawl_entry_is_record(pawl_step_entry(e->step));
     buf_put(&r->lines, line.data, line.size);
     buf_char(&r->lines, '\n');
     r->nlines++;
+    r->stepped = true;
     r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
     r->tail_bytes += line.size;
     rc = r->lines.failed ? PAWL_NOMEM : told_step(e, r);
-    if (rc == PAWL_OK)
-        rc = snapshot_take(e, r, err);
     if (rc != PAWL_OK) {
         live_drop(e, r);
         return fail(err, rc, "%s: no memory for what a step came to", r->id);
@@ -109,7 +111,6 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     r->seq = r->head_seq = pawl_state_seq(r->st);
     r->records = r->records_fed;
     r->quiet = a->quiet;
-    r->stepped = a->nlines > 0;
     r->changed_ms = 0;
     r->refused = 0;
     if (a->moves) {
@@ -125,6 +126,7 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);
     r->nlines = 0;
+    r->hurry = false;
     told_forget(e, r);
     errands_stored(e, r);
 }
@@ -154,8 +156,10 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
     arena_init(&mem, &e->alloc, 1024);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         rc = PAWL_NOMEM;
-    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
+        snapshot_take(e, runs[i]);
         rc = append_fill(e, runs[i], naps, &all[i], &mem);
+    }
     if (rc == PAWL_OK)
         rc = append_all(e, runs, all, n, &why);
     for (size_t i = 0; i < n; i++) {
@@ -269,6 +273,7 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
 {
     const pawl_store_verbs *v = e->store->verbs;
     gathering g = { .n = 0 };
+    size_t before = r->nlines;
     uint64_t now;
     pawl_code rc;
 
@@ -294,16 +299,17 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
         rc = delivery_take(e, r, &g.list[i], err);
     arena_free(&g.mem);
     r->mail = (uint32_t)(g.n - r->ntaken);
-    if (rc == PAWL_OK && r->nlines == 0 && r->ntaken == 0)
+    if (rc == PAWL_OK && r->nlines == before && r->ntaken == 0)
         r->heard = now;
     return rc;
 }
 
 pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err)
 {
+    size_t before = r->nlines;
     pawl_code rc = deliveries_feed(e, r, err);
 
-    return rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0) ? runs_commit(e, &r, 1, false, err) : rc;
+    return rc == PAWL_OK && (r->nlines > before || r->ntaken > 0) ? runs_commit(e, &r, 1, false, err) : rc;
 }
 
 static bool see_any(void *ctx, const pawl_delivery *d)
@@ -353,7 +359,7 @@ static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did,
         rc = perform(e, r, true, did, err);
         if (rc == PAWL_OK && !*did && r->children_ask)
             *next = PAWL_INTERRUPTED;
-        return rc == PAWL_OK && r->nlines > 0 ? runs_commit(e, &r, 1, false, err) : rc;
+        return rc == PAWL_OK ? store_as_due(e, r, err) : rc;
     }
     if (*next == PAWL_HALTED && child_untold(r))
         return (rc = child_tell(e, r, err)) == PAWL_OK ? runs_commit(e, &r, 1, false, err) : rc;
@@ -367,10 +373,10 @@ static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did,
     if ((rc = deadline_keep(e, r, &late, err)) != PAWL_OK || late)
         return rc == PAWL_OK ? runs_commit(e, &r, 1, false, err) : rc;
     tick.time_ms = engine_now(e);
-    rc = feed_one(e, r, &tick, err);
+    rc = run_feed(e, r, &tick, err);
     if (rc == PAWL_IGNORED)
         return fail(err, PAWL_CORRUPT, "%s: it says there is something to do, and does nothing", r->id);
-    return rc < 0 ? rc : PAWL_OK;
+    return rc < 0 ? rc : store_as_due(e, r, err);
 }
 
 /* It was parked, and can be driven: nothing that was stored has said so yet. */
@@ -419,6 +425,10 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
         if ((rc = live_hold(e, r, err)) == PAWL_OK && (rc = deliveries_take(e, r, err)) == PAWL_OK && r->fence != 0)
             rc = drive_once(e, r, next, &did, err);
     }
+    if (rc >= 0)
+        rc = store_all(e, r, err);      /* who called may look at it now */
+    else
+        (void)store_all(e, r, NULL);
     if (rc >= 0)
         rc = unshelve(e, r, err);
     if (rc >= 0 && r->fence != 0 && (*next == PAWL_HALTED || *next == PAWL_INTERRUPTED || !did))

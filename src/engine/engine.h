@@ -100,6 +100,9 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     /* folded, and not stored yet */
     buf lines, snapshot;
     size_t nlines;
+    bool hurry;                 /* there is something among them that may not wait (G9) */
+    bool ends_in_record;
+    int64_t gathers_since;      /* by the steady clock: the first of them, where they may wait */
     size_t tail_bytes;          /* of the lines since the last snapshot */
     told_wait *waits;
     size_t nwaits, waits_cap;
@@ -111,7 +114,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     bool commands_moved;        /* errands are to be compared with the open commands */
     bool in_pass;
     bool took;                  /* in this pass: what was delivered */
-    bool stepped;               /* in this pass something was stored: there may be new commands */
+    bool stepped;               /* in this pass something was folded: there may be new commands */
     bool parked;                /* among the last that were let go of */
     bool shown;                 /* its state was handed out */
     bool children_ask;          /* all that it waits for is somebody who was asked by a child of it */
@@ -151,6 +154,7 @@ struct pawl_engine {
     buf text;                   /* of pawl_run_get */
     char owner[96];
     int64_t ttl_ms;
+    pawl_durability durability;
     int64_t grace_ms;           /* from the call to stop to the end without a reply */
     uint64_t late;              /* replies that came after it */
     idle *idle;                 /* open addressing */
@@ -195,6 +199,7 @@ pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err);    /
 /* child.c: runs that are commands of other runs */
 bool child_untold(const live *r);               /* it is a child, over, and its parent was not told */
 pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err);
+bool child_told(const live *r);                 /* it was, and the store does not know that yet */
 /* loop.c: its children are driven, as far as they go now. *did: something came of it; *wake: when something may again; 0: when
  * somebody was asked. */
 pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl_err *err);
@@ -246,6 +251,11 @@ void idle_put(pawl_engine *e, const live *r, int64_t now_ms, int64_t stored_ms);
 bool idle_is(const pawl_engine *e, const pawl_head *h, int64_t now_ms);
 void idle_forget(pawl_engine *e);       /* who could not be helped may be now */
 void idle_free(pawl_engine *e);
+
+/* durable.c: when what was folded is stored (G9) */
+bool store_due(pawl_engine *e, live *r);        /* it must be, before anything else is done for it */
+pawl_code store_as_due(pawl_engine *e, live *r, pawl_err *err);
+pawl_code store_all(pawl_engine *e, live *r, pawl_err *err);    /* whatever it is */
 
 /* perform.c, and what errand.h lists: commands are carried out */
 /* An errand for each open command. `why`: what one that cannot be made waits for. */

@@ -200,6 +200,7 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
     pawl_code next, rc;
+    size_t before = r->nlines;
     pawl_err why = { PAWL_OK, "" };
     bool did = false;
 
@@ -209,18 +210,15 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
     }
     r->stepped = false;
     rc = deliveries_feed(e, r, err);
-    r->took = rc == PAWL_OK && (r->nlines > 0 || r->ntaken > 0);
-    if (rc != PAWL_OK || r->fence == 0)
+    r->took = rc == PAWL_OK && (r->nlines > before || r->ntaken > 0);
+    c->moved = c->moved || r->took;
+    if (rc != PAWL_OK || r->fence == 0 || r->took)      /* stored before anything leaves for it */
         return rc;
-    if (r->took) {              /* stored before anything leaves for it */
-        c->some[c->nsome++] = r;
-        return PAWL_OK;
-    }
     next = pawl_state_next(r->st);
     errands_leftover(e, r, next);
     if (next == PAWL_HALTED && child_untold(r)) {
-        if ((rc = child_tell(e, r, err)) == PAWL_OK)
-            c->some[c->nsome++] = r;
+        rc = child_tell(e, r, err);
+        c->moved = true;
         return rc;
     }
     if (next == PAWL_PENDING) {
@@ -238,9 +236,33 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
         rc = run_feed(e, r, &tick, err);
         rc = rc < 0 ? rc : PAWL_OK;
     }
-    if (rc == PAWL_OK && r->nlines > 0)
-        c->some[c->nsome++] = r;
+    c->moved = c->moved || r->nlines > before;
     return rc;
+}
+
+/* When one of them must be stored, all that wait for it are: it is one commit. */
+static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc;
+
+    c->nsome = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        live *r = c->runs[i];
+        bool told = r->st != NULL && r->fence != 0 && child_told(r);
+
+        if (r->st != NULL && r->fence != 0 && (r->nlines > 0 || r->ntaken > 0 || told))
+            c->some[c->nsome++] = r;
+        all = all || told || store_due(e, r);
+    }
+    if (c->nsome == 0)
+        return PAWL_OK;
+    if (!all) {
+        keeper_begin(e);        /* nothing is appended for a while */
+        return PAWL_OK;
+    }
+    rc = runs_commit(e, c->some, c->nsome, true, &why);
+    return is_worlds(rc) ? fail(err, rc, "%s", why.text) : PAWL_OK;
 }
 
 static bool has_work(const live *r)
@@ -269,7 +291,7 @@ static pawl_code rest(pawl_engine *e, live *r, crowd *c, int64_t stored_ms, pawl
     wake = told_wake(e, r, &works);
     if (works || r->mail > 0 || (wake != 0 && wake <= c->pass_ms))
         idle_put(e, r, c->pass_ms, stored_ms);
-    if (wake != r->wake_ms || works != r->work)
+    if (wake != r->wake_ms || works != r->work || r->nlines > 0)       /* a back-off; or what may wait, but not for so long */
         c->some[c->nsome++] = r;
     return PAWL_OK;
 }
@@ -312,9 +334,9 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
 
 static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
 {
-    pawl_code rc = PAWL_OK;
+    pawl_code rc = PAWL_OK, stored;
 
-    c->nsome = 0;
+    c->moved = false;
     c->pass_ms = engine_now(e);
     for (size_t i = 0; i < c->n && rc == PAWL_OK; i++) {
         pawl_err why = { PAWL_OK, "" };
@@ -325,14 +347,8 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
         else if (one != PAWL_OK)
             rc = put_aside(e, c->runs[i], one, &why, err);
     }
-    c->moved = c->nsome > 0;
-    if (c->nsome > 0) {
-        pawl_err why = { PAWL_OK, "" };
-        pawl_code stored = runs_commit(e, c->some, c->nsome, true, &why);
-
-        if (rc == PAWL_OK && is_worlds(stored))
-            rc = fail(err, stored, "%s", why.text);
-    }
+    stored = crowd_store(e, c, rc != PAWL_OK, err);
+    rc = rc == PAWL_OK ? stored : rc;
     return rc == PAWL_OK ? crowd_sift(e, c, err) : rc;
 }
 
@@ -382,6 +398,9 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
             break;
     }
     if (c != NULL) {
+        pawl_code stored = crowd_store(e, c, true, rc == PAWL_OK ? err : NULL);
+
+        rc = rc == PAWL_OK ? stored : rc;
         leave_all(e, c);
         mem_free(&e->alloc, c, sizeof *c);
     }

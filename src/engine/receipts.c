@@ -123,6 +123,7 @@ pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err)
             rc = PAWL_OK;
         } else if (rc >= 0) {
             er->fed = true;
+            r->hurry = r->hurry || er->limits.cls != PAWL_PURE;
             *did = true;
         }
     }

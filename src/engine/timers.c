@@ -39,6 +39,7 @@ pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_e
             const pawl_event ev = { .kind = PAWL_EV_TIMER, .id = t.id, .time_ms = t.now };
 
             rc = run_feed(e, r, &ev, err);
+            r->hurry = true;
             *did = *did || rc >= 0;
         }
     } while (t.due && rc >= 0 && rc != PAWL_IGNORED);

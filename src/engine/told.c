@@ -224,7 +224,7 @@ int64_t told_wake(pawl_engine *e, live *r, bool *works)
 
     if (pawl_status_terminal((pawl_status)r->st->status)) {
         *works = false;
-        return !child_untold(r) ? live_retires_ms(r) : r->st->time_ms > 0 ? r->st->time_ms : 1;
+        return child_untold(r) ? UNTOLD_MS : live_retires_ms(r);
     }
     step_reset(e->look);
     for (const errand *er = r->errands; er != NULL; er = er->next) {

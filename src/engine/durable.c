@@ -1,0 +1,70 @@
+/* durable.c - when what was folded is stored (G9).
+ *
+ * What somebody acts on or sees is stored first, in every mode; what only the machine itself goes on with may be gathered. A
+ * crash then takes away a suffix that had no effect, and the same steps are taken again. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+enum { GATHER_LINES = 1000, GATHER_BYTES = 1 << 20, GATHER_MS = 5 };
+
+void pawl_engine_durability(pawl_engine *e, pawl_durability mode)
+{
+    if (e != NULL && (unsigned)mode <= PAWL_DURABLE_EXIT)
+        e->durability = mode;
+}
+
+typedef struct others { pawl_engine *e; bool any; } others;
+
+static bool see_other(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    others *o = ctx;
+    const char *cls;
+
+    (void)f, (void)tk, (void)path, (void)n;
+    if (c->kind == CALL_ASK)
+        return true;            /* stored as soon as it was asked */
+    step_reset(o->e->look);
+    cls = c->kind == CALL_CALL ? pawl_value_string(spec_get(o->e->look, c, "class")) : NULL;
+    o->any = cls == NULL || strcmp(cls, pawl_class_name(PAWL_PURE)) != 0;
+    return !o->any;
+}
+
+/* Nothing is open but commands that may be performed again as if they never were. */
+static bool only_pure(pawl_engine *e, const live *r)
+{
+    others o = { .e = e };
+
+    state_each_call(r->st, see_other, &o);
+    return !o.any;
+}
+
+bool store_due(pawl_engine *e, live *r)
+{
+    pawl_code next;
+
+    if (r->st == NULL || (r->nlines == 0 && r->ntaken == 0))
+        return false;
+    if (e->durability == PAWL_DURABLE_SYNC || r->hurry || r->ntaken > 0 || r->nwaits > 0 || r->nlines >= GATHER_LINES ||
+        r->lines.size >= GATHER_BYTES)
+        return true;
+    next = pawl_state_next(r->st);
+    if (e->durability == PAWL_DURABLE_ASYNC)
+        return next != PAWL_OK || steady_ms() - r->gathers_since >= GATHER_MS;
+    return next != PAWL_OK && !(next == PAWL_PENDING && only_pure(e, r));
+}
+
+pawl_code store_as_due(pawl_engine *e, live *r, pawl_err *err)
+{
+    if (!store_due(e, r)) {
+        if (r->nlines > 0)
+            keeper_begin(e);    /* nothing is appended for a while */
+        return PAWL_OK;
+    }
+    return runs_commit(e, &r, 1, false, err);
+}
+
+pawl_code store_all(pawl_engine *e, live *r, pawl_err *err)
+{
+    return r->st != NULL && (r->nlines > 0 || r->ntaken > 0) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
+}
