@@ -194,7 +194,7 @@ bool child_untold(const live *r)
 
 bool child_told(const live *r)
 {
-    return r->st->parent != NULL && r->over && r->told && r->wake_ms != live_retires_ms(r);
+    return r->st->parent != NULL && r->over && r->told && r->wake_ms == UNTOLD_MS;
 }
 
 /* The channels of one that completed; else why it did not. */

@@ -132,7 +132,10 @@ typedef struct idle idle;
 typedef struct pool pool;
 typedef struct keeper keeper;
 
-enum { LIVE_SLOTS = 1024, PARKED_MAX = 256, CACHE_ENTRIES = 4096, STRAYS_MAX = 64 };
+enum {
+    LIVE_SLOTS = 1024, PARKED_MAX = 256, CACHE_ENTRIES = 4096, STRAYS_MAX = 64,
+    UNTOLD_MS = 1               /* the timer of a child that is over while its parent was not told: long due, and no other is */
+};
 
 struct pawl_engine {
     pawl_alloc alloc;

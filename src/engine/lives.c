@@ -379,7 +379,7 @@ pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    r->told = r->over && r->wake_ms == live_retires_ms(r);
+    r->told = r->over && r->wake_ms != UNTOLD_MS;
     if (!child_untold(r) && live_retired(e, r) && (rc = live_remove(e, r, err)) == PAWL_OK)
         rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and was not to be kept", r->id);
     return rc;
