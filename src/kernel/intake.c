@@ -509,6 +509,30 @@ static pawl_code take_adopt(pawl_step *s, pawl_err *err)
     return add_value(s, ITEM_ADOPT, v, err);
 }
 
+pawl_code state_under(const pawl_machine *m, pawl_state *st, pawl_step *s, pawl_err *err)
+{
+    const pawl_value *more;
+    pawl_code rc;
+
+    step_reset(s);
+    s->m = m;
+    s->st = st;
+    if (channels_fit(s, err) != PAWL_OK)
+        return PAWL_INVALID;
+    if ((more = channels_new(s)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory for the channels of %s", st->run, m->name);
+    txn_begin(st, &s->t, &s->mem, true);
+    rc = pawl_value_size(more) > 0 ? decls_add(st, more, err) : PAWL_OK;
+    if (rc == PAWL_OK && s->mem.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for the channels of %s", st->run, m->name);
+    txn_end(st, rc == PAWL_OK);
+    if (rc != PAWL_OK)
+        return rc;
+    st->machine_hash = m->hash;
+    st->version = m->version;
+    return PAWL_OK;
+}
+
 pawl_code take_event(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;

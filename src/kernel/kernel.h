@@ -422,6 +422,20 @@ list *list_new(pawl_state *st);
 bool rule_is_list(unsigned rule);
 static inline bool decl_fleets(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
 
+/* replay.c: as pawl_replay and pawl_verify, and with what stands beside the journal (NULL: nothing does) */
+pawl_code journal_fold(pawl_bytes journal, uint64_t upto, const pawl_loader *loader, const pawl_alloc *alloc, pawl_state **state,
+                       pawl_err *err);
+typedef struct journal_check {
+    const pawl_machine *m;      /* NULL: it is folded only */
+    const pawl_loader *loader;
+    bool against;               /* `m` is asked for the last stretch, whosever that was */
+    pawl_verdict v;             /* out, so the rest; `says` is to be freed */
+    bool differs;               /* what went wrong is that the machine says something else, */
+    pawl_bytes stored;          /* where this stands in the journal; {0}: it cannot take the run over at all */
+    buf says;                   /* empty: it refused, or had nothing to say */
+} journal_check;
+pawl_code journal_verify(journal_check *c, pawl_bytes journal, const pawl_alloc *alloc, pawl_err *err);
+
 /* segment.c */
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
 
@@ -494,6 +508,9 @@ pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err);
 pawl_code snapshot_read(pawl_state *st, pawl_bytes snapshot, pawl_err *err);
 pawl_code state_begin(pawl_state *st, pawl_err *err);   /* the channels' first values */
 void state_drop(pawl_state *st);                /* what is in it, in a transaction */
+/* From here on it is as if `m` had been adopted, with no entry that says so: for who asks what `m` would have said (F5).
+ * PAWL_INVALID: it could not be, a channel of its is another one in the run. */
+pawl_code state_under(const pawl_machine *m, pawl_state *st, pawl_step *s, pawl_err *err);     /* intake.c */
 /* Channels that came with an adopted machine: {NAME: declaration}, with their first values. */
 pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err);
 void decls_code(buf *b, const decl *d, uint32_t n);

@@ -17,8 +17,9 @@ static bool line_next(journal_lines *l, pawl_bytes *out)
     return true;
 }
 
-/* References into the journal itself: a state that is replayed has everything loaded, so nobody asks. */
-static pawl_code begin(pawl_bytes journal, const pawl_alloc *alloc, journal_lines *l, pawl_step **s, pawl_state **st, pawl_err *err)
+/* References into the journal itself: a state that is replayed has everything loaded, so nobody asks. Blobs stand beside it. */
+static pawl_code begin(pawl_bytes journal, const pawl_loader *loader, const pawl_alloc *alloc, journal_lines *l, pawl_step **s,
+                       pawl_state **st, pawl_err *err)
 {
     pawl_bytes base;
     pawl_code rc;
@@ -29,11 +30,17 @@ static pawl_code begin(pawl_bytes journal, const pawl_alloc *alloc, journal_line
         return fail(err, PAWL_NOMEM, "no memory for a replay");
     if (journal.data == NULL || !line_next(l, &base))
         return fail(err, PAWL_CORRUPT, "a journal without a base");
-    rc = pawl_state_load(base, (pawl_bytes){0}, NULL, alloc, st, err);
+    rc = pawl_state_load(base, (pawl_bytes){0}, loader, alloc, st, err);
     return rc;
 }
 
 pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc, pawl_state **state, pawl_err *err)
+{
+    return journal_fold(journal, upto, NULL, alloc, state, err);
+}
+
+pawl_code journal_fold(pawl_bytes journal, uint64_t upto, const pawl_loader *loader, const pawl_alloc *alloc, pawl_state **state,
+                       pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_step *s;
@@ -41,7 +48,7 @@ pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc
     pawl_entry *e;
     pawl_bytes line;
     journal_lines l;
-    pawl_code rc = begin(journal, alloc, &l, &s, &st, err);
+    pawl_code rc = begin(journal, loader, alloc, &l, &s, &st, err);
 
     *state = NULL;
     while (rc == PAWL_OK && (upto == 0 || st->seq < upto) && line_next(&l, &line)) {
@@ -201,32 +208,75 @@ static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored,
                 from < stored.size ? stored.data + from : "");
 }
 
-static pawl_code verify_one(const pawl_machine *m, pawl_state *st, pawl_step *read, pawl_step *fed, event_source *src,
-                            pawl_bytes line, pawl_verdict *v, pawl_err *err)
+/* One pass over a journal: what it was asked for (public or in kernel.h), and what it needs. */
+typedef struct checking {
+    journal_check *c;
+    pawl_state *st;
+    pawl_step *read, *fed;
+    event_source src;
+    journal_lines l;
+    const char *from;           /* against: what stands before it is folded, and no machine asked */
+    bool under;                 /* against: the state is as if the machine had been adopted here */
+} checking;
+
+static pawl_code says_otherwise(checking *k, pawl_bytes line, pawl_bytes now)
+{
+    k->c->stored = line;
+    k->c->differs = true;
+    buf_put(&k->c->says, now.data, now.size);
+    return k->c->says.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+}
+
+/* Whether this line is not the machine's to answer for; it may be put under the machine here. */
+static pawl_code is_others(checking *k, pawl_bytes line, bool *others, pawl_err *err)
+{
+    const pawl_machine *m = k->c->m;
+    pawl_code rc = PAWL_OK;
+
+    *others = m == NULL || (k->src.ev.kind != PAWL_EV_ADOPT && !(hash_equal(&m->hash, &k->st->machine_hash) && m->version == k->st->version));
+    if (!k->c->against)
+        return PAWL_OK;
+    *others = line.data < k->from;
+    if (!*others && !k->under) {
+        k->under = true;
+        if ((rc = state_under(m, k->st, k->fed, err)) == PAWL_INVALID)
+            k->c->differs = true;
+    }
+    return rc;
+}
+
+static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
+    bool others;
     pawl_entry *e;
     pawl_bytes now;
-    pawl_code rc = pawl_entry_read(line, read, &e, err);
+    pawl_code rc = pawl_entry_read(line, k->read, &e, err);
 
     if (rc != PAWL_OK)
         return rc;
-    if ((rc = entry_fits(st, e, err)) != PAWL_OK)
+    if ((rc = entry_fits(k->st, e, err)) != PAWL_OK)
         return rc;              /* erased, or its bytes were changed: no machine is asked */
-    source_of(src, st, e);
-    if (src->value.failed || src->update.failed || src->id.failed || read->mem.failed)
+    source_of(&k->src, k->st, e);
+    if (k->src.value.failed || k->src.update.failed || k->src.id.failed || k->read->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory to verify");
-    if (src->ev.kind != PAWL_EV_ADOPT && !(hash_equal(&m->hash, &st->machine_hash) && m->version == st->version)) {
-        v->folded++;            /* another machine's stretch (F5) */
-        return pawl_apply(st, e, err);
+    if ((rc = is_others(k, line, &others, err)) != PAWL_OK)
+        return rc;
+    if (others) {
+        k->c->v.folded++;       /* another machine's stretch (F5) */
+        return pawl_apply(k->st, e, err);
     }
-    rc = pawl_feed(m, st, &src->ev, fed, &why);
+    rc = pawl_feed(k->c->m, k->st, &k->src.ev, k->fed, &why);
+    if (rc == PAWL_NOMEM || rc == PAWL_IO)
+        return fail(err, rc, "%s", why.text);
     if (rc < 0)
-        return fail(err, rc == PAWL_NOMEM || rc == PAWL_IO ? rc : PAWL_CORRUPT, "%s", why.text);
-    now = pawl_step_bytes(fed);
-    if (now.size != line.size || memcmp(now.data, line.data, line.size) != 0)
-        return differs(err, st, line, now);
-    return pawl_apply(st, e, err);
+        return fail(err, says_otherwise(k, line, (pawl_bytes){0}), "%s", why.text);
+    now = pawl_step_bytes(k->fed);
+    if (now.size != line.size || memcmp(now.data, line.data, line.size) != 0) {
+        rc = says_otherwise(k, line, now);
+        return rc == PAWL_NOMEM ? fail(err, rc, "no memory to verify") : differs(err, k->st, line, now);
+    }
+    return pawl_apply(k->st, e, err);
 }
 
 /* What follows an erased body cannot be folded; but that the chain of entries is whole can be said. */
@@ -263,32 +313,40 @@ static pawl_code other_machine(const pawl_machine *m, const pawl_state *st, pawl
                 st->machine, (unsigned)st->version, hex, m->name, (unsigned)m->version, m->hash_hex);
 }
 
-pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err)
+/* Where the last stretch begins: after the last adoption, or after the base. */
+static const char *last_stretch(pawl_bytes journal)
 {
-    pawl_step *read, *fed;
-    pawl_alloc mem = mem_or_default(alloc);
-    pawl_state *st;
+    journal_lines l = { journal.data, journal.data + journal.size };
+    const char *from = NULL;
     pawl_bytes line;
-    event_source src;
-    journal_lines l;
-    pawl_code rc;
 
-    if (m == NULL || v == NULL)
-        return fail(err, PAWL_INVALID, "verify: a machine and room for a verdict are needed");
-    *v = (pawl_verdict){0};
-    fed = pawl_step_new(alloc);
-    rc = begin(journal, alloc, &l, &read, &st, err);
-    buf_init(&src.value, &mem);
-    buf_init(&src.update, &mem);
-    buf_init(&src.id, &mem);
-    if (rc == PAWL_OK && fed == NULL)
-        rc = fail(err, PAWL_NOMEM, "no memory to verify");
-    while (rc == PAWL_OK && line_next(&l, &line)) {
+    while (line_next(&l, &line)) {
+        const char *at = line.data + HASH_HEX + 1, *end = line.data + line.size;
+
+        if (from == NULL)
+            from = l.at;
+        if (*line.data == '[' || line.size < HASH_HEX + 2)
+            continue;
+        for (end = memchr(at, ' ', (size_t)(end - at)); end != NULL && at + 8 < end; at++)
+            if (memcmp(at, "\"adopt\"", 7) == 0)
+                from = l.at;
+    }
+    return from;
+}
+
+static pawl_code check_lines(checking *k, pawl_err *err)
+{
+    pawl_verdict *v = &k->c->v;
+    pawl_bytes line;
+    bool others;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && line_next(&k->l, &line)) {
         pawl_err why = { PAWL_OK, "" };
 
-        rc = verify_one(m, st, read, fed, &src, line, v, &why);
+        rc = verify_one(k, line, &why);
         if (rc == PAWL_GONE)
-            rc = chain_holds(st, read, line, &l, err);
+            rc = chain_holds(k->st, k->read, line, &k->l, err);
         else if (rc != PAWL_OK)
             fail(err, rc, "%s", why.text);
         if (rc != PAWL_OK)
@@ -298,17 +356,59 @@ pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_allo
         else
             v->entries++;
     }
-    if (rc == PAWL_OK && v->folded > 0 && v->folded == v->entries + v->records)
-        rc = other_machine(m, st, err);     /* nothing was fed to it */
-    if (rc == PAWL_GONE)
-        v->seq = st->base_seq + v->entries + 1;
+    if (rc == PAWL_OK && k->c->against)         /* nothing is left to compare, but may it be adopted? */
+        return is_others(k, (pawl_bytes){ k->from, 0 }, &others, err);
+    if (rc == PAWL_OK && k->c->m != NULL && v->folded > 0 && v->folded == v->entries + v->records)
+        rc = other_machine(k->c->m, k->st, err);        /* nothing was fed to it */
+    return rc;
+}
+
+pawl_code journal_verify(journal_check *c, pawl_bytes journal, const pawl_alloc *alloc, pawl_err *err)
+{
+    pawl_alloc mem = mem_or_default(alloc);
+    checking k = { .c = c };
+    pawl_code rc;
+
+    c->v = (pawl_verdict){0};
+    c->stored = (pawl_bytes){0};
+    c->differs = false;
+    buf_init(&c->says, &mem);
+    k.fed = pawl_step_new(alloc);
+    rc = begin(journal, c->loader, alloc, &k.l, &k.read, &k.st, err);
+    buf_init(&k.src.value, &mem);
+    buf_init(&k.src.update, &mem);
+    buf_init(&k.src.id, &mem);
+    if (rc == PAWL_OK && k.fed == NULL)
+        rc = fail(err, PAWL_NOMEM, "no memory to verify");
+    if (rc == PAWL_OK && c->against) {
+        k.from = last_stretch(journal);
+        if (strcmp(c->m->name, k.st->machine) != 0)
+            rc = fail(err, PAWL_CONFLICT, "%s: it is a run of machine %s, and this is %s", k.st->run, k.st->machine, c->m->name);
+    }
+    if (rc == PAWL_OK)
+        rc = check_lines(&k, err);
+    if (rc == PAWL_GONE && k.st != NULL)
+        c->v.seq = k.st->base_seq + c->v.entries + 1;
     else if (rc != PAWL_OK)
-        v->seq = st != NULL ? st->seq + 1 : 0;
-    buf_free(&src.value);
-    buf_free(&src.update);
-    buf_free(&src.id);
-    pawl_state_free(st);
-    pawl_step_free(read);
-    pawl_step_free(fed);
+        c->v.seq = k.st != NULL ? k.st->seq + 1 : 0;
+    buf_free(&k.src.value);
+    buf_free(&k.src.update);
+    buf_free(&k.src.id);
+    pawl_state_free(k.st);
+    pawl_step_free(k.read);
+    pawl_step_free(k.fed);
+    return rc;
+}
+
+pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err)
+{
+    journal_check c = { .m = m };
+    pawl_code rc;
+
+    if (m == NULL || v == NULL)
+        return fail(err, PAWL_INVALID, "verify: a machine and room for a verdict are needed");
+    rc = journal_verify(&c, journal, alloc, err);
+    buf_free(&c.says);
+    *v = c.v;
     return rc;
 }
