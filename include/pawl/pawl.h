@@ -9,4 +9,5 @@
 #include "pawl/effect.h"
 #include "pawl/engine.h"
 #include "pawl/stream.h"
+#include "pawl/history.h"
 #endif

@@ -1,0 +1,60 @@
+/* history.h - what a run was: its entries, its state at any of them, whether its journal is right, and what another machine
+ * would have said.
+ *
+ * Only what is stored is looked at, through a handle of the store. Nothing is held and nothing changed, so it may be done while
+ * somebody works on the run. The handle belongs to one thread at a time (pawl_engine_store gives an engine's own: use it
+ * while the engine is not called). */
+#ifndef PAWL_HISTORY_H
+#define PAWL_HISTORY_H
+
+#include "pawl/kernel.h"
+#include "pawl/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- looking back (G8) --------------------------------------------------------------------------- */
+
+/* The state of `run` after entry `seq`, folded from its base; 0: as it stands now, task records of the open superstep with it.
+ * It is the caller's: pawl_state_free(). PAWL_GONE: no such run or entry, or it was pruned; PAWL_CORRUPT: the journal is damaged. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_state(pawl_store *s, const char *run, uint64_t seq, pawl_state **state, pawl_err *err);
+
+/* `seq`: the entry's; of a task record, the number of the entry that closes it. `entry` is lent for the call, for the getters of
+ * kernel.h. It may not use the handle. False: enough. */
+typedef bool pawl_history_fn(void *ctx, uint64_t seq, const pawl_entry *entry);
+/* The entries after `after` (0: from where the journal begins) up to `upto` (0: all), each after the task records that it closes; those
+ * that no entry closes yet come last. PAWL_GONE: no such run, or it was pruned there. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_walk(pawl_store *s, const char *run, uint64_t after, uint64_t upto, pawl_history_fn *fn,
+                                                   void *ctx, pawl_err *err);
+
+/* ---- is it right? (K5, F5) --------------------------------------------------------------------------- */
+
+/* Fold the whole journal and feed every event again to `m`, as pawl_verify does, whose codes it returns; `m` NULL: fold it only, then
+ * v->folded counts all. PAWL_CORRUPT also when the store knows of entries that are not there. PAWL_GONE: no such run, or an erased body. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_verify(pawl_store *s, const pawl_machine *m, const char *run, pawl_verdict *v, pawl_err *err);
+
+typedef struct pawl_divergence {    /* lent for the call */
+    const char *run;
+    uint64_t seq;               /* the entry where it shows; of a task record, the one that closes it */
+    pawl_bytes journaled;       /* the line that stands there; {0}: the machine could not take the run over, or it cannot be read */
+    pawl_bytes says;            /* the line that the machine says instead; {0}: none */
+    pawl_code code;             /* PAWL_CORRUPT: it says something else; PAWL_INVALID: a channel of its is another one in the run;
+                                 * another one below 0: the journal itself cannot be replayed, `text` says why */
+    const char *text;           /* all of it in one line */
+} pawl_divergence;
+typedef bool pawl_divergence_fn(void *ctx, const pawl_divergence *d);   /* false: enough. It may use the handle */
+
+typedef struct pawl_against { size_t runs, same, diverged, unread; } pawl_against;  /* how many were replayed, and came out so */
+
+/* Which runs would `m` have driven elsewhere, and where first: before it is deployed (F5). Every entry since a run's last adoption
+ * is fed to `m`, whatever machine wrote it. `run`: this one; NULL: all runs of the machine's name that pass `which` (its `machine`,
+ * `before` and `limit` do not count), by default all that are not over. A divergence is told, and is no failure; `fn` and `sum` may
+ * be NULL. PAWL_CONFLICT: `run` is another machine's; PAWL_GONE: there is none. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_against(pawl_store *s, const pawl_machine *m, const char *run, const pawl_filter *which,
+                                                      pawl_divergence_fn *fn, void *ctx, pawl_against *sum, pawl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
