@@ -90,8 +90,13 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_work(pawl_engine *e, int64_t until_ms, paw
 PAWL_API PAWL_MUST_USE pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err);
 /* Any event, and then whatever follows. Its time is the engine's unless it has one. PAWL_IGNORED: nothing followed. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err);
-/* A new run `fork` from `run` as it stood at entry `seq` (0: now); it is not driven yet. */
+/* A new run `fork` from `run` as it stood at entry `seq` (0: now); it is not driven yet. Its blobs go along (K10). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_run_fork(pawl_engine *e, const char *run, uint64_t seq, const char *fork, pawl_err *err);
+/* The same with another state: `change`, an event of kind PAWL_EV_UPDATE (value: an object of channels; name, by and note may be there), is
+ * its first entry, before anything runs. A change that is refused leaves no fork behind; killed in between, or left by the store, it may
+ * leave one that is not driven and has no entry: the same call again completes it. PAWL_CONFLICT: there is such a run, or `run` is another machine's. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_run_fork_with(pawl_engine *e, const char *run, uint64_t seq, const char *fork,
+                                                    const pawl_event *change, pawl_err *err);
 /* The live state, for the getters of kernel.h; NULL: no such run. Lives as long as the engine. */
 PAWL_API pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err);
 /* A channel of a run as text: a string itself, any other value as JSON; "" when there is none. Lives until the next call. */

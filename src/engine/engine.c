@@ -285,53 +285,6 @@ pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const c
     return pawl_event_send(e, run, &ev, err);
 }
 
-static bool journal_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
-{
-    (void)kind, (void)seq;
-    buf_put(ctx, line.data, line.size);
-    buf_char(ctx, '\n');
-    return !((buf *)ctx)->failed;
-}
-
-/* The state as it stood at entry `seq` (0: the newest). */
-static pawl_code state_at(pawl_engine *e, const char *run, uint64_t seq, pawl_state **out, pawl_err *err)
-{
-    buf b;
-    pawl_code rc;
-
-    buf_init(&b, &e->alloc);
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->read(e->store, run, 0, seq, journal_line, &b, err);
-    pthread_mutex_unlock(&e->lock);
-    if (rc == PAWL_OK && b.failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", run);
-    if (rc == PAWL_OK)
-        rc = pawl_replay((pawl_bytes){ b.data, b.size }, seq, NULL, out, err);
-    buf_free(&b);
-    return rc;
-}
-
-pawl_code pawl_run_fork(pawl_engine *e, const char *run, uint64_t seq, const char *fork, pawl_err *err)
-{
-    pawl_run_info info = { .id = fork };
-    pawl_state *then = NULL, *made = NULL;
-    live *r;
-    pawl_code rc = e == NULL ? fail(err, PAWL_GONE, "%s: there is no such run", run != NULL ? run : "") : run_known(e, run, &r, err);
-
-    if (rc != PAWL_OK || (rc = run_known(e, fork, &r, err)) != PAWL_OK || (rc = info_draw(e, &info, err)) != PAWL_OK ||
-        (rc = state_at(e, run, seq, &then, err)) != PAWL_OK)
-        return rc;
-    rc = pawl_state_fork(then, &info, e->step, &made, err);
-    pawl_state_free(then);
-    if (rc != PAWL_OK)
-        return rc;
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->create(e->store, pawl_state_base(made), err);
-    pthread_mutex_unlock(&e->lock);
-    pawl_state_free(made);
-    return rc;
-}
-
 /* What is known of it here, or in the store: to look at, without holding it. */
 live *run_look(pawl_engine *e, const char *run, pawl_err *err)
 {

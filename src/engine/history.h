@@ -17,5 +17,14 @@ typedef struct blobs_of {       /* a loader of one run's blobs */
 } blobs_of;
 void blobs_begin(blobs_of *b, pawl_store *s, const char *run);
 void blobs_end(blobs_of *b);
+/* The next blob that the text of a journal refers to: "blob","DIGEST". It may be one that looks like it. */
+bool blob_next(pawl_bytes text, size_t *at, char digest[HASH_HEX + 1]);
+typedef struct blob_list { pawl_blob *all; size_t n, cap; } blob_list;
+/* Those of them that the store has for that run, each once, kept in `mem`. */
+pawl_code blobs_gather(pawl_store *s, const char *run, pawl_bytes text, arena *mem, blob_list *out, pawl_err *err);
+
+/* What a store is told of a state beside its lines. */
+typedef struct wait_list { pawl_waiting *all; size_t n, cap; } wait_list;
+pawl_code waits_open(const pawl_state *st, arena *mem, wait_list *out);     /* PAWL_NOMEM */
 
 #endif

@@ -114,11 +114,156 @@ static void entries_are_walked(void)
     char *then = shelf_state(s, "r", 2);
     CHECK(strstr(then, "\"n\":1") != NULL);
     free(then);
+    err = ERR;
+    CHECK_INT(pawl_run_fork(t.e, "r", 1, "f", &err), PAWL_GONE);
+    err = ERR;
+    CHECK_INT(pawl_run_fork(t.e, "r", 2, "f", &err), PAWL_OK);      /* from where it begins */
+    CHECK_INT(town_run(&t, "f", NULL), PAWL_INTERRUPTED);
     CHECK_INT(pawl_history_walk(s, "r", 0, 0, NULL, NULL, NULL), PAWL_INVALID);
     town_end(&t);
 }
 
 PAWL_TEST(test_G8_the_entries_of_a_run_are_walked) { on_both(entries_are_walked); }
+
+/* ---- forks with another state -------------------------------------------------------------------------- */
+
+static size_t waits_in(pawl_store *s, const char *run)
+{
+    pawl_head head;
+
+    CHECK_INT(s->verbs->head(s, run, &head, NULL), PAWL_OK);
+    return head.waits;
+}
+
+static void fork_with_changed_state(void)
+{
+    const pawl_event change = { .kind = PAWL_EV_UPDATE, .value = "{\"verdict\":\"mine\",\"n\":40}", .by = "ada" };
+    pawl_store *s = shelf_store();
+    pawl_err err = ERR;
+    walked w = { .last = 0 };
+    town t;
+
+    shelf_town(&t, s);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_run_fork_with(t.e, "r", 2, "f", &change, &err), PAWL_OK);
+    CHECK_INT(t.calls, 1);                      /* nothing ran */
+    CHECK_INT(pawl_history_walk(s, "f", 0, 0, walk, &w, &err), PAWL_OK);
+    CHECK(strncmp(w.text, "1 update ", 9) == 0 && w.lines == 1);
+    CHECK(town_stored(&t, "f", "[\"update\",{\"n\":40,\"verdict\":\"mine\"},{\"by\":\"ada\"}]"));
+    CHECK_STR(pawl_run_get(t.e, "f", "n"), "41");
+    CHECK_STR(pawl_run_get(t.e, "r", "n"), "1");        /* the other one is as it was */
+    CHECK_INT(town_run(&t, "f", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(shelf_answer(&t, "f", "\"theirs\""), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(t.e, "f", "n"), "47");
+    town_verify(&t, "f");
+    CHECK_INT(pawl_run_fork_with(t.e, "r", 2, "f", &change, &err), PAWL_CONFLICT);
+    town_end(&t);
+    if (!shelf_files)
+        return;                 /* the store went with its engine */
+    for (int i = 0; i < 2; i++) {       /* whose first machine is another one */
+        town_begin(&t, town_essay(NULL), pawl_store_sqlite(shelf_path, NULL, NULL));
+        if (i == 1)
+            CHECK_INT(pawl_engine_add(t.e, shelf_machine(1, NULL), &err), PAWL_OK);
+        err = ERR;
+        CHECK_INT(pawl_run_fork_with(t.e, "r", 2, "g", &change, &err), i == 0 ? PAWL_CONFLICT : PAWL_OK);
+        town_end(&t);
+    }
+}
+
+PAWL_TEST(test_G8_a_fork_may_begin_with_another_state) { on_both(fork_with_changed_state); }
+
+static void refused_change_leaves_nothing(void)
+{
+    static const struct { pawl_event ev; uint64_t seq; } wrong[] = {
+        { { .kind = PAWL_EV_UPDATE, .value = "{\"nothing\":1}" }, 2 }, { { .kind = PAWL_EV_UPDATE, .value = "{\"n\":\"text\"}" }, 2 },
+        { { .kind = PAWL_EV_UPDATE, .value = "[1]" }, 2 }, { { .kind = PAWL_EV_UPDATE, .value = "{" }, 2 }, { { .kind = PAWL_EV_UPDATE }, 2 },
+        { { .kind = PAWL_EV_CANCEL }, 2 }, { { .kind = PAWL_EV_UPDATE, .value = "{\"n\":1}" }, 9 },
+    };
+    pawl_store *s = shelf_store();
+    town t;
+
+    shelf_town(&t, s);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pawl_err err = ERR;
+        pawl_code rc = pawl_run_fork_with(t.e, "r", wrong[i].seq, "f", &wrong[i].ev, &err);
+
+        if (rc >= 0 || err.code != rc || err.text[0] == '\0')
+            CHECK_FAIL("%zu: %s, %s", i, pawl_code_name(rc), err.text);
+        town_runs(&t, "r");
+    }
+    town_end(&t);
+}
+
+PAWL_TEST(test_G8_a_change_that_is_refused_leaves_no_fork) { on_both(refused_change_leaves_nothing); }
+
+/* Killed after each of the writes of a fork: the same call again completes it, and nothing has run in between. */
+static void broken_off_fork_is_completed(void)
+{
+    const pawl_event change = { .kind = PAWL_EV_UPDATE, .value = "{\"n\":40}" };
+    size_t refused = 0;
+
+    for (size_t left = 0; left < 8; left++) {
+        pawl_store *s = shelf_store();
+        pawl_err err = ERR;
+        pawl_code rc;
+        lame l;
+        town t, again;
+
+        shelf_town(&t, lame_begin(&l, s, 1000));
+        CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+        l.left = left;
+        rc = pawl_run_fork_with(t.e, "r", 2, "f", &change, &err);
+        refused += rc != PAWL_OK;
+        town_end(&t);
+        shelf_town(&again, s);
+        pawl_engine_lease(again.e, "another", 0);
+        if (rc != PAWL_OK) {
+            pawl_head head;
+            pawl_code there = s->verbs->head(s, "f", &head, NULL);
+
+            err = ERR;
+            CHECK(there == PAWL_GONE || head.seq == 0);
+            if (there == PAWL_OK && head.owner != NULL)
+                CHECK_INT(release_one(s, "f", head.fence, NULL), PAWL_OK);      /* whoever held it is dead */
+            if (pawl_run_fork_with(again.e, "r", 2, "f", &change, &err) != PAWL_OK)
+                CHECK_FAIL("after %zu writes: %s", left, err.text);
+        }
+        CHECK_STR(pawl_run_get(again.e, "f", "n"), "41");
+        CHECK_INT(town_run(&again, "f", NULL), PAWL_INTERRUPTED);
+        CHECK_INT(pawl_run_fork_with(again.e, "r", 2, "f", &change, &err), PAWL_CONFLICT);
+        town_end(&again);
+    }
+    CHECK(refused >= 3 && refused < 8);
+}
+
+PAWL_TEST(test_G8_a_fork_that_was_broken_off_is_completed) { on_both(broken_off_fork_is_completed); }
+
+/* A wait that the fork begins with is known to the store: who does not hold the fork may answer it. */
+static void waits_of_a_fork(void)
+{
+    pawl_store *s = shelf_store();
+    pawl_machine *m;
+    pawl_err err = ERR;
+    pawl_graph *g = script_graph("once", 1, NULL, (const part[]){ { "a", NULL, "call post {} | ask \"then?\"" }, { 0 } });
+    town t;
+
+    pawl_graph_effect(g, "post", &(pawl_limits){ .cls = PAWL_ONCE });
+    m = script_compile(g);
+    town_begin(&t, m, s);
+    town_acts(&t, "post", PAWL_ONCE);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_run_fork(t.e, "r", 1, "f", &err), PAWL_OK);
+    CHECK_INT(waits_in(s, "f"), 1);
+    CHECK_INT(town_run(&t, "f", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(t.calls, 1);                      /* asked first: it must not happen twice */
+    CHECK_INT(shelf_answer(&t, "f", "true"), PAWL_INTERRUPTED);
+    CHECK_INT(t.calls, 2);
+    town_verify(&t, "f");
+    town_end(&t);
+}
+
+PAWL_TEST(test_K10_the_store_knows_the_waits_that_a_fork_begins_with) { on_both(waits_of_a_fork); }
 
 /* ---- is it right? -------------------------------------------------------------------------------------------- */
 
@@ -289,6 +434,10 @@ PAWL_TEST(test_F5_what_was_adopted_is_asked_for_what_came_after) { on_both(again
 static const check_case cases[] = {
     CASE(test_G8_the_state_of_a_run_at_every_entry),
     CASE(test_G8_the_entries_of_a_run_are_walked),
+    CASE(test_G8_a_fork_may_begin_with_another_state),
+    CASE(test_G8_a_change_that_is_refused_leaves_no_fork),
+    CASE(test_G8_a_fork_that_was_broken_off_is_completed),
+    CASE(test_K10_the_store_knows_the_waits_that_a_fork_begins_with),
     CASE(test_K5_a_run_in_the_store_is_verified),
     CASE(test_F5_a_deployment_is_tried_against_the_runs_that_are_there),
     CASE(test_F5_what_was_adopted_is_asked_for_what_came_after),
