@@ -1,5 +1,5 @@
 /* history.h - what a run was: its entries, its state at any of them, whether its journal is right, and what another machine
- * would have said.
+ * would have said; and where two runs part.
  *
  * Only what is stored is looked at, through a handle of the store. Nothing is held and nothing changed, so it may be done while
  * somebody works on the run. The handle belongs to one thread at a time (pawl_engine_store gives an engine's own: use it
@@ -27,6 +27,31 @@ typedef bool pawl_history_fn(void *ctx, uint64_t seq, const pawl_entry *entry);
  * that no entry closes yet come last. PAWL_GONE: no such run, or it was pruned there. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_walk(pawl_store *s, const char *run, uint64_t after, uint64_t upto, pawl_history_fn *fn,
                                                    void *ctx, pawl_err *err);
+
+/* ---- where two runs part (G8) ------------------------------------------------------------------------ */
+
+typedef struct pawl_diff_side {
+    uint64_t seq;               /* of the first entry that the other run has no like of; 0: this one has come no further */
+    char of[129];               /* whose entry that is: its own, or that of the run that it was forked from */
+    char fact[252];             /* what it says: an item of docs/INTERFACES.md without times and numbers; cut; "": it only says less */
+    uint64_t newest;            /* its newest entry */
+    pawl_status status;         /* there */
+} pawl_diff_side;
+typedef struct pawl_diff {
+    bool same;                  /* all that one says the other says too */
+    size_t channels;            /* how many of them are other ones */
+    pawl_diff_side a, b;
+} pawl_diff;
+typedef enum pawl_diff_at { PAWL_AT_END = 0, PAWL_AT_PARTING = 1 } pawl_diff_at;
+/* A channel of the run that has another value in `b`; NULL: it has none. Lent for the call. False: enough. */
+typedef bool pawl_channel_diff_fn(void *ctx, const char *channel, const pawl_value *a, const pawl_value *b);
+
+/* Compare what came in, what was asked, what was written and how it ended; not ids, lives, times, hashes, nor in which order answers came
+ * within a superstep. A fork begins with what it was forked from; runs that have nothing to do with each other begin each with its
+ * start. Then their channels as they stand now, or after the entries at which they part. `fn` and `out` may be NULL.
+ * PAWL_GONE: no such run, or one was pruned where the other was not. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_diff(pawl_store *s, const char *a, const char *b, pawl_diff_at at, pawl_channel_diff_fn *fn,
+                                                   void *ctx, pawl_diff *out, pawl_err *err);
 
 /* ---- is it right? (K5, F5) --------------------------------------------------------------------------- */
 
