@@ -1,9 +1,9 @@
-/* history.h - what a run was: its entries, its state at any of them, whether its journal is right, and what another machine
- * would have said; and where two runs part.
+/* history.h - what a run was: its entries, its state at any of them, whether its journal is right, what another machine
+ * would have said, where two runs part; and a run as a file.
  *
- * Only what is stored is looked at, through a handle of the store. Nothing is held and nothing changed, so it may be done while
- * somebody works on the run. The handle belongs to one thread at a time (pawl_engine_store gives an engine's own: use it
- * while the engine is not called). */
+ * Only what is stored is looked at, through a handle of the store. Nothing is held and nothing changed by it, so it may be done
+ * while somebody works on the run; only an import writes. The handle belongs to one thread at a time (pawl_engine_store gives an
+ * engine's own: use it while the engine is not called). */
 #ifndef PAWL_HISTORY_H
 #define PAWL_HISTORY_H
 
@@ -78,6 +78,28 @@ typedef struct pawl_against { size_t runs, same, diverged, unread; } pawl_agains
  * be NULL. PAWL_CONFLICT: `run` is another machine's; PAWL_GONE: there is none. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_against(pawl_store *s, const pawl_machine *m, const char *run, const pawl_filter *which,
                                                       pawl_divergence_fn *fn, void *ctx, pawl_against *sum, pawl_err *err);
+
+/* ---- a run as a file --------------------------------------------------------------------------------- */
+
+/* One line with its newline. False: no more can be taken. It may use the handle. */
+typedef bool pawl_sink_fn(void *ctx, pawl_bytes line);
+/* Write `run` as JSON lines (docs/INTERFACES.md): its journal byte for byte, and what the store has beside it: blobs, counted
+ * attempts, deliveries not taken yet. It is folded before anything is told. PAWL_GONE: no such run, or an erased body; PAWL_CORRUPT:
+ * the journal is damaged; PAWL_IO: `sink` said no; PAWL_CONFLICT: it is half imported itself; PAWL_TRANSIENT: it moved on all the
+ * while; PAWL_LIMIT: more than 2 GiB (EXPORT_BYTES_MAX). */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void *ctx, pawl_err *err);
+
+/* Make the run of an export in this store. It goes on as the original would have: waits are open, attempts stay counted, a command of
+ * class once that was begun is unknown, and only one of the two should. Its children are runs of their own: carry them first. All of
+ * it is read and folded first, and fed again to `m` when it is not NULL (PAWL_CONFLICT: it is another machine's); what is refused has
+ * made nothing, and err has the line's number: PAWL_CORRUPT: damaged, or cut anywhere; PAWL_INVALID: a higher format, or no export;
+ * PAWL_LIMIT: too large. PAWL_CONFLICT: there is such a run. Its id cannot be another one: it is in every hash of the chain. Killed in
+ * between, or left by the store, it leaves nothing, or a run without entries that nobody takes up and that says why: the same import
+ * again completes it. PAWL_HELD: somebody else is at it. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_import(pawl_store *s, pawl_bytes lines, const pawl_machine *m, pawl_err *err);
+/* The next piece of it, lent until the next call; of size 0 at its end. False: it cannot be read. */
+typedef bool pawl_source_fn(void *ctx, pawl_bytes *piece);
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_import_from(pawl_store *s, pawl_source_fn *source, void *ctx, const pawl_machine *m, pawl_err *err);
 
 #ifdef __cplusplus
 }

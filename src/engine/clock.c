@@ -70,7 +70,7 @@ bool chance(const pawl_engine *e, uint64_t out[2])
 {
     ssize_t n;
 
-    if (e->drawn != NULL)
+    if (e != NULL && e->drawn != NULL)
         return e->drawn(e->drawn_ctx, out);
     n = getrandom(out, 2 * sizeof *out, 0);
     if (out[0] == 0)

@@ -175,7 +175,7 @@ struct pawl_engine {
 };
 
 /* clock.c: the only file here that knows the time and chance */
-bool chance(const pawl_engine *e, uint64_t out[2]);
+bool chance(const pawl_engine *e, uint64_t out[2]);     /* NULL: the system's */
 int64_t steady_ms(void);        /* goes on, whatever is done to the other; what is waited for is counted by it */
 int64_t system_ms(void);        /* the clock on the wall: what handlers know */
 void cond_begin(pthread_cond_t *cond);  /* one that is waited for by the steady clock */

@@ -27,4 +27,11 @@ pawl_code blobs_gather(pawl_store *s, const char *run, pawl_bytes text, arena *m
 typedef struct wait_list { pawl_waiting *all; size_t n, cap; } wait_list;
 pawl_code waits_open(const pawl_state *st, arena *mem, wait_list *out);     /* PAWL_NOMEM */
 
+/* ---- a run as JSON lines (docs/INTERFACES.md): what export.c writes and import.c reads ------------- */
+
+enum { EXPORT_FORMAT = 1, DELIVERY_KINDS = PAWL_DELIVER_REOPEN };
+#define EXPORT_BYTES_MAX ((size_t)1 << 31)      /* of one export */
+#define UNDER_WAY "it is being imported: when that was broken off, import it again"      /* why a run is parked that is not whole yet */
+extern const char *const delivery_names[DELIVERY_KINDS + 1];
+
 #endif
