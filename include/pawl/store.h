@@ -78,7 +78,15 @@ typedef struct pawl_append {    /* to one run: all of it or nothing */
     bool quiet;                 /* out: nothing that was delivered waits for it; false: that is to be looked for */
 } pawl_append;
 
-typedef struct pawl_mark { const char *run; uint64_t fence; const char *id; pawl_code rc; } pawl_mark;
+typedef struct pawl_mark {      /* of a command's attempts */
+    const char *run;
+    uint64_t fence;
+    const char *id;             /* its invocation id */
+    pawl_code rc;               /* out */
+    int64_t first_ms;           /* when the first of them began; 0: as it was said before */
+    int64_t again_ms;           /* the last one is over, and the next begins then: none is counted; 0: one begins, and is counted */
+    uint32_t attempts;          /* told by `marks`: so many were counted */
+} pawl_mark;
 typedef struct pawl_hold { const char *run; uint64_t fence; pawl_code rc; } pawl_hold;     /* a run that is held; rc: out */
 typedef struct pawl_claim { const char *run; pawl_head head; pawl_code rc; } pawl_claim;   /* head, rc: out */
 
@@ -127,7 +135,7 @@ typedef bool pawl_line_fn(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_byt
 typedef bool pawl_head_fn(void *ctx, const pawl_head *head);
 typedef bool pawl_delivery_fn(void *ctx, const pawl_delivery *d);
 typedef bool pawl_waiting_fn(void *ctx, const char *run, const pawl_waiting *w);
-typedef bool pawl_mark_fn(void *ctx, const char *id, uint32_t attempts);
+typedef bool pawl_mark_fn(void *ctx, const pawl_mark *mark);    /* its run, fence and rc are not set */
 
 /* ---- the verbs ------------------------------------------------------------------------------------------ */
 
@@ -150,7 +158,8 @@ typedef struct pawl_store_verbs {
      * is not the newest; the newest entry again with the same bytes is success. One that is refused changes nothing and
      * hinders none. Returns PAWL_OK when all that are PAWL_OK are durable; else none of them is, and err says why. */
     pawl_code (*append)(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
-    /* Count an attempt before it is dispatched (E13); durable together. */
+    /* Count an attempt before it is dispatched (E13), or say when the next one is due (E7); durable together. PAWL_INVALID: a time
+     * before 1970. */
     pawl_code (*mark)(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
     pawl_code (*marks)(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);
 

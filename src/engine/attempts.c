@@ -5,14 +5,17 @@
 
 /* ---- counted ----------------------------------------------------------------------------------- */
 
-static bool see_mark(void *ctx, const char *id, uint32_t attempts)
+/* Of one that this engine has made attempts at itself it knows more. */
+static bool see_mark(void *ctx, const pawl_mark *told)
 {
-    errand *er = errand_find(ctx, id);
+    errand *er = errand_find(ctx, told->id);
 
-    if (er != NULL && er->at == ERRAND_READY && er->job.attempt < attempts) {
-        er->job.attempt = attempts;
-        er->first_ms = 0;
-    }
+    if (er == NULL || er->at != ERRAND_READY || er->settling != NULL || er->job.attempt >= told->attempts)
+        return true;
+    er->job.attempt = told->attempts;
+    er->first_ms = told->first_ms;
+    er->not_before_ms = told->again_ms;
+    er->unsure = told->again_ms == 0;
     return true;
 }
 
@@ -38,7 +41,7 @@ static bool counts(const errand *er)
 
 static pawl_code count_attempt(pawl_engine *e, live *r, errand *er, pawl_err *err)
 {
-    pawl_mark one = { .run = r->id, .fence = r->fence, .id = er->job.id };
+    pawl_mark one = { .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms };
     pawl_code rc = PAWL_OK;
 
     if (!er->counted && counts(er)) {
@@ -52,9 +55,41 @@ static pawl_code count_attempt(pawl_engine *e, live *r, errand *er, pawl_err *er
     return rc == PAWL_FENCED ? fail(err, rc, "%s: somebody else works on it now", r->id) : rc;
 }
 
+pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_mark *all;
+    size_t n = 0, k = 0;
+    arena mem;
+    pawl_code rc = PAWL_OK;
+
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        n += er->rests && er->at == ERRAND_READY;
+    if (n == 0 || r->fence == 0)
+        return PAWL_OK;
+    arena_init(&mem, &e->alloc, 512);
+    if ((all = arena_get(&mem, n * sizeof *all)) == NULL)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for %zu marks", r->id, n);
+    for (errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next)
+        if (er->rests && er->at == ERRAND_READY) {
+            all[k++] = (pawl_mark){ .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms, .again_ms = er->not_before_ms };
+            er->rests = false;
+        }
+    if (rc == PAWL_OK) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->mark(e->store, all, n, err);
+        pthread_mutex_unlock(&e->lock);
+    }
+    if (rc == PAWL_OK && all[0].rc == PAWL_FENCED)
+        rc = fail(err, PAWL_FENCED, "%s: somebody else works on it now", r->id);
+    arena_free(&mem);
+    return rc;
+}
+
 bool is_unknown(const errand *er)
 {
-    return er->limits.cls == PAWL_ONCE && er->settling == NULL && er->first_ms == 0 && er->job.attempt > er->cleared;
+    uint32_t made = er->job.attempt - er->cleared, most = er->limits.retry.max_attempts;
+
+    return er->unsure && er->settling == NULL && made > 0 && (er->limits.cls == PAWL_ONCE || (most > 1 && made >= most));
 }
 
 /* ---- limits ------------------------------------------------------------------------------------ */
@@ -88,6 +123,11 @@ static const char *limit_over(const errand *er, int64_t now)
             return limits[i].name;
     }
     return NULL;
+}
+
+bool is_over(const errand *er, int64_t now)
+{
+    return er->limits.total_timeout_ms > 0 && er->first_ms > 0 && now - er->first_ms > er->limits.total_timeout_ms;
 }
 
 /* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
@@ -146,14 +186,15 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
     pawl_code rc;
 
     keeper_begin(e);
+    if (er->first_ms == 0)
+        er->first_ms = now;
     rc = r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : count_attempt(e, r, er, err);
     if (rc != PAWL_OK)
         return rc;
     er->job.attempt++;
     er->job.fence = r->fence;
     er->began_ms = now;
-    if (er->first_ms == 0)
-        er->first_ms = now;
+    er->unsure = er->rests = false;
     left = er->limits.total_timeout_ms - (now - er->first_ms);
     er->total_until_ms = er->limits.total_timeout_ms > 0 ? steady_ms() + (left > 1 ? left : 1) : 0;
     er->overran = er->began_seen = false;
@@ -229,6 +270,7 @@ bool errand_again(const pawl_engine *e, errand *er, int64_t now)
         return false;
     er->not_before_ms = now + delay;
     er->counted = false;
+    er->rests = delay > 0 && counts(er);
     er->at = ERRAND_READY;
     return true;
 }

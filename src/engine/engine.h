@@ -53,6 +53,8 @@ typedef struct errand {
     bool open;                  /* its command is */
     bool fed;                   /* its receipt is folded, and not stored yet */
     bool counted;               /* the attempt that comes next is in the store */
+    bool unsure;                /* the last attempt was somebody's who is gone: nobody knows how it ended */
+    bool rests;                 /* its back-off is to be stored */
     uint32_t cleared;           /* attempts that are known not to have happened */
     const char *child;          /* of a spawn: the run; NULL: it is a call */
     bool began;                 /* which is in the store */

@@ -27,7 +27,10 @@ pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_
 
 /* attempts.c */
 pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err);   /* after another engine had it: attempts that were counted stay counted */
-bool is_unknown(const errand *er);      /* of class once, and counted by somebody who is gone: whether it happened cannot be known (E5) */
+/* Its last attempt was begun by somebody who is gone, and it must not be begun again: it is of class once, or that was the last (E5, E7). */
+bool is_unknown(const errand *er);
+bool is_over(const errand *er, int64_t now);    /* between two attempts its total_timeout_ms ran out */
+pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err);   /* back-offs, so that whoever comes next goes on with them (E7) */
 bool has_limit(const pawl_limits *l);
 pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);   /* counted, and out */
 void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */

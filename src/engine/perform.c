@@ -70,6 +70,12 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
             receipt_make(e, er);
             continue;
         }
+        if (is_over(er, now)) {
+            pawl_reply_untouched(&er->reply);
+            er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its total_timeout_ms allows", er->job.effect);
+            receipt_make(e, er);
+            continue;
+        }
         if ((rc = errand_begin(e, r, er, now, err)) != PAWL_OK)
             return rc;
         if ((pooled || has_limit(&er->limits)) && pool_put(e, er))
@@ -136,6 +142,8 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     *did = r->children_ask = false;
     if ((rc = errands_meet(e, r, &why, err)) != PAWL_OK)
         return rc;
+    if ((rc = rests_mark(e, r, err)) != PAWL_OK)        /* of those that came while others were looked after */
+        return rc;
     handlers_look(e, r);
     if ((rc = children_begin(e, r, &why, err)) != PAWL_OK)
         return rc;
@@ -151,6 +159,8 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     if ((rc = errands_leave(e, r, wait, err)) != PAWL_OK)
         return rc;
     came = errands_come(e, 0);
+    if ((rc = rests_mark(e, r, err)) != PAWL_OK)
+        return rc;
     if (r->lease_lost || called(r)) {
         *did = true;            /* what stopped it is looked at first */
         return PAWL_OK;

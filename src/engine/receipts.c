@@ -48,7 +48,11 @@ void errands_call_off(pawl_engine *e, live *r, bool wait)
             er->told_ms = steady_ms();
         if (er->at != ERRAND_READY || (er->child != NULL && child_cancel(e, er) && wait))
             continue;
-        er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect != NULL ? er->job.effect : "");
+        if (er->unsure && er->job.attempt > er->cleared && er->limits.cls != PAWL_PURE)
+            er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: it was begun, and nobody knows what came of it", er->job.effect);
+        else
+            er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect != NULL ? er->job.effect : "");
+        er->asks_settled = false;       /* nothing new begins */
         receipt_make(e, er);
     }
 }

@@ -48,7 +48,7 @@ typedef struct waiting {
 } waiting;
 
 typedef struct blob { node at; pawl_bytes bytes; } blob;                /* by digest */
-typedef struct attempts { node at; uint32_t count; } attempts;          /* by invocation id */
+typedef struct attempts { node at; uint32_t count; int64_t first_ms, again_ms; } attempts;     /* by invocation id */
 
 enum { BY_LOOK, BY_WAKE, ORDERS };      /* from when to look at it; first timer */
 

@@ -330,7 +330,7 @@ pawl_code memory_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err
 
 static pawl_code mark_stage(memory *m, pawl_mark *mark, run **r, node **made, pawl_err *err)
 {
-    mark->rc = store_id_valid(mark->id) ? run_held(m, mark->run, mark->fence, r, NULL) : PAWL_INVALID;
+    mark->rc = store_id_valid(mark->id) && mark->first_ms >= 0 && mark->again_ms >= 0 ? run_held(m, mark->run, mark->fence, r, NULL) : PAWL_INVALID;
     if (mark->rc != PAWL_OK) {
         *r = NULL;
         return PAWL_OK;
@@ -341,15 +341,19 @@ static pawl_code mark_stage(memory *m, pawl_mark *mark, run **r, node **made, pa
     return PAWL_OK;
 }
 
-static void mark_do(memory *m, run *r, node *made)
+static void mark_do(memory *m, run *r, node *made, const pawl_mark *mark)
 {
     node *n = table_find(&r->marks, made->key);
+    attempts *a;
 
     if (n != NULL)
         node_free(&m->alloc, made);
     else
         table_put(&r->marks, n = made);
-    ((attempts *)n)->count++;
+    a = (attempts *)n;
+    a->count += mark->again_ms == 0;
+    a->first_ms = mark->first_ms > 0 ? mark->first_ms : a->first_ms;
+    a->again_ms = mark->again_ms;
     m->version++;
 }
 
@@ -379,7 +383,7 @@ pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
         if (rc != PAWL_OK)
             node_free(&m->alloc, g[i].made);
         else
-            mark_do(m, g[i].r, g[i].made);
+            mark_do(m, g[i].r, g[i].made, &all[i]);
     }
     mem_free(&m->alloc, g, n * sizeof *g);
     return rc;
@@ -392,8 +396,12 @@ pawl_code memory_marks(pawl_store *s, const char *id, pawl_mark_fn *fn, void *ct
 
     if (rc == PAWL_OK && fn == NULL)
         return fail(err, PAWL_INVALID, "%s: its marks are told to nobody", id);
-    for (node *n = rc == PAWL_OK ? r->marks.first : NULL; n != NULL && fn(ctx, n->key, ((attempts *)n)->count); n = n->next)
-        ;
+    for (node *n = rc == PAWL_OK ? r->marks.first : NULL; n != NULL; n = n->next) {
+        const attempts *a = (const attempts *)n;
+
+        if (!fn(ctx, &(pawl_mark){ .id = n->key, .first_ms = a->first_ms, .again_ms = a->again_ms, .attempts = a->count }))
+            break;
+    }
     return rc;
 }
 

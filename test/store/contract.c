@@ -279,12 +279,13 @@ typedef struct marked {
     size_t n;
 } marked;
 
-static bool add_mark(void *ctx, const char *id, uint32_t attempts)
+static bool add_mark(void *ctx, const pawl_mark *mark)
 {
     marked *m = ctx;
+    const char *times = mark->first_ms == 0 && mark->again_ms == 0 ? "" : text("(%lld,%lld)", (long long)mark->first_ms, (long long)mark->again_ms);
 
     if (m->n < LINES_MAX)
-        m->all[m->n++] = text("%s=%lu ", id, (unsigned long)attempts);
+        m->all[m->n++] = text("%s=%lu%s ", mark->id, (unsigned long)mark->attempts, times);
     return true;
 }
 

@@ -447,6 +447,37 @@ PAWL_TEST(test_E13_attempts_are_counted_by_invocation)
     pawl_store_free(s);
 }
 
+PAWL_TEST(test_E7_E13_a_mark_keeps_when_the_first_began_and_when_the_next_is_due)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", "");
+    pawl_mark one = { .run = "r", .fence = f, .id = "1.a.1.0", .first_ms = 500 }, bad = one;
+
+    CHECK_INT(s->verbs->mark(s, &one, 1, NULL), PAWL_OK);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=1(500,0) ");
+    one.again_ms = 900;         /* the last one is over: none is counted */
+    one.first_ms = 600;
+    CHECK_INT(s->verbs->mark(s, &one, 1, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->mark(s, &one, 1, NULL), PAWL_OK);
+    s = again(s);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=1(600,900) ");
+    one.again_ms = one.first_ms = 0;
+    CHECK_INT(s->verbs->mark(s, &one, 1, NULL), PAWL_OK);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=2(600,0) ");
+    one = (pawl_mark){ .run = "r", .fence = f, .id = "1.b.1.0", .again_ms = 700 };
+    CHECK_INT(s->verbs->mark(s, &one, 1, NULL), PAWL_OK);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=2(600,0) 1.b.1.0=0(0,700) ");
+    bad.first_ms = -1;
+    CHECK_INT(s->verbs->mark(s, &bad, 1, NULL), PAWL_OK);
+    CHECK_INT(bad.rc, PAWL_INVALID);
+    bad.first_ms = 0;
+    bad.again_ms = -1;
+    CHECK_INT(s->verbs->mark(s, &bad, 1, NULL), PAWL_OK);
+    CHECK_INT(bad.rc, PAWL_INVALID);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=2(600,0) 1.b.1.0=0(0,700) ");
+    pawl_store_free(s);
+}
+
 cases contract_deliver(void)
 {
     static const check_case all[] = {
@@ -462,6 +493,7 @@ cases contract_deliver(void)
         CASE(test_E5_a_wait_that_was_over_may_be_asked_again),
         CASE(test_W3_an_answer_that_was_ignored_leaves_its_wait_open),
         CASE(test_E13_attempts_are_counted_by_invocation),
+        CASE(test_E7_E13_a_mark_keeps_when_the_first_began_and_when_the_next_is_due),
     };
 
     return (cases){ all, sizeof all / sizeof *all };

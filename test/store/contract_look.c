@@ -336,7 +336,7 @@ static bool first_only(void *ctx, const pawl_head *h) { (void)h; *(int *)ctx += 
 static bool first_line(void *ctx, pawl_line_kind k, uint64_t seq, pawl_bytes l) { (void)k, (void)seq, (void)l; *(int *)ctx += 1; return false; }
 static bool first_delivery(void *ctx, const pawl_delivery *d) { (void)d; *(int *)ctx += 1; return false; }
 static bool first_wait(void *ctx, const char *run, const pawl_waiting *w) { (void)run, (void)w; *(int *)ctx += 1; return false; }
-static bool first_mark(void *ctx, const char *id, uint32_t attempts) { (void)id, (void)attempts; *(int *)ctx += 1; return false; }
+static bool first_mark(void *ctx, const pawl_mark *mark) { (void)mark; *(int *)ctx += 1; return false; }
 
 PAWL_TEST(test_whoever_is_told_may_stop)
 {

@@ -471,7 +471,7 @@ static bool no_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes lin
 static bool no_head(void *ctx, const pawl_head *h) { (void)ctx, (void)h; return false; }
 static bool no_delivery(void *ctx, const pawl_delivery *d) { (void)ctx, (void)d; return false; }
 static bool no_wait(void *ctx, const char *run, const pawl_waiting *w) { (void)ctx, (void)run, (void)w; return false; }
-static bool no_mark(void *ctx, const char *id, uint32_t attempts) { (void)ctx, (void)id, (void)attempts; return false; }
+static bool no_mark(void *ctx, const pawl_mark *mark) { (void)ctx, (void)mark; return false; }
 
 /* What every verb says of the run named `run`. */
 static void check_all(pawl_store *s, const char *run, pawl_code due_code)

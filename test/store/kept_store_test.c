@@ -109,6 +109,33 @@ static bool see_bell(void *ctx, const pawl_delivery *d)
     return true;
 }
 
+static bool see_mark(void *ctx, const pawl_mark *one)
+{
+    CHECK_STR(one->id, "1.a.1.0");
+    CHECK_INT(one->attempts, 1);
+    CHECK_INT(one->first_ms, 500);
+    CHECK_INT(one->again_ms, 900);
+    ++*(int *)ctx;
+    return true;
+}
+
+/* What its tables had not is there when it is opened, and again when that is done by two at once. */
+static void marks_are_kept(pawl_store *s, const char *path, size_t i, uint64_t fence)
+{
+    pawl_mark one = { .run = "run-1", .fence = fence, .id = "1.a.1.0", .first_ms = 500 };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *t = store_open(path, i);
+    int marks = 0;
+
+    CHECK_INT(s->verbs->mark(s, &one, 1, &err), PAWL_OK);
+    CHECK_INT(one.rc, PAWL_OK);
+    one.again_ms = 900;
+    CHECK_INT(s->verbs->mark(s, &one, 1, &err), PAWL_OK);
+    CHECK_INT(t->verbs->marks(t, "run-1", see_mark, &marks, &err), PAWL_OK);
+    CHECK_INT(marks, 1);
+    pawl_store_free(t);
+}
+
 PAWL_TEST(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_written_now)
 {
     const char *const path = "kept-store.db";
@@ -131,6 +158,7 @@ PAWL_TEST(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_writ
         CHECK_INT(head.status, pawl_state_status(w.st));
         CHECK_INT(head.seq, pawl_state_seq(w.st));
         CHECK(head.work == (head.status == PAWL_WORKING)); /* 0.1 did not say; whoever looks puts it right */
+        marks_are_kept(s, path, i, head.fence);
         CHECK_INT(s->verbs->check(s, &err), PAWL_OK);
         free((char *)journal.data);
         pawl_store_free(s);

@@ -132,9 +132,9 @@ static bool note_delivery(void *ctx, const pawl_delivery *d)
          d->value.data ? d->value.data : "");
     return true;
 }
-static bool note_mark(void *ctx, const char *id, uint32_t attempts)
+static bool note_mark(void *ctx, const pawl_mark *mark)
 {
-    note(ctx, "%s tried %lu\n", id, (unsigned long)attempts);
+    note(ctx, "%s tried %lu, first %lld, again %lld\n", mark->id, (unsigned long)mark->attempts, (long long)mark->first_ms, (long long)mark->again_ms);
     return true;
 }
 
@@ -206,7 +206,8 @@ static pawl_code do_append(pawl_store *s, pawl_err *err)
 
 static pawl_code do_mark(pawl_store *s, pawl_err *err)
 {
-    pawl_mark all[3] = { { "a", fences[0], "1.a.1.0", 0 }, { "b", fences[1], "1.a.1.0", 0 }, { "a", fences[0], "1.a.1.0", 0 } };
+    pawl_mark all[3] = { { .run = "a", .fence = fences[0], .id = "1.a.1.0", .first_ms = 7 }, { .run = "b", .fence = fences[1], .id = "1.a.1.0" },
+                         { .run = "a", .fence = fences[0], .id = "1.a.1.0", .again_ms = 9 } };
 
     return s->verbs->mark(s, all, 3, err);
 }
@@ -303,7 +304,7 @@ PAWL_TEST(test_memory_grows_with_what_is_kept)
     for (int i = 0; i < 1000; i++) {
         pawl_bytes record = TEXT("[[\"a record of some forty bytes, or so\"]]");
         pawl_append a = { .run = "a", .fence = fences[0], .lines = &record, .nlines = 1, .blobs = &blob, .nblobs = 1 };
-        pawl_mark mark = { "a", fences[0], "1.a.1.0", 0 };
+        pawl_mark mark = { .run = "a", .fence = fences[0], .id = "1.a.1.0" };
 
         CHECK_INT(s->verbs->append(s, &a, 1, NULL), PAWL_OK);
         CHECK_INT(s->verbs->mark(s, &mark, 1, NULL), PAWL_OK);

@@ -342,7 +342,7 @@ static pawl_code mark_one(sqlite_store *s, const pawl_mark *m)
     sqlite3_stmt *q;
     known *k;
 
-    if (!store_id_valid(m->id) || !store_run_valid(m->run))
+    if (!store_id_valid(m->id) || !store_run_valid(m->run) || m->first_ms < 0 || m->again_ms < 0)
         return PAWL_INVALID;
     if ((k = known_find(s, m->run)) == NULL)
         return PAWL_GONE;
@@ -352,6 +352,8 @@ static pawl_code mark_one(sqlite_store *s, const pawl_mark *m)
     sql_int(q, 1, k->no);
     sql_text(q, 2, m->id);
     sql_int(q, 3, (int64_t)m->fence);
+    sql_int(q, 4, m->first_ms);
+    sql_int(q, 5, m->again_ms);
     return sql_run(s, q) == 1 ? PAWL_OK : PAWL_FENCED;
 }
 
@@ -386,7 +388,8 @@ pawl_code sqlite_marks(pawl_store *st, const char *run, pawl_mark_fn *fn, void *
     q = sql_use(s, SQL_MARKS);
     sql_int(q, 1, no);
     while (sql_row(s, q))
-        if (!fn(ctx, sql_get_text(q, 0), (uint32_t)sql_get_int(q, 1)))
+        if (!fn(ctx, &(pawl_mark){ .id = sql_get_text(q, 0), .attempts = (uint32_t)sql_get_int(q, 1), .first_ms = sql_get_int(q, 2),
+                                   .again_ms = sql_get_int(q, 3) }))
             break;
     sql_end(q);
     return read_end(s, PAWL_OK, err);

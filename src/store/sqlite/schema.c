@@ -58,7 +58,8 @@ static const char tables[] =
     " taken INTEGER NOT NULL DEFAULT 0, at_ms INTEGER NOT NULL, outcome INTEGER NOT NULL, digest BLOB NOT NULL, name TEXT,"
     " by TEXT, trace TEXT, note TEXT, value BLOB, upd BLOB, UNIQUE(run,id));"
     "CREATE INDEX deliveries_open ON deliveries(run) WHERE taken=0;"
-    "CREATE TABLE marks(run INTEGER, id TEXT, attempts INTEGER NOT NULL, PRIMARY KEY(run,id)) WITHOUT ROWID;";
+    "CREATE TABLE marks(run INTEGER, id TEXT, attempts INTEGER NOT NULL, first_ms INTEGER NOT NULL DEFAULT 0,"
+    " again_ms INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run,id)) WITHOUT ROWID;";
 
 /* What brings the tables of a version to the next one. */
 static const char *const migrations[SCHEMA_VERSION] = {
@@ -69,6 +70,9 @@ static const char *const migrations[SCHEMA_VERSION] = {
           "UPDATE heads SET work=1 WHERE status=1 AND NOT over;"
           "ALTER TABLE heads ADD COLUMN " LOOK_COLUMN ";"
           LOOK_INDEX,
+    /* 2 knew no time of an attempt. */
+    [2] = "ALTER TABLE marks ADD COLUMN first_ms INTEGER NOT NULL DEFAULT 0;"
+          "ALTER TABLE marks ADD COLUMN again_ms INTEGER NOT NULL DEFAULT 0;",
 };
 
 static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)

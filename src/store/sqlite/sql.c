@@ -72,9 +72,10 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_WAIT_FREE] = "UPDATE waits SET delivery=NULL WHERE run=?1 AND id=?2 AND over=0 AND delivery=?3",
     [SQL_DELIVERY_KIND] = "SELECT kind,name FROM deliveries WHERE no=?1 AND run=?2 AND taken=0",
     [SQL_TAKE] = "UPDATE deliveries SET taken=1,value=NULL,upd=NULL,note=NULL WHERE no=?1 AND run=?2 AND taken=0",
-    [SQL_MARK] = "INSERT INTO marks(run,id,attempts) SELECT ?1,?2,1 FROM heads WHERE no=?1 AND fence=?3"
-                 " ON CONFLICT DO UPDATE SET attempts=attempts+1",
-    [SQL_MARKS] = "SELECT id,attempts FROM marks WHERE run=?1 ORDER BY id",
+    [SQL_MARK] = "INSERT INTO marks(run,id,attempts,first_ms,again_ms) SELECT ?1,?2,?5=0,?4,?5 FROM heads WHERE no=?1 AND fence=?3"
+                 " ON CONFLICT DO UPDATE SET attempts=attempts+excluded.attempts,"
+                 "first_ms=CASE WHEN excluded.first_ms>0 THEN excluded.first_ms ELSE first_ms END,again_ms=excluded.again_ms",
+    [SQL_MARKS] = "SELECT id,attempts,first_ms,again_ms FROM marks WHERE run=?1 ORDER BY id",
 
     [SQL_DELIVERY_FIND] = "SELECT no,at_ms,digest FROM deliveries WHERE run=?1 AND id=?2",
     [SQL_WAIT_FIND] = "SELECT no,over,delivery,spec FROM waits WHERE run=?1 AND id=?2",

@@ -18,7 +18,7 @@
 #include <sqlite3.h>
 
 enum {
-    SCHEMA_VERSION = 2,
+    SCHEMA_VERSION = 3,
     APPLICATION_ID = 0x5061776c,        /* "Pawl" */
     PAGE_BYTES = 8192,
     CACHE_KIB = 16384,
