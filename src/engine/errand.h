@@ -41,6 +41,7 @@ bool errand_again(const pawl_engine *e, errand *er, int64_t now);     /* true: i
 /* settle.c */
 bool settle_begin(pawl_engine *e, errand *er);  /* true: it is ready to find out what came of it; false: it has nobody to ask */
 bool settle_end(pawl_engine *e, errand *er);    /* true: what came of it is known, or never will be; false: it is ready to be performed again */
+const char *settle_was(const errand *er, pawl_limits *limits, uint32_t *attempt);   /* the effect of its command, and more of it */
 
 /* receipts.c */
 void receipt_make(pawl_engine *e, errand *er);

@@ -103,12 +103,16 @@ static errand *errand_made(pawl_engine *e, const char *id, const char *effect, c
 
 errand *errand_copy(pawl_engine *e, const errand *er)
 {
-    errand *copy = errand_made(e, er->job.id, er->job.effect, NULL);
+    pawl_limits limits;
+    uint32_t attempt;
+    errand *copy = errand_made(e, er->job.id, settle_was(er, &limits, &attempt), NULL);
 
     if (copy == NULL)
         return NULL;
-    copy->job.attempt = er->job.attempt;
-    copy->limits = er->limits;
+    copy->job.attempt = attempt;
+    copy->cleared = er->cleared;
+    copy->limits = limits;
+    copy->limits.on_unknown = NULL;
     copy->h = er->h;
     copy->run = er->run;
     return copy;

@@ -73,6 +73,15 @@ static bool was_told(pawl_engine *e, errand *er, bool *again)
     return told;
 }
 
+const char *settle_was(const errand *er, pawl_limits *limits, uint32_t *attempt)
+{
+    const struct settling *was = er->settling;
+
+    *limits = was != NULL ? was->limits : er->limits;
+    *attempt = was != NULL ? was->attempt : er->job.attempt;
+    return was != NULL ? was->effect : er->job.effect;
+}
+
 bool settle_end(pawl_engine *e, errand *er)
 {
     const struct settling *was = er->settling;

@@ -283,7 +283,7 @@ static bool has_receipt(pawl_engine *e, const char *node, const char *outcome)
     snprintf(text, sizeof text, "[\"receipt\",\"1.%s.1.0\",", node);
     if (!journal_has(e, text))
         return false;
-    snprintf(text, sizeof text, "\"%s\",{\"code\":\"%s\"", outcome, outcome);
+    snprintf(text, sizeof text, ",\"%s\",{\"", outcome);
     return journal_has(e, text);
 }
 
