@@ -248,7 +248,8 @@ static pawl_code hurry(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *
     return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? errands_end(e, r, err) : PAWL_OK;
 }
 
-/* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays. */
+/* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays, and so does what this machine, or this
+ * moment, cannot take. */
 static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, pawl_err *err)
 {
     const pawl_event ev = event_of(d);
@@ -257,7 +258,7 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
 
     if (rc == PAWL_OK)
         rc = run_feed(e, r, &ev, &why);
-    if (rc == PAWL_NOMEM || rc == PAWL_IO || r->st == NULL)
+    if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
     if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over)
         return PAWL_OK;

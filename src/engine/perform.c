@@ -140,6 +140,9 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     pawl_code rc;
 
     *did = r->children_ask = false;
+    if (!live_fits(r))          /* it could not take what came of it */
+        return fail(err, PAWL_CONFLICT, "%s: it runs under machine %s %u, and this is another %s %u: adopt it before anything is performed",
+                    r->id, r->st->machine, (unsigned)r->st->version, pawl_machine_name(r->m), (unsigned)pawl_machine_version(r->m));
     if ((rc = errands_meet(e, r, &why, err)) != PAWL_OK)
         return rc;
     if ((rc = rests_mark(e, r, err)) != PAWL_OK)        /* of those that came while others were looked after */

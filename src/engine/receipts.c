@@ -1,6 +1,9 @@
 /* receipts.c - what handlers come to is fed, and stays until it is stored. */
 #include "engine/errand.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static pawl_outcome outcome_of(pawl_code rc)
 {
     return rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
@@ -106,6 +109,31 @@ pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err)
     return receipts_feed(e, r, &did, err);
 }
 
+/* They cannot be taken now: they are left for the run like what comes from outside, so that what happened is known to whoever can
+ * (E13). One that cannot be left stays here. */
+static void receipts_leave(pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands, *next; er != NULL; er = next) {
+        char hex[HASH_HEX + 1], id[HASH_HEX + 16];
+        pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = er->job.id, .outcome = (int)er->outcome,
+                            .value = { er->reply.text.data, er->reply.text.size } };
+        pawl_code rc;
+        hash h;
+
+        next = er->next;
+        if (er->at != ERRAND_DONE)
+            continue;
+        hash_of(er->job.id, strlen(er->job.id), &h);
+        hash_hex(&h, hex);
+        snprintf(id, sizeof id, "receipt-%s", hex);
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->deliver(e->store, r->id, &d, NULL);
+        pthread_mutex_unlock(&e->lock);
+        if (rc == PAWL_OK || rc == PAWL_CONFLICT)       /* left before: the first one stands */
+            errand_gone(e, r, er);
+    }
+}
+
 /* Done, and its receipt is fed; it stays until that is stored, so that nothing is performed again for a failed append. */
 pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err)
 {
@@ -131,6 +159,8 @@ pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err)
             *did = true;
         }
     }
+    if (rc < 0)
+        receipts_leave(e, r);
     return rc < 0 ? rc : PAWL_OK;
 }
 

@@ -247,6 +247,112 @@ PAWL_TEST(test_E10_what_was_begun_in_another_process_is_not_called_off_but_unkno
     }
 }
 
+/* ---- E13: a receipt that cannot be taken -------------------------------------------------------------------- */
+
+static int64_t whim;
+
+/* With another whim it wants something else: that contradicts the journal. */
+static pawl_code calls_at_whim(pawl_step *s, void *arg)
+{
+    const pawl_value *v;
+    pawl_code rc = pawl_call(s, "do", pawl_pack(s, "{s:i}", "n", whim), &v);
+
+    (void)arg;
+    return rc == PAWL_OK ? pawl_set(s, "out", v), pawl_follow(s) : rc;
+}
+
+static pawl_machine *whims(void)
+{
+    pawl_graph *g = pawl_graph_new("whims", 1);
+
+    pawl_graph_channel(g, "out", PAWL_LAST);
+    pawl_graph_effect(g, "do", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_node(g, "whim", calls_at_whim, NULL);
+    pawl_graph_chain(g, PAWL_START, "whim", PAWL_END, NULL);
+    return pawl_graph_compile(g, NULL);
+}
+
+static bool fickle;
+
+static pawl_code says_and_turns(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    whim = fickle;
+    return says(job, reply, arg);
+}
+
+static pawl_engine *whims_engine(hand *h)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = pawl_engine_new(whims(), pawl_store_sqlite(path, NULL, &err), &err);
+
+    if (e == NULL || pawl_engine_effect(e, "do", says_and_turns, h, PAWL_ONCE, &err) != PAWL_OK)
+        CHECK_FAIL("engine: %s", err.text);
+    return e;
+}
+
+/* It happened once, and that is known, though the machine could not take it and the process ended. */
+PAWL_TEST(test_E13_a_receipt_that_cannot_be_taken_is_stored_alone)
+{
+    hand h = { .says = done }, second = { .says = done };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+    pid_t child;
+    int status;
+
+    path_new();
+    if ((child = fork()) == 0) {
+        fickle = true;
+        e = whims_engine(&h);
+        _exit(pawl_run(e, "r", NULL, NULL) == PAWL_CORRUPT && h.calls == 1 && pawl_run(e, "r", NULL, NULL) == PAWL_CORRUPT && h.calls == 1 ? 7 : 1);
+    }
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    e = whims_engine(&second);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+    CHECK_INT(second.calls, 0);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+    CHECK_STR(pawl_run_get(e, "r", "out"), "1");
+    pawl_engine_free(e);
+    path_new();
+}
+
+/* In one process, too; and what another machine cannot take is not even begun. */
+PAWL_TEST(test_E13_F5_nothing_is_performed_for_a_machine_that_cannot_take_it)
+{
+    hand h = { .says = done };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_graph *g = pawl_graph_new("whims", 2);
+    pawl_engine *e, *other;
+
+    path_new();
+    fickle = true;
+    e = whims_engine(&h);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_CORRUPT);
+    CHECK(strstr(err.text, "the node is not pure") != NULL);
+    fickle = false;
+    whim = 0;
+    CHECK_INT(pawl_begin(e, "s", NULL, NULL), PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_INT(h.calls, 1);
+    pawl_engine_free(e);
+
+    e = pawl_engine_new(whims(), pawl_store_sqlite(path, NULL, &err), &err);
+    CHECK_INT(pawl_run(e, "s", NULL, NULL), PAWL_PENDING);      /* it has no handler */
+    pawl_engine_free(e);
+    pawl_graph_channel(g, "out", PAWL_LAST);
+    pawl_graph_effect(g, "do", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_node(g, "whim", calls_at_whim, NULL);
+    pawl_graph_chain(g, PAWL_START, "whim", PAWL_END, NULL);
+    other = pawl_engine_new(pawl_graph_compile(g, NULL), pawl_store_sqlite(path, NULL, &err), &err);
+    CHECK_INT(pawl_engine_effect(other, "do", says, &h, PAWL_ONCE, &err), PAWL_OK);
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK_INT(pawl_run(other, "s", NULL, &err), PAWL_CONFLICT);
+    CHECK_STR(err.text, "s: it runs under machine whims 1, and this is another whims 2: adopt it before anything is performed");
+    CHECK_INT(h.calls, 1);
+    pawl_engine_free(other);
+    path_new();
+}
+
 static const check_case cases[] = {
     CASE(test_E7_a_back_off_goes_on_in_the_next_process),
     CASE(test_E7_a_worker_leaves_a_back_off_until_it_is_due),
@@ -254,6 +360,8 @@ static const check_case cases[] = {
     CASE(test_E5_E7_once_is_tried_again_when_it_is_known_that_nothing_happened),
     CASE(test_E8_the_time_of_a_command_in_all_goes_on_in_the_next_process),
     CASE(test_E10_what_was_begun_in_another_process_is_not_called_off_but_unknown),
+    CASE(test_E13_a_receipt_that_cannot_be_taken_is_stored_alone),
+    CASE(test_E13_F5_nothing_is_performed_for_a_machine_that_cannot_take_it),
 };
 
 int main(int argc, char **argv)
