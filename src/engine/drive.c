@@ -85,7 +85,7 @@ static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a,
                         .status = (uint8_t)pawl_state_status(r->st) };
     a->wake_ms = told_wake(e, r, &a->work);
     a->over = pawl_status_terminal((pawl_status)a->status);
-    a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms || r->shelved;
+    a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms || r->shelved || r->unsure;
     a->release = may_let_go(r, naps && !a->work) && !(a->over && (live_retired(e, r) || child_untold(r)));
     return PAWL_OK;
 }
@@ -114,7 +114,7 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     r->changed_ms = 0;
     r->refused = 0;
     if (a->moves) {
-        r->shelved = false;
+        r->shelved = r->unsure = false;
         r->status = a->status;
         r->over = a->over;
         r->work = a->work;
@@ -169,8 +169,10 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
             stored(e, runs[i], &all[i]);
         else if (one == PAWL_FENCED)
             live_lost(e, runs[i]);
-        else
+        else {
             live_drop(e, runs[i]);
+            runs[i]->unsure = true;
+        }
         if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && may_let_go(runs[i], false) && !child_untold(runs[i]) && live_retired(e, runs[i]))
             (void)live_remove(e, runs[i], NULL);
         runs[i]->refused += rc == PAWL_OK && one != PAWL_OK && one != PAWL_FENCED;

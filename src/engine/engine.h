@@ -93,6 +93,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     uint32_t mail;              /* deliveries that wait, as far as was looked */
     uint32_t refused;           /* appends, one after another */
     bool shelved;               /* the store has it parked (F5) */
+    bool unsure;                /* an append failed, and may be stored all the same: what the store was told last is not known */
     bool fresh;                 /* just now it was claimed, and nothing waited for it */
     uint8_t status;             /* as the store was told last; so the next five */
     bool over, work;
