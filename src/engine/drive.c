@@ -262,6 +262,8 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
         rc = run_feed(e, r, &ev, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
+    if (d->kind == PAWL_DELIVER_RECEIPT)
+        r->commands_moved = true;       /* it may be a command that would be tried again here */
     if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over)
         return PAWL_OK;
     if (!mem_room(&e->alloc, (void **)&r->taken, &r->taken_cap, r->ntaken, sizeof *r->taken)) {
@@ -409,6 +411,8 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
 
         if (ev.time_ms == 0)
             ev.time_ms = engine_now(e);
+        if (ev.kind == PAWL_EV_RECEIPT)
+            r->commands_moved = true;
         if ((rc = hurry(e, r, &ev, err)) == PAWL_OK)
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)

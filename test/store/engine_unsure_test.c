@@ -76,8 +76,52 @@ PAWL_TEST(test_S6_the_store_is_told_again_what_it_may_not_have_heard)
     town_end(&t);
 }
 
+/* ---- receipts from elsewhere -------------------------------------------------------------------------- */
+
+static char id[128];
+
+static pawl_code fail_once(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    ++*(int *)arg;
+    memcpy(id, job->id, strlen(job->id) + 1);
+    return pawl_reply_fail(reply, PAWL_TRANSIENT, "busy");
+}
+
+static pawl_code two_calls(pawl_step *s, const pawl_value *input, void *arg)
+{
+    pawl_code one = pawl_call(s, "act", NULL, NULL), two = pawl_call(s, "later", NULL, NULL);
+
+    (void)input, (void)arg;
+    return one != PAWL_OK ? one : two;
+}
+
+PAWL_TEST(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again)
+{
+    const pawl_limits limits = { .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 5, .initial_ms = 1000 } };
+    pawl_machine *m = town_lines(two_calls, NULL);
+    pawl_delivery d = { .id = "mail-1", .kind = PAWL_DELIVER_RECEIPT, .name = id, .value = { "1", 1 } };
+    pawl_store *s = pawl_store_memory(NULL);
+    pawl_err err = { PAWL_OK, "" };
+    int calls = 0;
+    town t;
+
+    CHECK_INT(pawl_flow_effect(m, "act", &limits, &err), PAWL_OK);
+    town_begin(&t, m, s);
+    CHECK_INT(pawl_engine_effect(t.e, "act", fail_once, &calls, PAWL_IDEMPOTENT, &err), PAWL_OK);
+    CHECK_INT(pawl_begin(t.e, "r", NULL, &err), PAWL_OK);
+    CHECK_INT(pawl_work(t.e, 0, &err), PAWL_OK);
+    CHECK_INT(calls, 1);
+    CHECK_INT(s->verbs->deliver(s, "r", &d, &err), PAWL_OK);
+    t.now += 5000;
+    CHECK_INT(pawl_work(t.e, 0, &err), PAWL_OK);
+    CHECK_INT(calls, 1);
+    CHECK(town_stored(&t, "r", "receipt"));
+    town_end(&t);
+}
+
 static const check_case cases[] = {
     CASE(test_S6_the_store_is_told_again_what_it_may_not_have_heard),
+    CASE(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again),
 };
 
 int main(int argc, char **argv)
