@@ -429,7 +429,12 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
             *next = pawl_state_next(r->st);     /* it was let go of: over, or somebody is asked */
             return PAWL_OK;
         }
-        if ((rc = live_hold(e, r, err)) == PAWL_OK && (rc = deliveries_take(e, r, err)) == PAWL_OK && r->fence != 0)
+        if ((rc = live_hold(e, r, err)) == PAWL_HELD && first != NULL) {
+            *err = (pawl_err){ PAWL_OK, "" };   /* what came in is stored, and is not to be left for him once more */
+            *next = PAWL_PENDING;
+            return PAWL_OK;
+        }
+        if (rc == PAWL_OK && (rc = deliveries_take(e, r, err)) == PAWL_OK && r->fence != 0)
             rc = drive_once(e, r, next, &did, err);
     }
     if (rc >= 0)

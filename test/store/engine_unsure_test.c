@@ -119,9 +119,59 @@ PAWL_TEST(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again)
     town_end(&t);
 }
 
+/* ---- a rival between two verbs ---------------------------------------------------------------------------- */
+
+/* As soon as the run is let go of, something is left for it, and somebody takes it. */
+static pawl_code append_and_lose(pawl_store *s, pawl_append *all, size_t n, pawl_err *err)
+{
+    pawl_delivery d = { .id = "other", .kind = PAWL_DELIVER_SIGNAL, .name = "other" };
+    pawl_claim claim = { .run = all[0].run };
+    pawl_code rc = plain->append(s, all, n, err);
+
+    if (rc == PAWL_OK && all[0].rc == PAWL_OK && all[0].release) {
+        CHECK_INT(plain->deliver(s, all[0].run, &d, NULL), PAWL_OK);
+        CHECK_INT(plain->claim(s, "rival", 60000, &claim, 1, NULL), PAWL_OK);
+        CHECK_INT(claim.rc, PAWL_OK);
+    }
+    return rc;
+}
+
+static pawl_code hear(pawl_step *s, const pawl_value *input, void *arg)
+{
+    pawl_code rc = pawl_await_signal(s, "go", NULL);
+
+    (void)input, (void)arg;
+    return rc == PAWL_OK ? pawl_await_signal(s, "go", NULL) : rc;
+}
+
+static bool see_go(void *ctx, const pawl_delivery *d)
+{
+    *(int *)ctx += strcmp(d->name, "go") == 0;
+    return true;
+}
+
+PAWL_TEST(test_E16_an_event_that_is_stored_is_not_left_for_a_rival_too)
+{
+    const pawl_event go = { .kind = PAWL_EV_SIGNAL, .name = "go", .value = "1" };
+    pawl_store *s = pawl_store_memory(NULL);
+    int left = 0;
+    town t;
+
+    town_begin(&t, town_lines(hear, NULL), s);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    verbs_take(s);
+    verbs.append = append_and_lose;
+    CHECK_INT(pawl_event_send(t.e, "r", &go, &t.err), PAWL_PENDING);
+    CHECK_STR(t.err.text, "");
+    CHECK_INT(plain->deliveries(s, "r", see_go, &left, NULL), PAWL_OK);
+    CHECK_INT(left, 0);
+    town_end(&t);
+}
+
 static const check_case cases[] = {
     CASE(test_S6_the_store_is_told_again_what_it_may_not_have_heard),
     CASE(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again),
+    CASE(test_E16_an_event_that_is_stored_is_not_left_for_a_rival_too),
 };
 
 int main(int argc, char **argv)
