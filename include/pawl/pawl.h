@@ -10,4 +10,5 @@
 #include "pawl/engine.h"
 #include "pawl/stream.h"
 #include "pawl/history.h"
+#include "pawl/sim.h"
 #endif

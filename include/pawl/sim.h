@@ -1,0 +1,124 @@
+/* sim.h - puts a machine through trouble: rival workers, kills, power cuts, a store that fails, effects that answer late or twice.
+ *
+ *     const pawl_sim_setup setup = { .machine = essay, .inputs = inputs, .ninputs = 2 };
+ *     pawl_sim_report report;
+ *
+ *     for (uint64_t seed = 1; seed <= 500; seed++) {
+ *         if (pawl_sim(&setup, seed, &report, &err) != PAWL_OK)
+ *             printf("%s\n%s", err.text, report.trace);
+ *         pawl_sim_report_free(&report);
+ *     }
+ *
+ * All of it happens on the thread that calls, in virtual time, over a store in memory: several engines drive the same runs, in
+ * small portions, one inside the other between any two actions. A seed decides everything: the same seed gives the same trace,
+ * byte for byte. Then the trouble ends, and every run has to. Held against it, all along and at the end:
+ *
+ *   E1    no effect is performed before the entry that asks for it is durable
+ *   E4    no effect is performed by a run's holder once its receipt is stored
+ *   E5    no effect of class once is performed twice; one id has the same arguments every time
+ *   E6    one receipt for a command, and none for what was never performed
+ *   E10   no effect is performed by a run's holder once the run is called off
+ *   E13   an attempt that is counted in the store has a number of its own
+ *   K5    the journal stands up to pawl_verify
+ *   K6    what is loaded from snapshot and tail is what is folded from the base
+ *   K8    what is stored can be folded, and stays
+ *   G2    the end is the undisturbed run's: status, and channels as canonical JSON
+ *   S2    nothing is written but by the newest holder
+ *   S6    the store says of a run what its journal says
+ *   end   no run is stuck
+ *
+ * With `normal`, a power cut also takes back the last commits, as synchronous NORMAL may: then E5 and E13 do not hold, and are
+ * not asked for, after the first cut that took something back. */
+#ifndef PAWL_SIM_H
+#define PAWL_SIM_H
+
+#include "pawl/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How often, of a thousand points at which it might happen. A point is every store verb, before and after, every look at the
+ * clock, and every call of a handler, before and after. */
+typedef struct pawl_sim_trouble {
+    unsigned kill;              /* the worker dies; another comes, under a new name */
+    unsigned power;             /* all of them do */
+    unsigned restart;           /* a worker is closed in good order, after a portion */
+    unsigned fail;              /* a verb of the store fails, and has done nothing */
+    unsigned unsure;            /* a verb that writes fails, and has done it */
+    unsigned delay;             /* time passes, up to delay_ms */
+    unsigned rival;             /* another worker goes on, before this one does */
+    unsigned refuse;            /* an effect that may be tried again fails, and has done nothing */
+    unsigned lose;              /* an effect that may be tried again happens, and its answer is lost */
+    unsigned late;              /* the answer of an effect comes (again) as a delivery, up to late_ms after */
+    unsigned slow;              /* an effect takes up to slow_ms */
+    int64_t delay_ms, late_ms, slow_ms;
+    int64_t lease_ms;           /* of the workers */
+    bool normal;                /* commits are safe from a kill at once, from a power cut only after a while */
+} pawl_sim_trouble;
+
+/* What pawl_sim does where a setup says nothing. */
+PAWL_API pawl_sim_trouble pawl_sim_trouble_default(void);
+
+typedef struct pawl_sim_effect {    /* pure: its reply is a function of effect and arguments, of nothing else */
+    const char *name;
+    pawl_handler_fn *fn;
+    void *arg;
+} pawl_sim_effect;
+
+typedef struct pawl_sim_signal { const char *name, *value; } pawl_sim_signal;
+
+/* NULL and 0: the default. The functions are called on the thread of pawl_sim. */
+typedef struct pawl_sim_setup {
+    pawl_machine *(*machine)(void *ctx, pawl_err *err);     /* a new one; NULL: see err. Has to be given */
+    const char *const *inputs;  /* JSON objects; run n gets number n modulo ninputs. None: no input */
+    size_t ninputs;
+    const pawl_sim_effect *effects; /* one that is not here replies a text made of its name and its arguments */
+    size_t neffects;
+    const pawl_sim_signal *signals; /* each run gets each, in this order, at any time */
+    size_t nsignals;
+    /* The answer to a wait as JSON, which lives until the next call; "": nobody answers. It has to be a function of the
+     * wait's kind, slot, prompt, schema and options. It is not asked what came of a command: that the simulation knows. NULL, and without this function: the first option, what the schema asks for,
+     * or true; nobody answers a wait that has a deadline and a default, and none of kind input. */
+    const char *(*answer)(void *ctx, const pawl_wait *wait);
+    void *ctx;
+    unsigned runs;              /* 2 */
+    unsigned workers;           /* 2 */
+    unsigned cancel;            /* of a thousand runs, so many are called off, at any time */
+    bool loose;                 /* the end may differ from the undisturbed one: it depends on time or on the order of events */
+    const pawl_sim_trouble *trouble;
+} pawl_sim_setup;
+
+typedef struct pawl_sim_report {
+    uint64_t seed;
+    int64_t took_ms;            /* of virtual time */
+    uint32_t portions;          /* of work */
+    uint32_t points;
+    uint32_t kills, power_cuts, restarts;
+    uint32_t failed, unsure;    /* verbs of the store */
+    uint32_t delays, rivals;
+    uint32_t performed;         /* effects, all attempts */
+    uint32_t repeated;          /* of these: of a command that was performed before */
+    uint32_t refused, lost, late, slow;
+    uint32_t answers, signals, cancels;
+    uint32_t doubts;            /* of the answers: what came of a command */
+    uint32_t appends, snapshots;
+    uint32_t forgotten;         /* writes that a power cut took back */
+    uint32_t fenced;            /* writes that were refused, since the run was somebody else's */
+    uint32_t marred;            /* runs that a command ended otherwise for than its handler said: not held against the undisturbed */
+    const char *oracle;         /* "E5"; NULL: all held */
+    char run[132];              /* which run and which command broke it; "" where it was none */
+    char command[256];
+    char *trace;                /* lines of what was done, up to that; NULL: no memory */
+    size_t trace_size;
+} pawl_sim_report;
+
+/* PAWL_OK: everything held. PAWL_CORRUPT: something did not, and err and report say what; PAWL_INVALID: the setup is wrong, or a run
+ * does not even end undisturbed. `report` is to be freed in every case, and may be NULL. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_sim(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report, pawl_err *err);
+PAWL_API void pawl_sim_report_free(pawl_sim_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

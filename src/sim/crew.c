@@ -1,0 +1,259 @@
+/* crew.c - workers take turns: a portion of one may stand inside a portion of another, between any two of its actions. */
+#include "sim/sim.h"
+
+#include <string.h>
+
+enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 20000, PEACE_ROUNDS = 400, DEPTH = 3, TAIL_BYTES = 256 };
+
+/* ---- points --------------------------------------------------------------------------------------- */
+
+static void do_work(world *w, worker *k, void *arg);
+
+static void rival(world *w, const worker *k)
+{
+    unsigned n = (unsigned)sim_below(w, w->nworkers);
+
+    for (unsigned i = 0; i < w->nworkers; i++) {
+        worker *other = &w->workers[(n + i) % w->nworkers];
+
+        if (other->active || other == k)
+            continue;
+        w->report->rivals++;
+        portion(w, other, do_work, NULL);
+        return;
+    }
+}
+
+static void die(world *w, worker *k)
+{
+    sim_tell(w, k, "is killed");
+    w->report->kills++;
+    k->dead = true;
+}
+
+bool point(worker *k)
+{
+    world *w = k->w;
+
+    if (k->dead)
+        return false;
+    w->report->points++;
+    if (k->left > 0 && --k->left == 0 && k->e != NULL)
+        k->e->stopping = true;
+    if (w->calm)
+        return true;
+    if (sim_happens(w, w->t.delay)) {
+        w->now += 1 + (int64_t)sim_below(w, (uint64_t)w->t.delay_ms);
+        w->report->delays++;
+    }
+    if (w->depth < DEPTH && sim_happens(w, w->t.rival))
+        rival(w, k);
+    if (!k->dead && sim_happens(w, w->t.kill))
+        die(w, k);
+    if (sim_happens(w, w->t.power))
+        power_cut(w);
+    return !k->dead;
+}
+
+/* ---- what an engine takes for the system ------------------------------------------------------------- */
+
+static int64_t now_ms(void *ctx)
+{
+    worker *k = ctx;
+
+    (void)point(k);
+    return k->w->now;
+}
+
+static void sleep_until(void *ctx, int64_t time_ms)
+{
+    worker *k = ctx;
+
+    (void)point(k);
+    if (time_ms > k->w->now)
+        k->w->now = time_ms;
+}
+
+/* A run's seed is part of its end, and drawn with its life: it has to be the same in both worlds. */
+static bool drawn(void *ctx, uint64_t out[2])
+{
+    world *w = ((worker *)ctx)->w;
+
+    out[0] = sim_draw(w) | 1;
+    out[1] = w->starting != NULL ? w->starting->seed : sim_draw(w);
+    return true;
+}
+
+/* ---- hired and dismissed ------------------------------------------------------------------------------ */
+
+static void handler_give(world *w, worker *k, const char *name)
+{
+    pawl_class cls;
+
+    if (!pawl_machine_effect(w->m, name, &cls))
+        cls = PAWL_AT_LEAST_ONCE;
+    if (pawl_engine_effect(k->e, name, far_act, k, cls, &w->err) != PAWL_OK)
+        sim_nomem(w);
+}
+
+void effect_known(world *w, const char *name, size_t size)
+{
+    char *copy;
+
+    for (unsigned i = 0; i < w->neffects; i++)
+        if (strlen(w->effects[i]) == size && memcmp(w->effects[i], name, size) == 0)
+            return;
+    if (w->neffects == SIM_EFFECTS_MAX)
+        return;                 /* nobody performs it: the run is stuck, which is told */
+    if ((copy = mem_new(&w->alloc, size + 1)) == NULL) {
+        sim_nomem(w);
+        return;
+    }
+    memcpy(copy, name, size);
+    w->effects[w->neffects++] = copy;
+    for (unsigned i = 0; i < w->nworkers; i++)
+        if (w->workers[i].e != NULL && w->workers[i].e->m != NULL)  /* it is not being closed */
+            handler_give(w, &w->workers[i], copy);
+}
+
+bool hired(world *w, worker *k)
+{
+    const pawl_clock clock = { now_ms, sleep_until, k };
+    buf name = { .data = k->name, .cap = sizeof k->name - 1 };
+    pawl_store *s;
+
+    if (k->e != NULL)
+        return true;
+    memset(k->name, 0, sizeof k->name);
+    buf_text(&name, "w");
+    buf_uint(&name, k->number);
+    buf_char(&name, '.');
+    buf_uint(&name, ++k->life);
+    k->dead = false;
+    if ((s = handle_new(k)) == NULL || (k->e = pawl_engine_new(w->m, s, &w->err)) == NULL) {
+        if (s != NULL)
+            w->m = NULL;        /* it was taken */
+        sim_nomem(w);
+        return false;
+    }
+    pawl_engine_clock(k->e, &clock);
+    pawl_engine_lease(k->e, k->name, w->t.lease_ms);
+    k->e->drawn = drawn;
+    k->e->drawn_ctx = k;
+    k->e->tail_bytes_least = TAIL_BYTES;
+    for (unsigned i = 0; i < w->neffects && !w->over; i++)
+        handler_give(w, k, w->effects[i]);
+    return !w->over;
+}
+
+void dismiss(world *w, worker *k)
+{
+    pawl_engine *e = k->e;
+
+    (void)w;
+    if (e == NULL)
+        return;
+    e->m = NULL;                /* it is the world's */
+    pawl_engine_free(e);
+    k->e = NULL;
+}
+
+/* ---- portions -------------------------------------------------------------------------------------------- */
+
+void portion(world *w, worker *k, job_fn *fn, void *arg)
+{
+    if (w->over || k->active || !hired(w, k))
+        return;
+    w->report->portions++;
+    k->active = true;
+    w->depth++;
+    k->left = w->calm ? CALM_POINTS : 2 + (unsigned)sim_below(w, PORTION_POINTS);
+    k->e->stopping = false;
+    fn(w, k, arg);
+    if (!k->dead && sim_happens(w, w->t.restart)) {
+        sim_tell(w, k, "is closed");
+        w->report->restarts++;
+        k->left = 0;
+        dismiss(w, k);
+    }
+    if (k->dead)
+        dismiss(w, k);
+    w->depth--;
+    k->active = false;
+}
+
+static void do_work(world *w, worker *k, void *arg)
+{
+    pawl_err err = { PAWL_OK, "" };
+    int64_t until = w->now + (sim_happens(w, 250) ? (int64_t)sim_below(w, 500) : 0);
+
+    (void)arg;
+    if (pawl_work(k->e, until, &err) != PAWL_OK)
+        sim_tell(w, k, "work: %s", err.text);
+}
+
+static void do_say(world *w, worker *k, void *arg)
+{
+    *(bool *)arg = client_acts(w, k);
+}
+
+static bool all_settled(world *w)
+{
+    for (unsigned i = 0; i < w->nruns; i++)
+        if (!story_settled(w, &w->runs[i]))
+            return false;
+    return true;
+}
+
+void trouble(world *w)
+{
+    for (int i = 0; i < PORTIONS && !w->over && !all_settled(w); i++) {
+        worker *k = &w->workers[sim_below(w, w->nworkers)];
+        bool said = true;
+
+        if (sim_below(w, 3) == 0)
+            portion(w, k, do_say, &said);
+        else
+            portion(w, k, do_work, NULL);
+        (void)letter_send(w);
+        if (sim_below(w, 4) == 0)
+            w->now += (int64_t)sim_below(w, (uint64_t)w->t.lease_ms);
+    }
+}
+
+static void round_of_peace(world *w)
+{
+    for (unsigned i = 0; i < w->nworkers && !w->over; i++) {
+        bool said = true;
+
+        for (unsigned n = 0; said && n < 4 * w->nruns && !w->over; n++)
+            portion(w, &w->workers[i], do_say, &said);
+        portion(w, &w->workers[i], do_work, NULL);
+    }
+    while (!w->over && letter_send(w))
+        continue;
+}
+
+void peace(world *w)
+{
+    if (!w->calm)
+        sim_tell(w, NULL, "no trouble from here on");
+    w->calm = true;
+    for (int i = 0; i < PEACE_ROUNDS && !w->over; i++) {
+        int64_t next;
+
+        round_of_peace(w);
+        if (w->over || (all_settled(w) && w->nletters == 0))
+            return;
+        next = w->truth->verbs->next_due(w->truth);
+        w->now = next > w->now && next < w->now + w->t.lease_ms ? next : w->now + w->t.lease_ms;
+    }
+    for (unsigned i = 0; i < w->nruns && !w->over; i++) {
+        const story *y = &w->runs[i];
+
+        if (!story_settled(w, &w->runs[i]))
+            sim_broken(w, "end", y, NULL, "%s: it is stuck: %s, %zu commands and %zu waits open", y->id,
+                       y->st != NULL ? pawl_status_name(pawl_state_status(y->st)) : "not begun", y->st != NULL ? pawl_state_commands(y->st) : 0,
+                       y->st != NULL ? pawl_state_waits(y->st) : 0);
+    }
+}

@@ -1,0 +1,251 @@
+/* far.c - the far end: effects happen here, are counted, and are asked whether they may. */
+#include "sim/sim.h"
+
+#include <string.h>
+
+/* ---- what may happen ------------------------------------------------------------------------------ */
+
+static uint64_t fence_now(world *w, const story *y)
+{
+    pawl_head head;
+
+    return w->truth->verbs->head(w->truth, y->id, &head, NULL) == PAWL_OK ? head.fence : 0;
+}
+
+static bool is_counted(const errand *er)
+{
+    return er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1;
+}
+
+static void args_check(world *w, const story *y, deed *d, const pawl_value *args)
+{
+    char hex[HASH_HEX + 1];
+    hash digest;
+    buf b;
+
+    buf_init(&b, &w->alloc);
+    if (args != NULL)
+        canon(&b, args);
+    if (b.failed) {
+        buf_free(&b);
+        sim_nomem(w);
+        return;
+    }
+    hash_of(b.data, b.size, &digest);
+    buf_free(&b);
+    hash_hex(&digest, hex);
+    if (d->args.hex[0] != '\0' && strcmp(d->args.hex, hex) != 0 && !w->forgot)
+        sim_broken(w, "E5", y, d->id, "%s: it has other arguments now", d->id);
+    memcpy(d->args.hex, hex, sizeof hex);
+}
+
+static void attempt_check(world *w, story *y, deed *d, const pawl_job *job)
+{
+    const errand *er = job->ctx;
+    uint64_t fence = fence_now(w, y);
+
+    if (!d->durable)
+        sim_broken(w, "E1", y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
+    if (d->receipts > 0 && job->fence == fence)
+        sim_broken(w, "E4", y, d->id, "%s: it is performed by who holds the run, and its receipt is stored", d->id);
+    if (job->fence == 0 || job->fence > fence)
+        sim_broken(w, "E15", y, d->id, "%s: its fence %llu was never given", d->id, (unsigned long long)job->fence);
+    if (y->st != NULL && y->st->canceling && job->fence == fence && strstr(d->id, "." UNDO_TASK ".") == NULL)
+        sim_broken(w, "E10", y, d->id, "%s: it is performed by who holds the run, and that is called off", d->id);
+    if (w->forgot)
+        return;
+    if (er->limits.cls == PAWL_ONCE && d->performed > 0)
+        sim_broken(w, "E5", y, d->id, "%s: it is of class once, and performed twice", d->id);
+    if (is_counted(er) && (d->attempts & UINT64_C(1) << job->attempt % 64) != 0)
+        sim_broken(w, "E13", y, d->id, "%s: attempt %u is performed twice", d->id, (unsigned)job->attempt);
+}
+
+/* ---- what comes of it -------------------------------------------------------------------------------- */
+
+static bool never(const pawl_job *job)
+{
+    (void)job;
+    return false;
+}
+
+static void nothing(const pawl_job *job) { (void)job; }
+
+/* A text made of effect and arguments. */
+static pawl_code reply_default(const pawl_job *job, pawl_reply *reply, const deed *d)
+{
+    buf b;
+    pawl_code rc;
+
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s %.8s", job->effect, d->args.hex);
+    buf_char(&b, '\0');
+    rc = b.failed ? PAWL_NOMEM : pawl_reply_string(reply, b.data);
+    buf_free(&b);
+    return rc;
+}
+
+static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, deed *d)
+{
+    pawl_job copy = *job;
+    pawl_code rc;
+
+    copy.canceled = never;
+    copy.heartbeat = nothing;
+    copy.ctx = NULL;
+    copy.cancel_fd = 0;
+    for (size_t i = 0; i < w->setup->neffects; i++) {
+        const pawl_sim_effect *e = &w->setup->effects[i];
+
+        if (strcmp(e->name, job->effect) != 0)
+            continue;
+        rc = e->fn(&copy, reply, e->arg);
+        d->failed = d->failed || rc < 0;
+        return rc;
+    }
+    return reply_default(job, reply, d);
+}
+
+static void reply_keep(world *w, deed *d, const pawl_reply *reply)
+{
+    if (d->reply != NULL || reply->text.failed || reply->text.size == 0)
+        return;
+    if ((d->reply = mem_grow(&w->alloc, NULL, 0, reply->text.size)) == NULL) {
+        sim_nomem(w);
+        return;
+    }
+    d->reply_size = reply->text.size;
+    memcpy(d->reply, reply->text.data, d->reply_size);
+}
+
+static void letter_put(world *w, const worker *k, story *y, deed *d)
+{
+    if (d->reply == NULL || !mem_room(&w->alloc, (void **)&w->letters, &w->letters_cap, w->nletters, sizeof *w->letters))
+        return;
+    w->letters[w->nletters++] = (letter){ w->now + 1 + (int64_t)sim_below(w, (uint64_t)w->t.late_ms), y, d, ++w->letter_no };
+    w->report->late++;
+    sim_tell(w, k, "%s: the answer is to come by mail", d->id);
+}
+
+bool far_tells(world *w, const deed *d, buf *out)
+{
+    buf_reset(out);
+    if (d->reply != NULL) {
+        buf_text(out, "{\"done\":");
+        buf_put(out, d->reply, d->reply_size);
+        buf_char(out, '}');
+    } else if (d->failed) {
+        buf_text(out, "{\"failed\":\"it did not work\"}");
+    } else if (w->depth > 1) {
+        return false;           /* another worker stands still somewhere, perhaps right before it */
+    } else {
+        buf_text(out, "\"again\"");
+    }
+    buf_char(out, '\0');
+    if (out->failed)
+        sim_nomem(w);
+    return !out->failed;
+}
+
+bool letter_send(world *w)
+{
+    pawl_store *mail = pawl_engine_store(w->auditor);
+
+    for (size_t i = 0; i < w->nletters; i++) {
+        letter l = w->letters[i];
+        char id[32] = "";
+        buf name = { .data = id, .cap = sizeof id - 1 };
+        pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = l.of->id, .outcome = PAWL_DONE,
+                            .value = { l.of->reply, l.of->reply_size } };
+        pawl_err err = { PAWL_OK, "" };
+
+        if (l.at_ms > w->now)
+            continue;
+        buf_text(&name, "mail-");
+        buf_uint(&name, l.no);
+        w->letters[i] = w->letters[--w->nletters];
+        if (mail->verbs->deliver(mail, l.run->id, &d, &err) != PAWL_OK)
+            sim_tell(w, NULL, "%s: its answer comes, and is refused: %s", l.of->id, err.text);
+        else
+            sim_tell(w, NULL, "%s: its answer comes", l.of->id);
+        return true;
+    }
+    return false;
+}
+
+/* ---- one attempt ----------------------------------------------------------------------------------------- */
+
+static pawl_code act(world *w, worker *k, story *y, deed *d, const pawl_job *job, pawl_reply *reply)
+{
+    const errand *er = job->ctx;
+    bool more = job->attempt < er->limits.retry.max_attempts;
+    pawl_code rc;
+
+    if (more && sim_happens(w, w->t.refuse)) {
+        w->report->refused++;
+        sim_tell(w, k, "%s: attempt %u is refused", d->id, (unsigned)job->attempt);
+        pawl_reply_untouched(reply);
+        return pawl_reply_fail(reply, PAWL_TRANSIENT, "busy");
+    }
+    args_check(w, y, d, job->args);
+    attempt_check(w, y, d, job);
+    if (w->over)
+        return PAWL_IO;
+    sim_tell(w, k, "%s: performed, attempt %u, fence %llu", d->id, (unsigned)job->attempt, (unsigned long long)job->fence);
+    w->report->performed++;
+    w->report->repeated += d->performed > 0;
+    d->performed++;
+    d->attempts |= UINT64_C(1) << job->attempt % 64;
+    rc = reply_make(w, job, reply, d);
+    if (rc >= 0)
+        reply_keep(w, d, reply);
+    if (rc >= 0 && sim_happens(w, w->t.late))
+        letter_put(w, k, y, d);
+    if (sim_happens(w, w->t.slow)) {
+        w->report->slow++;
+        w->now += 1 + (int64_t)sim_below(w, (uint64_t)w->t.slow_ms);
+    }
+    if (more && er->limits.cls != PAWL_ONCE && sim_happens(w, w->t.lose)) {
+        w->report->lost++;
+        sim_tell(w, k, "%s: its answer is lost", d->id);
+        return pawl_reply_fail(reply, PAWL_TRANSIENT, "the line went dead");
+    }
+    return rc;
+}
+
+/* An effect that finds out what came of another. */
+static pawl_code find_out(world *w, const deed *d, pawl_reply *reply)
+{
+    pawl_code rc = PAWL_TRANSIENT;
+    buf b;
+
+    buf_init(&b, &w->alloc);
+    if (far_tells(w, d, &b))
+        rc = pawl_reply_json(reply, b.data);
+    else
+        pawl_reply_fail(reply, rc, "nobody knows yet");
+    buf_free(&b);
+    return rc;
+}
+
+pawl_code far_act(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const errand *er = job->ctx;
+    worker *k = arg;
+    world *w = k->w;
+    const char *tilde = strchr(job->id, '~');
+    char run[sizeof ((story *)0)->id] = "";
+    story *y;
+    deed *d;
+    pawl_code rc;
+
+    if (tilde != NULL && (size_t)(tilde - job->id) < sizeof run)
+        memcpy(run, job->id, (size_t)(tilde - job->id));
+    if (!point(k))
+        return pawl_reply_fail(reply, PAWL_IO, "nobody is there to perform it");
+    if ((y = story_of(w, run)) == NULL || (d = deed_of(w, y, job->id, true)) == NULL)
+        return pawl_reply_fail(reply, PAWL_IO, "no such run");
+    rc = er->settling != NULL ? find_out(w, d, reply) : act(w, k, y, d, job, reply);
+    if (!point(k))
+        return pawl_reply_fail(reply, PAWL_IO, "nobody is there to hear of it");
+    return rc;
+}

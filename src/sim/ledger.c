@@ -1,0 +1,296 @@
+/* ledger.c - what is durable, folded line by line as it is stored, and everything held against it. */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- deeds ---------------------------------------------------------------------------------------- */
+
+deed *deed_of(world *w, story *y, const char *id, bool make)
+{
+    uint32_t h = name_hash(id);
+    size_t n = strlen(id) + 1;
+    deed *d;
+
+    for (d = y->deeds; d != NULL; d = d->next)
+        if (d->hash == h && strcmp(d->id, id) == 0)
+            return d;
+    if (!make)
+        return NULL;
+    if ((d = mem_new(&w->alloc, sizeof *d + n)) == NULL) {
+        sim_nomem(w);
+        return NULL;
+    }
+    memcpy(d->id, id, n);
+    d->hash = h;
+    d->next = y->deeds;
+    y->deeds = d;
+    return d;
+}
+
+static deed *deed_named(world *w, story *y, const item *it, bool make)
+{
+    deed *d;
+    buf b;
+
+    buf_init(&b, &w->alloc);
+    buf_fmt(&b, "%s~%016llx/", y->id, (unsigned long long)pawl_state_life(y->st));
+    id_code(&b, it);
+    buf_char(&b, '\0');
+    if (b.failed)
+        sim_nomem(w);
+    d = b.failed ? NULL : deed_of(w, y, b.data, make);
+    buf_free(&b);
+    return d;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------ */
+
+/* A name needs no escape, and members stand in order: this is it, or a text that looks the same, and then nothing is lost. */
+static void effect_see(world *w, const item *it)
+{
+    static const char key[] = "\"effect\":\"";
+    const char *at = it->spec, *end = at + it->spec_size, *quote;
+
+    for (; at != NULL && at < end && (at = memchr(at, '"', (size_t)(end - at))) != NULL; at++) {
+        if ((size_t)(end - at) < sizeof key || memcmp(at, key, sizeof key - 1) != 0)
+            continue;
+        at += sizeof key - 1;
+        if ((quote = memchr(at, '"', (size_t)(end - at))) != NULL)
+            effect_known(w, at, (size_t)(quote - at));
+        return;
+    }
+}
+
+static void receipt_see(world *w, story *y, deed *d, const item *it)
+{
+    if (it->kind == ITEM_ANSWER && pawl_value_type(it->value) == PAWL_TYPE_STRING)
+        return;                 /* "again" */
+    d->receipts++;
+    if (d->receipts > 1)
+        sim_broken(w, "E6", y, d->id, "%s: a second receipt is stored", d->id);
+    if (!d->durable)
+        sim_broken(w, "E6", y, d->id, "%s: a receipt is stored for what was never asked", d->id);
+    if (d->sleep)
+        return;
+    if (it->outcome == PAWL_DONE && d->performed == 0)
+        sim_broken(w, "E6", y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
+    if (it->outcome != PAWL_DONE && !d->failed && !y->st->canceling)
+        y->marred = true;
+}
+
+static void item_see(world *w, story *y, const item *it)
+{
+    deed *d;
+
+    if (it->kind != ITEM_CALL && it->kind != ITEM_SLEEP && it->kind != ITEM_RECEIPT && it->kind != ITEM_ANSWER)
+        return;
+    if ((d = deed_named(w, y, it, it->kind != ITEM_ANSWER)) == NULL)
+        return;                 /* an answer to what is no command */
+    if (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER) {
+        receipt_see(w, y, d, it);
+        return;
+    }
+    d->durable = true;
+    d->sleep = it->kind == ITEM_SLEEP;
+    if (!d->sleep)
+        effect_see(w, it);
+}
+
+typedef struct reading { world *w; story *y; size_t skip; } reading;
+
+static bool line_see(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    reading *r = ctx;
+    world *w = r->w;
+    story *y = r->y;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_entry *entry;
+    pawl_code rc;
+
+    if (kind == PAWL_LINE_BASE) {
+        rc = y->st != NULL ? PAWL_OK : pawl_state_load(line, (pawl_bytes){0}, NULL, NULL, &y->st, &why);
+    } else if (kind == PAWL_LINE_RECORD && r->skip > 0) {
+        r->skip--;
+        return true;
+    } else if ((rc = pawl_entry_read(line, w->look, &entry, &why)) == PAWL_OK) {
+        for (const item *it = entry->items; it != NULL && !w->over; it = it->next)
+            item_see(w, y, it);
+        if (!w->over)
+            rc = pawl_apply(y->st, entry, &why);
+        y->nrecords = entry->record ? y->nrecords + 1 : 0;
+    }
+    if (rc == PAWL_NOMEM)
+        sim_nomem(w);
+    else if (rc != PAWL_OK)
+        sim_broken(w, "K8", y, NULL, "%s: what is stored after entry %llu cannot be folded: %s", y->id, (unsigned long long)seq, why.text);
+    return !w->over;
+}
+
+void story_follow(world *w, story *y)
+{
+    reading r = { w, y, y->nrecords };
+    uint64_t after = y->st != NULL ? pawl_state_seq(y->st) : 0;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = w->over ? PAWL_OK : w->truth->verbs->read(w->truth, y->id, after, 0, line_see, &r, &why);
+
+    if (rc == PAWL_NOMEM)
+        sim_nomem(w);
+    else if (rc != PAWL_OK && rc != PAWL_GONE)
+        sim_broken(w, "K8", y, NULL, "%s: what was stored cannot be read: %s", y->id, why.text);
+}
+
+void story_forget(world *w, story *y)
+{
+    pawl_state_free(y->st);
+    y->st = NULL;
+    y->nrecords = 0;
+    for (deed *d = y->deeds; d != NULL; d = d->next) {
+        d->durable = false;
+        d->receipts = 0;
+    }
+    story_follow(w, y);
+    y->begun = y->st != NULL && pawl_state_seq(y->st) > 0;
+    y->called_off = false;
+    y->signals = 0;
+}
+
+void story_free(world *w, story *y)
+{
+    pawl_state_free(y->st);
+    for (deed *d = y->deeds, *next; d != NULL; d = next) {
+        next = d->next;
+        mem_free(&w->alloc, d->reply, d->reply_size);
+        mem_free(&w->alloc, d, sizeof *d + strlen(d->id) + 1);
+    }
+    if (y->json != NULL)
+        mem_free(&w->alloc, y->json, y->json_size);
+}
+
+/* ---- how it stands -------------------------------------------------------------------------------------- */
+
+typedef struct left { bool signals, others; } left;
+
+static bool see_left(void *ctx, const pawl_delivery *d)
+{
+    *(d->kind == PAWL_DELIVER_SIGNAL ? &((left *)ctx)->signals : &((left *)ctx)->others) = true;
+    return true;
+}
+
+/* It waits for somebody who will never come. */
+static bool rests(world *w, story *y)
+{
+    left l = { false, false };
+    bool will = false;
+    buf room;
+
+    if (pawl_state_next(y->st) != PAWL_INTERRUPTED || y->signals < w->setup->nsignals)
+        return false;
+    (void)w->truth->verbs->deliveries(w->truth, y->id, see_left, &l, NULL);
+    will = w->m->hears && l.signals;
+    buf_init(&room, &w->alloc);
+    for (size_t i = 0; i < pawl_state_waits(y->st) && !will; i++) {
+        pawl_wait wait;
+
+        if (pawl_state_wait(y->st, i, w->look, &wait, NULL) != PAWL_OK)
+            break;
+        will = deed_of(w, y, wait.id, false) != NULL || (wait.expires_ms > 0 && wait.otherwise != NULL) || (wait.kind == PAWL_WAIT_SIGNAL ? l.signals : answer_to(w, &wait, &room) != NULL);
+    }
+    buf_free(&room);
+    return !will && !l.others;
+}
+
+bool story_settled(world *w, story *y)
+{
+    if (y->st == NULL || pawl_state_seq(y->st) == 0)
+        return false;
+    if (pawl_state_next(y->st) == PAWL_HALTED)
+        return true;
+    return (!y->cancel || w->plain || y->called_off) && rests(w, y);
+}
+
+/* ---- what has to hold -------------------------------------------------------------------------------------- */
+
+void story_audit(world *w, story *y)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_state *st = w->over ? NULL : pawl_run_state(w->auditor, y->id, &why);
+    const char *is, *due;
+
+    if (w->over || y->st == NULL)
+        return;
+    if (st == NULL) {
+        sim_broken(w, "K6", y, NULL, "%s: it cannot be loaded: %s", y->id, why.text);
+        return;
+    }
+    is = pawl_state_json(st, pawl_engine_step(w->auditor), &why);
+    due = pawl_state_json(y->st, w->look, &why);
+    if (why.code == PAWL_NOMEM)
+        sim_nomem(w);
+    else if (is == NULL || due == NULL)
+        sim_broken(w, "K6", y, NULL, "%s: it cannot be read: %s", y->id, why.text);
+    else if (pawl_state_seq(st) != pawl_state_seq(y->st) || strcmp(is, due) != 0 || pawl_state_commands(st) != pawl_state_commands(y->st) ||
+             pawl_state_waits(st) != pawl_state_waits(y->st))
+        sim_broken(w, "K6", y, NULL, "%s: loaded from its snapshot it stands at entry %llu with %.80s, and is at %llu with %.80s", y->id,
+                   (unsigned long long)pawl_state_seq(st), is, (unsigned long long)pawl_state_seq(y->st), due);
+}
+
+static void head_check(world *w, story *y)
+{
+    pawl_head head;
+    pawl_err why = { PAWL_OK, "" };
+    bool over = pawl_status_terminal(pawl_state_status(y->st));
+
+    if (w->truth->verbs->head(w->truth, y->id, &head, &why) != PAWL_OK)
+        sim_broken(w, "S6", y, NULL, "%s: the store does not know it: %s", y->id, why.text);
+    else if (head.status != pawl_state_status(y->st) || head.over != over || head.seq != pawl_state_seq(y->st) ||
+             head.waits != pawl_state_waits(y->st))
+        sim_broken(w, "S6", y, NULL, "%s: the store says %s at entry %llu, %u waits; the journal %s at %llu, %zu", y->id,
+                   pawl_status_name((pawl_status)head.status), (unsigned long long)head.seq, (unsigned)head.waits,
+                   pawl_status_name(pawl_state_status(y->st)), (unsigned long long)pawl_state_seq(y->st), pawl_state_waits(y->st));
+    else if (over && head.wake_ms != 0)
+        sim_broken(w, "S6", y, NULL, "%s: it is over, and the store keeps a timer for it", y->id);
+}
+
+static void journal_check(world *w, story *y)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_bytes journal = pawl_store_journal(w->truth, y->id, &why);
+    union { const char *in; void *out; } bytes = { journal.data };
+    pawl_verdict v;
+
+    if (journal.data == NULL)
+        sim_broken(w, "K5", y, NULL, "%s: its journal cannot be read: %s", y->id, why.text);
+    else if (pawl_verify(w->m, journal, NULL, &v, &why) != PAWL_OK)
+        sim_broken(w, "K5", y, NULL, "%s: entry %llu of its journal: %s", y->id, (unsigned long long)v.seq, why.text);
+    free(bytes.out);
+}
+
+static void end_check(world *w, story *y)
+{
+    const char *json = pawl_state_json(y->st, w->look, &w->err);
+    pawl_status is = pawl_state_status(y->st);
+
+    if (json == NULL) {
+        sim_nomem(w);
+        return;
+    }
+    w->report->marred += y->marred;
+    if (w->setup->loose || y->marred || (y->cancel && is == PAWL_CANCELED_RUN))
+        return;
+    if (is != (pawl_status)y->status)
+        sim_broken(w, "G2", y, NULL, "%s: it ends %s, undisturbed it ends %s", y->id, pawl_status_name(is), pawl_status_name((pawl_status)y->status));
+    else if (strcmp(json, y->json) != 0)
+        sim_broken(w, "G2", y, NULL, "%s: it ends with %.100s, undisturbed with %.100s", y->id, json, y->json);
+}
+
+void story_judge(world *w, story *y)
+{
+    story_audit(w, y);
+    if (!w->over)
+        journal_check(w, y);
+    if (!w->over)
+        head_check(w, y);
+    if (!w->over)
+        end_check(w, y);
+}

@@ -1,0 +1,297 @@
+/* sim.c - a seed becomes a world: first without trouble, so that it is known how everything ends, then with it. */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- chance ------------------------------------------------------------------------------------- */
+
+uint64_t sim_draw(world *w)
+{
+    uint64_t z = w->rand += UINT64_C(0x9E3779B97F4A7C15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+uint64_t sim_below(world *w, uint64_t n) { return n == 0 ? 0 : sim_draw(w) % n; }
+
+bool sim_happens(world *w, unsigned of_thousand)
+{
+    return !w->calm && of_thousand > 0 && sim_below(w, 1000) < of_thousand;
+}
+
+/* ---- telling -------------------------------------------------------------------------------------- */
+
+void sim_tell(world *w, const worker *k, const char *fmt, ...)
+{
+    va_list args;
+
+    if (w->plain || w->trace.size > SIM_TRACE_BYTES_MAX)
+        return;
+    buf_int(&w->trace, w->now);
+    buf_char(&w->trace, ' ');
+    buf_text(&w->trace, k != NULL ? k->name : "-");
+    buf_char(&w->trace, ' ');
+    va_start(args, fmt);
+    buf_fmtv(&w->trace, fmt, args);
+    va_end(args);
+    buf_char(&w->trace, '\n');
+}
+
+static void name_keep(char *to, size_t size, const char *name)
+{
+    size_t n = strlen(name);
+
+    n = n < size ? n : size - 1;
+    memcpy(to, name, n);
+    to[n] = '\0';
+}
+
+static void all_stop(world *w)
+{
+    w->over = true;
+    for (unsigned i = 0; i < w->nworkers; i++)
+        w->workers[i].dead = true;
+}
+
+void sim_broken(world *w, const char *oracle, const story *y, const char *id, const char *fmt, ...)
+{
+    pawl_err why = { PAWL_OK, "" };
+    va_list args;
+
+    va_start(args, fmt);
+    failv(&why, PAWL_CORRUPT, fmt, args);
+    va_end(args);
+    if (!w->over && w->report->oracle == NULL) {
+        w->report->oracle = oracle;
+        name_keep(w->report->run, sizeof w->report->run, y != NULL ? y->id : "");
+        name_keep(w->report->command, sizeof w->report->command, id != NULL ? id : "");
+        sim_tell(w, NULL, "%s: %s", oracle, why.text);
+        fail(&w->err, PAWL_CORRUPT, "seed %llu: %s: %s", (unsigned long long)w->report->seed, oracle, why.text);
+    }
+    all_stop(w);
+}
+
+void sim_nomem(world *w)
+{
+    fail(&w->err, PAWL_NOMEM, "seed %llu: no memory to simulate", (unsigned long long)w->report->seed);
+    all_stop(w);
+}
+
+/* ---- a world ---------------------------------------------------------------------------------------- */
+
+story *story_of(world *w, const char *run)
+{
+    for (unsigned i = 0; i < w->nruns && run != NULL; i++)
+        if (strcmp(w->runs[i].id, run) == 0)
+            return &w->runs[i];
+    return NULL;
+}
+
+static int64_t world_now(void *ctx) { return ((world *)ctx)->now; }
+
+static pawl_code machine_make(world *w)
+{
+    const pawl_sim_setup *setup = w->setup;
+    pawl_err why = { PAWL_OK, "" };
+
+    if ((w->m = setup->machine(setup->ctx, &why)) != NULL)
+        return PAWL_OK;
+    return fail(&w->err, why.code < 0 ? why.code : PAWL_INVALID, "%s", why.code < 0 ? why.text : "the setup makes no machine");
+}
+
+static pawl_code auditor_make(world *w)
+{
+    pawl_machine *m = w->m;
+    pawl_store *s = handle_plain(w);
+
+    w->auditor = pawl_engine_new(m, s, &w->err);
+    if (w->auditor == NULL)
+        w->m = NULL;                    /* it was taken */
+    return w->auditor == NULL ? fail(&w->err, PAWL_NOMEM, "no memory to simulate") : PAWL_OK;
+}
+
+static void stories_begin(world *w)
+{
+    const pawl_sim_setup *setup = w->setup;
+    unsigned runs = setup->runs > 0 ? setup->runs : 2;
+
+    for (w->nruns = 0; w->nruns < runs; w->nruns++) {
+        story *y = &w->runs[w->nruns];
+        buf id = { .data = y->id, .cap = sizeof y->id - 1 };
+
+        buf_text(&id, "r");
+        buf_uint(&id, w->nruns);
+        y->input = setup->ninputs > 0 ? setup->inputs[w->nruns % setup->ninputs] : NULL;
+        y->seed = sim_draw(w);
+        y->cancel = sim_below(w, 1000) < setup->cancel;
+        y->cancel_ms = w->now + (int64_t)sim_below(w, 2000);
+    }
+}
+
+static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t seed, bool plain, pawl_sim_report *report)
+{
+    pawl_code rc;
+
+    *w = (world){ .setup = setup, .t = setup->trouble != NULL ? *setup->trouble : pawl_sim_trouble_default(), .report = report,
+                  .rand = seed, .now = 1000000, .plain = plain, .calm = plain };
+    w->alloc = mem_or_default(NULL);
+    buf_init(&w->trace, &w->alloc);
+    w->nworkers = plain ? 1 : setup->workers > 0 ? setup->workers : 2;
+    for (unsigned i = 0; i < w->nworkers; i++)
+        w->workers[i] = (worker){ .w = w, .number = i };
+    if ((rc = machine_make(w)) != PAWL_OK)
+        return rc;
+    if ((w->look = pawl_step_new(NULL)) == NULL || (w->truth = pawl_store_memory(&w->err)) == NULL)
+        return fail(&w->err, PAWL_NOMEM, "no memory to simulate");
+    store_memory_clock(w->truth, world_now, w);
+    if ((rc = auditor_make(w)) != PAWL_OK)
+        return rc;
+    for (size_t i = 0; i < setup->neffects; i++)
+        effect_known(w, setup->effects[i].name, strlen(setup->effects[i].name));
+    for (uint32_t i = 0; i < w->m->neffects; i++)
+        effect_known(w, w->m->effects[i].name, strlen(w->m->effects[i].name));
+    stories_begin(w);
+    return w->err.code;
+}
+
+static void world_end(world *w)
+{
+    w->calm = true;
+    for (unsigned i = 0; i < w->nworkers; i++) {
+        w->workers[i].dead = true;
+        dismiss(w, &w->workers[i]);
+    }
+    if (w->auditor != NULL)
+        w->auditor->m = NULL;           /* it is the world's */
+    pawl_engine_free(w->auditor);
+    pawl_store_free(w->truth);
+    for (unsigned i = 0; i < w->nruns; i++)
+        story_free(w, &w->runs[i]);
+    for (unsigned i = 0; i < w->neffects; i++)
+        mem_free(&w->alloc, w->effects[i], strlen(w->effects[i]) + 1);
+    mem_free(&w->alloc, w->letters, w->letters_cap * sizeof *w->letters);
+    wrote_free(w);
+    pawl_step_free(w->look);
+    pawl_machine_free(w->m);
+    buf_free(&w->trace);
+}
+
+/* ---- both of them -------------------------------------------------------------------------------------- */
+
+/* How everything ends when nothing goes wrong. */
+static pawl_code undisturbed(world *w, const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report)
+{
+    pawl_code rc = world_begin(w, setup, seed, true, report);
+
+    if (rc == PAWL_OK)
+        peace(w);
+    if (w->report->oracle != NULL) {
+        pawl_err why = w->err;
+
+        w->err = (pawl_err){ PAWL_OK, "" };
+        fail(&w->err, PAWL_INVALID, "undisturbed, %s", why.text);
+    }
+    for (unsigned i = 0; i < w->nruns && w->err.code == PAWL_OK; i++) {
+        const char *json = pawl_state_json(w->runs[i].st, w->look, &w->err);
+
+        if (json == NULL)
+            break;
+        w->runs[i].status = (uint8_t)pawl_state_status(w->runs[i].st);
+        w->runs[i].json_size = strlen(json) + 1;
+        if ((w->runs[i].json = mem_grow(&w->alloc, NULL, 0, w->runs[i].json_size)) == NULL)
+            return fail(&w->err, PAWL_NOMEM, "no memory to simulate");
+        memcpy(w->runs[i].json, json, w->runs[i].json_size);
+    }
+    return w->err.code;
+}
+
+static pawl_code disturbed(world *w, world *plain, const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report)
+{
+    pawl_code rc = world_begin(w, setup, seed, false, report);
+
+    if (rc != PAWL_OK)
+        return rc;
+    for (unsigned i = 0; i < w->nruns; i++) {
+        w->runs[i].status = plain->runs[i].status;
+        w->runs[i].json = plain->runs[i].json;
+        w->runs[i].json_size = plain->runs[i].json_size;
+        plain->runs[i].json = NULL;
+    }
+    trouble(w);
+    peace(w);
+    for (unsigned i = 0; i < w->nruns && !w->over; i++)
+        story_judge(w, &w->runs[i]);
+    report->took_ms = w->now - 1000000;
+    buf_char(&w->trace, '\0');
+    if (!w->trace.failed && (report->trace = malloc(w->trace.size)) != NULL) {
+        memcpy(report->trace, w->trace.data, w->trace.size);
+        report->trace_size = w->trace.size - 1;
+    }
+    return w->err.code;
+}
+
+static pawl_code setup_check(const pawl_sim_setup *setup, pawl_err *err)
+{
+    if (setup == NULL || setup->machine == NULL)
+        return fail(err, PAWL_INVALID, "a simulation needs a machine");
+    if (setup->workers > SIM_WORKERS_MAX || setup->runs > SIM_RUNS_MAX || setup->neffects > SIM_EFFECTS_MAX)
+        return fail(err, PAWL_INVALID, "a simulation has at most %d workers, %d runs and %d effects", (int)SIM_WORKERS_MAX, (int)SIM_RUNS_MAX,
+                    (int)SIM_EFFECTS_MAX);
+    for (size_t i = 0; i < setup->neffects; i++)
+        if (!name_valid(setup->effects[i].name) || setup->effects[i].fn == NULL)
+            return fail(err, PAWL_INVALID, "effect %zu of the simulation has no name, or no function", i);
+    for (size_t i = 0; i < setup->nsignals; i++)
+        if (setup->signals[i].name == NULL)
+            return fail(err, PAWL_INVALID, "signal %zu of the simulation has no name", i);
+    if (setup->trouble != NULL && setup->trouble->lease_ms <= 0)
+        return fail(err, PAWL_INVALID, "the workers of a simulation need a lease above 0 ms");
+    return PAWL_OK;
+}
+
+pawl_code pawl_sim(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report, pawl_err *err)
+{
+    pawl_sim_report own, *r = report != NULL ? report : &own;
+    pawl_alloc alloc = mem_or_default(NULL);
+    world *worlds;
+    pawl_code rc;
+
+    *r = (pawl_sim_report){ .seed = seed };
+    if ((rc = setup_check(setup, err)) != PAWL_OK)
+        return rc;
+    if ((worlds = mem_new(&alloc, 2 * sizeof *worlds)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory to simulate");
+    worlds[0].alloc = worlds[1].alloc = alloc;
+    rc = undisturbed(&worlds[0], setup, seed, r);
+    if (rc == PAWL_OK) {
+        *r = (pawl_sim_report){ .seed = seed };
+        rc = disturbed(&worlds[1], &worlds[0], setup, seed, r);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (worlds[i].err.code != PAWL_OK)
+            fail(err, worlds[i].err.code, "%s", worlds[i].err.text);
+        if (worlds[i].setup != NULL)
+            world_end(&worlds[i]);
+    }
+    mem_free(&alloc, worlds, 2 * sizeof *worlds);
+    if (report == NULL)
+        pawl_sim_report_free(&own);
+    return rc;
+}
+
+void pawl_sim_report_free(pawl_sim_report *report)
+{
+    if (report == NULL)
+        return;
+    free(report->trace);
+    report->trace = NULL;
+    report->trace_size = 0;
+}
+
+pawl_sim_trouble pawl_sim_trouble_default(void)
+{
+    return (pawl_sim_trouble){ .kill = 6, .power = 1, .restart = 50, .fail = 10, .unsure = 15, .delay = 15, .rival = 30, .refuse = 80, .lose = 80,
+                               .late = 80, .slow = 80, .delay_ms = 1500, .late_ms = 2000, .slow_ms = 400, .lease_ms = 1000 };
+}
