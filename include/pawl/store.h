@@ -54,6 +54,26 @@ typedef struct pawl_waiting {   /* a wait that was asked, or is over; one that i
 
 typedef struct pawl_blob { const char *digest; pawl_bytes bytes; } pawl_blob;   /* 64 hex digits: SHA-256 of the bytes */
 
+/* Work of the caller's own in the transaction of an append: what it writes and the lines that tell of it are durable together, or
+ * neither is. For a store whose verbs->sql is not NULL; any other answers PAWL_INVALID.
+ *
+ * First `work` is called, for each append that has one, in the order of the appends, before any line is written: fence and seq are
+ * the newest then. It is given the store's own connection, for the call alone, and writes to tables of its own. It may not end or
+ * begin a transaction, attach, set a pragma, or touch the store's tables; nor use the store's handle. What it did is taken back, it
+ * alone, when it returns a code below 0, tried what it may not, left an SQL error unhandled, or was over `limit_ms`: a statement that
+ * runs then is interrupted. It may be called again in one append, when the work of another made SQLite give up the transaction.
+ * Then `made` is called, on success and on failure, to fill in lines and all else; from it the store may be read. When it is not
+ * PAWL_OK after work that succeeded, or what it filled in is refused, the whole append fails and nothing of it is there. */
+struct pawl_append;
+typedef struct pawl_within {
+    pawl_code (*work)(void *ctx, void *sql, pawl_err *err);     /* `sql`: a sqlite3 * */
+    pawl_code (*made)(void *ctx, struct pawl_append *a);
+    void *ctx;
+    int64_t limit_ms;           /* 0: none */
+    pawl_code rc;               /* out: how the work went; PAWL_PENDING: it was not called, its run was refused */
+    pawl_err why;               /* out: what was wrong, when the store found it so */
+} pawl_within;
+
 typedef struct pawl_append {    /* to one run: all of it or nothing */
     const char *run;
     uint64_t fence;
@@ -74,6 +94,7 @@ typedef struct pawl_append {    /* to one run: all of it or nothing */
     const pawl_blob *blobs;
     size_t nblobs;
     bool release;               /* with this the run is let go of: as by release */
+    pawl_within *within;        /* NULL; else to be done first, and then these lines are made */
     pawl_code rc;               /* out: how it went for this run */
     bool quiet;                 /* out: nothing that was delivered waits for it; false: that is to be looked for */
 } pawl_append;
@@ -141,6 +162,7 @@ typedef bool pawl_mark_fn(void *ctx, const pawl_mark *mark);    /* its run, fenc
 
 typedef struct pawl_store_verbs {
     const char *name;           /* "sqlite" */
+    const char *sql;            /* whose connection pawl_within is given: "sqlite"; NULL: there is none, it is refused */
     void (*close)(pawl_store *s);
     int64_t (*now)(pawl_store *s);                      /* ms since the epoch, never back within a handle */
     /* A number that is another one after anybody has written anything; cheap. 0: cannot be said. */

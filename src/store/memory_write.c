@@ -278,7 +278,7 @@ static void append_again(memory *m, const pawl_append *a, run *r)
 static pawl_code all_stage(memory *m, pawl_append *all, size_t n, staged *g, pawl_err *err)
 {
     for (size_t i = 0; i < n; i++) {
-        all[i].rc = store_append_check(&all[i], &g[i].entries, NULL);
+        all[i].rc = all[i].within != NULL ? PAWL_INVALID : store_append_check(&all[i], &g[i].entries, NULL);
         if (all[i].rc == PAWL_OK)
             all[i].rc = run_find(m, all[i].run, &g[i].r, NULL);
         if (all[i].rc == PAWL_OK && !append_stage(m, &all[i], &g[i]))

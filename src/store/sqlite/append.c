@@ -281,9 +281,9 @@ static pawl_code append_one(sqlite_store *s, pawl_append *a)
     int64_t now;
     bool repeated, head = a->nlines == 0 || a->release;
     known *k;
-    pawl_code rc = store_append_check(a, &entries, NULL);
+    pawl_code rc = a->within == NULL ? PAWL_OK : within_made(s, a);
 
-    if (rc != PAWL_OK || s->rc != SQLITE_OK)
+    if (rc != PAWL_OK || (rc = store_append_check(a, &entries, NULL)) != PAWL_OK || s->rc != SQLITE_OK)
         return rc;
     k = known_find(s, a->run);
     if ((rc = append_may(s, a, k, entries, &repeated)) != PAWL_OK || s->rc != SQLITE_OK)
@@ -315,18 +315,24 @@ pawl_code sqlite_append(pawl_store *st, pawl_append *all, size_t n, pawl_err *er
 {
     sqlite_store *s = sqlite_of(st);
     pawl_code rc;
+    bool begun;
 
     if (n == 0)
         return PAWL_OK;
     if (all == NULL)
         return fail(err, PAWL_INVALID, "an append of nothing");
     rc = write_begin(s, TXN_HARD, err);
+    begun = rc == PAWL_OK;
+    if (begun)
+        within_work(s, all, n);
     for (size_t i = 0; i < n; i++) {
         all[i].quiet = false;
         all[i].rc = rc == PAWL_OK ? append_one(s, &all[i]) : rc;
+        if (all[i].rc != PAWL_OK && all[i].within != NULL && all[i].within->rc == PAWL_OK && rc == PAWL_OK && s->rc == SQLITE_OK)
+            rc = fail(err, all[i].rc, "%s: what its function did cannot be told in its journal; nothing is stored", all[i].run);
     }
-    if (rc == PAWL_OK)
-        rc = write_end(s, PAWL_OK, err);
+    if (begun)
+        rc = write_end(s, rc, err);
     for (size_t i = 0; i < n; i++)
         if (rc != PAWL_OK)
             all[i].rc = rc;

@@ -81,6 +81,7 @@ static void sqlite_close_store(pawl_store *st)
 
 static const pawl_store_verbs sqlite_verbs = {
     .name = "sqlite",
+    .sql = "sqlite",
     .close = sqlite_close_store,
     .now = sqlite_now,
     .version = sqlite_version,

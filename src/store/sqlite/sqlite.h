@@ -32,7 +32,7 @@ enum {
 /* ---- statements ------------------------------------------------------------------------------ */
 
 typedef enum sql_id {
-    SQL_BEGIN, SQL_BEGIN_WRITE, SQL_COMMIT, SQL_ROLLBACK, SQL_DATA_VERSION,
+    SQL_BEGIN, SQL_BEGIN_WRITE, SQL_COMMIT, SQL_ROLLBACK, SQL_SAVE, SQL_SAVE_BACK, SQL_SAVE_OVER, SQL_DATA_VERSION,
     SQL_META, SQL_META_SET, SQL_SPACE, SQL_SPACE_ADD, SQL_TAIL, SQL_NEWEST_LSN,
     SQL_RUN_FIND, SQL_RUN_ADD, SQL_HEAD_ADD, SQL_LABEL_ADD, SQL_HEAD_OF, SQL_HEAD_STATE_OF,
     SQL_CLAIM, SQL_RENEW, SQL_RELEASE,
@@ -88,6 +88,11 @@ typedef struct sqlite_store {
     bool normal, open;
     bool locked, fresh;
     bool relaxed;               /* synchronous NORMAL, for a soft transaction */
+    bool inside;                /* work of the caller's own is called in this transaction, or what it made asks to read */
+    bool guarded;               /* it is called now */
+    bool hooked, overran;
+    int64_t guard_until_ms;     /* by the steady clock; 0: no limit */
+    char refused[96];           /* what it tried, and may not */
     int rc;                     /* the first SQLite error of this verb; nothing is done after it */
     int wal_pages, wal_pages_next;      /* in the WAL; when to checkpoint */
     int64_t last_ms;
@@ -175,6 +180,12 @@ pawl_code chain_walk(sqlite_store *s, const char *run, const place *from, int64_
                      pawl_err *err);
 void lease_free(sqlite_store *s, known *k);             /* nobody holds it any more */
 bool place_find(sqlite_store *s, place *out);           /* where run out->no ends; false: s->rc */
+
+/* ---- within.c: work of the caller's own, in the transaction of an append ---------------------- */
+
+/* All of it that the appends bring. Refused ones have their rc, and their within's is PAWL_PENDING. */
+void within_work(sqlite_store *s, pawl_append *all, size_t n);
+pawl_code within_made(sqlite_store *s, pawl_append *a);         /* its lines */
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
 

@@ -148,6 +148,8 @@ pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
 {
     pawl_code rc;
 
+    if (s->inside)
+        return fail(err, PAWL_INVALID, "%s: a function in the transaction of an append may not write through the store", s->path);
     s->rc = SQLITE_OK;
     arena_reset(&s->mem);
     if (sqlite3_db_readonly(s->db, "main") == 1)
@@ -210,8 +212,12 @@ pawl_code read_begin(sqlite_store *s, pawl_err *err)
 {
     sqlite3_stmt *q;
 
-    s->rc = SQLITE_OK;
+    if (s->guarded)
+        return fail(err, PAWL_INVALID, "%s: a function in the transaction of an append may not use the store", s->path);
     arena_reset(&s->mem);
+    if (s->inside)
+        return sql_code(s, err);
+    s->rc = SQLITE_OK;
     sql_run(s, sql_use(s, SQL_BEGIN));
     if ((q = sql_use(s, SQL_DATA_VERSION)) != NULL && sql_row(s, q)) /* a transaction begins with its first look */
         sql_end(q);
@@ -224,6 +230,8 @@ pawl_code read_end(sqlite_store *s, pawl_code rc, pawl_err *err)
 {
     if (rc == PAWL_OK)
         rc = sql_code(s, err);
+    if (s->inside)
+        return rc;
     leave(s);
     if (rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_NOMEM)
         tail_forget(s);
