@@ -219,6 +219,24 @@ struct pawl_store { const pawl_store_verbs *verbs; };   /* first member of every
 
 /* ---- the stores that are here ---------------------------------------------------------------------------- */
 
+/* What a store writes may be packed or encrypted on its way (K5): the journal's lines, bases, snapshots, blobs, what waits ask and are
+ * answered, of a delivery its value, update, note and who left it, and why a run is parked. In clear stay ids and names (of runs,
+ * machines, contexts, commands, waits, signals, deliveries, who holds a run, the namespace), labels, statuses, counts, times, trace
+ * contexts, and SHA-256 digests of bases, blobs and deliveries. No hash of a journal depends on it. A store without a file needs none.
+ *
+ * Both get all of `in`, and give the result by pawl_out_size; PAWL_OK, or a code below 0 and a word in err. What decode refuses is
+ * PAWL_CORRUPT, unless it was PAWL_NOMEM. Called by the thread that uses the handle. */
+typedef struct pawl_out pawl_out;
+typedef struct pawl_codec {
+    const char *id;             /* the codec and its key, such as "aes-gcm/2026-11": 1 to 64 printable ASCII characters. It stands in
+                                 * each row, and what it stands for must never change */
+    pawl_code (*encode)(void *ctx, pawl_bytes in, pawl_out *out, pawl_err *err);        /* NULL: it only reads */
+    pawl_code (*decode)(void *ctx, pawl_bytes in, pawl_out *out, pawl_err *err);
+    void *ctx;
+} pawl_codec;
+/* From now on the result has `size` bytes: these, with what was there as far as it goes. NULL: no memory, and it is as it was. */
+PAWL_API void *pawl_out_size(pawl_out *out, size_t size);
+
 /* Journals in memory, for as long as the process; one thread. NULL: no memory. */
 PAWL_API pawl_store *pawl_store_memory(pawl_err *err);
 
@@ -227,6 +245,10 @@ typedef struct pawl_sqlite {    /* NULL or 0: the default */
     bool normal;                /* synchronous NORMAL: the last commits may be lost with the machine's power, not with the process */
     int busy_ms;                /* how long to wait for another writer; 5000 */
     uint32_t signals_max;       /* deliveries that may wait for a run; 10000 */
+    const pawl_codec *codecs;   /* the first that encodes is used for what is written, each for what has its id; what is there in clear
+                                 * is read as it is. Copied; what they point to is lent for as long as the handle is open. A row of
+                                 * another codec is PAWL_INVALID, which names it */
+    size_t ncodecs;
 } pawl_sqlite;
 
 /* A SQLite file, made when it is not there. PAWL_IO, PAWL_CORRUPT: no such file can be; PAWL_INVALID: a newer Pawl's. */

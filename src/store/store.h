@@ -73,6 +73,25 @@ int64_t store_system_ms(void);                  /* the clock on the wall */
 pawl_code store_no_run(const char *run, pawl_err *err);
 pawl_code store_fenced(const char *run, uint64_t fence, uint64_t newest, pawl_err *err);
 
+/* ---- codec.c: values as they stand in a file ------------------------------------------------------------- */
+
+enum { STORE_CODECS_MAX = 64, STORE_CODEC_ID_MAX = 64, STORE_CODED = 1 };       /* first byte of what is coded: ID, NUL, bytes */
+
+struct pawl_out { buf b; size_t head; };    /* the result begins at `head` */
+
+typedef struct store_codecs {
+    const pawl_codec *all, *encoder;        /* NULL: all stays as it is */
+    size_t n;
+} store_codecs;
+
+pawl_code store_codecs_check(const pawl_codec *all, size_t n, pawl_err *err);   /* PAWL_INVALID, PAWL_LIMIT */
+static inline bool store_is_coded(pawl_bytes b) { return b.size > 0 && b.data[0] == STORE_CODED; }
+/* `*stored` is `plain` itself, or lies in `out`. */
+pawl_code store_encode(const store_codecs *c, pawl_bytes plain, pawl_out *out, pawl_bytes *stored, pawl_err *err);
+/* Of what store_is_coded; a NUL stands behind it. `file`, `run`: for the error. */
+pawl_code store_decode(const store_codecs *c, const char *file, const char *run, pawl_bytes stored, pawl_out *out, pawl_bytes *plain,
+                       pawl_err *err);
+
 /* ---- memory.c -------------------------------------------------------------------------------------------- */
 
 /* As pawl_store_memory, in memory that is given; NULL: malloc's. */

@@ -8,7 +8,7 @@
 /* ---- may it be written? ---------------------------------------------------------------------- */
 
 /* A row's bytes are these. */
-static bool row_is(sqlite_store *s, int64_t lsn, pawl_bytes line)
+static bool row_is(sqlite_store *s, const char *run, int64_t lsn, pawl_bytes line)
 {
     sqlite3_stmt *q = sql_use(s, SQL_LINE);
     pawl_bytes row;
@@ -17,7 +17,7 @@ static bool row_is(sqlite_store *s, int64_t lsn, pawl_bytes line)
     sql_int(q, 1, lsn);
     if (!sql_row(s, q))
         return false;
-    row = sql_get_bytes(q, 3);
+    row = sql_get_plain(s, q, 3, run, 0);
     same = row.size == line.size && memcmp(row.data, line.data, line.size) == 0;
     sql_end(q);
     return same;
@@ -42,7 +42,7 @@ static bool is_repeated(sqlite_store *s, const pawl_append *a, const known *k, u
         return false;
     at = open.n + last; /* newest first: the first line is before this one */
     for (size_t i = 0; i < a->nlines; i++)
-        if (!row_is(s, all.lsns[--at], a->lines[i]))
+        if (!row_is(s, k->id, all.lsns[--at], a->lines[i]))
             return false;
     return true;
 }
@@ -103,7 +103,8 @@ static void lines_add(sqlite_store *s, const pawl_append *a, known *k, int64_t n
         else
             sql_int(q, 3, (int64_t)(k->seq + 1));
         sql_int(q, 4, now);
-        sql_bytes(q, 5, a->lines[i].data, a->lines[i].size);
+        sql_pack(s, q, 5, a->lines[i], 0);
+        sql_int(q, 6, s->codecs.encoder != NULL ? STORE_CODED : 0);
         sql_run(s, q);
         k->seq += !record;
         k->lsn = s->seen = sqlite3_last_insert_rowid(s->db);
@@ -126,17 +127,12 @@ static void blobs_add(sqlite_store *s, const pawl_append *a, const known *k)
         hash_unhex(a->blobs[i].digest, HASH_HEX, &h);
         sql_int(q, 1, k->no);
         sql_bytes(q, 2, h.b, HASH_BYTES);
-        sql_bytes(q, 3, a->blobs[i].bytes.data, a->blobs[i].bytes.size);
+        if (a->blobs[i].bytes.size > 0)
+            sql_pack(s, q, 3, a->blobs[i].bytes, 0);
+        else
+            sql_bytes(q, 3, "", 0);
         sql_run(s, q);
     }
-}
-
-static void put_optional(sqlite3_stmt *q, int at, pawl_bytes b)
-{
-    if (b.size == 0)
-        sql_blank(q, at);
-    else
-        sql_bytes(q, at, b.data, b.size);
 }
 
 /* How many are open then. */
@@ -161,8 +157,8 @@ static uint32_t wait_put(sqlite_store *s, int64_t run, const pawl_waiting *w, ui
     }
     sql_int(q, no == 0 ? 3 : 2, w->over);
     sql_int(q, no == 0 ? 4 : 3, w->asked_ms);
-    put_optional(q, no == 0 ? 5 : 4, w->over ? (pawl_bytes){ NULL, 0 } : w->spec);
-    put_optional(q, no == 0 ? 6 : 5, w->over ? w->answer : (pawl_bytes){ NULL, 0 });
+    sql_pack(s, q, no == 0 ? 5 : 4, w->over ? (pawl_bytes){ NULL, 0 } : w->spec, 0);
+    sql_pack(s, q, no == 0 ? 6 : 5, w->over ? w->answer : (pawl_bytes){ NULL, 0 }, 1);
     sql_run(s, q);
     return open + !w->over;
 }
@@ -214,7 +210,7 @@ static void snapshot_put(sqlite_store *s, const pawl_append *a, const known *k)
     sql_int(q, 1, k->no);
     sql_int(q, 2, (int64_t)k->seq);
     sql_int(q, 3, k->lsn);
-    sql_bytes(q, 4, a->snapshot.data, a->snapshot.size);
+    sql_pack(s, q, 4, a->snapshot, 0);
     sql_run(s, q);
 }
 
@@ -257,7 +253,7 @@ static void head_write(sqlite_store *s, const pawl_append *a, known *k, uint32_t
         sql_int(q, 6, k->status);
         sql_int(q, 7, k->over);
         sql_int(q, 8, k->wake_ms);
-        sql_text(q, 9, a->moves ? a->parked : NULL);
+        sql_pack_text(s, q, 9, a->moves ? a->parked : NULL, 0);
         sql_int(q, 10, k->work);
     }
     sql_run(s, q);

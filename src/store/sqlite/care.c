@@ -80,7 +80,8 @@ static pawl_code prune_may(sqlite_store *s, const known *k, uint64_t seq, pawl_b
 {
     sqlite3_stmt *q = sql_use(s, SQL_BASE);
     uint64_t base_seq = 0, life = 0;
-    bool same = false;
+    pawl_bytes old;
+    bool same;
     store_base b;
     pawl_code rc;
 
@@ -90,8 +91,11 @@ static pawl_code prune_may(sqlite_store *s, const known *k, uint64_t seq, pawl_b
         return sql_code(s, err);
     base_seq = (uint64_t)sql_get_int(q, 0);
     life = (uint64_t)sql_get_int(q, 1);
-    same = sql_get_bytes(q, 2).size == base.size && memcmp(sql_get_bytes(q, 2).data, base.data, base.size) == 0;
+    old = sql_get_plain(s, q, 2, k->id, 0);
+    same = old.size == base.size && memcmp(old.data, base.data, base.size) == 0;
     sql_end(q);
+    if (s->rc != SQLITE_OK)
+        return sql_code(s, err);
     if (seq < base_seq)
         return fail(err, PAWL_GONE, "%s: entry %llu was pruned, it begins at %llu", k->id, (unsigned long long)seq,
                     (unsigned long long)base_seq);
@@ -109,7 +113,7 @@ static pawl_code prune_may(sqlite_store *s, const known *k, uint64_t seq, pawl_b
 }
 
 /* Whether the snapshot is of no entry before `seq`, and has no segment that reaches into what goes (K7). */
-static bool snapshot_stands(sqlite_store *s, int64_t no, uint64_t seq)
+static bool snapshot_stands(sqlite_store *s, const char *run, int64_t no, uint64_t seq)
 {
     sqlite3_stmt *q = sql_use(s, SQL_SNAPSHOT);
     const pawl_value *v, *segment;
@@ -120,7 +124,7 @@ static bool snapshot_stands(sqlite_store *s, int64_t no, uint64_t seq)
     sql_int(q, 1, no);
     if (!sql_row(s, q))
         return true;
-    body = sql_get_bytes(q, 2);
+    body = sql_get_plain(s, q, 2, run, 0);
     v = value_read(&s->mem, body.data, body.size, "a snapshot", NULL);
     it = pawl_iter_of(pawl_value_find(v, "/fold/segments"));
     stands = v != NULL && (uint64_t)sql_get_int(q, 0) >= seq;
@@ -148,13 +152,13 @@ static pawl_code prune_in(sqlite_store *s, known *k, uint64_t seq, pawl_bytes ba
     q = sql_use(s, SQL_BASE_SET);
     sql_int(q, 1, k->no);
     sql_int(q, 2, (int64_t)seq);
-    sql_bytes(q, 3, base.data, base.size);
+    sql_pack(s, q, 3, base, 0);
     sql_run(s, q);
     q = sql_use(s, SQL_STONES_DELETE);
     sql_int(q, 1, k->no);
     sql_int(q, 2, (int64_t)seq);
     sql_run(s, q);
-    if (!snapshot_stands(s, k->no, seq))
+    if (!snapshot_stands(s, k->id, k->no, seq))
         run_by_no(s, SQL_SNAPSHOT_DELETE, k->no);
     tail_put(s, &(place){ .no = k->no, .seq = k->seq, .lsn = k->lsn });
     rows_delete(s, old.lsns, old.n);
@@ -273,11 +277,16 @@ static pawl_code check_blobs(sqlite_store *s, pawl_err *err)
     pawl_code rc = PAWL_OK;
 
     while (rc == PAWL_OK && sql_row(s, q)) {
-        pawl_bytes body = sql_get_bytes(q, 2), digest = sql_get_bytes(q, 1);
-        hash h;
+        pawl_bytes digest = sql_get_bytes(q, 1), body;
+        hash h = { { 0 } }, said = { { 0 } };
 
+        if (digest.size == HASH_BYTES)
+            memcpy(said.b, digest.data, HASH_BYTES);
+        body = blob_plain(s, q, 2, sql_get_text(q, 0), &said);
+        if (s->rc != SQLITE_OK)
+            break;
         hash_of(body.data, body.size, &h);
-        if (digest.size != HASH_BYTES || memcmp(digest.data, h.b, HASH_BYTES) != 0)
+        if (digest.size != HASH_BYTES || !hash_equal(&h, &said))
             rc = fail(err, PAWL_CORRUPT, "%s: a blob of run %s is not what its digest says", s->path, sql_get_text(q, 0));
     }
     sql_end(q);

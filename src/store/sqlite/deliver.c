@@ -11,7 +11,7 @@ static pawl_code answered_before(sqlite_store *s, const char *run, const char *i
     sql_int(q, 1, wait);
     if (!sql_row(s, q))
         return PAWL_CONFLICT;
-    rc = store_answer_late(run, id, sql_get_bytes(q, sqlite3_column_type(q, 0) == SQLITE_NULL ? 1 : 0), err);
+    rc = store_answer_late(run, id, sql_get_plain(s, q, sqlite3_column_type(q, 0) == SQLITE_NULL ? 1 : 0, run, 0), err);
     sql_end(q);
     return rc;
 }
@@ -20,7 +20,8 @@ static pawl_code answered_before(sqlite_store *s, const char *run, const char *i
 static pawl_code answer_may(sqlite_store *s, const char *run, int64_t no, const pawl_delivery *d, int64_t *wait, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_WAIT_FIND);
-    pawl_code rc;
+    pawl_bytes spec;
+    pawl_code rc = PAWL_OK;
 
     sql_int(q, 1, no);
     sql_text(q, 2, d->name);
@@ -29,8 +30,8 @@ static pawl_code answer_may(sqlite_store *s, const char *run, int64_t no, const 
     *wait = sql_get_int(q, 0);
     if (sql_get_int(q, 1) != 0 || sqlite3_column_type(q, 2) != SQLITE_NULL)
         rc = answered_before(s, run, d->name, *wait, err);
-    else
-        rc = store_answer_check(&s->alloc, run, d->name, sql_get_bytes(q, 3), d->value, err);
+    else if (spec = sql_get_plain(s, q, 3, run, 0), s->rc == SQLITE_OK)
+        rc = store_answer_check(&s->alloc, run, d->name, spec, d->value, err);
     sql_end(q);
     return rc;
 }
@@ -58,14 +59,6 @@ static pawl_code delivery_known(sqlite_store *s, const char *run, int64_t no, pa
     return same ? PAWL_OK : fail(err, PAWL_CONFLICT, "%s: delivery %s was made before, with other bytes", run, d->id);
 }
 
-static void put_optional(sqlite3_stmt *q, int at, pawl_bytes b)
-{
-    if (b.size == 0)
-        sql_blank(q, at);
-    else
-        sql_bytes(q, at, b.data, b.size);
-}
-
 static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const hash *digest, int64_t wait)
 {
     sqlite3_stmt *q = sql_use(s, SQL_DELIVERY_ADD);
@@ -76,10 +69,10 @@ static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const h
     sql_int(q, 3, d->kind);
     sql_text(q, 4, d->name);
     sql_int(q, 5, d->outcome);
-    put_optional(q, 6, d->value);
-    put_optional(q, 7, d->update);
-    sql_text(q, 8, d->by);
-    sql_text(q, 9, d->note);
+    sql_pack(s, q, 6, d->value, 0);
+    sql_pack(s, q, 7, d->update, 1);
+    sql_pack_text(s, q, 8, d->by, 2);
+    sql_pack_text(s, q, 9, d->note, 3);
     sql_text(q, 10, d->trace);
     sql_int(q, 11, d->at_ms);
     sql_bytes(q, 12, digest->b, HASH_BYTES);
@@ -166,15 +159,15 @@ pawl_code sqlite_deliveries(pawl_store *st, const char *run, pawl_delivery_fn *f
             .kind = (pawl_delivery_kind)sql_get_int(q, 2),
             .name = sql_get_text(q, 3),
             .outcome = (int)sql_get_int(q, 4),
-            .value = sql_get_bytes(q, 5),
-            .update = sql_get_bytes(q, 6),
-            .by = sql_get_text(q, 7),
-            .note = sql_get_text(q, 8),
+            .value = sql_get_plain(s, q, 5, run, 0),
+            .update = sql_get_plain(s, q, 6, run, 1),
+            .by = sql_get_plain_text(s, q, 7, run, 2),
+            .note = sql_get_plain_text(s, q, 8, run, 3),
             .trace = sql_get_text(q, 9),
             .at_ms = sql_get_int(q, 10),
         };
 
-        if (!fn(ctx, &d))
+        if (s->rc != SQLITE_OK || !fn(ctx, &d))
             break;
     }
     sql_end(q);
@@ -198,9 +191,10 @@ pawl_code sqlite_waits(pawl_store *st, const char *run, pawl_waiting_fn *fn, voi
     if (run != NULL)
         sql_int(q, 2, no);
     while (sql_row(s, q)) {
-        pawl_waiting w = { .id = sql_get_text(q, 1), .spec = sql_get_bytes(q, 2), .asked_ms = sql_get_int(q, 3) };
+        pawl_waiting w = { .id = sql_get_text(q, 1), .asked_ms = sql_get_int(q, 3) };
 
-        if (!fn(ctx, sql_get_text(q, 0), &w))
+        w.spec = sql_get_plain(s, q, 2, sql_get_text(q, 0), 0);
+        if (s->rc != SQLITE_OK || !fn(ctx, sql_get_text(q, 0), &w))
             break;
     }
     sql_end(q);

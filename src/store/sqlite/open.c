@@ -71,6 +71,11 @@ static void sqlite_close_store(pawl_store *st)
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     tail_free(s);
+    for (int i = 0; i < SLOTS; i++) {
+        buf_free(&s->packed[i].b);
+        buf_free(&s->plain[i].b);
+    }
+    mem_free(&alloc, s->own_codecs, s->codecs.n * sizeof *s->own_codecs);
     arena_free(&s->mem);
     arena_free(&s->lent);
     mem_free(&alloc, s->lock_path, s->lock_path == NULL ? 0 : strlen(s->lock_path) + 1);
@@ -145,6 +150,23 @@ static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
     return PAWL_OK;
 }
 
+static bool codecs_copy(sqlite_store *s, const pawl_sqlite *o)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        buf_init(&s->packed[i].b, &s->alloc);
+        buf_init(&s->plain[i].b, &s->alloc);
+    }
+    if (o->ncodecs == 0)
+        return true;
+    if ((s->own_codecs = mem_new(&s->alloc, o->ncodecs * sizeof *s->own_codecs)) == NULL)
+        return false;
+    memcpy(s->own_codecs, o->codecs, o->ncodecs * sizeof *s->own_codecs);
+    s->codecs = (store_codecs){ .all = s->own_codecs, .n = o->ncodecs };
+    for (size_t i = 0; i < o->ncodecs && s->codecs.encoder == NULL; i++)
+        s->codecs.encoder = s->own_codecs[i].encode != NULL ? &s->own_codecs[i] : NULL;
+    return true;
+}
+
 pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl_err *err)
 {
     static const pawl_sqlite none = { 0 };
@@ -156,6 +178,8 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
         fail(err, PAWL_INVALID, "a SQLite store needs the path of a file; pawl_store_memory() keeps nothing");
         return NULL;
     }
+    if (store_codecs_check(o->codecs, o->ncodecs, err) != PAWL_OK)
+        return NULL;
     if ((s = mem_new(&alloc, sizeof *s)) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a store");
         return NULL;
@@ -171,7 +195,7 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
     arena_init(&s->lent, &s->alloc, 512);
     s->path = join(&alloc, path, "");
     s->space_name = join(&alloc, o->space == NULL ? "" : o->space, "");
-    if (s->path == NULL || s->space_name == NULL)
+    if (s->path == NULL || s->space_name == NULL || !codecs_copy(s, o))
         fail(err, PAWL_NOMEM, "no memory for a store");
     else if (open_file(s, path, err) == PAWL_OK)
         return &s->verbs;

@@ -62,15 +62,19 @@ typedef struct reading {
 static pawl_code line_tell(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_err *err)
 {
     bool record = sqlite3_column_type(q, 1) == SQLITE_NULL;
+    pawl_bytes line;
 
-    if (sql_get_int(q, 2) != 0)
-        return fail(err, PAWL_INVALID, "%s: run %s is written with codec %lld, which this handle does not have", s->path, r->run,
+    if (sql_get_int(q, 2) != 0 && sql_get_int(q, 2) != STORE_CODED)
+        return fail(err, PAWL_INVALID, "%s: run %s has lines of kind %lld, which this version does not know; update Pawl", s->path, r->run,
                     (long long)sql_get_int(q, 2));
+    line = sql_get_plain(s, q, 3, r->run, 0);
+    if ((r->stopped = s->rc != SQLITE_OK))
+        return PAWL_OK;         /* the end of the verb tells it */
     if (!record && (uint64_t)sql_get_int(q, 1) != r->seq + 1)
         return fail(err, PAWL_CORRUPT, "%s: run %s has no entry %llu; restore a backup", s->path, r->run,
                     (unsigned long long)r->seq + 1);
     r->seq += !record;
-    r->stopped = !r->fn(r->ctx, record ? PAWL_LINE_RECORD : PAWL_LINE_ENTRY, record ? r->seq + 1 : r->seq, sql_get_bytes(q, 3));
+    r->stopped = !r->fn(r->ctx, record ? PAWL_LINE_RECORD : PAWL_LINE_ENTRY, record ? r->seq + 1 : r->seq, line);
     return PAWL_OK;
 }
 
@@ -111,8 +115,11 @@ static bool base_tell(sqlite_store *s, int64_t no, reading *r, bool wanted)
     if (!sql_row(s, q))
         return false;
     r->seq = (uint64_t)sql_get_int(q, 0);
-    if (wanted)
-        r->stopped = !r->fn(r->ctx, PAWL_LINE_BASE, r->seq, sql_get_bytes(q, 2));
+    if (wanted) {
+        pawl_bytes line = sql_get_plain(s, q, 2, r->run, 0);
+
+        r->stopped = s->rc != SQLITE_OK || !r->fn(r->ctx, PAWL_LINE_BASE, r->seq, line);
+    }
     sql_end(q);
     return true;
 }
@@ -127,6 +134,7 @@ pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *c
     chain c;
     place at;
     int64_t after = 0;
+    pawl_bytes line;
     pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
 
     if (rc != PAWL_OK)
@@ -138,7 +146,8 @@ pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *c
     if (sql_row(s, q)) {
         r.seq = (uint64_t)sql_get_int(q, 0);
         after = sql_get_int(q, 1);
-        r.stopped = !fn(ctx, PAWL_LINE_SNAPSHOT, r.seq, sql_get_bytes(q, 2));
+        line = sql_get_plain(s, q, 2, run, 0);
+        r.stopped = s->rc != SQLITE_OK || !fn(ctx, PAWL_LINE_SNAPSHOT, r.seq, line);
         sql_end(q);
     }
     if (!r.stopped && s->rc == SQLITE_OK && (rc = chain_walk(s, run, &at, after, r.seq, &c, err)) == PAWL_OK)
@@ -200,6 +209,20 @@ pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t 
     return read_end(s, rc, err);
 }
 
+/* Of all values a blob alone may be any bytes: one in clear that looks coded is what its digest says. */
+pawl_bytes blob_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest)
+{
+    pawl_bytes raw = sql_get_bytes(q, at);
+    hash h;
+
+    if (store_is_coded(raw)) {
+        hash_of(raw.data, raw.size, &h);
+        if (!hash_equal(&h, digest))
+            return sql_get_plain(s, q, at, run, 0);
+    }
+    return raw;
+}
+
 pawl_code sqlite_blob(pawl_store *st, const char *run, const char *digest, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
@@ -214,7 +237,10 @@ pawl_code sqlite_blob(pawl_store *st, const char *run, const char *digest, pawl_
     sql_int(q, 1, no);
     sql_bytes(q, 2, h.b, HASH_BYTES);
     if (sql_row(s, q)) {
-        fn(ctx, (pawl_line_kind)0, 0, sql_get_bytes(q, 0));
+        pawl_bytes bytes = blob_plain(s, q, 0, run, &h);
+
+        if (s->rc == SQLITE_OK)
+            fn(ctx, (pawl_line_kind)0, 0, bytes);
         sql_end(q);
     } else if (s->rc == SQLITE_OK) {
         rc = fail(err, PAWL_GONE, "%s: it has no blob %.64s", run, digest);

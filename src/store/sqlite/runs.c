@@ -17,6 +17,17 @@ int64_t run_no(sqlite_store *s, const char *run)
     return no;
 }
 
+/* One run whose codec is not there must not stop a list of all: that it is parked can be said. */
+static const char *parked_of(sqlite_store *s, sqlite3_stmt *q)
+{
+    pawl_bytes b = sql_get_bytes(q, 5);
+
+    if (!store_is_coded(b))
+        return sql_get_text(q, 5);
+    return store_decode(&s->codecs, s->path, sql_get_text(q, 0), b, &s->plain[0], &b, NULL) == PAWL_OK
+        ? b.data : "why is written with a codec that this handle does not have";
+}
+
 void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head)
 {
     const place *p = tail_find(s, sql_get_int(q, 6));
@@ -27,7 +38,7 @@ void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head)
         .context = sql_get_text(q, 2),
         .parent = sql_get_text(q, 3),
         .owner = sql_get_text(q, 4),
-        .parked = sql_get_text(q, 5),
+        .parked = parked_of(s, q),
         .no = (uint64_t)sql_get_int(q, 6),
         .life = (uint64_t)sql_get_int(q, 7),
         .seq = p != NULL ? p->seq : (uint64_t)sql_get_int(q, 8),
@@ -162,7 +173,7 @@ static void run_add(sqlite_store *s, const store_base *b, pawl_bytes base, const
     sql_int(q, 8, b->priority);
     sql_bytes(q, 9, born->b, HASH_BYTES);
     sql_int(q, 10, (int64_t)b->seq);
-    sql_bytes(q, 11, base.data, base.size);
+    sql_pack(s, q, 11, base, 0);
     sql_run(s, q);
     no = sqlite3_last_insert_rowid(s->db);
     q = sql_use(s, SQL_HEAD_ADD);

@@ -53,7 +53,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_RENEW] = "UPDATE heads SET lease_ms=?3 WHERE no=?1 AND fence=?2 AND owner IS NOT NULL",
     [SQL_RELEASE] = "UPDATE heads SET owner=NULL,lease_ms=0,seq=?3,lsn=?4,free_ms=?5 WHERE no=?1 AND fence=?2",
 
-    [SQL_ENTRY_ADD] = "INSERT INTO entries(run,prev,seq,at_ms,codec,body) VALUES(?1,?2,?3,?4,0,?5)",
+    [SQL_ENTRY_ADD] = "INSERT INTO entries(run,prev,seq,at_ms,codec,body) VALUES(?1,?2,?3,?4,?6,?5)",
     [SQL_HEAD_MOVE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4 WHERE no=?1",
     [SQL_HEAD_PLACE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=max(changed_ms,?4) WHERE no=?1",
     [SQL_HEAD_WAITS] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5 WHERE no=?1",
@@ -217,6 +217,56 @@ pawl_bytes sql_get_bytes(sqlite3_stmt *q, int at)
     return b;
 }
 
+/* ---- through a codec ------------------------------------------------------------------------- */
+
+static void codec_failed(sqlite_store *s, const pawl_err *why)
+{
+    if (s->rc != SQLITE_OK)
+        return;
+    s->rc = SQLITE_ABORT;
+    s->why = *why;
+}
+
+void sql_pack(sqlite_store *s, sqlite3_stmt *q, int at, pawl_bytes plain, int slot)
+{
+    pawl_err why = { PAWL_OK, "" };
+
+    if (q == NULL)
+        return;
+    if (plain.size == 0)
+        sql_blank(q, at);
+    else if (store_encode(&s->codecs, plain, &s->packed[slot], &plain, &why) != PAWL_OK)
+        codec_failed(s, &why);
+    else
+        sql_bytes(q, at, plain.data, plain.size);
+}
+
+void sql_pack_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *text, int slot)
+{
+    if (s->codecs.encoder == NULL || text == NULL || *text == '\0')
+        sql_text(q, at, text);
+    else
+        sql_pack(s, q, at, (pawl_bytes){ text, strlen(text) }, slot);
+}
+
+pawl_bytes sql_get_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot)
+{
+    pawl_bytes b = sql_get_bytes(q, at);
+    pawl_err why = { PAWL_OK, "" };
+
+    if (!store_is_coded(b))
+        return b;
+    if (store_decode(&s->codecs, s->path, run, b, &s->plain[slot], &b, &why) == PAWL_OK)
+        return b;
+    codec_failed(s, &why);
+    return (pawl_bytes){ NULL, 0 };
+}
+
+const char *sql_get_plain_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot)
+{
+    return sqlite3_column_type(q, at) == SQLITE_BLOB ? sql_get_plain(s, q, at, run, slot).data : sql_get_text(q, at);
+}
+
 pawl_code sql_exec(sqlite_store *s, const char *sql, pawl_err *err)
 {
     int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
@@ -226,6 +276,8 @@ pawl_code sql_exec(sqlite_store *s, const char *sql, pawl_err *err)
 
 pawl_code sql_code(sqlite_store *s, pawl_err *err)
 {
+    if (s->rc == SQLITE_ABORT && s->why.code != PAWL_OK)
+        return fail(err, s->why.code, "%s", s->why.text);
     return s->rc == SQLITE_OK ? PAWL_OK : sql_fail(s, s->rc, err);
 }
 

@@ -26,6 +26,8 @@ enum {
     CHECKPOINT_PAGES = 1000,            /* of the WAL */
     TAIL_ROWS_MAX = 4096,               /* above the watermark before it is moved */
     STONE_ENTRIES = 64,                 /* every so many entries the head is written and a stone set */
+    SLOTS = 4,                          /* values of one row that are coded */
+    SLOT_BYTES_KEPT = 1 << 20,
     STONE_RUNS = 8                      /* in one batch, where runs go on side by side: not all, and their pages are the same */
 };
 
@@ -93,6 +95,10 @@ typedef struct sqlite_store {
     bool hooked, overran;
     int64_t guard_until_ms;     /* by the steady clock; 0: no limit */
     char refused[96];           /* what it tried, and may not */
+    store_codecs codecs;
+    pawl_codec *own_codecs;     /* that is where they lie */
+    pawl_out packed[SLOTS], plain[SLOTS];
+    pawl_err why;               /* where rc is SQLITE_ABORT: what a codec found */
     int rc;                     /* the first SQLite error of this verb; nothing is done after it */
     int wal_pages, wal_pages_next;      /* in the WAL; when to checkpoint */
     int64_t last_ms;
@@ -130,6 +136,12 @@ int sql_run(sqlite_store *s, sqlite3_stmt *q);
 int64_t sql_get_int(sqlite3_stmt *q, int at);
 const char *sql_get_text(sqlite3_stmt *q, int at);      /* NULL: it is NULL; lent until the next row */
 pawl_bytes sql_get_bytes(sqlite3_stmt *q, int at);
+/* Through the handle's codecs. Of one row each value has a slot of its own; a value lives until its slot is used again. What
+ * is not there (size 0, NULL) is NULL in the file. */
+void sql_pack(sqlite_store *s, sqlite3_stmt *q, int at, pawl_bytes plain, int slot);
+void sql_pack_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *text, int slot);
+pawl_bytes sql_get_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot);
+const char *sql_get_plain_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot);
 pawl_code sql_exec(sqlite_store *s, const char *sql, pawl_err *err);
 /* s->rc as a code, told to `err`. PAWL_OK when there was no error. */
 pawl_code sql_code(sqlite_store *s, pawl_err *err);
@@ -179,6 +191,7 @@ typedef struct chain { int64_t *lsns; size_t n, cap; } chain;
 pawl_code chain_walk(sqlite_store *s, const char *run, const place *from, int64_t after_lsn, uint64_t after_seq, chain *out,
                      pawl_err *err);
 void lease_free(sqlite_store *s, known *k);             /* nobody holds it any more */
+pawl_bytes blob_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest);
 bool place_find(sqlite_store *s, place *out);           /* where run out->no ends; false: s->rc */
 
 /* ---- within.c: work of the caller's own, in the transaction of an append ---------------------- */

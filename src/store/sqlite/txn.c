@@ -136,8 +136,20 @@ static void relax(sqlite_store *s, bool relaxed)
         s->relaxed = relaxed;
 }
 
+/* What was large once need not stay so. */
+static void slots_shrink(sqlite_store *s)
+{
+    for (int i = 0; i < SLOTS && s->codecs.n > 0; i++) {
+        if (s->packed[i].b.cap > SLOT_BYTES_KEPT)
+            buf_free(&s->packed[i].b);
+        if (s->plain[i].b.cap > SLOT_BYTES_KEPT)
+            buf_free(&s->plain[i].b);
+    }
+}
+
 static void txn_over(sqlite_store *s)
 {
+    slots_shrink(s);
     s->rc = SQLITE_OK;
     relax(s, false);
     lock_drop(s);
