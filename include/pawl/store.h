@@ -239,6 +239,9 @@ PAWL_API void *pawl_out_size(pawl_out *out, size_t size);
 
 /* Journals in memory, for as long as the process; one thread. NULL: no memory. */
 PAWL_API pawl_store *pawl_store_memory(pawl_err *err);
+/* Another handle on what `s`, a store in memory, has, in namespace `space` (NULL: ""). It is gone with its last handle; all of them
+ * belong to one thread at a time. NULL: see err. */
+PAWL_API pawl_store *pawl_store_memory_again(pawl_store *s, const char *space, pawl_err *err);
 
 typedef struct pawl_sqlite {    /* NULL or 0: the default */
     const char *space;          /* the namespace; "" */

@@ -11,26 +11,26 @@ static int64_t wall_ms(void *ctx)
 
 void store_memory_clock(pawl_store *s, int64_t (*now)(void *ctx), void *ctx)
 {
-    memory_of(s)->now = now != NULL ? now : wall_ms;
-    memory_of(s)->now_ctx = ctx;
+    memory_of(s)->all->now = now != NULL ? now : wall_ms;
+    memory_of(s)->all->now_ctx = ctx;
 }
 
 void store_memory_signals(pawl_store *s, uint32_t max)
 {
-    memory_of(s)->signals_max = max != 0 ? max : STORE_SIGNALS_MAX;
+    memory_of(s)->all->signals_max = max != 0 ? max : STORE_SIGNALS_MAX;
 }
 
 int64_t memory_now(pawl_store *s)
 {
-    memory *m = memory_of(s);
-    int64_t now = m->now(m->now_ctx);
+    memories *all = memory_of(s)->all;
+    int64_t now = all->now(all->now_ctx);
 
-    if (now > m->last_ms)
-        m->last_ms = now;
-    return m->last_ms;
+    if (now > all->last_ms)
+        all->last_ms = now;
+    return all->last_ms;
 }
 
-static uint64_t memory_version(pawl_store *s) { return memory_of(s)->version; }
+static uint64_t memory_version(pawl_store *s) { return memory_of(s)->all->version; }
 
 /* ---- bytes of their own -------------------------------------------------------------------------------- */
 
@@ -193,14 +193,14 @@ static pawl_code memory_create(pawl_store *s, pawl_bytes base, pawl_err *err)
         rc = fail(err, PAWL_NOMEM, "%s: no memory for a run", b.run);
         goto out;
     }
-    r->head.no = ++m->no;
+    r->head.no = ++m->all->no;
     r->head.changed_ms = memory_now(s);
     if (r->head.created_ms == 0)
         r->head.created_ms = r->head.changed_ms;
     m->order[m->runs.count] = r;
     table_put(&m->runs, &r->at);
     order_set(m, r);
-    m->version++;
+    m->all->version++;
 out:
     arena_free(&mem);
     return rc;
@@ -220,7 +220,7 @@ static pawl_code memory_remove(pawl_store *s, const char *id, uint64_t fence, pa
     table_take(&m->runs, &r->at);
     order_take(m, r);
     run_free(m, r);
-    m->version++;
+    m->all->version++;
     return PAWL_OK;
 }
 
@@ -244,9 +244,9 @@ static pawl_code claim_one(memory *m, const char *owner, int64_t now, int64_t tt
     r->head.owner = text.data;
     r->head.lease_ms = store_until(now, ttl_ms);
     r->head.fence_before = r->head.fence;
-    r->head.fence = ++m->fence;
+    r->head.fence = ++m->all->fence;
     order_set(m, r);
-    m->version++;
+    m->all->version++;
     c->head = r->head;
     return PAWL_OK;
 }
@@ -272,7 +272,7 @@ static pawl_code renew_one(memory *m, pawl_hold *h, int64_t until_ms, pawl_err *
         return fail(err, PAWL_FENCED, "%s: it was let go of: claim it again", h->run);
     r->head.lease_ms = until_ms;
     order_set(m, r);
-    m->version++;
+    m->all->version++;
     return PAWL_OK;
 }
 
@@ -296,7 +296,7 @@ static pawl_code release_one(memory *m, pawl_hold *h, pawl_err *err)
     if (rc == PAWL_OK && r->head.owner != NULL) {
         run_let_go(m, r);
         order_set(m, r);
-        m->version++;
+        m->all->version++;
     }
     return rc;
 }
@@ -336,18 +336,34 @@ static pawl_code memory_vacuum(pawl_store *s, pawl_err *err)
     return PAWL_OK;
 }
 
-static void memory_close(pawl_store *s)
+static void space_clear(memory *m)
 {
-    memory *m = memory_of(s);
-    pawl_alloc alloc = m->alloc;
-
     for (size_t i = 0; i < m->runs.count; i++)
         run_free(m, m->order[i]);
     for (int by = 0; by < ORDERS; by++)
-        mem_free(&alloc, m->heaps[by].items, m->heaps[by].cap * sizeof(run *));
-    mem_free(&alloc, m->order, m->order_cap * sizeof(run *));
-    mem_free(&alloc, m->runs.slots, m->runs.nslots * sizeof *m->runs.slots);
-    mem_free(&alloc, m, sizeof *m);
+        mem_free(&m->alloc, m->heaps[by].items, m->heaps[by].cap * sizeof(run *));
+    mem_free(&m->alloc, m->order, m->order_cap * sizeof(run *));
+    mem_free(&m->alloc, m->runs.slots, m->runs.nslots * sizeof *m->runs.slots);
+}
+
+static void memories_free(memories *all)
+{
+    pawl_alloc alloc = all->alloc;
+
+    for (node *n = all->spaces.first; n != NULL; n = n->next)
+        space_clear((memory *)(void *)n);
+    table_free(&alloc, &all->spaces);
+    mem_free(&alloc, all, sizeof *all);
+}
+
+/* With the last handle all of it is gone. */
+static void memory_close(pawl_store *s)
+{
+    memories *all = memory_of(s)->all;
+
+    mem_free(&all->alloc, s, sizeof(memory_handle));
+    if (--all->handles == 0)
+        memories_free(all);
 }
 
 static const pawl_store_verbs verbs = {
@@ -366,19 +382,52 @@ pawl_store *pawl_store_memory(pawl_err *err)
     return store_memory_in(NULL, err);
 }
 
-pawl_store *store_memory_in(const pawl_alloc *given, pawl_err *err)
+static memory *space_of(memories *all, const char *name)
 {
-    pawl_alloc alloc = mem_or_default(given);
-    memory *m = mem_new(&alloc, sizeof *m);
+    memory *m = (memory *)(void *)table_find(&all->spaces, name);
 
-    if (m == NULL) {
+    if (m != NULL || !table_room(&all->alloc, &all->spaces, 1) || (m = node_new(&all->alloc, sizeof *m, name)) == NULL)
+        return m;
+    m->all = all;
+    m->alloc = all->alloc;
+    table_put(&all->spaces, &m->at);
+    return m;
+}
+
+static pawl_store *handle_on(memories *all, const char *name, pawl_err *err)
+{
+    memory *m = space_of(all, name);
+    memory_handle *h = m == NULL ? NULL : mem_new(&all->alloc, sizeof *h);
+
+    if (h == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a store");
         return NULL;
     }
-    m->store.verbs = &verbs;
-    m->alloc = alloc;
-    m->version = 1;
-    m->signals_max = STORE_SIGNALS_MAX;
-    store_memory_clock(&m->store, NULL, NULL);
-    return &m->store;
+    *h = (memory_handle){ { &verbs }, m };
+    all->handles++;
+    return &h->store;
+}
+
+pawl_store *pawl_store_memory_again(pawl_store *s, const char *space, pawl_err *err)
+{
+    if (s != NULL && s->verbs == &verbs)
+        return handle_on(memory_of(s)->all, space != NULL ? space : "", err);
+    fail(err, PAWL_INVALID, "another handle is asked of %s", s == NULL ? "no store" : "a store that is not in memory");
+    return NULL;
+}
+
+pawl_store *store_memory_in(const pawl_alloc *given, pawl_err *err)
+{
+    pawl_alloc alloc = mem_or_default(given);
+    memories *all = mem_new(&alloc, sizeof *all);
+    pawl_store *s;
+
+    if (all == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for a store");
+        return NULL;
+    }
+    *all = (memories){ .alloc = alloc, .now = wall_ms, .version = 1, .signals_max = STORE_SIGNALS_MAX };
+    if ((s = handle_on(all, "", err)) == NULL)
+        memories_free(all);
+    return s;
 }

@@ -74,21 +74,30 @@ typedef struct run {
 
 typedef struct heap_of_runs { run **items; size_t count, cap; } heap_of_runs;
 
-typedef struct memory {
-    pawl_store store;
+typedef struct memories {       /* all that is one store */
     pawl_alloc alloc;
     int64_t (*now)(void *ctx);
     void *now_ctx;
     int64_t last_ms;
     uint64_t version, no, fence, delivery_no;
     uint32_t signals_max;
+    size_t handles;
+    table spaces;
+} memories;
+
+typedef struct memory {         /* a namespace */
+    node at;                    /* by name */
+    memories *all;
+    pawl_alloc alloc;
     table runs;
     run **order;                /* by number */
     size_t order_cap;
     heap_of_runs heaps[ORDERS];
 } memory;
 
-static inline memory *memory_of(pawl_store *s) { return (memory *)(void *)s; }
+typedef struct memory_handle { pawl_store store; memory *m; } memory_handle;
+
+static inline memory *memory_of(pawl_store *s) { return ((memory_handle *)(void *)s)->m; }
 static inline run *run_of(node *n) { return (run *)(void *)n; }
 
 int64_t memory_now(pawl_store *s);

@@ -78,7 +78,7 @@ static void delivery_put(memory *m, run *r, delivery *made, waiting *w)
         w->given = made;
     table_put(&r->delivered, &made->at);
     order_set(m, r);
-    m->version++;
+    m->all->version++;
 }
 
 pawl_code memory_deliver(pawl_store *s, const char *id, pawl_delivery *d, pawl_err *err)
@@ -103,12 +103,12 @@ pawl_code memory_deliver(pawl_store *s, const char *id, pawl_delivery *d, pawl_e
     }
     if (d->kind == PAWL_DELIVER_ANSWER && (rc = answer_judge(m, r, d, &w, err)) != PAWL_OK)
         return rc;
-    if (r->ndeliveries >= m->signals_max)
+    if (r->ndeliveries >= m->all->signals_max)
         return fail(err, PAWL_LIMIT, "%s: %lu deliveries wait for it (signals_max)", id, (unsigned long)r->ndeliveries);
     if (!table_room(&m->alloc, &r->delivered, 1) || (made = delivery_new(&m->alloc, d)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for a delivery", id);
     made->digest = digest;
-    made->d.no = d->no = ++m->delivery_no;
+    made->d.no = d->no = ++m->all->delivery_no;
     made->d.at_ms = d->at_ms = now;
     delivery_put(m, r, made, w);
     return PAWL_OK;

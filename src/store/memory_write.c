@@ -262,7 +262,7 @@ static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms
     if (a->release)
         run_let_go(m, r);
     order_set(m, r);
-    m->version++;
+    m->all->version++;
 }
 
 /* It was there; whether it was let go of is not in its lines. */
@@ -272,7 +272,7 @@ static void append_again(memory *m, const pawl_append *a, run *r)
         return;
     run_let_go(m, r);
     order_set(m, r);
-    m->version++;
+    m->all->version++;
 }
 
 static pawl_code all_stage(memory *m, pawl_append *all, size_t n, staged *g, pawl_err *err)
@@ -354,7 +354,7 @@ static void mark_do(memory *m, run *r, node *made, const pawl_mark *mark)
     a->count += mark->again_ms == 0;
     a->first_ms = mark->first_ms > 0 ? mark->first_ms : a->first_ms;
     a->again_ms = mark->again_ms;
-    m->version++;
+    m->all->version++;
 }
 
 pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
@@ -433,6 +433,7 @@ pawl_code memory_prune(pawl_store *s, const char *id, uint64_t fence, uint64_t s
     pawl_bytes text;
     pawl_code rc;
     size_t gone, n;
+    bool stands;
     run *r;
 
     if ((rc = run_held(m, id, fence, &r, err)) != PAWL_OK || (rc = prune_check(m, r, seq, base, err)) != PAWL_OK)
@@ -442,7 +443,7 @@ pawl_code memory_prune(pawl_store *s, const char *id, uint64_t fence, uint64_t s
             rc = fail(err, PAWL_CONFLICT, "%s: it begins at entry %llu, with another base", id, (unsigned long long)seq);
         return rc;
     }
-    if (!bytes_copy(&m->alloc, base, &text))
+    if ((rc = store_snapshot_stands(&m->alloc, r->snapshot, r->snapshot_seq, seq, &stands)) != PAWL_OK || !bytes_copy(&m->alloc, base, &text))
         return fail(err, PAWL_NOMEM, "%s: no memory for a base", id);
     bytes_free(&m->alloc, &r->base_text);
     r->base_text = text;
@@ -454,8 +455,8 @@ pawl_code memory_prune(pawl_store *s, const char *id, uint64_t fence, uint64_t s
     for (size_t i = 0; i < r->nends; i++)
         r->ends[i] = r->ends[i + n] - gone;
     r->base.seq = seq;
-    if (r->snapshot_seq <= seq) /* the base has the same state */
+    if (!stands)
         bytes_free(&m->alloc, &r->snapshot);
-    m->version++;
+    m->all->version++;
     return PAWL_OK;
 }

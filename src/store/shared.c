@@ -181,6 +181,29 @@ pawl_code store_base_read(arena *a, pawl_bytes base, store_base *out, pawl_err *
     return PAWL_OK;
 }
 
+/* ---- a snapshot ----------------------------------------------------------------------------------------------- */
+
+pawl_code store_snapshot_stands(const pawl_alloc *alloc, pawl_bytes snapshot, uint64_t of, uint64_t seq, bool *stands)
+{
+    const pawl_value *v, *segment;
+    pawl_iter it;
+    arena mem;
+    bool failed;
+
+    *stands = snapshot.size > 0 && of > seq;    /* of `seq` itself: the base has the same state */
+    if (!*stands)
+        return PAWL_OK;
+    arena_init(&mem, alloc, snapshot.size);
+    v = value_read(&mem, snapshot.data, snapshot.size, "a snapshot", NULL);
+    *stands = v != NULL;
+    it = pawl_iter_of(pawl_value_find(v, "/fold/segments"));
+    while (*stands && (segment = pawl_iter_next(&it, NULL)) != NULL)
+        *stands = pawl_value_uint(pawl_value_get(segment, "after")) >= seq;
+    failed = mem.failed;
+    arena_free(&mem);
+    return failed ? PAWL_NOMEM : PAWL_OK;
+}
+
 /* ---- an append ----------------------------------------------------------------------------------------------- */
 
 static bool is_hex(const char *text, size_t n)

@@ -55,6 +55,9 @@ pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, 
 /* What a base's retention asks for (G10): NULL, "keep"; "delete"; "keep:N" and one of ms, s, m, h, d. *ms: kept so long after its
  * end, INT64_MAX for ever. False: it is none of these. */
 bool store_retention_read(const char *text, int64_t *ms);
+/* Whether a snapshot of entry `of` may stay when the journal begins at `seq`: it is of a later one, and none of its segments reaches
+ * into what goes (K7). PAWL_NOMEM. */
+pawl_code store_snapshot_stands(const pawl_alloc *alloc, pawl_bytes snapshot, uint64_t of, uint64_t seq, bool *stands);
 
 /* ---- shared.c: rules ---------------------------------------------------------------------------------- */
 

@@ -360,6 +360,46 @@ PAWL_TEST(test_K10_a_pruned_journal_begins_with_its_new_base)
     pawl_store_free(s);
 }
 
+/* One that names entries which are gone is no help (K7). */
+PAWL_TEST(test_K7_K10_a_snapshot_with_segments_before_the_cut_goes)
+{
+    for (int after = 0; after < 4; after++) {
+        pawl_store *s = fresh();
+        uint64_t f = begun(s, "r", "");
+        pawl_bytes line = bytes(entry(4, "[4]"));
+        const char *snapshot = text("{\"fold\":{\"segments\":{\"a\":{\"after\":3,\"count\":1,\"upto\":4},\"b\":{\"after\":%d,\"count\":1,\"upto\":4}}},"
+                                    "\"seq\":4}", after);
+        pawl_append a = { .run = "r", .fence = f, .seq = 3, .lines = &line, .nlines = 1, .snapshot = bytes(snapshot) };
+
+        entries(s, "r", f, 1, 3);
+        CHECK_INT(put_one(s, &a), PAWL_OK);
+        entries(s, "r", f, 5, 5);
+        CHECK_INT(s->verbs->prune(s, "r", f, 2, bytes(base("r", ",\"seq\":2")), NULL), PAWL_OK);
+        s = again(s);
+        if (after >= 2)
+            CHECK_STR(loaded(s, "r", 0), text("base 2 {\"at\":10\nsnapshot 4 %s\n5 []\n", snapshot));
+        else
+            CHECK_STR(loaded(s, "r", 0), "base 2 {\"at\":10\n3 []\n4 [4]\n5 []\n");
+        CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
+        pawl_store_free(s);
+    }
+}
+
+PAWL_TEST(test_K10_a_snapshot_of_the_cut_itself_goes)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", "");
+    pawl_bytes line = bytes(entry(2, "[2]"));
+    pawl_append a = { .run = "r", .fence = f, .seq = 1, .lines = &line, .nlines = 1, .snapshot = bytes("{\"of\":2}") };
+
+    entries(s, "r", f, 1, 1);
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    entries(s, "r", f, 3, 3);
+    CHECK_INT(s->verbs->prune(s, "r", f, 2, bytes(base("r", ",\"seq\":2")), NULL), PAWL_OK);
+    CHECK_STR(loaded(s, "r", 0), "base 2 {\"at\":10\n3 []\n");
+    pawl_store_free(s);
+}
+
 PAWL_TEST(test_K10_a_snapshot_after_the_cut_stays)
 {
     pawl_store *s = fresh();
@@ -522,6 +562,8 @@ cases contract_append(void)
         CASE(test_G11_a_journal_is_read_from_one_entry_to_another),
         CASE(test_S5_a_blob_is_kept_once_by_its_content),
         CASE(test_K10_a_pruned_journal_begins_with_its_new_base),
+        CASE(test_K7_K10_a_snapshot_with_segments_before_the_cut_goes),
+        CASE(test_K10_a_snapshot_of_the_cut_itself_goes),
         CASE(test_K10_a_snapshot_after_the_cut_stays),
         CASE(test_K8_what_is_large_comes_back_whole),
         CASE(test_S2_a_run_is_let_go_of_with_the_append_that_says_so),

@@ -22,18 +22,22 @@ static int64_t now(void *ctx)
     return now_ms;
 }
 
-static void memory_fresh(void) { now_ms = 1000000; }
+static pawl_store *keeper;      /* the handle that keeps what is there while a test closes its own */
+
+static void memory_fresh(void)
+{
+    now_ms = 1000000;
+    pawl_store_free(keeper);
+    keeper = NULL;
+}
 
 static pawl_store *memory_open(const char *space, pawl_err *err)
 {
-    pawl_store *s = store_memory_in(NULL, err);
-
-    (void)space;
-    if (s != NULL) {
-        store_memory_clock(s, now, NULL);
-        store_memory_signals(s, 20);
+    if (keeper == NULL && (keeper = store_memory_in(NULL, err)) != NULL) {
+        store_memory_clock(keeper, now, NULL);
+        store_memory_signals(keeper, 20);
     }
-    return s;
+    return pawl_store_memory_again(keeper, space, err);
 }
 
 static void memory_pass(pawl_store *s, int64_t ms)
@@ -42,7 +46,8 @@ static void memory_pass(pawl_store *s, int64_t ms)
     now_ms += ms;
 }
 
-static const contract_maker maker = { .fresh = memory_fresh, .open = memory_open, .pass = memory_pass, .signals_max = 20 };
+static const contract_maker maker = { .fresh = memory_fresh, .open = memory_open, .pass = memory_pass, .shared = true, .spaces = true,
+                                       .signals_max = 20 };
 
 /* ---- the clock ------------------------------------------------------------------------------------------ */
 
@@ -316,6 +321,34 @@ PAWL_TEST(test_memory_grows_with_what_is_kept)
     heap_check(&h);
 }
 
+PAWL_TEST(test_S3_a_handle_without_memory_is_none_and_the_others_go_on)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_alloc alloc;
+    pawl_store *s, *t;
+    size_t n = 0;
+    heap h;
+
+    heap_init(&h);
+    alloc = heap_alloc(&h);
+    CHECK((s = store_memory_in(&alloc, NULL)) != NULL);
+    do {
+        heap_fail_at(&h, n++);
+        t = pawl_store_memory_again(s, "other", &err);
+        CHECK_INT(t == NULL, h.fired);
+        heap_fail_never(&h);
+    } while (t == NULL);
+    CHECK(n > 2);
+    CHECK_INT(err.code, PAWL_NOMEM);
+    pawl_store_free(s);
+    CHECK_INT(t->verbs->create(t, (pawl_bytes)TEXT(base_a), NULL), PAWL_OK);
+    pawl_store_free(t);
+    heap_check(&h);
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK(pawl_store_memory_again(NULL, "", &err) == NULL);
+    CHECK_STR(err.text, "another handle is asked of no store");
+}
+
 PAWL_TEST(test_a_store_without_memory_is_none)
 {
     pawl_err err = { PAWL_OK, "" };
@@ -456,9 +489,13 @@ int main(int argc, char **argv)
         CASE(test_check_finds_a_blob_of_other_bytes),
         CASE(test_S3_without_memory_a_write_is_whole_or_not_at_all),
         CASE(test_memory_grows_with_what_is_kept),
+        CASE(test_S3_a_handle_without_memory_is_none_and_the_others_go_on),
         CASE(test_a_store_without_memory_is_none),
         CASE(test_E9_what_is_due_is_what_looking_at_every_run_finds),
     };
 
-    return contract_main(argc, argv, &maker, own, sizeof own / sizeof *own);
+    int code = contract_main(argc, argv, &maker, own, sizeof own / sizeof *own);
+
+    memory_fresh();
+    return code;
 }

@@ -112,24 +112,18 @@ static pawl_code prune_may(sqlite_store *s, const known *k, uint64_t seq, pawl_b
     return rc;
 }
 
-/* Whether the snapshot is of no entry before `seq`, and has no segment that reaches into what goes (K7). */
 static bool snapshot_stands(sqlite_store *s, const char *run, int64_t no, uint64_t seq)
 {
     sqlite3_stmt *q = sql_use(s, SQL_SNAPSHOT);
-    const pawl_value *v, *segment;
     pawl_bytes body;
-    pawl_iter it;
-    bool stands;
+    bool stands = true;
 
     sql_int(q, 1, no);
     if (!sql_row(s, q))
         return true;
     body = sql_get_plain(s, q, 2, run, 0);
-    v = value_read(&s->mem, body.data, body.size, "a snapshot", NULL);
-    it = pawl_iter_of(pawl_value_find(v, "/fold/segments"));
-    stands = v != NULL && (uint64_t)sql_get_int(q, 0) >= seq;
-    while (stands && (segment = pawl_iter_next(&it, NULL)) != NULL)
-        stands = pawl_value_uint(pawl_value_get(segment, "after")) >= seq;
+    if (s->rc == SQLITE_OK && store_snapshot_stands(&s->alloc, body, (uint64_t)sql_get_int(q, 0), seq, &stands) != PAWL_OK)
+        s->rc = SQLITE_NOMEM;
     sql_end(q);
     return stands;
 }
