@@ -95,6 +95,13 @@ pawl_code store_encode(const store_codecs *c, pawl_bytes plain, pawl_out *out, p
 pawl_code store_decode(const store_codecs *c, const char *file, const char *run, pawl_bytes stored, pawl_out *out, pawl_bytes *plain,
                        pawl_err *err);
 
+/* ---- short.c ---------------------------------------------------------------------------------------------- */
+
+enum { STORE_SHORT = 2 };       /* how a line is coded, beside STORE_CODED */
+
+bool store_short(pawl_bytes line, buf *out);    /* false: as it is, it is short enough (or there is no memory) */
+bool store_long(pawl_bytes stored, buf *out);   /* false: it was never short; see out->failed */
+
 /* ---- memory.c -------------------------------------------------------------------------------------------- */
 
 /* As pawl_store_memory, in memory that is given; NULL: malloc's. */

@@ -17,7 +17,7 @@ static bool row_is(sqlite_store *s, const char *run, int64_t lsn, pawl_bytes lin
     sql_int(q, 1, lsn);
     if (!sql_row(s, q))
         return false;
-    row = sql_get_plain(s, q, 3, run, 0);
+    row = line_plain(s, q, run);
     same = row.size == line.size && memcmp(row.data, line.data, line.size) == 0;
     sql_end(q);
     return same;
@@ -88,6 +88,23 @@ static void stone_add(sqlite_store *s, const known *k)
     sql_run(s, q);
 }
 
+/* What is packed is left as it is, for whoever packs it does it better. */
+static void line_bind(sqlite_store *s, sqlite3_stmt *q, pawl_bytes line)
+{
+    buf *b = &s->packed[0].b;
+
+    if (s->codecs.encoder != NULL) {
+        sql_pack(s, q, 5, line, 0);
+        sql_int(q, 6, STORE_CODED);
+    } else if (store_short(line, b)) {
+        sql_bytes(q, 5, b->data, b->size);
+        sql_int(q, 6, STORE_SHORT);
+    } else {
+        sql_bytes(q, 5, line.data, line.size);
+        sql_int(q, 6, 0);
+    }
+}
+
 /* Nobody can have claimed the run since its fence was looked at: this is one transaction, and what is remembered from
  * before it is of this very state of the file (Q4). *stone: one was set, and the head is due. */
 static void lines_add(sqlite_store *s, const pawl_append *a, known *k, int64_t now, bool *stone)
@@ -103,8 +120,7 @@ static void lines_add(sqlite_store *s, const pawl_append *a, known *k, int64_t n
         else
             sql_int(q, 3, (int64_t)(k->seq + 1));
         sql_int(q, 4, now);
-        sql_pack(s, q, 5, a->lines[i], 0);
-        sql_int(q, 6, s->codecs.encoder != NULL ? STORE_CODED : 0);
+        line_bind(s, q, a->lines[i]);
         sql_run(s, q);
         k->seq += !record;
         k->lsn = s->seen = sqlite3_last_insert_rowid(s->db);

@@ -58,16 +58,37 @@ typedef struct reading {
     bool stopped;
 } reading;
 
+static pawl_bytes line_long(sqlite_store *s, sqlite3_stmt *q, const char *run)
+{
+    buf *b = &s->plain[0].b;
+    bool good = store_long(sql_get_bytes(q, 3), b);
+
+    if (b->failed)
+        s->rc = SQLITE_NOMEM;
+    else if (!good)
+        sql_wrong(s, PAWL_CORRUPT, "%s: run %s has a line that is no line; restore a backup", s->path, run);
+    return (pawl_bytes){ b->data, b->size };
+}
+
+pawl_bytes line_plain(sqlite_store *s, sqlite3_stmt *q, const char *run)
+{
+    int64_t how = sql_get_int(q, 2);
+
+    if (how == STORE_SHORT)
+        return line_long(s, q, run);
+    if (how == 0 || how == STORE_CODED)
+        return sql_get_plain(s, q, 3, run, 0);
+    sql_wrong(s, PAWL_INVALID, "%s: run %s has lines of kind %lld, which this version does not know; update Pawl", s->path, run, (long long)how);
+    return (pawl_bytes){ NULL, 0 };
+}
+
 /* A row of SQL_LINE or SQL_LINES. A record has the number of the entry that closes it. */
 static pawl_code line_tell(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_err *err)
 {
     bool record = sqlite3_column_type(q, 1) == SQLITE_NULL;
     pawl_bytes line;
 
-    if (sql_get_int(q, 2) != 0 && sql_get_int(q, 2) != STORE_CODED)
-        return fail(err, PAWL_INVALID, "%s: run %s has lines of kind %lld, which this version does not know; update Pawl", s->path, r->run,
-                    (long long)sql_get_int(q, 2));
-    line = sql_get_plain(s, q, 3, r->run, 0);
+    line = line_plain(s, q, r->run);
     if ((r->stopped = s->rc != SQLITE_OK))
         return PAWL_OK;         /* the end of the verb tells it */
     if (!record && (uint64_t)sql_get_int(q, 1) != r->seq + 1)

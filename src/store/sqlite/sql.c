@@ -3,6 +3,8 @@
  * An error sticks (s->rc): what is done after it does nothing, and the end of the verb tells it once. */
 #include "store/sqlite/sqlite.h"
 
+#include <stdarg.h>
+
 #define HEAD_COLUMNS                                                                                         \
     "r.id,r.machine,r.context,r.parent,h.owner,h.parked,r.no,r.life,h.seq,h.fence,h.lease_ms,"               \
     "r.created_ms,h.changed_ms,h.wake_ms,h.waits,h.status,h.over,h.lsn,h.mail,h.work,h.look_ms"
@@ -219,12 +221,17 @@ pawl_bytes sql_get_bytes(sqlite3_stmt *q, int at)
 
 /* ---- through a codec ------------------------------------------------------------------------- */
 
-static void codec_failed(sqlite_store *s, const pawl_err *why)
+void sql_wrong(sqlite_store *s, pawl_code code, const char *format, ...)
 {
+    va_list args;
+
     if (s->rc != SQLITE_OK)
         return;
     s->rc = SQLITE_ABORT;
-    s->why = *why;
+    s->why = (pawl_err){ PAWL_OK, "" };
+    va_start(args, format);
+    failv(&s->why, code, format, args);
+    va_end(args);
 }
 
 void sql_pack(sqlite_store *s, sqlite3_stmt *q, int at, pawl_bytes plain, int slot)
@@ -236,7 +243,7 @@ void sql_pack(sqlite_store *s, sqlite3_stmt *q, int at, pawl_bytes plain, int sl
     if (plain.size == 0)
         sql_blank(q, at);
     else if (store_encode(&s->codecs, plain, &s->packed[slot], &plain, &why) != PAWL_OK)
-        codec_failed(s, &why);
+        sql_wrong(s, why.code, "%s", why.text);
     else
         sql_bytes(q, at, plain.data, plain.size);
 }
@@ -258,7 +265,7 @@ pawl_bytes sql_get_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *r
         return b;
     if (store_decode(&s->codecs, s->path, run, b, &s->plain[slot], &b, &why) == PAWL_OK)
         return b;
-    codec_failed(s, &why);
+    sql_wrong(s, why.code, "%s", why.text);
     return (pawl_bytes){ NULL, 0 };
 }
 

@@ -138,6 +138,8 @@ const char *sql_get_text(sqlite3_stmt *q, int at);      /* NULL: it is NULL; len
 pawl_bytes sql_get_bytes(sqlite3_stmt *q, int at);
 /* Through the handle's codecs. Of one row each value has a slot of its own; a value lives until its slot is used again. What
  * is not there (size 0, NULL) is NULL in the file. */
+/* What is wrong with what was read sticks as an error of SQLite's does, and is told at the end of the verb. */
+void sql_wrong(sqlite_store *s, pawl_code code, const char *format, ...) PAWL_PRINTF(3, 4);
 void sql_pack(sqlite_store *s, sqlite3_stmt *q, int at, pawl_bytes plain, int slot);
 void sql_pack_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *text, int slot);
 pawl_bytes sql_get_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot);
@@ -191,6 +193,7 @@ typedef struct chain { int64_t *lsns; size_t n, cap; } chain;
 pawl_code chain_walk(sqlite_store *s, const char *run, const place *from, int64_t after_lsn, uint64_t after_seq, chain *out,
                      pawl_err *err);
 void lease_free(sqlite_store *s, known *k);             /* nobody holds it any more */
+pawl_bytes line_plain(sqlite_store *s, sqlite3_stmt *q, const char *run);      /* of a row of SQL_LINE or SQL_LINES */
 pawl_bytes blob_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest);
 bool place_find(sqlite_store *s, place *out);           /* where run out->no ends; false: s->rc */
 

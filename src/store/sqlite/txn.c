@@ -139,7 +139,7 @@ static void relax(sqlite_store *s, bool relaxed)
 /* What was large once need not stay so. */
 static void slots_shrink(sqlite_store *s)
 {
-    for (int i = 0; i < SLOTS && s->codecs.n > 0; i++) {
+    for (int i = 0; i < SLOTS; i++) {
         if (s->packed[i].b.cap > SLOT_BYTES_KEPT)
             buf_free(&s->packed[i].b);
         if (s->plain[i].b.cap > SLOT_BYTES_KEPT)
