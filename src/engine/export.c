@@ -71,12 +71,17 @@ static bool put_rest(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes li
     return kind == PAWL_LINE_BASE || put_line(ctx, kind, seq, line);
 }
 
-static bool put_mark(void *ctx, const char *id, uint32_t attempts)
+static bool put_mark(void *ctx, const pawl_mark *m)
 {
     exporting *x = ctx;
 
-    buf_fmt(x->out, "{\"mark\":{\"attempts\":%u", (unsigned)attempts);
-    put_text(x, ",\"id\":", id, strlen(id));
+    buf_text(x->out, "{\"mark\":{");
+    if (m->again_ms > 0)
+        buf_fmt(x->out, "\"again_ms\":%lld,", (long long)m->again_ms);
+    buf_fmt(x->out, "\"attempts\":%u", (unsigned)m->attempts);
+    if (m->first_ms > 0)
+        buf_fmt(x->out, ",\"first_ms\":%lld", (long long)m->first_ms);
+    put_text(x, ",\"id\":", m->id, strlen(m->id));
     buf_char(x->out, '}');
     line_end(x);
     return !x->out->failed;

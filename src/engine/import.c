@@ -8,7 +8,7 @@
 enum { MARKS_MAX = 1000000, MARKS_AT_ONCE = 256, LEASE_MS = 60000 };
 
 typedef struct line_at { size_t at, size, no; } line_at;        /* in the journal; its number in the export */
-typedef struct attempts_of { const char *id; uint32_t count; } attempts_of;
+typedef struct attempts_of { const char *id; uint32_t count; int64_t first_ms, again_ms; } attempts_of;
 typedef struct told_answer { const char *id; size_t order; pawl_bytes value; } told_answer;
 
 typedef struct importing {
@@ -183,16 +183,17 @@ static pawl_code blob_read(importing *i, const pawl_value *v, pawl_err *err)
 static pawl_code mark_read(importing *i, const pawl_value *v, pawl_err *err)
 {
     uint64_t count = pawl_value_uint(pawl_value_get(v, "attempts"));
+    int64_t first = pawl_value_int(pawl_value_get(v, "first_ms")), again = pawl_value_int(pawl_value_get(v, "again_ms"));
     bool bad = false;
     const char *id = text_kept(i, v, "id", &bad);
 
     if (i->mem.failed || !arena_room(&i->mem, (void **)&i->marks, &i->marks_cap, i->nmarks, sizeof *i->marks))
         return no_memory(i, err);
-    if (bad || !store_id_valid(id) || count == 0)
+    if (bad || !store_id_valid(id) || count == 0 || first < 0 || again < 0)
         return damaged(i, err, "a mark has the id of a command, and its attempts");
     if (count > MARKS_MAX || (i->attempts += count) > MARKS_MAX)
         return fail(err, PAWL_LIMIT, "line %zu: more than %d attempts are counted (MARKS_MAX)", i->no, MARKS_MAX);
-    i->marks[i->nmarks++] = (attempts_of){ id, (uint32_t)count };
+    i->marks[i->nmarks++] = (attempts_of){ id, (uint32_t)count, first, again };
     return PAWL_OK;
 }
 
@@ -502,13 +503,13 @@ static pawl_code prepare(importing *i, uint64_t fence, pawl_err *err)
     return append_one(i, &a, err);
 }
 
-static bool see_mark(void *ctx, const char *id, uint32_t attempts)
+static bool see_mark(void *ctx, const pawl_mark *m)
 {
     importing *i = ctx;
 
     for (size_t k = 0; k < i->nmarks; k++)
-        if (strcmp(i->marks[k].id, id) == 0)
-            i->marks[k].count -= attempts < i->marks[k].count ? attempts : i->marks[k].count;
+        if (strcmp(i->marks[k].id, m->id) == 0)
+            i->marks[k].count -= m->attempts < i->marks[k].count ? m->attempts : i->marks[k].count;
     return true;
 }
 
@@ -529,12 +530,16 @@ static pawl_code marks_write(importing *i, uint64_t fence, pawl_err *err)
     size_t n = 0;
     pawl_code rc = i->nmarks == 0 ? PAWL_OK : i->s->verbs->marks(i->s, i->id, see_mark, i, err);     /* by an import before this one */
 
-    for (size_t k = 0; k < i->nmarks && rc == PAWL_OK; k++)
-        for (uint32_t left = i->marks[k].count; left > 0 && rc == PAWL_OK; left--) {
-            some[n++] = (pawl_mark){ .run = i->id, .fence = fence, .id = i->marks[k].id };
+    for (size_t k = 0; k < i->nmarks && rc == PAWL_OK; k++) {
+        const attempts_of *m = &i->marks[k];
+        uint32_t last = m->again_ms > 0;        /* which counts nothing */
+
+        for (uint32_t left = m->count + last; left > 0 && rc == PAWL_OK; left--) {
+            some[n++] = (pawl_mark){ .run = i->id, .fence = fence, .id = m->id, .first_ms = m->first_ms, .again_ms = left == 1 ? m->again_ms : 0 };
             if (n == MARKS_AT_ONCE)
                 rc = marks_put(i, some, &n, err);
         }
+    }
     return rc == PAWL_OK ? marks_put(i, some, &n, err) : rc;
 }
 

@@ -252,7 +252,7 @@ static void head_check(world *w, story *y)
         sim_broken(w, "S6", y, NULL, "%s: it is over, and the store keeps a timer for it", y->id);
 }
 
-static void journal_check(world *w, story *y)
+static void journal_look(world *w, story *y)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_bytes journal = pawl_store_journal(w->truth, y->id, &why);
@@ -288,7 +288,7 @@ void story_judge(world *w, story *y)
 {
     story_audit(w, y);
     if (!w->over)
-        journal_check(w, y);
+        journal_look(w, y);
     if (!w->over)
         head_check(w, y);
     if (!w->over)

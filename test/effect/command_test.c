@@ -353,7 +353,7 @@ PAWL_TEST(test_a_failure_is_told_as_json)
     hand_init(&h);
     buf_init(&b, NULL);
     CHECK_INT(hand_over(&h, pawl_effect_command, "{\"check\":true,\"run\":[\"sh\",\"-c\",\"echo \\\\\\\"oh\\\\\\\" >&2; exit 1\"]}"), PAWL_EFFECT);
-    reply_failure(&h.reply, h.rc, &b);
+    reply_failure(&h.reply, h.rc, 0, &b);
     buf_char(&b, '\0');
     CHECK_STR(b.data, "{\"code\":\"effect\",\"text\":\"sh: ended with status 1\",\"detail\":\"\\\"oh\\\"\\n\"}");
     buf_free(&b);

@@ -157,10 +157,9 @@ PAWL_TEST(test_K10_an_export_of_an_import_is_the_same)
     shelf_clear();
 }
 
-static bool sum_mark(void *ctx, const char *id, uint32_t attempts)
+static bool sum_mark(void *ctx, const pawl_mark *m)
 {
-    (void)id;
-    *(uint32_t *)ctx += attempts;
+    *(uint32_t *)ctx += m->attempts;
     return true;
 }
 
