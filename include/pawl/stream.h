@@ -10,7 +10,7 @@
  * whoever goes on from a cursor misses none and sees none twice.
  *
  * Live events - what handlers say while they work, attempts that begin - are stored nowhere. Only readers that are opened on the
- * engine get them; each carries the cursor of the durable event before it, and a number of its own. A reader that is too
+ * engine get them; each carries the cursor of where it stands among the durable ones, and a number of its own. A reader that is too
  * slow for them is told of the gap; of durable events it never misses one.
  *
  *   threads  a pawl_stream belongs to one thread at a time, which may be another than the engine's; only pawl_stream_stop may
@@ -41,7 +41,7 @@ typedef struct pawl_stream_event {      /* texts live until the next call on the
     pawl_stream_kind kind;
     const char *cursor;         /* "SEQ.INDEX": go on from it, and this event is behind you */
     uint64_t seq, index;
-    uint64_t live;              /* 0: durable; else its number, and the cursor is that of the durable event before */
+    uint64_t live;              /* 0: durable; else its number, and the cursor says what stands before it */
     const char *run;
     const char *name;           /* of what is told; else of the item: "leave", "call", "receipt", "started" ... */
     const char *path;           /* the task: "worker:3", "desk/1/1/check"; "" of the run itself */
@@ -67,8 +67,8 @@ PAWL_API pawl_stream *pawl_stream_open(pawl_engine *engine, pawl_store *store, c
 PAWL_API void pawl_stream_close(pawl_stream *r);
 
 /* The next event. PAWL_OK: *ev is one. PAWL_PENDING: nothing is there now. PAWL_HALTED: nothing is, and the run is over; there
- * will be more only if it is reopened. Below 0 the place stays, and it may be asked again: PAWL_GONE, the run was deleted, or
- * pruned past this place. */
+ * will be more only if it is reopened. Below 0 the place stays, and it may be asked again: PAWL_GONE, the run was deleted before
+ * its end was told, or pruned past this place. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err);
 /* The same, and waits for one: PAWL_PENDING after `timeout_ms` (below 0: never), PAWL_CANCELED after pawl_stream_stop. It is woken by
  * what this engine does; for what others do it looks every 2 to 64 ms, the longer nothing came, the seldomer. */

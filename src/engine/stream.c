@@ -121,6 +121,8 @@ static pawl_code lines_read(pawl_stream *r, pawl_err *err)
     store_unlock(r);
     if (rc == PAWL_OK && r->lines.failed)
         rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", r->run);
+    if (rc == PAWL_GONE && r->over)     /* it was kept until its end, and no longer */
+        rc = PAWL_PENDING;
     if (rc != PAWL_OK) {
         buf_reset(&r->lines);
         return rc;
@@ -404,52 +406,100 @@ const char *pawl_stream_cursor(pawl_stream *r)
     return r == NULL ? "" : cursor_text(r, r->cursor);
 }
 
-/* ---- opened ------------------------------------------------------------------------------------------------------- */
-
-typedef struct begun { buf base; uint64_t seq; } begun;
-
-static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
-{
-    begun *b = ctx;
-
-    (void)kind;
-    b->seq = seq;
-    buf_put(&b->base, line.data, line.size);
-    return false;
-}
+/* ---- what a state asks for ---------------------------------------------------------------------------------------- */
 
 static pawl_code blob_load(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
 {
     pawl_stream *r = ctx;
     pawl_code rc;
 
-    buf_reset(&r->id);
-    rc = stream_blob(r, digest, &r->id, err);
-    *bytes = (pawl_bytes){ r->id.data, r->id.size };
+    buf_reset(&r->blob);
+    rc = stream_blob(r, digest, &r->blob, err);
+    *bytes = (pawl_bytes){ r->blob.data, r->blob.size };
     return rc;
 }
 
-/* Its base; and who is there, after it was read. */
-static pawl_code base_load(pawl_stream *r, pawl_head *head, pawl_err *err)
+static bool see_past(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
-    const pawl_loader loader = { .blob = blob_load, .ctx = r };
+    (void)seq;
+    if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
+        return true;
+    buf_put(ctx, line.data, line.size);
+    buf_char(ctx, '\n');
+    return !((buf *)ctx)->failed && (kind == PAWL_LINE_RECORD || ((buf *)ctx)->size < READ_BYTES);
+}
+
+/* Asked for one after another, they are read many at once. */
+static pawl_code entry_load(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err)
+{
+    pawl_stream *r = ctx;
+    pawl_code rc = PAWL_OK;
+
+    if (seq != r->past_next || r->past_at == r->past.size) {
+        buf_reset(&r->past);
+        r->past_next = r->past_at = 0;
+        rc = stream_read(r, seq - 1, seq - 1 + READ_ENTRIES, see_past, &r->past, err);
+        if (rc == PAWL_OK && r->past.failed)
+            rc = fail(err, PAWL_NOMEM, "%s: no memory for entry %llu", r->run, (unsigned long long)seq);
+    }
+    for (size_t first = r->past_at, at = first; rc == PAWL_OK && at < r->past.size;) {
+        const char *line = r->past.data + at, *nl = memchr(line, '\n', r->past.size - at);
+
+        at = (size_t)(nl - r->past.data) + 1;
+        if (*line == '[')
+            continue;
+        *records = (pawl_bytes){ r->past.data + first, (size_t)(line - r->past.data) - first };
+        *entry = (pawl_bytes){ line, (size_t)(nl - line) };
+        r->past_at = at;
+        r->past_next = seq + 1;
+        return PAWL_OK;
+    }
+    r->past_at = r->past.size;
+    return rc == PAWL_OK ? fail(err, PAWL_GONE, "%s: there is no entry %llu", r->run, (unsigned long long)seq) : rc;
+}
+
+/* ---- opened ------------------------------------------------------------------------------------------------------- */
+
+typedef struct begun { buf base, snapshot; uint64_t base_seq, snapshot_seq, before; } begun;
+
+/* A snapshot is of use when it is of an entry before the one to begin with. */
+static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    begun *b = ctx;
+    bool base = kind == PAWL_LINE_BASE;
+
+    if (!base && (kind != PAWL_LINE_SNAPSHOT || seq >= b->before))
+        return false;
+    *(base ? &b->base_seq : &b->snapshot_seq) = seq;
+    buf_put(base ? &b->base : &b->snapshot, line.data, line.size);
+    return base && b->before > 0;
+}
+
+/* The base, and who is there before and after it was read; with values the state that the first line is folded into. */
+static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint64_t *first, pawl_head *head, pawl_err *err)
+{
+    const pawl_loader loader = { .entry = entry_load, .blob = blob_load, .ctx = r };
     const pawl_store_verbs *v = r->store->verbs;
-    begun b = { .seq = 0 };
+    bool values = (r->kinds & PAWL_STREAM_VALUES) != 0;
+    begun b = { .before = values && snapshot ? before : 0 };
     pawl_code rc;
 
     buf_init(&b.base, &r->alloc);
+    buf_init(&b.snapshot, &r->alloc);
     store_lock(r);
     rc = v->head(r->store, r->run, head, err);
     r->life = head->life;
     if (rc == PAWL_OK && (rc = v->load(r->store, r->run, see_begin, &b, err)) == PAWL_OK && (rc = v->head(r->store, r->run, head, err)) == PAWL_OK)
         rc = same_life(r, head, err);
     store_unlock(r);
-    if (rc == PAWL_OK && b.base.failed)
+    if (rc == PAWL_OK && (b.base.failed || b.snapshot.failed))
         rc = fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
-    if (rc == PAWL_OK && (r->kinds & PAWL_STREAM_VALUES) != 0)
-        rc = pawl_state_load((pawl_bytes){ b.base.data, b.base.size }, (pawl_bytes){0}, &loader, &r->alloc, &r->st, err);
-    r->base_seq = b.seq;
+    r->base_seq = b.base_seq;
+    *first = (b.snapshot.size > 0 ? b.snapshot_seq : b.base_seq) + 1;
+    if (rc == PAWL_OK && values && before > b.base_seq)
+        rc = pawl_state_load((pawl_bytes){ b.base.data, b.base.size }, (pawl_bytes){ b.snapshot.data, b.snapshot.size }, &loader, &r->alloc, &r->st, err);
     buf_free(&b.base);
+    buf_free(&b.snapshot);
     return rc;
 }
 
@@ -488,13 +538,13 @@ static pawl_code beyond(const pawl_stream *r, const char *from, pawl_err *err)
 static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
 {
     bool now = from != NULL && strcmp(from, "now") == 0;
-    uint64_t seq = 1, index = 0;
+    uint64_t seq = 1, index = 0, first;
     pawl_head head = { .run = NULL };
     pawl_code rc;
 
     if (from != NULL && !now && !cursor_read(from, &seq, &index))
         return fail(err, PAWL_INVALID, "%s: \"%.40s\" is no cursor: SEQ.INDEX, as a stream gave it, or now", r->run, from);
-    if ((rc = base_load(r, &head, err)) != PAWL_OK)
+    if ((rc = base_load(r, from == NULL || now ? UINT64_MAX : seq, from != NULL, &first, &head, err)) != PAWL_OK)
         return rc;
     r->pruned = from == NULL && r->base_seq > 0;
     if (from == NULL)
@@ -504,7 +554,7 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
                     (unsigned long long)r->base_seq, (unsigned long long)r->base_seq + 1);
     if (!now && seq > head.seq + 1)
         return beyond(r, from, err);
-    r->at.seq = r->st != NULL ? r->base_seq + 1 : now ? head.seq + 1 : seq;
+    r->at.seq = r->st != NULL ? first : now ? head.seq + 1 : seq;
     r->told_all = r->at.seq == 1;
     rc = seek(r, now, seq, index, err);
     if (rc == PAWL_PENDING)
@@ -574,6 +624,8 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     buf_init(&r->json, &alloc);
     buf_init(&r->id, &alloc);
     buf_init(&r->receipts, &alloc);
+    buf_init(&r->past, &alloc);
+    buf_init(&r->blob, &alloc);
     r->step = pawl_step_new(NULL);
     r->shown = pawl_step_new(NULL);
     if ((r->run = mem_new(&alloc, n)) != NULL)
@@ -624,6 +676,8 @@ void pawl_stream_close(pawl_stream *r)
     buf_free(&r->json);
     buf_free(&r->id);
     buf_free(&r->receipts);
+    buf_free(&r->past);
+    buf_free(&r->blob);
     pthread_cond_destroy(&r->woken);
     pthread_mutex_destroy(&r->gate);
     mem_free(&alloc, r->run, r->run != NULL ? strlen(r->run) + 1 : 0);

@@ -100,6 +100,9 @@ struct pawl_stream {
     buf receipts;
     bool told_all;              /* since the superstep began */
     pawl_state *st;             /* with values: folded up to the line at hand */
+    buf past, blob;             /* what it asks for: entries from past_next on, at past_at */
+    uint64_t past_next;
+    size_t past_at;
     /* on an engine */
     struct pawl_stream *next_reader;   /* under the hub's lock */
     hub_run *hub;

@@ -19,6 +19,7 @@ static void told_cut(pawl_stream *r, size_t count)
         r->receipts.size = t->at;
         mem_free(&r->alloc, t->task, strlen(t->task) + 1);
     }
+    r->receipts.failed = false;
 }
 
 void told_free(pawl_stream *r)
@@ -341,7 +342,6 @@ pawl_code line_begin(pawl_stream *r, pawl_bytes line, pawl_err *err)
         rc = pawl_apply(r->st, e, err);
     if (rc != PAWL_OK) {
         told_cut(r, kept);
-        r->receipts.failed = false;
         return rc;
     }
     for (const item *it = e->items; it != NULL; it = it->next)

@@ -260,6 +260,32 @@ PAWL_TEST(test_G11_G10_a_run_that_was_deleted_ends_its_streams)
     buf_free(&b);
 }
 
+PAWL_TEST(test_G11_G10_a_run_that_is_deleted_as_it_ends_is_told_to_its_end)
+{
+    const pawl_run_info info = { .id = "r", .retention = "delete" };
+    pawl_stream *r;
+    pawl_head head;
+    town t;
+    buf b;
+
+    buf_init(&b, NULL);
+    town_begin(&t, town_essay(NULL), NULL);
+    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    t.replies[0] = "\"first\"";
+    CHECK_INT(pawl_run_with(t.e, &info, "{\"request\":1}", &t.err), PAWL_INTERRUPTED);
+    r = opened(t.e, NULL, "r", NULL, 0);
+    CHECK_INT(drain(r, &b), PAWL_PENDING);
+    expect(&b, first_half);
+    essay_ends(&t);
+    CHECK_INT(pawl_engine_store(t.e)->verbs->head(pawl_engine_store(t.e), "r", &head, NULL), PAWL_GONE);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(drain(r, &b), PAWL_HALTED);
+    expect(&b, second_half);
+    pawl_stream_close(r);
+    town_end(&t);
+    buf_free(&b);
+}
+
 /* ---- G9: an append that fails -------------------------------------------------------------------------------- */
 
 static int fails;               /* 1: before it is stored; 2: after */
@@ -396,25 +422,51 @@ static pawl_code again_and_again(pawl_step *s, void *arg)
     (void)arg;
     memset(text, 'x', sizeof text - 1);
     pawl_set_int(s, "n", 1);
+    pawl_set_int(s, "log", n);
     if (n % 10 == 0)
         pawl_emit(s, "far", pawl_pack(s, "s", text));
     return pawl_goto(s, n < 1500 ? "on" : PAWL_END);
 }
 
-PAWL_TEST(test_G11_a_journal_longer_than_is_read_at_once_is_told_whole)
+static int loads;               /* snapshots that were handed out */
+static pawl_line_fn *line_to;
+static void *line_ctx;
+
+static bool count_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    (void)ctx;
+    loads += kind == PAWL_LINE_SNAPSHOT;
+    return line_to(line_ctx, kind, seq, line);
+}
+
+static pawl_code load_counted(pawl_store *s, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    line_to = fn;
+    line_ctx = ctx;
+    return real->load(s, run, count_line, NULL, err);
+}
+
+static void long_run(town *t, pawl_store *s)
 {
     pawl_graph *g = pawl_graph_new("long", 1);
-    pawl_stream *r[2];
-    pawl_stream_event ev;
-    town t;
 
     pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "log", PAWL_APPEND);
     pawl_graph_node(g, "on", again_and_again, NULL);
     pawl_graph_edge(g, PAWL_START, "on");
     pawl_graph_goto(g, "on", "on", PAWL_END, NULL);
     pawl_graph_max_steps(g, 2000);
-    town_begin(&t, pawl_graph_compile(g, NULL), NULL);
-    CHECK_INT(town_run(&t, "r", NULL), PAWL_HALTED);
+    town_begin(t, pawl_graph_compile(g, NULL), s);
+    CHECK_INT(town_run(t, "r", NULL), PAWL_HALTED);
+}
+
+PAWL_TEST(test_G11_a_journal_longer_than_is_read_at_once_is_told_whole)
+{
+    pawl_stream *r[2];
+    pawl_stream_event ev;
+    town t;
+
+    long_run(&t, NULL);
     r[0] = opened(NULL, pawl_engine_store(t.e), "r", NULL, ALL);
     r[1] = opened(t.e, NULL, "r", "700.3", PAWL_STREAM_DEBUG);
     for (int i = 0; i < 2; i++) {
@@ -430,6 +482,38 @@ PAWL_TEST(test_G11_a_journal_longer_than_is_read_at_once_is_told_whole)
         pawl_stream_close(r[i]);
     }
     town_end(&t);
+}
+
+PAWL_TEST(test_G11_K6_values_go_on_from_a_snapshot_as_from_the_base)
+{
+    static const char *const from[] = { NULL, "1.0", "700.3", "1400.0", "1501.5" };
+    pawl_store_verbs verbs;
+    pawl_store *s = kept_store(&verbs);
+    pawl_stream_event ev;
+    town t;
+    buf last[5];
+
+    verbs.load = load_counted;
+    long_run(&t, s);
+    for (int i = 0; i < 5; i++) {
+        pawl_stream *r;
+
+        loads = 0;
+        buf_init(&last[i], NULL);
+        r = opened(NULL, s, "r", from[i], PAWL_STREAM_VALUES);
+        CHECK_INT(loads, i > 0);        /* there is one, to be taken or not */
+        while (pawl_stream_next(r, &ev, &t.err) == PAWL_OK) {
+            buf_reset(&last[i]);
+            buf_put(&last[i], ev.json, strlen(ev.json) + 1);
+        }
+        CHECK(t.err.code == PAWL_OK && last[i].size > 5000);
+        CHECK_STR(last[i].data, last[0].data);
+        pawl_stream_close(r);
+    }
+    for (int i = 0; i < 5; i++)
+        buf_free(&last[i]);
+    town_end(&t);
+    kept_free(s);
 }
 
 /* ---- an erased body (K5) ------------------------------------------------------------------------------------------ */
@@ -520,11 +604,13 @@ int main(int argc, char **argv)
         CASE(test_G11_E2_what_task_records_tell_has_the_same_place_before_and_after_they_are_closed),
         CASE(test_G11_K10_what_was_pruned_is_told_as_gone_or_as_a_gap),
         CASE(test_G11_G10_a_run_that_was_deleted_ends_its_streams),
+        CASE(test_G11_G10_a_run_that_is_deleted_as_it_ends_is_told_to_its_end),
         CASE(test_G9_readers_are_told_what_is_stored_and_nothing_else),
         CASE(test_G11_a_write_is_whole_though_what_it_names_stands_entries_before),
         CASE(test_G11_K10_what_a_write_names_may_stand_in_the_base),
         CASE(test_G11_E5_what_a_person_said_came_of_a_command_is_its_value),
         CASE(test_G11_a_journal_longer_than_is_read_at_once_is_told_whole),
+        CASE(test_G11_K6_values_go_on_from_a_snapshot_as_from_the_base),
         CASE(test_G11_K5_an_erased_body_is_a_gap_and_ends_the_values),
     };
 
