@@ -55,9 +55,9 @@ pawl_code pawl_engine_live(pawl_engine *e, size_t events, size_t bytes, pawl_err
     pthread_mutex_lock(&e->lock);
     rc = hub_begin(e, events, bytes);
     pthread_mutex_unlock(&e->lock);
-    return rc == PAWL_OK ? rc
-                         : fail(err, rc, rc == PAWL_NOMEM ? "no memory for %zu live events" : "there are streams already: say how much is kept before the first"
-                                " one (%zu)", events);
+    if (rc == PAWL_NOMEM)
+        return fail(err, rc, "no memory for %zu live events", events);
+    return rc == PAWL_OK ? rc : fail(err, rc, "there is a stream already: say before the first how much is kept for them");
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------- */
@@ -117,6 +117,7 @@ static void ring_forget(hub *h)
 {
     told *t = &h->ring[h->first++ % h->cap];
 
+    t->run->first = t->next;
     h->bytes -= t->size;
     mem_free(&h->alloc, t->block, t->size);
     hub_run_let(h, t->run);
@@ -134,6 +135,11 @@ static void ring_put(hub *h, const told *t)
     t->run->refs++;
     while (h->next - h->first >= h->cap || h->bytes + t->size > h->bytes_max)
         ring_forget(h);
+    if (t->run->first == 0)
+        t->run->first = h->next;
+    else
+        h->ring[t->run->last % h->cap].next = h->next;
+    t->run->last = h->next;
     h->ring[h->next++ % h->cap] = *t;
     h->bytes += t->size;
 }

@@ -1,9 +1,7 @@
 /* stream.c - readers: each knows its place in a journal, and takes what comes next from the ring of its engine or from the store. */
 #include "engine/stream.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the longer nothing comes, the seldomer it looks */
 
@@ -157,15 +155,15 @@ static void lost_more(pawl_stream *r, uint64_t last, uint64_t n)
     r->lost_last = last;
 }
 
-static taken live_take(pawl_stream *r, hub *h, const told *t)
+static taken live_take(pawl_stream *r, hub *h, uint64_t slot)
 {
+    const told *t = &h->ring[slot % h->cap];
+
     lost_more(r, t->live - 1, t->live > r->live + 1 ? t->live - r->live - 1 : 0);
     if (t->live > r->live)
         r->live = t->live;
-    if ((t->kind & r->kinds) == 0 || (r->slot < r->open_slot && !hub_is_out(h, t->run, t->block, r->slot))) {
-        r->slot++;              /* what an attempt said that is over was settled before this reader came */
-        return TAKEN_NONE;
-    }
+    if ((t->kind & r->kinds) == 0 || (slot < r->open_slot && !hub_is_out(h, t->run, t->block, slot)))
+        return TAKEN_NONE;      /* what an attempt said that is over was settled before this reader came */
     if (place_before(r->at, t->at) || (t->at.seq == 0 && r->look))
         return TAKEN_AHEAD;
     r->take = *t;
@@ -173,20 +171,16 @@ static taken live_take(pawl_stream *r, hub *h, const told *t)
         memcpy(r->take.block, t->block, t->size);
     else
         lost_more(r, t->live, 1);
-    r->slot++;
     return r->take.block != NULL ? TAKEN_LIVE : TAKEN_NONE;
 }
 
 /* Passed over when it is behind; left when it lies ahead, or when what was read from the store leads up to it. */
 static taken line_take(pawl_stream *r, const told *t)
 {
-    if (place_before(t->at, r->at)) {
-        r->slot++;
+    if (place_before(t->at, r->at))
         return TAKEN_NONE;
-    }
     if (place_before(r->at, t->at) || r->lines_at < r->lines.size)
         return TAKEN_AHEAD;
-    r->slot++;
     buf_reset(&r->lines);
     r->lines_at = 0;
     buf_put(&r->lines, t->block, t->size);
@@ -203,15 +197,12 @@ static taken ring_take(pawl_stream *r)
     taken what = TAKEN_NONE;
 
     pthread_mutex_lock(&h->lock);
-    if (r->slot < h->first)
-        r->slot = h->first;
-    while (what == TAKEN_NONE && r->slot < h->next) {
-        const told *t = &h->ring[r->slot % h->cap];
+    for (uint64_t slot; what == TAKEN_NONE && (slot = slot_after(h, r->hub, r->slot)) != 0;) {
+        const told *t = &h->ring[slot % h->cap];
 
-        if (t->run != r->hub)
-            r->slot++;
-        else
-            what = t->live > 0 ? live_take(r, h, t) : line_take(r, t);
+        what = t->live > 0 ? live_take(r, h, slot) : line_take(r, t);
+        if (what != TAKEN_AHEAD)
+            r->slot = slot;
     }
     if (what == TAKEN_NONE) {
         lost_more(r, r->hub->live, r->hub->live - r->live);
@@ -363,16 +354,14 @@ static pthread_mutex_t *gate_of(pawl_stream *r)
 /* Until somebody tells, or it is time to look. */
 static void rest(pawl_stream *r, int64_t until)
 {
-    hub *h = r->e == NULL ? NULL : hub_here(r->e);
+    const hub *h = r->e == NULL ? NULL : hub_here(r->e);
     int64_t at = steady_ms() + r->poll_ms;
-    struct timespec t;
 
     if (until < at)
         at = until;
-    t = (struct timespec){ .tv_sec = (time_t)(at / 1000), .tv_nsec = (long)(at % 1000) * 1000000 };
     pthread_mutex_lock(gate_of(r));
-    while (!r->stopped && (h == NULL || (r->slot >= h->next && !place_before(r->at, r->hub->end))) &&
-           pthread_cond_timedwait(&r->woken, gate_of(r), &t) == 0)
+    while (!r->stopped && (h == NULL || (slot_after(h, r->hub, r->slot) == 0 && !place_before(r->at, r->hub->end))) &&
+           cond_wait(&r->woken, gate_of(r), at))
         continue;
     pthread_mutex_unlock(gate_of(r));
 }
@@ -563,6 +552,15 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
     return rc;
 }
 
+/* As if it had had what is not there any more. */
+static uint64_t live_begin(const hub *h, const hub_run *r)
+{
+    for (uint64_t slot = r->first; slot != 0; slot = h->ring[slot % h->cap].next)
+        if (h->ring[slot % h->cap].live > 0)
+            return h->ring[slot % h->cap].live - 1;
+    return r->live;
+}
+
 static pawl_code reader_join(pawl_stream *r, pawl_err *err)
 {
     hub *h = hub_of(r->e, err);
@@ -573,12 +571,8 @@ static pawl_code reader_join(pawl_stream *r, pawl_err *err)
     if ((r->hub = hub_run_of(h, r->run)) != NULL) {
         r->next_reader = r->hub->readers;
         r->hub->readers = r;
-        r->slot = h->first;
         r->open_slot = h->next;
-        r->live = r->hub->live;
-        for (uint64_t i = h->next; i-- > h->first;)     /* as if it had had what is not there any more */
-            if (h->ring[i % h->cap].run == r->hub && h->ring[i % h->cap].live > 0)
-                r->live = h->ring[i % h->cap].live - 1;
+        r->live = live_begin(h, r->hub);
     }
     pthread_mutex_unlock(&h->lock);
     return r->hub != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);

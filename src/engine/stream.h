@@ -27,11 +27,13 @@ typedef struct hub_run {
     size_t refs;                /* readers, entries of the ring, attempts that are out */
     uint64_t live;              /* live events so far */
     place end;                  /* of what this engine knows to be stored */
+    uint64_t first, last;       /* of its own in the ring, the oldest and the newest; first 0: none */
     char id[];
 } hub_run;
 
 typedef struct told {           /* an entry of the ring */
     hub_run *run;
+    uint64_t next;              /* of the same run; 0: none yet */
     place at;                   /* of a line: where it stands; of a live event: what was stored before it */
     uint64_t live;              /* 0: a line */
     int64_t time_ms;
@@ -53,6 +55,12 @@ typedef struct hub {
     attempt *out[HUB_SLOTS];
     hub_run *runs[HUB_SLOTS];
 } hub;
+
+/* The one of that run after `slot`, or the oldest when that is forgotten; 0: none. Under the lock. */
+static inline uint64_t slot_after(const hub *h, const hub_run *r, uint64_t slot)
+{
+    return slot < h->first ? r->first : h->ring[slot % h->cap].next;
+}
 
 hub *hub_of(pawl_engine *e, pawl_err *err);     /* made when it is not there; NULL: no memory */
 hub_run *hub_run_of(hub *h, const char *run);   /* under the lock; found or made, and counted; NULL: no memory */
@@ -106,7 +114,7 @@ struct pawl_stream {
     /* on an engine */
     struct pawl_stream *next_reader;   /* under the hub's lock */
     hub_run *hub;
-    uint64_t slot, open_slot;   /* the next one of the ring; the first that came after it was opened */
+    uint64_t slot, open_slot;   /* the last one of the ring that it has passed; the first that came after it was opened */
     uint64_t live;              /* the number of the live event before */
     uint64_t lost, lost_last;   /* live events, to be told; the number of the last of them */
     char lost_from[CURSOR_BYTES];

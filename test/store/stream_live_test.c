@@ -26,6 +26,13 @@ static pawl_code talks(const pawl_job *job, pawl_reply *reply, void *arg)
     return pawl_reply_string(reply, "first");
 }
 
+static pawl_code says_on(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    for (int i = 0; i < ((talk *)arg)->says; i++)
+        CHECK_INT(job->say(job, "message", "1"), PAWL_OK);
+    return pawl_reply_string(reply, "first");
+}
+
 static void talk_begin(town *t, talk *k, const pawl_limits *limits)
 {
     *k = (talk){ .says = 3 };
@@ -123,6 +130,44 @@ PAWL_TEST(test_G11_X2_a_reader_that_is_too_slow_is_told_what_it_missed_and_misse
     talk_end(&t, &k);
 }
 
+PAWL_TEST(test_G11_many_runs_share_what_is_kept_and_each_reader_gets_its_own)
+{
+    enum { RUNS = 7 };
+    pawl_stream *r[RUNS], *whole;
+    char id[16];
+    town t;
+    talk k = { .says = 5 };
+    buf b[RUNS], all;
+
+    buf_init(&all, NULL);
+    for (size_t ring = 1; ring < 200; ring += 33) {
+        town_begin(&t, town_essay(NULL), NULL);
+        CHECK_INT(pawl_engine_effect(t.e, "llm", says_on, &k, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+        CHECK_INT(pawl_engine_live(t.e, ring, 0, &t.err), PAWL_OK);
+        for (int i = 0; i < RUNS; i++) {
+            snprintf(id, sizeof id, "r%d", i);
+            CHECK_INT(pawl_begin(t.e, id, "{\"request\":1}", &t.err), PAWL_OK);
+            r[i] = opened(t.e, NULL, id, NULL, ALL - PAWL_STREAM_MESSAGES - PAWL_STREAM_CUSTOM - PAWL_STREAM_TASKS);
+            buf_init(&b[i], NULL);
+        }
+        CHECK_INT(pawl_work(t.e, 0, &t.err), PAWL_OK);
+        for (int i = 0; i < RUNS; i++) {
+            snprintf(id, sizeof id, "r%d", i);
+            (void)drain(r[i], &b[i]);
+            whole = opened(NULL, pawl_engine_store(t.e), id, NULL, ALL - PAWL_STREAM_MESSAGES - PAWL_STREAM_CUSTOM - PAWL_STREAM_TASKS);
+            (void)drain(whole, &all);
+            buf_char(&b[i], '\0');
+            CHECK(strlen(b[i].data) > 500);
+            expect(&all, b[i].data);
+            pawl_stream_close(whole);
+            pawl_stream_close(r[i]);
+            buf_free(&b[i]);
+        }
+        town_end(&t);
+    }
+    buf_free(&all);
+}
+
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
 static void count_wakes(void *ctx) { ++*(int *)ctx; }
@@ -162,6 +207,7 @@ int main(int argc, char **argv)
         CASE(test_G11_A7_live_events_stand_between_the_durable_ones_and_are_kept_nowhere),
         CASE(test_A7_who_comes_late_gets_what_the_attempt_at_work_has_said_and_nothing_of_those_before),
         CASE(test_G11_X2_a_reader_that_is_too_slow_is_told_what_it_missed_and_misses_nothing_durable),
+        CASE(test_G11_many_runs_share_what_is_kept_and_each_reader_gets_its_own),
         CASE(test_G11_who_waits_is_woken_told_to_stop_or_told_that_nothing_came),
     };
 

@@ -200,6 +200,49 @@ PAWL_TEST(test_G11_a_reader_that_waits_is_stopped_from_another_thread)
     pawl_engine_free(e);
 }
 
+static pawl_code says_all_the_time(const pawl_job *j, pawl_reply *reply, void *arg)
+{
+    const struct timespec t = { .tv_nsec = 1000000 };
+    char text[300];
+
+    memset(text, '1', sizeof text);
+    text[sizeof text - 1] = '\0';
+    *(pawl_code *)arg = j->say(j, "long", text);
+    while (!j->canceled(j)) {
+        (void)j->say(j, "moved", "1");
+        nanosleep(&t, NULL);
+    }
+    return pawl_reply_fail(reply, PAWL_CANCELED, "stopped");
+}
+
+PAWL_TEST(test_E8_X2_what_a_handler_says_is_a_heartbeat_and_has_a_limit)
+{
+    const pawl_limits limits = { .attempt_timeout_ms = 600, .heartbeat_ms = 400 };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_graph *g = pawl_graph_new("says", 1);
+    pawl_code said = PAWL_OK;
+    pawl_stream_event ev;
+    pawl_stream *r;
+    pawl_engine *e;
+
+    pawl_graph_effect(g, "job", &limits);
+    pawl_graph_work(g, "one", "job");
+    pawl_graph_chain(g, PAWL_START, "one", PAWL_END, NULL);
+    e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_memory(&err), &err);
+    CHECK_INT(pawl_engine_effect(e, "job", says_all_the_time, &said, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_live(e, 0, 250, &err), PAWL_OK);
+    pawl_engine_threads(e, 1);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+    CHECK_INT(said, PAWL_LIMIT);
+    r = pawl_stream_open(e, NULL, "r", &(pawl_stream_options){ .kinds = PAWL_STREAM_TASKS }, &err);
+    do
+        CHECK_INT(pawl_stream_next(r, &ev, &err), PAWL_OK);
+    while (strcmp(ev.name, "receipt") != 0);
+    CHECK(strstr(ev.json, "longer than its attempt_timeout_ms allows") != NULL);
+    pawl_stream_close(r);
+    pawl_engine_free(e);
+}
+
 /* ---- another process ------------------------------------------------------------------------------------------------ */
 
 static const char *child_reads(int number)
@@ -308,6 +351,7 @@ int main(int argc, char **argv)
         CASE(test_G11_readers_on_other_threads_see_each_event_once_in_memory),
         CASE(test_G11_readers_on_other_threads_see_each_event_once_in_a_file),
         CASE(test_G11_a_reader_that_waits_is_stopped_from_another_thread),
+        CASE(test_E8_X2_what_a_handler_says_is_a_heartbeat_and_has_a_limit),
         CASE(test_G11_a_reader_in_another_process_sees_all_that_a_writer_stores),
         CASE(test_G11_E4_a_reader_of_a_writer_that_is_killed_again_and_again_sees_each_event_once),
     };
