@@ -238,6 +238,7 @@ static void engine_comes(scene *s)
     pawl_engine_clock(s->e, &clock);
     pawl_engine_lease(s->e, "scene", 0);
     pawl_engine_watch(s->e, watched, s);
+    pawl_engine_durability(s->e, check_rand_below(2) == 0 ? PAWL_DURABLE_SYNC : check_rand_below(2) == 0 ? PAWL_DURABLE_ASYNC : PAWL_DURABLE_EXIT);
     if (check_rand_below(2) == 0)
         CHECK_INT(pawl_engine_live(s->e, 1 + check_rand_below(20), 100 + check_rand_below(4000), &err), PAWL_OK);
     for (size_t i = 0; i < 3 && s->handlers; i++) {
