@@ -60,7 +60,7 @@ static pawl_code look(const pawl_job *job, pawl_reply *reply, void *arg)
     far_end *f = arg;
     pawl_step *s = pawl_step_new(NULL);
 
-    strncpy(told, pawl_text(s, job->args), sizeof told - 1);
+    snprintf(told, sizeof told, "%s", pawl_text(s, job->args));
     pawl_step_free(s);
     f->looks++;
     return f->look != NULL ? pawl_reply_json(reply, f->look) : pawl_reply_fail(reply, PAWL_EFFECT, "nobody is in");

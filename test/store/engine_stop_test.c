@@ -320,7 +320,7 @@ static void given_up(pawl_class cls, unsigned threads, int cancels, int64_t grac
     CHECK_INT(d.back, 0);
     d.enough = true;
     for (int i = 0; (d.back == 0 || pawl_engine_late(e) == 0) && i < 1000; i++) {
-        char id[16];
+        char id[24];
 
         short_rest();
         snprintf(id, sizeof id, "more-%d", i);
