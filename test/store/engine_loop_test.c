@@ -5,9 +5,11 @@
 #include "store/one.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MANY = 300 };            /* more than the loop takes in at once */
@@ -201,6 +203,42 @@ PAWL_TEST(test_E3_timers_of_many_runs_cost_few_transactions)
     }
     pawl_engine_free(e);
     path_gone();
+}
+
+typedef struct tally { atomic_int begun, done; } tally;
+
+static pawl_code takes_a_while(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    tally *t = arg;
+
+    t->begun++;
+    for (int i = 0; i < 20 && !job->canceled(job); i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    t->done += !job->canceled(job);
+    return pawl_reply_json(reply, "{\"done\":1}");
+}
+
+/* More than the keeper renews at once; what is out lasts longer than a lease. */
+PAWL_TEST(test_S2_leases_of_many_runs_are_kept_while_their_commands_are_out)
+{
+    enum { RUNS = 80 };
+    tally t = { 0, 0 };
+    pawl_engine *e = pawl_engine_new(side_by_side("pair", "c"), pawl_store_memory(NULL), NULL);
+
+    CHECK_INT(pawl_engine_effect(e, "job", takes_a_while, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    pawl_engine_threads(e, 4);
+    pawl_engine_lease(e, NULL, 30);
+    begin_many(e, "run", RUNS);
+    CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
+    CHECK_INT(t.begun, RUNS);
+    CHECK_INT(t.done, RUNS);
+    for (int i = 0; i < RUNS; i++) {
+        char id[32];
+
+        snprintf(id, sizeof id, "run-%d", i);
+        CHECK(head_of(e, id).over && head_of(e, id).owner == NULL);
+    }
+    pawl_engine_free(e);
 }
 
 /* ---- nobody is starved ------------------------------------------------------------------------------------------ */
@@ -546,6 +584,7 @@ int main(int argc, char **argv)
         CASE(test_E12_a_command_beside_a_nap_is_performed_by_whoever_works),
         CASE(test_E12_a_command_beside_a_wait_and_a_nap_is_performed_by_whoever_works),
         CASE(test_E3_timers_of_many_runs_cost_few_transactions),
+        CASE(test_S2_leases_of_many_runs_are_kept_while_their_commands_are_out),
         CASE(test_E14_runs_without_a_handler_keep_nobody_from_the_others),
         CASE(test_E14_more_of_them_than_are_looked_at_at_once_keep_nobody_from_the_others),
         CASE(test_E14_signals_that_nobody_waits_for_keep_nobody_from_the_others),

@@ -160,7 +160,7 @@ pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *c
 
     if (rc != PAWL_OK)
         return rc;
-    if (!place_find(s, &at) || !base_tell(s, at.no, &r, true))
+    if (!place_find(s, run, &at) || !base_tell(s, at.no, &r, true))
         return read_end(s, PAWL_OK, err);
     q = r.stopped ? NULL : sql_use(s, SQL_SNAPSHOT);
     sql_int(q, 1, at.no);
@@ -212,7 +212,7 @@ pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t 
 
     if (rc != PAWL_OK)
         return rc;
-    if (!place_find(s, &at) || !base_tell(s, at.no, &r, false))
+    if (!place_find(s, run, &at) || !base_tell(s, at.no, &r, false))
         return read_end(s, PAWL_OK, err);
     if (after < r.seq) {
         rc = fail(err, PAWL_GONE, "%s: what is before entry %llu was pruned", run, (unsigned long long)r.seq + 1);

@@ -101,11 +101,16 @@ static pawl_code run_named(const char *run, bool told, pawl_err *err)
 
 pawl_code read_run(sqlite_store *s, const char *run, bool told, int64_t *no, pawl_err *err)
 {
+    const known *k;
     pawl_code rc = run_named(run, told, err);
 
     if (rc != PAWL_OK || (rc = read_begin(s, err)) != PAWL_OK)
         return rc;
-    if ((*no = run_no(s, run)) != 0)
+    if ((k = known_peek(s, run)) != NULL)
+        *no = k->no;
+    else
+        *no = run_no(s, run);
+    if (*no != 0)
         return PAWL_OK;
     return read_end(s, s->rc == SQLITE_OK ? store_no_run(run, err) : PAWL_OK, err);
 }

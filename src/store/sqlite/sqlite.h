@@ -177,6 +177,7 @@ void tail_forget(sqlite_store *s);
 void tail_free(sqlite_store *s);
 /* The run as it stands, or NULL: there is none (or s->rc). Lent until the transaction ends. */
 known *known_find(sqlite_store *s, const char *run);
+const known *known_peek(const sqlite_store *s, const char *run);        /* NULL: it is not known as it stands now */
 void known_put(sqlite_store *s, const char *run, const known *from);    /* as it was just read: all but next, epoch and id */
 void known_drop(sqlite_store *s, const char *run);
 
@@ -195,7 +196,7 @@ pawl_code chain_walk(sqlite_store *s, const char *run, const place *from, int64_
 void lease_free(sqlite_store *s, known *k);             /* nobody holds it any more */
 pawl_bytes line_plain(sqlite_store *s, sqlite3_stmt *q, const char *run);      /* of a row of SQL_LINE or SQL_LINES */
 pawl_bytes blob_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest);
-bool place_find(sqlite_store *s, place *out);           /* where run out->no ends; false: s->rc */
+bool place_find(sqlite_store *s, const char *run, place *out);  /* where that run, out->no, ends; false: s->rc */
 
 /* ---- within.c: work of the caller's own, in the transaction of an append ---------------------- */
 

@@ -148,7 +148,7 @@ static size_t id_hash(const char *id)
     return (size_t)(h ^ h >> 29);
 }
 
-static known **known_link(sqlite_store *s, const char *run)
+static known **known_link(const sqlite_store *s, const char *run)
 {
     known **at = &s->held[id_hash(run) & (s->held_cap - 1)];
 
@@ -251,6 +251,13 @@ known *known_find(sqlite_store *s, const char *run)
     return NULL;
 }
 
+const known *known_peek(const sqlite_store *s, const char *run)
+{
+    const known *k = s->held_cap == 0 ? NULL : *known_link(s, run);
+
+    return k != NULL && k->epoch == s->epoch ? k : NULL;
+}
+
 void known_put(sqlite_store *s, const char *run, const known *from)
 {
     known *k = s->held_cap == 0 ? NULL : *known_link(s, run), was;
@@ -277,14 +284,15 @@ void known_drop(sqlite_store *s, const char *run)
     s->held_count--;
 }
 
-bool place_find(sqlite_store *s, place *out)
+bool place_find(sqlite_store *s, const char *run, place *out)
 {
+    const known *held = known_peek(s, run);
     known k = { .no = out->no };
 
-    if (!known_read(s, &k))
+    if (held == NULL && !known_read(s, &k))
         return false;
-    out->seq = k.seq;
-    out->lsn = k.lsn;
+    out->seq = held != NULL ? held->seq : k.seq;
+    out->lsn = held != NULL ? held->lsn : k.lsn;
     return true;
 }
 
