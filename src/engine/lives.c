@@ -401,29 +401,40 @@ pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err)
     return fresh ? live_enter(e, r, err) : live_load(e, r, err);
 }
 
-/* In one go. What is refused is somebody else's already. */
-pawl_code lives_let_go(pawl_engine *e, live **runs, size_t n, pawl_err *err)
+static pawl_code release_some(pawl_engine *e, live **runs, pawl_hold *all, size_t n, pawl_err *err)
 {
-    pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
-    pawl_err why = { PAWL_OK, "" };
     size_t held = 0;
     pawl_code rc;
 
-    if (all == NULL)
-        return fail(err, PAWL_NOMEM, "no memory to let go of %zu runs", n);
     pthread_mutex_lock(&e->lock);
     for (size_t i = 0; i < n; i++)
         if (runs[i]->fence != 0)
             all[held++] = (pawl_hold){ .run = runs[i]->id, .fence = runs[i]->fence };
-    rc = held == 0 ? PAWL_OK : e->store->verbs->release(e->store, all, held, &why);
+    rc = held == 0 ? PAWL_OK : e->store->verbs->release(e->store, all, held, err);
     if (rc == PAWL_OK && n == 1 && held == 1)
         rc = all[0].rc;
     for (size_t i = 0; i < n; i++)
-        runs[i]->fence = 0;
+        runs[i]->fence = 0;     /* whatever came of it: nobody renews them any more */
     pthread_mutex_unlock(&e->lock);
     for (size_t i = 0, k = 0; i < n && k < held; i++)
         if (runs[i]->id == all[k].run && all[k++].rc != PAWL_OK)
             live_drop(e, runs[i]);
+    return rc;
+}
+
+/* In one go, but for want of memory. What is refused is somebody else's already. */
+pawl_code lives_let_go(pawl_engine *e, live **runs, size_t n, pawl_err *err)
+{
+    pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
+    size_t room = all == NULL ? sizeof few / sizeof *few : n;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < n; i += room) {
+        pawl_code some = release_some(e, runs + i, all == NULL ? few : all, n - i < room ? n - i : room, &why);
+
+        rc = rc == PAWL_OK ? some : rc;
+    }
     if (all != few)
         mem_free(&e->alloc, all, n * sizeof *all);
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
