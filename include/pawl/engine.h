@@ -22,6 +22,7 @@ PAWL_API pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_e
  * failure. PAWL_CONFLICT: it has one of that name. */
 PAWL_API pawl_code pawl_engine_add(pawl_engine *e, pawl_machine *m, pawl_err *err);
 PAWL_API void pawl_engine_free(pawl_engine *e);
+/* Nothing for handlers: while one is called, the engine may be using it. */
 PAWL_API pawl_store *pawl_engine_store(pawl_engine *e);
 PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
 
@@ -30,8 +31,19 @@ PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
 /* Who performs `effect`: see pawl/effect.h. `cls` is what the machine declares of it, PAWL_AT_LEAST_ONCE where it declares
  * nothing: with another one the handler is refused, PAWL_INVALID (E5). The same effect again: this one takes the place of the one before. */
 PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
+/* How much of an effect one engine performs at a time; 0 or NULL: no bound. What is over it waits, without a thread, in order of
+ * arrival over all runs of this engine (of each key, where a key has no place free), and can be called off meanwhile. */
+typedef struct pawl_budget {
+    uint32_t running;             /* commands that are out at once */
+    const char *key;              /* a JSON pointer into the arguments, "/host", of at most 256 bytes: */
+    uint32_t running_per_key;     /* so many at once of each value there; those without one are one */
+    double per_second;            /* attempts that begin in a second of the engine's clock, from 1e-6 to 1e6 */
+    uint32_t burst;               /* of them at once after a rest; 0: 1, or what comes in 10 ms */
+} pawl_budget;
+/* Of `effect`, bound or not; NULL: no bound. The same effect again: holds for whatever leaves from then on. PAWL_INVALID. */
+PAWL_API pawl_code pawl_engine_budget(pawl_engine *e, const char *effect, const pawl_budget *budget, pawl_err *err);
 /* Threads that perform side by side, where several commands are out; 0, as at first: all are performed on the thread that drives,
- * as a lone command always is. */
+ * as a lone command always is: a cancel, a lost lease and a missed heartbeat reach it there as well. */
 PAWL_API void pawl_engine_threads(pawl_engine *e, unsigned threads);
 /* How long what is called off may take to come back before its command ends without it: 10 s; 0: not at all; below 0: 10 s again.
  * Then it is `unknown`, but for one of class pure, which is `canceled`. Somebody who cancels again does not wait either. What the
@@ -97,7 +109,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_run_fork(pawl_engine *e, const char *run, 
  * leave one that is not driven and has no entry: the same call again completes it. PAWL_CONFLICT: there is such a run, or `run` is another machine's. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_run_fork_with(pawl_engine *e, const char *run, uint64_t seq, const char *fork,
                                                     const pawl_event *change, pawl_err *err);
-/* The live state, for the getters of kernel.h; NULL: no such run. Lives as long as the engine. */
+/* The state as it is stored, for the getters of kernel.h; NULL: no such run. It lives until this run is driven, told anything or looked at
+ * again: then somebody else may have gone on with it, and it is loaded anew. */
 PAWL_API pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err);
 /* A channel of a run as text: a string itself, any other value as JSON; "" when there is none. Lives until the next call. */
 PAWL_API const char *pawl_run_get(pawl_engine *e, const char *run, const char *channel);

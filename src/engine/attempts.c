@@ -36,53 +36,64 @@ pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err)
 /* Attempts that somebody will want to know of are counted before they leave. */
 static bool counts(const errand *er)
 {
-    return er->settling == NULL && (er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1);
+    return er->settling == NULL && (er->waited || er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1);
 }
 
-static pawl_code count_attempt(pawl_engine *e, live *r, errand *er, pawl_err *err)
+static pawl_code marks_put(pawl_engine *e, const live *r, pawl_mark *all, size_t n, pawl_err *err)
 {
-    pawl_mark one = { .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms };
-    pawl_code rc = PAWL_OK;
+    pawl_code rc;
 
-    if (!er->counted && counts(er)) {
-        pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->mark(e->store, &one, 1, err);
-        pthread_mutex_unlock(&e->lock);
-        if (rc == PAWL_OK)
-            rc = one.rc;
-    }
-    er->counted = false;
-    return rc == PAWL_FENCED ? fail(err, rc, "%s: somebody else works on it now", r->id) : rc;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->mark(e->store, all, n, err);
+    pthread_mutex_unlock(&e->lock);
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        if (all[i].rc != PAWL_OK)
+            rc = all[i].rc == PAWL_FENCED ? fail(err, PAWL_FENCED, "%s: somebody else works on it now", r->id)
+                                          : fail(err, all[i].rc, "%s: an attempt cannot be counted: %s", all[i].id, pawl_code_name(all[i].rc));
+    return rc;
+}
+
+static bool is_counted_now(const errand *er) { return er->leaves && !er->counted && counts(er); }
+static bool rests_now(const errand *er) { return er->rests && er->at == ERRAND_READY; }
+
+/* Of all errands that are meant, together. */
+static pawl_code marks_make(pawl_engine *e, live *r, bool (*meant)(const errand *), bool count, pawl_err *err)
+{
+    pawl_mark few[4], *all = few;
+    size_t n = 0, k = 0;
+    arena mem;
+    pawl_code rc;
+
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        n += meant(er);
+    if (n == 0 || r->fence == 0)
+        return PAWL_OK;
+    arena_init(&mem, &e->alloc, 512);
+    if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory for %zu marks", r->id, n);
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (meant(er))
+            all[k++] = (pawl_mark){ .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms,
+                                    .again_ms = count ? 0 : er->not_before_ms };
+    rc = marks_put(e, r, all, n, err);
+    for (errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next)
+        if (meant(er))
+            *(count ? &er->counted : &er->rests) = count;
+    arena_free(&mem);
+    return rc;
 }
 
 pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err)
 {
-    pawl_mark *all;
-    size_t n = 0, k = 0;
-    arena mem;
-    pawl_code rc = PAWL_OK;
+    return marks_make(e, r, rests_now, false, err);
+}
 
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        n += er->rests && er->at == ERRAND_READY;
-    if (n == 0 || r->fence == 0)
-        return PAWL_OK;
-    arena_init(&mem, &e->alloc, 512);
-    if ((all = arena_get(&mem, n * sizeof *all)) == NULL)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for %zu marks", r->id, n);
-    for (errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next)
-        if (er->rests && er->at == ERRAND_READY) {
-            all[k++] = (pawl_mark){ .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms, .again_ms = er->not_before_ms };
-            er->rests = false;
-        }
-    if (rc == PAWL_OK) {
-        pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->mark(e->store, all, n, err);
-        pthread_mutex_unlock(&e->lock);
-    }
-    if (rc == PAWL_OK && all[0].rc == PAWL_FENCED)
-        rc = fail(err, PAWL_FENCED, "%s: somebody else works on it now", r->id);
-    arena_free(&mem);
-    return rc;
+pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->leaves && er->first_ms == 0)
+            er->first_ms = now;
+    return r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : marks_make(e, r, is_counted_now, true, err);
 }
 
 bool is_unknown(const errand *er)
@@ -180,17 +191,14 @@ bool has_limit(const pawl_limits *l)
     return l->attempt_timeout_ms > 0 || l->total_timeout_ms > 0 || l->heartbeat_ms > 0;
 }
 
-pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err)
+void errand_begin(pawl_engine *e, errand *er, int64_t now)
 {
+    const live *r = er->run;
     int64_t left;
-    pawl_code rc;
 
     keeper_begin(e);
-    if (er->first_ms == 0)
-        er->first_ms = now;
-    rc = r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : count_attempt(e, r, er, err);
-    if (rc != PAWL_OK)
-        return rc;
+    budget_begun(e, er);
+    er->leaves = er->counted = er->waited = false;
     er->job.attempt++;
     er->job.fence = r->fence;
     er->began_ms = now;
@@ -202,13 +210,12 @@ pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_er
     er->beat_ms = now;
     er->late = NULL;
     er->stop = er->lost = false;
-    er->finished = false;
+    er->replaced = false;
     er->told_ms = 0;
     er->at = ERRAND_OUT;
     er->left_ms = now;
     if (hub_here(e) != NULL)
         hub_began(hub_here(e), r, er);
-    return PAWL_OK;
 }
 
 /* On any thread: it sees nothing but the errand. */

@@ -453,6 +453,7 @@ pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
     pawl_err why = { PAWL_OK, "" };
     pawl_code next = PAWL_PENDING, rc = drive_on(e, r, first, &next, &why);
 
+    errands_unqueue(e, r);
     if (rc < 0)
         return drive_failed(e, r, rc, &why, err);
     if (why.code != PAWL_OK)

@@ -71,6 +71,7 @@ void pawl_engine_free(pawl_engine *e)
     }
     hub_end(e);
     idle_free(e);
+    budgets_free(e);
     buf_free(&e->text);
     pawl_step_free(e->step);
     pawl_step_free(e->look);

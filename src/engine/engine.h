@@ -22,6 +22,10 @@ typedef struct handler {
     char name[];
 } handler;
 
+typedef struct budget budget;
+typedef struct budget_key budget_key;
+typedef enum place_at { PLACE_NONE, PLACE_WAITS, PLACE_HELD } place_at;        /* of a budget */
+
 /* A command on its way: performed here or on the pool, and tried again when it may be. */
 typedef enum errand_at { ERRAND_READY, ERRAND_OUT, ERRAND_DONE } errand_at;
 typedef struct errand {
@@ -63,8 +67,14 @@ typedef struct errand {
     struct settling *settling;  /* which is being done; NULL: it is not */
     atomic_bool stop;
     int64_t told_ms;            /* by the steady clock: when it was called off; 0: it was not */
+    budget_key *key;            /* of its budget, when it has a place or waits for one */
+    place_at place;
+    struct errand *before, *after;      /* of those that wait, or have one */
+    uint64_t ticket;            /* by which it waits; 0: it has not arrived */
+    bool waited;                /* it had no place when it was ready to leave */
+    bool leaves;                /* it is among those that leave now */
     bool stray;                 /* its command has ended without it */
-    bool replaced, finished;    /* the pool's: its thread goes when it returns; it has returned */
+    bool replaced;              /* the pool's: its thread goes when it returns */
     atomic_bool lost;           /* since the run is somebody else's: that is no outcome of its command */
 } errand;
 
@@ -161,6 +171,8 @@ struct pawl_engine {
     char owner[96];
     int64_t ttl_ms;
     pawl_durability durability;
+    budget *budgets;
+    size_t waiting, granted;    /* errands that wait for a place; that have one and have not left */
     int64_t grace_ms;           /* from the call to stop to the end without a reply */
     uint64_t late;              /* replies that came after it */
     idle *idle;                 /* open addressing */
@@ -274,6 +286,10 @@ pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_e
 const char *wait_meant(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
 int64_t timer_at(pawl_engine *e, const call *c);    /* 0: it has none */
 pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err);     /* called off again: nothing is waited for, all receipts are fed */
+bool errands_wait(const live *r);       /* for a place, and there is nothing else to do for it */
+void errands_postpone(pawl_engine *e, live *r, int64_t now);    /* they give their places in the queue up, and come back later */
+void errands_forget(pawl_engine *e, live *r);   /* unless something of them is known here alone */
+void errands_unqueue(pawl_engine *e, live *r);  /* nobody drives it now: they keep nobody waiting */
 void errands_leftover(pawl_engine *e, live *r, pawl_code next);     /* whose command nobody waits for any more */
 bool errands_quiet(const live *r);      /* none is out, and none has a receipt that is not stored */
 void errands_keep(pawl_engine *e, live *r);     /* the last: what is done is stored, what was stopped is begun again by the next engine */
@@ -293,12 +309,18 @@ void hub_over(struct hub *h, const errand *er);
 pawl_code hub_say(struct hub *h, const errand *er, const char *name, const char *text);
 void hub_end(pawl_engine *e);
 
+/* budget.c: how much of an effect is performed at a time */
+void budgets_grant(pawl_engine *e, int64_t now);        /* places to those that wait, as far as they go */
+int64_t budgets_next(const pawl_engine *e);     /* when the next token is there, as of the last grant; 0: nobody waits for one */
+void budgets_free(pawl_engine *e);
+
 /* pool.c: threads that perform */
 void pool_begin(pawl_engine *e, unsigned threads);
 void pool_end(pawl_engine *e);
 bool pool_put(pawl_engine *e, errand *er);
 errand *pool_take(pawl_engine *e, int64_t wait_ms);     /* those that are done; waits for one, that long; NULL: none */
+unsigned pool_out(const pawl_engine *e);        /* errands that were put and not taken */
 unsigned pool_size(const pawl_engine *e);
-void pool_replace(pawl_engine *e, errand *er);          /* the thread that it keeps, by another one */
+void pool_replace(pawl_engine *e);      /* threads of those that were given up, or told to stop and do not, by others */
 
 #endif

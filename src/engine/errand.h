@@ -32,7 +32,8 @@ bool is_unknown(const errand *er);
 bool is_over(const errand *er, int64_t now);    /* between two attempts its total_timeout_ms ran out */
 pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err);   /* back-offs, so that whoever comes next goes on with them (E7) */
 bool has_limit(const pawl_limits *l);
-pawl_code errand_begin(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);   /* counted, and out */
+pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err);    /* the attempts that leave now are counted, together (E13) */
+void errand_begin(pawl_engine *e, errand *er, int64_t now);     /* it is out */
 void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
 void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
 bool tried_again(pawl_code code);
@@ -42,6 +43,12 @@ bool errand_again(const pawl_engine *e, errand *er, int64_t now);     /* true: i
 bool settle_begin(pawl_engine *e, errand *er);  /* true: it is ready to find out what came of it; false: it has nobody to ask */
 bool settle_end(pawl_engine *e, errand *er);    /* true: what came of it is known, or never will be; false: it is ready to be performed again */
 const char *settle_was(const errand *er, pawl_limits *limits, uint32_t *attempt);   /* the effect of its command, and more of it */
+
+/* budget.c */
+bool budget_enter(pawl_engine *e, errand *er);  /* it waits for a place, if its effect has a budget; false: no memory */
+void budget_begun(pawl_engine *e, errand *er);  /* with its place, if it has one */
+void budget_leave(pawl_engine *e, errand *er);  /* what it had, or waited for, is another's */
+int64_t budget_guess(const errand *er, int64_t now);    /* when one that waits may have its turn */
 
 /* receipts.c */
 void receipt_make(pawl_engine *e, errand *er);

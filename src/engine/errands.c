@@ -17,6 +17,7 @@ void errand_free(pawl_engine *e, errand *er)
 
     if (h != NULL && er->job.id != NULL)
         hub_over(h, er);
+    budget_leave(e, er);
     reply_free(&er->reply);
     arena_free(&er->mem);
     mem_free(&e->alloc, er, sizeof *er);
@@ -34,12 +35,61 @@ void errands_free(pawl_engine *e, live *r)
     r->errands = NULL;
 }
 
+void errands_unqueue(pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_READY)
+            budget_leave(e, er);
+}
+
+bool errands_wait(const live *r)
+{
+    bool any = false;
+
+    for (const errand *er = r->errands; er != NULL; er = er->next) {
+        if (er->at != ERRAND_READY || er->place == PLACE_HELD || (er->place == PLACE_NONE && er->h != NULL && er->not_before_ms == 0))
+            return false;
+        any = any || er->place == PLACE_WAITS;
+    }
+    return any && pawl_state_next(r->st) == PAWL_PENDING;
+}
+
+void errands_postpone(pawl_engine *e, live *r, int64_t now)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->place == PLACE_WAITS) {
+            er->not_before_ms = budget_guess(er, now);
+            budget_leave(e, er);
+        }
+}
+
+/* Nothing has happened with them: they are made again when somebody looks at the run again. */
+void errands_forget(pawl_engine *e, live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at != ERRAND_READY || er->place != PLACE_NONE || er->job.attempt > 0 || er->first_ms > 0 || er->settling != NULL || er->child != NULL)
+            return;
+    if (r->errands != NULL)
+        r->commands_moved = true;
+    errands_free(e, r);
+}
+
+/* Told by whom does not matter: from now on it is waited for no longer than the grace allows. */
+static void told_to_stop(errand *er)
+{
+    if (er->told_ms == 0)
+        er->told_ms = steady_ms();
+    er->stop = true;
+}
+
 void errands_lost(live *r)
 {
     for (errand *er = r->errands; er != NULL; er = er->next)
         if (er->at == ERRAND_OUT) {
             er->lost = true;
-            er->stop = true;
+            told_to_stop(er);
+        } else {
+            budget_leave(r->e, er);
         }
 }
 
@@ -146,7 +196,8 @@ static void errands_sift(pawl_engine *e, live *r)
     for (errand **at = &r->errands; *at != NULL;) {
         errand *er = *at;
 
-        er->stop = er->stop || !er->open;
+        if (!er->open)
+            told_to_stop(er);
         if (!er->open && er->began && er->at == ERRAND_READY)
             (void)child_cancel(e, er);      /* it was left to itself */
         if (er->open || er->at == ERRAND_OUT) {

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNS_MAX = 256, LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512 };
+enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* those that wait for a place are less than half: others get in */
+enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512 };
 
 typedef struct crowd {
     live *runs[RUNS_MAX];
@@ -301,18 +302,21 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
 {
     int64_t stored_ms = stored_now(e);
     pawl_code rc = PAWL_OK;
-    size_t kept = 0, left = 0;
+    size_t kept = 0, left = 0, waiting = 0;
     live *gone[RUNS_MAX];
 
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         live *r = c->runs[i];
 
+        if (r->fence != 0 && r->st != NULL && !r->took && !r->stepped && errands_wait(r) && ++waiting > WAITING_MAX)
+            errands_postpone(e, r, c->pass_ms);         /* the last to come wait in the store */
         if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
             c->runs[kept++] = r;
             continue;
         }
         gone[left++] = r;
+        errands_unqueue(e, r);
         if (rc == PAWL_OK)
             rc = rest(e, r, c, stored_ms, err);
     }
@@ -327,6 +331,8 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
         rc = lives_let_go(e, gone, left, err);
     for (size_t i = 0; i < left; i++) {
         gone[i]->in_pass = false;       /* not before: parking one forgets another */
+        if (gone[i]->fence == 0)
+            errands_forget(e, gone[i]);
         live_park(e, gone[i]);
     }
     return rc;
@@ -357,6 +363,7 @@ static void leave_all(pawl_engine *e, crowd *c)
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         c->runs[i]->in_pass = false;
+        errands_unqueue(e, c->runs[i]);
         if (errands_quiet(c->runs[i]))      /* else it stays this engine's until that is back */
             c->some[c->nsome++] = c->runs[i];
     }
@@ -364,23 +371,37 @@ static void leave_all(pawl_engine *e, crowd *c)
     c->n = 0;
 }
 
-/* Nothing could be done: wait for the pool, a timer, a delivery; false: there is nothing to wait for until then. */
+static bool crowd_out(const crowd *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        for (const errand *er = c->runs[i]->errands; er != NULL; er = er->next)
+            if (er->at == ERRAND_OUT)
+                return true;
+    return false;
+}
+
+/* Nothing could be done: wait for the pool, a token, a timer, a delivery; false: there is nothing to wait for until then. */
 static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
 {
-    int64_t now = engine_now(e), until = now + POLL_MS, next;
+    int64_t now = engine_now(e), until = now + POLL_MS, token = budgets_next(e), next;
+    bool given = e->clock.sleep_until != NULL;
 
-    if (c->n > 0) {
-        (void)errands_come(e, POLL_MS);
+    if (e->granted > 0)
+        return true;            /* they were stepped before they had a place */
+    if (c->n > 0 && (e->waiting == 0 || crowd_out(c) || (token == 0 && pool_out(e) > 0))) {
+        (void)errands_come(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
         return true;
     }
-    if (!c->whole && c->fills < FILLS_MAX)
+    if (c->n == 0 && !c->whole && c->fills < FILLS_MAX)
         return true;
     pthread_mutex_lock(&e->lock);
     next = e->store->verbs->next_due(e->store);
     pthread_mutex_unlock(&e->lock);
     if (now >= until_ms)
         return false;
-    if (until > until_ms)
+    if (token > 0 && (next <= now || token < next))
+        next = token;
+    if (until > until_ms || (given && token > 0))
         until = until_ms;
     engine_sleep(e, next > now && next < until ? next : until);
     return true;
@@ -465,6 +486,16 @@ static pawl_code children_come(pawl_engine *e, family *f, const live *r, pawl_er
     return rc;
 }
 
+/* They wait for a token, and nothing else. */
+static bool child_naps(pawl_engine *e, const crowd *c, int64_t *wake)
+{
+    int64_t token = e->granted > 0 || crowd_out(c) ? 0 : budgets_next(e);
+
+    if (token > 0 && (*wake == 0 || token < *wake))
+        *wake = token;
+    return token > 0;
+}
+
 pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl_err *err)
 {
     family f = { .c = mem_new(&e->alloc, sizeof *f.c) };
@@ -480,9 +511,9 @@ pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl
             rc = pass(e, f.c, err);
         *did = *did || f.c->moved;
     } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->left) && !e->stopping && !r->lease_lost && !delivered(e, r));
-    if (rc == PAWL_OK && !*did && f.c->n > 0)
-        (void)errands_come(e, POLL_MS), *did = true;
     *wake = f.wake_ms;
+    if (rc == PAWL_OK && !*did && f.c->n > 0 && !child_naps(e, f.c, wake))
+        (void)errands_come(e, POLL_MS), *did = true;
     if (f.c != NULL) {
         leave_all(e, f.c);
         mem_free(&e->alloc, f.c, sizeof *f.c);

@@ -1,7 +1,7 @@
 /* perform.c - commands are carried out: each becomes an errand, which makes its attempts and comes back with a receipt. */
 #include "engine/errand.h"
 
-enum { BATCH_MS = 1 };
+enum { BATCH_MS = 1, REST_MS = 20 };
 
 /* ---- they come back ---------------------------------------------------------------------------- */
 
@@ -10,6 +10,7 @@ static void errand_back(pawl_engine *e, errand *er)
     int64_t now = engine_now(e);
     live *r = er->run;
 
+    budget_leave(e, er);
     if ((er->lost || r->lease_lost) && er->rc < 0) {    /* it was stopped: whoever holds the run has it performed (S2) */
         errand_gone(e, r, er);
         r->commands_moved = true;
@@ -43,53 +44,98 @@ bool errands_come(pawl_engine *e, int64_t wait_ms)
 
 /* ---- and leave ---------------------------------------------------------------------------------- */
 
+static bool is_ready(const errand *er, int64_t now)
+{
+    return er->at == ERRAND_READY && er->h != NULL && er->not_before_ms <= now;
+}
+
 static unsigned ready_count(const live *r, int64_t now)
 {
     unsigned n = 0;
 
     for (const errand *er = r->errands; er != NULL; er = er->next)
-        n += er->at == ERRAND_READY && er->h != NULL && er->not_before_ms <= now;
+        n += is_ready(er, now) && er->place != PLACE_WAITS;
     return n;
+}
+
+static bool any_waits(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->place == PLACE_WAITS)
+            return true;
+    return false;
+}
+
+/* Those that must not begin any more end here; the others ask for a place. */
+static pawl_code errands_ask(pawl_engine *e, live *r, int64_t now, pawl_err *err)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        if (!is_ready(er, now))
+            continue;
+        if (is_unknown(er)) {
+            er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: it was begun, and nobody knows what came of it", er->job.effect);
+            receipt_make(e, er);
+        } else if (is_over(er, now)) {
+            pawl_reply_untouched(&er->reply);
+            er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its total_timeout_ms allows", er->job.effect);
+            receipt_make(e, er);
+        } else if (!budget_enter(e, er)) {
+            return fail(err, PAWL_NOMEM, "%s: no memory to have it wait", er->job.id);
+        }
+    }
+    budgets_grant(e, now);
+    for (errand *er = r->errands; er != NULL && e->waiting > 0; er = er->next)
+        er->waited = er->waited || er->place == PLACE_WAITS;
+    return PAWL_OK;
+}
+
+/* To the pool: all of them, or those alone that have a limit. */
+static pawl_code errands_put(pawl_engine *e, live *r, bool all, int64_t now, pawl_err *err)
+{
+    pawl_code rc;
+
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        er->leaves = is_ready(er, now) && er->place != PLACE_WAITS && (all || has_limit(&er->limits));
+    if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK)
+        return rc;
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->leaves) {
+            errand_begin(e, er, now);
+            pool_put(e, er);
+        }
+    return PAWL_OK;
 }
 
 /* All that are ready leave: to the pool when there are several or other runs wait, else here, one after another while they are short. */
 static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err)
 {
     int64_t now = engine_now(e), begun = now;
-    bool pooled = pool_size(e) > 0 && (!wait || ready_count(r, now) > 1 || any_out(r));
+    pawl_code rc = errands_ask(e, r, now, err);
 
-    for (errand *er = r->errands, *next; er != NULL; er = next) {
-        pawl_code rc;
-        bool once;
+    if (rc == PAWL_OK && pool_size(e) > 0)
+        rc = errands_put(e, r, !wait || ready_count(r, now) > 1 || any_waits(r) || any_out(r), now, err);
+    for (errand *er = r->errands, *next; er != NULL && rc == PAWL_OK; er = next) {
+        bool once = er->limits.cls == PAWL_ONCE;
 
         next = er->next;
-        if (er->at != ERRAND_READY || er->h == NULL || er->not_before_ms > now)
+        if (!is_ready(er, now) || er->place == PLACE_WAITS)
             continue;
-        if (is_unknown(er)) {
-            er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: it was begun, and nobody knows what came of it", er->job.effect);
-            receipt_make(e, er);
-            continue;
-        }
-        if (is_over(er, now)) {
-            pawl_reply_untouched(&er->reply);
-            er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its total_timeout_ms allows", er->job.effect);
-            receipt_make(e, er);
-            continue;
-        }
-        if ((rc = errand_begin(e, r, er, now, err)) != PAWL_OK)
-            return rc;
-        if ((pooled || has_limit(&er->limits)) && pool_put(e, er))
-            continue;
-        once = er->limits.cls == PAWL_ONCE;
+        er->leaves = true;
+        if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK)
+            break;
+        errand_begin(e, er, now);
         keeper_here(e, er);
         errand_run(er);
         keeper_here(e, NULL);
         errand_back(e, er);
         now = engine_now(e);
+        budgets_grant(e, now);
         if (now - begun >= BATCH_MS || once || r->lease_lost)
             break;              /* what came of it is stored before more is begun */
     }
-    return PAWL_OK;
+    for (errand *er = r->errands; er != NULL && rc != PAWL_OK; er = er->next)
+        er->leaves = false;
+    return rc;
 }
 
 /* It was put, and no thread took it. */
@@ -99,6 +145,7 @@ void errand_unbegun(pawl_engine *e, errand *er)
         errand_free(e, er);
         return;
     }
+    budget_leave(e, er);
     er->at = ERRAND_READY;
     er->job.attempt--;
     er->counted = true;
@@ -122,20 +169,53 @@ static void say_why(const live *r, pawl_err *why)
             fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", er->job.id, er->job.effect != NULL ? er->job.effect : "");
 }
 
-static int64_t soonest(const live *r, int64_t sleep)
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+/* The first of its timers (`sleep`), back-offs, and of the tokens and time limits of those that wait for a place; 0: there is none. */
+static int64_t soonest(const pawl_engine *e, const live *r, int64_t sleep)
 {
     int64_t first = sleep;
 
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_READY && er->h != NULL && (first == 0 || er->not_before_ms < first))
-            first = er->not_before_ms;
-    return first;
+    for (const errand *er = r->errands; er != NULL; er = er->next) {
+        if (er->at != ERRAND_READY || er->h == NULL)
+            continue;
+        if (er->place != PLACE_WAITS)
+            first = sooner(first, er->not_before_ms);
+        else if (er->first_ms > 0 && er->limits.total_timeout_ms > 0)
+            first = sooner(first, er->first_ms + er->limits.total_timeout_ms + 1);
+    }
+    return any_waits(r) ? sooner(first, budgets_next(e)) : first;
+}
+
+/* Nothing can be done now: until a timer, or somebody comes back; deliveries are looked for in between. `waits`: for a place, too. False:
+ * there is nothing to wait for. */
+static bool rest(pawl_engine *e, const live *r, int64_t until, bool waits)
+{
+    int64_t now = engine_now(e), left;
+    bool given = e->clock.sleep_until != NULL;
+
+    if (until > 0)
+        until = sooner(until, deadline_ms(r));
+    left = until - now;
+    if (any_out(r) || (waits && until == 0 && pool_out(e) > 0)) {
+        (void)errands_come(e, given || until == 0 || left > REST_MS ? REST_MS : left > 1 ? left : 1);
+        return true;
+    }
+    if (until == 0 && !waits)
+        return false;
+    keeper_begin(e);
+    engine_sleep(e, until > 0 && (given || left < REST_MS) ? until : now + REST_MS);
+    return true;
 }
 
 static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    int64_t sleep = 0, until, nap, wake = 0;
+    int64_t sleep = 0, until, wake = 0;
+    bool waits;
     bool came;
     pawl_code rc;
 
@@ -174,24 +254,16 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         *did = true;
         return PAWL_OK;
     }
-    if (children_open(r) && ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did))
-        return rc;
-    until = soonest(r, sleep);
-    if (wake > 0 && (until == 0 || wake < until))
-        until = wake;
-    if (any_out(r)) {
-        (void)errands_come(e, 20);      /* deliveries are looked for in between */
+    until = soonest(e, r, sleep);
+    waits = any_waits(r);
+    if (children_open(r)) {
+        errands_unqueue(e, r);  /* meanwhile it is they that are driven */
+        if ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did)
+            return rc;
+    }
+    if (rest(e, r, sooner(until, wake), waits)) {
         *did = true;
         return receipts_feed(e, r, did, err);
-    }
-    if (until > 0) {
-        keeper_begin(e);
-        if (deadline_ms(r) > 0 && deadline_ms(r) < until)
-            until = deadline_ms(r);
-        nap = engine_now(e) + 20;       /* deliveries are looked for in between */
-        engine_sleep(e, e->clock.sleep_until != NULL || until < nap ? until : nap);
-        *did = true;
-        return PAWL_OK;
     }
     say_why(r, &why);
     r->children_ask = why.code == PAWL_OK && children_open(r);

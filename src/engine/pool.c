@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct place {          /* of a thread */
+enum { LOOK_MS = 100 };
+
+typedef struct slot {          /* of a thread */
     pool *p;
     pthread_t thread;
     bool taken, left;           /* it has been begun and not joined; it is at its end */
-} place;
+    errand *at;                 /* what it performs */
+} slot;
 
 struct pool {
     pawl_alloc alloc;
@@ -19,13 +22,14 @@ struct pool {
     unsigned count, out;        /* threads; errands that were put and not taken */
     size_t bytes;
     bool over;
+    int64_t looked_ms;          /* when it was looked who does not come back */
     unsigned cap;
-    place places[];
+    slot slots[];
 };
 
 static void *perform_on(void *arg)
 {
-    place *mine = arg;
+    slot *mine = arg;
     pool *p = mine->p;
 
     pthread_mutex_lock(&p->lock);
@@ -37,11 +41,12 @@ static void *perform_on(void *arg)
             continue;
         }
         p->first = er->queued;
+        mine->at = er;
         pthread_mutex_unlock(&p->lock);
         errand_run(er);
         pthread_mutex_lock(&p->lock);
+        mine->at = NULL;
         mine->left = er->replaced;      /* another one does its work */
-        er->finished = true;
         er->queued = p->finished;
         p->finished = er;
         pthread_cond_signal(&p->done);
@@ -50,30 +55,42 @@ static void *perform_on(void *arg)
     return NULL;
 }
 
-static bool thread_begin(pool *p, place *at)
+static bool thread_begin(pool *p, slot *at)
 {
-    *at = (place){ .p = p };
+    *at = (slot){ .p = p };
     at->taken = pthread_create(&at->thread, NULL, perform_on, at) == 0;
     return at->taken;
 }
 
-/* A thread that does not come back is none: where there is a place, another one begins. */
-void pool_replace(pawl_engine *e, errand *er)
+/* Another thread in a free slot; false: there is none. */
+static bool thread_more(pool *p)
+{
+    for (unsigned i = 0; i < p->cap; i++) {
+        slot *s = &p->slots[i];
+
+        if (s->taken && !s->left)
+            continue;
+        if (s->taken)
+            pthread_join(s->thread, NULL);
+        return thread_begin(p, s);
+    }
+    return false;
+}
+
+void pool_replace(pawl_engine *e)
 {
     pool *p = e->pool;
+    int64_t now = steady_ms();
 
     if (p == NULL)
         return;
     pthread_mutex_lock(&p->lock);
-    for (unsigned i = 0; i < p->cap && er->begun_ms > 0 && !er->finished && !er->replaced; i++) {
-        place *at = &p->places[i];
+    p->looked_ms = now;
+    for (unsigned i = 0; i < p->cap; i++) {
+        errand *er = p->slots[i].at;
 
-        if (at->taken && !at->left)
-            continue;
-        if (at->taken)
-            pthread_join(at->thread, NULL);
-        er->replaced = thread_begin(p, at);
-        break;
+        if (er != NULL && !er->replaced && (er->stray || (er->told_ms > 0 && now - er->told_ms >= e->grace_ms)))
+            er->replaced = thread_more(p);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -83,15 +100,15 @@ void pool_begin(pawl_engine *e, unsigned threads)
     pool *p;
 
     pool_end(e);
-    if (threads == 0 || (p = mem_new(&e->alloc, sizeof *p + (threads + STRAYS_MAX) * sizeof *p->places)) == NULL)
+    if (threads == 0 || (p = mem_new(&e->alloc, sizeof *p + (threads + STRAYS_MAX) * sizeof *p->slots)) == NULL)
         return;
     p->alloc = e->alloc;
     p->cap = threads + STRAYS_MAX;
-    p->bytes = sizeof *p + p->cap * sizeof *p->places;
+    p->bytes = sizeof *p + p->cap * sizeof *p->slots;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     cond_begin(&p->done);
-    while (p->count < threads && thread_begin(p, &p->places[p->count]))
+    while (p->count < threads && thread_begin(p, &p->slots[p->count]))
         p->count++;
     e->pool = p;
 }
@@ -108,8 +125,8 @@ void pool_end(pawl_engine *e)
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
     for (unsigned i = 0; i < p->cap; i++)
-        if (p->places[i].taken)
-            pthread_join(p->places[i].thread, NULL);
+        if (p->slots[i].taken)
+            pthread_join(p->slots[i].thread, NULL);
     (void)errands_come(e, 0);
     for (errand *er = p->first, *next; er != NULL; er = next) {
         next = er->queued;
@@ -123,6 +140,7 @@ void pool_end(pawl_engine *e)
     mem_free(&alloc, p, p->bytes);
 }
 
+unsigned pool_out(const pawl_engine *e) { return e->pool != NULL ? e->pool->out : 0; }
 unsigned pool_size(const pawl_engine *e) { return e->pool != NULL ? e->pool->count : 0; }
 
 bool pool_put(pawl_engine *e, errand *er)
@@ -152,6 +170,8 @@ errand *pool_take(pawl_engine *e, int64_t wait_ms)
 
     if (p == NULL || p->out == 0)
         return NULL;
+    if (steady_ms() - p->looked_ms >= LOOK_MS)
+        pool_replace(e);
     pthread_mutex_lock(&p->lock);
     while (p->finished == NULL && until_ms > 0 && cond_wait(&p->done, &p->lock, until_ms))
         continue;

@@ -18,6 +18,7 @@ void receipt_make(pawl_engine *e, errand *er)
     pawl_err wrong = {0};
     bool doubt;
 
+    budget_leave(e, er);
     if (er->settling != NULL && !settle_end(e, er))
         return;
     if (er->rc >= 0 && b->size == 0)
@@ -79,7 +80,8 @@ static errand *stray(pawl_engine *e, errand *er)
     er->next = NULL;
     er->run = NULL;
     er->stray = true;
-    pool_replace(e, er);
+    budget_leave(e, er);        /* its place is another's */
+    pool_replace(e);
     return end;
 }
 
