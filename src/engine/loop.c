@@ -122,6 +122,7 @@ static pawl_code put_aside(pawl_engine *e, live *r, pawl_code rc, const pawl_err
 {
     if (is_worlds(rc))
         return fail(err, rc, "%s", why->text);
+    (void)store_all(e, r, NULL);        /* the steps before it */
     return run_shelve(e, r, why->text, err);
 }
 
