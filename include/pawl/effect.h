@@ -63,7 +63,7 @@ PAWL_API void pawl_reply_untouched(pawl_reply *r);
  * behind in its group gets SIGKILL. PAWL_UNKNOWN: the host took the status away, by waiting for any child. */
 PAWL_API pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *reply, void *arg);
 
-/* A request: {"url", "method"?, "headers"?, "body"?, "timeout_ms"?, "response_bytes"?, "redirects"?}.
+/* A request: {"url", "method"?, "headers"?, "body"?, "timeout_ms"?, "response_bytes"?, "redirects"?, "ca"?}.
  *   method          GET, or POST with a body
  *   headers         an object of strings; Idempotency-Key is the invocation's id unless it is among them
  *   body            a string as it is, any other value as JSON (then Content-Type: application/json)
@@ -71,9 +71,12 @@ PAWL_API pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *reply, v
  *   response_bytes  kept of the body, 8 MiB
  *   redirects       followed, 5; 0: the redirect is the result. To another origin go no headers but those that
  *                   describe the body and what is accepted, and none leads from https to http
+ *   ca              a file of certificates (PEM): who is trusted in place of the system's, or of those in SSL_CERT_FILE of the environment.
+ *                   A certificate that is not trusted, has expired, or is another host's is PAWL_EFFECT, and nothing was sent
  * Replies {"status":N,"headers":{},"body":""}: names in lower case, repeated ones joined by ", "; with "body_json" when it
  * is JSON and says so, "body_base64" when it is not UTF-8, "cut":true when there was more. 429 and 5xx are PAWL_TRANSIENT,
- * with their Retry-After, and so is a connection that fails. Needs libcurl when it is first called. */
+ * with their Retry-After, and so is a connection that fails. A connection is kept for 4 s for the next request to its origin, 16 of them at
+ * most; no request is sent twice for one that died. Needs libcurl when it is first called. */
 PAWL_API pawl_code pawl_effect_http(const pawl_job *job, pawl_reply *reply, void *arg);
 
 #ifdef __cplusplus

@@ -52,6 +52,10 @@ size_t cut_begin(const char *data, size_t size);
 /* Where the last `lines` lines of `data` begin. */
 size_t last_lines(const char *data, size_t size, unsigned lines);
 
+/* ---- http.c --------------------------------------------------------------------------------------- */
+
+void http_forget(void);     /* closes the connections that no request uses; any thread */
+
 /* ---- process.c ------------------------------------------------------------------------------------- */
 
 typedef enum stopped_by { STOPPED_NOT, STOPPED_TIMEOUT, STOPPED_CANCEL } stopped_by;

@@ -233,7 +233,7 @@ static bool method_known(const char *method)
 
 static pawl_code asked(call *c)
 {
-    static const char *const names[] = { "method", "url", "headers", "body", "timeout_ms", "response_bytes", "redirects" };
+    static const char *const names[] = { "method", "url", "headers", "body", "timeout_ms", "response_bytes", "redirects", "ca" };
     int64_t timeout_ms = TIMEOUT_MS, bytes = RESPONSE_BYTES;
     const pawl_job *job = c->job;
     const pawl_value *headers = NULL;
@@ -242,7 +242,7 @@ static pawl_code asked(call *c)
 
     c->redirects = REDIRECTS;
     if (rc != PAWL_OK || (rc = args_text(job, r, "url", &c->q.url)) != PAWL_OK ||
-        (rc = args_text(job, r, "method", &c->q.method)) != PAWL_OK || (rc = args_object(job, r, "headers", &headers)) != PAWL_OK ||
+        (rc = args_text(job, r, "method", &c->q.method)) != PAWL_OK || (rc = args_text(job, r, "ca", &c->q.ca)) != PAWL_OK || (rc = args_object(job, r, "headers", &headers)) != PAWL_OK ||
         (rc = headers_check(c, headers)) != PAWL_OK || (rc = body_make(c)) != PAWL_OK ||
         (rc = args_count(job, r, "timeout_ms", TIMEOUT_MS_MAX, &timeout_ms)) != PAWL_OK ||
         (rc = args_count(job, r, "response_bytes", RESPONSE_BYTES_MAX, &bytes)) != PAWL_OK ||
@@ -467,6 +467,11 @@ static pawl_code refused(call *c)
         pawl_reply_detail(c->r, body->data);
     }
     return pawl_reply_fail(c->r, PAWL_TRANSIENT, "%s %s: status %ld", c->q.method, c->origin, c->a.status);
+}
+
+void http_forget(void)
+{
+    net_forget();
 }
 
 pawl_code pawl_effect_http(const pawl_job *job, pawl_reply *r, void *arg)

@@ -58,6 +58,7 @@ void pawl_engine_free(pawl_engine *e)
                 er->stop = true;
     pool_end(e);
     keeper_end(e);
+    http_forget();
     for (size_t i = 0; i < LIVE_SLOTS; i++)
         for (live *r = e->lives[i], *next; r != NULL; r = next) {
             next = r->next;

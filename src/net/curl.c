@@ -1,12 +1,22 @@
-/* curl.c - requests by libcurl, which is opened when the first one is made: linked, every start would pay for it. */
+/* curl.c - requests by libcurl, which is opened when the first one is made: linked, every start would pay for it.
+ *
+ * A connection that served a whole exchange is kept for a while, for the next request to that origin. A request that may have
+ * reached the far end is never sent twice: what libcurl would do when a kept connection dies under it. */
 #include "net/net.h"
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum {
+    KEPT_MAX = 16,              /* connections that nobody uses */
+    KEPT_MS = 4000,             /* for so long: servers close what is idle after five seconds, or later */
+    KEY_BYTES_MAX = 512,
     HEAD_BYTES_MAX = 262144,    /* of an answer's head */
     HEAD_LINES_MAX = 1000,
     POLL_MS_MAX = 1000
@@ -25,6 +35,7 @@ typedef struct curl_api {
     void (*slist_free_all)(struct curl_slist *list);
     CURLM *(*multi_init)(void);
     CURLMcode (*multi_cleanup)(CURLM *multi);
+    CURLMcode (*multi_setopt)(CURLM *multi, CURLMoption option, ...);
     CURLMcode (*multi_add_handle)(CURLM *multi, CURL *easy);
     CURLMcode (*multi_remove_handle)(CURLM *multi, CURL *easy);
     CURLMcode (*multi_perform)(CURLM *multi, int *running);
@@ -45,6 +56,8 @@ static bool symbol(void *lib, const char *name, void *slot)
     return at != NULL;
 }
 
+static void kept_begin(void);
+
 static void load(void)
 {
     static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.4.dylib" };
@@ -57,10 +70,114 @@ static void load(void)
              symbol(lib, "curl_easy_getinfo", &api.easy_getinfo) && symbol(lib, "curl_easy_strerror", &api.easy_strerror) &&
              symbol(lib, "curl_slist_append", &api.slist_append) && symbol(lib, "curl_slist_free_all", &api.slist_free_all) &&
              symbol(lib, "curl_multi_init", &api.multi_init) && symbol(lib, "curl_multi_cleanup", &api.multi_cleanup) &&
-             symbol(lib, "curl_multi_add_handle", &api.multi_add_handle) &&
+             symbol(lib, "curl_multi_add_handle", &api.multi_add_handle) && symbol(lib, "curl_multi_setopt", &api.multi_setopt) &&
              symbol(lib, "curl_multi_remove_handle", &api.multi_remove_handle) &&
              symbol(lib, "curl_multi_perform", &api.multi_perform) && symbol(lib, "curl_multi_poll", &api.multi_poll) &&
              symbol(lib, "curl_multi_info_read", &api.multi_info_read) && api.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    if (loaded)
+        kept_begin();
+}
+
+/* ---- connections that are kept ------------------------------------------------------------------------- */
+
+/* A multi handle has the connections of what it performed; these have one each at most. */
+typedef struct kept { CURLM *multi; int64_t since_ms; char key[KEY_BYTES_MAX]; } kept;
+
+static kept all_kept[KEPT_MAX];         /* the oldest first */
+static CURLM *lost[KEPT_MAX];           /* the parent's, in a child: closing them here would end them there */
+static size_t nkept;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static CURLM *kept_out(size_t i)
+{
+    CURLM *multi = all_kept[i].multi;
+
+    memmove(&all_kept[i], &all_kept[i + 1], (--nkept - i) * sizeof *all_kept);
+    return multi;
+}
+
+static void lock_before_fork(void) { pthread_mutex_lock(&kept_lock); }
+static void unlock_after_fork(void) { pthread_mutex_unlock(&kept_lock); }
+
+static void lose_after_fork(void)
+{
+    for (size_t i = 0; i < nkept; i++)
+        lost[i] = all_kept[i].multi;
+    nkept = 0;
+    pthread_mutex_unlock(&kept_lock);
+}
+
+static void kept_begin(void)
+{
+    if (pthread_atfork(lock_before_fork, unlock_after_fork, lose_after_fork) != 0 || atexit(net_forget) != 0)
+        loaded = false;         /* no memory */
+}
+
+/* Those that are too old, or all; one at a time: closing may take a while. */
+static void kept_close(bool all)
+{
+    CURLM *multi;
+
+    do {
+        pthread_mutex_lock(&kept_lock);
+        multi = nkept > 0 && (all || clock_ms() - all_kept[0].since_ms > KEPT_MS) ? kept_out(0) : NULL;
+        pthread_mutex_unlock(&kept_lock);
+        if (multi != NULL)
+            api.multi_cleanup(multi);
+    } while (multi != NULL);
+}
+
+void net_forget(void)
+{
+    pipe_hold hold;
+
+    pipe_guard(&hold);
+    kept_close(true);
+    pipe_release(&hold);
+}
+
+/* Scheme, host and port, and whom to trust. False: too long to be kept. */
+static bool key_of(const net_request *q, char out[KEY_BYTES_MAX])
+{
+    const char *host = strstr(q->url, "://");
+    size_t n = host == NULL ? 0 : (size_t)(host + 3 - q->url) + strcspn(host + 3, "/?#\\"), m = q->ca == NULL ? 0 : strlen(q->ca);
+
+    if (n == 0 || n + m + 2 > KEY_BYTES_MAX)
+        return false;
+    memcpy(out, q->url, n);
+    out[n] = ' ';
+    memcpy(out + n + 1, q->ca == NULL ? "" : q->ca, m + 1);
+    return true;
+}
+
+static CURLM *kept_take(const char *key)
+{
+    CURLM *multi = NULL;
+
+    kept_close(false);
+    pthread_mutex_lock(&kept_lock);
+    for (size_t i = nkept; i > 0 && multi == NULL; i--)
+        if (strcmp(all_kept[i - 1].key, key) == 0)
+            multi = kept_out(i - 1);
+    pthread_mutex_unlock(&kept_lock);
+    return multi;
+}
+
+static void kept_put(CURLM *multi, const char *key)
+{
+    CURLM *out = NULL;
+    kept *k;
+
+    pthread_mutex_lock(&kept_lock);
+    if (nkept == KEPT_MAX)
+        out = kept_out(0);
+    k = &all_kept[nkept++];
+    k->multi = multi;
+    k->since_ms = clock_ms();
+    memcpy(k->key, key, strlen(key) + 1);
+    pthread_mutex_unlock(&kept_lock);
+    if (out != NULL)
+        api.multi_cleanup(out);
 }
 
 /* ---- what it calls ------------------------------------------------------------------------------------ */
@@ -74,6 +191,8 @@ typedef struct exchange {
     size_t head_lines;
     curl_off_t moved;           /* bytes, both ways */
     bool over;                  /* the head is over its limit */
+    bool died;                  /* the connection did, under a request that may have arrived */
+    char why[CURL_ERROR_SIZE];
     bool body;                  /* it has begun: what looks like a head is a trailer */
 } exchange;
 
@@ -153,6 +272,26 @@ static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off
     return 0;
 }
 
+static bool nothing_sent(const exchange *x)
+{
+    long bytes = 1;
+
+    return x->easy == NULL || (api.easy_getinfo(x->easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK && bytes == 0);
+}
+
+/* A second connection when something was sent on the first would send it again. */
+static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    exchange *x = ctx;
+    int fd = -1;
+
+    (void)purpose;
+    x->died = x->died || !nothing_sent(x);
+    if (!x->died && (fd = socket(to->family, to->socktype, to->protocol)) >= 0)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 /* ---- one exchange ---------------------------------------------------------------------------------------- */
 
 static bool headers_set(exchange *x)
@@ -181,11 +320,19 @@ static bool body_set(exchange *x)
     return api.easy_setopt(x->easy, CURLOPT_CUSTOMREQUEST, q->method) == CURLE_OK;
 }
 
+static bool trust_set(exchange *x)
+{
+    const char *ca = x->q->ca != NULL ? x->q->ca : getenv("SSL_CERT_FILE");
+
+    return ca == NULL || *ca == '\0' || api.easy_setopt(x->easy, CURLOPT_CAINFO, ca) == CURLE_OK;
+}
+
 static bool prepare(exchange *x)
 {
     CURL *easy = x->easy = api.easy_init();
 
-    if (easy == NULL || (x->multi = api.multi_init()) == NULL)
+    if (easy == NULL || (x->multi == NULL && (x->multi = api.multi_init()) == NULL) ||
+        api.multi_setopt(x->multi, CURLMOPT_MAXCONNECTS, 1L) != CURLM_OK)
         return false;
     /* an older one does not know these two; who calls has looked at the scheme */
     api.easy_setopt(easy, (CURLoption)(CURLOPTTYPE_STRINGPOINT + 318), "http,https");   /* PROTOCOLS_STR */
@@ -200,7 +347,9 @@ static bool prepare(exchange *x)
            api.easy_setopt(easy, CURLOPT_WRITEDATA, x) == CURLE_OK &&
            api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK &&
            api.easy_setopt(easy, CURLOPT_XFERINFODATA, x) == CURLE_OK && api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
-           body_set(x) && headers_set(x) && api.multi_add_handle(x->multi, easy) == CURLM_OK;
+           api.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket) == CURLE_OK &&
+           api.easy_setopt(easy, CURLOPT_OPENSOCKETDATA, x) == CURLE_OK &&
+           api.easy_setopt(easy, CURLOPT_ERRORBUFFER, x->why) == CURLE_OK && trust_set(x) && body_set(x) && headers_set(x) && api.multi_add_handle(x->multi, easy) == CURLM_OK;
 }
 
 /* Until it is answered, its time is over, or it is to stop. */
@@ -233,6 +382,19 @@ static pawl_code drive(exchange *x, CURLcode *code, pawl_err *err)
     return PAWL_OK;
 }
 
+/* One line, in libcurl's words; they may quote a certificate. */
+static const char *certificate_why(exchange *x)
+{
+    static const char head[] = "SSL certificate problem: ";
+
+    for (char *p = x->why; *p != '\0'; p++)
+        if (*p < ' ' || *p > '~')
+            *p = '?';
+    if (x->why[0] == '\0')
+        return api.easy_strerror(CURLE_PEER_FAILED_VERIFICATION);
+    return strncmp(x->why, head, sizeof head - 1) == 0 ? x->why + sizeof head - 1 : x->why;
+}
+
 static pawl_code came_to(exchange *x, CURLcode code, pawl_err *err)
 {
     net_answer *a = x->a;
@@ -247,8 +409,12 @@ static pawl_code came_to(exchange *x, CURLcode code, pawl_err *err)
         return fail(err, PAWL_INVALID, "is no URL");
     if (code == CURLE_UNSUPPORTED_PROTOCOL)
         return fail(err, PAWL_TRANSIENT, "its answer is no HTTP");
+    if (x->died)
+        return fail(err, PAWL_TRANSIENT, "its connection closed under the request, which may have arrived");
     if (code == CURLE_PEER_FAILED_VERIFICATION)
-        return fail(err, PAWL_EFFECT, "its certificate is not to be trusted");
+        return fail(err, PAWL_EFFECT, "its certificate is not to be trusted: %s", certificate_why(x));
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        return fail(err, PAWL_INVALID, "the file of certificates to trust (\"ca\", or SSL_CERT_FILE) cannot be read");
     return fail(err, code == CURLE_OPERATION_TIMEDOUT ? PAWL_TIMEOUT : PAWL_TRANSIENT, "%s", api.easy_strerror(code));
 }
 
@@ -266,17 +432,12 @@ static pawl_code location_keep(exchange *x, pawl_err *err)
     return PAWL_OK;
 }
 
-static bool nothing_sent(const exchange *x)
-{
-    long bytes = 1;
-
-    return x->easy == NULL || (api.easy_getinfo(x->easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK && bytes == 0);
-}
-
 pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err)
 {
     exchange x = { .q = q, .a = a };
     CURLcode code = CURLE_OK;
+    char key[KEY_BYTES_MAX];
+    bool keep = key_of(q, key);
     pipe_hold hold;
     pawl_code rc;
 
@@ -285,6 +446,8 @@ pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err)
     if (!loaded)
         return fail(err, PAWL_INVALID, "there is no libcurl; install the package libcurl4");
     pipe_guard(&hold);          /* TLS writes without MSG_NOSIGNAL */
+    if (keep)
+        x.multi = kept_take(key);
     if (!prepare(&x)) {
         rc = fail(err, PAWL_NOMEM, "no memory for a request");
     } else if ((rc = drive(&x, &code, err)) == PAWL_OK && (rc = came_to(&x, code, err)) == PAWL_OK) {
@@ -296,7 +459,9 @@ pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err)
         api.multi_remove_handle(x.multi, x.easy);
     if (x.easy != NULL)
         api.easy_cleanup(x.easy);
-    if (x.multi != NULL)
+    if (x.multi != NULL && keep && rc == PAWL_OK && code == CURLE_OK)
+        kept_put(x.multi, key);
+    else if (x.multi != NULL)
         api.multi_cleanup(x.multi);
     api.slist_free_all(x.headers);
     pipe_release(&hold);

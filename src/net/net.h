@@ -32,6 +32,7 @@ int64_t retry_after_ms(const char *text, const char *date);
 typedef struct net_request {
     const char *method, *url;
     const char **headers;       /* "Name: value", or "Name;" without one; ends in NULL */
+    const char *ca;             /* file of the certificates to trust; NULL: SSL_CERT_FILE of the environment, or the system's */
     const char *body;           /* NULL: none */
     size_t body_size;
     size_t response_bytes;      /* kept of the body */
@@ -58,5 +59,7 @@ void net_answer_free(net_answer *a);
 /* One exchange, no redirects. PAWL_TRANSIENT, PAWL_TIMEOUT, PAWL_CANCELED, PAWL_INVALID (no libcurl, no such URL), PAWL_LIMIT
  * (of the head), PAWL_NOMEM. `err` names no URL. */
 pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err);
+/* Connections that are kept for the next request are closed; from any thread, and at exit. */
+void net_forget(void);
 
 #endif

@@ -20,6 +20,7 @@ static void world_open(world *w)
 
 static void world_close(world *w)
 {
+    net_forget();
     server_stop(&w->s);
     hand_free(&w->h);
 }
@@ -406,9 +407,6 @@ PAWL_TEST(test_a_connection_that_fails_is_transient)
         CHECK(!w.h.reply.untouched);
         CHECK(w.h.reply.err.text[0] != '\0');
     }
-    CHECK_INT(get(&w, "/lies", ""), PAWL_OK);
-    CHECK_INT(get(&w, "/lies", ""), PAWL_OK);
-    CHECK_STR(said(&w.h, "/body"), "no");
     port = w.s.port;
     server_stop(&w.s);
     w.s.port = port;
@@ -427,6 +425,131 @@ PAWL_TEST(test_a_server_that_speaks_no_tls_has_not_been_reached)
     snprintf(args, sizeof args, "{\"url\":\"https://127.0.0.1:%d/ok\"}", w.s.port);
     CHECK_INT(hand_over(&w.h, pawl_effect_http, args), PAWL_TRANSIENT);
     CHECK(w.h.reply.untouched);
+    world_close(&w);
+}
+
+/* ---- connections are kept ------------------------------------------------------------------------------------ */
+
+PAWL_TEST(test_requests_to_one_origin_share_a_connection)
+{
+    world w;
+
+    world_open(&w);
+    for (int i = 0; i < 10; i++)
+        CHECK_INT(get(&w, i % 2 == 0 ? "/ok" : "/echo", i % 3 == 0 ? ",\"body\":{\"n\":1}" : ""), PAWL_OK);
+    CHECK_INT(get(&w, "/again/3", ""), PAWL_OK);
+    CHECK_INT(get(&w, "/403", ""), PAWL_OK);
+    CHECK_INT(get(&w, "/503", ""), PAWL_TRANSIENT);
+    CHECK_INT(get(&w, "/ok", ",\"method\":\"DELETE\""), PAWL_OK);
+    CHECK_INT(asked_of(&w.s), 17);
+    CHECK_INT(count_of(&w.s, &w.s.connections), 1);
+    net_forget();
+    CHECK_INT(get(&w, "/ok", ""), PAWL_OK);
+    CHECK_INT(count_of(&w.s, &w.s.connections), 2);
+    world_close(&w);
+}
+
+PAWL_TEST(test_another_origin_or_another_trust_has_another_connection)
+{
+    server other;
+    char url[64];
+    world w;
+
+    world_open(&w);
+    server_start(&other);
+    snprintf(url, sizeof url, "{\"url\":\"http://127.0.0.1:%d/ok\"}", other.port);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(get(&w, "/ok", ""), PAWL_OK);
+        CHECK_INT(get(&w, "/ok", ",\"ca\":\"some.pem\""), PAWL_OK);
+        CHECK_INT(hand_over(&w.h, pawl_effect_http, url), PAWL_OK);
+    }
+    CHECK_INT(count_of(&w.s, &w.s.connections), 2);
+    CHECK_INT(count_of(&other, &other.connections), 1);
+    net_forget();
+    server_stop(&other);
+    world_close(&w);
+}
+
+PAWL_TEST(test_a_kept_connection_that_was_closed_is_not_used)
+{
+    world w;
+
+    world_open(&w);
+    for (unsigned i = 1; i <= 5; i++) {
+        CHECK_INT(get(&w, "/lies", i % 2 == 0 ? ",\"body\":\"b\"" : ""), PAWL_OK);
+        CHECK_STR(said(&w.h, "/body"), "no");
+        server_closes(&w.s, i);
+    }
+    CHECK_INT(asked_of(&w.s), 5);
+    CHECK_INT(count_of(&w.s, &w.s.connections), 5);
+    world_close(&w);
+}
+
+/* The server reads it, and closes the connection without a word: libcurl would send it again. */
+PAWL_TEST(test_E13_a_request_that_may_have_arrived_is_not_sent_again)
+{
+    static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "HEAD" };
+    char more[64];
+    world w;
+
+    world_open(&w);
+    for (unsigned i = 0; i < sizeof methods / sizeof *methods; i++) {
+        snprintf(more, sizeof more, ",\"method\":\"%s\"", methods[i]);
+        CHECK_INT(get(&w, "/ok", ""), PAWL_OK);         /* this connection is kept */
+        CHECK_INT(get(&w, "/nothing", more), PAWL_TRANSIENT);
+        CHECK_STR(behind(&w), "its connection closed under the request, which may have arrived");
+        CHECK(!w.h.reply.untouched);
+        CHECK_INT(asked_of(&w.s), 2 * (i + 1));
+        CHECK_INT(count_of(&w.s, &w.s.connections), i + 1);
+    }
+    world_close(&w);
+}
+
+PAWL_TEST(test_X2_no_more_connections_are_kept_than_a_few)
+{
+    enum { ORIGINS = 20 };
+    static server all[ORIGINS];
+    unsigned again = 0;
+    char url[64];
+    int before;
+    world w;
+
+    world_open(&w);
+    for (int i = 0; i < ORIGINS; i++)
+        server_start(&all[i]);
+    CHECK_INT(get(&w, "/ok", ""), PAWL_OK);
+    net_forget();
+    before = open_fds();
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < ORIGINS; i++) {
+            snprintf(url, sizeof url, "{\"url\":\"http://127.0.0.1:%d/ok\"}", all[i].port);
+            CHECK_INT(hand_over(&w.h, pawl_effect_http, url), PAWL_OK);
+        }
+    for (int i = 0; i < ORIGINS; i++)
+        again += count_of(&all[i], &all[i].connections) == 2;
+    CHECK_INT(again, ORIGINS);          /* sixteen are kept: each is gone when its turn comes */
+    net_forget();
+    for (int i = 0; i < ORIGINS; i++)
+        server_stop(&all[i]);
+    CHECK(open_fds() < before);
+    world_close(&w);
+}
+
+/* A child that spoke on its parent's connection would garble it. */
+PAWL_TEST(test_a_child_has_connections_of_its_own)
+{
+    int status = -1;
+    pid_t child;
+    world w;
+
+    world_open(&w);
+    CHECK_INT(get(&w, "/ok", ""), PAWL_OK);
+    if ((child = fork()) == 0)
+        _exit(get(&w, "/ok", "") == PAWL_OK ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK_INT(count_of(&w.s, &w.s.connections), 2);
+    CHECK_INT(get(&w, "/ok", ""), PAWL_OK);
+    CHECK_INT(count_of(&w.s, &w.s.connections), 2);
     world_close(&w);
 }
 
@@ -638,6 +761,12 @@ static const check_case cases[] = {
     CASE(test_E7_retry_after_is_seconds_or_a_date),
     CASE(test_a_connection_that_fails_is_transient),
     CASE(test_a_server_that_speaks_no_tls_has_not_been_reached),
+    CASE(test_requests_to_one_origin_share_a_connection),
+    CASE(test_another_origin_or_another_trust_has_another_connection),
+    CASE(test_a_kept_connection_that_was_closed_is_not_used),
+    CASE(test_E13_a_request_that_may_have_arrived_is_not_sent_again),
+    CASE(test_X2_no_more_connections_are_kept_than_a_few),
+    CASE(test_a_child_has_connections_of_its_own),
     CASE(test_E8_a_slow_answer_is_a_timeout),
     CASE(test_E10_cancel_stops_a_request),
     CASE(test_E14_cancel_is_heard_through_its_descriptor),

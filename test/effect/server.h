@@ -1,4 +1,5 @@
-/* server.h - an HTTP server of one thread that answers as badly as it is asked to, on a port of 127.0.0.1. */
+/* server.h - an HTTP server of one thread that answers as badly as it is asked to, on a port of 127.0.0.1. Connections are kept open,
+ * unless what it was asked for says otherwise. */
 #ifndef TEST_EFFECT_SERVER_H
 #define TEST_EFFECT_SERVER_H
 
@@ -6,21 +7,23 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { REQUEST_BYTES_MAX = 4 << 20 };
+enum { REQUEST_BYTES_MAX = 4 << 20, CONNECTIONS_MAX = 64 };
 
 typedef struct server {
     int fd, port;
     pthread_t thread;
     pthread_mutex_t lock;
-    unsigned requests, connections;
+    unsigned requests, connections, closed;
     char *last;                 /* request, head and body; ends in NUL */
 } server;
 
@@ -96,34 +99,34 @@ static inline void deep(int fd, int levels)
     send_body(fd, "Content-Type: application/json\r\n", text, (size_t)levels * 2);
 }
 
-/* Answers that are fixed: path, and all bytes of it. "Connection: close" where the end of the body is the end of the connection. */
-static const struct { const char *path, *answer; } fixed[] = {
-    { "/ok", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello" },
-    { "/json", "HTTP/1.1 200 OK\r\nContent-Type: Application/JSON; charset=utf-8\r\nContent-Length: 12\r\n\r\n{\"a\":[1,2]}\n" },
-    { "/problem", "HTTP/1.1 404 No\r\nContent-Type: application/problem+json\r\nContent-Length: 9\r\n\r\n{\"no\":[]}" },
-    { "/json-bad", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n{\"a\":" },
-    { "/json-twice", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"a\":1,\"a\":2}" },
-    { "/text-that-is-json", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}" },
-    { "/bytes", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe" },
-    { "/empty", "HTTP/1.1 204 No Content\r\n\r\n" },
-    { "/429", "HTTP/1.1 429 Slow Down\r\nRetry-After: 7\r\nContent-Length: 9\r\n\r\nslow down" },
+/* Answers that are fixed: path, and all bytes of it; and whether that is the end of the connection. */
+static const struct { const char *path, *answer; bool ends; } fixed[] = {
+    { "/ok", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello", false },
+    { "/json", "HTTP/1.1 200 OK\r\nContent-Type: Application/JSON; charset=utf-8\r\nContent-Length: 12\r\n\r\n{\"a\":[1,2]}\n", false },
+    { "/problem", "HTTP/1.1 404 No\r\nContent-Type: application/problem+json\r\nContent-Length: 9\r\n\r\n{\"no\":[]}", false },
+    { "/json-bad", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n{\"a\":", false },
+    { "/json-twice", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"a\":1,\"a\":2}", false },
+    { "/text-that-is-json", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}", false },
+    { "/bytes", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe", false },
+    { "/empty", "HTTP/1.1 204 No Content\r\n\r\n", false },
+    { "/429", "HTTP/1.1 429 Slow Down\r\nRetry-After: 7\r\nContent-Length: 9\r\n\r\nslow down", false },
     { "/503", "HTTP/1.1 503 Later\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n"
-              "Content-Length: 0\r\n\r\n" },
-    { "/500", "HTTP/1.1 500 Oh\r\nRetry-After: soon\r\nContent-Length: 2\r\n\r\n\xff!" },
-    { "/403", "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno" },
-    { "/302", "HTTP/1.1 302 Nowhere\r\nContent-Length: 0\r\n\r\n" },
-    { "/half", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf" },
-    { "/unmeasured", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nto the end" },
-    { "/lies", "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nno" },
-    { "/chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: t\r\n\r\n" },
-    { "/chunk-bad", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nabc" },
-    { "/continue", "HTTP/1.1 100 Continue\r\nEarly: 1\r\n\r\nHTTP/1.1 103 Hints\r\nEarly: 2\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" },
+              "Content-Length: 0\r\n\r\n", false },
+    { "/500", "HTTP/1.1 500 Oh\r\nRetry-After: soon\r\nContent-Length: 2\r\n\r\n\xff!", false },
+    { "/403", "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno", false },
+    { "/302", "HTTP/1.1 302 Nowhere\r\nContent-Length: 0\r\n\r\n", false },
+    { "/half", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", true },
+    { "/unmeasured", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nto the end", true },
+    { "/lies", "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nno", true },
+    { "/chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: t\r\n\r\n", false },
+    { "/chunk-bad", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nabc", true },
+    { "/continue", "HTTP/1.1 100 Continue\r\nEarly: 1\r\n\r\nHTTP/1.1 103 Hints\r\nEarly: 2\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false },
     { "/heads", "HTTP/1.1 200 OK\r\nX-Two: one\r\nx-two: two\r\nSet-Cookie: a=1, b\r\nSet-Cookie: c=2\r\nX-Latin: caf\xe9\r\n"
                 "X-Utf8: caf\xc3\xa9\r\n: no name\r\nbad name: x\r\nX-Empty:\r\nX-Blank:   padded \t \r\n"
-                "X-Quote: \"q\"\\\r\nContent-Length: 0\r\n\r\n" },
-    { "/no-colon", "HTTP/1.1 200 OK\r\nno colon here\r\nContent-Length: 0\r\n\r\n" },
-    { "/garbage", "\x16\x03\x01 this is no HTTP at all\r\n\r\n" },
-    { "/nothing", "" },
+                "X-Quote: \"q\"\\\r\nContent-Length: 0\r\n\r\n", false },
+    { "/no-colon", "HTTP/1.1 200 OK\r\nno colon here\r\nContent-Length: 0\r\n\r\n", false },
+    { "/garbage", "\x16\x03\x01 this is no HTTP at all\r\n\r\n", true },
+    { "/nothing", "", true },
 };
 
 static inline void endless(int fd, const char *head, const char *line)
@@ -145,7 +148,7 @@ static inline bool answer(int fd, const char *request)
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(path, fixed[i].path) == 0) {
             send_text(fd, fixed[i].answer);
-            return false;
+            return !fixed[i].ends;
         }
     if (strcmp(path, "/echo") == 0)
         send_body(fd, "Content-Type: text/plain\r\n", request, strlen(request));
@@ -171,33 +174,73 @@ static inline bool answer(int fd, const char *request)
     return strcmp(path, "/silent") != 0 && strstr(path, "huge") == NULL && strstr(path, "long") == NULL;
 }
 
+/* One request; false: the connection is over. */
+static inline bool serve_one(server *s, int fd, char *room)
+{
+    size_t n = receive(fd, room);
+
+    if (n == 0)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    free(s->last);
+    s->last = malloc(n + 1);
+    if (s->last != NULL)
+        memcpy(s->last, room, n + 1);
+    s->requests++;
+    pthread_mutex_unlock(&s->lock);
+    return answer(fd, room);
+}
+
+/* Closed on this side; what still comes is read until the client has gone, too. */
+static inline void end_one(server *s, int fd)
+{
+    shutdown(fd, SHUT_WR);
+    pthread_mutex_lock(&s->lock);
+    s->closed++;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static inline bool has_gone(int fd)
+{
+    char bytes[4096];
+
+    return recv(fd, bytes, sizeof bytes, 0) <= 0;
+}
+
 static inline void *serve(void *arg)
 {
     server *s = arg;
     char *room = malloc(REQUEST_BYTES_MAX);
+    struct pollfd all[1 + CONNECTIONS_MAX] = { { .fd = s->fd, .events = POLLIN } };
+    bool ended[1 + CONNECTIONS_MAX] = { false };
+    nfds_t n = 1;
     int fd;
 
-    while (room != NULL && (fd = accept(s->fd, NULL, NULL)) >= 0) {
-        size_t n;
-        bool on = true;
-
+    while (room != NULL && poll(all, n, -1) > 0) {
+        for (nfds_t i = n - 1; i > 0; i--) {
+            if (all[i].revents == 0)
+                continue;
+            if (ended[i] && has_gone(all[i].fd)) {
+                close(all[i].fd);
+                all[i] = all[--n];
+                ended[i] = ended[n];
+            } else if (!ended[i] && !serve_one(s, all[i].fd, room)) {
+                ended[i] = true;
+                end_one(s, all[i].fd);
+            }
+        }
+        if (all[0].revents == 0)
+            continue;
+        if (n > CONNECTIONS_MAX || (fd = accept(s->fd, NULL, NULL)) < 0)
+            break;
+        ended[n] = false;
+        all[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
         pthread_mutex_lock(&s->lock);
         s->connections++;
         pthread_mutex_unlock(&s->lock);
-        while (on && (n = receive(fd, room)) > 0) {
-            pthread_mutex_lock(&s->lock);
-            free(s->last);
-            s->last = malloc(n + 1);
-            if (s->last != NULL)
-                memcpy(s->last, room, n + 1);
-            s->requests++;
-            pthread_mutex_unlock(&s->lock);
-            on = answer(fd, room);
-        }
-        shutdown(fd, SHUT_WR);
-        until_closed(fd);
-        close(fd);
     }
+    while (n > 1)
+        close(all[--n].fd);
     free(room);
     return NULL;
 }
@@ -224,14 +267,29 @@ static inline void server_stop(server *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-static inline unsigned asked_of(server *s)
+static inline unsigned count_of(server *s, const unsigned *what)
 {
     unsigned n;
 
     pthread_mutex_lock(&s->lock);
-    n = s->requests;
+    n = *what;
     pthread_mutex_unlock(&s->lock);
     return n;
+}
+
+/* Until it has closed `n` connections on its side. */
+static inline void server_closes(server *s, unsigned n)
+{
+    struct timespec nap = { .tv_nsec = 1000000 };
+
+    for (int i = 0; i < 10000 && count_of(s, &s->closed) < n; i++)
+        nanosleep(&nap, NULL);
+    CHECK(count_of(s, &s->closed) >= n);
+}
+
+static inline unsigned asked_of(server *s)
+{
+    return count_of(s, &s->requests);
 }
 
 #endif
