@@ -359,8 +359,10 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
     return rc == PAWL_OK ? crowd_sift(e, c, err) : rc;
 }
 
-static void leave_all(pawl_engine *e, crowd *c)
+static pawl_code leave_all(pawl_engine *e, crowd *c, pawl_err *err)
 {
+    pawl_code rc = crowd_store(e, c, true, err);
+
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         c->runs[i]->in_pass = false;
@@ -370,6 +372,7 @@ static void leave_all(pawl_engine *e, crowd *c)
     }
     (void)lives_let_go(e, c->some, c->nsome, NULL);
     c->n = 0;
+    return rc;
 }
 
 static bool crowd_out(const crowd *c)
@@ -420,10 +423,9 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
             break;
     }
     if (c != NULL) {
-        pawl_code stored = crowd_store(e, c, true, rc == PAWL_OK ? err : NULL);
+        pawl_code left = leave_all(e, c, rc == PAWL_OK ? err : NULL);
 
-        rc = rc == PAWL_OK ? stored : rc;
-        leave_all(e, c);
+        rc = rc == PAWL_OK ? left : rc;
         mem_free(&e->alloc, c, sizeof *c);
     }
     return rc;
@@ -516,7 +518,9 @@ pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl
     if (rc == PAWL_OK && !*did && f.c->n > 0 && !child_naps(e, f.c, wake))
         (void)errands_come(e, POLL_MS), *did = true;
     if (f.c != NULL) {
-        leave_all(e, f.c);
+        pawl_code left = leave_all(e, f.c, rc == PAWL_OK ? err : NULL);
+
+        rc = rc == PAWL_OK ? left : rc;
         mem_free(&e->alloc, f.c, sizeof *f.c);
     }
     return rc;

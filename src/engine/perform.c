@@ -261,6 +261,8 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         if ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did)
             return rc;
     }
+    if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* it pauses */
+        return rc;
     if (rest(e, r, sooner(until, wake), waits)) {
         *did = true;
         return receipts_feed(e, r, did, err);
