@@ -79,6 +79,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, con
 /* The same with a record (S7): `info` is copied, and what is 0 or NULL in it is drawn (life, seed, created_ms) or is not there.
  *   dedupe_key   of 1 to 4096 bytes: as often as a run is begun with it, there is one. Its id follows from the key, so `id` is left
  *                out: pawl_dedupe_run says it. An input that it waits for is given by pawl_event_send, not by beginning again.
+ *   context      channels that the machine declares with `keep` begin with what they were at the end of the run that was begun last of
+ *                those of the context that were completed
  *   deadline_ms  then it is canceled, with the reason "deadline" (pawl_run_reason)
  *   retention    what becomes of it when it is over, however it ended: "keep", as when nothing is said; "delete"; "keep:7d", or with
  *                ms, s, m or h, and then it is removed by whoever works on the store, or begins one of that id. The id is free then. What it came

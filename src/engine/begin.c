@@ -200,14 +200,56 @@ static pawl_code run_on(pawl_engine *e, live *r, const pawl_run_info *info, cons
 
 /* ---- one that begins --------------------------------------------------------------------------------- */
 
+static bool machine_keeps(const pawl_machine *m)
+{
+    for (uint32_t i = 0; i < m->nchannels; i++)
+        if (m->channels[i].c.keep)
+            return true;
+    return false;
+}
+
+static bool see_last(void *ctx, const pawl_head *head)
+{
+    snprintf(ctx, RUN_BYTES_MAX + 1, "%s", head->run);
+    return false;
+}
+
+/* The run of this context that was begun last of those that were completed; *last NULL: there is none. */
+static pawl_code context_last(pawl_engine *e, const char *context, live **last, pawl_err *err)
+{
+    const pawl_filter f = { .context = context, .status = 1 + PAWL_COMPLETED, .limit = 1 };
+    pawl_err why = { PAWL_OK, "" };
+    char id[RUN_BYTES_MAX + 1] = "";
+    pawl_code rc;
+
+    *last = NULL;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->list(e->store, &f, see_last, id, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc != PAWL_OK || *id == '\0')
+        return rc;
+    *last = run_look(e, id, &why);
+    if (*last == NULL && why.code != PAWL_GONE)     /* it may have been removed just now */
+        return fail(err, why.code < 0 ? why.code : PAWL_NOMEM, "%s", why.text);
+    return PAWL_OK;
+}
+
+/* As its machine begins; channels that the context keeps, as they were at the end of its last run. */
 static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run_info *info, pawl_state **st, pawl_err *err)
 {
+    live *last = NULL;
     pawl_code rc;
 
     *info = *given;
     *st = NULL;
     rc = info_draw(e, info, err);
-    return rc == PAWL_OK ? pawl_state_new(e->m, info, 0, NULL, st, err) : rc;
+    if (rc == PAWL_OK && info->context != NULL && machine_keeps(e->m))
+        rc = context_last(e, info->context, &last, err);
+    if (rc != PAWL_OK || last == NULL)
+        return rc != PAWL_OK ? rc : pawl_state_new(e->m, info, 0, NULL, st, err);
+    rc = pawl_state_carry(last->st, e->m, info, e->step, st, err);
+    live_park(e, last);
+    return rc;
 }
 
 /* A run is there when its start was taken: what is refused leaves nothing behind. PAWL_CONFLICT: somebody was faster. */

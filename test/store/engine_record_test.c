@@ -203,6 +203,48 @@ PAWL_TEST(test_G10_beginning_again_is_success_and_does_nothing)
     town_end(&t);
 }
 
+/* ---- the context --------------------------------------------------------------------------------- */
+
+static pawl_code remembers(pawl_step *s, const pawl_value *input, void *arg)
+{
+    (void)input, (void)arg;
+    pawl_set(s, "notes", pawl_get(s, "note"));
+    return pawl_get(s, "fails") != NULL ? pawl_fail(s, PAWL_EFFECT, "no") : PAWL_OK;
+}
+
+PAWL_TEST(test_K10_a_run_begins_with_what_its_context_keeps)
+{
+    static const pawl_channel channels[] = { { .name = "notes", .rule = PAWL_APPEND, .keep = true }, { .name = "note" }, { .name = "fails" } };
+    const pawl_run_info talk = { .context = "talk" };
+    pawl_run_info info = talk;
+    town t;
+
+    town_begin(&t, pawl_flow_linear("notes", 1, channels, 3, remembers, NULL, 0, NULL, NULL), NULL);
+    info.id = "a";
+    CHECK_INT(run(&t, &info, "{\"note\":1}"), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(t.e, "a", "notes"), "[1]");
+    info.id = "b";
+    CHECK_INT(run(&t, &info, "{\"note\":2}"), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(t.e, "b", "notes"), "[1,2]");
+    CHECK_STR(pawl_run_get(t.e, "b", "note"), "2");
+    info.id = "failed";
+    CHECK_INT(run(&t, &info, "{\"note\":3,\"fails\":1}"), PAWL_HALTED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "failed", NULL)), PAWL_FAILED);
+    info.id = "left";
+    CHECK_INT(begin(&t, &info, "{\"note\":4}"), PAWL_OK);
+    CHECK_INT(begin(&t, &info, "{\"note\":4}"), PAWL_OK);
+    CHECK_INT(pawl_work(t.e, 0, &t.err), PAWL_OK);
+    CHECK_STR(pawl_run_get(t.e, "left", "notes"), "[1,2,4]");
+    CHECK_STR(pawl_run_get(t.e, "a", "notes"), "[1]");
+    CHECK_INT(run(&t, &(pawl_run_info){ .id = "other", .context = "walk" }, "{\"note\":5}"), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(t.e, "other", "notes"), "[5]");
+    CHECK_INT(town_run(&t, "none", "{\"note\":6}"), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(t.e, "none", "notes"), "[6]");
+    town_verify(&t, "b");
+    town_verify(&t, "left");
+    town_end(&t);
+}
+
 /* ---- the dedupe key ------------------------------------------------------------------------------ */
 
 PAWL_TEST(test_S7_one_dedupe_key_starts_one_run)
@@ -434,6 +476,7 @@ int main(int argc, char **argv)
         CASE(test_X3_a_bad_record_is_told_and_leaves_nothing),
         CASE(test_G10_a_record_that_differs_is_told_by_its_member),
         CASE(test_G10_beginning_again_is_success_and_does_nothing),
+        CASE(test_K10_a_run_begins_with_what_its_context_keeps),
         CASE(test_S7_one_dedupe_key_starts_one_run),
         CASE(test_S7_a_start_that_is_repeated_by_its_key_is_no_input),
         CASE(test_S7_one_key_starts_one_run_whoever_begins_it),
