@@ -29,6 +29,7 @@ struct pawl_job {
      * is JSON. Kept nowhere; counts as a heartbeat. PAWL_INVALID: no name or no JSON; PAWL_LIMIT: more than is kept for readers. */
     pawl_code (*say)(const pawl_job *job, const char *name, const char *text);
     void *ctx;                    /* of whoever made the job */
+    void *sql;                    /* see pawl_ctx_sql in engine.h */
 };
 
 /* Perform `job`. Say the result with pawl_reply_... and return PAWL_OK; or return a code below 0: PAWL_TRANSIENT,

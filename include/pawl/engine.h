@@ -31,6 +31,20 @@ PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
 /* Who performs `effect`: see pawl/effect.h. `cls` is what the machine declares of it, PAWL_AT_LEAST_ONCE where it declares
  * nothing: with another one the handler is refused, PAWL_INVALID (E5). The same effect again: this one takes the place of the one before. */
 PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
+/* Who performs `effect` with SQL of its own in the file of the engine's SQLite store: its rows and its receipt are committed
+ * together, so that it happens exactly once, whatever dies when. So any class will do that the machine declares; of `once` no
+ * attempt is counted before it, for it never ends unknown. Not for what is named in `on_unknown`.
+ *
+ * The function gets its connection by pawl_ctx_sql, keeps it for the call alone, and writes tables of its own (it may make them); it
+ * finalizes what it prepares. It is called on the thread that commits, one at a time, while everybody else waits who writes to that
+ * file: so be short, and use neither engine nor store. When it returns a code below 0 what it wrote is taken back, and so it is, as
+ * a failure, when it leaves an SQL error unhandled (PAWL_EFFECT; PAWL_TRANSIENT when busy), is over `limit_ms` (0: 1 s) or a
+ * limit of the command (PAWL_TIMEOUT), replies what is no JSON, or tries what it may not (PAWL_INVALID): BEGIN, COMMIT, ATTACH, a
+ * pragma that sets something, a table of Pawl's. It is tried again as the command's retry says, and as often as the commit fails; of the
+ * process, not of the file, it may do nothing that may not be done twice. PAWL_INVALID: the store is not SQLite. */
+PAWL_API pawl_code pawl_engine_sql(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, int64_t limit_ms, pawl_err *err);
+/* The `sqlite3 *` of the file that the engine's store is, in a function of pawl_engine_sql; NULL in any other. */
+PAWL_API void *pawl_ctx_sql(const pawl_job *job);
 /* How much of an effect one engine performs at a time; 0 or NULL: no bound. What is over it waits, without a thread, in order of
  * arrival over all runs of this engine (of each key, where a key has no place free), and can be called off meanwhile. */
 typedef struct pawl_budget {
@@ -40,7 +54,7 @@ typedef struct pawl_budget {
     double per_second;            /* attempts that begin in a second of the engine's clock, from 1e-6 to 1e6 */
     uint32_t burst;               /* of them at once after a rest; 0: 1, or what comes in 10 ms */
 } pawl_budget;
-/* Of `effect`, bound or not; NULL: no bound. The same effect again: holds for whatever leaves from then on. PAWL_INVALID. */
+/* Of `effect`, bound or not, but not to pawl_engine_sql, which is one at a time; NULL: no bound. The same effect again: holds for whatever leaves from then on. PAWL_INVALID. */
 PAWL_API pawl_code pawl_engine_budget(pawl_engine *e, const char *effect, const pawl_budget *budget, pawl_err *err);
 /* Threads that perform side by side, where several commands are out; 0, as at first: all are performed on the thread that drives,
  * as a lone command always is: a cancel, a lost lease and a missed heartbeat reach it there as well. */

@@ -33,9 +33,12 @@ pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err)
     return rc;
 }
 
-/* Attempts that somebody will want to know of are counted before they leave. */
+/* Attempts that somebody will want to know of are counted before they leave. What is done in SQL is known by its receipt: a count of
+ * class once would say that it may have happened. */
 static bool counts(const errand *er)
 {
+    if (er->h->sql && er->limits.cls == PAWL_ONCE)
+        return false;
     return er->settling == NULL && (er->waited || er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1);
 }
 
@@ -100,6 +103,8 @@ bool is_unknown(const errand *er)
 {
     uint32_t made = er->job.attempt - er->cleared, most = er->limits.retry.max_attempts;
 
+    if (er->h != NULL && er->h->sql && er->limits.cls != PAWL_ONCE)
+        return false;           /* a count of such a one is its own, and without a receipt it has not happened */
     return er->unsure && er->settling == NULL && made > 0 && (er->limits.cls == PAWL_ONCE || (most > 1 && made >= most));
 }
 
@@ -141,8 +146,7 @@ bool is_over(const errand *er, int64_t now)
     return er->limits.total_timeout_ms > 0 && er->first_ms > 0 && now - er->first_ms > er->limits.total_timeout_ms;
 }
 
-/* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
-static const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left)
+const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left)
 {
     const char *name = l->total_timeout_ms > 0 ? "total_timeout_ms" : NULL;
 

@@ -59,7 +59,7 @@ static bool may_let_go(const live *r, bool naps)
     return next == PAWL_HALTED || next == PAWL_INTERRUPTED || naps;
 }
 
-static pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena *mem)
+pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena *mem)
 {
     pawl_bytes *lines = arena_get(mem, (r->nlines + 1) * sizeof *lines);
     pawl_waiting *waits = arena_zero(mem, (r->nwaits + 1) * sizeof *waits);
@@ -158,10 +158,12 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
         rc = PAWL_NOMEM;
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
         snapshot_take(e, runs[i]);
-        rc = append_fill(e, runs[i], naps, &all[i], &mem);
+        if ((rc = append_fill(e, runs[i], naps, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
+            sql_within(runs[i], naps, &all[i], &mem);
     }
     if (rc == PAWL_OK)
         rc = append_all(e, runs, all, n, &why);
+    e->sql_ms = 0;
     for (size_t i = 0; i < n; i++) {
         pawl_code one = rc == PAWL_OK ? all[i].rc : rc;
 

@@ -43,9 +43,9 @@ bool store_due(pawl_engine *e, live *r)
 {
     pawl_code next;
 
-    if (r->st == NULL || (r->nlines == 0 && r->ntaken == 0))
+    if (r->st == NULL || !run_has_news(r))
         return false;
-    if (e->durability == PAWL_DURABLE_SYNC || r->hurry || r->ntaken > 0 || r->nwaits > 0 || r->nlines >= GATHER_LINES ||
+    if (r->sql != NULL || e->durability == PAWL_DURABLE_SYNC || r->hurry || r->ntaken > 0 || r->nwaits > 0 || r->nlines >= GATHER_LINES ||
         r->lines.size >= GATHER_BYTES)
         return true;
     next = pawl_state_next(r->st);

@@ -12,6 +12,17 @@ enum {
     TAIL_BYTES_LEAST = 65536    /* below, folding it again is cheaper than to store a snapshot, which takes pages of its own */
 };
 
+/* What a function made in the transaction of an append may ask the store, which is locked already (sql.c). */
+static void lock_init(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
 {
     pawl_alloc alloc = mem_or_default(NULL);
@@ -31,7 +42,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->ttl_ms = TTL_MS;
     e->tail_bytes_least = TAIL_BYTES_LEAST;
     e->grace_ms = GRACE_MS;
-    pthread_mutex_init(&e->lock, NULL);
+    lock_init(&e->lock);
     buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
     e->look = pawl_step_new(NULL);

@@ -19,6 +19,8 @@ typedef struct handler {
     pawl_handler_fn *fn;
     void *arg;
     pawl_class cls;
+    bool sql;                   /* performed in the transaction that stores its receipt (sql.c) */
+    int64_t limit_ms;           /* of such a one */
     char name[];
 } handler;
 
@@ -125,6 +127,10 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     bool quiet;                 /* the append just now found that nothing was delivered */
     errand *errands;
     bool commands_moved;        /* errands are to be compared with the open commands */
+    errand *sql;                /* to be performed in the next commit, which stores its receipt */
+    pawl_within within;         /* of that commit */
+    arena *within_mem;
+    bool within_naps;
     bool in_pass;
     bool took;                  /* in this pass: what was delivered */
     bool stepped;               /* in this pass something was folded: there may be new commands */
@@ -156,7 +162,7 @@ struct pawl_engine {
     pawl_machine **more;        /* others, whose runs it drives */
     size_t nmore, more_cap;
     pawl_store *store;
-    pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both */
+    pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both; may be taken again by who has it */
     pawl_step *step, *look;     /* of feeding; of looking at what is open */
     handler *handlers;
     live *lives[LIVE_SLOTS];
@@ -170,6 +176,7 @@ struct pawl_engine {
     buf text;                   /* of pawl_run_get */
     char owner[96];
     int64_t ttl_ms;
+    int64_t sql_ms;             /* what the SQL of the next commit may take in all */
     pawl_durability durability;
     budget *budgets;
     size_t waiting, granted;    /* errands that wait for a place; that have one and have not left */
@@ -274,6 +281,14 @@ void idle_free(pawl_engine *e);
 bool store_due(pawl_engine *e, live *r);        /* it must be, before anything else is done for it */
 pawl_code store_as_due(pawl_engine *e, live *r, pawl_err *err);
 pawl_code store_all(pawl_engine *e, live *r, pawl_err *err);    /* whatever it is */
+
+pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena *mem);
+static inline bool run_has_news(const live *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
+
+/* sql.c: commands that are performed in the transaction that stores their receipt */
+pawl_code sql_choose(pawl_engine *e, live *r, int64_t now, pawl_err *err);  /* one that is ready, if there is one */
+void sql_within(live *r, bool naps, pawl_append *a, arena *mem);        /* it, into the append */
+void sql_stale(live *r);                /* it was not stored: it never happened */
 
 /* perform.c, and what errand.h lists: commands are carried out */
 /* An errand for each open command. `why`: what one that cannot be made waits for. */

@@ -36,6 +36,8 @@ pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err);    
 void errand_begin(pawl_engine *e, errand *er, int64_t now);     /* it is out */
 void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
 void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
+/* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
+const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left);
 bool tried_again(pawl_code code);
 bool errand_again(const pawl_engine *e, errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
 
@@ -51,10 +53,12 @@ void budget_leave(pawl_engine *e, errand *er);  /* what it had, or waited for, i
 int64_t budget_guess(const errand *er, int64_t now);    /* when one that waits may have its turn */
 
 /* receipts.c */
+void reply_check(pawl_engine *e, errand *er);   /* what is no JSON is an error of the handler's */
 void receipt_make(pawl_engine *e, errand *er);
 /* Nothing new begins; what is out ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
 void errands_call_off(pawl_engine *e, live *r, bool wait);
 void errands_give_up(pawl_engine *e, live *r, int64_t grace_ms);    /* those that were told to stop so long ago end without a reply */
+pawl_code receipt_feed(pawl_engine *e, live *r, errand *er, pawl_err *err);     /* PAWL_IGNORED, PAWL_INVALID: nobody waits for it */
 pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err);
 
 #endif

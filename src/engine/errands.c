@@ -98,6 +98,7 @@ void errands_stale(live *r)
     r->commands_moved = true;
     for (errand *er = r->errands; er != NULL; er = er->next)
         er->fed = false;        /* what was folded with it is gone */
+    sql_stale(r);
 }
 
 errand *errand_find(const live *r, const char *id)

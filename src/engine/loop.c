@@ -238,7 +238,7 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
         rc = run_feed(e, r, &tick, err);
         rc = rc < 0 ? rc : PAWL_OK;
     }
-    c->moved = c->moved || r->nlines > before;
+    c->moved = c->moved || r->nlines > before || r->sql != NULL;
     return rc;
 }
 
@@ -253,7 +253,7 @@ static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
         live *r = c->runs[i];
         bool told = r->st != NULL && r->fence != 0 && child_told(r);
 
-        if (r->st != NULL && r->fence != 0 && (r->nlines > 0 || r->ntaken > 0 || told))
+        if (r->st != NULL && r->fence != 0 && (run_has_news(r) || told))
             c->some[c->nsome++] = r;
         all = all || told || store_due(e, r);
     }

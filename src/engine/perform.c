@@ -79,7 +79,7 @@ static pawl_code errands_ask(pawl_engine *e, live *r, int64_t now, pawl_err *err
             pawl_reply_untouched(&er->reply);
             er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its total_timeout_ms allows", er->job.effect);
             receipt_make(e, er);
-        } else if (!budget_enter(e, er)) {
+        } else if (!er->h->sql && !budget_enter(e, er)) {
             return fail(err, PAWL_NOMEM, "%s: no memory to have it wait", er->job.id);
         }
     }
@@ -95,7 +95,7 @@ static pawl_code errands_put(pawl_engine *e, live *r, bool all, int64_t now, paw
     pawl_code rc;
 
     for (errand *er = r->errands; er != NULL; er = er->next)
-        er->leaves = is_ready(er, now) && er->place != PLACE_WAITS && (all || has_limit(&er->limits));
+        er->leaves = is_ready(er, now) && !er->h->sql && er->place != PLACE_WAITS && (all || has_limit(&er->limits));
     if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK)
         return rc;
     for (errand *er = r->errands; er != NULL; er = er->next)
@@ -118,7 +118,7 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
         bool once = er->limits.cls == PAWL_ONCE;
 
         next = er->next;
-        if (!is_ready(er, now) || er->place == PLACE_WAITS)
+        if (!is_ready(er, now) || er->h->sql || er->place == PLACE_WAITS)
             continue;
         er->leaves = true;
         if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK)
@@ -248,8 +248,12 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         *did = true;            /* what stopped it is looked at first */
         return PAWL_OK;
     }
-    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || !wait)
+    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || (rc = sql_choose(e, r, engine_now(e), err)) != PAWL_OK)
         return rc;
+    if (r->sql != NULL || !wait) {
+        *did = r->sql != NULL;
+        return PAWL_OK;
+    }
     if (came || ready_count(r, 0) > 0) {
         *did = true;
         return PAWL_OK;

@@ -10,25 +10,32 @@ static pawl_outcome outcome_of(pawl_code rc)
            : rc == PAWL_CANCELED ? PAWL_CALLED_OFF : PAWL_ERROR;
 }
 
-/* What the handler said becomes the receipt's value; what is no JSON is an error of the handler's. */
-void receipt_make(pawl_engine *e, errand *er)
+void reply_check(pawl_engine *e, errand *er)
 {
     buf *b = &er->reply.text;
     arena mem;
     pawl_err wrong = {0};
+
+    if (er->rc >= 0 && b->size == 0)
+        buf_text(b, "null");
+    if (er->rc < 0 || b->failed)
+        return;
+    arena_init(&mem, &e->alloc, 4096);
+    if (value_parse(&mem, b->data, b->size, "the reply", &wrong) == NULL)
+        er->rc = wrong.code == PAWL_NOMEM ? PAWL_NOMEM : pawl_reply_fail(&er->reply, wrong.code, "%s: %s", er->job.effect, wrong.text);
+    arena_free(&mem);
+}
+
+/* What the handler said becomes the receipt's value. */
+void receipt_make(pawl_engine *e, errand *er)
+{
+    buf *b = &er->reply.text;
     bool doubt;
 
     budget_leave(e, er);
     if (er->settling != NULL && !settle_end(e, er))
         return;
-    if (er->rc >= 0 && b->size == 0)
-        buf_text(b, "null");
-    if (er->rc >= 0 && !b->failed) {
-        arena_init(&mem, &e->alloc, 4096);
-        if (value_parse(&mem, b->data, b->size, "the reply", &wrong) == NULL)
-            er->rc = wrong.code == PAWL_NOMEM ? PAWL_NOMEM : pawl_reply_fail(&er->reply, wrong.code, "%s: %s", er->job.effect, wrong.text);
-        arena_free(&mem);
-    }
+    reply_check(e, er);
     if (b->failed || er->rc == PAWL_NOMEM)      /* it has happened: what it said found no memory */
         er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", er->job.effect);
     if (er->limits.cls == PAWL_ONCE && tried_again(er->rc) && !er->reply.untouched)
@@ -136,27 +143,30 @@ static void receipts_leave(pawl_engine *e, live *r)
     }
 }
 
+pawl_code receipt_feed(pawl_engine *e, live *r, errand *er, pawl_err *err)
+{
+    const pawl_event ev = { .kind = PAWL_EV_RECEIPT, .id = er->job.id, .outcome = er->outcome, .value = er->reply.text.data,
+                            .value_size = er->reply.text.size, .time_ms = engine_now(e) };
+    pawl_code rc = run_feed(e, r, &ev, err);
+
+    er->fed = er->fed || (rc >= 0 && rc != PAWL_IGNORED);
+    return rc;
+}
+
 /* Done, and its receipt is fed; it stays until that is stored, so that nothing is performed again for a failed append. */
 pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
     for (errand *er = r->errands, *next; er != NULL && rc >= 0; er = next) {
-        pawl_event ev = { .kind = PAWL_EV_RECEIPT, .id = er->job.id };
-
         next = er->next;
         if (er->at != ERRAND_DONE || er->fed)
             continue;
-        ev.outcome = er->outcome;
-        ev.value = er->reply.text.data;
-        ev.value_size = er->reply.text.size;
-        ev.time_ms = engine_now(e);
-        rc = run_feed(e, r, &ev, err);
-        if (rc == PAWL_IGNORED || rc == PAWL_INVALID) {     /* nobody waits for it any more */
+        rc = receipt_feed(e, r, er, err);
+        if (rc == PAWL_IGNORED || rc == PAWL_INVALID) {
             errand_gone(e, r, er);
             rc = PAWL_OK;
         } else if (rc >= 0) {
-            er->fed = true;
             r->hurry = r->hurry || er->limits.cls != PAWL_PURE;
             *did = true;
         }

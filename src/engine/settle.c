@@ -24,7 +24,7 @@ static const pawl_value *question(errand *er, const struct settling *was)
 bool settle_begin(pawl_engine *e, errand *er)
 {
     const handler *h = er->limits.on_unknown != NULL && er->settling == NULL && er->asks_settled ? handler_of(e, er->limits.on_unknown) : NULL;
-    struct settling *was = h == NULL ? NULL : arena_zero(&er->mem, sizeof *was);
+    struct settling *was = h == NULL || h->sql ? NULL : arena_zero(&er->mem, sizeof *was);
     const pawl_limits *limits;
     const pawl_value *args;
 
