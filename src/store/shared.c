@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { RUN_BYTES_MAX = 128, KINDS = PAWL_DELIVER_REOPEN, OUTCOMES = 5, TOLD_BYTES_MAX = 80, RETENTION_MAX = 1000000000 };
+enum { KINDS = PAWL_DELIVER_REOPEN, OUTCOMES = 5, TOLD_BYTES_MAX = 80, RETENTION_MAX = 1000000000 };
 
 /* ---- over the verbs -------------------------------------------------------------------------------- */
 
@@ -75,9 +75,9 @@ bool store_run_valid(const char *run)
 
     if (run == NULL || !is_letter(*run))
         return false;
-    while (n <= RUN_BYTES_MAX && (is_letter(run[n]) || run[n] == '.' || run[n] == '_' || run[n] == '-'))
+    while (n <= STORE_RUN_BYTES_MAX && (is_letter(run[n]) || run[n] == '.' || run[n] == '_' || run[n] == '-'))
         n++;
-    return n <= RUN_BYTES_MAX && run[n] == '\0';
+    return n <= STORE_RUN_BYTES_MAX && run[n] == '\0';
 }
 
 static bool text_valid(const char *text, size_t least)

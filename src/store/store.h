@@ -7,6 +7,7 @@
 
 enum {
     STORE_FORMAT = 1,           /* of a base (docs/INTERFACES.md) */
+    STORE_RUN_BYTES_MAX = 128,
     STORE_LABELS_MAX = 16,
     STORE_ID_BYTES_MAX = 1024,  /* of a delivery's id, a command's, a wait's, an owner's */
     STORE_SIGNALS_MAX = 10000,  /* deliveries that wait for a run, where nothing else is said */

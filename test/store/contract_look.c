@@ -385,9 +385,93 @@ PAWL_TEST(test_whoever_reads_a_run_may_stop)
     pawl_store_free(s);
 }
 
+/* ---- what may go (G10) -------------------------------------------------------------------------------------------- */
+
+/* Over, and kept until then (0: for ever). */
+static void ended(pawl_store *s, const char *run, int64_t until_ms)
+{
+    uint64_t f = begun(s, run, until_ms == 0 ? "" : ",\"retention\":\"keep:7d\"");
+
+    entries(s, run, f, 1, 2);
+    move(s, run, f, COMPLETED, until_ms);
+    let_go(s, run, f);
+}
+
+PAWL_TEST(test_G10_a_sweep_removes_what_is_over_and_past_its_time)
+{
+    pawl_store *s = fresh();
+    int64_t now = s->verbs->now(s);
+    uint64_t f;
+    size_t n = 7;
+
+    ended(s, "kept", 0);
+    ended(s, "later", now + LONG_MS);
+    f = begun(s, "works", "");
+    move(s, "works", f, WORKING, now - 5);              /* its timer is due, and it is not over */
+    let_go(s, "works", f);
+    f = begun(s, "timer", ",\"retention\":\"keep\"");   /* whatever its timer is for */
+    move(s, "timer", f, COMPLETED, now - 5);
+    let_go(s, "timer", f);
+    f = begun(s, "child", ",\"parent\":\"p~00000000000000aa/1.a.1.0\",\"retention\":\"delete\"");
+    move(s, "child", f, COMPLETED, now - 5);
+    let_go(s, "child", f);
+    ended(s, "held", now - 3);
+    ended(s, "again", now - 2);
+    ended(s, "a", now - 4);
+    ended(s, "b", now - 1);
+    ended(s, "c", now);
+    claimed(s, "held", "me");
+    f = claimed(s, "again", "me");
+    move(s, "again", f, WORKING, 0);
+    let_go(s, "again", f);
+    s = again(s);
+    CHECK_INT(pawl_store_sweep(s, 1, &n, NULL), PAWL_OK);
+    CHECK_INT(n, 1);
+    CHECK_STR(listed(s, NULL), "c b again held child timer works later kept ");
+    CHECK_INT(pawl_store_sweep(s, 0, &n, NULL), PAWL_OK);
+    CHECK_INT(n, 2);
+    CHECK_INT(pawl_store_sweep(s, 0, &n, NULL), PAWL_OK);
+    CHECK_INT(n, 0);
+    CHECK_STR(listed(s, NULL), "again held child timer works later kept ");
+    CHECK_STR(ranged(s, "a", 0, 0), "gone");
+    CHECK_STR(ranged(s, "held", 1, 0), "2 []\n");
+    begun(s, "a", "");                                  /* the id is free for another life */
+    CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->vacuum(s, NULL), PAWL_OK);
+    CHECK_STR(listed(s, NULL), "a again held child timer works later kept ");
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_G10_S6_many_go_in_one_sweep_past_many_that_are_due)
+{
+    enum { RUNS = 150 };
+    pawl_store *s = fresh();
+    int64_t now = s->verbs->now(s);
+    size_t n;
+
+    for (int i = 0; i < RUNS; i++) {
+        const char *run = text("r%d", i);
+        uint64_t f = begun(s, run, ",\"retention\":\"delete\"");
+
+        move(s, run, f, i % 3 == 0 ? WORKING : COMPLETED, now - 1000 + i);
+        let_go(s, run, f);
+    }
+    CHECK_INT(pawl_store_sweep(s, 70, &n, NULL), PAWL_OK);
+    CHECK_INT(n, 70);
+    CHECK_INT(pawl_store_sweep(s, 0, &n, NULL), PAWL_OK);
+    CHECK_INT(n, RUNS / 3 * 2 - 70);
+    CHECK_INT(head(s, "r0").seq, 0);
+    CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
+    pawl_store_free(s);
+    CHECK_INT(pawl_store_sweep(NULL, 0, &n, NULL), PAWL_INVALID);
+    CHECK_INT(n, 0);
+}
+
 cases contract_look(void)
 {
     static const check_case all[] = {
+        CASE(test_G10_a_sweep_removes_what_is_over_and_past_its_time),
+        CASE(test_G10_S6_many_go_in_one_sweep_past_many_that_are_due),
         CASE(test_S6_runs_are_listed_by_what_they_are),
         CASE(test_S6_pages_stay_as_they_were_while_runs_come_and_go),
         CASE(test_S6_a_page_has_fifty_when_nothing_is_said),
