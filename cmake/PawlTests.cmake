@@ -22,6 +22,13 @@ target_link_libraries(contract PUBLIC check pawl_static)
 target_compile_definitions(contract PRIVATE _POSIX_C_SOURCE=200809L)
 pawl_flags(contract)
 
+# The library once more, with rules that can be broken: for the one test that shows that the simulator finds them.
+add_library(pawl_breakable STATIC EXCLUDE_FROM_ALL ${PAWL_SOURCES})
+target_compile_definitions(pawl_breakable PRIVATE PAWL_BREAK)
+target_include_directories(pawl_breakable PRIVATE src PUBLIC include)
+target_link_libraries(pawl_breakable PRIVATE pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS})
+pawl_flags(pawl_breakable)
+
 # A program of `file` named FOLDER/NAME, on `library`.
 function(pawl_test folder file library)
     get_filename_component(name ${file} NAME_WE)
@@ -48,6 +55,11 @@ foreach(pattern unit/*.c trace/*.c fault/*.c effect/*_test.c sim/*_test.c store/
     foreach(file IN LISTS files)
         get_filename_component(name ${file} NAME_WE)
         if(name MATCHES "^sqlite_" AND NOT EXISTS ${PROJECT_SOURCE_DIR}/src/store/sqlite)
+            continue()
+        endif()
+        if(name STREQUAL "sim_broken_test")
+            pawl_test(${folder} ${file} pawl_breakable)
+            target_compile_definitions(${folder}-${name} PRIVATE PAWL_BREAK)
             continue()
         endif()
         pawl_test(${folder} ${file} pawl_static)

@@ -4,6 +4,7 @@
 #ifndef BASE_H
 #define BASE_H
 
+#include "base/broken.h"
 #include "pawl/base.h"
 
 #include <stdarg.h>

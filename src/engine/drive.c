@@ -84,6 +84,8 @@ pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena 
                         .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
                         .status = (uint8_t)pawl_state_status(r->st) };
     a->wake_ms = told_wake(e, r, &a->work);
+    if (BROKEN(BROKEN_TIMER))
+        a->wake_ms = 0;
     a->over = pawl_status_terminal((pawl_status)a->status);
     a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms || r->shelved || r->unsure;
     a->release = may_let_go(r, naps && !a->work) && !(a->over && (live_retired(e, r) || child_untold(r)));
@@ -156,6 +158,8 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
     arena_init(&mem, &e->alloc, 1024);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         rc = PAWL_NOMEM;
+    for (size_t i = 0; BROKEN(BROKEN_COMMIT) && i < n && rc == PAWL_OK; i++)
+        rc = perform(e, runs[i], false, &(bool){ false }, &why);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
         snapshot_take(e, runs[i]);
         if ((rc = append_fill(e, runs[i], naps, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)

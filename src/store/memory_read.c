@@ -42,6 +42,7 @@ pawl_code memory_load(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx
         seq = r->snapshot_seq;
         if (!fn(ctx, PAWL_LINE_SNAPSHOT, seq, r->snapshot))
             return PAWL_OK;
+        seq += BROKEN(BROKEN_SNAPSHOT) && seq < r->head.seq;
     }
     lines_tell(r, run_end_of(r, seq), r->text.size, seq, fn, ctx);
     return PAWL_OK;
