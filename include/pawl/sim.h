@@ -25,7 +25,7 @@
  *   G2    the end is the undisturbed run's: status, and channels as canonical JSON
  *   S2    nothing is written but by the newest holder
  *   S6    the store says of a run what its journal says
- *   end   no run is stuck
+ *   end   no run is stuck: 400 rounds of work, or 100,000 points, without trouble bring each to its end
  *
  * With `normal`, a power cut also takes back the last commits, as synchronous NORMAL may: then E5 and E13 do not hold, and are
  * not asked for, after the first cut that took something back. */
@@ -57,7 +57,7 @@ typedef struct pawl_sim_trouble {
     bool normal;                /* commits are safe from a kill at once, from a power cut only after a while */
 } pawl_sim_trouble;
 
-/* What pawl_sim does where a setup says nothing. */
+/* What pawl_sim does where a setup says nothing; there a seed leaves some of it out, too, and does more of some. */
 PAWL_API pawl_sim_trouble pawl_sim_trouble_default(void);
 
 typedef struct pawl_sim_effect {    /* pure: its reply is a function of effect and arguments, of nothing else */
@@ -71,6 +71,7 @@ typedef struct pawl_sim_signal { const char *name, *value; } pawl_sim_signal;
 /* NULL and 0: the default. The functions are called on the thread of pawl_sim. */
 typedef struct pawl_sim_setup {
     pawl_machine *(*machine)(void *ctx, pawl_err *err);     /* a new one; NULL: see err. Has to be given */
+    pawl_machine *(*more)(void *ctx, unsigned index, pawl_err *err);    /* others, of which children are; NULL after the last */
     const char *const *inputs;  /* JSON objects; run n gets number n modulo ninputs. None: no input */
     size_t ninputs;
     const pawl_sim_effect *effects; /* one that is not here replies a text made of its name and its arguments */
@@ -82,7 +83,7 @@ typedef struct pawl_sim_setup {
      * or true; nobody answers a wait that has a deadline and a default, and none of kind input. */
     const char *(*answer)(void *ctx, const pawl_wait *wait);
     void *ctx;
-    unsigned runs;              /* 2 */
+    unsigned runs;              /* 2; with their children at most 64 */
     unsigned workers;           /* 2 */
     unsigned cancel;            /* of a thousand runs, so many are called off, at any time */
     bool loose;                 /* the end may differ from the undisturbed one: it depends on time or on the order of events */

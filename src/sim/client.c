@@ -222,7 +222,7 @@ static bool says(world *w, worker *k, story *y)
         call_off(w, k, y);
         return true;
     }
-    if (y->signals < w->setup->nsignals) {
+    if (!y->child && y->signals < w->setup->nsignals) {
         signal_next(w, k, y);
         return true;
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 20000, PEACE_ROUNDS = 400, DEPTH = 3, TAIL_BYTES = 256 };
+enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, PEACE_ROUNDS = 400, PEACE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256 };
 
 /* ---- points --------------------------------------------------------------------------------------- */
 
@@ -86,11 +86,30 @@ static bool drawn(void *ctx, uint64_t out[2])
 
 /* ---- hired and dismissed ------------------------------------------------------------------------------ */
 
+pawl_code machines_lend(world *w, pawl_engine *e)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (unsigned i = 0; i < w->nmore && rc == PAWL_OK; i++) {
+        pawl_machine *m = w->more[i];
+
+        if ((rc = pawl_engine_add(e, m, &w->err)) == PAWL_OK)
+            continue;
+        while (++i < w->nmore)          /* that one was taken, in any case */
+            w->more[i - 1] = w->more[i];
+        w->nmore--;
+    }
+    return rc;
+}
+
 static void handler_give(world *w, worker *k, const char *name)
 {
-    pawl_class cls;
+    pawl_class cls = PAWL_AT_LEAST_ONCE;
+    bool declared = pawl_machine_effect(w->m, name, &cls);
 
-    if (!pawl_machine_effect(w->m, name, &cls))
+    for (unsigned i = 0; i < w->nmore && !declared; i++)
+        declared = pawl_machine_effect(w->more[i], name, &cls);
+    if (!declared)
         cls = PAWL_AT_LEAST_ONCE;
     if (pawl_engine_effect(k->e, name, far_act, k, cls, &w->err) != PAWL_OK)
         sim_nomem(w);
@@ -141,6 +160,8 @@ bool hired(world *w, worker *k)
     k->e->drawn = drawn;
     k->e->drawn_ctx = k;
     k->e->tail_bytes_least = TAIL_BYTES;
+    if (machines_lend(w, k->e) != PAWL_OK)
+        sim_broken(w, "setup", NULL, NULL, "%s", w->err.text);
     for (unsigned i = 0; i < w->neffects && !w->over; i++)
         handler_give(w, k, w->effects[i]);
     return !w->over;
@@ -153,7 +174,8 @@ void dismiss(world *w, worker *k)
     (void)w;
     if (e == NULL)
         return;
-    e->m = NULL;                /* it is the world's */
+    e->m = NULL;                /* they are the world's */
+    e->nmore = 0;
     pawl_engine_free(e);
     k->e = NULL;
 }
@@ -236,10 +258,12 @@ static void round_of_peace(world *w)
 
 void peace(world *w)
 {
+    uint32_t until = w->report->points + PEACE_POINTS;
+
     if (!w->calm)
         sim_tell(w, NULL, "no trouble from here on");
     w->calm = true;
-    for (int i = 0; i < PEACE_ROUNDS && !w->over; i++) {
+    for (int i = 0; i < PEACE_ROUNDS && w->report->points < until && !w->over; i++) {
         int64_t next;
 
         round_of_peace(w);

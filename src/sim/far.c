@@ -177,6 +177,7 @@ bool letter_send(world *w)
 static pawl_code act(world *w, worker *k, story *y, deed *d, const pawl_job *job, pawl_reply *reply)
 {
     const errand *er = job->ctx;
+    const pawl_limits *declared = machine_limits(y->st != NULL ? machine_of(w, pawl_state_machine(y->st, NULL)) : w->m, job->effect);
     bool more = job->attempt < er->limits.retry.max_attempts;
     pawl_code rc;
 
@@ -194,6 +195,7 @@ static pawl_code act(world *w, worker *k, story *y, deed *d, const pawl_job *job
     w->report->performed++;
     w->report->repeated += d->performed > 0;
     d->performed++;
+    d->has_inverse = declared != NULL && declared->inverse != NULL;
     d->attempts |= UINT64_C(1) << job->attempt % 64;
     rc = reply_make(w, job, reply, d);
     if (rc >= 0)
@@ -233,7 +235,7 @@ pawl_code far_act(const pawl_job *job, pawl_reply *reply, void *arg)
     worker *k = arg;
     world *w = k->w;
     const char *tilde = strchr(job->id, '~');
-    char run[sizeof ((story *)0)->id] = "";
+    char run[RUN_BYTES_MAX + 1] = "";
     story *y;
     deed *d;
     pawl_code rc;

@@ -67,11 +67,15 @@ static void receipt_see(world *w, story *y, deed *d, const item *it)
     if (it->kind == ITEM_ANSWER && pawl_value_type(it->value) == PAWL_TYPE_STRING)
         return;                 /* "again" */
     d->receipts++;
+    if (it->kind == ITEM_ANSWER ? pawl_value_get(it->value, "done") != NULL : it->outcome == PAWL_DONE) {
+        y->done += d->has_inverse;
+        y->undone += strstr(d->id, "." UNDO_TASK ".") != NULL;
+    }
     if (d->receipts > 1)
         sim_broken(w, "E6", y, d->id, "%s: a second receipt is stored", d->id);
     if (!d->durable)
         sim_broken(w, "E6", y, d->id, "%s: a receipt is stored for what was never asked", d->id);
-    if (d->sleep)
+    if (d->own)
         return;
     if (it->outcome == PAWL_DONE && d->performed == 0)
         sim_broken(w, "E6", y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
@@ -83,7 +87,7 @@ static void item_see(world *w, story *y, const item *it)
 {
     deed *d;
 
-    if (it->kind != ITEM_CALL && it->kind != ITEM_SLEEP && it->kind != ITEM_RECEIPT && it->kind != ITEM_ANSWER)
+    if (it->kind != ITEM_CALL && it->kind != ITEM_SLEEP && it->kind != ITEM_SPAWN && it->kind != ITEM_RECEIPT && it->kind != ITEM_ANSWER)
         return;
     if ((d = deed_named(w, y, it, it->kind != ITEM_ANSWER)) == NULL)
         return;                 /* an answer to what is no command */
@@ -92,8 +96,8 @@ static void item_see(world *w, story *y, const item *it)
         return;
     }
     d->durable = true;
-    d->sleep = it->kind == ITEM_SLEEP;
-    if (!d->sleep)
+    d->own = it->kind != ITEM_CALL;
+    if (!d->own)
         effect_see(w, it);
 }
 
@@ -127,6 +131,25 @@ static bool line_see(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes li
     return !w->over;
 }
 
+void story_born(world *w, pawl_bytes base)
+{
+    store_base b;
+    arena mem;
+    story *y;
+
+    arena_init(&mem, &w->alloc, base.size);
+    if (store_base_read(&mem, base, &b, NULL) == PAWL_OK && story_of(w, b.run) == NULL) {
+        if (w->nruns < SIM_RUNS_MAX) {
+            y = &w->runs[w->nruns++];
+            *y = (story){ .child = true, .begun = true };
+            memcpy(y->id, b.run, strlen(b.run) + 1);
+        } else {
+            sim_broken(w, "limit", NULL, NULL, "%s: more than %d runs, children among them", b.run, (int)SIM_RUNS_MAX);
+        }
+    }
+    arena_free(&mem);
+}
+
 void story_follow(world *w, story *y)
 {
     reading r = { w, y, y->nrecords };
@@ -144,13 +167,13 @@ void story_forget(world *w, story *y)
 {
     pawl_state_free(y->st);
     y->st = NULL;
-    y->nrecords = 0;
+    y->nrecords = y->done = y->undone = 0;
     for (deed *d = y->deeds; d != NULL; d = d->next) {
         d->durable = false;
         d->receipts = 0;
     }
     story_follow(w, y);
-    y->begun = y->st != NULL && pawl_state_seq(y->st) > 0;
+    y->begun = y->child || (y->st != NULL && pawl_state_seq(y->st) > 0);
     y->called_off = false;
     y->signals = 0;
 }
@@ -184,7 +207,7 @@ static bool rests(world *w, story *y)
     bool will = false;
     buf room;
 
-    if (pawl_state_next(y->st) != PAWL_INTERRUPTED || y->signals < w->setup->nsignals)
+    if (pawl_state_next(y->st) != PAWL_INTERRUPTED || (!y->child && y->signals < w->setup->nsignals))
         return false;
     (void)w->truth->verbs->deliveries(w->truth, y->id, see_left, &l, NULL);
     will = w->m->hears && l.signals;
@@ -202,10 +225,12 @@ static bool rests(world *w, story *y)
 
 bool story_settled(world *w, story *y)
 {
+    pawl_head head;
+
     if (y->st == NULL || pawl_state_seq(y->st) == 0)
-        return false;
-    if (pawl_state_next(y->st) == PAWL_HALTED)
-        return true;
+        return y->child && y->st == NULL;       /* nobody asks for it any more */
+    if (pawl_state_next(y->st) == PAWL_HALTED)      /* until its parent knows, a child's end is due like a timer */
+        return !y->child || !w->calm || (w->truth->verbs->head(w->truth, y->id, &head, NULL) == PAWL_OK && head.wake_ms == 0);
     return (!y->cancel || w->plain || y->called_off) && rests(w, y);
 }
 
@@ -261,7 +286,7 @@ static void journal_look(world *w, story *y)
 
     if (journal.data == NULL)
         sim_broken(w, "K5", y, NULL, "%s: its journal cannot be read: %s", y->id, why.text);
-    else if (pawl_verify(w->m, journal, NULL, &v, &why) != PAWL_OK)
+    else if (pawl_verify(machine_of(w, pawl_state_machine(y->st, NULL)), journal, NULL, &v, &why) != PAWL_OK)
         sim_broken(w, "K5", y, NULL, "%s: entry %llu of its journal: %s", y->id, (unsigned long long)v.seq, why.text);
     free(bytes.out);
 }
@@ -276,7 +301,10 @@ static void end_check(world *w, story *y)
         return;
     }
     w->report->marred += y->marred;
-    if (w->setup->loose || y->marred || (y->cancel && is == PAWL_CANCELED_RUN))
+    if (pawl_status_terminal(is) && is != PAWL_COMPLETED && y->undone != y->done)
+        sim_broken(w, "E5", y, NULL, "%s: it ends %s, and of %zu things that were done %zu were undone", y->id, pawl_status_name(is), y->done,
+                   y->undone);
+    if (w->setup->loose || y->child || y->marred || (y->cancel && is == PAWL_CANCELED_RUN))
         return;
     if (is != (pawl_status)y->status)
         sim_broken(w, "G2", y, NULL, "%s: it ends %s, undisturbed it ends %s", y->id, pawl_status_name(is), pawl_status_name((pawl_status)y->status));
@@ -286,6 +314,8 @@ static void end_check(world *w, story *y)
 
 void story_judge(world *w, story *y)
 {
+    if (y->st == NULL)
+        return;
     story_audit(w, y);
     if (!w->over)
         journal_look(w, y);

@@ -90,14 +90,28 @@ story *story_of(world *w, const char *run)
     return NULL;
 }
 
+pawl_machine *machine_of(world *w, const char *name)
+{
+    for (unsigned i = 0; i < w->nmore; i++)
+        if (strcmp(pawl_machine_name(w->more[i]), name) == 0)
+            return w->more[i];
+    return w->m;
+}
+
 static int64_t world_now(void *ctx) { return ((world *)ctx)->now; }
 
-static pawl_code machine_make(world *w)
+static pawl_code machines_make(world *w)
 {
     const pawl_sim_setup *setup = w->setup;
     pawl_err why = { PAWL_OK, "" };
 
-    if ((w->m = setup->machine(setup->ctx, &why)) != NULL)
+    w->m = setup->machine(setup->ctx, &why);
+    while (w->m != NULL && setup->more != NULL && w->nmore < SIM_MACHINES_MAX) {
+        if ((w->more[w->nmore] = setup->more(setup->ctx, w->nmore, &why)) == NULL)
+            break;
+        w->nmore++;
+    }
+    if (w->m != NULL && why.code >= 0)
         return PAWL_OK;
     return fail(&w->err, why.code < 0 ? why.code : PAWL_INVALID, "%s", why.code < 0 ? why.text : "the setup makes no machine");
 }
@@ -110,7 +124,22 @@ static pawl_code auditor_make(world *w)
     w->auditor = pawl_engine_new(m, s, &w->err);
     if (w->auditor == NULL)
         w->m = NULL;                    /* it was taken */
-    return w->auditor == NULL ? fail(&w->err, PAWL_NOMEM, "no memory to simulate") : PAWL_OK;
+    if (w->auditor == NULL)
+        return fail(&w->err, PAWL_NOMEM, "no memory to simulate");
+    return machines_lend(w, w->auditor);
+}
+
+/* Some kinds of trouble hide others: each seed leaves some out, and does more of some. */
+static void mix(world *w)
+{
+    pawl_sim_trouble *t = &w->t;
+    unsigned *rates[] = { &t->kill, &t->power, &t->restart, &t->fail, &t->unsure, &t->delay, &t->rival, &t->refuse, &t->lose, &t->late, &t->slow };
+
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        uint64_t n = sim_below(w, 4);
+
+        *rates[i] = n == 0 ? 0 : n == 1 ? *rates[i] * 3 : *rates[i];
+    }
 }
 
 static void stories_begin(world *w)
@@ -142,7 +171,7 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
     w->nworkers = plain ? 1 : setup->workers > 0 ? setup->workers : 2;
     for (unsigned i = 0; i < w->nworkers; i++)
         w->workers[i] = (worker){ .w = w, .number = i };
-    if ((rc = machine_make(w)) != PAWL_OK)
+    if ((rc = machines_make(w)) != PAWL_OK)
         return rc;
     if ((w->look = pawl_step_new(NULL)) == NULL || (w->truth = pawl_store_memory(&w->err)) == NULL)
         return fail(&w->err, PAWL_NOMEM, "no memory to simulate");
@@ -153,7 +182,12 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
         effect_known(w, setup->effects[i].name, strlen(setup->effects[i].name));
     for (uint32_t i = 0; i < w->m->neffects; i++)
         effect_known(w, w->m->effects[i].name, strlen(w->m->effects[i].name));
+    for (unsigned k = 0; k < w->nmore; k++)
+        for (uint32_t i = 0; i < w->more[k]->neffects; i++)
+            effect_known(w, w->more[k]->effects[i].name, strlen(w->more[k]->effects[i].name));
     stories_begin(w);
+    if (setup->trouble == NULL)
+        mix(w);
     return w->err.code;
 }
 
@@ -164,8 +198,10 @@ static void world_end(world *w)
         w->workers[i].dead = true;
         dismiss(w, &w->workers[i]);
     }
-    if (w->auditor != NULL)
-        w->auditor->m = NULL;           /* it is the world's */
+    if (w->auditor != NULL) {
+        w->auditor->m = NULL;           /* they are the world's */
+        w->auditor->nmore = 0;
+    }
     pawl_engine_free(w->auditor);
     pawl_store_free(w->truth);
     for (unsigned i = 0; i < w->nruns; i++)
@@ -176,6 +212,8 @@ static void world_end(world *w)
     wrote_free(w);
     pawl_step_free(w->look);
     pawl_machine_free(w->m);
+    for (unsigned i = 0; i < w->nmore; i++)
+        pawl_machine_free(w->more[i]);
     buf_free(&w->trace);
 }
 
@@ -214,7 +252,7 @@ static pawl_code disturbed(world *w, world *plain, const pawl_sim_setup *setup, 
 
     if (rc != PAWL_OK)
         return rc;
-    for (unsigned i = 0; i < w->nruns; i++) {
+    for (unsigned i = 0; i < w->nruns && i < plain->nruns; i++) {
         w->runs[i].status = plain->runs[i].status;
         w->runs[i].json = plain->runs[i].json;
         w->runs[i].json_size = plain->runs[i].json_size;

@@ -10,13 +10,14 @@
 #include "engine/engine.h"
 #include "pawl/sim.h"
 
-enum { SIM_WORKERS_MAX = 8, SIM_RUNS_MAX = 64, SIM_EFFECTS_MAX = 64, SIM_TRACE_BYTES_MAX = 4 << 20 };
+enum { SIM_WORKERS_MAX = 8, SIM_RUNS_MAX = 64, SIM_EFFECTS_MAX = 64, SIM_MACHINES_MAX = 8, SIM_TRACE_BYTES_MAX = 4 << 20 };
 
 typedef struct deed {           /* a command, as the journal and the far end know it */
     struct deed *next;
     uint32_t hash;
     bool durable;               /* it stands in the store */
-    bool sleep;
+    bool own;                   /* a sleep or a child: the engine's own, nobody performs it */
+    bool has_inverse;
     bool failed;                /* its handler says that it fails for good */
     uint32_t receipts;          /* in the store */
     uint32_t performed;
@@ -28,7 +29,8 @@ typedef struct deed {           /* a command, as the journal and the far end kno
 } deed;
 
 typedef struct story {          /* a run, as everybody outside of it knows it */
-    char id[24];
+    char id[RUN_BYTES_MAX + 1];
+    bool child;                 /* begun by another: nobody from outside begins, signals or calls it off */
     const char *input;
     uint64_t seed;
     pawl_state *st;             /* what is durable, folded from the base; NULL: nothing is */
@@ -39,6 +41,7 @@ typedef struct story {          /* a run, as everybody outside of it knows it */
     int64_t cancel_ms;
     size_t signals;             /* that were left for it */
     bool marred;
+    size_t done, undone;        /* what has an inverse, and inverses, by their receipts */
     uint8_t status;             /* how it ends undisturbed, */
     char *json;                 /* and with what */
     size_t json_size;
@@ -63,7 +66,8 @@ typedef struct world {
     pawl_sim_trouble t;
     pawl_sim_report *report;
     pawl_alloc alloc;
-    pawl_machine *m;
+    pawl_machine *m, *more[SIM_MACHINES_MAX];
+    unsigned nmore;
     pawl_store *truth;
     pawl_engine *auditor;       /* loads runs as a worker would, and nothing goes wrong with it */
     uint64_t rand;
@@ -99,11 +103,13 @@ void sim_tell(world *w, const worker *k, const char *fmt, ...) PAWL_PRINTF(3, 4)
 void sim_broken(world *w, const char *oracle, const story *y, const char *id, const char *fmt, ...) PAWL_PRINTF(5, 6);
 void sim_nomem(world *w);
 story *story_of(world *w, const char *run);         /* NULL: none */
+pawl_machine *machine_of(world *w, const char *name);
 
 /* ---- crew.c: who works ------------------------------------------------------------------------------ */
 
 bool point(worker *k);                      /* between two actions; false: the worker is dead */
 bool hired(world *w, worker *k);            /* it has an engine now */
+pawl_code machines_lend(world *w, pawl_engine *e);
 void dismiss(world *w, worker *k);
 typedef void job_fn(world *w, worker *k, void *arg);
 void portion(world *w, worker *k, job_fn *fn, void *arg);
@@ -128,6 +134,7 @@ bool letter_send(world *w);                 /* one that is due is left in the st
 
 /* ---- ledger.c: what is durable ------------------------------------------------------------------------ */
 
+void story_born(world *w, pawl_bytes base); /* a run that another has begun */
 void story_follow(world *w, story *y);      /* what the store has more of it is folded */
 void story_forget(world *w, story *y);      /* and is folded anew */
 deed *deed_of(world *w, story *y, const char *id, bool make);

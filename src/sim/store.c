@@ -289,6 +289,8 @@ static pawl_code sim_create(pawl_store *s, pawl_bytes base, pawl_err *err)
         return rc;
     rc = truth_of(h)->verbs->create(truth_of(h), base, err);
     keep(h->w, (wrote){ .kind = WROTE_CREATE, .base = base });
+    if (rc == PAWL_OK)
+        story_born(h->w, base);
     for (unsigned i = 0; i < h->w->nruns; i++)
         if (h->w->runs[i].st == NULL)
             story_follow(h->w, &h->w->runs[i]);

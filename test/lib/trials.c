@@ -293,6 +293,85 @@ static pawl_machine *reducer(void *ctx, pawl_err *err)
     return m;
 }
 
+/* ---- children, inverses, another look -------------------------------------------------------------------------- */
+
+static pawl_machine *kid(void *ctx, unsigned index, pawl_err *err)
+{
+    pawl_graph *g = index > 0 ? NULL : graph("kid");
+
+    (void)ctx;
+    if (g == NULL)
+        return NULL;
+    pawl_graph_node(g, "a", call_node, "again");
+    pawl_graph_node(g, "b", call_node, "once");
+    pawl_graph_node(g, "c", deadline, NULL);
+    pawl_graph_chain(g, PAWL_START, "a", "b", "c", PAWL_END, NULL);
+    return pawl_graph_compile(g, err);
+}
+
+static pawl_code spawn_node(pawl_step *s, void *arg)
+{
+    const pawl_value *one, *two;
+    pawl_code first = pawl_spawn(s, "kid", pawl_json(s, "{\"n\":1}"), &one), second = pawl_spawn(s, "kid", pawl_json(s, "{\"n\":2}"), &two);
+
+    (void)arg;
+    if (first != PAWL_OK || second != PAWL_OK)
+        return first != PAWL_OK ? first : second;
+    pawl_set(s, "log", one);
+    pawl_set(s, "said", two);
+    return PAWL_OK;
+}
+
+static pawl_machine *parents(void *ctx, pawl_err *err)
+{
+    pawl_graph *g = graph("parents");
+
+    (void)ctx;
+    pawl_graph_node(g, "spawn", spawn_node, NULL);
+    pawl_graph_node(g, "last", call_node, "plain");
+    pawl_graph_chain(g, PAWL_START, "spawn", "last", PAWL_END, NULL);
+    return pawl_graph_compile(g, err);
+}
+
+/* Two things are done, the third fails for good: both are undone. */
+static pawl_code refuse(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)arg;
+    return pawl_reply_fail(reply, PAWL_EFFECT, "%s: never", job->effect);
+}
+
+static const pawl_sim_effect refusals[] = { { "refused", refuse, NULL } };
+
+static pawl_code must_node(pawl_step *s, void *effect)
+{
+    const pawl_value *receipt;
+    pawl_code rc = pawl_call(s, effect, pawl_pack(s, "{s:s}", "node", pawl_node_name(s)), &receipt);
+
+    if (rc == PAWL_EFFECT)
+        return pawl_fail(s, PAWL_EFFECT, "%s did not work", pawl_node_name(s));
+    if (rc == PAWL_OK)
+        pawl_set(s, "log", receipt);
+    return rc;
+}
+
+static pawl_machine *undone(void *ctx, pawl_err *err)
+{
+    pawl_graph *g = graph("undone");
+
+    (void)ctx;
+    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unbook", .on_unknown = "look" });
+    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unbook",
+                                                .retry = { .max_attempts = 3, .initial_ms = 40 } });
+    pawl_graph_effect(g, "unbook", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 40 } });
+    pawl_graph_effect(g, "sign", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = "look" });
+    pawl_graph_node(g, "a", must_node, "book");
+    pawl_graph_node(g, "b", must_node, "pay");
+    pawl_graph_node(g, "c", must_node, "sign");
+    pawl_graph_node(g, "d", must_node, "refused");
+    pawl_graph_chain(g, PAWL_START, "a", "b", "c", "d", PAWL_END, NULL);
+    return pawl_graph_compile(g, err);
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static const char *const inputs[] = { "{\"n\":0}", "{\"n\":100}" };
@@ -315,6 +394,8 @@ static const trial trials[TRIALS] = {
     { "nested", { .machine = nested, .workers = 3 } },
     { "rounds", { .machine = rounds, .runs = 1 } },
     { "reducer", { .machine = reducer, .signals = many, .nsignals = 24 } },
+    { "parents", { .machine = parents, .more = kid } },
+    { "undone", { .machine = undone, .effects = refusals, .neffects = 1 } },
     { "canceled", { .machine = waits, .cancel = 700, .runs = 3 } },
 };
 
@@ -324,7 +405,11 @@ pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err)
 {
     pawl_sim_setup setup = trials[seed % TRIALS].setup;
 
+    pawl_sim_trouble t = normal;
+
+    t.kill = (unsigned)(seed / TRIALS % 3) * 4;
+    t.rival = (unsigned)(seed / TRIALS % 7) * 10;
     if (seed / TRIALS % 5 == 4)     /* every fifth on a disk that forgets */
-        setup.trouble = &normal;
+        setup.trouble = &t;
     return pawl_sim(&setup, seed, report, err);
 }

@@ -9,7 +9,7 @@ typedef struct trial {
     pawl_sim_setup setup;
 } trial;
 
-enum { TRIALS = 10 };
+enum { TRIALS = 12 };
 const trial *trial_at(unsigned index);
 /* Seed n belongs to trial n modulo TRIALS. */
 pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err);

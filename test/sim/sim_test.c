@@ -1,6 +1,7 @@
 /* sim_test.c - machines of every kind, put through 500 seeds of trouble; 20,000 with --all or PAWL_TEST_ALL=1. */
 #include "lib/check.h"
 #include "lib/trials.h"
+#include "pawl/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,8 @@ PAWL_TEST(test_E16_signals) { march("signals"); }
 PAWL_TEST(test_G6_a_subgraph) { march("nested"); }
 PAWL_TEST(test_K6_runs_long_enough_for_snapshots) { march("rounds"); }
 PAWL_TEST(test_F1_a_reducer) { march("reducer"); }
+PAWL_TEST(test_E11_children) { march("parents"); }
+PAWL_TEST(test_E5_what_was_done_is_undone) { march("undone"); }
 PAWL_TEST(test_E10_runs_that_are_called_off) { march("canceled"); }
 
 /* ---- the simulator itself ------------------------------------------------------------------------------ */
@@ -83,10 +86,100 @@ PAWL_TEST(test_sim_a_seed_gives_the_same_trace_every_time)
     }
 }
 
+static int64_t tick;
+
+static pawl_code impure(pawl_step *s, void *arg)
+{
+    (void)arg;
+    pawl_set_int(s, "n", ++tick);
+    return PAWL_OK;
+}
+
+static pawl_machine *impure_graph(void *ctx, pawl_err *err)
+{
+    pawl_graph *g = pawl_graph_new("impure", 1);
+
+    (void)ctx;
+    pawl_graph_channel(g, "n", PAWL_LAST);
+    pawl_graph_node(g, "count", impure, NULL);
+    pawl_graph_chain(g, PAWL_START, "count", PAWL_END, NULL);
+    return pawl_graph_compile(g, err);
+}
+
+PAWL_TEST(test_K2_a_node_that_is_not_pure_is_found)
+{
+    const pawl_sim_setup setup = { .machine = impure_graph };
+    pawl_sim_report r;
+    pawl_err err = { PAWL_OK, "" };
+
+    CHECK_INT(pawl_sim(&setup, 1, &r, &err), PAWL_CORRUPT);
+    CHECK(r.oracle != NULL && r.run[0] == 'r' && strstr(err.text, "seed 1: ") != NULL);
+    CHECK(strstr(r.trace, r.oracle) != NULL);
+    pawl_sim_report_free(&r);
+}
+
+static pawl_machine *no_machine(void *ctx, pawl_err *err)
+{
+    (void)ctx;
+    err->code = PAWL_INVALID;
+    memcpy(err->text, "none today", 11);
+    return NULL;
+}
+
+static pawl_code loop_node(pawl_step *s, void *arg)
+{
+    (void)arg;
+    return pawl_goto(s, "loop");
+}
+
+static pawl_machine *endless(void *ctx, pawl_err *err)
+{
+    pawl_graph *g = pawl_graph_new("endless", 1);
+
+    (void)ctx;
+    pawl_graph_max_steps(g, UINT32_MAX);
+    pawl_graph_node(g, "loop", loop_node, NULL);
+    pawl_graph_edge(g, PAWL_START, "loop");
+    pawl_graph_goto(g, "loop", "loop", NULL);
+    return pawl_graph_compile(g, err);
+}
+
+static void refused(const pawl_sim_setup *setup, const char *text)
+{
+    pawl_sim_report r;
+    pawl_err err = { PAWL_OK, "" };
+
+    pawl_code rc = pawl_sim(setup, 1, &r, &err);
+
+    pawl_sim_report_free(&r);
+    CHECK_INT(rc, PAWL_INVALID);
+    if (strstr(err.text, text) == NULL)
+        CHECK_FAIL("\"%s\" says nothing of \"%s\"", err.text, text);
+}
+
+PAWL_TEST(test_X1_a_setup_that_cannot_be_is_refused)
+{
+    static const pawl_sim_effect unnamed[] = { { NULL, NULL, NULL } };
+    static const pawl_sim_signal silent[] = { { NULL, NULL } };
+    static const pawl_sim_trouble leaseless = { .kill = 1 };
+
+    refused(NULL, "a machine");
+    refused(&(pawl_sim_setup){ .runs = 1 }, "a machine");
+    refused(&(pawl_sim_setup){ .machine = no_machine }, "none today");
+    refused(&(pawl_sim_setup){ .machine = impure_graph, .workers = 9 }, "at most 8 workers");
+    refused(&(pawl_sim_setup){ .machine = impure_graph, .runs = 65 }, "64 runs");
+    refused(&(pawl_sim_setup){ .machine = impure_graph, .effects = unnamed, .neffects = 1 }, "effect 0");
+    refused(&(pawl_sim_setup){ .machine = impure_graph, .signals = silent, .nsignals = 1 }, "signal 0");
+    refused(&(pawl_sim_setup){ .machine = impure_graph, .trouble = &leaseless }, "lease");
+    refused(&(pawl_sim_setup){ .machine = endless }, "undisturbed");
+    pawl_sim_report_free(NULL);
+}
+
 static const check_case cases[] = {
     CASE(test_E5_calls_of_every_class), CASE(test_G2_fan_out_and_sends), CASE(test_G3_branches_and_a_join),
     CASE(test_W1_questions_gates_and_deadlines), CASE(test_E9_timers), CASE(test_E16_signals), CASE(test_G6_a_subgraph),
-    CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E10_runs_that_are_called_off),
+    CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone), CASE(test_E10_runs_that_are_called_off),
+    CASE(test_K2_a_node_that_is_not_pure_is_found), CASE(test_X1_a_setup_that_cannot_be_is_refused),
     CASE(test_sim_a_seed_gives_the_same_trace_every_time),
 };
 
