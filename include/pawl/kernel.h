@@ -142,7 +142,7 @@ typedef struct pawl_run_info {  /* S7; whatever is 0 or NULL is not there */
 } pawl_run_info;
 
 /* Reading what is committed is no effect: one loader, given by the state's owner, may be
- * asked while a step is fed. The bytes it hands out live until the next call of it. */
+ * asked while a step is fed. What `entry` hands out lives until `entry` is called again, what `blob` does until `blob` is. */
 typedef struct pawl_loader {
     /* The bytes of entry `seq` (seq >= 1) as pawl_entry_bytes gave them, and of the task records that
      * it closes, each followed by a newline, in the order they were stored. PAWL_GONE when pruned. */
@@ -287,6 +287,13 @@ PAWL_API void pawl_step_free(pawl_step *s);
  * contradicts the journal (PAWL_CORRUPT: park the run). A node that fails is no error of feed: the run fails. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev,
                                            pawl_step *s, pawl_err *err);
+/* Values whose canonical text has more than `limit` bytes stand apart from now on, in what is written down with `s`: entries,
+ * snapshots and bases name them by the SHA-256 of that text (S5). 0, as at first: never. The state then needs a
+ * loader that finds them, those of the last step too. A journal is verified with what stands apart in it, whatever the limit. */
+PAWL_API void pawl_step_blobs(pawl_step *s, size_t limit);
+/* What the last call with `s` set apart, one by one, each content once: store it with the entry, the snapshot or the base that names
+ * it, unless it is there. `digest` (may be NULL): 64 hex digits. Lives in `s` until it is used again. {0} after the last. */
+PAWL_API pawl_bytes pawl_step_blob(const pawl_step *s, size_t index, const char **digest);
 /* What the last feed on `s` adds to the journal, and its bytes; NULL and {0} when there is nothing.
  * They live in `s` until it is used again. */
 PAWL_API pawl_entry *pawl_step_entry(pawl_step *s);
@@ -306,6 +313,9 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_advance(const pawl_machine *m, pawl_state 
 /* Read one entry or task record back. `step` lends its memory: the entry lives until `step` is used
  * again. Damaged or unknown bytes are PAWL_CORRUPT and say where. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *step, pawl_entry **entry, pawl_err *err);
+/* Put in what stands apart of an entry that was read: for who looks at its emissions and does not apply it. PAWL_IO: a blob cannot be
+ * read now; what was not put in is null. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_entry_load(pawl_state *st, pawl_entry *e, pawl_err *err);
 PAWL_API pawl_bytes pawl_entry_bytes(const pawl_entry *e);
 PAWL_API bool pawl_entry_is_record(const pawl_entry *e);   /* a task record: no seq, no hash, no status */
 PAWL_API uint64_t pawl_entry_seq(const pawl_entry *e);
@@ -328,12 +338,18 @@ typedef struct pawl_verdict {
  * a newline. Stops after entry `upto` (0: the last). A torn last line is dropped (K8). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc,
                                              pawl_state **state, pawl_err *err);
+/* The same for one with blobs, which `loader` finds; it is asked on by the state. NULL: it has none. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_replay_with(pawl_bytes journal, uint64_t upto, const pawl_loader *loader, const pawl_alloc *alloc,
+                                                  pawl_state **state, pawl_err *err);
 /* Fold it and feed every event again to `m`, comparing every byte. PAWL_OK: all the same. PAWL_CORRUPT: changed
  * bytes, or a machine that now answers differently; `v` says where, err what. Stretches of other machines are folded and
  * counted; PAWL_CONFLICT: all of it is, nothing was fed. PAWL_GONE: a body is erased; from it on only the chain of
  * entries is checked, and holds. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc,
                                              pawl_verdict *v, pawl_err *err);
+/* The same for one with blobs. PAWL_IO: one of them cannot be read now. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_verify_with(const pawl_machine *m, pawl_bytes journal, const pawl_loader *loader,
+                                                  const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err);
 
 /* ---- inside a machine's code: read, build, write --------------------------------------------------------- */
 

@@ -251,6 +251,10 @@ const pawl_value *value_copy_to(void *block, const pawl_value *v);
 
 /* `v` with what lies at the JSON pointer `path` replaced. NULL: nothing lies there, no memory, or NULL in. */
 const pawl_value *value_splice(arena *a, const pawl_value *v, const char *path, const pawl_value *sub);
+/* A node of a value, and what takes its place; `put`: where that came to lie. */
+typedef struct value_place { const pawl_value *at, *sub, *put; } value_place;
+/* `v` with all of these replaced: they stand in the order of their nodes, none inside another. NULL: no memory. */
+const pawl_value *value_fill(arena *a, const pawl_value *v, value_place *places, size_t n);
 /* `object` with a member set (in its place, or at the end); `array` with one element more. Shares strings; NULL flows. */
 const pawl_value *value_with(arena *a, const pawl_value *object, const char *key, const pawl_value *v);
 const pawl_value *value_push(arena *a, const pawl_value *array, const pawl_value *v);
@@ -282,6 +286,8 @@ typedef struct value_ref {
  * `[path,form,target]` or `[path,form,target,digest]` is appended to `list` (comma separated, no brackets
  * around all, in order of the written text). Only nodes with NODE_REF set in their tag are looked up. */
 void canon_refs(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list);
+/* The same with paths that begin with `prefix`, which needs no escape. */
+void canon_refs_below(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list, const char *prefix);
 enum { NODE_REF = 0x80 };       /* a bit of the tag that yyjson leaves alone; only on strings, containers, null */
 
 /* Build a value in the arena from a format: { } [ ] with ',' and ':' and blanks as in JSON, and

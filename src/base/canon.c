@@ -18,6 +18,7 @@ typedef struct canon_writer {
     const value_ref *refs;
     size_t count, next; /* where to look first: refs mostly come in the order of the text */
     buf *list;          /* NULL: no refs are wanted */
+    const char *prefix; /* of all their paths */
 } canon_writer;
 
 static void put_value(canon_writer *w, const yyjson_val *v, const canon_frame *up);
@@ -135,11 +136,12 @@ static void put_path(buf *list, const canon_frame *f)
     }
 }
 
-static void put_ref(buf *list, const value_ref *r, const canon_frame *up)
+static void put_ref(buf *list, const char *prefix, const value_ref *r, const canon_frame *up)
 {
     if (list->size > 0 && list->data[list->size - 1] != '[')
         buf_char(list, ',');
     buf_put(list, "[\"", 2);
+    buf_text(list, prefix);
     put_path(list, up);
     buf_put(list, "\",", 2);
     canon_string(list, r->form, strlen(r->form));
@@ -158,7 +160,7 @@ static bool put_as_ref(canon_writer *w, const yyjson_val *v, const canon_frame *
 
     if (r == NULL)
         return false;
-    put_ref(w->list, r, up);
+    put_ref(w->list, w->prefix, r, up);
     buf_put(w->b, "null", 4);
     return true;
 }
@@ -278,7 +280,12 @@ void canon(buf *b, const pawl_value *v)
 
 void canon_refs(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list)
 {
-    canon_writer w = { b, refs, n, 0, n > 0 ? list : NULL };
+    canon_refs_below(b, v, refs, n, list, "");
+}
+
+void canon_refs_below(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list, const char *prefix)
+{
+    canon_writer w = { b, refs, n, 0, n > 0 ? list : NULL, prefix };
 
     if (v != NULL)
         put_value(&w, val_of(v), NULL);

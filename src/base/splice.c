@@ -1,4 +1,4 @@
-/* splice.c - a value with one part replaced. */
+/* splice.c - a value with a part replaced, or several. */
 #include "base/base.h"
 
 #include <string.h>
@@ -96,3 +96,38 @@ const pawl_value *value_splice(arena *a, const pawl_value *v, const char *path, 
     return s.put ? of_val(s.out) : NULL;
 }
 
+/* ---- many parts at once ------------------------------------------------------------------------ */
+
+typedef struct fill_open { const yyjson_val *end; yyjson_val *head; } fill_open;   /* a container whose members are under way */
+
+const pawl_value *value_fill(arena *a, const pawl_value *v, value_place *places, size_t n)
+{
+    fill_open open[READ_DEPTH_MAX];
+    size_t nodes = value_nodes(v), used = 0, depth = 0, next = 0;
+    const yyjson_val *at = val_of(v), *end = at + nodes;
+    yyjson_val *out;
+
+    for (size_t i = 0; i < n; i++)
+        nodes = nodes - value_nodes(places[i].at) + value_nodes(places[i].sub);
+    if ((out = arena_get(a, nodes * sizeof *out)) == NULL)
+        return NULL;
+    while (at < end) {
+        for (; depth > 0 && at >= open[depth - 1].end; depth--)
+            open[depth - 1].head->uni.ofs = (size_t)(out + used - open[depth - 1].head) * sizeof *out;
+        if (next < n && at == val_of(places[next].at)) {
+            size_t size = value_nodes(places[next].sub);
+
+            memcpy(out + used, val_of(places[next].sub), size * sizeof *out);
+            places[next].put = of_val(out + used);
+            used += size;
+            at += value_nodes(places[next++].at);
+            continue;
+        }
+        if (pawl_value_type(of_val(at)) >= PAWL_TYPE_ARRAY && depth < READ_DEPTH_MAX)
+            open[depth++] = (fill_open){ at + value_nodes(of_val(at)), out + used };
+        out[used++] = *at++;
+    }
+    for (; depth > 0; depth--)
+        open[depth - 1].head->uni.ofs = (size_t)(out + used - open[depth - 1].head) * sizeof *out;
+    return of_val(out);
+}

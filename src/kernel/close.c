@@ -114,10 +114,13 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
     }
     for (uint32_t i = 0; i < cl->nmerged && rc == PAWL_OK; i++) {
         channel *c = channel_find(f, cl->merged[i].channel);
+        const pawl_value *v = cl->merged[i].value;
 
         if (c == NULL && st->only)
             continue;
-        rc = c == NULL ? PAWL_CORRUPT : channel_write(st, c, OP_OVERWRITE, cl->merged[i].value, err);
+        if (cl->merged[i].refs.list != NULL)
+            v = refs_resolve(st, st->t->mem, NULL, NULL, v, cl->merged[i].refs.list, NULL, err);
+        rc = c == NULL || v == NULL ? PAWL_CORRUPT : channel_write(st, c, OP_OVERWRITE, v, err);
     }
     *nsends = m.nsends + cl->nsends;
     return rc;

@@ -8,6 +8,8 @@ typedef struct coder {
     const value_ref *refs;
     size_t nrefs;
     buf *list;              /* references of the value being written */
+    blobs *apart;
+    size_t most;            /* a longer value is looked at for what stands apart */
 } coder;
 
 enum { HEAD_BYTES_MAX = 32, ENVELOPE_BYTES_MAX = 128 };
@@ -30,6 +32,8 @@ static void value_named(coder *c, const char *form, const char *target)
 /* VALUE, and what is not inline in it into c->list. */
 static void value_code(coder *c, const pawl_value *v, const char *event, const char *from)
 {
+    size_t at = c->b->size;
+
     buf_reset(c->list);
     if (v == NULL) {
         buf_word(c->b, "null");
@@ -42,6 +46,8 @@ static void value_code(coder *c, const pawl_value *v, const char *event, const c
     } else {
         canon_refs(c->b, v, c->refs, c->nrefs, c->list);
     }
+    if (c->b->size - at > c->most && c->list->size == 0)
+        blob_apart(c->apart, c->b, at, v, "", c->list);
     if (c->list->failed)
         c->b->failed = true;
 }
@@ -239,6 +245,26 @@ static void value_member(coder *c, const pawl_value *v)
         canon(c->b, v);
 }
 
+/* VALUE of an item itself; what stands apart is told after its last element. */
+static void value_whole(coder *c, const pawl_value *v)
+{
+    size_t at = c->b->size + 1;
+
+    value_member(c, v);
+    buf_reset(c->list);
+    if (v != NULL && c->b->size - at > c->most)
+        blob_apart(c->apart, c->b, at, v, "", c->list);
+}
+
+static void refs_member(coder *c)
+{
+    if (c->list->size == 0)
+        return;
+    buf_char(c->b, ',');
+    list_code(c);
+    c->b->failed = c->b->failed || c->list->failed;
+}
+
 static void command_code(coder *c, const item *it)
 {
     id_member(c->b, it);
@@ -259,23 +285,33 @@ static void receipt_code(coder *c, const item *it)
         buf_char(c->b, ',');
         text_code(c->b, outcome_names[it->outcome]);
     }
-    value_member(c, it->value);
+    value_whole(c, it->value);
     if (it->more != NULL)
         value_member(c, it->more);
+    refs_member(c);
+}
+
+static void told_code(coder *c, const item *it)
+{
+    if (it->kind == ITEM_SIGNAL || it->kind == ITEM_EMIT) {
+        buf_char(c->b, ',');
+        text_code(c->b, it->task);
+    }
+    value_whole(c, it->value);
+    if (it->kind == ITEM_UPDATE)
+        value_member(c, it->more);
+    refs_member(c);
 }
 
 static void rest_code(coder *c, const item *it)
 {
     switch ((item_kind)it->kind) {
+    case ITEM_START:
+    case ITEM_INPUT:
     case ITEM_UPDATE:
-        value_member(c, it->value);
-        value_member(c, it->more);
-        break;
     case ITEM_SIGNAL:
     case ITEM_EMIT:
-        buf_char(c->b, ',');
-        text_code(c->b, it->task);
-        value_member(c, it->value);
+        told_code(c, it);
         break;
     case ITEM_RECORDS:
         buf_char(c->b, ',');
@@ -311,11 +347,9 @@ static void rest_code(coder *c, const item *it)
         }
         break;
     case ITEM_FAIL:
-        task_member(c->b, it);
-        buf_char(c->b, ',');
-        buf_put(c->b, it->spec, it->spec_size);
-        break;
     case ITEM_END:
+        if (it->kind == ITEM_FAIL)
+            task_member(c->b, it);
         buf_char(c->b, ',');
         buf_put(c->b, it->spec, it->spec_size);
         break;
@@ -330,8 +364,6 @@ static void rest_code(coder *c, const item *it)
     case ITEM_DROP:
         id_member(c->b, it);
         break;
-    case ITEM_START:
-    case ITEM_INPUT:
     case ITEM_CANCEL:
     case ITEM_REOPEN:
     case ITEM_ADOPT:
@@ -350,9 +382,9 @@ static void head_code(buf *b, const char *name)
         pen_end(b, pen_name(pen_word(pen, "["), name, strlen(name)));
 }
 
-void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, buf *scratch)
+void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blobs *apart, buf *scratch)
 {
-    coder c = { .b = b, .refs = held, .nrefs = nheld, .list = scratch };
+    coder c = { .b = b, .refs = held, .nrefs = nheld, .list = scratch, .apart = apart, .most = apart != NULL ? blobs_most(apart) : SIZE_MAX };
 
     head_code(b, item_name(it->kind));
     switch ((item_kind)it->kind) {
@@ -398,21 +430,21 @@ void envelope_code(buf *b, const pawl_entry *e)
     pen_end(b, pen_word(pen, "]"));
 }
 
-static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf *scratch, size_t from)
+static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blobs *apart, buf *scratch, size_t from)
 {
     buf_char(b, '[');
     for (item *it = e->items; it != NULL; it = it->next) {
         if (it != e->items)
             buf_char(b, ',');
         it->text_at = (uint32_t)(b->size - from);
-        item_code(b, it, held, nheld, scratch);
+        item_code(b, it, held, nheld, apart, scratch);
         it->text_size = (uint32_t)(b->size - from) - it->text_at;
     }
     buf_char(b, ']');
 }
 
 /* HASH ENVELOPE BODY, or the items of a record. The hash covers what stood before (e->prev). */
-void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf *scratch)
+void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blobs *apart, buf *scratch)
 {
     size_t envelope = 0, body = 0;
     hash digest;
@@ -426,7 +458,7 @@ void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, buf 
         buf_char(b, ' ');
         body = b->size;
     }
-    items_code(e, b, held, nheld, scratch, body);
+    items_code(e, b, held, nheld, apart, scratch, body);
     if (b->failed)
         return;
     if (!e->record && e->hashed) {

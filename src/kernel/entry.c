@@ -159,6 +159,10 @@ static const pawl_value *emission_value(const pawl_entry *e, const item *it, con
         if ((i->kind == ITEM_RECEIPT || i->kind == ITEM_ANSWER) && strcmp(i->task, it->task) == 0 && i->visit == it->visit)
             whole = i->value;
     while (whole != NULL && (ref = pawl_iter_next(&refs_it, NULL)) != NULL) {
+        const char *form = pawl_value_string(pawl_value_at(ref, 1));
+
+        if (form == NULL || strcmp(form, "event") != 0)
+            continue;               /* a blob: pawl_entry_load puts it in */
         target = pawl_value_string(pawl_value_at(ref, 2));
         v = value_splice(e->mem, v, pawl_value_string(pawl_value_at(ref, 0)),
                          pawl_value_find(whole, target != NULL ? target + strcspn(target, "/") : ""));
@@ -232,7 +236,7 @@ static pawl_code fold_items(pawl_state *st, pawl_entry *e, pawl_err *err)
 
 void head_moves(pawl_state *st, const pawl_entry *e)
 {
-    st->tail_bytes += e->bytes.size;
+    st->tail_bytes += e->bytes.size + e->apart;
     st->status = e->record ? (uint8_t)status_now(st) : e->status;
     if (e->record)
         return;

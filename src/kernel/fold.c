@@ -688,8 +688,12 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, false, err);
 }
 
-static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, const item *it, pawl_err *err)
+static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
 {
+    pawl_code rc = it->refs.list != NULL ? item_whole(st, e, it, err) : PAWL_OK;
+
+    if (rc != PAWL_OK)
+        return rc;
     if (it->kind <= ITEM_SIGNAL || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER)
         e->in = it->value;
     switch ((item_kind)it->kind) {

@@ -279,8 +279,11 @@ static pawl_code tasks_read(pawl_state *st, pawl_entry *e, const char *path, con
 pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err)
 {
     uint64_t superstep = pawl_value_uint(pawl_value_get(fold, "superstep"));
-    pawl_code rc = values_read(st, f, pawl_value_get(fold, "values"), err);
+    size_t apart = 0;
+    pawl_code rc = blobs_fill(st, e->mem, &fold, pawl_value_get(fold, "refs"), "", &apart, err);
 
+    if (rc == PAWL_OK)
+        rc = values_read(st, f, pawl_value_get(fold, "values"), err);
     if (rc == PAWL_OK)
         rc = tasks_read(st, e, path, fold, err);
     f->superstep = superstep;
@@ -345,7 +348,7 @@ static pawl_code head_read(pawl_state *st, const pawl_value *fold, pawl_err *err
 }
 
 /* In a transaction of its own: a state half read is freed whole. */
-static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, pawl_err *err)
+static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, size_t *apart, pawl_err *err)
 {
     pawl_entry e = { .mem = mem, .record = true };
     uint64_t superstep = pawl_value_uint(pawl_value_get(fold, "superstep"));
@@ -353,7 +356,9 @@ static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, p
     pawl_code rc;
 
     txn_begin(st, &t, mem, true);
-    rc = TOUCH(st, st) ? head_read(st, fold, err) : PAWL_NOMEM;
+    rc = TOUCH(st, st) ? blobs_fill(st, mem, &fold, pawl_value_get(fold, "refs"), "", apart, err) : PAWL_NOMEM;
+    if (rc == PAWL_OK)
+        rc = head_read(st, fold, err);
     if (rc == PAWL_OK)
         rc = decls_add(st, pawl_value_get(fold, "channels"), err);
     if (rc == PAWL_OK)
@@ -371,11 +376,12 @@ static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, p
         rc = pending_read(st, pawl_value_get(fold, "pending"), err);
     if (rc == PAWL_OK)
         rc = unwind_read(st, fold, err);
+    *apart += e.apart;
     if (rc == PAWL_OK && mem->failed)
         rc = PAWL_NOMEM;
     txn_end(st, rc == PAWL_OK);
     st->record_ms = st->time_ms;
-    return rc;
+    return rc != PAWL_OK && st->load_failed != PAWL_OK ? st->load_failed : rc;
 }
 
 /* ---- base and snapshot ------------------------------------------------------------------------------------- */
@@ -426,6 +432,7 @@ pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err)
 {
     const pawl_value *v, *fold;
     char room[4096];
+    size_t apart = 0;
     arena mem;
     pawl_code rc;
 
@@ -443,7 +450,7 @@ pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err)
         rc = state_begin(st, err);
     fold = pawl_value_get(v, "fold");
     if (rc == PAWL_OK && fold != NULL)
-        rc = fold_read(st, fold, &mem, err);
+        rc = fold_read(st, fold, &mem, &apart, err);
     arena_free(&mem);
     return rc == PAWL_NOMEM ? fail(err, rc, "no memory to read a base") : rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
 }
@@ -453,6 +460,7 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
     const pawl_value *v;
     const char *hex, *id;
     uint64_t life = 0;
+    size_t apart = 0;
     arena mem;
     pawl_code rc = PAWL_OK;
 
@@ -483,11 +491,11 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
         st_list_dies(st, st->undo);
         st->pending = st->undo = NULL;
         txn_end(st, true);
-        rc = fold_read(st, pawl_value_get(v, "fold"), &mem, err);
+        rc = fold_read(st, pawl_value_get(v, "fold"), &mem, &apart, err);
         st->seq = pawl_value_uint(pawl_value_get(v, "seq"));
         if (rc == PAWL_OK && !hash_unhex(hex, strlen(hex), &st->head))
             rc = damaged(err, "the snapshot names no hash");
-        st->snapshot_bytes = bytes.size;
+        st->snapshot_bytes = bytes.size + apart;
     }
     arena_free(&mem);
     return rc == PAWL_NOMEM ? fail(err, rc, "no memory to read a snapshot") : rc;

@@ -150,6 +150,13 @@ static const pawl_value *refs_here(reader *r)
     return array;
 }
 
+/* Of the item's VALUE: after its last element. */
+static void refs_last(reader *r, item *it)
+{
+    if (scan_left(&r->s) && next(r))
+        it->refs.list = refs_here(r);
+}
+
 static void write_here(reader *r, write *w)
 {
     *w = (write){ .channel = "" };
@@ -467,9 +474,10 @@ static void receipt_of(reader *r, item *it)
             unfit(r, "an unknown outcome");
     }
     it->value = next_value(r);
-    if (scan_left(&r->s))
+    if (strncmp(r->s.at, ",[", 2) != 0 && scan_left(&r->s))
         it->more = next_object(r);
     update_checked(r, it->more);
+    refs_last(r, it);
 }
 
 static void select_of(reader *r, item *it)
@@ -492,10 +500,14 @@ static void event_of_item(reader *r, item *it)
         it->value = next_value(r);
         if (pawl_value_type(it->value) != PAWL_TYPE_OBJECT && pawl_value_type(it->value) != PAWL_TYPE_NULL)
             unfit(r, "an object is due");
+        refs_last(r, it);
         break;
     case ITEM_UPDATE:
-        it->value = next_object(r);
+        it->value = next_value(r);
         it->more = next_object(r);
+        refs_last(r, it);
+        if (pawl_value_type(it->value) != PAWL_TYPE_OBJECT && (it->refs.list == NULL || pawl_value_type(it->value) != PAWL_TYPE_NULL))
+            unfit(r, "an object is due");
         break;
     case ITEM_CANCEL:
     case ITEM_REOPEN:
@@ -506,6 +518,7 @@ static void event_of_item(reader *r, item *it)
     default:        /* signal, and emit, which looks alike */
         it->task = next_text(r);
         it->value = next_value(r);
+        refs_last(r, it);
         break;
     }
 }

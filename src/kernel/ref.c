@@ -213,25 +213,11 @@ static const pawl_value *channel_target(pawl_state *st, const frame *f, arena *a
     return v != NULL ? v : value_null(a);
 }
 
-static const pawl_value *blob_value(arena *a, const char *digest, pawl_bytes bytes, pawl_err *err)
-{
-    char hex[HASH_HEX + 1];
-    hash h;
-
-    hash_of(bytes.data, bytes.size, &h);
-    hash_hex(&h, hex);
-    if (strcmp(hex, digest) == 0)
-        return value_parse(a, bytes.data, bytes.size, "a blob", err);
-    fail(err, PAWL_CORRUPT, "blob %.64s: its bytes were changed", digest);
-    return NULL;
-}
-
 static const pawl_value *ref_target(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *ref,
                                     pawl_err *err)
 {
     const char *form = pawl_value_string(pawl_value_at(ref, 1)), *target = pawl_value_string(pawl_value_at(ref, 2));
     const pawl_value *v = NULL;
-    pawl_bytes bytes;
 
     if (form == NULL || target == NULL) {
         fail(err, PAWL_CORRUPT, "a reference is [path,form,target], all texts");
@@ -243,13 +229,7 @@ static const pawl_value *ref_target(pawl_state *st, arena *a, const task *tk, co
     } else if (strcmp(form, "channel") == 0) {
         v = channel_target(st, frame_of(&st->root, tk), a, target, pawl_value_string(pawl_value_at(ref, 3)), err);
     } else if (strcmp(form, "blob") == 0) {
-        pawl_code rc = !st->has_loader || st->loader.blob == NULL ? fail(err, PAWL_IO, "blob %.64s: the state has no loader for blobs", target)
-                                                                  : st->loader.blob(st->loader.ctx, target, &bytes, err);
-
-        if (rc == PAWL_OK)
-            v = blob_value(a, target, bytes, err);
-        else
-            st->load_failed = rc;       /* the journal is not at fault */
+        v = blob_load(st, a, target, err);
     } else {
         fail(err, PAWL_CORRUPT, "\"%s\" is no form of reference that this version knows", form);
     }

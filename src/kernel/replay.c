@@ -39,6 +39,12 @@ pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc
     return journal_fold(journal, upto, NULL, alloc, state, err);
 }
 
+pawl_code pawl_replay_with(pawl_bytes journal, uint64_t upto, const pawl_loader *loader, const pawl_alloc *alloc, pawl_state **state,
+                           pawl_err *err)
+{
+    return journal_fold(journal, upto, loader, alloc, state, err);
+}
+
 pawl_code journal_fold(pawl_bytes journal, uint64_t upto, const pawl_loader *loader, const pawl_alloc *alloc, pawl_state **state,
                        pawl_err *err)
 {
@@ -257,6 +263,10 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
         return rc;
     if ((rc = entry_fits(k->st, e, err)) != PAWL_OK)
         return rc;              /* erased, or its bytes were changed: no machine is asked */
+    if (!blobs_like(&k->fed->blobs, &k->read->mem, e))
+        return fail(err, PAWL_NOMEM, "no memory to verify");
+    if (k->fed->blobs.nlike > 0 && (rc = pawl_entry_load(k->st, e, err)) != PAWL_OK)
+        return rc;
     source_of(&k->src, k->st, e);
     if (k->src.value.failed || k->src.update.failed || k->src.id.failed || k->read->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory to verify");
@@ -402,7 +412,13 @@ pawl_code journal_verify(journal_check *c, pawl_bytes journal, const pawl_alloc 
 
 pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err)
 {
-    journal_check c = { .m = m };
+    return pawl_verify_with(m, journal, NULL, alloc, v, err);
+}
+
+pawl_code pawl_verify_with(const pawl_machine *m, pawl_bytes journal, const pawl_loader *loader, const pawl_alloc *alloc, pawl_verdict *v,
+                           pawl_err *err)
+{
+    journal_check c = { .m = m, .loader = loader };
     pawl_code rc;
 
     if (m == NULL || v == NULL)

@@ -169,6 +169,8 @@ static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, 
 {
     channel *c = side->root.channels;
     const pawl_value *base, *fold, *v;
+    char under[NAME_BYTES_MAX + 16];
+    size_t apart = 0;
     pawl_code rc;
 
     if ((base = value_read(mem, st->base.data, st->base.size, "the base", err)) == NULL)
@@ -179,6 +181,10 @@ static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, 
         pawl_value_get(pawl_value_get(fold, "channels"), c->d->name) == NULL)
         return PAWL_OK;         /* it came with a machine that was adopted since */
     if ((rc = channel_clear(side, c)) != PAWL_OK)   /* a first value, which the base has grown out of */
+        return rc;
+    memcpy(under, "/values/", 8);
+    memcpy(under + 8, c->d->name, strlen(c->d->name) + 1);
+    if ((rc = blobs_fill(side, mem, &fold, pawl_value_get(fold, "refs"), under, &apart, err)) != PAWL_OK)
         return rc;
     v = pawl_value_get(pawl_value_get(fold, "values"), c->d->name);
     return v == NULL ? PAWL_OK : channel_write(side, c, OP_OVERWRITE, v, err);
@@ -208,8 +214,8 @@ pawl_code list_load(pawl_state *st, channel *c, pawl_err *err)
                   c->d->name, (unsigned long long)c->list->after, (unsigned long long)c->list->upto, c->list->segment);
     if (rc == PAWL_OK)
         rc = list_join(c->list, read->list);
-    if (rc != PAWL_OK && mem.failed)
-        rc = PAWL_NOMEM;
+    if (rc != PAWL_OK && (mem.failed || side.load_failed != PAWL_OK))
+        rc = mem.failed ? PAWL_NOMEM : side.load_failed;
     txn_end(&side, false);
     arena_free(&mem);
     if (rc != PAWL_OK)

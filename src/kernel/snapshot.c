@@ -5,7 +5,14 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-typedef struct writer { pawl_state *st; buf *b; bool first; } writer;
+typedef struct writer {
+    pawl_state *st;
+    buf *b;
+    bool first;
+    blobs *apart;               /* NULL: all stands where it is */
+    buf list;                   /* references of the fold being written, to what stands apart */
+    size_t refs_at;             /* where they belong */
+} writer;
 
 static void put_key(writer *w, const char *name)
 {
@@ -13,6 +20,38 @@ static void put_key(writer *w, const char *name)
     buf_text(w->b, name);
     buf_text(w->b, "\":");
     w->first = false;
+}
+
+void part_code(buf *b, blobs *apart, buf *beside, const char *prefix, const char *name, const pawl_value *v)
+{
+    char path[NAME_BYTES_MAX + 32];
+    size_t at = b->size, n = strlen(prefix), m = strlen(name);
+
+    canon(b, v);
+    if (apart == NULL || b->size - at <= blobs_most(apart) || n + m + 2 > sizeof path)
+        return;
+    memcpy(path, prefix, n);
+    path[n] = '/';
+    memcpy(path + n + 1, name, m + 1);
+    blob_apart(apart, b, at, v, path, beside);
+}
+
+/* Members are written in the order of their names, and what they refer to is known when the last one is. */
+static void refs_insert(writer *w)
+{
+    static const char head[] = ",\"refs\":[";
+    const size_t n = sizeof head - 1, more = n + w->list.size + 1;
+    char *at;
+
+    w->b->failed = w->b->failed || w->list.failed;
+    if (w->list.size == 0 || !buf_room(w->b, more))
+        return;
+    at = w->b->data + w->refs_at;
+    memmove(at + more, at, w->b->size - w->refs_at);
+    memcpy(at, head, n);
+    memcpy(at + n, w->list.data, w->list.size);
+    at[more - 1] = ']';
+    w->b->size += more;
 }
 
 /* Channels by name, so that the text is canonical whatever the order of their declaration. */
@@ -35,7 +74,7 @@ static bool by_reference(const channel *c)
     return c->set && c->d->rule == PAWL_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
 }
 
-void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets)
+static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, blobs *apart, buf *beside)
 {
     uint32_t *order = channels_sorted(st, f);
     bool any = false;
@@ -61,11 +100,16 @@ void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secret
         if (c->d->secret != NULL)
             canon_string(b, c->d->secret, strlen(c->d->secret));
         else
-            canon(b, v);
+            part_code(b, apart, beside, "/values", c->d->name, v);
         any = true;
     }
     buf_char(b, '}');
     mem_free(&st->alloc, order, (f->nchannels + 1) * sizeof *order);
+}
+
+void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets)
+{
+    values_apart(st, f, b, lists, secrets, NULL, NULL);
 }
 
 static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
@@ -109,6 +153,8 @@ static void tasks_code(writer *w, const frame *f)
 
 static void sends_code(writer *w, const frame *f)
 {
+    char place[UINT_TEXT_MAX + 3];
+
     if (f->ntasks == f->nedges)
         return;
     put_key(w, "sends");
@@ -117,8 +163,9 @@ static void sends_code(writer *w, const frame *f)
         buf_text(w->b, i > f->nedges ? ",[" : "[");
         canon_string(w->b, f->tasks[i].name, f->tasks[i].node_size);
         buf_char(w->b, ',');
+        memcpy(place + uint_text(i - f->nedges, place), "/1", 3);
         if (f->tasks[i].args != NULL)
-            canon(w->b, f->tasks[i].args);
+            part_code(w->b, w->apart, &w->list, "/sends", place, f->tasks[i].args);
         else
             buf_text(w->b, "null");
         buf_char(w->b, ']');
@@ -127,7 +174,7 @@ static void sends_code(writer *w, const frame *f)
 }
 
 /* The items that rebuild what is open. Of a fork that is only what no visit waits for; `n` numbers it anew. */
-typedef struct opener { pawl_state *st; buf *b; bool any, fork; uint32_t n, commands, people; } opener;
+typedef struct opener { pawl_state *st; buf *b; blobs *apart; bool any, fork; uint32_t n, commands, people; } opener;
 
 static void open_item(opener *o, const item *it)
 {
@@ -137,7 +184,7 @@ static void open_item(opener *o, const item *it)
     if (o->any)
         buf_char(o->b, ',');
     o->any = true;
-    item_code(o->b, it, NULL, 0, &none);
+    item_code(o->b, it, NULL, 0, o->apart, &none);
     o->b->failed = o->b->failed || none.failed;
     buf_free(&none);
 }
@@ -188,9 +235,10 @@ static void open_child(opener *o, const char *path, task *tk)
     buf text;
     char prefix[PATH_BYTES_MAX + 64];
     buf p = { .data = prefix, .cap = sizeof prefix };
-    writer w = { .st = o->st, .b = o->b, .first = true };
+    writer w = { .st = o->st, .b = o->b, .first = true, .apart = o->apart };
 
     buf_init(&text, &o->st->alloc);
+    buf_init(&w.list, &o->st->alloc);
     if (o->any)
         buf_char(o->b, ',');
     o->any = true;
@@ -198,6 +246,7 @@ static void open_child(opener *o, const char *path, task *tk)
     canon_string(o->b, path, strlen(path));
     buf_fmt(o->b, ",%u,[],", (unsigned)tk->visit);
     fold_code(&w, tk->child);
+    buf_free(&w.list);
     buf_char(o->b, ']');
     buf_text(&p, path);
     buf_fmt(&text, "/%u/%llu/", (unsigned)tk->visit, (unsigned long long)tk->child->superstep);
@@ -273,6 +322,7 @@ static void fold_code(writer *w, const frame *f)
         canon(w->b, f->joins);
     }
     tasks_code(w, f);
+    w->refs_at = w->b->size;
     sends_code(w, f);
     put_key(w, "steps");
     buf_uint(w->b, f->steps);
@@ -281,8 +331,9 @@ static void fold_code(writer *w, const frame *f)
     put_key(w, "time");
     buf_int(w->b, f->now_ms);
     put_key(w, "values");
-    values_code(w->st, f, w->b, true, false);
+    values_apart(w->st, f, w->b, true, false, w->apart, &w->list);
     buf_char(w->b, '}');
+    refs_insert(w);
 }
 
 /* ---- what a fork takes over (K10) ------------------------------------------------------------------ */
@@ -383,12 +434,13 @@ static void machine_code(writer *w)
 }
 
 /* mode: 's' a snapshot, append channels by reference; 'p' for a base of the same run; 'f' for a fork. */
-static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
+static pawl_code state_code(pawl_state *st, buf *b, char mode, blobs *apart, pawl_err *err)
 {
-    writer w = { .st = st, .b = b, .first = true };
-    opener o = { .st = st, .b = b, .fork = mode == 'f' };
+    writer w = { .st = st, .b = b, .first = true, .apart = apart };
+    opener o = { .st = st, .b = b, .apart = apart, .fork = mode == 'f' };
     pawl_code rc = PAWL_OK;
 
+    buf_init(&w.list, &st->alloc);
     st->load_failed = PAWL_OK;
     if (st->canceling && mode != 'f') {
         put_key(&w, "canceling");
@@ -417,12 +469,13 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
     buf_char(b, ']');
     if (st->pending != NULL && mode != 'f') {
         put_key(&w, "pending");
-        canon(b, list_value(st->pending));
+        part_code(b, apart, &w.list, "", "pending", list_value(st->pending));
     }
     if (st->reason != NULL && mode != 'f') {
         put_key(&w, "reason");
-        canon(b, st->reason);
+        part_code(b, apart, &w.list, "", "reason", st->reason);
     }
+    w.refs_at = b->size;
     if (mode == 's')
         rc = segments_code(&w, &st->root, err);
     sends_code(&w, &st->root);
@@ -437,10 +490,12 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, pawl_err *err)
     put_key(&w, "turn");
     buf_uint(b, st->turn);
     if (mode != 'f')
-        unwind_code(st, b);
+        unwind_code(st, b, apart, &w.list);
     put_key(&w, "values");
-    values_code(st, &st->root, b, mode != 's', false);
+    values_apart(st, &st->root, b, mode != 's', false, apart, &w.list);
     buf_char(b, '}');
+    refs_insert(&w);
+    buf_free(&w.list);
     if (rc == PAWL_OK && st->load_failed != PAWL_OK)
         rc = fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
     return rc == PAWL_NOMEM || (rc == PAWL_OK && b->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for its state", st->run) : rc;
@@ -468,15 +523,17 @@ pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *s, pawl_bytes *bytes, p
     b = &s->out;
     buf_reset(b);
     buf_text(b, "{\"fold\":");
-    if ((rc = state_code(st, b, 's', err)) != PAWL_OK)
+    if ((rc = state_code(st, b, 's', &s->blobs, err)) != PAWL_OK) {
+        blobs_reset(&s->blobs);
         return rc;
+    }
     hash_hex(&st->head, hex);
     buf_fmt(b, ",\"format\":%d,\"hash\":\"%s\",\"id\":\"%s\",\"life\":\"%016llx\",\"seq\":%llu}", FORMAT, hex, st->run,
             (unsigned long long)st->life, (unsigned long long)st->seq);
     if (b->failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for a snapshot", st->run);
     *bytes = (pawl_bytes){ b->data, b->size };
-    st->snapshot_bytes = b->size;
+    st->snapshot_bytes = b->size + s->blobs.bytes;
     st->tail_bytes = 0;
     return PAWL_OK;
 }
@@ -504,7 +561,7 @@ static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step
     hash_hex(&st->machine_hash, machine_hex);
     hash_hex(&st->head, hex);
     buf_reset(&s->out);
-    if ((rc = state_code(st, &s->out, mode, err)) != PAWL_OK)
+    if ((rc = state_code(st, &s->out, mode, &s->blobs, err)) != PAWL_OK)
         return rc;
     p.fold = (pawl_bytes){ s->out.data, s->out.size };
     lineage = step_text(s);
@@ -524,6 +581,17 @@ static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step
     return out->failed ? fail(err, PAWL_NOMEM, "%s: no memory for a base", st->run) : PAWL_OK;
 }
 
+/* A state from a base just made; its blobs are still the step's. */
+static pawl_code base_load(pawl_step *s, const buf *b, const pawl_alloc *alloc, pawl_state **state, pawl_err *err)
+{
+    const pawl_loader loader = step_loader(s);
+    pawl_code rc = pawl_state_load((pawl_bytes){ b->data, b->size }, (pawl_bytes){0}, &loader, alloc, state, err);
+
+    if (rc == PAWL_OK)
+        pawl_state_loader(*state, NULL);
+    return rc;
+}
+
 pawl_code pawl_state_fork(pawl_state *st, const pawl_run_info *info, pawl_step *s, pawl_state **fork, pawl_err *err)
 {
     buf b;
@@ -538,7 +606,7 @@ pawl_code pawl_state_fork(pawl_state *st, const pawl_run_info *info, pawl_step *
     buf_init(&b, &s->alloc);
     rc = base_again(st, info, s, 'f', &b, err);
     if (rc == PAWL_OK)
-        rc = pawl_state_load((pawl_bytes){ b.data, b.size }, (pawl_bytes){0}, NULL, &st->alloc, fork, err);
+        rc = base_load(s, &b, &st->alloc, fork, err);
     buf_free(&b);
     return rc == PAWL_NOMEM ? fail(err, rc, "%s: no memory for a fork", st->run) : rc;
 }
@@ -576,7 +644,7 @@ pawl_code pawl_state_carry(pawl_state *from, const pawl_machine *m, const pawl_r
     if (rc == PAWL_OK)
         rc = base_again(fresh, info, s, 'c', &b, err);
     if (rc == PAWL_OK)
-        rc = pawl_state_load((pawl_bytes){ b.data, b.size }, (pawl_bytes){0}, NULL, &from->alloc, state, err);
+        rc = base_load(s, &b, &from->alloc, state, err);
     buf_free(&b);
     pawl_state_free(fresh);
     return rc == PAWL_NOMEM ? fail(err, rc, "%s: no memory for a run", info->id) : rc;

@@ -19,6 +19,7 @@ pawl_step *pawl_step_new(const pawl_alloc *alloc)
     buf_init(&s->out, &mem);
     buf_init(&s->scratch, &mem);
     buf_init(&s->text, &mem);
+    blobs_begin(&s->blobs, &mem, &s->mem);
     return s;
 }
 
@@ -32,6 +33,7 @@ void pawl_step_free(pawl_step *s)
     buf_free(&s->out);
     buf_free(&s->scratch);
     buf_free(&s->text);
+    blobs_end(&s->blobs);
     mem_free(&mem, s->refs, s->refs_cap * sizeof *s->refs);
     mem_free(&mem, s, sizeof *s);
 }
@@ -49,6 +51,7 @@ void step_reset(pawl_step *s)
     s->value = s->update = NULL;
     s->answered = NULL;
     s->nrefs = 0;
+    blobs_reset(&s->blobs);
     s->final = -1;
     s->whole = s->waits_on = false;
     mem_zero(&s->entry, sizeof s->entry);
@@ -346,7 +349,8 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
     e->hashed = !st->no_journal;
     s->texts = text_needed(e);
     if (e->hashed || s->texts)
-        entry_code(e, &s->out, s->refs, s->nrefs, &s->scratch);
+        entry_code(e, &s->out, s->refs, s->nrefs, e->hashed ? &s->blobs : NULL, &s->scratch);
+    e->apart = s->blobs.bytes;
     if (s->out.failed || s->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory for the bytes of a step");
     if (s->out.size > TEXT_BYTES_MAX)
@@ -499,6 +503,7 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     if (rc == PAWL_OK)
         return s->next;
     s->some = false;
+    blobs_reset(&s->blobs);
     st->ignored += rc == PAWL_IGNORED;
     return rc;
 }

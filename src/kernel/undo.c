@@ -366,11 +366,11 @@ pawl_code fold_inverse(pawl_state *st)
 
 /* ---- written down, and read ---------------------------------------------------------------------------------- */
 
-void unwind_code(pawl_state *st, buf *b)
+void unwind_code(pawl_state *st, buf *b, blobs *apart, buf *beside)
 {
     if (undo_count(st) > 0) {
         buf_text(b, ",\"undo\":");
-        canon(b, list_value(st->undo));
+        part_code(b, apart, beside, "", "undo", list_value(st->undo));
     }
     if (st->undone > 0)
         buf_fmt(b, ",\"undone\":%lu", (unsigned long)st->undone);

@@ -179,12 +179,14 @@ const char *world_fold(pawl_state *st, pawl_step *look)
 {
     pawl_err err = {0};
     pawl_bytes bytes;
-    size_t tail = st->tail_bytes, snap = st->snapshot_bytes;
+    size_t tail = st->tail_bytes, snap = st->snapshot_bytes, limit = look->blobs.limit;
     uint32_t nmarks = st->nmarks;
     pawl_code rc;
 
+    look->blobs.limit = SIZE_MAX;
     st->nmarks = 0;         /* also in the middle of a superstep, for comparison only */
     rc = pawl_state_snapshot(st, look, &bytes, &err);
+    look->blobs.limit = limit;
     st->nmarks = nmarks;
     st->tail_bytes = tail;
     st->snapshot_bytes = snap;
@@ -220,9 +222,32 @@ static pawl_code entry_lines(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_by
     return fail(err, PAWL_GONE, "the test journal has no entry %llu", (unsigned long long)seq);
 }
 
+static size_t apart_limit;
+
+void world_apart(size_t limit) { apart_limit = limit; }
+
+static pawl_code blob_of(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    return bag_find(&((world *)ctx)->apart, digest, bytes, err);
+}
+
+static pawl_loader loader_of(world *w)
+{
+    return (pawl_loader){ .entry = entry_lines, .blob = blob_of, .ctx = w };
+}
+
+static pawl_step *step_new(const pawl_alloc *alloc)
+{
+    pawl_step *s = pawl_step_new(alloc);
+
+    if (s != NULL)
+        pawl_step_blobs(s, apart_limit);
+    return s;
+}
+
 static pawl_state *load(world *w, bool from_snapshot)
 {
-    pawl_loader loader = { .entry = entry_lines, .ctx = w };
+    pawl_loader loader = loader_of(w);
     const char *nl = memchr(w->journal.data, '\n', w->journal.size), *at, *end = w->journal.data + w->journal.size;
     pawl_bytes snapshot = from_snapshot ? (pawl_bytes){ w->snapshot.data, w->snapshot.size } : (pawl_bytes){0};
     pawl_state *st;
@@ -283,12 +308,14 @@ pawl_code world_try_begin(world *w, pawl_machine *m, const char *input, const pa
     buf_init(&w->trace, &w->alloc);
     buf_init(&w->snapshot, &w->alloc);
     w->unchecked = alloc != NULL;
-    w->s = pawl_step_new(alloc);
-    w->look = pawl_step_new(alloc);
+    w->s = step_new(alloc);
+    w->look = step_new(alloc);
     if (m == NULL || w->s == NULL || w->look == NULL)
         return PAWL_NOMEM;
     if ((rc = pawl_state_new(m, &info, 0, alloc, &w->st, &w->err)) != PAWL_OK)
         return rc;
+    if (apart_limit > 0)
+        pawl_state_loader(w->st, &(pawl_loader){ .blob = blob_of, .ctx = w });
     buf_put(&w->journal, w->st->base.data, w->st->base.size);
     buf_char(&w->journal, '\n');
     rc = world_feed(w, &start);
@@ -313,14 +340,16 @@ void world_drop(world *w)
     buf_free(&w->journal);
     buf_free(&w->trace);
     buf_free(&w->snapshot);
+    bag_free(&w->apart);
 }
 
 void world_end(world *w)
 {
+    const pawl_loader loader = loader_of(w);
     pawl_verdict v;
     pawl_err err = {0};
 
-    if (!w->no_verify && pawl_verify(w->m, (pawl_bytes){ w->journal.data, w->journal.size }, NULL, &v, &err) != PAWL_OK)
+    if (!w->no_verify && pawl_verify_with(w->m, (pawl_bytes){ w->journal.data, w->journal.size }, &loader, NULL, &v, &err) != PAWL_OK)
         CHECK_FAIL("verify: entry %llu: %s", (unsigned long long)v.seq, err.text);
     world_drop(w);
 }
@@ -347,7 +376,7 @@ static void feed_twice(world *w, const pawl_event *ev)
 /* What a copy of the state comes to that is fed and folded at once: its fold, or what it was, to be freed. */
 static char *advanced(world *w, const pawl_event *ev)
 {
-    pawl_step *look = w->look, *s = w->look = pawl_step_new(NULL);     /* what the event says may lie in the world's own */
+    pawl_step *look = w->look, *s = w->look = step_new(NULL);     /* what the event says may lie in the world's own */
     pawl_state *copy = load(w, false);
     pawl_err err = {0};
     pawl_code rc = pawl_advance(w->m, copy, ev, s, &err);
@@ -388,6 +417,7 @@ pawl_code world_feed(world *w, const pawl_event *given)
         return w->rc;
     }
     bytes = pawl_step_bytes(w->s);
+    bag_take(&w->apart, w->s);
     buf_put(&w->journal, bytes.data, bytes.size);
     buf_char(&w->journal, '\n');
     if (!w->quiet)
@@ -624,6 +654,7 @@ void world_snapshot(world *w)
 
     if (pawl_state_snapshot(w->st, w->look, &bytes, &err) != PAWL_OK)
         CHECK_FAIL("snapshot: %s", err.text);
+    bag_take(&w->apart, w->look);
     buf_reset(&w->snapshot);
     buf_put(&w->snapshot, bytes.data, bytes.size);
     w->snapshot_at = w->journal.size;
@@ -639,12 +670,16 @@ void world_base(world *w, pawl_bytes base)
 
 void world_fork(world *w, const pawl_run_info *info)
 {
+    const pawl_loader loader = { .blob = blob_of, .ctx = w };
     pawl_err err = {0};
     pawl_state *fork;
 
     if (pawl_state_fork(w->st, info, w->look, &fork, &err) != PAWL_OK)
         CHECK_FAIL("fork: %s", err.text);
+    bag_free(&w->apart);
+    bag_take(&w->apart, w->look);
     pawl_state_free(w->st);
+    pawl_state_loader(fork, &loader);
     w->st = fork;
     world_base(w, pawl_state_base(fork));
 }

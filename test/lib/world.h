@@ -13,6 +13,7 @@
 #ifndef TEST_LIB_WORLD_H
 #define TEST_LIB_WORLD_H
 
+#include "bag.h"
 #include "check.h"
 #include "heap.h"
 #include "kernel/kernel.h"
@@ -31,9 +32,13 @@ typedef struct world {
     bool lent, quiet;           /* quiet: no trace, no checks after each step */
     bool unchecked;             /* no checks after each step */
     bool no_verify;             /* world_end does not verify: the journal has another machine's stretch */
+    bag apart;                  /* what its steps set apart */
     size_t snapshot_at;         /* in the journal: where the tail after `snapshot` begins */
     buf snapshot;
 } world;
+
+/* Worlds that begin from now on set apart what is larger; 0, as at first: nothing. */
+void world_apart(size_t limit);
 
 /* A new run "run-1" of life 1; `m` is the world's from here. Fails the test when it cannot begin. */
 void world_begin(world *w, pawl_machine *m, const char *input);
