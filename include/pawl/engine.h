@@ -77,6 +77,12 @@ typedef enum pawl_durability {
     PAWL_DURABLE_EXIT = 2       /* when it pauses and when it is over, or before 1000 steps or 1 MiB wait */
 } pawl_durability;
 PAWL_API void pawl_engine_durability(pawl_engine *e, pawl_durability mode);
+/* Values whose canonical JSON has more bytes than `limit` are stored beside the run's journal, once by content (S5): 64 KiB, as at
+ * first; 0: none is. What is stored stays as it is. */
+PAWL_API void pawl_engine_blobs(pawl_engine *e, size_t limit);
+/* The largest reply of a handler: 64 MiB, as at first and with 0. A larger one is its command's final error, PAWL_LIMIT, which names the
+ * command and the bytes; it is not tried again. */
+PAWL_API void pawl_engine_reply_max(pawl_engine *e, size_t bytes);
 /* From any thread, or a signal's handler: what drives returns when the step under way is stored. */
 PAWL_API void pawl_engine_stop(pawl_engine *e);
 
@@ -132,6 +138,9 @@ PAWL_API pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *e
 PAWL_API const char *pawl_run_get(pawl_engine *e, const char *run, const char *channel);
 /* Why it failed or was rejected, as text; "" when it was not. Lives until the next call. */
 PAWL_API const char *pawl_run_reason(pawl_engine *e, const char *run);
+/* What finds the blobs of a run, for pawl_verify_with and pawl_replay_with of its journal. Lives as long as the engine, on whose thread
+ * it is asked. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_run_loader(pawl_engine *e, const char *run, pawl_loader *loader, pawl_err *err);
 /* A step of the engine's own for those getters that want one. */
 PAWL_API pawl_step *pawl_engine_step(pawl_engine *e);
 

@@ -149,15 +149,18 @@ static pawl_code same_input(pawl_engine *e, live *r, const char *input, pawl_err
     const pawl_value *given;
     pawl_entry *first = NULL;
     pawl_bytes line = {0}, records;
-    pawl_code rc = live_entry(r, 1, &line, &records);
+    pawl_code rc = live_entry(r, 1, &line, &records), loaded = PAWL_OK;
 
     if (rc == PAWL_GONE)
         return fail(err, PAWL_CONFLICT, "%s: what it was begun with was pruned, and it asks for no input: go on without one", r->id);
-    if (rc == PAWL_OK && pawl_entry_read(line, e->look, &first, NULL) == PAWL_OK && first->items != NULL && first->items->kind == ITEM_START) {
+    if (rc == PAWL_OK && pawl_entry_read(line, e->look, &first, NULL) == PAWL_OK && first->items != NULL && first->items->kind == ITEM_START &&
+        (loaded = pawl_entry_load(r->st, first, err)) == PAWL_OK) {
         given = pawl_json(e->look, input);
         if (given != NULL && pawl_value_equal(given, first->items->value))
             return PAWL_OK;
     }
+    if (loaded != PAWL_OK)
+        return loaded;
     return fail(err, PAWL_CONFLICT, "%s: it was begun with another input, and asks for none: go on without one, or begin another run", r->id);
 }
 

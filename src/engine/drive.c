@@ -12,7 +12,7 @@ static void snapshot_take(pawl_engine *e, live *r)
 
     buf_reset(&r->snapshot);
     if (r->nlines == 0 || r->ends_in_record || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st) ||
-        pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK)
+        pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK || blobs_hold(e, r, e->look) != PAWL_OK)
         return;
     r->tail_bytes = 0;
     buf_put(&r->snapshot, bytes.data, bytes.size);
@@ -38,7 +38,9 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
     r->stepped = true;
     r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
     r->tail_bytes += line.size;
-    rc = r->lines.failed ? PAWL_NOMEM : told_step(e, r);
+    rc = r->lines.failed ? PAWL_NOMEM : blobs_hold(e, r, e->step);
+    if (rc == PAWL_OK)
+        rc = told_step(e, r);
     if (rc != PAWL_OK) {
         live_drop(e, r);
         return fail(err, rc, "%s: no memory for what a step came to", r->id);
@@ -83,6 +85,8 @@ pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena 
     *a = (pawl_append){ .run = r->id, .fence = r->fence, .seq = r->seq, .lines = lines, .nlines = r->nlines, .waits = waits, .nwaits = r->nwaits,
                         .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
                         .status = (uint8_t)pawl_state_status(r->st) };
+    if (blobs_fill_append(r, a, mem) != PAWL_OK)
+        return PAWL_NOMEM;
     a->wake_ms = told_wake(e, r, &a->work);
     if (BROKEN(BROKEN_TIMER))
         a->wake_ms = 0;
@@ -100,7 +104,8 @@ static void tell_watcher(pawl_engine *e, live *r)
         pawl_entry *entry;
 
         nl = memchr(at, '\n', (size_t)(end - at));
-        if (pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, NULL) == PAWL_OK)
+        if (pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, NULL) == PAWL_OK &&
+            pawl_entry_load(r->st, entry, NULL) != PAWL_NOMEM)
             e->watch(e->watch_ctx, r->st, entry);
     }
 }
@@ -125,6 +130,7 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     if (h != NULL)
         hub_stored(h, r, a->seq, records);
     tell_watcher(e, r);
+    blobs_stored(e, r);
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);
     r->nlines = 0;

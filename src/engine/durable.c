@@ -46,7 +46,7 @@ bool store_due(pawl_engine *e, live *r)
     if (r->st == NULL || !run_has_news(r))
         return false;
     if (r->sql != NULL || e->durability == PAWL_DURABLE_SYNC || r->hurry || r->ntaken > 0 || r->nwaits > 0 || r->nlines >= GATHER_LINES ||
-        r->lines.size >= GATHER_BYTES)
+        r->lines.size + r->blobs_bytes >= GATHER_BYTES)
         return true;
     next = pawl_state_next(r->st);
     if (e->durability == PAWL_DURABLE_ASYNC)

@@ -9,6 +9,8 @@
 
 enum {
     TTL_MS = 30000, GRACE_MS = 10000,
+    BLOB_BYTES = 65536,         /* of a value that stands where it is; a larger one stands apart */
+    REPLY_BYTES_MAX = 67108864, /* of a handler's reply */
     TAIL_BYTES_LEAST = 65536    /* below, folding it again is cheaper than to store a snapshot, which takes pages of its own */
 };
 
@@ -46,6 +48,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
     e->look = pawl_step_new(NULL);
+    e->reply_bytes_max = REPLY_BYTES_MAX;
     (void)chance(e, drawn);
     owner_name(e->owner, sizeof e->owner, drawn[0]);
     if (e->step == NULL || e->look == NULL) {
@@ -53,6 +56,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
         pawl_engine_free(e);
         return NULL;
     }
+    pawl_engine_blobs(e, BLOB_BYTES);
     return e;
 }
 
@@ -94,6 +98,33 @@ void pawl_engine_free(pawl_engine *e)
     pawl_store_free(e->store);
     pthread_mutex_destroy(&e->lock);
     mem_free(&alloc, e, sizeof *e);
+}
+
+void pawl_engine_blobs(pawl_engine *e, size_t limit)
+{
+    if (e == NULL)
+        return;
+    pawl_step_blobs(e->step, limit);
+    pawl_step_blobs(e->look, limit);
+}
+
+void pawl_engine_reply_max(pawl_engine *e, size_t bytes)
+{
+    if (e != NULL)
+        e->reply_bytes_max = bytes > 0 ? bytes : REPLY_BYTES_MAX;
+}
+
+pawl_code pawl_run_loader(pawl_engine *e, const char *run, pawl_loader *loader, pawl_err *err)
+{
+    live *r = NULL;
+    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
+
+    *loader = (pawl_loader){ .ctx = NULL };
+    if (rc != PAWL_OK)
+        return rc;
+    r->shown = true;        /* it stays */
+    *loader = (pawl_loader){ .blob = loader_blob, .ctx = r };
+    return PAWL_OK;
 }
 
 pawl_store *pawl_engine_store(pawl_engine *e) { return e == NULL ? NULL : e->store; }

@@ -87,6 +87,8 @@ typedef struct told_wait {      /* a wait that the store is to be told of */
     bool over, answered;
 } told_wait;
 
+typedef struct held_blob held_blob;     /* set apart, and not stored yet: blobs.c */
+
 typedef struct live {           /* a run that this engine has claimed, or knows */
     struct live *next;          /* in its slot */
     struct pawl_engine *e;
@@ -123,6 +125,11 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     size_t nwaits, waits_cap;
     uint64_t *taken;
     size_t ntaken, taken_cap;
+    held_blob *blobs;
+    size_t nblobs, blobs_cap, blobs_bytes;
+    hash *kept;                 /* digests of blobs that the store has */
+    size_t nkept, kept_cap, kept_next;
+    buf blob;                   /* the one that was read last */
     uint64_t heard;             /* version of the store when its deliveries were looked at */
     bool quiet;                 /* the append just now found that nothing was delivered */
     errand *errands;
@@ -192,6 +199,7 @@ struct pawl_engine {
     atomic_bool stopping;
     bool left;                  /* something was left for another run since somebody asked who is due */
     size_t tail_bytes_least;    /* below, no snapshot is taken */
+    size_t reply_bytes_max;
     bool (*drawn)(void *ctx, uint64_t out[2]);  /* chance, in a simulation: then there is no keeper either; NULL: the system's */
     void *drawn_ctx;
 };
@@ -245,6 +253,14 @@ pawl_code live_load(pawl_engine *e, live *r, pawl_err *err);
 bool live_fits(const live *r);          /* this engine's machine is the one that it was begun with */
 pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err);   /* loaded, when it was claimed just now */
 pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err);    /* claimed and loaded */
+
+/* blobs.c: what steps set apart */
+pawl_code blobs_hold(pawl_engine *e, live *r, const pawl_step *s);      /* to be stored with the next commit; PAWL_NOMEM */
+pawl_code blobs_fill_append(const live *r, pawl_append *a, arena *mem);
+void blobs_stored(pawl_engine *e, live *r);
+void blobs_drop(pawl_engine *e, live *r);
+void blobs_free(pawl_engine *e, live *r);
+pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err);     /* ctx: a live */
 
 /* keeper.c: a thread that renews the leases, and listens for what is performed on the thread that drives */
 void keeper_begin(pawl_engine *e);

@@ -54,6 +54,7 @@ int64_t budget_guess(const errand *er, int64_t now);    /* when one that waits m
 
 /* receipts.c */
 void reply_check(pawl_engine *e, errand *er);   /* what is no JSON is an error of the handler's */
+void reply_limit(const pawl_engine *e, errand *er);    /* one that is too large is an error */
 void receipt_make(pawl_engine *e, errand *er);
 /* Nothing new begins; what is out ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
 void errands_call_off(pawl_engine *e, live *r, bool wait);

@@ -14,7 +14,39 @@ typedef struct forking {
     bool made;                  /* in the store, by this call */
 } forking;
 
-/* The fork's state, and the blobs of what it was made from. */
+static pawl_code blob_of_fork(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    const forking *f = ctx;
+
+    for (size_t i = 0; i < f->blobs.n; i++) {
+        if (strcmp(f->blobs.all[i].digest, digest) == 0) {
+            *bytes = f->blobs.all[i].bytes;
+            return PAWL_OK;
+        }
+    }
+    return fail(err, PAWL_GONE, "%s: it has no blob %.64s", f->fork, digest);
+}
+
+static pawl_loader fork_loader(forking *f)
+{
+    return (pawl_loader){ .blob = blob_of_fork, .ctx = f };
+}
+
+/* What the step at hand has set apart. */
+static pawl_code blobs_add(forking *f, pawl_err *err)
+{
+    const char *digest;
+    pawl_bytes bytes;
+
+    for (size_t i = 0; (bytes = pawl_step_blob(f->e->step, i, &digest)).data != NULL; i++) {
+        if (!arena_room(&f->mem, (void **)&f->blobs.all, &f->blobs.cap, f->blobs.n, sizeof *f->blobs.all))
+            break;
+        f->blobs.all[f->blobs.n++] = (pawl_blob){ arena_strdup(&f->mem, digest, HASH_HEX), { arena_strdup(&f->mem, bytes.data, bytes.size), bytes.size } };
+    }
+    return f->mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its blobs", f->fork) : PAWL_OK;
+}
+
+/* The fork's state, and the blobs that its base names. */
 static pawl_code fork_state(forking *f, uint64_t seq, pawl_err *err)
 {
     pawl_engine *e = f->e;
@@ -33,12 +65,12 @@ static pawl_code fork_state(forking *f, uint64_t seq, pawl_err *err)
     if (rc == PAWL_OK)
         rc = journal_fold((pawl_bytes){ text.data, text.size }, seq, &blobs.loader, NULL, &then, err);
     if (rc == PAWL_OK)
-        rc = blobs_gather(e->store, f->run, (pawl_bytes){ text.data, text.size }, &f->mem, &f->blobs, err);
+        rc = pawl_state_fork(then, &info, e->step, &f->st, err);
     pthread_mutex_unlock(&e->lock);
     blobs_end(&blobs);
     buf_free(&text);
     if (rc == PAWL_OK)
-        rc = pawl_state_fork(then, &info, e->step, &f->st, err);
+        rc = blobs_add(f, err);
     pawl_state_free(then);
     return rc;
 }
@@ -57,7 +89,7 @@ static pawl_code change_feed(forking *f, pawl_err *err)
     rc = pawl_advance(m, f->st, &ev, f->e->step, err);
     if (rc == PAWL_IGNORED)
         return fail(err, PAWL_INVALID, "%s: %s has not begun there, so there is no state to change: give it with the input", f->fork, f->run);
-    return rc < 0 ? rc : PAWL_OK;
+    return rc < 0 ? rc : blobs_add(f, err);
 }
 
 /* ---- what is there already ------------------------------------------------------------------------ */
@@ -74,21 +106,35 @@ static bool lineage_same(const pawl_state *a, const pawl_state *b)
     return same && !mem.failed;
 }
 
-/* There is such a run. One that was forked from the same entry and has none of its own was left by a call that got no further: it is
- * taken instead of ours. The claim is held. */
+static bool see_blob(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    (void)ctx, (void)kind, (void)seq, (void)line;
+    return false;
+}
+
+static bool blobs_miss(const forking *f)
+{
+    const pawl_store *s = f->e->store;
+
+    return f->blobs.n > 0 && s->verbs->blob(f->e->store, f->fork, f->blobs.all[0].digest, see_blob, NULL, NULL) == PAWL_GONE;
+}
+
+/* There is such a run. One that was forked from the same entry and has none of its own, or not its blobs, was left by a call that got no
+ * further: it is taken instead of ours, and ours are its blobs. The claim is held. */
 static pawl_code fork_found(forking *f, const pawl_head *head, const pawl_err *why, pawl_err *err)
 {
+    const pawl_loader loader = fork_loader(f);
     pawl_state *there = NULL;
     buf text;
     pawl_code rc;
 
-    if (f->change == NULL || head->seq > 0)
+    if ((f->change == NULL && !blobs_miss(f)) || head->seq > 0)
         return fail(err, why->code, "%s", why->text);
     buf_init(&text, &f->e->alloc);
     rc = history_journal(f->e->store, f->fork, 0, &text, NULL, err);
     if (rc == PAWL_OK)
-        rc = pawl_replay((pawl_bytes){ text.data, text.size }, 0, NULL, &there, err);
-    if (rc == PAWL_OK && (there->nmarks > 0 || !lineage_same(there, f->st))) {
+        rc = pawl_replay_with((pawl_bytes){ text.data, text.size }, 0, &loader, NULL, &there, err);
+    if (rc == PAWL_GONE || rc == PAWL_CORRUPT || (rc == PAWL_OK && (there->nmarks > 0 || !lineage_same(there, f->st)))) {
         rc = fail(err, why->code, "%s", why->text);
     } else if (rc == PAWL_OK) {
         pawl_state_free(f->st);
@@ -105,8 +151,7 @@ static pawl_code fork_found(forking *f, const pawl_head *head, const pawl_err *w
 static pawl_code fork_append(forking *f, const pawl_head *head, pawl_err *err)
 {
     wait_list waits = { .n = 0 };
-    pawl_append a = { .run = f->fork, .fence = head->fence, .seq = head->seq, .blobs = f->blobs.all, .nblobs = f->blobs.n,
-                      .release = true };
+    pawl_append a = { .run = f->fork, .fence = head->fence, .seq = head->seq, .release = true };
     pawl_bytes line;
     pawl_code rc = f->change == NULL ? PAWL_OK : change_feed(f, err);
 
@@ -121,6 +166,8 @@ static pawl_code fork_append(forking *f, const pawl_head *head, pawl_err *err)
         return fail(err, PAWL_NOMEM, "%s: no memory for a fork", f->fork);
     a.waits = waits.all;
     a.nwaits = waits.n;
+    a.blobs = f->blobs.all;
+    a.nblobs = f->blobs.n;
     rc = f->e->store->verbs->append(f->e->store, &a, 1, err);
     return rc != PAWL_OK || a.rc == PAWL_OK ? rc : fail(err, a.rc, "%s: somebody else works on it", f->fork);
 }
@@ -157,16 +204,19 @@ static pawl_code fork_store(forking *f, bool more, pawl_err *err)
 static pawl_code change_tried(forking *f, pawl_err *err)
 {
     const pawl_bytes base = pawl_state_base(f->st);
+    const pawl_loader loader = fork_loader(f);
     pawl_state *copy = NULL, *st = f->st;
+    size_t blobs = f->blobs.n;
     pawl_code rc;
 
     if (f->change->kind != PAWL_EV_UPDATE)
         return fail(err, PAWL_INVALID, "%s: what changes a fork is an update, and this is another event (%d)", f->fork, (int)f->change->kind);
-    if ((rc = pawl_state_load(base, (pawl_bytes){0}, NULL, NULL, &copy, err)) != PAWL_OK)
+    if ((rc = pawl_state_load(base, (pawl_bytes){0}, &loader, NULL, &copy, err)) != PAWL_OK)
         return rc;
     f->st = copy;
     rc = change_feed(f, err);
     f->st = st;
+    f->blobs.n = blobs;
     pawl_state_free(copy);
     return rc;
 }

@@ -38,6 +38,7 @@ live *live_of(pawl_engine *e, const char *run, pawl_err *err)
     buf_init(&r->lines, &e->alloc);
     buf_init(&r->snapshot, &e->alloc);
     buf_init(&r->cache, &e->alloc);
+    buf_init(&r->blob, &e->alloc);
     pthread_mutex_lock(&e->lock);       /* the keeper reads along */
     r->next = e->lives[slot_of(run)];
     e->lives[slot_of(run)] = r;
@@ -57,6 +58,7 @@ void live_drop(pawl_engine *e, live *r)
     r->records = r->records_fed = 0;
     r->hurry = false;
     told_forget(e, r);
+    blobs_drop(e, r);
     for (size_t i = 0; i < r->nasked; i++)
         mem_free(&e->alloc, r->asked[i], strlen(r->asked[i]) + 1);
     r->nasked = 0;
@@ -70,6 +72,7 @@ void live_free(pawl_engine *e, live *r)
     buf_free(&r->lines);
     buf_free(&r->snapshot);
     buf_free(&r->cache);
+    blobs_free(e, r);
     mem_free(&e->alloc, r->asked, r->asked_cap * sizeof *r->asked);
     mem_free(&e->alloc, r->taken, r->taken_cap * sizeof *r->taken);
     mem_free(&e->alloc, r->waits, r->waits_cap * sizeof *r->waits);
@@ -185,29 +188,6 @@ static pawl_code loader_entry(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_b
 pawl_code live_entry(live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
 {
     return loader_entry(r, seq, entry, records, NULL);
-}
-
-static bool blob_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
-{
-    live *r = ctx;
-
-    (void)kind, (void)seq;
-    buf_put(&r->cache, line.data, line.size);
-    return false;
-}
-
-static pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
-{
-    live *r = ctx;
-    pawl_code rc;
-
-    buf_reset(&r->cache);
-    r->cache_from = r->cache_to = 0;
-    pthread_mutex_lock(&r->e->lock);
-    rc = r->e->store->verbs->blob(r->e->store, r->id, digest, blob_line, r, err);
-    pthread_mutex_unlock(&r->e->lock);
-    *bytes = (pawl_bytes){ r->cache.data, r->cache.size };
-    return rc == PAWL_OK && r->cache.failed ? fail(err, PAWL_NOMEM, "%s: no memory for a blob", r->id) : rc;
 }
 
 /* ---- the state ---------------------------------------------------------------------------------------- */

@@ -10,6 +10,20 @@ static pawl_outcome outcome_of(pawl_code rc)
            : rc == PAWL_CANCELED ? PAWL_CALLED_OFF : PAWL_ERROR;
 }
 
+/* Final, whatever it was: the same would come again (E13). */
+void reply_limit(const pawl_engine *e, errand *er)
+{
+    size_t bytes = er->rc < 0 ? er->reply.detail.size : er->reply.text.size;
+
+    if (bytes <= e->reply_bytes_max)
+        return;
+    er->rc = pawl_reply_fail(&er->reply, PAWL_LIMIT, "%s: %s: its reply has %zu bytes, which is over the limit of %zu (reply_bytes_max)", er->job.id,
+                             er->job.effect, bytes, e->reply_bytes_max);
+    buf_free(&er->reply.detail);
+    buf_init(&er->reply.detail, &er->reply.alloc);
+}
+
+/* What is no JSON is an error of the handler's. */
 void reply_check(pawl_engine *e, errand *er)
 {
     buf *b = &er->reply.text;

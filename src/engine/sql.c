@@ -84,6 +84,7 @@ static pawl_code work(void *ctx, void *sql, pawl_err *err)
     er->job.sql = sql;
     errand_run(er);
     er->job.sql = NULL;
+    reply_limit(r->e, er);
     reply_check(r->e, er);
     if (er->reply.text.failed)
         er->rc = PAWL_NOMEM;

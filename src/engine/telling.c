@@ -160,6 +160,25 @@ static const receipt_at *told_find(const pawl_stream *r, const item *it, uint32_
     return NULL;
 }
 
+static const pawl_value *whole(pawl_stream *r, const item *it, const pawl_value *v, const pawl_value *stand, pawl_err *err);
+
+/* The VALUE of an item, of which nothing but blobs stands apart. */
+static const pawl_value *told_whole(pawl_stream *r, const item *it, pawl_err *err)
+{
+    pawl_iter each = pawl_iter_of(it->refs.list);
+    const pawl_value *ref;
+
+    while ((ref = pawl_iter_next(&each, NULL)) != NULL) {
+        const char *form = pawl_value_string(pawl_value_at(ref, 1));
+
+        if (form == NULL || strcmp(form, "blob") != 0) {
+            fail(err, PAWL_CORRUPT, "%s: what came in refers to what is no blob", r->run);
+            return NULL;
+        }
+    }
+    return it->refs.list == NULL ? it->value : whole(r, it, it->value, it->refs.list, err);
+}
+
 /* What command n of the visit came to. An answer to the doubt about it says so in words of its own. */
 static const pawl_value *told_value(pawl_stream *r, const item *it, uint32_t n, pawl_err *err)
 {
@@ -171,20 +190,21 @@ static const pawl_value *told_value(pawl_stream *r, const item *it, uint32_t n, 
     if ((t == NULL || (t->kind == ITEM_ANSWER && told_find(r, it, n, true) == NULL)) && !r->told_all && told_before(r, err) == PAWL_OK)
         t = told_find(r, it, n, false);
     one = t == NULL ? NULL : item_parse(&r->mem, r->receipts.data + t->at, t->size, err);
+    v = one == NULL ? NULL : told_whole(r, one, err);
     if (one == NULL || one->kind != ITEM_ANSWER || told_find(r, it, n, true) == NULL)
-        return one == NULL ? NULL : one->value;
-    return doubt_told(one->value, &r->mem, &outcome, &v) ? v : NULL;
+        return v;
+    return doubt_told(v, &r->mem, &outcome, &v) ? v : NULL;
 }
 
 /* What came in with this entry: a reducer's "@". */
-static const pawl_value *came_in(const pawl_stream *r)
+static const pawl_value *came_in(pawl_stream *r, pawl_err *err)
 {
-    const pawl_value *in = NULL;
+    const item *in = NULL;
 
     for (const item *it = r->entry->items; it != NULL && it != r->it; it = it->next)
         if (it->kind <= ITEM_SIGNAL || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER)
-            in = it->value;
-    return in;
+            in = it;
+    return in == NULL ? NULL : told_whole(r, in, err);
 }
 
 static const pawl_value *event_value(pawl_stream *r, const item *it, const char *target, pawl_err *err)
@@ -192,7 +212,7 @@ static const pawl_value *event_value(pawl_stream *r, const item *it, const char 
     size_t n = strcspn(target, "/");
 
     if (n == 1 && *target == '@')
-        return pawl_value_find(came_in(r), target + 1);
+        return pawl_value_find(came_in(r, err), target + 1);
     if (n == 0 || n > 9)
         return NULL;
     return pawl_value_find(told_value(r, it, (uint32_t)strtoul(target, NULL, 10), err), target + n);
@@ -541,9 +561,12 @@ static void item_head(pawl_stream *r, pawl_stream_event *ev)
 
 static pawl_code item_json(pawl_stream *r, unsigned kind, pawl_err *err)
 {
-    const item *it = r->it;
+    item filled = *r->it;
+    const item *it = &filled;
     const pawl_value *v;
 
+    if (it->refs.list != NULL && (filled.value = told_whole(r, it, err)) == NULL)
+        return err != NULL && err->code != PAWL_OK ? err->code : r->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
     if (kind == PAWL_STREAM_UPDATES)
         return update_json(r, it, err);
     if (kind == PAWL_STREAM_TASKS) {

@@ -8,22 +8,23 @@
 
 enum {
     BLOB_LEVELS_MAX = 8,        /* how deep parts are looked for */
+    BLOB_KEY_BYTES_MAX = 200,   /* of the names on the way to them */
     BLOB_PARTS_MAX = 64         /* of one value */
 };
 
-void blobs_begin(blobs *k, const pawl_alloc *alloc, arena *mem)
+void blobs_init(blob_set *k, const pawl_alloc *alloc, arena *mem)
 {
-    *k = (blobs){ .mem = mem, .limit = SIZE_MAX };
+    *k = (blob_set){ .mem = mem, .limit = SIZE_MAX };
     buf_init(&k->text, alloc);
 }
 
-void blobs_reset(blobs *k)
+void blobs_reset(blob_set *k)
 {
     k->list = NULL;
     k->n = k->cap = k->bytes = 0;
 }
 
-void blobs_end(blobs *k)
+void blobs_done(blob_set *k)
 {
     buf_free(&k->text);
 }
@@ -33,7 +34,7 @@ void blobs_end(blobs *k)
 typedef struct blob_place { const pawl_value *at; size_t blob; } blob_place;
 
 typedef struct blob_search {
-    blobs *k;
+    blob_set *k;
     blob_place *places;         /* in the order of their nodes */
     size_t n, cap;
 } blob_search;
@@ -42,7 +43,7 @@ typedef struct text_at { const buf *b; size_t at, size; } text_at;  /* the buffe
 
 static bool blob_put(blob_search *w, const pawl_value *v, const text_at *t, const hash *h)
 {
-    blobs *k = w->k;
+    blob_set *k = w->k;
     char digest[HASH_HEX + 1];
     size_t i = 0;
 
@@ -62,7 +63,7 @@ static bool blob_put(blob_search *w, const pawl_value *v, const text_at *t, cons
     return k->list[i].bytes.data != NULL;
 }
 
-static bool blob_like(const blobs *k, const hash *h)
+static bool blob_like(const blob_set *k, const hash *h)
 {
     char digest[HASH_HEX + 1];
 
@@ -78,14 +79,16 @@ static bool blob_find(blob_search *w, const pawl_value *v, const text_at *t, uns
 /* Its large members, each for itself. *left: the bytes of the rest. */
 static bool blob_members(blob_search *w, const pawl_value *v, unsigned level, size_t *left)
 {
-    blobs *k = w->k;
+    blob_set *k = w->k;
     pawl_iter it = pawl_iter_of(v);
-    const pawl_value *member;
+    const pawl_value *member, *key;
 
-    while ((member = pawl_iter_next(&it, NULL)) != NULL) {
+    while ((member = pawl_iter_next(&it, &key)) != NULL) {
         text_at t = { &k->text, k->text.size, 0 };
         bool good = true;
 
+        if (pawl_value_size(key) > BLOB_KEY_BYTES_MAX)
+            continue;
         canon(&k->text, member);
         t.size = k->text.size - t.at;
         if (t.size > blobs_most(k) && !k->text.failed) {
@@ -102,7 +105,7 @@ static bool blob_members(blob_search *w, const pawl_value *v, unsigned level, si
 /* False: no memory. */
 static bool blob_find(blob_search *w, const pawl_value *v, const text_at *t, unsigned level)
 {
-    blobs *k = w->k;
+    blob_set *k = w->k;
     size_t places = w->n, n = k->n, bytes = k->bytes, left = t->size;
     bool deeper = level < BLOB_LEVELS_MAX && pawl_value_type(v) >= PAWL_TYPE_ARRAY;
     hash h;
@@ -142,7 +145,7 @@ static const pawl_value *blob_less(const blob_search *w, const pawl_value *v, va
     return less;
 }
 
-void blob_apart(blobs *k, buf *b, size_t at, const pawl_value *v, const char *prefix, buf *beside)
+void blob_apart(blob_set *k, buf *b, size_t at, const pawl_value *v, const char *prefix, buf *beside)
 {
     blob_search w = { .k = k };
     const text_at t = { b, at, b->size - at };
@@ -228,7 +231,7 @@ static pawl_code blob_value(pawl_state *st, arena *a, const char *digest, const 
     return a->failed ? PAWL_NOMEM : fail(err, PAWL_CORRUPT, "%s", why.text);
 }
 
-const pawl_value *blob_load(pawl_state *st, arena *a, const char *digest, pawl_err *err)
+const pawl_value *blob_get(pawl_state *st, arena *a, const char *digest, pawl_err *err)
 {
     const pawl_value *v = NULL;
     size_t size = 0;
@@ -357,7 +360,7 @@ pawl_code pawl_entry_load(pawl_state *st, pawl_entry *e, pawl_err *err)
 
 /* ---- what a journal sets apart is set apart again when it is verified ----------------------------------- */
 
-static bool like_add(blobs *k, arena *mem, const pawl_value *beside)
+static bool like_add(blob_set *k, arena *mem, const pawl_value *beside)
 {
     pawl_iter it = pawl_iter_of(beside);
     const pawl_value *ref;
@@ -374,7 +377,7 @@ static bool like_add(blobs *k, arena *mem, const pawl_value *beside)
     return true;
 }
 
-static bool like_writes(blobs *k, arena *mem, const write *w, uint32_t n)
+static bool like_writes(blob_set *k, arena *mem, const write *w, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!like_add(k, mem, w[i].refs.list))
@@ -382,7 +385,7 @@ static bool like_writes(blobs *k, arena *mem, const write *w, uint32_t n)
     return true;
 }
 
-static bool like_named(blobs *k, arena *mem, const named *v, uint32_t n)
+static bool like_named(blob_set *k, arena *mem, const named *v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!like_add(k, mem, v[i].refs.list))
@@ -390,7 +393,7 @@ static bool like_named(blobs *k, arena *mem, const named *v, uint32_t n)
     return true;
 }
 
-bool blobs_like(blobs *k, arena *mem, const pawl_entry *e)
+bool blobs_like(blob_set *k, arena *mem, const pawl_entry *e)
 {
     bool good = true;
 

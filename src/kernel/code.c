@@ -8,7 +8,7 @@ typedef struct coder {
     const value_ref *refs;
     size_t nrefs;
     buf *list;              /* references of the value being written */
-    blobs *apart;
+    blob_set *apart;
     size_t most;            /* a longer value is looked at for what stands apart */
 } coder;
 
@@ -382,7 +382,7 @@ static void head_code(buf *b, const char *name)
         pen_end(b, pen_name(pen_word(pen, "["), name, strlen(name)));
 }
 
-void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blobs *apart, buf *scratch)
+void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch)
 {
     coder c = { .b = b, .refs = held, .nrefs = nheld, .list = scratch, .apart = apart, .most = apart != NULL ? blobs_most(apart) : SIZE_MAX };
 
@@ -430,7 +430,7 @@ void envelope_code(buf *b, const pawl_entry *e)
     pen_end(b, pen_word(pen, "]"));
 }
 
-static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blobs *apart, buf *scratch, size_t from)
+static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch, size_t from)
 {
     buf_char(b, '[');
     for (item *it = e->items; it != NULL; it = it->next) {
@@ -444,7 +444,7 @@ static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nhel
 }
 
 /* HASH ENVELOPE BODY, or the items of a record. The hash covers what stood before (e->prev). */
-void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blobs *apart, buf *scratch)
+void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch)
 {
     size_t envelope = 0, body = 0;
     hash digest;

@@ -362,9 +362,9 @@ uint32_t name_hash(const char *name);
 
 /* code.c: items to bytes */
 /* `apart`: what is too large for where it stands; NULL: nothing is. */
-void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blobs *apart, buf *scratch);
+void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch);
 void id_code(buf *b, const item *it);           /* 2.review.1.0 */
-void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blobs *apart, buf *scratch);
+void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch);
 void envelope_code(buf *b, const pawl_entry *e);
 
 /* parse.c: and back */
@@ -381,11 +381,11 @@ bool id_parse(const char *id, char *task, uint64_t *superstep, uint32_t *visit_n
 const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *v,
                                const pawl_value *stand, const pawl_value **secrets, pawl_err *err);
 /* blob.c: and so are blobs, through the loader; a failure of its stands in st->load_failed. */
-const pawl_value *blob_load(pawl_state *st, arena *a, const char *digest, pawl_err *err);   /* NULL: told, or no memory */
+const pawl_value *blob_get(pawl_state *st, arena *a, const char *digest, pawl_err *err);   /* NULL: told, or no memory */
 /* Into *v, for those of `beside` whose path lies below `under`; all of them are blobs. *bytes grows by theirs. */
 pawl_code blobs_fill(pawl_state *st, arena *a, const pawl_value **v, const pawl_value *beside, const char *under, size_t *bytes, pawl_err *err);
 pawl_code item_whole(pawl_state *st, pawl_entry *e, item *it, pawl_err *err);   /* one that has references of its own */
-bool blobs_like(blobs *k, arena *mem, const pawl_entry *e);     /* from here on it sets apart what the entry does; false: no memory */
+bool blobs_like(blob_set *k, arena *mem, const pawl_entry *e);     /* from here on it sets apart what the entry does; false: no memory */
 pawl_loader step_loader(pawl_step *s);          /* of what the step has set apart */
 pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, pawl_err *err);
 /* A reducer's command outlives what came in: where its spec refers to that, it is put in as the command is folded. */
@@ -515,6 +515,7 @@ typedef struct base_parts {
     pawl_bytes fold;
 } base_parts;
 void base_code(buf *b, const pawl_run_info *info, const base_parts *p);
+bool unhex64(const char *text, uint64_t *n);     /* 16 digits; false: they are none */
 pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err);
 pawl_code snapshot_read(pawl_state *st, pawl_bytes snapshot, pawl_err *err);
 pawl_code state_begin(pawl_state *st, pawl_err *err);   /* the channels' first values */
@@ -528,7 +529,7 @@ void decls_code(buf *b, const decl *d, uint32_t n);
 /* An object of the channels; `lists` false: not those that a snapshot names by entries; `secrets`: by their name. */
 void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets);
 /* A value of a fold, which lies there at prefix/name; `beside` gets what stands apart of it. */
-void part_code(buf *b, blobs *apart, buf *beside, const char *prefix, const char *name, const pawl_value *v);
+void part_code(buf *b, blob_set *apart, buf *beside, const char *prefix, const char *name, const pawl_value *v);
 pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err);
 extern const sm_row task_rows[TASK_STATES];     /* tables.c: the state machines of a run and of a task */
 extern const sm_table run_table, task_table;
@@ -580,7 +581,7 @@ struct pawl_step {
     value_ref *refs;            /* nodes of this step that stand for something else */
     size_t nrefs, refs_cap;
     buf out, scratch, text;
-    blobs blobs;                /* what this step set apart */
+    blob_set blobs;                /* what this step set apart */
     txn t;
     int64_t now;                /* the event's time, never before the last */
     bool whole;                 /* this event makes an entry, whatever comes of it */
@@ -658,7 +659,7 @@ pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reason, siz
 pawl_code unwind_next(pawl_step *s, pawl_err *err);
 pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err);
 pawl_code fold_inverse(pawl_state *st);         /* one was issued */
-void unwind_code(pawl_state *st, buf *b, blobs *apart, buf *beside);    /* members of a fold, each after a comma */
+void unwind_code(pawl_state *st, buf *b, blob_set *apart, buf *beside);    /* members of a fold, each after a comma */
 pawl_code unwind_read(pawl_state *st, const pawl_value *fold, pawl_err *err);
 static inline size_t undo_count(const pawl_state *st) { return st->undo != NULL ? st->undo->count : 0; }
 

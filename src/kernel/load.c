@@ -8,7 +8,7 @@ static pawl_code damaged(pawl_err *err, const char *what)
     return fail(err, PAWL_CORRUPT, "%s", what);
 }
 
-static bool unhex64(const char *text, uint64_t *n)
+bool unhex64(const char *text, uint64_t *n)
 {
     *n = 0;
     if (text == NULL || strlen(text) != 16)

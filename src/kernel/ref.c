@@ -229,7 +229,7 @@ static const pawl_value *ref_target(pawl_state *st, arena *a, const task *tk, co
     } else if (strcmp(form, "channel") == 0) {
         v = channel_target(st, frame_of(&st->root, tk), a, target, pawl_value_string(pawl_value_at(ref, 3)), err);
     } else if (strcmp(form, "blob") == 0) {
-        v = blob_load(st, a, target, err);
+        v = blob_get(st, a, target, err);
     } else {
         fail(err, PAWL_CORRUPT, "\"%s\" is no form of reference that this version knows", form);
     }

@@ -9,7 +9,7 @@ typedef struct writer {
     pawl_state *st;
     buf *b;
     bool first;
-    blobs *apart;               /* NULL: all stands where it is */
+    blob_set *apart;               /* NULL: all stands where it is */
     buf list;                   /* references of the fold being written, to what stands apart */
     size_t refs_at;             /* where they belong */
 } writer;
@@ -22,7 +22,7 @@ static void put_key(writer *w, const char *name)
     w->first = false;
 }
 
-void part_code(buf *b, blobs *apart, buf *beside, const char *prefix, const char *name, const pawl_value *v)
+void part_code(buf *b, blob_set *apart, buf *beside, const char *prefix, const char *name, const pawl_value *v)
 {
     char path[NAME_BYTES_MAX + 32];
     size_t at = b->size, n = strlen(prefix), m = strlen(name);
@@ -74,7 +74,7 @@ static bool by_reference(const channel *c)
     return c->set && c->d->rule == PAWL_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
 }
 
-static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, blobs *apart, buf *beside)
+static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, blob_set *apart, buf *beside)
 {
     uint32_t *order = channels_sorted(st, f);
     bool any = false;
@@ -174,7 +174,7 @@ static void sends_code(writer *w, const frame *f)
 }
 
 /* The items that rebuild what is open. Of a fork that is only what no visit waits for; `n` numbers it anew. */
-typedef struct opener { pawl_state *st; buf *b; blobs *apart; bool any, fork; uint32_t n, commands, people; } opener;
+typedef struct opener { pawl_state *st; buf *b; blob_set *apart; bool any, fork; uint32_t n, commands, people; } opener;
 
 static void open_item(opener *o, const item *it)
 {
@@ -434,7 +434,7 @@ static void machine_code(writer *w)
 }
 
 /* mode: 's' a snapshot, append channels by reference; 'p' for a base of the same run; 'f' for a fork. */
-static pawl_code state_code(pawl_state *st, buf *b, char mode, blobs *apart, pawl_err *err)
+static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, pawl_err *err)
 {
     writer w = { .st = st, .b = b, .first = true, .apart = apart };
     opener o = { .st = st, .b = b, .apart = apart, .fork = mode == 'f' };

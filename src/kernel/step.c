@@ -19,7 +19,7 @@ pawl_step *pawl_step_new(const pawl_alloc *alloc)
     buf_init(&s->out, &mem);
     buf_init(&s->scratch, &mem);
     buf_init(&s->text, &mem);
-    blobs_begin(&s->blobs, &mem, &s->mem);
+    blobs_init(&s->blobs, &mem, &s->mem);
     return s;
 }
 
@@ -33,7 +33,7 @@ void pawl_step_free(pawl_step *s)
     buf_free(&s->out);
     buf_free(&s->scratch);
     buf_free(&s->text);
-    blobs_end(&s->blobs);
+    blobs_done(&s->blobs);
     mem_free(&mem, s->refs, s->refs_cap * sizeof *s->refs);
     mem_free(&mem, s, sizeof *s);
 }

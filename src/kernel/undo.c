@@ -366,7 +366,7 @@ pawl_code fold_inverse(pawl_state *st)
 
 /* ---- written down, and read ---------------------------------------------------------------------------------- */
 
-void unwind_code(pawl_state *st, buf *b, blobs *apart, buf *beside)
+void unwind_code(pawl_state *st, buf *b, blob_set *apart, buf *beside)
 {
     if (undo_count(st) > 0) {
         buf_text(b, ",\"undo\":");
