@@ -117,7 +117,7 @@ static bool fan5(reading *out)
     pawl_graph_channel(g, "count", PAWL_LAST);
     pawl_graph_channel(g, "total", PAWL_SUM);
     for (int i = 0; i < 5; i++) {
-        char name[8];
+        char name[16];
 
         snprintf(name, sizeof name, "w%d", i);
         pawl_graph_node(g, name, node_count, NULL);

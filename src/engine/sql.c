@@ -51,8 +51,12 @@ pawl_code sql_choose(pawl_engine *e, live *r, int64_t now, pawl_err *err)
             continue;
         if (e->sql_ms > 0 && e->sql_ms + er->h->limit_ms > e->ttl_ms / 3)
             return PAWL_OK;
-        if ((rc = errand_begin(e, r, er, now, err)) != PAWL_OK)
+        er->leaves = true;
+        if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK) {
+            er->leaves = false;
             return rc;
+        }
+        errand_begin(e, er, now);
         e->sql_ms += er->h->limit_ms;
         r->sql = er;
         return PAWL_OK;
