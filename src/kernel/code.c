@@ -258,11 +258,11 @@ static void value_whole(coder *c, const pawl_value *v)
 
 static void refs_member(coder *c)
 {
+    c->b->failed = c->b->failed || c->list->failed;
     if (c->list->size == 0)
         return;
     buf_char(c->b, ',');
     list_code(c);
-    c->b->failed = c->b->failed || c->list->failed;
 }
 
 static void command_code(coder *c, const item *it)

@@ -410,6 +410,79 @@ static bool ask_failed(story *y, ask_fn *ask, size_t n)
     return fired;
 }
 
+/* An entry that was read names a blob that cannot be: the same. */
+static bool read_failed(story *y, size_t n)
+{
+    const pawl_bytes bytes = { y->bytes, strlen(y->bytes) };
+    pawl_entry *e = NULL;
+    attempt a;
+    bool fired;
+
+    attempt_begin(&a);
+    attempt_state(&a, y, false);
+    a.load_fails_at = a.loads + n;
+    CHECK_INT(pawl_entry_read(bytes, a.s, &e, &a.err), PAWL_OK);
+    if (pawl_apply(a.st, e, &a.err) != PAWL_OK)
+        CHECK_INT(a.err.code, PAWL_IO);
+    fired = a.loads > a.load_fails_at;
+    CHECK((a.err.code == PAWL_IO) == fired);
+    a.load_fails_at = SIZE_MAX;
+    if (fired) {
+        check_same(y, &a, y->before, "the state, whose blob could not be loaded,", n);
+        CHECK_INT(pawl_apply(a.st, e, &a.err), PAWL_OK);
+    }
+    check_same(y, &a, y->after, "the state, its blob loaded after all,", n);
+    attempt_end(&a);
+    return fired;
+}
+
+PAWL_TEST(test_S5_a_blob_that_cannot_be_loaded_is_told_and_loaded_the_next_time)
+{
+    ask_fn *const asks[] = { ask_json, ask_commands, ask_fork };
+    size_t failed = 0;
+
+    story_apart(2);
+    for (size_t i = 0; i < scene_count; i++) {
+        story y;
+
+        for (story_begin(&y, &scenes[i]); story_next(&y); story_stored(&y)) {
+            for (size_t n = 0; read_failed(&y, n); n++)
+                failed++;
+            y.lazy = true;
+            for (size_t n = 0; load_failed(&y, n); n++)
+                failed++;
+            for (size_t k = 0; k < sizeof asks / sizeof *asks; k++)
+                for (size_t n = 0; ask_failed(&y, asks[k], n); n++)
+                    failed++;
+            y.lazy = false;
+        }
+        story_end(&y);
+    }
+    story_apart(0);
+    CHECK(failed > 100);
+}
+
+/* Two scenes, one with a subgraph, with nearly every value apart. */
+PAWL_TEST(test_S5_what_stands_apart_without_memory_is_whole_or_not_at_all)
+{
+    refused_fn *const tries[] = { feed_refused, apply_refused, advance_refused, read_refused };
+    ask_fn *const asks[] = { ask_prune, ask_fork, ask_carry, ask_snapshot };
+    const char *const names[] = { "letter", "nest" };
+
+    story_apart(2);
+    for (size_t i = 0; i < 2; i++) {
+        story y;
+
+        for (size_t k = 0; k < sizeof tries / sizeof *tries; k++)
+            scene_march(scene_named(names[i]), tries[k]);
+        for (story_begin(&y, scene_named(names[i])); story_next(&y); story_stored(&y))
+            for (size_t k = 0; y.marks == 0 && k < sizeof asks / sizeof *asks; k++)
+                ask_march(&y, asks[k], k);
+        story_end(&y);
+    }
+    story_apart(0);
+}
+
 PAWL_TEST(test_K7_what_cannot_be_loaded_is_told_and_loaded_the_next_time)
 {
     ask_fn *const asks[] = { ask_json, ask_commands, ask_fork };
@@ -443,6 +516,8 @@ int main(int argc, char **argv)
         CASE(test_what_is_open_is_asked_without_memory),
         CASE(test_G12_a_picture_without_memory_is_none),
         CASE(test_K7_what_cannot_be_loaded_is_told_and_loaded_the_next_time),
+        CASE(test_S5_a_blob_that_cannot_be_loaded_is_told_and_loaded_the_next_time),
+        CASE(test_S5_what_stands_apart_without_memory_is_whole_or_not_at_all),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -46,6 +46,9 @@ static void apply_to(const fuzz_run *r, pawl_state *st, pawl_bytes bytes)
     must((rc == PAWL_OK) == (e != NULL));
     if (rc == PAWL_OK) {
         look_at(e, bytes);
+        must_tell(pawl_entry_load(st, e, &err), &err);
+        err = (pawl_err){ PAWL_OK, "" };
+        look_at(e, bytes);
         before = fold_of(st, look);
         rc = pawl_apply(st, e, &err);
         must_tell(rc, &err);

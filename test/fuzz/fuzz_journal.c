@@ -6,14 +6,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void judge(const fuzz_run *r, pawl_bytes journal)
 {
+    const pawl_loader loader = fuzz_loader(r);
     pawl_err err = { PAWL_OK, "" }, why = { PAWL_OK, "" };
     pawl_state *st = NULL;
     pawl_verdict v;
-    pawl_code rc = pawl_replay(journal, 0, NULL, &st, &err), verified;
+    pawl_code rc = pawl_replay_with(journal, 0, &loader, NULL, &st, &err), verified;
 
     must_tell(rc, &err);
     must((rc == PAWL_OK) == (st != NULL));
-    verified = pawl_verify(r->m, journal, NULL, &v, &why);
+    verified = pawl_verify_with(r->m, journal, &loader, NULL, &v, &why);
     must_tell(verified, &why);
     must(verified != PAWL_OK || rc == PAWL_OK);     /* what verifies folds */
     if (st != NULL)

@@ -129,7 +129,7 @@ static inline pawl_machine *fuzz_machine(void)
 
 /* ---- its run ------------------------------------------------------------------------------------- */
 
-enum { FUZZ_STAGES_MAX = 24 };
+enum { FUZZ_STAGES_MAX = 24, FUZZ_BLOBS_MAX = 256 };
 
 typedef struct fuzz_run {
     pawl_machine *m;
@@ -137,7 +137,46 @@ typedef struct fuzz_run {
     size_t ends[FUZZ_STAGES_MAX];       /* of the journal, after each step; the first: the base alone */
     size_t stages;
     char *snapshots[FUZZ_STAGES_MAX];   /* there; NULL: none can be taken */
+    blob_out blobs[FUZZ_BLOBS_MAX];     /* every value of it, for journals that have it apart */
+    size_t nblobs;
 } fuzz_run;
+
+static inline pawl_code fuzz_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    const fuzz_run *r = ctx;
+
+    for (size_t i = 0; i < r->nblobs; i++) {
+        if (strcmp(r->blobs[i].digest, digest) == 0) {
+            *bytes = r->blobs[i].bytes;
+            return PAWL_OK;
+        }
+    }
+    return fail(err, PAWL_GONE, "there is no such blob");
+}
+
+static inline void fuzz_blobs(fuzz_run *r, const pawl_step *s)
+{
+    const char *digest;
+    pawl_bytes bytes, there;
+
+    for (size_t i = 0; (bytes = pawl_step_blob(s, i, &digest)).data != NULL; i++) {
+        char *copy;
+
+        if (fuzz_blob(r, digest, &there, NULL) == PAWL_OK || r->nblobs == FUZZ_BLOBS_MAX)
+            continue;
+        must((copy = calloc(1, bytes.size + 1)) != NULL);
+        memcpy(copy, bytes.data, bytes.size);
+        memcpy(r->blobs[r->nblobs].digest, digest, HASH_HEX + 1);
+        r->blobs[r->nblobs++].bytes = (pawl_bytes){ copy, bytes.size };
+    }
+}
+
+static inline pawl_loader fuzz_loader(const fuzz_run *r)
+{
+    union { const fuzz_run *in; void *out; } ctx = { r };
+
+    return (pawl_loader){ .blob = fuzz_blob, .ctx = ctx.out };
+}
 
 /* What the world says next. False: it has said enough. */
 static inline bool fuzz_event(pawl_state *st, pawl_step *look, size_t n, pawl_event *ev, char *id, size_t size)
@@ -185,7 +224,7 @@ static inline const fuzz_run *fuzz_the_run(void)
     static const pawl_run_info info = { .id = "fuzz-1", .life = 1, .seed = 7, .created_ms = 1000 };
     fuzz_run *r = &run;
     char id[ID_BYTES_MAX];
-    pawl_step *s, *look;
+    pawl_step *s, *look, *apart;
     pawl_state *st = NULL;
     pawl_event ev;
 
@@ -194,14 +233,21 @@ static inline const fuzz_run *fuzz_the_run(void)
     r->m = fuzz_machine();
     s = pawl_step_new(NULL);
     look = pawl_step_new(NULL);
+    apart = pawl_step_new(NULL);
     buf_init(&r->journal, NULL);
-    must(r->m != NULL && s != NULL && look != NULL && pawl_state_new(r->m, &info, 0, NULL, &st, NULL) == PAWL_OK);
+    must(r->m != NULL && s != NULL && look != NULL && apart != NULL && pawl_state_new(r->m, &info, 0, NULL, &st, NULL) == PAWL_OK);
     fuzz_stage(r, st, look, pawl_state_base(st));
     for (size_t n = 0; fuzz_event(st, look, n, &ev, id, sizeof id); n++) {
+        for (size_t limit = 1; limit < 64; limit *= 2) {
+            pawl_step_blobs(apart, limit);
+            must(pawl_feed(r->m, st, &ev, apart, NULL) >= 0);
+            fuzz_blobs(r, apart);
+        }
         must(pawl_feed(r->m, st, &ev, s, NULL) >= 0);
         must(pawl_step_entry(s) != NULL && pawl_apply(st, pawl_step_entry(s), NULL) == PAWL_OK);
         fuzz_stage(r, st, look, pawl_step_bytes(s));
     }
+    pawl_step_free(apart);
     pawl_state_free(st);
     pawl_step_free(s);
     pawl_step_free(look);
@@ -211,9 +257,10 @@ static inline const fuzz_run *fuzz_the_run(void)
 /* The run as it stood after step `stage`. */
 static inline pawl_state *fuzz_state(const fuzz_run *r, size_t stage)
 {
+    const pawl_loader loader = fuzz_loader(r);
     pawl_state *st = NULL;
 
-    must(pawl_replay((pawl_bytes){ r->journal.data, r->ends[stage % r->stages] }, 0, NULL, &st, NULL) == PAWL_OK);
+    must(pawl_replay_with((pawl_bytes){ r->journal.data, r->ends[stage % r->stages] }, 0, &loader, NULL, &st, NULL) == PAWL_OK);
     return st;
 }
 
@@ -251,6 +298,7 @@ static inline void fuzz_look(const fuzz_run *r, pawl_state *st)
     char id[ID_BYTES_MAX + PATH_BYTES_MAX];
 
     must(s != NULL && look != NULL);
+    pawl_step_blobs(look, 8);
     (void)pawl_state_json(st, look, NULL);
     for (int i = PAWL_PICTURE_TEXT; i <= PAWL_PICTURE_DOT; i++)
         if (pawl_draw(r->m, st, (pawl_picture)i, look, NULL) == NULL)

@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const fuzz_run *r = fuzz_the_run();
     union { const fuzz_run *in; void *out; } ctx = { r };
-    const pawl_loader loader = { .entry = fuzz_entry_lines, .ctx = ctx.out };
+    const pawl_loader loader = { .entry = fuzz_entry_lines, .blob = fuzz_blob, .ctx = ctx.out };
     pawl_bytes bytes, base = { r->journal.data, r->ends[0] - 1 };
     pawl_err err = { PAWL_OK, "" };
     pawl_state *st = NULL;

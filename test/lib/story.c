@@ -6,6 +6,10 @@
 
 /* ---- steps and states with memory that can be refused ---------------------------------------- */
 
+static size_t apart_limit;
+
+void story_apart(size_t limit) { apart_limit = limit; }
+
 void attempt_begin(attempt *a)
 {
     *a = (attempt){ .load_fails_at = SIZE_MAX };
@@ -19,6 +23,8 @@ pawl_step *step_of(const pawl_alloc *alloc, bool fine)
 
     if (s != NULL && fine)
         s->mem.chunk_bytes = 0;
+    if (s != NULL)
+        pawl_step_blobs(s, apart_limit);
     return s;
 }
 
@@ -58,17 +64,27 @@ static pawl_code load_or_fail(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_b
     return loader.entry(loader.ctx, seq, entry, records, err);
 }
 
+static pawl_code blob_or_fail(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    attempt *a = ctx;
+
+    if (a->loads++ == a->load_fails_at)
+        return fail(err, PAWL_IO, "the disk is away");
+    return bag_find(a->apart, digest, bytes, err);
+}
+
 void attempt_state(attempt *a, story *y, bool fine)
 {
-    const pawl_loader loader = { .entry = load_or_fail, .ctx = a };
+    const pawl_loader loader = { .entry = load_or_fail, .blob = blob_or_fail, .ctx = a }, blobs = { .blob = blob_or_fail, .ctx = a };
     size_t at = y->snapshot_at;
     pawl_bytes line;
     pawl_entry *e;
 
     a->j = text_of(y);
+    a->apart = &y->apart;
     CHECK((a->s = step_of(&a->alloc, fine)) != NULL);
     if (!y->lazy || y->snapshot.size == 0) {
-        if (pawl_replay((pawl_bytes){ a->j.data, a->j.size }, 0, &a->alloc, &a->st, &a->err) != PAWL_OK)
+        if (pawl_replay_with((pawl_bytes){ a->j.data, a->j.size }, 0, &blobs, &a->alloc, &a->st, &a->err) != PAWL_OK)
             CHECK_FAIL("replay: %s", a->err.text);
         return;
     }
@@ -89,12 +105,13 @@ void story_begin(story *y, const scene *sc)
 
     *y = (story){ .sc = sc, .p = { .sc = sc } };
     y->m = sc->machine(NULL, &err);
-    y->s = pawl_step_new(NULL);
-    y->look = pawl_step_new(NULL);
+    y->s = step_of(NULL, false);
+    y->look = step_of(NULL, false);
     if (y->m == NULL || pawl_state_new(y->m, &info, 0, NULL, &y->st, &err) != PAWL_OK)
         CHECK_FAIL("%s: %s", sc->name, err.text);
     buf_init(&y->journal, NULL);
     buf_init(&y->snapshot, NULL);
+    pawl_state_loader(y->st, &(pawl_loader){ .blob = bag_find, .ctx = &y->apart });
     buf_put(&y->journal, pawl_state_base(y->st).data, pawl_state_base(y->st).size);
     buf_char(&y->journal, '\n');
 }
@@ -116,6 +133,7 @@ void story_end(story *y)
     pawl_machine_free(y->m);
     buf_free(&y->journal);
     buf_free(&y->snapshot);
+    bag_free(&y->apart);
 }
 
 bool story_next(story *y)
@@ -132,6 +150,7 @@ bool story_next(story *y)
     if (y->rc < 0 || y->rc == PAWL_IGNORED)
         CHECK_FAIL("%s: move %zu: %s %s", y->sc->name, y->p.move, pawl_code_name(y->rc), err.text);
     bytes = pawl_step_bytes(y->s);
+    bag_take(&y->apart, y->s);
     y->bytes = calloc(1, bytes.size + 1);
     memcpy(y->bytes, bytes.data, bytes.size);
     if (pawl_apply(y->st, pawl_step_entry(y->s), &err) != PAWL_OK)
@@ -152,6 +171,7 @@ void story_stored(story *y)
         return;
     if (pawl_state_snapshot(y->st, y->look, &bytes, &err) != PAWL_OK)
         CHECK_FAIL("%s: snapshot: %s", y->sc->name, err.text);
+    bag_take(&y->apart, y->look);
     buf_reset(&y->snapshot);
     buf_put(&y->snapshot, bytes.data, bytes.size);
     y->snapshot_at = y->journal.size;

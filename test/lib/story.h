@@ -21,6 +21,7 @@ typedef struct story {
     bool lazy;                  /* attempts load a snapshot, and what it left in the journal when somebody looks */
     buf snapshot;
     size_t snapshot_at;         /* in the journal: where its tail begins */
+    bag apart;                  /* what its steps set apart */
 } story;
 
 /* Memory of one attempt. `fine`: each piece of an arena is an allocation of its own, so that every place
@@ -31,10 +32,13 @@ typedef struct attempt {
     pawl_state *st;
     pawl_step *s;
     pawl_err err;
-    journal_text j;             /* what its loader reads from */
+    journal_text j;             /* what its loader reads from, */
+    bag *apart;                 /* and this */
     size_t loads, load_fails_at;
 } attempt;
 
+/* Stories that begin from now on set apart what is larger; 0, as at first: nothing. */
+void story_apart(size_t limit);
 void story_begin(story *y, const scene *sc);
 void story_end(story *y);
 bool story_next(story *y);      /* the next event, and what should come of it */

@@ -314,7 +314,6 @@ static void blobs_go_along(void)
     static const pawl_bytes kept[2] = { { "{\"large\":\"\\n\"}", 14 }, { "\x00\xff\xfe", 3 } };
     pawl_store *s = shelf_store(), *other = shelf_store();
     char digests[2][HASH_HEX + 1], input[512];
-    pawl_err err = ERR;
     pawl_head head;
     buf lines;
     town t;
@@ -333,19 +332,48 @@ static void blobs_go_along(void)
     pawl_append a = { .run = "r", .fence = head.fence, .seq = head.seq, .blobs = blobs, .nblobs = 2, .release = true };
     CHECK_INT(s->verbs->append(s, &a, 1, NULL), PAWL_OK);
     CHECK_INT(a.rc, PAWL_OK);
-    CHECK_INT(pawl_run_fork(t.e, "r", 1, "f", &err), PAWL_OK);  /* they belong to one run: the fork has its own */
     export_of(s, "r", &lines);
     import_in(other, &lines, NULL);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         blob_is(other, "r", digests[i], kept[i]);
-        blob_is(s, "f", digests[i], kept[i]);
-    }
     buf_free(&lines);
     pawl_store_free(other);
     town_end(&t);
 }
 
-PAWL_TEST(test_K10_blobs_go_along_with_forks_and_exports) { on_both(blobs_go_along); }
+/* A run that has set a value apart itself, its fork, and what is carried away of both. */
+static void own_blobs_go_along(void)
+{
+    static const pawl_bytes large = { "\"so long that it stands apart\"", 30 };
+    pawl_store *s = shelf_store(), *other = shelf_store();
+    const char *const runs[] = { "r", "f" };
+    char digest[HASH_HEX + 1], input[128];
+    pawl_err err = ERR;
+    buf lines;
+    hash h;
+    town t;
+
+    hash_of(large.data, large.size, &h);
+    hash_hex(&h, digest);
+    snprintf(input, sizeof input, "{\"request\":%s}", large.data);
+    shelf_town(&t, s);
+    pawl_engine_blobs(t.e, 24);
+    CHECK_INT(town_run(&t, "r", input), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_run_fork(t.e, "r", 1, "f", &err), PAWL_OK);  /* they belong to one run: the fork has its own */
+    CHECK_STR(pawl_run_get(t.e, "f", "request"), "so long that it stands apart");
+    for (size_t i = 0; i < 2; i++) {
+        blob_is(s, runs[i], digest, large);
+        export_of(s, runs[i], &lines);
+        import_in(other, &lines, pawl_engine_machine(t.e));
+        blob_is(other, runs[i], digest, large);
+        buf_free(&lines);
+    }
+    pawl_store_free(other);
+    town_end(&t);
+}
+
+PAWL_TEST(test_K10_blobs_go_along_with_exports) { on_both(blobs_go_along); }
+PAWL_TEST(test_K10_blobs_go_along_with_forks_and_exports) { on_both(own_blobs_go_along); }
 
 /* ---- what is refused -------------------------------------------------------------------------------------- */
 
@@ -716,6 +744,7 @@ static const check_case cases[] = {
     CASE(test_E5_what_was_begun_stays_begun_in_another_store),
     CASE(test_E16_what_was_left_for_a_run_goes_along),
     CASE(test_E9_timers_are_carried_along),
+    CASE(test_K10_blobs_go_along_with_exports),
     CASE(test_K10_blobs_go_along_with_forks_and_exports),
     CASE(test_K8_an_export_that_was_cut_or_changed_is_refused),
     CASE(test_K5_an_export_that_this_version_does_not_know_is_refused),
