@@ -59,8 +59,9 @@ PAWL_API pawl_code pawl_engine_budget(pawl_engine *e, const char *effect, const 
 /* Threads that perform side by side, where several commands are out; 0, as at first: all are performed on the thread that drives,
  * as a lone command always is: a cancel, a lost lease and a missed heartbeat reach it there as well. */
 PAWL_API void pawl_engine_threads(pawl_engine *e, unsigned threads);
-/* How long what is called off may take to come back before its command ends without it: 10 s; 0: not at all; below 0: 10 s again.
- * Then it is `unknown`, but for one of class pure, which is `canceled`. Somebody who cancels again does not wait either. What the
+/* How long what is called off, or over a limit, may take to come back before its command goes on without it: 10 s; 0: not at all; below
+ * 0: 10 s again. What is called off is `unknown` then, but for one of class pure, which is `canceled`; what is over a limit has timed out,
+ * and may be tried again while the handler is still there. Somebody who cancels again does not wait either. What the
  * handler says later is dropped, and counted; until it returns its job stays as it is, and another thread takes the place of its
  * own. That holds for the threads of pawl_engine_threads: a handler on the thread that drives is told to stop, and waited for. */
 PAWL_API void pawl_engine_grace(pawl_engine *e, int64_t ms);

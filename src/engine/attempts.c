@@ -73,7 +73,7 @@ static pawl_code marks_make(pawl_engine *e, live *r, bool (*meant)(const errand 
         return PAWL_OK;
     arena_init(&mem, &e->alloc, 512);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory for %zu marks", r->id, n);
+        return fail(err, PAWL_NOMEM, "%s: no memory for %zu marks", r->id, n);     /* nothing is in `mem` then */
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (meant(er))
             all[k++] = (pawl_mark){ .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms,
@@ -183,8 +183,8 @@ void errands_watch(pawl_engine *e, live *r, int64_t now)
             er->beats_seen = er->beats;
             er->beat_ms = now;
         }
-        er->late = limit_over(er, now);
-        er->stop = er->stop || er->late != NULL;
+        if ((er->late = limit_over(er, now)) != NULL)
+            told_to_stop(er);
     }
 }
 
@@ -193,6 +193,18 @@ void errands_watch(pawl_engine *e, live *r, int64_t now)
 bool has_limit(const pawl_limits *l)
 {
     return l->attempt_timeout_ms > 0 || l->total_timeout_ms > 0 || l->heartbeat_ms > 0;
+}
+
+pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err)
+{
+    pawl_mark one = { .run = r->id, .fence = r->fence, .id = er->job.id };
+
+    if (er->first_ms == 0)
+        er->first_ms = now;
+    one.first_ms = er->first_ms;
+    if (r->lease_lost)
+        return fail(err, PAWL_FENCED, "%s: its lease ran out", r->id);
+    return er->counted || !counts(er) ? PAWL_OK : marks_put(e, r, &one, 1, err);
 }
 
 void errand_begin(pawl_engine *e, errand *er, int64_t now)

@@ -8,6 +8,7 @@
 errand *errand_find(const live *r, const char *id);
 const handler *handler_of(const pawl_engine *e, const char *effect);    /* NULL: none */
 errand *errand_copy(pawl_engine *e, const errand *er);  /* ready, of the same command, not in any list; NULL: no memory */
+void told_to_stop(errand *er);  /* by whom does not matter: from now on it is waited for no longer than the grace allows */
 void errand_free(pawl_engine *e, errand *er);
 void errand_gone(pawl_engine *e, live *r, errand *er);  /* out of its run's list, and freed */
 void handlers_look(const pawl_engine *e, live *r);      /* for those that found none before */
@@ -33,6 +34,7 @@ bool is_over(const errand *er, int64_t now);    /* between two attempts its tota
 pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err);   /* back-offs, so that whoever comes next goes on with them (E7) */
 bool has_limit(const pawl_limits *l);
 pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err);    /* the attempts that leave now are counted, together (E13) */
+pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);  /* and of one that leaves alone */
 void errand_begin(pawl_engine *e, errand *er, int64_t now);     /* it is out */
 void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
 void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
@@ -58,8 +60,8 @@ void reply_limit(const pawl_engine *e, errand *er);    /* one that is too large 
 void receipt_make(pawl_engine *e, errand *er);
 /* Nothing new begins; what is out ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
 void errands_call_off(pawl_engine *e, live *r, bool wait);
-void errands_give_up(pawl_engine *e, live *r, int64_t grace_ms);    /* those that were told to stop so long ago end without a reply */
 pawl_code receipt_feed(pawl_engine *e, live *r, errand *er, pawl_err *err);     /* PAWL_IGNORED, PAWL_INVALID: nobody waits for it */
+bool errands_give_up(pawl_engine *e, live *r, int64_t grace_ms);    /* those that were told to stop so long ago; true: some are gone, or back */
 pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err);
 
 #endif

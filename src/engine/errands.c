@@ -74,8 +74,7 @@ void errands_forget(pawl_engine *e, live *r)
     errands_free(e, r);
 }
 
-/* Told by whom does not matter: from now on it is waited for no longer than the grace allows. */
-static void told_to_stop(errand *er)
+void told_to_stop(errand *er)
 {
     if (er->told_ms == 0)
         er->told_ms = steady_ms();
@@ -156,16 +155,21 @@ errand *errand_copy(pawl_engine *e, const errand *er)
 {
     pawl_limits limits;
     uint32_t attempt;
-    errand *copy = errand_made(e, er->job.id, settle_was(er, &limits, &attempt), NULL);
+    errand *copy = errand_made(e, er->job.id, settle_was(er, &limits, &attempt), er->settling == NULL ? er->job.args : NULL);
 
     if (copy == NULL)
         return NULL;
     copy->job.attempt = attempt;
     copy->cleared = er->cleared;
+    copy->first_ms = er->first_ms;
     copy->limits = limits;
-    copy->limits.on_unknown = NULL;
+    copy->limits.on_unknown = limits.on_unknown == NULL ? NULL : arena_strdup(&copy->mem, limits.on_unknown, strlen(limits.on_unknown));
     copy->h = er->h;
     copy->run = er->run;
+    if (copy->mem.failed) {
+        errand_free(e, copy);
+        return NULL;
+    }
     return copy;
 }
 

@@ -121,8 +121,7 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
         next = er->next;
         if (!is_ready(er, now) || er->h->sql || er->place == PLACE_WAITS)
             continue;
-        er->leaves = true;
-        if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK)
+        if ((rc = lone_mark(e, r, er, now, err)) != PAWL_OK)
             break;
         errand_begin(e, er, now);
         keeper_here(e, er);
@@ -231,18 +230,17 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     handlers_look(e, r);
     if ((rc = children_begin(e, r, &why, err)) != PAWL_OK)
         return rc;
-    if (r->st->canceling) {
+    if (r->st->canceling)
         errands_call_off(e, r, true);
-        errands_give_up(e, r, e->grace_ms);
-    }
     errands_watch(e, r, engine_now(e));
+    came = errands_give_up(e, r, e->grace_ms);
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did)        /* of an append that failed */
         return rc;
     if ((rc = timers_fire(e, r, &sleep, did, err)) != PAWL_OK || *did)
         return rc;
     if ((rc = errands_leave(e, r, wait, err)) != PAWL_OK)
         return rc;
-    came = errands_come(e, 0);
+    came = errands_come(e, 0) || came;
     if ((rc = rests_mark(e, r, err)) != PAWL_OK)
         return rc;
     if (r->lease_lost || called(r)) {

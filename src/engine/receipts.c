@@ -82,42 +82,73 @@ void errands_call_off(pawl_engine *e, live *r, bool wait)
     }
 }
 
-/* What it says when it comes back finds nobody: another errand has its place, and the receipt. NULL: no memory, it is waited for on. */
-static errand *stray(pawl_engine *e, errand *er)
+static void end_called_off(pawl_engine *e, const errand *er, errand *end)
 {
-    errand *end = errand_copy(e, er);
-
-    if (end == NULL)
-        return NULL;
     if (er->begun_ms == 0)
-        end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect);
-    else if (er->limits.cls == PAWL_PURE)
-        end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off, and not waited for", er->job.effect);
+        end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off before it began", end->job.effect);
+    else if (end->limits.cls == PAWL_PURE)
+        end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off, and not waited for", end->job.effect);
     else
         end->rc = pawl_reply_fail(&end->reply, PAWL_UNKNOWN, "%s: called off, it did not stop in time, and nobody knows what comes of it",
-                                  er->job.effect);
+                                  end->job.effect);
     receipt_make(e, end);
-    end->next = er->next;
+}
+
+/* Over a limit (E8): as if it had come back now. */
+static void end_late(pawl_engine *e, const errand *er, errand *end)
+{
+    if (er->settling != NULL) {
+        end->rc = pawl_reply_fail(&end->reply, PAWL_UNKNOWN, "%s: who was asked what came of it does not answer", end->job.effect);
+    } else {
+        end->rc = pawl_reply_fail(&end->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows, and did not stop", end->job.effect, er->late);
+        end->asks_settled = er->asks_settled;
+    }
+    if (!errand_again(e, end, engine_now(e)))
+        receipt_make(e, end);
+}
+
+/* What it says when it comes back finds nobody: another errand has its place in the run, or none, when the run was lost meanwhile.
+ * False: no memory, it is waited for on. */
+static bool stray(pawl_engine *e, live *r, errand **at)
+{
+    errand *er = *at, *end = NULL;
+
+    if (er->lost && !r->st->canceling) {        /* whoever holds the run has it performed */
+        r->commands_moved = true;
+        r->marked_fence = 0;
+    } else if ((end = errand_copy(e, er)) == NULL) {
+        return false;
+    } else if (r->st->canceling) {
+        end_called_off(e, er, end);
+    } else {
+        end_late(e, er, end);
+    }
+    if (end != NULL)
+        end->next = er->next;
+    *at = end != NULL ? end : er->next;
     er->next = NULL;
     er->run = NULL;
     er->stray = true;
     budget_leave(e, er);        /* its place is another's */
     pool_replace(e);
-    return end;
+    return end != NULL;
 }
 
-void errands_give_up(pawl_engine *e, live *r, int64_t grace_ms)
+bool errands_give_up(pawl_engine *e, live *r, int64_t grace_ms)
 {
     int64_t now = steady_ms();
+    bool moved = any_out(r) && errands_come(e, 0);      /* what is back is not given up */
 
-    if (any_out(r))
-        (void)errands_come(e, 0);       /* what is back is not given up */
-    for (errand **at = &r->errands; *at != NULL; at = &(*at)->next) {
-        errand *er = *at, *end;
+    for (errand **at = &r->errands; *at != NULL;) {
+        errand *er = *at;
+        bool due = er->at == ERRAND_OUT && er->open && er->told_ms > 0 && now - er->told_ms >= grace_ms;
 
-        if (er->at == ERRAND_OUT && er->open && er->told_ms > 0 && now - er->told_ms >= grace_ms && (end = stray(e, er)) != NULL)
-            *at = end;
+        if (!due || (er->late == NULL && !er->lost && !r->st->canceling) || stray(e, r, at) || *at == er)
+            at = &(*at)->next;
+        else
+            moved = true;
     }
+    return moved;
 }
 
 pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err)
@@ -128,7 +159,7 @@ pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err)
     if (rc != PAWL_OK)
         return rc;
     errands_call_off(e, r, false);
-    errands_give_up(e, r, 0);
+    (void)errands_give_up(e, r, 0);
     return receipts_feed(e, r, &did, err);
 }
 

@@ -348,6 +348,45 @@ PAWL_TEST(test_E10_who_cancels_again_waits_for_nobody_and_every_receipt_is_journ
     given_up(PAWL_AT_LEAST_ONCE, 3, 2, INT64_MAX, "unknown");
 }
 
+/* The first attempt of "one" hears nothing until it is let; whatever comes after it is quick. */
+static pawl_code deaf_at_first(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    deaf *d = arg;
+
+    if (strstr(job->id, ".one.") == NULL || job->attempt > 1 || strncmp(job->id, "r~", 2) != 0)
+        return pawl_reply_json(reply, "{\"done\":1}");
+    for (int64_t until = ms_of(CLOCK_MONOTONIC) + PATIENCE_MS; !d->enough && ms_of(CLOCK_MONOTONIC) < until;)
+        short_rest();
+    d->back++;
+    return pawl_reply_json(reply, "{\"done\":100}");
+}
+
+/* Over its limit it is told to stop; who does not hear that has timed out all the same. */
+PAWL_TEST(test_E8_E12_what_does_not_stop_at_its_limit_is_not_waited_for_either)
+{
+    static const struct { pawl_class cls; uint32_t attempts; const char *done, *outcome; } all[] = {
+        { PAWL_AT_LEAST_ONCE, 2, "2", NULL }, { PAWL_AT_LEAST_ONCE, 1, "", "timeout" }, { PAWL_ONCE, 2, "", "unknown" },
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const pawl_limits limits = { .cls = all[i].cls, .attempt_timeout_ms = 40, .retry = { .max_attempts = all[i].attempts, .initial_ms = 1 } };
+        deaf d = { .cancels = 0 };
+        pawl_engine *e = engine_of(nodes(three, 2, &limits), pawl_store_memory(NULL), 2, deaf_at_first, &d, all[i].cls);
+        pawl_code rc;
+
+        pawl_engine_grace(e, 60);
+        rc = pawl_run(e, "r", NULL, NULL);
+        CHECK(rc == PAWL_HALTED || (all[i].cls == PAWL_ONCE && rc == PAWL_INTERRUPTED));       /* then somebody is asked what came of it */
+        CHECK_INT(d.back, 0);
+        CHECK_STR(pawl_run_get(e, "r", "done"), all[i].done);
+        if (all[i].outcome != NULL)
+            CHECK(journal_has(e, all[i].outcome) && journal_has(e, "job: it took longer than its attempt_timeout_ms allows, and did not stop"));
+        d.enough = true;
+        pawl_engine_free(e);
+        CHECK_INT(d.back, 1);
+    }
+}
+
 /* ---- S2: the run is somebody else's -------------------------------------------------------------------- */
 
 typedef struct theft {
@@ -455,6 +494,7 @@ static const check_case cases[] = {
     CASE(test_E8_a_heartbeat_is_missed_on_the_thread_that_drives_too),
     CASE(test_E10_what_does_not_stop_within_its_grace_ends_without_a_reply),
     CASE(test_E10_who_cancels_again_waits_for_nobody_and_every_receipt_is_journaled),
+    CASE(test_E8_E12_what_does_not_stop_at_its_limit_is_not_waited_for_either),
     CASE(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_has_it),
     CASE(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown),
 };
