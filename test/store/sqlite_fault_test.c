@@ -1,5 +1,7 @@
 /* sqlite_fault_test.c - every write, sync, read and allocation of SQLite fails once, in turn: each verb tells it, nothing that
  * was acknowledged is lost, and the same handle goes on. */
+#include "pawl/engine.h"
+#include "pawl/graph.h"
 #include "store/sqlite_file.h"
 
 /* ---- what fails ------------------------------------------------------------------------------ */
@@ -209,6 +211,83 @@ static bool played(fault_kind kind, uint64_t n)
     return struck;
 }
 
+/* ---- a run (S4) ------------------------------------------------------------------------------ */
+
+enum { CALLS = 4 };
+
+static pawl_code asks_once(pawl_step *s, void *arg)
+{
+    (void)arg;
+    for (int64_t i = 0; i < CALLS; i++) {
+        pawl_code rc = pawl_call(s, "count", pawl_pack(s, "i", i), NULL);
+
+        if (rc != PAWL_OK)
+            return rc;
+    }
+    pawl_set(s, "done", pawl_pack(s, "b", 1));
+    return PAWL_OK;
+}
+
+static pawl_machine *counting(void)
+{
+    pawl_graph *g = pawl_graph_new("counting", 1);
+
+    pawl_graph_channel(g, "done", PAWL_LAST);
+    pawl_graph_effect(g, "count", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_node(g, "all", asks_once, NULL);
+    pawl_graph_chain(g, PAWL_START, "all", PAWL_END, NULL);
+    return pawl_graph_compile(g, NULL);
+}
+
+static pawl_code count_it(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    ((int *)arg)[pawl_value_int(job->args)]++;
+    return pawl_reply_int(reply, 1);
+}
+
+/* Told of, and gone on with in the same process: what was performed is not performed again. */
+static bool run_played(fault_kind kind, uint64_t n)
+{
+    pawl_code rc, due = kind == FAULT_MEMORY ? PAWL_NOMEM : PAWL_IO;
+    pawl_err err = { PAWL_OK, "" };
+    int counts[CALLS] = { 0 };
+    pawl_verdict v;
+    pawl_bytes journal;
+    pawl_engine *e;
+    bool struck;
+
+    folder_empty();
+    e = pawl_engine_new(counting(), pawl_store_sqlite(in_folder("a.pawl"), &(pawl_sqlite){ .normal = kind != FAULT_SYNC }, NULL), &err);
+    CHECK_INT(pawl_engine_effect(e, "count", count_it, counts, PAWL_ONCE, &err), PAWL_OK);
+    fault_set(kind, n);
+    for (int tries = 0; (rc = pawl_run(e, "r", NULL, &err)) != PAWL_HALTED; tries++) {
+        if (rc != due || err.code != due || !fault.struck || tries > 3)
+            CHECK_FAIL("fault %d, call %llu: %s: %s", kind, (unsigned long long)n, pawl_code_name(rc), err.text);
+        err = (pawl_err){ PAWL_OK, "" };
+    }
+    struck = fault.struck;
+    fault.left = 0;
+    for (int i = 0; i < CALLS; i++)
+        CHECK_INT(counts[i], 1);
+    CHECK_STR(pawl_run_get(e, "r", "done"), "true");
+    journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
+    if (pawl_verify(pawl_engine_machine(e), journal, NULL, &v, &err) != PAWL_OK)
+        CHECK_FAIL("fault %d, call %llu: %s", kind, (unsigned long long)n, err.text);
+    free((void *)(uintptr_t)journal.data);
+    CHECK_INT(pawl_engine_store(e)->verbs->check(pawl_engine_store(e), NULL), PAWL_OK);
+    pawl_engine_free(e);
+    return struck;
+}
+
+PAWL_TEST(test_S4_a_run_goes_on_when_the_cause_is_gone)
+{
+    static const fault_kind kinds[] = { FAULT_WRITE, FAULT_SYNC, FAULT_READ, FAULT_FULL };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (uint64_t n = 1; run_played(kinds[i], n);)
+            n += check_run_all() ? 1 : 1 + check_rand_below(6);
+}
+
 static void march(fault_kind kind, uint64_t stride)
 {
     uint64_t n = 1;
@@ -232,6 +311,7 @@ int main(int argc, char **argv)
         CASE(test_S4_every_read_fails_once_and_nothing_is_lost),
         CASE(test_S4_the_disk_is_full_once_and_nothing_is_lost),
         CASE(test_S4_every_allocation_fails_once_and_nothing_is_lost),
+        CASE(test_S4_a_run_goes_on_when_the_cause_is_gone),
     };
     int code;
 
