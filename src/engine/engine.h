@@ -302,7 +302,7 @@ pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena 
 static inline bool run_has_news(const live *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
 
 /* sql.c: commands that are performed in the transaction that stores their receipt */
-pawl_code sql_choose(pawl_engine *e, live *r, int64_t now, pawl_err *err);  /* one that is ready, if there is one */
+pawl_code sql_choose(pawl_engine *e, live *r, bool *did, pawl_err *err);    /* one that is ready; *did: there is one */
 void sql_within(live *r, bool naps, pawl_append *a, arena *mem);        /* it, into the append */
 void sql_stale(live *r);                /* it was not stored: it never happened */
 

@@ -247,12 +247,8 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         *did = true;            /* what stopped it is looked at first */
         return PAWL_OK;
     }
-    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || (rc = sql_choose(e, r, engine_now(e), err)) != PAWL_OK)
+    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || (rc = sql_choose(e, r, did, err)) != PAWL_OK || *did || !wait)
         return rc;
-    if (r->sql != NULL || !wait) {
-        *did = r->sql != NULL;
-        return PAWL_OK;
-    }
     if (came || ready_count(r, 0) > 0) {
         *did = true;
         return PAWL_OK;

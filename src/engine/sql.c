@@ -42,8 +42,10 @@ void *pawl_ctx_sql(const pawl_job *job) { return job == NULL ? NULL : job->sql; 
 /* ---- chosen ----------------------------------------------------------------------------------- */
 
 /* All of a commit together stay well below a lease, which nobody can renew meanwhile. */
-pawl_code sql_choose(pawl_engine *e, live *r, int64_t now, pawl_err *err)
+pawl_code sql_choose(pawl_engine *e, live *r, bool *did, pawl_err *err)
 {
+    int64_t now = engine_now(e);
+
     for (errand *er = r->errands; er != NULL; er = er->next) {
         pawl_code rc;
 
@@ -59,6 +61,7 @@ pawl_code sql_choose(pawl_engine *e, live *r, int64_t now, pawl_err *err)
         errand_begin(e, er, now);
         e->sql_ms += er->h->limit_ms;
         r->sql = er;
+        *did = true;
         return PAWL_OK;
     }
     return PAWL_OK;
@@ -88,7 +91,7 @@ static pawl_code work(void *ctx, void *sql, pawl_err *err)
     er->job.sql = sql;
     errand_run(er);
     er->job.sql = NULL;
-    reply_limit(r->e, er);
+    reply_limit(r->e, er);      /* what cannot be its receipt is an error while it can be taken back */
     reply_check(r->e, er);
     if (er->reply.text.failed)
         er->rc = PAWL_NOMEM;

@@ -193,6 +193,28 @@ PAWL_TEST(test_E12_what_it_may_not_and_what_is_no_reply_leave_no_row)
     path_gone();
 }
 
+PAWL_TEST(test_X2_a_reply_over_the_limit_leaves_no_row)
+{
+    clerk c = willing;
+    char *large = malloc(3 << 20);
+    town t;
+
+    CHECK(large != NULL);
+    memset(large, '7', (3 << 20) - 1);
+    large[0] = large[(3 << 20) - 2] = '"';
+    large[(3 << 20) - 1] = '\0';
+    c.reply = large;
+    town_books(&t, &c, NULL);
+    pawl_engine_reply_max(t.e, 1 << 20);
+    CHECK_INT(town_run(&t, "run", NULL), PAWL_HALTED);
+    CHECK_STR(booked(), "");
+    CHECK_STR(pawl_run_get(t.e, "run", "refused"), "[0,1,2,3,4,5]");
+    CHECK(town_stored(&t, "run", "reply_bytes_max"));
+    town_end(&t);
+    free(large);
+    path_gone();
+}
+
 PAWL_TEST(test_E7_it_is_tried_again_from_nothing)
 {
     clerk c = willing;
@@ -429,6 +451,7 @@ int main(int argc, char **argv)
         CASE(test_E4_rows_and_receipt_are_one),
         CASE(test_E12_one_that_fails_leaves_a_receipt_and_no_row),
         CASE(test_E12_what_it_may_not_and_what_is_no_reply_leave_no_row),
+        CASE(test_X2_a_reply_over_the_limit_leaves_no_row),
         CASE(test_E7_it_is_tried_again_from_nothing),
         CASE(test_E5_only_a_store_with_sql_and_only_such_a_function),
         CASE(test_S4_while_the_file_is_locked_nothing_happens),
