@@ -272,6 +272,8 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
 
     if (rc == PAWL_OK)
         rc = run_feed(e, r, &ev, &why);
+    if (rc == PAWL_CONFLICT && r->st != NULL && d->kind == PAWL_DELIVER_ANSWER && live_fits(r))
+        rc = PAWL_IGNORED;              /* it came too late: no fault of the run's (W3) */
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)

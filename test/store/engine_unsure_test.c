@@ -119,6 +119,50 @@ PAWL_TEST(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again)
     town_end(&t);
 }
 
+static pawl_code lose(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)arg;
+    memcpy(id, job->id, strlen(job->id) + 1);
+    return pawl_reply_fail(reply, PAWL_UNKNOWN, "the line went dead");
+}
+
+static pawl_code one_call(pawl_step *s, const pawl_value *input, void *arg)
+{
+    const pawl_value *got;
+    pawl_code rc = pawl_call(s, "act", NULL, &got);
+
+    (void)input, (void)arg;
+    if (rc == PAWL_OK)
+        pawl_set(s, "out", got);
+    return rc;
+}
+
+/* What came of a command is in doubt: the receipt comes after all, and behind it somebody's answer. */
+PAWL_TEST(test_W3_an_answer_that_came_too_late_is_no_fault_of_the_run)
+{
+    const pawl_limits limits = { .cls = PAWL_ONCE };
+    pawl_machine *m = town_lines(one_call, NULL);
+    pawl_delivery mail = { .id = "mail", .kind = PAWL_DELIVER_RECEIPT, .name = id, .value = { "1", 1 } };
+    pawl_delivery answer = { .id = "answer", .kind = PAWL_DELIVER_ANSWER, .name = id, .value = { "{\"done\":2}", 10 } };
+    pawl_store *s = pawl_store_memory(NULL);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_head head;
+    town t;
+
+    CHECK_INT(pawl_flow_effect(m, "act", &limits, &err), PAWL_OK);
+    town_begin(&t, m, s);
+    CHECK_INT(pawl_engine_effect(t.e, "act", lose, NULL, PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(s->verbs->deliver(s, "r", &mail, &err), PAWL_OK);
+    CHECK_INT(s->verbs->deliver(s, "r", &answer, &err), PAWL_OK);
+    CHECK_INT(pawl_work(t.e, 0, &err), PAWL_OK);
+    CHECK_INT(s->verbs->head(s, "r", &head, &err), PAWL_OK);
+    CHECK_STR(head.parked, NULL);
+    CHECK_INT(head.status, PAWL_COMPLETED);
+    CHECK_STR(pawl_run_get(t.e, "r", "out"), "1");
+    town_end(&t);
+}
+
 /* ---- a rival between two verbs ---------------------------------------------------------------------------- */
 
 /* As soon as the run is let go of, something is left for it, and somebody takes it. */
@@ -171,6 +215,7 @@ PAWL_TEST(test_E16_an_event_that_is_stored_is_not_left_for_a_rival_too)
 static const check_case cases[] = {
     CASE(test_S6_the_store_is_told_again_what_it_may_not_have_heard),
     CASE(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again),
+    CASE(test_W3_an_answer_that_came_too_late_is_no_fault_of_the_run),
     CASE(test_E16_an_event_that_is_stored_is_not_left_for_a_rival_too),
 };
 
