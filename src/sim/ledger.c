@@ -291,6 +291,15 @@ static void journal_look(world *w, story *y)
     free(bytes.out);
 }
 
+/* What a child came to is part of what its parent does. */
+static bool any_marred(const world *w, const story *y)
+{
+    for (unsigned i = 0; i < w->nruns; i++)
+        if (w->runs[i].marred && (w->runs[i].child || &w->runs[i] == y))
+            return true;
+    return false;
+}
+
 static void end_check(world *w, story *y)
 {
     const char *json = pawl_state_json(y->st, w->look, &w->err);
@@ -304,7 +313,7 @@ static void end_check(world *w, story *y)
     if (pawl_status_terminal(is) && is != PAWL_COMPLETED && y->undone != y->done)
         sim_broken(w, "E5", y, NULL, "%s: it ends %s, and of %zu things that were done %zu were undone", y->id, pawl_status_name(is), y->done,
                    y->undone);
-    if (w->setup->loose || y->child || y->marred || (y->cancel && is == PAWL_CANCELED_RUN))
+    if (w->setup->loose || y->child || any_marred(w, y) || (y->cancel && is == PAWL_CANCELED_RUN))
         return;
     if (is != (pawl_status)y->status)
         sim_broken(w, "G2", y, NULL, "%s: it ends %s, undisturbed it ends %s", y->id, pawl_status_name(is), pawl_status_name((pawl_status)y->status));

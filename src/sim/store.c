@@ -370,6 +370,8 @@ static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err 
         sim_tell(w, h->k, "%s: %zu lines after entry %llu, fence %llu: %s", all[i].run, all[i].nlines, (unsigned long long)all[i].seq,
                  (unsigned long long)all[i].fence, pawl_code_name(all[i].rc));
         w->report->fenced += all[i].rc == PAWL_FENCED;
+        if (all[i].moves && all[i].parked != NULL)
+            sim_tell(w, h->k, "%s: it is parked: %s", all[i].run, all[i].parked);
         if (y == NULL || all[i].rc != PAWL_OK)
             continue;
         story_follow(w, y);
