@@ -392,6 +392,8 @@ PAWL_API void pawl_emit(pawl_step *s, const char *name, const pawl_value *value)
  * The n-th command of a visit meets the n-th receipt; made before leaving, several run at once. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_value **receipt);
 PAWL_API PAWL_MUST_USE pawl_code pawl_sleep(pawl_step *s, int64_t ms);
+/* A child run of another machine (see pawl_engine_add), begun with `input`, an object of its channels or NULL; the result: its channels when it
+ * completed; else PAWL_EFFECT and {"code","run","status","text"}. Its rights are this run's. Secrets are no input. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_value **result);
 /* Ask a person: PAWL_INTERRUPTED out, PAWL_OK and the answer back. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_ask(pawl_step *s, const pawl_value *prompt, const pawl_value **answer);
