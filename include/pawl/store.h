@@ -142,6 +142,7 @@ typedef struct pawl_filter {    /* NULL, 0 or false: any */
     int status;                 /* 1 + pawl_status */
     bool waiting;               /* a wait is open */
     bool parked;
+    bool held;                  /* somebody has claimed it, and not let go of it: his lease may have run out, or he may be dead */
     int64_t changed_since_ms;
     uint64_t before;            /* only runs with a smaller number: the last one of the page before */
     size_t limit;               /* 0: 50 */

@@ -287,6 +287,9 @@ pawl_code drive_failed(pawl_engine *e, live *r, pawl_code rc, const pawl_err *wh
 /* Its journal contradicts itself, the machine or the store: it is parked with the reason, and let go of (F5). */
 pawl_code run_shelve(pawl_engine *e, live *r, const char *reason, pawl_err *err);
 
+/* dead.c: what a dead process of this machine held is let go of for it */
+pawl_code dead_let_go(pawl_engine *e, pawl_err *err);
+
 /* idle.c: runs that need not be tried again yet */
 void idle_put(pawl_engine *e, const live *r, int64_t now_ms, int64_t stored_ms);
 bool idle_is(const pawl_engine *e, const pawl_head *h, int64_t now_ms);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* those that wait for a place are less than half: others get in */
-enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512 };
+enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, BURY_MS = 500 };
 
 typedef struct crowd {
     live *runs[RUNS_MAX];
@@ -416,7 +416,14 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
     crowd *c = e == NULL ? NULL : mem_new(&e->alloc, sizeof *c);
     pawl_code rc = c == NULL ? fail(err, e == NULL ? PAWL_INVALID : PAWL_NOMEM, "no engine, or no memory, to work with") : PAWL_OK;
 
-    while (rc == PAWL_OK && !e->stopping) {
+    for (int64_t buried = 0; rc == PAWL_OK && !e->stopping;) {
+        int64_t now = steady_ms();
+
+        if (buried == 0 || now - buried >= BURY_MS) {
+            buried = now;
+            if ((rc = dead_let_go(e, err)) != PAWL_OK)
+                break;
+        }
         if ((rc = crowd_fill(e, c, err)) != PAWL_OK || (rc = pass(e, c, err)) != PAWL_OK)
             break;
         if (!c->moved && !(c->n == 0 && e->left) && !wait_some(e, c, until_ms))

@@ -112,7 +112,7 @@ static bool passes(const pawl_filter *f, const run *r)
 
     return is_text(f->machine, h->machine) && is_text(f->context, h->context) && is_text(f->parent, h->parent) &&
            (f->label == NULL || has_label(r, f->label)) && (f->status == 0 || f->status == 1 + h->status) &&
-           (!f->waiting || h->waits > 0) && (!f->parked || h->parked != NULL) && h->changed_ms >= f->changed_since_ms;
+           (!f->waiting || h->waits > 0) && (!f->parked || h->parked != NULL) && (!f->held || h->owner != NULL) && h->changed_ms >= f->changed_since_ms;
 }
 
 pawl_code memory_list(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err)

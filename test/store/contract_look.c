@@ -67,6 +67,8 @@ PAWL_TEST(test_S6_runs_are_listed_by_what_they_are)
     CHECK_STR(listed(s, &(pawl_filter){ .status = 1 + COMPLETED }), "b ");
     CHECK_STR(listed(s, &(pawl_filter){ .waiting = true }), "a ");
     CHECK_STR(listed(s, &(pawl_filter){ .parked = true }), "d ");
+    CHECK_STR(listed(s, &(pawl_filter){ .held = true }), "d b a ");
+    CHECK_STR(listed(s, &(pawl_filter){ .held = true, .before = head(s, "d").no, .limit = 1 }), "b ");
     CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = since }), "a ");
     CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = head(s, "a").changed_ms }), "a ");
     CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = head(s, "a").changed_ms + 1 }), "");

@@ -245,6 +245,44 @@ PAWL_TEST(test_S2_who_died_holds_nothing_though_nobody_buried_it)
     path_gone();
 }
 
+/* Its leases are of an hour, and many runs are in flight: whoever works next goes on with all of them at once. */
+PAWL_TEST(test_S2_what_a_dead_process_held_is_worked_on_at_once)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+    char id[16];
+    int status;
+    pid_t child;
+
+    path_new();
+    if ((child = fork()) == 0) {
+        e = pawl_engine_new(steps_machine(), pawl_store_sqlite(path, NULL, &err), &err);
+        pawl_engine_lease(e, NULL, 3600000);
+        pawl_engine_effect(e, "once", dies, NULL, PAWL_ONCE, &err);
+        for (int i = 0; i < 64; i++) {
+            snprintf(id, sizeof id, "run-%d", i);
+            if (pawl_begin(e, id, NULL, &err) != PAWL_OK)
+                _exit(1);
+        }
+        _exit(pawl_work(e, 0, &err) == PAWL_OK ? 0 : 1);
+    }
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK_INT(WEXITSTATUS(status), 9);
+    e = pawl_engine_new(steps_machine(), open_store(), &err);
+    CHECK_INT(pawl_engine_effect(e, "once", write_line, "once", PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "again", write_line, "again", PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
+    for (int i = 0; i < 64; i++) {
+        pawl_status s;
+
+        snprintf(id, sizeof id, "run-%d", i);
+        s = pawl_state_status(pawl_run_state(e, id, &err));
+        CHECK(s == PAWL_COMPLETED || s == PAWL_INPUT_REQUIRED);     /* the one that it died of is asked about */
+    }
+    pawl_engine_free(e);
+    path_gone();
+}
+
 /* ---- two at once ---------------------------------------------------------------------------------------------- */
 
 /* While it is performed, another engine of the same process leaves an answer for the run. */
@@ -377,6 +415,7 @@ static const check_case cases[] = {
     CASE(test_E4_a_run_goes_on_in_the_next_process),
     CASE(test_E4_E5_killed_at_any_moment_nothing_of_class_once_happens_twice),
     CASE(test_S2_who_died_holds_nothing_though_nobody_buried_it),
+    CASE(test_S2_what_a_dead_process_held_is_worked_on_at_once),
     CASE(test_E16_S2_who_does_not_hold_a_run_delivers),
     CASE(test_E16_W3_an_answer_that_is_left_names_its_wait_like_any_other),
     CASE(test_E3_many_runs_are_driven_at_once),

@@ -12,6 +12,8 @@ static sql_id list_along(const pawl_filter *f)
         return SQL_LIST_LABEL;
     if (f->context != NULL)
         return SQL_LIST_CONTEXT;
+    if (f->held)
+        return SQL_LIST_HELD;
     if (f->parked)
         return SQL_LIST_PARKED;
     if (f->waiting)
@@ -68,6 +70,7 @@ pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *f
     bind_flag(q, 7, f->status != 0, f->status - 1);
     bind_flag(q, 8, f->waiting, 1);
     bind_flag(q, 9, f->parked, 1);
+    bind_flag(q, 10, f->held, 1);
     heads_tell(s, q, f->limit == 0 ? STORE_LIST_LIMIT : f->limit, f->changed_since_ms, fn, ctx);
     return read_end(s, PAWL_OK, err);
 }

@@ -14,6 +14,7 @@
     " WHEN owner IS NOT NULL THEN CASE WHEN over AND mail=0 AND wake_ms=0 THEN NULL ELSE lease_ms END ELSE nullif(min("  \
     "CASE WHEN mail>0 THEN mail_ms ELSE " NEVER " END,CASE WHEN wake_ms>0 THEN wake_ms ELSE " NEVER " END,"              \
     "CASE WHEN work AND NOT over THEN free_ms ELSE " NEVER " END)," NEVER ") END)"
+#define HELD_INDEX "CREATE INDEX heads_held ON heads(space) WHERE owner IS NOT NULL;"
 #define LOOK_INDEX "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
 
 static const char tables[] =
@@ -42,6 +43,7 @@ static const char tables[] =
     "CREATE INDEX heads_waiting ON heads(space) WHERE waits>0;"
     "CREATE INDEX heads_parked ON heads(space) WHERE parked IS NOT NULL;"
     "CREATE INDEX heads_wake ON heads(space,wake_ms) WHERE wake_ms>0;"
+    HELD_INDEX
     LOOK_INDEX
 
     "CREATE TABLE entries(lsn INTEGER PRIMARY KEY, run INTEGER NOT NULL, prev INTEGER NOT NULL, seq INTEGER, at_ms INTEGER,"
@@ -73,6 +75,8 @@ static const char *const migrations[SCHEMA_VERSION] = {
     /* 2 knew no time of an attempt. */
     [2] = "ALTER TABLE marks ADD COLUMN first_ms INTEGER NOT NULL DEFAULT 0;"
           "ALTER TABLE marks ADD COLUMN again_ms INTEGER NOT NULL DEFAULT 0;",
+    /* 3 could not find who is held. */
+    [3] = HELD_INDEX,
 };
 
 static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)

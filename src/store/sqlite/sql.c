@@ -14,7 +14,8 @@
 #define LIST_REST                                                                                            \
     " AND (?3 IS NULL OR r.machine=?3) AND (?4 IS NULL OR r.context=?4) AND (?5 IS NULL OR r.parent=?5)"     \
     " AND (?6 IS NULL OR EXISTS(SELECT 1 FROM labels x WHERE x.space=?1 AND x.label=?6 AND x.run=r.no))"     \
-    " AND (?7 IS NULL OR h.status=?7) AND (?8 IS NULL OR h.waits>0) AND (?9 IS NULL OR h.parked IS NOT NULL)"
+    " AND (?7 IS NULL OR h.status=?7) AND (?8 IS NULL OR h.waits>0) AND (?9 IS NULL OR h.parked IS NOT NULL)"  \
+    " AND (?10 IS NULL OR h.owner IS NOT NULL)"
 #define LIST_RUNS_BY(index, where)                                                                           \
     HEAD_SELECT "runs r INDEXED BY " index " CROSS JOIN heads h ON h.no=r.no WHERE r.space=?1" where         \
     " AND r.no<?2" LIST_REST " ORDER BY r.no DESC"
@@ -112,6 +113,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_LIST_STATUS] = LIST_HEADS_BY("heads_status", " AND h.status=?7"),
     [SQL_LIST_WAITING] = LIST_HEADS_BY("heads_waiting", " AND h.waits>0"),
     [SQL_LIST_PARKED] = LIST_HEADS_BY("heads_parked", " AND h.parked IS NOT NULL"),
+    [SQL_LIST_HELD] = LIST_HEADS_BY("heads_held", " AND h.owner IS NOT NULL"),
     [SQL_DUE] = DUE("h.look_ms>?4 AND h.look_ms<=max(?2,?3)") " ORDER BY h.look_ms,h.no",
     [SQL_DUE_THEN] = DUE("h.look_ms=?4 AND h.no>?5 AND ?4<=max(?2,?3)") " ORDER BY h.no",
     [SQL_NEXT_DUE] = "SELECT wake_ms FROM heads INDEXED BY heads_wake WHERE space=?1 AND wake_ms>0 ORDER BY wake_ms LIMIT 1",
