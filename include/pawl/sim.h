@@ -10,10 +10,11 @@
  *     }
  *
  * All of it happens on the thread that calls, in virtual time, over a store in memory: several engines drive the same runs, in
- * small portions, one inside the other between any two actions. A seed decides everything: the same seed gives the same trace,
- * byte for byte. Then the trouble ends, and every run has to. Held against it, all along and at the end:
+ * small portions, one inside the other between any two actions; by its seed, under each pawl_durability. A seed decides
+ * everything: the same one gives the same trace, byte for byte. Then the trouble ends, and every run has to. Held against it,
+ * all along and at the end:
  *
- *   E1    no effect is performed before the entry that asks for it is durable
+ *   E1    no effect is performed before the entry that asks for it is durable; one of class pure may be, if steps may wait (G9)
  *   E4    no effect is performed by a run's holder once its receipt is stored
  *   E5    no effect of class once is performed twice; one id has the same arguments every time
  *   E6    one receipt for a command, and none for what was never performed

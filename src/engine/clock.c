@@ -44,6 +44,11 @@ int64_t steady_ms(void)
     return ms_of(CLOCK_MONOTONIC);
 }
 
+int64_t steady_of(const pawl_engine *e)
+{
+    return e->drawn != NULL ? e->clock.now_ms(e->clock.ctx) : steady_ms();
+}
+
 int64_t system_ms(void)
 {
     return ms_of(CLOCK_REALTIME);

@@ -30,7 +30,7 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
     if (next < 0 || next == PAWL_IGNORED)
         return next;
     if (r->nlines == 0 && e->durability == PAWL_DURABLE_ASYNC)
-        r->gathers_since = steady_ms();
+        r->gathers_since = steady_of(e);
     r->ends_in_record = pawl_entry_is_record(pawl_step_entry(e->step));
     buf_put(&r->lines, line.data, line.size);
     buf_char(&r->lines, '\n');

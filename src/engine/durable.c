@@ -50,7 +50,7 @@ bool store_due(pawl_engine *e, live *r)
         return true;
     next = pawl_state_next(r->st);
     if (e->durability == PAWL_DURABLE_ASYNC)
-        return next != PAWL_OK || steady_ms() - r->gathers_since >= GATHER_MS;
+        return next != PAWL_OK || steady_of(e) - r->gathers_since >= GATHER_MS;
     return next != PAWL_OK && !(next == PAWL_PENDING && only_pure(e, r));
 }
 

@@ -207,6 +207,7 @@ struct pawl_engine {
 /* clock.c: the only file here that knows the time and chance */
 bool chance(const pawl_engine *e, uint64_t out[2]);     /* NULL: the system's */
 int64_t steady_ms(void);        /* goes on, whatever is done to the other; what is waited for is counted by it */
+int64_t steady_of(const pawl_engine *e);        /* the same; in a simulation the only time there is */
 int64_t system_ms(void);        /* the clock on the wall: what handlers know */
 void cond_begin(pthread_cond_t *cond);  /* one that is waited for by the steady clock */
 bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  /* false: it is that time, or something is wrong */

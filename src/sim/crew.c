@@ -159,6 +159,7 @@ bool hired(world *w, worker *k)
     pawl_engine_lease(k->e, k->name, w->t.lease_ms);
     k->e->drawn = drawn;
     k->e->drawn_ctx = k;
+    pawl_engine_durability(k->e, w->durability);
     k->e->tail_bytes_least = TAIL_BYTES;
     if (machines_lend(w, k->e) != PAWL_OK)
         sim_broken(w, "setup", NULL, NULL, "%s", w->err.text);

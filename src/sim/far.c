@@ -44,7 +44,7 @@ static void attempt_check(world *w, story *y, deed *d, const pawl_job *job)
     const errand *er = job->ctx;
     uint64_t fence = fence_now(w, y);
 
-    if (!d->durable)
+    if (!d->durable && (er->limits.cls != PAWL_PURE || w->durability == PAWL_DURABLE_SYNC))     /* G9 */
         sim_broken(w, "E1", y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
     if (d->receipts > 0 && job->fence == fence)
         sim_broken(w, "E4", y, d->id, "%s: it is performed by who holds the run, and its receipt is stored", d->id);
@@ -93,6 +93,7 @@ static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, de
     copy.heartbeat = nothing;
     copy.ctx = NULL;
     copy.cancel_fd = 0;
+    copy.deadline_ms = 0;
     for (size_t i = 0; i < w->setup->neffects; i++) {
         const pawl_sim_effect *e = &w->setup->effects[i];
 

@@ -188,6 +188,7 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
     stories_begin(w);
     if (setup->trouble == NULL)
         mix(w);
+    w->durability = plain ? PAWL_DURABLE_SYNC : (pawl_durability)sim_below(w, 3);
     return w->err.code;
 }
 

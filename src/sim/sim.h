@@ -75,6 +75,7 @@ typedef struct world {
     bool calm;                  /* no trouble any more */
     bool plain;                 /* never was: the undisturbed one */
     bool over;                  /* an oracle failed, or memory did */
+    pawl_durability durability; /* of the workers */
     bool forgot;                /* a power cut took something back */
     pawl_err err;
     buf trace;
