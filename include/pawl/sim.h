@@ -5,7 +5,7 @@
  *
  *     for (uint64_t seed = 1; seed <= 500; seed++) {
  *         if (pawl_sim(&setup, seed, &report, &err) != PAWL_OK)
- *             printf("%s\n%s", err.text, report.trace);
+ *             printf("%s\n%s", err.text, report.trace != NULL ? report.trace : "");
  *         pawl_sim_report_free(&report);
  *     }
  *
@@ -16,10 +16,12 @@
  *
  *   E1    no effect is performed before the entry that asks for it is durable; one of class pure may be, if steps may wait (G9)
  *   E4    no effect is performed by a run's holder once its receipt is stored
- *   E5    no effect of class once is performed twice; one id has the same arguments every time
+ *   E5    no effect of class once is performed twice; one id has the same arguments every time; what was done and has an
+ *         inverse is undone, where a run ends otherwise than completed
  *   E6    one receipt for a command, and none for what was never performed
  *   E10   no effect is performed by a run's holder once the run is called off
  *   E13   an attempt that is counted in the store has a number of its own
+ *   E15   a handler is told a fence that was given
  *   K5    the journal stands up to pawl_verify
  *   K6    what is loaded from snapshot and tail is what is folded from the base
  *   K8    what is stored can be folded, and stays
@@ -111,7 +113,7 @@ typedef struct pawl_sim_report {
     const char *oracle;         /* "E5"; NULL: all held */
     char run[132];              /* which run and which command broke it; "" where it was none */
     char command[256];
-    char *trace;                /* lines of what was done, up to that; NULL: no memory */
+    char *trace;                /* lines of what was done, up to that; NULL: no memory, or no trouble was begun */
     size_t trace_size;
 } pawl_sim_report;
 
