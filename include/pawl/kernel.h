@@ -343,7 +343,7 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_replay_with(pawl_bytes journal, uint64_t u
                                                   pawl_state **state, pawl_err *err);
 /* Fold it and feed every event again to `m`, comparing every byte. PAWL_OK: all the same. PAWL_CORRUPT: changed
  * bytes, or a machine that now answers differently; `v` says where, err what. Stretches of other machines are folded and
- * counted; PAWL_CONFLICT: all of it is, nothing was fed. PAWL_GONE: a body is erased; from it on only the chain of
+ * counted; PAWL_CONFLICT: all of it is, nothing was fed. PAWL_GONE: a body is erased, or a blob gone; from it on only the chain of
  * entries is checked, and holds. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc,
                                              pawl_verdict *v, pawl_err *err);

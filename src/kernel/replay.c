@@ -292,13 +292,15 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
 /* What follows an erased body cannot be folded; but that the chain of entries is whole can be said. */
 static pawl_code chain_holds(pawl_state *st, pawl_step *read, pawl_bytes line, journal_lines *l, pawl_err *err)
 {
-    uint64_t erased = st->seq + 1;
+    uint64_t first = st->seq + 1;
+    bool erased = false;
     pawl_err why = { PAWL_OK, "" };
     pawl_entry *e;
     pawl_code rc;
 
     do {
         rc = pawl_entry_read(line, read, &e, &why);
+        erased = erased || (rc == PAWL_OK && e->erased && e->seq == first);
         if (rc == PAWL_OK && !e->record && (rc = entry_fits(st, e, &why)) == PAWL_GONE)
             rc = PAWL_OK;
         if (rc == PAWL_OK && !e->record) {
@@ -309,8 +311,8 @@ static pawl_code chain_holds(pawl_state *st, pawl_step *read, pawl_bytes line, j
     } while (rc == PAWL_OK && line_next(l, &line));
     if (rc != PAWL_OK)
         return fail(err, rc, "%s", why.text);
-    return fail(err, PAWL_GONE, "%s: the body of entry %llu is erased; the chain holds up to entry %llu", st->run,
-                (unsigned long long)erased, (unsigned long long)st->seq);
+    return fail(err, PAWL_GONE, "%s: %s of entry %llu is %s; the chain holds up to entry %llu", st->run, erased ? "the body" : "a blob",
+                (unsigned long long)first, erased ? "erased" : "gone", (unsigned long long)st->seq);
 }
 
 /* None of its stretches is of this machine: nothing was verified but the chain. */
