@@ -4,6 +4,7 @@
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
+#include "pawl/stream.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -336,12 +337,12 @@ PAWL_TEST(test_S5_K10_a_file_grows_by_the_value_once_and_by_a_copy_for_each_fork
 /* ---- killed --------------------------------------------------------------------------------------------------- */
 
 /* At every commit: it is lost, or done and nobody hears of it; then others go on. */
-static void march(pawl_store *s, mood how)
+static void march(pawl_store *s, mood how, size_t stride)
 {
     size_t total = SIZE_MAX, again = 0;
     char run[32];
 
-    for (size_t n = 1; n <= total; n += 1 + n / 3, again++) {
+    for (size_t n = 1; n <= total; n += stride + n / 3, again++) {
         pawl_engine *e = engine_on(s);
         pawl_code rc;
 
@@ -363,7 +364,7 @@ static void march(pawl_store *s, mood how)
         check_verified(e, run);
         pawl_engine_free(e);
     }
-    CHECK(again > 5);
+    CHECK(again > 3);
 }
 
 PAWL_TEST(test_K8_S5_a_run_with_blobs_survives_a_kill_at_every_commit)
@@ -371,10 +372,17 @@ PAWL_TEST(test_K8_S5_a_run_with_blobs_survives_a_kill_at_every_commit)
     pawl_store *s = spied(pawl_store_memory(NULL), true);
 
     page_make();
-    march(s, REFUSES);
-    march(s, TELLS_NOTHING);
+    march(s, REFUSES, 1);
+    march(s, TELLS_NOTHING, 1);
     CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
     unspied(s);
+    folder_empty();
+    s = spied(file_open(), true);
+    march(s, REFUSES, 2);
+    march(s, TELLS_NOTHING, 3);
+    CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
+    unspied(s);
+    folder_empty();
 }
 
 PAWL_TEST(test_K10_a_fork_that_was_killed_before_its_blobs_came_is_made_whole_by_the_same_call)
@@ -457,6 +465,43 @@ PAWL_TEST(test_S5_an_input_that_is_large_stands_apart_is_told_whole_and_known_ag
     free(other);
 }
 
+/* What a reader is told of the run, some time after it: each event with the page in it counts. */
+static size_t told_whole(pawl_engine *e, const char *run, unsigned kinds)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_stream *r = pawl_stream_open(e, NULL, run, &(pawl_stream_options){ .kinds = kinds }, &err);
+    pawl_stream_event ev;
+    size_t found = 0;
+    pawl_code rc;
+    char piece[200];
+
+    if (r == NULL)
+        CHECK_FAIL("stream: %s", err.text);
+    memcpy(piece, page + BODY_BYTES - 300, sizeof piece - 1);
+    piece[sizeof piece - 1] = '\0';
+    while ((rc = pawl_stream_next(r, &ev, &err)) == PAWL_OK)
+        found += strstr(ev.json, piece) != NULL;
+    if (rc < 0)
+        CHECK_FAIL("stream: %s", err.text);
+    pawl_stream_close(r);
+    return found;
+}
+
+PAWL_TEST(test_S5_G11_streams_tell_what_stands_apart_in_its_place)
+{
+    pawl_store *s = spied(pawl_store_memory(NULL), true);
+    pawl_engine *e;
+
+    page_make();
+    e = engine_on(s);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_INT(told_whole(e, "r", PAWL_STREAM_TASKS), 1);        /* the receipt */
+    CHECK_INT(told_whole(e, "r", PAWL_STREAM_UPDATES), 1);      /* the write that refers to it */
+    CHECK(told_whole(e, "r", PAWL_STREAM_VALUES) > 1);
+    pawl_engine_free(e);
+    unspied(s);
+}
+
 /* ---- replies that are too large ------------------------------------------------------------------------------------- */
 
 static pawl_code says_much(const pawl_job *job, pawl_reply *reply, void *arg)
@@ -507,6 +552,7 @@ static const check_case cases[] = {
     CASE(test_K8_S5_a_run_with_blobs_survives_a_kill_at_every_commit),
     CASE(test_K10_a_fork_that_was_killed_before_its_blobs_came_is_made_whole_by_the_same_call),
     CASE(test_S5_an_input_that_is_large_stands_apart_is_told_whole_and_known_again),
+    CASE(test_S5_G11_streams_tell_what_stands_apart_in_its_place),
     CASE(test_E13_X2_a_reply_over_the_limit_is_final_and_names_the_command_and_the_bytes),
 };
 
