@@ -240,6 +240,7 @@ static pawl_code context_last(pawl_engine *e, const char *context, live **last, 
 /* As its machine begins; channels that the context keeps, as they were at the end of its last run. */
 static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run_info *info, pawl_state **st, pawl_err *err)
 {
+    const size_t limit = e->step->blobs.limit;
     live *last = NULL;
     pawl_code rc;
 
@@ -250,7 +251,9 @@ static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run
         rc = context_last(e, info->context, &last, err);
     if (rc != PAWL_OK || last == NULL)
         return rc != PAWL_OK ? rc : pawl_state_new(e->m, info, 0, NULL, st, err);
+    pawl_step_blobs(e->step, 0);        /* its base is one write: nothing may stand beside it yet */
     rc = pawl_state_carry(last->st, e->m, info, e->step, st, err);
+    e->step->blobs.limit = limit;
     live_park(e, last);
     return rc;
 }

@@ -136,7 +136,7 @@ static pawl_machine *notes(const pawl_retry *retry)
     pawl_machine *m;
 
     pawl_graph_effect(g, "get", &get);
-    pawl_graph_channel(g, "page", PAWL_LAST);
+    pawl_graph_channel_with(g, &(pawl_channel){ .name = "page", .keep = true });
     pawl_graph_channel(g, "last", PAWL_LAST);
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .rule = PAWL_SUM, .first = "0" });
     pawl_graph_node(g, "fetch", fetch, NULL);
@@ -415,6 +415,28 @@ PAWL_TEST(test_K10_a_fork_that_was_killed_before_its_blobs_came_is_made_whole_by
     unspied(s);
 }
 
+PAWL_TEST(test_K10_G13_a_large_value_that_a_context_keeps_is_there_in_its_next_run)
+{
+    const pawl_run_info a = { .id = "a", .context = "c" }, b = { .id = "b", .context = "c" };
+    pawl_store *s = spied(pawl_store_memory(NULL), true);
+    pawl_engine *e;
+
+    page_make();
+    e = engine_on(s);
+    CHECK_INT(pawl_run_with(e, &a, NULL, NULL), PAWL_HALTED);
+    pawl_engine_free(e);
+    e = pawl_engine_new(notes(NULL), s, NULL);  /* it has no handlers */
+    CHECK_INT(pawl_run_with(e, &b, NULL, NULL), PAWL_PENDING);
+    check_page(e, "b");
+    pawl_engine_free(e);
+    e = engine_on(s);
+    check_page(e, "b");
+    CHECK_INT(pawl_run(e, "b", NULL, NULL), PAWL_HALTED);
+    check_verified(e, "b");
+    pawl_engine_free(e);
+    unspied(s);
+}
+
 /* ---- what comes in, and what is told ------------------------------------------------------------------------------ */
 
 static void watch(void *ctx, const pawl_state *st, const pawl_entry *entry)
@@ -551,6 +573,7 @@ static const check_case cases[] = {
     CASE(test_S5_K10_a_file_grows_by_the_value_once_and_by_a_copy_for_each_fork),
     CASE(test_K8_S5_a_run_with_blobs_survives_a_kill_at_every_commit),
     CASE(test_K10_a_fork_that_was_killed_before_its_blobs_came_is_made_whole_by_the_same_call),
+    CASE(test_K10_G13_a_large_value_that_a_context_keeps_is_there_in_its_next_run),
     CASE(test_S5_an_input_that_is_large_stands_apart_is_told_whole_and_known_again),
     CASE(test_S5_G11_streams_tell_what_stands_apart_in_its_place),
     CASE(test_E13_X2_a_reply_over_the_limit_is_final_and_names_the_command_and_the_bytes),
