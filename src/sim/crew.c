@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, PEACE_ROUNDS = 400, PEACE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256 };
+enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, PEACE_ROUNDS = 400, PEACE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256,
+       BLOB_BYTES = 24 };         /* so that much stands apart */
 
 /* ---- points --------------------------------------------------------------------------------------- */
 
@@ -161,6 +162,7 @@ bool hired(world *w, worker *k)
     k->e->drawn_ctx = k;
     pawl_engine_durability(k->e, w->durability);
     k->e->tail_bytes_least = TAIL_BYTES;
+    pawl_engine_blobs(k->e, BLOB_BYTES);
     if (machines_lend(w, k->e) != PAWL_OK)
         sim_broken(w, "setup", NULL, NULL, "%s", w->err.text);
     for (unsigned i = 0; i < w->neffects && !w->over; i++)

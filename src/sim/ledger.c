@@ -101,23 +101,61 @@ static void item_see(world *w, story *y, const item *it)
         effect_see(w, it);
 }
 
-typedef struct reading { world *w; story *y; size_t skip; } reading;
+typedef struct reading { world *w; story *y; size_t skip; buf lines; } reading;
+typedef struct line_head { pawl_line_kind kind; uint64_t seq; size_t size; } line_head;
 
-static bool line_see(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+/* Gathered first: what stands apart of them is read from the same store. */
+static bool line_gather(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
+    const line_head head = { kind, seq, line.size };
     reading *r = ctx;
+
+    buf_put(&r->lines, &head, sizeof head);
+    buf_put(&r->lines, line.data, line.size);
+    return !r->lines.failed;
+}
+
+static bool blob_see(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes bytes)
+{
+    (void)kind, (void)seq;
+    buf_put(ctx, bytes.data, bytes.size);
+    return false;
+}
+
+static pawl_code story_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    story *y = ctx;
+    pawl_code rc;
+
+    buf_reset(&y->blob);
+    rc = y->of->truth->verbs->blob(y->of->truth, y->id, digest, blob_see, &y->blob, err);
+    *bytes = (pawl_bytes){ y->blob.data, y->blob.size };
+    return rc == PAWL_OK && y->blob.failed ? fail(err, PAWL_NOMEM, "%s: no memory for a blob", y->id) : rc;
+}
+
+static pawl_loader story_loader(world *w, story *y)
+{
+    if (y->of == NULL)
+        buf_init(&y->blob, &w->alloc);
+    y->of = w;
+    return (pawl_loader){ .blob = story_blob, .ctx = y };
+}
+
+static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
     world *w = r->w;
     story *y = r->y;
+    const pawl_loader loader = story_loader(w, y);
     pawl_err why = { PAWL_OK, "" };
     pawl_entry *entry;
     pawl_code rc;
 
     if (kind == PAWL_LINE_BASE) {
-        rc = y->st != NULL ? PAWL_OK : pawl_state_load(line, (pawl_bytes){0}, NULL, NULL, &y->st, &why);
+        rc = y->st != NULL ? PAWL_OK : pawl_state_load(line, (pawl_bytes){0}, &loader, NULL, &y->st, &why);
     } else if (kind == PAWL_LINE_RECORD && r->skip > 0) {
         r->skip--;
         return true;
-    } else if ((rc = pawl_entry_read(line, w->look, &entry, &why)) == PAWL_OK) {
+    } else if ((rc = pawl_entry_read(line, w->look, &entry, &why)) == PAWL_OK && (rc = pawl_entry_load(y->st, entry, &why)) == PAWL_OK) {
         for (const item *it = entry->items; it != NULL && !w->over; it = it->next)
             item_see(w, y, it);
         if (!w->over)
@@ -152,11 +190,22 @@ void story_born(world *w, pawl_bytes base)
 
 void story_follow(world *w, story *y)
 {
-    reading r = { w, y, y->nrecords };
+    reading r = { .w = w, .y = y, .skip = y->nrecords };
     uint64_t after = y->st != NULL ? pawl_state_seq(y->st) : 0;
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = w->over ? PAWL_OK : w->truth->verbs->read(w->truth, y->id, after, 0, line_see, &r, &why);
+    bool goes_on = !w->over;
+    line_head head;
+    pawl_code rc;
 
+    buf_init(&r.lines, &w->alloc);
+    rc = w->over ? PAWL_OK : w->truth->verbs->read(w->truth, y->id, after, 0, line_gather, &r, &why);
+    if (r.lines.failed)
+        rc = PAWL_NOMEM;
+    for (size_t at = 0; rc == PAWL_OK && goes_on && at < r.lines.size; at += sizeof head + head.size) {
+        memcpy(&head, r.lines.data + at, sizeof head);
+        goes_on = line_see(&r, head.kind, head.seq, (pawl_bytes){ r.lines.data + at + sizeof head, head.size });
+    }
+    buf_free(&r.lines);
     if (rc == PAWL_NOMEM)
         sim_nomem(w);
     else if (rc != PAWL_OK && rc != PAWL_GONE)
@@ -188,6 +237,8 @@ void story_free(world *w, story *y)
     }
     if (y->json != NULL)
         mem_free(&w->alloc, y->json, y->json_size);
+    if (y->of != NULL)
+        buf_free(&y->blob);
 }
 
 /* ---- how it stands -------------------------------------------------------------------------------------- */
@@ -282,11 +333,12 @@ static void journal_look(world *w, story *y)
     pawl_err why = { PAWL_OK, "" };
     pawl_bytes journal = pawl_store_journal(w->truth, y->id, &why);
     union { const char *in; void *out; } bytes = { journal.data };
+    const pawl_loader loader = story_loader(w, y);
     pawl_verdict v;
 
     if (journal.data == NULL)
         sim_broken(w, "K5", y, NULL, "%s: its journal cannot be read: %s", y->id, why.text);
-    else if (pawl_verify(machine_of(w, pawl_state_machine(y->st, NULL)), journal, NULL, &v, &why) != PAWL_OK)
+    else if (pawl_verify_with(machine_of(w, pawl_state_machine(y->st, NULL)), journal, &loader, NULL, &v, &why) != PAWL_OK)
         sim_broken(w, "K5", y, NULL, "%s: entry %llu of its journal: %s", y->id, (unsigned long long)v.seq, why.text);
     free(bytes.out);
 }

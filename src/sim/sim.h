@@ -33,6 +33,8 @@ typedef struct story {          /* a run, as everybody outside of it knows it */
     bool child;                 /* begun by another: nobody from outside begins, signals or calls it off */
     const char *input;
     uint64_t seed;
+    struct world *of;           /* once it is loaded */
+    buf blob;                   /* the one that was read last */
     pawl_state *st;             /* what is durable, folded from the base; NULL: nothing is */
     size_t nrecords;            /* of the open superstep, that are folded */
     deed *deeds;
