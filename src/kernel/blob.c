@@ -175,14 +175,17 @@ void blob_apart(blob_set *k, buf *b, size_t at, const pawl_value *v, const char 
 
 void pawl_step_blobs(pawl_step *s, size_t limit)
 {
-    s->blobs.limit = limit == 0 ? SIZE_MAX : limit;
+    if (s != NULL)
+        s->blobs.limit = limit == 0 ? SIZE_MAX : limit;
 }
 
 pawl_bytes pawl_step_blob(const pawl_step *s, size_t index, const char **digest)
 {
+    bool there = s != NULL && index < s->blobs.n;
+
     if (digest != NULL)
-        *digest = index < s->blobs.n ? s->blobs.list[index].digest : NULL;
-    return index < s->blobs.n ? s->blobs.list[index].bytes : (pawl_bytes){0};
+        *digest = there ? s->blobs.list[index].digest : NULL;
+    return there ? s->blobs.list[index].bytes : (pawl_bytes){0};
 }
 
 static pawl_code blob_of_step(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
