@@ -242,7 +242,7 @@ const pawl_value *blob_get(pawl_state *st, arena *a, const char *digest, pawl_er
     return blob_value(st, a, digest, &v, &size, err) == PAWL_OK ? v : NULL;
 }
 
-static bool path_below(const char *path, const char *under)
+static bool blob_below(const char *path, const char *under)
 {
     size_t n = strlen(under);
 
@@ -264,7 +264,7 @@ pawl_code blobs_fill(pawl_state *st, arena *a, const pawl_value **v, const pawl_
 
         if (path == NULL || form == NULL || target == NULL || strcmp(form, "blob") != 0)
             return fail(err, PAWL_CORRUPT, "a reference that stands here is [path,\"blob\",digest]");
-        if (!path_below(path, under))
+        if (!blob_below(path, under))
             continue;
         p->at = pawl_value_find(*v, path);
         if (pawl_value_type(p->at) != PAWL_TYPE_NULL || (n > 0 && val_of(p->at) <= val_of(places[n - 1].at)))
