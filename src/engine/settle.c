@@ -98,7 +98,8 @@ bool settle_end(pawl_engine *e, errand *er)
         er->cleared = was->attempt;
         er->asks_settled = true;
         er->first_ms = er->not_before_ms = 0;
-        er->counted = er->stop = false;
+        er->counted = false;
+        er->stop = false;
         er->late = NULL;
         er->at = ERRAND_READY;
         return false;

@@ -9,8 +9,7 @@ static inline pawl_code claim_one(pawl_store *s, const char *run, const char *ow
     pawl_claim c = { .run = run };
     pawl_code rc = s->verbs->claim(s, owner, ttl_ms, &c, 1, err);
 
-    if (rc == PAWL_OK && (c.rc == PAWL_OK || c.rc == PAWL_HELD))
-        *head = c.head;
+    *head = c.head;
     return rc == PAWL_OK ? c.rc : rc;
 }
 
