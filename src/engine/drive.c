@@ -98,7 +98,7 @@ pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena 
 
 static void tell_watcher(pawl_engine *e, live *r)
 {
-    const char *at = r->lines.data, *end = at + r->lines.size;
+    const char *at = r->lines.data, *end = r->nlines > 0 ? at + r->lines.size : at;
 
     for (const char *nl; e->watch != NULL && at < end; at = nl + 1) {
         pawl_entry *entry;
