@@ -184,8 +184,8 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return PAWL_NOMEM;
     *s->answered = *c.c;
     it->outcome = (uint8_t)s->ev->outcome;
-    it->value = s->value;
-    return step_add(s, it, err);
+    it->value = s->value != NULL ? s->value : value_null(&s->mem);     /* as it will be read */
+    return it->value == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 
 /* ---- waits --------------------------------------------------------------------------------------- */
