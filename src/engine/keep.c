@@ -5,7 +5,7 @@
 
 int64_t deadline_ms(const live *r)
 {
-    return r->st->canceling || pawl_status_terminal((pawl_status)r->st->status) ? 0 : r->st->deadline_ms;
+    return r->st->canceling || r->st->unwind != 0 || pawl_status_terminal((pawl_status)r->st->status) ? 0 : r->st->deadline_ms;
 }
 
 pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err)

@@ -210,10 +210,27 @@ PAWL_TEST(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again)
     path_gone();
 }
 
+/* It ends anyway: nobody looks at it for its deadline, again and again. */
+PAWL_TEST(test_E5_a_deadline_is_no_timer_of_a_run_that_is_undone)
+{
+    far_end f = { .look = "{\"failed\":\"refused\"}", .pay = PAWL_UNKNOWN, .back = PAWL_EFFECT };
+    pawl_engine *e = engine(pawl_store_memory(NULL), &f, "look-up");
+    pawl_store *s = pawl_engine_store(e);
+    pawl_head h;
+
+    CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "r", .deadline_ms = INT64_MAX / 2 }, NULL, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(status(e), PAWL_INPUT_REQUIRED);
+    CHECK_INT(f.books, 1);
+    CHECK_INT(s->verbs->head(s, "r", &h, NULL), PAWL_OK);
+    CHECK_INT(h.wake_ms, 0);
+    pawl_engine_free(e);
+}
+
 static const check_case cases_all[] = {
     CASE(test_E5_on_unknown_finds_out_and_nobody_is_asked),
     CASE(test_E5_what_on_unknown_cannot_find_out_a_person_is_asked),
     CASE(test_E5_a_doubt_and_an_undoing_outlive_their_process),
+    CASE(test_E5_a_deadline_is_no_timer_of_a_run_that_is_undone),
     CASE(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again),
 };
 
