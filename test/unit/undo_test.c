@@ -310,6 +310,19 @@ PAWL_TEST(test_K10_a_fork_undoes_nothing_of_the_run_it_comes_from)
     world_end(&w);
 }
 
+/* What a node makes of it is the same live, after a crash and to who verifies. */
+PAWL_TEST(test_K2_a_receipt_without_a_value_reads_as_it_was)
+{
+    const part parts[] = { { "a", NULL, "sleep 5" }, { 0 } };
+    world w;
+
+    begin(&w, parts);
+    CHECK_INT(world_outcome(&w, "a", PAWL_CALLED_OFF, NULL), PAWL_HALTED);
+    CHECK_STR(world_status(&w), "failed");
+    CHECK_STR(world_reason(&w), "{\"code\":\"effect\",\"receipt\":null,\"text\":\"node \\\"a\\\": an effect failed for good\"}");
+    world_end(&w);
+}
+
 /* ---- what is declared ------------------------------------------------------------------------------ */
 
 PAWL_TEST(test_E5_an_inverse_goes_with_compensable_alone)
@@ -401,6 +414,7 @@ static const check_case cases[] = {
     CASE(test_E5_a_completed_run_undoes_nothing),
     CASE(test_E5_a_rejected_run_undoes_what_it_did),
     CASE(test_K10_a_fork_undoes_nothing_of_the_run_it_comes_from),
+    CASE(test_K2_a_receipt_without_a_value_reads_as_it_was),
     CASE(test_E5_an_inverse_goes_with_compensable_alone),
     CASE(test_E5_a_reducer_is_told_what_was_answered_as_a_receipt),
     CASE(test_E5_a_reducer_that_fails_undoes_what_was_in_flight),
