@@ -6,7 +6,7 @@
 
 /* ---- a run's record --------------------------------------------------------------------------- */
 
-enum { RECORD_BYTES_MAX = 4096, KEY_DIGITS = 32 };     /* of each text; of the digest of a dedupe key */
+enum { RECORD_BYTES_MAX = 4096, KEY_DIGITS = 32, LAST_PAGE = 64 };     /* of each text; of the digest of a dedupe key */
 
 pawl_code info_draw(pawl_engine *e, pawl_run_info *info, pawl_err *err)
 {
@@ -211,27 +211,39 @@ static bool machine_keeps(const pawl_machine *m)
     return false;
 }
 
+typedef struct last_run { char id[RUN_BYTES_MAX + 1]; uint64_t no; size_t seen; } last_run;
+
+/* Child runs stand in the context of their parent, and carry nothing on. */
 static bool see_last(void *ctx, const pawl_head *head)
 {
-    snprintf(ctx, RUN_BYTES_MAX + 1, "%s", head->run);
-    return false;
+    last_run *l = ctx;
+
+    l->seen++;
+    l->no = head->no;
+    if (head->parent == NULL)
+        snprintf(l->id, sizeof l->id, "%s", head->run);
+    return *l->id == '\0';
 }
 
 /* The run of this context that was begun last of those that were completed; *last NULL: there is none. */
 static pawl_code context_last(pawl_engine *e, const char *context, live **last, pawl_err *err)
 {
-    const pawl_filter f = { .context = context, .status = 1 + PAWL_COMPLETED, .limit = 1 };
+    pawl_filter f = { .context = context, .status = 1 + PAWL_COMPLETED, .limit = LAST_PAGE };
     pawl_err why = { PAWL_OK, "" };
-    char id[RUN_BYTES_MAX + 1] = "";
+    last_run l = { .id = "" };
     pawl_code rc;
 
     *last = NULL;
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->list(e->store, &f, see_last, id, err);
-    pthread_mutex_unlock(&e->lock);
-    if (rc != PAWL_OK || *id == '\0')
+    do {
+        l.seen = 0;
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->list(e->store, &f, see_last, &l, err);
+        pthread_mutex_unlock(&e->lock);
+        f.before = l.no;
+    } while (rc == PAWL_OK && *l.id == '\0' && l.seen == LAST_PAGE);
+    if (rc != PAWL_OK || *l.id == '\0')
         return rc;
-    *last = run_look(e, id, &why);
+    *last = run_look(e, l.id, &why);
     if (*last == NULL && why.code != PAWL_GONE)     /* it may have been removed just now */
         return fail(err, why.code < 0 ? why.code : PAWL_NOMEM, "%s", why.text);
     return PAWL_OK;
