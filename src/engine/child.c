@@ -121,7 +121,7 @@ static pawl_code child_found(pawl_engine *e, errand *er, const pawl_head *head, 
         child_refused(e, er, PAWL_CONFLICT, text);
         return PAWL_OK;
     }
-    if (head->seq == 0 && head->mail == 0 && !head->over)
+    if (head->seq == 0 && !head->over)      /* its start may be there, and is left once; other mail may be, too */
         rc = start_leave(e, er->child, input, err);
     er->began = rc == PAWL_OK;
     return rc;
@@ -181,6 +181,7 @@ bool child_cancel(pawl_engine *e, errand *er)
     rc = e->store->verbs->deliver(e->store, er->child, &d, NULL);
     pthread_mutex_unlock(&e->lock);
     er->told_off = rc == PAWL_OK;
+    er->began = er->began || er->told_off;      /* it is there, and driven to its end */
     e->left = e->left || er->told_off;
     return rc != PAWL_GONE;
 }
@@ -197,6 +198,15 @@ bool child_told(const live *r)
     return r->st->parent != NULL && r->over && r->told && r->wake_ms == UNTOLD_MS;
 }
 
+static void end_error(const live *r, const char *code, const char *text, buf *out)
+{
+    buf_text(out, "{\"code\":");
+    canon_string(out, code, strlen(code));
+    buf_fmt(out, ",\"run\":\"%s\",\"status\":\"%s\",\"text\":", r->id, pawl_status_name(pawl_state_status(r->st)));
+    canon_string(out, text, strlen(text));
+    buf_char(out, '}');
+}
+
 /* The channels of one that completed; else why it did not. */
 static pawl_outcome end_value(pawl_engine *e, live *r, buf *out)
 {
@@ -211,18 +221,25 @@ static pawl_outcome end_value(pawl_engine *e, live *r, buf *out)
         buf_text(out, json != NULL ? json : "");
         return PAWL_DONE;
     }
-    buf_text(out, "{\"code\":");
     code = code != NULL ? code : pawl_code_name(status == PAWL_CANCELED_RUN ? PAWL_CANCELED : PAWL_EFFECT);
-    canon_string(out, code, strlen(code));
-    buf_fmt(out, ",\"run\":\"%s\",\"status\":\"%s\",\"text\":", r->id, pawl_status_name(status));
-    text = text != NULL ? text : pawl_status_name(status);
-    canon_string(out, text, strlen(text));
-    buf_char(out, '}');
+    end_error(r, code, text != NULL ? text : pawl_status_name(status), out);
     return status == PAWL_CANCELED_RUN ? PAWL_CALLED_OFF : PAWL_ERROR;
+}
+
+static pawl_code end_leave(pawl_engine *e, const char *parent, pawl_delivery *d, const buf *value, pawl_err *err)
+{
+    pawl_code rc;
+
+    d->value = (pawl_bytes){ value->data, value->size };
+    pthread_mutex_lock(&e->lock);
+    rc = value->failed ? PAWL_NOMEM : e->store->verbs->deliver(e->store, parent, d, err);
+    pthread_mutex_unlock(&e->lock);
+    return rc;
 }
 
 pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err)
 {
+    pawl_err why = { PAWL_OK, "" };
     char id[NAME_BYTES + 32], parent[NAME_BYTES];
     pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = r->st->parent };
     size_t n = strcspn(r->st->parent, "~");
@@ -238,14 +255,16 @@ pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err)
     snprintf(id, sizeof id, "end-%s~%016llx", r->id, (unsigned long long)r->st->life);
     buf_init(&value, &e->alloc);
     d.outcome = (int)end_value(e, r, &value);
-    d.value = (pawl_bytes){ value.data, value.size };
-    pthread_mutex_lock(&e->lock);
-    rc = value.failed ? PAWL_NOMEM : e->store->verbs->deliver(e->store, parent, &d, err);
-    pthread_mutex_unlock(&e->lock);
+    if ((rc = end_leave(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* one level deeper than a channel may be: its parent is told that */
+        buf_reset(&value);
+        end_error(r, pawl_code_name(PAWL_LIMIT), why.text, &value);
+        d.outcome = PAWL_ERROR;
+        rc = end_leave(e, parent, &d, &value, NULL);
+    }
     buf_free(&value);
     if (rc == PAWL_GONE || rc == PAWL_CONFLICT || rc == PAWL_INVALID)
         rc = PAWL_OK;           /* nobody is there any more, or it was told before */
     r->told = rc == PAWL_OK;
     e->left = true;
-    return rc;
+    return rc == PAWL_OK || why.code == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }

@@ -356,6 +356,140 @@ PAWL_TEST(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows)
     path_gone();
 }
 
+/* The cancel was left for it by an engine that could not drive it. */
+PAWL_TEST(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_their_end)
+{
+    pawl_engine *e;
+
+    path_new();
+    e = engine(true, true, NULL);
+    CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
+    pawl_engine_free(e);
+    e = engine(true, false, NULL);
+    CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(children(e).over, 0);
+    pawl_engine_free(e);
+    e = engine(true, true, NULL);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(children(e).over, 2);
+    verified(e, "r", boss());
+    pawl_engine_free(e);
+    path_gone();
+}
+
+static const pawl_store_verbs *real;
+static int starts_lost;
+
+static pawl_code loses_starts(pawl_store *s, const char *run, pawl_delivery *d, pawl_err *err)
+{
+    if (d->kind != PAWL_DELIVER_START || starts_lost > 0)
+        return real->deliver(s, run, d, err);
+    starts_lost++;
+    return PAWL_IO;
+}
+
+/* Made, and not started: so it looks after a crash in between. */
+PAWL_TEST(test_E11_a_child_is_started_whatever_mail_it_has)
+{
+    pawl_engine *e = engine(false, true, NULL);
+    pawl_store *s = pawl_engine_store(e);
+    pawl_store_verbs verbs = *s->verbs;
+    pawl_delivery signal = { .id = "s", .kind = PAWL_DELIVER_SIGNAL, .name = "go", .value = { "1", 1 } };
+
+    real = s->verbs;
+    starts_lost = 0;
+    verbs.deliver = loses_starts;
+    s->verbs = &verbs;
+    CHECK_INT(pawl_run(e, "r", "{\"n\":1}", NULL), PAWL_IO);
+    s->verbs = real;
+    CHECK_INT(starts_lost, 1);
+    CHECK_INT(children(e).n, 1);
+    CHECK_INT(s->verbs->deliver(s, children(e).first, &signal, NULL), PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "r", "sum"), "1");
+    CHECK_INT(children(e).n, 1);
+    pawl_engine_free(e);
+}
+
+enum { DEEP = 128 };            /* levels that a value may have */
+
+static pawl_code digs_deep(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    char text[2 * DEEP + 1] = "";
+
+    (void)job, (void)arg;
+    memset(text, '[', DEEP);
+    memset(text + DEEP, ']', DEEP);
+    return pawl_reply_json(reply, text);
+}
+
+static pawl_code keeps(pawl_step *s, void *arg)
+{
+    const pawl_value *v;
+    pawl_code rc = pawl_call(s, "shovel", NULL, &v);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "depth", v);
+    return pawl_follow(s);
+}
+
+/* In the object of all channels it is one level deeper. */
+PAWL_TEST(test_E11_channels_too_deep_for_a_receipt_are_an_error_of_the_command)
+{
+    pawl_graph *g = pawl_graph_new("digger", 1);
+    pawl_engine *e = engine(false, false, NULL);
+
+    pawl_graph_channel(g, "depth", PAWL_LAST);
+    pawl_graph_node(g, "keep", keeps, NULL);
+    pawl_graph_chain(g, PAWL_START, "keep", PAWL_END, NULL);
+    CHECK_INT(pawl_engine_add(e, pawl_graph_compile(g, NULL), NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", digs_deep, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", "{\"n\":1}", NULL), PAWL_HALTED);
+    CHECK(strstr(pawl_run_get(e, "r", "wrong"), "[{\"code\":\"limit\",\"run\":\"r.") != NULL);
+    CHECK(strstr(pawl_run_get(e, "r", "wrong"), "\"status\":\"completed\"") != NULL);
+    pawl_engine_free(e);
+}
+
+static pawl_code remembers(pawl_step *s, void *arg)
+{
+    pawl_code rc = pawl_spawn(s, "digger", pawl_pack(s, "{s:i}", "depth", (int64_t)1), NULL);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set_int(s, "memory", pawl_get_int(s, "memory") + 1);
+    return pawl_follow(s);
+}
+
+/* Its child stands in the same context, and was begun later. */
+PAWL_TEST(test_E11_a_context_is_carried_on_from_its_last_run_not_from_a_child)
+{
+    pawl_graph *g = pawl_graph_new("talker", 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+    int64_t n;
+
+    pawl_graph_channel_with(g, &(pawl_channel){ .name = "memory", .rule = PAWL_LAST, .keep = true });
+    pawl_graph_node(g, "remember", remembers, NULL);
+    pawl_graph_chain(g, PAWL_START, "remember", PAWL_END, NULL);
+    e = pawl_engine_new(pawl_graph_compile(g, &err), open_store(false), &err);
+    CHECK_INT(pawl_engine_add(e, digger(), &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    for (n = 1; n <= 3; n++) {
+        char run[16], memory[16];
+
+        snprintf(run, sizeof run, "t%d", (int)n);
+        snprintf(memory, sizeof memory, "%d", (int)n);
+        CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = run, .context = "talk" }, NULL, &err), PAWL_HALTED);
+        CHECK_STR(pawl_run_get(e, run, "memory"), memory);
+    }
+    CHECK_INT(children(e).n, 3);
+    pawl_engine_free(e);
+}
+
 /* ---- killed ----------------------------------------------------------------------------------------- */
 
 static pawl_code shovel_line(const pawl_job *job, pawl_reply *reply, void *arg)
@@ -430,6 +564,10 @@ static const check_case cases[] = {
     CASE(test_E11_a_child_has_the_rights_of_its_parent),
     CASE(test_E11_without_its_machine_a_child_waits_for_who_has_it),
     CASE(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows),
+    CASE(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_their_end),
+    CASE(test_E11_a_child_is_started_whatever_mail_it_has),
+    CASE(test_E11_channels_too_deep_for_a_receipt_are_an_error_of_the_command),
+    CASE(test_E11_a_context_is_carried_on_from_its_last_run_not_from_a_child),
     CASE(test_E4_E11_killed_at_any_moment_each_child_is_one_run_and_the_sum_is_right),
 };
 
