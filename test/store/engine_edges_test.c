@@ -1,5 +1,6 @@
 /* The engine where things meet: a back-off beside work, a deadline, a delivery before an answer, workers of two machines. */
 #include "lib/check.h"
+#include "lib/town.h"
 #include "pawl/engine.h"
 #include "pawl/flow.h"
 #include "pawl/graph.h"
@@ -269,7 +270,47 @@ PAWL_TEST(test_E3_a_worker_leaves_the_runs_of_another_machine_alone)
     path_gone(path);
 }
 
+/* ---- F4: one event, and out --------------------------------------------------------------------------- */
+
+/* As a queue or a function service does: each event has an engine of its own, and nobody performs anything here: what is pending
+ * is handed out by its id, and what came of it is the next event. */
+static pawl_code tick(const char *path, const pawl_event *ev, char out[static 128], char all[static 256])
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = pawl_engine_new(town_essay(NULL), pawl_store_sqlite(path, NULL, &err), &err);
+    pawl_code rc = ev == NULL ? pawl_run(e, "r", "{\"request\":\"sky\"}", &err) : pawl_event_send(e, "r", ev, &err);
+    pawl_state *st = pawl_run_state(e, "r", NULL);
+    pawl_command cmd;
+
+    *out = '\0';
+    if (st != NULL && pawl_state_commands(st) > 0) {
+        CHECK_INT(pawl_state_command(st, 0, pawl_engine_step(e), &cmd, NULL, NULL), PAWL_OK);
+        snprintf(out, 128, "%s", cmd.id);
+    }
+    snprintf(all, 256, "%s", st != NULL ? pawl_state_json(st, pawl_engine_step(e), NULL) : "");
+    pawl_engine_free(e);
+    return rc;
+}
+
+PAWL_TEST(test_F4_one_event_at_a_time_each_by_an_engine_of_its_own)
+{
+    const char *path = path_new();
+    char id[128], next[128], all[256];
+
+    CHECK_INT(tick(path, NULL, id, all), PAWL_PENDING);
+    CHECK(strstr(id, "/1.draft.1.0") != NULL);
+    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"first\"" }, next, all), PAWL_INTERRUPTED);
+    CHECK_STR(next, "");
+    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"first\"" }, next, all), PAWL_IGNORED);     /* the queue says it twice */
+    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "false" }, id, all), PAWL_PENDING);
+    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"second\"" }, next, all), PAWL_INTERRUPTED);
+    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "true" }, next, all), PAWL_HALTED);
+    CHECK_STR(all, "{\"draft\":\"second\",\"request\":\"sky\"}");
+    path_gone(path);
+}
+
 static const check_case cases[] = {
+    CASE(test_F4_one_event_at_a_time_each_by_an_engine_of_its_own),
     CASE(test_E7_a_back_off_keeps_nobody_else_waiting),
     CASE(test_E5_E7_once_is_one_attempt_when_it_may_have_happened),
     CASE(test_W5_a_deadline_that_passed_answers),

@@ -524,7 +524,48 @@ PAWL_TEST(test_a_run_without_a_journal_goes_the_same_way)
     pawl_machine_free(m);
 }
 
+/* ---- E6: a receipt comes more than once ------------------------------------------------------------- */
+
+PAWL_TEST(test_E6_a_receipt_that_is_repeated_changes_nothing_and_is_counted)
+{
+    static const part parts[] = { { "a", NULL, "call llm 1 -> x" }, { "b", NULL, "call llm 2 -> x" }, { 0 } };
+    static const pawl_channel list_of[] = { { .name = "x", .rule = PAWL_APPEND }, { 0 } };
+    static const char *const again[] = { "\"one\"", "\"another\"" };
+    world w;
+
+    world_begin(&w, script_machine("twice", 1, list_of, parts), NULL);
+    w.unchecked = true;     /* the checks feed each event more than once, which would be counted */
+    world_receipt(&w, "a", "\"one\"");
+    for (size_t i = 0; i < 4; i++) {    /* the same bytes, and others; also when the run is over */
+        uint64_t before = pawl_state_ignored(w.st);
+
+        CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "1.a.1.0", .value = again[i % 2] }), PAWL_IGNORED);
+        CHECK_INT(pawl_state_ignored(w.st), before + 1);
+        if (i == 1)
+            world_receipt(&w, "b", "\"two\"");
+    }
+    CHECK_STR(world_get(&w, "x"), "[\"one\",\"two\"]");
+    world_end(&w);
+}
+
+PAWL_TEST(test_E6_a_receipt_of_what_was_never_asked_is_refused)
+{
+    static const part parts[] = { { "a", NULL, "call llm 1 -> x" }, { 0 } };
+    static const pawl_channel list_of[] = { { .name = "x" }, { 0 } };
+    static const char *const ids[] = { "1.a.1.1", "2.a.1.0", "1.b.1.0", "1.a.2.0", "other~0000000000000001/1.a.1.0", "nonsense" };
+    world w;
+
+    world_begin(&w, script_machine("once", 1, list_of, parts), NULL);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = ids[i], .value = "1" }), PAWL_INVALID);
+    world_receipt(&w, "a", "7");
+    CHECK_STR(world_get(&w, "x"), "7");
+    world_end(&w);
+}
+
 static const check_case cases[] = {
+    CASE(test_E6_a_receipt_that_is_repeated_changes_nothing_and_is_counted),
+    CASE(test_E6_a_receipt_of_what_was_never_asked_is_refused),
     CASE(test_K5_the_stored_names_are_what_they_always_were),
     CASE(test_K5_terminal_statuses_are_four),
     CASE(test_K2_K5_the_bytes_of_a_run_are_these),
