@@ -1,5 +1,6 @@
 /* engine_budget_test.c - how much of an effect is performed at a time: places, keys, rates, and what waits for them. */
 #include "lib/town.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -12,20 +13,6 @@
 #include <unistd.h>
 
 enum { PATIENCE_MS = 20000 };
-
-static char path[128];
-
-static void path_new(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char side[160];
-
-    snprintf(path, sizeof path, "budget-%ld.db", (long)getpid());
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
-}
 
 static pawl_store *open_store(void)
 {
@@ -400,7 +387,7 @@ PAWL_TEST(test_E10_what_waits_for_a_place_can_be_called_off)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e;
 
-    path_new();
+    path_new("budget");
     e = engine_of(wide(twelve, 1, NULL), open_store(), 2, holds_the_place, &f);
     budget(e, &(pawl_budget){ .running = 1 });
     CHECK_INT(pawl_begin(e, "a", NULL, &err), PAWL_OK);
@@ -410,7 +397,7 @@ PAWL_TEST(test_E10_what_waits_for_a_place_can_be_called_off)
     CHECK_INT(f.calls, 1);
     CHECK((status_of("a") == PAWL_COMPLETED) != (status_of("b") == PAWL_COMPLETED));
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 static bool see_mark(void *ctx, const pawl_mark *one)
@@ -461,7 +448,7 @@ PAWL_TEST(test_X2_E10_a_place_is_not_kept_by_one_that_was_given_up)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e;
 
-    path_new();
+    path_new("budget");
     e = engine_of(wide(twelve, 2, NULL), open_store(), 2, deaf, &enough);
     budget(e, &(pawl_budget){ .running = 1 });
     pawl_engine_grace(e, 50);
@@ -472,7 +459,7 @@ PAWL_TEST(test_X2_E10_a_place_is_not_kept_by_one_that_was_given_up)
     CHECK(!enough);
     enough = true;
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 /* A run that is not driven any more keeps nobody waiting, though it was there first. */

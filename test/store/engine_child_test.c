@@ -2,6 +2,7 @@
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
+#include "store/place.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,25 +11,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char path[128];
-
-static void path_gone(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock", ".done" };
-    char name[160];
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(name, sizeof name, "%s%s", path, ends[i]);
-        unlink(name);
-    }
-}
-
-static void path_new(void)
-{
-    snprintf(path, sizeof path, "child-%ld.db", (long)getpid());
-    path_gone();
-}
 
 static pawl_store *open_store(bool sqlite)
 {
@@ -204,7 +186,7 @@ PAWL_TEST(test_E11_children_run_to_their_end_and_their_channels_are_the_result)
             int calls = 0;
             pawl_engine *e;
 
-            path_new();
+            path_new("child");
             e = engine(sqlite, true, &calls);
             CHECK_INT(pawl_run(e, "r", inputs[i], NULL), PAWL_HALTED);
             CHECK_STR(pawl_run_get(e, "r", "sum"), "6");
@@ -225,7 +207,7 @@ PAWL_TEST(test_E11_a_worker_drives_children_and_parents_alike)
         int calls = 0;
         pawl_engine *e;
 
-        path_new();
+        path_new("child");
         e = engine(sqlite, true, &calls);
         pawl_engine_threads(e, sqlite ? 3 : 0);
         for (int i = 0; i < 5; i++) {
@@ -269,7 +251,7 @@ PAWL_TEST(test_E11_a_child_that_asks_keeps_its_parent_waiting)
     listed l;
     pawl_engine *e;
 
-    path_new();
+    path_new("child");
     e = engine(true, true, NULL);
     CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
     CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_WORKING);
@@ -348,7 +330,7 @@ PAWL_TEST(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows)
 {
     pawl_engine *e;
 
-    path_new();
+    path_new("child");
     e = engine(true, true, NULL);
     CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "r", .retention = "delete" }, "{\"n\":3,\"how\":\"deep\"}", NULL), PAWL_HALTED);
     CHECK_INT(children(e).n, 0);
@@ -361,7 +343,7 @@ PAWL_TEST(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_thei
 {
     pawl_engine *e;
 
-    path_new();
+    path_new("child");
     e = engine(true, true, NULL);
     CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
     pawl_engine_free(e);
@@ -537,7 +519,7 @@ PAWL_TEST(test_E4_E11_killed_at_any_moment_each_child_is_one_run_and_the_sum_is_
         pawl_engine *e;
         int how = -1;
 
-        path_new();
+        path_new("child");
         for (int i = 0; i < 500 && (how = driven_once(&seed, i < 100 ? 15000000 + 5000000L * i : 999999999)) < 0; i++)
             kills++;
         CHECK_INT(how, 0);

@@ -2,18 +2,12 @@
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
+#include "store/place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char path[128];
-
-static void path_new(void)
-{
-    snprintf(path, sizeof path, "doubt-%ld.db", (long)getpid());
-}
 
 static pawl_store *file_store(void)
 {
@@ -23,17 +17,6 @@ static pawl_store *file_store(void)
     if (s == NULL)
         CHECK_FAIL("%s", err.text);
     return s;
-}
-
-static void path_gone(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char name[160];
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(name, sizeof name, "%s%s", path, ends[i]);
-        unlink(name);
-    }
 }
 
 typedef struct far_end { int pays, looks, books, backs; const char *look; pawl_code pay, back; } far_end;
@@ -175,7 +158,7 @@ PAWL_TEST(test_E5_a_doubt_and_an_undoing_outlive_their_process)
     far_end f = { .pay = PAWL_IO, .back = PAWL_EFFECT };
     pawl_engine *e;
 
-    path_new();
+    path_new("doubt");
     e = engine(file_store(), &f, NULL);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
     pawl_engine_free(e);
@@ -192,7 +175,7 @@ PAWL_TEST(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again)
     far_end f = { .look = "{\"failed\":\"no\"}", .pay = PAWL_UNKNOWN, .back = PAWL_EFFECT };
     pawl_engine *e;
 
-    path_new();
+    path_new("doubt");
     e = engine(file_store(), &f, "look-up");
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
     CHECK_INT(status(e), PAWL_INPUT_REQUIRED);

@@ -4,6 +4,7 @@
 #include "pawl/engine.h"
 #include "pawl/flow.h"
 #include "pawl/graph.h"
+#include "store/place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,32 +234,12 @@ PAWL_TEST(test_E10_what_waits_for_a_secret_can_be_called_off)
 
 /* ---- two machines on one store ---------------------------------------------------------------------------------- */
 
-static const char *path_new(void)
-{
-    static char path[64];
-
-    snprintf(path, sizeof path, "edges-%ld.db", (long)time(NULL));
-    return path;
-}
-
-static void path_gone(const char *path)
-{
-    const char *ends[] = { "", "-wal", "-shm", "-lock" };
-    char name[96];
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(name, sizeof name, "%s%s", path, ends[i]);
-        remove(name);
-    }
-}
-
 PAWL_TEST(test_E3_a_worker_leaves_the_runs_of_another_machine_alone)
 {
-    const char *path = path_new();
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *mine, *other;
 
-    path_gone(path);
+    path_new("edges");
     mine = engine_on(line_of("mine", tells, NULL), pawl_store_sqlite(path, NULL, &err));
     other = engine_on(line_of("other", tells, NULL), pawl_store_sqlite(path, NULL, &err));
     CHECK_INT(pawl_begin(mine, "r", "{\"input\":7}", &err), PAWL_OK);
@@ -267,14 +248,14 @@ PAWL_TEST(test_E3_a_worker_leaves_the_runs_of_another_machine_alone)
     CHECK_STR(pawl_run_get(mine, "r", "out"), "7");
     pawl_engine_free(mine);
     pawl_engine_free(other);
-    path_gone(path);
+    path_gone();
 }
 
 /* ---- F4: one event, and out --------------------------------------------------------------------------- */
 
 /* As a queue or a function service does: each event has an engine of its own, and nobody performs anything here: what is pending
  * is handed out by its id, and what came of it is the next event. */
-static pawl_code tick(const char *path, const pawl_event *ev, char out[static 128], char all[static 256])
+static pawl_code tick(const pawl_event *ev, char out[static 128], char all[static 256])
 {
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(town_essay(NULL), pawl_store_sqlite(path, NULL, &err), &err);
@@ -294,19 +275,19 @@ static pawl_code tick(const char *path, const pawl_event *ev, char out[static 12
 
 PAWL_TEST(test_F4_one_event_at_a_time_each_by_an_engine_of_its_own)
 {
-    const char *path = path_new();
     char id[128], next[128], all[256];
 
-    CHECK_INT(tick(path, NULL, id, all), PAWL_PENDING);
+    path_new("edges");
+    CHECK_INT(tick(NULL, id, all), PAWL_PENDING);
     CHECK(strstr(id, "/1.draft.1.0") != NULL);
-    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"first\"" }, next, all), PAWL_INTERRUPTED);
+    CHECK_INT(tick(&(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"first\"" }, next, all), PAWL_INTERRUPTED);
     CHECK_STR(next, "");
-    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"first\"" }, next, all), PAWL_IGNORED);     /* the queue says it twice */
-    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "false" }, id, all), PAWL_PENDING);
-    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"second\"" }, next, all), PAWL_INTERRUPTED);
-    CHECK_INT(tick(path, &(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "true" }, next, all), PAWL_HALTED);
+    CHECK_INT(tick(&(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"first\"" }, next, all), PAWL_IGNORED);     /* the queue says it twice */
+    CHECK_INT(tick(&(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "false" }, id, all), PAWL_PENDING);
+    CHECK_INT(tick(&(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "\"second\"" }, next, all), PAWL_INTERRUPTED);
+    CHECK_INT(tick(&(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "true" }, next, all), PAWL_HALTED);
     CHECK_STR(all, "{\"draft\":\"second\",\"request\":\"sky\"}");
-    path_gone(path);
+    path_gone();
 }
 
 static const check_case cases[] = {

@@ -1,5 +1,6 @@
 /* engine_keep_test.c - what becomes of a run when it is over: kept, removed, or kept for a time (G10); on both stores. */
 #include "lib/town.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <signal.h>
@@ -9,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static char path[64];
-
 static pawl_store *store_open(bool sqlite)
 {
     pawl_err err = { PAWL_OK, "" };
@@ -19,23 +18,6 @@ static pawl_store *store_open(bool sqlite)
     if (s == NULL)
         CHECK_FAIL("open: %s", err.text);
     return s;
-}
-
-static void path_gone(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char side[80];
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
-}
-
-static void path_new(void)
-{
-    snprintf(path, sizeof path, "keep-%ld.db", (long)getpid());
-    path_gone();
 }
 
 static pawl_code calls(pawl_step *s, const pawl_value *input, void *arg)
@@ -96,7 +78,7 @@ PAWL_TEST(test_G10_delete_frees_the_id_and_what_it_came_to_is_still_told)
         pawl_head head;
         town t;
 
-        path_new();
+        path_new("keep");
         town_open(&t, sqlite);
         CHECK_INT(run(&t, "r", "delete", "{\"out\":1}"), PAWL_HALTED);
         CHECK_INT(head_of(&t, "r", &head), PAWL_GONE);
@@ -145,7 +127,7 @@ PAWL_TEST(test_G10_many_runs_are_removed_as_they_end)
         char id[16];
         town t;
 
-        path_new();
+        path_new("keep");
         town_open(&t, sqlite);
         for (int i = 0; i < RUNS; i++) {
             snprintf(id, sizeof id, "r%d", i);
@@ -189,7 +171,7 @@ PAWL_TEST(test_G10_what_should_be_gone_is_removed_by_whoever_looks)
             pawl_head head;
             town t;
 
-            path_new();
+            path_new("keep");
             town_open(&t, sqlite);
             verbs = pawl_engine_store(t.e)->verbs;
             remove_no_more(pawl_engine_store(t.e));
@@ -239,7 +221,7 @@ PAWL_TEST(test_G10_killed_around_its_end_nothing_is_left_behind)
         int status = 0;
         town t;
 
-        path_new();
+        path_new("keep");
         if ((child = fork()) == 0) {
             town_open(&t, true);
             pawl_engine_lease(t.e, NULL, 30);
@@ -277,7 +259,7 @@ PAWL_TEST(test_G10_kept_for_a_time_it_is_there_until_then_and_no_longer)
         int64_t end;
         town t;
 
-        path_new();
+        path_new("keep");
         town_open(&t, sqlite);
         CHECK_INT(run(&t, "r", "keep:2m", "{\"out\":1}"), PAWL_HALTED);
         CHECK_INT(run(&t, "s", "keep:2m", "{\"out\":1}"), PAWL_HALTED);

@@ -3,6 +3,7 @@
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
+#include "store/place.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,25 +15,7 @@
 
 enum { STEPS = 200, KILLS = 300, TRIES = 4000 };
 
-static char path[96], lines[112];
-
-static void path_gone(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock", ".lines" };
-    char name[128];
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(name, sizeof name, "%s%s", path, ends[i]);
-        unlink(name);
-    }
-}
-
-static void path_new(void)
-{
-    snprintf(path, sizeof path, "kill-%ld.db", (long)getpid());
-    snprintf(lines, sizeof lines, "%s.lines", path);
-    path_gone();
-}
+static char lines[112];
 
 /* ---- the run ----------------------------------------------------------------------------------- */
 
@@ -163,7 +146,8 @@ PAWL_TEST(test_E4_E5_two_hundred_programs_survive_three_hundred_kills)
         pawl_engine *e;
         int i = 0;
 
-        path_new();
+        path_new("kill");
+        snprintf(lines, sizeof lines, "%s.lines", path);
         while (i < TRIES && !driven(&seed, i))
             i++;
         CHECK(i < TRIES);

@@ -3,6 +3,7 @@
 #include "pawl/engine.h"
 #include "pawl/graph.h"
 #include "store/one.h"
+#include "store/place.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -13,25 +14,6 @@
 #include <unistd.h>
 
 enum { MANY = 300 };            /* more than the loop takes in at once */
-
-static char path[128];
-
-static void path_gone(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char side[160];
-
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
-}
-
-static void path_new(void)
-{
-    snprintf(path, sizeof path, "loop-%ld.db", (long)getpid());
-    path_gone();
-}
 
 /* ---- a clock that goes when somebody sleeps; the store has its own -------------------------------------- */
 
@@ -157,7 +139,7 @@ static void beside(const char *what)
     int done = 0;
     pawl_engine *e;
 
-    path_new();
+    path_new("loop");
     e = engine_at(side_by_side("pair", what), NULL);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_PENDING);      /* nobody here performs it */
     CHECK(head_of(e, "r").owner == NULL && head_of(e, "r").work);
@@ -184,7 +166,7 @@ PAWL_TEST(test_E3_timers_of_many_runs_cost_few_transactions)
     pawl_engine *e;
     uint64_t before;
 
-    path_new();
+    path_new("loop");
     e = engine_at(side_by_side("nap", "n"), NULL);
     begin_many(e, "nap", MANY);
     before = version(e);
@@ -372,7 +354,7 @@ PAWL_TEST(test_E14_two_that_know_no_way_do_not_keep_each_other_busy)
     int done = 0;
     pawl_engine *a, *b, *c;
 
-    path_new();
+    path_new("loop");
     a = engine_at(hard_or_easy(), NULL);
     b = engine_at(hard_or_easy(), NULL);
     c = engine_at(side_by_side("nap", "n"), NULL);      /* of another machine */
@@ -430,7 +412,7 @@ PAWL_TEST(test_F5_a_run_whose_journal_is_damaged_is_parked_and_the_others_go_on)
     pawl_engine *e;
     pawl_head h;
 
-    path_new();
+    path_new("loop");
     e = engine_at(side_by_side("ask", "a"), NULL);
     begin_many(e, "ask", 3);
     work(e, 0);

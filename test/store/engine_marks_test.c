@@ -1,5 +1,6 @@
 /* engine_marks_test.c - attempts, back-offs and time limits of a command go on in the next process. */
 #include "lib/town.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -7,20 +8,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char path[128];
-
-static void path_new(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char side[160];
-
-    snprintf(path, sizeof path, "marks-%ld.db", (long)getpid());
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
-}
 
 static pawl_code calls(pawl_step *s, const pawl_value *input, void *arg)
 {
@@ -98,7 +85,7 @@ static void dies_first(const pawl_limits *limits, const char *const *told)
     pid_t child;
     int status;
 
-    path_new();
+    path_new("marks");
     if ((child = fork()) == 0) {
         hand h = { .says = told, .now = 1000000, .dies_asleep = true };
 
@@ -142,7 +129,7 @@ PAWL_TEST(test_E7_a_back_off_goes_on_in_the_next_process)
         CHECK_INT(h.called_ms[0], due[i]);
         CHECK_STR(pawl_run_get(e, "r", "out"), "2");
         pawl_engine_free(e);
-        path_new();
+        path_new("marks");
     }
 }
 
@@ -164,7 +151,7 @@ PAWL_TEST(test_E7_a_worker_leaves_a_back_off_until_it_is_due)
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK_INT(h.called_ms[1], 1060000);
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 PAWL_TEST(test_E7_the_last_attempt_was_the_last_though_it_was_cut_off)
@@ -180,7 +167,7 @@ PAWL_TEST(test_E7_the_last_attempt_was_the_last_though_it_was_cut_off)
     CHECK_INT(h.calls, 0);
     CHECK(journal_has(e, "\"unknown\",{\"code\":\"unknown\""));
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 PAWL_TEST(test_E5_E7_once_is_tried_again_when_it_is_known_that_nothing_happened)
@@ -196,7 +183,7 @@ PAWL_TEST(test_E5_E7_once_is_tried_again_when_it_is_known_that_nothing_happened)
     CHECK_INT(h.called_ms[0], 1000100);
     CHECK_STR(pawl_run_get(e, "r", "out"), "2");
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 /* ---- E8, E10 ---------------------------------------------------------------------------------------------- */
@@ -222,7 +209,7 @@ PAWL_TEST(test_E8_the_time_of_a_command_in_all_goes_on_in_the_next_process)
     CHECK_INT(h.calls, 1);      /* at 60 s; the one after it would be at 120 s */
     CHECK_STR(pawl_run_get(e, "r", "out"), "failed");
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 /* Somebody began it and is gone: to say that it was called off before it began would be a lie. */
@@ -243,7 +230,7 @@ PAWL_TEST(test_E10_what_was_begun_in_another_process_is_not_called_off_but_unkno
         CHECK_INT(h.calls, 0);
         CHECK(journal_has(e, i == 0 ? "\"unknown\",{\"code\":\"unknown\"" : "\"canceled\",{\"code\":\"canceled\""));
         pawl_engine_free(e);
-        path_new();
+        path_new("marks");
     }
 }
 
@@ -299,7 +286,7 @@ PAWL_TEST(test_E13_a_receipt_that_cannot_be_taken_is_stored_alone)
     pid_t child;
     int status;
 
-    path_new();
+    path_new("marks");
     if ((child = fork()) == 0) {
         fickle = true;
         e = whims_engine(&h);
@@ -313,7 +300,7 @@ PAWL_TEST(test_E13_a_receipt_that_cannot_be_taken_is_stored_alone)
     CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
     CHECK_STR(pawl_run_get(e, "r", "out"), "1");
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 /* In one process, too; and what another machine cannot take is not even begun. */
@@ -324,7 +311,7 @@ PAWL_TEST(test_E13_F5_nothing_is_performed_for_a_machine_that_cannot_take_it)
     pawl_graph *g = pawl_graph_new("whims", 2);
     pawl_engine *e, *other;
 
-    path_new();
+    path_new("marks");
     fickle = true;
     e = whims_engine(&h);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_CORRUPT);
@@ -350,7 +337,7 @@ PAWL_TEST(test_E13_F5_nothing_is_performed_for_a_machine_that_cannot_take_it)
     CHECK_STR(err.text, "s: it runs under machine whims 1, and this is another whims 2: adopt it before anything is performed");
     CHECK_INT(h.calls, 1);
     pawl_engine_free(other);
-    path_new();
+    path_gone();
 }
 
 static const check_case cases[] = {

@@ -1,6 +1,7 @@
 /* engine_modes_test.c - durability (G9): what may be stored late is, and nobody sees what is not stored; killed at any moment. */
 #include "lib/town.h"
 #include "pawl/stream.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <signal.h>
@@ -363,13 +364,11 @@ PAWL_TEST(test_G9_who_is_stopped_leaves_all_of_it_stored)
 
 PAWL_TEST(test_G9_E14_a_cancel_is_heard_while_steps_are_gathered)
 {
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
     pawl_err err = { PAWL_OK, "" };
     ticker k = { .stop_at = -1, .cancel_at = 100 };
-    char path[64], side[80];
     town t;
 
-    snprintf(path, sizeof path, "modes-%ld.db", (long)getpid());
+    path_new("modes");
     town_begin(&t, ticker_machine(&k), pawl_store_sqlite(path, NULL, &err));
     k.eye = pawl_store_sqlite(path, NULL, &err);
     pawl_engine_durability(t.e, PAWL_DURABLE_EXIT);
@@ -378,10 +377,7 @@ PAWL_TEST(test_G9_E14_a_cancel_is_heard_while_steps_are_gathered)
     CHECK_INT(k.last, 100);
     town_end(&t);
     pawl_store_free(k.eye);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
+    path_gone();
 }
 
 /* ---- an append fails ------------------------------------------------------------------------------------------------- */
@@ -459,7 +455,7 @@ PAWL_TEST(test_G9_E3_many_runs_gather_side_by_side)
 
 /* In the child: what it did and what it saw, a line each, is written down before anything else happens; and looked up in the store by a
  * second handle, as another process would. */
-static char path[64], seen_path[80];
+static char seen_path[112];
 static pawl_store *eye;
 
 static void see(const char *kind, const char *what_seen)
@@ -590,17 +586,6 @@ static size_t seen_check(bool over)
     return n;
 }
 
-static void path_gone(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock", ".seen" };
-    char side[80];
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
-}
-
 static int killed_until_done(pawl_durability mode, size_t *seen)
 {
     for (int kills = 0; kills < 500; kills++) {
@@ -650,7 +635,7 @@ PAWL_TEST(test_G9_killed_at_any_moment_nothing_was_seen_that_is_not_stored)
     int rounds = check_run_all() ? 40 : 4, total = 0;
     size_t seen = 0, all = 0;
 
-    snprintf(path, sizeof path, "modes-%ld.db", (long)getpid());
+    path_new("modes");
     snprintf(seen_path, sizeof seen_path, "%s.seen", path);
     for (int round = 0; round < rounds; round++)
         for (pawl_durability mode = PAWL_DURABLE_SYNC; mode <= PAWL_DURABLE_EXIT; mode++) {

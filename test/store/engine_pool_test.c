@@ -1,5 +1,6 @@
 /* engine_pool_test.c - several commands are out at once: side by side, over their limits, called off. */
 #include "lib/town.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -9,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static char path[128];
-
 static pawl_store *open_store(void)
 {
     pawl_err err = { PAWL_OK, "" };
@@ -19,18 +18,6 @@ static pawl_store *open_store(void)
     if (s == NULL)
         CHECK_FAIL("open: %s", err.text);
     return s;
-}
-
-static void path_new(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char side[160];
-
-    snprintf(path, sizeof path, "pool-%ld.db", (long)getpid());
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
 }
 
 static pawl_machine *pair(const pawl_limits *limits)
@@ -168,7 +155,7 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_what_is_in_flight)
     pawl_bytes journal;
     char *text;
 
-    path_new();
+    path_new("pool");
     e = engine_of(pair(NULL), open_store(), called_off, NULL, PAWL_AT_LEAST_ONCE);
     if (pawl_run(e, "r", NULL, &err) != PAWL_HALTED)
         CHECK_FAIL("run: %s", err.text);
@@ -180,7 +167,7 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_what_is_in_flight)
     free(text);
     free((char *)journal.data);
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 static const check_case cases[] = {

@@ -1,5 +1,6 @@
 /* engine_record_test.c - runs are begun with their record: what it says is stored, found, kept to; and its deadline. */
 #include "lib/town.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -308,14 +309,12 @@ PAWL_TEST(test_S7_a_start_that_is_repeated_by_its_key_is_no_input)
 PAWL_TEST(test_S7_one_key_starts_one_run_whoever_begins_it)
 {
     enum { PROCESSES = 8 };
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
     pawl_err err = { PAWL_OK, "" };
-    char path[64], side[80], id[PAWL_DEDUPE_RUN_BYTES];
+    char id[PAWL_DEDUPE_RUN_BYTES];
     pid_t children[PROCESSES];
     town t;
 
-    snprintf(path, sizeof path, "record-%ld.db", (long)getpid());
-    unlink(path);
+    path_new("record");
     pawl_store_free(pawl_store_sqlite(path, NULL, &err));
     for (int i = 0; i < PROCESSES; i++)
         if ((children[i] = fork()) == 0) {
@@ -334,10 +333,7 @@ PAWL_TEST(test_S7_one_key_starts_one_run_whoever_begins_it)
     CHECK_INT(pawl_dedupe_run("k", id), PAWL_OK);
     town_runs(&t, id);
     town_end(&t);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
+    path_gone();
 }
 
 /* ---- the deadline ----------------------------------------------------------------------------------- */

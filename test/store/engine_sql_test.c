@@ -1,5 +1,6 @@
 /* engine_sql_test.c - effects with SQL of their own: their rows are there exactly when their receipts are. */
 #include "lib/town.h"
+#include "store/place.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -9,25 +10,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char path[128];
-
-static void path_gone(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char side[160];
-
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
-}
-
-static void path_new(void)
-{
-    snprintf(path, sizeof path, "engine-sql-%ld.db", (long)getpid());
-    path_gone();
-}
 
 static pawl_store *open_store(void)
 {
@@ -123,7 +105,7 @@ static const char *booked(void)
 
 static void town_books(town *t, clerk *c, const pawl_limits *limits)
 {
-    path_new();
+    path_new("engine-sql");
     town_begin(t, ledger(limits), open_store());
     CHECK_INT(pawl_engine_sql(t->e, "book", book, c, 0, &t->err), PAWL_OK);
 }
@@ -276,7 +258,7 @@ PAWL_TEST(test_S4_while_the_file_is_locked_nothing_happens)
     sqlite3 *other = NULL;
     town t;
 
-    path_new();
+    path_new("engine-sql");
     town_begin(&t, ledger(NULL), pawl_store_sqlite(path, &(pawl_sqlite){ .normal = true, .busy_ms = 20 }, NULL));
     CHECK_INT(pawl_begin(t.e, "run", NULL, &t.err), PAWL_OK);
     CHECK_INT(pawl_engine_sql(t.e, "book", book, &c, 0, &t.err), PAWL_OK);
@@ -420,7 +402,7 @@ PAWL_TEST(test_E4_killed_at_any_moment_rows_are_there_if_and_only_if_receipts_ar
     for (int round = 0; round < rounds; round++) {
         int status = -1, kills = 0;
 
-        path_new();
+        path_new("engine-sql");
         for (; status != 0; kills++) {
             uint64_t most = 8000000 + (uint64_t)kills * 10000000, ns;
             struct timespec t;

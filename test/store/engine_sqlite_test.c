@@ -1,5 +1,6 @@
 /* engine_sqlite_test.c - runs that outlive the process: driven, killed, taken up by another, told things from outside. */
 #include "lib/town.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <signal.h>
@@ -9,25 +10,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char path[128];
-
-static void path_new(void)
-{
-    snprintf(path, sizeof path, "engine-%ld.db", (long)getpid());
-    unlink(path);
-}
-
-static void path_gone(void)
-{
-    char side[160];
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
-}
 
 static pawl_store *open_store(void)
 {
@@ -45,7 +27,7 @@ PAWL_TEST(test_E4_a_run_goes_on_in_the_next_process)
 {
     town t;
 
-    path_new();
+    path_new("engine");
     town_begin(&t, town_essay(NULL), open_store());
     town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
     t.replies[0] = "\"first\"";
@@ -185,7 +167,7 @@ PAWL_TEST(test_E4_E5_killed_at_any_moment_nothing_of_class_once_happens_twice)
         union { const char *in; void *out; } bytes;
         int kills;
 
-        path_new();
+        path_new("engine");
         if ((kills = killed_until_done(&seed)) < 0)
             CHECK_FAIL("it does not end well");
         total += kills;
@@ -224,7 +206,7 @@ PAWL_TEST(test_S2_who_died_holds_nothing_though_nobody_buried_it)
     siginfo_t info;
     pid_t child;
 
-    path_new();
+    path_new("engine");
     if ((child = fork()) == 0) {
         e = pawl_engine_new(steps_machine(), pawl_store_sqlite(path, NULL, &err), &err);
         pawl_engine_effect(e, "once", dies, NULL, PAWL_ONCE, &err);
@@ -254,7 +236,7 @@ PAWL_TEST(test_S2_what_a_dead_process_held_is_worked_on_at_once)
     int status;
     pid_t child;
 
-    path_new();
+    path_new("engine");
     if ((child = fork()) == 0) {
         e = pawl_engine_new(steps_machine(), pawl_store_sqlite(path, NULL, &err), &err);
         pawl_engine_lease(e, NULL, 3600000);
@@ -305,7 +287,7 @@ PAWL_TEST(test_E16_S2_who_does_not_hold_a_run_delivers)
     int calls = 0;
     town t;
 
-    path_new();
+    path_new("engine");
     town_begin(&t, town_essay(NULL), open_store());
     CHECK_INT(pawl_engine_effect(t.e, "llm", told_meanwhile, &calls, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"now\"}"), PAWL_INTERRUPTED);
@@ -371,7 +353,7 @@ PAWL_TEST(test_E16_W3_an_answer_that_is_left_names_its_wait_like_any_other)
         pawl_err err = { PAWL_OK, "" };
         pawl_engine *e;
 
-        path_new();
+        path_new("engine");
         e = pawl_engine_new(asks_beside(), open_store(), &err);
         CHECK_INT(pawl_engine_effect(e, "work", answered_meanwhile, names[i], PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
         CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
@@ -389,7 +371,7 @@ PAWL_TEST(test_E3_many_runs_are_driven_at_once)
     char id[16];
     town t;
 
-    path_new();
+    path_new("engine");
     town_begin(&t, town_essay(NULL), open_store());
     town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
     t.replies[0] = "\"text\"";

@@ -1,6 +1,7 @@
 /* engine_stop_test.c - what is out is told to stop, and when: deadlines, cancels, a lease that is lost, a handler that does not hear. */
 #include "lib/town.h"
 #include "store/one.h"
+#include "store/place.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -13,8 +14,6 @@
 
 enum { PATIENCE_MS = 20000 };   /* then a handler gives up, and its test has failed */
 
-static char path[128];
-
 static pawl_store *open_store(void)
 {
     pawl_err err = { PAWL_OK, "" };
@@ -23,18 +22,6 @@ static pawl_store *open_store(void)
     if (s == NULL)
         CHECK_FAIL("open: %s", err.text);
     return s;
-}
-
-static void path_new(void)
-{
-    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
-    char side[160];
-
-    snprintf(path, sizeof path, "stop-%ld.db", (long)getpid());
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(side, sizeof side, "%s%s", path, ends[i]);
-        unlink(side);
-    }
 }
 
 static int64_t ms_of(clockid_t clock)
@@ -170,14 +157,14 @@ PAWL_TEST(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead)
         atomic_int heard = 0;
         pawl_engine *e;
 
-        path_new();
+        path_new("stop");
         e = engine_of(nodes(three, 2, NULL), open_store(), 2, called_off, &heard, PAWL_AT_LEAST_ONCE);
         clock_give(e, &now);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
         CHECK_INT(heard, 2);
         CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
         pawl_engine_free(e);
-        path_new();
+        path_new("stop");
     }
 }
 
@@ -217,7 +204,7 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives
             atomic_int heard = 0;
             pawl_engine *e;
 
-            path_new();
+            path_new("stop");
             e = engine_of(nodes(three, 1, NULL), open_store(), threads, called_off, &heard, PAWL_AT_LEAST_ONCE);
             if (work) {
                 CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
@@ -229,7 +216,7 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives
             CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
             CHECK(journal_has(e, "[\"cancel\",{\"by\":\"ada\"}]") && journal_has(e, "\"canceled\",{\"code\":\"canceled\",\"text\":\"stopped\"}"));
             pawl_engine_free(e);
-            path_new();
+            path_new("stop");
         }
 }
 
@@ -308,7 +295,7 @@ static void given_up(pawl_class cls, unsigned threads, int cancels, int64_t grac
     deaf d = { .cancels = cancels };
     pawl_engine *e;
 
-    path_new();
+    path_new("stop");
     e = engine_of(nodes(three, 3, &limits), open_store(), threads, deaf_one, &d, cls);
     pawl_engine_grace(e, grace_ms);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
@@ -331,7 +318,7 @@ static void given_up(pawl_class cls, unsigned threads, int cancels, int64_t grac
     CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
     verified(e, nodes(three, 3, &limits));
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 PAWL_TEST(test_E10_what_does_not_stop_within_its_grace_ends_without_a_reply)
@@ -440,7 +427,7 @@ PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_ha
         theft t = { .out = 1 + i / 2 };
         pawl_engine *e;
 
-        path_new();
+        path_new("stop");
         e = engine_of(nodes(three, (size_t)t.out, NULL), open_store(), 2, robbed, &t, PAWL_AT_LEAST_ONCE);
         pawl_engine_lease(e, NULL, 150);
         if (i % 2 == 1) {
@@ -458,7 +445,7 @@ PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_ha
         CHECK_INT(t.calls, 2 * t.out);
         CHECK(!journal_has(e, "canceled"));     /* nobody called it off */
         pawl_engine_free(e);
-        path_new();
+        path_new("stop");
     }
 }
 
@@ -470,7 +457,7 @@ PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
     theft t = { .out = 2 };
     pawl_engine *e;
 
-    path_new();
+    path_new("stop");
     e = engine_of(nodes(three, 2, &once), open_store(), 2, robbed, &t, PAWL_ONCE);
     pawl_engine_lease(e, NULL, 150);
     CHECK(gone_to_the_thief(pawl_run(e, "r", NULL, &err)));
@@ -483,7 +470,7 @@ PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
     CHECK_INT(t.calls, 2);
     CHECK(journal_has(e, "\"unknown\"") && !journal_has(e, "canceled"));
     pawl_engine_free(e);
-    path_new();
+    path_gone();
 }
 
 static const check_case cases[] = {
