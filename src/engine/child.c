@@ -198,6 +198,14 @@ bool child_told(const live *r)
     return r->st->parent != NULL && r->over && r->told && r->wake_ms == UNTOLD_MS;
 }
 
+void child_ended(const live *r, const pawl_delivery *d)
+{
+    errand *er = strncmp(d->id, "end-", 4) == 0 ? errand_find(r, d->name) : NULL;
+
+    if (er != NULL && er->child != NULL)
+        er->told_off = true;
+}
+
 static void end_error(const live *r, const char *code, const char *text, buf *out)
 {
     buf_text(out, "{\"code\":");

@@ -137,6 +137,7 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     r->hurry = false;
     told_forget(e, r);
     errands_stored(e, r);
+    errands_leftover(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
 }
 
 /* With the lock: whoever renews must not take what was let go of for lost. */
@@ -276,8 +277,10 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
         rc = PAWL_IGNORED;              /* it came too late: no fault of the run's (W3) */
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
-    if (d->kind == PAWL_DELIVER_RECEIPT)
+    if (d->kind == PAWL_DELIVER_RECEIPT) {
         r->commands_moved = true;       /* it may be a command that would be tried again here */
+        child_ended(r, d);
+    }
     if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over)
         return PAWL_OK;
     if (!mem_room(&e->alloc, (void **)&r->taken, &r->taken_cap, r->ntaken, sizeof *r->taken)) {

@@ -233,6 +233,7 @@ pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err);    /
 /* child.c: runs that are commands of other runs */
 bool child_untold(const live *r);               /* it is a child, over, and its parent was not told */
 pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err);
+void child_ended(const live *r, const pawl_delivery *d);        /* a receipt that came in: the child that left it is not called off any more */
 bool child_told(const live *r);                 /* it was, and the store does not know that yet */
 /* loop.c: its children are driven, as far as they go now. *did: something came of it; *wake: when something may again; 0: when
  * somebody was asked. */

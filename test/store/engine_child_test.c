@@ -338,6 +338,80 @@ PAWL_TEST(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows)
     path_gone();
 }
 
+static pawl_code races(pawl_step *s, void *arg)
+{
+    uint32_t winner;
+    pawl_code child = pawl_spawn(s, "digger", pawl_pack(s, "{s:i,s:s}", "depth", (int64_t)1, "how", "ask"), NULL);
+    pawl_code nap = pawl_sleep(s, 1), rc = pawl_select(s, &winner);
+
+    (void)arg, (void)child, (void)nap;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set_int(s, "winner", winner);
+    return pawl_follow(s);
+}
+
+static pawl_engine *race(void)
+{
+    pawl_graph *g = pawl_graph_new("race", 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+
+    pawl_graph_channel(g, "winner", PAWL_LAST);
+    pawl_graph_node(g, "race", races, NULL);
+    pawl_graph_node(g, "end", ends, NULL);
+    pawl_graph_chain(g, PAWL_START, "race", "end", PAWL_END, NULL);
+    e = pawl_engine_new(pawl_graph_compile(g, &err), open_store(false), &err);
+    CHECK_INT(pawl_engine_add(e, digger(), &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    return e;
+}
+
+/* The run is over in the same breath, and let go of. */
+PAWL_TEST(test_E10_E11_a_child_that_lost_a_race_is_called_off)
+{
+    for (int worker = 0; worker < 2; worker++) {
+        pawl_engine *e = race();
+        pawl_store *s = pawl_engine_store(e);
+        pawl_head h;
+
+        if (worker) {
+            CHECK_INT(pawl_begin(e, "r", NULL, NULL), PAWL_OK);
+            do
+                CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
+            while (s->verbs->head(s, "r", &h, NULL) == PAWL_OK && !h.over);
+        } else {
+            CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+        }
+        CHECK_STR(pawl_run_get(e, "r", "winner"), "1");
+        CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
+        CHECK_INT(children(e).n, 1);
+        CHECK_INT(s->verbs->head(s, children(e).first, &h, NULL), PAWL_OK);
+        CHECK_INT(h.status, PAWL_CANCELED_RUN);
+        pawl_engine_free(e);
+    }
+}
+
+static bool see_mail(void *ctx, const pawl_head *h)
+{
+    *(uint32_t *)ctx += h->mail;
+    return true;
+}
+
+PAWL_TEST(test_E11_a_child_that_has_ended_gets_no_cancel)
+{
+    pawl_engine *e = engine(false, true, NULL);
+    pawl_store *s = pawl_engine_store(e);
+    uint32_t mail = 0;
+
+    CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_answer(e, children(e).first, NULL, "true", NULL), PAWL_HALTED);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(s->verbs->list(s, &(pawl_filter){ .limit = 10 }, see_mail, &mail, NULL), PAWL_OK);
+    CHECK_INT(mail, 0);
+    pawl_engine_free(e);
+}
+
 /* The cancel was left for it by an engine that could not drive it. */
 PAWL_TEST(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_their_end)
 {
@@ -546,6 +620,8 @@ static const check_case cases[] = {
     CASE(test_E11_a_child_has_the_rights_of_its_parent),
     CASE(test_E11_without_its_machine_a_child_waits_for_who_has_it),
     CASE(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows),
+    CASE(test_E10_E11_a_child_that_lost_a_race_is_called_off),
+    CASE(test_E11_a_child_that_has_ended_gets_no_cancel),
     CASE(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_their_end),
     CASE(test_E11_a_child_is_started_whatever_mail_it_has),
     CASE(test_E11_channels_too_deep_for_a_receipt_are_an_error_of_the_command),
