@@ -40,6 +40,12 @@ void reply_check(pawl_engine *e, errand *er)
     arena_free(&mem);
 }
 
+/* When it fails a person is asked, and may have it performed again: then what was counted counts no more. */
+static bool is_inverse(const errand *er)
+{
+    return strstr(er->job.id, "." UNDO_TASK ".") != NULL;
+}
+
 /* What the handler said becomes the receipt's value. */
 void receipt_make(pawl_engine *e, errand *er)
 {
@@ -60,7 +66,7 @@ void receipt_make(pawl_engine *e, errand *er)
     er->outcome = outcome_of(er->rc);
     if (er->rc < 0) {
         buf_reset(b);
-        reply_failure(&er->reply, er->rc, doubt ? er->job.attempt : 0, b);
+        reply_failure(&er->reply, er->rc, doubt || is_inverse(er) ? er->job.attempt : 0, b);
     }
     er->at = ERRAND_DONE;
 }

@@ -19,7 +19,7 @@ static pawl_store *file_store(void)
     return s;
 }
 
-typedef struct far_end { int pays, looks, books, backs; const char *look; pawl_code pay, back; } far_end;
+typedef struct far_end { int pays, looks, books, backs; const char *look; pawl_code pay, back; uint32_t back_attempts; } far_end;
 
 static pawl_code pay(const pawl_job *job, pawl_reply *reply, void *arg)
 {
@@ -93,6 +93,8 @@ static pawl_engine *engine(pawl_store *store, far_end *f, const char *on_unknown
 
     pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = on_unknown });
     pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "give-back" });
+    if (f->back_attempts > 0)
+        pawl_graph_effect(g, "give-back", &(pawl_limits){ .retry = { .max_attempts = f->back_attempts } });
     pawl_graph_channel(g, "paid", PAWL_LAST);
     pawl_graph_node(g, "books", books, NULL);
     pawl_graph_node(g, "pays", pays, NULL);
@@ -193,6 +195,33 @@ PAWL_TEST(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again)
     path_gone();
 }
 
+/* All of its attempts, each time, whoever goes on with it. */
+PAWL_TEST(test_E5_E7_an_inverse_that_is_performed_again_has_its_attempts_again)
+{
+    for (int fresh = 0; fresh < 2; fresh++) {
+        far_end f = { .look = "{\"failed\":\"no\"}", .pay = PAWL_UNKNOWN, .back = PAWL_TRANSIENT, .back_attempts = 3 };
+        pawl_engine *e;
+
+        path_new("doubt");
+        e = engine(file_store(), &f, "look-up");
+        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
+        CHECK_INT(f.backs, 3);
+        for (int i = 2; i <= 4; i++) {
+            if (fresh) {
+                pawl_engine_free(e);
+                e = engine(file_store(), &f, "look-up");
+            }
+            CHECK_INT(pawl_answer(e, "r", NULL, "\"again\"", NULL), PAWL_INTERRUPTED);
+            CHECK_INT(f.backs, 3 * i);
+        }
+        f.back = PAWL_OK;
+        CHECK_INT(pawl_answer(e, "r", NULL, "\"again\"", NULL), PAWL_HALTED);
+        CHECK_INT(f.backs, 13);
+        pawl_engine_free(e);
+        path_gone();
+    }
+}
+
 /* It ends anyway: nobody looks at it for its deadline, again and again. */
 PAWL_TEST(test_E5_a_deadline_is_no_timer_of_a_run_that_is_undone)
 {
@@ -213,6 +242,7 @@ static const check_case cases_all[] = {
     CASE(test_E5_on_unknown_finds_out_and_nobody_is_asked),
     CASE(test_E5_what_on_unknown_cannot_find_out_a_person_is_asked),
     CASE(test_E5_a_doubt_and_an_undoing_outlive_their_process),
+    CASE(test_E5_E7_an_inverse_that_is_performed_again_has_its_attempts_again),
     CASE(test_E5_a_deadline_is_no_timer_of_a_run_that_is_undone),
     CASE(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again),
 };
