@@ -254,25 +254,43 @@ pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reason, siz
     return unwind_next(s, err);
 }
 
+/* By merging, `spare` being as large; the first n are in order when it returns them. */
+static const char **notes_sort(const char **keys, const char **spare, size_t n)
+{
+    for (size_t run = 1; run < n; run *= 2) {
+        const char **swap = keys;
+
+        for (size_t from = 0; from < n; from += 2 * run) {
+            size_t mid = n - from < run ? n : from + run, end = n - from < 2 * run ? n : from + 2 * run, a = from, b = mid;
+
+            for (size_t to = from; to < end; to++)
+                spare[to] = a < mid && (b == end || strcmp(keys[a], keys[b]) <= 0) ? keys[a++] : keys[b++];
+        }
+        keys = spare;
+        spare = swap;
+    }
+    return keys;
+}
+
 /* The note whose turn it is: from the last in task order to the first. */
 static const pawl_value *note_next(pawl_step *s)
 {
     const pawl_value *all = list_value(s->st->undo), *v, *found = NULL;
     size_t n = pawl_value_size(all), left = n - s->st->undone;
-    const char **keys = arena_get(&s->mem, (n + 1) * sizeof *keys);
+    const char **keys = arena_get(&s->mem, 2 * (n + 1) * sizeof *keys);
     pawl_iter it = pawl_iter_of(all);
+    bool ordered = true;
     size_t count = 0;
 
     if (keys == NULL)
         return NULL;
-    while ((v = pawl_iter_next(&it, NULL)) != NULL) {   /* they come nearly in order */
-        const char *key = pawl_value_string(pawl_value_at(v, 0));
-        size_t i = count++;
-
-        for (; i > 0 && strcmp(keys[i - 1], key) > 0; i--)
-            keys[i] = keys[i - 1];
-        keys[i] = key;
+    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
+        keys[count] = pawl_value_string(pawl_value_at(v, 0));
+        ordered = ordered && (count == 0 || strcmp(keys[count - 1], keys[count]) <= 0);
+        count++;
     }
+    if (!ordered)               /* mostly they come as they were issued */
+        keys = notes_sort(keys, keys + n + 1, n);
     it = pawl_iter_of(all);
     while (found == NULL && (v = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_string(pawl_value_at(v, 0)) == keys[left - 1])

@@ -1,6 +1,7 @@
 /* undo_test.c - outcomes in doubt, which somebody settles, and inverses, which undo what a run did before it fails (E5, E10). */
 #include "lib/machines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,41 @@ PAWL_TEST(test_E5_siblings_are_undone_in_reverse_of_task_order_whatever_came_fir
         world_end(&w);
     }
     free(first);
+}
+
+static pawl_code sends(pawl_step *s, void *arg)
+{
+    (void)arg;
+    for (int64_t i = 0; i < 13; i++)
+        pawl_send(s, "b", pawl_pack(s, "i", i));
+    return pawl_follow(s);
+}
+
+/* As many as no power of two, in any order. */
+PAWL_TEST(test_E5_of_many_siblings_each_is_undone_in_its_turn)
+{
+    pawl_graph *g = graph((const part[]){ { "many", NULL, "y=0" }, { "b", "-", "call book 1 -> x" }, { "c", "b", "fail effect no" }, { 0 } });
+    char id[32];
+    world w;
+
+    pawl_graph_node(g, "plan", sends, NULL);
+    pawl_graph_goto(g, "plan", "b", NULL);
+    pawl_graph_chain(g, "many", "plan", PAWL_END, NULL);
+    world_begin(&w, script_compile(g), NULL);
+    for (int i = 0; i < 13; i++) {
+        snprintf(id, sizeof id, "3.b:%d.1.0", i * 5 % 13);
+        world_receipt(&w, id, "1");
+    }
+    for (int i = 12; i >= 0; i--) {
+        pawl_command cmd;
+
+        CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, NULL), PAWL_OK);
+        snprintf(id, sizeof id, "3.b:%d.1.0", i);
+        CHECK_STR(pawl_value_string(pawl_value_get(cmd.args, "id")), id);
+        world_receipt(&w, "@undo", "true");
+    }
+    CHECK_STR(world_status(&w), "failed");
+    world_end(&w);
 }
 
 PAWL_TEST(test_E10_cancel_waits_for_what_is_in_flight_and_undoes_it_too)
@@ -407,6 +443,7 @@ static const check_case cases[] = {
     CASE(test_E5_a_sibling_goes_on_beside_a_doubt),
     CASE(test_E5_inverses_run_in_reverse_each_in_its_entry),
     CASE(test_E5_siblings_are_undone_in_reverse_of_task_order_whatever_came_first),
+    CASE(test_E5_of_many_siblings_each_is_undone_in_its_turn),
     CASE(test_E10_cancel_waits_for_what_is_in_flight_and_undoes_it_too),
     CASE(test_E10_a_second_cancel_skips_the_waiting_not_the_inverses),
     CASE(test_E5_an_inverse_that_fails_for_good_becomes_a_wait),
