@@ -238,10 +238,17 @@ PAWL_TEST(test_E11_a_child_that_fails_is_an_error_of_the_command)
 
 PAWL_TEST(test_E11_an_input_that_the_child_refuses_is_its_error)
 {
-    pawl_engine *e = engine(false, true, NULL);
+    pawl_graph *g = pawl_graph_new("digger", 1);
+    pawl_engine *e = engine(false, false, NULL);
 
-    CHECK_INT(pawl_run(e, "r", "{\"n\":1,\"how\":{\"a\":1}}", NULL), PAWL_HALTED);
-    CHECK_STR(pawl_run_get(e, "r", "sum"), "1");
+    pawl_graph_channel(g, "depth", PAWL_LAST);
+    pawl_graph_node(g, "end", ends, NULL);
+    pawl_graph_chain(g, PAWL_START, "end", PAWL_END, NULL);
+    CHECK_INT(pawl_engine_add(e, pawl_graph_compile(g, NULL), NULL), PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", "{\"n\":1,\"how\":\"ask\"}", NULL), PAWL_HALTED);
+    CHECK(strstr(pawl_run_get(e, "r", "wrong"), "[{\"code\":\"invalid\"") != NULL);
+    CHECK(strstr(pawl_run_get(e, "r", "wrong"), "how") != NULL);
+    CHECK_INT(children(e).n, 0);
     pawl_engine_free(e);
 }
 
