@@ -226,7 +226,8 @@ typedef struct pawl_limits {      /* what stands in a command's record (E5, E8) 
     pawl_class cls;
     pawl_retry retry;
     uint32_t attempt_timeout_ms, total_timeout_ms, heartbeat_ms; /* 0: none */
-    const char *inverse;          /* of compensable ones: the effect that undoes it, told {"args","id","receipt"}; NULL: none */
+    const char *inverse;          /* of compensable ones: the effect that undoes it, told {"args","id","receipt"}; NULL: none.
+                                   * A receipt null is of what was given up: it may have happened, or not */
     const char *on_unknown;       /* of those of class once and compensable: the effect that finds out what came of it, told
                                      {"args","effect","id","known"}; it replies {"done":V}, {"failed":TEXT} or "again", as a
                                      person would answer who is asked when it cannot, or when this is NULL */

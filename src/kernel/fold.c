@@ -243,6 +243,8 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
+    if ((rc = undo_given_up(st, f, tk, it->task, err)) != PAWL_OK)
+        return rc;
     if (!TOUCH(st, tk))
         return PAWL_NOMEM;
     visit_drop(st, tk);
@@ -475,8 +477,9 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         st->record_ms = it->at;
     if (c->asked && it->kind == ITEM_ANSWER && !doubt_told(it->value, st->t->mem, &outcome, &value))
         return fold_again(st, c);
-    if (outcome == PAWL_DONE && (rc = undo_note(st, it, c, value, err)) != PAWL_OK)
-        return rc;
+    if (outcome != PAWL_ERROR)      /* which alone says that it did not happen */
+        if ((rc = undo_note(st, it, c, outcome == PAWL_DONE ? value : NULL, err)) != PAWL_OK)
+            return rc;
     if (c->task != NULL && *c->task != '@') {
         if (f->parent != NULL && !TOUCH(st, &f->now_ms))
             return PAWL_NOMEM;
@@ -509,9 +512,12 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
 {
     frame *f;
     call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+    pawl_code rc;
 
     if (c == NULL || c->at != CALL_OPEN)
         return corrupt(err, it, "nothing of that id is open");
+    if ((rc = undo_note(st, it, c, NULL, err)) != PAWL_OK)
+        return rc;
     if (c->task != NULL)
         return loose_gone(st, f, c);
     if (!TOUCH(st, c))
@@ -564,6 +570,8 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         return rc;
     if (!touch(st, &tk->leave, LEFT_BYTES))
         return PAWL_NOMEM;
+    if ((rc = undo_given_up(st, f, tk, it->task, err)) != PAWL_OK)
+        return rc;
     for (uint32_t i = 0; i < tk->ncalls; i++) {     /* what lost a race is waited for no more */
         if (tk->calls[i].at != CALL_OPEN)
             continue;

@@ -499,6 +499,7 @@ static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
 /* The open commands (or waits) in task order: calls `see` for each until it returns false. */
 typedef bool see_call_fn(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n);
 bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
+bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx);     /* of one, and in it; `path`: its own */
 frame *frame_new(pawl_state *st, frame *parent, const char *where);
 void frame_drop(pawl_state *st, frame *f);
 void frame_clear(pawl_state *st, frame *f);     /* all but its channels */
@@ -654,6 +655,7 @@ bool doubt_told(const pawl_value *answer, arena *a, pawl_outcome *outcome, const
 uint32_t doubt_cleared(arena *a, const call *c);
 pawl_code fold_doubt(pawl_state *st, const item *it, pawl_err *err);
 pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_value *receipt, pawl_err *err);
+pawl_code undo_given_up(pawl_state *st, const frame *f, const task *tk, const char *path, pawl_err *err);  /* a visit is over: what is open of it */
 bool undo_due(pawl_step *s);                    /* the run cannot end before something is undone */
 pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err);
 pawl_code unwind_next(pawl_step *s, pawl_err *err);

@@ -372,6 +372,18 @@ static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *
     return true;
 }
 
+bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx)
+{
+    char prefix[PATH_BYTES_MAX + 64];
+    size_t n = strlen(path), m = strlen(tk->name);
+
+    if (n < m || n - m >= sizeof prefix)
+        return true;
+    memcpy(prefix, path, n - m);
+    prefix[n - m] = '\0';
+    return each_of_task(f, tk, prefix, see, ctx);
+}
+
 bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx)
 {
     return each_in(&st->root, "", see, ctx);

@@ -208,7 +208,7 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
     if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again))
         return rc;
     s->whole = true;
-    if (again && st->commands > 0 && (st->unwind != 0 || undo_count(st) > 0) && (rc = step_drop(s, true, err)) != PAWL_OK)
+    if (again && st->commands > 0 && (st->unwind != 0 || undo_due(s)) && (rc = step_drop(s, true, err)) != PAWL_OK)
         return rc;
     if (st->unwind == 0 && undo_count(st) > 0)
         return unwind_begin(s, PAWL_CANCELED_RUN, NULL, 0, err);

@@ -1,8 +1,9 @@
 /* undo.c - what came of a command is in doubt, and somebody is asked; what was done is undone when a run fails (E5).
  *
  * A doubt turns an open command into a wait of the same id: its answer is the receipt, or lets it be performed again. What was
- * done by commands that have an inverse is noted as it comes; when the run is to end otherwise than completed, `unwind` says how
- * it will, what is in flight is waited for, and then the inverses go out one by one, each in an entry of its own. */
+ * done by commands that have an inverse is noted as it comes, and so is what was given up of theirs: it may have been done. When
+ * the run is to end otherwise than completed, `unwind` says how it will, what is in flight is waited for, and then the inverses
+ * go out one by one, each in an entry of its own. */
 #include "kernel/kernel.h"
 
 #include <string.h>
@@ -211,6 +212,28 @@ pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_va
     return note != NULL && list_push(st, st->undo, note) ? PAWL_OK : PAWL_NOMEM;
 }
 
+typedef struct given_up { pawl_state *st; pawl_code rc; pawl_err *err; } given_up;
+
+static bool see_given_up(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    given_up *g = ctx;
+    const item it = { .superstep = c->superstep, .task = path, .visit = tk != NULL ? tk->visit : c->visit, .n = n };
+
+    (void)f;
+    g->rc = undo_note(g->st, &it, c, NULL, g->err);
+    return g->rc == PAWL_OK;
+}
+
+pawl_code undo_given_up(pawl_state *st, const frame *f, const task *tk, const char *path, pawl_err *err)
+{
+    given_up g = { .st = st, .err = err };
+
+    if (st->only || (st->commands == 0 && st->waits == 0))     /* mostly */
+        return PAWL_OK;
+    task_each_call(f, tk, path, see_given_up, &g);
+    return g.rc;
+}
+
 typedef struct undo_search { pawl_step *s; bool found; } undo_search;
 
 static bool see_undoable(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
@@ -231,7 +254,7 @@ bool undo_due(pawl_step *s)
         return false;
     if (undo_count(s->st) > 0)
         return true;
-    if (s->st->commands > 0)
+    if (s->st->commands > 0 || s->st->waits > 0)     /* a doubt is a wait */
         state_each_call(s->st, see_undoable, &u);
     return u.found;
 }

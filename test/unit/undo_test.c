@@ -129,6 +129,15 @@ PAWL_TEST(test_E5_a_sibling_goes_on_beside_a_doubt)
 static const part trip[] = { { "flight", NULL, "call book \"flight\" -> x" }, { "hotel", "flight", "call book \"hotel\" -> x" },
                              { "car", "hotel", "call llm 1 -> y | fail effect no-car" }, { 0 } };
 
+/* What the inverse is told that is out. */
+static const char *undone(world *w)
+{
+    pawl_err err = {0};
+    pawl_command cmd;
+
+    return pawl_state_command(w->st, 0, w->look, &cmd, NULL, &err) == PAWL_OK && strcmp(cmd.effect, "unbook") == 0 ? pawl_text(w->look, cmd.args) : "";
+}
+
 PAWL_TEST(test_E5_inverses_run_in_reverse_each_in_its_entry)
 {
     world w;
@@ -251,6 +260,58 @@ PAWL_TEST(test_E10_a_second_cancel_skips_the_waiting_not_the_inverses)
     world_receipt(&w, "flight", "\"f1\"");
     CHECK_INT(world_cancel(&w), PAWL_PENDING);
     CHECK_INT(world_cancel(&w), PAWL_PENDING);
+    CHECK_STR(undone(&w), "{\"args\":\"hotel\",\"id\":\"2.hotel.1.0\",\"receipt\":null}");       /* it may have been booked */
+    CHECK_INT(world_receipt(&w, "2.hotel.1.0", "\"h1\""), PAWL_IGNORED);
+    CHECK_INT(world_receipt(&w, "@undo", "true"), PAWL_PENDING);
+    CHECK_STR(undone(&w), "{\"args\":\"flight\",\"id\":\"1.flight.1.0\",\"receipt\":\"f1\"}");
+    CHECK_INT(world_receipt(&w, "@undo", "true"), PAWL_HALTED);
+    CHECK_STR(world_status(&w), "canceled");
+    world_end(&w);
+}
+
+static pawl_code races(pawl_step *s, void *arg)
+{
+    const pawl_value *v;
+    uint32_t winner;
+    pawl_code rc;
+
+    (void)arg;
+    if ((rc = pawl_call(s, "book", pawl_json(s, "1"), &v)) == PAWL_PENDING)
+        rc = pawl_call(s, "llm", NULL, &v);
+    if (rc == PAWL_OK || rc == PAWL_PENDING)
+        rc = pawl_select(s, &winner);
+    return rc == PAWL_OK ? pawl_follow(s) : rc;
+}
+
+PAWL_TEST(test_E5_what_was_given_up_is_undone_too_without_a_receipt)
+{
+    pawl_graph *g = graph((const part[]){ { "b", "-", "call llm 0 -> y | fail effect no" }, { 0 } });
+    static const part beside[] = { { "a", NULL, "call book 1 -> x" }, { "b", NULL, "call llm 0 -> y | fail effect no" }, { 0 } };
+    world w;
+
+    pawl_graph_node(g, "a", races, NULL);   /* it lost a race */
+    pawl_graph_edge(g, PAWL_START, "a");
+    pawl_graph_edge(g, "a", "b");
+    world_begin(&w, script_compile(g), NULL);
+    world_receipt(&w, "1.a.1.1", "2");
+    CHECK_INT(world_receipt(&w, "b", "0"), PAWL_PENDING);
+    CHECK_STR(undone(&w), "{\"args\":1,\"id\":\"1.a.1.0\",\"receipt\":null}");
+    CHECK_INT(world_receipt(&w, "@undo", "true"), PAWL_HALTED);
+    world_end(&w);
+
+    begin(&w, beside);                      /* what came of it is not known, and it is called off before anybody says */
+    world_receipt(&w, "b", "0");
+    CHECK_INT(world_outcome(&w, "a", PAWL_OUTCOME_UNKNOWN, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(world_cancel(&w), PAWL_PENDING);
+    CHECK_STR(undone(&w), "{\"args\":1,\"id\":\"1.a.1.0\",\"receipt\":null}");
+    CHECK_INT(world_receipt(&w, "@undo", "true"), PAWL_HALTED);
+    world_end(&w);
+
+    begin(&w, beside);                      /* nobody knows, and nobody is asked: it is called off */
+    CHECK_INT(world_cancel(&w), PAWL_PENDING);
+    CHECK_INT(world_outcome(&w, "b", PAWL_CALLED_OFF, NULL), PAWL_PENDING);
+    CHECK_INT(world_outcome(&w, "a", PAWL_OUTCOME_UNKNOWN, NULL), PAWL_PENDING);
+    CHECK_STR(undone(&w), "{\"args\":1,\"id\":\"1.a.1.0\",\"receipt\":null}");
     CHECK_INT(world_receipt(&w, "@undo", "true"), PAWL_HALTED);
     CHECK_STR(world_status(&w), "canceled");
     world_end(&w);
@@ -446,6 +507,7 @@ static const check_case cases[] = {
     CASE(test_E5_of_many_siblings_each_is_undone_in_its_turn),
     CASE(test_E10_cancel_waits_for_what_is_in_flight_and_undoes_it_too),
     CASE(test_E10_a_second_cancel_skips_the_waiting_not_the_inverses),
+    CASE(test_E5_what_was_given_up_is_undone_too_without_a_receipt),
     CASE(test_E5_an_inverse_that_fails_for_good_becomes_a_wait),
     CASE(test_E5_an_inverse_gets_the_arguments_as_they_were),
     CASE(test_E5_a_completed_run_undoes_nothing),
