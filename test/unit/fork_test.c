@@ -2,6 +2,7 @@
 #include "lib/machines.h"
 #include "lib/world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const pawl_run_info second = { .id = "run-2", .life = 2, .seed = 7, .created_ms = 1000 };
@@ -115,6 +116,31 @@ PAWL_TEST(test_K10_a_person_who_says_no_ends_the_fork)
     CHECK_STR(world_status(&w), "rejected");
     CHECK_STR(world_reason(&w), "{\"code\":\"denied\",\"text\":\"a command of the run that this is a fork of is not to be issued again\"}");
     CHECK_INT(pawl_state_waits(w.st), 0);
+    world_end(&w);
+}
+
+/* An approval lets in what was asked about in that run: a fork of it asks for itself. */
+PAWL_TEST(test_W6_an_approval_counts_in_its_own_run_alone)
+{
+    const part parts[] = { { "go", NULL, "call llm 1 -> x" }, { 0 } };
+    const pawl_channel channels[] = { { .name = "x" }, { 0 } };
+    pawl_graph *g = script_graph("gated", 1, channels, parts);
+    char id[200];
+    world w;
+
+    pawl_graph_gate(g, "go", "go on?");
+    world_begin(&w, script_compile(g), NULL);
+    snprintf(id, sizeof id, "%s", world_open(&w, NULL, true));
+    CHECK_INT(world_answer(&w, id, "true"), PAWL_PENDING);
+    world_fork(&w, &second);
+    CHECK_INT(world_go(&w), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_state_commands(w.st), 0);
+    CHECK_INT(wait_at(&w, 0).kind, PAWL_WAIT_APPROVAL);
+    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_ANSWER, .id = id, .value = "true" }), PAWL_INVALID);
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    CHECK_INT(world_answer(&w, NULL, "true"), PAWL_PENDING);
+    CHECK_INT(world_receipt(&w, "go", "2"), PAWL_HALTED);
+    CHECK_STR(world_all(&w), "{\"x\":2}");
     world_end(&w);
 }
 
@@ -240,6 +266,7 @@ static const check_case cases[] = {
     CASE(test_K10_a_fork_issues_a_command_that_may_happen_again),
     CASE(test_K10_a_fork_asks_before_it_issues_what_must_not_happen_twice),
     CASE(test_K10_a_person_who_says_no_ends_the_fork),
+    CASE(test_W6_an_approval_counts_in_its_own_run_alone),
     CASE(test_K10_what_was_performed_in_the_open_superstep_is_asked_about_too),
     CASE(test_K10_a_fork_of_a_fork_that_was_not_answered_asks_once),
     CASE(test_K10_a_command_inside_a_subgraph_is_asked_about),
