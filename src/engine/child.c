@@ -164,6 +164,57 @@ pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err)
     return rc;
 }
 
+/* By what the store knows of it, for it was let go of. */
+static bool child_stands(pawl_engine *e, const char *child)
+{
+    pawl_head head;
+    bool stands;
+
+    pthread_mutex_lock(&e->lock);
+    stands = e->store->verbs->head(e->store, child, &head, NULL) == PAWL_OK && !head.over && head.waits == 0;
+    pthread_mutex_unlock(&e->lock);
+    return stands;
+}
+
+static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why);
+
+static void child_why(pawl_engine *e, const char *child, const pawl_command *cmd, pawl_err *why)
+{
+    live *r = live_find(e, child);
+    size_t n = r != NULL && r->st != NULL ? pawl_state_commands(r->st) : 0;
+    pawl_command of;
+
+    if (!child_stands(e, child))
+        return;
+    if (machine_named(e, cmd->effect) == NULL)
+        fail(why, PAWL_PENDING, "%s: no machine \"%s\" here for a child run", cmd->id, cmd->effect);
+    for (size_t i = 0; i < n && why->code == PAWL_OK; i++)
+        if (pawl_state_command(r->st, i, e->look, &of, NULL, NULL) == PAWL_OK)
+            command_why(e, &of, why);
+}
+
+static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why)
+{
+    arena mem;
+    const char *child;
+
+    if (cmd->kind == PAWL_CALL && handler_of(e, cmd->effect) == NULL)
+        fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", cmd->id, cmd->effect);
+    if (cmd->kind != PAWL_SPAWN)
+        return;
+    arena_init(&mem, &e->alloc, 0);
+    if ((child = child_name(&mem, cmd->id)) != NULL)
+        child_why(e, child, cmd, why);
+    arena_free(&mem);
+}
+
+void children_why(pawl_engine *e, const live *r, pawl_err *why)
+{
+    for (const errand *er = r->errands; er != NULL && why->code == PAWL_OK; er = er->next)
+        if (er->child != NULL && er->began && er->open && er->at == ERRAND_READY)
+            child_why(e, er->child, &(pawl_command){ .id = er->job.id, .kind = PAWL_SPAWN, .effect = er->job.effect }, why);
+}
+
 /* ---- called off ------------------------------------------------------------------------------------- */
 
 /* It ends in its own time, and that is the receipt. False: it was never begun. */

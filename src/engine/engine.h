@@ -143,6 +143,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     bool stepped;               /* in this pass something was folded: there may be new commands */
     bool parked;                /* among the last that were let go of */
     bool shown;                 /* its state was handed out */
+    unsigned tried;             /* of a child: `tries` when it was last looked at */
     bool children_ask;          /* all that it waits for is somebody who was asked by a child of it */
     bool told;                  /* of a child that is over: its parent knows */
     bool gone;                  /* it was not to be kept: removed at its end, and what it was is in `st` */
@@ -192,6 +193,7 @@ struct pawl_engine {
     idle *idle;                 /* open addressing */
     size_t idle_cap, idle_count;
     int64_t idle_again_ms;      /* when the first of them is to be tried again */
+    unsigned tries;             /* how often handlers or machines came */
     bool idle_forgot;           /* all that is due is to be looked at */
     pool *pool;
     keeper *keeper;
@@ -231,6 +233,7 @@ int64_t deadline_ms(const live *r);             /* 0: it has none that matters *
 pawl_code deadline_keep(pawl_engine *e, live *r, bool *did, pawl_err *err);    /* it passed: the run is called off */
 
 /* child.c: runs that are commands of other runs */
+void children_why(pawl_engine *e, const live *r, pawl_err *why);        /* one could go on, and cannot here: what is missing */
 bool child_untold(const live *r);               /* it is a child, over, and its parent was not told */
 pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err);
 void child_ended(const live *r, const pawl_delivery *d);        /* a receipt that came in: the child that left it is not called off any more */

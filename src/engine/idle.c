@@ -79,6 +79,7 @@ void idle_forget(pawl_engine *e)
     e->idle_count = 0;
     e->idle_again_ms = INT64_MAX;
     e->idle_forgot = true;
+    e->tries++;
 }
 
 void idle_free(pawl_engine *e)

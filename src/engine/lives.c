@@ -210,9 +210,17 @@ static pawl_code lines_apply(pawl_engine *e, live *r, const buf *lines, pawl_err
     return rc;
 }
 
+/* Of its name; it may have come since. */
+static void machine_choose(const pawl_engine *e, live *r)
+{
+    const pawl_machine *m = machine_named(e, r->st->machine);
+
+    if (m != NULL)
+        r->m = m;
+}
+
 static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
 {
-    const pawl_machine *m;
     const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
     pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size },
                                    &loader, NULL, &r->st, err);
@@ -224,8 +232,7 @@ static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
         r->st = NULL;
         return rc;
     }
-    if ((m = machine_named(e, r->st->machine)) != NULL)
-        r->m = m;
+    machine_choose(e, r);
     r->seq = pawl_state_seq(r->st);
     r->records_fed = r->records;
     r->tail_bytes = l->lines.size;
@@ -252,8 +259,10 @@ pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
     loading l;
     pawl_code rc;
 
-    if (r->st != NULL)
+    if (r->st != NULL) {
+        machine_choose(e, r);
         return PAWL_OK;
+    }
     buf_init(&l.base, &e->alloc);
     buf_init(&l.snapshot, &e->alloc);
     buf_init(&l.lines, &e->alloc);

@@ -442,14 +442,14 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
 
 typedef struct family { crowd *c; int64_t wake_ms; bool fresh; } family;
 
-/* One that is due comes in, as does one that nobody here has looked at: what it waits for is known then. */
+/* One that is due comes in, as does one that nobody here has looked at since handlers came: what it waits for is known then. */
 static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err *err)
 {
     live *r = live_of(e, id, err);
     int64_t now = engine_now(e), store_ms;
     pawl_head head;
     pawl_code rc;
-    bool due, held, dead = false;
+    bool due, fresh, held, dead = false;
 
     if (r == NULL)
         return PAWL_NOMEM;
@@ -468,8 +468,10 @@ static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err
     pthread_mutex_unlock(&e->lock);
     if (rc != PAWL_OK)
         return rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: it cannot be looked at", id);
-    if (!held && (due || (r->st == NULL && !head.over))) {
-        f->fresh = f->fresh || r->st == NULL;
+    fresh = (r->st == NULL || r->tried != e->tries) && !head.over;
+    if (!held && (due || fresh)) {
+        f->fresh = f->fresh || fresh;
+        r->tried = e->tries;
         r->in_pass = true;
         f->c->some[f->c->nsome++] = r;
         return PAWL_OK;

@@ -162,11 +162,12 @@ static bool called(const live *r)
     return false;
 }
 
-static void say_why(const live *r, pawl_err *why)
+static void say_why(pawl_engine *e, const live *r, pawl_err *why)
 {
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (er->h == NULL && er->child == NULL)
             fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", er->job.id, er->job.effect != NULL ? er->job.effect : "");
+    children_why(e, r, why);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -266,7 +267,7 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         *did = true;
         return receipts_feed(e, r, did, err);
     }
-    say_why(r, &why);
+    say_why(e, r, &why);
     r->children_ask = why.code == PAWL_OK && children_open(r);
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);

@@ -333,6 +333,29 @@ PAWL_TEST(test_E11_without_its_machine_a_child_waits_for_who_has_it)
     pawl_engine_free(e);
 }
 
+PAWL_TEST(test_E11_a_child_that_was_begun_waits_for_who_has_its_machine)
+{
+    pawl_err err = { PAWL_OK, "" };
+    int calls = 0;
+    pawl_engine *e;
+
+    path_new("child");
+    e = pawl_engine_new(boss(), open_store(true), &err);        /* it has the machine, and no shovel */
+    CHECK_INT(pawl_engine_add(e, digger(), NULL), PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", "{\"n\":1}", &err), PAWL_PENDING);     /* nobody was asked anything */
+    CHECK(strstr(err.text, ": no handler for effect \"shovel\"") != NULL);
+    pawl_engine_free(e);
+    e = engine(true, false, &calls);
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_PENDING);
+    CHECK(strstr(err.text, "/2.dig:0.1.0: no machine \"digger\" here for a child run") != NULL);
+    CHECK_INT(pawl_engine_add(e, digger(), NULL), PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_INT(calls, 1);
+    pawl_engine_free(e);
+    path_gone();
+}
+
 PAWL_TEST(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows)
 {
     pawl_engine *e;
@@ -626,6 +649,7 @@ static const check_case cases[] = {
     CASE(test_E10_E11_a_cancel_reaches_the_children_and_waits_for_their_end),
     CASE(test_E11_a_child_has_the_rights_of_its_parent),
     CASE(test_E11_without_its_machine_a_child_waits_for_who_has_it),
+    CASE(test_E11_a_child_that_was_begun_waits_for_who_has_its_machine),
     CASE(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows),
     CASE(test_E10_E11_a_child_that_lost_a_race_is_called_off),
     CASE(test_E11_a_child_that_has_ended_gets_no_cancel),
