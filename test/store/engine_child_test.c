@@ -5,6 +5,7 @@
 #include "store/place.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,11 +123,11 @@ static pawl_code shovel(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     (void)job;
     if (arg != NULL)
-        ++*(int *)arg;
+        ++*(atomic_int *)arg;
     return pawl_reply_json(reply, "true");
 }
 
-static pawl_engine *engine(bool sqlite, bool with_digger, int *calls)
+static pawl_engine *engine(bool sqlite, bool with_digger, atomic_int *calls)
 {
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(boss(), open_store(sqlite), &err);
@@ -183,7 +184,7 @@ PAWL_TEST(test_E11_children_run_to_their_end_and_their_channels_are_the_result)
 
     for (int sqlite = 0; sqlite < 2; sqlite++)
         for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-            int calls = 0;
+            atomic_int calls = 0;
             pawl_engine *e;
 
             path_new("child");
@@ -204,7 +205,7 @@ PAWL_TEST(test_E11_a_worker_drives_children_and_parents_alike)
 {
     for (int sqlite = 0; sqlite < 2; sqlite++) {
         char run[16];
-        int calls = 0;
+        atomic_int calls = 0;
         pawl_engine *e;
 
         path_new("child");
@@ -336,7 +337,7 @@ PAWL_TEST(test_E11_without_its_machine_a_child_waits_for_who_has_it)
 PAWL_TEST(test_E11_a_child_that_was_begun_waits_for_who_has_its_machine)
 {
     pawl_err err = { PAWL_OK, "" };
-    int calls = 0;
+    atomic_int calls = 0;
     pawl_engine *e;
 
     path_new("child");
