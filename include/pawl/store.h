@@ -208,7 +208,8 @@ typedef struct pawl_store_verbs {
     pawl_code (*due)(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
     int64_t (*next_due)(pawl_store *s);                 /* the first timer of all; 0: none */
 
-    /* The journal begins with this base at entry `seq` from now on; what is before it is gone (K10). */
+    /* The journal begins with this base at entry `seq` from now on; what is before it is gone (K10), a snapshot of `seq`, or one
+     * that leans on what is gone, too: the base has that state. */
     pawl_code (*prune)(pawl_store *s, const char *run, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err);
     pawl_code (*remove)(pawl_store *s, const char *run, uint64_t fence, pawl_err *err);  /* all of it; the id is free, fences go on */
     pawl_code (*check)(pawl_store *s, pawl_err *err);                           /* PAWL_CORRUPT says what is damaged */

@@ -170,7 +170,7 @@ static void step_prune(pawl_store *s, int i)
     memmove(m->text, m->text + gone, m->size - gone);
     m->size -= gone;
     m->base_seq = seq;
-    m->snapshot_seq = m->snapshot_seq < seq ? 0 : m->snapshot_seq;
+    m->snapshot_seq = m->snapshot_seq <= seq ? 0 : m->snapshot_seq;     /* of `seq` itself: the base has the same state */
     snprintf(m->base, sizeof m->base, "%s", cut);
 }
 
