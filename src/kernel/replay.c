@@ -194,9 +194,18 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
+static bool inside_character(pawl_bytes b, size_t at)
+{
+    return at < b.size && ((uint8_t)b.data[at] & 0xC0) == 0x80;
+}
+
 static int shown(pawl_bytes b, size_t from)
 {
-    return from >= b.size ? 0 : b.size - from > 60 ? 60 : (int)(b.size - from);
+    size_t n = from >= b.size ? 0 : b.size - from > 60 ? 60 : b.size - from;
+
+    while (n > 0 && inside_character(b, from + n))
+        n--;
+    return (int)n;
 }
 
 static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored, pawl_bytes now)
@@ -209,6 +218,8 @@ static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored,
         for (i = HASH_HEX + 1; i < stored.size && i < now.size && stored.data[i] == now.data[i]; )
             i++;
     from = i > 16 ? i - 16 : 0;
+    while (inside_character(now, from))     /* up to `i` both are the same */
+        from++;
     return fail(err, PAWL_CORRUPT, "%s: after entry %llu the machine says ...%.*s where the journal has ...%.*s", st->run,
                 (unsigned long long)st->seq, shown(now, from), from < now.size ? now.data + from : "", shown(stored, from),
                 from < stored.size ? stored.data + from : "");
