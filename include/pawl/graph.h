@@ -71,6 +71,8 @@ PAWL_API void pawl_graph_sequence(pawl_graph *g, const pawl_sequence *nodes, siz
 /* Conditional: targets are declared; `otherwise` may be NULL: then a route that gives none is an error that names the values. */
 PAWL_API PAWL_SENTINEL void pawl_graph_route(pawl_graph *g, const char *from, pawl_route_fn *fn, void *arg,
                                              const char *otherwise, ... /* targets, NULL */);
+PAWL_API void pawl_graph_route_of(pawl_graph *g, const char *from, pawl_route_fn *fn, void *arg, const char *otherwise,
+                                  const char *const *to, size_t n);
 /* The first edge whose condition holds, in order of declaration; `fn` NULL: else. */
 PAWL_API void pawl_graph_when(pawl_graph *g, const char *from, pawl_when_fn *fn, void *arg, const char *to);
 /* What a node (or its route) may pawl_goto or pawl_send to. */
@@ -101,6 +103,10 @@ PAWL_API void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase,
 PAWL_API void pawl_graph_effect(pawl_graph *g, const char *effect, const pawl_limits *limits); /* class, retry, timeouts (E5) */
 PAWL_API void pawl_graph_retry(pawl_graph *g, const char *node, const pawl_retry *retry); /* NULL node: the default */
 PAWL_API void pawl_graph_timeout(pawl_graph *g, const char *node, uint32_t attempt_ms, uint32_t total_ms);
+/* What the picture says that a node is, in a word or two, where "pure" says too little. Changes no run. */
+PAWL_API void pawl_graph_note(pawl_graph *g, const char *node, const char *note);
+/* What its nodes were made from: a file, and whatever else decides what they do. The machine's hash covers it (F5). */
+PAWL_API void pawl_graph_source(pawl_graph *g, pawl_bytes source);
 PAWL_API void pawl_graph_defer(pawl_graph *g, const char *node);   /* runs when all else is quiet */
 PAWL_API void pawl_graph_turns(pawl_graph *g, const char *prompt); /* instead of completing, wait for input (G13) */
 PAWL_API void pawl_graph_max_steps(pawl_graph *g, uint32_t supersteps);     /* 0: 1000 */

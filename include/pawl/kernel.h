@@ -85,7 +85,7 @@ PAWL_API const char *pawl_status_name(pawl_status status);
 PAWL_API const char *pawl_outcome_name(pawl_outcome outcome);
 PAWL_API const char *pawl_class_name(pawl_class cls);
 PAWL_API const char *pawl_wait_kind_name(pawl_wait_kind kind);
-/* Completed, failed, canceled, rejected: only `reopen` leaves failed, nothing leaves the others. */
+/* Completed, failed, canceled, rejected: only `reopen` leaves failed (and `adopt` may come before it), nothing leaves the others. */
 PAWL_API bool pawl_status_terminal(pawl_status status);
 
 /* ---- channels: named cells of state, each with a rule (K3) ------------------------------ */
@@ -172,6 +172,8 @@ PAWL_API pawl_bytes pawl_state_base(const pawl_state *st);
 PAWL_API const char *pawl_state_run(const pawl_state *st);      /* "essay-1" */
 PAWL_API uint64_t pawl_state_life(const pawl_state *st);
 PAWL_API const char *pawl_state_machine(const pawl_state *st, uint32_t *version); /* its name */
+/* Whether `m` is that machine, by name, version and hash; else it has to be adopted before it is fed (F5). */
+PAWL_API bool pawl_state_under(const pawl_state *st, const pawl_machine *m);
 PAWL_API uint64_t pawl_state_seq(const pawl_state *st);         /* of the newest entry; the base's at first */
 PAWL_API int64_t pawl_state_time_ms(const pawl_state *st);      /* of the newest entry */
 PAWL_API uint64_t pawl_state_turn(const pawl_state *st);        /* 1, 2, ... (G13) */

@@ -219,7 +219,7 @@ void pawl_graph_channel_with(pawl_graph *g, const pawl_channel *c)
 {
     if (g == NULL)
         return;
-    if (c == NULL || !name_valid(c->name)) {
+    if (c == NULL || !channel_name_valid(c->name)) {
         fault_add(g, PAWL_FAULT, "bad-name", "", "%s: \"%.80s\" is no name of a channel: [A-Za-z0-9_-]{1,64}", g->name,
                   c != NULL && c->name != NULL ? c->name : "");
         return;
@@ -394,23 +394,38 @@ static const char **names_keep(pawl_graph *g, const char **names, uint32_t *coun
     return grown;
 }
 
-void pawl_graph_route(pawl_graph *g, const char *from, pawl_route_fn *fn, void *arg, const char *otherwise, ...)
+static way *route_add(pawl_graph *g, const char *from, pawl_route_fn *fn, void *arg, const char *otherwise)
 {
     way *w = way_add(g, from, WAY_ROUTE);
-    const char *to;
-    va_list args;
 
     if (w == NULL)
-        return;
+        return NULL;
     if (fn == NULL)
         fault_add(g, PAWL_FAULT, "no-function", "", "%s: a route from \"%s\" without a function", g->name, from);
     w->route = fn;
     w->arg = arg;
     w->otherwise = keep(g, otherwise);
+    return w;
+}
+
+void pawl_graph_route(pawl_graph *g, const char *from, pawl_route_fn *fn, void *arg, const char *otherwise, ...)
+{
+    way *w = route_add(g, from, fn, arg, otherwise);
+    const char *to;
+    va_list args;
+
     va_start(args, otherwise);
-    while ((to = va_arg(args, const char *)) != NULL)
+    while (w != NULL && (to = va_arg(args, const char *)) != NULL)
         w->targets = names_keep(g, w->targets, &w->ntargets, to);
     va_end(args);
+}
+
+void pawl_graph_route_of(pawl_graph *g, const char *from, pawl_route_fn *fn, void *arg, const char *otherwise, const char *const *to, size_t n)
+{
+    way *w = route_add(g, from, fn, arg, otherwise);
+
+    for (size_t i = 0; w != NULL && i < n; i++)
+        w->targets = names_keep(g, w->targets, &w->ntargets, to[i]);
 }
 
 void pawl_graph_when(pawl_graph *g, const char *from, pawl_when_fn *fn, void *arg, const char *to)
@@ -597,6 +612,26 @@ void pawl_graph_defer(pawl_graph *g, const char *node)
 
     if (n != NULL)
         n->defer = true;
+}
+
+void pawl_graph_note(pawl_graph *g, const char *node, const char *note)
+{
+    gnode *n = node_named(g, node, "a note");
+
+    if (n != NULL)
+        n->note = keep(g, note);
+}
+
+void pawl_graph_source(pawl_graph *g, pawl_bytes source)
+{
+    char hex[HASH_HEX + 1];
+    hash h;
+
+    if (g == NULL)
+        return;
+    hash_of(source.data, source.size, &h);
+    hash_hex(&h, hex);
+    g->source = keep(g, hex);
 }
 
 void pawl_graph_turns(pawl_graph *g, const char *prompt)

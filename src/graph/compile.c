@@ -492,7 +492,13 @@ static void code_graph(buf *b, const pawl_graph *g)
             buf_char(b, ',');
         code_node(b, g->nodes[i]);
     }
-    buf_text(b, "],\"turns\":");
+    if (g->source != NULL) {
+        buf_text(b, "],\"source\":");
+        code_text(b, g->source);
+        buf_text(b, ",\"turns\":");
+    } else {
+        buf_text(b, "],\"turns\":");
+    }
     code_text(b, g->turns);
     buf_fmt(b, ",\"version\":%lu}", (unsigned long)g->version);
 }

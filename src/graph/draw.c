@@ -324,8 +324,8 @@ static void draw_what(const drawing *d, buf *b, const pawl_graph *g, const gnode
     bool start = n->kind == GNODE_START;
     const hook *h = start ? g->hooks : n->hooks;
 
-    if (n->kind == GNODE_PURE && d->text)
-        buf_fmt(b, "pure%s", end);
+    if (n->note != NULL || (n->kind == GNODE_PURE && d->text))
+        buf_fmt(b, "%s%s", n->note != NULL ? n->note : "pure", end);
     if (n->kind == GNODE_WORK)
         buf_fmt(b, "work %s%s", n->effect, end);
     if (n->kind == GNODE_SUB)

@@ -53,6 +53,7 @@ typedef struct gnode {
     const char **writes;        /* channels that it was declared to write */
     uint32_t nwrites;
     const char *gate, *gate_no;
+    const char *note;           /* what the picture says it is; NULL: its kind */
     bool has_retry, has_limits;
     pawl_retry retry;
     pawl_limits limits;         /* of a work node's command */
@@ -103,6 +104,7 @@ struct pawl_graph {
     bool has_retry;
     uint32_t attempt_ms, total_ms;
     const char *turns;          /* the prompt; NULL: none */
+    const char *source;         /* digest of what its nodes were made from; NULL: nothing was said */
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
     bool plain;                 /* no joins, no deferred nodes, no interrupt after one, no channel with a function */
     bool holds;                 /* some node has an interrupt after it */

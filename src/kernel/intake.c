@@ -392,8 +392,8 @@ static pawl_code take_timer(pawl_step *s, pawl_err *err)
     if (rc != PAWL_OK)
         return rc;
     if (c.c->kind == CALL_SLEEP) {
-        if (s->ev->time_ms < c.c->time_ms)
-            return PAWL_IGNORED;        /* not yet */
+        if (s->ev->time_ms < c.c->time_ms && !s->st->canceling)
+            return PAWL_IGNORED;        /* not yet; but nobody who is called off sleeps on */
         s->answered = arena_get(&s->mem, sizeof *s->answered);
         if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
             return PAWL_NOMEM;
@@ -506,6 +506,8 @@ static pawl_code take_adopt(pawl_step *s, pawl_err *err)
         return PAWL_IGNORED;
     if (channels_fit(s, err) != PAWL_OK)
         return PAWL_INVALID;
+    if (status_over(s->st->status))
+        s->final = s->st->status;       /* it stays as it ended */
     return add_value(s, ITEM_ADOPT, v, err);
 }
 
@@ -541,8 +543,8 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
 
     if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_CANCEL : s->ev->kind == PAWL_EV_START)
         return PAWL_IGNORED;
-    if (over != reopens || (reopens && st->status != PAWL_FAILED))
-        return PAWL_IGNORED;
+    if (over ? st->status != PAWL_FAILED || !(reopens || s->ev->kind == PAWL_EV_ADOPT) : reopens)
+        return PAWL_IGNORED;        /* what failed may be adopted, and then reopened under the machine that mends it */
     if ((st->canceling || (st->unwind != 0 && !over)) && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
         return PAWL_IGNORED;        /* nothing new begins */
     if (reopens && st->undone > 0)

@@ -357,6 +357,8 @@ int name_index(const char *const *names, size_t n, const char *name);  /* -1: no
 extern const char *const kind_names[12], *const status_names[7], *const outcome_names[5];
 extern const char *const class_names[5], *const wait_names[5], *const rule_names[13], *const op_names[3];
 bool name_valid(const char *name);              /* of a node, a channel, an effect */
+bool channel_name_valid(const char *name);      /* or of one of Pawl's own: */
+bool channel_own(const char *name);             /* begins with @; no expression sees it, no output shows it */
 bool run_id_valid(const char *id);
 uint32_t name_hash(const char *name);
 

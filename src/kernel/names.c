@@ -95,6 +95,16 @@ bool name_valid(const char *name)
     return n > 0 && n <= NAME_BYTES_MAX && name[n] == '\0';
 }
 
+bool channel_name_valid(const char *name)
+{
+    return name_valid(name) || channel_own(name);
+}
+
+bool channel_own(const char *name)
+{
+    return name != NULL && *name == '@' && name_valid(name + 1) && strlen(name) <= NAME_BYTES_MAX;
+}
+
 bool run_id_valid(const char *id)
 {
     size_t n = 0;

@@ -352,7 +352,9 @@ void node_send(pawl_step *s, const char *node, const pawl_value *v)
 
     if (!refs_none(s, v))
         return;
-    if (v != NULL && event == NULL && !is_simple(v))
+    if (v != NULL && event == NULL && vi->reading)      /* a route sees the merged state, which is taken back: its texts go, too */
+        v = value_deeper(v, DEPTH_MAX) ? value_held(s, v, DEPTH_MAX) : value_copy(&s->mem, v);
+    else if (v != NULL && event == NULL && !is_simple(v))
         v = value_held(s, v, DEPTH_MAX);
     else if (v != NULL && event == NULL)
         v = simple_copy(s, v);

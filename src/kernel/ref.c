@@ -128,9 +128,9 @@ static const pawl_value *all_channels(pawl_state *st, const frame *f, arena *a)
     yyjson_val *out;
 
     for (uint32_t i = 0; i < f->nchannels; i++) {
-        const pawl_value *v = channel_value(st, &f->channels[i]);
+        const pawl_value *v = channel_own(f->channels[i].d->name) ? NULL : channel_value(st, &f->channels[i]);
 
-        if (v == NULL && f->channels[i].set)
+        if (v == NULL && f->channels[i].set && !channel_own(f->channels[i].d->name))
             return NULL;        /* not to be loaded: nor is the whole */
         nodes += v != NULL ? 1 + value_nodes(v) : 0;
     }
@@ -138,7 +138,7 @@ static const pawl_value *all_channels(pawl_state *st, const frame *f, arena *a)
         return NULL;
     for (uint32_t i = 0; i < f->nchannels; i++) {
         channel *c = &f->channels[i];
-        const pawl_value *v = channel_value(st, c), *name;
+        const pawl_value *v = channel_own(c->d->name) ? NULL : channel_value(st, c), *name;
 
         if (v == NULL)
             continue;

@@ -74,7 +74,7 @@ static bool by_reference(const channel *c)
     return c->set && c->d->rule == PAWL_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
 }
 
-static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, blob_set *apart, buf *beside)
+static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, bool own, blob_set *apart, buf *beside)
 {
     uint32_t *order = channels_sorted(st, f);
     bool any = false;
@@ -86,7 +86,7 @@ static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, boo
         channel *c = &f->channels[order[i]];
         const pawl_value *v;
 
-        if (!lists && by_reference(c))
+        if ((!lists && by_reference(c)) || (!own && channel_own(c->d->name)))
             continue;
         v = c->set ? channel_value(st, c) : NULL;
         if (v == NULL && c->d->secret == NULL)
@@ -109,7 +109,7 @@ static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, boo
 
 void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets)
 {
-    values_apart(st, f, b, lists, secrets, NULL, NULL);
+    values_apart(st, f, b, lists, secrets, false, NULL, NULL);
 }
 
 static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
@@ -331,7 +331,7 @@ static void fold_code(writer *w, const frame *f)
     put_key(w, "time");
     buf_int(w->b, f->now_ms);
     put_key(w, "values");
-    values_apart(w->st, f, w->b, true, false, w->apart, &w->list);
+    values_apart(w->st, f, w->b, true, false, true, w->apart, &w->list);
     buf_char(w->b, '}');
     refs_insert(w);
 }
@@ -492,7 +492,7 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, 
     if (mode != 'f')
         unwind_code(st, b, apart, &w.list);
     put_key(&w, "values");
-    values_apart(st, &st->root, b, mode != 's', false, apart, &w.list);
+    values_apart(st, &st->root, b, mode != 's', false, true, apart, &w.list);
     buf_char(b, '}');
     refs_insert(&w);
     buf_free(&w.list);

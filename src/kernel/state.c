@@ -271,6 +271,11 @@ void pawl_state_loader(pawl_state *st, const pawl_loader *loader)
 pawl_bytes pawl_state_base(const pawl_state *st) { return st->base; }
 const char *pawl_state_run(const pawl_state *st) { return st->run; }
 uint64_t pawl_state_life(const pawl_state *st) { return st->life; }
+bool pawl_state_under(const pawl_state *st, const pawl_machine *m)
+{
+    return m != NULL && strcmp(m->name, st->machine) == 0 && m->version == st->version && hash_equal(&m->hash, &st->machine_hash);
+}
+
 uint64_t pawl_state_seq(const pawl_state *st) { return st->seq; }
 int64_t pawl_state_time_ms(const pawl_state *st) { return st->time_ms; }
 uint64_t pawl_state_turn(const pawl_state *st) { return st->turn; }

@@ -467,6 +467,28 @@ PAWL_TEST(test_G7_a_run_at_its_limit_goes_on_under_a_machine_with_a_higher_one)
     world_end(&w);
 }
 
+/* The other way round: adopted where it failed, which moves nothing, and then reopened under what mends it. */
+PAWL_TEST(test_F5_what_failed_is_adopted_and_then_reopened)
+{
+    pawl_machine *mended = script_compile(rounds("n=1", 5)), *old;
+    world w;
+
+    begin(&w, rounds("n=1", 4), NULL);
+    old = w.m;
+    w.m = mended;
+    w.no_verify = true;
+    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_ADOPT }), PAWL_HALTED);
+    CHECK_STR(world_status(&w), "failed");
+    CHECK(pawl_state_under(w.st, mended));
+    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_ADOPT }), PAWL_IGNORED);
+    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_REOPEN }), PAWL_OK);
+    CHECK_INT(world_go(&w), PAWL_HALTED);
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_STR(world_get(&w, "n"), "5");
+    pawl_machine_free(old);
+    world_end(&w);
+}
+
 static pawl_code many_calls(pawl_step *s, void *arg)
 {
     pawl_code rc, open = PAWL_OK;
@@ -649,7 +671,7 @@ static const check_case cases[] = {
     CASE(test_G7_max_steps_is_counted_across_resumes),
     CASE(test_G7_a_pause_between_supersteps_is_no_way_around_max_steps),
     CASE(test_G7_reopen_gives_no_step_more),
-    CASE(test_G7_a_run_at_its_limit_goes_on_under_a_machine_with_a_higher_one),
+    CASE(test_F5_what_failed_is_adopted_and_then_reopened), CASE(test_G7_a_run_at_its_limit_goes_on_under_a_machine_with_a_higher_one),
     CASE(test_X2_max_calls_bounds_the_commands_of_one_visit),
     CASE(test_X2_max_tasks_bounds_one_superstep),
     CASE(test_X1_a_node_that_breaks_its_word_fails_with_words),

@@ -496,6 +496,50 @@ PAWL_TEST(test_G3_a_send_s_argument_lies_over_the_snapshot)
     world_end(&w);
 }
 
+/* What a route sees is the merged state, which is taken back before it is folded: what it sends has to be its own, be it of the state
+ * itself, packed, a text, or a single node. */
+static const char *sends_what_it_sees(pawl_step *s, void *arg)
+{
+    const pawl_value *all = pawl_get(s, "x"), *one;
+    pawl_iter it = pawl_iter_of(all);
+
+    (void)arg;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        pawl_send(s, "w", one);
+        pawl_send(s, "w", pawl_pack(s, "{s:v}", "one", one));
+    }
+    pawl_send(s, "w", pawl_get(s, "log"));
+    pawl_send(s, "w", pawl_get(s, "n"));
+    return NULL;
+}
+
+PAWL_TEST(test_G3_what_a_route_sends_is_its_own)
+{
+    static char make[] = "x=[\"a text that is not short enough to stand in a node itself\",[1,\"and one inside of a list, as long\"]] | "
+                         "log=\"one that is appended, and is long as well\" | n=3";
+    pawl_graph *g = pawl_graph_new("plan", 1);
+    world w;
+
+    for (const pawl_channel *c = channels; c->name != NULL; c++)
+        pawl_graph_channel_with(g, c);
+    pawl_graph_node(g, "a", script_node, make);
+    pawl_graph_node(g, "w", script_node, "get n -> y");
+    pawl_graph_edge(g, PAWL_START, "a");
+    pawl_graph_route(g, "a", sends_what_it_sees, NULL, NULL, "w", NULL);
+    pawl_graph_goto(g, "a", "w", NULL);
+    pawl_graph_edge(g, "w", PAWL_END);
+    begin(&w, g, NULL);
+    world_expect(&w, "1 start working | start {}; close -> a\n"
+                     "2 tick working | a leaves x=[\"a text that is not short enough to stand in a node itself\",[1,\"and one inside of a list, as long\"]] "
+                     "log=\"one that is appended, and is long as well\" n=3; "
+                     "close -> send w \"a text that is not short enough to stand in a node itself\" "
+                     "send w {\"one\":\"a text that is not short enough to stand in a node itself\"} "
+                     "send w [1,\"and one inside of a list, as long\"] send w {\"one\":[1,\"and one inside of a list, as long\"]} "
+                     "send w [\"one that is appended, and is long as well\"] send w 3\n"
+                     "3 tick completed | w:0 leaves y=3; w:1 leaves y=3; w:2 leaves y=3; w:3 leaves y=3; w:4 leaves y=3; w:5 leaves y=3; close ->\n");
+    world_end(&w);
+}
+
 static const check_case cases[] = {
     CASE(test_G2_tasks_of_a_superstep_see_the_state_as_it_found_it),
     CASE(test_G2_edges_come_in_order_of_declaration_then_sends_in_order_of_their_senders),
@@ -516,6 +560,7 @@ static const check_case cases[] = {
     CASE(test_G3_halt_completes_the_run_when_the_superstep_closes),
     CASE(test_G3_halt_leaves_nothing_behind),
     CASE(test_G3_a_send_s_argument_lies_over_the_snapshot),
+    CASE(test_G3_what_a_route_sends_is_its_own),
 };
 
 int main(int argc, char **argv)

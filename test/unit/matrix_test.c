@@ -240,7 +240,7 @@ PAWL_TEST(test_K1_every_state_answers_every_kind_of_event)
                      "between turns  -   +   -   -   -   -   +   +   +   +   -\n"
                      "canceling      -   -   -   +   -   -   !   -   +   +   -\n"
                      "completed      -   -   -   -   -   -   -   -   -   -   -\n"
-                     "failed         -   -   -   -   -   -   -   -   -   -   +\n"
+                     "failed         -   -   -   -   -   -   -   -   -   +   +\n"
                      "canceled       -   -   -   -   -   -   -   -   -   -   -\n"
                      "rejected       -   -   -   -   -   -   -   -   -   -   -\n"
                      "reducer idle   -   -   -   !   !   +   !   +   +   +   -\n"
