@@ -84,12 +84,22 @@ PAWL_API void pawl_engine_blobs(pawl_engine *e, size_t limit);
 /* The largest reply of a handler: 64 MiB, as at first and with 0. A larger one is its command's final error, PAWL_LIMIT, which names the
  * command and the bytes; it is not tried again. */
 PAWL_API void pawl_engine_reply_max(pawl_engine *e, size_t bytes);
-/* From any thread, or a signal's handler: what drives returns when the step under way is stored. */
+/* Three ways to an end, each from any thread, or a signal's handler, and not to be taken back: who drives with this engine later takes what
+ * comes in, stores it, and returns. Runs stay where they are, and go on with another engine. */
+/* What drives returns when the step under way is stored. What is out is told nothing: the engine keeps it, and its run, until it is freed. */
 PAWL_API void pawl_engine_stop(pawl_engine *e);
+/* Nothing more leaves: no command, no other attempt, no child. What is out comes back and is stored; then what drives returns, and its runs
+ * are let go of. What had left and waited for a thread never began, and is not counted as an attempt. Nothing is waited for but that. */
+PAWL_API void pawl_engine_drain(pawl_engine *e);
+/* At once: what is out is told to stop, as if the process had died. What it comes to is stored if it was done, and nothing otherwise:
+ * whoever goes on with the run decides by its class. What drives returns; handlers of the pool are waited for, and
+ * their runs let go of, by pawl_engine_free. It may follow a drain. */
+PAWL_API void pawl_engine_abandon(pawl_engine *e);
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 /* All return how the run stands: PAWL_HALTED it is over, PAWL_INTERRUPTED somebody is asked, PAWL_PENDING a command
- * has no handler (err says which, with that code); or below 0. */
+ * has no handler (err says which, with that code); or below 0. When the engine was stopped in between, drained or abandoned, PAWL_OK as well:
+ * a step is due, and PAWL_PENDING: a command is open. */
 
 /* Start `run`, or go on with it where it stands. `input` may be NULL; a run that waits for input gets it, one that was begun
  * with another and asks for none refuses it: PAWL_CONFLICT (G10). */

@@ -107,6 +107,7 @@ typedef struct pawl_mark {      /* of a command's attempts */
     int64_t first_ms;           /* when the first of them began; 0: as it was said before */
     int64_t again_ms;           /* the last one is over, and the next begins then: none is counted; 0: one begins, and is counted */
     uint32_t attempts;          /* told by `marks`: so many were counted */
+    bool unbegun;               /* the last that was counted never began: it is taken back; with none left it is as if none ever was */
 } pawl_mark;
 typedef struct pawl_hold { const char *run; uint64_t fence; pawl_code rc; } pawl_hold;     /* a run that is held; rc: out */
 typedef struct pawl_claim { const char *run; pawl_head head; pawl_code rc; } pawl_claim;   /* head, rc: out */
@@ -181,8 +182,8 @@ typedef struct pawl_store_verbs {
      * is not the newest; the newest entry again with the same bytes is success. One that is refused changes nothing and
      * hinders none. Returns PAWL_OK when all that are PAWL_OK are durable; else none of them is, and err says why. */
     pawl_code (*append)(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
-    /* Count an attempt before it is dispatched (E13), or say when the next one is due (E7); durable together. PAWL_INVALID: a time
-     * before 1970. */
+    /* Count an attempt before it is dispatched (E13), say when the next one is due (E7), or take back one that never began; durable
+     * together. PAWL_INVALID: a time before 1970. */
     pawl_code (*mark)(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
     pawl_code (*marks)(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);
 

@@ -56,11 +56,37 @@ static pawl_code marks_put(pawl_engine *e, const live *r, pawl_mark *all, size_t
     return rc;
 }
 
-static bool is_counted_now(const errand *er) { return er->leaves && !er->counted && counts(er); }
-static bool rests_now(const errand *er) { return er->rests && er->at == ERRAND_READY; }
+typedef enum mark_kind { MARK_COUNT, MARK_REST, MARK_UNBEGUN } mark_kind;
+
+static bool is_meant(const errand *er, mark_kind kind)
+{
+    switch (kind) {
+    case MARK_COUNT:   return er->leaves && !er->counted && counts(er);
+    case MARK_REST:    return er->rests && er->at == ERRAND_READY;
+    case MARK_UNBEGUN: return er->unmarks && er->at == ERRAND_READY;
+    }
+    return false;
+}
+
+/* Of one that never began: as it stood before that. */
+static int64_t again_of(const errand *er, mark_kind kind)
+{
+    if (kind == MARK_COUNT || (kind == MARK_UNBEGUN && er->unsure))
+        return 0;
+    return er->not_before_ms > 0 ? er->not_before_ms : 1;
+}
+
+static void is_marked(errand *er, mark_kind kind)
+{
+    switch (kind) {
+    case MARK_COUNT:   er->counted = true; break;
+    case MARK_REST:    er->rests = false; break;
+    case MARK_UNBEGUN: er->unmarks = er->counted = false; break;
+    }
+}
 
 /* Of all errands that are meant, together. */
-static pawl_code marks_make(pawl_engine *e, live *r, bool (*meant)(const errand *), bool count, pawl_err *err)
+static pawl_code marks_make(pawl_engine *e, live *r, mark_kind kind, pawl_err *err)
 {
     pawl_mark few[4], *all = few;
     size_t n = 0, k = 0;
@@ -68,27 +94,40 @@ static pawl_code marks_make(pawl_engine *e, live *r, bool (*meant)(const errand 
     pawl_code rc;
 
     for (const errand *er = r->errands; er != NULL; er = er->next)
-        n += meant(er);
+        n += is_meant(er, kind);
     if (n == 0 || r->fence == 0)
         return PAWL_OK;
     arena_init(&mem, &e->alloc, 512);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for %zu marks", r->id, n);     /* nothing is in `mem` then */
     for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (meant(er))
+        if (is_meant(er, kind))
             all[k++] = (pawl_mark){ .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms,
-                                    .again_ms = count ? 0 : er->not_before_ms };
+                                    .again_ms = again_of(er, kind), .unbegun = kind == MARK_UNBEGUN };
     rc = marks_put(e, r, all, n, err);
-    for (errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next)
-        if (meant(er))
-            *(count ? &er->counted : &er->rests) = count;
+    for (errand *er = r->errands; er != NULL && (rc == PAWL_OK || kind == MARK_UNBEGUN); er = er->next)
+        if (is_meant(er, kind))
+            is_marked(er, kind);        /* none is taken back twice: one that is counted too often does no harm */
     arena_free(&mem);
     return rc;
 }
 
+/* A mark outlives the process, so the command that it counts has to be stored before it, even one that is pure and might wait (G9):
+ * else it would be made anew, and its attempts counted from the first again. */
+pawl_code counted_store(pawl_engine *e, live *r, int64_t now, pawl_err *err)
+{
+    bool any = false;
+
+    for (const errand *er = r->errands; er != NULL && !any && e->durability != PAWL_DURABLE_SYNC; er = er->next)
+        any = er->at == ERRAND_READY && er->h != NULL && er->not_before_ms <= now && !er->counted && counts(er);
+    return any ? store_all(e, r, err) : PAWL_OK;
+}
+
 pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err)
 {
-    return marks_make(e, r, rests_now, false, err);
+    pawl_code rc = marks_make(e, r, MARK_UNBEGUN, err);
+
+    return rc == PAWL_OK ? marks_make(e, r, MARK_REST, err) : rc;
 }
 
 pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err)
@@ -96,7 +135,7 @@ pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err)
     for (errand *er = r->errands; er != NULL; er = er->next)
         if (er->leaves && er->first_ms == 0)
             er->first_ms = now;
-    return r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : marks_make(e, r, is_counted_now, true, err);
+    return r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : marks_make(e, r, MARK_COUNT, err);
 }
 
 bool is_unknown(const errand *er)
@@ -214,10 +253,12 @@ void errand_begin(pawl_engine *e, errand *er, int64_t now)
 
     keeper_begin(e);
     budget_begun(e, er);
-    er->leaves = er->counted = er->waited = false;
+    er->marked = er->counted || counts(er);
+    er->leaves = er->counted = er->waited = er->unmarks = er->refused = false;
     er->job.attempt++;
     er->job.fence = r->fence;
     er->began_ms = now;
+    er->was_unsure = er->unsure;
     er->unsure = er->rests = false;
     left = er->limits.total_timeout_ms - (now - er->first_ms);
     er->total_until_ms = er->limits.total_timeout_ms > 0 ? steady_ms() + (left > 1 ? left : 1) : 0;
@@ -242,7 +283,8 @@ void errand_run(errand *er)
 
     reply_reset(&er->reply);
     er->begun_ms = now;         /* first: who has it stopped looks at this afterwards */
-    if (er->stop) {             /* while it waited for a thread */
+    er->refused = er->e->draining && !er->h->sql;
+    if (er->stop || er->refused) {      /* while it waited for a thread */
         er->begun_ms = 0;
         pawl_reply_untouched(&er->reply);
         er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect);

@@ -27,7 +27,7 @@ void engine_sleep(pawl_engine *e, int64_t until_ms)
         e->clock.sleep_until(e->clock.ctx, until_ms);
         return;
     }
-    while (ms > 0 && !e->stopping && nanosleep(&left, &left) != 0 && errno == EINTR)
+    while (ms > 0 && !e->stopping && !e->draining && nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
 }
 

@@ -1,5 +1,5 @@
 /* drive.c - a run is driven: what comes in is folded, what comes of it is stored, and then what follows is done. */
-#include "engine/engine.h"
+#include "engine/errand.h"
 
 #include <string.h>
 
@@ -418,6 +418,21 @@ pawl_code drive_failed(pawl_engine *e, live *r, pawl_code rc, const pawl_err *wh
     return why->code == PAWL_OK ? rc : fail(err, rc, "%s", why->text);
 }
 
+/* Drained, it is driven on while something is out, for what that comes to. */
+static bool goes_on(const pawl_engine *e, const live *r)
+{
+    return !e->stopping && !(e->draining && errands_home(e, r));
+}
+
+/* It was stopped in between: as it stands now. Drained, it is anybody's. */
+static pawl_code left_there(pawl_engine *e, live *r, pawl_code *next, pawl_err *err)
+{
+    if (r->st != NULL)
+        *next = pawl_state_next(r->st);
+    (void)rests_mark(e, r, NULL);
+    return r->fence != 0 && e->draining && !e->abandoned && errands_home(e, r) ? live_let_go(e, r, err) : PAWL_OK;
+}
+
 static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl_code *next, pawl_err *err)
 {
     pawl_code rc = live_hold(e, r, err);
@@ -441,7 +456,7 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
             return PAWL_OK;
         }
     }
-    while (rc >= 0 && did && !e->stopping) {
+    while (rc >= 0 && did && goes_on(e, r)) {
         if (r->fence == 0 && r->st != NULL && !delivered(e, r)) {
             *next = pawl_state_next(r->st);     /* it was let go of: over, or somebody is asked */
             return PAWL_OK;
@@ -460,6 +475,8 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
         (void)store_all(e, r, NULL);
     if (rc >= 0)
         rc = unshelve(e, r, err);
+    if (rc >= 0 && did)
+        rc = left_there(e, r, next, err);
     if (rc >= 0 && r->fence != 0 && (*next == PAWL_HALTED || *next == PAWL_INTERRUPTED || !did))
         rc = live_let_go(e, r, err);
     return rc;

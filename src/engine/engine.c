@@ -67,6 +67,7 @@ void pawl_engine_free(pawl_engine *e)
         return;
     pawl_alloc alloc = e->alloc;
 
+    e->draining = true;         /* what waits for a thread never begins, and is not called off */
     for (size_t i = 0; i < LIVE_SLOTS; i++)
         for (live *r = e->lives[i]; r != NULL; r = r->next)
             for (errand *er = r->errands; er != NULL; er = er->next)
@@ -159,6 +160,21 @@ void pawl_engine_stop(pawl_engine *e)
 {
     if (e != NULL)
         e->stopping = true;
+}
+
+void pawl_engine_drain(pawl_engine *e)
+{
+    if (e != NULL)
+        e->draining = true;
+}
+
+void pawl_engine_abandon(pawl_engine *e)
+{
+    if (e == NULL)
+        return;
+    e->draining = true;         /* first: what was told to stop is not to leave once more */
+    e->abandoned = true;
+    e->stopping = true;
 }
 
 void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx)

@@ -59,7 +59,11 @@ typedef struct errand {
     bool open;                  /* its command is */
     bool fed;                   /* its receipt is folded, and not stored yet */
     bool counted;               /* the attempt that comes next is in the store */
+    bool marked;                /* the one that is out was counted there */
+    bool unmarks;               /* it never began, and that is to be stored */
+    bool refused;               /* it never began, for nothing leaves any more */
     bool unsure;                /* the last attempt was somebody's who is gone: nobody knows how it ended */
+    bool was_unsure;            /* that, of the one before */
     bool rests;                 /* its back-off is to be stored */
     uint32_t cleared;           /* attempts that are known not to have happened */
     const char *child;          /* of a spawn: the run; NULL: it is a call */
@@ -199,6 +203,8 @@ struct pawl_engine {
     keeper *keeper;
     _Atomic(struct hub *) hub;  /* what is kept for those who read along; NULL: nobody ever did */
     atomic_bool stopping;
+    atomic_bool draining;       /* nothing more leaves */
+    atomic_bool abandoned;      /* and what is out stops, without an outcome */
     bool left;                  /* something was left for another run since somebody asked who is due */
     size_t tail_bytes_least;    /* below, no snapshot is taken */
     size_t reply_bytes_max;
@@ -331,8 +337,10 @@ void errands_forget(pawl_engine *e, live *r);   /* unless something of them is k
 void errands_unqueue(pawl_engine *e, live *r);  /* nobody drives it now: they keep nobody waiting */
 void errands_leftover(pawl_engine *e, live *r, pawl_code next);     /* whose command nobody waits for any more */
 bool errands_quiet(const live *r);      /* none is out, and none has a receipt that is not stored */
+bool errands_back(const live *r);       /* the same of those whose command is open */
+bool errands_home(const pawl_engine *e, const live *r); /* and of its children that are held here */
 void errands_keep(pawl_engine *e, live *r);     /* the last: what is done is stored, what was stopped is begun again by the next engine */
-void errand_unbegun(pawl_engine *e, errand *er);
+void errand_unbegun(pawl_engine *e, errand *er);        /* it was put, and its handler was not called */
 void errands_lost(live *r);     /* the run is somebody else's: those that are out are told to stop */
 void errands_stale(live *r);    /* the state is gone: what comes back is fed if its command is still open */
 void errands_free(pawl_engine *e, live *r);

@@ -31,7 +31,8 @@ pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err);   /* after another
 /* Its last attempt was begun by somebody who is gone, and it must not be begun again: it is of class once, or that was the last (E5, E7). */
 bool is_unknown(const errand *er);
 bool is_over(const errand *er, int64_t now);    /* between two attempts its total_timeout_ms ran out */
-pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err);   /* back-offs, so that whoever comes next goes on with them (E7) */
+pawl_code counted_store(pawl_engine *e, live *r, int64_t now, pawl_err *err);  /* before any of them is counted: what was only folded */
+pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err);   /* back-offs, so that whoever comes next goes on with them (E7); and what never began */
 bool has_limit(const pawl_limits *l);
 pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err);    /* the attempts that leave now are counted, together (E13) */
 pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);  /* and of one that leaves alone */

@@ -114,7 +114,7 @@ static bool stop_asked(const pawl_job *job)
 
     if (er->until_ms > 0 && steady_ms() > er->until_ms)
         er->overran = true;     /* the store's clock may be a little behind */
-    return er->stop || er->overran;
+    return er->stop || er->overran || (er->e->abandoned && !er->h->sql);       /* the store's transaction ends it, or it never was */
 }
 
 static void beat(const pawl_job *job)
@@ -303,5 +303,26 @@ bool errands_quiet(const live *r)
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (er->at != ERRAND_READY)
             return false;
+    return true;
+}
+
+bool errands_back(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->open && er->at != ERRAND_READY)
+            return false;
+    return true;
+}
+
+bool errands_home(const pawl_engine *e, const live *r)
+{
+    if (!errands_back(r))
+        return false;
+    for (const errand *er = r->errands; er != NULL; er = er->next) {
+        const live *child = er->child == NULL || !er->began ? NULL : live_find(e, er->child);
+
+        if (child != NULL && child->fence != 0 && child->st != NULL && !errands_home(e, child))
+            return false;
+    }
     return true;
 }

@@ -280,7 +280,7 @@ static pawl_code line_read(importing *i, arena *a, pawl_bytes line, pawl_bytes b
 
 static pawl_code lines_read(importing *i, pawl_bytes all, pawl_err *err)
 {
-    const char *at = all.data, *end = at + all.size;
+    const char *at = all.size > 0 ? all.data : "", *end = at + all.size;
     pawl_code rc = PAWL_OK;
     arena mem;
 

@@ -1,7 +1,7 @@
 /* loop.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
  *
  * Few threads and big commits: a run waits for its own step to be stored, and for nobody's work. */
-#include "engine/engine.h"
+#include "engine/errand.h"
 #include "engine/owner.h"
 
 #include <stdio.h>
@@ -347,7 +347,7 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
     c->pass_ms = engine_now(e);
     for (size_t i = 0; i < c->n && rc == PAWL_OK; i++) {
         pawl_err why = { PAWL_OK, "" };
-        pawl_code one = step_once(e, c->runs[i], c, &why);
+        pawl_code one = e->draining && errands_back(c->runs[i]) ? PAWL_OK : step_once(e, c->runs[i], c, &why);
 
         if (one == PAWL_FENCED)
             live_lost(e, c->runs[i]);
@@ -365,10 +365,13 @@ static pawl_code leave_all(pawl_engine *e, crowd *c, pawl_err *err)
 
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
-        c->runs[i]->in_pass = false;
-        errands_unqueue(e, c->runs[i]);
-        if (errands_quiet(c->runs[i]))      /* else it stays this engine's until that is back */
-            c->some[c->nsome++] = c->runs[i];
+        live *r = c->runs[i];
+
+        r->in_pass = false;
+        errands_unqueue(e, r);
+        (void)rests_mark(e, r, NULL);
+        if (errands_quiet(r) || (e->draining && errands_back(r)))       /* else it stays this engine's until that is back */
+            c->some[c->nsome++] = r;
     }
     (void)lives_let_go(e, c->some, c->nsome, NULL);
     c->n = 0;
@@ -384,12 +387,25 @@ static bool crowd_out(const crowd *c)
     return false;
 }
 
+/* Nothing is out any more, and all that was is stored. */
+static bool crowd_home(const crowd *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!errands_back(c->runs[i]))
+            return false;
+    return true;
+}
+
 /* Nothing could be done: wait for the pool, a token, a timer, a delivery; false: there is nothing to wait for until then. */
 static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
 {
     int64_t now = engine_now(e), until = now + POLL_MS, token = budgets_next(e), next;
     bool given = e->clock.sleep_until != NULL;
 
+    if (e->draining) {
+        (void)errands_come(e, POLL_MS);
+        return true;
+    }
     if (e->granted > 0)
         return true;            /* they were stepped before they had a place */
     if (c->n > 0 && (e->waiting == 0 || crowd_out(c) || (token == 0 && pool_out(e) > 0))) {
@@ -416,7 +432,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
     crowd *c = e == NULL ? NULL : mem_new(&e->alloc, sizeof *c);
     pawl_code rc = c == NULL ? fail(err, e == NULL ? PAWL_INVALID : PAWL_NOMEM, "no engine, or no memory, to work with") : PAWL_OK;
 
-    for (int64_t buried = 0; rc == PAWL_OK && !e->stopping;) {
+    for (int64_t buried = 0; rc == PAWL_OK && !e->stopping && !(e->draining && crowd_home(c));) {
         int64_t now = steady_ms();
 
         if (buried == 0 || now - buried >= BURY_MS) {
@@ -424,7 +440,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
             if ((rc = dead_let_go(e, err)) != PAWL_OK)
                 break;
         }
-        if ((rc = crowd_fill(e, c, err)) != PAWL_OK || (rc = pass(e, c, err)) != PAWL_OK)
+        if ((!e->draining && (rc = crowd_fill(e, c, err)) != PAWL_OK) || (rc = pass(e, c, err)) != PAWL_OK)
             break;
         if (!c->moved && !(c->n == 0 && e->left) && !wait_some(e, c, until_ms))
             break;
@@ -460,6 +476,8 @@ static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err
         f->c->runs[f->c->n++] = r;
         return PAWL_OK;
     }
+    if (e->draining)
+        return PAWL_OK;
     pthread_mutex_lock(&e->lock);
     store_ms = e->store->verbs->now(e->store);
     rc = e->store->verbs->head(e->store, id, &head, NULL);

@@ -10,11 +10,17 @@ static void errand_back(pawl_engine *e, errand *er)
     int64_t now = engine_now(e);
     live *r = er->run;
 
+    bool lost = er->lost || r->lease_lost || (e->abandoned && !er->refused);
+
     budget_leave(e, er);
-    if ((er->lost || r->lease_lost) && er->rc < 0) {    /* it was stopped: whoever holds the run has it performed (S2) */
+    if (lost && er->rc < 0) {   /* it was stopped: whoever holds the run has it performed (S2) */
         errand_gone(e, r, er);
         r->commands_moved = true;
         r->marked_fence = 0;
+        return;
+    }
+    if (er->refused) {
+        errand_unbegun(e, er);
         return;
     }
     errand_limits(e, er, now);
@@ -111,11 +117,13 @@ static pawl_code errands_put(pawl_engine *e, live *r, bool all, int64_t now, paw
 static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err)
 {
     int64_t now = engine_now(e), begun = now;
-    pawl_code rc = errands_ask(e, r, now, err);
+    pawl_code rc = e->draining ? PAWL_OK : counted_store(e, r, now, err);
 
-    if (rc == PAWL_OK && pool_size(e) > 0)
-        rc = errands_put(e, r, !wait || ready_count(r, now) > 1 || any_waits(r) || any_out(r), now, err);
-    for (errand *er = r->errands, *next; er != NULL && rc == PAWL_OK; er = next) {
+    if (rc == PAWL_OK && !e->draining)
+        rc = errands_ask(e, r, now, err);
+    if (rc == PAWL_OK && !e->draining && pool_size(e) > 0)
+        rc = errands_put(e, r, !wait || ready_count(r, now) > 1 || any_waits(r) || any_out(r) || pawl_state_waits(r->st) > 0, now, err);
+    for (errand *er = r->errands, *next; er != NULL && rc == PAWL_OK && !e->draining; er = next) {
         bool once = er->limits.cls == PAWL_ONCE;
 
         next = er->next;
@@ -138,7 +146,6 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
     return rc;
 }
 
-/* It was put, and no thread took it. */
 void errand_unbegun(pawl_engine *e, errand *er)
 {
     if (er->run == NULL) {
@@ -148,7 +155,10 @@ void errand_unbegun(pawl_engine *e, errand *er)
     budget_leave(e, er);
     er->at = ERRAND_READY;
     er->job.attempt--;
-    er->counted = true;
+    er->counted = er->unmarks = er->marked;
+    er->unsure = er->was_unsure;
+    if (er->job.attempt == er->cleared)
+        er->first_ms = 0;       /* it was not the first either */
 }
 
 /* ---- all of it --------------------------------------------------------------------------------- */
@@ -212,6 +222,15 @@ static bool rest(pawl_engine *e, const live *r, int64_t until, bool waits)
     return true;
 }
 
+/* Nothing leaves any more: what is out is waited for, and no timer. */
+static pawl_code rest_drained(pawl_engine *e, live *r, bool *did, pawl_err *err)
+{
+    if (any_out(r))
+        (void)errands_come(e, REST_MS);
+    *did = true;                /* who drives sees whether all is back */
+    return receipts_feed(e, r, did, err);
+}
+
 static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -229,7 +248,7 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     if ((rc = rests_mark(e, r, err)) != PAWL_OK)        /* of those that came while others were looked after */
         return rc;
     handlers_look(e, r);
-    if ((rc = children_begin(e, r, &why, err)) != PAWL_OK)
+    if (!e->draining && (rc = children_begin(e, r, &why, err)) != PAWL_OK)
         return rc;
     if (r->st->canceling)
         errands_call_off(e, r, true);
@@ -248,9 +267,10 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         *did = true;            /* what stopped it is looked at first */
         return PAWL_OK;
     }
-    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did || (rc = sql_choose(e, r, did, err)) != PAWL_OK || *did || !wait)
+    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did ||
+        (!e->draining && (rc = sql_choose(e, r, did, err)) != PAWL_OK) || *did || !wait)
         return rc;
-    if (came || ready_count(r, 0) > 0) {
+    if (came || (ready_count(r, 0) > 0 && !e->draining)) {
         *did = true;
         return PAWL_OK;
     }
@@ -261,6 +281,8 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         if ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did)
             return rc;
     }
+    if (e->draining)
+        return rest_drained(e, r, did, err);
     if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* it pauses */
         return rc;
     if (rest(e, r, sooner(until, wake), waits)) {

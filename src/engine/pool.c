@@ -19,7 +19,9 @@ struct pool {
     pthread_cond_t work, done;
     errand *first, *last;       /* to be performed */
     errand *finished;
-    unsigned count, out;        /* threads; errands that were put and not taken */
+    unsigned count, out;        /* threads that there may be; errands that were put and not taken */
+    unsigned begun, busy;       /* threads that there are; of them at work */
+    unsigned queued;            /* errands that no thread has */
     size_t bytes;
     bool over;
     int64_t looked_ms;          /* when it was looked who does not come back */
@@ -41,10 +43,13 @@ static void *perform_on(void *arg)
             continue;
         }
         p->first = er->queued;
+        p->queued--;
+        p->busy++;
         mine->at = er;
         pthread_mutex_unlock(&p->lock);
         errand_run(er);
         pthread_mutex_lock(&p->lock);
+        p->busy--;
         mine->at = NULL;
         mine->left = er->replaced;      /* another one does its work */
         er->queued = p->finished;
@@ -108,8 +113,9 @@ void pool_begin(pawl_engine *e, unsigned threads)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     cond_begin(&p->done);
-    while (p->count < threads && thread_begin(p, &p->slots[p->count]))
-        p->count++;
+    /* One now, which says whether there can be any; the others when there is work for them. */
+    p->begun = thread_begin(p, &p->slots[0]);
+    p->count = p->begun > 0 ? threads : 0;
     e->pool = p;
 }
 
@@ -157,6 +163,9 @@ bool pool_put(pawl_engine *e, errand *er)
         p->last->queued = er;
     p->last = er;
     p->out++;
+    p->queued++;
+    if (p->begun < p->count && (int64_t)p->begun - (int64_t)p->busy < (int64_t)p->queued && thread_more(p))
+        p->begun++;
     pthread_cond_signal(&p->work);
     pthread_mutex_unlock(&p->lock);
     return true;

@@ -247,6 +247,7 @@ void errands_keep(pawl_engine *e, live *r)
         if (er->at == ERRAND_DONE && er->outcome != PAWL_DONE && er->stop && !er->fed)
             errand_gone(e, r, er);
     }
+    (void)rests_mark(e, r, NULL);       /* what never began is not to be in doubt */
     if (receipts_feed(e, r, &did, NULL) == PAWL_OK && r->nlines > 0)
         (void)runs_commit(e, &r, 1, false, NULL);
 }

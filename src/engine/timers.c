@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-typedef struct due_timer { pawl_engine *e; int64_t now, first; char id[ID_BYTES_MAX + 1]; bool due; } due_timer;
+typedef struct due_timer { pawl_engine *e; int64_t now, first; char id[ID_BYTES_MAX + 1]; bool due, canceling; } due_timer;
 
 static bool see_due(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
@@ -15,7 +15,7 @@ static bool see_due(void *ctx, const frame *f, const task *tk, const char *path,
         return true;
     if (t->first == 0 || at < t->first)
         t->first = at;
-    if (at > t->now)
+    if (at > t->now && !(t->canceling && c->kind == CALL_SLEEP))
         return true;
     snprintf(t->id, sizeof t->id, "%llu.%s.%u.%u", (unsigned long long)c->superstep, path, (unsigned)(tk != NULL ? tk->visit : c->visit), (unsigned)n);
     t->due = true;
@@ -32,6 +32,7 @@ pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_e
     if (rc < 0 || late)
         return rc;
     do {
+        t.canceling = r->st->canceling;
         t.due = false;
         t.first = 0;
         state_each_call(r->st, see_due, &t);

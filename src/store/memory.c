@@ -67,6 +67,7 @@ pawl_code run_find(memory *m, const char *id, run **out, pawl_err *err)
 {
     node *n;
 
+    *out = NULL;                /* gcc 14 does not know that no failure is PAWL_OK */
     if (!store_run_valid(id))
         return fail(err, PAWL_INVALID, "no run has such an id");
     if ((n = table_find(&m->runs, id)) == NULL)

@@ -351,10 +351,17 @@ static void mark_do(memory *m, run *r, node *made, const pawl_mark *mark)
     else
         table_put(&r->marks, n = made);
     a = (attempts *)n;
-    a->count += mark->again_ms == 0;
+    if (!mark->unbegun)
+        a->count += mark->again_ms == 0;
+    else if (a->count > 0)
+        a->count--;
     a->first_ms = mark->first_ms > 0 ? mark->first_ms : a->first_ms;
     a->again_ms = mark->again_ms;
     m->all->version++;
+    if (mark->unbegun && a->count == 0) {
+        table_take(&r->marks, n);
+        node_free(&m->alloc, n);
+    }
 }
 
 pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)

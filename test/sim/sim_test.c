@@ -66,6 +66,48 @@ PAWL_TEST(test_E11_children) { march("parents"); }
 PAWL_TEST(test_E5_what_was_done_is_undone) { march("undone"); }
 PAWL_TEST(test_E10_runs_that_are_called_off) { march("canceled"); }
 
+/* What is pure may leave before it is stored (G9); what counts its attempts may not, for the count outlives the process. */
+static pawl_code call_pure(pawl_step *s, void *arg)
+{
+    const pawl_value *v;
+    pawl_code rc = pawl_call(s, arg, pawl_pack(s, "{s:s}", "of", pawl_node_name(s)), &v);
+
+    if (rc == PAWL_OK)
+        pawl_set(s, "x", v);
+    return rc;
+}
+
+static pawl_machine *pure_retries(void *ctx, pawl_err *err)
+{
+    const pawl_limits plain = { .cls = PAWL_PURE }, tried = { .cls = PAWL_PURE, .retry = { .max_attempts = 3, .initial_ms = 200 } };
+    pawl_graph *g = pawl_graph_new("pure", 1);
+
+    (void)ctx;
+    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_effect(g, "plain", &plain);
+    pawl_graph_effect(g, "tried", &tried);
+    pawl_graph_node(g, "a", call_pure, "plain");
+    pawl_graph_node(g, "b", call_pure, "tried");
+    pawl_graph_node(g, "c", call_pure, "plain");
+    pawl_graph_node(g, "d", call_pure, "tried");
+    pawl_graph_chain(g, PAWL_START, "a", "b", "c", "d", PAWL_END, NULL);
+    return pawl_graph_compile(g, err);
+}
+
+PAWL_TEST(test_E13_what_is_pure_and_counted_is_stored_before_it_leaves)
+{
+    const pawl_sim_setup setup = { .machine = pure_retries };
+
+    for (uint64_t seed = 0; seed < seeds(); seed++) {
+        pawl_sim_report r;
+        pawl_err err = { PAWL_OK, "" };
+
+        if (pawl_sim(&setup, seed, &r, &err) != PAWL_OK)
+            told(&r, &err);
+        pawl_sim_report_free(&r);
+    }
+}
+
 /* ---- the simulator itself ------------------------------------------------------------------------------ */
 
 PAWL_TEST(test_sim_a_seed_gives_the_same_trace_every_time)
@@ -178,7 +220,7 @@ PAWL_TEST(test_X1_a_setup_that_cannot_be_is_refused)
 static const check_case cases[] = {
     CASE(test_E5_calls_of_every_class), CASE(test_G2_fan_out_and_sends), CASE(test_G3_branches_and_a_join),
     CASE(test_W1_questions_gates_and_deadlines), CASE(test_E9_timers), CASE(test_E16_signals), CASE(test_G6_a_subgraph),
-    CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone), CASE(test_E10_runs_that_are_called_off),
+    CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone), CASE(test_E10_runs_that_are_called_off), CASE(test_E13_what_is_pure_and_counted_is_stored_before_it_leaves),
     CASE(test_K2_a_node_that_is_not_pure_is_found), CASE(test_X1_a_setup_that_cannot_be_is_refused),
     CASE(test_sim_a_seed_gives_the_same_trace_every_time),
 };

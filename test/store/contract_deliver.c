@@ -478,6 +478,35 @@ PAWL_TEST(test_E7_E13_a_mark_keeps_when_the_first_began_and_when_the_next_is_due
     pawl_store_free(s);
 }
 
+PAWL_TEST(test_E13_an_attempt_that_never_began_is_not_counted_any_more)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", "");
+    pawl_mark both[2] = { { .run = "r", .fence = f, .id = "1.a.1.0", .first_ms = 500 }, { .run = "r", .fence = f, .id = "1.b.1.0", .first_ms = 500 } };
+    pawl_mark back = both[0];
+
+    back.first_ms = 0;
+    back.unbegun = true;
+    CHECK_INT(s->verbs->mark(s, both, 2, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->mark(s, both, 1, NULL), PAWL_OK);
+    back.again_ms = 900;        /* as it stood before */
+    CHECK_INT(s->verbs->mark(s, &back, 1, NULL), PAWL_OK);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=1(500,900) 1.b.1.0=1(500,0) ");
+    back.again_ms = 0;
+    back.fence = f + 1;
+    CHECK_INT(s->verbs->mark(s, &back, 1, NULL), PAWL_OK);
+    CHECK_INT(back.rc, PAWL_FENCED);
+    back.fence = f;
+    CHECK_INT(s->verbs->mark(s, &back, 1, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->mark(s, &back, 1, NULL), PAWL_OK);      /* and none below none */
+    CHECK_INT(back.rc, PAWL_OK);
+    s = again(s);
+    CHECK_STR(marks(s, "r"), "1.b.1.0=1(500,0) ");
+    CHECK_INT(s->verbs->mark(s, both, 1, NULL), PAWL_OK);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=1(500,0) 1.b.1.0=1(500,0) ");
+    pawl_store_free(s);
+}
+
 cases contract_deliver(void)
 {
     static const check_case all[] = {
@@ -494,6 +523,7 @@ cases contract_deliver(void)
         CASE(test_W3_an_answer_that_was_ignored_leaves_its_wait_open),
         CASE(test_E13_attempts_are_counted_by_invocation),
         CASE(test_E7_E13_a_mark_keeps_when_the_first_began_and_when_the_next_is_due),
+        CASE(test_E13_an_attempt_that_never_began_is_not_counted_any_more),
     };
 
     return (cases){ all, sizeof all / sizeof *all };

@@ -5,6 +5,7 @@
 #include "store/store.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,9 +139,14 @@ PAWL_TEST(test_E8_a_deadline_is_by_the_systems_clock_whatever_the_engines_is)
     }
 }
 
-/* The first one calls the run off. */
+static atomic_int off_begun;
+
+/* The first one calls the run off, when both are at work: one that has not begun would hear nothing. */
 static pawl_code called_off(const pawl_job *job, pawl_reply *reply, void *arg)
 {
+    off_begun++;
+    while (off_begun < 2)
+        sched_yield();
     if (strstr(job->id, ".one.") != NULL)
         CHECK_INT(cancel_from_outside("r"), PAWL_PENDING);
     *(atomic_int *)arg += stopped(job);
@@ -158,6 +164,7 @@ PAWL_TEST(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead)
         pawl_engine *e;
 
         path_new("stop");
+        off_begun = 0;
         e = engine_of(nodes(three, 2, NULL), open_store(), 2, called_off, &heard, PAWL_AT_LEAST_ONCE);
         clock_give(e, &now);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);

@@ -372,7 +372,16 @@ static pawl_code mark_one(sqlite_store *s, const pawl_mark *m)
     sql_int(q, 3, (int64_t)m->fence);
     sql_int(q, 4, m->first_ms);
     sql_int(q, 5, m->again_ms);
-    return sql_run(s, q) == 1 ? PAWL_OK : PAWL_FENCED;
+    sql_int(q, 6, m->unbegun ? -1 : m->again_ms == 0);
+    if (sql_run(s, q) != 1)
+        return PAWL_FENCED;
+    if (m->unbegun) {
+        q = sql_use(s, SQL_MARK_DELETE);
+        sql_int(q, 1, k->no);
+        sql_text(q, 2, m->id);
+        (void)sql_run(s, q);
+    }
+    return PAWL_OK;
 }
 
 pawl_code sqlite_mark(pawl_store *st, pawl_mark *all, size_t n, pawl_err *err)

@@ -3,6 +3,7 @@
  * An error sticks (s->rc): what is done after it does nothing, and the end of the verb tells it once. */
 #include "store/sqlite/sqlite.h"
 
+#include <errno.h>
 #include <stdarg.h>
 
 #define HEAD_COLUMNS                                                                                         \
@@ -78,9 +79,10 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_WAIT_FREE] = "UPDATE waits SET delivery=NULL WHERE run=?1 AND id=?2 AND over=0 AND delivery=?3",
     [SQL_DELIVERY_KIND] = "SELECT kind,name FROM deliveries WHERE no=?1 AND run=?2 AND taken=0",
     [SQL_TAKE] = "UPDATE deliveries SET taken=1,value=NULL,upd=NULL,note=NULL WHERE no=?1 AND run=?2 AND taken=0",
-    [SQL_MARK] = "INSERT INTO marks(run,id,attempts,first_ms,again_ms) SELECT ?1,?2,?5=0,?4,?5 FROM heads WHERE no=?1 AND fence=?3"
-                 " ON CONFLICT DO UPDATE SET attempts=attempts+excluded.attempts,"
+    [SQL_MARK] = "INSERT INTO marks(run,id,attempts,first_ms,again_ms) SELECT ?1,?2,max(?6,0),?4,?5 FROM heads WHERE no=?1 AND fence=?3"
+                 " ON CONFLICT DO UPDATE SET attempts=max(attempts+?6,0),"
                  "first_ms=CASE WHEN excluded.first_ms>0 THEN excluded.first_ms ELSE first_ms END,again_ms=excluded.again_ms",
+    [SQL_MARK_DELETE] = "DELETE FROM marks WHERE run=?1 AND id=?2 AND attempts=0",
     [SQL_MARKS] = "SELECT id,attempts,first_ms,again_ms FROM marks WHERE run=?1 ORDER BY id",
 
     [SQL_DELIVERY_FIND] = "SELECT no,at_ms,digest FROM deliveries WHERE run=?1 AND id=?2",
@@ -294,6 +296,8 @@ pawl_code sql_fail(sqlite_store *s, int rc, pawl_err *err)
 {
     const char *file = s->path;
 
+    if (rc == SQLITE_IOERR_SHMSIZE || ((rc & 0xff) == SQLITE_IOERR && s->db != NULL && sqlite3_system_errno(s->db) == ENOSPC))
+        rc = SQLITE_FULL;
     switch (rc & 0xff) {
     case SQLITE_NOMEM: return fail(err, PAWL_NOMEM, "%s: no memory", file);
     case SQLITE_FULL: return fail(err, PAWL_IO, "%s: the disk is full; nothing was written, free some space and go on", file);
