@@ -1,0 +1,555 @@
+/* load.c - an agent file is read, with all that it leads to. */
+#include "file/model.h"
+#include "file/read.h"
+#include "graph/graph.h"
+
+#include <stdlib.h>
+
+enum { CHANNEL_NAME_MAX = 64, RETENTION_DIGITS_MAX = 9 };
+
+const char *const file_key_names[] = {
+    "name", "version", "description", "start", "state", "input", "nodes", "output", "defaults", "max_steps", "max_concurrency", "gate",
+    "interrupt_before", "interrupt_after", "plugins", "retention", "turns",
+};
+const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
+
+static const char *const mode_names[] = { "", "plan", "default", "acceptEdits", "bypassPermissions" };
+static const char *const mode_words[] = { "", "Plan", "Default", "AcceptEdits", "BypassPermissions" };
+
+const char *mode_name(file_mode m) { return mode_names[m]; }
+const char *mode_spoken(file_mode m) { return mode_words[m]; }
+
+file_mode mode_named(const char *name)
+{
+    for (int i = MODE_PLAN; name != NULL && i <= MODE_BYPASS; i++)
+        if (strcmp(name, mode_names[i]) == 0)
+            return (file_mode)i;
+    return MODE_NONE;
+}
+
+/* ---- by name --------------------------------------------------------------------------------------- */
+
+static const char *name_at(const void *one, bool node)
+{
+    return node ? ((const file_node *)one)->name : ((const file_channel *)one)->c.name;
+}
+
+static int channel_order(const void *a, const void *b) { return strcmp(name_at(*(const void *const *)a, false), name_at(*(const void *const *)b, false)); }
+static int node_order(const void *a, const void *b) { return strcmp(name_at(*(const void *const *)a, true), name_at(*(const void *const *)b, true)); }
+
+/* No two have one name: what is read has no key twice. */
+static void put_in_order(loader *l)
+{
+    agent_file *a = l->a;
+    const void **channels = arena_get(l->mem, (a->nchannels + 1) * sizeof *channels), **nodes = arena_get(l->mem, (a->nnodes + 1) * sizeof *nodes);
+
+    if (channels == NULL || nodes == NULL)
+        return;
+    for (size_t i = 0; i < a->nchannels; i++)
+        channels[i] = &a->channels[i];
+    for (size_t i = 0; i < a->nnodes; i++)
+        nodes[i] = &a->nodes[i];
+    if (a->nchannels > 0)
+        qsort(channels, a->nchannels, sizeof *channels, channel_order);
+    if (a->nnodes > 0)
+        qsort(nodes, a->nnodes, sizeof *nodes, node_order);
+    a->channel_order = channels;
+    a->node_order = nodes;
+}
+
+static const void *find(const void *const *order, size_t n, const char *name, bool node)
+{
+    size_t from = 0, to = order != NULL ? n : 0;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int c = strcmp(name_at(order[middle], node), name);
+
+        if (c == 0)
+            return order[middle];
+        if (c < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+file_channel *file_channel_find(const agent_file *a, const char *name)
+{
+    return (file_channel *)(uintptr_t)find(a->channel_order, a->nchannels, name, false);
+}
+
+file_node *file_node_find(const agent_file *a, const char *name)
+{
+    return (file_node *)(uintptr_t)find(a->node_order, a->nnodes, name, true);
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------ */
+
+bool load_known(loader *l, expression *e, const char *label)
+{
+    agent_file *root = l->a->root;
+
+    if (label == NULL || (e->label = load_fmt(l, "%s%s", l->a->prefix, label)) == NULL)
+        return false;
+    if (e->path)
+        return true;
+    if (root->njq == EXPRESSIONS_MAX) {
+        fault_at(l->f, e->at, PAWL_FAULT, "limit", "more than %d expressions that are no plain path (EXPRESSIONS_MAX)", EXPRESSIONS_MAX);
+        return false;
+    }
+    if (!arena_room(l->mem, (void **)&root->jq, &root->jq_cap, root->njq, sizeof *root->jq))
+        return false;
+    e->number = (uint32_t)root->njq;
+    root->jq[root->njq++] = e;
+    return true;
+}
+
+expression *load_expression(loader *l, const doc *d, const char *label)
+{
+    expression *e = arena_zero(l->mem, sizeof *e);
+
+    return e != NULL && expression_of(e, l->mem, d, l->f) && load_known(l, e, label) ? e : NULL;
+}
+
+/* ---- state --------------------------------------------------------------------------------------------- */
+
+static void read_secret(loader *l, file_channel *c, const doc *d)
+{
+    static const char *const names[] = { "env", "file", "given" };
+    const doc *one = NULL;
+    const char *text;
+    size_t kind = 0;
+
+    keys_known(l, d, "`secret`", names, 3);
+    while (kind < 3 && (one = doc_get(d, names[kind])) == NULL)
+        kind++;
+    if (one == NULL && d->kind == DOC_MAP && d->size > 0)
+        return;                 /* its key was told */
+    if (d->kind != DOC_MAP || d->size != 1 || one == NULL)
+        fault_at(l->f, d->at, PAWL_FAULT, "secret", "`secret` is one of {env: NAME}, {file: PATH}, {given: NAME}: where its value is, never the value itself");
+    else if (key_plain(l, one, names[kind], &text))
+        c->c.secret = load_fmt(l, "%s:%s", names[kind], text);
+}
+
+static void read_rule(loader *l, file_channel *c, const doc *d)
+{
+    static const char *const names[] = { "last", "single", "append", "sum", "min", "max", "union", "merge", "topic", "ephemeral", "barrier" };
+    const char *word;
+
+    if (!key_text(l, d, "merge", &word))
+        return;
+    for (int i = PAWL_LAST; i <= PAWL_BARRIER; i++)
+        if (strcmp(word, pawl_rule_name((pawl_rule)i)) == 0) {
+            c->c.rule = (pawl_rule)i;
+            return;
+        }
+    c->unclear = true;
+    fault_hint(l, d->at, "merge", "`merge` is one of last, single, append, sum, min, max, union, merge, topic, ephemeral, barrier, and not", word, names,
+               sizeof names / sizeof *names);
+}
+
+static void read_first(loader *l, file_channel *c, const doc *d)
+{
+    const pawl_value *v = doc_value(d, l->mem, l->f);
+    const char *due;
+    buf b;
+
+    if (v == NULL)
+        return;
+    if (!c->unclear && c->c.secret == NULL && (due = first_due(c->c.rule, pawl_value_type(v))) != NULL)
+        fault_at(l->f, d->at, PAWL_FAULT, "default", "`default` of channel \"%s\" is %s, for it has `merge: %s`, and here stands %s", c->c.name,
+                 strcmp(due, "an array") == 0 ? "a list" : strcmp(due, "an object") == 0 ? "a map" : due, pawl_rule_name(c->c.rule), doc_what(l, d));
+    buf_init(&b, &l->mem->alloc);
+    canon(&b, v);
+    if (b.failed)
+        l->mem->failed = true;
+    else
+        c->c.first = arena_strdup(l->mem, b.data, b.size);
+    buf_free(&b);
+}
+
+static void check_secret(loader *l, const file_channel *c, const doc *d)
+{
+    static const char *const names[] = { "merge", "default", "keep", "accumulate" };
+
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < d->size; k++)
+            if (strcmp(d->keys[k]->text, names[i]) == 0)
+                fault_at(l->f, d->keys[k]->at, PAWL_FAULT, "secret", "channel \"%s\" is a secret, whose value is elsewhere: it has no `%s`", c->c.name, names[i]);
+}
+
+static void read_channel(loader *l, file_channel *c, const doc *d)
+{
+    static const char *const names[] = { "merge", "default", "secret", "keep", "accumulate" };
+    const doc *one;
+    const char *word;
+
+    c->c.rule = PAWL_LAST;
+    if (d->kind == DOC_SCALAR && doc_type(d) == PAWL_TYPE_NULL)
+        return;
+    if (d->kind != DOC_MAP) {
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "channel \"%s\" is a map such as {} or {merge: append, default: []}, and here stands %s", c->c.name,
+                 doc_what(l, d));
+        return;
+    }
+    keys_known(l, d, "a channel", names, sizeof names / sizeof *names);
+    if ((one = doc_get(d, "secret")) != NULL) {
+        read_secret(l, c, one);
+        check_secret(l, c, d);
+        return;
+    }
+    if ((one = doc_get(d, "merge")) != NULL)
+        read_rule(l, c, one);
+    if ((one = doc_get(d, "default")) != NULL)
+        read_first(l, c, one);
+    if ((one = doc_get(d, "accumulate")) != NULL && key_bool(l, one, "accumulate", &c->c.accumulate) && c->c.accumulate && c->c.rule != PAWL_TOPIC &&
+        !c->unclear)
+        fault_at(l->f, one->at, PAWL_FAULT, "misplaced", "`accumulate` is for `merge: topic`, and channel \"%s\" has `merge: %s`", c->c.name,
+                 pawl_rule_name(c->c.rule));
+    if ((one = doc_get(d, "keep")) != NULL && key_text(l, one, "keep", &word)) {
+        c->c.keep = strcmp(word, "context") == 0;
+        if (!c->c.keep)
+            fault_at(l->f, one->at, PAWL_FAULT, "keep", "`keep` is context, and not \"%.40s\": the channel begins with what the last completed run of its "
+                     "context left", word);
+    }
+}
+
+/* One with a bad name is a channel all the same: what names it is no second mistake. */
+static void read_state(loader *l, const doc *d)
+{
+    agent_file *a = l->a;
+
+    if (d->kind == DOC_SCALAR && doc_type(d) == PAWL_TYPE_NULL)
+        return;
+    if (d->kind != DOC_MAP) {
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`state` is a map of channels, such as {files: {}, facts: {merge: append}}, and here stands %s", doc_what(l, d));
+        return;
+    }
+    if ((a->channels = arena_zero(l->mem, (d->size + 1) * sizeof *a->channels)) == NULL)
+        return;
+    for (size_t i = 0; i < d->size; i++) {
+        file_channel *c = &a->channels[a->nchannels++];
+
+        (void)name_declare(l, d->keys[i], "channel", CHANNEL_NAME_MAX);
+        c->c.name = d->keys[i]->text;
+        c->at = d->keys[i]->at;
+        read_channel(l, c, d->items[i]);
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------ */
+
+static void check_name(loader *l, const doc *key)
+{
+    size_t n = strlen(key->text), m = strlen(CHOICE_SUFFIX);
+
+    if (strcmp(key->text, "end") == 0)
+        fault_at(l->f, key->at, PAWL_FAULT, "bad-name", "`end` is where a run ends, and no name of a node: call it otherwise");
+    else if (n > m && strcmp(key->text + n - m, CHOICE_SUFFIX) == 0)
+        fault_at(l->f, key->at, PAWL_FAULT, "bad-name", "node \"%.80s\": names that end in " CHOICE_SUFFIX " are Pawl's own", key->text);
+    else
+        (void)name_declare(l, key, "node", NODE_NAME_MAX);
+}
+
+static void read_nodes(loader *l, const doc *d)
+{
+    agent_file *a = l->a;
+
+    if (d->kind != DOC_MAP || d->size == 0) {
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`nodes` is a map of nodes by name, {NAME: {run: [...], next: end}}, and here stands %s",
+                 doc_what(l, d));
+        a->astray = true;
+        return;
+    }
+    if ((a->nodes = arena_zero(l->mem, d->size * sizeof *a->nodes)) == NULL)
+        return;
+    for (size_t i = 0; i < d->size; i++) {
+        file_node *n = &a->nodes[a->nnodes++];
+
+        check_name(l, d->keys[i]);
+        *n = (file_node){ .file = a, .name = d->keys[i]->text, .at = d->keys[i]->at };
+        node_read(l, n, d->items[i]);
+    }
+}
+
+/* ---- the top -------------------------------------------------------------------------------------------------- */
+
+static void read_defaults(loader *l, const doc *d)
+{
+    static const char *const names[] = { "retry", "timeout", "model" };
+    const doc *one;
+
+    if (d->kind != DOC_MAP) {
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`defaults` is a map such as {retry: {max_attempts: 3}, timeout: 1m}, and here stands %s", doc_what(l, d));
+        return;
+    }
+    keys_known(l, d, "`defaults`", names, 3);
+    if ((one = doc_get(d, "retry")) != NULL)
+        l->a->has_retry = key_retry(l, one, &l->a->retry);
+    if ((one = doc_get(d, "timeout")) != NULL)
+        key_timeout(l, one, &l->a->attempt_ms, &l->a->total_ms);
+    if ((one = doc_get(d, "model")) != NULL && key_plain(l, one, "model", &l->a->model))
+        l->a->model_at = one->at;
+}
+
+/* "keep", "delete", "keep:7d", as stores read it. */
+static bool retention_good(const char *text)
+{
+    static const char *const units[] = { "ms", "s", "m", "h", "d" };
+    size_t n;
+
+    if (strcmp(text, "keep") == 0 || strcmp(text, "delete") == 0)
+        return true;
+    if (strncmp(text, "keep:", 5) != 0 || text[5] < '1' || text[5] > '9' || (n = strspn(text + 5, "0123456789")) > RETENTION_DIGITS_MAX)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text + 5 + n, units[i]) == 0)
+            return true;
+    return false;
+}
+
+static void read_gate(loader *l, const doc *d)
+{
+    const char *word;
+
+    if (!key_text(l, d, "gate", &word))
+        return;
+    l->a->gate_deny = strcmp(word, "deny") == 0;
+    if (!l->a->gate_deny && strcmp(word, "ask") != 0)
+        fault_at(l->f, d->at, PAWL_FAULT, "gate", "`gate` is ask or deny, and not \"%.40s\": what becomes of a node whose `requires` the mode does not permit", word);
+}
+
+static void read_limits(loader *l, const doc *d)
+{
+    agent_file *a = l->a;
+    const doc *one;
+
+    if ((one = doc_get(d, "max_steps")) != NULL)
+        key_count(l, one, "max_steps", 1, 10000000, &a->max_steps);
+    if ((one = doc_get(d, "max_concurrency")) != NULL)
+        key_count(l, one, "max_concurrency", 1, 100000, &a->max_concurrency);
+    if ((one = doc_get(d, "gate")) != NULL)
+        read_gate(l, one);
+    if ((one = doc_get(d, "interrupt_before")) != NULL)
+        key_names(l, one, "interrupt_before", &a->before);
+    if ((one = doc_get(d, "interrupt_after")) != NULL)
+        key_names(l, one, "interrupt_after", &a->after);
+    if ((one = doc_get(d, "retention")) != NULL && key_plain(l, one, "retention", &a->retention) && !retention_good(a->retention))
+        fault_at(l->f, one->at, PAWL_FAULT, "retention", "`retention` is keep, delete, or keep for a time such as keep:7d (ms, s, m, h, d), and not \"%.40s\"",
+                 a->retention);
+    if ((one = doc_get(d, "turns")) != NULL && key_plain(l, one, "turns", &a->turns))
+        a->turns_at = one->at;
+}
+
+/* False: one of them is not open, and what its nodes would be nobody knows. */
+static bool read_plugins(loader *l, const doc *d)
+{
+    bool good = true;
+
+    if (d->kind != DOC_LIST) {
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`plugins` is a list of files, such as [./plugin.so], and here stands %s", doc_what(l, d));
+        return false;
+    }
+    for (size_t i = 0; i < d->size; i++) {
+        const char *name;
+        pawl_err err = {0};
+
+        good = key_plain(l, d->items[i], "plugins", &name) && good;
+        if (!good)
+            continue;
+        if (l->reader->plugin == NULL)
+            fail(&err, PAWL_INVALID, "%.200s: plug-ins are not opened here", name);
+        else
+            (void)l->reader->plugin(l->reader->ctx, l->a->path, name, &err);
+        if (err.code == PAWL_OK)
+            continue;
+        fault_at(l->f, d->items[i]->at, PAWL_FAULT, "plugin", "%s", err.text);
+        good = false;
+    }
+    return good;
+}
+
+/* "dir/survey.yaml" is called survey. */
+static const char *name_of(loader *l, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *from = slash != NULL ? slash + 1 : path, *dot = strrchr(from, '.');
+    size_t n = dot != NULL && dot != from ? (size_t)(dot - from) : strlen(from);
+    char *out = arena_strdup(l->mem, from, n > CHANNEL_NAME_MAX ? CHANNEL_NAME_MAX : n);
+
+    for (char *c = out; c != NULL && *c != '\0'; c++)
+        if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c) == NULL)
+            *c = c == out ? 'x' : '-';
+    return out != NULL && (*out == '-' || *out == '\0') ? "agent" : out;
+}
+
+static bool read_head(loader *l, const doc *d)
+{
+    agent_file *a = l->a;
+    const doc *one;
+    named_place name;
+
+    if ((one = doc_get(d, "name")) != NULL && key_name(l, one, "name", &name))
+        a->name = name.name;
+    if ((one = doc_get(d, "version")) != NULL)
+        key_count(l, one, "version", 1, UINT32_MAX, &a->version);
+    if ((one = doc_get(d, "description")) != NULL)
+        key_text(l, one, "description", &a->description);
+    if ((one = doc_get(d, "defaults")) != NULL)
+        read_defaults(l, one);
+    read_limits(l, d);
+    if ((one = doc_get(d, "plugins")) != NULL && !read_plugins(l, one))
+        return false;
+    if ((one = doc_get(d, "state")) != NULL)
+        read_state(l, one);
+    if ((one = doc_get(d, "input")) != NULL)
+        key_schema(l, one, "input", &a->input);
+    return true;
+}
+
+static void read_top(loader *l, const doc *d)
+{
+    agent_file *a = l->a;
+    const doc *one, *nodes, *start, *agent = doc_get(d, "agent");
+
+    a->at = d->at;
+    a->d = d;
+    if (agent != NULL) {
+        fault_at(l->f, agent->at, PAWL_FAULT, "not-yet", "agents that drive themselves are not in this version: write the graph, with `start` and `nodes`");
+        return;
+    }
+    keys_known(l, d, "an agent file", file_key_names, file_key_count);
+    start = doc_get(d, "start");
+    nodes = doc_get(d, "nodes");
+    if (!key_there(d, "start") || !key_there(d, "nodes"))
+        fault_at(l->f, d->at, PAWL_FAULT, "missing", "%s: an agent file has `start: NODE` and `nodes: {NAME: {...}}`",
+                 key_there(d, "start") ? "`nodes` is missing" : key_there(d, "nodes") ? "`start` is missing" : "`start` and `nodes` are missing");
+    a->astray = start == NULL || nodes == NULL;
+    if (!read_head(l, d)) {
+        a->astray = true;
+        return;
+    }
+    if (start != NULL) {
+        a->start_at = start->at;
+        a->astray = !key_names(l, start, "start", &a->start) || a->astray;
+    }
+    if (nodes != NULL)
+        read_nodes(l, nodes);
+    if ((one = doc_get(d, "output")) != NULL) {
+        form *f = form_expression(l, one, "output", "output");
+
+        a->output = f != NULL ? f->e : NULL;
+    }
+}
+
+/* ---- files --------------------------------------------------------------------------------------------------------- */
+
+bool load_source(loader *l, const char *name, place at, const char **path, pawl_bytes *text)
+{
+    agent_file *root = l->a != NULL ? l->a->root : NULL;
+    const char *from = l->a != NULL ? l->a->path : NULL;
+    pawl_err err = {0};
+    file_source *s;
+
+    if (l->reader->read(l->reader->ctx, l->mem, from, name, path, text, &err) != PAWL_OK) {
+        fault_at(l->f, at, PAWL_FAULT, "file", "%s", err.text);
+        return false;
+    }
+    if (root == NULL)
+        return true;
+    for (s = root->sources; s != NULL; s = s->next)
+        if (strcmp(s->path, *path) == 0)
+            return true;
+    if ((s = arena_zero(l->mem, sizeof *s)) == NULL)
+        return false;
+    *s = (file_source){ .path = *path, .text = *text };
+    if (root->last_source == NULL)
+        root->sources = s;
+    else
+        root->last_source->next = s;
+    root->last_source = s;
+    return true;
+}
+
+/* A file that leads to itself would have no end. */
+static bool leads_round(const agent_file *above, const char *path)
+{
+    for (const agent_file *a = above; a != NULL; a = a->above)
+        if (strcmp(a->path, path) == 0)
+            return true;
+    return false;
+}
+
+static agent_file *load_one(loader *l, const char *name, place at, agent_file *above, const char *prefix)
+{
+    agent_file *a = arena_zero(l->mem, sizeof *a);
+    pawl_bytes text = {0};
+    const char *path = NULL;
+    const doc *d;
+    loader in = *l;
+
+    if (a == NULL || prefix == NULL || !load_source(l, name, at, &path, &text))
+        return NULL;
+    if (leads_round(above, path)) {
+        fault_at(l->f, at, PAWL_FAULT, "graph", "%s leads to itself: a graph cannot be a node of its own", path);
+        return NULL;
+    }
+    *a = (agent_file){ .mem = l->mem, .faults = l->f, .path = path, .version = 1, .root = above != NULL ? above->root : a,
+                       .depth = above != NULL ? above->depth + 1 : 0, .above = above,
+                       .prefix = prefix };
+    in.a = a;
+    if (above == NULL) {
+        a->sources = a->last_source = arena_zero(l->mem, sizeof *a->sources);
+        if (a->sources == NULL)
+            return NULL;
+        *a->sources = (file_source){ .path = path, .text = text };
+    }
+    a->name = name_of(l, path);
+    if ((d = doc_read(l->mem, path, text, l->f)) == NULL)
+        return NULL;
+    if (d->kind != DOC_MAP) {
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "an agent file is a map with `start` and `nodes`, and this one is %s", doc_what(l, d));
+        return NULL;
+    }
+    read_top(&in, d);
+    put_in_order(&in);
+    file_check(&in);
+    return a;
+}
+
+agent_file *load_graph(loader *l, const char *node, const char *name, place at)
+{
+    agent_file *root = l->a->root;
+
+    if (l->a->depth + 1 > FILE_GRAPH_DEPTH_MAX || root->graphs == FILE_GRAPHS_MAX) {
+        fault_at(l->f, at, PAWL_FAULT, "limit", "more than %d graphs inside each other (FILE_GRAPH_DEPTH_MAX), or %d in all (FILE_GRAPHS_MAX)",
+                 FILE_GRAPH_DEPTH_MAX, FILE_GRAPHS_MAX);
+        return NULL;
+    }
+    root->graphs++;
+    return load_one(l, name, at, l->a, load_fmt(l, "%s%s/", l->a->prefix, node));
+}
+
+static void told(void *to, size_t number, const char *text)
+{
+    const agent_file *a = to;
+    const expression *e = a->jq[number];
+
+    fault_at(a->faults, e->at, PAWL_FAULT, "expression", "`%.*s`: %s", shown(e->text, strlen(e->text)), e->text, text);
+}
+
+agent_file *file_load(arena *mem, const char *name, const file_reader *reader, faults *f)
+{
+    loader l = { .mem = mem, .f = f, .reader = reader };
+    agent_file *a = load_one(&l, name, (place){ name, 1, 1 }, NULL, "");
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (a == NULL || a->njq == 0 || reader->compile == NULL)
+        return a;
+    rc = reader->compile(reader->ctx, a->jq, a->njq, told, a, &err);
+    if (rc != PAWL_OK && rc != PAWL_INVALID)
+        fault_at(f, a->jq[0]->at, PAWL_FAULT, "expression", "%s", err.text);
+    return a;
+}

@@ -1,0 +1,352 @@
+/* render.c - values with expressions in them become values, in a visit.
+ *
+ * A plain path is followed here. All that a node has of jq's is one call of the effect "jq" before anything else: the
+ * receipt is in the journal, so nobody evaluates again when the run is replayed. */
+#include "file/model.h"
+#include "file/read.h"
+#include "kernel/kernel.h"
+
+typedef struct standing {       /* what stands by reference in arguments: where, and of which channel */
+    struct standing *next;
+    const char *path, *channel;
+} standing;
+
+bool value_true(const pawl_value *v)
+{
+    pawl_type t = pawl_value_type(v);
+
+    return t != PAWL_TYPE_NONE && t != PAWL_TYPE_NULL && (t != PAWL_TYPE_BOOL || pawl_value_bool(v));
+}
+
+pawl_code scope_fail(scope *sc, pawl_code code, const char *why)
+{
+    if (sc->failed == PAWL_OK) {
+        sc->failed = why == NULL || sc->s->mem.failed ? PAWL_NOMEM : code;
+        sc->why = why;
+    }
+    return sc->failed;
+}
+
+static const pawl_value *wrong(scope *sc, pawl_code code, const char *text)
+{
+    scope_fail(sc, code, arena_strdup(&sc->s->mem, text, strlen(text)));
+    return NULL;
+}
+
+/* ---- jq's, all at once --------------------------------------------------------------------------------- */
+
+static const pawl_value *everything(scope *sc)
+{
+    arena *a = &sc->s->mem;
+    const pawl_value *out = value_pack(a, NULL, "{}"), *args = pawl_args(sc->s), *key, *v;
+    pawl_iter it = pawl_iter_of(pawl_value_type(args) == PAWL_TYPE_OBJECT ? args : NULL);
+
+    for (size_t i = 0; out != NULL && i < sc->n->file->nchannels; i++) {
+        const pawl_channel *c = &sc->n->file->channels[i].c;
+
+        if (c->secret == NULL && (v = pawl_get(sc->s, c->name)) != NULL)
+            out = value_with(a, out, c->name, v);
+    }
+    while (out != NULL && (v = pawl_iter_next(&it, &key)) != NULL)
+        out = value_with(a, out, pawl_value_string(key), v);
+    return out;
+}
+
+static const pawl_value *state_whole(pawl_step *s)
+{
+    yyjson_val *node = arena_get(&s->mem, sizeof *node);
+
+    if (node == NULL)
+        return NULL;
+    node->tag = YYJSON_TYPE_NULL | NODE_REF;
+    node->uni.u64 = 0;
+    return step_ref(s, of_val(node), "channel", "*", NULL) == PAWL_OK ? of_val(node) : NULL;
+}
+
+static const pawl_value *labels_of(pawl_step *s, const file_node *n)
+{
+    const pawl_value *out = value_pack(&s->mem, NULL, "[]");
+
+    for (size_t i = 0; out != NULL && i < n->nbody; i++)
+        out = value_push(&s->mem, out, value_string(&s->mem, n->body[i]->label, strlen(n->body[i]->label)));
+    return out;
+}
+
+/* What the values are now, whatever they were: for who asks where a changed file would lead. */
+static pawl_code evaluate_anew(scope *sc, const pawl_value *labels)
+{
+    const agent_file *root = sc->n->file->root;
+    const pawl_value *input = everything(sc);
+    pawl_err err = {0};
+
+    if (input == NULL)
+        return PAWL_NOMEM;
+    sc->values = root->anew(root->anew_ctx, &sc->s->mem, labels, input, &err);
+    if (sc->values == NULL)
+        wrong(sc, PAWL_EFFECT, err.text);
+    return sc->failed;
+}
+
+pawl_code scope_begin(scope *sc, pawl_step *s, const file_node *n)
+{
+    const pawl_value *labels, *args, *receipt = NULL, *given = pawl_args(s);
+    const char *text;
+    pawl_code rc;
+
+    *sc = (scope){ .s = s, .n = n };
+    if (n->nbody == 0)
+        return PAWL_OK;
+    labels = labels_of(s, n);
+    args = pawl_value_type(given) == PAWL_TYPE_OBJECT
+               ? pawl_pack(s, "{s:v,s:v,s:v}", "args", given, "jq", labels, "state", state_whole(s))
+               : pawl_pack(s, "{s:v,s:v}", "jq", labels, "state", state_whole(s));
+    rc = pawl_call(s, "jq", args, &receipt);
+    if (rc == PAWL_OK && n->file->root->anew != NULL)
+        return evaluate_anew(sc, labels);
+    sc->values = receipt;
+    if (rc != PAWL_EFFECT)
+        return rc;
+    text = pawl_value_string(pawl_value_get(receipt, "text"));
+    return scope_fail(sc, rc, text != NULL ? text : "its expressions could not be evaluated");
+}
+
+/* ---- one expression ----------------------------------------------------------------------------------------- */
+
+static const pawl_value *path_value(scope *sc, const expression *e)
+{
+    const pawl_value *args = pawl_args(sc->s), *root = NULL, *v;
+    expression rest = *e;
+    pawl_err err = {0};
+
+    if (e->nsteps == 0 || e->steps[0].key == NULL) {
+        root = everything(sc);
+    } else {
+        if (pawl_value_type(args) == PAWL_TYPE_OBJECT)
+            root = pawl_value_get(args, e->steps[0].key);
+        if (root == NULL && file_channel_find(sc->n->file, e->steps[0].key) != NULL)
+            root = pawl_get(sc->s, e->steps[0].key);
+        rest.steps++;
+        rest.nsteps--;
+    }
+    if (root == NULL)
+        root = value_null(&sc->s->mem);
+    if (rest.nsteps == 0 || root == NULL)
+        return root;
+    if ((v = path_follow(&rest, root, &err)) != NULL)
+        return v;
+    if (rest.nsteps < e->nsteps && (root = value_pack(&sc->s->mem, NULL, "{s:v}", e->steps[0].key, root)) != NULL) {
+        err = (pawl_err){0};    /* told from the beginning */
+        (void)path_follow(e, root, &err);
+    }
+    return wrong(sc, PAWL_INVALID, err.text);
+}
+
+const pawl_value *scope_value(scope *sc, const expression *e)
+{
+    const pawl_value *v = NULL;
+
+    if (sc->failed != PAWL_OK)
+        return NULL;
+    if (e->path)
+        return path_value(sc, e);
+    for (size_t i = 0; i < sc->n->nbody && v == NULL; i++)
+        if (sc->n->body[i] == e)
+            v = pawl_value_at(sc->values, i);
+    return v != NULL ? v : wrong(sc, PAWL_CORRUPT, "an expression has no value in the journal");
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
+
+static bool text_put(scope *sc, buf *b, const expression *e)
+{
+    const pawl_value *v = scope_value(sc, e);
+
+    switch (pawl_value_type(v)) {
+    case PAWL_TYPE_NONE:
+        return false;
+    case PAWL_TYPE_NULL:
+        scope_fail(sc, PAWL_INVALID, pawl_format(sc->s, "{{%.*s}} is null, and nothing stands for that in a text", shown(e->text, strlen(e->text)), e->text));
+        return false;
+    case PAWL_TYPE_STRING:
+        buf_put(b, pawl_value_string(v), pawl_value_size(v));
+        return true;
+    default:
+        canon(b, v);
+        return true;
+    }
+}
+
+static const pawl_value *text_render(scope *sc, const template *t)
+{
+    const pawl_value *out = NULL;
+    bool good = true;
+    buf b;
+
+    buf_init(&b, &sc->s->alloc);
+    for (size_t i = 0; good && i < t->npieces; i++)
+        if (t->pieces[i].e != NULL)
+            good = text_put(sc, &b, t->pieces[i].e);
+        else
+            buf_put(&b, t->pieces[i].text, t->pieces[i].size);
+    if (good && !b.failed && (out = value_string(&sc->s->mem, b.size > 0 ? b.data : "", b.size)) == NULL && !sc->s->mem.failed)
+        wrong(sc, PAWL_INVALID, "a text of it is no UTF-8");
+    buf_free(&b);
+    return out;
+}
+
+/* ---- by reference --------------------------------------------------------------------------------------------------- */
+
+/* A whole `{{.channel}}`: a secret always, which no machine may read; another one where a value is taken, so that it is not
+ * written down again (K7). What has an inverse keeps its arguments whole. */
+static const char *by_reference(const scope *sc, const form *f)
+{
+    const expression *e = template_whole(&f->text);
+    const char *name = e != NULL && e->path && e->nsteps == 1 ? e->steps[0].key : NULL;
+    const file_channel *c = name != NULL ? file_channel_find(sc->n->file, name) : NULL;
+    const pawl_value *args = pawl_args(sc->s);
+
+    if (c == NULL || (pawl_value_type(args) == PAWL_TYPE_OBJECT && pawl_value_get(args, name) != NULL))
+        return NULL;
+    if (c->c.secret != NULL)
+        return name;
+    return f->kind == FORM_KEEP && sc->n->limits.inverse == NULL && pawl_get(sc->s, name) != NULL ? name : NULL;
+}
+
+static const pawl_value *stand(scope *sc, const char *name)
+{
+    standing *st = arena_get(&sc->s->mem, sizeof *st);
+
+    if (sc->at == sizeof sc->path)
+        return wrong(sc, PAWL_LIMIT, "a value lies too deep in the arguments: the way to it has more than 512 bytes");
+    if (st == NULL || (st->path = arena_strdup(&sc->s->mem, sc->path, sc->at)) == NULL)
+        return NULL;
+    st->channel = name;
+    st->next = sc->standing;
+    sc->standing = st;
+    return value_null(&sc->s->mem);
+}
+
+/* A secret's file lies where the run works, whoever goes on with it from where. */
+static const char *secret_place(scope *sc, const value_ref *r)
+{
+    static const char lead[] = "file:";
+    const size_t n = sizeof lead - 1;
+    const char *cwd = pawl_get_string(sc->s, "@cwd");
+
+    if (strcmp(r->form, "secret") != 0 || strncmp(r->target, lead, n) != 0 || r->target[n] == '/' || cwd == NULL)
+        return r->target;
+    return pawl_format(sc->s, "%s%s/%s", lead, cwd, r->target + n);
+}
+
+/* The places get their references when all of it is made: they are known by where they lie. */
+static const pawl_value *stand_all(scope *sc, const pawl_value *made)
+{
+    for (const standing *st = sc->standing; made != NULL && st != NULL; st = st->next) {
+        const pawl_value *at = pawl_value_find(made, st->path), *ref = pawl_ref(sc->s, st->channel);
+        yyjson_val *node = at != NULL ? (yyjson_val *)(uintptr_t)(const void *)val_of(at) : NULL;
+        value_ref r;
+
+        if (ref == NULL || node == NULL)
+            return NULL;
+        r = sc->s->refs[sc->s->nrefs - 1];
+        node->tag = YYJSON_TYPE_NULL | NODE_REF;
+        if (step_ref(sc->s, at, r.form, secret_place(sc, &r), r.digest) != PAWL_OK)
+            return NULL;
+    }
+    return made;
+}
+
+/* ---- forms ------------------------------------------------------------------------------------------------------------ */
+
+/* One step further; sizeof sc->path is further than it can say. */
+static void pointer_put(scope *sc, const char *key, size_t index)
+{
+    char number[24];
+
+    if (key == NULL) {
+        snprintf(number, sizeof number, "%zu", index);
+        key = number;
+    }
+    if (sc->at + strlen(key) * 2 + 2 > sizeof sc->path) {
+        sc->at = sizeof sc->path;
+        return;
+    }
+    sc->path[sc->at++] = '/';
+    for (; *key != '\0'; key++) {
+        sc->path[sc->at++] = *key == '/' ? '~' : *key;
+        if (*key == '~' || *key == '/')
+            sc->path[sc->at++] = *key == '~' ? '0' : '1';
+    }
+}
+
+static const pawl_value *members_render(scope *sc, const form *f)
+{
+    arena *a = &sc->s->mem;
+    const pawl_value *out = value_pack(a, NULL, f->kind == FORM_LIST ? "[]" : "{}");
+
+    for (size_t i = 0; out != NULL && i < f->n; i++) {
+        const size_t before = sc->at;
+        const pawl_value *one;
+
+        pointer_put(sc, f->kind == FORM_MAP ? f->keys[i] : NULL, i);
+        one = form_render(sc, f->items[i]);
+        sc->at = before;
+        out = f->kind == FORM_LIST ? value_push(a, out, one) : value_with(a, out, f->keys[i], one);
+    }
+    return out;
+}
+
+const pawl_value *form_render(scope *sc, const form *f)
+{
+    const char *name;
+
+    if (sc->failed != PAWL_OK)
+        return NULL;
+    switch (f->kind) {
+    case FORM_VALUE:
+        return f->value;
+    case FORM_EXPRESSION:
+        return scope_value(sc, f->e);
+    case FORM_TEXT:
+    case FORM_KEEP:
+        if (sc->arguments && (name = by_reference(sc, f)) != NULL)
+            return stand(sc, name);
+        if (f->kind == FORM_KEEP && template_whole(&f->text) != NULL)
+            return scope_value(sc, template_whole(&f->text));
+        return text_render(sc, &f->text);
+    case FORM_LIST:
+    case FORM_MAP:
+        return members_render(sc, f);
+    }
+    return NULL;
+}
+
+/* What is not there yet; of what is an object in both, its members. */
+static const pawl_value *added(arena *a, const pawl_value *made, const pawl_value *more)
+{
+    const pawl_value *key, *v;
+    pawl_iter it = pawl_iter_of(more);
+
+    while (made != NULL && (v = pawl_iter_next(&it, &key)) != NULL) {
+        const char *name = pawl_value_string(key);
+        const pawl_value *there = pawl_value_get(made, name);
+
+        if (there == NULL)
+            made = value_with(a, made, name, v);
+        else if (pawl_value_type(there) == PAWL_TYPE_OBJECT && pawl_value_type(v) == PAWL_TYPE_OBJECT)
+            made = value_with(a, made, name, added(a, there, v));
+    }
+    return made;
+}
+
+const pawl_value *form_args(scope *sc, const form *f, const pawl_value *more)
+{
+    const pawl_value *made;
+
+    sc->arguments = true;
+    sc->at = 0;
+    sc->standing = NULL;
+    made = form_render(sc, f);
+    sc->arguments = false;
+    return stand_all(sc, added(&sc->s->mem, made, more));
+}

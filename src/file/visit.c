@@ -1,0 +1,396 @@
+/* visit.c - what a node of an agent file does in one visit: may it, what is asked first, its work, what it keeps. */
+#include "file/model.h"
+#include "kernel/kernel.h"
+
+/* ---- may it? (P1, as far as nodes go) ----------------------------------------------------------------- */
+
+static file_mode mode_now(pawl_step *s)
+{
+    file_mode m = mode_named(pawl_get_string(s, "@mode"));
+
+    return m != MODE_NONE ? m : MODE_DEFAULT;
+}
+
+/* What may change something in the world, as far as can be told from here. */
+static bool acts(const file_node *n)
+{
+    return (n->kind == KIND_RUN || n->kind == KIND_SHELL || n->kind == KIND_PLUGIN || (n->kind == KIND_HTTP && !n->reads_only)) &&
+           n->limits.cls != PAWL_PURE;
+}
+
+static pawl_code deny(pawl_step *s, const file_node *n, file_mode due, file_mode now)
+{
+    return pawl_fail(s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(due), mode_spoken(now));
+}
+
+/* *asks: the mode leaves it open, and a person is asked. */
+static pawl_code admit(pawl_step *s, const file_node *n, file_mode m, bool *asks)
+{
+    *asks = false;
+    if (m == MODE_PLAN && acts(n))
+        return deny(s, n, n->requires > MODE_DEFAULT ? n->requires : MODE_DEFAULT, m);
+    if (n->requires <= m)
+        return PAWL_OK;
+    if (m == MODE_PLAN || n->file->root->gate_deny)
+        return deny(s, n, n->requires, m);
+    *asks = true;
+    return PAWL_OK;
+}
+
+/* Yes lets it in. *left: a no led elsewhere, and the visit is over. */
+static pawl_code gate(scope *sc, file_mode m, bool asks, bool *left)
+{
+    const file_node *n = sc->n;
+    pawl_step *s = sc->s;
+    const pawl_value *answer;
+    pawl_question q = { .kind = PAWL_WAIT_APPROVAL };
+    pawl_code rc;
+
+    *left = false;
+    if (n->kind != KIND_ASK && n->ask != NULL)
+        q.prompt = form_render(sc, n->ask);
+    else if (asks)
+        q.prompt = pawl_pack(s, "s", pawl_format(s, "%s requires %s, and the mode is %s: let it run?", n->name, mode_name(n->requires), mode_name(m)));
+    else
+        return PAWL_OK;
+    if (q.prompt == NULL || (q.schema = pawl_pack(s, "{s:s}", "type", "boolean")) == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK || pawl_value_bool(answer))
+        return rc;
+    *left = true;
+    if (n->on_no.name != NULL)
+        return pawl_goto(s, strcmp(n->on_no.name, "end") == 0 ? PAWL_END : n->on_no.name);
+    return pawl_fail(s, PAWL_DENIED, "%s: no", pawl_value_string(q.prompt) != NULL ? pawl_value_string(q.prompt) : n->name);
+}
+
+/* ---- what it keeps: all of it is made before any of it is written ---------------------------------------- */
+
+typedef struct keeping { const pawl_value *text, *lines, *json, *status, *artifact; } keeping;
+
+static bool adds(const file_node *n, const char *to)
+{
+    const file_channel *c = file_channel_find(n->file, to);
+
+    return c != NULL && (c->c.rule == PAWL_APPEND || c->c.rule == PAWL_UNION || c->c.rule == PAWL_TOPIC);
+}
+
+static const pawl_value *lines_of(pawl_step *s, const char *text, size_t size)
+{
+    buf *b = step_text(s);
+    bool first = true;
+
+    buf_char(b, '[');
+    while (size > 0) {
+        const char *end = memchr(text, '\n', size);
+        size_t length = end != NULL ? (size_t)(end - text) : size;
+
+        if (!first)
+            buf_char(b, ',');
+        first = false;
+        canon_string(b, text, length);
+        size -= end != NULL ? length + 1 : length;
+        text += end != NULL ? length + 1 : length;
+    }
+    buf_char(b, ']');
+    buf_char(b, '\0');
+    return b->failed ? NULL : pawl_json(s, b->data);
+}
+
+/* `whole` is what came out. */
+static pawl_code keep_text(scope *sc, const pawl_value *whole, bool strip, keeping *k)
+{
+    const file_node *n = sc->n;
+    const char *text = pawl_value_string(whole);
+    const size_t size = pawl_value_size(whole);
+    pawl_err err = {0};
+
+    k->artifact = whole;
+    if (strip && size > 0 && text[size - 1] == '\n' && (n->text.name != NULL || n->artifact != NULL))
+        k->artifact = value_string(&sc->s->mem, text, size - 1);
+    k->text = k->artifact;
+    if (n->lines.name != NULL && (k->lines = lines_of(sc->s, text, size)) == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    if (n->json.name == NULL)
+        return k->text != NULL ? PAWL_OK : scope_fail(sc, PAWL_NOMEM, NULL);
+    if ((k->json = value_parse(&sc->s->mem, text, size, "its output is no JSON", &err)) == NULL)
+        return scope_fail(sc, err.code, pawl_format(sc->s, "%s", err.text));
+    k->artifact = k->json;
+    return PAWL_OK;
+}
+
+static bool keeps_any(const file_node *n)
+{
+    return n->text.name != NULL || n->lines.name != NULL || n->json.name != NULL || n->artifact != NULL;
+}
+
+static pawl_code keep_output(scope *sc, const pawl_value *receipt, keeping *k)
+{
+    const pawl_value *out = pawl_value_get(receipt, "stdout");
+
+    k->status = pawl_value_get(receipt, "status");
+    if (!keeps_any(sc->n))
+        return PAWL_OK;
+    if (pawl_value_type(out) != PAWL_TYPE_STRING)
+        return scope_fail(sc, PAWL_INVALID, "its output is no UTF-8, and cannot be kept as a text");
+    if (pawl_value_bool(pawl_value_get(receipt, "cut")))
+        return scope_fail(sc, PAWL_LIMIT, "it wrote more than is kept (`output_bytes`, 1 MiB where nothing is said)");
+    return keep_text(sc, out, true, k);
+}
+
+static const pawl_value *as_text(pawl_step *s, const pawl_value *v)
+{
+    return pawl_value_type(v) == PAWL_TYPE_STRING ? v : pawl_pack(s, "s", pawl_text(s, v));
+}
+
+static pawl_code keep_response(scope *sc, const pawl_value *receipt, keeping *k)
+{
+    const file_node *n = sc->n;
+    const pawl_value *body = pawl_value_get(receipt, "body"), *json = pawl_value_get(receipt, "body_json");
+    const int64_t status = pawl_value_int(k->status = pawl_value_get(receipt, "status"));
+
+    if (n->status.name == NULL && status >= 400)
+        return scope_fail(sc, PAWL_EFFECT, pawl_format(sc->s, "the answer has status %d: say `status: CHANNEL` to look at it, or `on_error: NODE`", (int)status));
+    if (!keeps_any(n))
+        return PAWL_OK;
+    if (pawl_value_bool(pawl_value_get(receipt, "cut")))
+        return scope_fail(sc, PAWL_LIMIT, "the answer is larger than is kept (`response_bytes`, 8 MiB where nothing is said)");
+    if (n->json.name != NULL && json != NULL) {
+        k->json = k->artifact = json;
+        k->text = n->text.name == NULL ? json : as_text(sc->s, body != NULL ? body : json);
+        return k->text != NULL ? PAWL_OK : scope_fail(sc, PAWL_NOMEM, NULL);
+    }
+    if (body == NULL && json != NULL && (body = as_text(sc->s, json)) == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    if (pawl_value_type(body) != PAWL_TYPE_STRING)
+        return scope_fail(sc, PAWL_INVALID, "the answer is no UTF-8, and cannot be kept as a text");
+    return keep_text(sc, body, false, k);
+}
+
+static pawl_code keep_reply(scope *sc, const pawl_value *receipt, keeping *k)
+{
+    const pawl_value *text = sc->n->kind == KIND_PROMPT ? pawl_value_get(receipt, "text") : receipt;
+
+    if (pawl_value_type(text) == PAWL_TYPE_STRING)
+        return keep_text(sc, text, false, k);
+    k->json = k->artifact = receipt;
+    k->text = as_text(sc->s, receipt);
+    return k->text != NULL ? PAWL_OK : scope_fail(sc, PAWL_NOMEM, NULL);
+}
+
+static void artifact(pawl_step *s, const file_node *n, const pawl_value *v)
+{
+    if (n->artifact != NULL)
+        pawl_emit(s, "artifact", pawl_pack(s, "{s:s,s:v}", "name", n->artifact, "value", v));
+}
+
+static void keep(pawl_step *s, const file_node *n, const keeping *k)
+{
+    if (n->status.name != NULL)
+        pawl_set(s, n->status.name, k->status);
+    if (n->text.name != NULL)
+        pawl_set(s, n->text.name, k->text);
+    if (n->lines.name != NULL && adds(n, n->lines.name))
+        pawl_extend(s, n->lines.name, k->lines);
+    else if (n->lines.name != NULL)
+        pawl_set(s, n->lines.name, k->lines);
+    if (n->json.name != NULL)
+        pawl_set(s, n->json.name, k->json);
+    artifact(s, n, k->artifact);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------------------- */
+
+/* It failed for good: on to the node that sees to it. */
+static pawl_code lead_on(pawl_step *s, const file_node *n, const pawl_value *error)
+{
+    const pawl_value *args = pawl_args(s);
+
+    if (strcmp(n->on_error.name, "end") == 0)
+        return pawl_goto(s, PAWL_END);
+    args = pawl_value_type(args) == PAWL_TYPE_OBJECT ? value_with(&s->mem, args, "error", error) : pawl_pack(s, "{s:v}", "error", error);
+    pawl_send(s, n->on_error.name, args);
+    return pawl_goto(s, PAWL_END);
+}
+
+/* In the run's working folder; said in full, so that it is the same wherever somebody goes on with the run. NULL: not said, or failed. */
+static const pawl_value *folder(scope *sc, const form *own)
+{
+    const char *base = pawl_get_string(sc->s, "@cwd");
+    const pawl_value *v = own != NULL ? form_render(sc, own) : NULL;
+    const char *text = pawl_value_string(v);
+
+    if (text == NULL || base == NULL || *text == '/' || strlen(text) != pawl_value_size(v))    /* NUL: whoever performs it says so */
+        return text != NULL ? v : own == NULL && base != NULL ? pawl_pack(sc->s, "s", base) : NULL;
+    return pawl_pack(sc->s, "s", pawl_format(sc->s, "%s/%s", base, text));
+}
+
+static const pawl_value *call_args(scope *sc, file_mode m)
+{
+    const file_node *n = sc->n;
+    pawl_step *s = sc->s;
+    const pawl_value *more = pawl_pack(s, "{}"), *cwd;
+
+    if (n->kind == KIND_RUN || n->kind == KIND_SHELL) {
+        if ((cwd = folder(sc, n->cwd)) != NULL)
+            more = value_with(&s->mem, more, "cwd", cwd);
+        if (n->status.name == NULL)
+            more = value_with(&s->mem, more, "check", value_bool(&s->mem, true));
+        if (m == MODE_PLAN)
+            more = value_with(&s->mem, more, "sandbox", value_bool(&s->mem, true));
+    }
+    if (n->undo_cwd != NULL && (cwd = folder(sc, n->undo_cwd)) != NULL)
+        more = value_with(&s->mem, more, "undo", pawl_pack(s, "{s:v}", "cwd", cwd));
+    if (n->kind == KIND_PROMPT)
+        more = value_with(&s->mem, more, "node", value_string(&s->mem, n->name, strlen(n->name)));
+    return sc->failed != PAWL_OK || more == NULL ? NULL : form_args(sc, n->call, more);
+}
+
+static pawl_code perform(scope *sc, file_mode m)
+{
+    const file_node *n = sc->n;
+    const pawl_value *args = call_args(sc, m), *receipt = NULL;
+    keeping k = {0};
+    const char *why;
+    pawl_code rc;
+
+    if (args == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    if ((rc = pawl_call(sc->s, n->effect, args, &receipt)) == PAWL_EFFECT && n->on_error.name != NULL)
+        return lead_on(sc->s, n, receipt);
+    if (rc == PAWL_EFFECT && (why = pawl_value_string(pawl_value_get(receipt, "text"))) != NULL)
+        return pawl_fail(sc->s, PAWL_EFFECT, "%s: %s", n->name, why);
+    if (rc != PAWL_OK)
+        return rc;
+    if (n->kind == KIND_RUN || n->kind == KIND_SHELL)
+        rc = keep_output(sc, receipt, &k);
+    else
+        rc = n->kind == KIND_HTTP ? keep_response(sc, receipt, &k) : keep_reply(sc, receipt, &k);
+    if (rc == PAWL_OK)
+        keep(sc->s, n, &k);
+    return rc;
+}
+
+/* ---- the other kinds -------------------------------------------------------------------------------------------- */
+
+static pawl_code set(scope *sc)
+{
+    const file_node *n = sc->n;
+    const pawl_value **values = arena_get(&sc->s->mem, (n->nsets + 1) * sizeof *values);
+
+    for (size_t i = 0; values != NULL && i < n->nsets; i++) {
+        if ((values[i] = form_render(sc, n->sets[i].f)) == NULL)
+            return scope_fail(sc, PAWL_NOMEM, NULL);
+        if (n->sets[i].extend && pawl_value_type(values[i]) != PAWL_TYPE_ARRAY)
+            return scope_fail(sc, PAWL_INVALID, pawl_format(sc->s, "what extends \"%s\" is no list", n->sets[i].channel));
+    }
+    if (values == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    for (size_t i = 0; i < n->nsets; i++) {
+        if (n->sets[i].overwrite)
+            pawl_overwrite(sc->s, n->sets[i].channel, values[i]);
+        else if (n->sets[i].extend)
+            pawl_extend(sc->s, n->sets[i].channel, values[i]);
+        else
+            pawl_set(sc->s, n->sets[i].channel, values[i]);
+    }
+    artifact(sc->s, n, values[0]);
+    return PAWL_OK;
+}
+
+static pawl_code ask(scope *sc)
+{
+    const file_node *n = sc->n;
+    pawl_question q = { .kind = PAWL_WAIT_QUESTION, .asked_of = n->asked_of, .prompt = form_render(sc, n->ask), .schema = n->schema,
+                        .options = n->options, .otherwise = n->otherwise, .timeout_ms = n->ask_ms };
+    const pawl_value *answer;
+    pawl_code rc;
+
+    if (q.prompt == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    rc = pawl_ask_with(sc->s, &q, &answer);
+    if (rc == PAWL_OK && n->to.name != NULL)
+        pawl_set(sc->s, n->to.name, answer);
+    return rc;
+}
+
+static pawl_code await(scope *sc)
+{
+    const file_node *n = sc->n;
+    pawl_step *s = sc->s;
+    const pawl_value *v = NULL;
+    const uint32_t first = s->v->cursor;        /* what was evaluated, or asked at its gate, has numbers before it */
+    uint32_t winner = first;
+    pawl_code rc = pawl_await_signal(s, n->signal, &v);
+
+    if (rc != PAWL_OK && rc != PAWL_INTERRUPTED && rc != PAWL_PENDING)
+        return rc;
+    if (n->ask_ms > 0) {
+        pawl_code slept = pawl_sleep(s, n->ask_ms);
+
+        if (slept < 0)
+            return slept;
+        do      /* what came before was answered before: it wins first */
+            rc = pawl_select(s, &winner);
+        while (rc == PAWL_OK && winner < first);
+    }
+    if (rc != PAWL_OK)
+        return rc;
+    if (winner != first)
+        return scope_fail(sc, PAWL_TIMEOUT, pawl_format(s, "no signal \"%s\" came in time", n->signal));
+    if (n->to.name != NULL)
+        pawl_set(s, n->to.name, v != NULL ? v : value_null(&s->mem));
+    return PAWL_OK;
+}
+
+static pawl_code wait_for(scope *sc)
+{
+    const file_node *n = sc->n;
+    const int64_t now = pawl_now(sc->s);
+    const pawl_value *v;
+    int64_t until = 0;
+
+    if (n->signal != NULL)
+        return await(sc);
+    if (n->until == NULL)
+        return pawl_sleep(sc->s, n->wait_ms);
+    if ((v = form_render(sc, n->until)) == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    if (pawl_value_type(v) == PAWL_TYPE_INT)
+        until = pawl_value_int(v);
+    else if (pawl_value_type(v) != PAWL_TYPE_STRING || !moment_read(pawl_value_string(v), now, &until))
+        return scope_fail(sc, PAWL_INVALID, "`until` is a time of day in UTC such as 03:00, a moment such as 2026-11-21T03:00:00Z, or milliseconds since 1970");
+    return pawl_sleep(sc->s, until > now ? until - now : 0);
+}
+
+static pawl_code body(scope *sc, file_mode m)
+{
+    switch (sc->n->kind) {
+    case KIND_SET: return set(sc);
+    case KIND_ASK: return ask(sc);
+    case KIND_WAIT: return wait_for(sc);
+    case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: return perform(sc, m);
+    case KIND_GRAPH: break;     /* a graph is no function */
+    }
+    return PAWL_INVALID;
+}
+
+pawl_code node_visit(pawl_step *s, void *arg)
+{
+    const file_node *n = arg;
+    file_mode m = mode_now(s);
+    bool asks = false, left = false;
+    const char *why;
+    scope sc;
+    pawl_code rc;
+
+    if ((rc = admit(s, n, m, &asks)) != PAWL_OK)
+        return rc;
+    if ((rc = scope_begin(&sc, s, n)) == PAWL_OK && (rc = gate(&sc, m, asks, &left)) == PAWL_OK && !left)
+        rc = body(&sc, m);
+    if (sc.failed == PAWL_OK || sc.failed == PAWL_NOMEM)
+        return sc.failed == PAWL_OK ? rc : PAWL_NOMEM;
+    why = pawl_format(s, "%s: %s", n->name, sc.why);
+    if (n->on_error.name == NULL || sc.failed == PAWL_CORRUPT)
+        return pawl_fail(s, sc.failed, "%s", why != NULL ? why : n->name);
+    return lead_on(s, n, pawl_pack(s, "{s:s,s:s}", "code", pawl_code_name(sc.failed), "text", why));
+}

@@ -1,0 +1,181 @@
+/* load_test.c - an agent file loaded: what it is called, what its machine's hash covers, and what happens when there is no memory. */
+#include "file/filing.h"
+
+static const char everything[] =
+    "name: all\nversion: 3\ndescription: all that there is\nstart: [a, s]\nplugins: [./good.so]\nmax_steps: 50\nmax_concurrency: 4\ngate: deny\nretention: keep:7d\n"
+    "interrupt_before: [h]\ninterrupt_after: i\ndefaults: {retry: {max_attempts: 2}, timeout: {attempt: 1m, total: 1h}, model: script:s.yaml}\n"
+    "input: {type: object, properties: {dir: {type: string}}}\n"
+    "state:\n  dir: {default: \".\"}\n  files:\n  facts: {merge: append, default: [], keep: context}\n  token: {secret: {env: TOKEN}}\n  n: {merge: sum, default: 0}\n  q: {merge: topic, accumulate: true}\n"
+    "nodes:\n"
+    "  a: {run: [find, \"{{.dir}}\", \"{{.files | length}}\"], env: {T: \"{{.token}}\"}, stdin: {x: [\"{{.files}}\", 1]}, cwd: sub, output_bytes: 100, lines: files, status: n,\n"
+    "      effect: compensable, undo: {run: [rm], cwd: x}, retry: {max_attempts: 3, factor: 1.5}, each: {of: .files, node: b, as: path}, next: [{when: '.n > 3', to: c}, {else: d}]}\n"
+    "  b: {shell: 'wc \"$1\"', args: [\"{{.path}}\"], text: facts, effect: pure, on_error: e, next: d}\n"
+    "  c: {set: {n: 1, facts: {__extend__: [\"{{.n}}\"]}, dir: '.dir + \"x\"'}, artifact: x, next: d}\n"
+    "  d: {ask: \"Which of {{.facts}}?\", to: dir, options: [x, y], timeout: 1h, default: x, of: ada, next: g}\n"
+    "  e: {http: {url: \"https://h/{{.error.code}}\", headers: {A: \"{{.token}}\"}, body: {e: \"{{.error}}\"}}, json: files, next: d}\n"
+    "  g: {graph: inner.yaml, in: {w: dir}, out: {dir: w}, ask: Sure?, on_no: end, next: h}\n"
+    "  h: {prompt: \"Hello {{.dir}}\", system: x, text: dir, requires: acceptEdits, ask: Sure?, on_no: i, next: i}\n"
+    "  i: {wait: {signal: go}, to: dir, timeout: 1m, next: j}\n"
+    "  j: {greet: {a: \"{{.dir}}\"}, json: files, heartbeat: 1s, next: k}\n"
+    "  s: {wait: 1s, next: k}\n"
+    "  k: {join: {of: [j, s], need: 1, rest: cancel}, wait: {until: \"03:00\"}, defer: true, next: end}\n"
+    "output: .facts | length\n";
+
+static const filing_text all[] = {
+    { "dir/all.yaml", everything },
+    { "dir/inner.yaml", "start: x\nstate: {w: {}}\nnodes:\n  x: {set: {w: '.w | length'}, next: end}\n" },
+    { "dir/s.yaml", "[]" }, { NULL, NULL },
+};
+
+static agent_file *load_from(bench *b, filing *from, const filing_text *texts)
+{
+    file_reader reader;
+
+    *from = (filing){ .texts = texts };
+    reader = filing_reader(from);
+    return file_load(&b->mem, texts[0].name, &reader, &b->f);
+}
+
+PAWL_TEST(test_all_that_there_is)
+{
+    bench *b = bench_new();
+    filing from;
+    agent_file *a = load_from(b, &from, all);
+    pawl_err err = {0};
+    pawl_machine *m;
+    char *first;
+
+    CHECK(a != NULL);
+    CHECK_STR(told(b), "27:7 warning effect: \"e\" has no `effect`: after a crash it may run twice. pure: that is no matter; idempotent: it knows by PAWL_INVOCATION_ID; once: "
+                       "it must not, a person is asked\n");
+    CHECK_STR(a->name, "all");
+    CHECK(a->version == 3 && a->nnodes == 11 && a->njq == 5 && a->gate_deny && strcmp(a->retention, "keep:7d") == 0);
+    CHECK((m = file_machine(a, "jq-1", &b->f, &err)) != NULL);
+    first = check_copy(pawl_machine_hash(m), 64);
+    pawl_machine_free(m);
+    CHECK((m = file_machine(a, "jq-1", &b->f, &err)) != NULL);
+    CHECK_STR(pawl_machine_hash(m), first);          /* the same again */
+    pawl_machine_free(m);
+    CHECK((m = file_machine(a, "jq-2", &b->f, &err)) != NULL);
+    CHECK(strcmp(pawl_machine_hash(m), first) != 0); /* F5: what evaluates is part of it */
+    pawl_machine_free(m);
+    free(first);
+    bench_free(b);
+}
+
+PAWL_TEST(test_F5_the_hash_covers_every_file_that_one_leads_to)
+{
+    filing_text texts[4];
+    char hashes[4][65];
+
+    memcpy(texts, all, sizeof texts);
+    for (int i = 0; i < 4; i++) {
+        bench *b = bench_new();
+        filing from;
+        agent_file *a;
+        pawl_machine *m;
+
+        if (i == 1)
+            texts[1].text = "start: x\nstate: {w: {}}\nnodes:\n  x: {set: {w: '.w | length '}, next: end}\n";
+        if (i == 2)
+            texts[1] = all[1], texts[2].text = "[ ]";
+        if (i == 3)
+            texts[2] = all[2];
+        CHECK((a = load_from(b, &from, texts)) != NULL && (m = file_machine(a, "jq-1", &b->f, NULL)) != NULL);
+        memcpy(hashes[i], pawl_machine_hash(m), 65);
+        pawl_machine_free(m);
+        bench_free(b);
+    }
+    CHECK(strcmp(hashes[0], hashes[1]) != 0 && strcmp(hashes[0], hashes[2]) != 0 && strcmp(hashes[1], hashes[2]) != 0);
+    CHECK_STR(hashes[3], hashes[0]);
+}
+
+PAWL_TEST(test_a_file_without_a_name_is_called_after_its_own)
+{
+    static const struct { const char *path, *name; } rows[] = {
+        { "survey.yaml", "survey" }, { "a/b.c/my survey.yml", "my-survey" }, { "x.tar.json", "x-tar" }, { ".hidden", "xhidden" }, { "-x.yaml", "agent" },
+        { "\xC3\xA9t\xC3\xA9.yaml", "x-t--" }, { "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn.yaml", "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const filing_text texts[] = { { rows[i].path, "start: a\nnodes: {a: {set: {c: 1}, next: end}}\nstate: {c: {}}\n" }, { NULL, NULL } };
+        bench *b = bench_new();
+        filing from;
+        agent_file *a = load_from(b, &from, texts);
+        pawl_machine *m;
+
+        CHECK(a != NULL && b->f.count == 0);
+        CHECK_STR(a->name, rows[i].name);
+        CHECK((m = file_machine(a, "", &b->f, NULL)) != NULL);
+        pawl_machine_free(m);
+        bench_free(b);
+    }
+}
+
+PAWL_TEST(test_large_files_take_their_time_and_no_more)
+{
+    static const char *const nodes[] = {
+        "  n%d: {run: [ls], effect: pure, next: n%d}\n", "  n%d: {run: [ls], effect: pure, next: m%d}\n", "  n%d: {run: [ls], effect: pure, on_error: n%d, next: end}\n",
+        "  n%d: {run: [ls], effect: pure, join: [n%d], next: end}\n",
+    };
+
+    for (size_t k = 0; k < 4; k++) {
+        filing_text texts[2] = {{0}};
+        bench *b = bench_new();
+        filing from;
+        buf t;
+
+        buf_init(&t, NULL);
+        buf_text(&t, k == 1 ? "start: n9999\nnodes:\n" : "start: n1\nnodes:\n");
+        for (int i = 0; i < 5000; i++)
+            buf_fmt(&t, nodes[k], i, i + 1);
+        buf_text(&t, "  n5000: {run: [ls], effect: pure, next: end}\n");
+        buf_char(&t, '\0');
+        texts[0] = (filing_text){ "a.yaml", t.data };
+        CHECK(load_from(b, &from, texts) != NULL);
+        CHECK(!b->mem.failed);
+        buf_free(&t);
+        bench_free(b);
+    }
+}
+
+/* The n-th allocation fails: no machine, nothing leaks, and it is said that memory was missing. */
+PAWL_TEST(test_every_allocation_may_fail)
+{
+    const size_t stride = check_run_all() ? 1 : 7;
+    bool fired = true;
+
+    for (size_t n = 0; fired; n += stride) {
+        bench *b = bench_new();
+        filing from;
+        pawl_err err = {0};
+        pawl_machine *m = NULL;
+        agent_file *a;
+
+        b->mem.chunk_bytes = 256;
+        heap_fail_at(&b->h, n);
+        a = load_from(b, &from, all);
+        if (a != NULL && b->f.count == 0 && !b->mem.failed)
+            m = file_machine(a, "jq-1", &b->f, &err);
+        if (m != NULL && !b->h.fired)
+            file_search(a, m, &b->f);
+        fired = b->h.fired;
+        CHECK(fired ? m == NULL || b->mem.failed : m != NULL);
+        CHECK(!fired || b->mem.failed || err.code == PAWL_NOMEM);
+        pawl_machine_free(m);
+        bench_free(b);
+    }
+}
+
+static const check_case cases[] = {
+    CASE(test_all_that_there_is),
+    CASE(test_F5_the_hash_covers_every_file_that_one_leads_to),
+    CASE(test_a_file_without_a_name_is_called_after_its_own),
+    CASE(test_large_files_take_their_time_and_no_more),
+    CASE(test_every_allocation_may_fail),
+};
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,358 @@
+/* ways_test.c - where nodes of agent files lead (G3): next, when and else, each, joins, and graphs as nodes (G6). */
+#include "file/driven.h"
+
+/* ---- next ------------------------------------------------------------------------------------------------- */
+
+static void leads(const char *next, const char *input, const char *status, const char *where)
+{
+    char text[600];
+    driven d;
+
+    snprintf(text, sizeof text,
+             "start: [x, k]\nstate: {n: {}, o: {default: {a: [1, 2]}}, log: {merge: append}, m: {}}\nnodes:\n  x: {set: {n: .n}, next: %s}\n"
+             "  k: {set: {m: 1}, next: [{when: .m, to: end}, {else: u}]}\n"
+             "  y: {set: {log: '\"y\"'}, next: end}\n  z: {set: {log: '\"z\"'}, next: end}\n  u: {run: [x], next: [y, z]}\n", next);
+    drive(&d, text, input);
+    stands(&d, status, "log", where);
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_the_first_way_that_holds_is_taken)
+{
+    static const char ways[] = "[{when: .n, to: y}, {when: '.o.a[0]', to: z}, {else: u}]", jq[] = "[{when: '.n > 3', to: y}, {when: '.n == 2', to: z}, {else: u}]";
+
+    leads(ways, "{\"n\":true}", "completed", "[\"y\"]");
+    leads(ways, "{\"n\":0}", "completed", "[\"y\"]");           /* as in jq: only null and false do not hold */
+    leads(ways, "{\"n\":false}", "completed", "[\"z\"]");
+    leads(ways, "{\"n\":null}", "completed", "[\"z\"]");
+    leads(ways, "{\"n\":null,\"o\":{}}", "working", "");
+    leads(jq, "{\"n\":4}", "completed", "[\"y\"]");
+    leads(jq, "{\"n\":2}", "completed", "[\"z\"]");
+    leads(jq, "{\"n\":1}", "working", "");
+    leads("[{when: '.n > 3', to: u}, {when: '.o', to: end}, {else: z}]", "{\"n\":1}", "completed", "");
+}
+
+PAWL_TEST(test_G3_all_of_a_list_follow)
+{
+    leads("[y, z]", "{\"n\":1}", "completed", "[\"y\",\"z\"]");
+    leads("[y, end]", "{\"n\":1}", "completed", "[\"y\"]");
+}
+
+PAWL_TEST(test_G3_no_way_is_an_error_that_says_so)
+{
+    driven d;
+
+    drive(&d, "start: x\nstate: {n: {}}\nnodes:\n  x: {set: {n: 1}, next: [{when: .n.a, to: end}, {else: x}]}\n", NULL);
+    stands(&d, "failed", NULL, NULL);
+    CHECK_STR(world_reason(&d.w), "{\"code\":\"invalid\",\"text\":\"x: `.n`: its value is a number and has no member \\\"a\\\"\"}");
+    drive_end(&d);
+    drive(&d, "start: x\nstate: {n: {}}\nnodes:\n  x: {set: {n: false}, next: [{when: .n, to: x}]}\n", NULL);
+    stands(&d, "failed", NULL, NULL);
+    CHECK(strstr(world_reason(&d.w), "no route") != NULL);
+    drive_end(&d);
+    drive(&d, "start: x\nstate: {n: {}}\nnodes:\n  x: {set: {n: 1}, next: [{when: '.n == 2', to: x}]}\n", NULL);
+    stands(&d, "failed", NULL, NULL);
+    CHECK_STR(world_reason(&d.w), "{\"code\":\"invalid\",\"text\":\"x: none of its ways holds, and there is no `else`\"}");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_a_way_that_jq_decides_stands_in_a_node_of_its_own)
+{
+    driven d;
+
+    drive(&d, "start: x\nstate: {n: {default: 1}}\nnodes:\n  x: {set: {n: '.n + 1'}, next: [{when: '.n == 5', to: end}, {else: x}]}\n", NULL);
+    stands(&d, "completed", "n", "5");
+    buf_char(&d.w.trace, '\0');
+    CHECK(strstr(d.w.trace.data, "call 8.x--next.1.0 ") != NULL);
+    drive_end(&d);
+}
+
+/* ---- each ------------------------------------------------------------------------------------------------- */
+
+static const char fans[] =
+    "start: [a, k]\nstate: {l: {}, out: {merge: append}, n: {merge: sum, default: 0}}\nnodes:\n"
+    "  k: {set: {n: 0}, next: [{when: .l, to: end}, {else: d}]}\n"
+    "  a: {set: {n: 0}, each: {of: %s, node: w, as: one}, next: %s}\n"
+    "  w: {run: [x, \"{{.one}}\"], effect: pure, text: out, next: b}\n"
+    "  b: {set: {n: 1}, next: end}\n"
+    "  c: {set: {n: 10}, next: end}\n  d: {run: [d], next: [b, c]}\n";
+
+PAWL_TEST(test_G3_each_sends_one_task_an_element_and_they_are_joined)
+{
+    static const char *const ofs[] = { ".l", "'(.l)'" };
+    char text[700];
+    driven d;
+
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, fans, ofs[i], "c");
+        drive(&d, text, "{\"l\":[\"p\",\"q\",\"a text that is longer than what stands in the journal twice, so that it is referred to\"]}");
+        CHECK_INT(pawl_state_commands(d.w.st), 3);
+        wrote(&d, "w:1", "Q\n");            /* in any order: */
+        wrote(&d, "w:2", "R\n");
+        wrote(&d, "w:0", "P\n");
+        stands(&d, "completed", "out", "[\"P\",\"Q\",\"R\"]");
+        CHECK_STR(world_get(&d.w, "n"), "1");       /* `b` ran once */
+        drive_end(&d);
+    }
+}
+
+PAWL_TEST(test_G3_an_empty_list_goes_to_next)
+{
+    static const struct { const char *of, *next, *n; } rows[] = {
+        { ".l", "c", "10" }, { ".l", "end", "0" }, { ".l", "[b, c]", "11" }, { ".l", "[{when: .out, to: b}, {else: c}]", "10" },
+        { "'(.l)'", "c", "10" }, { ".l", "[{when: '.n == 0', to: b}, {else: c}]", "1" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[700];
+        driven d;
+
+        snprintf(text, sizeof text, fans, rows[i].of, rows[i].next);
+        drive(&d, text, "{\"l\":[]}");
+        stands(&d, "completed", "n", rows[i].n);
+        drive_end(&d);
+    }
+}
+
+PAWL_TEST(test_G3_each_of_what_is_no_list_says_what_it_is)
+{
+    static const struct { const char *input, *why; } rows[] = {
+        { NULL, "a: `each`: `.l` is null, and no list" }, { "{\"l\":\"x\"}", "a: `each`: `.l` is a text, and no list" }, { "{\"l\":{}}", "a: `each`: `.l` is a map, and no list" },
+    };
+
+    for (size_t i = 0; i < 3; i++) {
+        char text[700], reason[200];
+        driven d;
+
+        snprintf(text, sizeof text, fans, ".l", "c");
+        drive(&d, text, rows[i].input);
+        snprintf(reason, sizeof reason, "{\"code\":\"invalid\",\"text\":\"%s\"}", rows[i].why);
+        stands(&d, "failed", NULL, NULL);
+        CHECK_STR(world_reason(&d.w), reason);
+        drive_end(&d);
+    }
+}
+
+PAWL_TEST(test_G3_each_by_jq_and_what_a_task_was_sent_in_its_ways)
+{
+    driven d;
+
+    drive(&d,
+          "start: a\nstate: {o: {default: {l: [1, 2, 3]}}, odd: {merge: append}, even: {merge: append}}\nnodes:\n"
+          "  a: {set: {o: .o}, each: {of: '.o.l', node: w, as: one}, next: end}\n"
+          "  w: {set: {odd: {__extend__: []}}, next: [{when: '.one == 2', to: even}, {else: odd}]}\n"
+          "  even: {set: {even: '\"even\"'}, next: end}\n"
+          "  odd: {set: {odd: '\"odd\"'}, next: end}\n", NULL);
+    stands(&d, "completed", "even", "[\"even\"]");
+    CHECK_STR(world_get(&d.w, "odd"), "[\"odd\"]");         /* two tasks lead there in one superstep: it runs once */
+    drive_end(&d);
+    drive(&d,
+          "start: a\nstate: {l: {default: [[1, 2], [3]]}, s: {merge: append}}\nnodes:\n"
+          "  a: {set: {l: .l}, each: {of: .l, node: w, as: row}, next: end}\n"
+          "  w: {set: {s: '.row | length'}, each: {of: .row, node: v, as: x}, next: end}\n  v: {set: {s: .x}, next: end}\n", NULL);
+    stands(&d, "completed", "s", "[2,1,1,2,3]");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_a_fan_out_of_2000)
+{
+    char text[700];
+    const filing_text files[] = { { "a.yaml", text }, { NULL, NULL } };
+    driven d;
+    buf b;
+
+    snprintf(text, sizeof text, fans, ".l", "c");
+    buf_init(&b, NULL);
+    buf_text(&b, "{\"l\":[");
+    for (int i = 0; i < 2000; i++)
+        buf_fmt(&b, "%s\"an element that is long enough to be worth a reference, number %d\"", i > 0 ? "," : "", i);
+    buf_text(&b, "]}");
+    buf_char(&b, '\0');
+    drive_with(&d, files, b.data, DRIVE_LARGE);
+    CHECK_INT(pawl_state_commands(d.w.st), 2000);
+    for (int i = 1999; i >= 0; i--) {
+        char id[64];
+
+        snprintf(id, sizeof id, "2.w:%d.1.0", i);
+        CHECK(world_feed(&d.w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = "{\"status\":0,\"stderr\":\"\",\"stdout\":\"x\\n\"}" }) >= 0);
+    }
+    drive_on(&d);
+    CHECK(world_go(&d.w) == PAWL_HALTED);
+    stands(&d, "completed", "n", "1");
+    CHECK_INT(pawl_value_size(pawl_state_get(d.w.st, "out")), 2000);
+    drive_end(&d);
+    buf_free(&b);
+}
+
+/* ---- joins ------------------------------------------------------------------------------------------------- */
+
+static const char joining[] =
+    "start: [a, b, c]\nstate: {n: {merge: sum, default: 0}}\nnodes:\n"
+    "  a: {run: [a], effect: pure, next: j}\n  b: {run: [b], effect: pure, next: b2}\n  b2: {run: [b2], effect: pure, next: j}\n  c: {run: [c], effect: pure, next: j}\n"
+    "  j: {join: %s, set: {n: 1}, next: end}\n";
+
+PAWL_TEST(test_G3_a_join_runs_once_when_all_are_done)
+{
+    char text[700];
+    driven d;
+
+    snprintf(text, sizeof text, joining, "[a, b2, c]");
+    drive(&d, text, NULL);
+    wrote(&d, "a", "");
+    wrote(&d, "c", "");
+    wrote(&d, "b", "");
+    stands(&d, "working", "n", "0");
+    wrote(&d, "b2", "");
+    stands(&d, "completed", "n", "1");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_a_join_of_some_ignores_or_cancels_the_rest)
+{
+    static const char *const forms[] = { "{of: [a, b2, c], need: 1}", "{of: [a, b2, c], need: 2, rest: ignore}", "{of: [a, b2, c], need: 2, rest: cancel}" };
+
+    for (size_t i = 0; i < 3; i++) {
+        char text[700];
+        driven d;
+
+        snprintf(text, sizeof text, joining, forms[i]);
+        drive(&d, text, NULL);
+        wrote(&d, "a", "");
+        wrote(&d, "b", "");
+        wrote(&d, "c", "");         /* the superstep closes: two of three are done */
+        CHECK_STR(world_get(&d.w, "n"), i == 2 ? "1" : "0");
+        if (i < 2) {
+            CHECK_INT(pawl_state_commands(d.w.st), 1);
+            wrote(&d, "b2", "");
+        }
+        stands(&d, "completed", "n", "1");
+        drive_end(&d);
+    }
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------- */
+
+static void graphs(driven *d, const char *outer, const char *inner, const char *input)
+{
+    static filing_text files[3];
+
+    files[0] = (filing_text){ "a.yaml", outer };
+    files[1] = (filing_text){ "b.yaml", inner };
+    drive_with(d, files, input, 0);
+}
+
+PAWL_TEST(test_G6_channels_of_one_name_are_shared)
+{
+    driven d;
+
+    graphs(&d, "start: g\nstate: {n: {default: 1}, log: {merge: append, default: [a]}, own: {}}\nnodes:\n  g: {graph: b.yaml, next: end}\n",
+           "start: x\nstate: {n: {}, log: {merge: append}, mine: {default: 7}}\nnodes:\n  x: {set: {n: '.n + 1', log: .mine}, next: end}\n", NULL);
+    stands(&d, "completed", "n", "2");
+    CHECK_STR(world_get(&d.w, "log"), "[\"a\",7]");
+    CHECK_STR(world_all(&d.w), "{\"log\":[\"a\",7],\"n\":2}");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G6_in_and_out_say_what_is_handed_on)
+{
+    driven d;
+
+    graphs(&d, "start: g\nstate: {n: {default: 1}, total: {}, x: {default: outside}}\nnodes:\n  g: {graph: b.yaml, in: {count: n}, out: {total: count}, next: end}\n",
+           "start: x\nstate: {count: {}, x: {}, n: {}}\nnodes:\n  x: {set: {count: '.count + 41', x: '\"inside\"', n: 9}, next: end}\n", NULL);
+    stands(&d, "completed", "total", "42");
+    CHECK_STR(world_all(&d.w), "{\"n\":1,\"total\":42,\"x\":\"outside\"}");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G6_each_into_a_graph)
+{
+    driven d;
+
+    graphs(&d, "start: a\nstate: {l: {default: [p, q]}, out: {merge: append}}\nnodes:\n"
+           "  a: {set: {l: .l}, each: {of: .l, node: g, as: word}, next: end}\n  g: {graph: b.yaml, next: end}\n",
+           "start: x\nstate: {word: {}, out: {merge: append}}\nnodes:\n  x: {run: [x, \"{{.word}}\", '{{.word | length}}'], effect: pure, text: out, next: end}\n", NULL);
+    calls(&d, "2.g:0/1/1/x.1.1", "{\"check\":true,\"run\":[\"x\",\"p\",\"1\"]}");
+    wrote(&d, "2.g:1/1/1/x.1.1", "Q");
+    wrote(&d, "2.g:0/1/1/x.1.1", "P");
+    stands(&d, "completed", "out", "[\"P\",\"Q\"]");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G6_pauses_surface_and_a_gate_lets_a_graph_in)
+{
+    driven d;
+
+    graphs(&d, "start: g\nstate: {c: {}}\nnodes:\n  g: {graph: b.yaml, ask: Go in?, on_no: n, next: end}\n  n: {set: {c: '\"no\"'}, next: end}\n",
+           "start: x\nstate: {c: {}}\nnodes:\n  x: {ask: Inside?, to: c, next: end}\n", NULL);
+    CHECK_STR(waits_for(&d), "approval \"Go in?\"");
+    answer(&d, NULL, "true");
+    CHECK_STR(waits_for(&d), "question \"Inside?\"");
+    answer(&d, NULL, "5");
+    stands(&d, "completed", "c", "5");
+    drive_end(&d);
+    graphs(&d, "start: g\nstate: {c: {}}\nnodes:\n  g: {graph: b.yaml, ask: Go in?, on_no: n, next: end}\n  n: {set: {c: '\"no\"'}, next: end}\n",
+           "start: x\nstate: {c: {}}\nnodes:\n  x: {ask: Inside?, to: c, next: end}\n", NULL);
+    answer(&d, NULL, "false");
+    stands(&d, "completed", "c", "\"no\"");
+    drive_end(&d);
+}
+
+/* Two files have nodes and expressions of one name: each is asked for its own. */
+PAWL_TEST(test_an_expression_is_known_by_its_file)
+{
+    driven d;
+
+    graphs(&d, "start: x\nstate: {n: {default: 1}}\nnodes:\n  x: {set: {n: '.n + 1'}, next: g}\n  g: {graph: b.yaml, next: h}\n  h: {graph: b.yaml, next: end}\n",
+           "start: x\nstate: {n: {}}\nnodes:\n  x: {set: {n: '.n + 10'}, next: end}\n", NULL);
+    stands(&d, "completed", "n", "22");
+    for (size_t i = 0; i < d.a->njq; i++)
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(d.a->jq[i]->label, d.a->jq[k]->label) != 0);
+    drive_end(&d);
+}
+
+/* Expressions in one node stand under labels of their own, wherever they are. */
+PAWL_TEST(test_every_expression_of_a_node_has_its_own_label)
+{
+    driven d;
+
+    drive(&d,
+          "start: x\nstate: {n: {default: 1}}\nnodes:\n"
+          "  x: {http: {url: 'https://h/{{.n + 1}}', headers: {A: '{{.n + 2}}', B: '{{.n + 3}}'}, body: {a: '{{.n + 4}}', b: ['{{.n + 5}} {{.n + 6}}']}}, next: y}\n"
+          "  y: {run: ['{{.n + 7}}'], stdin: '{{.n + 8}}', env: {A: '{{.n + 9}}'}, cwd: '{{.n + 10}}', effect: compensable,\n"
+          "      undo: {run: ['{{.n + 11}}'], stdin: '{{.n + 12}}', env: {A: '{{.n + 13}}'}, cwd: '{{.n + 14}}'}, next: end}\n", "{\"@cwd\":\"/w\"}");
+    calls(&d, "x", "{\"body\":{\"a\":5,\"b\":[\"6 7\"]},\"headers\":{\"A\":\"3\",\"B\":\"4\"},\"url\":\"https://h/2\"}");
+    reply(&d, "x", "{\"status\":200,\"body\":\"\"}");
+    calls(&d, "y", "{\"check\":true,\"cwd\":\"/w/11\",\"env\":{\"A\":\"10\"},\"run\":[\"8\"],\"stdin\":9,"
+                   "\"undo\":{\"cwd\":\"/w/15\",\"env\":{\"A\":\"14\"},\"run\":[\"12\"],\"stdin\":13}}");
+    CHECK_INT(d.a->njq, 14);
+    for (size_t i = 0; i < d.a->njq; i++)
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(d.a->jq[i]->label, d.a->jq[k]->label) != 0);
+    drive_end(&d);
+}
+
+static const check_case cases[] = {
+    CASE(test_G3_the_first_way_that_holds_is_taken),
+    CASE(test_G3_all_of_a_list_follow),
+    CASE(test_G3_no_way_is_an_error_that_says_so),
+    CASE(test_G3_a_way_that_jq_decides_stands_in_a_node_of_its_own),
+    CASE(test_G3_each_sends_one_task_an_element_and_they_are_joined),
+    CASE(test_G3_an_empty_list_goes_to_next),
+    CASE(test_G3_each_of_what_is_no_list_says_what_it_is),
+    CASE(test_G3_each_by_jq_and_what_a_task_was_sent_in_its_ways),
+    CASE(test_G3_a_fan_out_of_2000),
+    CASE(test_G3_a_join_runs_once_when_all_are_done),
+    CASE(test_G3_a_join_of_some_ignores_or_cancels_the_rest),
+    CASE(test_G6_channels_of_one_name_are_shared),
+    CASE(test_G6_in_and_out_say_what_is_handed_on),
+    CASE(test_G6_each_into_a_graph),
+    CASE(test_G6_pauses_surface_and_a_gate_lets_a_graph_in),
+    CASE(test_an_expression_is_known_by_its_file),
+    CASE(test_every_expression_of_a_node_has_its_own_label),
+};
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
