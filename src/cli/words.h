@@ -1,0 +1,25 @@
+/* words.h - pieces of lines for people: what the view, the log and the questions have in common. */
+#ifndef CLI_WORDS_H
+#define CLI_WORDS_H
+
+#include "cli/cli.h"
+
+enum { COLUMNS_ANY = 1 << 20, ELAPSED_BYTES = 32 };     /* COLUMNS_ANY: as long as it is */
+
+/* Somebody's text: clean, in one line, at most `columns` wide, cut with "...". */
+void words_fit(buf *out, const char *text, size_t size, size_t columns);
+void words_elapsed(char out[ELAPSED_BYTES], int64_t ms);        /* "0.2 s", "12 s", "3 min 5 s", "2 h 7 min" */
+/* A task's path without what only Pawl counts: "desk/1/1/check:3" is "desk/check:3"; `numbered` false: "desk/check". */
+void words_task(buf *out, const char *path, bool numbered);
+bool words_choice(const char *path);    /* a node that evaluates where another one leads: the view leaves it out */
+bool words_own(const char *name);       /* of Pawl itself: a channel, or the last name of a path; never shown */
+/* What a prompt says: a string itself, the `text` of an object, else JSON. */
+void words_prompt(buf *out, const pawl_value *prompt);
+/* What a command is: "run wc -l a.c", "http GET https://...", "llm". */
+void words_command(buf *out, const pawl_value *spec);
+/* What failed, of {"code","text",...}. */
+void words_failure(buf *out, const pawl_value *failure);
+/* What values fit, in words: "a whole number from 1 to 10"; nothing when there is little to say. */
+void words_schema(buf *out, const pawl_value *schema);
+
+#endif
