@@ -1,4 +1,5 @@
-# What `cmake --install` puts where: headers, both libraries, pawl.pc, the CMake package.
+# What `cmake --install` puts where: headers, both libraries, pawl.pc, the CMake package; and of the program, which is a component of
+# that name, itself, its manual, completions, examples and docs.
 install(TARGETS pawl_static pawl_shared EXPORT pawl
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -29,12 +30,46 @@ set(PAWL_PC_DL "")
 if(CMAKE_DL_LIBS)
     set(PAWL_PC_DL " -l${CMAKE_DL_LIBS}")
 endif()
+# Not by sqlite3.pc, which for --static asks for libraries that its package does not bring along (-lz, on Debian).
+set(PAWL_PC_SQLITE ${PAWL_SQLITE_LDFLAGS})
+list(FILTER PAWL_PC_SQLITE EXCLUDE REGEX "^-L/usr/lib")
+if(NOT PAWL_PC_SQLITE)
+    set(PAWL_PC_SQLITE -lsqlite3)
+endif()
+list(JOIN PAWL_PC_SQLITE " " PAWL_PC_LIBS)
+string(APPEND PAWL_PC_LIBS " ${CMAKE_THREAD_LIBS_INIT}${PAWL_PC_DL}")
 if(PAWL_YYJSON_PC)
-    set(PAWL_PC_REQUIRES "yyjson, nettle, sqlite3")
-    set(PAWL_PC_LIBS "${CMAKE_THREAD_LIBS_INIT}${PAWL_PC_DL}")
+    set(PAWL_PC_REQUIRES "yyjson, nettle")
 else()
-    set(PAWL_PC_REQUIRES "nettle, sqlite3")
-    set(PAWL_PC_LIBS "-lyyjson ${CMAKE_THREAD_LIBS_INIT}${PAWL_PC_DL}")
+    set(PAWL_PC_REQUIRES "nettle")
+    string(PREPEND PAWL_PC_LIBS "-lyyjson ")
 endif()
 configure_file(cmake/pawl.pc.in pawl.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pawl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(PAWL_PROGRAM)
+    set(PAWL_SHARE ${CMAKE_INSTALL_DATAROOTDIR})
+    install(TARGETS pawl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+    if(PAWL_SAID)
+        install(FILES ${PROJECT_BINARY_DIR}/completions/pawl DESTINATION ${PAWL_SHARE}/bash-completion/completions COMPONENT program)
+        install(FILES ${PROJECT_BINARY_DIR}/completions/_pawl DESTINATION ${PAWL_SHARE}/zsh/vendor-completions COMPONENT program)
+        install(FILES ${PROJECT_BINARY_DIR}/completions/pawl.fish DESTINATION ${PAWL_SHARE}/fish/vendor_completions.d COMPONENT program)
+    endif()
+    if(PAWL_SAID AND PAWL_SCDOC)
+        install(FILES ${PROJECT_BINARY_DIR}/pawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+    endif()
+    # agent files with what they need, a plug-in's source among it; the examples of the library, in C too, are for its tree
+    file(GLOB files CONFIGURE_DEPENDS LIST_DIRECTORIES OFF ${PROJECT_SOURCE_DIR}/examples/*)
+    foreach(file IN LISTS files)
+        set(plugin "")
+        if(file MATCHES "\\.c$")
+            file(STRINGS ${file} plugin REGEX "#include <pawl/plugin.h>")
+        endif()
+        if(plugin OR NOT file MATCHES "\\.(c|out)$")
+            install(FILES ${file} DESTINATION ${PAWL_SHARE}/pawl/examples COMPONENT program)
+        endif()
+    endforeach()
+    # what a plug-in includes; the names are the program's own
+    install(DIRECTORY include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT program FILES_MATCHING PATTERN "*.h")
+    install(DIRECTORY docs/ DESTINATION ${PAWL_SHARE}/doc/pawl COMPONENT program FILES_MATCHING PATTERN "*.md")
+endif()

@@ -69,6 +69,30 @@ foreach(pattern unit/*.c trace/*.c fault/*.c effect/*_test.c sim/*_test.c store/
     endforeach()
 endforeach()
 
+# Of the program: test/file/NAME_test.c and test/cli/NAME_test.c on its sources, and test/e2e/NAME_test, which is run with the program
+# in $PAWL and the top of the tree in $PAWL_SOURCE_DIR, and ends with a tally as every test does.
+if(PAWL_PROGRAM)
+    foreach(folder file cli)
+        file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${folder}/*_test.c)
+        foreach(file IN LISTS files)
+            pawl_test(${folder} ${file} pawl_program)
+            get_filename_component(name ${file} NAME_WE)
+            target_link_libraries(${folder}-${name} PRIVATE pawl_static)
+            if(folder STREQUAL "cli")   # those of files run nothing
+                target_compile_definitions(${folder}-${name} PRIVATE PAWL_PROGRAM="$<TARGET_FILE:pawl>")
+                add_dependencies(${folder}-${name} pawl)
+            endif()
+        endforeach()
+    endforeach()
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/e2e/*_test)
+    foreach(file IN LISTS files)
+        get_filename_component(name ${file} NAME)
+        add_test(NAME e2e/${name} COMMAND ${file})
+        set_tests_properties(e2e/${name} PROPERTIES
+            ENVIRONMENT "PAWL=$<TARGET_FILE:pawl>;PAWL_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+    endforeach()
+endif()
+
 # The pure layers as one pair of files, and their unit tests on it.
 if(PAWL_AMALGAMATION)
     set(out ${PROJECT_BINARY_DIR}/amalgamation)

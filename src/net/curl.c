@@ -26,6 +26,7 @@ enum {
 
 typedef struct curl_api {
     CURLcode (*global_init)(long flags);
+    curl_version_info_data *(*version_info)(CURLversion version);
     CURL *(*easy_init)(void);
     void (*easy_cleanup)(CURL *easy);
     CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
@@ -65,7 +66,8 @@ static void load(void)
 
     for (size_t i = 0; i < sizeof names / sizeof *names && lib == NULL; i++)
         lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    loaded = lib != NULL && symbol(lib, "curl_global_init", &api.global_init) && symbol(lib, "curl_easy_init", &api.easy_init) &&
+    loaded = lib != NULL && symbol(lib, "curl_global_init", &api.global_init) && symbol(lib, "curl_version_info", &api.version_info) &&
+             symbol(lib, "curl_easy_init", &api.easy_init) &&
              symbol(lib, "curl_easy_cleanup", &api.easy_cleanup) && symbol(lib, "curl_easy_setopt", &api.easy_setopt) &&
              symbol(lib, "curl_easy_getinfo", &api.easy_getinfo) && symbol(lib, "curl_easy_strerror", &api.easy_strerror) &&
              symbol(lib, "curl_slist_append", &api.slist_append) && symbol(lib, "curl_slist_free_all", &api.slist_free_all) &&
@@ -76,6 +78,26 @@ static void load(void)
              symbol(lib, "curl_multi_info_read", &api.multi_info_read) && api.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     if (loaded)
         kept_begin();
+}
+
+bool net_library_of(net_library *out)
+{
+    const curl_version_info_data *info;
+
+    *out = (net_library){ 0 };
+    pthread_once(&once, load);
+    if (!loaded)
+        return false;
+    info = api.version_info(CURLVERSION_NOW);
+    out->version = info->version;
+    out->tls = info->ssl_version;
+#if LIBCURL_VERSION_NUM >= 0x074600
+    if (info->age >= CURLVERSION_SEVENTH) {     /* an older library's answer ends before these */
+        out->ca_file = info->cainfo;
+        out->ca_folder = info->capath;
+    }
+#endif
+    return true;
 }
 
 /* ---- connections that are kept ------------------------------------------------------------------------- */

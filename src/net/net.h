@@ -59,6 +59,10 @@ void net_answer_free(net_answer *a);
 /* One exchange, no redirects. PAWL_TRANSIENT, PAWL_TIMEOUT, PAWL_CANCELED, PAWL_INVALID (no libcurl, no such URL), PAWL_LIMIT
  * (of the head), PAWL_NOMEM. `err` names no URL. */
 pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err);
+/* Which library makes the requests, and which certificates it trusts where nobody says; NULL: it does not say. Lives as long as the
+ * process. False: there is no libcurl. */
+typedef struct net_library { const char *version, *tls, *ca_file, *ca_folder; } net_library;
+bool net_library_of(net_library *out);
 /* Connections that are kept for the next request are closed; from any thread, and at exit. */
 void net_forget(void);
 

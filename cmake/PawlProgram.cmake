@@ -1,0 +1,54 @@
+# The program `pawl`: agent files and verbs over the library, in one executable that exports the library's names to
+# plug-ins. Its sources but main.c are also a library, pawl_program, for the tests.
+pkg_check_modules(PAWL_YAML QUIET IMPORTED_TARGET GLOBAL yaml-0.1)
+find_path(PAWL_JQ_INCLUDE jq.h)
+if(NOT PAWL_YAML_FOUND OR NOT PAWL_JQ_INCLUDE)
+    message(FATAL_ERROR "the program needs libyaml and the headers of libjq; script/setup installs them, -DPAWL_PROGRAM=OFF leaves it out")
+endif()
+
+file(GLOB PAWL_PROGRAM_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/file/*.c ${PROJECT_SOURCE_DIR}/src/cli/*.c)
+list(REMOVE_ITEM PAWL_PROGRAM_SOURCES ${PROJECT_SOURCE_DIR}/src/cli/main.c)
+set_source_files_properties(${PAWL_PROGRAM_SOURCES} ${PROJECT_SOURCE_DIR}/src/cli/main.c PROPERTIES COMPILE_DEFINITIONS _POSIX_C_SOURCE=200809L)
+
+# What `pawl schema` prints.
+set(PAWL_SCHEMA ${PROJECT_SOURCE_DIR}/src/file/agent.schema.json)
+set(PAWL_SCHEMA_C ${PROJECT_BINARY_DIR}/agent_schema.c)
+add_custom_command(OUTPUT ${PAWL_SCHEMA_C} DEPENDS ${PAWL_SCHEMA} ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake
+    COMMAND ${CMAKE_COMMAND} -DFILE=${PAWL_SCHEMA} -DOUTPUT=${PAWL_SCHEMA_C} -DNAME=agent_schema -DHEADER=file/schema.h
+        -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake COMMENT "Embedding agent.schema.json" VERBATIM)
+
+add_library(pawl_program STATIC ${PAWL_PROGRAM_SOURCES} ${PAWL_SCHEMA_C})
+target_include_directories(pawl_program PRIVATE include src)
+# libjq is opened by the child that evaluates
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cli/jq_child.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
+target_link_libraries(pawl_program PUBLIC PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads
+    ${CMAKE_DL_LIBS})
+pawl_flags(pawl_program)
+
+# All of the library, not only what the verbs call: a plug-in may call the rest.
+add_executable(pawl ${PROJECT_SOURCE_DIR}/src/cli/main.c $<TARGET_OBJECTS:pawl_program> $<TARGET_OBJECTS:pawl_objects>)
+# A package carries beside it what its release lacks: cmake/PawlPackage.cmake.
+set_target_properties(pawl PROPERTIES ENABLE_EXPORTS ON INSTALL_RPATH "$ORIGIN/../lib/pawl/carried" BUILD_WITH_INSTALL_RPATH ON)
+target_include_directories(pawl PRIVATE include src)
+target_link_libraries(pawl PRIVATE PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS})
+pawl_flags(pawl)
+
+# What the program says of itself: completions, and the manual where scdoc is there.
+set(PAWL_SAID "")
+if(NOT CMAKE_CROSSCOMPILING AND NOT PAWL_SANITIZE)
+    find_program(PAWL_SCDOC scdoc)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completions)
+    function(pawl_said file from)   # COMMAND...: its output
+        add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/${file} DEPENDS ${from}
+            COMMAND ${ARGN} > ${PROJECT_BINARY_DIR}/${file} COMMENT "Writing ${file}" VERBATIM)
+        set(PAWL_SAID ${PAWL_SAID} ${PROJECT_BINARY_DIR}/${file} PARENT_SCOPE)
+    endfunction()
+    pawl_said(completions/pawl pawl $<TARGET_FILE:pawl> completions bash)
+    pawl_said(completions/_pawl pawl $<TARGET_FILE:pawl> completions zsh)
+    pawl_said(completions/pawl.fish pawl $<TARGET_FILE:pawl> completions fish)
+    if(PAWL_SCDOC)
+        pawl_said(pawl.1.scd pawl $<TARGET_FILE:pawl> @man)
+        pawl_said(pawl.1 ${PROJECT_BINARY_DIR}/pawl.1.scd ${PAWL_SCDOC} < ${PROJECT_BINARY_DIR}/pawl.1.scd)
+    endif()
+    add_custom_target(pawl_said ALL DEPENDS ${PAWL_SAID})
+endif()

@@ -1,0 +1,27 @@
+/* backup.c - a copy of the whole store, while it is used. */
+#include "cli/verbs.h"
+
+static int backup_run(cli_call *c)
+{
+    pawl_err err = { PAWL_OK, "" };
+    int code = EXIT_FAILED;
+    pawl_store *s = cli_store_of(c, NULL, NULL, &code);
+    pawl_code rc;
+
+    if (s == NULL)
+        return code;
+    rc = s->verbs->backup(s, c->args[0], &err);
+    pawl_store_free(s);
+    if (rc == PAWL_OK)
+        cli_note(c, "%s is copied to %s", cli_store_name(c), c->args[0]);
+    return rc == PAWL_OK ? EXIT_DONE : cli_fail(c, rc, &err);
+}
+
+const cli_verb verb_backup = {
+    .name = "backup", .form = "PATH", .what = "copy the store to a new file, while it is used", .least = 1, .most = 1, .store = true,
+    .run = backup_run,
+    .about = "The copy is a store of its own, of one moment: `--store sqlite:PATH` looks into\n"
+             "it, and put in the place of a lost one it goes on from there. What happened\n"
+             "after that moment may then happen again, as after a crash.",
+    .example = "pawl backup \"pawl-$(date +%F).db\"\npawl ls --store sqlite:pawl-2026-11-21.db",
+};

@@ -1,0 +1,83 @@
+/* check.c - everything that is wrong with an agent file, before anything runs. */
+#include "cli/session.h"
+#include "cli/verbs.h"
+
+static const pawl_value *fault_json(arena *mem, const file_fault *f)
+{
+    return value_pack(mem, NULL, "{s:i,s:s,s:s,s:i,s:s,s:s}", "column", (int64_t)f->at.column, "file", f->at.file, "kind", f->kind, "line", (int64_t)f->at.line,
+                      "severity", f->severity == PAWL_FAULT ? "fault" : "note", "text", f->text);
+}
+
+static bool say_json(cli_call *c, const session *s, bool good)
+{
+    arena *mem = &c->mem;
+    const pawl_value *all = value_pack(mem, NULL, "[]"), *v;
+
+    for (const file_fault *f = s->faults.first; f != NULL; f = f->next)
+        all = value_push(mem, all, fault_json(mem, f));
+    v = value_pack(mem, NULL, "{s:s,s:v,s:b}", "file", c->args[0], "findings", all, "ok", (int)good);
+    if (s->file != NULL)
+        v = value_with(mem, v, "nodes", value_uint(mem, s->file->nnodes));
+    if (s->machine != NULL) {
+        const char *digest = pawl_machine_hash(s->machine), *name = pawl_machine_name(s->machine);
+
+        v = value_with(mem, v, "hash", value_string(mem, digest, strlen(digest)));
+        v = value_with(mem, v, "name", value_string(mem, name, strlen(name)));
+    }
+    return cli_json(c, v);
+}
+
+static void say_good(const cli_call *c, const session *s)
+{
+    size_t nodes = s->file != NULL ? s->file->nnodes : 0, notes = s->faults.warnings;
+
+    if (s->file == NULL)
+        cli_note(c, "%s: good: a plug-in that is agent \"%s\"", c->args[0], pawl_machine_name(s->machine));
+    else
+        cli_note(c, "%s: good: %zu %s, %zu %s", c->args[0], nodes, nodes == 1 ? "node" : "nodes", notes, notes == 1 ? "note" : "notes");
+}
+
+static int check_run(cli_call *c)
+{
+    pawl_err err = {0};
+    session *s = session_load_quietly(c, c->args[0], &err);
+    bool good;
+
+    if (s == NULL)
+        return cli_fail(c, err.code, &err);
+    if (s->machine != NULL && s->file != NULL)
+        file_search(s->file, s->machine, &s->faults);
+    good = s->machine != NULL && s->faults.count == 0;
+    if (!good && s->faults.count == 0) {    /* it could not be read at all, or memory failed */
+        cli_fail(c, err.code, &err);
+        session_free(s);
+        return EXIT_USAGE;
+    }
+    if (c->json)
+        say_json(c, s, good);
+    else
+        session_say_faults(c, &s->faults, true);
+    if (!c->json && good)
+        say_good(c, s);
+    else if (!c->json)
+        cli_note(c, "%s: %zu %s", c->args[0], s->faults.count, s->faults.count == 1 ? "fault" : "faults");
+    session_free(s);
+    return good ? EXIT_DONE : EXIT_FAILED;
+}
+
+static const cli_option options[] = {
+    { "json", NULL, "one JSON object: {\"file\",\"findings\",\"hash\",\"name\",\"nodes\",\"ok\"}" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_check = {
+    .name = "check", .form = "FILE", .what = "find everything that is wrong with an agent file", .options = options, .least = 1, .most = 1,
+    .run = check_run,
+    .about = "Each fault with its line and column, what is wrong and what would be right; the\n"
+             "states that the graph can be in are searched, too. Notes are no faults. Ends\n"
+             "with 1 when there is a fault. Nothing is run; a plug-in that the file names is\n"
+             "opened.\n"
+             "\n"
+             "A finding in JSON: {\"column\",\"file\",\"kind\",\"line\",\"severity\",\"text\"}.",
+    .example = "pawl check survey.yaml\npawl check survey.yaml --json | jq -r '.findings[].text'",
+};

@@ -1,0 +1,124 @@
+/* cli.h - what the verbs of `pawl` share: a call of one, its options, its store, what it says and how it ends.
+ *
+ * stdout carries results only; progress, prompts and errors go to stderr. A verb returns the program's exit code. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/base.h"
+#include "pawl/pawl.h"
+
+#include <stdio.h>
+
+typedef enum cli_exit {         /* X1 */
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,            /* failed, rejected, findings */
+    EXIT_USAGE = 2,             /* usage, or a bad file */
+    EXIT_WAITS = 3,             /* for an answer */
+    EXIT_CANCELED = 4,
+    EXIT_STORE = 5,             /* the store is not there */
+    EXIT_HELD = 6,              /* another process has it */
+    EXIT_STOPPED = 130          /* by Ctrl-C; 143 by SIGTERM: the run is kept */
+} cli_exit;
+
+enum { RUN_ID_BYTES = 129, STORE_URL_BYTES = 4096 };
+
+/* ---- verbs and options: tables, from which help, completions and the man page are printed ------------ */
+/* What completions offer follows from the words: RUN, A and B are runs, FILE and PATH files, VERB a verb, "a|b" itself. */
+
+typedef struct cli_option {
+    const char *name;           /* "store", given as --store URL or --store=URL */
+    const char *value;          /* "URL"; "a|b": one of these; "CHANNEL=JSON...": may be given several times; NULL: a flag */
+    const char *what;           /* one line */
+} cli_option;
+
+typedef struct cli_call cli_call;
+typedef struct cli_verb {
+    const char *name;           /* "run" */
+    const char *form;           /* of its arguments: "FILE", "RUN [WAIT] VALUE" */
+    const char *what;           /* one line */
+    const char *about;          /* paragraphs, 80 columns, no newline at the end; NULL: none */
+    const char *example;        /* lines that work */
+    const cli_option *options;  /* ends with a name of NULL; NULL: none. --help is every verb's */
+    uint8_t least, most;        /* arguments; most UINT8_MAX: any number */
+    bool store;                 /* has --store */
+    bool looks;                 /* of runs with a machine: changes nothing, so that it need not fit */
+    int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
+    const char *later;
+} cli_verb;
+extern const cli_verb *const cli_verbs[];      /* in the order of the help; NULL at the end */
+
+struct cli_call {
+    const cli_verb *verb;
+    const char **args;          /* the arguments that are no options */
+    size_t nargs;
+    const char **given;         /* by option of the verb: its value, "" of a flag; NULL: not given */
+    const char *store_url;      /* of --store, or NULL */
+    bool json;                  /* --json was given (by a verb that has it) */
+    bool out_tty, err_tty;
+    bool colour;                /* stdout may have it; stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
+    bool err_colour;
+    arena mem;                  /* of the call */
+    const char **words;         /* all that was given by options, in order, as pairs: option, value */
+    size_t nwords;
+    const char *store_name;     /* see cli_store_name */
+};
+
+/* options.c: find the verb, parse, call. `argv` as main has it. Returns the exit code. */
+int cli_main(int argc, char **argv);
+const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several the last */
+/* The `index`-th value of an option that may be given several times; NULL after the last. */
+const char *cli_given_at(const cli_call *c, const char *option, size_t index);
+/* A whole number from `least` to `most`: of an option, `otherwise` when it was not given. False: the usage was said. */
+bool cli_number(const cli_call *c, const char *option, uint64_t least, uint64_t most, uint64_t otherwise, uint64_t *out);
+/* "250ms", "10s", "5m", "2h", "1d" in ms. False: it is none. */
+bool cli_duration(const char *text, int64_t *ms);
+/* Say on stderr "pawl VERB: ..." and the nearest right form; returns EXIT_USAGE. */
+int cli_usage(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
+/* Say one line on stderr, cleaned: what a person wants to know and a pipe does not. */
+void cli_note(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
+/* Write to stdout, as it is; `v` as canonical JSON and a newline. False: out of memory (said). That stdout takes no more is found at the
+ * end of the program, which then says so and is not 0. */
+bool cli_put(const cli_call *c, const buf *text);
+bool cli_json(const cli_call *c, const pawl_value *v);
+
+/* ---- what goes wrong ------------------------------------------------------------------------------------ */
+
+/* Say `err` on stderr, "pawl: ..."; returns the exit code that belongs to `rc` (2 invalid, gone, limit; 5 io, transient: the store is
+ * not there, or busy; 6 held, fenced; 1 else). */
+int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err);
+int cli_exit_of(pawl_status status, bool waits);
+
+/* ---- place.c: the store, and which run is meant ------------------------------------------------------------ */
+
+/* By --store, else PAWL_STORE, else the nearest pawl.db upward, else one in this folder (made when `make`; else PAWL_GONE, which says
+ * where was looked). postgres: and dynamodb: are PAWL_INVALID, not in this version. NULL: see err. */
+pawl_store *cli_store(cli_call *c, bool make, pawl_err *err);
+const char *cli_store_name(const cli_call *c);                 /* "sqlite:/path/pawl.db": the one that was opened */
+/* The store, as above and not made, and the run in it that `given` means (NULL: none is looked for). NULL: *code is the exit code, and why
+ * was said. */
+pawl_store *cli_store_of(cli_call *c, const char *given, char run[RUN_ID_BYTES], int *code);
+/* The run that `given` means: an id, a unique prefix of one, "@" the latest that was begun. Children of runs count only where nothing else
+ * fits. PAWL_GONE names the store, and an id that is near; PAWL_INVALID lists the first that a prefix fits. */
+pawl_code cli_run_id(cli_call *c, pawl_store *s, const char *given, char run[RUN_ID_BYTES], pawl_err *err);
+/* A new id: NAME-xxxx, four of [a-z2-9] without l and o (more, where those are taken), that the store has not. What may not stand in an id
+ * is left out of NAME. */
+pawl_code cli_new_id(pawl_store *s, const char *name, char run[RUN_ID_BYTES], pawl_err *err);
+
+/* ---- text.c: text for people ------------------------------------------------------------------------------------ */
+
+enum { CLI_COLUMNS_LEAST = 40, CLI_COLUMNS = 80 };
+int cli_columns(int fd);                                        /* of the terminal, 80 where there is none */
+/* What a terminal would take as an order (control characters, escapes, marks that turn the direction of text) stands as \x1b or \u202e;
+ * a newline as \n; bad UTF-8 as \xff. */
+void cli_clean(buf *out, const char *text, size_t size);
+size_t cli_width(const char *text, size_t size);                /* in columns of a terminal; of clean text */
+/* Clean, and cut with "..." to at most `columns`. */
+void cli_cut(buf *out, const char *text, size_t size, size_t columns);
+/* The same, and blanks up to `columns`: a cell of a table. */
+void cli_cell(buf *out, const char *text, size_t columns);
+void cli_time(char out[32], int64_t time_ms);                   /* 2026-11-21 14:03:07, local; "-" for 0 */
+void cli_ago(char out[16], int64_t ms);                         /* "3 s", "5 min", "2 h", "4 d" */
+/* A value as one line of at most `columns`, cut with "..."; a string without its quotes. */
+void cli_short(buf *out, const pawl_value *v, size_t columns);
+
+#endif

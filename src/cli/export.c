@@ -1,0 +1,78 @@
+/* export.c - a run becomes lines of JSON. */
+#include "cli/verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static bool line_out(void *ctx, pawl_bytes line)
+{
+    return fwrite(line.data, 1, line.size, ctx) == line.size;
+}
+
+/* A new file: what is there already may be the only copy of another run. */
+static FILE *file_new(const char *path, pawl_err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "wb");
+
+    if (f != NULL)
+        return f;
+    if (fd >= 0)
+        close(fd);
+    fail(err, errno == EEXIST ? PAWL_INVALID : PAWL_IO,
+         errno == EEXIST ? "%.180s is there already; name a new file" : "%.180s: the file cannot be made: %s", path, strerror(errno));
+    return NULL;
+}
+
+static pawl_code export_to(pawl_store *s, const char *run, const char *path, FILE *f, pawl_err *err)
+{
+    pawl_code rc = pawl_history_export(s, run, line_out, f, err);
+
+    errno = 0;
+    if (rc == PAWL_OK && fflush(f) != 0)
+        rc = fail(err, PAWL_IO, "%.160s takes no more: %s", path, strerror(errno));
+    if (f != stdout) {
+        if (fclose(f) != 0 && rc == PAWL_OK)
+            rc = fail(err, PAWL_IO, "%.160s takes no more: %s", path, strerror(errno));
+        if (rc != PAWL_OK)
+            unlink(path);
+    }
+    return rc;
+}
+
+static int export_run(cli_call *c)
+{
+    const char *path = cli_given(c, "out");
+    char run[RUN_ID_BYTES];
+    pawl_err err = { PAWL_OK, "" };
+    int code = EXIT_FAILED;
+    pawl_store *s = cli_store_of(c, c->args[0], run, &code);
+    FILE *f;
+    pawl_code rc;
+
+    if (s == NULL)
+        return code;
+    f = path == NULL || strcmp(path, "-") == 0 ? stdout : file_new(path, &err);
+    rc = f == NULL ? err.code : export_to(s, run, f == stdout ? "stdout" : path, f, &err);
+    pawl_store_free(s);
+    if (rc == PAWL_OK && f != stdout)
+        cli_note(c, "%s is in %s", run, path);
+    return rc == PAWL_OK ? EXIT_DONE : cli_fail(c, rc, &err);
+}
+
+static const cli_option options[] = {
+    { "out", "FILE", "a new file, in place of stdout" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_export = {
+    .name = "export", .form = "RUN", .what = "write a run as lines of JSON, whole and checked", .options = options, .least = 1, .most = 1,
+    .store = true, .run = export_run,
+    .about = "Its journal byte for byte, and what the store has beside it: large values,\n"
+             "counted attempts, deliveries not taken yet. The first line is a header, each\n"
+             "other line an object with one member: base, record, entry, blob, mark, delivery,\n"
+             "and end with a digest of all of it. It may be done while somebody works on the\n"
+             "run.",
+    .example = "pawl export survey-7k2m | gzip >survey.jsonl.gz\npawl export @ --out survey.jsonl",
+};

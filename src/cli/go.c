@@ -1,0 +1,658 @@
+/* go.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
+#include "cli/go.h"
+#include "cli/kept.h"
+#include "cli/view.h"
+#include "cli/words.h"
+#include "engine/owner.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PROMPT_COLUMNS = 1000 };
+
+const char *go_who(void)
+{
+    const char *who = getenv("PAWL_USER");
+
+    if (who == NULL || *who == '\0')
+        who = getenv("USER");
+    if (who == NULL || *who == '\0')
+        who = getenv("LOGNAME");
+    return who != NULL && *who != '\0' ? who : "somebody";
+}
+
+pawl_code go_on(session *s, void *ctx, pawl_err *err)
+{
+    (void)ctx;
+    return pawl_run(s->engine, s->run, NULL, err);
+}
+
+pawl_code go_event(session *s, void *ctx, pawl_err *err)
+{
+    const pawl_event *ev = ctx;
+    pawl_code rc = pawl_event_send(s->engine, s->run, ev, err);
+
+    if (rc == PAWL_IGNORED)
+        logging_say(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
+    if (rc == PAWL_IGNORED && ev->kind == PAWL_EV_INPUT)
+        return fail(err, PAWL_INVALID, "%s: it takes no input as it stands: only an agent with `turns:` does, when its turn is over", s->run);
+    return rc == PAWL_IGNORED ? pawl_run(s->engine, s->run, NULL, err) : rc;
+}
+
+/* ---- others ------------------------------------------------------------------------------------------- */
+
+bool go_elsewhere(session *s, char who[GO_WHO_BYTES])
+{
+    pawl_store *store = session_store(s);
+    char own[GO_WHO_BYTES];
+    pawl_head head;
+
+    if (store->verbs->head(store, s->run, &head, NULL) != PAWL_OK || head.owner == NULL || head.lease_ms <= store->verbs->now(store) || owner_dead(head.owner))
+        return false;
+    owner_name(own, sizeof own, 0);     /* "host:pid:number" */
+    own[strrchr(own, ':') - own + 1] = '\0';
+    if (strncmp(head.owner, own, strlen(own)) == 0)
+        return false;
+    if (who != NULL)
+        snprintf(who, GO_WHO_BYTES, "%s", head.owner);
+    return true;
+}
+
+/* Of an answer's id RUN~LIFE/SUPERSTEP.TASK.VISIT.N, or its node. */
+static bool said_meant(const pawl_stream_event *ev, const char *given)
+{
+    return given == NULL || strcmp(given, ev->node) == 0 || strcmp(given, ev->path) == 0 || (ev->id != NULL && strcmp(given, ev->id) == 0);
+}
+
+bool go_said(session *s, const char *given, said *out)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &from, NULL);
+    pawl_stream_event ev;
+    bool any = false;
+
+    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
+        const pawl_value *v;
+
+        if (strcmp(ev.name, "answer") != 0 || !said_meant(&ev, given) || (v = value_parse(&s->mem, ev.json, strlen(ev.json), "answer", NULL)) == NULL)
+            continue;
+        any = true;
+        *out = (said){ .node = arena_strdup(&s->mem, ev.node, strlen(ev.node)), .by = pawl_value_string(pawl_value_get(v, "by")),
+                       .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value") };
+    }
+    pawl_stream_close(r);
+    return any && out->node != NULL;
+}
+
+/* ---- waits -------------------------------------------------------------------------------------------- */
+
+static const char *kind_said(pawl_wait_kind kind)
+{
+    switch (kind) {
+    case PAWL_WAIT_APPROVAL: return "an approval";
+    case PAWL_WAIT_QUESTION: return "an answer";
+    case PAWL_WAIT_INPUT: return "input";
+    case PAWL_WAIT_SIGNAL: return "a signal";
+    }
+    return "somebody";
+}
+
+static void say_how(const session *s, const pawl_wait *w, bool only, buf *b)
+{
+    const char *run = s->run, *no = session_on_no(s, w->node), *slot = only ? "" : w->slot;
+
+    switch (w->kind) {
+    case PAWL_WAIT_APPROVAL:
+        buf_fmt(b, "    yes: pawl approve %s%s%s\n    no:  pawl deny %s%s%s    (%s%s)\n", run, only ? "" : " ", slot, run, only ? "" : " ", slot,
+                no != NULL ? "goes on at " : "the run ends rejected", no != NULL ? no : "");
+        return;
+    case PAWL_WAIT_QUESTION:
+        buf_fmt(b, "    answer: pawl answer %s%s%s VALUE\n", run, only ? "" : " ", slot);
+        return;
+    case PAWL_WAIT_INPUT:
+        buf_fmt(b, "    go on: pawl send %s JSON\n", run);
+        return;
+    case PAWL_WAIT_SIGNAL:
+        buf_fmt(b, "    send it: pawl send %s --signal %s JSON\n", run, s->file != NULL && file_node_find(s->file, w->node) != NULL &&
+                file_node_find(s->file, w->node)->signal != NULL ? file_node_find(s->file, w->node)->signal : "NAME");
+        return;
+    }
+}
+
+static void put_prompt(buf *b, const pawl_value *prompt)
+{
+    buf text;
+
+    buf_init(&text, NULL);
+    words_prompt(&text, prompt);
+    buf_text(b, "    ");
+    words_fit(b, text.data != NULL ? text.data : "", text.size, PROMPT_COLUMNS);
+    buf_char(b, '\n');
+    b->failed = b->failed || text.failed;
+    buf_free(&text);
+}
+
+static void say_wait(const session *s, const pawl_wait *w, bool only)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s waits for %s", s->run, kind_said(w->kind));
+    if (*w->node != '\0')
+        buf_fmt(&b, " at %s", w->node);
+    buf_text(&b, "\n");
+    if (w->prompt != NULL && !doubt_is(w))
+        put_prompt(&b, w->prompt);
+    for (size_t i = 0; i < pawl_value_size(w->options); i++) {
+        buf_fmt(&b, "    %zu. ", i + 1);
+        cli_short(&b, pawl_value_at(w->options, i), 200);
+        buf_char(&b, '\n');
+    }
+    if (doubt_is(w))
+        doubt_say(s, w, only, &b);
+    else
+        say_how(s, w, only, &b);
+    if (!b.failed)
+        fwrite(b.data, 1, b.size, stderr);
+    buf_free(&b);
+}
+
+void say_waits(const session *s, pawl_state *st)
+{
+    pawl_step *step = pawl_engine_step(s->engine);
+    size_t n = pawl_state_waits(st);
+
+    for (size_t i = 0; i < n; i++) {
+        pawl_wait w;
+
+        if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK)
+            say_wait(s, &w, n == 1);
+    }
+}
+
+const pawl_value *wait_json(arena *mem, const pawl_wait *w)
+{
+    const pawl_value *v = value_pack(mem, NULL, "{s:s,s:s,s:s,s:s,s:i}", "id", w->id, "kind", pawl_wait_kind_name(w->kind), "node", w->node, "slot", w->slot,
+                                     "asked_ms", w->asked_ms);
+
+    if (w->prompt != NULL)
+        v = value_with(mem, v, "prompt", w->prompt);
+    if (w->schema != NULL)
+        v = value_with(mem, v, "schema", w->schema);
+    if (w->options != NULL)
+        v = value_with(mem, v, "options", w->options);
+    if (w->expires_ms > 0)
+        v = value_with(mem, v, "expires_ms", value_int(mem, w->expires_ms));
+    return v;
+}
+
+/* None that is open is meant: the second who answers is told the first. */
+static pawl_code wait_none(session *s, pawl_state *st, const char *given, pawl_err *err)
+{
+    said before = {0};
+    pawl_code rc;
+    buf b;
+
+    if (!go_said(s, given, &before))
+        return given != NULL && pawl_state_waits(st) > 0 ? fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", s->run, given)
+               : fail(err, PAWL_INVALID, "%s is %s, and asks nobody", s->run, pawl_status_name(pawl_state_status(st)));
+    buf_init(&b, NULL);
+    cli_short(&b, before.value, 60);
+    buf_char(&b, '\0');
+    rc = fail(err, PAWL_CONFLICT, "%s: %.56s was answered before, with %s%s%.48s", s->run, before.node, b.failed ? "" : b.data, before.by != NULL ? ", by " : "",
+              before.by != NULL ? before.by : "");
+    buf_free(&b);
+    return rc;
+}
+
+pawl_code wait_find(session *s, pawl_state *st, const char *given, pawl_wait *w, pawl_err *err)
+{
+    pawl_step *step = pawl_engine_step(s->engine);
+    size_t n = pawl_state_waits(st), fits = 0, at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (pawl_state_wait(st, i, step, w, err) != PAWL_OK)
+            return err->code;
+        if (given == NULL || strcmp(given, w->id) == 0 || strcmp(given, w->slot) == 0 || strcmp(given, w->node) == 0) {
+            fits++;
+            at = i;
+        }
+    }
+    if (fits == 1)
+        return pawl_state_wait(st, at, step, w, err);
+    if (fits == 0)
+        return wait_none(s, st, given, err);
+    say_waits(s, st);
+    return given == NULL ? fail(err, PAWL_INVALID, "%s waits for %zu answers: say which, as it stands above", s->run, n)
+                         : fail(err, PAWL_INVALID, "%s has %zu open waits that \"%.64s\" fits: name one as it stands above", s->run, fits, given);
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------- */
+
+typedef enum answered { ANSWERED, LEFT, GONE } answered;
+
+static pawl_code give(session *s, const pawl_wait *w, const char *json, const char *by, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .value = json, .by = by };
+    char id[512];
+    viewing *shown;
+    pawl_code rc;
+
+    snprintf(id, sizeof id, "%s", w->id);
+    ev.id = id;
+    shown = view_begin(s->c, s->engine, s->run);
+    rc = go_event(s, &ev, err);
+    view_end(shown);
+    return rc;
+}
+
+/* --yes and --no answer approvals, never a question. */
+static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_err *err)
+{
+    bool yes = cli_given(s->c, "yes") != NULL, no = cli_given(s->c, "no") != NULL;
+    char by[128];
+
+    if (w->kind != PAWL_WAIT_APPROVAL || (!yes && !no))
+        return LEFT;
+    snprintf(by, sizeof by, "%s, by %s", go_who(), yes ? "--yes" : "--no");
+    *rc = give(s, w, yes ? "true" : "false", by, err);
+    return ANSWERED;
+}
+
+static answered answer_here(session *s, const pawl_wait *w, pawl_code *rc, pawl_err *err)
+{
+    answered how = LEFT;
+    buf json;
+
+    if (!s->c->err_tty || !isatty(STDIN_FILENO) || w->kind == PAWL_WAIT_SIGNAL || w->kind == PAWL_WAIT_INPUT || s->c->json)
+        return LEFT;
+    buf_init(&json, NULL);
+    switch (view_ask(s->c, w, session_on_no(s, w->node), &json)) {
+    case ASKED_ANSWER:
+        buf_char(&json, '\0');
+        *rc = give(s, w, json.data, go_who(), err);
+        how = ANSWERED;
+        break;
+    case ASKED_LATER:
+        break;
+    case ASKED_GONE:
+        how = GONE;
+        break;
+    }
+    buf_free(&json);
+    return how;
+}
+
+/* The first wait that can be answered here is; LEFT: none can. */
+static answered answer_one(session *s, pawl_state *st, pawl_code *rc, pawl_err *err)
+{
+    pawl_step *step = pawl_engine_step(s->engine);
+    answered how = LEFT;
+
+    for (size_t i = 0; i < pawl_state_waits(st) && how == LEFT; i++) {
+        pawl_wait w;
+
+        if (pawl_state_wait(st, i, step, &w, err) != PAWL_OK)
+            return LEFT;
+        how = answer_flag(s, &w, rc, err);
+        if (how == LEFT)
+            how = answer_here(s, &w, rc, err);
+        if (how != LEFT)
+            return how;
+        st = pawl_run_state(s->engine, s->run, err);
+        if (st == NULL)
+            return LEFT;
+    }
+    return how;
+}
+
+/* ---- how it ended ------------------------------------------------------------------------------------------ */
+
+static void print_value(const session *s, const pawl_value *v)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    if (pawl_value_type(v) == PAWL_TYPE_STRING && !s->c->json)
+        buf_put(&b, pawl_value_string(v), pawl_value_size(v));
+    else
+        canon(&b, v);
+    if (b.size == 0 || b.data[b.size - 1] != '\n')
+        buf_char(&b, '\n');
+    cli_put(s->c, &b);
+    buf_free(&b);
+}
+
+static int completed(session *s, pawl_state *st)
+{
+    pawl_err err = {0};
+    const pawl_value *out = session_output(s, st, &err);
+    const char *json;
+
+    if (err.code != PAWL_OK)
+        return cli_fail(s->c, PAWL_EFFECT, &err);
+    if (out != NULL) {
+        print_value(s, out);
+    } else if (s->c->json && (json = pawl_state_json(st, pawl_engine_step(s->engine), &err)) != NULL) {
+        fputs(json, stdout);
+        fputc('\n', stdout);
+    }
+    return EXIT_DONE;
+}
+
+static void say_detail(const pawl_value *reason)
+{
+    const char *detail = pawl_value_string(pawl_value_find(reason, "/receipt/detail"));
+    buf b;
+
+    if (detail == NULL)
+        return;
+    buf_init(&b, NULL);
+    while (*detail != '\0') {
+        size_t n = strcspn(detail, "\n");
+
+        buf_text(&b, "    | ");
+        cli_clean(&b, detail, n);
+        buf_char(&b, '\n');
+        detail += n + (detail[n] == '\n');
+    }
+    if (!b.failed)
+        fwrite(b.data, 1, b.size, stderr);
+    buf_free(&b);
+}
+
+static const char *ended_said(pawl_status status)
+{
+    return status == PAWL_CANCELED_RUN ? "was canceled" : status == PAWL_REJECTED ? "was rejected" : "failed";
+}
+
+/* Who said no, and why, of a run that ended so. */
+static void put_refusal(session *s, buf *b)
+{
+    said last = {0};
+
+    if (!go_said(s, NULL, &last) || pawl_value_type(last.value) != PAWL_TYPE_BOOL || pawl_value_bool(last.value))
+        return;
+    if (last.by != NULL)
+        buf_fmt(b, ", by %s", last.by);
+    if (last.note != NULL)
+        buf_fmt(b, ": %s", last.note);
+}
+
+static int ended(session *s, pawl_state *st)
+{
+    pawl_status status = pawl_state_status(st);
+    const pawl_value *reason = pawl_state_reason(st);
+    const char *why = pawl_value_string(pawl_value_get(reason, "text")), *inner = pawl_value_string(pawl_value_find(reason, "/receipt/text"));
+    arena *mem = &s->c->mem;
+    buf b;
+
+    if (status == PAWL_COMPLETED)
+        return completed(s, st);
+    buf_init(&b, NULL);
+    if (why != NULL)
+        buf_fmt(&b, ": %s", why);
+    if (inner != NULL && (why == NULL || strstr(why, inner) == NULL))
+        buf_fmt(&b, " (%s)", inner);
+    if (status == PAWL_REJECTED)
+        put_refusal(s, &b);
+    buf_char(&b, '\0');
+    cli_note(s->c, "%s %s%s", s->run, ended_said(status), b.failed ? "" : b.data);
+    buf_free(&b);
+    say_detail(reason);
+    if (status == PAWL_FAILED && kept_undone(st))
+        cli_note(s->c, "what it did is undone; begin another run, or one from where it stood: pawl fork %s --at SEQ", s->run);
+    else if (status == PAWL_FAILED)
+        cli_note(s->c, "try again: pawl retry %s", s->run);
+    if (s->c->json)
+        cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:s}", "reason", reason != NULL ? reason : value_null(mem), "run", s->run, "status",
+                                  pawl_status_name(status)));
+    return cli_exit_of(status, false);
+}
+
+/* Where it stands, for a program. */
+static void print_waiting(session *s, pawl_state *st, const pawl_value *turn)
+{
+    arena *mem = &s->c->mem;
+    const pawl_value *waits = value_pack(mem, NULL, "[]"), *v;
+    pawl_step *step = pawl_engine_step(s->engine);
+
+    for (size_t i = 0; i < pawl_state_waits(st); i++) {
+        pawl_wait w;
+
+        if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK)
+            waits = value_push(mem, waits, wait_json(mem, &w));
+    }
+    v = value_pack(mem, NULL, "{s:s,s:s,s:v}", "run", s->run, "status", pawl_status_name(pawl_state_status(st)), "waits", waits);
+    if (turn != NULL)
+        v = value_with(mem, v, "output", turn);
+    cli_json(s->c, v);
+}
+
+/* Its turn is over: what that came to. NULL: it is not, or there is nothing. */
+static const pawl_value *turn_output(session *s, pawl_state *st, pawl_err *err)
+{
+    pawl_wait w;
+
+    if (pawl_state_waits(st) != 1 || pawl_state_wait(st, 0, pawl_engine_step(s->engine), &w, NULL) != PAWL_OK || w.kind != PAWL_WAIT_INPUT)
+        return NULL;
+    return session_output(s, st, err);
+}
+
+static int waiting(session *s, pawl_state *st)
+{
+    pawl_err err = {0};
+    const pawl_value *turn = turn_output(s, st, &err);
+
+    if (err.code != PAWL_OK)
+        return cli_fail(s->c, PAWL_EFFECT, &err);
+    if (s->c->json)
+        print_waiting(s, st, turn);
+    else if (turn != NULL)
+        print_value(s, turn);
+    say_waits(s, st);
+    return EXIT_WAITS;
+}
+
+static int held(session *s, const pawl_err *err)
+{
+    char who[GO_WHO_BYTES];
+    pawl_err why = {0};
+
+    if (!go_elsewhere(s, who))
+        return cli_fail(s->c, PAWL_HELD, err);
+    fail(&why, PAWL_HELD, "%s: %s drives it; answers and signals reach it there, `pawl log %s --follow` looks on", s->run, who, s->run);
+    return cli_fail(s->c, PAWL_HELD, &why);
+}
+
+/* What came in is stored, and with whoever drives the run. */
+static int told(session *s, const char *who)
+{
+    cli_note(s->c, "%s: told; %s drives it, and goes on with it", s->run, who);
+    if (s->c->json)
+        cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:s,s:s}", "owner", who, "run", s->run));
+    return EXIT_DONE;
+}
+
+static int stands(session *s, pawl_code rc, const pawl_err *err)
+{
+    char who[GO_WHO_BYTES];
+    pawl_err why = {0};
+    pawl_state *st;
+
+    if (rc == PAWL_HELD)
+        return held(s, err);
+    if (rc == PAWL_CORRUPT || rc == PAWL_CONFLICT)
+        logging_say(&s->log, LOG_ERROR, s->run, "parked", err->text);
+    if (rc < 0)
+        return cli_fail(s->c, rc, err);
+    if (rc == PAWL_PENDING && go_stopped() == 0 && go_elsewhere(s, who))
+        return told(s, who);
+    if ((st = pawl_run_state(s->engine, s->run, &why)) == NULL)
+        return cli_fail(s->c, why.code < 0 ? why.code : PAWL_IO, &why);
+    if (pawl_state_next(st) == PAWL_HALTED)
+        return ended(s, st);
+    if (go_stopped() != 0) {
+        cli_note(s->c, "%s is stopped, and nothing is lost; go on: pawl resume %s", s->run, s->run);
+        return go_stopped();
+    }
+    if (pawl_state_waits(st) > 0)
+        return waiting(s, st);
+    if (*err->text != '\0') {
+        cli_note(s->c, "%s", err->text);
+        cli_note(s->c, "go on when it is there: pawl resume %s", s->run);
+        return EXIT_WAITS;
+    }
+    cli_note(s->c, "%s is %s; go on: pawl resume %s", s->run, pawl_status_name(pawl_state_status(st)), s->run);
+    return EXIT_WAITS;
+}
+
+/* ---- driving -------------------------------------------------------------------------------------------------- */
+
+static bool ask_on(session *s, pawl_code rc)
+{
+    return rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && !(rc == PAWL_PENDING && go_elsewhere(s, NULL));
+}
+
+int go(session *s, go_fn *first, void *ctx)
+{
+    pawl_err err = {0};
+    pawl_code rc;
+    viewing *w;
+    int code;
+
+    go_signals(s->engine);
+    w = view_begin(s->c, s->engine, s->run);
+    rc = first(s, ctx, &err);
+    view_end(w);
+    while (ask_on(s, rc)) {
+        pawl_state *st = pawl_run_state(s->engine, s->run, NULL);
+        pawl_err why = {0};
+
+        if (st == NULL || pawl_state_waits(st) == 0 || answer_one(s, st, &rc, &why) != ANSWERED)
+            break;
+        err = (pawl_err){0};
+        if (rc == PAWL_CONFLICT) {      /* somebody else was first */
+            cli_note(s->c, "%s", why.text);
+            w = view_begin(s->c, s->engine, s->run);
+            rc = go_on(s, NULL, &err);
+            view_end(w);
+        } else {
+            err = why;
+        }
+    }
+    code = stands(s, rc, &err);
+    go_signals(NULL);
+    return code;
+}
+
+/* ---- told, and left --------------------------------------------------------------------------------------------- */
+
+static pawl_delivery_kind delivery_of(pawl_event_kind kind)
+{
+    switch (kind) {
+    case PAWL_EV_ANSWER: return PAWL_DELIVER_ANSWER;
+    case PAWL_EV_SIGNAL: return PAWL_DELIVER_SIGNAL;
+    case PAWL_EV_CANCEL: return PAWL_DELIVER_CANCEL;
+    case PAWL_EV_UPDATE: return PAWL_DELIVER_UPDATE;
+    case PAWL_EV_REOPEN: return PAWL_DELIVER_REOPEN;
+    default: return PAWL_DELIVER_INPUT;
+    }
+}
+
+/* Left in the store, for whoever drives it. */
+pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err)
+{
+    pawl_delivery d = { .kind = delivery_of(ev->kind), .name = ev->kind == PAWL_EV_ANSWER ? ev->id : ev->name, .by = ev->by, .note = ev->note };
+    pawl_store *store = session_store(s);
+    char id[64];
+
+    if (ev->value != NULL)
+        d.value = (pawl_bytes){ ev->value, strlen(ev->value) };
+    if (ev->update != NULL)
+        d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
+    snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
+    d.id = id;
+    return store->verbs->deliver(store, s->run, &d, err);
+}
+
+int go_mode(session *s, pawl_state *st)
+{
+    const char *word = cli_given(s->c, "mode"), *now = pawl_value_string(pawl_state_get(st, "@mode"));
+    char json[64];
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .value = json, .by = go_who() };
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (word == NULL) {
+        if (now == NULL || mode_named(now) != MODE_BYPASS)
+            return EXIT_DONE;
+        fail(&err, PAWL_INVALID, "%s was in bypassPermissions, which is not kept: say --mode bypassPermissions once more, or --mode default", s->run);
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
+    if (mode_named(word) == MODE_NONE)
+        return cli_usage(s->c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
+    if (s->file == NULL || (now != NULL && strcmp(now, word) == 0))
+        return EXIT_DONE;
+    snprintf(json, sizeof json, "{\"@mode\":\"%s\"}", word);
+    rc = session_tell(s, &ev, &err);
+    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
+}
+
+/* What is over takes nothing any more; but what failed may be tried again. */
+static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
+{
+    pawl_status status = pawl_state_status(st);
+    const char *is = pawl_status_name(status);
+    pawl_err err = {0};
+
+    if (kind == PAWL_EV_REOPEN && status == PAWL_FAILED)
+        return EXIT_DONE;
+    if (kind == PAWL_EV_REOPEN)
+        fail(&err, PAWL_INVALID, "%s is %s, and only what failed is tried again; `pawl fork %s --at SEQ` begins where it stood once", s->run, is, s->run);
+    else if (kind == PAWL_EV_CANCEL)
+        fail(&err, PAWL_INVALID, "%s is %s: nothing is left to call off", s->run, is);
+    else
+        fail(&err, PAWL_INVALID, "%s is %s, and takes nothing any more", s->run, is);
+    return cli_fail(s->c, PAWL_INVALID, &err);
+}
+
+int go_may_tell(session *s, pawl_event_kind kind)
+{
+    pawl_err err = {0};
+    pawl_state *st = pawl_run_state(s->engine, s->run, &err);
+    bool drives = cli_given(s->c, "no-run") == NULL && kind != PAWL_EV_UPDATE;
+
+    if (st == NULL)
+        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if (pawl_state_next(st) == PAWL_HALTED)
+        return over_takes(s, st, kind);
+    if (kind == PAWL_EV_REOPEN) {
+        fail(&err, PAWL_INVALID, "%s is %s: nothing of it has failed for good; `pawl resume %s` goes on", s->run, pawl_status_name(pawl_state_status(st)), s->run);
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
+    return drives && kind != PAWL_EV_CANCEL && !go_elsewhere(s, NULL) ? go_mode(s, st) : EXIT_DONE;
+}
+
+static int leave(session *s, const pawl_event *ev)
+{
+    pawl_err err = {0};
+    pawl_code rc = session_tell(s, ev, &err);
+
+    if (rc != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    cli_note(s->c, "%s: told, and not driven; go on: pawl resume %s", s->run, s->run);
+    return EXIT_DONE;
+}
+
+int go_tell(session *s, const pawl_event *ev)
+{
+    pawl_event copy = *ev;
+    int code = go_may_tell(s, ev->kind);
+
+    if (code != EXIT_DONE)
+        return code;
+    if (cli_given(s->c, "no-run") != NULL)
+        return leave(s, ev);
+    return go(s, go_event, &copy);
+}

@@ -1,0 +1,49 @@
+/* go.h - a run is driven for who called: shown, asked about, stopped by Ctrl-C, and told how it ended. */
+#ifndef CLI_GO_H
+#define CLI_GO_H
+
+#include "cli/session.h"
+
+/* What begins it: called once with Ctrl-C and the view in place; returns what the engine says. */
+typedef pawl_code go_fn(session *s, void *ctx, pawl_err *err);
+
+/* Drive the session's run: `first`, and then whatever follows, until it is over, waits for somebody who is not here, or was
+ * stopped. Says how it stands, and the one command that goes on; prints the result. Returns the exit code. */
+int go(session *s, go_fn *first, void *ctx);
+/* `pawl_run` without input: as it stands. */
+pawl_code go_on(session *s, void *ctx, pawl_err *err);
+/* One event, which `ctx` points to. */
+pawl_code go_event(session *s, void *ctx, pawl_err *err);
+/* For verbs that write an event: with --no-run it is only left for the run, and nothing is driven. */
+int go_tell(session *s, const pawl_event *ev);
+pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err);    /* left in the store for who drives it; durable */
+/* Whether it may be told an event of that kind as it stands. EXIT_DONE; else said. */
+int go_may_tell(session *s, pawl_event_kind kind);
+const pawl_value *set_values(cli_call *c, int *code);                       /* retry.c: --set CHANNEL=JSON... as an object */
+const char *go_who(void);                       /* who is at the keyboard: "ada" */
+
+/* Before it is driven on: --mode is left for it. Bypass is not kept, and has to be given again. EXIT_DONE; else said. */
+int go_mode(session *s, pawl_state *st);
+int resume_session(session *s);                 /* resume.c: a run that is there goes on where it stands */
+
+/* How a run stands, as a line or a block on stderr, and as JSON on stdout. */
+void say_waits(const session *s, pawl_state *st);
+const pawl_value *wait_json(arena *mem, const pawl_wait *w);
+/* The wait that `given` means (NULL: the only one); else lists them. PAWL_OK, and *w lives until the engine's step is used again.
+ * PAWL_CONFLICT: it was answered before, and err tells with what. */
+pawl_code wait_find(session *s, pawl_state *st, const char *given, pawl_wait *w, pawl_err *err);
+/* Another process drives the session's run now: who, in `who` (may be NULL). Not while this one does. */
+enum { GO_WHO_BYTES = 160 };
+bool go_elsewhere(session *s, char who[GO_WHO_BYTES]);
+/* What was answered last, of those waits that `given` (an id, a node; NULL: any) means: lives as long as the session. False: nothing was. */
+typedef struct said { const char *node, *by, *note; const pawl_value *value; } said;
+bool go_said(session *s, const char *given, said *out);
+/* doubt.c: a wait that asks what came of a command; how it is answered, and what was answered as the wait wants it. */
+bool doubt_is(const pawl_wait *w);
+void doubt_say(const session *s, const pawl_wait *w, bool only, buf *b);
+pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *json, pawl_err *err);
+/* After Ctrl-C or SIGTERM: 130 or 143; else 0. */
+int go_stopped(void);
+void go_signals(pawl_engine *e);                /* NULL: as they were */
+
+#endif

@@ -1,0 +1,408 @@
+/* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions, a model that follows a script. */
+#include "cli/session.h"
+#include "effect/effect.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RECEIPT_BYTES_MAX = 100000 };    /* in the environment of an undo */
+
+/* ---- programs --------------------------------------------------------------------------------------- */
+
+static const char *sandbox_find(void)
+{
+    static const char *const places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap" };
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+static const pawl_value *words_push(arena *mem, const pawl_value *list, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        list = value_push(mem, list, value_string(mem, words[i], strlen(words[i])));
+    return list;
+}
+
+/* In plan mode: everything can be read, nothing written, and there is no network. What lies in /run and /tmp is out of sight, but for the
+ * folder that it works in: sockets lie there, and who may talk to one may have others write. */
+static const pawl_value *sandboxed(arena *mem, const pawl_value *args, const char *bwrap)
+{
+    const char *cwd = pawl_value_string(pawl_value_get(args, "cwd")), *const system = "/run/current-system";
+    const char *const all[] = { bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run",
+                                "--ro-bind-try", system, system, "--unshare-all", "--new-session", "--die-with-parent" };
+    const char *const here[] = { "--ro-bind", cwd, cwd, "--chdir", cwd }, *const end[] = { "--" };
+    const pawl_value *run = words_push(mem, value_pack(mem, NULL, "[]"), all, sizeof all / sizeof *all), *one;
+    pawl_iter it = pawl_iter_of(pawl_value_get(args, "run"));
+
+    if (cwd != NULL)
+        run = words_push(mem, run, here, sizeof here / sizeof *here);
+    run = words_push(mem, run, end, 1);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        run = value_push(mem, run, one);
+    return value_with(mem, args, "run", run);
+}
+
+static const pawl_value *without(arena *mem, const pawl_value *args, const char *a, const char *b)
+{
+    const pawl_value *out = value_pack(mem, NULL, "{}"), *key, *v;
+    pawl_iter it = pawl_iter_of(args);
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        if (strcmp(pawl_value_string(key), a) != 0 && strcmp(pawl_value_string(key), b) != 0)
+            out = value_with(mem, out, pawl_value_string(key), v);
+    return out;
+}
+
+static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
+{
+    const bool plan = pawl_value_bool(pawl_value_get(job->args, "sandbox"));
+    const char *bwrap = plan ? sandbox_find() : NULL;
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    if (plan && bwrap == NULL) {
+        pawl_reply_untouched(reply);
+        return pawl_reply_fail(reply, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
+    }
+    arena_init(&mem, NULL, 4096);
+    own.args = without(&mem, job->args, "undo", "sandbox");
+    if (plan)
+        own.args = sandboxed(&mem, own.args, bwrap);
+    rc = own.args != NULL ? pawl_effect_command(&own, reply, NULL) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
+    arena_free(&mem);
+    /* It ran, and ended with another status than 0: who said `retry` meant that. */
+    return rc == PAWL_EFFECT && e->limits.retry.max_attempts > 1 ? PAWL_TRANSIENT : rc;
+}
+
+static pawl_code run_command(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    return command(job, reply, arg);
+}
+
+/* What the command came to, for PAWL_RECEIPT: JSON, null when nobody knows. NULL: more than an environment takes. */
+static const pawl_value *receipt_text(arena *mem, const pawl_value *args)
+{
+    const pawl_value *receipt = pawl_value_get(args, "receipt"), *out = NULL;
+    buf b;
+
+    buf_init(&b, NULL);
+    canon(&b, receipt != NULL ? receipt : value_null(mem));
+    if (!b.failed && b.size <= RECEIPT_BYTES_MAX)
+        out = value_string(mem, b.data, b.size);
+    buf_free(&b);
+    return out;
+}
+
+static const pawl_value *env_of(arena *mem, const pawl_value *undo)
+{
+    const pawl_value *env = pawl_value_get(undo, "env");
+
+    return env != NULL ? env : value_pack(mem, NULL, "{}");
+}
+
+/* What takes back a command: it was told with it, since the state may be another one now. */
+static pawl_code undo_command(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const pawl_value *args = pawl_value_get(job->args, "args"), *undo = pawl_value_get(args, "undo"), *cwd = pawl_value_get(args, "cwd");
+    const pawl_value *receipt;
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    if (undo != NULL && cwd != NULL && pawl_value_get(undo, "cwd") == NULL)
+        undo = value_with(&mem, undo, "cwd", cwd);
+    if (undo != NULL)
+        undo = value_with(&mem, undo, "check", value_bool(&mem, true));
+    if (undo != NULL && (receipt = receipt_text(&mem, job->args)) != NULL)
+        undo = value_with(&mem, undo, "env", value_with(&mem, env_of(&mem, undo), "PAWL_RECEIPT", receipt));
+    own.args = undo;
+    rc = undo != NULL ? command(&own, reply, arg) : pawl_reply_fail(reply, PAWL_INVALID, "%s: nothing says how it is taken back", job->effect);
+    arena_free(&mem);
+    return rc;
+}
+
+/* ---- expressions -------------------------------------------------------------------------------------- */
+
+static bool labels_found(const session *s, const pawl_value *labels, uint32_t *which, size_t n, const char **missing)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *label = pawl_value_string(pawl_value_at(labels, i));
+        size_t k = 0;
+
+        while (label != NULL && k < s->file->njq && strcmp(s->file->jq[k]->label, label) != 0)
+            k++;
+        *missing = label != NULL ? label : "";
+        if (label == NULL || k == s->file->njq)
+            return false;
+        which[i] = s->file->jq[k]->number;
+    }
+    return true;
+}
+
+/* Values of the expressions that `labels` name, as JSON text in `out`. */
+static pawl_code evaluate(const session *s, const pawl_value *labels, const pawl_value *input, buf *out, pawl_err *err)
+{
+    const size_t n = pawl_value_size(labels);
+    uint32_t *which = malloc((n + 1) * sizeof *which);
+    const char *missing = "";
+    pawl_code rc = PAWL_NOMEM;
+    buf in;
+
+    buf_init(&in, NULL);
+    canon(&in, input);
+    if (which == NULL || in.failed || input == NULL)
+        fail(err, PAWL_NOMEM, "no memory to evaluate expressions");
+    else if (!labels_found(s, labels, which, n, &missing))
+        rc = fail(err, PAWL_INVALID, "the file has no expression \"%.80s\"", missing);
+    else
+        rc = jq_evaluate(s->jq, which, n, (pawl_bytes){ in.data, in.size }, out, err);
+    buf_free(&in);
+    free(which);
+    return rc;
+}
+
+static const pawl_value *merged(arena *mem, const pawl_value *state, const pawl_value *args)
+{
+    const pawl_value *out = pawl_value_type(state) == PAWL_TYPE_OBJECT ? state : value_pack(mem, NULL, "{}"), *key, *v;
+    pawl_iter it = pawl_iter_of(args);
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        out = value_with(mem, out, pawl_value_string(key), v);
+    return out;
+}
+
+pawl_code session_jq(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const session *s = arg;
+    pawl_err err = {0};
+    pawl_code rc;
+    arena mem;
+    buf out;
+
+    arena_init(&mem, NULL, 4096);
+    buf_init(&out, NULL);
+    rc = evaluate(s, pawl_value_get(job->args, "jq"), merged(&mem, pawl_value_get(job->args, "state"), pawl_value_get(job->args, "args")), &out, &err);
+    buf_char(&out, '\0');
+    if (rc == PAWL_OK && !out.failed)
+        rc = pawl_reply_json(reply, out.data);
+    else
+        rc = pawl_reply_fail(reply, rc == PAWL_OK ? PAWL_NOMEM : PAWL_EFFECT, "%s", *err.text != '\0' ? err.text : "no memory");
+    buf_free(&out);
+    arena_free(&mem);
+    return rc;
+}
+
+static const pawl_value *evaluate_in(const session *s, arena *mem, const pawl_value *labels, const pawl_value *input, pawl_err *err)
+{
+    const pawl_value *v = NULL;
+    buf out;
+
+    buf_init(&out, NULL);
+    if (evaluate(s, labels, input, &out, err) == PAWL_OK)
+        v = value_parse(mem, out.data, out.size, "what the expressions gave", err);
+    buf_free(&out);
+    return v;
+}
+
+static const pawl_value *anew(void *ctx, arena *mem, const pawl_value *labels, const pawl_value *input, pawl_err *err)
+{
+    return evaluate_in(ctx, mem, labels, input, err);
+}
+
+const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
+{
+    const expression *e = s->file != NULL ? s->file->output : NULL;
+    const pawl_value *state, *labels, *out;
+    pawl_step *step = pawl_engine_step(s->engine);
+    const char *json;
+
+    if (e == NULL)
+        return NULL;
+    if ((json = pawl_state_json(st, step, err)) == NULL || (state = value_parse(&s->mem, json, strlen(json), "the state", err)) == NULL)
+        return NULL;
+    if (e->path) {
+        out = e->nsteps > 0 ? path_follow(e, state, err) : state;
+        return out;
+    }
+    labels = value_pack(&s->mem, err, "[s]", e->label);
+    out = labels != NULL ? evaluate_in(s, &s->mem, labels, state, err) : NULL;
+    return pawl_value_at(out, 0);
+}
+
+/* ---- a model that follows a script ----------------------------------------------------------------------- */
+
+struct script {
+    script *next;
+    const char *path;
+    const pawl_value *list;     /* [{"match"?, "node"?, "reply" | "error"}] */
+};
+
+static const pawl_value *script_list(session *s, const file_source *src, pawl_err *err)
+{
+    static const char *const names[] = { "match", "node", "reply", "error" };
+    const doc *d;
+    const pawl_value *all, *one, *key;
+    pawl_iter it, members;
+    faults f;
+
+    faults_init(&f, &s->mem);
+    d = doc_read(&s->mem, src->path, src->text, &f);
+    all = d != NULL ? doc_value(d, &s->mem, &f) : NULL;
+    if (all == NULL || f.count > 0) {
+        fail(err, PAWL_INVALID, "%s:%u:%u: %s", src->path, (unsigned)(f.first != NULL ? f.first->at.line : 1),
+             (unsigned)(f.first != NULL ? f.first->at.column : 1), f.first != NULL ? f.first->text : "no memory");
+        return NULL;
+    }
+    if (pawl_value_type(all) != PAWL_TYPE_ARRAY)
+        fail(err, PAWL_INVALID, "%s: a script is a list of answers: [{match: TEXT, reply: TEXT}]", src->path);
+    it = pawl_iter_of(all);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        members = pawl_iter_of(one);
+        while (pawl_iter_next(&members, &key) != NULL) {
+            size_t k = 0;
+
+            while (key != NULL && k < 4 && strcmp(pawl_value_string(key), names[k]) != 0)
+                k++;
+            if (k == 4)
+                fail(err, PAWL_INVALID, "%s: an answer has no key \"%s\": match, node, reply and error are", src->path, pawl_value_string(key));
+        }
+        if (pawl_value_type(one) != PAWL_TYPE_OBJECT || (pawl_value_get(one, "reply") == NULL) == (pawl_value_get(one, "error") == NULL))
+            fail(err, PAWL_INVALID, "%s: an answer has `reply`, or `error`", src->path);
+    }
+    return err->code == PAWL_OK ? all : NULL;
+}
+
+/* All of them are read when the session opens: handlers, on many threads, only look. */
+static pawl_code scripts_read(session *s, pawl_err *err)
+{
+    static const char lead[] = "script:";
+
+    for (size_t g = 0; s->file != NULL && g < s->file->nscripts; g++) {
+        const char *path = s->file->scripts[g] + sizeof lead - 1;
+        const file_source *src = s->file->sources;
+        script *one;
+
+        while (src != NULL && strcmp(src->path, path) != 0)
+            src = src->next;
+        if (src == NULL || (one = arena_zero(&s->mem, sizeof *one)) == NULL)
+            return fail(err, PAWL_NOMEM, "%s: it was not read", path);
+        *one = (script){ .next = s->scripts, .path = s->file->scripts[g], .list = script_list(s, src, err) };
+        if (one->list == NULL)
+            return err->code;
+        s->scripts = one;
+    }
+    return PAWL_OK;
+}
+
+static bool fits(const pawl_value *one, const char *node, const char *prompt)
+{
+    const char *match = pawl_value_string(pawl_value_get(one, "match")), *of = pawl_value_string(pawl_value_get(one, "node"));
+
+    return (of == NULL || strcmp(of, node) == 0) && (match == NULL || strstr(prompt, match) != NULL);
+}
+
+static pawl_code script_reply(pawl_reply *reply, const pawl_value *one)
+{
+    const pawl_value *text = pawl_value_get(one, "reply");
+    const char *error = pawl_value_string(pawl_value_get(one, "error"));
+    pawl_code rc;
+    buf b;
+
+    if (text == NULL)
+        return pawl_reply_fail(reply, PAWL_TRANSIENT, "the script says: %.160s", error != NULL ? error : "an error");
+    buf_init(&b, NULL);
+    buf_text(&b, "{\"text\":");
+    if (pawl_value_type(text) == PAWL_TYPE_STRING) {
+        canon(&b, text);
+    } else {
+        buf inner;
+
+        buf_init(&inner, NULL);
+        canon(&inner, text);
+        canon_string(&b, inner.size > 0 ? inner.data : "", inner.size);
+        b.failed = b.failed || inner.failed;
+        buf_free(&inner);
+    }
+    buf_text(&b, "}");
+    buf_char(&b, '\0');
+    rc = b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "no memory for the answer") : pawl_reply_json(reply, b.data);
+    buf_free(&b);
+    return rc;
+}
+
+static pawl_code run_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const session *s = arg;
+    const char *model = pawl_value_string(pawl_value_get(job->args, "model")), *prompt = pawl_value_string(pawl_value_get(job->args, "prompt"));
+    const char *node = pawl_value_string(pawl_value_get(job->args, "node"));
+    const pawl_value *one;
+
+    for (const script *sc = s->scripts; sc != NULL && model != NULL && prompt != NULL; sc = sc->next) {
+        pawl_iter it = pawl_iter_of(sc->list);
+
+        if (strcmp(sc->path, model) != 0)
+            continue;
+        while ((one = pawl_iter_next(&it, NULL)) != NULL)
+            if (fits(one, node != NULL ? node : "", prompt))
+                return script_reply(reply, one);
+        return pawl_reply_fail(reply, PAWL_EFFECT, "%s: no answer fits the prompt of \"%s\", which begins \"%.60s\"", model, node != NULL ? node : "", prompt);
+    }
+    pawl_reply_untouched(reply);
+    return pawl_reply_fail(reply, PAWL_INVALID, "there is no model \"%s\"", model != NULL ? model : "");
+}
+
+/* ---- binding -------------------------------------------------------------------------------------------------- */
+
+static pawl_code bind_file(session *s, pawl_err *err)
+{
+    const pawl_budget places = { .running = session_threads() };
+    pawl_code rc = PAWL_OK;
+
+    for (const file_effect *e = s->hands_out ? NULL : s->file->effects; e != NULL && rc == PAWL_OK; e = e->next) {
+        const plugin_handler *h = plugin_kind(s->plugins, e->word);
+        void *own = (void *)(uintptr_t)e;
+
+        if (h != NULL)
+            rc = pawl_engine_effect(s->engine, e->name, h->fn, h->arg, e->limits.cls, err);
+        else if (strcmp(e->word, "run") == 0)
+            rc = pawl_engine_effect(s->engine, e->name, run_command, own, e->limits.cls, err);
+        else if (strcmp(e->word, "undo") == 0)
+            rc = pawl_engine_effect(s->engine, e->name, undo_command, own, e->limits.cls, err);
+        else if (strcmp(e->word, "http") == 0)
+            rc = pawl_engine_effect(s->engine, e->name, pawl_effect_http, NULL, e->limits.cls, err);
+        else
+            rc = pawl_engine_effect(s->engine, e->name, run_prompt, s, e->limits.cls, err);
+        if (rc == PAWL_OK)
+            rc = pawl_engine_budget(s->engine, e->name, &places, err);
+    }
+    if (rc == PAWL_OK && s->file->njq > 0)
+        rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_PURE, err);
+    return rc;
+}
+
+void session_anew(session *s)
+{
+    if (s->file == NULL)
+        return;
+    s->file->anew = anew;
+    s->file->anew_ctx = s;
+}
+
+pawl_code session_bind(session *s, pawl_err *err)
+{
+    pawl_code rc = s->file != NULL ? scripts_read(s, err) : PAWL_OK;
+
+    if (rc == PAWL_OK && s->file != NULL)
+        rc = bind_file(s, err);
+    for (const pawl_plugin *p = s->plugins; p != NULL && rc == PAWL_OK; p = p->next)
+        for (const plugin_handler *h = p->handlers; h != NULL && rc == PAWL_OK; h = h->next)
+            if (!h->kind)
+                rc = pawl_engine_effect(s->engine, h->name, h->fn, h->arg, h->cls, err);
+    return rc;
+}

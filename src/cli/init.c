@@ -1,0 +1,77 @@
+/* init.c - an agent file to begin with: it runs at once, without a model or a network. */
+#include "cli/verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static const char text_head[] =
+    "# An agent file: a graph of nodes over named channels of state. Every finished node is in the journal (pawl.db), so\n"
+    "# kill it at any time; `pawl resume @` goes on. `pawl check` finds what is wrong, `pawl schema` is for your editor.\n"
+    "name: survey                    # runs are called survey-xxxx\n"
+    "start: list\n"
+    "\n"
+    "state:                          # channels; `merge` says what two writes to one of them come to\n"
+    "  dir:    {default: \".\"}        # --input '{\"dir\":\"src\"}' gives another\n"
+    "  files:  {}\n"
+    "  facts:  {merge: append, default: []}\n"
+    "  report: {}\n"
+    "\n"
+    "nodes:\n"
+    "  list:                         # a command: a list of arguments, never a pasted string\n"
+    "    run: [find, \"{{.dir}}\", -maxdepth, \"1\", -type, f, -not, -name, \"pawl.db*\"]\n"
+    "    effect: pure                # after a crash it may run again freely\n"
+    "    lines: files                # its output, one element a line\n"
+    "    each: {of: .files, node: measure, as: path}    # fan out: one `measure` for each file\n"
+    "    next: total                 # where an empty list goes\n";
+static const char text_tail[] =
+    "\n"
+    "  measure:                      # these run side by side\n"
+    "    run: [wc, -l, \"{{.path}}\"]\n"
+    "    effect: pure\n"
+    "    retry: {max_attempts: 3}\n"
+    "    text: facts                 # its output is appended to `facts`\n"
+    "    next: total                 # runs once, when every `measure` is done\n"
+    "\n"
+    "  total:                        # expressions are jq; a plain path such as .files needs none\n"
+    "    set: {report: '\"\\(.facts | length) files, \\(.facts | map(split(\" \")[0] | tonumber) | add // 0) lines\"'}\n"
+    "    next: write\n"
+    "\n"
+    "  write:\n"
+    "    ask: \"Write this to report.txt: {{.report}}?\"  # a gate: a person lets it in\n"
+    "    run: [tee, report.txt]\n"
+    "    stdin: \"{{.report}}\"\n"
+    "    effect: idempotent\n"
+    "    next: end\n"
+    "\n"
+    "output: .report                 # what `pawl run` prints when it is done\n";
+
+static int init_run(cli_call *c)
+{
+    const char *path = c->nargs > 0 ? c->args[0] : "agent.yaml";
+    pawl_err err = {0};
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool good;
+
+    if (fd < 0) {
+        fail(&err, errno == EEXIST ? PAWL_INVALID : PAWL_IO, errno == EEXIST ? "%s is there already: name another file" : "%s: %s", path, strerror(errno));
+        (void)cli_fail(c, err.code, &err);
+        return EXIT_USAGE;
+    }
+    good = write(fd, text_head, sizeof text_head - 1) == (ssize_t)sizeof text_head - 1 && write(fd, text_tail, sizeof text_tail - 1) == (ssize_t)sizeof text_tail - 1;
+    if (close(fd) != 0 || !good) {
+        fail(&err, PAWL_IO, "%s: it cannot be written", path);
+        (void)cli_fail(c, PAWL_IO, &err);
+        return EXIT_USAGE;
+    }
+    cli_note(c, "%s is written: an agent that counts the lines of your files", path);
+    cli_note(c, "try: pawl run %s        then: pawl show @        and: pawl draw %s", path, path);
+    return EXIT_DONE;
+}
+
+const cli_verb verb_init = {
+    .name = "init", .form = "[FILE]", .what = "write an agent file that runs at once", .most = 1, .run = init_run,
+    .about = "An annotated file, agent.yaml where nothing is said, that needs no model and no\n"
+             "network.",
+    .example = "pawl init\npawl run agent.yaml",
+};

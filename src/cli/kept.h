@@ -1,0 +1,11 @@
+/* kept.h - what a run keeps of its agent file. */
+#ifndef CLI_KEPT_H
+#define CLI_KEPT_H
+
+#include "pawl/kernel.h"
+
+/* "@file", "@cwd" or "@mode" as of now; NULL: it has none. Lent until the state changes. */
+const pawl_value *kept_value(pawl_state *st, const char *name);
+bool kept_undone(const pawl_state *st);     /* something that it did was undone: it is not to be reopened */
+
+#endif

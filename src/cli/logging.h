@@ -1,0 +1,27 @@
+/* logging.h - PAWL_LOG=LEVEL[:FILE]: one JSON line a transition, on stderr or at the end of a file. Never a value of the state. */
+#ifndef CLI_LOGGING_H
+#define CLI_LOGGING_H
+
+#include "base/base.h"
+#include "pawl/pawl.h"
+
+typedef enum log_level { LOG_OFF = 0, LOG_ERROR = 1, LOG_WARN = 2, LOG_INFO = 3, LOG_DEBUG = 4, LOG_TRACE = 5 } log_level;
+
+enum { LOG_RUNS = 256 };
+
+typedef struct logging {
+    log_level level;
+    int fd;
+    bool own;                   /* the file is its own */
+    struct { uint64_t run; pawl_status status; } seen[LOG_RUNS];        /* what was said last, by a hash of the run's id */
+} logging;
+
+/* By the environment. PAWL_INVALID, PAWL_IO: it says what no level is, or no file. */
+pawl_code logging_open(logging *l, pawl_err *err);
+void logging_close(logging *l);
+/* An entry or a task record was stored: as pawl_watch_fn. */
+void logging_told(logging *l, const pawl_state *st, const pawl_entry *entry);
+/* What no entry tells: a run that is parked, or an event that is ignored. */
+void logging_say(logging *l, log_level level, const char *run, const char *what, const char *text);
+
+#endif

@@ -1,0 +1,374 @@
+/* options.c - what was typed becomes a call of a verb; and how a verb says that something is wrong. */
+#include "cli/jq.h"
+#include "cli/verbs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { OPTIONS_MAX = 32 };      /* of one verb, --store and --help among them */
+enum { PARSED = -1, HELP_WANTED = -2 };
+
+/* ---- what goes wrong ------------------------------------------------------------------------------ */
+
+/* One line on stderr, whatever stands in it. */
+static void say_line(const char *who, const char *verb, const char *text, const char *more)
+{
+    buf line;
+
+    buf_init(&line, NULL);
+    buf_fmt(&line, "%s%s%s: ", who, verb == NULL ? "" : " ", verb == NULL ? "" : verb);
+    cli_clean(&line, text, strlen(text));
+    buf_text(&line, more);
+    buf_char(&line, '\n');
+    if (line.failed)
+        fputs("pawl: no memory\n", stderr);
+    else
+        fwrite(line.data, 1, line.size, stderr);
+    buf_free(&line);
+}
+
+static char *text_of(const char *fmt, va_list args)
+{
+    buf text;
+
+    buf_init(&text, NULL);
+    buf_fmtv(&text, fmt, args);
+    buf_char(&text, '\0');
+    if (!text.failed)
+        return text.data;
+    buf_free(&text);
+    return NULL;
+}
+
+int cli_usage(const cli_call *c, const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+    buf usage;
+
+    va_start(args, fmt);
+    text = text_of(fmt, args);
+    va_end(args);
+    buf_init(&usage, NULL);
+    buf_word(&usage, "; usage: ");
+    help_usage(c->verb, &usage);
+    buf_char(&usage, '\0');
+    say_line("pawl", c->verb->name, text == NULL ? "no memory" : text, usage.failed ? "" : usage.data);
+    buf_free(&usage);
+    free(text);
+    return EXIT_USAGE;
+}
+
+void cli_note(const cli_call *c, const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+    buf line;
+
+    (void)c;
+    va_start(args, fmt);
+    text = text_of(fmt, args);
+    va_end(args);
+    buf_init(&line, NULL);
+    if (text != NULL)
+        cli_clean(&line, text, strlen(text));
+    if (text != NULL && !line.failed)
+        fprintf(stderr, "%.*s\n", (int)line.size, line.size > 0 ? line.data : "");
+    buf_free(&line);
+    free(text);
+}
+
+int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err)
+{
+    (void)c;
+    say_line("pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
+    switch (rc) {
+    case PAWL_INVALID: case PAWL_GONE: case PAWL_LIMIT: return EXIT_USAGE;
+    case PAWL_IO: case PAWL_TRANSIENT: return EXIT_STORE;
+    case PAWL_HELD: case PAWL_FENCED: return EXIT_HELD;
+    case PAWL_OK: case PAWL_PENDING: case PAWL_INTERRUPTED: case PAWL_HALTED: case PAWL_IGNORED: case PAWL_NOMEM:
+    case PAWL_CONFLICT: case PAWL_CORRUPT: case PAWL_EFFECT: case PAWL_TIMEOUT: case PAWL_CANCELED: case PAWL_DENIED:
+    case PAWL_UNKNOWN: break;
+    }
+    return EXIT_FAILED;
+}
+
+int cli_exit_of(pawl_status status, bool waits)
+{
+    switch (status) {
+    case PAWL_COMPLETED: return EXIT_DONE;
+    case PAWL_FAILED: case PAWL_REJECTED: return EXIT_FAILED;
+    case PAWL_CANCELED_RUN: return EXIT_CANCELED;
+    case PAWL_INPUT_REQUIRED: return EXIT_WAITS;
+    case PAWL_SUBMITTED: case PAWL_WORKING: break;
+    }
+    return waits ? EXIT_WAITS : EXIT_DONE;
+}
+
+bool cli_put(const cli_call *c, const buf *text)
+{
+    if (text->failed) {
+        cli_note(c, "pawl: no memory for what is to be said");
+        return false;
+    }
+    fwrite(text->size > 0 ? text->data : "", 1, text->size, stdout);
+    return true;
+}
+
+bool cli_json(const cli_call *c, const pawl_value *v)
+{
+    bool put;
+    buf text;
+
+    buf_init(&text, NULL);
+    if (v == NULL)
+        text.failed = true;
+    else
+        canon(&text, v);
+    buf_char(&text, '\n');
+    put = cli_put(c, &text);
+    buf_free(&text);
+    return put;
+}
+
+/* ---- what was given ----------------------------------------------------------------------------------- */
+
+static size_t option_index(const cli_verb *v, const char *name)
+{
+    size_t i = 0;
+
+    while (v->options != NULL && v->options[i].name != NULL && strcmp(v->options[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+const char *cli_given(const cli_call *c, const char *option)
+{
+    size_t i = option_index(c->verb, option);
+
+    return c->verb->options == NULL || c->verb->options[i].name == NULL ? NULL : c->given[i];
+}
+
+const char *cli_given_at(const cli_call *c, const char *option, size_t index)
+{
+    for (size_t i = 0; i + 1 < c->nwords; i += 2)
+        if (strcmp(c->words[i], option) == 0 && index-- == 0)
+            return c->words[i + 1];
+    return NULL;
+}
+
+bool cli_number(const cli_call *c, const char *option, uint64_t least, uint64_t most, uint64_t otherwise, uint64_t *out)
+{
+    const char *text = cli_given(c, option), *end;
+
+    *out = otherwise;
+    if (text == NULL)
+        return true;
+    if ((end = digits_read(text, out)) != NULL && *end == '\0' && *out >= least && *out <= most)
+        return true;
+    cli_usage(c, "--%s %s: a whole number from %llu to %llu is due", option, text, (unsigned long long)least,
+              (unsigned long long)most);
+    return false;
+}
+
+bool cli_duration(const char *text, int64_t *ms)
+{
+    static const struct { const char *unit; uint64_t ms; } units[] = {
+        { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 } };
+    uint64_t n;
+    const char *unit = digits_read(text, &n);
+
+    for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].unit) == 0 && n <= INT64_MAX / 1000 / units[i].ms) {
+            *ms = (int64_t)(n * units[i].ms);
+            return true;
+        }
+    return false;
+}
+
+/* ---- parsing ---------------------------------------------------------------------------------------------- */
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9') &&
+           !(word[1] == '.' && word[2] >= '0' && word[2] <= '9');
+}
+
+static int no_such_option(const cli_call *c, const char *word, size_t size)
+{
+    const char *names[OPTIONS_MAX];
+    const cli_option *o;
+    char near[96], name[64];
+    size_t n = 0, dashes = strspn(word, "-");
+
+    while (n < OPTIONS_MAX && (o = cli_option_at(c->verb, n)) != NULL)
+        names[n++] = o->name;
+    snprintf(name, sizeof name, "%.*s", (int)(size < dashes ? 0 : size - dashes), word + (size < dashes ? 0 : dashes));
+    did_you_mean(near, sizeof near, name, names, n);
+    if (near[0] != '\0') {      /* (did you mean "json"?): with its dashes */
+        char *quote = strchr(near, '"');
+
+        memmove(quote + 3, quote + 1, strlen(quote + 1) + 1);
+        memcpy(quote + 1, "--", 2);
+    }
+    return cli_usage(c, "no option %.*s%s%s", (int)size, word, near, near[0] == '\0' ? ": see --help" : "");
+}
+
+/* One option, whose value may be the next word: *used counts them. 0, or an exit code. */
+static int take_option(cli_call *c, int left, char **word, int *used)
+{
+    const char *name = *word + 2, *equals = strchr(*word, '='), *value = "";
+    size_t size = equals == NULL ? strlen(*word) : (size_t)(equals - *word), i = 0;
+    const cli_option *o = NULL;
+
+    if ((*word)[1] == '-')
+        for (; (o = cli_option_at(c->verb, i)) != NULL; i++)
+            if (strlen(o->name) == size - 2 && memcmp(o->name, name, size - 2) == 0)
+                break;
+    if (o == NULL)
+        return no_such_option(c, *word, size);
+    *used = 1;
+    if (o->value == NULL && equals != NULL)
+        return cli_usage(c, "--%s takes no value", o->name);
+    if (o->value != NULL && equals != NULL)
+        value = equals + 1;
+    else if (o->value != NULL && left < 2)
+        return cli_usage(c, "--%s needs a value: --%s %s", o->name, o->name, o->value);
+    else if (o->value != NULL)
+        value = word[1], *used = 2;
+    if (cli_given_at(c, o->name, 0) != NULL && (o->value == NULL || strstr(o->value, "...") == NULL))
+        return cli_usage(c, "--%s is given twice", o->name);
+    c->words[c->nwords++] = o->name;
+    c->words[c->nwords++] = value;
+    if (strcmp(o->name, "store") == 0 && c->verb->store)
+        c->store_url = value;
+    i = option_index(c->verb, o->name);
+    if (c->verb->options != NULL && c->verb->options[i].name != NULL)
+        c->given[i] = value;
+    c->json = c->json || strcmp(o->name, "json") == 0;
+    return 0;
+}
+
+static bool words_room(cli_call *c, size_t n)
+{
+    size_t options = 0;
+
+    while (cli_option_at(c->verb, options) != NULL)
+        options++;
+    c->given = arena_zero(&c->mem, (options + 1) * sizeof *c->given);
+    c->args = arena_zero(&c->mem, (n + 1) * sizeof *c->args);
+    c->words = arena_zero(&c->mem, (2 * n + 2) * sizeof *c->words);
+    return !c->mem.failed;
+}
+
+/* PARSED, HELP_WANTED or the exit code. */
+static int parse(cli_call *c, int n, char **words)
+{
+    bool options = true;
+    int used = 1, code;
+
+    for (int i = 0; i < n; i++) {
+        if (options && strcmp(words[i], "--") == 0) {
+            options = false;
+        } else if (options && (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)) {
+            return HELP_WANTED;
+        } else if (options && is_option(words[i])) {
+            if ((code = take_option(c, n - i, words + i, &used)) != 0)
+                return code;
+            i += used - 1;
+        } else {
+            c->args[c->nargs++] = words[i];
+        }
+    }
+    if (c->nargs > c->verb->most)
+        return cli_usage(c, c->verb->most == 0 ? "it takes no argument, \"%s\" is one" : "one argument too many: \"%s\"",
+                         c->args[c->verb->most]);
+    if (c->nargs < c->verb->least)
+        return cli_usage(c, c->nargs == 0 ? "what it is about is missing" : "an argument is missing after \"%s\"",
+                         c->nargs == 0 ? "" : c->args[c->nargs - 1]);
+    return PARSED;
+}
+
+/* ---- calling --------------------------------------------------------------------------------------------------- */
+
+static bool colour_wanted(bool tty)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return tty && (no == NULL || no[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+static int print_help(const cli_call *c)
+{
+    buf text;
+    int code;
+
+    buf_init(&text, NULL);
+    help_verb(c->verb, &text);
+    code = cli_put(c, &text) ? EXIT_DONE : EXIT_FAILED;
+    buf_free(&text);
+    return code;
+}
+
+/* Whatever it was given: its options are not there either. */
+static int not_there(const cli_call *c, int n, char **words)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
+            return print_help(c);
+    say_line("pawl", c->verb->name, c->verb->later, "");
+    return EXIT_USAGE;
+}
+
+static int call(const cli_verb *v, int n, char **words)
+{
+    cli_call c = { .verb = v, .out_tty = isatty(STDOUT_FILENO) == 1, .err_tty = isatty(STDERR_FILENO) == 1 };
+    int code = EXIT_FAILED;
+
+    c.colour = colour_wanted(c.out_tty);
+    c.err_colour = colour_wanted(c.err_tty);
+    arena_init(&c.mem, NULL, 4096);
+    if (!words_room(&c, (size_t)n))
+        cli_note(&c, "pawl: no memory");
+    else if (v->run == NULL)
+        code = not_there(&c, n, words);
+    else if ((code = parse(&c, n, words)) == HELP_WANTED)
+        code = print_help(&c);
+    else if (code == PARSED)
+        code = v->run(&c);
+    arena_free(&c.mem);
+    return code;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const cli_verb *v;
+
+    if (argc < 2)
+        return help_unknown(NULL);
+    if (strcmp(argv[1], "@jq") == 0)
+        return jq_child();
+    if (strcmp(argv[1], "@man") == 0)
+        return man_page();
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return call(&verb_help, argc - 2, argv + 2);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("pawl %s\n", pawl_version());
+        return EXIT_DONE;
+    }
+    v = cli_verb_named(argv[1]);
+    return v == NULL ? help_unknown(argv[1]) : call(v, argc - 2, argv + 2);
+}
+
+int cli_main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
+        fprintf(stderr, "pawl: stdout takes no more%s%s\n", errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
+        code = EXIT_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,310 @@
+/* place.c - which store, and which run in it. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    NEAR_RUNS_MAX = 1000,       /* the newest, among which a like one is looked for */
+    FITS_TOLD = 4,              /* of the runs that a prefix fits */
+    ID_DRAWS = 16,              /* before an id gets one letter more */
+    ID_LETTERS = 4, ID_LETTERS_MAX = 12
+};
+
+static const char store_file[] = "pawl.db";
+
+/* ---- the store ------------------------------------------------------------------------------------ */
+
+/* Where `path` lies, whole: for people, and for whoever looks from another folder. */
+static const char *whole_path(cli_call *c, const char *path)
+{
+    char cwd[STORE_URL_BYTES], whole[2 * STORE_URL_BYTES];
+
+    if (path[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+        snprintf(whole, sizeof whole, "%s", path);
+    else
+        snprintf(whole, sizeof whole, "%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, path);
+    return arena_strdup(&c->mem, whole, strlen(whole));
+}
+
+/* Whether files can be made where `path` lies: SQLite wants an index of its WAL there, to read as well. */
+static bool beside(const char *path)
+{
+    char folder[2 * STORE_URL_BYTES];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+
+    if (n == 0 || n >= sizeof folder)
+        return true;
+    memcpy(folder, path, n);
+    folder[n] = '\0';
+    return access(folder, W_OK) == 0;
+}
+
+static pawl_store *sqlite_at(cli_call *c, const char *path, bool make, pawl_err *err)
+{
+    const char *whole = whole_path(c, path);
+    pawl_err why = { PAWL_OK, "" };
+    struct stat st;
+    pawl_store *s;
+    buf name;
+
+    if (whole == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for the store");
+        return NULL;
+    }
+    buf_init(&name, NULL);
+    buf_fmt(&name, "sqlite:%s", whole);
+    c->store_name = name.failed ? NULL : arena_strdup(&c->mem, name.data, name.size);
+    buf_free(&name);
+    if (!make && stat(whole, &st) != 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            fail(err, PAWL_IO, "%.160s: there is no such store; `pawl run FILE` makes one", c->store_name);
+        else
+            fail(err, PAWL_IO, "%.160s: the store is not to be reached: %s", c->store_name, strerror(errno));
+        return NULL;
+    }
+    if (!make && st.st_size == 0) {
+        fail(err, PAWL_IO, "%.160s: the file is empty, no run was ever begun in it", c->store_name);
+        return NULL;
+    }
+    if ((s = pawl_store_sqlite(whole, NULL, &why)) == NULL && why.code == PAWL_IO && !make && !beside(whole))
+        fail(err, PAWL_IO, "%.95s lies in a folder that cannot be written, where SQLite reads it only while another process has it open; copy it elsewhere",
+             c->store_name);
+    else if (s == NULL)
+        fail(err, why.code < 0 && why.code != PAWL_CORRUPT ? why.code : PAWL_IO, "%s", why.text);     /* damaged: it is not available */
+    return s;
+}
+
+/* `given`: --store or PAWL_STORE, which is not told beyond its kind: there may be a password in it. */
+static pawl_store *store_of_url(cli_call *c, const char *given, const char *url, bool make, pawl_err *err)
+{
+    size_t kind = strcspn(url, ":");
+
+    if (strncmp(url, "sqlite:", 7) == 0 && url[7] != '\0' && strlen(url) < STORE_URL_BYTES)
+        return sqlite_at(c, url + 7, make, err);
+    if (strcmp(url, "memory:") == 0 && make) {
+        c->store_name = "memory:";
+        return pawl_store_memory(err);
+    }
+    if (strcmp(url, "memory:") == 0)
+        fail(err, PAWL_INVALID, "%s: nothing is in memory: but while `pawl run` is at it; name a file, sqlite:PATH", given);
+    else if (strncmp(url, "postgres:", 9) == 0 || strncmp(url, "postgresql:", 11) == 0 || strncmp(url, "dynamodb:", 9) == 0)
+        fail(err, PAWL_INVALID, "%s: a store of kind %.*s: is not in this version; sqlite:PATH and memory: are", given, (int)kind, url);
+    else if (url[kind] == '\0' && kind > 0 && kind < 128)
+        fail(err, PAWL_INVALID, "%s %s: no kind of store is named (did you mean \"sqlite:%s\"?)", given, url, url);
+    else
+        fail(err, PAWL_INVALID, "%s: no store of that kind; there are sqlite:PATH and memory:", given);
+    return NULL;
+}
+
+/* The nearest pawl.db from `folder` upward, into `folder`. */
+static bool find_upward(char folder[STORE_URL_BYTES], struct stat *st)
+{
+    char path[STORE_URL_BYTES + sizeof store_file];
+
+    for (;;) {
+        size_t n = strlen(folder);
+
+        snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, store_file);
+        if (strlen(path) < STORE_URL_BYTES && stat(path, st) == 0 && S_ISREG(st->st_mode)) {
+            memcpy(folder, path, strlen(path) + 1);
+            return true;
+        }
+        if (n <= 1)
+            return false;
+        while (n > 1 && folder[n - 1] != '/')
+            n--;
+        folder[n > 1 ? n - 1 : 1] = '\0';
+    }
+}
+
+pawl_store *cli_store(cli_call *c, bool make, pawl_err *err)
+{
+    const char *env = getenv("PAWL_STORE");
+    char at[STORE_URL_BYTES], from[STORE_URL_BYTES];
+    struct stat st;
+
+    if (c->store_url != NULL)
+        return store_of_url(c, "--store", c->store_url, make, err);
+    if (env != NULL && env[0] != '\0')
+        return store_of_url(c, "PAWL_STORE", env, make, err);
+    if (getcwd(at, sizeof at) == NULL) {
+        fail(err, PAWL_IO, "this folder has no name: %s; name a store, --store sqlite:PATH", strerror(errno));
+        return NULL;
+    }
+    memcpy(from, at, sizeof from);
+    if (!find_upward(at, &st)) {
+        if (make)
+            return sqlite_at(c, store_file, true, err);
+        fail(err, PAWL_IO, "no %s in %.120s or above it; `pawl run FILE` makes one, --store and PAWL_STORE name another", store_file, from);
+        return NULL;
+    }
+    if (st.st_uid != geteuid() && st.st_uid != 0) {
+        fail(err, PAWL_INVALID, "%.160s belongs to another user, who says what its runs do; if you mean it, name it with --store", at);
+        return NULL;
+    }
+    return sqlite_at(c, at, make, err);
+}
+
+const char *cli_store_name(const cli_call *c)
+{
+    return c->store_name == NULL ? "no store" : c->store_name;
+}
+
+/* ---- the run -------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    arena *mem;
+    const char *prefix;
+    size_t size;
+    char tops[FITS_TOLD][RUN_ID_BYTES], child[RUN_ID_BYTES];    /* those that fit: no child of another run, and one that is */
+    size_t ntops, nchildren;
+    const char *near[NEAR_RUNS_MAX];
+    size_t nnear;
+} search;
+
+static bool see_latest(void *ctx, const pawl_head *h)
+{
+    if (h->parent != NULL)
+        return true;
+    snprintf(ctx, RUN_ID_BYTES, "%s", h->run);
+    return false;
+}
+
+static bool see_fit(void *ctx, const pawl_head *h)
+{
+    search *l = ctx;
+
+    if (l->nnear < NEAR_RUNS_MAX && h->parent == NULL && (l->near[l->nnear] = arena_strdup(l->mem, h->run, strlen(h->run))) != NULL)
+        l->nnear++;
+    if (strncmp(h->run, l->prefix, l->size) != 0)
+        return true;
+    if (h->parent != NULL)
+        snprintf(l->child, RUN_ID_BYTES, "%s", h->run), l->nchildren++;
+    else if (l->ntops++ < FITS_TOLD)
+        snprintf(l->tops[l->ntops - 1], RUN_ID_BYTES, "%s", h->run);
+    return l->ntops <= FITS_TOLD;       /* that it is not one of them is known */
+}
+
+static pawl_code several(const search *l, pawl_err *err)
+{
+    char list[FITS_TOLD * 40] = "";
+
+    for (size_t i = 0; i < FITS_TOLD && i < l->ntops; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.36s", i == 0 ? "" : ", ", l->tops[i]);
+    if (l->ntops == 0)
+        return fail(err, PAWL_INVALID, "%.60s: %zu child runs begin so; write more of the id", l->prefix, l->nchildren);
+    return fail(err, PAWL_INVALID, "%.60s: several runs begin so, %s%s; write more of the id", l->prefix, list,
+                l->ntops > FITS_TOLD ? " and others" : "");
+}
+
+static pawl_code by_prefix(cli_call *c, pawl_store *s, const char *given, char run[RUN_ID_BYTES], pawl_err *err)
+{
+    const pawl_filter all = { .limit = SIZE_MAX / 2 };
+    search *l = arena_zero(&c->mem, sizeof *l);
+    char near[RUN_ID_BYTES + 24];
+    pawl_code rc;
+
+    if (l == NULL)
+        return fail(err, PAWL_NOMEM, "no memory to look for a run");
+    l->mem = &c->mem;
+    l->prefix = given;
+    l->size = strlen(given);
+    if ((rc = s->verbs->list(s, &all, see_fit, l, err)) != PAWL_OK)
+        return rc;
+    if (l->ntops == 1 || (l->ntops == 0 && l->nchildren == 1)) {
+        snprintf(run, RUN_ID_BYTES, "%s", l->ntops == 1 ? l->tops[0] : l->child);
+        return PAWL_OK;
+    }
+    if (l->ntops + l->nchildren > 0)
+        return several(l, err);
+    did_you_mean(near, sizeof near, given, l->near, l->nnear);
+    return fail(err, PAWL_GONE, "%.60s: no such run in %.80s%s; `pawl ls` lists them", given, cli_store_name(c), near);
+}
+
+pawl_code cli_run_id(cli_call *c, pawl_store *s, const char *given, char run[RUN_ID_BYTES], pawl_err *err)
+{
+    const pawl_filter all = { .limit = SIZE_MAX / 2 };
+    pawl_head head;
+    pawl_code rc;
+
+    run[0] = '\0';
+    if (strcmp(given, "@") == 0) {
+        rc = s->verbs->list(s, &all, see_latest, run, err);
+        return rc != PAWL_OK || run[0] != '\0' ? rc
+               : fail(err, PAWL_GONE, "@: no run is in %.120s yet; `pawl run FILE` begins one", cli_store_name(c));
+    }
+    if (given[0] == '\0')
+        return fail(err, PAWL_INVALID, "a run's id is empty; `pawl ls` lists them, @ is the one begun last");
+    rc = s->verbs->head(s, given, &head, NULL);
+    if (rc == PAWL_OK && strlen(given) < RUN_ID_BYTES) {
+        memcpy(run, given, strlen(given) + 1);
+        return PAWL_OK;
+    }
+    return rc == PAWL_OK || rc == PAWL_GONE || rc == PAWL_INVALID ? by_prefix(c, s, given, run, err) : s->verbs->head(s, given, &head, err);
+}
+
+pawl_store *cli_store_of(cli_call *c, const char *given, char run[RUN_ID_BYTES], int *code)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = cli_store(c, false, &err);
+    pawl_code rc;
+
+    if (s == NULL) {
+        *code = cli_fail(c, err.code, &err);
+        return NULL;
+    }
+    if (given == NULL || (rc = cli_run_id(c, s, given, run, &err)) == PAWL_OK)
+        return s;
+    *code = cli_fail(c, rc == PAWL_CORRUPT ? PAWL_IO : rc, &err);
+    pawl_store_free(s);
+    return NULL;
+}
+
+/* ---- a new one ------------------------------------------------------------------------------------ */
+
+static bool in_id(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+static pawl_code draw(char *to, size_t n, pawl_err *err)
+{
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+    unsigned char bytes[ID_LETTERS_MAX];
+
+    if (getrandom(bytes, n, 0) != (ssize_t)n)
+        return fail(err, PAWL_IO, "no random number for a run's id: %s", strerror(errno));
+    for (size_t i = 0; i < n; i++)
+        to[i] = letters[bytes[i] % (sizeof letters - 1)];
+    to[n] = '\0';
+    return PAWL_OK;
+}
+
+pawl_code cli_new_id(pawl_store *s, const char *name, char run[RUN_ID_BYTES], pawl_err *err)
+{
+    size_t n = 0;
+    pawl_head head;
+    pawl_code rc;
+
+    for (const char *p = name == NULL ? "" : name; *p != '\0' && n < RUN_ID_BYTES - ID_LETTERS_MAX - 2; p++)
+        if (in_id(*p) && (n > 0 || (*p != '-' && *p != '_' && *p != '.')))
+            run[n++] = *p;
+    if (n == 0)
+        memcpy(run, "run", 3), n = 3;
+    run[n++] = '-';
+    for (size_t letters = ID_LETTERS; letters <= ID_LETTERS_MAX; letters++)
+        for (int i = 0; i < ID_DRAWS; i++) {
+            if ((rc = draw(run + n, letters, err)) != PAWL_OK)
+                return rc;
+            if ((rc = s->verbs->head(s, run, &head, NULL)) == PAWL_GONE)
+                return PAWL_OK;
+            if (rc != PAWL_OK)
+                return s->verbs->head(s, run, &head, err);
+        }
+    return fail(err, PAWL_LIMIT, "%.*s: no free id was found; give one, --id RUN", (int)(n - 1), run);
+}

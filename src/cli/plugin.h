@@ -1,0 +1,32 @@
+/* plugin.h - plug-ins that are open, and what they gave. */
+#ifndef CLI_PLUGIN_H
+#define CLI_PLUGIN_H
+
+#include "base/base.h"
+#include "pawl/plugin.h"
+
+typedef struct plugin_handler {
+    struct plugin_handler *next;
+    const char *name;
+    pawl_handler_fn *fn;
+    void *arg;
+    pawl_class cls;
+    bool kind;                  /* of a node; else an effect of its machine */
+} plugin_handler;
+
+struct pawl_plugin {
+    pawl_plugin *next;
+    arena *mem;
+    void *handle;
+    const char *path;
+    plugin_handler *handlers;
+    pawl_machine *machine;      /* NULL: it gave none, or it was taken */
+    pawl_plugin **all;
+};
+
+/* Open the shared object at `path` (in full) and let it say what it gives; once for one path. The list keeps them in the order opened. */
+pawl_code plugin_load(pawl_plugin **all, arena *mem, const char *path, pawl_err *err);
+const plugin_handler *plugin_kind(const pawl_plugin *all, const char *kind);    /* NULL: none gives it */
+void plugins_close(pawl_plugin *all);   /* after every engine that uses their handlers */
+
+#endif

@@ -1,0 +1,83 @@
+/* rm.c - a run goes, with all that was stored of it. */
+#include "cli/verbs.h"
+
+/* Whether the run that began it is still there and not over: then it waits for this one. */
+static bool parent_waits(pawl_store *s, const char *parent)
+{
+    char run[RUN_ID_BYTES] = "";
+    size_t n = strcspn(parent, "~");
+    pawl_head head;
+
+    if (n >= sizeof run)
+        return false;
+    memcpy(run, parent, n);
+    return s->verbs->head(s, run, &head, NULL) == PAWL_OK && !head.over;
+}
+
+static pawl_code may_go(pawl_store *s, const char *run, const pawl_head *head, pawl_err *err)
+{
+    char parent[2 * RUN_ID_BYTES];
+
+    if (!head->over)
+        return fail(err, PAWL_CONFLICT, "%.128s is %s and not over; `pawl cancel` ends it, --force removes it as it is", run,
+                    pawl_status_name((pawl_status)head->status));
+    if (head->parent == NULL)
+        return PAWL_OK;
+    snprintf(parent, sizeof parent, "%s", head->parent);
+    return !parent_waits(s, parent) ? PAWL_OK
+           : fail(err, PAWL_CONFLICT, "%.128s: the run that began it, %.60s, is not over; --force removes it all the same", run, parent);
+}
+
+static pawl_code remove_one(cli_call *c, pawl_store *s, const char *given, pawl_err *err)
+{
+    char run[RUN_ID_BYTES];
+    pawl_head head;
+    uint64_t fence;
+    pawl_code rc = cli_run_id(c, s, given, run, err);
+
+    if (rc != PAWL_OK || (rc = hold_run(s, run, &head, err)) != PAWL_OK)
+        return rc;
+    fence = head.fence;
+    if (cli_given(c, "force") == NULL)
+        rc = may_go(s, run, &head, err);
+    if (rc == PAWL_OK)
+        rc = s->verbs->remove(s, run, fence, err);
+    if (rc != PAWL_OK)
+        hold_drop(s, run, fence);
+    else
+        cli_note(c, "%s is removed", run);
+    return rc;
+}
+
+/* One that cannot go keeps none of the others. */
+static int rm_run(cli_call *c)
+{
+    int code = EXIT_DONE, one;
+    pawl_store *s = cli_store_of(c, NULL, NULL, &code);
+
+    if (s == NULL)
+        return code;
+    for (size_t i = 0; i < c->nargs; i++) {
+        pawl_err err = { PAWL_OK, "" };
+        pawl_code rc = remove_one(c, s, c->args[i], &err);
+
+        one = rc == PAWL_OK ? EXIT_DONE : cli_fail(c, rc, &err);
+        code = code == EXIT_DONE ? one : code;
+    }
+    pawl_store_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "force", NULL, "also one that is not over: what it was doing is not undone" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_rm = {
+    .name = "rm", .form = "RUN...", .what = "remove runs that are over, with all that is stored of them", .options = options,
+    .least = 1, .most = UINT8_MAX, .store = true, .run = rm_run,
+    .about = "The id is free afterwards. One that somebody works on stays (exit 6), and so\n"
+             "does one that is not over. Runs that it began are runs of their own, and stay.\n"
+             "The file gets smaller with `pawl prune`.",
+    .example = "pawl rm survey-7k2m\npawl export survey-7k2m --out survey.jsonl && pawl rm survey-7k2m",
+};

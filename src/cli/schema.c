@@ -1,0 +1,22 @@
+/* schema.c - `pawl schema`: what an agent file may say, for editors. */
+#include "cli/cli.h"
+#include "file/schema.h"
+
+static int run_schema(cli_call *c)
+{
+    (void)c;
+    fwrite(agent_schema, 1, agent_schema_size, stdout);     /* the program says at its end when stdout took no more */
+    return EXIT_DONE;
+}
+
+const cli_verb verb_schema = {
+    .name = "schema",
+    .form = "",
+    .what = "print the JSON Schema of agent files, for editors",
+    .about = "An editor that knows the schema completes keys, explains them and marks what\n"
+             "does not fit. Keep it beside the files, and name it in their first line. What\n"
+             "it cannot say, such as a node that is not there, `pawl check FILE` tells.",
+    .example = "pawl schema > pawl.schema.json\n"
+               "sed -i '1i # yaml-language-server: $schema=pawl.schema.json' survey.yaml",
+    .run = run_schema,
+};

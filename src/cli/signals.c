@@ -1,0 +1,49 @@
+/* signals.c - Ctrl-C once: what is under way ends, and nothing new begins. Twice: at once. Nothing is lost either way. */
+#include "cli/go.h"
+#include "cli/view.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+static pawl_engine *volatile driving;
+static volatile sig_atomic_t caught, times;
+static struct sigaction before_int, before_term;
+
+static void on_signal(int sig)
+{
+    static const char drains[] = "\nstopping: what is under way ends first; once more stops at once\n";
+    int kept = errno;
+
+    caught = sig;
+    times++;
+    if (driving != NULL && times == 1) {
+        pawl_engine_drain(driving);
+        if (!view_stopping() && sig == SIGINT)
+            (void)!write(STDERR_FILENO, drains, sizeof drains - 1);
+    } else if (driving != NULL) {
+        pawl_engine_abandon(driving);
+    }
+    errno = kept;
+}
+
+void go_signals(pawl_engine *e)
+{
+    struct sigaction act = { .sa_handler = on_signal };
+
+    if (e != NULL && driving == NULL) {
+        sigemptyset(&act.sa_mask);
+        driving = e;
+        sigaction(SIGINT, &act, &before_int);
+        sigaction(SIGTERM, &act, &before_term);
+    } else if (e == NULL && driving != NULL) {
+        sigaction(SIGINT, &before_int, NULL);
+        sigaction(SIGTERM, &before_term, NULL);
+        driving = NULL;
+    }
+}
+
+int go_stopped(void)
+{
+    return caught == 0 ? 0 : 128 + (int)caught;
+}
