@@ -150,6 +150,7 @@ static bool timers_1m_fired(reading *out) { return timers_told(NULL, out); }
 const figure million_figures[] = {
     { "sqlite.list_1m", "x", "the same page among a thousand", 1.5, false, 1, list_1m },
     { "engine.timers_1m", "us", "a plain row's commit, FULL", 1, false, 1, timers_1m },
+    { "cli.ls_1m_ms", "ms", "a process that does nothing", 20, false, 1, cli_ls_1m },
     { "engine.timers_1m_fired", "us", "a plain row's commit, FULL", 50, false, 1, timers_1m_fired },
     { 0 },
 };

@@ -1,0 +1,179 @@
+/* cli.c - the program as it is typed: what it takes to start, to take one durable step, to evaluate, to work through files. */
+#include "bench.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { TIMES = 41, FILES = 1000, ARGS_MAX = 12 };
+
+/* ---- processes ---------------------------------------------------------------------------------- */
+
+/* The program lies beside this one. */
+static bool program(char out[4096])
+{
+    ssize_t n = readlink("/proc/self/exe", out, 4000);
+    char *slash;
+
+    if (n <= 0)
+        return bench_wrong("where this program lies", NULL);
+    out[n] = '\0';
+    if ((slash = strrchr(out, '/')) == NULL)
+        return false;
+    memcpy(slash + 1, "pawl", 5);
+    return access(out, X_OK) == 0 || bench_wrong("there is no program pawl beside pawl_bench", NULL);
+}
+
+/* Run it in `folder`, silent, and take its time. */
+static bool spawn(const char *folder, char *const argv[], double *ns)
+{
+    posix_spawn_file_actions_t actions;
+    char here[4096];
+    double begun;
+    int status = 1;
+    pid_t pid = 0;
+    bool good;
+
+    if (getcwd(here, sizeof here) == NULL || chdir(folder) != 0)
+        return bench_wrong(folder, NULL);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    begun = bench_ns();
+    good = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ) == 0 && waitpid(pid, &status, 0) == pid && status == 0;
+    *ns = bench_ns() - begun;
+    posix_spawn_file_actions_destroy(&actions);
+    good = chdir(here) == 0 && good;
+    return good || bench_wrong(argv[0], NULL);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Medians of the two, measured in turns. */
+static bool turns_ms(const char *folder, char *const a[], char *const b[], reading *out)
+{
+    double took[TIMES], base[TIMES];
+
+    for (int i = 0; i < TIMES; i++)
+        if (!spawn(folder, a, &took[i]) || !spawn(folder, b, &base[i]))
+            return false;
+    qsort(took, TIMES, sizeof *took, by_size);
+    qsort(base, TIMES, sizeof *base, by_size);
+    out->value = took[TIMES / 2] / 1e6;
+    out->base = base[TIMES / 2] / 1e6;
+    return true;
+}
+
+static bool text_put(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    FILE *f;
+    bool good;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if ((f = fopen(path, "w")) == NULL)
+        return bench_wrong(path, NULL);
+    good = fputs(text, f) >= 0;
+    return fclose(f) == 0 && good;
+}
+
+/* ---- one step --------------------------------------------------------------------------------------- */
+
+static bool run_ms(const char *file, reading *out)
+{
+    char path[4096];
+    char *pawl[] = { path, "run", "agent.yaml", NULL }, *nothing[] = { "true", NULL };
+    double first;
+    disk d;
+    bool good = program(path) && disk_begin(&d, false);
+
+    if (!good)
+        return false;
+    good = text_put(d.folder, "agent.yaml", file) && spawn(d.folder, pawl, &first) && turns_ms(d.folder, pawl, nothing, out);
+    disk_end(&d);
+    return good;
+}
+
+static bool run_noop(reading *out)
+{
+    return run_ms("start: a\nstate: {x: {}}\nnodes:\n  a: {set: {x: 1}, next: end}\n", out);
+}
+
+static bool run_jq(reading *out)
+{
+    return run_ms("start: a\nstate: {x: {default: [1, 2, 3]}, y: {}}\nnodes:\n  a: {set: {y: '.x | add'}, next: end}\noutput: .y\n", out);
+}
+
+/* ---- a thousand files --------------------------------------------------------------------------------- */
+
+static bool files_make(const char *folder)
+{
+    char name[128], text[32];
+
+    snprintf(name, sizeof name, "%s/files", folder);
+    if (mkdir(name, 0777) != 0)
+        return bench_wrong(name, NULL);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "files/%d", i);
+        snprintf(text, sizeof text, "%d\n", i);
+        if (!text_put(folder, name, text))
+            return false;
+    }
+    return true;
+}
+
+static bool files_1000(reading *out)
+{
+    static const char file[] = "start: list\nstate: {files: {}, facts: {merge: append}}\nnodes:\n"
+                               "  list: {run: [find, files, -type, f], effect: pure, lines: files, each: {of: .files, node: count, as: path}, next: end}\n"
+                               "  count: {run: [wc, -l, \"{{.path}}\"], effect: pure, text: facts, next: end}\n";
+    char path[4096];
+    char *pawl[] = { path, "run", "agent.yaml", NULL };
+    char *plain[] = { "sh", "-c", "find files -type f | xargs -P 2 -n 1 wc -l", NULL }, *clean[] = { "rm", "-rf", "files", NULL };
+    double ns = 0, base = 0, gone;
+    disk d;
+    bool good = program(path) && disk_begin(&d, false);
+
+    if (!good)
+        return false;
+    good = files_make(d.folder) && text_put(d.folder, "agent.yaml", file) && spawn(d.folder, pawl, &ns) && spawn(d.folder, plain, &base);
+    good = spawn(d.folder, clean, &gone) && good;
+    disk_end(&d);
+    out->value = base > 0 ? ns / base : 0;
+    out->base = 1;
+    return good;
+}
+
+const figure cli_figures[] = {
+    { "cli.run_noop_ms", "ms", "a process that does nothing", 12, false, 3, run_noop },
+    { "cli.run_jq_ms", "ms", "a process that does nothing", 45, false, 3, run_jq },
+    { "cli.files_1000", "x", "the same commands by xargs -P 2", 1.2, false, 5, files_1000 },
+    { NULL, NULL, NULL, 0, false, 0, NULL },
+};
+
+bool cli_ls_1m(reading *out)
+{
+    char path[4096];
+    char *ls[] = { path, "ls", "--store", "sqlite:store", NULL }, *nothing[] = { "true", NULL };
+    disk d;
+    bool good = program(path) && disk_begin(&d, true);
+
+    if (!good)
+        return false;
+    good = disk_runs(&d, 1000000, 0) && turns_ms(d.folder, ls, nothing, out);
+    disk_end(&d);
+    return good;
+}
