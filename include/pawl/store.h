@@ -93,6 +93,8 @@ typedef struct pawl_append {    /* to one run: all of it or nothing */
     pawl_bytes snapshot;        /* of the state after these lines, the last of which is an entry; {0}: none. It replaces the last */
     const pawl_blob *blobs;
     size_t nblobs;
+    const struct pawl_mark *marks;      /* attempts that begin as soon as these lines are stored, counted with them; each has an id and a first_ms */
+    size_t nmarks;
     bool release;               /* with this the run is let go of: as by release */
     pawl_within *within;        /* NULL; else to be done first, and then these lines are made */
     pawl_code rc;               /* out: how it went for this run */

@@ -230,7 +230,7 @@ unsigned session_threads(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
 
-    return n < 2 ? 4 : n > 32 ? 64 : (unsigned)n * 2;
+    return n < 2 ? 4 : n > 16 ? 64 : (unsigned)n * 4;
 }
 
 /* `{given: TOKEN}` is given by whoever starts the program, as PAWL_SECRET_TOKEN. */

@@ -15,6 +15,7 @@
 
 enum {
     PAINT_MS = 100,             /* between two paintings */
+    LOOK_MS = PAINT_MS / 2,     /* between two looks at what happened: to be woken by each event costs more than most events */
     QUIET_MS = 50,              /* a run that is over by then was never seen at work */
     OPEN_MS = 2,                /* a run that is not begun yet is looked for so often */
     PAST_ENTRIES = 2000,        /* of a run that is older, only so many are read to see where it is */
@@ -28,7 +29,6 @@ struct viewing {
     pthread_t thread;
     pthread_mutex_t lock;       /* of the next two */
     pthread_cond_t woken;
-    pawl_stream *stream;
     bool stop;
     char from[32], past[64];    /* where to begin to read, and to tell; "": at the beginning */
     int64_t begun_ms, painted_ms;
@@ -192,11 +192,6 @@ static pawl_stream *opened(viewing *w)
         pthread_mutex_unlock(&w->lock);
         r = pawl_stream_open(w->e, NULL, w->run, &options, NULL);
     } while (r == NULL && !last && (stopped_after(w, OPEN_MS), true));
-    pthread_mutex_lock(&w->lock);
-    w->stream = r;
-    if (r != NULL && w->stop)
-        pawl_stream_stop(r);
-    pthread_mutex_unlock(&w->lock);
     return r;
 }
 
@@ -205,29 +200,26 @@ static void *look_on(void *arg)
     viewing *w = arg;
     pawl_stream *r = opened(w);
     pawl_stream_event ev;
-    pawl_code rc = PAWL_OK;
+    pawl_code rc;
 
     if (r == NULL) {
         show(w, true);
         return NULL;
     }
-    while (rc != PAWL_CANCELED && (rc >= 0 || !stopped_after(w, PAINT_MS))) {
-        rc = pawl_stream_wait(r, w->live ? PAINT_MS / 2 : PAINT_MS, &ev, NULL);
-        if (rc == PAWL_HALTED && stopped_after(w, PAINT_MS / 2))
-            break;
-        if (rc == PAWL_OK)
+    do {
+        while ((rc = pawl_stream_next(r, &ev, NULL)) == PAWL_OK) {
             feed(w, &ev);
-        else if (rc == PAWL_PENDING || rc == PAWL_HALTED)
+            if (*w->past == '\0')
+                show(w, false);
+        }
+        if (rc == PAWL_PENDING || rc == PAWL_HALTED)
             *w->past = '\0';    /* that was all of it */
         if (*w->past == '\0')
             show(w, false);
-    }
+    } while (!stopped_after(w, LOOK_MS));
     while (pawl_stream_next(r, &ev, NULL) == PAWL_OK)
         feed(w, &ev);
     show(w, true);
-    pthread_mutex_lock(&w->lock);
-    w->stream = NULL;
-    pthread_mutex_unlock(&w->lock);
     pawl_stream_close(r);
     return NULL;
 }
@@ -308,7 +300,6 @@ void view_end(viewing *w)
     pthread_mutex_lock(&w->lock);
     w->stop = true;
     pthread_cond_broadcast(&w->woken);
-    pawl_stream_stop(w->stream);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
     viewing_free(w);

@@ -138,6 +138,56 @@ pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err)
     return r->lease_lost ? fail(err, PAWL_FENCED, "%s: its lease ran out", r->id) : marks_make(e, r, MARK_COUNT, err);
 }
 
+/* Those that have got a place since, and leave as soon as what made room for them is stored: their count is of the same commit. */
+static bool rides(const live *r, const errand *er, int64_t now)
+{
+    return er->at == ERRAND_READY && er->place == PLACE_HELD && er->not_before_ms <= now && !er->counted && counts(er) &&
+           !is_unknown(er) && !is_over(er, now) && call_open(r->st, er->job.id);
+}
+
+/* Whether what is open is performed once this is stored. */
+static bool performs_on(const pawl_engine *e, const live *r)
+{
+    pawl_code next = pawl_state_next(r->st);
+
+    return !e->draining && !e->stopping && !r->lease_lost && !r->st->canceling && (next == PAWL_OK || next == PAWL_PENDING);
+}
+
+pawl_code riding_marks(pawl_engine *e, live *r, pawl_append *a, arena *mem)
+{
+    int64_t now = e->granted > 0 && performs_on(e, r) ? engine_now(e) : -1;
+    pawl_mark *all;
+    size_t n = 0;
+
+    for (const errand *er = r->errands; er != NULL && now >= 0; er = er->next)
+        n += rides(r, er, now);
+    if (n == 0)
+        return PAWL_OK;
+    if ((all = arena_zero(mem, n * sizeof *all)) == NULL)
+        return PAWL_NOMEM;
+    a->marks = all;
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if ((er->rides = rides(r, er, now))) {
+            er->first_ms = er->first_ms > 0 ? er->first_ms : now;
+            all[a->nmarks++] = (pawl_mark){ .id = er->job.id, .first_ms = er->first_ms };
+        }
+    return PAWL_OK;
+}
+
+void riding_stored(live *r, const pawl_append *a)
+{
+    for (errand *er = r->errands; er != NULL && a->nmarks > 0; er = er->next) {
+        er->counted = er->counted || er->rides;
+        er->rides = false;
+    }
+}
+
+void unbegun_look(live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        er->unmarks = er->unmarks || (er->counted && er->at == ERRAND_READY);
+}
+
 bool is_unknown(const errand *er)
 {
     uint32_t made = er->job.attempt - er->cleared, most = er->limits.retry.max_attempts;

@@ -85,7 +85,7 @@ pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena 
     *a = (pawl_append){ .run = r->id, .fence = r->fence, .seq = r->seq, .lines = lines, .nlines = r->nlines, .waits = waits, .nwaits = r->nwaits,
                         .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
                         .status = (uint8_t)pawl_state_status(r->st) };
-    if (blobs_fill_append(r, a, mem) != PAWL_OK)
+    if (blobs_fill_append(r, a, mem) != PAWL_OK || riding_marks(e, r, a, mem) != PAWL_OK)
         return PAWL_NOMEM;
     a->wake_ms = told_wake(e, r, &a->work);
     if (BROKEN(BROKEN_TIMER))
@@ -136,6 +136,7 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     r->nlines = 0;
     r->hurry = false;
     told_forget(e, r);
+    riding_stored(r, a);
     errands_stored(e, r);
     errands_leftover(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
 }
@@ -165,6 +166,8 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
     arena_init(&mem, &e->alloc, 1024);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         rc = PAWL_NOMEM;
+    if (e->waiting > 0 && !e->draining)
+        budgets_grant(e, engine_now(e));
     for (size_t i = 0; BROKEN(BROKEN_COMMIT) && i < n && rc == PAWL_OK; i++)
         rc = perform(e, runs[i], false, &(bool){ false }, &why);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
@@ -429,6 +432,7 @@ static pawl_code left_there(pawl_engine *e, live *r, pawl_code *next, pawl_err *
 {
     if (r->st != NULL)
         *next = pawl_state_next(r->st);
+    unbegun_look(r);
     (void)rests_mark(e, r, NULL);
     return r->fence != 0 && e->draining && !e->abandoned && errands_home(e, r) ? live_let_go(e, r, err) : PAWL_OK;
 }

@@ -58,6 +58,7 @@ typedef struct errand {
     errand_at at;
     bool open;                  /* its command is */
     bool fed;                   /* its receipt is folded, and not stored yet */
+    bool rides;                 /* it is counted by the commit at hand */
     bool counted;               /* the attempt that comes next is in the store */
     bool marked;                /* the one that is out was counted there */
     bool unmarks;               /* it never began, and that is to be stored */

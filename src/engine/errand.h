@@ -33,6 +33,9 @@ bool is_unknown(const errand *er);
 bool is_over(const errand *er, int64_t now);    /* between two attempts its total_timeout_ms ran out */
 pawl_code counted_store(pawl_engine *e, live *r, int64_t now, pawl_err *err);  /* before any of them is counted: what was only folded */
 pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err);   /* back-offs, so that whoever comes next goes on with them (E7); and what never began */
+pawl_code riding_marks(pawl_engine *e, live *r, pawl_append *a, arena *mem);   /* of those that leave once it is stored; and then: */
+void riding_stored(live *r, const pawl_append *a);
+void unbegun_look(live *r);     /* nothing leaves any more: those that were counted and are here still are to be taken back */
 bool has_limit(const pawl_limits *l);
 pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err);    /* the attempts that leave now are counted, together (E13) */
 pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);  /* and of one that leaves alone */

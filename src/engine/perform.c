@@ -119,6 +119,8 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
     int64_t now = engine_now(e), begun = now;
     pawl_code rc = e->draining ? PAWL_OK : counted_store(e, r, now, err);
 
+    if (e->draining)
+        unbegun_look(r);
     if (rc == PAWL_OK && !e->draining)
         rc = errands_ask(e, r, now, err);
     if (rc == PAWL_OK && !e->draining && pool_size(e) > 0)

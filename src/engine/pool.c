@@ -23,7 +23,7 @@ struct pool {
     unsigned begun, busy;       /* threads that there are; of them at work */
     unsigned queued;            /* errands that no thread has */
     size_t bytes;
-    bool over;
+    bool over, awaited;         /* awaited: the driving thread waits for one that is done */
     int64_t looked_ms;          /* when it was looked who does not come back */
     unsigned cap;
     slot slots[];
@@ -54,7 +54,11 @@ static void *perform_on(void *arg)
         mine->left = er->replaced;      /* another one does its work */
         er->queued = p->finished;
         p->finished = er;
-        pthread_cond_signal(&p->done);
+        if (p->awaited && er->queued == NULL) {     /* without the lock: who wakes up wants it */
+            pthread_mutex_unlock(&p->lock);
+            pthread_cond_signal(&p->done);
+            pthread_mutex_lock(&p->lock);
+        }
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -166,8 +170,8 @@ bool pool_put(pawl_engine *e, errand *er)
     p->queued++;
     if (p->begun < p->count && (int64_t)p->begun - (int64_t)p->busy < (int64_t)p->queued && thread_more(p))
         p->begun++;
-    pthread_cond_signal(&p->work);
     pthread_mutex_unlock(&p->lock);
+    pthread_cond_signal(&p->work);
     return true;
 }
 
@@ -182,8 +186,10 @@ errand *pool_take(pawl_engine *e, int64_t wait_ms)
     if (steady_ms() - p->looked_ms >= LOOK_MS)
         pool_replace(e);
     pthread_mutex_lock(&p->lock);
+    p->awaited = true;
     while (p->finished == NULL && until_ms > 0 && cond_wait(&p->done, &p->lock, until_ms))
         continue;
+    p->awaited = false;
     done = p->finished;
     p->finished = NULL;
     for (const errand *er = done; er != NULL; er = er->queued)

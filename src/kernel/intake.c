@@ -136,6 +136,16 @@ static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_
     return fail(err, PAWL_INVALID, "%s: \"%s\" is no command or wait that was ever made", st->run, id);
 }
 
+bool call_open(pawl_state *st, const char *id)
+{
+    named_call c;
+
+    if (!id_of_run(st, id, c.path, &c.superstep, &c.visit, &c.n))
+        return false;
+    c.c = call_find(st, c.superstep, c.path, c.visit, c.n, &c.f);
+    return c.c != NULL && c.c->at == CALL_OPEN;
+}
+
 static item *item_for(pawl_step *s, unsigned kind, const named_call *c)
 {
     item *it = step_item(s, kind);

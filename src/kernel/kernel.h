@@ -646,6 +646,7 @@ pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, 
 pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel, or with what undoes a run */
 pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err); /* drops the waits that are open, or all that is */
 pawl_code take_event(pawl_step *s, pawl_err *err);      /* intake.c: what came in becomes an item */
+bool call_open(pawl_state *st, const char *id);         /* intake.c: a command or wait of that id is */
 const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
 
 /* undo.c: outcomes in doubt, and inverses (E5) */

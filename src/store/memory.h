@@ -67,7 +67,7 @@ typedef struct run {
     table delivered, blobs, marks;
     delivery *first, *last;     /* those that wait */
     uint32_t ndeliveries;
-    struct { size_t text, entries, waits, blobs; } due; /* room that appends at hand need */
+    struct { size_t text, entries, waits, blobs, marks; } due; /* room that appends at hand need */
     int64_t key[ORDERS];
     size_t pos[ORDERS];         /* in its heap, from 1 on; 0: not in it */
 } run;

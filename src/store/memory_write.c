@@ -7,7 +7,7 @@ enum { FEW = 4 };               /* appends that are staged without asking for me
 typedef struct staged {         /* of one append */
     run *r;                     /* NULL: it is refused */
     uint64_t entries;
-    node *waits, *blobs;        /* chained by next, in the order of the append */
+    node *waits, *blobs, *marks;        /* chained by next, in the order of the append */
     pawl_bytes snapshot;
     const char *parked;
 } staged;
@@ -53,7 +53,7 @@ static bool run_room(memory *m, run *r)
         return false;
     }
     if (!table_room(&m->alloc, &r->open, r->due.waits) || !table_room(&m->alloc, &r->over, r->due.waits) ||
-        !table_room(&m->alloc, &r->blobs, r->due.blobs))
+        !table_room(&m->alloc, &r->blobs, r->due.blobs) || !table_room(&m->alloc, &r->marks, r->due.marks))
         return false;
     while (cap < r->nends + r->due.entries)
         cap *= 2;
@@ -77,6 +77,10 @@ static bool nodes_stage(memory *m, const pawl_append *a, staged *g)
     for (size_t i = 0; i < a->nblobs; i++, last = &(*last)->next)
         if ((*last = blob_new(&m->alloc, &a->blobs[i])) == NULL)
             return false;
+    last = &g->marks;
+    for (size_t i = 0; i < a->nmarks; i++, last = &(*last)->next)
+        if ((*last = node_new(&m->alloc, sizeof(attempts), a->marks[i].id)) == NULL)
+            return false;
     return true;
 }
 
@@ -90,6 +94,7 @@ static bool append_stage(memory *m, const pawl_append *a, staged *g)
     r->due.entries += g->entries;
     r->due.waits += a->nwaits;
     r->due.blobs += a->nblobs;
+    r->due.marks += a->nmarks;
     if (!run_room(m, r) || !nodes_stage(m, a, g) || !bytes_copy(&m->alloc, parked, &text))
         return false;
     g->parked = text.data;
@@ -108,6 +113,7 @@ static void staged_free(memory *m, staged *g)
 {
     nodes_free(m, g->waits);
     nodes_free(m, g->blobs);
+    nodes_free(m, g->marks);
     text_free(&m->alloc, g->parked);
     bytes_free(&m->alloc, &g->snapshot);
 }
@@ -231,6 +237,40 @@ static void blobs_put(memory *m, run *r, staged *g)
     g->blobs = NULL;
 }
 
+static void mark_do(memory *m, run *r, node *made, const pawl_mark *mark)
+{
+    node *n = table_find(&r->marks, made->key);
+    attempts *a;
+
+    if (n != NULL)
+        node_free(&m->alloc, made);
+    else
+        table_put(&r->marks, n = made);
+    a = (attempts *)n;
+    if (!mark->unbegun)
+        a->count += mark->again_ms == 0;
+    else if (a->count > 0)
+        a->count--;
+    a->first_ms = mark->first_ms > 0 ? mark->first_ms : a->first_ms;
+    a->again_ms = mark->again_ms;
+    m->all->version++;
+    if (mark->unbegun && a->count == 0) {
+        table_take(&r->marks, n);
+        node_free(&m->alloc, n);
+    }
+}
+
+static void marks_put(memory *m, run *r, const pawl_append *a, staged *g)
+{
+    node *n = g->marks, *next;
+
+    g->marks = NULL;
+    for (size_t i = 0; i < a->nmarks; i++, n = next) {
+        next = n->next;
+        mark_do(m, r, n, &(pawl_mark){ .first_ms = a->marks[i].first_ms });
+    }
+}
+
 static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms)
 {
     run *r = g->r;
@@ -247,6 +287,7 @@ static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms
     }
     waits_put(m, r, a, g);
     blobs_put(m, r, g);
+    marks_put(m, r, a, g);
     for (delivery *d = a->ntaken == 0 ? NULL : r->first, *after; d != NULL; d = after) {
         after = d->after;
         if (d->leaving)
@@ -335,33 +376,10 @@ static pawl_code mark_stage(memory *m, pawl_mark *mark, run **r, node **made, pa
         *r = NULL;
         return PAWL_OK;
     }
-    (*r)->due.waits++;
-    if (!table_room(&m->alloc, &(*r)->marks, (*r)->due.waits) || (*made = node_new(&m->alloc, sizeof(attempts), mark->id)) == NULL)
+    (*r)->due.marks++;
+    if (!table_room(&m->alloc, &(*r)->marks, (*r)->due.marks) || (*made = node_new(&m->alloc, sizeof(attempts), mark->id)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for a mark", mark->run);
     return PAWL_OK;
-}
-
-static void mark_do(memory *m, run *r, node *made, const pawl_mark *mark)
-{
-    node *n = table_find(&r->marks, made->key);
-    attempts *a;
-
-    if (n != NULL)
-        node_free(&m->alloc, made);
-    else
-        table_put(&r->marks, n = made);
-    a = (attempts *)n;
-    if (!mark->unbegun)
-        a->count += mark->again_ms == 0;
-    else if (a->count > 0)
-        a->count--;
-    a->first_ms = mark->first_ms > 0 ? mark->first_ms : a->first_ms;
-    a->again_ms = mark->again_ms;
-    m->all->version++;
-    if (mark->unbegun && a->count == 0) {
-        table_take(&r->marks, n);
-        node_free(&m->alloc, n);
-    }
 }
 
 pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
@@ -386,7 +404,7 @@ pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
             all[i].rc = rc;
         if (g == NULL || g[i].r == NULL)
             continue;
-        g[i].r->due.waits = 0;
+        g[i].r->due.marks = 0;
         if (rc != PAWL_OK)
             node_free(&m->alloc, g[i].made);
         else

@@ -259,7 +259,7 @@ pawl_code store_append_check(const pawl_append *a, uint64_t *entries, pawl_err *
     if (!store_run_valid(a->run))
         return fail(err, PAWL_INVALID, "an append names no run");
     if ((a->lines == NULL && a->nlines > 0) || (a->waits == NULL && a->nwaits > 0) || (a->taken == NULL && a->ntaken > 0) ||
-        (a->blobs == NULL && a->nblobs > 0))
+        (a->blobs == NULL && a->nblobs > 0) || (a->marks == NULL && a->nmarks > 0))
         return fail(err, PAWL_INVALID, "%s: an append counts what it has not", a->run);
     if (a->seq > INT64_MAX - a->nlines)
         return fail(err, PAWL_INVALID, "%s: no entry has a number like %llu", a->run, (unsigned long long)a->seq);
@@ -272,6 +272,9 @@ pawl_code store_append_check(const pawl_append *a, uint64_t *entries, pawl_err *
         if (a->blobs[i].digest == NULL || strnlen(a->blobs[i].digest, HASH_HEX + 1) != HASH_HEX ||
             !is_hex(a->blobs[i].digest, HASH_HEX) || (a->blobs[i].bytes.data == NULL && a->blobs[i].bytes.size > 0))
             return fail(err, PAWL_INVALID, "%s: blob %zu of the append has no digest of 64 hex digits, or no bytes", a->run, i);
+    for (size_t i = 0; i < a->nmarks; i++)
+        if (!store_id_valid(a->marks[i].id) || a->marks[i].first_ms < 0)
+            return fail(err, PAWL_INVALID, "%s: mark %zu of the append has no id, or began before 1970", a->run, i);
     return lines_check(a, entries, err);
 }
 

@@ -507,6 +507,48 @@ PAWL_TEST(test_E13_an_attempt_that_never_began_is_not_counted_any_more)
     pawl_store_free(s);
 }
 
+PAWL_TEST(test_E13_attempts_are_counted_with_lines_or_not_at_all)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", "");
+    const char *lines[] = { entry(1, "[1]"), entry(2, "[2]") };
+    pawl_bytes line = bytes(lines[0]);
+    pawl_mark both[2] = { { .id = "1.a.1.0", .first_ms = 500 }, { .id = "1.b.1.0", .first_ms = 600 } }, bad = { .id = "" };
+    pawl_append a = { .run = "r", .fence = f, .lines = &line, .nlines = 1, .marks = both, .nmarks = 2 };
+
+    a.fence = f + 1;
+    CHECK_INT(put_one(s, &a), PAWL_FENCED);
+    a.fence = f;
+    line = bytes(lines[1]);
+    a.seq = 1;
+    CHECK_INT(put_one(s, &a), PAWL_CONFLICT);
+    line = bytes(lines[0]);
+    a.seq = 0;
+    a.marks = &bad;
+    a.nmarks = 1;
+    CHECK_INT(put_one(s, &a), PAWL_INVALID);
+    bad = (pawl_mark){ .id = "1.a.1.0", .first_ms = -1 };
+    CHECK_INT(put_one(s, &a), PAWL_INVALID);
+    a.marks = NULL;
+    CHECK_INT(put_one(s, &a), PAWL_INVALID);
+    CHECK_STR(marks(s, "r"), "");
+    CHECK_STR(ranged(s, "r", 0, 0), "base 0 {\"at\":10\n");
+    a.marks = both;
+    a.nmarks = 2;
+    for (int i = 0; i < 2; i++) {       /* its reply may be lost: the same again counts nothing twice */
+        CHECK_INT(put_one(s, &a), PAWL_OK);
+        CHECK_STR(marks(s, "r"), "1.a.1.0=1(500,0) 1.b.1.0=1(600,0) ");
+    }
+    line = bytes(lines[1]);
+    a.seq = a.nmarks = 1;
+    both[0].first_ms = 0;       /* as it was said before */
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    s = again(s);
+    CHECK_STR(marks(s, "r"), "1.a.1.0=2(500,0) 1.b.1.0=1(600,0) ");
+    CHECK_STR(ranged(s, "r", 0, 0), "base 0 {\"at\":10\n1 [1]\n2 [2]\n");
+    pawl_store_free(s);
+}
+
 cases contract_deliver(void)
 {
     static const check_case all[] = {
@@ -524,6 +566,7 @@ cases contract_deliver(void)
         CASE(test_E13_attempts_are_counted_by_invocation),
         CASE(test_E7_E13_a_mark_keeps_when_the_first_began_and_when_the_next_is_due),
         CASE(test_E13_an_attempt_that_never_began_is_not_counted_any_more),
+        CASE(test_E13_attempts_are_counted_with_lines_or_not_at_all),
     };
 
     return (cases){ all, sizeof all / sizeof *all };

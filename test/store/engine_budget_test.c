@@ -74,15 +74,20 @@ static pawl_machine *wide(const char *const *what, size_t n, const pawl_limits *
     return pawl_graph_compile(g, NULL);
 }
 
-static pawl_engine *engine_of(pawl_machine *m, pawl_store *s, unsigned threads, pawl_handler_fn *fn, void *arg)
+static pawl_engine *engine_as(pawl_class cls, pawl_machine *m, pawl_store *s, unsigned threads, pawl_handler_fn *fn, void *arg)
 {
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(m, s, &err);
 
-    if (e == NULL || pawl_engine_effect(e, "job", fn, arg, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK)
+    if (e == NULL || pawl_engine_effect(e, "job", fn, arg, cls, &err) != PAWL_OK)
         CHECK_FAIL("engine: %s", err.text);
     pawl_engine_threads(e, threads);
     return e;
+}
+
+static pawl_engine *engine_of(pawl_machine *m, pawl_store *s, unsigned threads, pawl_handler_fn *fn, void *arg)
+{
+    return engine_as(PAWL_AT_LEAST_ONCE, m, s, threads, fn, arg);
 }
 
 static void budget(pawl_engine *e, const pawl_budget *b)
@@ -427,6 +432,99 @@ PAWL_TEST(test_E13_what_had_to_wait_is_marked_before_it_leaves)
     pawl_engine_free(e);
 }
 
+/* ---- counted with what made room for them ------------------------------------------------------------------------------ */
+
+static pawl_store_verbs counting;
+static const pawl_store_verbs *counted;
+static int marks_alone;
+
+static pawl_code mark_alone(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
+{
+    marks_alone++;
+    return counted->mark(s, all, n, err);
+}
+
+static void marks_watch(pawl_store *s)
+{
+    counted = s->verbs;
+    counting = *counted;
+    counting.mark = mark_alone;
+    s->verbs = &counting;
+    marks_alone = 0;
+}
+
+static bool count_mark(void *ctx, const pawl_mark *one)
+{
+    CHECK_INT(one->attempts, 1);
+    ++*(int *)ctx;
+    return true;
+}
+
+static int marked(pawl_store *s)
+{
+    int n = 0;
+
+    CHECK_INT(s->verbs->marks(s, "r", count_mark, &n, NULL), PAWL_OK);
+    return n;
+}
+
+PAWL_TEST(test_E13_who_gets_a_place_is_counted_in_the_commit_that_made_it_free)
+{
+    for (int i = 0; i < 2; i++) {
+        const pawl_limits once = { .cls = PAWL_ONCE };
+        seen m = { .lock = PTHREAD_MUTEX_INITIALIZER };
+        pawl_engine *e = engine_as(i == 1 ? PAWL_ONCE : PAWL_AT_LEAST_ONCE, wide(twelve, 12, i == 1 ? &once : NULL), pawl_store_memory(NULL), 2, stays, &m);
+
+        marks_watch(pawl_engine_store(e));
+        budget(e, &(pawl_budget){ .running = 2 });
+        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+        CHECK_INT(m.calls, 12);
+        CHECK_INT(marked(pawl_engine_store(e)), i == 1 ? 12 : 10);      /* the first two did not wait */
+        CHECK_INT(marks_alone, i);
+        pawl_engine_free(e);
+    }
+}
+
+typedef struct stopper { pawl_engine *e; int left; } stopper;
+
+/* Right after a commit. */
+static void stops(void *ctx, const pawl_state *st, const pawl_entry *entry)
+{
+    stopper *p = ctx;
+
+    (void)st, (void)entry;
+    if (p->left-- == 0)
+        pawl_engine_drain(p->e);
+}
+
+/* Who was counted and then did not leave any more is not asked about, and is begun once, by another engine. */
+PAWL_TEST(test_E4_E13_drained_between_the_count_and_the_beginning)
+{
+    const pawl_limits once = { .cls = PAWL_ONCE };
+
+    for (int left = 0; left < 13; left++) {
+        seen m = { .lock = PTHREAD_MUTEX_INITIALIZER };
+        stopper p = { .left = left };
+        pawl_engine *other;
+        pawl_code stood;
+
+        path_new("budget");
+        p.e = engine_as(PAWL_ONCE, wide(twelve, 12, &once), open_store(), 2, stays, &m);
+        budget(p.e, &(pawl_budget){ .running = 2 });
+        pawl_engine_watch(p.e, stops, &p);
+        stood = pawl_run(p.e, "r", NULL, NULL);
+        CHECK(stood == PAWL_OK || stood == PAWL_PENDING);
+        CHECK_INT(marked(pawl_engine_store(p.e)), m.calls);
+        pawl_engine_free(p.e);
+        other = engine_as(PAWL_ONCE, wide(twelve, 12, &once), open_store(), 2, stays, &m);
+        CHECK_INT(pawl_run(other, "r", NULL, NULL), PAWL_HALTED);
+        CHECK_STR(pawl_run_get(other, "r", "done"), "12");
+        CHECK_INT(m.calls, 12);
+        pawl_engine_free(other);
+        path_gone();
+    }
+}
+
 /* ---- those that do not come back ------------------------------------------------------------------------------------- */
 
 static pawl_code deaf(const pawl_job *job, pawl_reply *reply, void *arg)
@@ -494,6 +592,8 @@ static const check_case cases[] = {
     CASE(test_X2_E3_those_that_wait_for_a_token_hinder_nobody),
     CASE(test_E10_what_waits_for_a_place_can_be_called_off),
     CASE(test_E13_what_had_to_wait_is_marked_before_it_leaves),
+    CASE(test_E13_who_gets_a_place_is_counted_in_the_commit_that_made_it_free),
+    CASE(test_E4_E13_drained_between_the_count_and_the_beginning),
     CASE(test_X2_E10_a_place_is_not_kept_by_one_that_was_given_up),
     CASE(test_X2_who_is_not_driven_keeps_nobody_waiting),
 };

@@ -216,6 +216,20 @@ static void take(sqlite_store *s, const pawl_append *a, known *k)
     sql_run(s, q);
 }
 
+/* Whether its fence is the newest. */
+static bool mark_put(sqlite_store *s, const known *k, const pawl_mark *m, int64_t again_ms, int by)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_MARK);
+
+    sql_int(q, 1, k->no);
+    sql_text(q, 2, m->id);
+    sql_int(q, 3, (int64_t)k->fence);
+    sql_int(q, 4, m->first_ms);
+    sql_int(q, 5, again_ms);
+    sql_int(q, 6, by);
+    return sql_run(s, q) == 1;
+}
+
 static void snapshot_put(sqlite_store *s, const pawl_append *a, const known *k)
 {
     sqlite3_stmt *q;
@@ -311,6 +325,8 @@ static pawl_code append_one(sqlite_store *s, pawl_append *a)
     for (size_t i = 0; i < a->nwaits; i++)
         waits = wait_put(s, k->no, &a->waits[i], waits);
     blobs_add(s, a, k);
+    for (size_t i = 0; i < a->nmarks; i++)
+        (void)mark_put(s, k, &a->marks[i], 0, 1);
     take(s, a, k);
     snapshot_put(s, a, k);
     head = head || a->snapshot.size > 0 || head_moves(a, k, waits);
@@ -366,14 +382,7 @@ static pawl_code mark_one(sqlite_store *s, const pawl_mark *m)
         return PAWL_GONE;
     if (m->fence == 0 || m->fence != k->fence)
         return PAWL_FENCED;
-    q = sql_use(s, SQL_MARK);
-    sql_int(q, 1, k->no);
-    sql_text(q, 2, m->id);
-    sql_int(q, 3, (int64_t)m->fence);
-    sql_int(q, 4, m->first_ms);
-    sql_int(q, 5, m->again_ms);
-    sql_int(q, 6, m->unbegun ? -1 : m->again_ms == 0);
-    if (sql_run(s, q) != 1)
+    if (!mark_put(s, k, m, m->again_ms, m->unbegun ? -1 : m->again_ms == 0))
         return PAWL_FENCED;
     if (m->unbegun) {
         q = sql_use(s, SQL_MARK_DELETE);
