@@ -161,6 +161,11 @@ PAWL_API pawl_step *pawl_engine_step(pawl_engine *e);
 typedef void pawl_watch_fn(void *ctx, const pawl_state *st, const pawl_entry *entry);
 PAWL_API void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx);
 
+/* Asked by pawl_work of each run that it has taken up, with its state, before anything of it is done. What was delivered for its own
+ * channels (@mode) alone is taken before. Below 0, with a reason: it is parked with that, for somebody who may go on with it (pawl_run). */
+typedef pawl_code pawl_admit_fn(void *ctx, pawl_state *st, pawl_err *err);
+PAWL_API void pawl_engine_admit(pawl_engine *e, pawl_admit_fn *fn, void *ctx);
+
 /* Time, and waiting for it; the default is the system's. */
 typedef struct pawl_clock {
     int64_t (*now_ms)(void *ctx);

@@ -190,6 +190,9 @@ PAWL_API const pawl_value *pawl_state_reason(const pawl_state *st);
 /* The value of a channel, NULL when never written (or when loading failed: then the next feed
  * says why). Lent until the state changes. `channel` may be NULL: NULL. */
 PAWL_API const pawl_value *pawl_state_get(pawl_state *st, const char *channel);
+/* The value that an update has brought for it in the middle of a superstep, and that its end puts there; the newest, where several did.
+ * NULL: none. Lent until the state changes. `channel` may be NULL: NULL. */
+PAWL_API const pawl_value *pawl_state_coming(pawl_state *st, const char *channel);
 /* All channels that have a value, as one object of canonical JSON text, for a person or a result.
  * Secrets appear by their name. The text lives in `step` until it is used again. NULL: see err. */
 PAWL_API const char *pawl_state_json(pawl_state *st, pawl_step *step, pawl_err *err);

@@ -111,29 +111,21 @@ static void look_dot(doctor *d, finding *f)
 /* As a command of plan mode would be run. */
 static void look_bubblewrap(doctor *d, finding *f)
 {
-    char *argv[SANDBOX_WORDS + 3] = { NULL }, said[SAID_BYTES];
-    arena *mem = &d->call->mem;
-    size_t at = 0;
-    bool there;
+    char said[SANDBOX_SAID_BYTES];
 
-    while (at < SANDBOX_PLACES && access(sandbox_places[at], X_OK) != 0)
-        at++;
-    if (at == SANDBOX_PLACES) {
-        tell(f, MISSING, "in plan mode commands run in its sandbox, or not at all: install bubblewrap");
-        return;
-    }
-    argv[0] = arena_strdup(mem, sandbox_places[at], strlen(sandbox_places[at]));
-    for (size_t i = 0; i < SANDBOX_WORDS; i++)
-        argv[i + 1] = arena_strdup(mem, sandbox_words[i], strlen(sandbox_words[i]));
-    argv[SANDBOX_WORDS + 1] = arena_strdup(mem, "true", 4);
-    if (mem->failed)
-        tell(f, BROKEN, "no memory to try it");
-    else if (try_program(argv, said, &there))
+    (void)d;
+    switch (sandbox_try(said)) {
+    case SANDBOX_WORKS:
         tell(f, FINE, "a sandbox that can only read, without network, can be made");
-    else
-        /* its first sentence says what is wrong, the next where to read on */
-        tell(f, WARNING, "no sandbox can be made here (%.*s), and in plan mode commands run in one, or not at all: allow user namespaces, "
-             "or run outside of this container", (int)(strstr(said, ". ") == NULL ? strlen(said) : (size_t)(strstr(said, ". ") - said)), said);
+        break;
+    case SANDBOX_MISSING:
+        tell(f, MISSING, "in plan mode commands run in its sandbox, or not at all: install bubblewrap");
+        break;
+    case SANDBOX_REFUSED:
+        tell(f, WARNING, "no sandbox can be made here (%s), and in plan mode commands run in one, or not at all: allow user namespaces, "
+             "or run outside of this container", said);
+        break;
+    }
 }
 
 /* ---- libraries ------------------------------------------------------------------------------------- */

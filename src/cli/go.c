@@ -576,9 +576,16 @@ pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err)
     return store->verbs->deliver(store, s->run, &d, err);
 }
 
+const char *go_mode_of(pawl_state *st)
+{
+    const pawl_value *coming = pawl_state_coming(st, "@mode");
+
+    return pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
+}
+
 int go_mode(session *s, pawl_state *st)
 {
-    const char *word = cli_given(s->c, "mode"), *now = pawl_value_string(pawl_state_get(st, "@mode"));
+    const char *word = cli_given(s->c, "mode"), *now = go_mode_of(st);
     char json[64];
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .value = json, .by = go_who() };
     pawl_err err = {0};

@@ -1,4 +1,5 @@
 /* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions, a model that follows a script. */
+#include "cli/sandbox.h"
 #include "cli/session.h"
 #include "effect/effect.h"
 
@@ -9,42 +10,6 @@
 enum { RECEIPT_BYTES_MAX = 100000 };    /* in the environment of an undo */
 
 /* ---- programs --------------------------------------------------------------------------------------- */
-
-static const char *sandbox_find(void)
-{
-    static const char *const places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap" };
-
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (access(places[i], X_OK) == 0)
-            return places[i];
-    return NULL;
-}
-
-static const pawl_value *words_push(arena *mem, const pawl_value *list, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        list = value_push(mem, list, value_string(mem, words[i], strlen(words[i])));
-    return list;
-}
-
-/* In plan mode: everything can be read, nothing written, and there is no network. What lies in /run and /tmp is out of sight, but for the
- * folder that it works in: sockets lie there, and who may talk to one may have others write. */
-static const pawl_value *sandboxed(arena *mem, const pawl_value *args, const char *bwrap)
-{
-    const char *cwd = pawl_value_string(pawl_value_get(args, "cwd")), *const system = "/run/current-system";
-    const char *const all[] = { bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run",
-                                "--ro-bind-try", system, system, "--unshare-all", "--new-session", "--die-with-parent" };
-    const char *const here[] = { "--ro-bind", cwd, cwd, "--chdir", cwd }, *const end[] = { "--" };
-    const pawl_value *run = words_push(mem, value_pack(mem, NULL, "[]"), all, sizeof all / sizeof *all), *one;
-    pawl_iter it = pawl_iter_of(pawl_value_get(args, "run"));
-
-    if (cwd != NULL)
-        run = words_push(mem, run, here, sizeof here / sizeof *here);
-    run = words_push(mem, run, end, 1);
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        run = value_push(mem, run, one);
-    return value_with(mem, args, "run", run);
-}
 
 static const pawl_value *without(arena *mem, const pawl_value *args, const char *a, const char *b)
 {
@@ -60,19 +25,22 @@ static const pawl_value *without(arena *mem, const pawl_value *args, const char 
 static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
 {
     const bool plan = pawl_value_bool(pawl_value_get(job->args, "sandbox"));
-    const char *bwrap = plan ? sandbox_find() : NULL;
+    char why[SANDBOX_SAID_BYTES];
+    const sandbox_is is = plan ? sandbox_try(why) : SANDBOX_WORKS;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
 
-    if (plan && bwrap == NULL) {
+    if (is != SANDBOX_WORKS) {
         pawl_reply_untouched(reply);
-        return pawl_reply_fail(reply, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
+        return is == SANDBOX_MISSING
+                   ? pawl_reply_fail(reply, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap")
+                   : pawl_reply_fail(reply, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and none can be made here: %.160s", why);
     }
     arena_init(&mem, NULL, 4096);
     own.args = without(&mem, job->args, "undo", "sandbox");
     if (plan)
-        own.args = sandboxed(&mem, own.args, bwrap);
+        own.args = sandboxed(&mem, own.args);
     rc = own.args != NULL ? pawl_effect_command(&own, reply, NULL) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
     arena_free(&mem);
     /* It ran, and ended with another status than 0: who said `retry` meant that. */

@@ -2,11 +2,15 @@
 #ifndef CLI_SANDBOX_H
 #define CLI_SANDBOX_H
 
-/* Not looked for in PATH, which a project may have changed. */
-static const char *const sandbox_places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap" };
-/* After the program, and before the command. */
-static const char *const sandbox_words[] = { "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
-                                             "--unshare-all", "--die-with-parent", "--" };
-enum { SANDBOX_PLACES = sizeof sandbox_places / sizeof *sandbox_places, SANDBOX_WORDS = sizeof sandbox_words / sizeof *sandbox_words };
+#include "base/base.h"
+
+enum { SANDBOX_SAID_BYTES = 4096 };
+
+typedef enum sandbox_is { SANDBOX_WORKS, SANDBOX_MISSING, SANDBOX_REFUSED } sandbox_is;
+
+/* Tried once in a process, with a command that does nothing; on any thread. `said`: why it is refused, NULL: not wanted. */
+sandbox_is sandbox_try(char said[SANDBOX_SAID_BYTES]);
+/* The same arguments of pawl_effect_command, to be run in it, and its folder is there, too. NULL: no memory. */
+const pawl_value *sandboxed(arena *mem, const pawl_value *args);
 
 #endif

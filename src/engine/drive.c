@@ -294,6 +294,35 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
     return PAWL_OK;
 }
 
+/* Of channels of Pawl's own, "@mode": they hold for all that was delivered, and are taken first. */
+static bool is_setting(const pawl_delivery *d)
+{
+    return d->kind == PAWL_DELIVER_UPDATE && d->value.size > 3 && memcmp(d->value.data, "{\"@", 3) == 0;
+}
+
+pawl_code admission(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc = r->admitted || !r->in_pass || e->admit == NULL ? PAWL_OK : e->admit(e->admit_ctx, r->st, err);
+
+    r->admitted = rc >= 0;
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+static pawl_code all_take(pawl_engine *e, live *r, const gathering *g, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < g->n && rc == PAWL_OK; i++)
+        if (is_setting(&g->list[i]))
+            rc = delivery_take(e, r, &g->list[i], err);
+    if (rc == PAWL_OK)
+        rc = admission(e, r, err);
+    for (size_t i = 0; i < g->n && rc == PAWL_OK; i++)
+        if (!is_setting(&g->list[i]))
+            rc = delivery_take(e, r, &g->list[i], err);
+    return rc;
+}
+
 pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
 {
     const pawl_store_verbs *v = e->store->verbs;
@@ -320,8 +349,8 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
         return PAWL_OK;
     if (rc == PAWL_OK && g.mem.failed)
         rc = fail(err, PAWL_NOMEM, "%s: no memory for what was delivered", r->id);
-    for (size_t i = 0; i < g.n && rc == PAWL_OK; i++)
-        rc = delivery_take(e, r, &g.list[i], err);
+    if (rc == PAWL_OK)
+        rc = all_take(e, r, &g, err);
     arena_free(&g.mem);
     r->mail = (uint32_t)(g.n - r->ntaken);
     if (rc == PAWL_OK && r->nlines == before && r->ntaken == 0)
@@ -441,7 +470,6 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
 {
     pawl_code rc = live_hold(e, r, err);
     bool did = true;
-
     if (rc == PAWL_OK && first != NULL && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = live_hold(e, r, err)) == PAWL_OK) {
         pawl_event ev = *first;
 

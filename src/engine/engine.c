@@ -177,6 +177,14 @@ void pawl_engine_abandon(pawl_engine *e)
     e->stopping = true;
 }
 
+void pawl_engine_admit(pawl_engine *e, pawl_admit_fn *fn, void *ctx)
+{
+    if (e == NULL)
+        return;
+    e->admit = fn;
+    e->admit_ctx = ctx;
+}
+
 void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx)
 {
     if (e == NULL)

@@ -113,6 +113,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     uint32_t refused;           /* appends, one after another */
     bool shelved;               /* the store has it parked (F5) */
     bool unsure;                /* an append failed, and may be stored all the same: what the store was told last is not known */
+    bool admitted;              /* whoever may refuse it was asked */
     bool fresh;                 /* just now it was claimed, and nothing waited for it */
     uint8_t status;             /* as the store was told last; so the next five */
     bool over, work;
@@ -184,6 +185,8 @@ struct pawl_engine {
     pawl_clock clock;           /* now_ms NULL: the store's time */
     pawl_secret_fn *secret;
     void *secret_ctx;
+    pawl_admit_fn *admit;
+    void *admit_ctx;
     pawl_watch_fn *watch;
     void *watch_ctx;
     buf text;                   /* of pawl_run_get */
@@ -290,6 +293,7 @@ int64_t told_wake(pawl_engine *e, live *r, bool *works);
 pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err);
 /* Those that are over or ask somebody are let go of with it; `naps`: those too that only wait for a timer. */
 pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err *err);
+pawl_code admission(pawl_engine *e, live *r, pawl_err *err);   /* whoever may refuse it is asked, once, in pawl_work */
 pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err);      /* to be stored with the next commit */
 pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err);      /* and stored */
 bool delivered(pawl_engine *e, const live *r);  /* something came for it that was not looked at */

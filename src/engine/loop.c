@@ -144,6 +144,7 @@ static pawl_code come_in(pawl_engine *e, crowd *c, int64_t now_ms, pawl_err *err
         if (one == PAWL_OK && (one = live_enter(e, r, &why)) == PAWL_OK && live_fits(r)) {
             r->fresh = r->mail == 0;
             r->heard = 0;
+            r->admitted = false;
             c->runs[c->n++] = r;
             continue;
         }
@@ -215,6 +216,8 @@ static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
     r->took = rc == PAWL_OK && (r->nlines > before || r->ntaken > 0);
     c->moved = c->moved || r->took;
     if (rc != PAWL_OK || r->fence == 0 || r->took)      /* stored before anything leaves for it */
+        return rc;
+    if ((rc = admission(e, r, err)) != PAWL_OK)
         return rc;
     next = pawl_state_next(r->st);
     errands_leftover(e, r, next);
@@ -369,6 +372,7 @@ static pawl_code leave_all(pawl_engine *e, crowd *c, pawl_err *err)
 
         r->in_pass = false;
         errands_unqueue(e, r);
+        unbegun_look(r);
         (void)rests_mark(e, r, NULL);
         if (errands_quiet(r) || (e->draining && errands_back(r)))       /* else it stays this engine's until that is back */
             c->some[c->nsome++] = r;

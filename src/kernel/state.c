@@ -305,6 +305,16 @@ const pawl_value *pawl_state_get(pawl_state *st, const char *name)
     return c == NULL ? NULL : channel_value(st, c);
 }
 
+const pawl_value *pawl_state_coming(pawl_state *st, const char *name)
+{
+    const pawl_value *v = NULL, *all, *one;
+    pawl_iter it = pawl_iter_of(name == NULL || st->pending == NULL ? NULL : list_value(st->pending));
+
+    while ((all = pawl_iter_next(&it, NULL)) != NULL)
+        v = (one = pawl_value_get(all, name)) != NULL ? one : v;
+    return v;
+}
+
 const char *pawl_state_json(pawl_state *st, pawl_step *s, pawl_err *err)
 {
     buf *b;

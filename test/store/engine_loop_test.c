@@ -559,6 +559,59 @@ PAWL_TEST(test_K5_a_run_of_a_newer_format_is_left_alone)
     pawl_engine_free(e);
 }
 
+/* ---- refused by whoever works ------------------------------------------------------------------------------ */
+
+static pawl_machine *asks_in_a_mode(void)
+{
+    pawl_graph *g = pawl_graph_new("modes", 1);
+
+    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "@mode", PAWL_LAST);
+    pawl_graph_node(g, "ask", asks, NULL);
+    pawl_graph_work(g, "call", "job");
+    pawl_graph_chain(g, PAWL_START, "ask", "call", PAWL_END, NULL);
+    return pawl_graph_compile(g, NULL);
+}
+
+static pawl_code not_when_wild(void *ctx, pawl_state *st, pawl_err *err)
+{
+    const pawl_value *coming = pawl_state_coming(st, "@mode");
+    const char *mode = pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
+
+    ++*(int *)ctx;
+    if (mode == NULL || strcmp(mode, "wild") != 0)
+        return PAWL_OK;
+    *err = (pawl_err){ PAWL_DENIED, "it is wild" };
+    return PAWL_DENIED;
+}
+
+PAWL_TEST(test_P1_what_may_not_be_gone_with_is_parked_before_anything_of_it_is_done)
+{
+    int done = 0, looked = 0;
+    pawl_engine *e = engine_on(asks_in_a_mode(), pawl_store_memory(NULL), &done);
+    pawl_delivery tame = { .id = "tame", .kind = PAWL_DELIVER_UPDATE, .value = { "{\"@mode\":\"tame\"}", 16 } };
+
+    CHECK_INT(pawl_run(e, "wild", "{\"@mode\":\"wild\"}", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_run(e, "tamed", "{\"@mode\":\"wild\"}", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_run(e, "tame", "{\"@mode\":\"tame\"}", NULL), PAWL_INTERRUPTED);
+    pawl_engine_admit(e, not_when_wild, &looked);
+    answer(e, "wild");
+    answer(e, "tamed");
+    deliver(e, "tamed", &tame);     /* after the answer, and taken before it */
+    answer(e, "tame");
+    work(e, 0);
+    CHECK(!head_of(e, "wild").over && head_of(e, "wild").seq == 1);     /* not even the answer was taken */
+    CHECK(head_of(e, "tamed").over && head_of(e, "tame").over);
+    CHECK_INT(done, 2);
+    CHECK_INT(looked, 3);
+    CHECK_INT(parked(e), 1);
+    check_quiet(e);
+    CHECK_INT(pawl_run(e, "wild", NULL, NULL), PAWL_HALTED);        /* who names it is not asked */
+    CHECK_INT(done, 3);
+    CHECK_INT(looked, 3);
+    pawl_engine_free(e);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case all[] = {
@@ -575,6 +628,7 @@ int main(int argc, char **argv)
         CASE(test_F5_a_parked_run_that_can_be_driven_is_parked_no_more),
         CASE(test_F5_a_run_that_the_store_refuses_is_parked_and_the_others_go_on),
         CASE(test_K5_a_run_of_a_newer_format_is_left_alone),
+        CASE(test_P1_what_may_not_be_gone_with_is_parked_before_anything_of_it_is_done),
     };
 
     return check_main(argc, argv, all, sizeof all / sizeof *all);

@@ -41,6 +41,27 @@ PAWL_TEST(test_K3_channels_of_pawls_own_are_kept_and_not_shown)
     world_end(&w);              /* loaded from base, snapshot and tail alike, and verified */
 }
 
+PAWL_TEST(test_K3_what_an_update_brings_is_seen_before_it_is_there)
+{
+    world w;
+
+    world_begin(&w, machine_own(), "{\"@mode\":\"plan\"}");
+    world_go(&w);
+    CHECK(pawl_state_coming(w.st, "@mode") == NULL);
+    world_update(&w, NULL, "{\"@mode\":\"default\"}");
+    world_update(&w, NULL, "{\"x\":\"y\"}");
+    CHECK_STR(pawl_value_string(pawl_state_get(w.st, "@mode")), "plan");
+    CHECK_STR(pawl_value_string(pawl_state_coming(w.st, "@mode")), "default");
+    world_update(&w, NULL, "{\"@mode\":\"acceptEdits\"}");
+    CHECK_STR(pawl_value_string(pawl_state_coming(w.st, "@mode")), "acceptEdits");
+    CHECK(pawl_state_coming(w.st, NULL) == NULL);
+    CHECK(pawl_state_coming(w.st, "@none") == NULL);
+    world_receipt(&w, "b", "null");
+    CHECK(pawl_state_coming(w.st, "@mode") == NULL);
+    CHECK_STR(pawl_value_string(pawl_state_get(w.st, "@mode")), "acceptEdits");
+    world_end(&w);
+}
+
 PAWL_TEST(test_K3_only_a_name_behind_the_at_is_a_channel_of_pawls_own)
 {
     static const char *const names[] = { "@", "@@a", "@-a", "@a b", "a@b" };
@@ -157,6 +178,7 @@ PAWL_TEST(test_G3_a_route_leads_to_one_of_its_list)
 
 static const check_case cases[] = {
     CASE(test_K3_channels_of_pawls_own_are_kept_and_not_shown),
+    CASE(test_K3_what_an_update_brings_is_seen_before_it_is_there),
     CASE(test_K3_only_a_name_behind_the_at_is_a_channel_of_pawls_own),
     CASE(test_F5_the_source_is_part_of_the_machines_hash_and_a_note_is_not),
     CASE(test_F5_a_state_says_whether_it_runs_under_a_machine),
