@@ -257,6 +257,7 @@ typedef struct pawl_wait {        /* W1 */
     const char *asked_of;         /* NULL: anyone */
     int64_t asked_ms, expires_ms; /* 0: no deadline */
     const pawl_value *otherwise;  /* what it resolves to at its deadline; NULL: it stays open */
+    const pawl_value *about;      /* what the answer is bound to, as whoever asked has it; NULL: it said nothing */
 } pawl_wait;
 
 PAWL_API size_t pawl_state_commands(const pawl_state *st);
@@ -409,6 +410,7 @@ typedef struct pawl_question {
     const char *asked_of;
     const pawl_value *prompt, *schema, *options, *otherwise;
     int64_t timeout_ms;           /* 0: none; else from now; `otherwise` is its answer then (W5) */
+    const pawl_value *about;      /* for readers of the wait: what is asked about, a digest of it (W6); NULL: nothing */
 } pawl_question;
 PAWL_API PAWL_MUST_USE pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value **answer);
 PAWL_API PAWL_MUST_USE pawl_code pawl_await_signal(pawl_step *s, const char *name, const pawl_value **value);

@@ -518,5 +518,6 @@ pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait 
     out->asked_ms = w.c->time_ms;
     out->expires_ms = pawl_value_int(pawl_value_get(spec, "expires"));
     out->otherwise = pawl_value_get(spec, "otherwise");
+    out->about = pawl_value_get(spec, "about");
     return out->node == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }

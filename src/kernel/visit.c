@@ -382,10 +382,12 @@ const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int
 {
     buf *b = step_text(s);
 
-    if (s->v != NULL && !(refs_none(s, q->prompt) && refs_none(s, q->schema) && refs_none(s, q->options) && refs_none(s, q->otherwise)))
+    if (s->v != NULL && !(refs_none(s, q->about) && refs_none(s, q->prompt) && refs_none(s, q->schema) && refs_none(s, q->options) &&
+                          refs_none(s, q->otherwise)))
         return NULL;
     if (!default_fits(s, q))
         return NULL;
+    spec_value(b, "about", q->about);
     spec_number(b, "expires", q->timeout_ms > 0 ? (uint64_t)(now + q->timeout_ms) : 0);
     if (hold)
         spec_value(b, "hold", value_bool(&s->mem, true));
