@@ -2,6 +2,7 @@
 #ifndef PAWL_PAWL_H
 #define PAWL_PAWL_H
 #include "pawl/base.h"
+#include "pawl/policy.h"
 #include "pawl/kernel.h"
 #include "pawl/graph.h"
 #include "pawl/flow.h"

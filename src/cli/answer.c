@@ -1,12 +1,139 @@
 /* answer.c - what somebody waits for is given: an answer, a yes, a no. */
 #include "cli/go.h"
+#include "cli/settings.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
+
+#include <time.h>
+
+/* ---- for ever, or for a while ------------------------------------------------------------------------------ */
+
+enum { ALWAYS_DEFAULT_DAYS = 30 };
+
+typedef struct always {
+    char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES];
+    size_t n;
+    int64_t until_ms;
+    bool project;
+} always;
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Which rules would have let it in. Where an allow rule would not, it is said why. */
+static pawl_code always_find(session *s, pawl_state *st, const pawl_wait *w, always *out, pawl_err *err)
+{
+    const char *ground = pawl_value_string(pawl_value_get(w->about, "ground")), *risk = pawl_value_string(pawl_value_get(w->about, "risk"));
+    pawl_request q = { .tool = pawl_value_string(pawl_value_get(w->about, "tool")), .args = pawl_value_get(w->about, "input"),
+                       .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_OTHER };
+    const pawl_value *rules = pawl_state_get(st, "@policy");
+    pawl_policy *p = NULL;
+    buf b;
+
+    if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_BY_DEFAULT)) != 0)
+        return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", s->run,
+                    ground == NULL ? "its author wrote that it is asked" : "what asks is a rule, a hook, or a command that cannot be read for sure");
+    for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
+        if (risk != NULL && strcmp(pawl_permission_name((pawl_permission)k), risk) == 0)
+            q.cls = (pawl_permission)k;
+    buf_init(&b, NULL);
+    if (rules != NULL && pawl_value_type(rules) == PAWL_TYPE_OBJECT)
+        canon(&b, rules);
+    else
+        buf_text(&b, "{}");
+    if (!b.failed)
+        p = pawl_policy_read(NULL, b.data, b.size, err);
+    buf_free(&b);
+    if (p == NULL)
+        return err->code < 0 ? err->code : fail(err, PAWL_NOMEM, "%s: no memory", s->run);
+    out->n = pawl_policy_always(p, &q, out->rules);
+    pawl_policy_free(p);
+    return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can name this call whole: approve it once", s->run);
+}
+
+/* In the run from now on, and in the project's settings. It is shown before anything is done. */
+static pawl_code always_give(session *s, const always *a, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    const pawl_value *list = value_pack(&s->mem, NULL, "[]");
+    char until[32], from[160];
+    pawl_code rc = PAWL_OK;
+    buf b;
+
+    cli_time(until, a->until_ms);
+    snprintf(from, sizeof from, "an approval by %s", go_who());
+    for (size_t i = 0; i < a->n && rc == PAWL_OK; i++) {
+        cli_note(s->c, "from now on, %s, until %s: allow %s", a->project ? "in this project" : "in this run", until, a->rules[i]);
+        list = value_push(&s->mem, list, value_pack(&s->mem, NULL, "{s:s,s:s,s:i}", "from", from, "rule", a->rules[i], "until", a->until_ms));
+        if (a->project)
+            rc = settings_allow(&s->mem, settings_project(&s->mem, s->folder), a->rules[i], a->until_ms, go_who(), err);
+    }
+    if (rc != PAWL_OK)
+        return rc;
+    buf_init(&b, NULL);
+    buf_text(&b, "{\"@grants\":");
+    if (list != NULL)
+        canon(&b, list);
+    buf_text(&b, "}");
+    buf_char(&b, '\0');
+    ev.value = b.data;
+    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell(s, &ev, err);
+    buf_free(&b);
+    return rc;
+}
+
+/* --always and --for; EXIT_DONE: none was wanted, or it is given. */
+static int always_wanted(session *s, pawl_state *st, const pawl_wait *w)
+{
+    const char *word = cli_given(s->c, "always"), *span = cli_given(s->c, "for");
+    int64_t ms = (int64_t)ALWAYS_DEFAULT_DAYS * 86400000;
+    always a = {0};
+    pawl_err err = {0};
+
+    if (word == NULL)
+        return span == NULL ? EXIT_DONE : cli_usage(s->c, "--for belongs to --always run or --always project");
+    if (strcmp(word, "run") != 0 && strcmp(word, "project") != 0)
+        return cli_usage(s->c, "--always is run or project, and not \"%s\"", word);
+    if (span != NULL && !cli_duration(span, &ms))
+        return cli_usage(s->c, "--for is a duration such as 2h or 7d, and not \"%s\"", span);
+    a.project = strcmp(word, "project") == 0;
+    a.until_ms = wall_ms() + ms;
+    if (always_find(s, st, w, &a, &err) != PAWL_OK || always_give(s, &a, &err) != PAWL_OK)
+        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    return EXIT_DONE;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------- */
+
+/* A yes to other arguments. */
+static bool input_given(session *s, const pawl_wait *w, buf *json, pawl_err *err)
+{
+    const char *text = cli_given(s->c, "input");
+    const pawl_value *v = value_parse(&s->mem, text, strlen(text), "--input", err);
+
+    if (v == NULL)
+        return false;
+    if (pawl_value_get(w->about, "tool") == NULL || pawl_value_get(w->about, "policy") == NULL || pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+        fail(err, PAWL_INVALID, pawl_value_type(v) != PAWL_TYPE_OBJECT ? "%s: --input is an object, such as '{\"command\":\"git push\"}'"
+                                                                      : "%s: there are no rules by which other arguments could be decided: say no, and change the file", s->run);
+        return false;
+    }
+    buf_text(json, "{\"approve\":true,\"input\":");
+    canon(json, v);
+    buf_text(json, "}");
+    return true;
+}
 
 /* `value` NULL: `text` has to be read as the wait wants it. */
 static int answer_wait(cli_call *c, const char *run, const char *given, const char *text, const char *value, pawl_wait_kind kind)
 {
     pawl_event ev = { .kind = PAWL_EV_ANSWER, .by = go_who(), .note = cli_given(c, "reason"), .value = value };
+    const bool yes = value != NULL && strcmp(value, "true") == 0;
     pawl_err err = {0};
     pawl_state *st;
     pawl_wait w;
@@ -24,12 +151,17 @@ static int answer_wait(cli_call *c, const char *run, const char *given, const ch
         code = cli_fail(c, PAWL_INVALID, &err);
     } else if (value == NULL && (doubt_is(&w) ? doubt_answer(s, &w, text, &json, &err) : view_answer(&w, text, &json, &err)) != PAWL_OK) {
         code = cli_fail(c, PAWL_INVALID, &err);
+    } else if (yes && cli_given(c, "input") != NULL && !input_given(s, &w, &json, &err)) {
+        code = cli_fail(c, PAWL_INVALID, &err);
     } else {
+        const bool edits = yes && cli_given(c, "input") != NULL;
+
         buf_char(&json, '\0');
         ev.id = arena_strdup(&c->mem, w.id, strlen(w.id));
-        if (value == NULL)
+        if (value == NULL || edits)
             ev.value = json.data;
-        code = go_tell(s, &ev);
+        if (!yes || (code = always_wanted(s, st, &w)) == EXIT_DONE)
+            code = go_tell(s, &ev);
     }
     buf_free(&json);
     session_free(s);
@@ -61,6 +193,19 @@ static const cli_option options[] = {
     { NULL, NULL, NULL },
 };
 
+static const cli_option approve_options[] = {
+    { "always", "run|project", "and every call that the same rules name, in this run, or in the project" },
+    { "for", "DURATION", "with --always: so long; 30d" },
+    { "input", "JSON", "yes, with these arguments instead; they are decided by the rules, too" },
+    { "reason", "TEXT", "a note that stands beside it in the journal" },
+    { "file", "FILE", "go on by this file" },
+    { "upgrade", NULL, "with --file: although it is another one now" },
+    { "no-run", NULL, "only say so; whoever drives the run goes on" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
+    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { NULL, NULL, NULL },
+};
+
 const cli_verb verb_answer = {
     .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer what a run asks, and go on with it", .options = options, .least = 2, .most = 3,
     .store = true, .run = answer_run,
@@ -75,8 +220,12 @@ const cli_verb verb_answer = {
 };
 
 const cli_verb verb_approve = {
-    .name = "approve", .form = "RUN [WAIT]", .what = "say yes at a gate, and go on", .options = options, .least = 1, .most = 2, .store = true,
-    .run = approve_run, .about = "Who said so and when stands in the journal.", .example = "pawl approve @\npawl approve deploy-3fza migrate",
+    .name = "approve", .form = "RUN [WAIT]", .what = "say yes at a gate, and go on", .options = approve_options, .least = 1, .most = 2, .store = true,
+    .run = approve_run,
+    .about = "Who said so and when stands in the journal. A yes is to the very call that is\n"
+             "shown, by its digest, and is used up with it: other arguments are asked again.\n"
+             "--always shows the allow rules that it adds.",
+    .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
 };
 
 const cli_verb verb_deny = {

@@ -1,5 +1,6 @@
 /* go.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
 #include "cli/go.h"
+#include "cli/settings.h"
 #include "cli/kept.h"
 #include "cli/view.h"
 #include "cli/words.h"
@@ -143,6 +144,7 @@ static void say_wait(const session *s, const pawl_wait *w, bool only)
     buf_text(&b, "\n");
     if (w->prompt != NULL && !doubt_is(w))
         put_prompt(&b, w->prompt);
+    words_about(&b, w->about, "    ", PROMPT_COLUMNS);
     for (size_t i = 0; i < pawl_value_size(w->options); i++) {
         buf_fmt(&b, "    %zu. ", i + 1);
         cli_short(&b, pawl_value_at(w->options, i), 200);
@@ -583,7 +585,34 @@ const char *go_mode_of(pawl_state *st)
     return pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
 }
 
-int go_mode(session *s, pawl_state *st)
+/* What it is decided by from now on: settings may be others than when it began. */
+static int go_policy(session *s, pawl_state *st)
+{
+    const pawl_value *coming = pawl_state_coming(st, "@policy"), *now = coming != NULL ? coming : pawl_state_get(st, "@policy"), *due;
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_err err = {0};
+    pawl_code rc = PAWL_OK;
+    buf b;
+
+    due = s->file == NULL ? NULL : settings_policy(s->c, &s->mem, s->file, s->folder, &err);
+    if (err.code != PAWL_OK)
+        return cli_fail(s->c, err.code, &err);
+    if (due == NULL && (now == NULL || pawl_value_type(now) == PAWL_TYPE_NULL))
+        return EXIT_DONE;
+    if (due != NULL && now != NULL && pawl_value_equal(due, now))
+        return EXIT_DONE;
+    buf_init(&b, NULL);
+    buf_text(&b, "{\"@policy\":");
+    canon(&b, due != NULL ? due : value_null(&s->mem));
+    buf_text(&b, "}");
+    buf_char(&b, '\0');
+    ev.value = b.data;
+    rc = b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory for its rules", s->run) : session_tell(s, &ev, &err);
+    buf_free(&b);
+    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
+}
+
+static int mode_settle(session *s, pawl_state *st)
 {
     const char *word = cli_given(s->c, "mode"), *now = go_mode_of(st);
     char json[64];
@@ -592,18 +621,25 @@ int go_mode(session *s, pawl_state *st)
     pawl_code rc;
 
     if (word == NULL) {
-        if (now == NULL || mode_named(now) != MODE_BYPASS)
+        if (now == NULL || pawl_mode_named(now) != PAWL_BYPASS)
             return EXIT_DONE;
         fail(&err, PAWL_INVALID, "%s was in bypassPermissions, which is not kept: say --mode bypassPermissions once more, or --mode default", s->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
-    if (mode_named(word) == MODE_NONE)
+    if (pawl_mode_named(word) == PAWL_MODE_NONE)
         return cli_usage(s->c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
     if (s->file == NULL || (now != NULL && strcmp(now, word) == 0))
         return EXIT_DONE;
     snprintf(json, sizeof json, "{\"@mode\":\"%s\"}", word);
     rc = session_tell(s, &ev, &err);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
+}
+
+int go_mode(session *s, pawl_state *st)
+{
+    const int code = mode_settle(s, st);
+
+    return code == EXIT_DONE ? go_policy(s, st) : code;
 }
 
 /* What is over takes nothing any more; but what failed may be tried again. */

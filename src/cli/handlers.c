@@ -11,14 +11,21 @@ enum { RECEIPT_BYTES_MAX = 100000 };    /* in the environment of an undo */
 
 /* ---- programs --------------------------------------------------------------------------------------- */
 
-static const pawl_value *without(arena *mem, const pawl_value *args, const char *a, const char *b)
+/* Without what is not for whoever performs it. */
+static const pawl_value *without(arena *mem, const pawl_value *args)
 {
+    static const char *const own[] = { "decision", "sandbox", "undo" };
     const pawl_value *out = value_pack(mem, NULL, "{}"), *key, *v;
     pawl_iter it = pawl_iter_of(args);
 
-    while ((v = pawl_iter_next(&it, &key)) != NULL)
-        if (strcmp(pawl_value_string(key), a) != 0 && strcmp(pawl_value_string(key), b) != 0)
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        size_t i = 0;
+
+        while (i < 3 && strcmp(pawl_value_string(key), own[i]) != 0)
+            i++;
+        if (i == 3)
             out = value_with(mem, out, pawl_value_string(key), v);
+    }
     return out;
 }
 
@@ -38,7 +45,7 @@ static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effe
                    : pawl_reply_fail(reply, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and none can be made here: %.160s", why);
     }
     arena_init(&mem, NULL, 4096);
-    own.args = without(&mem, job->args, "undo", "sandbox");
+    own.args = without(&mem, job->args);
     if (plan)
         own.args = sandboxed(&mem, own.args);
     rc = own.args != NULL ? pawl_effect_command(&own, reply, NULL) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
@@ -93,6 +100,63 @@ static pawl_code undo_command(const pawl_job *job, pawl_reply *reply, void *arg)
     rc = undo != NULL ? command(&own, reply, arg) : pawl_reply_fail(reply, PAWL_INVALID, "%s: nothing says how it is taken back", job->effect);
     arena_free(&mem);
     return rc;
+}
+
+/* Any other handler, which is to see the arguments that the author wrote. */
+static pawl_code bare(const pawl_job *job, pawl_reply *reply, pawl_handler_fn *fn, void *arg)
+{
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    if (pawl_value_get(job->args, "decision") == NULL)
+        return fn(job, reply, arg);
+    arena_init(&mem, NULL, 4096);
+    own.args = without(&mem, job->args);
+    rc = own.args != NULL ? fn(&own, reply, arg) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
+    arena_free(&mem);
+    return rc;
+}
+
+static pawl_code request(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    return bare(job, reply, pawl_effect_http, arg);
+}
+
+static pawl_code plugged(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const plugin_handler *h = arg;
+
+    return bare(job, reply, h->fn, h->arg);
+}
+
+/* ---- hooks -------------------------------------------------------------------------------------------- */
+
+/* One hook is asked: a command with the input on its stdin, or a request with it as the body. */
+static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
+    const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    (void)arg;
+    arena_init(&mem, NULL, 4096);
+    if (run != NULL)
+        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v}", "run", run, "stdin", input, "timeout_ms", limit);
+    else
+        own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
+    if (run != NULL && cwd != NULL)
+        own.args = value_with(&mem, own.args, "cwd", cwd);
+    if (run == NULL && headers != NULL)
+        own.args = value_with(&mem, own.args, "headers", headers);
+    if (own.args == NULL)
+        rc = pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory");
+    else
+        rc = run != NULL ? pawl_effect_command(&own, reply, NULL) : pawl_effect_http(&own, reply, NULL);
+    arena_free(&mem);
+    return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
 }
 
 /* ---- expressions -------------------------------------------------------------------------------------- */
@@ -337,18 +401,20 @@ static pawl_code bind_file(session *s, pawl_err *err)
         void *own = (void *)(uintptr_t)e;
 
         if (h != NULL)
-            rc = pawl_engine_effect(s->engine, e->name, h->fn, h->arg, e->limits.cls, err);
+            rc = pawl_engine_effect(s->engine, e->name, plugged, (void *)(uintptr_t)h, e->limits.cls, err);
         else if (strcmp(e->word, "run") == 0)
             rc = pawl_engine_effect(s->engine, e->name, run_command, own, e->limits.cls, err);
         else if (strcmp(e->word, "undo") == 0)
             rc = pawl_engine_effect(s->engine, e->name, undo_command, own, e->limits.cls, err);
         else if (strcmp(e->word, "http") == 0)
-            rc = pawl_engine_effect(s->engine, e->name, pawl_effect_http, NULL, e->limits.cls, err);
+            rc = pawl_engine_effect(s->engine, e->name, request, NULL, e->limits.cls, err);
         else
             rc = pawl_engine_effect(s->engine, e->name, run_prompt, s, e->limits.cls, err);
         if (rc == PAWL_OK)
             rc = pawl_engine_budget(s->engine, e->name, &places, err);
     }
+    if (rc == PAWL_OK && !s->hands_out)
+        rc = pawl_engine_effect(s->engine, "hook", run_hook, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && s->file->njq > 0)
         rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_PURE, err);
     return rc;

@@ -1,12 +1,18 @@
 /* inbox.c - whatever is asked, of all runs, and how it is answered. */
 #include "cli/verbs.h"
+#include "cli/words.h"
+#include "pawl/policy.h"
 
-enum { INBOX_LIMIT = 50, INBOX_LIMIT_MAX = 1000000, PROMPT_COLUMNS_MAX = 1000 };
+#include <stdlib.h>
+
+enum { INBOX_LIMIT = 50, INBOX_LIMIT_MAX = 1000000, INBOX_READ_MAX = 1000000, PROMPT_COLUMNS_MAX = 1000 };
 
 typedef struct asked {
     const char *run, *id, *task, *kind, *slot, *signal, *of, *how;
     const pawl_value *spec;
-    int64_t asked_ms;
+    int64_t asked_ms, expires_ms;       /* expires_ms INT64_MAX: never */
+    int risk;
+    size_t place;               /* as they were found: oldest runs first */
     bool alone;                 /* the only wait of its run */
 } asked;
 
@@ -31,13 +37,35 @@ static const char *task_of(arena *a, const char *id)
     return dot == NULL || end <= dot + 1 ? "" : arena_strdup(a, dot + 1, (size_t)(end - dot - 1));
 }
 
+/* What a yes would let happen: a command may do anything, a request leaves this machine, an edit stays on it. */
+static int risk_of(const char *name)
+{
+    static const pawl_permission rising[] = { PAWL_READ, PAWL_EDIT, PAWL_OTHER, PAWL_NET, PAWL_EXEC };
+
+    for (int i = 4; i >= 0 && name != NULL; i--)
+        if (strcmp(name, pawl_permission_name(rising[i])) == 0)
+            return i + 1;
+    return 0;
+}
+
+static int by_deadline(const void *a, const void *b)
+{
+    const asked *x = a, *y = b;
+
+    if (x->expires_ms != y->expires_ms)
+        return x->expires_ms < y->expires_ms ? -1 : 1;
+    if (x->risk != y->risk)
+        return x->risk > y->risk ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
 static bool see(void *ctx, const char *run, const pawl_waiting *w)
 {
     inbox *in = ctx;
     arena *a = &in->c->mem;
     asked *it;
 
-    if (in->n == in->limit) {
+    if (in->n == INBOX_READ_MAX) {
         in->more = true;
         if (strcmp(in->all[in->n - 1].run, run) == 0)
             in->all[in->n - 1].alone = false;
@@ -58,6 +86,10 @@ static bool see(void *ctx, const char *run, const pawl_waiting *w)
     it->signal = pawl_value_string(pawl_value_get(it->spec, "name"));
     it->of = pawl_value_string(pawl_value_get(it->spec, "of"));
     it->kind = it->kind == NULL ? "wait" : it->kind;
+    it->expires_ms = pawl_value_int(pawl_value_get(it->spec, "expires"));
+    it->expires_ms = it->expires_ms > 0 ? it->expires_ms : INT64_MAX;
+    it->risk = risk_of(pawl_value_string(pawl_value_get(pawl_value_get(it->spec, "about"), "risk")));
+    it->place = in->n;
     if (in->n > 0 && strcmp(it[-1].run, it->run) == 0)
         it[-1].alone = it->alone = false;
     in->n++;
@@ -115,7 +147,7 @@ static const char *how_of(const inbox *in, const asked *it)
 
 static const pawl_value *json_of(arena *a, const asked *it)
 {
-    static const char *const taken[][2] = { { "expires", "expires_ms" }, { "name", "name" }, { "of", "of" }, { "options", "options" },
+    static const char *const taken[][2] = { { "about", "about" }, { "expires", "expires_ms" }, { "name", "name" }, { "of", "of" }, { "options", "options" },
                                             { "otherwise", "otherwise" }, { "prompt", "prompt" }, { "schema", "schema" },
                                             { "slot", "slot" } };
     const pawl_value *v = value_pack(a, NULL, "{s:s,s:i,s:s,s:s,s:s,s:s}", "answer", it->how, "asked_ms", it->asked_ms, "id", it->id,
@@ -173,7 +205,6 @@ static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
 {
     const cli_call *c = in->c;
     size_t columns = c->out_tty ? (size_t)cli_columns(1) - 2 : PROMPT_COLUMNS_MAX;
-    int64_t expires_ms = pawl_value_int(pawl_value_get(it->spec, "expires"));
     const pawl_value *prompt = pawl_value_get(it->spec, "prompt");
     const char *text = pawl_value_string(pawl_value_get(prompt, "text"));
     char ago[16], until[32];
@@ -186,8 +217,8 @@ static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
         buf_word(out, " of ");
         cli_clean(out, it->of, strlen(it->of));
     }
-    if (expires_ms > 0) {
-        cli_time(until, expires_ms);
+    if (it->expires_ms < INT64_MAX) {
+        cli_time(until, it->expires_ms);
         buf_fmt(out, ", until %s", until);
     }
     buf_word(out, "\n");
@@ -199,6 +230,7 @@ static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
             cli_short(out, prompt, columns);
         buf_char(out, '\n');
     }
+    words_about(out, pawl_value_get(it->spec, "about"), "  ", columns);
     options_out(out, pawl_value_get(it->spec, "options"), columns);
     buf_word(out, "  ");
     cli_clean(out, it->how, strlen(it->how));
@@ -240,11 +272,15 @@ static int inbox_run(cli_call *c)
     now_ms = s->verbs->now(s);
     rc = s->verbs->waits(s, NULL, see, &in, &err);
     pawl_store_free(s);
-    for (size_t i = 0; rc == PAWL_OK && i < in.n; i++)
+    if (in.n > 1)
+        qsort(in.all, in.n, sizeof *in.all, by_deadline);
+    for (size_t i = 0; rc == PAWL_OK && i < in.n && i < in.limit; i++)
         if ((in.all[i].how = how_of(&in, &in.all[i])) == NULL)
             c->mem.failed = true;
     if (rc == PAWL_OK && c->mem.failed)
         rc = fail(&err, PAWL_NOMEM, "no memory for what is asked");
+    in.more = in.more || in.n > in.limit;
+    in.n = in.n < in.limit ? in.n : in.limit;
     if (rc != PAWL_OK)
         return cli_fail(c, rc, &err);
     return (c->json ? json_out(&in) : people_out(&in, now_ms)) ? EXIT_DONE : EXIT_FAILED;
@@ -260,9 +296,10 @@ const cli_verb verb_inbox = {
     .name = "inbox", .form = "", .what = "show what is asked, of all runs, and how to answer", .options = options, .store = true,
     .run = inbox_run,
     .about = "Each open wait with its run, the node that asks, what is asked, since when and\n"
-             "until when, and the one command that answers it. Oldest runs first.\n"
+             "until when, and the one command that answers it: first what ends soonest, then\n"
+             "what could do most harm, then the oldest.\n"
              "\n"
-             "--json: {\"more\",\"store\",\"waits\":[{\"answer\",\"asked_ms\",\"expires_ms\",\"id\",\"kind\",\n"
+             "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"asked_ms\",\"expires_ms\",\"id\",\"kind\",\n"
              "\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\"run\",\"schema\",\"slot\",\"task\"}]}.\n"
              "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
              "is the signal's. What was not said when it was asked is not there.",

@@ -11,7 +11,7 @@ static int mode_run(cli_call *c)
     session *s;
     int code = EXIT_DONE;
 
-    if (mode_named(c->args[1]) == MODE_NONE)
+    if (pawl_mode_named(c->args[1]) == PAWL_MODE_NONE)
         return cli_usage(c, "a mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", c->args[1]);
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;

@@ -40,7 +40,7 @@ static int retry_run(cli_call *c)
     buf_init(&text, NULL);
     if (!s->upgraded)
         canon(&text, set);
-    else if (!session_input(s, set, MODE_NONE, &text, &err))
+    else if (!session_input(s, set, PAWL_MODE_NONE, &text, &err))
         code = cli_fail(c, err.code, &err);
     buf_char(&text, '\0');
     if (pawl_value_size(set) > 0 || s->upgraded)

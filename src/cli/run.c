@@ -1,5 +1,6 @@
 /* run.c - an agent file is run: a new run of it, or one that is there goes on. */
 #include "cli/go.h"
+#include "cli/settings.h"
 #include "cli/verbs.h"
 
 #include <errno.h>
@@ -91,11 +92,11 @@ static pawl_code begin(session *s, void *ctx, pawl_err *err)
     return pawl_run_with(s->engine, &b->info, b->input, err);
 }
 
-static int run_new(session *s, file_mode mode)
+static int run_new(session *s, pawl_mode mode)
 {
     char label[4200];
     beginning b = { .info = { .id = s->run, .context = cli_given(s->c, "context"), .created_by = go_who(),
-                              .retention = s->file != NULL ? s->file->retention : NULL, .mode = mode != MODE_NONE ? mode_name(mode) : NULL } };
+                              .retention = s->file != NULL ? s->file->retention : NULL, .mode = mode != PAWL_MODE_NONE ? pawl_mode_name(mode) : NULL } };
     pawl_err err = {0};
     const pawl_value *input = input_of(s, &err);
     size_t labels = 0;
@@ -114,7 +115,7 @@ static int run_new(session *s, file_mode mode)
         b.info.labels[labels++] = cli_given_at(s->c, "label", i);
     }
     buf_init(&text, NULL);
-    if (session_input(s, input, mode != MODE_NONE ? mode : MODE_DEFAULT, &text, &err)) {
+    if (session_input(s, input, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, &text, &err)) {
         buf_char(&text, '\0');
         b.input = text.data;
         cli_note(s->c, "%s begins", s->run);
@@ -180,7 +181,7 @@ static bool exists(pawl_store *store, const char *run, pawl_err *err)
     return rc == PAWL_OK;
 }
 
-static int run_in(session *s, pawl_store *store, file_mode mode)
+static int run_in(session *s, pawl_store *store, pawl_mode mode)
 {
     const char *id = cli_given(s->c, "id");
     pawl_err err = {0};
@@ -211,13 +212,13 @@ static int run_in(session *s, pawl_store *store, file_mode mode)
 static int run_run(cli_call *c)
 {
     const char *word = cli_given(c, "mode");
-    file_mode mode = mode_named(word);
+    pawl_mode mode = pawl_mode_named(word);
     pawl_err err = {0};
     pawl_store *store;
     session *s;
     int code;
 
-    if (word != NULL && mode == MODE_NONE)
+    if (word != NULL && mode == PAWL_MODE_NONE)
         return cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
     if (cli_given(c, "yes") != NULL && cli_given(c, "no") != NULL)
         return cli_usage(c, "--yes or --no, not both");
@@ -225,7 +226,11 @@ static int run_run(cli_call *c)
         return cli_usage(c, "an id has 128 characters at most");
     if ((s = session_of_file(c, c->args[0], &code)) == NULL)
         return code;
-    store = cli_store(c, true, &err);
+    if (s->file != NULL && word == NULL)
+        mode = settings_mode(&s->mem, s->folder, &err);
+    if (s->file != NULL && err.code == PAWL_OK)
+        s->policy = settings_policy(c, &s->mem, s->file, s->folder, &err);
+    store = err.code == PAWL_OK ? cli_store(c, true, &err) : NULL;
     code = store != NULL ? run_in(s, store, mode) : cli_fail(c, err.code, &err);
     session_free(s);
     return code;

@@ -365,7 +365,7 @@ static pawl_code upgrade(session *s, pawl_err *err)
     if (rc < 0 || (s->upgraded = rc == PAWL_HALTED))
         return rc < 0 ? rc : PAWL_OK;
     buf_init(&b, NULL);
-    if (session_input(s, NULL, MODE_NONE, &b, err)) {
+    if (session_input(s, NULL, PAWL_MODE_NONE, &b, err)) {
         buf_char(&b, '\0');
         update.value = b.data;
         rc = b.failed ? PAWL_NOMEM : pawl_event_send(s->engine, s->run, &update, err);
@@ -486,7 +486,7 @@ static bool own_named(const pawl_value *input)
     return false;
 }
 
-bool session_input(session *s, const pawl_value *input, file_mode mode, buf *out, pawl_err *err)
+bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err)
 {
     const pawl_value *v = input != NULL ? input : value_pack(&s->mem, err, "{}");
 
@@ -497,8 +497,10 @@ bool session_input(session *s, const pawl_value *input, file_mode mode, buf *out
     if (s->file != NULL) {
         v = value_with(&s->mem, v, "@cwd", value_string(&s->mem, s->folder, strlen(s->folder)));
         v = value_with(&s->mem, v, "@file", file_value(s));
-        if (mode != MODE_NONE)
-            v = value_with(&s->mem, v, "@mode", value_string(&s->mem, mode_name(mode), strlen(mode_name(mode))));
+        if (s->policy != NULL)
+            v = value_with(&s->mem, v, "@policy", s->policy);
+        if (mode != PAWL_MODE_NONE)
+            v = value_with(&s->mem, v, "@mode", value_string(&s->mem, pawl_mode_name(mode), strlen(pawl_mode_name(mode))));
     }
     if (v == NULL) {
         fail(err, PAWL_NOMEM, "no memory for the input");

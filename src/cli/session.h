@@ -27,6 +27,7 @@ typedef struct session {
     pawl_value *kept;           /* of a run: what its "@file" says; NULL: it is read from the disk */
     pawl_bytes first;           /* its own text, once it was read */
     script *scripts;
+    const pawl_value *policy;   /* what a new run is decided by; NULL: no rules */
     bool only_look;             /* of a verb that changes nothing: a run under another machine is looked at all the same */
     bool upgraded;              /* it is over, and was adopted: what it keeps of the new file goes with the event that reopens it */
     bool hands_out;             /* only expressions are performed here */
@@ -71,8 +72,8 @@ const pawl_machine *session_machine(const session *s);
 const char *session_run(const session *s);          /* "": none yet */
 /* Where a no at the gate of `node` leads; NULL: the run is rejected. */
 const char *session_on_no(const session *s, const char *node);
-/* What a new run begins with: `input` (an object, or NULL) and what Pawl itself keeps. False: said. */
-bool session_input(session *s, const pawl_value *input, file_mode mode, buf *out, pawl_err *err);
+/* What a new run begins with: `input` (an object, or NULL), what Pawl itself keeps, and `policy`. False: said. */
+bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err);
 /* Evaluate the file's `output` over the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */
 const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err);
 /* Say what was found in the file: one line each, "FILE:LINE:COLUMN: ...". Notes too, when `all`. */

@@ -115,7 +115,7 @@ static int sim_verb_run(cli_call *c)
     buf_init(&input, NULL);
     if (s->file == NULL)
         code = cli_usage(c, "a plug-in that is the whole agent is simulated by its own program: pawl/sim.h");
-    else if (!session_input(s, v, MODE_BYPASS, &input, &err))
+    else if (!session_input(s, v, PAWL_BYPASS, &input, &err))
         code = cli_fail(c, PAWL_INVALID, &err);
     else {
         buf_char(&input, '\0');

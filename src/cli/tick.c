@@ -97,7 +97,7 @@ static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
     if (ev->value != NULL && (input = value_parse(&s->mem, ev->value, strlen(ev->value), "value", err)) == NULL)
         return err->code;
     buf_init(&text, NULL);
-    rc = session_input(s, input, MODE_DEFAULT, &text, err) ? PAWL_OK : err->code;
+    rc = session_input(s, input, PAWL_DEFAULT, &text, err) ? PAWL_OK : err->code;
     buf_char(&text, '\0');
     if (rc == PAWL_OK)
         rc = pawl_run_with(s->engine, &(pawl_run_info){ .id = s->run, .created_by = go_who() }, text.data, err);

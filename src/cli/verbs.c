@@ -11,20 +11,15 @@ static const cli_verb verb_chat = {
     .example = "pawl run survey.yaml            # asks at a wait, and goes on",
     .later = "agents with a model and tools are not in this version; `pawl run FILE` asks at a wait, and goes on",
 };
-static const cli_verb verb_policy = {
-    .name = "policy", .form = "why CALL", .what = "say which rule allows, asks or denies a call", .least = 2, .most = 2,
-    .example = "pawl mode @ acceptEdits         # what a run may do without asking",
-    .later = "rules of allow, ask and deny are not in this version; `requires:` of a node and `pawl mode RUN MODE` are",
-};
 
 const cli_verb *const cli_verbs[] = {
     &verb_init, &verb_run, &verb_resume, &verb_retry, &verb_cancel,
-    &verb_answer, &verb_approve, &verb_deny, &verb_send, &verb_mode, &verb_inbox,
+    &verb_answer, &verb_approve, &verb_deny, &verb_send, &verb_mode, &verb_inbox, &verb_policy,
     &verb_rm, &verb_ls, &verb_show, &verb_log, &verb_replay, &verb_fork, &verb_diff,
     &verb_draw, &verb_check, &verb_sim, &verb_worker, &verb_tick,
     &verb_export, &verb_import, &verb_backup, &verb_prune,
     &verb_schema, &verb_doctor, &verb_completions, &verb_version, &verb_help,
-    &verb_interrupt, &verb_serve, &verb_chat, &verb_policy,
+    &verb_interrupt, &verb_serve, &verb_chat,
     NULL,
 };
 

@@ -216,3 +216,25 @@ void words_schema(buf *out, const pawl_value *schema)
         buf_text(out, type);
     }
 }
+
+/* ---- what an approval is about ---------------------------------------------------------------------------- */
+
+void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns)
+{
+    static const char *const members[] = { "command", "url", "file_path", "path" };
+    const pawl_value *input = pawl_value_get(about, "input"), *one = NULL;
+    const char *tool = pawl_value_string(pawl_value_get(about, "tool"));
+
+    if (tool == NULL)
+        return;
+    for (size_t i = 0; i < sizeof members / sizeof *members && one == NULL; i++)
+        one = pawl_value_get(input, members[i]);
+    buf_text(out, indent);
+    cli_clean(out, tool, strlen(tool));
+    buf_text(out, ": ");
+    if (input == NULL)
+        buf_text(out, "more than is shown");
+    else
+        cli_short(out, one != NULL ? one : input, columns);
+    buf_char(out, '\n');
+}

@@ -22,4 +22,7 @@ void words_failure(buf *out, const pawl_value *failure);
 /* What values fit, in words: "a whole number from 1 to 10"; nothing when there is little to say. */
 void words_schema(buf *out, const pawl_value *schema);
 
+/* The call that an approval is about, one line: "Bash: git push"; nothing, where there is none. */
+void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns);
+
 #endif

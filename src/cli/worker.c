@@ -73,7 +73,7 @@ static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
     const char *mode = go_mode_of(st);
 
     (void)ctx;
-    if (mode == NULL || mode_named(mode) != MODE_BYPASS || pawl_state_next(st) == PAWL_HALTED)
+    if (mode == NULL || pawl_mode_named(mode) != PAWL_BYPASS || pawl_state_next(st) == PAWL_HALTED)
         return PAWL_OK;
     return fail(err, PAWL_DENIED, "%s was in bypassPermissions, which is not kept: `pawl resume %s --mode MODE`, or a worker with --bypass, goes on",
                 pawl_state_run(st), pawl_state_run(st));

@@ -93,6 +93,15 @@ static void build_route(pawl_graph *g, file_node *n)
         pawl_graph_goto(g, n->name, n->each_node, NULL);
 }
 
+/* Where a hook may say to go on instead: where the node itself could have led. */
+static void build_reroutes(pawl_graph *g, const file_node *n)
+{
+    for (size_t i = 0; i < n->next.n; i++)
+        pawl_graph_goto(g, n->name, target(n->next.names[i].name), NULL);
+    for (size_t i = 0; i < n->nways; i++)
+        pawl_graph_goto(g, n->name, target(n->ways[i].to), NULL);
+}
+
 static void build_ways(pawl_graph *g, file_node *n)
 {
     if (n->chooses) {
@@ -104,6 +113,8 @@ static void build_ways(pawl_graph *g, file_node *n)
             if (!joined(n->file, n, n->next.names[i].name))
                 pawl_graph_edge(g, n->name, target(n->next.names[i].name));
     }
+    if (n->file->root->reroutes)
+        build_reroutes(g, n);
     if (n->on_no.name != NULL && n->kind != KIND_GRAPH)
         pawl_graph_goto(g, n->name, target(n->on_no.name), NULL);
     if (n->on_error.name != NULL)
@@ -121,6 +132,8 @@ static void build_sub(pawl_graph *g, file_node *n)
         pawl_graph_map(g, n->name, n->maps[i].outer, n->maps[i].inner, n->maps[i].in, n->maps[i].out);
     pawl_graph_map(g, n->name, "@mode", "@mode", true, false);
     pawl_graph_map(g, n->name, "@cwd", "@cwd", true, false);
+    pawl_graph_map(g, n->name, "@policy", "@policy", true, false);
+    pawl_graph_map(g, n->name, "@grants", "@grants", true, false);
     if (n->ask != NULL)
         pawl_graph_gate(g, n->name, n->ask->text.pieces[0].text);
     if (n->ask != NULL && n->on_no.name != NULL)
@@ -175,10 +188,11 @@ static void build_join(pawl_graph *g, const file_node *n)
 
 static void build_channels(pawl_graph *g, const agent_file *a)
 {
-    static const char *const own[] = { "@cwd", "@mode", "@file" };
+    static const char *const own[] = { "@cwd", "@mode", "@policy", "@file" };
 
-    for (size_t i = 0; i < (a->above == NULL ? 3u : 2u); i++)
+    for (size_t i = 0; i < (a->above == NULL ? 4u : 3u); i++)
         pawl_graph_channel(g, own[i], PAWL_LAST);
+    pawl_graph_channel(g, "@grants", PAWL_APPEND);
     for (size_t i = 0; i < a->nchannels; i++)
         pawl_graph_channel_with(g, &a->channels[i].c);
 }

@@ -9,23 +9,13 @@ enum { CHANNEL_NAME_MAX = 64, RETENTION_DIGITS_MAX = 9 };
 
 const char *const file_key_names[] = {
     "name", "version", "description", "start", "state", "input", "nodes", "output", "defaults", "max_steps", "max_concurrency", "gate",
-    "interrupt_before", "interrupt_after", "plugins", "retention", "turns",
+    "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks",
 };
 const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
 
-static const char *const mode_names[] = { "", "plan", "default", "acceptEdits", "bypassPermissions" };
 static const char *const mode_words[] = { "", "Plan", "Default", "AcceptEdits", "BypassPermissions" };
 
-const char *mode_name(file_mode m) { return mode_names[m]; }
-const char *mode_spoken(file_mode m) { return mode_words[m]; }
-
-file_mode mode_named(const char *name)
-{
-    for (int i = MODE_PLAN; name != NULL && i <= MODE_BYPASS; i++)
-        if (strcmp(name, mode_names[i]) == 0)
-            return (file_mode)i;
-    return MODE_NONE;
-}
+const char *mode_spoken(pawl_mode m) { return mode_words[m]; }
 
 /* ---- by name --------------------------------------------------------------------------------------- */
 
@@ -399,6 +389,7 @@ static bool read_head(loader *l, const doc *d)
     if ((one = doc_get(d, "defaults")) != NULL)
         read_defaults(l, one);
     read_limits(l, d);
+    read_guards(l, d);
     if ((one = doc_get(d, "plugins")) != NULL && !read_plugins(l, one))
         return false;
     if ((one = doc_get(d, "state")) != NULL)

@@ -4,6 +4,7 @@
 #define FILE_MODEL_H
 
 #include "file/file.h"
+#include "pawl/policy.h"
 
 enum {
     FILE_GRAPHS_MAX = 64,       /* files that one file leads to */
@@ -52,10 +53,7 @@ typedef enum node_kind {        /* a bit each: keys say which kinds they are for
 } node_kind;
 enum { KINDS_PROCESS = KIND_RUN | KIND_SHELL, KINDS_CALL = KIND_RUN | KIND_SHELL | KIND_HTTP | KIND_PROMPT | KIND_PLUGIN, KINDS_ALL = 511 };
 
-typedef enum file_mode { MODE_NONE = 0, MODE_PLAN = 1, MODE_DEFAULT = 2, MODE_ACCEPT_EDITS = 3, MODE_BYPASS = 4 } file_mode;  /* P1 */
-const char *mode_name(file_mode m);             /* "acceptEdits"; "" of none */
-const char *mode_spoken(file_mode m);           /* "AcceptEdits": as sentences of denial have it */
-file_mode mode_named(const char *name);         /* MODE_NONE: no such mode */
+const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": as sentences of denial have it */
 
 typedef struct named_place { const char *name; place at; } named_place;
 typedef struct name_list { named_place *names; size_t n; } name_list;
@@ -114,7 +112,7 @@ struct file_node {
     bool join_cancel;
     place join_at;
     named_place on_no, on_error;
-    file_mode requires;
+    pawl_mode requires;
     bool before, after, defer;
     /* expressions of jq's that are evaluated first, in one call */
     expression **body;
@@ -156,6 +154,8 @@ struct agent_file {
     expression *output;
     uint32_t max_steps, max_concurrency;
     bool gate_deny;
+    const pawl_value *permissions, *hooks;      /* NULL: none were written */
+    bool reroutes;              /* a hook of it may say where to go on */
     const char *retention, *turns, *model;
     place turns_at, model_at;
     name_list before, after;
@@ -231,6 +231,9 @@ const char *name_meant(const char *name, const char *const *names, size_t n);  /
 bool key_there(const doc *map, const char *key);                   /* or what it is called elsewhere, which was told */
 void fault_hint(loader *l, place at, const char *kind, const char *what, const char *name, const char *const *names, size_t n);
 
+/* guard_keys.c */
+void read_guards(loader *l, const doc *d);
+
 /* node_keys.c */
 void node_read(loader *l, file_node *n, const doc *d);
 extern const char *const node_key_names[];
@@ -266,7 +269,8 @@ typedef struct scope {          /* what expressions see, in one visit */
     const file_node *n;
     const pawl_value *values;   /* of n->body, in their order; NULL: there are none */
     struct standing *standing;  /* what is to stand by reference */
-    bool arguments;             /* what is made is a command's arguments */
+    bool arguments;             /* what is made is a command's arguments; */
+    bool showing;               /* to look at */
     pawl_code failed;           /* PAWL_OK: not yet; */
     const char *why;            /* and why; NULL: no memory */
     size_t at;                  /* of path: the JSON pointer in what is made; at its end it is longer than that */
@@ -276,8 +280,10 @@ pawl_code scope_begin(scope *sc, pawl_step *s, const file_node *n); /* evaluates
 pawl_code scope_fail(scope *sc, pawl_code code, const char *why);   /* the first of all is kept; what it returns */
 const pawl_value *scope_value(scope *sc, const expression *e);      /* NULL: it has failed */
 const pawl_value *form_render(scope *sc, const form *f);            /* NULL: the same */
-/* The arguments of a command: with secrets and channels by reference in their places, and the members of `more` that are not there yet. */
-const pawl_value *form_args(scope *sc, const form *f, const pawl_value *more);
+/* The arguments of a command: with secrets and channels by reference in their places; the members of `over` (NULL: none) instead of its own, and
+ * those of `more` that are not there yet. */
+const pawl_value *form_args(scope *sc, const form *f, const pawl_value *over, const pawl_value *more);
+const pawl_value *form_shown(scope *sc, const form *f);     /* the same to look at: all by value, and of secrets their names */
 bool value_true(const pawl_value *v);                               /* as jq has it: neither null nor false */
 
 /* visit.c, leave.c: what build.c gives the graph; arg is the file_node */

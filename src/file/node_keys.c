@@ -471,7 +471,7 @@ static void read_requires(loader *l, file_node *n, const doc *d, const char *lab
     const char *word;
 
     (void)label;
-    if (key_text(l, d, "requires", &word) && (n->requires = mode_named(word)) == MODE_NONE)
+    if (key_text(l, d, "requires", &word) && (n->requires = pawl_mode_named(word)) == PAWL_MODE_NONE)
         fault_hint(l, d->at, "mode", "`requires` is one of plan, default, acceptEdits, bypassPermissions, and not", word, names, 4);
 }
 

@@ -238,10 +238,27 @@ static const char *secret_place(scope *sc, const value_ref *r)
     return pawl_format(sc->s, "%s%s/%s", lead, cwd, r->target + n);
 }
 
+/* Whether what lies at `path` gave way to another member. */
+static bool is_over(const pawl_value *over, const char *path)
+{
+    pawl_iter it = pawl_iter_of(over);
+    const pawl_value *key;
+
+    while (pawl_iter_next(&it, &key) != NULL) {
+        const size_t n = pawl_value_size(key);
+
+        if (strncmp(path + 1, pawl_value_string(key), n) == 0 && (path[n + 1] == '/' || path[n + 1] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* The places get their references when all of it is made: they are known by where they lie. */
-static const pawl_value *stand_all(scope *sc, const pawl_value *made)
+static const pawl_value *stand_all(scope *sc, const pawl_value *made, const pawl_value *over)
 {
     for (const standing *st = sc->standing; made != NULL && st != NULL; st = st->next) {
+        if (is_over(over, st->path))
+            continue;
         const pawl_value *at = pawl_value_find(made, st->path), *ref = pawl_ref(sc->s, st->channel);
         yyjson_val *node = at != NULL ? (yyjson_val *)(uintptr_t)(const void *)val_of(at) : NULL;
         value_ref r;
@@ -254,6 +271,14 @@ static const pawl_value *stand_all(scope *sc, const pawl_value *made)
             return NULL;
     }
     return made;
+}
+
+/* A secret is nothing to look at. */
+static const pawl_value *shown_by_name(scope *sc, const form *f, const char *name)
+{
+    const file_channel *c = file_channel_find(sc->n->file, name);
+
+    return c->c.secret == NULL ? scope_value(sc, template_whole(&f->text)) : pawl_pack(sc->s, "s", pawl_format(sc->s, "<secret %s>", name));
 }
 
 /* ---- forms ------------------------------------------------------------------------------------------------------------ */
@@ -310,7 +335,7 @@ const pawl_value *form_render(scope *sc, const form *f)
     case FORM_TEXT:
     case FORM_KEEP:
         if (sc->arguments && (name = by_reference(sc, f)) != NULL)
-            return stand(sc, name);
+            return sc->showing ? shown_by_name(sc, f, name) : stand(sc, name);
         if (f->kind == FORM_KEEP && template_whole(&f->text) != NULL)
             return scope_value(sc, template_whole(&f->text));
         return text_render(sc, &f->text);
@@ -339,14 +364,28 @@ static const pawl_value *added(arena *a, const pawl_value *made, const pawl_valu
     return made;
 }
 
-const pawl_value *form_args(scope *sc, const form *f, const pawl_value *more)
+const pawl_value *form_args(scope *sc, const form *f, const pawl_value *over, const pawl_value *more)
 {
-    const pawl_value *made;
+    pawl_iter it = pawl_iter_of(over);
+    const pawl_value *made, *key, *v;
 
     sc->arguments = true;
     sc->at = 0;
     sc->standing = NULL;
     made = form_render(sc, f);
     sc->arguments = false;
-    return stand_all(sc, added(&sc->s->mem, made, more));
+    while (made != NULL && (v = pawl_iter_next(&it, &key)) != NULL)
+        made = value_with(&sc->s->mem, made, pawl_value_string(key), v);
+    return stand_all(sc, added(&sc->s->mem, made, more), over);
+}
+
+const pawl_value *form_shown(scope *sc, const form *f)
+{
+    const pawl_value *made;
+
+    sc->arguments = sc->showing = true;
+    sc->at = 0;
+    made = form_render(sc, f);
+    sc->arguments = sc->showing = false;
+    return made;
 }

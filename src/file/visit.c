@@ -1,67 +1,6 @@
-/* visit.c - what a node of an agent file does in one visit: may it, what is asked first, its work, what it keeps. */
-#include "file/model.h"
+/* visit.c - what a node of an agent file does in one visit, once it may: its work, and what it keeps. */
+#include "file/guard.h"
 #include "kernel/kernel.h"
-
-/* ---- may it? (P1, as far as nodes go) ----------------------------------------------------------------- */
-
-static file_mode mode_now(pawl_step *s)
-{
-    file_mode m = mode_named(pawl_get_string(s, "@mode"));
-
-    return m != MODE_NONE ? m : MODE_DEFAULT;
-}
-
-/* What may change something in the world, as far as can be told from here. */
-static bool acts(const file_node *n)
-{
-    return (n->kind == KIND_RUN || n->kind == KIND_SHELL || n->kind == KIND_PLUGIN || (n->kind == KIND_HTTP && !n->reads_only)) &&
-           n->limits.cls != PAWL_PURE;
-}
-
-static pawl_code deny(pawl_step *s, const file_node *n, file_mode due, file_mode now)
-{
-    return pawl_fail(s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(due), mode_spoken(now));
-}
-
-/* *asks: the mode leaves it open, and a person is asked. */
-static pawl_code admit(pawl_step *s, const file_node *n, file_mode m, bool *asks)
-{
-    *asks = false;
-    if (m == MODE_PLAN && acts(n))
-        return deny(s, n, n->requires > MODE_DEFAULT ? n->requires : MODE_DEFAULT, m);
-    if (n->requires <= m)
-        return PAWL_OK;
-    if (m == MODE_PLAN || n->file->root->gate_deny)
-        return deny(s, n, n->requires, m);
-    *asks = true;
-    return PAWL_OK;
-}
-
-/* Yes lets it in. *left: a no led elsewhere, and the visit is over. */
-static pawl_code gate(scope *sc, file_mode m, bool asks, bool *left)
-{
-    const file_node *n = sc->n;
-    pawl_step *s = sc->s;
-    const pawl_value *answer;
-    pawl_question q = { .kind = PAWL_WAIT_APPROVAL };
-    pawl_code rc;
-
-    *left = false;
-    if (n->kind != KIND_ASK && n->ask != NULL)
-        q.prompt = form_render(sc, n->ask);
-    else if (asks)
-        q.prompt = pawl_pack(s, "s", pawl_format(s, "%s requires %s, and the mode is %s: let it run?", n->name, mode_name(n->requires), mode_name(m)));
-    else
-        return PAWL_OK;
-    if (q.prompt == NULL || (q.schema = pawl_pack(s, "{s:s}", "type", "boolean")) == NULL)
-        return scope_fail(sc, PAWL_NOMEM, NULL);
-    if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK || pawl_value_bool(answer))
-        return rc;
-    *left = true;
-    if (n->on_no.name != NULL)
-        return pawl_goto(s, strcmp(n->on_no.name, "end") == 0 ? PAWL_END : n->on_no.name);
-    return pawl_fail(s, PAWL_DENIED, "%s: no", pawl_value_string(q.prompt) != NULL ? pawl_value_string(q.prompt) : n->name);
-}
 
 /* ---- what it keeps: all of it is made before any of it is written ---------------------------------------- */
 
@@ -224,7 +163,7 @@ static const pawl_value *folder(scope *sc, const form *own)
     return pawl_pack(sc->s, "s", pawl_format(sc->s, "%s/%s", base, text));
 }
 
-static const pawl_value *call_args(scope *sc, file_mode m)
+static const pawl_value *call_args(scope *sc, guard *g)
 {
     const file_node *n = sc->n;
     pawl_step *s = sc->s;
@@ -235,39 +174,70 @@ static const pawl_value *call_args(scope *sc, file_mode m)
             more = value_with(&s->mem, more, "cwd", cwd);
         if (n->status.name == NULL)
             more = value_with(&s->mem, more, "check", value_bool(&s->mem, true));
-        if (m == MODE_PLAN)
+        if (g->mode == PAWL_PLAN)
             more = value_with(&s->mem, more, "sandbox", value_bool(&s->mem, true));
     }
     if (n->undo_cwd != NULL && (cwd = folder(sc, n->undo_cwd)) != NULL)
         more = value_with(&s->mem, more, "undo", pawl_pack(s, "{s:v}", "cwd", cwd));
     if (n->kind == KIND_PROMPT)
         more = value_with(&s->mem, more, "node", value_string(&s->mem, n->name, strlen(n->name)));
-    return sc->failed != PAWL_OK || more == NULL ? NULL : form_args(sc, n->call, more);
+    return sc->failed != PAWL_OK || more == NULL ? NULL : guard_args(g, more);
 }
 
-static pawl_code perform(scope *sc, file_mode m)
+/* What a hook says that a command came to, as if it had. */
+static const pawl_value *as_receipt(scope *sc, const pawl_value *result)
 {
-    const file_node *n = sc->n;
-    const pawl_value *args = call_args(sc, m), *receipt = NULL;
+    const pawl_type t = pawl_value_type(result);
+
+    if (t == PAWL_TYPE_OBJECT)
+        return result;
+    result = t == PAWL_TYPE_STRING ? result : pawl_pack(sc->s, "s", pawl_text(sc->s, result));
+    switch (sc->n->kind) {
+    case KIND_RUN: case KIND_SHELL: return pawl_pack(sc->s, "{s:i,s:s,s:v}", "status", (int64_t)0, "stderr", "", "stdout", result);
+    case KIND_HTTP: return pawl_pack(sc->s, "{s:v,s:i}", "body", result, "status", (int64_t)200);
+    case KIND_PROMPT: return pawl_pack(sc->s, "{s:v}", "text", result);
+    default: return result;
+    }
+}
+
+static pawl_code keep_receipt(scope *sc, const pawl_value *receipt)
+{
     keeping k = {0};
-    const char *why;
     pawl_code rc;
 
-    if (args == NULL)
-        return scope_fail(sc, PAWL_NOMEM, NULL);
-    if ((rc = pawl_call(sc->s, n->effect, args, &receipt)) == PAWL_EFFECT && n->on_error.name != NULL)
+    if (sc->n->kind == KIND_RUN || sc->n->kind == KIND_SHELL)
+        rc = keep_output(sc, receipt, &k);
+    else
+        rc = sc->n->kind == KIND_HTTP ? keep_response(sc, receipt, &k) : keep_reply(sc, receipt, &k);
+    if (rc == PAWL_OK)
+        keep(sc->s, sc->n, &k);
+    return rc;
+}
+
+/* Once it may: its command, or what a hook gave instead of that. */
+static pawl_code perform(scope *sc, guard *g)
+{
+    const file_node *n = sc->n;
+    const pawl_value *args, *receipt = g->result != NULL ? as_receipt(sc, g->result) : NULL, *was;
+    bool left = false;
+    const char *why;
+    pawl_code rc = PAWL_OK;
+
+    if (g->result == NULL) {
+        if ((args = call_args(sc, g)) == NULL)
+            return scope_fail(sc, PAWL_NOMEM, NULL);
+        rc = pawl_call(sc->s, n->effect, args, &receipt);
+    }
+    if (rc == PAWL_EFFECT && n->on_error.name != NULL)
         return lead_on(sc->s, n, receipt);
     if (rc == PAWL_EFFECT && (why = pawl_value_string(pawl_value_get(receipt, "text"))) != NULL)
         return pawl_fail(sc->s, PAWL_EFFECT, "%s: %s", n->name, why);
-    if (rc != PAWL_OK)
+    was = receipt;
+    if (rc != PAWL_OK || (rc = guard_leave(g, &receipt, &left)) != PAWL_OK)
         return rc;
-    if (n->kind == KIND_RUN || n->kind == KIND_SHELL)
-        rc = keep_output(sc, receipt, &k);
-    else
-        rc = n->kind == KIND_HTTP ? keep_response(sc, receipt, &k) : keep_reply(sc, receipt, &k);
-    if (rc == PAWL_OK)
-        keep(sc->s, n, &k);
-    return rc;
+    if (receipt != was && (receipt = as_receipt(sc, receipt)) == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    return keep_receipt(sc, receipt);
 }
 
 /* ---- the other kinds -------------------------------------------------------------------------------------------- */
@@ -362,13 +332,22 @@ static pawl_code wait_for(scope *sc)
     return pawl_sleep(sc->s, until > now ? until - now : 0);
 }
 
-static pawl_code body(scope *sc, file_mode m)
+/* What calls nothing has its hooks here. */
+static pawl_code after(guard *g, pawl_code rc)
+{
+    const pawl_value *nothing = NULL;
+    bool left;
+
+    return rc != PAWL_OK || g->tool != NULL ? rc : guard_leave(g, &nothing, &left);
+}
+
+static pawl_code body(scope *sc, guard *g)
 {
     switch (sc->n->kind) {
     case KIND_SET: return set(sc);
     case KIND_ASK: return ask(sc);
     case KIND_WAIT: return wait_for(sc);
-    case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: return perform(sc, m);
+    case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: return perform(sc, g);
     case KIND_GRAPH: break;     /* a graph is no function */
     }
     return PAWL_INVALID;
@@ -377,16 +356,17 @@ static pawl_code body(scope *sc, file_mode m)
 pawl_code node_visit(pawl_step *s, void *arg)
 {
     const file_node *n = arg;
-    file_mode m = mode_now(s);
-    bool asks = false, left = false;
+    bool left = false;
     const char *why;
+    guard g;
     scope sc;
-    pawl_code rc;
+    pawl_code rc = scope_begin(&sc, s, n);
 
-    if ((rc = admit(s, n, m, &asks)) != PAWL_OK)
-        return rc;
-    if ((rc = scope_begin(&sc, s, n)) == PAWL_OK && (rc = gate(&sc, m, asks, &left)) == PAWL_OK && !left)
-        rc = body(&sc, m);
+    if (rc == PAWL_OK) {
+        if ((rc = guard_enter(&g, &sc, &left)) == PAWL_OK && !left)
+            rc = after(&g, body(&sc, &g));
+        guard_free(&g);
+    }
     if (sc.failed == PAWL_OK || sc.failed == PAWL_NOMEM)
         return sc.failed == PAWL_OK ? rc : PAWL_NOMEM;
     why = pawl_format(s, "%s: %s", n->name, sc.why);

@@ -1,0 +1,560 @@
+/* guard.c - may a node do what it is about to do: the rules and hooks of its run, its mode, and a person (P1 to P5, W6).
+ *
+ * What the world said stands in receipts, what a person said in answers, and the rules in "@policy": so all of it is a function of the
+ * journal. The answer, with its ground, stands with the command that it let in, or in the failure that it was. */
+#include "file/guard.h"
+#include "file/read.h"
+#include "kernel/kernel.h"
+
+enum { INPUT_BYTES_MAX = 16384 };       /* of what is shown to who approves; of more there is the digest */
+
+/* ---- what it calls -------------------------------------------------------------------------------------- */
+
+/* What may change something in the world, as far as can be told from here. */
+static bool acts(const file_node *n)
+{
+    return (n->kind == KIND_RUN || n->kind == KIND_SHELL || n->kind == KIND_PLUGIN || (n->kind == KIND_HTTP && !n->reads_only)) &&
+           n->limits.cls != PAWL_PURE;
+}
+
+static pawl_permission class_of(const file_node *n)
+{
+    if (!acts(n))
+        return PAWL_READ;
+    return n->kind == KIND_HTTP ? PAWL_NET : n->kind == KIND_PLUGIN ? PAWL_OTHER : PAWL_EXEC;
+}
+
+static const char *tool_of(const file_node *n)
+{
+    switch (n->kind) {
+    case KIND_RUN: case KIND_SHELL: return "Bash";
+    case KIND_HTTP: return "WebFetch";
+    case KIND_PROMPT: return "Prompt";
+    case KIND_PLUGIN: return n->word;
+    default: return NULL;
+    }
+}
+
+/* A word as a shell reads it. */
+static void word_put(buf *b, const char *text, size_t size)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/@+,=%";
+
+    if (b->size > 0)
+        buf_char(b, ' ');
+    if (size > 0 && strspn(text, safe) == size) {
+        buf_put(b, text, size);
+        return;
+    }
+    buf_char(b, '\'');
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '\'')
+            buf_text(b, "'\\''");
+        else
+            buf_char(b, text[i]);
+    buf_char(b, '\'');
+}
+
+static const pawl_value *command_text(guard *g)
+{
+    arena *a = &g->sc->s->mem;
+    const pawl_value *run = pawl_value_get(g->shown, "run"), *one, *out = NULL;
+    pawl_iter it = pawl_iter_of(run);
+    buf b;
+
+    if (g->sc->n->kind == KIND_SHELL)
+        return pawl_value_at(run, 2);
+    buf_init(&b, &g->sc->s->alloc);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_type(one) == PAWL_TYPE_STRING)
+            word_put(&b, pawl_value_string(one), pawl_value_size(one));
+        else
+            word_put(&b, "?", 1);
+    if (!b.failed)
+        out = value_string(a, b.size > 0 ? b.data : "", b.size);
+    buf_free(&b);
+    return out;
+}
+
+/* As people know it from tools: {"command"}, {"url", ..}, or the arguments. */
+static const pawl_value *input_of(guard *g)
+{
+    arena *a = &g->sc->s->mem;
+    const pawl_value *command;
+
+    if (strcmp(g->tool, "Bash") != 0)
+        return g->shown;
+    command = command_text(g);
+    return command == NULL ? NULL : value_with(a, value_pack(a, NULL, "{}"), "command", command);
+}
+
+static const pawl_value *digest_of(guard *g, const char *tool, const pawl_value *input)
+{
+    const pawl_value *both = pawl_pack(g->sc->s, "{s:v,s:s}", "input", input, "tool", tool);
+    char hex[HASH_HEX + 1];
+    hash h;
+    buf b;
+
+    if (both == NULL)
+        return NULL;
+    buf_init(&b, &g->sc->s->alloc);
+    canon(&b, both);
+    if (!b.failed)
+        hash_of(b.data, b.size, &h);
+    hash_hex(&h, hex);
+    both = b.failed ? NULL : value_string(&g->sc->s->mem, hex, HASH_HEX);
+    buf_free(&b);
+    return both;
+}
+
+/* ---- rules and hooks of the run ---------------------------------------------------------------------------- */
+
+/* What was allowed in this run alone, after it began. */
+static const pawl_value *with_grants(pawl_step *s, const pawl_value *rules)
+{
+    const pawl_value *allow = pawl_value_get(rules, "allow"), *one;
+    pawl_iter it = pawl_iter_of(pawl_get(s, "@grants"));
+
+    if (pawl_value_size(pawl_get(s, "@grants")) == 0)
+        return rules;
+    if (rules == NULL)
+        rules = value_pack(&s->mem, NULL, "{}");
+    if (allow == NULL)
+        allow = value_pack(&s->mem, NULL, "[]");
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)   /* of each approval its rules */
+        for (size_t i = 0; i < pawl_value_size(one); i++)
+            allow = value_push(&s->mem, allow, pawl_value_at(one, i));
+    return value_with(&s->mem, rules, "allow", allow);
+}
+
+static pawl_code hooks_of(guard *g, const pawl_value *rules)
+{
+    pawl_iter it = pawl_iter_of(pawl_value_get(rules, "hooks"));
+    const pawl_value *one;
+    pawl_err err = {0};
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *from = pawl_value_string(pawl_value_get(one, "from"));
+
+        if (hooks_read(&g->sc->s->mem, pawl_value_get(one, "hooks"), from != NULL ? from : "", &g->hooks, &err) != PAWL_OK)
+            return pawl_fail(g->sc->s, err.code, "%s: %s", g->sc->n->name, err.text);
+    }
+    return PAWL_OK;
+}
+
+static pawl_code rules_of(guard *g)
+{
+    pawl_step *s = g->sc->s;
+    const pawl_value *rules = with_grants(s, pawl_get(s, "@policy"));
+    pawl_err err = {0};
+    buf b;
+
+    if (rules == NULL || pawl_value_type(rules) == PAWL_TYPE_NULL)
+        return PAWL_OK;
+    buf_init(&b, &s->alloc);
+    canon(&b, rules);
+    g->policy = b.failed ? NULL : pawl_policy_read(&s->alloc, b.data, b.size, &err);
+    buf_free(&b);
+    if (g->policy == NULL)
+        return err.code < 0 && err.code != PAWL_NOMEM ? pawl_fail(s, err.code, "%s: %s", g->sc->n->name, err.text) : scope_fail(g->sc, PAWL_NOMEM, NULL);
+    return hooks_of(g, rules);
+}
+
+/* ---- decided -------------------------------------------------------------------------------------------------- */
+
+static pawl_request request_of(const guard *g, bool edited)
+{
+    const file_node *n = g->sc->n;
+
+    return (pawl_request){ .tool = g->tool != NULL ? g->tool : "Node", .args = g->input, .cls = class_of(n), .mode = g->mode, .requires = n->requires,
+                           .node = true, .read_only = !acts(n), .deny_gate = n->file->root->gate_deny, .edited = edited, .rewritten = edited && g->said.input != NULL,
+                           .hook = g->said.behavior, .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = pawl_now(g->sc->s) };
+}
+
+static bool by_rule(const pawl_decision *d)
+{
+    return d->ground == PAWL_BY_DENY_RULE || d->ground == PAWL_BY_ASK_RULE || d->ground == PAWL_BY_ALLOW_RULE;
+}
+
+/* Rules speak of its command, and of the node by its name; the stricter of the two counts, and an allow of either where nothing else was said. */
+static void decide(guard *g, bool edited, bool first)
+{
+    const pawl_request tool = request_of(g, edited);
+    pawl_request name = tool;
+    pawl_decision by_name;
+
+    name.tool = "Node";
+    name.args = pawl_pack(g->sc->s, "{s:s}", "name", g->sc->n->name);
+    name.cls = PAWL_READ;
+    name.requires = PAWL_MODE_NONE;
+    name.hook = PAWL_OPEN;
+    name.rewritten = false;
+    if (first) {
+        pawl_decide_first(g->policy, &tool, &g->decided);
+        if (g->decided.behavior != PAWL_DENY)
+            pawl_decide_first(g->policy, &name, &g->decided);
+        return;
+    }
+    pawl_decide(g->policy, &tool, &g->decided);
+    if (g->policy == NULL)
+        return;
+    pawl_decide(g->policy, &name, &by_name);
+    if (by_rule(&by_name) && (by_name.behavior > g->decided.behavior ||
+                              (g->decided.behavior == PAWL_ASK && g->decided.ground == PAWL_BY_DEFAULT && by_name.behavior == PAWL_ALLOW)))
+        g->decided = by_name;
+}
+
+static pawl_code denied(guard *g)
+{
+    const file_node *n = g->sc->n;
+    pawl_mode due = n->requires > PAWL_DEFAULT ? n->requires : PAWL_DEFAULT;
+
+    if (g->decided.ground == PAWL_BY_MODE)
+        return pawl_fail(g->sc->s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(g->mode == PAWL_PLAN && acts(n) ? due : n->requires),
+                         mode_spoken(g->mode));
+    return pawl_fail(g->sc->s, PAWL_DENIED, "%s: %s", n->name, g->decided.reason);
+}
+
+/* ---- hooks --------------------------------------------------------------------------------------------------------- */
+
+/* As whoever called it is told of a call that failed: a hook that did not come to anything. */
+static const pawl_value *failed_of(pawl_step *s, const pawl_value *error)
+{
+    const char *code = pawl_value_string(pawl_value_get(error, "code")), *text = pawl_value_string(pawl_value_get(error, "text"));
+
+    return pawl_pack(s, "{s:s,s:s}", "failed", code != NULL ? code : "effect", "text", text != NULL ? text : "it failed");
+}
+
+/* What whoever performs it has to know; the input goes beside it. */
+static const pawl_value *order_of(pawl_step *s, const hook_entry *h)
+{
+    const pawl_value *v = pawl_pack(s, "{s:s,s:i}", "name", h->name, "timeout_ms", (int64_t)h->timeout_s * 1000);
+
+    if (h->type == HOOK_HTTP) {
+        v = value_with(&s->mem, v, "url", pawl_pack(s, "s", h->url));
+        return h->headers != NULL ? value_with(&s->mem, v, "headers", h->headers) : v;
+    }
+    return value_with(&s->mem, v, "run", h->command != NULL ? pawl_pack(s, "[s,s,s]", "sh", "-c", h->command) : h->run);
+}
+
+static pawl_code verdict_of(guard *g, const hook_entry *h, hook_profile profile, const pawl_value *receipt, verdict *one)
+{
+    pawl_err err = {0};
+    pawl_code rc = hook_verdict(&g->sc->s->mem, profile, hook_point_name(h->point), receipt, one, &err);
+
+    return rc == PAWL_OK ? rc : scope_fail(g->sc, rc, rc == PAWL_NOMEM ? NULL : pawl_format(g->sc->s, "%s", err.text));
+}
+
+static pawl_code hook_ask(guard *g, const hook_entry *h, const pawl_value *response, verdict *one)
+{
+    pawl_step *s = g->sc->s;
+    const hook_call what = { .point = h->point, .run = s->st->run, .node = g->sc->n->name, .cwd = pawl_get_string(s, "@cwd"), .mode = pawl_mode_name(g->mode),
+                             .tool = g->tool != NULL ? g->tool : "Node", .input = g->input, .response = response, .duration_ms = -1 };
+    const pawl_value *input = hook_input(&s->mem, &what), *order = order_of(s, h);
+    const pawl_value *args = input == NULL || order == NULL ? NULL : pawl_pack(s, "{s:v,s:v}", "hook", order, "input", input), *receipt = NULL, *told;
+    pawl_code rc;
+
+    if (args == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
+    rc = pawl_call(s, "hook", args, &receipt);
+    if (rc == PAWL_EFFECT)
+        receipt = failed_of(s, receipt);
+    else if (rc != PAWL_OK)
+        return rc;
+    if ((rc = verdict_of(g, h, h->profile, receipt, one)) != PAWL_OK || !one->defers)
+        return rc;
+    if ((rc = pawl_await_signal(s, one->defer_name != NULL ? one->defer_name : "verdict", &told)) != PAWL_OK)
+        return rc;
+    if ((rc = verdict_of(g, h, HOOK_STRICT, told, one)) == PAWL_OK && one->defers)
+        *one = (verdict){ .behavior = PAWL_DENY, .reason = "it defers again" };
+    return rc;
+}
+
+/* `if`: one rule that the call has to fit. One that cannot be read was told when the hooks were read, and has the hook asked. */
+static bool rule_fits(guard *g, const hook_entry *h)
+{
+    const pawl_value *only = h->rule == NULL ? NULL : pawl_pack(g->sc->s, "{s:[s]}", "deny", h->rule);
+    const pawl_request q = request_of(g, false);
+    pawl_policy *p = NULL;
+    pawl_decision d;
+    bool fits = true;
+    buf b;
+
+    if (only == NULL)
+        return true;
+    buf_init(&b, &g->sc->s->alloc);
+    canon(&b, only);
+    if (!b.failed && (p = pawl_policy_read(&g->sc->s->alloc, b.data, b.size, NULL)) != NULL) {
+        pawl_decide_first(p, &q, &d);
+        fits = d.behavior == PAWL_DENY;
+    }
+    pawl_policy_free(p);
+    buf_free(&b);
+    return fits;
+}
+
+static bool wanted(guard *g, const hook_entry *h, hook_point point)
+{
+    return hook_wanted(h, point, h->nodes, h->nodes || g->tool == NULL ? g->sc->n->name : g->tool) && (h->nodes || g->tool != NULL) && rule_fits(g, h);
+}
+
+/* In the order in which they were registered; each sees what those before it made of the input. */
+static pawl_code hooks_before(guard *g)
+{
+    pawl_code rc = PAWL_OK;
+
+    g->said = (verdict){0};
+    for (size_t i = 0; i < g->hooks.count && rc == PAWL_OK && g->said.behavior != PAWL_DENY; i++) {
+        verdict one = {0};
+
+        if (!wanted(g, &g->hooks.items[i], HOOK_PRE) || (rc = hook_ask(g, &g->hooks.items[i], NULL, &one)) != PAWL_OK)
+            continue;
+        if (one.input != NULL && g->tool != NULL) {
+            g->input = one.input;
+            g->changed = true;
+        }
+        if (one.behavior > g->said.behavior)
+            g->hook = &g->hooks.items[i];
+        rc = hook_merge(&g->sc->s->mem, &g->said, &one);
+    }
+    if (rc == PAWL_OK && g->said.stops)
+        return pawl_fail(g->sc->s, PAWL_DENIED, "%s: %s", g->sc->n->name, g->said.reason != NULL ? g->said.reason : "a hook ended the run");
+    return rc;
+}
+
+/* ---- a person -------------------------------------------------------------------------------------------------------- */
+
+static const pawl_value *about(guard *g)
+{
+    pawl_step *s = g->sc->s;
+    const pawl_decision *d = &g->decided;
+    const pawl_value *v;
+    char graph[HASH_HEX + 1];
+    buf b;
+
+    if (g->tool == NULL)
+        return NULL;
+    hash_hex(&s->st->machine_hash, graph);
+    v = pawl_pack(s, "{s:v,s:s,s:s,s:s,s:s}", "digest", g->digest, "graph", graph, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(class_of(g->sc->n)),
+                  "tool", g->tool);
+    buf_init(&b, &s->alloc);
+    canon(&b, g->input);
+    if (!b.failed && b.size <= INPUT_BYTES_MAX)
+        v = value_with(&s->mem, v, "input", g->input);
+    buf_free(&b);
+    if (g->policy != NULL)
+        v = value_with(&s->mem, v, "policy", pawl_pack(s, "s", pawl_policy_digest(g->policy)));
+    if (d->behavior == PAWL_ASK) {
+        v = value_with(&s->mem, v, "ground", pawl_pack(s, "s", pawl_ground_name(d->ground)));
+        v = value_with(&s->mem, v, "reason", pawl_pack(s, "s", d->reason));
+    }
+    return v;
+}
+
+/* What may be asked of: yes, no, or yes with other arguments. */
+static const pawl_value *schema_of(guard *g)
+{
+    static const char edits[] = "{\"anyOf\":[{\"type\":\"boolean\"},{\"additionalProperties\":false,\"properties\":{\"approve\":{\"const\":true},"
+                                "\"input\":{\"type\":\"object\"}},\"required\":[\"approve\",\"input\"],\"type\":\"object\"}]}";
+
+    return g->policy != NULL && g->tool != NULL ? pawl_json(g->sc->s, edits) : pawl_pack(g->sc->s, "{s:s}", "type", "boolean");
+}
+
+static const pawl_value *prompt_of(guard *g)
+{
+    const file_node *n = g->sc->n;
+    pawl_step *s = g->sc->s;
+
+    if (n->kind != KIND_ASK && n->ask != NULL)
+        return form_render(g->sc, n->ask);
+    if (g->decided.ground == PAWL_BY_DEFAULT)
+        return pawl_pack(s, "s", pawl_format(s, "%s requires %s, and the mode is %s: let it run?", n->name, pawl_mode_name(n->requires), pawl_mode_name(g->mode)));
+    return pawl_pack(s, "s", pawl_format(s, "%s: %s: let it run?", n->name, g->decided.reason));
+}
+
+static pawl_code no(guard *g, const pawl_value *prompt, bool *left)
+{
+    const file_node *n = g->sc->n;
+
+    *left = true;
+    if (n->on_no.name != NULL)
+        return pawl_goto(g->sc->s, strcmp(n->on_no.name, "end") == 0 ? PAWL_END : n->on_no.name);
+    return pawl_fail(g->sc->s, PAWL_DENIED, "%s: no", pawl_value_string(prompt) != NULL ? pawl_value_string(prompt) : n->name);
+}
+
+/* Other arguments are decided as if they had been the first; no hook changes them any more (P2). */
+static pawl_code edited(guard *g, const pawl_value *input)
+{
+    pawl_code rc;
+
+    g->input = input;
+    g->changed = true;
+    decide(g, true, true);
+    if (g->decided.behavior == PAWL_DENY)
+        return denied(g);
+    if ((rc = hooks_before(g)) != PAWL_OK)
+        return rc;
+    decide(g, true, false);
+    if (g->decided.behavior == PAWL_DENY)
+        return denied(g);
+    g->digest = digest_of(g, g->tool, g->input);
+    return g->digest != NULL ? PAWL_OK : scope_fail(g->sc, PAWL_NOMEM, NULL);
+}
+
+static pawl_code person(guard *g, bool *left)
+{
+    const pawl_value *limits = pawl_get(g->sc->s, "@policy"), *answer;
+    pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .timeout_ms = pawl_value_int(pawl_value_get(limits, "expires_ms")) };
+    pawl_code rc;
+
+    g->digest = g->tool == NULL ? NULL : digest_of(g, g->tool, g->input);
+    if ((q.prompt = prompt_of(g)) == NULL || (q.schema = schema_of(g)) == NULL || (g->tool != NULL && (q.about = about(g)) == NULL))
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
+    if (q.timeout_ms > 0 && (q.otherwise = value_bool(&g->sc->s->mem, false)) == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
+    if ((rc = pawl_ask_with(g->sc->s, &q, &answer)) != PAWL_OK)
+        return rc;
+    if (pawl_value_type(answer) == PAWL_TYPE_OBJECT && g->tool != NULL)
+        return edited(g, pawl_value_get(answer, "input"));
+    return pawl_value_bool(answer) ? PAWL_OK : no(g, q.prompt, left);
+}
+
+/* ---- in ------------------------------------------------------------------------------------------------------------- */
+
+static pawl_code prepare(guard *g)
+{
+    pawl_step *s = g->sc->s;
+    pawl_mode m = pawl_mode_named(pawl_get_string(s, "@mode"));
+    pawl_code rc;
+
+    g->mode = m != PAWL_MODE_NONE ? m : PAWL_DEFAULT;
+    if ((rc = rules_of(g)) != PAWL_OK || (g->tool = tool_of(g->sc->n)) == NULL)
+        return rc;
+    if (g->sc->n->call == NULL) {
+        g->tool = NULL;
+        return PAWL_OK;
+    }
+    if ((g->shown = form_shown(g->sc, g->sc->n->call)) == NULL || (g->input = input_of(g)) == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
+    return PAWL_OK;
+}
+
+pawl_code guard_enter(guard *g, scope *sc, bool *left)
+{
+    pawl_code rc;
+
+    *g = (guard){ .sc = sc };
+    *left = false;
+    if ((rc = prepare(g)) != PAWL_OK)
+        return rc;
+    if (g->policy != NULL) {
+        decide(g, false, true);
+        if (g->decided.behavior == PAWL_DENY)
+            return denied(g);
+        if ((rc = hooks_before(g)) != PAWL_OK)
+            return rc;
+    }
+    decide(g, false, false);
+    if (g->decided.behavior == PAWL_DENY)
+        return denied(g);
+    if (g->decided.behavior == PAWL_ASK || (sc->n->kind != KIND_ASK && sc->n->ask != NULL))
+        rc = person(g, left);
+    g->result = rc == PAWL_OK && !*left ? g->said.result : NULL;
+    return rc;
+}
+
+/* ---- its command ------------------------------------------------------------------------------------------------------ */
+
+/* Members that are not the author's any more. */
+static const pawl_value *over(guard *g)
+{
+    pawl_step *s = g->sc->s;
+    const char *command = pawl_value_string(pawl_value_get(g->input, "command"));
+    const pawl_value *run, *rest = pawl_value_get(g->shown, "run");
+
+    if (!g->changed || strcmp(g->tool, "Bash") != 0)
+        return g->changed ? g->input : NULL;
+    if (command == NULL)
+        return scope_fail(g->sc, PAWL_INVALID, "what a hook or a person made of it has no `command`") == PAWL_OK ? NULL : NULL;
+    run = pawl_pack(s, "[s,s,v]", "sh", "-c", pawl_value_get(g->input, "command"));
+    for (size_t i = 3; g->sc->n->kind == KIND_SHELL && i < pawl_value_size(rest); i++)
+        run = value_push(&s->mem, run, pawl_value_at(rest, i));
+    return run == NULL ? NULL : value_with(&s->mem, value_pack(&s->mem, NULL, "{}"), "run", run);
+}
+
+/* How it came to be allowed, for the journal. */
+static const pawl_value *decision(guard *g)
+{
+    pawl_step *s = g->sc->s;
+    const pawl_decision *d = &g->decided;
+    const pawl_value *v = pawl_pack(s, "{s:s,s:s}", "behavior", g->digest != NULL ? "approved" : pawl_behavior_name(d->behavior), "ground", pawl_ground_name(d->ground));
+
+    if (d->rule != SIZE_MAX && g->policy != NULL)
+        v = value_with(&s->mem, v, "rule", pawl_pack(s, "s", pawl_policy_rule(g->policy, d->rule).text));
+    if (g->digest != NULL)
+        v = value_with(&s->mem, v, "digest", g->digest);
+    if (g->policy != NULL)
+        v = value_with(&s->mem, v, "policy", pawl_pack(s, "s", pawl_policy_digest(g->policy)));
+    if (g->said.open && g->said.reason != NULL)
+        v = value_with(&s->mem, v, "failed_open", pawl_pack(s, "s", g->said.reason));
+    return v;
+}
+
+const pawl_value *guard_args(guard *g, const pawl_value *more)
+{
+    const pawl_value *others = over(g), *why;
+
+    if (g->sc->failed != PAWL_OK || (g->changed && others == NULL))
+        return NULL;
+    if (g->policy != NULL || g->digest != NULL) {
+        if ((why = decision(g)) == NULL || more == NULL)
+            return NULL;
+        more = value_with(&g->sc->s->mem, more, "decision", why);
+    }
+    return form_args(g->sc, g->sc->n->call, others, more);
+}
+
+/* ---- and out ------------------------------------------------------------------------------------------------------------ */
+
+static pawl_code go_there(guard *g, const pawl_value *names, bool *left)
+{
+    pawl_iter it = pawl_iter_of(names);
+    const pawl_value *one;
+    pawl_code rc = PAWL_OK;
+
+    *left = true;
+    while (rc == PAWL_OK && (one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *name = pawl_value_string(one);
+
+        rc = pawl_goto(g->sc->s, name != NULL && strcmp(name, "end") == 0 ? PAWL_END : name);
+    }
+    return rc;
+}
+
+pawl_code guard_leave(guard *g, const pawl_value **receipt, bool *left)
+{
+    verdict all = {0};
+    pawl_code rc;
+
+    *left = false;
+    for (size_t i = 0; i < g->hooks.count; i++) {
+        verdict one = {0};
+
+        if (!wanted(g, &g->hooks.items[i], HOOK_POST))
+            continue;
+        rc = hook_ask(g, &g->hooks.items[i], *receipt != NULL ? *receipt : value_null(&g->sc->s->mem), &one);
+        if (rc != PAWL_OK || (rc = hook_merge(&g->sc->s->mem, &all, &one)) != PAWL_OK)
+            return rc;
+        if (one.result != NULL)
+            *receipt = one.result;
+        if (all.behavior == PAWL_DENY || all.stops)
+            return pawl_fail(g->sc->s, PAWL_DENIED, "%s: after it, %s: %s", g->sc->n->name, g->hooks.items[i].name, all.reason != NULL ? all.reason : "denied");
+    }
+    return all.go != NULL ? go_there(g, all.go, left) : PAWL_OK;
+}
+
+void guard_free(guard *g)
+{
+    pawl_policy_free(g->policy);
+    g->policy = NULL;
+}

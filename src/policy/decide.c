@@ -1,0 +1,514 @@
+/* decide.c - may it be done: deny rules, a hook's deny and the mode's first, then whatever asks, then whatever allows (P2). */
+#include "policy/policy.h"
+
+/* ---- words ------------------------------------------------------------------------------------------------ */
+
+static char *put_text(char *at, char *end, const char *text, size_t size)
+{
+    size_t room = (size_t)(end - at), n = size < room ? size : room;
+
+    if (n < size)   /* between characters */
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+            n--;
+    for (size_t i = 0; i < n; i++)
+        at[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
+    return at + n;
+}
+
+void line_put(char *out, size_t size, const char *fmt, ...)
+{
+    char *at = out, *end = out + size - 1;
+    va_list args;
+
+    va_start(args, fmt);
+    for (; *fmt != '\0' && at < end; fmt++) {
+        if (*fmt != '%') {
+            *at++ = *fmt;
+        } else if (*++fmt == 's') {
+            const char *text = va_arg(args, const char *);
+            at = put_text(at, end, text, strlen(text));
+        } else {
+            const pawl_bytes *b = va_arg(args, const pawl_bytes *);
+            at = put_text(at, end, b->data, b->size);
+        }
+    }
+    va_end(args);
+    *at = '\0';
+}
+
+pawl_bytes call_subject(const call *c, size_t part)
+{
+    static const char *const keys[] = { "command", "file_path", "path", "notebook_path", "url" };
+
+    if (part < c->sh.nparts)
+        return (pawl_bytes){ c->sh.parts[part].from, c->sh.parts[part].size };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const pawl_value *v = pawl_value_get(c->q->args, keys[i]);
+
+        if (pawl_value_string(v) != NULL)
+            return (pawl_bytes){ pawl_value_string(v), pawl_value_size(v) };
+    }
+    return (pawl_bytes){ c->tool, strlen(c->tool) };
+}
+
+static void told(pawl_decision *out, pawl_behavior b, pawl_ground g, size_t rule)
+{
+    out->behavior = b;
+    out->ground = g;
+    out->rule = rule;
+    out->part[0] = out->reason[0] = '\0';
+}
+
+static void told_part(const call *c, size_t part, pawl_decision *out)
+{
+    pawl_bytes b = call_subject(c, part);
+
+    if (part < c->sh.nparts && c->sh.nparts > 1)
+        line_put(out->part, sizeof out->part, "%t", &b);
+}
+
+static void by_rule(const call *c, size_t rule, size_t part, pawl_decision *out)
+{
+    static const char *const verbs[] = { "", "allowed", "asked", "denied" };
+    const pawl_permission_rule *r = &c->p->rules[rule].told;
+    pawl_bytes subject = call_subject(c, part);
+
+    told(out, r->behavior, r->behavior == PAWL_DENY ? PAWL_BY_DENY_RULE : r->behavior == PAWL_ASK ? PAWL_BY_ASK_RULE : PAWL_BY_ALLOW_RULE, rule);
+    told_part(c, part, out);
+    line_put(out->reason, sizeof out->reason, "%s by the rule %s%s%s: %t", verbs[r->behavior], r->text, *r->from != '\0' ? " of " : "", r->from, &subject);
+}
+
+static void by_mode(const call *c, pawl_behavior b, const char *why, size_t part, pawl_decision *out)
+{
+    pawl_bytes subject = call_subject(c, part);
+
+    told(out, b, PAWL_BY_MODE, SIZE_MAX);
+    told_part(c, part, out);
+    line_put(out->reason, sizeof out->reason, "%s: %t", why, &subject);
+}
+
+static void by_hook(const call *c, pawl_behavior b, pawl_decision *out)
+{
+    static const char *const verbs[] = { "", "allowed", "asked", "denied" };
+    const char *name = c->q->hook_name, *why = c->q->hook_reason;
+
+    told(out, b, PAWL_BY_HOOK, SIZE_MAX);
+    line_put(out->reason, sizeof out->reason, "%s by %s%s%s%s", verbs[b], name != NULL ? "the hook " : "a hook", name != NULL ? name : "",
+             why != NULL ? ": " : "", why != NULL ? why : "");
+}
+
+static void by_syntax(const call *c, const char *why, size_t rule, size_t part, pawl_decision *out)
+{
+    pawl_bytes subject = call_subject(c, part);
+
+    told(out, PAWL_ASK, PAWL_BY_SYNTAX, rule);
+    told_part(c, part, out);
+    if (rule != SIZE_MAX)
+        line_put(out->reason, sizeof out->reason, "not read for sure, and the rule %s might fit: %t", c->p->rules[rule].told.text, &subject);
+    else
+        line_put(out->reason, sizeof out->reason, "not read for sure: %s: %t", why, &subject);
+}
+
+/* ---- rules that deny or ask ------------------------------------------------------------------------------------ */
+
+typedef struct hit { size_t rule, part, may, may_part; } hit;
+
+static bool first_rule(const call *c, size_t from, size_t to, hit *h)
+{
+    size_t part, found;
+
+    *h = (hit){ SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    for (size_t i = from; i < to && h->rule == SIZE_MAX; i++) {
+        const policy_rule *r = &c->p->rules[i];
+
+        if (rule_live(r, c->q->time_ms) && rule_fits_any(r, c, &part)) {
+            h->rule = i;
+            h->part = part;
+        }
+    }
+    found = call_path_rule(c, from, h->rule < to ? h->rule : to, &part, &h->may, &h->may_part);
+    if (found != SIZE_MAX) {
+        h->rule = found;
+        h->part = part;
+    }
+    return h->rule != SIZE_MAX;
+}
+
+/* A rule that denies or asks could be evaded: what is not known may be what it is about. */
+static bool evadable(const call *c, hit *h)
+{
+    if (!c->vague || c->p == NULL)
+        return false;
+    for (size_t i = 0; i < c->p->ask_end; i++)
+        if (rule_live(&c->p->rules[i], c->q->time_ms) && rule_may_fit(&c->p->rules[i], c, &h->may_part)) {
+            h->may = i;
+            return true;
+        }
+    call_path_rule(c, 0, c->p->ask_end, &h->part, &h->may, &h->may_part);
+    return h->may != SIZE_MAX;
+}
+
+/* ---- what a command would edit ------------------------------------------------------------------------------------- */
+
+typedef struct judged {
+    const call *c;
+    bool edits_allowed;             /* inside the workspace, by the mode */
+    size_t critical, protected_part, edit, rule;    /* parts; SIZE_MAX: none. `edit`: a redirection that nothing allows */
+    bool unknown;                   /* what `critical` removes is not known */
+    bool by_rule;
+    bool outside[SHELL_PARTS_MAX];  /* it edits what lies elsewhere, or nobody knows where */
+} judged;
+
+static bool is_sink(const path *p)
+{
+    return text_listed(p->text, p->size, " /dev/null /dev/stdout /dev/stderr /dev/fd/1 /dev/fd/2 ");
+}
+
+/* The root, a folder in it, home, the workspace, or above one of those. */
+static bool is_critical(const call *c, const path *at)
+{
+    if (path_critical(at->text) || (c->p != NULL && c->p->home != NULL && path_within(at->text, c->p->home)))
+        return true;
+    for (size_t i = 0; c->p != NULL && i < c->p->nfolders; i++)
+        if (path_within(at->text, c->p->folders[i]))
+            return true;
+    return false;
+}
+
+/* All that is in a critical folder: *, ~/ *, /.[!.]* */
+static bool glob_critical(const call *c, const shell_word *w)
+{
+    const char *end = w->text + w->size, *at;
+    char text[PATH_BYTES];
+    path folder;
+
+    while (end > w->text && end[-1] == '/')
+        end--;
+    for (at = end; at > w->text && at[-1] != '/'; at--)
+        if (strchr("*?.[]!{},^", at[-1]) == NULL)
+            return false;
+    if ((size_t)(at - w->text) + 2 > sizeof text || memchr(w->text, '*', (size_t)(at - w->text)) != NULL)
+        return true;
+    if (at == w->text)
+        return true;    /* of the folder it runs in */
+    memcpy(text, w->text, (size_t)(at - w->text));
+    return !path_set(&folder, text, (size_t)(at - w->text), c->p != NULL ? c->p->cwd : NULL, c->p != NULL ? c->p->home : NULL) || is_critical(c, &folder);
+}
+
+static void judge_removal(judged *j, const walked *w)
+{
+    bool dot;
+
+    if (j->critical != SIZE_MAX && !j->unknown)
+        return;
+    dot = text_listed(w->word->text, w->word->size, " / ~ ~/ . .. ./ ../ ");
+    if (dot || (w->sure && (is_critical(j->c, &w->given) || (w->linked && is_critical(j->c, &w->real)))) ||
+        ((w->word->flags & WORD_GLOB) != 0 && (w->word->flags & WORD_UNKNOWN) == 0 && glob_critical(j->c, w->word))) {
+        j->critical = w->part;
+        j->unknown = false;
+    } else if (!w->sure && (w->word->flags & WORD_GLOB) == 0 && j->critical == SIZE_MAX) {
+        j->critical = w->part;
+        j->unknown = true;
+    }
+}
+
+static void judge_redirection(judged *j, const walked *w)
+{
+    const call *c = j->c;
+    bool hidden = c->sh.parts[w->part].hidden;
+
+    if (hidden || (w->sure && is_sink(&w->given)) || (j->edits_allowed && call_inside(c, w)))
+        return;
+    for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && w->sure && i < c->p->count; i++) {
+        const policy_rule *r = &c->p->rules[i];
+
+        if (rule_on_paths(r, true) && rule_live(r, c->q->time_ms) &&
+            (r->spec == SPEC_NONE || (!w->moved && rule_fits_path(r, &w->given, &w->real, w->linked, false)))) {
+            j->by_rule = true;
+            j->rule = j->rule == SIZE_MAX ? i : j->rule;
+            return;
+        }
+    }
+    j->edit = j->edit == SIZE_MAX ? w->part : j->edit;
+}
+
+static bool judge_one(void *ctx, const walked *w)
+{
+    judged *j = ctx;
+    const char *home = j->c->p != NULL ? j->c->p->home : NULL;
+
+    if (w->goes) {
+        j->outside[w->part] = !call_inside(j->c, w);
+        return true;
+    }
+    if (!w->edit)
+        return true;
+    if (w->removal)
+        judge_removal(j, w);
+    if (w->sure && (path_protected(w->given.text, home) || (w->linked && path_protected(w->real.text, home))) && j->protected_part == SIZE_MAX)
+        j->protected_part = w->part;
+    if (w->redirection)
+        judge_redirection(j, w);
+    else if (!call_inside(j->c, w))
+        j->outside[w->part] = true;
+    return true;
+}
+
+static void judge(const call *c, judged *j, bool edits_allowed)
+{
+    j->c = c;
+    j->edits_allowed = edits_allowed;
+    j->critical = j->protected_part = j->edit = j->rule = SIZE_MAX;
+    j->unknown = j->by_rule = false;
+    memset(j->outside, 0, c->sh.nparts * sizeof *j->outside);
+    if (c->command && c->has_paths)
+        call_walk(c, judge_one, j);
+}
+
+/* ---- what allows ----------------------------------------------------------------------------------------------------- */
+
+static size_t allow_rule(const call *c, size_t part)
+{
+    for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && i < c->p->count; i++)
+        if (rule_live(&c->p->rules[i], c->q->time_ms) && rule_fits_part(&c->p->rules[i], c, part))
+            return i;
+    return SIZE_MAX;
+}
+
+static bool part_reads(const call *c, const judged *j, size_t i, bool *moved)
+{
+    const shell_part *p = &c->sh.parts[i];
+    const shell_word *w = &c->sh.words[p->first];
+
+    if (p->count == 0)
+        return true;        /* only redirections */
+    if (word_is(w, "cd")) {
+        *moved = true;
+        return p->count == 2 && !j->outside[i];
+    }
+    if (*moved && word_is(w, "git"))
+        return false;       /* another repository says what it runs */
+    return known_read_only(&c->sh, p);
+}
+
+/* Every part by the mode (*rule SIZE_MAX) or by rules; false: *part is by none. `rules`: they count, too. */
+static bool command_allowed(const call *c, const judged *j, bool reads, bool rules, size_t *rule, size_t *part)
+{
+    bool moved = false;
+
+    *rule = SIZE_MAX;
+    *part = j->edit;
+    if (j->edit != SIZE_MAX || (j->by_rule && !rules) || c->unsure != NULL)
+        return false;
+    if (j->by_rule)
+        *rule = j->rule;
+    for (size_t i = 0; i < c->sh.nparts; i++) {
+        size_t by;
+
+        *part = i;
+        if (c->sh.parts[i].hidden)
+            continue;
+        if (reads && part_reads(c, j, i, &moved))
+            continue;
+        if (j->edits_allowed && !j->outside[i] && known_file_edit(&c->sh, &c->sh.parts[i]))
+            continue;
+        if (!rules || (by = allow_rule(c, i)) == SIZE_MAX)
+            return false;
+        *rule = *rule == SIZE_MAX ? by : *rule;
+    }
+    *part = SIZE_MAX;
+    return c->sh.nparts > 0;
+}
+
+/* ---- the decision ------------------------------------------------------------------------------------------------------ */
+
+typedef struct asked {
+    pawl_mode mode;
+    pawl_permission cls;
+    bool node, unmet;               /* `requires` is more than the mode */
+    bool lenient;                   /* what cannot be read for sure is not asked for that alone */
+} asked;
+
+static const char *spoken(pawl_mode m)
+{
+    static const char *const words[] = { "", "Plan", "Default", "AcceptEdits", "BypassPermissions" };
+
+    return (unsigned)m < sizeof words / sizeof *words ? words[m] : "";
+}
+
+static asked asked_of(const call *c)
+{
+    const pawl_request *q = c->q;
+    asked a;
+
+    a.mode = q->mode >= PAWL_PLAN && q->mode <= PAWL_BYPASS ? q->mode : PAWL_DEFAULT;
+    a.cls = c->command ? PAWL_EXEC : tool_edits(c->tool) ? PAWL_EDIT : q->cls;
+    a.node = q->node;
+    a.unmet = q->node && q->requires != PAWL_MODE_NONE && !pawl_mode_permits(a.mode, q->requires);
+    a.lenient = q->node || a.mode == PAWL_BYPASS || (a.mode == PAWL_PLAN && q->read_only);
+    return a;
+}
+
+static bool mode_denies(const call *c, const asked *a, pawl_decision *out)
+{
+    const pawl_request *q = c->q;
+    bool acts = a->mode == PAWL_PLAN && a->cls != PAWL_READ && !q->read_only;
+    const char *name = pawl_value_string(pawl_value_get(q->args, "node"));
+    pawl_mode due = q->requires > PAWL_DEFAULT ? q->requires : PAWL_DEFAULT;
+
+    if (!a->node && acts) {
+        by_mode(c, PAWL_DENY, "denied by plan mode, which only reads", SIZE_MAX, out);
+        return true;
+    }
+    if (!a->node || (!acts && !(a->unmet && (a->mode == PAWL_PLAN || q->deny_gate))))
+        return false;
+    if (!acts)
+        due = q->requires;
+    told(out, PAWL_DENY, PAWL_BY_MODE, SIZE_MAX);
+    line_put(out->reason, sizeof out->reason, "Node '%s' requires %s mode; current mode is %s.", name != NULL ? name : c->tool, spoken(due), spoken(a->mode));
+    return true;
+}
+
+static bool denies(const call *c, const asked *a, pawl_decision *out)
+{
+    hit h;
+
+    if (c->p != NULL && first_rule(c, 0, c->p->deny_end, &h)) {
+        by_rule(c, h.rule, h.part, out);
+        return true;
+    }
+    if (c->q->edited && c->q->rewritten) {
+        told(out, PAWL_DENY, PAWL_BY_HOOK, SIZE_MAX);
+        line_put(out->reason, sizeof out->reason, "denied: %s%s rewrote what a person had edited", c->q->hook_name != NULL ? "the hook " : "a hook",
+                 c->q->hook_name != NULL ? c->q->hook_name : "");
+        return true;
+    }
+    if (c->q->hook == PAWL_DENY) {
+        by_hook(c, PAWL_DENY, out);
+        return true;
+    }
+    return mode_denies(c, a, out);
+}
+
+static bool path_is_protected(const call *c)
+{
+    const char *home = c->p != NULL ? c->p->home : NULL;
+
+    return c->has_path && c->given.sure && (path_protected(c->given.text, home) || (c->linked && path_protected(c->real.text, home)));
+}
+
+static bool asks(const call *c, const asked *a, const judged *j, pawl_decision *out)
+{
+    hit h = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    bool guarded = a->mode != PAWL_BYPASS && !a->node && !(a->mode == PAWL_PLAN && c->q->read_only);
+
+    if (c->p != NULL && first_rule(c, c->p->deny_end, c->p->ask_end, &h))
+        by_rule(c, h.rule, h.part, out);
+    else if (j->critical != SIZE_MAX && !j->unknown)
+        by_mode(c, PAWL_ASK, "asked in every mode, for it removes what all else stands on", j->critical, out);
+    else if (j->critical != SIZE_MAX && !a->node)
+        by_mode(c, PAWL_ASK, "asked in every mode, for it is not known what it removes", j->critical, out);
+    else if (guarded && j->protected_part != SIZE_MAX)
+        by_mode(c, PAWL_ASK, "asked, for it edits a protected place", j->protected_part, out);
+    else if (guarded && a->cls == PAWL_EDIT && path_is_protected(c))
+        by_mode(c, PAWL_ASK, "asked, for it edits a protected place", SIZE_MAX, out);
+    else if (evadable(c, &h))
+        by_syntax(c, "", h.may, h.may_part, out);
+    else if (c->unsure != NULL && !a->lenient)
+        by_syntax(c, c->unsure, SIZE_MAX, SIZE_MAX, out);
+    else if (c->q->hook == PAWL_ASK)
+        by_hook(c, PAWL_ASK, out);
+    else
+        return false;
+    return true;
+}
+
+static bool mode_allows(const call *c, const asked *a, const judged *j, pawl_decision *out)
+{
+    walked w;
+    size_t rule, part;
+    bool inside = false;
+
+    if (a->node || (a->mode == PAWL_PLAN && c->q->read_only)) {
+        if (a->node)
+            return false;
+        by_mode(c, PAWL_ALLOW, "allowed, since it can only read where it runs", SIZE_MAX, out);
+        return true;
+    }
+    if (c->has_path) {
+        w.sure = c->given.sure && c->unsure == NULL;
+        w.moved = false;
+        w.linked = c->linked;
+        inside = w.sure && folder_inside(c->p, &c->given) && (!c->linked || folder_inside(c->p, &c->real));
+    }
+    if (c->command && a->mode != PAWL_BYPASS) {
+        if (!command_allowed(c, j, a->mode == PAWL_DEFAULT || a->mode == PAWL_ACCEPT_EDITS, false, &rule, &part))
+            return false;
+        by_mode(c, PAWL_ALLOW, "allowed by the mode, for it only reads, or edits inside the workspace", SIZE_MAX, out);
+        return true;
+    }
+    if (pawl_mode_says(a->mode, a->cls, inside) != PAWL_ALLOW)
+        return false;
+    by_mode(c, PAWL_ALLOW, a->mode == PAWL_BYPASS ? "allowed by the mode, which asks nothing" : "allowed by the mode", SIZE_MAX, out);
+    return true;
+}
+
+static void by_default(const call *c, const asked *a, size_t part, pawl_decision *out)
+{
+    pawl_bytes subject = call_subject(c, part);
+
+    told(out, a->node && !a->unmet ? PAWL_ALLOW : PAWL_ASK, PAWL_BY_DEFAULT, SIZE_MAX);
+    told_part(c, part, out);
+    if (a->unmet)
+        line_put(out->reason, sizeof out->reason, "asked: it requires %s mode, and the mode is %s", spoken(c->q->requires), spoken(a->mode));
+    else
+        line_put(out->reason, sizeof out->reason, a->node ? "allowed, for no rule speaks of it: %t" : "asked, for no rule allows it: %t", &subject);
+}
+
+void call_decide(call *c, pawl_decision *out)
+{
+    const asked a = asked_of(c);
+    size_t rule = SIZE_MAX, part = SIZE_MAX;
+    judged j;
+
+    if (denies(c, &a, out))
+        return;
+    judge(c, &j, a.mode == PAWL_ACCEPT_EDITS || a.mode == PAWL_BYPASS);
+    if (asks(c, &a, &j, out) || mode_allows(c, &a, &j, out))
+        return;
+    if (c->q->hook == PAWL_ALLOW) {
+        by_hook(c, PAWL_ALLOW, out);
+        return;
+    }
+    if (c->command) {
+        if (command_allowed(c, &j, !a.node && a.mode != PAWL_PLAN, true, &rule, &part) && rule != SIZE_MAX) {
+            by_rule(c, rule, SIZE_MAX, out);
+            return;
+        }
+    } else if ((rule = allow_rule(c, SIZE_MAX)) != SIZE_MAX) {
+        by_rule(c, rule, SIZE_MAX, out);
+        return;
+    }
+    by_default(c, &a, part, out);
+}
+
+void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out)
+{
+    call c;
+
+    call_read(&c, p, q);
+    call_decide(&c, out);
+}
+
+void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decision *out)
+{
+    call c;
+    hit h;
+
+    told(out, PAWL_OPEN, PAWL_BY_DEFAULT, SIZE_MAX);
+    if (p == NULL || p->deny_end == 0)
+        return;
+    call_read(&c, p, q);
+    if (first_rule(&c, 0, p->deny_end, &h))
+        by_rule(&c, h.rule, h.part, out);
+}

@@ -1,0 +1,62 @@
+/* mode.c - the modes, and what each says of each class of tools (P1). */
+#include "policy/policy.h"
+
+enum { MODES = 5, CLASSES = 6, INSIDE = 4 };    /* INSIDE: allowed of what lies in the workspace, else left open */
+
+static const char *const mode_names[MODES] = { "", "plan", "default", "acceptEdits", "bypassPermissions" };
+static const char *const class_names[CLASSES] = { "", "read", "edit", "exec", "net", "other" };
+
+static const unsigned char mode_table[MODES][CLASSES] = {
+    /*                       none         read         edit         exec         net          other      */
+    [PAWL_MODE_NONE]    = { PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN  },
+    [PAWL_PLAN]         = { PAWL_DENY,   PAWL_ALLOW,  PAWL_DENY,   PAWL_DENY,   PAWL_DENY,   PAWL_DENY  },
+    [PAWL_DEFAULT]      = { PAWL_OPEN,   PAWL_ALLOW,  PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN  },
+    [PAWL_ACCEPT_EDITS] = { PAWL_OPEN,   PAWL_ALLOW,  INSIDE,      PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN  },
+    [PAWL_BYPASS]       = { PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW },
+};
+
+const char *pawl_mode_name(pawl_mode m)
+{
+    return (unsigned)m < MODES ? mode_names[m] : "";
+}
+
+pawl_mode pawl_mode_named(const char *name)
+{
+    for (unsigned m = PAWL_PLAN; name != NULL && m < MODES; m++)
+        if (strcmp(name, mode_names[m]) == 0)
+            return (pawl_mode)m;
+    return PAWL_MODE_NONE;
+}
+
+const char *pawl_permission_name(pawl_permission cls)
+{
+    return (unsigned)cls < CLASSES ? class_names[cls] : "";
+}
+
+const char *pawl_behavior_name(pawl_behavior b)
+{
+    static const char *const names[] = { "open", "allow", "ask", "deny" };
+
+    return (unsigned)b < sizeof names / sizeof *names ? names[b] : "";
+}
+
+const char *pawl_ground_name(pawl_ground g)
+{
+    static const char *const names[] = { "", "default", "allow rule", "hook", "mode", "ask rule", "deny rule", "syntax" };
+
+    return (unsigned)g < sizeof names / sizeof *names ? names[g] : "";
+}
+
+bool pawl_mode_permits(pawl_mode now, pawl_mode required)
+{
+    return now >= PAWL_PLAN && now <= PAWL_BYPASS && required >= PAWL_PLAN && required <= now;
+}
+
+pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool inside)
+{
+    unsigned cell = (unsigned)m < MODES ? mode_table[m][(unsigned)cls < CLASSES ? cls : 0] : PAWL_OPEN;
+
+    if (cell == INSIDE)
+        return inside ? PAWL_ALLOW : PAWL_OPEN;
+    return (pawl_behavior)cell;
+}

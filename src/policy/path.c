@@ -1,0 +1,294 @@
+/* path.c - paths without . and .., and the patterns that fit them: those of gitignore. */
+#include "policy/policy.h"
+
+/* ---- paths -------------------------------------------------------------------------------------------- */
+
+/* Append what `text` leads to from `out`. */
+static bool path_walk(path *out, const char *text, size_t size)
+{
+    const char *p = text, *end = text + size;
+
+    while (p < end) {
+        const char *slash = memchr(p, '/', (size_t)(end - p));
+        size_t n = (size_t)((slash != NULL ? slash : end) - p);
+
+        if (n == 2 && p[0] == '.' && p[1] == '.') {
+            while (out->size > 0 && out->text[--out->size] != '/')
+                ;
+        } else if (n > 0 && !(n == 1 && *p == '.')) {
+            if (n + 1 >= PATH_BYTES - out->size)
+                return false;
+            out->text[out->size++] = '/';
+            memcpy(out->text + out->size, p, n);
+            out->size += (uint32_t)n;
+        }
+        p += n + (slash != NULL ? 1 : 0);
+    }
+    return true;
+}
+
+bool path_set(path *out, const char *text, size_t size, const char *cwd, const char *home)
+{
+    bool good = true;
+
+    out->size = 0;
+    out->sure = false;
+    out->text[0] = '\0';
+    if (size >= PATH_BYTES || memchr(text, '\0', size) != NULL)
+        return false;
+    if (size > 0 && *text == '~') {
+        if (home == NULL || (size > 1 && text[1] != '/'))
+            return false;
+        good = path_walk(out, home, strlen(home));
+        text++;
+        size--;
+    } else if (size == 0 || *text != '/') {
+        if (cwd == NULL)
+            return false;
+        good = path_walk(out, cwd, strlen(cwd));
+    }
+    if (!good || !path_walk(out, text, size))
+        return false;
+    if (out->size == 0)
+        out->text[out->size++] = '/';
+    out->text[out->size] = '\0';
+    return out->sure = true;
+}
+
+bool path_within(const char *folder, const char *p)
+{
+    size_t n = strlen(folder);
+
+    if (n == 1)
+        return true;    /* the root */
+    return strncmp(folder, p, n) == 0 && (p[n] == '\0' || p[n] == '/');
+}
+
+bool path_critical(const char *p)
+{
+    return strchr(p + 1, '/') == NULL;
+}
+
+static bool same_caseless(const char *p, size_t n, const char *name)
+{
+    if (strlen(name) != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]) != name[i])
+            return false;
+    return true;
+}
+
+bool path_protected(const char *p, const char *home)
+{
+    static const char *const folders[] = { ".git", ".pawl", ".claude", ".ssh", ".vscode", ".idea", ".husky" };
+    static const char *const files[] = {
+        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
+        ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".gitconfig", ".gitmodules", ".envrc", ".mcp.json", ".claude.json", ".npmrc", ".netrc",
+    };
+    const char *at = p + 1;
+
+    for (;;) {
+        const char *slash = strchr(at, '/');
+        size_t n = slash != NULL ? (size_t)(slash - at) : strlen(at);
+
+        for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+            if (same_caseless(at, n, folders[i]))
+                return true;
+        for (size_t i = 0; i < sizeof files / sizeof *files && slash == NULL; i++)
+            if (same_caseless(at, n, files[i]))
+                return true;
+        if (same_caseless(at, n, ".config") && slash != NULL) {
+            const char *in = slash + 1, *out = strchr(in, '/');
+            size_t m = out != NULL ? (size_t)(out - in) : strlen(in);
+            if (same_caseless(in, m, "pawl") || same_caseless(in, m, "fish") || same_caseless(in, m, "git"))
+                return true;
+        }
+        if (slash == NULL)
+            break;
+        at = slash + 1;
+    }
+    return home != NULL && strcmp(p, home) == 0;
+}
+
+/* ---- patterns --------------------------------------------------------------------------------------------- */
+
+/* [...] at p: whether c is in it; *out: behind it. Without its end it is a plain [. */
+static bool class_fits(const char *p, const char *end, char c, const char **out, bool *is_class)
+{
+    const char *q = p + 1;
+    bool no = q < end && (*q == '!' || *q == '^'), in = false;
+
+    q += no;
+    for (const char *from = q; q < end && (*q != ']' || q == from); ) {
+        unsigned char low, high;
+
+        if (*q == '\\' && end - q >= 2)
+            q++;
+        low = high = (unsigned char)*q++;
+        if (end - q >= 2 && *q == '-' && q[1] != ']') {
+            high = (unsigned char)q[1];
+            q += 2;
+        }
+        in = in || ((unsigned char)c >= low && (unsigned char)c <= high);
+    }
+    *is_class = q < end;
+    *out = q + 1;
+    return in != no;
+}
+
+/* One segment: * ? [..] \x, none of them across a /. */
+static bool segment_fits(const char *p, const char *pend, const char *t, const char *tend)
+{
+    const char *star = NULL, *back = NULL;
+
+    for (;;) {
+        if (p < pend && *p == '*') {
+            star = ++p;
+            back = t;
+            continue;
+        }
+        if (t == tend) {
+            if (p == pend)
+                return true;
+        } else if (p < pend) {
+            const char *next = p + 1;
+            bool fits, is_class = false;
+
+            if (*p == '?') {
+                fits = true;
+            } else if (*p == '[' && (fits = class_fits(p, pend, *t, &next, &is_class), is_class)) {
+                ;
+            } else {
+                next = p + 1;
+                if (*p == '\\' && pend - p >= 2)
+                    next = ++p + 1;
+                fits = *p == *t;
+            }
+            if (fits) {
+                p = next;
+                t++;
+                continue;
+            }
+        }
+        if (star == NULL || back == tend)
+            return false;
+        p = star;
+        t = ++back;
+    }
+}
+
+static const char *segment_end(const char *p, const char *end)
+{
+    const char *slash = memchr(p, '/', (size_t)(end - p));
+
+    return slash != NULL ? slash : end;
+}
+
+static bool is_deep(const char *p, const char *end) { return end - p == 2 && p[0] == '*' && p[1] == '*'; }
+
+/* p: what of the pattern is left, t: of the path; neither begins with a /. The last ** is enough to come back to. */
+static bool segments_fit(const char *p, const char *pend, const char *t, const char *tend)
+{
+    const char *deep = NULL, *back = NULL;
+
+    for (;;) {
+        const char *pe = segment_end(p, pend), *te = segment_end(t, tend);
+
+        if (p < pend && is_deep(p, pe)) {
+            if (pe == pend)
+                return t < tend;        /* what is in it */
+            deep = p = pe + 1;
+            back = t;
+            continue;
+        }
+        if (p >= pend && t >= tend)
+            return true;
+        if (p < pend && t < tend && segment_fits(p, pe, t, te)) {
+            p = pe < pend ? pe + 1 : pend;
+            t = te < tend ? te + 1 : tend;
+            continue;
+        }
+        if (deep == NULL || back >= tend)
+            return false;
+        te = segment_end(back, tend);
+        back = t = te < tend ? te + 1 : tend;
+        p = deep;
+        if (t >= tend)
+            return false;
+    }
+}
+
+static bool pattern_fits(const path_pattern *t, const char *p, const char *end)
+{
+    const char *last = end;
+
+    if (t->anchored)
+        return segments_fit(t->text, t->text + t->size, p, end);
+    while (last > p && last[-1] != '/')
+        last--;
+    return segment_fits(t->text, t->text + t->size, last, end);
+}
+
+bool path_fits(const path_pattern *t, const path *p, bool loose)
+{
+    const char *from = p->text + t->base_size, *end = p->text + p->size;
+    bool deep = t->size >= 3 && memcmp(t->text + t->size - 3, "/**", 3) == 0;
+
+    if (p->size < t->base_size || memcmp(p->text, t->base, t->base_size) != 0 || (*from != '/' && *from != '\0'))
+        return false;
+    if (*from == '/')
+        from++;
+    if (t->size == 0)
+        return loose || from < end;
+    if (loose && deep) {    /* the folder itself */
+        path_pattern folder = *t;
+
+        folder.size -= 3;
+        if (pattern_fits(&folder, from, end))
+            return true;
+    }
+    if (from == end)
+        return false;
+    if (pattern_fits(t, from, end) && (loose || !t->folder))
+        return true;
+    if (!loose && !t->plain_end)
+        return false;
+    while (end > from) {    /* what lies in what it fits */
+        while (end > from && end[-1] != '/')
+            end--;
+        if (end > from)
+            end--;
+        if (end > from && pattern_fits(t, from, end))
+            return true;
+    }
+    return false;
+}
+
+bool path_above(const path_pattern *t, const path *p)
+{
+    const char *text = t->text, *end = t->text + t->size, *at;
+    size_t base = t->base_size;
+
+    if (p->size == 1)
+        return true;
+    if (p->size <= base)
+        return memcmp(p->text, t->base, p->size) == 0 && (p->size == base || t->base[p->size] == '/');
+    if (memcmp(p->text, t->base, base) != 0 || p->text[base] != '/')
+        return false;
+    if (!t->anchored)
+        return true;        /* at any depth: perhaps there */
+    for (at = p->text + base + 1; at < p->text + p->size; ) {
+        const char *pe = segment_end(text, end), *te = segment_end(at, p->text + p->size);
+
+        if (text >= end)
+            return false;
+        if (is_deep(text, pe))
+            return true;
+        if (!segment_fits(text, pe, at, te))
+            return false;
+        text = pe < end ? pe + 1 : end;
+        at = te + 1;
+    }
+    return text < end;
+}

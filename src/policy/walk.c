@@ -1,0 +1,203 @@
+/* walk.c - the paths of a command: where its redirections lead, and the words of programs that are known to take files. */
+#include "policy/policy.h"
+
+typedef struct walker {
+    const call *c;
+    walk_fn *fn;
+    void *ctx;
+    walked w;
+    path here;                      /* where cd led */
+    int moved;                      /* 0: nowhere; 1: there; 2: nobody knows where */
+} walker;
+
+/* Set given and real from `text`; false: nobody can tell. */
+static bool path_place(walker *k, const char *text, size_t size, uint32_t flags, const char *cwd)
+{
+    const call *c = k->c;
+    const char *home = c->p != NULL ? c->p->home : NULL, *to;
+    char key[PATH_BYTES], *at = key;
+
+    k->w.linked = false;
+    if ((flags & (WORD_UNKNOWN | WORD_GLOB)) != 0 || size + 3 > sizeof key)
+        return false;
+    if (size > 0 && *text == '~' && (flags & WORD_TILDE) == 0) {    /* it stood in quotes */
+        memcpy(key, "./", 2);
+        at += 2;
+    }
+    for (size_t i = 0; i < size; i++)
+        at[i] = text[i] == WORD_BLANK ? ' ' : text[i];
+    at[size] = '\0';
+    if (!path_set(&k->w.given, key, (size_t)(at + size - key), cwd, home))
+        return false;
+    to = pawl_value_string(pawl_value_get(c->q->links, at));
+    if (to != NULL) {
+        k->w.linked = true;
+        if (!path_set(&k->w.real, to, strlen(to), cwd, home))
+            return false;
+    }
+    return true;
+}
+
+/* Tell of a path; after a cd of both places where it may lie. */
+static bool tell(walker *k, const shell_word *w, const char *text, size_t size, uint32_t flags)
+{
+    const call *c = k->c;
+    bool relative = size == 0 || (*text != '/' && (flags & WORD_TILDE) == 0);
+
+    k->w.word = w;
+    k->w.moved = relative && k->moved != 0;
+    k->w.sure = path_place(k, text, size, flags, c->p != NULL ? c->p->cwd : NULL);
+    if (!k->fn(k->ctx, &k->w))
+        return false;
+    if (!k->w.moved)
+        return true;
+    k->w.sure = k->moved == 1 && path_place(k, text, size, flags, k->here.text);
+    return k->fn(k->ctx, &k->w);
+}
+
+static void move(walker *k, const shell_part *p)
+{
+    const shell_word *w = &k->c->sh.words[p->first];
+    const char *cwd = k->c->p != NULL ? k->c->p->cwd : NULL;
+
+    if (!word_is(w, "cd") || p->count != 2 || k->moved == 2 || word_is(&w[1], "-") ||
+        !path_place(k, w[1].text, w[1].size, w[1].flags, k->moved == 1 ? k->here.text : cwd)) {
+        k->moved = 2;
+        return;
+    }
+    k->here = k->w.linked ? k->w.real : k->w.given;
+    k->moved = 1;
+}
+
+static bool walk_operands(walker *k, const shell_part *p, operand_use use)
+{
+    const shell *s = &k->c->sh;
+    bool after = false;
+
+    k->w.redirection = false;
+    k->w.removal = known_removal(s, p);
+    for (uint32_t i = 1; i < p->count; i++) {
+        const shell_word *w = &s->words[p->first + i];
+        uint32_t size = w->size;
+        bool ends = false;
+        const char *text = after ? w->text : known_operand(s, p, i, &ends, &size);
+
+        after = after || word_is(w, "--");
+        if (ends)
+            break;
+        if (text == NULL)
+            continue;
+        k->w.edit = use != OPERAND_READ;
+        if (!tell(k, w, text, size, w->flags))
+            return false;
+        k->w.edit = false;
+        if (use == OPERAND_BOTH && !tell(k, w, text, size, w->flags))
+            return false;
+    }
+    if (p->more) {
+        k->w.edit = use != OPERAND_READ;
+        k->w.sure = false;
+        k->w.word = &s->words[p->first];
+        return k->fn(k->ctx, &k->w);
+    }
+    return true;
+}
+
+static bool walk_part(walker *k, size_t i)
+{
+    const shell *s = &k->c->sh;
+    shell_part p = s->parts[i];
+    operand_use use = (operand_use)(k->c->use[i] == OPERAND_LOOK ? OPERAND_NONE : k->c->use[i]);
+
+    k->w.part = i;
+    k->w.goes = false;
+    for (uint32_t e = 0; e < p.edits; e++) {
+        const shell_edit *x = &s->edits[p.edit + e];
+
+        k->w.edit = !x->reads;
+        k->w.redirection = true;
+        k->w.removal = false;
+        if (!tell(k, &x->to, x->to.text, x->to.size, x->to.flags))
+            return false;
+    }
+    if (p.count == 0)
+        return true;
+    for (; p.carries && use == OPERAND_NONE && p.count > 1; use = known_use(s, &p)) {
+        p.first++;
+        p.count--;
+    }
+    if (use != OPERAND_NONE && !walk_operands(k, &p, use))
+        return false;
+    if (text_listed(s->words[p.first].text, s->words[p.first].size, " cd pushd popd ")) {
+        move(k, &p);
+        k->w.goes = true;
+        k->w.redirection = k->w.removal = k->w.edit = k->w.moved = false;
+        k->w.sure = k->moved == 1;
+        return k->fn(k->ctx, &k->w);
+    }
+    return true;
+}
+
+void call_walk(const call *c, walk_fn *fn, void *ctx)
+{
+    walker k;
+
+    k.c = c;
+    k.fn = fn;
+    k.ctx = ctx;
+    k.moved = 0;
+    for (size_t i = 0; i < c->sh.nparts; i++)
+        if ((c->use[i] != OPERAND_NONE || c->sh.parts[i].edits > 0) && !walk_part(&k, i))
+            return;
+}
+
+/* ---- questions -------------------------------------------------------------------------------------------- */
+
+bool folder_inside(const pawl_policy *p, const path *at)
+{
+    for (size_t i = 0; p != NULL && i < p->nfolders; i++)
+        if (path_within(p->folders[i], at->text))
+            return true;
+    return false;
+}
+
+bool call_inside(const call *c, const walked *w)
+{
+    return w->sure && !w->moved && folder_inside(c->p, &w->given) && (!w->linked || folder_inside(c->p, &w->real));
+}
+
+typedef struct path_rules {
+    const call *c;
+    size_t from, to, found, *part, *may, *may_part;
+} path_rules;
+
+static bool rules_of_path(void *ctx, const walked *w)
+{
+    path_rules *x = ctx;
+
+    if (w->goes)
+        return true;
+    for (size_t i = x->from; i < x->to && i < x->found; i++) {
+        const policy_rule *r = &x->c->p->rules[i];
+
+        if (!rule_on_paths(r, w->edit) || !rule_live(r, x->c->q->time_ms))
+            continue;
+        if (r->spec == SPEC_NONE || (w->sure && (rule_fits_path(r, &w->given, &w->real, w->linked, true) || (w->removal && path_above(&r->path, &w->given))))) {
+            x->found = i;
+            *x->part = w->part;
+        } else if (!w->sure && x->may != NULL && *x->may == SIZE_MAX) {
+            *x->may = i;
+            *x->may_part = w->part;
+        }
+    }
+    return true;
+}
+
+size_t call_path_rule(const call *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part)
+{
+    path_rules x = { c, from, to, SIZE_MAX, part, may, may_part };
+
+    if (c->command && c->has_paths && from < to)
+        call_walk(c, rules_of_path, &x);
+    return x.found;
+}
