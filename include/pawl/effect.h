@@ -43,6 +43,8 @@ PAWL_API pawl_code pawl_reply_json(pawl_reply *r, const char *text);    /* the r
 PAWL_API pawl_code pawl_reply_string(pawl_reply *r, const char *text);  /* NULL: null */
 PAWL_API pawl_code pawl_reply_int(pawl_reply *r, int64_t n);
 PAWL_API pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...) PAWL_PRINTF(3, 4); /* returns code */
+/* What this attempt has cost, of a result as of a failure (A8): tokens, and money in millionths. Once; attempts add up. */
+PAWL_API void pawl_reply_cost(pawl_reply *r, int64_t tokens, int64_t micros);
 /* Of a failure, next to its one line: any number of lines, UTF-8. */
 PAWL_API void pawl_reply_detail(pawl_reply *r, const char *text);
 /* Of a failure: not to be tried again sooner (E7). 0: takes it back. */

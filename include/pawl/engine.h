@@ -118,8 +118,9 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, con
  *                to can still be read from the engine that drove it to its end, as long as that begins no run of the id (at most
  *                256 are remembered of those that pawl_work drove)
  *   mode         plan, default, acceptEdits or bypassPermissions
+ *   budget       what it and its children may spend (A8); how it stands says pawl_state_spent
  * Texts have 4096 bytes at most. A run that is there must have been begun with what is said now of life, seed, context, parent, labels,
- * mode, rights, priority, dedupe key, deadline and retention; else PAWL_CONFLICT, and err says which. What is not said is as it was; who
+ * mode, rights, priority, budget, dedupe key, deadline and retention; else PAWL_CONFLICT, and err says which. What is not said is as it was; who
  * asks again, when, and in which trace, is no matter. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err);

@@ -34,6 +34,10 @@ PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_reducer(const char *name, uint32_
                                                        pawl_reducer_fn *fn, void *arg, const pawl_alloc *alloc, pawl_err *err);
 /* Commands of a reducer: out with the entry, their receipts come back as happenings with `tag`. */
 PAWL_API void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args);
+/* The same with what it may cost at most (A8); NULL: as its effect declares. PAWL_LIMIT: there is no budget for it, and it is not made; with
+ * pawl_flow_call the run fails then. PAWL_INVALID: told already. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_flow_call_with(pawl_step *s, const char *tag, const char *effect, const pawl_value *args,
+                                                     const pawl_cost *cost);
 PAWL_API void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms);
 /* Its slot is `tag` unless said; where that is open already, with a number: "rate.2". */
 PAWL_API void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q);

@@ -123,6 +123,16 @@ typedef struct pawl_channel {
 
 /* ---- runs ---------------------------------------------------------------------------------- */
 
+/* What a run may spend, and all that it spawns with it (A8); 0: no bound. Before a call leaves, what it may cost is reserved, and refused when
+ * that and what was used and reserved before is above a cap; its receipt settles it. */
+typedef struct pawl_caps {
+    int64_t tokens, calls;
+    int64_t micros;             /* money: millionths of whatever unit */
+    int64_t ms;                 /* from its start on; a call that would be made later is refused */
+} pawl_caps;
+
+typedef struct pawl_cost { int64_t tokens, micros, calls; } pawl_cost;
+
 typedef struct pawl_run_info {  /* S7; whatever is 0 or NULL is not there */
     const char *id;             /* [A-Za-z0-9][A-Za-z0-9._-]{0,127} */
     uint64_t life;              /* drawn at random by who starts it: 64 bits, not 0 */
@@ -139,6 +149,7 @@ typedef struct pawl_run_info {  /* S7; whatever is 0 or NULL is not there */
     int64_t deadline_ms;
     int32_t priority;
     const char *labels[16];
+    pawl_caps budget;
 } pawl_run_info;
 
 /* Reading what is committed is no effect: one loader, given by the state's owner, may be
@@ -185,6 +196,16 @@ PAWL_API pawl_status pawl_state_status(const pawl_state *st);
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_info(const pawl_state *st, pawl_step *step, pawl_run_info *info, pawl_err *err);
 /* What to do next: PAWL_OK feed a tick, PENDING, INTERRUPTED or HALTED. */
 PAWL_API pawl_code pawl_state_next(const pawl_state *st);
+typedef struct pawl_spent {
+    pawl_caps caps;
+    pawl_cost used;
+    pawl_cost reserved;           /* for what is open, and for what was given up while it may have happened */
+    int64_t since_ms;             /* when its time began; 0: it has not */
+    bool overdraft;               /* a bill was above what was reserved for it: nothing leaves before its budget is changed */
+} pawl_spent;
+/* used + reserved are never above a cap, unless there was an overdraft. Caps are changed by an update of Pawl's own channel @budget, or by one that
+ * comes with a reopen: {"@budget":{"calls":200}}; 0 takes a cap away. False: it has no budget. */
+PAWL_API bool pawl_state_spent(const pawl_state *st, pawl_spent *spent);
 /* Why a run failed, was rejected or missed its deadline, or will be when its inverses have run: {"code","text",..}; else NULL. */
 PAWL_API const pawl_value *pawl_state_reason(const pawl_state *st);
 /* The value of a channel, NULL when never written (or when loading failed: then the next feed
@@ -236,6 +257,7 @@ typedef struct pawl_limits {      /* what stands in a command's record (E5, E8) 
     const char *on_unknown;       /* of those of class once and compensable: the effect that finds out what came of it, told
                                      {"args","effect","id","known"}; it replies {"done":V}, {"failed":TEXT} or "again", as a
                                      person would answer who is asked when it cannot, or when this is NULL */
+    pawl_cost cost;               /* what a call reserves of a budget. calls 0: as many as it may have attempts; of class pure: none */
 } pawl_limits;
 
 typedef struct pawl_command {
@@ -246,6 +268,7 @@ typedef struct pawl_command {
     int64_t due_ms;               /* of a sleep */
     pawl_limits limits;
     uint32_t cleared;             /* attempts that are known not to have happened: somebody answered "again" */
+    pawl_caps share;              /* of a spawn: the child's budget */
 } pawl_command;
 
 typedef struct pawl_wait {        /* W1 */
@@ -281,7 +304,8 @@ typedef struct pawl_event {
     const char *note;
     const char *value;            /* JSON text, lent for the call; NULL: none */
     size_t value_size;            /* 0: up to its NUL */
-    const char *update;           /* with an answer or a reopen: an object of channels, JSON text (W7) */
+    const char *update;           /* with an answer or a reopen: an object of channels, JSON text (W7); with a receipt: what the command has
+                                   * cost, {"calls","micros","tokens"}: what is left out cost what was reserved for it */
 } pawl_event;
 
 /* `alloc` may be NULL. One per thread is enough: each feed forgets what the last one said. NULL: no memory. */
@@ -398,10 +422,18 @@ PAWL_API void pawl_emit(pawl_step *s, const char *name, const pawl_value *value)
  * receipt on the way back, PAWL_EFFECT and the error as receipt when it failed for good. `receipt` may be NULL.
  * The n-th command of a visit meets the n-th receipt; made before leaving, several run at once. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_value **receipt);
+/* The same with what it may cost at most, where that is not what its effect declares (A8). What is refused for want of budget is PAWL_LIMIT, with
+ * {"code","text"} as receipt; it is no command, and the node may go on without it. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *args, const pawl_cost *cost,
+                                                const pawl_value **receipt);
 PAWL_API PAWL_MUST_USE pawl_code pawl_sleep(pawl_step *s, int64_t ms);
 /* A child run of another machine (see pawl_engine_add), begun with `input`, an object of its channels or NULL; the result: its channels when it
  * completed; else PAWL_EFFECT and {"code","run","status","text"}. Its rights are this run's. Secrets are no input. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_value **result);
+/* The same with a budget of its own, reserved of this run's, if that has one, until the child has ended. What `share` (may be NULL) does not say is
+ * half of what is left, and all the time that is left. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_spawn_with(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share,
+                                                 const pawl_value **result);
 /* Ask a person: PAWL_INTERRUPTED out, PAWL_OK and the answer back. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_ask(pawl_step *s, const pawl_value *prompt, const pawl_value **answer);
 typedef struct pawl_question {

@@ -14,6 +14,8 @@ struct pawl_reply {
     buf detail;
     int64_t retry_after_ms;
     bool untouched;
+    bool costs;                 /* it said what it has cost: */
+    int64_t tokens, micros;
 };
 
 void reply_init(pawl_reply *r, const pawl_alloc *alloc);

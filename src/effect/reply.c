@@ -14,7 +14,8 @@ void reply_reset(pawl_reply *r)
     buf_reset(&r->detail);
     r->err = (pawl_err){0};
     r->retry_after_ms = 0;
-    r->untouched = false;
+    r->untouched = r->costs = false;
+    r->tokens = r->micros = 0;
 }
 
 void reply_free(pawl_reply *r)
@@ -86,6 +87,13 @@ void pawl_reply_detail(pawl_reply *r, const char *text)
 void pawl_reply_retry_after(pawl_reply *r, int64_t ms)
 {
     r->retry_after_ms = ms > 0 ? ms : 0;
+}
+
+void pawl_reply_cost(pawl_reply *r, int64_t tokens, int64_t micros)
+{
+    r->costs = true;
+    r->tokens = tokens > 0 ? tokens : 0;
+    r->micros = micros > 0 ? micros : 0;
 }
 
 void pawl_reply_untouched(pawl_reply *r)

@@ -73,6 +73,8 @@ static pawl_code info_check(const pawl_run_info *i, pawl_err *err)
                     i->retention);
     if (i->deadline_ms < 0 || i->created_ms < 0)
         return fail(err, PAWL_INVALID, "%s: its %s is before 1970", i->id, i->deadline_ms < 0 ? "deadline" : "beginning");
+    if (i->budget.tokens < 0 || i->budget.micros < 0 || i->budget.calls < 0 || i->budget.ms < 0)
+        return fail(err, PAWL_INVALID, "%s: its budget is below 0; 0 is no bound", i->id);
     return PAWL_OK;
 }
 
@@ -112,6 +114,11 @@ static bool labels_differ(const pawl_run_info *a, const pawl_run_info *b)
     return any && differ;
 }
 
+static bool caps_differ(const pawl_caps *a, const pawl_caps *b)
+{
+    return a->tokens != b->tokens || a->micros != b->micros || a->calls != b->calls || a->ms != b->ms;
+}
+
 /* What is said now must be what it was begun with; who asks again, when, and in which trace is his own matter. */
 static pawl_code same_record(pawl_engine *e, const live *r, const pawl_run_info *now, pawl_err *err)
 {
@@ -135,6 +142,8 @@ static pawl_code same_record(pawl_engine *e, const live *r, const pawl_run_info 
         other = "priority";
     if (labels_differ(now, &was))
         other = "labels";
+    if (!caps_none(&now->budget) && caps_differ(&now->budget, &was.budget))
+        other = "budget";
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].now != NULL && (texts[i].was == NULL || strcmp(texts[i].now, texts[i].was) != 0))
             other = texts[i].name;

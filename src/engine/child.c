@@ -62,6 +62,7 @@ static void child_refused(pawl_engine *e, errand *er, pawl_code code, const char
 {
     er->rc = pawl_reply_fail(&er->reply, code, "%s", text);
     receipt_make(e, er);
+    cost_say_none(er);
 }
 
 static void info_of_child(pawl_run_info *info, const errand *er, int64_t now)
@@ -75,6 +76,7 @@ static void info_of_child(pawl_run_info *info, const errand *er, int64_t now)
     info->parent = er->job.id;
     info->created_ms = now;
     info->dedupe_key = NULL;
+    info->budget = er->share;
     memset(info->labels, 0, sizeof info->labels);
 }
 
@@ -303,7 +305,7 @@ pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err)
     pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = r->st->parent };
     size_t n = strcspn(r->st->parent, "~");
     pawl_code rc;
-    buf value;
+    buf value, usage;
 
     if (n >= sizeof parent || r->st->parent[n] == '\0') {
         r->told = true;         /* it was said by hand: nobody waits for it */
@@ -313,7 +315,11 @@ pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err)
     parent[n] = '\0';
     snprintf(id, sizeof id, "end-%s~%016llx", r->id, (unsigned long long)r->st->life);
     buf_init(&value, &e->alloc);
+    buf_init(&usage, &e->alloc);
     d.outcome = (int)end_value(e, r, &value);
+    cost_of_run(r, &usage);
+    d.update = (pawl_bytes){ usage.data, usage.size };
+    value.failed = value.failed || usage.failed;
     if ((rc = end_leave(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* one level deeper than a channel may be: its parent is told that */
         buf_reset(&value);
         end_error(r, pawl_code_name(PAWL_LIMIT), why.text, &value);
@@ -321,6 +327,7 @@ pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err)
         rc = end_leave(e, parent, &d, &value, NULL);
     }
     buf_free(&value);
+    buf_free(&usage);
     if (rc == PAWL_GONE || rc == PAWL_CONFLICT || rc == PAWL_INVALID)
         rc = PAWL_OK;           /* nobody is there any more, or it was told before */
     r->told = rc == PAWL_OK;

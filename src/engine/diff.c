@@ -81,6 +81,7 @@ static unsigned elements_told(unsigned kind)
     case ITEM_ANSWER:  return 1 | 1 << 3 | 1 << 4;
     case ITEM_CALL:
     case ITEM_SPAWN:   return 1 | 1 << 2;
+    case ITEM_REFUSAL:  return 1 | 1 << 3 | 1 << 4 | 1 << 5;
     case ITEM_DROP:    return 1;
     case ITEM_VISIT:   return 1 | 1 << 1 | 1 << 2;
     case ITEM_START: case ITEM_INPUT: case ITEM_UPDATE: case ITEM_SIGNAL: case ITEM_CANCEL: case ITEM_REOPEN: case ITEM_ADOPT: case ITEM_FRAME:
@@ -93,7 +94,7 @@ static unsigned elements_told(unsigned kind)
 static bool has_id(unsigned kind)
 {
     return kind == ITEM_CALL || kind == ITEM_SPAWN || kind == ITEM_SLEEP || kind == ITEM_ASK || kind == ITEM_RECEIPT || kind == ITEM_ANSWER ||
-           kind == ITEM_DROP || kind == ITEM_DOUBT;
+           kind == ITEM_DROP || kind == ITEM_DOUBT || kind == ITEM_REFUSAL;
 }
 
 /* `{...,"text":"RUN: why"}`: why is enough. */

@@ -67,6 +67,11 @@ typedef struct errand {
     bool was_unsure;            /* that, of the one before */
     bool rests;                 /* its back-off is to be stored */
     uint32_t cleared;           /* attempts that are known not to have happened */
+    uint32_t billed;            /* attempts that came back here, and what they said they have cost */
+    bool costs;
+    int64_t tokens, micros;
+    pawl_caps share;            /* of a spawn */
+    buf usage;                  /* what its receipt says of that; empty: nothing */
     const char *child;          /* of a spawn: the run; NULL: it is a call */
     bool began;                 /* which is in the store */
     bool told_off;              /* and was told to end */

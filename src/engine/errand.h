@@ -58,6 +58,13 @@ void budget_begun(pawl_engine *e, errand *er);  /* with its place, if it has one
 void budget_leave(pawl_engine *e, errand *er);  /* what it had, or waited for, is another's */
 int64_t budget_guess(const errand *er, int64_t now);    /* when one that waits may have its turn */
 
+/* cost.c */
+void cost_add(errand *er);      /* of the attempt that came back */
+void cost_take_back(errand *er);        /* it never happened */
+void cost_say(errand *er);      /* with its receipt */
+void cost_say_none(errand *er); /* of a child that could not begin */
+void cost_of_run(const live *r, buf *out);      /* of a child that is over; nothing when it has no budget */
+
 /* receipts.c */
 void reply_check(pawl_engine *e, errand *er);   /* what is no JSON is an error of the handler's */
 void reply_limit(const pawl_engine *e, errand *er);    /* one that is too large is an error */

@@ -19,6 +19,7 @@ void errand_free(pawl_engine *e, errand *er)
         hub_over(h, er);
     budget_leave(e, er);
     reply_free(&er->reply);
+    buf_free(&er->usage);
     arena_free(&er->mem);
     mem_free(&e->alloc, er, sizeof *er);
 }
@@ -140,6 +141,7 @@ static errand *errand_made(pawl_engine *e, const char *id, const char *effect, c
         return NULL;
     arena_init(&er->mem, &e->alloc, 512);
     reply_init(&er->reply, &e->alloc);
+    buf_init(&er->usage, &e->alloc);
     er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say, .ctx = er };
     er->e = e;
     er->job.effect = effect == NULL ? NULL : arena_strdup(&er->mem, effect, strlen(effect));
@@ -161,6 +163,10 @@ errand *errand_copy(pawl_engine *e, const errand *er)
         return NULL;
     copy->job.attempt = attempt;
     copy->cleared = er->cleared;
+    copy->billed = er->billed;
+    copy->costs = er->costs;
+    copy->tokens = er->tokens;
+    copy->micros = er->micros;
     copy->first_ms = er->first_ms;
     copy->limits = limits;
     copy->limits.on_unknown = limits.on_unknown == NULL ? NULL : arena_strdup(&copy->mem, limits.on_unknown, strlen(limits.on_unknown));
@@ -185,6 +191,7 @@ static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, er
         er->limits.on_unknown = arena_strdup(&er->mem, cmd->limits.on_unknown, strlen(cmd->limits.on_unknown));
     er->asks_settled = true;
     er->job.attempt = er->cleared = cmd->cleared;
+    er->share = cmd->share;
     er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
     er->run = r;
     if (cmd->kind == PAWL_SPAWN && (er->child = child_name(&er->mem, cmd->id)) == NULL) {

@@ -25,6 +25,7 @@ static void errand_back(pawl_engine *e, errand *er)
     }
     errand_limits(e, er, now);
     reply_limit(e, er);
+    cost_add(er);
     if (!errand_again(e, er, now))
         receipt_make(e, er);
     else if (hub_here(e) != NULL)

@@ -64,6 +64,7 @@ void receipt_make(pawl_engine *e, errand *er)
     if (doubt && settle_begin(e, er))
         return;
     er->outcome = outcome_of(er->rc);
+    cost_say(er);
     if (er->rc < 0) {
         buf_reset(b);
         reply_failure(&er->reply, er->rc, doubt || is_inverse(er) ? er->job.attempt : 0, b);
@@ -176,7 +177,7 @@ static void receipts_leave(pawl_engine *e, live *r)
     for (errand *er = r->errands, *next; er != NULL; er = next) {
         char hex[HASH_HEX + 1], id[HASH_HEX + 16];
         pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = er->job.id, .outcome = (int)er->outcome,
-                            .value = { er->reply.text.data, er->reply.text.size } };
+                            .value = { er->reply.text.data, er->reply.text.size }, .update = { er->usage.data, er->usage.size } };
         pawl_code rc;
         hash h;
 
@@ -197,7 +198,8 @@ static void receipts_leave(pawl_engine *e, live *r)
 pawl_code receipt_feed(pawl_engine *e, live *r, errand *er, pawl_err *err)
 {
     const pawl_event ev = { .kind = PAWL_EV_RECEIPT, .id = er->job.id, .outcome = er->outcome, .value = er->reply.text.data,
-                            .value_size = er->reply.text.size, .time_ms = engine_now(e) };
+                            .value_size = er->reply.text.size, .time_ms = engine_now(e),
+                            .update = er->usage.size > 0 && !er->usage.failed ? er->usage.data : NULL };
     pawl_code rc = run_feed(e, r, &ev, err);
 
     er->fed = er->fed || (rc >= 0 && rc != PAWL_IGNORED);

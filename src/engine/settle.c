@@ -96,6 +96,7 @@ bool settle_end(pawl_engine *e, errand *er)
     er->limits = was->limits;
     if (again) {
         er->cleared = was->attempt;
+        er->billed = 0;
         er->asks_settled = true;
         er->first_ms = er->not_before_ms = 0;
         er->counted = false;

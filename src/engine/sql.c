@@ -76,6 +76,7 @@ void sql_stale(live *r)
             er->at = ERRAND_READY;
             er->stop = er->lost = false;
             er->job.attempt--;
+            cost_take_back(er);
             er->counted = true;
         }
 }
@@ -126,6 +127,7 @@ static pawl_code made(void *ctx, pawl_append *a)
     pawl_code rc;
 
     verdict(er, w);
+    cost_add(er);
     if (!errand_again(r->e, er, engine_now(r->e))) {
         receipt_make(r->e, er);
         rc = receipt_feed(r->e, r, er, NULL);

@@ -343,7 +343,8 @@ void line_next(pawl_stream *r)
 
 static int64_t item_time(const item *it)
 {
-    bool has = it->kind == ITEM_VISIT || it->kind == ITEM_ASK || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT;
+    bool has = it->kind == ITEM_VISIT || it->kind == ITEM_ASK || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT ||
+               it->kind == ITEM_REFUSAL;
 
     return has ? it->at : 0;
 }
@@ -467,7 +468,9 @@ static void answer_json(buf *b, const item *it)
     member(b, "note", pawl_value_get(it->more, "note"));
     if (it->kind == ITEM_RECEIPT)
         buf_fmt(b, "%s\"outcome\":\"%s\"", b->data[b->size - 1] == '{' ? "" : ",", outcome_names[it->outcome]);
+    member(b, "overdraft", it->kind == ITEM_RECEIPT ? pawl_value_get(it->more, "overdraft") : NULL);
     member(b, "update", pawl_value_get(it->more, "update"));
+    member(b, "usage", pawl_value_get(it->more, "usage"));
     member(b, "value", it->value);
     buf_char(b, '}');
 }
@@ -528,7 +531,7 @@ static void task_json(buf *b, const item *it)
 static bool has_id(const item *it)
 {
     return it->kind == ITEM_CALL || it->kind == ITEM_SLEEP || it->kind == ITEM_SPAWN || it->kind == ITEM_ASK || it->kind == ITEM_RECEIPT ||
-           it->kind == ITEM_ANSWER || it->kind == ITEM_DROP || it->kind == ITEM_DOUBT;
+           it->kind == ITEM_ANSWER || it->kind == ITEM_DROP || it->kind == ITEM_DOUBT || it->kind == ITEM_REFUSAL;
 }
 
 /* "desk/1/1/worker:3" is of the node worker; "@" of none. */

@@ -15,6 +15,8 @@ bool in_reducer(const pawl_step *s)
 typedef struct flow_call {
     item it;                    /* its value: the arguments */
     const char *effect, *tag;
+    pawl_limits limits;         /* with a cost of its own */
+    bool limited;
 } flow_call;
 
 static void flow_add(pawl_step *s, item *it)
@@ -57,24 +59,53 @@ static void not_reducer(pawl_step *s, const char *what)
 
 void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args)
 {
+    if (pawl_flow_call_with(s, tag, effect, args, NULL) == PAWL_LIMIT && s->v->refusal != NULL)
+        visit_wrong(s, PAWL_LIMIT, "%s", s->v->refusal);
+}
+
+/* What it may cost, and whether there is room for that. */
+static pawl_code flow_wants(pawl_step *s, flow_call *c, const char *effect, const pawl_cost *cost)
+{
+    const pawl_limits *limits = machine_limits(s->m, effect);
+    amounts due;
+    pawl_code rc;
+
+    if (cost != NULL) {
+        c->limited = true;
+        c->limits = limits != NULL ? *limits : (pawl_limits){0};
+        c->limits.cost = *cost;
+        limits = &c->limits;
+    }
+    if (cost != NULL && costs_wrong(cost) != NULL)
+        return visit_wrong(s, PAWL_INVALID, "%s", costs_wrong(cost));
+    due = cost_due(limits);
+    if ((rc = budget_wants(s, &due, &s->v->refusal)) != PAWL_LIMIT)
+        s->v->refusal = NULL;
+    return rc;
+}
+
+pawl_code pawl_flow_call_with(pawl_step *s, const char *tag, const char *effect, const pawl_value *args, const pawl_cost *cost)
+{
     flow_call *c;
+    pawl_code rc;
 
     if (!in_reducer(s)) {
         not_reducer(s, "call");
-        return;
+        return PAWL_INVALID;
     }
-    if (!name_valid(effect)) {
-        visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no name of an effect", effect != NULL ? effect : "");
-        return;
-    }
+    if (!name_valid(effect))
+        return visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no name of an effect", effect != NULL ? effect : "");
     if ((c = arena_zero(&s->mem, sizeof *c)) == NULL)
-        return;
+        return PAWL_NOMEM;
+    if ((rc = flow_wants(s, c, effect, cost)) != PAWL_OK)
+        return rc;
     c->it.kind = ITEM_CALL;
     c->it.superstep = s->st->seq + 1;
     c->it.value = args == NULL || arena_owns(&s->mem, args) ? args : value_copy(&s->mem, args);
     c->effect = arena_strdup(&s->mem, effect, strlen(effect));
     c->tag = tag == NULL ? NULL : arena_strdup(&s->mem, tag, strlen(tag));
     flow_add(s, &c->it);
+    return s->v->err.code;
 }
 
 static pawl_code calls_settle(pawl_step *s, const visit *v, pawl_err *err)
@@ -92,7 +123,8 @@ static pawl_code calls_settle(pawl_step *s, const visit *v, pawl_err *err)
     for (item *it = v->commands; it != NULL && rc == PAWL_OK; it = it->next) {
         flow_call *c = (flow_call *)(void *)it;
 
-        if (it->kind == ITEM_CALL && (it->spec = spec_call(s, c->effect, it->value, machine_limits(s->m, c->effect), c->tag, &it->spec_size)) == NULL)
+        if (it->kind == ITEM_CALL && (it->spec = spec_call(s, c->effect, it->value, c->limited ? &c->limits : machine_limits(s->m, c->effect),
+                                                           c->tag, &it->spec_size)) == NULL)
             rc = PAWL_NOMEM;
     }
     return rc;
@@ -326,7 +358,8 @@ static pawl_code reducer_drive(const pawl_machine *m, pawl_step *s, pawl_err *er
     if (v.err.code == PAWL_OK && rc == PAWL_IGNORED && may_ignore(s))
         return PAWL_IGNORED;
     if (v.err.code == PAWL_OK && rc < 0)
-        visit_wrong(s, rc, "the reducer fails: %s", pawl_code_name(rc));
+        visit_wrong(s, rc, "%s%s", v.refusal != NULL && rc == PAWL_LIMIT ? "" : "the reducer fails: ",
+                    v.refusal != NULL && rc == PAWL_LIMIT ? v.refusal : pawl_code_name(rc));
     if (rc == PAWL_IGNORED)
         v.nwrites = v.nemits = 0, v.commands = NULL, v.halt = false;
     rc = reducer_result(s, &v, rc, err);

@@ -242,9 +242,15 @@ static bool same_name(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+static bool same_cost(const pawl_cost *a, const pawl_cost *b)
+{
+    return a->calls == b->calls && a->micros == b->micros && a->tokens == b->tokens;
+}
+
 static bool same_limits(const pawl_limits *a, const pawl_limits *b)
 {
-    return same_name(a->inverse, b->inverse) && same_name(a->on_unknown, b->on_unknown) && a->cls == b->cls && same_retry(&a->retry, &b->retry) && a->attempt_timeout_ms == b->attempt_timeout_ms &&
+    return same_name(a->inverse, b->inverse) && same_name(a->on_unknown, b->on_unknown) && a->cls == b->cls &&
+           same_cost(&a->cost, &b->cost) && same_retry(&a->retry, &b->retry) && a->attempt_timeout_ms == b->attempt_timeout_ms &&
            a->total_timeout_ms == b->total_timeout_ms && a->heartbeat_ms == b->heartbeat_ms;
 }
 

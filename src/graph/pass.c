@@ -391,7 +391,7 @@ static pawl_code visit_again(pawl_step *s, const visit *v, pawl_err *err)
 static const pawl_value *failed_receipt(const task *tk)
 {
     for (uint32_t i = tk->ncalls; i-- > 0; )
-        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].outcome != PAWL_DONE)
+        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].outcome != PAWL_DONE && !tk->calls[i].refused)
             return tk->calls[i].value;
     return NULL;
 }
@@ -407,6 +407,8 @@ static pawl_code visit_fails(pawl_step *s, const gnode *n, visit *v, pawl_code c
         return fail(err, code, "%s: %s", s->st->run, text != NULL ? text : pawl_code_name(code));
     if (may_retry(n, v->task, code))
         return visit_again(s, v, err);
+    if (text == NULL && code == PAWL_LIMIT && v->refusal != NULL)
+        text = pawl_format(s, "node \"%s\": %s", n->name, v->refusal);
     if (text == NULL)
         text = pawl_format(s, code == PAWL_EFFECT ? "node \"%s\": an effect failed for good" : "node \"%s\": %s", n->name, pawl_code_name(code));
     if ((it = step_item(s, ITEM_FAIL)) == NULL || text == NULL)
@@ -434,11 +436,15 @@ static inline pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_c
         visit_wrong(s, PAWL_INVALID, "it says %s, and asks for nothing", pawl_code_name(rc));
     else if (!waits && rc != PAWL_OK)
         visit_wrong(s, PAWL_INVALID, "it returns %d, which is no way to leave", (int)rc);
-    else if (!waits && ((v->unanswered && !v->raced) || v->commands != NULL))
+    else if (!waits && ((v->unanswered && !v->raced) || v->issued))
         visit_wrong(s, PAWL_INVALID, "it leaves with a command unanswered");
     if (v->err.code != PAWL_OK)
         return visit_fails(s, n, v, v->err.code, err);
-    return waits ? visit_commands(s, v, err) : visit_leave(s, v, err);
+    if (!waits)
+        v->racing = false;
+    if ((waits || v->commands != NULL) && (done = visit_commands(s, v, err)) != PAWL_OK)    /* of one that leaves: what was refused */
+        return done;
+    return waits ? PAWL_OK : visit_leave(s, v, err);
 }
 
 static inline void pass_begins(pawl_step *s, const pawl_graph *g, const gnode *n, visit *v, frame *f, task *tk, const char *path)

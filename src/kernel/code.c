@@ -268,12 +268,18 @@ static void refs_member(coder *c)
 static void command_code(coder *c, const item *it)
 {
     id_member(c->b, it);
-    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK || it->kind == ITEM_DOUBT) {
+    if (it->kind == ITEM_SLEEP || it->kind == ITEM_ASK || it->kind == ITEM_DOUBT || it->kind == ITEM_REFUSAL) {
         buf_char(c->b, ',');
         buf_int(c->b, it->at);
     }
+    if (it->kind == ITEM_REFUSAL) {
+        buf_char(c->b, ',');
+        text_code(c->b, item_name(it->wait == CALL_SPAWN ? ITEM_SPAWN : ITEM_CALL));
+    }
     buf_char(c->b, ',');
     buf_put(c->b, it->spec, it->spec_size);
+    if (it->kind == ITEM_REFUSAL)
+        value_member(c, it->value);
 }
 
 static void receipt_code(coder *c, const item *it)
@@ -393,6 +399,7 @@ void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blob
     case ITEM_SPAWN:
     case ITEM_ASK:
     case ITEM_DOUBT:
+    case ITEM_REFUSAL:
         command_code(&c, it);
         break;
     case ITEM_RECEIPT:

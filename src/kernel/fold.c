@@ -129,20 +129,25 @@ static pawl_code writes_check(const pawl_state *st, const frame *f, const pawl_v
     return rc;
 }
 
-static pawl_code fold_start(pawl_state *st, const item *it, pawl_err *err)
+static pawl_code fold_start(pawl_state *st, const pawl_entry *e, const item *it, pawl_err *err)
 {
     if (st->status != PAWL_SUBMITTED)
         return corrupt(err, it, "the run has begun already");
+    if (st->budget != NULL && budget_starts(st, e->time_ms) != PAWL_OK)
+        return PAWL_NOMEM;
     return put_writes(st, &st->root, it->value, false, err);
 }
 
 static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
 {
-    pawl_code rc;
+    const pawl_value *v = it->value;
+    pawl_code rc = budget_update(st, &v, err);
 
+    if (rc != PAWL_OK || (v != it->value && pawl_value_size(v) == 0))
+        return rc;
     if (!st->root.open)
-        return put_writes(st, &st->root, it->value, false, err);
-    if ((rc = writes_check(st, &st->root, it->value, err)) != PAWL_OK)
+        return put_writes(st, &st->root, v, false, err);
+    if ((rc = writes_check(st, &st->root, v, err)) != PAWL_OK)
         return rc;
     if (st->pending == NULL) {
         list *l = list_new(st);
@@ -151,7 +156,7 @@ static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
             return PAWL_NOMEM;
         st->pending = l;
     }
-    return list_push(st, st->pending, it->value) ? PAWL_OK : PAWL_NOMEM;
+    return list_push(st, st->pending, v) ? PAWL_OK : PAWL_NOMEM;
 }
 
 static pawl_code fold_adopt(pawl_state *st, const item *it, pawl_err *err)
@@ -350,19 +355,27 @@ static bool calls_room(pawl_state *st, call **calls, uint32_t *cap, uint32_t cou
     return true;
 }
 
-static pawl_code call_fill(pawl_state *st, call *c, const item *it)
+static pawl_code call_fill(pawl_state *st, call *c, const item *it, pawl_err *err)
 {
-    *c = (call){ .kind = it->kind == ITEM_ASK     ? CALL_ASK
-                         : it->kind == ITEM_SLEEP ? CALL_SLEEP
-                         : it->kind == ITEM_SPAWN ? CALL_SPAWN
-                                                  : CALL_CALL,
+    *c = (call){ .kind = it->kind == ITEM_ASK      ? CALL_ASK
+                         : it->kind == ITEM_SLEEP  ? CALL_SLEEP
+                         : it->kind == ITEM_SPAWN  ? CALL_SPAWN
+                         : it->kind == ITEM_REFUSAL ? it->wait
+                                                   : CALL_CALL,
                  .wait = it->wait, .superstep = it->superstep, .visit = it->visit, .n = it->n, .time_ms = it->at,
                  .spec_size = it->spec_size };
     c->spec = st_text(st, it->spec, it->spec_size);
     if (c->spec == NULL)
         return PAWL_NOMEM;
+    if (it->kind == ITEM_REFUSAL) {      /* it never was one: its answer is why */
+        c->at = CALL_ANSWERED;
+        c->outcome = PAWL_ERROR;
+        c->refused = true;
+        c->wait = 0;
+        return (c->value = st_value(st, it->value, &c->value_bytes)) != NULL ? PAWL_OK : PAWL_NOMEM;
+    }
     call_count(st, c, 1);
-    return PAWL_OK;
+    return st->budget != NULL && (c->kind == CALL_CALL || c->kind == CALL_SPAWN) ? budget_reserve(st, it, err) : PAWL_OK;
 }
 
 static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const item *given, pawl_err *err)
@@ -376,7 +389,7 @@ static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const
     if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->nloose))
         return PAWL_NOMEM;
     c = &f->loose[f->nloose];
-    if ((rc = call_fill(st, c, it)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
+    if ((rc = call_fill(st, c, it, err)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
         return PAWL_NOMEM;
     f->nloose++;
     return PAWL_OK;
@@ -405,7 +418,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
         return PAWL_NOMEM;
     visit_time(e, tk);
     tk->at = TASK_OPEN;
-    rc = call_fill(st, &tk->calls[tk->ncalls], it);
+    rc = call_fill(st, &tk->calls[tk->ncalls], it, err);
     tk->ncalls += rc == PAWL_OK;
     return rc;
 }
@@ -477,6 +490,8 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         st->record_ms = it->at;
     if (c->asked && it->kind == ITEM_ANSWER && !doubt_told(it->value, st->t->mem, &outcome, &value))
         return fold_again(st, c);
+    if (st->budget != NULL && (rc = budget_settle(st, c, outcome, it->more, err)) != PAWL_OK)
+        return rc;
     if (outcome != PAWL_ERROR)      /* which alone says that it did not happen */
         if ((rc = undo_note(st, it, c, outcome == PAWL_DONE ? value : NULL, err)) != PAWL_OK)
             return rc;
@@ -682,9 +697,12 @@ static pawl_code fold_end(pawl_state *st, const item *it)
 static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
 {
     const pawl_value *update = pawl_value_get(it->value, "update");
+    pawl_code rc;
 
     if (st->status != PAWL_FAILED)
         return corrupt(err, it, "only a failed run is opened again");
+    if ((rc = budget_update(st, &update, err)) != PAWL_OK)
+        return rc;
     if (!TOUCH(st, st))
         return PAWL_NOMEM;
     st_free(st, st->reason, st->reason_bytes);
@@ -705,7 +723,7 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_e
     if (it->kind <= ITEM_SIGNAL || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER)
         e->in = it->value;
     switch ((item_kind)it->kind) {
-    case ITEM_START:   return fold_start(st, it, err);
+    case ITEM_START:   return fold_start(st, e, it, err);
     case ITEM_INPUT:   return put_writes(st, &st->root, it->value, false, err);
     case ITEM_UPDATE:  return fold_update(st, it, err);
     case ITEM_ADOPT:   return fold_adopt(st, it, err);
@@ -716,7 +734,8 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_e
     case ITEM_CALL:
     case ITEM_SLEEP:
     case ITEM_SPAWN:
-    case ITEM_ASK:     return fold_call(st, e, it, err);
+    case ITEM_ASK:
+    case ITEM_REFUSAL:  return fold_call(st, e, it, err);
     case ITEM_RECEIPT:
     case ITEM_ANSWER:  return fold_receipt(st, it, err);
     case ITEM_SELECT:  return fold_select(st, it, err);

@@ -187,6 +187,8 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return refuse(s, err, "its outcome is none");
     if (c.c->kind == CALL_SLEEP && s->ev->outcome == PAWL_DONE)
         return refuse(s, err, "that id is a sleep: its timer ends it, or it is called off");
+    if (s->update != NULL && usage_wrong(s->update) != NULL)
+        return refuse(s, err, usage_wrong(s->update));
     if (doubt_due(s, c.c, s->ev->outcome))
         return take_doubt(s, &c, err);
     s->answered = arena_get(&s->mem, sizeof *s->answered);
@@ -195,6 +197,8 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
     *s->answered = *c.c;
     it->outcome = (uint8_t)s->ev->outcome;
     it->value = s->value != NULL ? s->value : value_null(&s->mem);     /* as it will be read */
+    if (s->update != NULL && (it->more = budget_bill(s, c.c, s->ev->outcome, s->update)) == NULL)
+        return PAWL_NOMEM;
     return it->value == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "kernel/blob.h"
+#include "kernel/budget.h"
 #include "pawl/kernel.h"
 
 #include <string.h>
@@ -78,6 +79,7 @@ typedef struct call {           /* a command or a wait, by its number in the vis
     size_t update_bytes;
     const char *doubt;          /* SPEC of the question what came of it; NULL: that was never in doubt */
     bool asked;                 /* and it is open: the command stands as a wait */
+    bool refused;               /* for want of budget: it never was one */
 } call;
 
 static inline bool call_asks(const call *c) { return c->kind == CALL_ASK || c->asked; }
@@ -172,6 +174,7 @@ struct pawl_state {
     size_t snapshot_bytes;
     list *pending;              /* updates told while the superstep is open: merged when it closes */
     list *undo;                 /* what may have to be undone: [KEY,ID,{"args","effect","refs"},RECEIPT] */
+    ledger *budget;             /* NULL: none */
     uint32_t undone;            /* inverses that were issued */
     uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: none */
     size_t bytes;               /* of the block that this state begins */
@@ -186,7 +189,7 @@ struct pawl_state {
     uint32_t ndecls, base_decls; /* of these the base has; an adopted machine may bring more */
     const char *run;
     uint64_t life, seed, base_seq;
-    int64_t deadline_ms;
+    int64_t at_ms, deadline_ms; /* of its base */
     const char *retention;      /* NULL: not said */
     const char *parent;         /* the invocation id that it was spawned by; NULL: none */
     const char *machine;
@@ -259,7 +262,7 @@ typedef enum item_kind {        /* their order is part of the format: records ar
     ITEM_START, ITEM_INPUT, ITEM_UPDATE, ITEM_SIGNAL, ITEM_CANCEL, ITEM_REOPEN, ITEM_ADOPT,
     ITEM_RECORDS, ITEM_VISIT, ITEM_FRAME, ITEM_CALL, ITEM_SLEEP, ITEM_SPAWN, ITEM_ASK,
     ITEM_RECEIPT, ITEM_ANSWER, ITEM_SELECT, ITEM_LEAVE, ITEM_FAIL, ITEM_CLOSE, ITEM_PUT,
-    ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_DOUBT, ITEM_UNWIND, ITEM_KINDS
+    ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_DOUBT, ITEM_UNWIND, ITEM_REFUSAL, ITEM_KINDS
 } item_kind;
 
 typedef enum write_op { OP_MERGE = 0, OP_EXTEND = 1, OP_OVERWRITE = 2 } write_op;
@@ -310,7 +313,7 @@ typedef struct closing {
 typedef struct item {
     uint8_t kind;
     uint8_t outcome;            /* receipt; unwind: the status that is to come */
-    uint8_t wait;               /* ask: pawl_wait_kind */
+    uint8_t wait;               /* ask: pawl_wait_kind; refuse: call_kind */
     bool hold;                  /* ask: of no visit */
     uint32_t place;             /* where the task may stand among the run's, by which it is found sooner */
     const char *task;           /* path; close: of the frame or ""; signal, emit: the name */
@@ -521,7 +524,7 @@ void base_code(buf *b, const pawl_run_info *info, const base_parts *p);
 bool unhex64(const char *text, uint64_t *n);     /* 16 digits; false: they are none */
 pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err);
 pawl_code snapshot_read(pawl_state *st, pawl_bytes snapshot, pawl_err *err);
-pawl_code state_begin(pawl_state *st, pawl_err *err);   /* the channels' first values */
+pawl_code state_begin(pawl_state *st, const pawl_caps *caps, pawl_err *err);   /* the channels' first values, and its budget */
 void state_drop(pawl_state *st);                /* what is in it, in a transaction */
 /* From here on it is as if `m` had been adopted, with no entry that says so: for who asks what `m` would have said (F5).
  * PAWL_INVALID: it could not be, a channel of its is another one in the run. */
@@ -552,6 +555,7 @@ typedef struct visit {          /* the pass that is under way */
     bool racing;                /* and it is not decided: any receipt runs the visit again */
     bool reading;               /* a route: writes are refused */
     bool halt;
+    bool issued;                /* a command was made in this pass */
     uint32_t nwon;
     const pawl_limits *limits;  /* of the node's commands; NULL: of their effects */
     const pawl_limits *node_limits; /* of commands whose effect declares none */
@@ -565,6 +569,8 @@ typedef struct visit {          /* the pass that is under way */
     const char **gotos;
     size_t nwrites, nsends, nemits, ngotos, writes_cap, sends_cap, emits_cap, gotos_cap;
     const pawl_value *hold;
+    amounts wants;              /* reserved by commands of this pass */
+    const char *refusal;        /* why a command was refused: the last one that was */
     uint32_t won[RACES_MAX];    /* races decided in this pass; from here on visit_begin clears no more than it must */
     pawl_err err;               /* the first thing that went wrong in the node */
 } visit;
@@ -696,12 +702,15 @@ pawl_code visit_time_item(pawl_step *s, visit *v, pawl_err *err);
 pawl_code visit_commands(pawl_step *s, visit *v, pawl_err *err);
 /* What it wrote becomes a leave item, folded. */
 pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err);
-/* The next command of the visit: PENDING while it is open, PAWL_OK with its value, PAWL_EFFECT; CORRUPT when another was made before. */
+/* The next command of the visit: PENDING while it is open, PAWL_OK with its value, PAWL_EFFECT; CORRUPT when another was made before.
+ * `due`: what it reserves; NULL: nothing. PAWL_LIMIT: it is, or was, refused. */
 pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size,
-                        const call **out);
+                        const amounts *due, const call **out);
 pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...) PAWL_PRINTF(3, 4);
 /* The SPEC of a call: {"args","class","effect","refs","retry","tag","timeouts"}. NULL: told. */
 const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_limits *limits, const char *tag, size_t *size);
+const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, size_t *size);
+void spec_limits(const pawl_value *spec, pawl_limits *out);     /* and back */
 /* The SPEC of a wait; `to` and `hold` for those of no visit. */
 /* Whether nothing in `v` stands for a channel or a secret: that is for the arguments of commands; else told. */
 bool refs_none(pawl_step *s, const pawl_value *v);

@@ -292,12 +292,17 @@ pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *pat
     return rc;
 }
 
-static pawl_code open_read(pawl_state *st, pawl_entry *e, const pawl_value *open, pawl_err *err)
+static pawl_code open_read(pawl_state *st, pawl_entry *e, const pawl_value *fold, pawl_err *err)
 {
-    pawl_iter it = pawl_iter_of(open);
-    const pawl_value *v;
-    pawl_code rc = PAWL_OK;
+    const pawl_value *budget = pawl_value_get(fold, "budget"), *v;
+    pawl_iter it = pawl_iter_of(pawl_value_get(fold, "open"));
+    const int64_t since = st->at_ms > 0 ? st->at_ms : st->time_ms;
+    bool whole = false;
+    pawl_code rc = budget == NULL ? PAWL_OK : budget_read(st, budget, since, &whole, err);
+    ledger *told = st->budget;
 
+    if (whole)
+        st->budget = NULL;      /* it says itself what these have reserved, and more */
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL) {
         item *i = item_of_value(e->mem, v, &e->items_text, err);
 
@@ -306,6 +311,7 @@ static pawl_code open_read(pawl_state *st, pawl_entry *e, const pawl_value *open
         else
             rc = item_fold(st, e, i, err);
     }
+    st->budget = told;
     return rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
 }
 
@@ -371,7 +377,7 @@ static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, s
     st->root.steps = pawl_value_uint(pawl_value_get(fold, "steps"));
     t.closed = false;
     if (rc == PAWL_OK)
-        rc = open_read(st, &e, pawl_value_get(fold, "open"), err);
+        rc = open_read(st, &e, fold, err);
     if (rc == PAWL_OK)
         rc = pending_read(st, pawl_value_get(fold, "pending"), err);
     if (rc == PAWL_OK)
@@ -405,6 +411,7 @@ static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
     st->run = arena_strdup(&st->fixed, id, strlen(id));
     st->machine = fixed_text(st, pawl_value_get(machine, "name"));
     st->version = (uint32_t)pawl_value_uint(pawl_value_get(machine, "version"));
+    st->at_ms = pawl_value_int(pawl_value_get(v, "at"));
     st->deadline_ms = pawl_value_int(pawl_value_get(v, "deadline"));
     st->retention = fixed_text(st, pawl_value_get(v, "retention"));
     st->parent = fixed_text(st, pawl_value_get(v, "parent"));
@@ -431,6 +438,7 @@ static size_t fixed_bytes(size_t base, const pawl_value *channels)
 pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err)
 {
     const pawl_value *v, *fold;
+    pawl_caps caps;
     char room[4096];
     size_t apart = 0;
     arena mem;
@@ -446,8 +454,9 @@ pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err)
     if (rc == PAWL_OK)
         rc = decls_read(st, pawl_value_get(v, "channels"), err);
     st->base_decls = st->ndecls;
+    (void)share_of(v, &caps);
     if (rc == PAWL_OK)
-        rc = state_begin(st, err);
+        rc = state_begin(st, &caps, err);
     fold = pawl_value_get(v, "fold");
     if (rc == PAWL_OK && fold != NULL)
         rc = fold_read(st, fold, &mem, &apart, err);
@@ -526,4 +535,5 @@ void state_drop(pawl_state *st)
     st_free(st, st->reason, st->reason_bytes);
     st_list_dies(st, st->pending);
     st_list_dies(st, st->undo);
+    st_free(st, st->budget, sizeof *st->budget);
 }

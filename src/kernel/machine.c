@@ -44,6 +44,8 @@ void limits_code(buf *b, const pawl_limits *l)
         buf_fmt(b, ",\"inverse:%s\"", l->inverse);
     if (l->on_unknown != NULL)
         buf_fmt(b, ",\"on_unknown:%s\"", l->on_unknown);
+    if (l->cost.calls > 0 || l->cost.micros > 0 || l->cost.tokens > 0)
+        buf_fmt(b, ",\"cost:%lld,%lld,%lld\"", (long long)l->cost.calls, (long long)l->cost.micros, (long long)l->cost.tokens);
     buf_char(b, ']');
 }
 
@@ -53,7 +55,7 @@ const char *limits_wrong(const pawl_limits *l)
         return "an inverse is the name of an effect, and goes with the class compensable";
     if (l->on_unknown != NULL && ((l->cls != PAWL_ONCE && l->cls != PAWL_COMPENSABLE) || !name_valid(l->on_unknown)))
         return "on_unknown is the name of an effect, and goes with the classes once and compensable";
-    return NULL;
+    return costs_wrong(&l->cost);
 }
 
 const char *pawl_version(void) { return "0.1.0"; }

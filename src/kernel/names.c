@@ -24,7 +24,7 @@ static const char *const item_names[ITEM_KINDS] = {
     [ITEM_SPAWN] = "spawn",   [ITEM_ASK] = "ask",         [ITEM_RECEIPT] = "receipt", [ITEM_ANSWER] = "answer",
     [ITEM_SELECT] = "select", [ITEM_LEAVE] = "leave",     [ITEM_FAIL] = "fail",       [ITEM_CLOSE] = "close",
     [ITEM_PUT] = "put",       [ITEM_EMIT] = "emit",       [ITEM_DROP] = "drop",       [ITEM_TURN] = "turn",
-    [ITEM_END] = "end",       [ITEM_DOUBT] = "doubt",     [ITEM_UNWIND] = "unwind",
+    [ITEM_END] = "end",       [ITEM_DOUBT] = "doubt",     [ITEM_UNWIND] = "unwind",   [ITEM_REFUSAL] = "refusal",
 };
 
 const char *item_name(unsigned kind)
@@ -53,6 +53,7 @@ static const uint8_t item_places[PLACES] = {
     [PLACE('f', 'l', 4)] = ITEM_FAIL,   [PLACE('c', 'e', 5)] = ITEM_CLOSE,   [PLACE('p', 't', 3)] = ITEM_PUT,
     [PLACE('e', 't', 4)] = ITEM_EMIT,   [PLACE('d', 'p', 4)] = ITEM_DROP,    [PLACE('t', 'n', 4)] = ITEM_TURN,
     [PLACE('e', 'd', 3)] = ITEM_END,    [PLACE('d', 't', 5)] = ITEM_DOUBT,   [PLACE('u', 'd', 6)] = ITEM_UNWIND,
+    [PLACE('r', 'l', 7)] = ITEM_REFUSAL,
 };
 
 int item_kind_of(const char *name, size_t size)

@@ -389,7 +389,27 @@ static pawl_code command_value(pawl_code rc, const call *c, const pawl_value **o
 
 pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_value **receipt)
 {
+    return pawl_call_with(s, effect, args, NULL, receipt);
+}
+
+/* What one call is said to cost stands in place of what its effect declares. */
+static pawl_code cost_said(pawl_step *s, const pawl_cost *cost, const pawl_limits **limits, pawl_limits *own)
+{
+    if (cost == NULL)
+        return PAWL_OK;
+    if (costs_wrong(cost) != NULL)
+        return visit_wrong(s, PAWL_INVALID, "%s", costs_wrong(cost));
+    *own = *limits != NULL ? **limits : (pawl_limits){0};
+    own->cost = *cost;
+    *limits = own;
+    return PAWL_OK;
+}
+
+pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *args, const pawl_cost *cost, const pawl_value **receipt)
+{
     const pawl_limits *limits;
+    pawl_limits own;
+    amounts due;
     const char *spec;
     const call *c;
     size_t size = 0;
@@ -406,13 +426,23 @@ pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, co
     limits = s->v->limits != NULL ? s->v->limits : machine_limits(s->m, effect);
     if (s->v->node_limits != NULL && limits == NULL)
         limits = s->v->node_limits;
+    if ((rc = cost_said(s, cost, &limits, &own)) != PAWL_OK)
+        return rc;
+    due = cost_due(limits);
     spec = spec_call(s, effect, args, limits, NULL, &size);
-    rc = visit_command(s, CALL_CALL, 0, 0, spec, size, &c);
+    rc = visit_command(s, CALL_CALL, 0, 0, spec, size, &due, &c);
     return command_value(rc, c, receipt);
 }
 
 pawl_code pawl_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_value **result)
 {
+    return pawl_spawn_with(s, machine, input, NULL, result);
+}
+
+pawl_code pawl_spawn_with(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, const pawl_value **result)
+{
+    pawl_caps given;
+    amounts due;
     const char *spec;
     const call *c;
     size_t size = 0;
@@ -424,8 +454,11 @@ pawl_code pawl_spawn(pawl_step *s, const char *machine, const pawl_value *input,
         return not_here(s, "spawn");
     if (!name_valid(machine))
         return visit_wrong(s, PAWL_INVALID, "\"%s\" is no name of a machine", machine != NULL ? machine : "");
-    spec = spec_call(s, machine, input, NULL, NULL, &size);
-    rc = visit_command(s, CALL_SPAWN, 0, 0, spec, size, &c);
+    if ((rc = budget_share(s, share, &given)) != PAWL_OK)
+        return rc;
+    due = share_due(&given);
+    spec = spec_spawn(s, machine, input, &given, &size);
+    rc = visit_command(s, CALL_SPAWN, 0, 0, spec, size, &due, &c);
     return command_value(rc, c, result);
 }
 
@@ -445,7 +478,7 @@ pawl_code pawl_sleep(pawl_step *s, int64_t ms)
     buf_int(b, ms);
     buf_char(b, '}');
     spec = step_copy(s, b, &size);
-    return visit_command(s, CALL_SLEEP, s->v->at > INT64_MAX - ms ? INT64_MAX : s->v->at + ms, 0, spec, size, &c);
+    return visit_command(s, CALL_SLEEP, s->v->at > INT64_MAX - ms ? INT64_MAX : s->v->at + ms, 0, spec, size, NULL, &c);
 }
 
 /* Slots are unique among the open waits of a run: the node's path, and from the second wait of a visit on its number. */
@@ -509,7 +542,7 @@ pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value *
         return visit_wrong(s, PAWL_INVALID, "an approval's only default is no");
     slot = q->slot != NULL ? slot_chosen(s, q->slot) : slot_made(s);
     spec = slot == NULL ? NULL : spec_ask(s, q, slot, s->v->now, NULL, NULL, NULL, false, &size);
-    rc = visit_command(s, CALL_ASK, s->v->at, kind, spec, size, &c);
+    rc = visit_command(s, CALL_ASK, s->v->at, kind, spec, size, NULL, &c);
     return command_value(rc, c, answer);
 }
 
@@ -534,7 +567,7 @@ pawl_code pawl_await_signal(pawl_step *s, const char *name, const pawl_value **v
         return not_here(s, "await_signal");
     slot = slot_made(s);
     spec = slot == NULL ? NULL : spec_ask(s, &q, slot, s->v->now, name, NULL, NULL, false, &size);
-    rc = visit_command(s, CALL_ASK, s->v->at, PAWL_WAIT_SIGNAL, spec, size, &c);
+    rc = visit_command(s, CALL_ASK, s->v->at, PAWL_WAIT_SIGNAL, spec, size, NULL, &c);
     return command_value(rc, c, value);
 }
 
@@ -561,7 +594,7 @@ pawl_code pawl_select(pawl_step *s, uint32_t *winner)
         return PAWL_OK;
     }
     for (uint32_t i = 0; i < v->task->ncalls && i < v->cursor && v->nwon < RACES_MAX; i++) {
-        if (v->task->calls[i].at != CALL_ANSWERED || has_won(v, i))
+        if (v->task->calls[i].at != CALL_ANSWERED || v->task->calls[i].refused || has_won(v, i))
             continue;
         v->won[v->nwon++] = *winner = i;
         v->races++;

@@ -477,6 +477,8 @@ static void receipt_of(reader *r, item *it)
     if (strncmp(r->s.at, ",[", 2) != 0 && scan_left(&r->s))
         it->more = next_object(r);
     update_checked(r, it->more);
+    if (pawl_value_get(it->more, "usage") != NULL && usage_wrong(pawl_value_get(it->more, "usage")) != NULL)
+        unfit(r, "a usage is an object of calls, micros and tokens");
     refs_last(r, it);
 }
 
@@ -552,6 +554,20 @@ static void command_of(reader *r, item *it)
     spec_of(r, it);
 }
 
+static void refuse_of(reader *r, item *it)
+{
+    const char *kind;
+
+    id_of(r, it);
+    it->at = next_int(r);
+    kind = next_text(r);
+    it->wait = strcmp(kind, item_name(ITEM_SPAWN)) == 0 ? CALL_SPAWN : CALL_CALL;
+    if (it->wait == CALL_CALL && strcmp(kind, item_name(ITEM_CALL)) != 0)
+        unfit(r, "a call or a spawn is refused");
+    spec_of(r, it);
+    it->value = next_object(r);
+}
+
 static void unwind_of(reader *r, item *it)
 {
     int status = name_index(status_names, 7, next_text(r));
@@ -609,6 +625,9 @@ static void rest_of(reader *r, item *it)
     case ITEM_ASK:
     case ITEM_DOUBT:
         command_of(r, it);
+        break;
+    case ITEM_REFUSAL:
+        refuse_of(r, it);
         break;
     case ITEM_RECEIPT:
     case ITEM_ANSWER:

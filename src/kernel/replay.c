@@ -127,6 +127,7 @@ static void source_item(event_source *src, const pawl_entry *e, const item *it)
         ev->id = id_of_item(src, it);
         ev->outcome = (pawl_outcome)it->outcome;
         ev->time_ms = it->at;
+        ev->update = text_of(&src->update, pawl_value_get(it->more, "usage"));
         break;
     case ITEM_DOUBT:
         ev->kind = PAWL_EV_RECEIPT;

@@ -212,7 +212,14 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
                 .spec = c->spec, .spec_size = c->spec_size };
     arena mem;
 
+    if (c->refused) {
+        it.kind = ITEM_REFUSAL;
+        it.wait = c->kind;
+        it.value = c->value;
+    }
     open_item(o, &it);
+    if (c->refused)
+        return;
     if (c->at == CALL_OPEN && c->doubt != NULL)
         open_doubt(o, it, c);
     if (c->at == CALL_OPEN)
@@ -345,7 +352,7 @@ static bool asked_again(opener *o, const call *c)
     arena mem;
     bool yes;
 
-    if ((c->kind != CALL_CALL && c->kind != CALL_SPAWN) || c->at == CALL_DROPPED)
+    if ((c->kind != CALL_CALL && c->kind != CALL_SPAWN) || c->at == CALL_DROPPED || c->refused)
         return false;
     arena_init(&mem, &o->st->alloc, 512);
     cls = pawl_value_string(pawl_value_get(value_read(&mem, c->spec, c->spec_size, "a spec", NULL), "class"));
@@ -442,6 +449,10 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, 
 
     buf_init(&w.list, &st->alloc);
     st->load_failed = PAWL_OK;
+    if (st->budget != NULL) {
+        put_key(&w, "budget");
+        budget_code(b, st->budget, o.fork);
+    }
     if (st->canceling && mode != 'f') {
         put_key(&w, "canceling");
         buf_text(b, "true");
@@ -670,6 +681,7 @@ static void info_read(const pawl_value *base, pawl_run_info *info, const pawl_st
     };
     for (size_t i = 0; i < sizeof info->labels / sizeof *info->labels; i++)
         info->labels[i] = pawl_value_string(pawl_value_at(labels, i));
+    (void)share_of(base, &info->budget);
 }
 
 pawl_code pawl_state_info(const pawl_state *st, pawl_step *s, pawl_run_info *info, pawl_err *err)

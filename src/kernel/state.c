@@ -53,6 +53,8 @@ static pawl_code info_check(const pawl_run_info *info, pawl_err *err)
                     info != NULL && info->id != NULL ? info->id : "");
     if (info->life == 0)
         return fail(err, PAWL_INVALID, "%s: a life is drawn for each start; 0 is none", info->id);
+    if (info->budget.calls < 0 || info->budget.micros < 0 || info->budget.tokens < 0 || info->budget.ms < 0)
+        return fail(err, PAWL_INVALID, "%s: a budget is not below 0; 0 is no bound", info->id);
     return PAWL_OK;
 }
 
@@ -109,6 +111,10 @@ void base_code(buf *b, const pawl_run_info *info, const base_parts *p)
 
     buf_char(b, '{');
     base_int(b, "at", info->created_ms);
+    if (!caps_none(&info->budget)) {
+        base_member(b, "budget");
+        share_code(b, &info->budget);
+    }
     base_text(b, "by", info->created_by);
     base_member(b, "channels");
     buf_text(b, p->channels);
@@ -179,7 +185,7 @@ static pawl_code state_from_machine(pawl_state *st, const pawl_machine *m, const
     return st->fixed.failed ? fail(err, PAWL_NOMEM, "%s: no memory for a run", info->id) : PAWL_OK;
 }
 
-pawl_code state_begin(pawl_state *st, pawl_err *err)
+pawl_code state_begin(pawl_state *st, const pawl_caps *caps, pawl_err *err)
 {
     txn t;
     arena mem;
@@ -189,12 +195,15 @@ pawl_code state_begin(pawl_state *st, pawl_err *err)
     arena_init_in(&mem, &st->alloc, room, sizeof room);
     txn_begin(st, &t, &mem, true);
     rc = channels_init(st, &st->root);
+    if (rc == PAWL_OK)
+        rc = budget_begin(st, caps, st->parent != NULL);
     if (rc == PAWL_OK && mem.failed)
         rc = PAWL_NOMEM;
     txn_end(st, rc == PAWL_OK);
     if (rc != PAWL_OK) {
         st->root.channels = NULL;
         st->root.nchannels = 0;
+        st->budget = NULL;
     }
     arena_free(&mem);
     return rc == PAWL_NOMEM ? fail(err, rc, "%s: no memory for a run", st->run) : rc;
@@ -227,7 +236,7 @@ pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsig
         return fail(err, PAWL_NOMEM, "%s: no memory for a run", info->id);
     st->no_journal = true;
     if ((rc = state_from_machine(st, m, info, err)) == PAWL_OK)
-        rc = state_begin(st, err);
+        rc = state_begin(st, &info->budget, err);
     if (rc != PAWL_OK) {
         pawl_state_free(st);
         return rc;
@@ -448,9 +457,9 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
     return *spec == NULL || *id == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }
 
-static void limits_of(const pawl_value *spec, pawl_limits *out)
+void spec_limits(const pawl_value *spec, pawl_limits *out)
 {
-    const pawl_value *retry = pawl_value_get(spec, "retry"), *t = pawl_value_get(spec, "timeouts");
+    const pawl_value *retry = pawl_value_get(spec, "retry"), *t = pawl_value_get(spec, "timeouts"), *cost = pawl_value_get(spec, "cost");
     int cls = name_index(class_names, 5, pawl_value_string(pawl_value_get(spec, "class")));
 
     *out = (pawl_limits){ .cls = (pawl_class)(cls < 0 ? 0 : cls) };
@@ -464,6 +473,9 @@ static void limits_of(const pawl_value *spec, pawl_limits *out)
     out->total_timeout_ms = (uint32_t)pawl_value_uint(pawl_value_get(t, "total_ms"));
     out->inverse = pawl_value_string(pawl_value_get(spec, "inverse"));
     out->on_unknown = pawl_value_string(pawl_value_get(spec, "on_unknown"));
+    if (cost != NULL && usage_wrong(cost) == NULL)
+        out->cost = (pawl_cost){ .tokens = pawl_value_int(pawl_value_get(cost, "tokens")), .micros = pawl_value_int(pawl_value_get(cost, "micros")),
+                                 .calls = pawl_value_int(pawl_value_get(cost, "calls")) };
 }
 
 pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, const pawl_value **secrets, pawl_err *err)
@@ -481,7 +493,8 @@ pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_co
     out->kind = (pawl_command_kind)w.c->kind;
     out->effect = pawl_value_string(pawl_value_get(spec, "effect"));
     out->due_ms = w.c->time_ms;
-    limits_of(spec, &out->limits);
+    spec_limits(spec, &out->limits);
+    (void)share_of(spec, &out->share);
     out->cleared = doubt_cleared(&s->mem, w.c);
     if (s->mem.failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run);

@@ -21,21 +21,21 @@ pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...)
 
 /* ---- commands --------------------------------------------------------------------------------- */
 
-static pawl_code command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)
+static item *command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)
 {
-    static const uint8_t kinds[] = { [CALL_CALL] = ITEM_CALL, [CALL_SLEEP] = ITEM_SLEEP, [CALL_SPAWN] = ITEM_SPAWN,
-                                     [CALL_ASK] = ITEM_ASK };
     visit *v = s->v;
     item *it;
 
-    if (v->cursor >= v->max_calls)
-        return visit_wrong(s, PAWL_LIMIT, "more than %u commands in one visit (max_calls)", (unsigned)v->max_calls);
-    if ((it = step_item(s, kinds[kind])) == NULL)
-        return PAWL_NOMEM;
+    if (v->cursor >= v->max_calls) {
+        visit_wrong(s, PAWL_LIMIT, "more than %u commands in one visit (max_calls)", (unsigned)v->max_calls);
+        return NULL;
+    }
+    if ((it = step_item(s, kind)) == NULL)
+        return NULL;
     it->superstep = s->st->root.superstep;
     it->task = v->path;
     it->visit = v->task->visit;
-    it->n = v->cursor;
+    it->n = v->cursor++;
     it->at = time_ms;
     it->wait = (uint8_t)wait;
     it->spec = spec;
@@ -45,26 +45,51 @@ static pawl_code command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsig
     else
         v->commands_last->next = it;
     v->commands_last = it;
-    return PAWL_OK;
+    return it;
+}
+
+static pawl_code not_made(const pawl_step *s)
+{
+    return s->v->err.code != PAWL_OK ? s->v->err.code : PAWL_NOMEM;
+}
+
+/* It takes its place in the visit, so that the next pass meets it there, whatever the budget is by then. */
+static pawl_code command_refused(pawl_step *s, unsigned kind, const char *spec, size_t size, const char *why, const call **out)
+{
+    item *it = command_new(s, ITEM_REFUSAL, s->v->at, kind, spec, size);
+    call *c = arena_zero(&s->mem, sizeof *c);
+
+    if (it == NULL || c == NULL)
+        return not_made(s);
+    if ((it->value = value_pack(&s->mem, NULL, "{s:s,s:s}", "code", pawl_code_name(PAWL_LIMIT), "text", why)) == NULL)
+        return PAWL_NOMEM;
+    c->value = it->value;
+    s->v->refusal = why;
+    *out = c;
+    return PAWL_LIMIT;
 }
 
 pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size,
-                        const call **out)
+                        const amounts *due, const call **out)
 {
+    static const uint8_t kinds[] = { [CALL_CALL] = ITEM_CALL, [CALL_SLEEP] = ITEM_SLEEP, [CALL_SPAWN] = ITEM_SPAWN,
+                                     [CALL_ASK] = ITEM_ASK };
     visit *v = s->v;
+    const char *why;
     const call *c;
     pawl_code rc;
 
     *out = NULL;
     if (spec == NULL)
-        return v->err.code != PAWL_OK ? v->err.code : PAWL_NOMEM;
+        return not_made(s);
     if (v->reading)
         return visit_wrong(s, PAWL_INVALID, "a route makes no commands");
     if (v->cursor >= v->task->ncalls) {
-        if ((rc = command_new(s, kind, time_ms, wait, spec, size)) != PAWL_OK)
-            return rc;
-        v->cursor++;
-        v->unanswered = true;
+        if (due != NULL && (rc = budget_wants(s, due, &why)) != PAWL_OK)
+            return rc == PAWL_LIMIT ? command_refused(s, kind, spec, size, why, out) : rc;
+        if (command_new(s, kinds[kind], time_ms, wait, spec, size) == NULL)
+            return not_made(s);
+        v->unanswered = v->issued = true;
         return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
     }
     c = &v->task->calls[v->cursor];
@@ -76,6 +101,10 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
         return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
     }
     *out = c;
+    if (c->refused) {
+        v->refusal = pawl_value_string(pawl_value_get(c->value, "text"));
+        return PAWL_LIMIT;
+    }
     return c->outcome == PAWL_DONE ? PAWL_OK : PAWL_EFFECT;
 }
 
@@ -296,12 +325,46 @@ static bool spec_args_whole(pawl_step *s, buf *b, const pawl_value *args, buf *b
     return true;
 }
 
+static void spec_refs(const pawl_step *s, buf *b)
+{
+    if (s->scratch.size == 0)
+        return;
+    spec_member(b, "refs");
+    buf_char(b, '[');
+    buf_put(b, s->scratch.data, s->scratch.size);
+    buf_char(b, ']');
+}
+
 static const char *spec_done(pawl_step *s, buf *b, size_t *size)
 {
     if (b->size == 0)
         buf_char(b, '{');
     buf_char(b, '}');
     return step_copy(s, b, size);
+}
+
+static void spec_cost(buf *b, const pawl_cost *c)
+{
+    const pawl_caps caps = { .tokens = c->tokens, .micros = c->micros, .calls = c->calls };
+
+    if (caps_none(&caps))
+        return;
+    spec_member(b, "cost");
+    share_code(b, &caps);
+}
+
+const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, size_t *size)
+{
+    buf *b = step_text(s);
+
+    spec_args(s, b, input, &s->scratch);
+    if (!caps_none(share)) {
+        spec_member(b, "budget");
+        share_code(b, share);
+    }
+    spec_text(b, "effect", machine);
+    spec_refs(s, b);
+    return spec_done(s, b, size);
 }
 
 const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_limits *limits, const char *tag, size_t *size)
@@ -314,17 +377,14 @@ const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, 
         return NULL;
     if (limits != NULL && limits->cls != PAWL_AT_LEAST_ONCE)
         spec_text(b, "class", class_names[limits->cls]);
+    if (limits != NULL)
+        spec_cost(b, &limits->cost);
     spec_text(b, "effect", effect);
     if (limits != NULL)
         spec_text(b, "inverse", limits->inverse);
     if (limits != NULL)
         spec_text(b, "on_unknown", limits->on_unknown);
-    if (s->scratch.size > 0) {
-        spec_member(b, "refs");
-        buf_char(b, '[');
-        buf_put(b, s->scratch.data, s->scratch.size);
-        buf_char(b, ']');
-    }
+    spec_refs(s, b);
     if (limits != NULL)
         spec_retry(b, &limits->retry);
     spec_text(b, "tag", tag);

@@ -223,8 +223,10 @@ static pawl_code entry_lines(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_by
 }
 
 static size_t apart_limit;
+static pawl_caps budget;
 
 void world_apart(size_t limit) { apart_limit = limit; }
+void world_budget(pawl_caps caps) { budget = caps; }
 
 static pawl_code blob_of(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
 {
@@ -299,7 +301,7 @@ static void check_state(world *w)
 
 pawl_code world_try_begin(world *w, pawl_machine *m, const char *input, const pawl_alloc *alloc)
 {
-    const pawl_run_info info = { .id = "run-1", .life = 1, .seed = 7, .created_ms = 1000 };
+    const pawl_run_info info = { .id = "run-1", .life = 1, .seed = 7, .created_ms = 1000, .budget = budget };
     pawl_event start = { .kind = PAWL_EV_START, .value = input };
     pawl_code rc;
 

@@ -40,6 +40,8 @@ typedef struct world {
 /* Worlds that begin from now on set apart what is larger; 0, as at first: nothing. */
 void world_apart(size_t limit);
 
+/* Worlds that begin from now on have this budget; all 0, as at first: none. */
+void world_budget(pawl_caps caps);
 /* A new run "run-1" of life 1; `m` is the world's from here. Fails the test when it cannot begin. */
 void world_begin(world *w, pawl_machine *m, const char *input);
 /* The same with memory of its own and nothing checked: for the fault march; PAWL_NOMEM is no failure of the test. */

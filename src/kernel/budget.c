@@ -1,0 +1,466 @@
+/* budget.c - the ledger of a run: reserved before, settled after, over the whole tree of runs (A8).
+ *
+ * Used and reserved together are never above a cap, for whatever would be is refused before it is a command; only a bill above its
+ * reservation can bring them there, and then nothing leaves any more. A child's budget is reserved in its parent whole, and
+ * settled by what the child came to; so one ledger answers for all below it, and no two need to be looked at at once. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+static const char *const columns[COSTS] = { "calls", "micros", "tokens" };
+
+static int64_t plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+static amounts of_cost(const pawl_cost *c) { return (amounts){ .n = { c->calls, c->micros, c->tokens } }; }
+static pawl_cost to_cost(const amounts *a) { return (pawl_cost){ .calls = a->n[0], .micros = a->n[1], .tokens = a->n[2] }; }
+
+/* ---- what a command may cost ---------------------------------------------------------------- */
+
+amounts cost_due(const pawl_limits *l)
+{
+    const pawl_limits none = {0};
+    amounts due;
+
+    l = l != NULL ? l : &none;
+    due = of_cost(&l->cost);
+    if (due.n[COST_CALLS] == 0 && l->cls != PAWL_PURE)
+        due.n[COST_CALLS] = l->retry.max_attempts > 1 ? l->retry.max_attempts : 1;
+    return due;
+}
+
+const char *costs_wrong(const pawl_cost *c)
+{
+    return c->calls < 0 || c->micros < 0 || c->tokens < 0 ? "what it may cost is not below 0" : NULL;
+}
+
+amounts share_due(const pawl_caps *share)
+{
+    return (amounts){ .n = { share->calls, share->micros, share->tokens } };
+}
+
+static bool is_undoing(const char *path) { return path != NULL && strcmp(path, UNDO_TASK) == 0; }
+
+/* As its record says. *counted: its attempts are. An inverse reserves nothing: what undoes a run is never refused. */
+static amounts spec_due(unsigned kind, const char *path, const pawl_value *spec, bool *counted)
+{
+    pawl_limits l;
+    pawl_caps share;
+
+    *counted = true;
+    if ((kind != CALL_CALL && kind != CALL_SPAWN) || is_undoing(path))
+        return (amounts){0};
+    if (kind == CALL_SPAWN)
+        return share_of(spec, &share) ? share_due(&share) : (amounts){0};
+    spec_limits(spec, &l);
+    *counted = l.cls != PAWL_PURE || l.cost.calls > 0;
+    return cost_due(&l);
+}
+
+static pawl_code text_due(arena *a, unsigned kind, const char *path, const char *spec, size_t size, amounts *due, bool *counted)
+{
+    const pawl_value *v = value_read(a, spec, size, "a spec", NULL);
+
+    if (v == NULL)
+        return a->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    *due = spec_due(kind, path, v, counted);
+    return PAWL_OK;
+}
+
+/* ---- asked before ------------------------------------------------------------------------------- */
+
+static const char *refusal_text(pawl_step *s, const ledger *l, const amounts *due, int i)
+{
+    return pawl_format(s, "budget: %lld %s: %lld used, %lld reserved, %lld more wanted: raise it with an update of " BUDGET_CHANNEL,
+                       (long long)l->cap.n[i], columns[i], (long long)l->used.n[i],
+                       (long long)plus(l->reserved.n[i], s->v->wants.n[i]), (long long)due->n[i]);
+}
+
+static int64_t gone_ms(const pawl_step *s, const ledger *l)
+{
+    return s->v->at > l->since_ms ? s->v->at - l->since_ms : 0;
+}
+
+static bool has_room(const ledger *l, const amounts *wants, const amounts *due, int i)
+{
+    return l->cap.n[i] == 0 || due->n[i] == 0 || plus(plus(l->used.n[i], l->reserved.n[i]), plus(wants->n[i], due->n[i])) <= l->cap.n[i];
+}
+
+pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why)
+{
+    const ledger *l = s->st->budget;
+    visit *v = s->v;
+
+    *why = NULL;
+    if (l == NULL)
+        return PAWL_OK;
+    if (l->over)
+        *why = "budget: a bill was above what was reserved for it, and nothing more leaves: look at it, and update " BUDGET_CHANNEL;
+    else if (l->cap_ms > 0 && gone_ms(s, l) >= l->cap_ms)
+        *why = pawl_format(s, "budget: %lld ms: %lld are gone: raise it with an update of " BUDGET_CHANNEL, (long long)l->cap_ms,
+                           (long long)gone_ms(s, l));
+    for (int i = 0; i < COSTS && *why == NULL; i++)
+        if (!has_room(l, &v->wants, due, i))
+            *why = refusal_text(s, l, due, i);
+    if (s->mem.failed)
+        return PAWL_NOMEM;
+    for (int i = 0; i < COSTS && *why == NULL; i++)
+        v->wants.n[i] = plus(v->wants.n[i], due->n[i]);
+    return *why == NULL ? PAWL_OK : PAWL_LIMIT;
+}
+
+pawl_code budget_holds(const pawl_state *st, pawl_err *err)
+{
+    const ledger *l = st->budget;
+    bool fits = l == NULL || !l->over;
+
+    for (int i = 0; l != NULL && i < COSTS; i++)
+        fits = fits && (l->cap.n[i] == 0 || plus(l->used.n[i], l->reserved.n[i]) <= l->cap.n[i]);
+    return fits ? PAWL_OK : fail(err, PAWL_LIMIT, "%s: its budget has no room for this command: raise it with an update of " BUDGET_CHANNEL, st->run);
+}
+
+/* A command that is there already has what it was given when it was made. */
+static pawl_code share_given(pawl_step *s, pawl_caps *share)
+{
+    const call *c = &s->v->task->calls[s->v->cursor];
+    const pawl_value *spec = c->kind == CALL_SPAWN ? value_read(&s->mem, c->spec, c->spec_size, "a spec", NULL) : NULL;
+
+    (void)share_of(spec, share);
+    return s->mem.failed ? PAWL_NOMEM : PAWL_OK;
+}
+
+pawl_code budget_share(pawl_step *s, const pawl_caps *asked, pawl_caps *share)
+{
+    const ledger *l = s->st->budget;
+    amounts own;
+    int64_t left;
+
+    *share = asked != NULL ? *asked : (pawl_caps){0};
+    if (share->calls < 0 || share->micros < 0 || share->tokens < 0 || share->ms < 0)
+        return visit_wrong(s, PAWL_INVALID, "the share of a child is not below 0");
+    if (l == NULL)
+        return PAWL_OK;
+    if (s->v->cursor < s->v->task->ncalls)
+        return share_given(s, share);
+    own = share_due(share);
+    for (int i = 0; i < COSTS; i++) {
+        left = l->cap.n[i] - l->used.n[i] - l->reserved.n[i] - s->v->wants.n[i];
+        if (own.n[i] == 0 && l->cap.n[i] > 0)
+            own.n[i] = left > 1 ? left - left / 2 : 1;      /* where nothing is left it is refused: 0 would be no cap */
+    }
+    left = l->cap_ms - gone_ms(s, l);
+    if (l->cap_ms > 0 && (share->ms == 0 || share->ms > left))
+        share->ms = left > 1 ? left : 1;
+    share->calls = own.n[COST_CALLS];
+    share->micros = own.n[COST_MICROS];
+    share->tokens = own.n[COST_TOKENS];
+    return PAWL_OK;
+}
+
+/* ---- the folds ------------------------------------------------------------------------------------ */
+
+pawl_code budget_reserve(pawl_state *st, const item *it, pawl_err *err)
+{
+    amounts due;
+    bool counted;
+    pawl_code rc = text_due(st->t->mem, it->kind == ITEM_SPAWN ? CALL_SPAWN : CALL_CALL, it->task, it->spec, it->spec_size, &due, &counted);
+
+    if (rc != PAWL_OK)
+        return rc == PAWL_NOMEM ? rc : fail(err, rc, "item \"%s\" of %s: its record cannot be read", item_name(it->kind), it->task);
+    if (!TOUCH(st, st->budget))
+        return PAWL_NOMEM;
+    for (int i = 0; i < COSTS; i++)
+        st->budget->reserved.n[i] = plus(st->budget->reserved.n[i], due.n[i]);
+    return PAWL_OK;
+}
+
+/* What it comes to when the call has ended so; *over: its bill was above what was reserved for it. What was not told cost what was
+ * reserved; where the outcome is not known either, that stays reserved. */
+static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome outcome, const pawl_value *usage, ledger *out, bool *over)
+{
+    const bool undoes = is_undoing(c->task), kept = outcome != PAWL_DONE && outcome != PAWL_ERROR;
+    amounts due;
+    bool counted;
+    pawl_code rc = text_due(a, c->kind, c->task, c->spec, c->spec_size, &due, &counted);
+
+    *out = *l;
+    *over = false;
+    for (int i = 0; i < COSTS && rc == PAWL_OK; i++) {
+        const pawl_value *told = i == COST_CALLS && !counted ? NULL : pawl_value_get(usage, columns[i]);
+        int64_t held = due.n[i], bill = told != NULL ? pawl_value_int(told) : held;
+
+        if (told == NULL && kept)
+            continue;
+        out->reserved.n[i] -= held < out->reserved.n[i] ? held : out->reserved.n[i];
+        out->used.n[i] = plus(out->used.n[i], bill);
+        if (l->cap.n[i] > 0 && (undoes ? bill > 0 && plus(out->used.n[i], out->reserved.n[i]) > l->cap.n[i] : bill > held))
+            *over = true;
+    }
+    out->over = out->over || *over;
+    return rc;
+}
+
+pawl_code budget_settle(pawl_state *st, const call *c, pawl_outcome outcome, const pawl_value *more, pawl_err *err)
+{
+    ledger after;
+    bool over;
+    pawl_code rc;
+
+    if (c->kind != CALL_CALL && c->kind != CALL_SPAWN)
+        return PAWL_OK;
+    if ((rc = settled(st->t->mem, st->budget, c, outcome, pawl_value_get(more, "usage"), &after, &over)) != PAWL_OK)
+        return rc == PAWL_NOMEM ? rc : fail(err, rc, "item \"receipt\": the record of its command cannot be read");
+    if (over != pawl_value_bool(pawl_value_get(more, "overdraft")))
+        return fail(err, PAWL_CORRUPT, "item \"receipt\": its bill is %s what was reserved, and it says otherwise", over ? "above" : "not above");
+    if (!TOUCH(st, st->budget))
+        return PAWL_NOMEM;
+    *st->budget = after;
+    return PAWL_OK;
+}
+
+const pawl_value *budget_bill(pawl_step *s, const call *c, pawl_outcome outcome, const pawl_value *usage)
+{
+    const pawl_value *bill = value_pack(&s->mem, NULL, "{s:v}", "usage", usage);
+    ledger after;
+    bool over = false;
+
+    if (s->st->budget != NULL && settled(&s->mem, s->st->budget, c, outcome, usage, &after, &over) == PAWL_NOMEM)
+        return NULL;
+    return bill == NULL || !over ? bill : value_pack(&s->mem, NULL, "{s:b,s:v}", "overdraft", 1, "usage", usage);
+}
+
+static const char *numbers_wrong(const pawl_value *v, bool ms)
+{
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *key, *n;
+
+    if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
+        return "it is no object";
+    while ((n = pawl_iter_next(&it, &key)) != NULL) {
+        const char *name = pawl_value_string(key);
+
+        if (name_index(columns, COSTS, name) < 0 && !(ms && strcmp(name, "ms") == 0))
+            return ms ? "its members are calls, micros, ms and tokens" : "its members are calls, micros and tokens";
+        if (pawl_value_type(n) != PAWL_TYPE_INT || pawl_value_int(n) < 0 || (pawl_value_int(n) == 0 && pawl_value_uint(n) != 0))
+            return "its members are whole numbers, not below 0";
+    }
+    return NULL;
+}
+
+const char *usage_wrong(const pawl_value *usage) { return numbers_wrong(usage, false); }
+
+/* ---- caps are changed --------------------------------------------------------------------------------- */
+
+static const pawl_value *without(arena *a, const pawl_value *object, const char *name)
+{
+    const pawl_value *out = value_pack(a, NULL, "{}"), *key, *v;
+    pawl_iter it = pawl_iter_of(object);
+
+    while (out != NULL && (v = pawl_iter_next(&it, &key)) != NULL)
+        if (strcmp(pawl_value_string(key), name) != 0)
+            out = value_with(a, out, pawl_value_string(key), v);
+    return out;
+}
+
+typedef struct open_dues { pawl_state *st; amounts sum; pawl_code rc; } open_dues;
+
+static bool see_due(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    open_dues *d = ctx;
+    amounts due = {0};
+    bool counted;
+
+    (void)f, (void)tk, (void)path, (void)n;
+    if (c->kind == CALL_CALL || c->kind == CALL_SPAWN)
+        d->rc = text_due(d->st->t->mem, c->kind, c->task, c->spec, c->spec_size, &due, &counted);
+    for (int i = 0; i < COSTS; i++)
+        d->sum.n[i] = plus(d->sum.n[i], due.n[i]);
+    return d->rc == PAWL_OK;
+}
+
+/* In the middle of a run: what is open is reserved, what was before is not counted. */
+static pawl_code budget_made(pawl_state *st)
+{
+    open_dues d = { .st = st };
+    ledger *l;
+
+    state_each_call(st, see_due, &d);
+    if (d.rc != PAWL_OK)
+        return d.rc;
+    if ((l = st_alloc(st, sizeof *l)) == NULL || !TOUCH(st, &st->budget))
+        return PAWL_NOMEM;
+    l->reserved = d.sum;
+    l->since_ms = st->record_ms > st->time_ms ? st->record_ms : st->time_ms;
+    st->budget = l;
+    return PAWL_OK;
+}
+
+static bool is_raise(int64_t from, int64_t to) { return from > 0 && (to == 0 || to > from); }
+
+static pawl_code caps_take(pawl_state *st, const pawl_value *said, pawl_err *err)
+{
+    ledger *l = st->budget;
+    const pawl_value *ms = pawl_value_get(said, "ms"), *n;
+    bool fits = true;
+
+    for (int i = 0; i < COSTS; i++) {
+        int64_t spent = plus(l->used.n[i], l->reserved.n[i]);
+
+        if ((n = pawl_value_get(said, columns[i])) == NULL) {
+            fits = fits && (l->cap.n[i] == 0 || spent <= l->cap.n[i]);
+            continue;
+        }
+        if (l->share && is_raise(l->cap.n[i], pawl_value_int(n)))
+            return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": %s of %s are a share of its parent's, and are not raised here", columns[i], st->run);
+        l->cap.n[i] = pawl_value_int(n);
+        if (l->cap.n[i] > 0 && spent > l->cap.n[i])
+            return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": %lld %s are below the %lld that are used and reserved", (long long)l->cap.n[i],
+                        columns[i], (long long)spent);
+    }
+    if (ms != NULL && l->share && is_raise(l->cap_ms, pawl_value_int(ms)))
+        return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": ms of %s are a share of its parent's, and are not raised here", st->run);
+    if (ms != NULL)
+        l->cap_ms = pawl_value_int(ms);
+    l->over = l->over && !fits;         /* somebody has looked at it */
+    return PAWL_OK;
+}
+
+pawl_code budget_update(pawl_state *st, const pawl_value **v, pawl_err *err)
+{
+    const pawl_value *said = pawl_value_get(*v, BUDGET_CHANNEL);
+    const char *wrong = said == NULL ? NULL : numbers_wrong(said, true);
+    pawl_code rc;
+
+    if (said == NULL)
+        return PAWL_OK;
+    if (wrong != NULL)
+        return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": %s", wrong);
+    if ((*v = without(st->t->mem, *v, BUDGET_CHANNEL)) == NULL)
+        return PAWL_NOMEM;
+    if (st->only)
+        return PAWL_OK;
+    if (st->budget == NULL && (rc = budget_made(st)) != PAWL_OK)
+        return rc;
+    return TOUCH(st, st->budget) ? caps_take(st, said, err) : PAWL_NOMEM;
+}
+
+/* ---- made, asked ----------------------------------------------------------------------------------------- */
+
+bool caps_none(const pawl_caps *c) { return c->calls == 0 && c->micros == 0 && c->tokens == 0 && c->ms == 0; }
+
+pawl_code budget_begin(pawl_state *st, const pawl_caps *caps, bool share)
+{
+    if (caps_none(caps))
+        return PAWL_OK;
+    if ((st->budget = st_alloc(st, sizeof *st->budget)) == NULL)
+        return PAWL_NOMEM;
+    st->budget->cap = share_due(caps);
+    st->budget->cap_ms = caps->ms;
+    st->budget->share = share;
+    return PAWL_OK;
+}
+
+pawl_code budget_starts(pawl_state *st, int64_t time_ms)
+{
+    if (!TOUCH(st, st->budget))
+        return PAWL_NOMEM;
+    st->budget->since_ms = time_ms;
+    return PAWL_OK;
+}
+
+bool pawl_state_spent(const pawl_state *st, pawl_spent *out)
+{
+    const ledger *l = st->budget;
+
+    *out = (pawl_spent){0};
+    if (l == NULL)
+        return false;
+    *out = (pawl_spent){ .caps = { .tokens = l->cap.n[COST_TOKENS], .calls = l->cap.n[COST_CALLS], .micros = l->cap.n[COST_MICROS],
+                                   .ms = l->cap_ms },
+                         .used = to_cost(&l->used), .reserved = to_cost(&l->reserved), .since_ms = l->since_ms, .overdraft = l->over };
+    return true;
+}
+
+/* ---- written down, and read ------------------------------------------------------------------------------- */
+
+static void numbers_code(buf *b, const amounts *a, int64_t ms)
+{
+    const struct { const char *name; int64_t n; } all[] = {
+        { "calls", a->n[COST_CALLS] }, { "micros", a->n[COST_MICROS] }, { "ms", ms }, { "tokens", a->n[COST_TOKENS] },
+    };
+    char before = '{';
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].n == 0)
+            continue;
+        buf_fmt(b, "%c\"%s\":%lld", before, all[i].name, (long long)all[i].n);
+        before = ',';
+    }
+    buf_text(b, before == '{' ? "{}" : "}");
+}
+
+void share_code(buf *b, const pawl_caps *share)
+{
+    const amounts a = share_due(share);
+
+    numbers_code(b, &a, share->ms);
+}
+
+void caps_read(const pawl_value *v, pawl_caps *caps)
+{
+    *caps = (pawl_caps){ .tokens = pawl_value_int(pawl_value_get(v, "tokens")), .calls = pawl_value_int(pawl_value_get(v, "calls")),
+                         .micros = pawl_value_int(pawl_value_get(v, "micros")), .ms = pawl_value_int(pawl_value_get(v, "ms")) };
+}
+
+bool share_of(const pawl_value *spec, pawl_caps *share)
+{
+    const pawl_value *v = pawl_value_get(spec, "budget");
+
+    if (v == NULL || numbers_wrong(v, true) != NULL)
+        v = NULL;
+    caps_read(v, share);
+    return v != NULL;
+}
+
+void budget_code(buf *b, const ledger *l, bool fork)
+{
+    buf_text(b, "{\"caps\":");
+    numbers_code(b, &l->cap, l->cap_ms);
+    buf_text(b, l->over ? ",\"over\":true" : "");
+    if (!fork) {
+        buf_text(b, ",\"reserved\":");
+        numbers_code(b, &l->reserved, 0);
+    }
+    if (!fork && l->since_ms != 0)
+        buf_fmt(b, ",\"since\":%lld", (long long)l->since_ms);
+    buf_text(b, ",\"used\":");
+    numbers_code(b, &l->used, 0);
+    buf_char(b, '}');
+}
+
+static amounts amounts_read(const pawl_value *v)
+{
+    pawl_caps caps;
+
+    caps_read(v, &caps);
+    return share_due(&caps);
+}
+
+pawl_code budget_read(pawl_state *st, const pawl_value *v, int64_t since_ms, bool *whole, pawl_err *err)
+{
+    const pawl_value *caps = pawl_value_get(v, "caps"), *used = pawl_value_get(v, "used"), *reserved = pawl_value_get(v, "reserved");
+    const pawl_value *since = pawl_value_get(v, "since");
+    ledger *l = st->budget;
+
+    *whole = reserved != NULL;
+    if (numbers_wrong(caps, true) != NULL || usage_wrong(used) != NULL || (*whole && usage_wrong(reserved) != NULL))
+        return fail(err, PAWL_CORRUPT, "a folded state: budget is {\"caps\",\"over\",\"reserved\",\"since\",\"used\"}, of whole numbers");
+    if (l == NULL && (l = st_alloc(st, sizeof *l)) == NULL)
+        return PAWL_NOMEM;
+    l->cap = amounts_read(caps);
+    l->cap_ms = pawl_value_int(pawl_value_get(caps, "ms"));
+    l->used = amounts_read(used);
+    l->reserved = amounts_read(reserved);
+    l->over = pawl_value_bool(pawl_value_get(v, "over"));
+    l->since_ms = *whole || since != NULL ? pawl_value_int(since) : since_ms;
+    st->budget = l;
+    return PAWL_OK;
+}
