@@ -30,22 +30,28 @@ PAWL_API pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool ins
 typedef struct pawl_policy pawl_policy;
 
 /* `json`: {"allow","ask","deny": lists of rules, each "Tool", "Tool(spec)" or {"rule","from","base","until"}; "cwd": the workspace,
- * "directories": more that belong to it, "home": what ~ is}; "hooks" and "expires_ms" are for whoever decides by it, and count for its digest. `from` names where a rule was written, and `base` the folder that / stands for in
- * it; `until` (ms since 1970) is when it ends. No rule is dropped: one that cannot be read is an error that names it. NULL: see err
+ * "directories": more that belong to it, "home": what ~ is}; "hooks" and "expires_ms" are for whoever decides by it, and
+ * count for its digest. `from` names where a rule was written, and `base` the folder that / stands for in it; `until` (ms since 1970) is
+ * when it ends. No rule is dropped: one that cannot be read is an error that names it. NULL: see err
  * (PAWL_INVALID, PAWL_LIMIT, PAWL_NOMEM). `alloc` may be NULL. */
 PAWL_API pawl_policy *pawl_policy_read(const pawl_alloc *alloc, const char *json, size_t size, pawl_err *err);
 PAWL_API void pawl_policy_free(pawl_policy *p);                    /* may be NULL */
 /* SHA-256 of its canonical JSON, in hex: what an approval is bound to. */
 PAWL_API const char *pawl_policy_digest(const pawl_policy *p);
 PAWL_API size_t pawl_policy_count(const pawl_policy *p);           /* rules: deny ones first, then ask, then allow, each as they were given */
-typedef struct pawl_permission_rule { pawl_behavior behavior; const char *text, *from; int64_t until_ms; } pawl_permission_rule;   /* from "": not said; until 0: for ever */
-PAWL_API pawl_permission_rule pawl_policy_rule(const pawl_policy *p, size_t index);
+typedef struct pawl_rule_info {
+    pawl_behavior behavior;
+    const char *text, *from;    /* from "": not said */
+    int64_t until_ms;           /* 0: for ever */
+} pawl_rule_info;
+PAWL_API pawl_rule_info pawl_policy_rule(const pawl_policy *p, size_t index);
 
 /* ---- a decision (P2) ----------------------------------------------------------------------------------------- */
 
 typedef struct pawl_request {
     const char *tool;           /* "Bash", "Read", "Edit", "WebFetch", "mcp__server__tool", ... */
-    const pawl_value *args;     /* the final ones: "command", "file_path" or "path", "url", ... ; NULL: none */
+    const pawl_value *args;     /* the final ones: "command" (a text, or a list of words), "file_path" or "path", "url", ... ; of a node also
+                                 * "node", its name; NULL: none */
     const pawl_value *links;    /* {"PATH as in the arguments": "where it leads"}; NULL, or not in it: it is no link */
     pawl_permission cls;
     pawl_mode mode;             /* PAWL_MODE_NONE: PAWL_DEFAULT */

@@ -138,7 +138,7 @@ static const pawl_value *links_of(cli_call *c, const pawl_value *args)
 static bool see_fit(void *ctx, size_t rule, const char *part, bool decides)
 {
     looking *l = ctx;
-    const pawl_permission_rule r = pawl_policy_rule(l->p, rule);
+    const pawl_rule_info r = pawl_policy_rule(l->p, rule);
     arena *a = &l->c->mem;
 
     l->n++;
@@ -204,7 +204,7 @@ static int why(cli_call *c, pawl_policy *p, pawl_mode mode)
 static bool see_shadow(void *ctx, size_t rule, size_t by)
 {
     looking *l = ctx;
-    const pawl_permission_rule r = pawl_policy_rule(l->p, rule), w = pawl_policy_rule(l->p, by);
+    const pawl_rule_info r = pawl_policy_rule(l->p, rule), w = pawl_policy_rule(l->p, by);
     arena *a = &l->c->mem;
 
     l->n++;
@@ -242,7 +242,7 @@ static int list(cli_call *c, pawl_policy *p)
 
     buf_init(&l.out, NULL);
     for (size_t i = 0; i < pawl_policy_count(p); i++) {
-        const pawl_permission_rule r = pawl_policy_rule(p, i);
+        const pawl_rule_info r = pawl_policy_rule(p, i);
 
         l.list = value_push(&c->mem, l.list, value_pack(&c->mem, NULL, "{s:s,s:s,s:s,s:i}", "behavior", pawl_behavior_name(r.behavior), "from", r.from, "rule",
                                                         r.text, "until_ms", r.until_ms));

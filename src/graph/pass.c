@@ -135,14 +135,14 @@ static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
 
 /* ---- hooks ---------------------------------------------------------------------------------------------- */
 
-typedef enum verdict { VERDICT_PROCEED, VERDICT_MODIFY, VERDICT_REPLACE, VERDICT_DENY, VERDICT_ASK, VERDICT_DEFER, VERDICTS } verdict;
+typedef enum ruling { VERDICT_PROCEED, VERDICT_MODIFY, VERDICT_REPLACE, VERDICT_DENY, VERDICT_ASK, VERDICT_DEFER, VERDICTS } ruling;
 
-static verdict verdict_of(const pawl_value *receipt)
+static ruling ruling_of(const pawl_value *receipt)
 {
     static const char *const names[VERDICTS] = { "proceed", "modify", "replace", "deny", "ask", "defer" };
     int i = name_index(names, VERDICTS, pawl_value_string(pawl_value_get(receipt, "verdict")));
 
-    return i < 0 ? VERDICTS : (verdict)i;
+    return i < 0 ? VERDICTS : (ruling)i;
 }
 
 static pawl_code hook_denies(pawl_step *s, const hook *h, const char *reason)
@@ -226,7 +226,7 @@ static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const p
     const pawl_value *v, *name;
     pawl_code rc;
 
-    switch (verdict_of(receipt)) {
+    switch (ruling_of(receipt)) {
     case VERDICT_PROCEED:
         return PAWL_OK;
     case VERDICT_MODIFY:
@@ -248,7 +248,7 @@ static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const p
         rc = pawl_await_signal(s, pawl_value_string(name) != NULL ? pawl_value_string(name) : "verdict", &v);
         if (rc == PAWL_INTERRUPTED || rc == PAWL_PENDING)
             return rc;
-        return verdict_of(v) == VERDICT_DEFER ? hook_denies(s, h, "it defers again") : hook_apply(s, n, h, v, done);
+        return ruling_of(v) == VERDICT_DEFER ? hook_denies(s, h, "it defers again") : hook_apply(s, n, h, v, done);
     case VERDICTS:
         break;
     }

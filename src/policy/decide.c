@@ -36,7 +36,7 @@ void line_put(char *out, size_t size, const char *fmt, ...)
     *at = '\0';
 }
 
-pawl_bytes call_subject(const call *c, size_t part)
+pawl_bytes call_subject(const policed *c, size_t part)
 {
     static const char *const keys[] = { "command", "file_path", "path", "notebook_path", "url" };
 
@@ -51,7 +51,7 @@ pawl_bytes call_subject(const call *c, size_t part)
     return (pawl_bytes){ c->tool, strlen(c->tool) };
 }
 
-static void told(pawl_decision *out, pawl_behavior b, pawl_ground g, size_t rule)
+static void outcome(pawl_decision *out, pawl_behavior b, pawl_ground g, size_t rule)
 {
     out->behavior = b;
     out->ground = g;
@@ -59,7 +59,7 @@ static void told(pawl_decision *out, pawl_behavior b, pawl_ground g, size_t rule
     out->part[0] = out->reason[0] = '\0';
 }
 
-static void told_part(const call *c, size_t part, pawl_decision *out)
+static void outcome_part(const policed *c, size_t part, pawl_decision *out)
 {
     pawl_bytes b = call_subject(c, part);
 
@@ -67,42 +67,43 @@ static void told_part(const call *c, size_t part, pawl_decision *out)
         line_put(out->part, sizeof out->part, "%t", &b);
 }
 
-static void by_rule(const call *c, size_t rule, size_t part, pawl_decision *out)
+static void by_rule(const policed *c, size_t rule, size_t part, pawl_decision *out)
 {
     static const char *const verbs[] = { "", "allowed", "asked", "denied" };
-    const pawl_permission_rule *r = &c->p->rules[rule].told;
+    const pawl_rule_info *r = &c->p->rules[rule].told;
     pawl_bytes subject = call_subject(c, part);
 
-    told(out, r->behavior, r->behavior == PAWL_DENY ? PAWL_BY_DENY_RULE : r->behavior == PAWL_ASK ? PAWL_BY_ASK_RULE : PAWL_BY_ALLOW_RULE, rule);
-    told_part(c, part, out);
-    line_put(out->reason, sizeof out->reason, "%s by the rule %s%s%s: %t", verbs[r->behavior], r->text, *r->from != '\0' ? " of " : "", r->from, &subject);
+    outcome(out, r->behavior, r->behavior == PAWL_DENY ? PAWL_BY_DENY_RULE : r->behavior == PAWL_ASK ? PAWL_BY_ASK_RULE : PAWL_BY_ALLOW_RULE, rule);
+    outcome_part(c, part, out);
+    line_put(out->reason, sizeof out->reason, "%s by the rule %s%s%s: %t", verbs[r->behavior], r->text, *r->from != '\0' ? " of " : "", r->from,
+             &subject);
 }
 
-static void by_mode(const call *c, pawl_behavior b, const char *why, size_t part, pawl_decision *out)
+static void by_mode(const policed *c, pawl_behavior b, const char *why, size_t part, pawl_decision *out)
 {
     pawl_bytes subject = call_subject(c, part);
 
-    told(out, b, PAWL_BY_MODE, SIZE_MAX);
-    told_part(c, part, out);
+    outcome(out, b, PAWL_BY_MODE, SIZE_MAX);
+    outcome_part(c, part, out);
     line_put(out->reason, sizeof out->reason, "%s: %t", why, &subject);
 }
 
-static void by_hook(const call *c, pawl_behavior b, pawl_decision *out)
+static void by_hook(const policed *c, pawl_behavior b, pawl_decision *out)
 {
     static const char *const verbs[] = { "", "allowed", "asked", "denied" };
     const char *name = c->q->hook_name, *why = c->q->hook_reason;
 
-    told(out, b, PAWL_BY_HOOK, SIZE_MAX);
+    outcome(out, b, PAWL_BY_HOOK, SIZE_MAX);
     line_put(out->reason, sizeof out->reason, "%s by %s%s%s%s", verbs[b], name != NULL ? "the hook " : "a hook", name != NULL ? name : "",
              why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
-static void by_syntax(const call *c, const char *why, size_t rule, size_t part, pawl_decision *out)
+static void by_syntax(const policed *c, const char *why, size_t rule, size_t part, pawl_decision *out)
 {
     pawl_bytes subject = call_subject(c, part);
 
-    told(out, PAWL_ASK, PAWL_BY_SYNTAX, rule);
-    told_part(c, part, out);
+    outcome(out, PAWL_ASK, PAWL_BY_SYNTAX, rule);
+    outcome_part(c, part, out);
     if (rule != SIZE_MAX)
         line_put(out->reason, sizeof out->reason, "not read for sure, and the rule %s might fit: %t", c->p->rules[rule].told.text, &subject);
     else
@@ -113,7 +114,7 @@ static void by_syntax(const call *c, const char *why, size_t rule, size_t part, 
 
 typedef struct hit { size_t rule, part, may, may_part; } hit;
 
-static bool first_rule(const call *c, size_t from, size_t to, hit *h)
+static bool first_rule(const policed *c, size_t from, size_t to, hit *h)
 {
     size_t part, found;
 
@@ -135,7 +136,7 @@ static bool first_rule(const call *c, size_t from, size_t to, hit *h)
 }
 
 /* A rule that denies or asks could be evaded: what is not known may be what it is about. */
-static bool evadable(const call *c, hit *h)
+static bool evadable(const policed *c, hit *h)
 {
     if (!c->vague || c->p == NULL)
         return false;
@@ -151,7 +152,7 @@ static bool evadable(const call *c, hit *h)
 /* ---- what a command would edit ------------------------------------------------------------------------------------- */
 
 typedef struct judged {
-    const call *c;
+    const policed *c;
     bool edits_allowed;             /* inside the workspace, by the mode */
     size_t critical, protected_part, edit, rule;    /* parts; SIZE_MAX: none. `edit`: a redirection that nothing allows */
     bool unknown;                   /* what `critical` removes is not known */
@@ -165,7 +166,7 @@ static bool is_sink(const path *p)
 }
 
 /* The root, a folder in it, home, the workspace, or above one of those. */
-static bool is_critical(const call *c, const path *at)
+static bool is_critical(const policed *c, const path *at)
 {
     if (path_critical(at->text) || (c->p != NULL && c->p->home != NULL && path_within(at->text, c->p->home)))
         return true;
@@ -176,7 +177,7 @@ static bool is_critical(const call *c, const path *at)
 }
 
 /* All that is in a critical folder: *, ~/ *, /.[!.]* */
-static bool glob_critical(const call *c, const shell_word *w)
+static bool glob_critical(const policed *c, const shell_word *w)
 {
     const char *end = w->text + w->size, *at;
     char text[PATH_BYTES];
@@ -192,7 +193,9 @@ static bool glob_critical(const call *c, const shell_word *w)
     if (at == w->text)
         return true;    /* of the folder it runs in */
     memcpy(text, w->text, (size_t)(at - w->text));
-    return !path_set(&folder, text, (size_t)(at - w->text), c->p != NULL ? c->p->cwd : NULL, c->p != NULL ? c->p->home : NULL) || is_critical(c, &folder);
+    if (!path_set(&folder, text, (size_t)(at - w->text), c->p != NULL ? c->p->cwd : NULL, c->p != NULL ? c->p->home : NULL))
+        return true;
+    return is_critical(c, &folder);
 }
 
 static void judge_removal(judged *j, const walked *w)
@@ -214,7 +217,7 @@ static void judge_removal(judged *j, const walked *w)
 
 static void judge_redirection(judged *j, const walked *w)
 {
-    const call *c = j->c;
+    const policed *c = j->c;
     bool hidden = c->sh.parts[w->part].hidden;
 
     if (hidden || (w->sure && is_sink(&w->given)) || (j->edits_allowed && call_inside(c, w)))
@@ -254,7 +257,7 @@ static bool judge_one(void *ctx, const walked *w)
     return true;
 }
 
-static void judge(const call *c, judged *j, bool edits_allowed)
+static void judge(const policed *c, judged *j, bool edits_allowed)
 {
     j->c = c;
     j->edits_allowed = edits_allowed;
@@ -267,7 +270,7 @@ static void judge(const call *c, judged *j, bool edits_allowed)
 
 /* ---- what allows ----------------------------------------------------------------------------------------------------- */
 
-static size_t allow_rule(const call *c, size_t part)
+static size_t allow_rule(const policed *c, size_t part)
 {
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && i < c->p->count; i++)
         if (rule_live(&c->p->rules[i], c->q->time_ms) && rule_fits_part(&c->p->rules[i], c, part))
@@ -275,7 +278,7 @@ static size_t allow_rule(const call *c, size_t part)
     return SIZE_MAX;
 }
 
-static bool part_reads(const call *c, const judged *j, size_t i, bool *moved)
+static bool part_reads(const policed *c, const judged *j, size_t i, bool *moved)
 {
     const shell_part *p = &c->sh.parts[i];
     const shell_word *w = &c->sh.words[p->first];
@@ -292,7 +295,7 @@ static bool part_reads(const call *c, const judged *j, size_t i, bool *moved)
 }
 
 /* Every part by the mode (*rule SIZE_MAX) or by rules; false: *part is by none. `rules`: they count, too. */
-static bool command_allowed(const call *c, const judged *j, bool reads, bool rules, size_t *rule, size_t *part)
+static bool command_allowed(const policed *c, const judged *j, bool reads, bool rules, size_t *rule, size_t *part)
 {
     bool moved = false;
 
@@ -336,7 +339,7 @@ static const char *spoken(pawl_mode m)
     return (unsigned)m < sizeof words / sizeof *words ? words[m] : "";
 }
 
-static asked asked_of(const call *c)
+static asked asked_of(const policed *c)
 {
     const pawl_request *q = c->q;
     asked a;
@@ -349,7 +352,7 @@ static asked asked_of(const call *c)
     return a;
 }
 
-static bool mode_denies(const call *c, const asked *a, pawl_decision *out)
+static bool mode_denies(const policed *c, const asked *a, pawl_decision *out)
 {
     const pawl_request *q = c->q;
     bool acts = a->mode == PAWL_PLAN && a->cls != PAWL_READ && !q->read_only;
@@ -364,12 +367,13 @@ static bool mode_denies(const call *c, const asked *a, pawl_decision *out)
         return false;
     if (!acts)
         due = q->requires;
-    told(out, PAWL_DENY, PAWL_BY_MODE, SIZE_MAX);
-    line_put(out->reason, sizeof out->reason, "Node '%s' requires %s mode; current mode is %s.", name != NULL ? name : c->tool, spoken(due), spoken(a->mode));
+    outcome(out, PAWL_DENY, PAWL_BY_MODE, SIZE_MAX);
+    line_put(out->reason, sizeof out->reason, "Node '%s' requires %s mode; current mode is %s.", name != NULL ? name : c->tool, spoken(due),
+             spoken(a->mode));
     return true;
 }
 
-static bool denies(const call *c, const asked *a, pawl_decision *out)
+static bool denies(const policed *c, const asked *a, pawl_decision *out)
 {
     hit h;
 
@@ -378,7 +382,7 @@ static bool denies(const call *c, const asked *a, pawl_decision *out)
         return true;
     }
     if (c->q->edited && c->q->rewritten) {
-        told(out, PAWL_DENY, PAWL_BY_HOOK, SIZE_MAX);
+        outcome(out, PAWL_DENY, PAWL_BY_HOOK, SIZE_MAX);
         line_put(out->reason, sizeof out->reason, "denied: %s%s rewrote what a person had edited", c->q->hook_name != NULL ? "the hook " : "a hook",
                  c->q->hook_name != NULL ? c->q->hook_name : "");
         return true;
@@ -390,14 +394,14 @@ static bool denies(const call *c, const asked *a, pawl_decision *out)
     return mode_denies(c, a, out);
 }
 
-static bool path_is_protected(const call *c)
+static bool path_is_protected(const policed *c)
 {
     const char *home = c->p != NULL ? c->p->home : NULL;
 
     return c->has_path && c->given.sure && (path_protected(c->given.text, home) || (c->linked && path_protected(c->real.text, home)));
 }
 
-static bool asks(const call *c, const asked *a, const judged *j, pawl_decision *out)
+static bool asks(const policed *c, const asked *a, const judged *j, pawl_decision *out)
 {
     hit h = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
     bool guarded = a->mode != PAWL_BYPASS && !a->node && !(a->mode == PAWL_PLAN && c->q->read_only);
@@ -423,7 +427,7 @@ static bool asks(const call *c, const asked *a, const judged *j, pawl_decision *
     return true;
 }
 
-static bool mode_allows(const call *c, const asked *a, const judged *j, pawl_decision *out)
+static bool mode_allows(const policed *c, const asked *a, const judged *j, pawl_decision *out)
 {
     walked w;
     size_t rule, part;
@@ -453,19 +457,19 @@ static bool mode_allows(const call *c, const asked *a, const judged *j, pawl_dec
     return true;
 }
 
-static void by_default(const call *c, const asked *a, size_t part, pawl_decision *out)
+static void by_default(const policed *c, const asked *a, size_t part, pawl_decision *out)
 {
     pawl_bytes subject = call_subject(c, part);
 
-    told(out, a->node && !a->unmet ? PAWL_ALLOW : PAWL_ASK, PAWL_BY_DEFAULT, SIZE_MAX);
-    told_part(c, part, out);
+    outcome(out, a->node && !a->unmet ? PAWL_ALLOW : PAWL_ASK, PAWL_BY_DEFAULT, SIZE_MAX);
+    outcome_part(c, part, out);
     if (a->unmet)
         line_put(out->reason, sizeof out->reason, "asked: it requires %s mode, and the mode is %s", spoken(c->q->requires), spoken(a->mode));
     else
         line_put(out->reason, sizeof out->reason, a->node ? "allowed, for no rule speaks of it: %t" : "asked, for no rule allows it: %t", &subject);
 }
 
-void call_decide(call *c, pawl_decision *out)
+void call_decide(policed *c, pawl_decision *out)
 {
     const asked a = asked_of(c);
     size_t rule = SIZE_MAX, part = SIZE_MAX;
@@ -494,7 +498,7 @@ void call_decide(call *c, pawl_decision *out)
 
 void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out)
 {
-    call c;
+    policed c;
 
     call_read(&c, p, q);
     call_decide(&c, out);
@@ -502,10 +506,10 @@ void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out
 
 void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decision *out)
 {
-    call c;
+    policed c;
     hit h;
 
-    told(out, PAWL_OPEN, PAWL_BY_DEFAULT, SIZE_MAX);
+    outcome(out, PAWL_OPEN, PAWL_BY_DEFAULT, SIZE_MAX);
     if (p == NULL || p->deny_end == 0)
         return;
     call_read(&c, p, q);

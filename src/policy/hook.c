@@ -153,7 +153,7 @@ static bool broke(const reading *r, verdict *out, const char *why)
     return why != NULL;
 }
 
-static bool denies(verdict *out, const char *why)
+static bool hook_denied(verdict *out, const char *why)
 {
     *out = (verdict){ .behavior = PAWL_DENY, .reason = why };
     return why != NULL;
@@ -200,7 +200,7 @@ static bool exited_2(const reading *r, verdict *out)
     if (r->profile == HOOK_STRICT || r->point == HOOK_PRE) {
         if (why == NULL && heard && r->said.behavior == PAWL_DENY)
             why = r->said.reason;
-        denies(out, why != NULL ? why : "exit 2, and nothing on stderr");
+        hook_denied(out, why != NULL ? why : "exit 2, and nothing on stderr");
         if (heard) {
             out->stops = r->said.stops;
             out->message = r->said.message;
@@ -290,7 +290,7 @@ static bool receipt_read(reading *r, verdict *out)
     if (has(receipt, "verdict")) {
         if (hook_own_verdict(r->mem, r->point, receipt, out, &wrong) != PAWL_OK)
             return false;
-        return wrong == NULL || denies(out, wrong);
+        return wrong == NULL || hook_denied(out, wrong);
     }
     if (has(receipt, "failed"))
         return failed_read(r, out);
@@ -298,7 +298,7 @@ static bool receipt_read(reading *r, verdict *out)
         return command_read(r, status, out);
     if (counted && (has(receipt, "body") || has(receipt, "body_json") || has(receipt, "body_base64")))
         return http_read(r, status, out);
-    return denies(out, "it gave no verdict");   /* no receipt of a hook at all: nobody's profile */
+    return hook_denied(out, "it gave no verdict");   /* no receipt of a hook at all: nobody's profile */
 }
 
 pawl_code hook_verdict(arena *mem, hook_profile profile, const char *point, const pawl_value *receipt, verdict *out, pawl_err *err)
@@ -352,7 +352,7 @@ pawl_code hook_merge(arena *mem, verdict *all, const verdict *one)
 
 /* ---- what it is told ------------------------------------------------------------------------------------------------ */
 
-static const pawl_value *put_text(arena *mem, const pawl_value *object, const char *key, const char *text)
+static const pawl_value *told_put(arena *mem, const pawl_value *object, const char *key, const char *text)
 {
     return text == NULL ? object : value_with(mem, object, key, value_string(mem, text, strlen(text)));
 }
@@ -363,19 +363,19 @@ const pawl_value *hook_input(arena *mem, const hook_call *c)
 
     if (c->point == HOOK_NOWHERE)
         return NULL;
-    v = put_text(mem, v, "session_id", c->run);
-    v = put_text(mem, v, "cwd", c->cwd);
-    v = put_text(mem, v, "permission_mode", c->mode);
-    v = put_text(mem, v, "hook_event_name", hook_point_name(c->point));
-    v = put_text(mem, v, "tool_name", c->tool);
+    v = told_put(mem, v, "session_id", c->run);
+    v = told_put(mem, v, "cwd", c->cwd);
+    v = told_put(mem, v, "permission_mode", c->mode);
+    v = told_put(mem, v, "hook_event_name", hook_point_name(c->point));
+    v = told_put(mem, v, "tool_name", c->tool);
     v = value_with(mem, v, "tool_input", c->input != NULL ? c->input : value_pack(mem, NULL, "{}"));
-    v = put_text(mem, v, "tool_use_id", c->tool_use_id);
+    v = told_put(mem, v, "tool_use_id", c->tool_use_id);
     if (c->point != HOOK_PRE && c->response != NULL)
         v = value_with(mem, v, "tool_response", c->response);
     if (c->point == HOOK_POST_FAILURE)
-        v = put_text(mem, v, "error", c->error);
+        v = told_put(mem, v, "error", c->error);
     if (c->point != HOOK_PRE && c->duration_ms >= 0)
         v = value_with(mem, v, "duration_ms", value_int(mem, c->duration_ms));
-    v = put_text(mem, v, "node", c->node);
-    return put_text(mem, v, "run", c->run);
+    v = told_put(mem, v, "node", c->node);
+    return told_put(mem, v, "run", c->run);
 }

@@ -353,7 +353,7 @@ static bool re_compile(re_program *p, const char *pattern)
 typedef struct re_ways { uint16_t at[RE_INSTS]; size_t n; } re_ways;
 
 /* All that is reached from instruction `from` without reading a byte. True: the match is among it. */
-static bool re_reach(const re_program *p, re_ways *w, uint32_t *seen, uint32_t mark, uint16_t from, const char *text, const char *at)
+static bool re_reach(const re_program *p, re_ways *w, uint32_t *seen, uint32_t round, uint16_t from, const char *text, const char *at)
 {
     uint16_t stack[RE_INSTS];
     size_t n = 0;
@@ -365,18 +365,18 @@ static bool re_reach(const re_program *p, re_ways *w, uint32_t *seen, uint32_t m
         const re_inst *in = &p->insts[i];
         bool on = in->op == RE_SPLIT || in->op == RE_JUMP;
 
-        if (seen[i] == mark)
+        if (seen[i] == round)
             continue;
-        seen[i] = mark;
+        seen[i] = round;
         if (in->op == RE_MATCH)
             return true;
         if (in->op == RE_CHAR || in->op == RE_ANY || in->op == RE_SET)
             w->at[w->n++] = i;
         on = on || (in->op == RE_BEGIN && at == text) || (in->op == RE_END && *at == '\0') || (in->op == RE_WORD && before != here) ||
              (in->op == RE_NOT_WORD && before == here);
-        if (on && seen[in->x] != mark)
+        if (on && seen[in->x] != round)
             stack[n++] = in->x;
-        if (in->op == RE_SPLIT && seen[in->y] != mark && n < RE_INSTS)
+        if (in->op == RE_SPLIT && seen[in->y] != round && n < RE_INSTS)
             stack[n++] = in->y;
     }
     return false;
@@ -392,10 +392,10 @@ static bool re_steps(const re_program *p, const re_inst *in, unsigned char c)
 static bool re_found(const re_program *p, const char *text)
 {
     re_ways ways[2] = { { .n = 0 }, { .n = 0 } }, *now = &ways[0], *next = &ways[1], *swap;
-    uint32_t seen[RE_INSTS] = { 0 }, mark = 1;
+    uint32_t seen[RE_INSTS] = { 0 }, round = 1;
 
-    for (const char *at = text;; at++, mark++) {
-        if (re_reach(p, now, seen, mark, 0, text, at))      /* it may begin anywhere */
+    for (const char *at = text;; at++, round++) {
+        if (re_reach(p, now, seen, round, 0, text, at))      /* it may begin anywhere */
             return true;
         if (*at == '\0')
             return false;
@@ -403,7 +403,7 @@ static bool re_found(const re_program *p, const char *text)
         for (size_t i = 0; i < now->n; i++) {
             const re_inst *in = &p->insts[now->at[i]];
 
-            if (re_steps(p, in, (unsigned char)*at) && re_reach(p, next, seen, mark + 1, in->x, text, at + 1))
+            if (re_steps(p, in, (unsigned char)*at) && re_reach(p, next, seen, round + 1, in->x, text, at + 1))
                 return true;
         }
         swap = now;
@@ -422,11 +422,11 @@ static bool is_list(const char *matcher)
     return true;
 }
 
-static bool matcher_names(const char *list, const char *name)
+static bool matcher_names(const char *words, const char *name)
 {
     const size_t size = strlen(name);
 
-    for (const char *at = list;; at++) {
+    for (const char *at = words;; at++) {
         const char *end;
 
         at += strspn(at, " ,|");

@@ -36,7 +36,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
     return false;
 }
 
-static pawl_code keys_known(const settings_reading *r, const pawl_value *object, const char *const *keys, size_t n)
+static pawl_code members_known(const settings_reading *r, const pawl_value *object, const char *const *keys, size_t n)
 {
     pawl_iter it = pawl_iter_of(object);
     const pawl_value *key;
@@ -75,7 +75,7 @@ static pawl_code take_text(const settings_reading *r, const pawl_value *object, 
 static pawl_code take_texts(const settings_reading *r, const pawl_value *object, const char *key, pawl_type type, size_t most,
                             const pawl_value **out)
 {
-    const pawl_value *v = pawl_value_get(object, key), *item;
+    const pawl_value *v = pawl_value_get(object, key), *one;
     const char *what = type == PAWL_TYPE_ARRAY ? "a list of words, not empty" : "an object of texts";
     pawl_iter it = pawl_iter_of(v);
 
@@ -85,10 +85,10 @@ static pawl_code take_texts(const settings_reading *r, const pawl_value *object,
         return fail(r->err, PAWL_INVALID, "%s: \"%s\" is %s", r->where, key, what);
     if (pawl_value_size(v) > most)
         return fail(r->err, PAWL_LIMIT, "%s: \"%s\" has %zu elements, and may have %zu", r->where, key, pawl_value_size(v), most);
-    while ((item = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *text = pawl_value_string(item);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *text = pawl_value_string(one);
 
-        if (text == NULL || strlen(text) != pawl_value_size(item) || pawl_value_size(item) > HOOK_COMMAND_BYTES)
+        if (text == NULL || strlen(text) != pawl_value_size(one) || pawl_value_size(one) > HOOK_COMMAND_BYTES)
             return fail(r->err, PAWL_INVALID, "%s: \"%s\" is %s", r->where, key, what);
     }
     if (type == PAWL_TYPE_ARRAY && pawl_value_size(pawl_value_at(v, 0)) == 0)
@@ -161,7 +161,7 @@ static pawl_code hook_take(const settings_reading *r, const pawl_value *v)
 
     if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
         return fail(r->err, PAWL_INVALID, "%s: a hook is an object", r->where);
-    if ((rc = keys_known(r, v, hook_keys, COUNT(hook_keys))) != PAWL_OK || (rc = type_take(r, v, &h)) != PAWL_OK ||
+    if ((rc = members_known(r, v, hook_keys, COUNT(hook_keys))) != PAWL_OK || (rc = type_take(r, v, &h)) != PAWL_OK ||
         (rc = profile_take(r, v, &h)) != PAWL_OK ||
         (rc = take_text(r, v, "command", 1, HOOK_COMMAND_BYTES, &h.command)) != PAWL_OK ||
         (rc = take_text(r, v, "url", 1, HOOK_URL_BYTES, &h.url)) != PAWL_OK ||
@@ -192,7 +192,7 @@ static pawl_code group_read(settings_reading *r, const pawl_value *group, size_t
     r->matcher = "";
     if (pawl_value_type(group) != PAWL_TYPE_OBJECT || pawl_value_type(hooks) != PAWL_TYPE_ARRAY || pawl_value_size(hooks) == 0)
         return fail(r->err, PAWL_INVALID, "%s: it is an object with \"hooks\", a list that is not empty", where);
-    if ((rc = keys_known(r, group, group_keys, COUNT(group_keys))) != PAWL_OK ||
+    if ((rc = members_known(r, group, group_keys, COUNT(group_keys))) != PAWL_OK ||
         (rc = take_text(r, group, "matcher", 0, HOOK_MATCHER_BYTES, &r->matcher)) != PAWL_OK)
         return rc;
     if (!hook_matcher_reads(r->matcher, &why))

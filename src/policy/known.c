@@ -8,13 +8,13 @@ enum {
     SPECIAL = 4         /* there is a function for it */
 };
 
-typedef struct reader {
+typedef struct known_reader {
     const char *name;
     const char *letters, *words;    /* options with which it writes or runs something; words may be shortened */
     unsigned flags;
-} reader;
+} known_reader;
 
-static const reader readers[] = {
+static const known_reader readers[] = {
     { "[",         "v",  " ",                                                 0 },
     { "arch",      "",   " ",                                                 0 },
     { "basename",  "",   " ",                                                 0 },
@@ -78,7 +78,7 @@ static const reader readers[] = {
     { "whoami",    "",   " ",                                                 0 },
 };
 
-static const reader *reader_of(const shell_word *w)
+static const known_reader *reader_of(const shell_word *w)
 {
     size_t low = 0, high = sizeof readers / sizeof *readers;
 
@@ -108,7 +108,7 @@ static const char *program_of(const shell_word *w, size_t *n)       /* its name 
     return at;
 }
 
-static bool is_option(const shell_word *w) { return w->size > 1 && w->text[0] == '-'; }
+static bool word_option(const shell_word *w) { return w->size > 1 && w->text[0] == '-'; }
 
 /* A long option, whole or shortened, is one of `words`. */
 static bool option_among(const shell_word *w, const char *words)
@@ -140,7 +140,7 @@ static bool option_bad(const shell_word *w, const char *letters, const char *wor
 static bool git_only_reads(const shell_word *w, uint32_t n)
 {
     uint32_t i = 1;
-    bool list = false;
+    bool lists = false;
 
     while (i < n && (word_is(&w[i], "--no-pager") || word_is(&w[i], "-P") || word_is(&w[i], "--no-optional-locks")))
         i++;
@@ -151,23 +151,24 @@ static bool git_only_reads(const shell_word *w, uint32_t n)
         bool options = true, operands = false;
 
         for (; i < n; i++) {
-            if (!is_option(&w[i])) {
-                list = list || (!operands && (word_is(&w[i], "list") || word_is(&w[i], "show")) && !word_is(verb, "branch") && !word_is(verb, "tag") && !word_is(verb, "remote"));
+            if (!word_option(&w[i])) {
+                lists = lists || (!operands && text_listed(verb->text, verb->size, " stash reflog worktree ") &&
+                                  text_listed(w[i].text, w[i].size, " list show "));
                 operands = true;
             } else {
                 options = options && text_listed(w[i].text, w[i].size, GIT_BRANCH);
-                list = list || ((word_is(&w[i], "--list") || word_is(&w[i], "-l")) && (word_is(verb, "branch") || word_is(verb, "tag")));
+                lists = lists || ((word_is(&w[i], "--list") || word_is(&w[i], "-l")) && (word_is(verb, "branch") || word_is(verb, "tag")));
             }
         }
         if (word_is(verb, "stash") || word_is(verb, "worktree"))
-            return options && list;
-        return options && (list || !operands);
+            return options && lists;
+        return options && (lists || !operands);
     }
     if (!text_listed(verb->text, verb->size, " status diff log show rev-parse ls-files blame describe shortlog cat-file grep merge-base name-rev "
-        "rev-list for-each-ref ls-tree diff-tree show-ref count-objects "))
+        "rev-lists for-each-ref ls-tree diff-tree show-ref count-objects "))
         return false;
     for (; i < n; i++)
-        if (is_option(&w[i]) && option_bad(&w[i], word_is(verb, "grep") ? "O" : "", GIT_BAD))
+        if (word_option(&w[i]) && option_bad(&w[i], word_is(verb, "grep") ? "O" : "", GIT_BAD))
             return false;
     return true;
 }
@@ -191,9 +192,10 @@ static bool special_only_reads(const shell_word *w, uint32_t n)
     if (word_is(w, "hostname"))
         return n == 1;
     for (uint32_t i = 1; i < n; i++) {
-        if (word_is(w, "date") && !(w[i].size > 0 && w[i].text[0] == '+') && !text_listed(w[i].text, w[i].size, " -u --utc --universal -I -Iseconds -R "))
+        if (word_is(w, "date") && !(w[i].size > 0 && w[i].text[0] == '+') &&
+            !text_listed(w[i].text, w[i].size, " -u --utc --universal -I -Iseconds -R "))
             return false;
-        operands += !is_option(&w[i]) || i + 1 == n;
+        operands += !word_option(&w[i]) || i + 1 == n;
     }
     return word_is(w, "date") || operands <= 1;     /* uniq: what follows is written */
 }
@@ -201,7 +203,7 @@ static bool special_only_reads(const shell_word *w, uint32_t n)
 bool known_read_only(const shell *s, const shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
-    const reader *r = p->count > 0 ? reader_of(w) : NULL;
+    const known_reader *r = p->count > 0 ? reader_of(w) : NULL;
     bool writes, ended = false;
 
     if (r == NULL || p->carries)
@@ -215,7 +217,7 @@ bool known_read_only(const shell *s, const shell_part *p)
         if (w[i].flags & WORD_GLOB && w[i].known == 0 && writes)
             return false;   /* a file may be named like an option */
         ended = ended || word_is(&w[i], "--");
-        if (!ended && is_option(&w[i]) && option_bad(&w[i], r->letters, r->words))
+        if (!ended && word_option(&w[i]) && option_bad(&w[i], r->letters, r->words))
             return false;
     }
     return (r->flags & SPECIAL) == 0 || special_only_reads(w, p->count);
@@ -223,7 +225,7 @@ bool known_read_only(const shell *s, const shell_part *p)
 
 bool known_literal_reader(const shell *s, const shell_part *p)
 {
-    const reader *r = p->count > 0 ? reader_of(&s->words[p->first]) : NULL;
+    const known_reader *r = p->count > 0 ? reader_of(&s->words[p->first]) : NULL;
 
     return r != NULL && (r->flags & LITERAL) != 0 && known_read_only(s, p);
 }
@@ -242,15 +244,15 @@ bool known_shell(const shell_word *w)
 static bool script_plain(const shell_word *w)
 {
     const char *p = w->text + 2, *end = w->text + w->size;
-    char mark;
+    char delim;
     unsigned seen = 0;
 
-    if (w->size < 4 || w->text[0] != 's' || (mark = w->text[1]) == '\\' || mark == '\n' || memchr(w->text, '\n', w->size) != NULL)
+    if (w->size < 4 || w->text[0] != 's' || (delim = w->text[1]) == '\\' || delim == '\n' || memchr(w->text, '\n', w->size) != NULL)
         return false;
     for (; p < end && seen < 2; p++) {
         if (*p == '\\')
             p++;
-        else if (*p == mark)
+        else if (*p == delim)
             seen++;
     }
     for (; p < end; p++)
@@ -285,7 +287,7 @@ bool known_file_edit(const shell *s, const shell_part *p)
     for (uint32_t i = 1; i < p->count; i++) {
         if ((w[i].flags & (WORD_UNKNOWN | WORD_GLOB)) != 0 && (script || (w[i].flags & WORD_UNKNOWN) != 0))
             return false;
-        if (is_option(&w[i])) {
+        if (word_option(&w[i])) {
             for (size_t k = 1; k < w[i].size; k++)
                 if (w[i].text[k] == '\0' || strchr(e->letters, w[i].text[k]) == NULL)
                     return false;
@@ -305,8 +307,8 @@ bool known_file_edit(const shell *s, const shell_part *p)
 
 /* ---- paths among words ---------------------------------------------------------------------------------------------- */
 
-#define READS " cat head tail wc ls stat file du sort uniq diff cmp comm cut nl tac rev od hexdump strings md5sum sha1sum sha256sum sha512sum cksum " \
-    "readlink realpath jq grep egrep fgrep rg find awk gawk sed less more bat xxd base64 tree join paste column view "
+#define READS " cat head tail wc ls stat file du sort uniq diff cmp comm cut nl tac rev od hexdump strings md5sum sha1sum sha256sum sha512sum " \
+    "cksum readlink realpath jq grep egrep fgrep rg find awk gawk sed less more bat xxd base64 tree join paste column view "
 #define EDITS " tee touch mkdir rmdir rm unlink shred truncate chmod chown chgrp ln patch nano vim vi ed ex "
 #define BOTHS " mv cp install rsync scp dd "
 #define PATTERN_FIRST " grep egrep fgrep rg awk gawk sed jq chmod chown chgrp "
@@ -343,11 +345,11 @@ const char *known_operand(const shell *s, const shell_part *p, size_t i, bool *e
     name = program_of(w, &n);
     *ends = false;
     *size = x->size;
-    if (n == 4 && memcmp(name, "find", 4) == 0 && x->size > 0 && (is_option(x) || x->text[0] == '(' || x->text[0] == '!')) {
+    if (n == 4 && memcmp(name, "find", 4) == 0 && x->size > 0 && (word_option(x) || x->text[0] == '(' || x->text[0] == '!')) {
         *ends = !text_listed(x->text, x->size, " -L -P -H ");
         return NULL;
     }
-    if (is_option(x) || (n == 2 && memcmp(name, "dd", 2) == 0)) {
+    if (word_option(x) || (n == 2 && memcmp(name, "dd", 2) == 0)) {
         if (eq == NULL)
             return NULL;
         *size = (uint32_t)(x->text + x->size - (eq + 1));
@@ -356,7 +358,7 @@ const char *known_operand(const shell *s, const shell_part *p, size_t i, bool *e
     if (text_listed(name, n, PATTERN_FIRST)) {
         size_t before = 1;
 
-        while (before < i && is_option(&w[before]))
+        while (before < i && word_option(&w[before]))
             before++;
         if (before == i)
             return NULL;
@@ -379,7 +381,7 @@ bool known_removal(const shell *s, const shell_part *p)
     for (uint32_t i = 1; i < p->count && (rm || find); i++) {
         if (find && (word_is(&w[i], "-delete") || word_is(&w[i], "rm")))
             return true;
-        if (rm && is_option(&w[i]) && (w[i].text[1] == '-' ? option_among(&w[i], " --recursive ") :
+        if (rm && word_option(&w[i]) && (w[i].text[1] == '-' ? option_among(&w[i], " --recursive ") :
             memchr(w[i].text, 'r', w[i].size) != NULL || memchr(w[i].text, 'R', w[i].size) != NULL))
             return true;
     }

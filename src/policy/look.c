@@ -3,7 +3,7 @@
 
 /* ---- why ----------------------------------------------------------------------------------------------- */
 
-static bool tell_fit(const call *c, const pawl_decision *out, size_t i, size_t part, pawl_fits_fn *fn, void *ctx)
+static bool tell_fit(const policed *c, const pawl_decision *out, size_t i, size_t part, pawl_fits_fn *fn, void *ctx)
 {
     pawl_bytes b = call_subject(c, part);
     char text[160] = "";
@@ -13,7 +13,7 @@ static bool tell_fit(const call *c, const pawl_decision *out, size_t i, size_t p
     return fn(ctx, i, text, i == out->rule && out->ground != PAWL_BY_SYNTAX);
 }
 
-static bool fits_some(const call *c, size_t i, size_t *part)
+static bool fits_some(const policed *c, size_t i, size_t *part)
 {
     const policy_rule *r = &c->p->rules[i];
 
@@ -30,7 +30,7 @@ static bool fits_some(const call *c, size_t i, size_t *part)
 
 void pawl_policy_why(const pawl_policy *p, const pawl_request *q, pawl_decision *out, pawl_fits_fn *fn, void *ctx)
 {
-    call c;
+    policed c;
     size_t part;
 
     call_read(&c, p, q);
@@ -74,8 +74,8 @@ static bool same_text(const policy_rule *a, const policy_rule *b)
 
 static bool same_pattern(const path_pattern *a, const path_pattern *b)
 {
-    return a->base_size == b->base_size && memcmp(a->base, b->base, a->base_size) == 0 && a->size == b->size && memcmp(a->text, b->text, a->size) == 0 &&
-           a->anchored == b->anchored && (a->folder == b->folder || b->folder);
+    return a->base_size == b->base_size && memcmp(a->base, b->base, a->base_size) == 0 && a->size == b->size &&
+           memcmp(a->text, b->text, a->size) == 0 && a->anchored == b->anchored && (a->folder == b->folder || b->folder);
 }
 
 static bool has_wild(const char *text, size_t n)
@@ -148,7 +148,7 @@ void pawl_policy_shadowed(const pawl_policy *p, pawl_shadow_fn *fn, void *ctx)
 
 enum { SAMPLES = 2 };
 
-static pawl_permission class_of(const char *tool)
+static pawl_permission sample_class(const char *tool)
 {
     if (tool_reads(tool))
         return PAWL_READ;
@@ -249,7 +249,7 @@ static bool compare(comparison *x, const policy_rule *r, int which)
         return false;
     arena_reset(&x->mem);
     q.tool = x->tool.data;
-    q.cls = class_of(q.tool);
+    q.cls = sample_class(q.tool);
     q.args = value_pack(&x->mem, NULL, "{s:s}", sample_key(r, q.tool), x->text.data);
     if (q.args == NULL)
         return !x->mem.failed;
@@ -339,7 +339,7 @@ static bool always_part(const shell *s, const shell_part *p, char out[PAWL_RULE_
 }
 
 typedef struct offers {
-    const call *c;
+    const policed *c;
     char (*rules)[PAWL_RULE_BYTES];
     size_t n;
     bool lost;
@@ -381,7 +381,7 @@ static bool offer_edit(void *ctx, const walked *w)
 
 static void offer_parts(offers *o)
 {
-    const call *c = o->c;
+    const policed *c = o->c;
 
     for (size_t i = 0; i < c->sh.nparts && !o->lost; i++) {
         const shell_part *p = &c->sh.parts[i];
@@ -398,9 +398,9 @@ static void offer_parts(offers *o)
 
 static void offer_call(offers *o)
 {
-    const call *c = o->c;
+    const policed *c = o->c;
     const char *agent = pawl_value_string(pawl_value_get(c->q->args, "subagent_type"));
-    bool named = strcmp(c->tool, "Agent") == 0 || strcmp(c->tool, "Task") == 0;
+    bool known_name = strcmp(c->tool, "Agent") == 0 || strcmp(c->tool, "Task") == 0;
 
     if (c->has_path && tool_on_path(c->tool)) {
         offer(o, c->given.sure && always_path(c->tool, &c->given, o->rules[0]));
@@ -408,7 +408,7 @@ static void offer_call(offers *o)
             offer(o, always_path(c->tool, &c->real, o->rules[1]));
     } else if (c->net) {
         offer(o, write_rule(o->rules[0], "WebFetch", "domain:", c->host, strlen(c->host), ""));
-    } else if (named && agent != NULL && *agent != '\0') {
+    } else if (known_name && agent != NULL && *agent != '\0') {
         offer(o, write_rule(o->rules[0], "Agent", "", agent, strlen(agent), "*\\"));
     } else {
         size_t n = strlen(c->tool);
@@ -426,7 +426,7 @@ static void offer_call(offers *o)
 
 size_t pawl_policy_always(const pawl_policy *p, const pawl_request *q, char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES])
 {
-    call c;
+    policed c;
     pawl_decision d;
     offers o = { &c, rules, 0, false };
 

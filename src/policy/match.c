@@ -4,12 +4,39 @@
 
 /* ---- reading a call ------------------------------------------------------------------------------------ */
 
-static void read_command(call *c)
+static size_t name_begins(const shell_word *w)
+{
+    size_t n = w->size;
+
+    while (n > 0 && w->text[n - 1] != '/')
+        n--;
+    return n;
+}
+
+/* Where a rule's text may begin to fit: so most rules need one look. */
+static void note_begins(policed *c, const shell_part *p)
+{
+    const shell_word *w = &c->sh.words[p->first];
+
+    if (p->size > 0)
+        c->begins[(unsigned char)*p->from] = true;
+    for (uint32_t i = 0; i < (p->carries ? p->count : p->count > 0); i++) {
+        size_t skip = name_begins(&w[i]);
+
+        c->begins[(unsigned char)*w[i].text] = true;
+        c->begins[(unsigned char)w[i].text[skip]] = true;
+    }
+}
+
+static void read_command(policed *c)
 {
     const pawl_value *v = pawl_value_get(c->q->args, "command");
     bool text = pawl_value_type(v) == PAWL_TYPE_STRING;
 
     c->command = true;
+    memset(c->begins, 0, sizeof c->begins);
+    if (text && pawl_value_size(v) > 0)
+        c->begins[(unsigned char)*pawl_value_string(v)] = true;
     if (text)
         shell_split(&c->sh, pawl_value_string(v), pawl_value_size(v));
     else
@@ -20,6 +47,7 @@ static void read_command(call *c)
         const shell_part *p = &c->sh.parts[i];
         const shell_word *w = &c->sh.words[p->first];
 
+        note_begins(c, p);
         c->use[i] = (unsigned char)known_use(&c->sh, p);
         if (c->use[i] == OPERAND_NONE && p->count > 0 && (p->carries || text_listed(w->text, w->size, " cd pushd popd ")))
             c->use[i] = OPERAND_LOOK;
@@ -30,7 +58,7 @@ static void read_command(call *c)
     }
 }
 
-static const pawl_value *path_arg(const call *c)
+static const pawl_value *path_arg(const policed *c)
 {
     static const char *const keys[] = { "file_path", "path", "notebook_path" };
     const pawl_value *v = NULL;
@@ -40,7 +68,7 @@ static const pawl_value *path_arg(const call *c)
     return v;
 }
 
-static void read_path(call *c)
+static void read_path(policed *c)
 {
     const pawl_value *v = path_arg(c);
     const char *text = pawl_value_string(v), *to, *cwd = c->p != NULL ? c->p->cwd : NULL, *home = c->p != NULL ? c->p->home : NULL;
@@ -74,7 +102,7 @@ static void read_path(call *c)
     }
 }
 
-static void read_url(call *c)
+static void read_url(policed *c)
 {
     const pawl_value *v = pawl_value_get(c->q->args, "url");
     const char *text = pawl_value_string(v);
@@ -88,22 +116,24 @@ static void read_url(call *c)
     }
 }
 
-void call_read(call *c, const pawl_policy *p, const pawl_request *q)
+void call_read(policed *c, const pawl_policy *p, const pawl_request *q)
 {
     c->p = p;
     c->q = q;
     c->tool = q->tool != NULL ? q->tool : "";
     c->command = c->has_path = c->linked = c->net = c->has_paths = false;
-    c->vague = false;
+    c->vague = c->reads = c->edits = false;
     c->unsure = NULL;
     c->host[0] = '\0';
     if (strcmp(c->tool, "Bash") == 0) {
         read_command(c);
         return;
     }
+    c->reads = tool_reads(c->tool);
+    c->edits = tool_edits(c->tool);
     c->sh.nparts = 0;
     c->sh.unseen = false;
-    if (tool_on_path(c->tool) || q->cls == PAWL_READ || q->cls == PAWL_EDIT)
+    if (c->reads || c->edits || q->cls == PAWL_READ || q->cls == PAWL_EDIT)
         read_path(c);
     read_url(c);
     c->vague = c->unsure != NULL;
@@ -111,22 +141,17 @@ void call_read(call *c, const pawl_policy *p, const pawl_request *q)
 
 /* ---- rules ------------------------------------------------------------------------------------------------- */
 
-bool rule_live(const policy_rule *r, int64_t time_ms)
-{
-    return r->told.until_ms == 0 || r->told.until_ms > time_ms;
-}
-
-bool rule_for(const policy_rule *r, const call *c)
+bool rule_for(const policy_rule *r, const policed *c)
 {
     const char *t = c->tool;
 
     switch (r->scope) {
     case SCOPE_NAME:
-        return strcmp(r->tool, t) == 0;
+        return r->bash == c->command && (r->bash || strcmp(r->tool, t) == 0);
     case SCOPE_EDITS:
-        return tool_edits(t) || (!c->command && c->q->cls == PAWL_EDIT);
+        return c->edits || (!c->command && c->q->cls == PAWL_EDIT);
     case SCOPE_READS:
-        return tool_reads(t) || (!c->command && c->q->cls == PAWL_READ && c->has_path);
+        return c->reads || (!c->command && c->q->cls == PAWL_READ && c->has_path);
     case SCOPE_AGENT:
         return strcmp(t, "Agent") == 0 || strcmp(t, "Task") == 0;
     case SCOPE_SERVER:
@@ -137,13 +162,6 @@ bool rule_for(const policy_rule *r, const call *c)
     return false;
 }
 
-bool rule_on_paths(const policy_rule *r, bool edit)
-{
-    if (r->spec != SPEC_PATH && r->spec != SPEC_NONE)
-        return false;
-    return edit ? r->scope == SCOPE_EDITS || (r->scope == SCOPE_NAME && strcmp(r->tool, "Write") == 0) : r->scope == SCOPE_READS;
-}
-
 bool rule_fits_path(const policy_rule *r, const path *given, const path *real, bool linked, bool loose)
 {
     if (loose)
@@ -151,7 +169,7 @@ bool rule_fits_path(const policy_rule *r, const path *given, const path *real, b
     return path_fits(&r->path, given, false) && (!linked || path_fits(&r->path, real, false));
 }
 
-static bool fits_named(const policy_rule *r, const call *c)
+static bool fits_named(const policy_rule *r, const policed *c)
 {
     static const char *const keys[] = { "subagent_type", "agent_type", "agent", "skill", "name", "command" };
 
@@ -164,7 +182,7 @@ static bool fits_named(const policy_rule *r, const call *c)
     return false;
 }
 
-static bool fits_param(const policy_rule *r, const call *c)
+static bool fits_param(const policy_rule *r, const policed *c)
 {
     const pawl_value *v = pawl_value_get(c->q->args, r->param);
     char digits[UINT_TEXT_MAX + 1], *end;
@@ -183,15 +201,6 @@ static bool fits_param(const policy_rule *r, const call *c)
         return r->size == 1 && *r->text == '*';
     }
     return false;
-}
-
-static size_t name_begins(const shell_word *w)
-{
-    size_t n = w->size;
-
-    while (n > 0 && w->text[n - 1] != '/')
-        n--;
-    return n;
 }
 
 /* Words of a part, its program by its bare name, and what else may be a command in it. */
@@ -217,11 +226,14 @@ static bool fits_words(const policy_rule *r, const shell *s, const shell_part *p
     return false;
 }
 
-static bool fits_command(const policy_rule *r, const call *c, size_t *part)
+static bool fits_command(const policy_rule *r, const policed *c, size_t *part)
 {
     const shell *s = &c->sh;
     const pawl_value *v;
 
+    *part = SIZE_MAX;
+    if (r->literal > 0 && !c->begins[(unsigned char)*r->text])
+        return false;
     for (size_t i = 0; i < s->nparts; i++) {
         const shell_part *p = &s->parts[i];
 
@@ -234,7 +246,7 @@ static bool fits_command(const policy_rule *r, const call *c, size_t *part)
     return pawl_value_string(v) != NULL && rule_text_fits(r, pawl_value_string(v), pawl_value_size(v), true);
 }
 
-bool rule_fits_any(const policy_rule *r, const call *c, size_t *part)
+bool rule_fits_any(const policy_rule *r, const policed *c, size_t *part)
 {
     *part = SIZE_MAX;
     if (!rule_for(r, c))
@@ -296,7 +308,7 @@ static bool may_fit_part(const policy_rule *r, const shell *s, const shell_part 
     return false;
 }
 
-bool rule_may_fit(const policy_rule *r, const call *c, size_t *part)
+bool rule_may_fit(const policy_rule *r, const policed *c, size_t *part)
 {
     *part = SIZE_MAX;
     if (c->command && c->sh.unseen && (r->spec == SPEC_COMMAND || rule_on_paths(r, true) || rule_on_paths(r, false)))
@@ -337,7 +349,7 @@ static bool fits_command_part(const policy_rule *r, const shell *s, const shell_
     return !r->word && r->literal + 1 == r->size && r->text[r->literal] == '*';
 }
 
-bool rule_fits_part(const policy_rule *r, const call *c, size_t part)
+bool rule_fits_part(const policy_rule *r, const policed *c, size_t part)
 {
     if (!rule_for(r, c))
         return false;
@@ -345,7 +357,7 @@ bool rule_fits_part(const policy_rule *r, const call *c, size_t part)
     case SPEC_NONE:
         return true;
     case SPEC_COMMAND:
-        return c->command && fits_command_part(r, &c->sh, &c->sh.parts[part]);
+        return c->command && (r->literal == 0 || c->begins[(unsigned char)*r->text]) && fits_command_part(r, &c->sh, &c->sh.parts[part]);
     case SPEC_PATH:
         return c->has_path && c->unsure == NULL && c->given.sure && rule_fits_path(r, &c->given, &c->real, c->linked, false);
     case SPEC_DOMAIN:

@@ -4,7 +4,7 @@
 enum { MODES = 5, CLASSES = 6, INSIDE = 4 };    /* INSIDE: allowed of what lies in the workspace, else left open */
 
 static const char *const mode_names[MODES] = { "", "plan", "default", "acceptEdits", "bypassPermissions" };
-static const char *const class_names[CLASSES] = { "", "read", "edit", "exec", "net", "other" };
+static const char *const permission_names[CLASSES] = { "", "read", "edit", "exec", "net", "other" };
 
 static const unsigned char mode_table[MODES][CLASSES] = {
     /*                       none         read         edit         exec         net          other      */
@@ -30,7 +30,7 @@ pawl_mode pawl_mode_named(const char *name)
 
 const char *pawl_permission_name(pawl_permission cls)
 {
-    return (unsigned)cls < CLASSES ? class_names[cls] : "";
+    return (unsigned)cls < CLASSES ? permission_names[cls] : "";
 }
 
 const char *pawl_behavior_name(pawl_behavior b)

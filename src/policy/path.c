@@ -83,8 +83,9 @@ bool path_protected(const char *p, const char *home)
 {
     static const char *const folders[] = { ".git", ".pawl", ".claude", ".ssh", ".vscode", ".idea", ".husky" };
     static const char *const files[] = {
-        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
-        ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".gitconfig", ".gitmodules", ".envrc", ".mcp.json", ".claude.json", ".npmrc", ".netrc",
+        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin",
+        ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".gitconfig",
+        ".gitmodules", ".envrc", ".mcp.json", ".claude.json", ".npmrc", ".netrc",
     };
     const char *at = p + 1;
 

@@ -76,7 +76,7 @@ void shell_queue(shell *s, const char *text, size_t size, bool copy);   /* split
 /* Words of a part as one text, joined by blanks. */
 pawl_bytes shell_joined(const shell *s, const shell_part *p);
 bool word_is(const shell_word *w, const char *text);
-bool text_listed(const char *p, size_t n, const char *list);    /* list: words, each between blanks */
+bool text_listed(const char *p, size_t n, const char *words);   /* words, each between blanks */
 bool shell_harmless(const char *name, size_t n);                /* a variable that no program takes a command from */
 
 /* shell_word.c */
@@ -135,7 +135,7 @@ typedef enum rule_spec { SPEC_NONE, SPEC_COMMAND, SPEC_PATH, SPEC_DOMAIN, SPEC_N
 typedef enum rule_scope { SCOPE_NAME, SCOPE_EDITS, SCOPE_READS, SCOPE_AGENT, SCOPE_SERVER, SCOPE_GLOB } rule_scope;
 
 typedef struct policy_rule {
-    pawl_permission_rule told;
+    pawl_rule_info told;
     const char *base;               /* folder that / stands for, or NULL */
     const char *tool;               /* ends in NUL; of a server without __* */
     rule_scope scope;
@@ -144,6 +144,7 @@ typedef struct policy_rule {
     uint32_t tool_size, size;
     uint32_t literal;               /* bytes of it before the first * */
     bool exact;                     /* there is none */
+    bool bash, on_edits, on_reads;  /* of commands; of what a command edits, or reads */
     bool word;                      /* " *" at its end: what follows is left out of `text` */
     const char *param;
     path_pattern path;
@@ -170,7 +171,7 @@ bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool lo
 
 /* ---- match.c: a call, read once, and whether a rule fits it ---------------------------------------------------------- */
 
-typedef struct call {
+typedef struct policed {
     const pawl_policy *p;
     const pawl_request *q;
     const char *tool;
@@ -178,25 +179,27 @@ typedef struct call {
     bool has_path, linked;          /* `given`, and what it leads to */
     bool net;                       /* it has a URL */
     bool has_paths;                 /* a command: some of its words are paths */
+    bool reads, edits;              /* it is a tool of that family */
     bool vague;                     /* something in it is not known */
     const char *unsure;             /* why it is not read for sure; NULL: it is */
     char host[256];
     path given, real;
     unsigned char use[SHELL_PARTS_MAX];
+    bool begins[256];               /* of a command: with these bytes something that a rule may fit begins */
     shell sh;
-} call;
+} policed;
 
-void call_read(call *c, const pawl_policy *p, const pawl_request *q);
-bool rule_live(const policy_rule *r, int64_t time_ms);
-bool rule_for(const policy_rule *r, const call *c);                    /* of that tool */
-bool rule_on_paths(const policy_rule *r, bool edit);                   /* of what a command edits, or reads */
+void call_read(policed *c, const pawl_policy *p, const pawl_request *q);
+static inline bool rule_live(const policy_rule *r, int64_t time_ms) { return r->told.until_ms == 0 || r->told.until_ms > time_ms; }
+bool rule_for(const policy_rule *r, const policed *c);                    /* of that tool */
+static inline bool rule_on_paths(const policy_rule *r, bool edit) { return edit ? r->on_edits : r->on_reads; }
 bool rule_fits_path(const policy_rule *r, const path *given, const path *real, bool linked, bool loose);
 /* Of deny and ask rules, but those on paths of a command: any part. *part: which one, SIZE_MAX: all of it. */
-bool rule_fits_any(const policy_rule *r, const call *c, size_t *part);
+bool rule_fits_any(const policy_rule *r, const policed *c, size_t *part);
 /* What is unknown of the call may be what it fits. */
-bool rule_may_fit(const policy_rule *r, const call *c, size_t *part);
+bool rule_may_fit(const policy_rule *r, const policed *c, size_t *part);
 /* Of allow rules: this part (of a command), or the whole call. */
-bool rule_fits_part(const policy_rule *r, const call *c, size_t part);
+bool rule_fits_part(const policy_rule *r, const policed *c, size_t part);
 
 /* ---- url.c ------------------------------------------------------------------------------------------------------------- */
 
@@ -220,19 +223,19 @@ typedef struct walked {
     path given, real;
 } walked;
 typedef bool walk_fn(void *ctx, const walked *w);       /* false: enough */
-void call_walk(const call *c, walk_fn *fn, void *ctx);
-bool call_inside(const call *c, const walked *w);
+void call_walk(const policed *c, walk_fn *fn, void *ctx);
+bool call_inside(const policed *c, const walked *w);
 bool folder_inside(const pawl_policy *p, const path *at);
 /* The first of the rules `from` to `to` - 1 on paths that fits one of a command; SIZE_MAX: none. *may: one would, of a path unknown. */
-size_t call_path_rule(const call *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part);
+size_t call_path_rule(const policed *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part);
 
 /* ---- decide.c -------------------------------------------------------------------------------------------------------------- */
 
 /* One line: %s a text, %t a pawl_bytes, without control characters and cut between characters. */
 void line_put(char *out, size_t size, const char *fmt, ...);
 /* What a decision speaks of: a part of a command, or all of the call. */
-pawl_bytes call_subject(const call *c, size_t part);
+pawl_bytes call_subject(const policed *c, size_t part);
 /* All that pawl_decide does, of a call that was read. */
-void call_decide(call *c, pawl_decision *out);
+void call_decide(policed *c, pawl_decision *out);
 
 #endif

@@ -25,7 +25,7 @@ static bool keys_known(const pawl_value *v, const char *const *names, size_t n, 
 }
 
 /* A text without NUL; NULL: it is none, and that is told. */
-static const char *text_of(const pawl_value *v, const char *what, pawl_err *err)
+static const char *member_text(const pawl_value *v, const char *what, pawl_err *err)
 {
     const char *text = pawl_value_string(v);
 
@@ -39,7 +39,7 @@ static const char *text_of(const pawl_value *v, const char *what, pawl_err *err)
 /* A folder as it is kept: absolute, without . and .. */
 static const char *folder_of(pawl_policy *p, const pawl_value *v, const char *what, pawl_err *err)
 {
-    const char *text = text_of(v, what, err);
+    const char *text = member_text(v, what, err);
     char *kept;
     path at;
 
@@ -93,7 +93,8 @@ static bool read_rule(pawl_policy *p, const pawl_value *v, pawl_behavior b, pawl
         base = pawl_value_get(v, "base");
         until = pawl_value_get(v, "until");
     }
-    if ((r->told.text = text_of(text, "a rule", err)) == NULL || (from != NULL && (r->told.from = text_of(from, "from of a rule", err)) == NULL))
+    if ((r->told.text = member_text(text, "a rule", err)) == NULL ||
+        (from != NULL && (r->told.from = member_text(from, "from of a rule", err)) == NULL))
         return false;
     if (strlen(r->told.text) >= PAWL_RULE_BYTES) {
         fail(err, PAWL_LIMIT, "rule \"%.60s...\": it has %zu bytes, and %d are the most", r->told.text, strlen(r->told.text), PAWL_RULE_BYTES - 1);
@@ -117,13 +118,13 @@ static bool read_rules(pawl_policy *p, const pawl_value *v, pawl_err *err)
     size_t n = 0;
 
     for (size_t k = 0; k < 3; k++) {
-        const pawl_value *list = pawl_value_get(v, kinds[k].key);
+        const pawl_value *lists = pawl_value_get(v, kinds[k].key);
 
-        if (list != NULL && pawl_value_type(list) != PAWL_TYPE_ARRAY) {
+        if (lists != NULL && pawl_value_type(lists) != PAWL_TYPE_ARRAY) {
             fail(err, PAWL_INVALID, "policy: %s must be a list of rules", kinds[k].key);
             return false;
         }
-        n += pawl_value_size(list);
+        n += pawl_value_size(lists);
     }
     if (n > POLICY_RULES_MAX) {
         fail(err, PAWL_LIMIT, "policy: %zu rules; %d are the most", n, POLICY_RULES_MAX);
@@ -134,10 +135,10 @@ static bool read_rules(pawl_policy *p, const pawl_value *v, pawl_err *err)
         return false;
     }
     for (size_t k = 0; k < 3; k++) {
-        const pawl_value *list = pawl_value_get(v, kinds[k].key);
+        const pawl_value *lists = pawl_value_get(v, kinds[k].key);
 
-        for (size_t i = 0; i < pawl_value_size(list); i++)
-            if (!read_rule(p, pawl_value_at(list, i), kinds[k].b, err))
+        for (size_t i = 0; i < pawl_value_size(lists); i++)
+            if (!read_rule(p, pawl_value_at(lists, i), kinds[k].b, err))
                 return false;
         if (k == 0)
             p->deny_end = p->count;
@@ -206,9 +207,9 @@ const char *pawl_policy_digest(const pawl_policy *p) { return p->digest; }
 
 size_t pawl_policy_count(const pawl_policy *p) { return p != NULL ? p->count : 0; }
 
-pawl_permission_rule pawl_policy_rule(const pawl_policy *p, size_t index)
+pawl_rule_info pawl_policy_rule(const pawl_policy *p, size_t index)
 {
-    static const pawl_permission_rule none = { PAWL_OPEN, "", "", 0 };
+    static const pawl_rule_info none = { PAWL_OPEN, "", "", 0 };
 
     return p != NULL && index < p->count ? p->rules[index].told : none;
 }

@@ -83,7 +83,7 @@ bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool lo
 
 /* ---- specs ------------------------------------------------------------------------------------------------------ */
 
-static bool wrong(pawl_err *err, const policy_rule *r, const char *what)
+static bool rule_wrong(pawl_err *err, const policy_rule *r, const char *what)
 {
     fail(err, PAWL_INVALID, "rule \"%.90s\": %s", r->told.text, what);
     return false;
@@ -102,7 +102,7 @@ static bool compile_command(policy_rule *r, pawl_err *err)
     while (r->size > 0 && r->text[r->size - 1] == ' ')
         r->size--;
     if (r->size == 0)
-        return wrong(err, r, "it names no command; for all of them write Bash");
+        return rule_wrong(err, r, "it names no command; for all of them write Bash");
     r->spec = SPEC_COMMAND;
     r->exact = !r->word;
     for (size_t i = 0; i < r->size && r->exact; i++) {
@@ -122,9 +122,9 @@ static bool compile_base(policy_rule *r, const char *base, const char *what, are
     path at;
 
     if (base == NULL)
-        return wrong(err, r, what);
+        return rule_wrong(err, r, what);
     if (!path_set(&at, base, strlen(base), NULL, NULL))
-        return wrong(err, r, "the folder that it begins at is no absolute path");
+        return rule_wrong(err, r, "the folder that it begins at is no absolute path");
     r->path.base_size = at.size > 1 ? at.size : 0;
     if ((r->path.base = arena_strdup(mem, at.text, r->path.base_size)) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a rule");
@@ -142,12 +142,14 @@ static bool pattern_sound(policy_rule *r, const char *p, size_t n, pawl_err *err
         size_t m = (size_t)((slash != NULL ? slash : end) - at);
 
         if (m == 0)
-            return wrong(err, r, "it has // within; an absolute path begins with //");
+            return rule_wrong(err, r, "it has // within; an absolute path begins with //");
         if ((m == 2 && memcmp(at, "..", 2) == 0) || (m == 1 && *at == '.'))
-            return wrong(err, r, "write the path without . and .. in it");
+            return rule_wrong(err, r, "write the path without . and .. in it");
         for (size_t i = 0; i < m; i++)
-            if (at[i] == '[' && memchr(at + i, ']', m - i) == NULL)
-                return wrong(err, r, "a [ in it has no ]");
+            if (at[i] == '\\')
+                i++;
+            else if (at[i] == '[' && memchr(at + i, ']', m - i) == NULL)
+                return rule_wrong(err, r, "a [ in it has no ]");
         at += m + (slash != NULL);
     }
     return true;
@@ -160,7 +162,7 @@ static bool compile_path(policy_rule *r, const pawl_policy *p, arena *mem, pawl_
     size_t n = r->size, last;
 
     if (*t == '!')
-        return wrong(err, r, "a pattern cannot be turned round by !; write a rule of another kind");
+        return rule_wrong(err, r, "a pattern cannot be turned round by !; write a rule of another kind");
     x->anchored = true;
     if (n >= 2 && t[0] == '/' && t[1] == '/') {
         if (!compile_base(r, "/", "", mem, err))
@@ -203,7 +205,7 @@ static bool compile_domain(policy_rule *r, arena *mem, pawl_err *err)
     char host[256];
 
     if (r->size < 8 || memcmp(r->text, "domain:", 7) != 0 || !host_read(r->text + 7, r->size - 7, host, sizeof host, true))
-        return wrong(err, r, "write WebFetch(domain:example.com) or WebFetch(domain:*.example.com)");
+        return rule_wrong(err, r, "write WebFetch(domain:example.com) or WebFetch(domain:*.example.com)");
     r->spec = SPEC_DOMAIN;
     r->size = (uint32_t)strlen(host);
     if ((r->text = arena_strdup(mem, host, r->size)) == NULL) {
@@ -218,9 +220,9 @@ static bool compile_param(policy_rule *r, arena *mem, pawl_err *err)
     const char *colon = memchr(r->text, ':', r->size);
 
     if (colon == NULL || colon == r->text)
-        return wrong(err, r, "what is in ( ) of this tool is a parameter: Tool(name:value)");
+        return rule_wrong(err, r, "what is in ( ) of this tool is a parameter: Tool(name:value)");
     if (r->told.behavior == PAWL_ALLOW)
-        return wrong(err, r, "a parameter may be denied or asked, not allowed; allow the tool by its name");
+        return rule_wrong(err, r, "a parameter may be denied or asked, not allowed; allow the tool by its name");
     if ((r->param = arena_strdup(mem, r->text, (size_t)(colon - r->text))) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a rule");
         return false;
@@ -255,7 +257,7 @@ static bool compile_scope(policy_rule *r, pawl_err *err)
     }
     if (strchr(t, '*') != NULL) {
         if (r->told.behavior == PAWL_ALLOW)
-            return wrong(err, r, "a tool's name with * is for rules that deny or ask; mcp__server__* may be allowed");
+            return rule_wrong(err, r, "a tool's name with * is for rules that deny or ask; mcp__server__* may be allowed");
         r->scope = SCOPE_GLOB;
         return true;
     }
@@ -273,7 +275,9 @@ static bool compile_scope(policy_rule *r, pawl_err *err)
 /* bash(ls) would be a rule that nothing fits. */
 static bool misspelt(const char *tool, pawl_err *err, const policy_rule *r)
 {
-    static const char *const names[] = { "Bash", "Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS", "WebFetch", "Agent", "Task", "Skill" };
+    static const char *const names[] = {
+        "Bash", "Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS", "WebFetch", "Agent", "Task", "Skill",
+    };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *a = names[i], *b = tool;
@@ -297,17 +301,17 @@ static bool two_rules(const char *spec, size_t n)
     return false;
 }
 
-bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *err)
+static bool rule_compiled(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *err)
 {
     const char *text = r->told.text, *open = strchr(text, '(');
     size_t n = strlen(text), t = open != NULL ? (size_t)(open - text) : n;
 
     if (n == 0)
-        return wrong(err, r, "it is empty; write Tool or Tool(spec)");
+        return rule_wrong(err, r, "it is empty; write Tool or Tool(spec)");
     if (!tool_chars(text, t))
-        return wrong(err, r, "it begins with no tool's name; write Tool or Tool(spec)");
+        return rule_wrong(err, r, "it begins with no tool's name; write Tool or Tool(spec)");
     if (open != NULL && text[n - 1] != ')')
-        return wrong(err, r, "it does not end with ); write Tool(spec)");
+        return rule_wrong(err, r, "it does not end with ); write Tool(spec)");
     if ((r->tool = arena_strdup(mem, text, t)) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a rule");
         return false;
@@ -320,9 +324,9 @@ bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *er
     r->text = open + 1;
     r->size = (uint32_t)(n - t - 2);
     if (r->size == 0)
-        return wrong(err, r, "there is nothing in ( ); for all that the tool does write its name alone");
+        return rule_wrong(err, r, "there is nothing in ( ); for all that the tool does write its name alone");
     if (two_rules(r->text, r->size))
-        return wrong(err, r, "these are two rules; write each by itself");
+        return rule_wrong(err, r, "these are two rules; write each by itself");
     if (misspelt(r->tool, err, r))
         return false;
     if (r->size == 1 && *r->text == '*')
@@ -338,4 +342,16 @@ bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *er
         return true;
     }
     return compile_param(r, mem, err);
+}
+
+bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *err)
+{
+    bool good = rule_compiled(r, p, mem, err), paths = r->spec == SPEC_PATH || r->spec == SPEC_NONE;
+
+    if (good) {
+        r->bash = strcmp(r->tool, "Bash") == 0;
+        r->on_edits = paths && (r->scope == SCOPE_EDITS || (r->scope == SCOPE_NAME && strcmp(r->tool, "Write") == 0));
+        r->on_reads = paths && r->scope == SCOPE_READS;
+    }
+    return good;
 }

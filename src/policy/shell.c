@@ -6,18 +6,18 @@
 
 enum { HERES_MAX = 4, WORK_MAX = 16 * SHELL_BYTES_MAX };
 
-typedef struct here {               /* a here-document whose lines are to come */
+typedef struct heredoc {               /* a here-document whose lines are to come */
     const char *name;
     size_t size, part;
     bool quoted, tabs;
-} here;
+} heredoc;
 
 typedef struct lexer {
     shell *s;
     const char *p, *end;
     bool hidden, open;              /* a part has begun */
     shell_part part;
-    here heres[HERES_MAX];
+    heredoc heres[HERES_MAX];
     size_t nheres;
 } lexer;
 
@@ -146,7 +146,7 @@ static void here_begin(lexer *l, bool tabs)
         shell_lost(l->s, "a here-document is not to be followed", l->p);
         return;
     }
-    l->heres[l->nheres++] = (here){ w.text, w.size, l->s->nparts, quoted, tabs };
+    l->heres[l->nheres++] = (heredoc){ w.text, w.size, l->s->nparts, quoted, tabs };
 }
 
 static bool is_descriptor(const shell_word *w)
@@ -215,7 +215,7 @@ static void here_lines(lexer *l)
     shell *s = l->s;
 
     for (size_t i = 0; i < l->nheres; i++) {
-        const here *h = &l->heres[i];
+        const heredoc *h = &l->heres[i];
         const char *body = l->p, *body_end = NULL;
         bool plain = h->quoted;
 
@@ -252,13 +252,20 @@ static void here_lines(lexer *l)
 
 /* ---- words -------------------------------------------------------------------------------------------------- */
 
-bool text_listed(const char *p, size_t n, const char *list)
+bool text_listed(const char *p, size_t n, const char *words)
 {
-    if (n == 0 || n > 40 || memchr(p, '\0', n) != NULL || memchr(p, ' ', n) != NULL)
+    if (n == 0 || n > 40)
         return false;
-    for (const char *at = list; (at = strchr(at, ' ')) != NULL; at++)
-        if (strncmp(at + 1, p, n) == 0 && at[n + 1] == ' ')
+    for (const char *at = words + 1; *at != '\0'; at++) {
+        size_t same = 0;
+
+        while (same < n && at[same] == p[same] && at[same] != ' ' && at[same] != '\0')
+            same++;
+        if (same == n && at[n] == ' ')
             return true;
+        while (*at != ' ')
+            at++;
+    }
     return false;
 }
 

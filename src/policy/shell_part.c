@@ -22,9 +22,9 @@ static const wrapper wrappers[] = {
     { "env",     "i",  "u",   " --ignore-environment ",                     " --unset ",                   0 },
 };
 
-static bool word_listed(const shell_word *w, const char *list)
+static bool word_listed(const shell_word *w, const char *words)
 {
-    return (w->flags & (WORD_UNKNOWN | WORD_GLOB)) == 0 && text_listed(w->text, w->size, list);
+    return (w->flags & (WORD_UNKNOWN | WORD_GLOB)) == 0 && text_listed(w->text, w->size, words);
 }
 
 /* How many words an option is: 1 or 2; 0: it is not known. */
@@ -166,10 +166,10 @@ static void look_into_carrier(shell *s, shell_part *p)
             shell_queue(s, w[i].text, w[i].size, true);
 }
 
-static bool has_word(const shell *s, const shell_part *p, const char *list)
+static bool has_word(const shell *s, const shell_part *p, const char *words)
 {
     for (uint32_t i = 1; i < p->count; i++)
-        if (word_listed(&s->words[p->first + i], list))
+        if (word_listed(&s->words[p->first + i], words))
             return true;
     return false;
 }

@@ -2,7 +2,7 @@
 #include "policy/policy.h"
 
 typedef struct walker {
-    const call *c;
+    const policed *c;
     walk_fn *fn;
     void *ctx;
     walked w;
@@ -13,7 +13,7 @@ typedef struct walker {
 /* Set given and real from `text`; false: nobody can tell. */
 static bool path_place(walker *k, const char *text, size_t size, uint32_t flags, const char *cwd)
 {
-    const call *c = k->c;
+    const policed *c = k->c;
     const char *home = c->p != NULL ? c->p->home : NULL, *to;
     char key[PATH_BYTES], *at = key;
 
@@ -41,7 +41,7 @@ static bool path_place(walker *k, const char *text, size_t size, uint32_t flags,
 /* Tell of a path; after a cd of both places where it may lie. */
 static bool tell(walker *k, const shell_word *w, const char *text, size_t size, uint32_t flags)
 {
-    const call *c = k->c;
+    const policed *c = k->c;
     bool relative = size == 0 || (*text != '/' && (flags & WORD_TILDE) == 0);
 
     k->w.word = w;
@@ -138,7 +138,7 @@ static bool walk_part(walker *k, size_t i)
     return true;
 }
 
-void call_walk(const call *c, walk_fn *fn, void *ctx)
+void call_walk(const policed *c, walk_fn *fn, void *ctx)
 {
     walker k;
 
@@ -161,13 +161,13 @@ bool folder_inside(const pawl_policy *p, const path *at)
     return false;
 }
 
-bool call_inside(const call *c, const walked *w)
+bool call_inside(const policed *c, const walked *w)
 {
     return w->sure && !w->moved && folder_inside(c->p, &w->given) && (!w->linked || folder_inside(c->p, &w->real));
 }
 
 typedef struct path_rules {
-    const call *c;
+    const policed *c;
     size_t from, to, found, *part, *may, *may_part;
 } path_rules;
 
@@ -182,7 +182,8 @@ static bool rules_of_path(void *ctx, const walked *w)
 
         if (!rule_on_paths(r, w->edit) || !rule_live(r, x->c->q->time_ms))
             continue;
-        if (r->spec == SPEC_NONE || (w->sure && (rule_fits_path(r, &w->given, &w->real, w->linked, true) || (w->removal && path_above(&r->path, &w->given))))) {
+        if (r->spec == SPEC_NONE || (w->sure && (rule_fits_path(r, &w->given, &w->real, w->linked, true) ||
+                                                 (w->removal && path_above(&r->path, &w->given))))) {
             x->found = i;
             *x->part = w->part;
         } else if (!w->sure && x->may != NULL && *x->may == SIZE_MAX) {
@@ -193,7 +194,7 @@ static bool rules_of_path(void *ctx, const walked *w)
     return true;
 }
 
-size_t call_path_rule(const call *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part)
+size_t call_path_rule(const policed *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part)
 {
     path_rules x = { c, from, to, SIZE_MAX, part, may, may_part };
 
