@@ -405,7 +405,7 @@ static int ended(session *s, pawl_state *st)
     if (status == PAWL_FAILED && kept_undone(st))
         cli_note(s->c, "what it did is undone; begin another run, or one from where it stood: pawl fork %s --at SEQ", s->run);
     else if (status == PAWL_FAILED)
-        cli_note(s->c, "try again: pawl retry %s", s->run);
+        cli_note(s->c, "try again: pawl retry %s%s", s->run, why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
     if (s->c->json)
         cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:s}", "reason", reason != NULL ? reason : value_null(mem), "run", s->run, "status",
                                   pawl_status_name(status)));

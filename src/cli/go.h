@@ -24,6 +24,8 @@ const char *go_who(void);                       /* who is at the keyboard: "ada"
 
 /* Before it is driven on: --mode is left for it. Bypass is not kept, and has to be given again. EXIT_DONE; else said. */
 const char *go_mode_of(pawl_state *st);                /* the mode that it has, or is about to have; NULL: none */
+/* budget.c: the bounds that an option gives, as "@budget" has them. EXIT_DONE, or the usage was said. */
+int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);
 int go_mode(session *s, pawl_state *st);
 int resume_session(session *s);                 /* resume.c: a run that is there goes on where it stands */
 

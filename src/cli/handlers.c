@@ -272,12 +272,12 @@ const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
 struct script {
     script *next;
     const char *path;
-    const pawl_value *list;     /* [{"match"?, "node"?, "reply" | "error"}] */
+    const pawl_value *list;     /* [{"match"?, "node"?, "reply" | "error", "usage"?: {"input_tokens","output_tokens"}}] */
 };
 
 static const pawl_value *script_list(session *s, const file_source *src, pawl_err *err)
 {
-    static const char *const names[] = { "match", "node", "reply", "error" };
+    static const char *const names[] = { "match", "node", "reply", "error", "usage" };
     const doc *d;
     const pawl_value *all, *one, *key;
     pawl_iter it, members;
@@ -299,10 +299,10 @@ static const pawl_value *script_list(session *s, const file_source *src, pawl_er
         while (pawl_iter_next(&members, &key) != NULL) {
             size_t k = 0;
 
-            while (key != NULL && k < 4 && strcmp(pawl_value_string(key), names[k]) != 0)
+            while (key != NULL && k < 5 && strcmp(pawl_value_string(key), names[k]) != 0)
                 k++;
-            if (k == 4)
-                fail(err, PAWL_INVALID, "%s: an answer has no key \"%s\": match, node, reply and error are", src->path, pawl_value_string(key));
+            if (k == 5)
+                fail(err, PAWL_INVALID, "%s: an answer has no key \"%s\": match, node, reply, error and usage are", src->path, pawl_value_string(key));
         }
         if (pawl_value_type(one) != PAWL_TYPE_OBJECT || (pawl_value_get(one, "reply") == NULL) == (pawl_value_get(one, "error") == NULL))
             fail(err, PAWL_INVALID, "%s: an answer has `reply`, or `error`", src->path);
@@ -368,6 +368,16 @@ static pawl_code script_reply(pawl_reply *reply, const pawl_value *one)
     return rc;
 }
 
+/* What it says that it used, and what that costs; a script that says nothing has used what was set aside. */
+static void bill(const session *s, pawl_reply *reply, const char *model, const pawl_value *usage)
+{
+    const model_price *price = price_of(s->file, model);
+    const int64_t in = pawl_value_int(pawl_value_get(usage, "input_tokens")), out = pawl_value_int(pawl_value_get(usage, "output_tokens"));
+
+    if (usage != NULL)
+        pawl_reply_cost(reply, in + out, price == NULL ? 0 : price_micros(in, price->input) + price_micros(out, price->output));
+}
+
 static pawl_code run_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const session *s = arg;
@@ -381,8 +391,10 @@ static pawl_code run_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
         if (strcmp(sc->path, model) != 0)
             continue;
         while ((one = pawl_iter_next(&it, NULL)) != NULL)
-            if (fits(one, node != NULL ? node : "", prompt))
+            if (fits(one, node != NULL ? node : "", prompt)) {
+                bill(s, reply, model, pawl_value_get(one, "usage"));
                 return script_reply(reply, one);
+            }
         return pawl_reply_fail(reply, PAWL_EFFECT, "%s: no answer fits the prompt of \"%s\", which begins \"%.60s\"", model, node != NULL ? node : "", prompt);
     }
     pawl_reply_untouched(reply);

@@ -32,10 +32,10 @@ static int mode_run(cli_call *c)
 
 const cli_verb verb_mode = {
     .name = "mode", .form = "RUN MODE", .what = "say what a run may do without asking", .least = 2, .most = 2, .store = true, .run = mode_run,
-    .about = "plan               no node may act: commands and requests that write are denied\n"
-             "default            nodes that require more ask first acceptEdits        nodes\n"
-             "that require acceptEdits run bypassPermissions  all run; not kept over a\n"
-             "resume, where it has to be given again\n"
+    .about = "`plan`: no node may act; commands and requests that write are denied. `default`:\n"
+             "nodes that require more ask first. `acceptEdits`: nodes that require it run.\n"
+             "`bypassPermissions`: all run but for deny and ask rules; it is not kept over a\n"
+             "resume, where it has to be given again.\n"
              "\n"
              "Holds from the run's next step on. Nothing is driven by it.",
     .example = "pawl mode @ plan\npawl mode deploy-3fza acceptEdits",

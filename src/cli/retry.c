@@ -29,13 +29,17 @@ const pawl_value *set_values(cli_call *c, int *code)
 static int retry_run(cli_call *c)
 {
     pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = go_who() };
-    const pawl_value *set;
+    const pawl_value *set, *caps;
     pawl_err err = {0};
     session *s;
     buf text;
     int code = EXIT_DONE;
 
-    if ((set = set_values(c, &code)) == NULL || (s = session_of_run(c, c->args[0], &code)) == NULL)
+    if ((set = set_values(c, &code)) == NULL || (code = budget_bounds(c, "budget", &caps)) != EXIT_DONE)
+        return code;
+    if (pawl_value_size(caps) > 0)
+        set = value_with(&c->mem, set, "@budget", caps);
+    if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
     buf_init(&text, NULL);
     if (!s->upgraded)
@@ -54,6 +58,7 @@ static int retry_run(cli_call *c)
 
 static const cli_option options[] = {
     { "set", "CHANNEL=JSON...", "change the state first" },
+    { "budget", "BOUND=N...", "and what it may spend: calls=200, tokens=500000, money=2.50, time=1h" },
     { "file", "FILE", "go on by this file" },
     { "upgrade", NULL, "with --file: although it is another one now" },
     { "no-run", NULL, "only say so; whoever drives the run does it" },

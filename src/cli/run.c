@@ -96,7 +96,8 @@ static int run_new(session *s, pawl_mode mode)
 {
     char label[4200];
     beginning b = { .info = { .id = s->run, .context = cli_given(s->c, "context"), .created_by = go_who(),
-                              .retention = s->file != NULL ? s->file->retention : NULL, .mode = mode != PAWL_MODE_NONE ? pawl_mode_name(mode) : NULL } };
+                              .retention = s->file != NULL ? s->file->retention : NULL, .mode = mode != PAWL_MODE_NONE ? pawl_mode_name(mode) : NULL,
+                              .budget = s->file != NULL ? s->file->caps : (pawl_caps){0} } };
     pawl_err err = {0};
     const pawl_value *input = input_of(s, &err);
     size_t labels = 0;

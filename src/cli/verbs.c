@@ -14,7 +14,7 @@ static const cli_verb verb_chat = {
 
 const cli_verb *const cli_verbs[] = {
     &verb_init, &verb_run, &verb_resume, &verb_retry, &verb_cancel,
-    &verb_answer, &verb_approve, &verb_deny, &verb_send, &verb_mode, &verb_inbox, &verb_policy,
+    &verb_answer, &verb_approve, &verb_deny, &verb_send, &verb_mode, &verb_inbox, &verb_policy, &verb_budget,
     &verb_rm, &verb_ls, &verb_show, &verb_log, &verb_replay, &verb_fork, &verb_diff,
     &verb_draw, &verb_check, &verb_sim, &verb_worker, &verb_tick,
     &verb_export, &verb_import, &verb_backup, &verb_prune,

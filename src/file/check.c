@@ -652,6 +652,9 @@ static void check_model(loader *l, file_node *n)
              script_put(l, model)) {
         form *own = form_literal(l, value_string(l->mem, model, strlen(model)), at);
 
+        if (l->a->root->caps.micros > 0 && price_of(l->a, model) == NULL)
+            fault_at(l->f, at, PAWL_FAULT, "price", "a budget of money needs the price of %.80s: say it in the file of `prices`, {\"%.80s\": {input: 3.00, output: 15.00}}",
+                     model, model);
         if (f == NULL)
             form_put(l, n->call, "model", own);
         else if (own != NULL)

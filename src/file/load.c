@@ -9,7 +9,7 @@ enum { CHANNEL_NAME_MAX = 64, RETENTION_DIGITS_MAX = 9 };
 
 const char *const file_key_names[] = {
     "name", "version", "description", "start", "state", "input", "nodes", "output", "defaults", "max_steps", "max_concurrency", "gate",
-    "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks",
+    "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks", "budget", "prices",
 };
 const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
 
@@ -390,6 +390,7 @@ static bool read_head(loader *l, const doc *d)
         read_defaults(l, one);
     read_limits(l, d);
     read_guards(l, d);
+    read_spending(l, d);
     if ((one = doc_get(d, "plugins")) != NULL && !read_plugins(l, one))
         return false;
     if ((one = doc_get(d, "state")) != NULL)

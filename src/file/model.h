@@ -79,6 +79,7 @@ struct file_node {
     pawl_limits limits;
     bool class_given, retry_given, timeout_given, model_told;
     bool reads_only;            /* an http GET or HEAD */
+    uint32_t max_tokens;        /* of a model's answer */
     place effect_at;
     assignment *sets;
     size_t nsets;
@@ -128,6 +129,8 @@ typedef struct file_effect { const char *name, *word; pawl_limits limits; struct
 /* Evaluate anew what a run's journal has the value of: `input` and labels as in a call of "jq". NULL: err says why. */
 typedef const pawl_value *file_anew_fn(void *ctx, arena *mem, const pawl_value *labels, const pawl_value *input, pawl_err *err);
 
+typedef struct model_price { struct model_price *next; const char *model; int64_t input, output; } model_price;     /* millionths for a million tokens */
+
 struct agent_file {
     arena *mem;
     faults *faults;
@@ -156,6 +159,9 @@ struct agent_file {
     bool gate_deny;
     const pawl_value *permissions, *hooks;      /* NULL: none were written */
     bool reroutes;              /* a hook of it may say where to go on */
+    pawl_caps caps;             /* what a run of it may spend */
+    place budget_at;
+    model_price *prices;
     const char *retention, *turns, *model;
     place turns_at, model_at;
     name_list before, after;
@@ -231,8 +237,11 @@ const char *name_meant(const char *name, const char *const *names, size_t n);  /
 bool key_there(const doc *map, const char *key);                   /* or what it is called elsewhere, which was told */
 void fault_hint(loader *l, place at, const char *kind, const char *what, const char *name, const char *const *names, size_t n);
 
-/* guard_keys.c */
+/* guard_keys.c, budget_keys.c */
 void read_guards(loader *l, const doc *d);
+void read_spending(loader *l, const doc *d);
+const model_price *price_of(const agent_file *a, const char *model);        /* NULL: nobody said */
+int64_t price_micros(int64_t tokens, int64_t a_million);
 
 /* node_keys.c */
 void node_read(loader *l, file_node *n, const doc *d);

@@ -310,6 +310,13 @@ static void read_model(loader *l, file_node *n, const doc *d, const char *label)
     n->model_told = true;
 }
 
+static void read_max_tokens(loader *l, file_node *n, const doc *d, const char *label)
+{
+    (void)label;
+    if (key_count(l, d, "max_tokens", 1, 10000000, &n->max_tokens))
+        put_call(l, n, "max_tokens", form_literal(l, value_int(l->mem, n->max_tokens), d->at));
+}
+
 static void read_until(loader *l, file_node *n, const doc *d, const char *label)
 {
     int64_t when;
@@ -511,6 +518,7 @@ static const key_row rows[] = {
     { "args", KIND_SHELL, read_args }, { "stdin", KINDS_PROCESS, read_stdin }, { "env", KINDS_PROCESS, read_env },
     { "cwd", KINDS_PROCESS, read_cwd }, { "output_bytes", KINDS_PROCESS, read_output_bytes },
     { "in", KIND_GRAPH, read_in }, { "out", KIND_GRAPH, read_out }, { "system", KIND_PROMPT, read_system }, { "model", KIND_PROMPT, read_model },
+    { "max_tokens", KIND_PROMPT, read_max_tokens },
     { "to", KIND_ASK | KIND_WAIT, read_to }, { "schema", KIND_ASK, read_schema }, { "options", KIND_ASK, read_options },
     { "default", KIND_ASK, read_default }, { "of", KIND_ASK, read_of },
     { "text", KINDS_CALL, read_text }, { "lines", KINDS_PROCESS, read_lines }, { "json", KINDS_CALL, read_json },
@@ -525,7 +533,7 @@ static const key_row rows[] = {
 enum { ROWS = sizeof rows / sizeof *rows };
 const char *const node_key_names[] = {
     "run", "shell", "set", "ask", "http", "graph", "prompt", "wait", "tool", "agent", "a2a", "args", "stdin", "env", "cwd", "output_bytes",
-    "in", "out", "system", "model", "to", "schema", "options", "default", "of", "text", "lines", "json", "status", "artifact", "effect", "undo",
+    "in", "out", "system", "model", "max_tokens", "to", "schema", "options", "default", "of", "text", "lines", "json", "status", "artifact", "effect", "undo",
     "retry", "timeout", "heartbeat", "requires", "interrupt_before", "interrupt_after", "defer", "description", "next", "each", "join",
     "on_no", "on_error",
 };

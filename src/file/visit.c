@@ -2,6 +2,8 @@
 #include "file/guard.h"
 #include "kernel/kernel.h"
 
+enum { MAX_TOKENS = 4096 };     /* of an answer, where its node says nothing */
+
 /* ---- what it keeps: all of it is made before any of it is written ---------------------------------------- */
 
 typedef struct keeping { const pawl_value *text, *lines, *json, *status, *artifact; } keeping;
@@ -214,6 +216,23 @@ static pawl_code keep_receipt(scope *sc, const pawl_value *receipt)
     return rc;
 }
 
+/* What a model may cost at most: a token has a byte or more, and its answer max_tokens at most (A8). Said where somebody counts it. */
+static pawl_code prompted(scope *sc, const pawl_value *args, const pawl_value **receipt)
+{
+    const file_node *n = sc->n;
+    const model_price *price = price_of(n->file, pawl_value_string(pawl_value_get(args, "model")));
+    const int64_t in = (int64_t)(pawl_value_size(pawl_value_get(args, "prompt")) + pawl_value_size(pawl_value_get(args, "system")));
+    const int64_t out = n->max_tokens > 0 ? n->max_tokens : MAX_TOKENS;
+    pawl_spent spent;
+    pawl_cost cost = { .calls = n->limits.retry.max_attempts > 0 ? n->limits.retry.max_attempts : 1, .tokens = in + out };
+
+    if (!pawl_state_spent(sc->s->st, &spent))
+        return pawl_call(sc->s, n->effect, args, receipt);
+    if (price != NULL)
+        cost.micros = price_micros(in, price->input) + price_micros(out, price->output);
+    return pawl_call_with(sc->s, n->effect, args, &cost, receipt);
+}
+
 /* Once it may: its command, or what a hook gave instead of that. */
 static pawl_code perform(scope *sc, guard *g)
 {
@@ -226,8 +245,10 @@ static pawl_code perform(scope *sc, guard *g)
     if (g->result == NULL) {
         if ((args = call_args(sc, g)) == NULL)
             return scope_fail(sc, PAWL_NOMEM, NULL);
-        rc = pawl_call(sc->s, n->effect, args, &receipt);
+        rc = n->kind == KIND_PROMPT ? prompted(sc, args, &receipt) : pawl_call(sc->s, n->effect, args, &receipt);
     }
+    if (rc == PAWL_LIMIT && (why = pawl_value_string(pawl_value_get(receipt, "text"))) != NULL)
+        return pawl_fail(sc->s, PAWL_LIMIT, "%s: %s", n->name, why);
     if (rc == PAWL_EFFECT && n->on_error.name != NULL)
         return lead_on(sc->s, n, receipt);
     if (rc == PAWL_EFFECT && (why = pawl_value_string(pawl_value_get(receipt, "text"))) != NULL)
