@@ -84,6 +84,11 @@ typedef struct pawl_decision {
 PAWL_API void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decision *out);
 PAWL_API void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out);     /* `p` may be NULL: no rules */
 
+/* The paths that the decision looks at, as they have to stand in `links`, some of them more than once; none where no rule is about paths.
+ * False: no more. */
+typedef bool pawl_path_fn(void *ctx, const char *path);
+PAWL_API void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx);
+
 /* ---- looked at ------------------------------------------------------------------------------------------------ */
 
 /* Every rule that fits the call, in the order in which they were asked; `decides`: it gave the answer, the others lost. False: no more. */

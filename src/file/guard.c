@@ -6,7 +6,10 @@
 #include "file/read.h"
 #include "kernel/kernel.h"
 
-enum { INPUT_BYTES_MAX = 16384 };       /* of what is shown to who approves; of more there is the digest */
+enum {
+    INPUT_BYTES_MAX = 16384,    /* of what is shown to who approves; of more there is the digest */
+    PATHS_MAX = 64              /* of a command that are looked up; one with more is not read for sure anyway */
+};
 
 /* ---- what it calls -------------------------------------------------------------------------------------- */
 
@@ -166,7 +169,7 @@ static pawl_request request_of(const guard *g, bool edited)
 {
     const file_node *n = g->sc->n;
 
-    return (pawl_request){ .tool = g->tool != NULL ? g->tool : "Node", .args = g->input, .cls = class_of(n), .mode = g->mode, .requires = n->requires,
+    return (pawl_request){ .tool = g->tool != NULL ? g->tool : "Node", .args = g->input, .links = g->links, .cls = class_of(n), .mode = g->mode, .requires = n->requires,
                            .node = true, .read_only = !acts(n), .deny_gate = n->file->root->gate_deny, .edited = edited, .rewritten = edited && g->said.input != NULL,
                            .hook = g->said.behavior, .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = pawl_now(g->sc->s) };
 }
@@ -176,13 +179,55 @@ static bool by_rule(const pawl_decision *d)
     return d->ground == PAWL_BY_DENY_RULE || d->ground == PAWL_BY_ASK_RULE || d->ground == PAWL_BY_ALLOW_RULE;
 }
 
-/* Rules speak of its command, and of the node by its name; the stricter of the two counts, and an allow of either where nothing else was said. */
-static void decide(guard *g, bool edited, bool first)
+typedef struct paths { guard *g; const pawl_value *list; size_t n; } paths;
+
+static bool see_path(void *ctx, const char *path)
 {
+    paths *p = ctx;
+    arena *a = &p->g->sc->s->mem;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(pawl_value_string(pawl_value_at(p->list, i)), path) == 0)
+            return true;
+    p->list = value_push(a, p->list, value_string(a, path, strlen(path)));
+    return p->list != NULL && ++p->n < PATHS_MAX;
+}
+
+/* Links are the world's: where the paths of a command lead is a receipt. */
+static pawl_code links_look(guard *g)
+{
+    pawl_step *s = g->sc->s;
+    paths p = { .g = g, .list = value_pack(&s->mem, NULL, "[]") };
+    const pawl_value *args, *cwd = pawl_get(s, "@cwd");
+    pawl_request q;
+    pawl_code rc;
+
+    if (g->policy == NULL || g->tool == NULL || g->linked == g->input)
+        return PAWL_OK;
+    g->links = NULL;
+    g->linked = g->input;
+    q = request_of(g, false);
+    pawl_policy_paths(g->policy, &q, see_path, &p);
+    if (p.list == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
+    if (p.n == 0)
+        return PAWL_OK;
+    if ((args = pawl_pack(s, "{s:v,s:v}", "cwd", cwd != NULL ? cwd : value_null(&s->mem), "paths", p.list)) == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
+    rc = pawl_call(s, "links", args, &g->links);
+    return rc == PAWL_EFFECT ? pawl_fail(s, PAWL_DENIED, "%s: nobody could say where its paths lead", g->sc->n->name) : rc;
+}
+
+/* Rules speak of its command, and of the node by its name; the stricter of the two counts, and an allow of either where nothing else was said. */
+static pawl_code decide(guard *g, bool edited, bool first)
+{
+    const pawl_code rc = links_look(g);
     const pawl_request tool = request_of(g, edited);
     pawl_request name = tool;
     pawl_decision by_name;
 
+    if (rc != PAWL_OK)
+        return rc;
     name.tool = "Node";
     name.args = pawl_pack(g->sc->s, "{s:s}", "name", g->sc->n->name);
     name.cls = PAWL_READ;
@@ -193,15 +238,16 @@ static void decide(guard *g, bool edited, bool first)
         pawl_decide_first(g->policy, &tool, &g->decided);
         if (g->decided.behavior != PAWL_DENY)
             pawl_decide_first(g->policy, &name, &g->decided);
-        return;
+        return PAWL_OK;
     }
     pawl_decide(g->policy, &tool, &g->decided);
     if (g->policy == NULL)
-        return;
+        return PAWL_OK;
     pawl_decide(g->policy, &name, &by_name);
     if (by_rule(&by_name) && (by_name.behavior > g->decided.behavior ||
                               (g->decided.behavior == PAWL_ASK && g->decided.ground == PAWL_BY_DEFAULT && by_name.behavior == PAWL_ALLOW)))
         g->decided = by_name;
+    return PAWL_OK;
 }
 
 static pawl_code denied(guard *g)
@@ -273,7 +319,8 @@ static pawl_code hook_ask(guard *g, const hook_entry *h, const pawl_value *respo
 /* `if`: one rule that the call has to fit. One that cannot be read was told when the hooks were read, and has the hook asked. */
 static bool rule_fits(guard *g, const hook_entry *h)
 {
-    const pawl_value *only = h->rule == NULL ? NULL : pawl_pack(g->sc->s, "{s:[s]}", "deny", h->rule);
+    const pawl_value *home = pawl_value_get(pawl_get(g->sc->s, "@policy"), "home"), *cwd = pawl_get(g->sc->s, "@cwd");
+    const pawl_value *only = h->rule == NULL || cwd == NULL ? NULL : pawl_pack(g->sc->s, "{s:v,s:[{s:v,s:s}]}", "cwd", cwd, "deny", "base", cwd, "rule", h->rule);
     const pawl_request q = request_of(g, false);
     pawl_policy *p = NULL;
     pawl_decision d;
@@ -282,6 +329,8 @@ static bool rule_fits(guard *g, const hook_entry *h)
 
     if (only == NULL)
         return true;
+    if (home != NULL)
+        only = value_with(&g->sc->s->mem, only, "home", home);
     buf_init(&b, &g->sc->s->alloc);
     canon(&b, only);
     if (!b.failed && (p = pawl_policy_read(&g->sc->s->alloc, b.data, b.size, NULL)) != NULL) {
@@ -389,12 +438,12 @@ static pawl_code edited(guard *g, const pawl_value *input)
 
     g->input = input;
     g->changed = true;
-    decide(g, true, true);
+    if ((rc = decide(g, true, true)) != PAWL_OK)
+        return rc;
     if (g->decided.behavior == PAWL_DENY)
         return denied(g);
-    if ((rc = hooks_before(g)) != PAWL_OK)
+    if ((rc = hooks_before(g)) != PAWL_OK || (rc = decide(g, true, false)) != PAWL_OK)
         return rc;
-    decide(g, true, false);
     if (g->decided.behavior == PAWL_DENY)
         return denied(g);
     g->digest = digest_of(g, g->tool, g->input);
@@ -448,13 +497,15 @@ pawl_code guard_enter(guard *g, scope *sc, bool *left)
     if ((rc = prepare(g)) != PAWL_OK)
         return rc;
     if (g->policy != NULL) {
-        decide(g, false, true);
+        if ((rc = decide(g, false, true)) != PAWL_OK)
+            return rc;
         if (g->decided.behavior == PAWL_DENY)
             return denied(g);
         if ((rc = hooks_before(g)) != PAWL_OK)
             return rc;
     }
-    decide(g, false, false);
+    if ((rc = decide(g, false, false)) != PAWL_OK)
+        return rc;
     if (g->decided.behavior == PAWL_DENY)
         return denied(g);
     if (g->decided.behavior == PAWL_ASK || (sc->n->kind != KIND_ASK && sc->n->ask != NULL))

@@ -14,6 +14,8 @@ typedef struct guard {          /* of one visit */
     const pawl_value *shown;    /* the arguments that its author wrote, secrets hidden; NULL: it has none */
     const pawl_value *input;    /* of the tool, as hooks and people have made it */
     bool changed;               /* they have */
+    const pawl_value *links;    /* where its paths lead; */
+    const pawl_value *linked;   /* of which input that was asked */
     verdict said;               /* of the hooks before it; */
     const hook_entry *hook;     /* and which of them decided */
     pawl_decision decided;

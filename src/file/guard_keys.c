@@ -6,7 +6,7 @@
 /* Told with the words of who reads them. */
 static void rule_check(loader *l, const doc *d, const char *behavior, const char *rule)
 {
-    const pawl_value *one = value_pack(l->mem, NULL, "{s:[s]}", behavior, rule);
+    const pawl_value *one = value_pack(l->mem, NULL, "{s:[{s:s,s:s}],s:s,s:s}", behavior, "base", "/", "rule", rule, "cwd", "/", "home", "/");
     pawl_err err = {0};
     buf b;
 

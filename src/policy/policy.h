@@ -219,6 +219,7 @@ typedef struct walked {
     bool moved;                     /* after a cd: it may lie elsewhere */
     bool goes;                      /* of cd itself */
     bool linked;
+    const char *key;                /* the path as it stands in the command, and in `links`; NULL: it is not known */
     const shell_word *word;
     path given, real;
 } walked;

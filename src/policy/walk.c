@@ -7,6 +7,7 @@ typedef struct walker {
     void *ctx;
     walked w;
     path here;                      /* where cd led */
+    char key[PATH_BYTES];           /* of the one at hand, in `links` */
     int moved;                      /* 0: nowhere; 1: there; 2: nobody knows where */
 } walker;
 
@@ -15,19 +16,21 @@ static bool path_place(walker *k, const char *text, size_t size, uint32_t flags,
 {
     const policed *c = k->c;
     const char *home = c->p != NULL ? c->p->home : NULL, *to;
-    char key[PATH_BYTES], *at = key;
+    char *at = k->key;
 
     k->w.linked = false;
-    if ((flags & (WORD_UNKNOWN | WORD_GLOB)) != 0 || size + 3 > sizeof key)
+    k->w.key = NULL;
+    if ((flags & (WORD_UNKNOWN | WORD_GLOB)) != 0 || size + 3 > sizeof k->key)
         return false;
     if (size > 0 && *text == '~' && (flags & WORD_TILDE) == 0) {    /* it stood in quotes */
-        memcpy(key, "./", 2);
+        memcpy(k->key, "./", 2);
         at += 2;
     }
     for (size_t i = 0; i < size; i++)
         at[i] = text[i] == WORD_BLANK ? ' ' : text[i];
     at[size] = '\0';
-    if (!path_set(&k->w.given, key, (size_t)(at + size - key), cwd, home))
+    k->w.key = at;
+    if (!path_set(&k->w.given, k->key, (size_t)(at + size - k->key), cwd, home))
         return false;
     to = pawl_value_string(pawl_value_get(c->q->links, at));
     if (to != NULL) {
@@ -201,4 +204,32 @@ size_t call_path_rule(const policed *c, size_t from, size_t to, size_t *part, si
     if (c->command && c->has_paths && from < to)
         call_walk(c, rules_of_path, &x);
     return x.found;
+}
+
+/* ---- for who looks where they lead --------------------------------------------------------------------------- */
+
+typedef struct teller { pawl_path_fn *fn; void *ctx; } teller;
+
+static bool tell_key(void *ctx, const walked *w)
+{
+    const teller *t = ctx;
+
+    return w->key == NULL || t->fn(t->ctx, w->key);
+}
+
+void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx)
+{
+    teller t = { fn, ctx };
+    policed c;
+    bool any = false;
+
+    for (size_t i = 0; p != NULL && i < p->count && !any; i++)
+        any = p->rules[i].on_edits || p->rules[i].on_reads;
+    if (!any)
+        return;
+    call_read(&c, p, q);
+    if (c.command)
+        call_walk(&c, tell_key, &t);
+    else if (c.has_path)
+        (void)fn(ctx, c.given.text);
 }
