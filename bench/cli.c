@@ -157,9 +157,61 @@ static bool files_1000(reading *out)
     return good;
 }
 
+/* ---- a proof ---------------------------------------------------------------------------------------------- */
+
+enum { NODES_30 = 30 };
+
+/* The survey's shape: a fan-out, a sum, a question, a report that is written behind a gate. */
+static const char survey[] = "start: find\nstate: {files: {}, facts: {merge: append}, total: {}, out: {default: report.md}}\nnodes:\n"
+                             "  find: {run: [find, ., -type, f], effect: pure, lines: files, each: {of: '.files | sort', node: measure, as: path}, next: add}\n"
+                             "  measure: {run: [wc, -l, \"{{.path}}\"], effect: pure, text: facts, retry: {max_attempts: 3}, next: add}\n"
+                             "  add: {set: {total: '.facts | length'}, next: tell}\n"
+                             "  tell: {ask: \"{{.total}} files: write it?\", options: [yes, no], to: total, next: [{when: '.total == \"yes\"', to: write}, {else: end}]}\n"
+                             "  write: {ask: \"Write {{.out}}?\", run: [tee, \"{{.out}}\"], stdin: \"{{.facts}}\", effect: idempotent, on_no: end, next: end}\n";
+
+/* Thirty nodes in three lanes that meet again: every second one acts behind a gate, with a way for a no and one for a failure. */
+static void thirty(char *out, size_t size)
+{
+    size_t at = (size_t)snprintf(out, size, "start: [n0, n1, n2]\nstate: {x: {}}\nnodes:\n");
+
+    for (int i = 0; i < NODES_30; i++) {
+        const int next = i + 3 < NODES_30 ? i + 3 : -1, other = i + 6 < NODES_30 ? i + 6 : -1;
+
+        at += (size_t)snprintf(out + at, size - at, i % 2 == 0 ? "  n%d: {run: [touch, f%d], effect: idempotent, ask: sure?"
+                               : "  n%d: {run: [cat, f%d], effect: pure", i, i);
+        if (other >= 0)
+            at += (size_t)snprintf(out + at, size - at, "%s, on_error: n%d", i % 2 == 0 ? ", on_no: end" : "", other);
+        at += next < 0 ? (size_t)snprintf(out + at, size - at, ", next: end}\n")
+                       : (size_t)snprintf(out + at, size - at, ", next: [{when: '.x == %d', to: n%d}, {else: end}]}\n", i, next);
+    }
+}
+
+/* Both, one after the other. */
+static bool prove_ms(reading *out)
+{
+    static char text[8192];
+    char path[4096];
+    char *one[] = { path, "check", "survey.yaml", "--prove", NULL }, *two[] = { path, "check", "thirty.yaml", "--prove", NULL },
+        *nothing[] = { "true", NULL };
+    reading second = {0};
+    disk d;
+    bool good = program(path) && disk_begin(&d, false);
+
+    if (!good)
+        return false;
+    thirty(text, sizeof text);
+    good = text_put(d.folder, "survey.yaml", survey) && text_put(d.folder, "thirty.yaml", text) && turns_ms(d.folder, one, nothing, out) &&
+           turns_ms(d.folder, two, nothing, &second);
+    disk_end(&d);
+    out->value += second.value;
+    out->base += second.base;
+    return good;
+}
+
 const figure cli_figures[] = {
     { "cli.run_noop_ms", "ms", "a process that does nothing", 12, false, 3, run_noop },
     { "cli.run_jq_ms", "ms", "a process that does nothing", 45, false, 3, run_jq },
+    { "policy.prove_ms", "ms", "two processes that do nothing", 200, false, 3, prove_ms },
     { "cli.files_1000", "x", "the same commands by xargs -P 2", 1.2, false, 5, files_1000 },
     { NULL, NULL, NULL, 0, false, 0, NULL },
 };

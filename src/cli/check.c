@@ -1,5 +1,5 @@
 /* check.c - everything that is wrong with an agent file, before anything runs. */
-#include "cli/session.h"
+#include "cli/prove.h"
 #include "cli/verbs.h"
 
 static const pawl_value *fault_json(arena *mem, const file_fault *f)
@@ -37,21 +37,33 @@ static void say_good(const cli_call *c, const session *s)
         cli_note(c, "%s: good: %zu %s, %zu %s", c->args[0], nodes, nodes == 1 ? "node" : "nodes", notes, notes == 1 ? "note" : "notes");
 }
 
+static const char *const of_prove[] = { "modes", "except", "hooks-ask", "path" };
+
 static int check_run(cli_call *c)
 {
     pawl_err err = {0};
-    session *s = session_load_quietly(c, c->args[0], &err);
+    session *s;
     bool good;
 
+    for (size_t i = 0; i < sizeof of_prove / sizeof *of_prove; i++)
+        if (cli_given(c, of_prove[i]) != NULL && cli_given(c, "prove") == NULL)
+            return cli_usage(c, "--%s belongs to --prove", of_prove[i]);
+    s = session_load_quietly(c, c->args[0], &err);
     if (s == NULL)
         return cli_fail(c, err.code, &err);
-    if (s->machine != NULL && s->file != NULL)
+    if (s->machine != NULL && s->file != NULL && cli_given(c, "prove") == NULL)   /* a proof is a search of its own */
         file_search(s->file, s->machine, &s->faults);
     good = s->machine != NULL && s->faults.count == 0;
     if (!good && s->faults.count == 0) {    /* it could not be read at all, or memory failed */
         cli_fail(c, err.code, &err);
         session_free(s);
         return EXIT_USAGE;
+    }
+    if (good && cli_given(c, "prove") != NULL) {
+        int code = prove_say(c, s);
+
+        session_free(s);
+        return code;
     }
     if (c->json)
         say_json(c, s, good);
@@ -67,6 +79,11 @@ static int check_run(cli_call *c)
 
 static const cli_option options[] = {
     { "json", NULL, "one JSON object: {\"file\",\"findings\",\"hash\",\"name\",\"nodes\",\"ok\"}" },
+    { "prove", NULL, "prove that no node acts without a person's yes, or show the shortest way" },
+    { "modes", "MODES", "with --prove: those that may be given; plan,default,acceptEdits" },
+    { "except", "NODE...", "with --prove: this one may act all the same; of a graph NODE/NODE" },
+    { "hooks-ask", NULL, "with --prove: hooks that answer are taken to ask or deny" },
+    { "path", "FILE", "with --prove: write the way there, for `pawl sim --replay`" },
     { NULL, NULL, NULL },
 };
 
@@ -78,6 +95,11 @@ const cli_verb verb_check = {
              "with 1 when there is a fault. Nothing is run; a plug-in that the file names is\n"
              "opened.\n"
              "\n"
-             "A finding in JSON: {\"column\",\"file\",\"kind\",\"line\",\"severity\",\"text\"}.",
-    .example = "pawl check survey.yaml\npawl check survey.yaml --json | jq -r '.findings[].text'",
+             "A finding in JSON: {\"column\",\"file\",\"kind\",\"line\",\"severity\",\"text\"}.\n"
+             "\n"
+             "--prove searches all that the file can do, with the rules and hooks that a run\n"
+             "here would have: no command of a destructive node (a run, shell or plug-in that\n"
+             "is not pure, an http that writes) leaves without a person's yes to that call.\n"
+             "Ends with 0 and a certificate, or with 1 and the shortest way to one that does.",
+    .example = "pawl check survey.yaml\npawl check deploy.yaml --prove --modes plan,default\npawl check survey.yaml --json | jq -r '.findings[].text'",
 };

@@ -161,6 +161,21 @@ static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
 }
 
+/* The mode that a visit begins with, where another one has come since the superstep began. */
+static pawl_code told_mode(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    buf b;
+    pawl_code rc;
+
+    (void)arg;
+    buf_init(&b, NULL);
+    canon(&b, job->args);
+    buf_char(&b, '\0');
+    rc = b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "mode: no memory") : pawl_reply_json(reply, b.data);
+    buf_free(&b);
+    return rc;
+}
+
 /* ---- links ------------------------------------------------------------------------------------------------ */
 
 /* Where `path` leads: of one that is not there yet, its folder and its name. NULL: it is no link, or nobody knows. In `out`. */
@@ -488,6 +503,8 @@ static pawl_code bind_file(session *s, pawl_err *err)
         rc = pawl_engine_effect(s->engine, "hook", run_hook, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && !s->hands_out)
         rc = pawl_engine_effect(s->engine, "links", run_links, NULL, PAWL_AT_LEAST_ONCE, err);
+    if (rc == PAWL_OK)
+        rc = pawl_engine_effect(s->engine, "mode", told_mode, NULL, PAWL_PURE, err);
     if (rc == PAWL_OK && s->file->njq > 0)
         rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_PURE, err);
     return rc;

@@ -1,5 +1,6 @@
 /* run.c - an agent file is run: a new run of it, or one that is there goes on. */
 #include "cli/go.h"
+#include "cli/prove.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
 
@@ -231,6 +232,9 @@ static int run_run(cli_call *c)
         mode = settings_mode(&s->mem, s->folder, &err);
     if (s->file != NULL && err.code == PAWL_OK)
         s->policy = settings_policy(c, &s->mem, s->file, s->folder, &err);
+    if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&
+        prove_admits(s, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
+        err.code = PAWL_INVALID;    /* of the file, not of a run */
     store = err.code == PAWL_OK ? cli_store(c, true, &err) : NULL;
     code = store != NULL ? run_in(s, store, mode) : cli_fail(c, err.code, &err);
     session_free(s);
@@ -246,6 +250,7 @@ static const cli_option options[] = {
     { "no", NULL, "say no at every gate" },
     { "label", "TEXT...", "to find it by: up to 16" },
     { "upgrade", NULL, "with --id: go on under FILE although it is another one now" },
+    { "proven", NULL, "only with a proof, in its mode, that no node acts without a person's yes" },
     { "json", NULL, "the result, the final state or what it waits for as JSON" },
     { NULL, NULL, NULL },
 };

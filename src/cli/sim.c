@@ -1,5 +1,5 @@
 /* sim.c - an agent file is put through kills, power cuts, failing stores and rival workers, from seeds. */
-#include "cli/session.h"
+#include "cli/prove.h"
 #include "cli/verbs.h"
 
 /* What the world would say: the same for the same arguments, and something that most nodes can take. */
@@ -115,6 +115,8 @@ static int sim_verb_run(cli_call *c)
     buf_init(&input, NULL);
     if (s->file == NULL)
         code = cli_usage(c, "a plug-in that is the whole agent is simulated by its own program: pawl/sim.h");
+    else if (cli_given(c, "replay") != NULL)
+        code = prove_replayed(c, s, cli_given(c, "replay"));
     else if (!session_input(s, v, PAWL_BYPASS, &input, &err))
         code = cli_fail(c, PAWL_INVALID, &err);
     else {
@@ -130,6 +132,7 @@ static const cli_option options[] = {
     { "seeds", "N", "how many worlds; 100" },
     { "seed", "N", "begin with this one; alone, only this one" },
     { "input", "JSON", "what each run begins with" },
+    { "replay", "FILE", "drive it along a way that `pawl check --prove --path FILE` wrote" },
     { "json", NULL, "{\"kills\",\"performed\",\"repeated\",\"seeds\"}" },
     { NULL, NULL, NULL },
 };
@@ -140,6 +143,9 @@ const cli_verb verb_sim = {
     .about = "Nothing of it touches the world: commands, requests and models answer \"1\",\n"
              "people answer what fits, in virtual time; expressions are evaluated. Held\n"
              "against every run: nothing is lost, nothing that is finished runs again, `once`\n"
-             "never twice, journals verify. A seed gives the same world every time.",
+             "never twice, journals verify. A seed gives the same world every time.\n"
+             "\n"
+             "--replay drives one run along a way that a proof found: its expressions, hooks\n"
+             "and people say what the way needs. Ends with 0 when the command really leaves.",
     .example = "pawl sim survey.yaml --seeds 500\npawl sim survey.yaml --seed 42",
 };

@@ -2,6 +2,7 @@
  *
  * A session for each machine, told apart by its hash, each with an engine, a handle of the store and a thread of its own. */
 #include "cli/go.h"
+#include "cli/prove.h"
 #include "cli/verbs.h"
 #include "engine/owner.h"
 
@@ -21,6 +22,9 @@ typedef struct bench_seat {     /* one machine */
     bool once;
     pawl_code rc;
     pawl_err err;
+    bool bypass, proven;        /* as the worker was told */
+    hash good[PAWL_BYPASS + 1]; /* by mode: of rules under which there is a proof; */
+    bool known[PAWL_BYPASS + 1];
 } seat;
 
 typedef struct working {
@@ -67,14 +71,55 @@ static void told(void *ctx, const pawl_state *st, const pawl_entry *entry)
         cli_note(t->s->c, "%s: %s", pawl_state_run(st), pawl_status_name(now));
 }
 
+/* As it is to be from the next superstep on; or as the open one, and graphs in it, still have it. */
+static const pawl_value *rule_channel(pawl_state *st, const char *name, bool next)
+{
+    const pawl_value *coming = next ? pawl_state_coming(st, name) : NULL;
+
+    return coming != NULL ? coming : pawl_state_get(st, name);
+}
+
+/* Its file has a proof in its mode, by its rules. What was proved is remembered: runs of one file mostly have the same. */
+static pawl_code proven(seat *t, pawl_state *st, bool next, pawl_err *err)
+{
+    const pawl_value *policy = rule_channel(st, "@policy", next), *grants = rule_channel(st, "@grants", next);
+    const pawl_mode had = pawl_mode_named(pawl_value_string(rule_channel(st, "@mode", next))), mode = had != PAWL_MODE_NONE ? had : PAWL_DEFAULT;
+    pawl_code rc;
+    hash of;
+    buf b;
+
+    buf_init(&b, NULL);
+    if (policy != NULL)
+        canon(&b, policy);
+    buf_char(&b, '\n');
+    if (grants != NULL)
+        canon(&b, grants);
+    if (b.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its proof", pawl_state_run(st));
+    else if (hash_of(b.data, b.size, &of), t->known[mode] && memcmp(&of, &t->good[mode], sizeof of) == 0)
+        rc = PAWL_OK;
+    else if ((rc = prove_admits(t->s, mode, policy, grants, err)) == PAWL_OK) {
+        t->good[mode] = of;
+        t->known[mode] = true;
+    }
+    buf_free(&b);
+    return rc;
+}
+
 /* Whoever goes on with it gives it again (P1). */
 static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
 {
+    seat *t = ctx;
     const char *mode = go_mode_of(st);
+    pawl_code rc = PAWL_OK;
 
-    (void)ctx;
-    if (mode == NULL || pawl_mode_named(mode) != PAWL_BYPASS || pawl_state_next(st) == PAWL_HALTED)
+    if (pawl_state_next(st) == PAWL_HALTED)
         return PAWL_OK;
+    if (mode == NULL || pawl_mode_named(mode) != PAWL_BYPASS || t->bypass) {
+        if (t->proven && (rc = proven(t, st, false, err)) == PAWL_OK)
+            rc = proven(t, st, true, err);
+        return rc;
+    }
     return fail(err, PAWL_DENIED, "%s was in bypassPermissions, which is not kept: `pawl resume %s --mode MODE`, or a worker with --bypass, goes on",
                 pawl_state_run(st), pawl_state_run(st));
 }
@@ -94,10 +139,9 @@ static int sit(working *w, session *s)
         session_free(s);
         return EXIT_FAILED;
     }
-    w->seats[w->nseats] = (seat){ .s = s };
+    w->seats[w->nseats] = (seat){ .s = s, .bypass = cli_given(w->c, "bypass") != NULL, .proven = cli_given(w->c, "proven") != NULL };
     session_watch(s, told, &w->seats[w->nseats]);
-    if (cli_given(w->c, "bypass") == NULL)
-        pawl_engine_admit(s->engine, admits, NULL);
+    pawl_engine_admit(s->engine, admits, &w->seats[w->nseats]);
     w->nseats++;
     return EXIT_DONE;
 }
@@ -196,11 +240,12 @@ static bool see_parked(void *ctx, const pawl_head *head)
     return f->n < 64;
 }
 
-static bool drives(const working *w, pawl_engine *e, const char *run)
+static bool drives(seat *t, const char *run)
 {
-    pawl_state *st = cli_given(w->c, "bypass") == NULL ? pawl_run_state(e, run, NULL) : NULL;
+    pawl_state *st = !t->bypass || t->proven ? pawl_run_state(t->s->engine, run, NULL) : NULL;
+    pawl_err err = {0};
 
-    return st == NULL || admits(NULL, st, NULL) == PAWL_OK;
+    return st == NULL || admits(t, st, &err) == PAWL_OK;
 }
 
 /* What was parked is tried once more, each by a machine of its name. */
@@ -214,7 +259,7 @@ static void try_parked(working *w)
         for (size_t k = 0; k < all.n; k++) {
             pawl_err err = {0};
 
-            if (drives(w, w->seats[i].s->engine, all.runs[k]))
+            if (drives(&w->seats[i], all.runs[k]))
                 (void)!pawl_run(w->seats[i].s->engine, all.runs[k], NULL, &err);
         }
     }
@@ -300,6 +345,7 @@ static int worker_run(cli_call *c)
 static const cli_option options[] = {
     { "once", NULL, "what is due now, and then end: for cron" },
     { "bypass", NULL, "runs in bypassPermissions, too; else they are parked" },
+    { "proven", NULL, "only runs whose file has a proof in their mode (`pawl check --prove`); others are parked" },
     { NULL, NULL, NULL },
 };
 

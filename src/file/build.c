@@ -342,6 +342,7 @@ pawl_machine *file_machine(agent_file *a, const char *engine, faults *f, pawl_er
             pawl_graph_effect(g, e->name, &e->limits);
         if (a->njq > 0)
             pawl_graph_effect(g, "jq", &(pawl_limits){ .cls = PAWL_PURE });
+        pawl_graph_effect(g, "mode", &(pawl_limits){ .cls = PAWL_PURE });
         if (a->turns != NULL)
             pawl_graph_turns(g, a->turns);
     }

@@ -14,20 +14,20 @@ enum {
 /* ---- what it calls -------------------------------------------------------------------------------------- */
 
 /* What may change something in the world, as far as can be told from here. */
-static bool acts(const file_node *n)
+bool guard_acts(const file_node *n)
 {
     return (n->kind == KIND_RUN || n->kind == KIND_SHELL || n->kind == KIND_PLUGIN || (n->kind == KIND_HTTP && !n->reads_only)) &&
            n->limits.cls != PAWL_PURE;
 }
 
-static pawl_permission class_of(const file_node *n)
+pawl_permission guard_class(const file_node *n)
 {
-    if (!acts(n))
+    if (!guard_acts(n))
         return PAWL_READ;
     return n->kind == KIND_HTTP ? PAWL_NET : n->kind == KIND_PLUGIN ? PAWL_OTHER : PAWL_EXEC;
 }
 
-static const char *tool_of(const file_node *n)
+const char *guard_tool(const file_node *n)
 {
     switch (n->kind) {
     case KIND_RUN: case KIND_SHELL: return "Bash";
@@ -38,8 +38,7 @@ static const char *tool_of(const file_node *n)
     }
 }
 
-/* A word as a shell reads it. */
-static void word_put(buf *b, const char *text, size_t size)
+void guard_word(buf *b, const char *text, size_t size)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/@+,=%";
 
@@ -70,9 +69,9 @@ static const pawl_value *command_text(guard *g)
     buf_init(&b, &g->sc->s->alloc);
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_type(one) == PAWL_TYPE_STRING)
-            word_put(&b, pawl_value_string(one), pawl_value_size(one));
+            guard_word(&b, pawl_value_string(one), pawl_value_size(one));
         else
-            word_put(&b, "?", 1);
+            guard_word(&b, "?", 1);
     if (!b.failed)
         out = value_string(a, b.size > 0 ? b.data : "", b.size);
     buf_free(&b);
@@ -165,13 +164,24 @@ static pawl_code rules_of(guard *g)
 
 /* ---- decided -------------------------------------------------------------------------------------------------- */
 
+pawl_request guard_request(const file_node *n, const char *tool, const pawl_value *args, pawl_mode mode)
+{
+    return (pawl_request){ .tool = tool != NULL ? tool : "Node", .args = args, .cls = guard_class(n), .mode = mode, .requires = n->requires, .node = true,
+                           .read_only = !guard_acts(n), .deny_gate = n->file->root->gate_deny };
+}
+
 static pawl_request request_of(const guard *g, bool edited)
 {
-    const file_node *n = g->sc->n;
+    pawl_request q = guard_request(g->sc->n, g->tool, g->input, g->mode);
 
-    return (pawl_request){ .tool = g->tool != NULL ? g->tool : "Node", .args = g->input, .links = g->links, .cls = class_of(n), .mode = g->mode, .requires = n->requires,
-                           .node = true, .read_only = !acts(n), .deny_gate = n->file->root->gate_deny, .edited = edited, .rewritten = edited && g->said.input != NULL,
-                           .hook = g->said.behavior, .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = pawl_now(g->sc->s) };
+    q.links = g->links;
+    q.edited = edited;
+    q.rewritten = edited && g->said.input != NULL;
+    q.hook = g->said.behavior;
+    q.hook_name = g->hook != NULL ? g->hook->name : NULL;
+    q.hook_reason = g->said.reason;
+    q.time_ms = pawl_now(g->sc->s);
+    return q;
 }
 
 static bool by_rule(const pawl_decision *d)
@@ -219,35 +229,40 @@ static pawl_code links_look(guard *g)
 }
 
 /* Rules speak of its command, and of the node by its name; the stricter of the two counts, and an allow of either where nothing else was said. */
+void guard_decided(const pawl_policy *p, const pawl_request *tool, const pawl_value *name, bool first, pawl_decision *out)
+{
+    pawl_request other = *tool;
+    pawl_decision by_name;
+
+    other.tool = "Node";
+    other.args = name;
+    other.cls = PAWL_READ;
+    other.requires = PAWL_MODE_NONE;
+    other.hook = PAWL_OPEN;
+    other.rewritten = false;
+    if (first) {
+        pawl_decide_first(p, tool, out);
+        if (out->behavior != PAWL_DENY)
+            pawl_decide_first(p, &other, out);
+        return;
+    }
+    pawl_decide(p, tool, out);
+    if (p == NULL)
+        return;
+    pawl_decide(p, &other, &by_name);
+    if (by_rule(&by_name) && (by_name.behavior > out->behavior ||
+                              (out->behavior == PAWL_ASK && out->ground == PAWL_BY_DEFAULT && by_name.behavior == PAWL_ALLOW)))
+        *out = by_name;
+}
+
 static pawl_code decide(guard *g, bool edited, bool first)
 {
     const pawl_code rc = links_look(g);
     const pawl_request tool = request_of(g, edited);
-    pawl_request name = tool;
-    pawl_decision by_name;
 
-    if (rc != PAWL_OK)
-        return rc;
-    name.tool = "Node";
-    name.args = pawl_pack(g->sc->s, "{s:s}", "name", g->sc->n->name);
-    name.cls = PAWL_READ;
-    name.requires = PAWL_MODE_NONE;
-    name.hook = PAWL_OPEN;
-    name.rewritten = false;
-    if (first) {
-        pawl_decide_first(g->policy, &tool, &g->decided);
-        if (g->decided.behavior != PAWL_DENY)
-            pawl_decide_first(g->policy, &name, &g->decided);
-        return PAWL_OK;
-    }
-    pawl_decide(g->policy, &tool, &g->decided);
-    if (g->policy == NULL)
-        return PAWL_OK;
-    pawl_decide(g->policy, &name, &by_name);
-    if (by_rule(&by_name) && (by_name.behavior > g->decided.behavior ||
-                              (g->decided.behavior == PAWL_ASK && g->decided.ground == PAWL_BY_DEFAULT && by_name.behavior == PAWL_ALLOW)))
-        g->decided = by_name;
-    return PAWL_OK;
+    if (rc == PAWL_OK)
+        guard_decided(g->policy, &tool, pawl_pack(g->sc->s, "{s:s}", "name", g->sc->n->name), first, &g->decided);
+    return rc;
 }
 
 static pawl_code denied(guard *g)
@@ -256,7 +271,7 @@ static pawl_code denied(guard *g)
     pawl_mode due = n->requires > PAWL_DEFAULT ? n->requires : PAWL_DEFAULT;
 
     if (g->decided.ground == PAWL_BY_MODE)
-        return pawl_fail(g->sc->s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(g->mode == PAWL_PLAN && acts(n) ? due : n->requires),
+        return pawl_fail(g->sc->s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(g->mode == PAWL_PLAN && guard_acts(n) ? due : n->requires),
                          mode_spoken(g->mode));
     return pawl_fail(g->sc->s, PAWL_DENIED, "%s: %s", n->name, g->decided.reason);
 }
@@ -384,7 +399,7 @@ static const pawl_value *about(guard *g)
     if (g->tool == NULL)
         return NULL;
     hash_hex(&s->st->machine_hash, graph);
-    v = pawl_pack(s, "{s:v,s:s,s:s,s:s,s:s}", "digest", g->digest, "graph", graph, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(class_of(g->sc->n)),
+    v = pawl_pack(s, "{s:v,s:s,s:s,s:s,s:s}", "digest", g->digest, "graph", graph, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(guard_class(g->sc->n)),
                   "tool", g->tool);
     buf_init(&b, &s->alloc);
     canon(&b, g->input);
@@ -470,14 +485,35 @@ static pawl_code person(guard *g, bool *left)
 
 /* ---- in ------------------------------------------------------------------------------------------------------------- */
 
+/* A mode that is about to come stands in a receipt, so that a later pass of the visit has the same, whatever has come since. */
+pawl_code guard_mode(pawl_step *s, pawl_mode *mode)
+{
+    const char *now = pawl_get_string(s, "@mode"), *next = pawl_value_string(pawl_state_coming(s->st, "@mode"));
+    const task *tk = s->v->task;
+    const pawl_value *args = NULL, *receipt = NULL;
+    pawl_code rc = PAWL_OK;
+
+    if (tk->ncalls > 0 && tk->calls[0].kind == CALL_CALL) {
+        const char *effect = pawl_value_string(spec_get(s, &tk->calls[0], "effect"));
+
+        if (effect != NULL && strcmp(effect, "mode") == 0)
+            args = spec_get(s, &tk->calls[0], "args");
+    } else if (tk->ncalls == 0 && next != NULL && (now == NULL || strcmp(now, next) != 0)) {
+        args = pawl_pack(s, "{s:s}", "mode", next);
+    }
+    if (args != NULL && (rc = pawl_call(s, "mode", args, &receipt)) == PAWL_OK)
+        now = pawl_value_string(pawl_value_get(receipt, "mode"));
+    *mode = pawl_mode_named(now);
+    if (*mode == PAWL_MODE_NONE)
+        *mode = PAWL_DEFAULT;
+    return rc;
+}
+
 static pawl_code prepare(guard *g)
 {
-    pawl_step *s = g->sc->s;
-    pawl_mode m = pawl_mode_named(pawl_get_string(s, "@mode"));
     pawl_code rc;
 
-    g->mode = m != PAWL_MODE_NONE ? m : PAWL_DEFAULT;
-    if ((rc = rules_of(g)) != PAWL_OK || (g->tool = tool_of(g->sc->n)) == NULL)
+    if ((rc = rules_of(g)) != PAWL_OK || (g->tool = guard_tool(g->sc->n)) == NULL)
         return rc;
     if (g->sc->n->call == NULL) {
         g->tool = NULL;
@@ -488,11 +524,11 @@ static pawl_code prepare(guard *g)
     return PAWL_OK;
 }
 
-pawl_code guard_enter(guard *g, scope *sc, bool *left)
+pawl_code guard_enter(guard *g, scope *sc, pawl_mode mode, bool *left)
 {
     pawl_code rc;
 
-    *g = (guard){ .sc = sc };
+    *g = (guard){ .sc = sc, .mode = mode };
     *left = false;
     if ((rc = prepare(g)) != PAWL_OK)
         return rc;

@@ -23,12 +23,26 @@ typedef struct guard {          /* of one visit */
     const pawl_value *result;   /* a hook's: what the call came to; it is not made. NULL: it is */
 } guard;
 
+/* Before anything else of a visit: the mode that it has from its beginning to its end. One that was set in the middle of a superstep holds for what
+ * begins after it. PAWL_PENDING on the way out. */
+pawl_code guard_mode(pawl_step *s, pawl_mode *mode);
 /* PAWL_OK: it may; *left: a no led elsewhere, and the visit is over. Else as a visit ends, or waits. guard_free in any case. */
-pawl_code guard_enter(guard *g, scope *sc, bool *left);
+pawl_code guard_enter(guard *g, scope *sc, pawl_mode mode, bool *left);
 /* The arguments of its command, with what was decided. NULL: it has failed. */
 const pawl_value *guard_args(guard *g, const pawl_value *more);
 /* The hooks after it: *receipt may be another one then. *left: they said where to go on. */
 pawl_code guard_leave(guard *g, const pawl_value **receipt, bool *left);
 void guard_free(guard *g);
+
+/* ---- of a node, before anything runs: for prove.c ------------------------------------------------------------ */
+
+bool guard_acts(const file_node *n);                    /* what may change something in the world, as far as can be told from here */
+pawl_permission guard_class(const file_node *n);
+const char *guard_tool(const file_node *n);             /* "Bash"; NULL: it calls nothing */
+void guard_word(buf *b, const char *text, size_t size); /* one more word of a command, as a shell reads it */
+pawl_request guard_request(const file_node *n, const char *tool, const pawl_value *args, pawl_mode mode);    /* before hooks and people */
+/* Rules speak of its command, and of the node by its name, {"name"}; the stricter of the two counts, and an allow of either where nothing
+ * else was said. `first`: the deny rules alone. */
+void guard_decided(const pawl_policy *p, const pawl_request *tool, const pawl_value *name, bool first, pawl_decision *out);
 
 #endif

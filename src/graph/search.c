@@ -317,15 +317,14 @@ static const check_meet *check_partly(const search *s, const uint64_t *state)
 
 /* ---- one superstep -------------------------------------------------------------------------------------------- */
 
-/* Every set of nodes that the ways of what runs now may lead to; in one of the layers. */
-static const check_set *check_layer(search *s)
+const check_set *search_layer(search *s)
 {
     check_set *to = &s->layers[0], *from = &s->layers[1];
 
-    memset(s->one, 0, s->words * sizeof *s->one);
+    memset(s->one, 0, s->wide * sizeof *s->one);
     for (size_t i = 0; i < s->g->nnodes; i++)
         if (check_bit(s->now, i) && s->exits[i].options.count == 1)
-            check_unite(s->one, check_item(&s->exits[i].options, 0), s->words);
+            check_unite(s->one, check_item(&s->exits[i].options, 0), s->wide);
     check_set_clear(to);
     check_add(to, s->one, 1, &s->failed);
     for (size_t i = 0; i < s->g->nnodes && !s->failed; i++) {
@@ -339,8 +338,8 @@ static const check_set *check_layer(search *s)
         check_set_clear(to);
         for (size_t a = 0; a < from->count && !s->failed; a++) {
             for (size_t b = 0; b < options->count && s->work > 0; b++, s->work--) {
-                memcpy(s->one, check_item(from, a), s->words * sizeof *s->one);
-                check_unite(s->one, check_item(options, b), s->words);
+                memcpy(s->one, check_item(from, a), s->wide * sizeof *s->one);
+                check_unite(s->one, check_item(options, b), s->wide);
                 check_add(to, s->one, SIZE_MAX, &s->failed);
             }
         }
@@ -373,22 +372,40 @@ static bool check_found(search *s, const uint64_t *state, uint32_t parent)
     return parent == CHECK_NONE || check_edge(s, at);
 }
 
-/* One of the sets of nodes that are reached becomes a state. */
-static bool check_succeed(search *s, const uint64_t *reached, uint32_t at)
+void search_enter(search *s, const uint64_t *state)
+{
+    memcpy(s->now, state, s->states.width * sizeof *s->now);
+    memset(s->hit, 0, s->words * sizeof *s->hit);
+    memset(s->gone, 0, s->words * sizeof *s->gone);
+    memcpy(s->after, s->now, s->states.width * sizeof *s->after);
+    for (size_t i = 0; i < s->njoins && !check_bit(s->now, START_INDEX); i++)
+        check_meet_step(s, &s->joins[i]);
+}
+
+bool search_rests(const search *s)
+{
+    return check_empty(s->now, s->words);
+}
+
+bool search_stuck(const search *s)
+{
+    return check_partly(s, s->now) != NULL;
+}
+
+void search_succeed(search *s, const uint64_t *reached)
 {
     uint64_t *next = s->after, *deferred = s->after + s->words;
 
     for (size_t i = 0; i < s->words; i++) {
-        uint64_t all = (reached[i] | s->hit[i]) & ~s->gone[i];
+        const uint64_t all = (reached[i] | s->hit[i]) & ~s->gone[i], sent = s->wide > s->words ? reached[s->words + i] & ~s->gone[i] : 0;
 
-        next[i] = all & ~s->deferring[i];
-        deferred[i] = s->now[s->words + i] | (all & s->deferring[i]);
+        next[i] = (all & ~s->deferring[i]) | sent;
+        deferred[i] = (s->now[s->words + i] & ~s->gone[i]) | (all & s->deferring[i]);
     }
     if (check_empty(next, s->words)) {
         memcpy(next, deferred, s->words * sizeof *next);
         memset(deferred, 0, s->words * sizeof *deferred);
     }
-    return check_found(s, s->after, at);
 }
 
 static void check_flags(search *s, check_spot *spot)
@@ -410,22 +427,19 @@ static bool check_expand(search *s, uint32_t at)
 {
     const check_set *layer;
 
-    memcpy(s->now, check_item(&s->states, at), s->states.width * sizeof *s->now);
+    search_enter(s, check_item(&s->states, at));
     s->spots[at].edge = (uint32_t)s->nedges;
-    if (check_empty(s->now, s->words)) {
-        s->spots[at].flags |= check_partly(s, s->now) != NULL ? SPOT_STUCK : SPOT_ENDS;
+    if (search_rests(s)) {
+        s->spots[at].flags |= search_stuck(s) ? SPOT_STUCK : SPOT_ENDS;
         return true;
     }
     check_flags(s, &s->spots[at]);
-    memset(s->hit, 0, s->words * sizeof *s->hit);
-    memset(s->gone, 0, s->words * sizeof *s->gone);
-    memcpy(s->after, s->now, s->states.width * sizeof *s->after);
-    for (size_t i = 0; i < s->njoins && !check_bit(s->now, START_INDEX); i++)
-        check_meet_step(s, &s->joins[i]);
-    layer = check_layer(s);
-    for (size_t i = 0; i < layer->count && !s->failed; i++)
-        if (!check_succeed(s, check_item(layer, i), at))
+    layer = search_layer(s);
+    for (size_t i = 0; i < layer->count && !s->failed; i++) {
+        search_succeed(s, check_item(layer, i));
+        if (!check_found(s, s->after, at))
             return false;
+    }
     return !s->failed;
 }
 
@@ -519,7 +533,7 @@ static bool check_shared_init(search *s)
     return good;
 }
 
-static bool check_init(search *s)
+bool search_prepare(search *s)
 {
     size_t n = s->g->nnodes;
 
@@ -527,18 +541,19 @@ static bool check_init(search *s)
     s->words = (n + 63) / 64;
     s->work = s->limit * CHECK_WORK_PER_STATE;
     check_set_init(&s->states, &s->alloc, 0);
-    check_set_init(&s->layers[0], &s->alloc, s->words);
-    check_set_init(&s->layers[1], &s->alloc, s->words);
+    s->wide = s->apart ? 2 * s->words : s->words;
+    check_set_init(&s->layers[0], &s->alloc, s->wide);
+    check_set_init(&s->layers[1], &s->alloc, s->wide);
     if ((s->exits = arena_zero(&s->mem, n * sizeof *s->exits)) == NULL || !check_meets_init(s) || !check_shared_init(s))
         return false;
     s->now = arena_zero(&s->mem, 2 * s->states.width * sizeof *s->now);
-    s->hit = arena_zero(&s->mem, 5 * s->words * sizeof *s->hit);
+    s->hit = arena_zero(&s->mem, 6 * s->words * sizeof *s->hit);
     if (s->now == NULL || s->hit == NULL)
         return false;
     s->after = s->now + s->states.width;
     s->gone = s->hit + s->words;
-    s->one = s->gone + s->words;
-    s->ran = s->one + s->words;
+    s->one = s->gone + s->words;            /* twice as wide, for what is sent */
+    s->ran = s->one + 2 * s->words;
     s->deferring = s->ran + s->words;
     for (size_t i = 0; i < n; i++)
         if (!check_exit_init(s, i))
@@ -561,5 +576,5 @@ void search_free(search *s)
 
 bool search_run(search *s)
 {
-    return check_init(s) && check_states(s) && !s->failed;
+    return search_prepare(s) && check_states(s) && !s->failed;
 }

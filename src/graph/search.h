@@ -44,6 +44,8 @@ typedef struct search {
     pawl_alloc alloc;
     arena mem;
     size_t words;               /* of a set of nodes; a state is next, deferred, joins */
+    bool apart;                 /* of who has exits of his own: they have a second half, what is sent to and waits for nothing */
+    size_t wide;                /* so many words has an option of an exit */
     size_t limit, work;
     check_exit *exits;
     uint64_t *deferring;        /* the nodes that wait until all is quiet */
@@ -85,6 +87,15 @@ void check_set_free(check_set *s);
  * would be one too many, or no memory (*failed). */
 uint32_t check_add(check_set *s, const uint64_t *key, size_t limit, bool *failed);
 
+/* Step by step, for who has exits of his own: search_prepare makes all that search_free frees; then a state is entered (`now`, and what joins
+ * come to), each set of nodes that its ways may lead to is one of a layer (which lives until the next; without any `work` left it is not
+ * whole), and `after` is the state that follows. */
+bool search_prepare(search *s);
+void search_enter(search *s, const uint64_t *state);
+bool search_rests(const search *s);             /* nothing is next; */
+bool search_stuck(const search *s);             /* and a join waits */
+const check_set *search_layer(search *s);
+void search_succeed(search *s, const uint64_t *reached);
 /* Of `s->g`, for `s->label`, up to `s->limit` states. False: no memory. search_free in every case. */
 bool search_run(search *s);
 void search_free(search *s);

@@ -1,0 +1,17 @@
+/* prove.h - files that have a proof: `pawl check --prove`, and --proven of run and worker. */
+#ifndef CLI_PROVE_H
+#define CLI_PROVE_H
+
+#include "cli/session.h"
+#include "file/prove.h"
+
+/* The modes of --modes, a list with commas; 0: said. */
+unsigned prove_modes(const cli_call *c, const char *text);
+/* `pawl check --prove`, of a file that is good: says what came of it. Its exit code. */
+int prove_say(cli_call *c, session *s);
+/* PAWL_OK: runs of the session's file have a proof, begun and left in `mode`, by these rules. PAWL_DENIED: err has the last line of the path. */
+pawl_code prove_admits(session *s, pawl_mode mode, const pawl_value *policy, const pawl_value *grants, pawl_err *err);
+/* `pawl sim --replay FILE`. */
+int prove_replayed(cli_call *c, session *s, const char *path);
+
+#endif
