@@ -30,6 +30,7 @@ struct pawl_job {
     pawl_code (*say)(const pawl_job *job, const char *name, const char *text);
     void *ctx;                    /* of whoever made the job */
     void *sql;                    /* see pawl_ctx_sql in engine.h */
+    const char *mode;             /* the text in its run's channel "@mode" as this attempt begins, also one that only comes; NULL: none */
 };
 
 /* Perform `job`. Say the result with pawl_reply_... and return PAWL_OK; or return a code below 0: PAWL_TRANSIENT,

@@ -7,9 +7,10 @@
 #include "engine/owner.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PROMPT_COLUMNS = 1000 };
+enum { PROMPT_COLUMNS = 1000, TAKEN_LOOKS = 25, TAKEN_MS = 20 };
 
 const char *go_who(void)
 {
@@ -26,6 +27,32 @@ pawl_code go_on(session *s, void *ctx, pawl_err *err)
 {
     (void)ctx;
     return pawl_run(s->engine, s->run, NULL, err);
+}
+
+/* The answer to a wait that somebody else has given this moment: it may not be stored yet. */
+static bool said_soon(session *s, const char *id, said *out)
+{
+    bool found = go_said(s, id, out);
+
+    for (int i = 0; i < TAKEN_LOOKS && !found; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_MS * 1000000L }, NULL);
+        found = go_said(s, id, out);
+    }
+    return found;
+}
+
+/* The second of two who answered at the same moment is told the first, as one who comes later is. */
+static pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
+{
+    said before = {0};
+    char text[sizeof err->text];
+
+    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || ev->id == NULL || err == NULL || strstr(err->text, ", by ") != NULL ||
+        !said_soon(s, ev->id, &before) || before.by == NULL)
+        return rc;
+    memcpy(text, err->text, sizeof text);
+    *err = (pawl_err){0};
+    return fail(err, rc, "%s, by %.48s", text, before.by);
 }
 
 pawl_code go_event(session *s, void *ctx, pawl_err *err)
@@ -188,23 +215,29 @@ const pawl_value *wait_json(arena *mem, const pawl_wait *w)
     return v;
 }
 
+static pawl_code said_before(const session *s, const said *before, pawl_err *err)
+{
+    pawl_code rc;
+    buf b;
+
+    buf_init(&b, NULL);
+    cli_short(&b, before->value, 60);
+    buf_char(&b, '\0');
+    rc = fail(err, PAWL_CONFLICT, "%s: %.56s was answered before, with %s%s%.48s", s->run, before->node, b.failed ? "" : b.data, before->by != NULL ? ", by " : "",
+              before->by != NULL ? before->by : "");
+    buf_free(&b);
+    return rc;
+}
+
 /* None that is open is meant: the second who answers is told the first. */
 static pawl_code wait_none(session *s, pawl_state *st, const char *given, pawl_err *err)
 {
     said before = {0};
-    pawl_code rc;
-    buf b;
 
-    if (!go_said(s, given, &before))
-        return given != NULL && pawl_state_waits(st) > 0 ? fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", s->run, given)
-               : fail(err, PAWL_INVALID, "%s is %s, and asks nobody", s->run, pawl_status_name(pawl_state_status(st)));
-    buf_init(&b, NULL);
-    cli_short(&b, before.value, 60);
-    buf_char(&b, '\0');
-    rc = fail(err, PAWL_CONFLICT, "%s: %.56s was answered before, with %s%s%.48s", s->run, before.node, b.failed ? "" : b.data, before.by != NULL ? ", by " : "",
-              before.by != NULL ? before.by : "");
-    buf_free(&b);
-    return rc;
+    if (go_said(s, given, &before))
+        return said_before(s, &before, err);
+    return given != NULL && pawl_state_waits(st) > 0 ? fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", s->run, given)
+           : fail(err, PAWL_INVALID, "%s is %s, and asks nobody", s->run, pawl_status_name(pawl_state_status(st)));
 }
 
 pawl_code wait_find(session *s, pawl_state *st, const char *given, pawl_wait *w, pawl_err *err)
@@ -527,6 +560,8 @@ int go(session *s, go_fn *first, void *ctx)
     w = view_begin(s->c, s->engine, s->run);
     rc = first(s, ctx, &err);
     view_end(w);
+    if (first == go_event)
+        rc = answered_before(s, ctx, rc, &err);         /* not before: the store is the engine's while it drives */
     while (ask_on(s, rc)) {
         pawl_state *st = pawl_run_state(s->engine, s->run, NULL);
         pawl_err why = {0};
@@ -575,7 +610,7 @@ pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err)
         d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
     snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
     d.id = id;
-    return store->verbs->deliver(store, s->run, &d, err);
+    return answered_before(s, ev, store->verbs->deliver(store, s->run, &d, err), err);
 }
 
 const char *go_mode_of(pawl_state *st)
@@ -585,41 +620,31 @@ const char *go_mode_of(pawl_state *st)
     return pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
 }
 
-/* What it is decided by from now on: settings may be others than when it began. */
-static int go_policy(session *s, pawl_state *st)
+/* What it is decided by from now on: settings may be others than when it began. NULL: nothing changes. */
+static int policy_due(session *s, pawl_state *st, const pawl_value **due)
 {
-    const pawl_value *coming = pawl_state_coming(st, "@policy"), *now = coming != NULL ? coming : pawl_state_get(st, "@policy"), *due;
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    const pawl_value *coming = pawl_state_coming(st, "@policy"), *now = coming != NULL ? coming : pawl_state_get(st, "@policy"), *v;
     pawl_err err = {0};
-    pawl_code rc = PAWL_OK;
-    buf b;
 
-    due = s->file == NULL ? NULL : settings_policy(s->c, &s->mem, s->file, s->folder, &err);
+    *due = NULL;
+    v = s->file == NULL ? NULL : settings_policy(s->c, &s->mem, s->file, s->folder, &err);
     if (err.code != PAWL_OK)
         return cli_fail(s->c, err.code, &err);
-    if (due == NULL && (now == NULL || pawl_value_type(now) == PAWL_TYPE_NULL))
+    if (v == NULL && (now == NULL || pawl_value_type(now) == PAWL_TYPE_NULL))
         return EXIT_DONE;
-    if (due != NULL && now != NULL && pawl_value_equal(due, now))
+    if (v != NULL && now != NULL && pawl_value_equal(v, now))
         return EXIT_DONE;
-    buf_init(&b, NULL);
-    buf_text(&b, "{\"@policy\":");
-    canon(&b, due != NULL ? due : value_null(&s->mem));
-    buf_text(&b, "}");
-    buf_char(&b, '\0');
-    ev.value = b.data;
-    rc = b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory for its rules", s->run) : session_tell(s, &ev, &err);
-    buf_free(&b);
-    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
+    *due = v != NULL ? v : value_null(&s->mem);
+    return EXIT_DONE;
 }
 
-static int mode_settle(session *s, pawl_state *st)
+/* The mode that was given for it; NULL: it stays. */
+static int mode_due(session *s, pawl_state *st, const pawl_value **due)
 {
     const char *word = cli_given(s->c, "mode"), *now = go_mode_of(st);
-    char json[64];
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .value = json, .by = go_who() };
     pawl_err err = {0};
-    pawl_code rc;
 
+    *due = NULL;
     if (word == NULL) {
         if (now == NULL || pawl_mode_named(now) != PAWL_BYPASS)
             return EXIT_DONE;
@@ -628,18 +653,61 @@ static int mode_settle(session *s, pawl_state *st)
     }
     if (pawl_mode_named(word) == PAWL_MODE_NONE)
         return cli_usage(s->c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
-    if (s->file == NULL || (now != NULL && strcmp(now, word) == 0))
-        return EXIT_DONE;
-    snprintf(json, sizeof json, "{\"@mode\":\"%s\"}", word);
-    rc = session_tell(s, &ev, &err);
+    if (s->file != NULL && (now == NULL || strcmp(now, word) != 0))
+        *due = value_string(&s->mem, word, strlen(word));
+    return EXIT_DONE;
+}
+
+static int own_tell(session *s, const char *channel, const pawl_value *value)
+{
+    const pawl_value *all = value_with(&s->mem, value_pack(&s->mem, NULL, "{}"), channel, value);
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_err err = {0};
+    pawl_code rc;
+    buf b;
+
+    buf_init(&b, NULL);
+    canon(&b, all);
+    buf_char(&b, '\0');
+    ev.value = b.data;
+    rc = all == NULL || b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory for its %s", s->run, channel + 1) : session_tell(s, &ev, &err);
+    buf_free(&b);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
 }
 
 int go_mode(session *s, pawl_state *st)
 {
-    const int code = mode_settle(s, st);
+    const pawl_value *mode, *policy;
+    int code = mode_due(s, st, &mode);
 
-    return code == EXIT_DONE ? go_policy(s, st) : code;
+    if (code == EXIT_DONE && mode != NULL)
+        code = own_tell(s, "@mode", mode);
+    if (code == EXIT_DONE)
+        code = policy_due(s, st, &policy);
+    return code == EXIT_DONE && policy != NULL ? own_tell(s, "@policy", policy) : code;
+}
+
+int go_mode_with(session *s, const pawl_value **set)
+{
+    const pawl_value *mode = NULL, *policy = NULL;
+    pawl_err err = {0};
+    pawl_state *st = pawl_run_state(s->engine, s->run, &err);
+    int code;
+
+    if (st == NULL)
+        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if (pawl_state_next(st) != PAWL_HALTED || cli_given(s->c, "no-run") != NULL)
+        return EXIT_DONE;
+    if ((code = mode_due(s, st, &mode)) != EXIT_DONE || (code = policy_due(s, st, &policy)) != EXIT_DONE)
+        return code;
+    if (mode != NULL)
+        *set = value_with(&s->mem, *set, "@mode", mode);
+    if (policy != NULL)
+        *set = value_with(&s->mem, *set, "@policy", policy);
+    if (*set != NULL)
+        return EXIT_DONE;
+    fail(&err, PAWL_NOMEM, "%s: no memory for its mode", s->run);
+    return cli_fail(s->c, PAWL_NOMEM, &err);
 }
 
 /* What is over takes nothing any more; but what failed may be tried again. */
@@ -688,6 +756,20 @@ static int leave(session *s, const pawl_event *ev)
     return EXIT_DONE;
 }
 
+/* Whoever drives the run may have had another answer already: then this one is not taken, and whoever gave it has to know. */
+static int answer_taken(session *s, const pawl_event *ev)
+{
+    const pawl_value *mine = ev->value != NULL ? value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL) : NULL;
+    pawl_err err = {0};
+    said first = {0};
+
+    if (mine == NULL || !said_soon(s, ev->id, &first) || first.by == NULL || first.value == NULL ||
+        (strcmp(first.by, ev->by) == 0 && pawl_value_equal(first.value, mine)))
+        return EXIT_DONE;
+    (void)said_before(s, &first, &err);
+    return cli_fail(s->c, PAWL_CONFLICT, &err);
+}
+
 int go_tell(session *s, const pawl_event *ev)
 {
     pawl_event copy = *ev;
@@ -697,5 +779,6 @@ int go_tell(session *s, const pawl_event *ev)
         return code;
     if (cli_given(s->c, "no-run") != NULL)
         return leave(s, ev);
-    return go(s, go_event, &copy);
+    code = go(s, go_event, &copy);
+    return code == EXIT_DONE && ev->kind == PAWL_EV_ANSWER && ev->id != NULL ? answer_taken(s, ev) : code;
 }

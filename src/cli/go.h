@@ -27,6 +27,7 @@ const char *go_mode_of(pawl_state *st);                /* the mode that it has, 
 /* budget.c: the bounds that an option gives, as "@budget" has them. EXIT_DONE, or the usage was said. */
 int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);
 int go_mode(session *s, pawl_state *st);
+int go_mode_with(session *s, const pawl_value **set);   /* of one that is over, which takes them with its reopening alone: beside `set` */
 int resume_session(session *s);                 /* resume.c: a run that is there goes on where it stands */
 
 /* How a run stands, as a line or a block on stderr, and as JSON on stdout. */

@@ -31,15 +31,29 @@ static const pawl_value *without(arena *mem, const pawl_value *args)
     return out;
 }
 
+/* Plan mode holds for what was decided, asked or begun in another one, too: a command goes by the mode of the moment when it leaves (P1). */
+static bool in_plan(const pawl_job *job)
+{
+    return pawl_mode_named(job->mode) == PAWL_PLAN;
+}
+
+static pawl_code plan_denies(pawl_reply *reply)
+{
+    pawl_reply_untouched(reply);
+    return pawl_reply_fail(reply, PAWL_DENIED, "it requires %s mode; current mode is %s.", mode_spoken(PAWL_DEFAULT), mode_spoken(PAWL_PLAN));
+}
+
 static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
 {
-    const bool plan = pawl_value_bool(pawl_value_get(job->args, "sandbox"));
+    const bool plan = in_plan(job) || pawl_value_bool(pawl_value_get(job->args, "sandbox"));
     char why[SANDBOX_SAID_BYTES];
     const sandbox_is is = plan ? sandbox_try(why) : SANDBOX_WORKS;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
 
+    if (plan && e->limits.cls != PAWL_PURE)
+        return plan_denies(reply);
     if (is != SANDBOX_WORKS) {
         pawl_reply_untouched(reply);
         return is == SANDBOX_MISSING
@@ -122,14 +136,36 @@ static pawl_code bare(const pawl_job *job, pawl_reply *reply, pawl_handler_fn *f
 
 static pawl_code request(const pawl_job *job, pawl_reply *reply, void *arg)
 {
-    return bare(job, reply, pawl_effect_http, arg);
+    const file_effect *e = arg;
+
+    if (in_plan(job) && e->limits.cls != PAWL_PURE && file_request_writes(job->args))
+        return plan_denies(reply);
+    return bare(job, reply, pawl_effect_http, NULL);
 }
+
+/* A plug-in's kind, under the class that a node has given it. */
+typedef struct plugged_kind {
+    const plugin_handler *h;
+    const file_effect *e;
+} plugged_kind;
 
 static pawl_code plugged(const pawl_job *job, pawl_reply *reply, void *arg)
 {
-    const plugin_handler *h = arg;
+    const plugged_kind *k = arg;
 
-    return bare(job, reply, h->fn, h->arg);
+    if (in_plan(job) && k->e->limits.cls != PAWL_PURE)
+        return plan_denies(reply);
+    return bare(job, reply, k->h->fn, k->h->arg);
+}
+
+static pawl_code bind_plugged(session *s, const plugin_handler *h, const file_effect *e, pawl_err *err)
+{
+    plugged_kind *k = arena_zero(&s->mem, sizeof *k);
+
+    if (k == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to bind it", e->name);
+    *k = (plugged_kind){ .h = h, .e = e };
+    return pawl_engine_effect(s->engine, e->name, plugged, k, e->limits.cls, err);
 }
 
 /* ---- hooks -------------------------------------------------------------------------------------------- */
@@ -487,13 +523,13 @@ static pawl_code bind_file(session *s, pawl_err *err)
         void *own = (void *)(uintptr_t)e;
 
         if (h != NULL)
-            rc = pawl_engine_effect(s->engine, e->name, plugged, (void *)(uintptr_t)h, e->limits.cls, err);
+            rc = bind_plugged(s, h, e, err);
         else if (strcmp(e->word, "run") == 0)
             rc = pawl_engine_effect(s->engine, e->name, run_command, own, e->limits.cls, err);
         else if (strcmp(e->word, "undo") == 0)
             rc = pawl_engine_effect(s->engine, e->name, undo_command, own, e->limits.cls, err);
         else if (strcmp(e->word, "http") == 0)
-            rc = pawl_engine_effect(s->engine, e->name, request, NULL, e->limits.cls, err);
+            rc = pawl_engine_effect(s->engine, e->name, request, own, e->limits.cls, err);
         else
             rc = pawl_engine_effect(s->engine, e->name, run_prompt, s, e->limits.cls, err);
         if (rc == PAWL_OK)

@@ -42,10 +42,10 @@ static int retry_run(cli_call *c)
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
     buf_init(&text, NULL);
-    if (!s->upgraded)
-        canon(&text, set);
-    else if (!session_input(s, set, PAWL_MODE_NONE, &text, &err))
+    if (s->upgraded && !session_input(s, set, pawl_mode_named(cli_given(c, "mode")), &text, &err))
         code = cli_fail(c, err.code, &err);
+    else if (!s->upgraded && (code = go_mode_with(s, &set)) == EXIT_DONE)
+        canon(&text, set);
     buf_char(&text, '\0');
     if (pawl_value_size(set) > 0 || s->upgraded)
         ev.update = text.data;

@@ -237,4 +237,9 @@ void words_about(buf *out, const pawl_value *about, const char *indent, size_t c
     else
         cli_short(out, one != NULL ? one : input, columns);
     buf_char(out, '\n');
+    if (pawl_value_get(about, "with") == NULL || pawl_value_get(about, "ground") == NULL)   /* of a gate its author has said what matters */
+        return;
+    buf_fmt(out, "%swith: ", indent);
+    cli_short(out, pawl_value_get(about, "with"), columns);
+    buf_char(out, '\n');
 }

@@ -296,6 +296,19 @@ pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *
     return er->counted || !counts(er) ? PAWL_OK : marks_put(e, r, &one, 1, err);
 }
 
+/* What may be done can change while a command waits for its turn, or for its next attempt: its handler is told (P1). */
+static void mode_look(errand *er, pawl_state *st)
+{
+    const pawl_value *coming = pawl_state_coming(st, "@mode");
+    const char *mode = pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
+
+    er->job.mode = NULL;
+    if (mode == NULL || strlen(mode) >= sizeof er->mode)
+        return;
+    memcpy(er->mode, mode, strlen(mode) + 1);
+    er->job.mode = er->mode;
+}
+
 void errand_begin(pawl_engine *e, errand *er, int64_t now)
 {
     const live *r = er->run;
@@ -307,6 +320,7 @@ void errand_begin(pawl_engine *e, errand *er, int64_t now)
     er->leaves = er->counted = er->waited = er->unmarks = er->refused = false;
     er->job.attempt++;
     er->job.fence = r->fence;
+    mode_look(er, r->st);
     er->began_ms = now;
     er->was_unsure = er->unsure;
     er->unsure = er->rests = false;

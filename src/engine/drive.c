@@ -275,6 +275,8 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
     pawl_code rc = hurry(e, r, &ev, &why);
 
     if (rc == PAWL_OK)
+        rc = answer_in_time(e, r, &ev, &why);
+    if (rc == PAWL_OK)
         rc = run_feed(e, r, &ev, &why);
     if (rc == PAWL_CONFLICT && r->st != NULL && d->kind == PAWL_DELIVER_ANSWER && live_fits(r))
         rc = PAWL_IGNORED;              /* it came too late: no fault of the run's (W3) */
@@ -477,7 +479,7 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
             ev.time_ms = engine_now(e);
         if (ev.kind == PAWL_EV_RECEIPT)
             r->commands_moved = true;
-        if ((rc = hurry(e, r, &ev, err)) == PAWL_OK)
+        if ((rc = hurry(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)
             rc = runs_commit(e, &r, 1, false, err);    /* the last receipt ended it */

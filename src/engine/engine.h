@@ -78,6 +78,7 @@ typedef struct errand {
     bool asks_settled;          /* when its outcome is not known, `on_unknown` is asked first */
     struct settling *settling;  /* which is being done; NULL: it is not */
     atomic_bool stop;
+    char mode[24];              /* of its run, when this attempt began */
     int64_t told_ms;            /* by the steady clock: when it was called off; 0: it was not */
     budget_key *key;            /* of its budget, when it has a place or waits for one */
     place_at place;
@@ -338,6 +339,7 @@ void errands_stored(pawl_engine *e, live *r);   /* the receipts that were fed ar
 /* What can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and for what is out, too. */
 pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err);
 pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_err *err);
+pawl_code answer_in_time(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err);        /* before an answer is fed */
 const char *wait_meant(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
 int64_t timer_at(pawl_engine *e, const call *c);    /* 0: it has none */
 pawl_code errands_end(pawl_engine *e, live *r, pawl_err *err);     /* called off again: nothing is waited for, all receipts are fed */

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct due_timer { pawl_engine *e; int64_t now, first; char id[ID_BYTES_MAX + 1]; bool due, canceling; } due_timer;
 
@@ -20,6 +21,44 @@ static bool see_due(void *ctx, const frame *f, const task *tk, const char *path,
     snprintf(t->id, sizeof t->id, "%llu.%s.%u.%u", (unsigned long long)c->superstep, path, (unsigned)(tk != NULL ? tk->visit : c->visit), (unsigned)n);
     t->due = true;
     return false;
+}
+
+/* ---- answers that come too late -------------------------------------------------------------------- */
+
+typedef struct overdue { due_timer t; const char *given; } overdue;
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool see_overdue(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    overdue *o = ctx;
+
+    if (c->kind != CALL_ASK || c->wait != PAWL_WAIT_APPROVAL || see_due(&o->t, f, tk, path, c, n))
+        return true;
+    o->t.due = o->given == NULL || ends_with(o->given, o->t.id);
+    return !o->t.due;
+}
+
+/* Nobody looked at the clock while nothing ran: a yes that comes after the deadline of an approval finds the no that is due (W5). */
+pawl_code answer_in_time(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+{
+    overdue o = { .t = { .e = e, .now = ev->time_ms }, .given = ev->id };
+    pawl_code rc = PAWL_OK;
+
+    if (ev->kind != PAWL_EV_ANSWER || r->st == NULL)
+        return PAWL_OK;
+    state_each_call(r->st, see_overdue, &o);
+    if (o.t.due) {
+        const pawl_event due = { .kind = PAWL_EV_TIMER, .id = o.t.id, .time_ms = ev->time_ms };
+
+        rc = run_feed(e, r, &due, err);
+    }
+    return rc < 0 ? rc : PAWL_OK;
 }
 
 pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_err *err)

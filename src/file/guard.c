@@ -20,11 +20,27 @@ bool guard_acts(const file_node *n)
            n->limits.cls != PAWL_PURE;
 }
 
-pawl_permission guard_class(const file_node *n)
+static pawl_permission class_by(const file_node *n, bool acts)
 {
-    if (!guard_acts(n))
+    if (!acts)
         return PAWL_READ;
     return n->kind == KIND_HTTP ? PAWL_NET : n->kind == KIND_PLUGIN ? PAWL_OTHER : PAWL_EXEC;
+}
+
+pawl_permission guard_class(const file_node *n)
+{
+    return class_by(n, guard_acts(n));
+}
+
+/* `pure` is the author's word for a request as it was written, and not for what a hook or a person made of it. */
+static bool acts(const guard *g)
+{
+    return g->sc->n->kind == KIND_HTTP && g->changed ? file_request_writes(g->input) : guard_acts(g->sc->n);
+}
+
+static pawl_permission class_of(const guard *g)
+{
+    return class_by(g->sc->n, acts(g));
 }
 
 const char *guard_tool(const file_node *n)
@@ -90,6 +106,31 @@ static const pawl_value *input_of(guard *g)
     return command == NULL ? NULL : value_with(a, value_pack(a, NULL, "{}"), "command", command);
 }
 
+/* A command is more than its text: arguments of a shell, variables, stdin, and a folder of its own. NULL: nothing, or failed. */
+static const pawl_value *beside(guard *g)
+{
+    static const char *const members[] = { "env", "stdin" };
+    const file_node *n = g->sc->n;
+    pawl_step *s = g->sc->s;
+    const pawl_value *run = pawl_value_get(g->shown, "run"), *v = pawl_pack(s, "{}"), *args = pawl_pack(s, "[]"), *one;
+
+    if (strcmp(g->tool, "Bash") != 0)
+        return NULL;
+    for (size_t i = 4; n->kind == KIND_SHELL && i < pawl_value_size(run); i++)
+        args = value_push(&s->mem, args, pawl_value_at(run, i));
+    if (pawl_value_size(args) > 0)
+        v = value_with(&s->mem, v, "args", args);
+    for (size_t i = 0; i < 2; i++)
+        if ((one = pawl_value_get(g->shown, members[i])) != NULL)
+            v = value_with(&s->mem, v, members[i], one);
+    if (n->cwd != NULL)
+        v = value_with(&s->mem, v, "cwd", form_shown(g->sc, n->cwd));
+    if (v == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL) == PAWL_OK ? NULL : NULL;
+    return pawl_value_size(v) > 0 ? v : NULL;
+}
+
+/* Of all of it, since an approval is bound to the call, and not to a part (W6). */
 static const pawl_value *digest_of(guard *g, const char *tool, const pawl_value *input)
 {
     const pawl_value *both = pawl_pack(g->sc->s, "{s:v,s:s}", "input", input, "tool", tool);
@@ -97,6 +138,8 @@ static const pawl_value *digest_of(guard *g, const char *tool, const pawl_value 
     hash h;
     buf b;
 
+    if (both != NULL && g->with != NULL)
+        both = value_with(&g->sc->s->mem, both, "with", g->with);
     if (both == NULL)
         return NULL;
     buf_init(&b, &g->sc->s->alloc);
@@ -174,6 +217,8 @@ static pawl_request request_of(const guard *g, bool edited)
 {
     pawl_request q = guard_request(g->sc->n, g->tool, g->input, g->mode);
 
+    q.cls = class_of(g);
+    q.read_only = !acts(g);
     q.links = g->links;
     q.edited = edited;
     q.rewritten = edited && g->said.input != NULL;
@@ -271,7 +316,7 @@ static pawl_code denied(guard *g)
     pawl_mode due = n->requires > PAWL_DEFAULT ? n->requires : PAWL_DEFAULT;
 
     if (g->decided.ground == PAWL_BY_MODE)
-        return pawl_fail(g->sc->s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(g->mode == PAWL_PLAN && guard_acts(n) ? due : n->requires),
+        return pawl_fail(g->sc->s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(g->mode == PAWL_PLAN && acts(g) ? due : n->requires),
                          mode_spoken(g->mode));
     return pawl_fail(g->sc->s, PAWL_DENIED, "%s: %s", n->name, g->decided.reason);
 }
@@ -399,12 +444,17 @@ static const pawl_value *about(guard *g)
     if (g->tool == NULL)
         return NULL;
     hash_hex(&s->st->machine_hash, graph);
-    v = pawl_pack(s, "{s:v,s:s,s:s,s:s,s:s}", "digest", g->digest, "graph", graph, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(guard_class(g->sc->n)),
+    v = pawl_pack(s, "{s:v,s:s,s:s,s:s,s:s}", "digest", g->digest, "graph", graph, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(class_of(g)),
                   "tool", g->tool);
     buf_init(&b, &s->alloc);
     canon(&b, g->input);
-    if (!b.failed && b.size <= INPUT_BYTES_MAX)
+    if (g->with != NULL)
+        canon(&b, g->with);
+    if (!b.failed && b.size <= INPUT_BYTES_MAX) {
         v = value_with(&s->mem, v, "input", g->input);
+        if (g->with != NULL)
+            v = value_with(&s->mem, v, "with", g->with);
+    }
     buf_free(&b);
     if (g->policy != NULL)
         v = value_with(&s->mem, v, "policy", pawl_pack(s, "s", pawl_policy_digest(g->policy)));
@@ -521,7 +571,8 @@ static pawl_code prepare(guard *g)
     }
     if ((g->shown = form_shown(g->sc, g->sc->n->call)) == NULL || (g->input = input_of(g)) == NULL)
         return scope_fail(g->sc, PAWL_NOMEM, NULL);
-    return PAWL_OK;
+    g->with = beside(g);
+    return g->sc->failed;
 }
 
 pawl_code guard_enter(guard *g, scope *sc, pawl_mode mode, bool *left)

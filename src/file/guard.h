@@ -12,6 +12,7 @@ typedef struct guard {          /* of one visit */
     hook_list hooks;
     const char *tool;           /* what its command is to the rules: "Bash"; NULL: it has none */
     const pawl_value *shown;    /* the arguments that its author wrote, secrets hidden; NULL: it has none */
+    const pawl_value *with;     /* of a command, what its text does not say; NULL: nothing */
     const pawl_value *input;    /* of the tool, as hooks and people have made it */
     bool changed;               /* they have */
     const pawl_value *links;    /* where its paths lead; */

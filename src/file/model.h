@@ -53,6 +53,7 @@ typedef enum node_kind {        /* a bit each: keys say which kinds they are for
 } node_kind;
 enum { KINDS_PROCESS = KIND_RUN | KIND_SHELL, KINDS_CALL = KIND_RUN | KIND_SHELL | KIND_HTTP | KIND_PROMPT | KIND_PLUGIN, KINDS_ALL = 511 };
 
+bool file_request_writes(const pawl_value *args);       /* of an `http` node: anything but a GET or HEAD without a body */
 const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": as sentences of denial have it */
 
 typedef struct named_place { const char *name; place at; } named_place;

@@ -11,6 +11,18 @@ static const char *const class_words[] = { "at-least-once", "pure", "idempotent"
 
 /* ---- what it does ------------------------------------------------------------------------------------ */
 
+static bool only_reads(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+bool file_request_writes(const pawl_value *args)
+{
+    const pawl_value *method = pawl_value_get(args, "method");
+
+    return pawl_value_get(args, "body") != NULL || (method != NULL && (pawl_value_string(method) == NULL || !only_reads(pawl_value_string(method))));
+}
+
 static void put_call(loader *l, file_node *n, const char *key, form *f)
 {
     if (n->call == NULL)
@@ -236,7 +248,7 @@ static void read_http(loader *l, file_node *n, const doc *d, const char *label)
     }
     if ((one = doc_get(d, "body")) != NULL)
         put_call(l, n, "body", form_any(l, one, load_fmt(l, "%s/body", label)));
-    n->reads_only = verb != NULL ? strcmp(verb, "GET") == 0 || strcmp(verb, "HEAD") == 0 : one == NULL;
+    n->reads_only = one == NULL && (verb == NULL || only_reads(verb));
     if ((one = doc_get(d, "ca")) != NULL)
         put_call(l, n, "ca", form_text(l, one, FORM_TEXT, "ca", load_fmt(l, "%s/ca", label)));
     read_http_counts(l, n, d);

@@ -711,6 +711,8 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     st->unwind = 0;
     st->canceling = false;
     st->status = PAWL_WORKING;
+    if (st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)       /* it was told before this */
+        return rc;
     return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, false, err);
 }
 

@@ -59,11 +59,11 @@ static pawl_code answer_judge(memory *m, run *r, const pawl_delivery *d, waiting
     waiting *w = (waiting *)table_find(&r->over, d->name);
 
     if (w != NULL)
-        return store_answer_late(r->at.key, d->name, w->text, err);
+        return store_answer_late(r->at.key, d->name, w->text, NULL, err);
     if ((w = (waiting *)table_find(&r->open, d->name)) == NULL)
         return fail(err, PAWL_INVALID, "%s: no wait %s was ever asked", r->at.key, d->name);
     if (w->given != NULL)
-        return store_answer_late(r->at.key, d->name, w->given->d.value, err);
+        return store_answer_late(r->at.key, d->name, w->given->d.value, w->given->d.by, err);
     *out = w;
     return store_answer_check(&m->alloc, r->at.key, d->name, w->text, d->value, err);
 }

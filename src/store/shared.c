@@ -405,7 +405,7 @@ pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const cha
     return rc;
 }
 
-pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, pawl_err *err)
+pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, const char *by, pawl_err *err)
 {
     int n = answer.size > TOLD_BYTES_MAX ? TOLD_BYTES_MAX : (int)answer.size;
 
@@ -413,7 +413,7 @@ pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, 
         return fail(err, PAWL_CONFLICT, "%s: wait %s is over", run, id);
     while (n > 0 && (size_t)n < answer.size && ((unsigned char)answer.data[n] & 0xC0) == 0x80)
         n--;
-    return fail(err, PAWL_CONFLICT, "%s: wait %s was answered before, with %.*s", run, id, n, answer.data);
+    return fail(err, PAWL_CONFLICT, "%s: wait %s was answered before, with %.*s%s%.48s", run, id, n, answer.data, by != NULL ? ", by " : "", by != NULL ? by : "");
 }
 
 /* ---- retention ------------------------------------------------------------------------------------------------------------ */

@@ -51,7 +51,7 @@ void store_delivery_hash(const pawl_delivery *d, hash *out);
 pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const char *id, pawl_bytes spec, pawl_bytes value,
                              pawl_err *err);
 /* PAWL_CONFLICT, and what the wait was answered first; {0}: it is over without an answer. */
-pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, pawl_err *err);
+pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, const char *by, pawl_err *err);  /* by NULL: not known any more */
 
 /* What a base's retention asks for (G10): NULL, "keep"; "delete"; "keep:N" and one of ms, s, m, h, d. *ms: kept so long after its
  * end, INT64_MAX for ever. False: it is none of these. */

@@ -11,7 +11,8 @@ static pawl_code answered_before(sqlite_store *s, const char *run, const char *i
     sql_int(q, 1, wait);
     if (!sql_row(s, q))
         return PAWL_CONFLICT;
-    rc = store_answer_late(run, id, sql_get_plain(s, q, sqlite3_column_type(q, 0) == SQLITE_NULL ? 1 : 0, run, 0), err);
+    rc = store_answer_late(run, id, sql_get_plain(s, q, sqlite3_column_type(q, 0) == SQLITE_NULL ? 1 : 0, run, 0),
+                           (const char *)sqlite3_column_text(q, 2), err);
     sql_end(q);
     return rc;
 }

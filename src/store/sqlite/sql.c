@@ -87,7 +87,7 @@ const char *const sql_texts[SQL_COUNT] = {
 
     [SQL_DELIVERY_FIND] = "SELECT no,at_ms,digest FROM deliveries WHERE run=?1 AND id=?2",
     [SQL_WAIT_FIND] = "SELECT no,over,delivery,spec FROM waits WHERE run=?1 AND id=?2",
-    [SQL_WAIT_ANSWER] = "SELECT w.answer,d.value FROM waits w LEFT JOIN deliveries d ON d.no=w.delivery WHERE w.no=?1",
+    [SQL_WAIT_ANSWER] = "SELECT w.answer,d.value,d.by FROM waits w LEFT JOIN deliveries d ON d.no=w.delivery WHERE w.no=?1",
     [SQL_DELIVERY_ADD] = "INSERT INTO deliveries(run,id,kind,name,outcome,value,upd,by,note,trace,at_ms,digest)"
                          " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
     [SQL_WAIT_DELIVERED] = "UPDATE waits SET delivery=?2 WHERE no=?1",
