@@ -113,6 +113,11 @@ PAWL_API void pawl_graph_max_steps(pawl_graph *g, uint32_t supersteps);     /* 0
 PAWL_API void pawl_graph_max_concurrency(pawl_graph *g, uint32_t tasks);    /* default 0: no bound */
 PAWL_API void pawl_graph_max_calls(pawl_graph *g, uint32_t calls);          /* of one visit; 0: 1000 */
 PAWL_API void pawl_graph_max_tasks(pawl_graph *g, uint32_t tasks);          /* of one superstep; 0: 100000 */
+/* When the same call has come to the same `times` times in a row, or a cycle of up to four calls has, a person is asked before it leaves once
+ * more: a wait for an approval, `about` {"cost","cycle","times"}. Yes lets it go on for as many rounds; no rejects the run. Same: effect and
+ * arguments, outcome and result, in visit after visit; what stands side by side in one superstep is no round, and what is pure is not
+ * counted. Up to 100; 0, as at first: nobody is asked. Of the graph that is compiled, and a part of the record of a run that it begins. */
+PAWL_API void pawl_graph_no_progress(pawl_graph *g, uint32_t times);
 
 /* ---- compile ----------------------------------------------------------------------------------- */
 

@@ -220,6 +220,7 @@ static pawl_graph *build_graph(agent_file *a)
         pawl_graph_max_steps(g, a->max_steps);
     if (a->max_concurrency > 0)
         pawl_graph_max_concurrency(g, a->max_concurrency);
+    pawl_graph_no_progress(g, a->no_progress);
     return g;
 }
 

@@ -8,7 +8,7 @@
 enum { CHANNEL_NAME_MAX = 64, RETENTION_DIGITS_MAX = 9 };
 
 const char *const file_key_names[] = {
-    "name", "version", "description", "start", "state", "input", "nodes", "output", "defaults", "max_steps", "max_concurrency", "gate",
+    "name", "version", "description", "start", "state", "input", "nodes", "output", "defaults", "max_steps", "max_concurrency", "no_progress", "gate",
     "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks", "budget", "prices",
 };
 const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
@@ -320,6 +320,8 @@ static void read_limits(loader *l, const doc *d)
         key_count(l, one, "max_steps", 1, 10000000, &a->max_steps);
     if ((one = doc_get(d, "max_concurrency")) != NULL)
         key_count(l, one, "max_concurrency", 1, 100000, &a->max_concurrency);
+    if ((one = doc_get(d, "no_progress")) != NULL)
+        key_count(l, one, "no_progress", 1, 100, &a->no_progress);
     if ((one = doc_get(d, "gate")) != NULL)
         read_gate(l, one);
     if ((one = doc_get(d, "interrupt_before")) != NULL)

@@ -156,7 +156,7 @@ struct agent_file {
     const char **names;         /* of the nodes, for suggestions; NULL: not yet */
     const pawl_value *input;    /* JSON Schema; NULL: anything */
     expression *output;
-    uint32_t max_steps, max_concurrency;
+    uint32_t max_steps, max_concurrency, no_progress;
     bool gate_deny;
     const pawl_value *permissions, *hooks;      /* NULL: none were written */
     bool reroutes;              /* a hook of it may say where to go on */

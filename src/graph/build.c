@@ -644,3 +644,12 @@ void pawl_graph_max_steps(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_ste
 void pawl_graph_max_concurrency(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_concurrency = n; }
 void pawl_graph_max_calls(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_calls = n > 0 ? n : MAX_CALLS; }
 void pawl_graph_max_tasks(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_tasks = n > 0 ? n : MAX_TASKS; }
+
+void pawl_graph_no_progress(pawl_graph *g, uint32_t n)
+{
+    if (g == NULL)
+        return;
+    if (n > NO_PROGRESS_MAX)
+        fault_add(g, PAWL_FAULT, "range", "", "%s: no_progress is %lu: up to %d is possible", g->name, (unsigned long)n, NO_PROGRESS_MAX);
+    g->no_progress = n;
+}

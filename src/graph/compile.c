@@ -492,6 +492,8 @@ static void code_graph(buf *b, const pawl_graph *g)
     buf_fmt(b, "],\"max\":{\"calls\":%lu,\"concurrency\":%lu,\"steps\":%lu,\"tasks\":%lu},\"name\":", (unsigned long)g->max_calls,
             (unsigned long)g->max_concurrency, (unsigned long)g->max_steps, (unsigned long)g->max_tasks);
     code_text(b, g->name);
+    if (g->no_progress > 0)
+        buf_fmt(b, ",\"no_progress\":%lu", (unsigned long)g->no_progress);
     buf_text(b, ",\"nodes\":[");
     for (size_t i = 0; i < g->nnodes; i++) {
         if (i > 0)
@@ -572,7 +574,7 @@ static pawl_machine *compile_machine(const compiling *c)
     m = &gm->m;
     *m = (pawl_machine){ .ops = &graph_ops, .alloc = g->alloc, .name = g->name, .version = g->version, .channels = c->channels,
                          .nchannels = (uint32_t)c->nchannels, .effects = c->effects, .neffects = (uint32_t)c->neffects,
-                         .turns = g->turns != NULL };
+                         .no_progress = g->no_progress, .turns = g->turns != NULL };
     gm->g = g;
     m->channel_json = compile_nodes(c, g) ? channels_code(&g->mem, c->channels, c->nchannels, NULL) : NULL;
     if (m->channel_json == NULL || !compile_hash(m, g)) {

@@ -106,6 +106,7 @@ struct pawl_graph {
     const char *turns;          /* the prompt; NULL: none */
     const char *source;         /* digest of what its nodes were made from; NULL: nothing was said */
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
+    uint32_t no_progress;       /* 0: off */
     bool plain;                 /* no joins, no deferred nodes, no interrupt after one, no channel with a function */
     bool holds;                 /* some node has an interrupt after it */
     bool asks;                  /* some node asks */

@@ -385,7 +385,7 @@ static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, plann
     pawl_code rc;
 
     for (uint32_t i = 0; i < f->ntasks; i++)
-        if (last[i].ncalls > 0 || last[i].left != NULL || last[i].fault != NULL)
+        if (last[i].ncalls > 0 || last[i].left != NULL || last[i].fault != NULL || last[i].told != NULL)
             task_drop(st, &last[i]);
     f->tasks = NULL;
     f->ntasks = f->nedges = 0;
@@ -404,7 +404,7 @@ static inline size_t lone_name(const pawl_state *st, const frame *f, const closi
     if (f != &st->root || f->ntasks != 1 || st->pending != NULL || cl == NULL || cl->nnext != 1)
         return 0;
     tk = f->tasks;
-    if (tk->at != TASK_LEFT || tk->leave == NULL || tk->left != NULL || cl->joins != NULL || cl->defer != NULL ||
+    if (tk->at != TASK_LEFT || tk->leave == NULL || tk->left != NULL || tk->told != NULL || cl->joins != NULL || cl->defer != NULL ||
         (tk->ncalls | tk->leave->nsends | cl->nmerged | cl->nsends) > 0)
         return 0;
     size = strlen(cl->next[0]);
@@ -462,6 +462,8 @@ static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_
     if (f->parent != NULL && !TOUCH(st, f))
         return PAWL_NOMEM;
     if ((rc = merge_all(st, f, cl, &nsends, err)) != PAWL_OK)
+        return rc;
+    if (st->no_progress > 0 && (rc = progress_close(st, f)) != PAWL_OK)
         return rc;
     if (nsends > 0 && (rc = plan_sends(st, f, cl, &p, err)) != PAWL_OK)
         return rc;

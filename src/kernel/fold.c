@@ -38,6 +38,8 @@ static void call_drop(pawl_state *st, call *c)
         st_free(st, c->task, strlen(c->task) + 1);
     if (c->doubt != NULL)
         st_free(st, c->doubt, strlen(c->doubt) + 1);
+    if (c->lap != NULL)
+        st_free(st, c->lap, sizeof *c->lap);
 }
 
 static void visit_drop(pawl_state *st, task *tk)
@@ -57,6 +59,7 @@ static void visit_drop(pawl_state *st, task *tk)
 void task_drop(pawl_state *st, task *tk)
 {
     visit_drop(st, tk);     /* its name and arguments lie in the block of all tasks */
+    laps_free(st, tk->told);
 }
 
 void frame_drop(pawl_state *st, frame *f)
@@ -74,6 +77,7 @@ void frame_drop(pawl_state *st, frame *f)
     st_free(st, f->channels, f->nchannels * sizeof *f->channels);
     st_free(st, f->joins, f->joins_bytes);
     st_free(st, f->defer, f->defer_bytes);
+    laps_free(st, f->told);
     if (f->parent != NULL) {
         st_free(st, f->where, strlen(f->where) + 1);
         st_free(st, f, sizeof *f);
@@ -250,6 +254,8 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
         return rc;
     if ((rc = undo_given_up(st, f, tk, it->task, err)) != PAWL_OK)
         return rc;
+    if (st->no_progress > 0 && (rc = progress_over(st, tk)) != PAWL_OK)
+        return rc;
     if (!TOUCH(st, tk))
         return PAWL_NOMEM;
     visit_drop(st, tk);
@@ -419,6 +425,8 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     visit_time(e, tk);
     tk->at = TASK_OPEN;
     rc = call_fill(st, &tk->calls[tk->ncalls], it, err);
+    if (rc == PAWL_OK && it->kind == ITEM_CALL && st->no_progress > 0)
+        rc = progress_call(st, tk, &tk->calls[tk->ncalls]);
     tk->ncalls += rc == PAWL_OK;
     return rc;
 }
@@ -516,6 +524,8 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     c->asked = false;
     c->time_ms = it->at;
     c->outcome = (uint8_t)outcome;
+    if (c->lap != NULL && (rc = progress_told(st, c, outcome, value, it->more)) != PAWL_OK)
+        return rc;
     if (value != NULL && (c->value = st_value(st, value, &c->value_bytes)) == NULL)
         return PAWL_NOMEM;
     if (update != NULL && (c->update = st_value(st, update, &c->update_bytes)) == NULL)
@@ -586,6 +596,8 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
     if (!touch(st, &tk->leave, LEFT_BYTES))
         return PAWL_NOMEM;
     if ((rc = undo_given_up(st, f, tk, it->task, err)) != PAWL_OK)
+        return rc;
+    if (st->no_progress > 0 && (rc = progress_over(st, tk)) != PAWL_OK)
         return rc;
     for (uint32_t i = 0; i < tk->ncalls; i++) {     /* what lost a race is waited for no more */
         if (tk->calls[i].at != CALL_OPEN)

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "kernel/blob.h"
 #include "kernel/budget.h"
+#include "kernel/progress.h"
 #include "pawl/kernel.h"
 
 #include <string.h>
@@ -80,6 +81,7 @@ typedef struct call {           /* a command or a wait, by its number in the vis
     const char *doubt;          /* SPEC of the question what came of it; NULL: that was never in doubt */
     bool asked;                 /* and it is open: the command stands as a wait */
     bool refused;               /* for want of budget: it never was one */
+    lap *lap;                   /* where repetition is looked for, and it counts; else NULL */
 } call;
 
 static inline bool call_asks(const call *c) { return c->kind == CALL_ASK || c->asked; }
@@ -97,6 +99,7 @@ typedef struct task {
     uint32_t nwins;
     uint32_t *wins;             /* winners of the visit's races */
     int64_t visit_ms;
+    const laps *told;           /* of its visits that are over; NULL: none */
     const pawl_value *args;     /* in the block of the tasks, as the name */
     call *calls;
     uint32_t ncalls, calls_cap;
@@ -136,6 +139,7 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     const pawl_value *joins;    /* {JOIN: [seen]} */
     const pawl_value *defer;    /* [node] */
     size_t joins_bytes, defer_bytes;
+    const laps *told;           /* what its calls came to lately; NULL: nobody looks, or none */
 } frame;
 
 /* ---- transactions ------------------------------------------------------------------------------ */
@@ -176,6 +180,7 @@ struct pawl_state {
     list *undo;                 /* what may have to be undone: [KEY,ID,{"args","effect","refs"},RECEIPT] */
     ledger *budget;             /* NULL: none */
     uint32_t undone;            /* inverses that were issued */
+    uint32_t no_progress;       /* so often the same in a row, and a person is asked; 0: nobody is */
     uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: none */
     size_t bytes;               /* of the block that this state begins */
     /* fixed since the base, but for adopt */
@@ -517,7 +522,7 @@ int64_t frame_time(const frame *f);
 /* state.c, load.c, snapshot.c */
 typedef struct base_parts {
     const char *channels, *machine, *machine_hash, *lineage, *prev;
-    uint32_t version;
+    uint32_t version, no_progress;
     uint64_t seq;
     pawl_bytes fold;
 } base_parts;
@@ -557,6 +562,7 @@ typedef struct visit {          /* the pass that is under way */
     bool reading;               /* a route: writes are refused */
     bool halt;
     bool issued;                /* a command was made in this pass */
+    bool held;                  /* a person is asked before its next command: none is made behind that */
     uint32_t nwon;
     const pawl_limits *limits;  /* of the node's commands; NULL: of their effects */
     const pawl_limits *node_limits; /* of commands whose effect declares none */
@@ -750,6 +756,7 @@ struct pawl_machine {
     uint32_t nchannels;
     const effect_decl *effects;
     uint32_t neffects;
+    uint32_t no_progress;
     const char *channel_json;   /* of the base: canonical text of `channels` */
     bool turns;
     bool hears;                 /* a signal that nobody waits for is an event all the same */

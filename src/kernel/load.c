@@ -312,6 +312,8 @@ static pawl_code open_read(pawl_state *st, pawl_entry *e, const pawl_value *fold
             rc = item_fold(st, e, i, err);
     }
     st->budget = told;
+    if (rc == PAWL_OK)
+        rc = progress_read(st, pawl_value_get(fold, "progress"), err);
     return rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
 }
 
@@ -408,10 +410,13 @@ static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
         return damaged(err, "the base has no id, life or seed");
     if (hex == NULL || !hash_unhex(hex, strlen(hex), &st->machine_hash) || pawl_value_string(pawl_value_get(machine, "name")) == NULL)
         return damaged(err, "the base names no machine");
+    if (pawl_value_uint(pawl_value_get(v, "progress")) > NO_PROGRESS_MAX)
+        return damaged(err, "the base says progress, and no number that may be");
     st->run = arena_strdup(&st->fixed, id, strlen(id));
     st->machine = fixed_text(st, pawl_value_get(machine, "name"));
     st->version = (uint32_t)pawl_value_uint(pawl_value_get(machine, "version"));
     st->at_ms = pawl_value_int(pawl_value_get(v, "at"));
+    st->no_progress = (uint32_t)pawl_value_uint(pawl_value_get(v, "progress"));
     st->deadline_ms = pawl_value_int(pawl_value_get(v, "deadline"));
     st->retention = fixed_text(st, pawl_value_get(v, "retention"));
     st->parent = fixed_text(st, pawl_value_get(v, "parent"));

@@ -430,6 +430,8 @@ pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *arg
         return rc;
     due = cost_due(limits);
     spec = spec_call(s, effect, args, limits, NULL, &size);
+    if (s->st->no_progress > 0 && (rc = progress_asks(s, spec, size)) != PAWL_OK)
+        return rc;
     rc = visit_command(s, CALL_CALL, 0, 0, spec, size, &due, &c);
     return command_value(rc, c, receipt);
 }
@@ -590,13 +592,14 @@ pawl_code pawl_select(pawl_step *s, uint32_t *winner)
         return not_here(s, "select");
     v->raced = true;
     if (v->races < v->task->nwins) {
-        *winner = v->task->wins[v->races++];
+        *winner = progress_counted(s, v->task->wins[v->races++]);
         return PAWL_OK;
     }
     for (uint32_t i = 0; i < v->task->ncalls && i < v->cursor && v->nwon < RACES_MAX; i++) {
-        if (v->task->calls[i].at != CALL_ANSWERED || v->task->calls[i].refused || has_won(v, i))
+        if (v->task->calls[i].at != CALL_ANSWERED || v->task->calls[i].refused || has_won(v, i) || progress_wait(s, &v->task->calls[i]))
             continue;
-        v->won[v->nwon++] = *winner = i;
+        v->won[v->nwon++] = i;
+        *winner = progress_counted(s, i);
         v->races++;
         return PAWL_OK;
     }

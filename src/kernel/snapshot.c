@@ -228,6 +228,8 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     it.kind = c->at == CALL_DROPPED ? ITEM_DROP : c->kind == CALL_ASK ? ITEM_ANSWER : ITEM_RECEIPT;
     it.outcome = c->outcome;
     it.value = c->value;
+    if (c->lap != NULL && c->lap->told && (it.more = progress_more(&mem, c->lap)) == NULL)
+        o->b->failed = true;
     if (c->update != NULL && (it.more = value_with(&mem, value_pack(&mem, NULL, "{}"), "update", c->update)) == NULL)
         o->b->failed = true;
     open_item(o, &it);
@@ -440,6 +442,24 @@ static void machine_code(writer *w)
     buf_fmt(w->b, "{\"hash\":\"%s\",\"version\":%u}", hex, (unsigned)w->st->version);
 }
 
+static void rest_told(writer *w, bool fork)
+{
+    const pawl_state *st = w->st;
+
+    if (st->pending != NULL && !fork) {
+        put_key(w, "pending");
+        part_code(w->b, w->apart, &w->list, "", "pending", list_value(st->pending));
+    }
+    if (progress_any(st, fork)) {
+        put_key(w, "progress");
+        progress_code(st, w->b, fork);
+    }
+    if (st->reason != NULL && !fork) {
+        put_key(w, "reason");
+        part_code(w->b, w->apart, &w->list, "", "reason", st->reason);
+    }
+}
+
 /* mode: 's' a snapshot, append channels by reference; 'p' for a base of the same run; 'f' for a fork. */
 static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, pawl_err *err)
 {
@@ -478,14 +498,7 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, 
     else
         open_frame(&o, &st->root, "");
     buf_char(b, ']');
-    if (st->pending != NULL && mode != 'f') {
-        put_key(&w, "pending");
-        part_code(b, apart, &w.list, "", "pending", list_value(st->pending));
-    }
-    if (st->reason != NULL && mode != 'f') {
-        put_key(&w, "reason");
-        part_code(b, apart, &w.list, "", "reason", st->reason);
-    }
+    rest_told(&w, o.fork);
     w.refs_at = b->size;
     if (mode == 's')
         rc = segments_code(&w, &st->root, err);
@@ -563,7 +576,8 @@ static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step
 {
     char hex[HASH_HEX + 1], machine_hex[HASH_HEX + 1];
     const pawl_value *base = value_read(&s->mem, st->base.data, st->base.size, "the base", err);
-    base_parts p = { .machine = st->machine, .machine_hash = machine_hex, .version = st->version };
+    base_parts p = { .machine = st->machine, .machine_hash = machine_hex, .version = st->version,
+                     .no_progress = st->no_progress };
     buf *lineage;
     pawl_code rc;
 

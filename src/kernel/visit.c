@@ -85,6 +85,8 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
     if (v->reading)
         return visit_wrong(s, PAWL_INVALID, "a route makes no commands");
     if (v->cursor >= v->task->ncalls) {
+        if (v->held && v->unanswered)
+            return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
         if (due != NULL && (rc = budget_wants(s, due, &why)) != PAWL_OK)
             return rc == PAWL_LIMIT ? command_refused(s, kind, spec, size, why, out) : rc;
         if (command_new(s, kinds[kind], time_ms, wait, spec, size) == NULL)

@@ -208,18 +208,18 @@ size_t call_path_rule(const policed *c, size_t from, size_t to, size_t *part, si
 
 /* ---- for who looks where they lead --------------------------------------------------------------------------- */
 
-typedef struct teller { pawl_path_fn *fn; void *ctx; } teller;
+typedef struct path_teller { pawl_path_fn *fn; void *ctx; } path_teller;
 
 static bool tell_key(void *ctx, const walked *w)
 {
-    const teller *t = ctx;
+    const path_teller *t = ctx;
 
     return w->key == NULL || t->fn(t->ctx, w->key);
 }
 
 void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx)
 {
-    teller t = { fn, ctx };
+    path_teller t = { fn, ctx };
     policed c;
     bool any = false;
 
