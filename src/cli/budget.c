@@ -160,8 +160,8 @@ static const cli_option options[] = {
 const cli_verb verb_budget = {
     .name = "budget", .form = "RUN", .what = "show what a run may spend and has spent, or set it", .options = options, .least = 1, .most = 1, .store = true,
     .run = budget_run,
-    .about = "An agent file says the bounds (`budget:`). Before a call leaves, what it may cost\n"
-             "is set aside; what would go over a bound is not made, and the run fails with\n"
-             "that, unless the node sees to it.",
+    .about = "An agent file says the bounds (`budget:`). Before a call leaves, what it may\n"
+             "cost is set aside; what would go over a bound is not made, and the run fails\n"
+             "with that, unless the node sees to it.",
     .example = "pawl budget @\npawl budget survey-7k2m --set calls=500",
 };

@@ -299,8 +299,9 @@ const cli_verb verb_inbox = {
              "until when, and the one command that answers it: first what ends soonest, then\n"
              "what could do most harm, then the oldest.\n"
              "\n"
-             "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"asked_ms\",\"expires_ms\",\"id\",\"kind\",\n"
-             "\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\"run\",\"schema\",\"slot\",\"task\"}]}.\n"
+             "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"asked_ms\",\"expires_ms\",\n"
+             "\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\"run\",\"schema\",\n"
+             "\"slot\",\"task\"}]}.\n"
              "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
              "is the signal's. What was not said when it was asked is not there.",
     .example = "pawl inbox\npawl inbox --json | jq -r '.waits[].run'",

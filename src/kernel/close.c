@@ -126,7 +126,7 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
     return rc;
 }
 
-pawl_code merge_pending(pawl_state *st, pawl_err *err)
+static pawl_code merge_pending(pawl_state *st, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(list_value(st->pending));
     const pawl_value *v;

@@ -706,6 +706,23 @@ static pawl_code fold_end(pawl_state *st, const item *it)
 }
 
 /* What a failure ended stands open again; reopen gives the failed tasks new visits, item by item. */
+/* What is pending was told before this, and is put when the superstep closes: of Pawl's own channels the newest counts all the same. */
+static pawl_code settings_last(pawl_state *st, const pawl_value *update)
+{
+    const pawl_value *own = value_pack(st->t->mem, NULL, "{}"), *key, *v;
+    pawl_iter it = pawl_iter_of(update);
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        const channel *c = *pawl_value_string(key) == '@' ? channel_find(&st->root, pawl_value_string(key)) : NULL;
+
+        if (c != NULL && c->d->rule == PAWL_LAST)
+            own = value_with(st->t->mem, own, pawl_value_string(key), v);
+    }
+    if (own == NULL)
+        return PAWL_NOMEM;
+    return pawl_value_size(own) == 0 || list_push(st, st->pending, own) ? PAWL_OK : PAWL_NOMEM;
+}
+
 static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
 {
     const pawl_value *update = pawl_value_get(it->value, "update");
@@ -723,9 +740,9 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     st->unwind = 0;
     st->canceling = false;
     st->status = PAWL_WORKING;
-    if (st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)       /* it was told before this */
-        return rc;
-    return update == NULL ? PAWL_OK : put_writes(st, &st->root, update, false, err);
+    if (update == NULL || (rc = put_writes(st, &st->root, update, false, err)) != PAWL_OK || st->pending == NULL)
+        return update == NULL ? PAWL_OK : rc;
+    return settings_last(st, update);
 }
 
 static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)

@@ -476,7 +476,6 @@ pawl_code mark_add(pawl_state *st, const item *it, const char *text);
 void marks_digest(pawl_state *st, hash *out);
 pawl_code marks_drop(pawl_state *st);           /* they are covered */
 void head_moves(pawl_state *st, const pawl_entry *e);   /* the entry is the newest */
-pawl_code merge_pending(pawl_state *st, pawl_err *err);      /* close.c: what was told while the superstep was open */
 pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);     /* close.c */
 void call_count(pawl_state *st, const call *c, int by);  /* among what is open */
 void task_drop(pawl_state *st, task *tk);       /* frees what it has */
