@@ -14,7 +14,7 @@ static pawl_policy *rules_200(void)
     buf b;
 
     buf_init(&b, NULL);
-    buf_text(&b, "{\"cwd\":\"/work/project\",\"home\":\"/home/ann\",\"deny\":[");
+    buf_text(&b, "{\"cwd\":\"/project\",\"home\":\"/home\",\"deny\":[");
     for (int i = 0; i < EACH; i++)
         buf_fmt(&b, "%s\"Bash(deploy-%d *)\",\"Read(secrets/%d/**)\"", i > 0 ? "," : "", i, i);
     buf_text(&b, "],\"ask\":[");

@@ -3,8 +3,7 @@
 #include "cli/settings.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
-
-#include <time.h>
+#include "net/net.h"
 
 /* ---- for ever, or for a while ------------------------------------------------------------------------------ */
 
@@ -16,14 +15,6 @@ typedef struct always {
     int64_t until_ms;
     bool project;
 } always;
-
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Which rules would have let it in. Where an allow rule would not, it is said why. */
 static pawl_code always_find(session *s, pawl_state *st, const pawl_wait *w, always *out, pawl_err *err)
@@ -102,7 +93,7 @@ static int always_wanted(session *s, pawl_state *st, const pawl_wait *w)
     if (span != NULL && !cli_duration(span, &ms))
         return cli_usage(s->c, "--for is a duration such as 2h or 7d, and not \"%s\"", span);
     a.project = strcmp(word, "project") == 0;
-    a.until_ms = wall_ms() + ms;
+    a.until_ms = epoch_ms() + ms;
     if (always_find(s, st, w, &a, &err) != PAWL_OK || always_give(s, &a, &err) != PAWL_OK)
         return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
     return EXIT_DONE;

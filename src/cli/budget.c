@@ -7,18 +7,6 @@
 static const char *const names[] = { "calls", "tokens", "money", "time" };
 enum { CALLS, TOKENS, MONEY, TIME, BOUNDS };
 
-/* "1.50" as millionths. */
-static bool money_of(const char *text, int64_t *micros)
-{
-    char *end;
-    double v = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !(v >= 0) || v > 1e12)
-        return false;
-    *micros = (int64_t)(v * 1e6 + 0.5);
-    return true;
-}
-
 static bool count_of(const char *text, int64_t *n)
 {
     char *end;
@@ -43,7 +31,7 @@ static int bound_read(cli_call *c, const char *option, const char *text, const p
         i++;
     if (eq == NULL || i == BOUNDS)
         return cli_usage(c, "--%s is calls=N, tokens=N, money=AMOUNT or time=DURATION, and not \"%.60s\"", option, text);
-    good = i == MONEY ? money_of(eq + 1, &n) : i == TIME && strcmp(eq + 1, "0") != 0 ? cli_duration(eq + 1, &n) : count_of(eq + 1, &n);
+    good = i == MONEY ? money_read(eq + 1, &n) : i == TIME && strcmp(eq + 1, "0") != 0 ? cli_duration(eq + 1, &n) : count_of(eq + 1, &n);
     if (!good)
         return cli_usage(c, "--%s %.60s: what stands behind the = is no %s", option, text, i == MONEY ? "amount" : i == TIME ? "duration" : "number");
     *out = value_with(&c->mem, *out, members[i], value_int(&c->mem, n));

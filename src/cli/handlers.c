@@ -1,10 +1,9 @@
 /* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions, a model that follows a script. */
-#define _XOPEN_SOURCE 700       /* realpath */
+#include "cli/links.h"
 #include "cli/sandbox.h"
 #include "cli/session.h"
 #include "effect/effect.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -214,39 +213,9 @@ static pawl_code told_mode(const pawl_job *job, pawl_reply *reply, void *arg)
 
 /* ---- links ------------------------------------------------------------------------------------------------ */
 
-/* Where `path` leads: of one that is not there yet, its folder and its name. NULL: it is no link, or nobody knows. In `out`. */
-static const char *leads_to(const char *cwd, const char *path, char *out, size_t size)
-{
-    char whole[PATH_MAX], *slash, *real;
-    const char *home = getenv("HOME"), *rest = NULL;
-
-    if (path[0] == '~' && path[1] == '/' && home != NULL)
-        snprintf(whole, sizeof whole, "%s%s", home, path + 1);
-    else if (*path == '/' || cwd == NULL)
-        snprintf(whole, sizeof whole, "%s", path);
-    else
-        snprintf(whole, sizeof whole, "%s/%s", cwd, path);
-    real = realpath(whole, NULL);
-    while (real == NULL && (slash = strrchr(whole, '/')) != NULL && slash > whole) {
-        rest = path + strlen(path) - strlen(slash);
-        *slash = '\0';
-        real = realpath(whole, NULL);
-        if (real == NULL)
-            break;
-    }
-    if (real == NULL)
-        return NULL;
-    snprintf(out, size, "%s%s", real, rest != NULL && rest >= path ? rest : "");
-    free(real);
-    return strcmp(out, path) == 0 ? NULL : out;
-}
-
 static pawl_code run_links(const pawl_job *job, pawl_reply *reply, void *arg)
 {
-    const pawl_value *out, *one;
-    const char *cwd = pawl_value_string(pawl_value_get(job->args, "cwd"));
-    pawl_iter it = pawl_iter_of(pawl_value_get(job->args, "paths"));
-    char text[PATH_MAX * 2];
+    const pawl_value *out;
     pawl_code rc;
     arena mem;
     buf b;
@@ -254,14 +223,8 @@ static pawl_code run_links(const pawl_job *job, pawl_reply *reply, void *arg)
     (void)arg;
     arena_init(&mem, NULL, 4096);
     buf_init(&b, NULL);
-    out = value_pack(&mem, NULL, "{}");
-    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *path = pawl_value_string(one), *to = path == NULL ? NULL : leads_to(cwd, path, text, sizeof text);
-
-        if (to != NULL)
-            out = value_with(&mem, out, path, value_string(&mem, to, strlen(to)));
-    }
-    canon(&b, out);
+    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"))) != NULL)
+        canon(&b, out);
     buf_char(&b, '\0');
     rc = out == NULL || b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "links: no memory") : pawl_reply_json(reply, b.data);
     buf_free(&b);

@@ -1,10 +1,11 @@
 /* policy.c - `pawl policy`: the rules that hold here, what they say of a call, and who is trusted to write them. */
 #define _XOPEN_SOURCE 700       /* realpath */
+#include "cli/links.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
+#include "net/net.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct looking { cli_call *c; pawl_policy *p; buf out; size_t n; const pawl_value *list; } looking;
@@ -108,29 +109,23 @@ static bool call_read(cli_call *c, const char *text, written *out, pawl_err *err
     return out->args != NULL && out->tool != NULL ? true : fail(err, PAWL_NOMEM, "no memory for the call") == PAWL_OK;
 }
 
-static int64_t time_now(void)
-{
-    struct timespec t;
+typedef struct naming { arena *mem; const pawl_value *list; } naming;
 
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+static bool see_path(void *ctx, const char *path)
+{
+    naming *n = ctx;
+
+    n->list = value_push(n->mem, n->list, value_string(n->mem, path, strlen(path)));
+    return n->list != NULL;
 }
 
-/* Where the paths of a call lead that are links. */
-static const pawl_value *links_of(cli_call *c, const pawl_value *args)
+/* As a run looks them up. */
+static const pawl_value *links_here(cli_call *c, const pawl_policy *p, const pawl_request *q)
 {
-    const pawl_value *out = value_pack(&c->mem, NULL, "{}"), *v;
-    pawl_iter it = pawl_iter_of(args);
+    naming n = { &c->mem, value_pack(&c->mem, NULL, "[]") };
 
-    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *path = pawl_value_string(v);
-        char *real = path == NULL ? NULL : realpath(path, NULL);
-
-        if (real != NULL && strcmp(real, path) != 0)
-            out = value_with(&c->mem, out, path, value_string(&c->mem, real, strlen(real)));
-        free(real);
-    }
-    return out;
+    pawl_policy_paths(p, q, see_path, &n);
+    return n.list == NULL ? NULL : links_of(&c->mem, folder_here(c), n.list);
 }
 
 /* ---- why ------------------------------------------------------------------------------------------------------------ */
@@ -164,7 +159,7 @@ static bool see_fit(void *ctx, size_t rule, const char *part, bool decides)
 static int why(cli_call *c, pawl_policy *p, pawl_mode mode)
 {
     looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
-    pawl_request q = { .mode = mode, .time_ms = time_now() };
+    pawl_request q = { .mode = mode, .time_ms = epoch_ms() };
     pawl_decision d;
     pawl_err err = {0};
     written w;
@@ -175,7 +170,7 @@ static int why(cli_call *c, pawl_policy *p, pawl_mode mode)
     q.tool = w.tool;
     q.args = w.args;
     q.cls = w.cls;
-    q.links = links_of(c, w.args);
+    q.links = links_here(c, p, &q);
     buf_init(&l.out, NULL);
     pawl_policy_why(p, &q, &d, see_fit, &l);
     if (c->json) {

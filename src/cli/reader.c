@@ -73,7 +73,7 @@ static pawl_code read_open(arena *mem, const char *path, FILE *f, pawl_bytes *te
     return PAWL_OK;
 }
 
-static pawl_code read_disk(arena *mem, const char *path, pawl_bytes *text, pawl_err *err)
+pawl_code read_disk(arena *mem, const char *path, pawl_bytes *text, pawl_err *err)
 {
     FILE *f = fopen(path, "rb");
     pawl_code rc;

@@ -79,7 +79,8 @@ const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err);
 /* Say what was found in the file: one line each, "FILE:LINE:COLUMN: ...". Notes too, when `all`. */
 void session_say_faults(const cli_call *c, const faults *f, bool all);
 
-/* reader.c: where texts come from: the disk, or what a run kept. */
+/* reader.c: where texts come from: the disk (FILE_BYTES_MAX), or what a run kept. */
+pawl_code read_disk(arena *mem, const char *path, pawl_bytes *text, pawl_err *err);
 pawl_code session_read(void *ctx, arena *mem, const char *from, const char *name, const char **path, pawl_bytes *text, pawl_err *err);
 /* "a/b" + "../c" = "a/c"; `name` itself when it is in full. */
 const char *path_beside(arena *mem, const char *from, const char *name);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_BYTES_MAX = 1 << 20, SETTINGS_PATH_MAX = 4096 };
+enum { SETTINGS_PATH_MAX = 4096 };
 
 /* ---- files ------------------------------------------------------------------------------------------------- */
 
@@ -68,32 +68,17 @@ const char *settings_project(arena *mem, const char *folder)
 /* NULL with err->code PAWL_OK: it is not there. */
 static const pawl_value *json_file(arena *mem, const char *path, pawl_err *err)
 {
-    FILE *f = path == NULL ? NULL : fopen(path, "rb");
-    char *data;
-    size_t n = 0, got;
     const pawl_value *v = NULL;
+    pawl_bytes text;
 
-    if (f == NULL) {
-        if (path != NULL && errno != ENOENT && errno != ENOTDIR)
-            fail(err, PAWL_IO, "%s: %s", path, strerror(errno));
+    if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)))
         return NULL;
-    }
-    if ((data = malloc(SETTINGS_BYTES_MAX + 1)) == NULL)
-        fail(err, PAWL_NOMEM, "%s: no memory", path);
-    while (data != NULL && n <= SETTINGS_BYTES_MAX && (got = fread(data + n, 1, SETTINGS_BYTES_MAX + 1 - n, f)) > 0)
-        n += got;
-    if (data != NULL && ferror(f))
-        fail(err, PAWL_IO, "%s: %s", path, strerror(errno));
-    else if (n > SETTINGS_BYTES_MAX)
-        fail(err, PAWL_LIMIT, "%s: it has more than %d bytes (SETTINGS_BYTES_MAX)", path, SETTINGS_BYTES_MAX);
-    else if (data != NULL)
-        v = value_parse(mem, data, n, path, err);
+    if (read_disk(mem, path, &text, err) == PAWL_OK)
+        v = value_parse(mem, text.data, text.size, path, err);
     if (v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) {
         fail(err, PAWL_INVALID, "%s: settings are an object, such as {\"permissions\": {\"deny\": [\"Bash(git push:*)\"]}}", path);
         v = NULL;
     }
-    free(data);
-    fclose(f);
     return v;
 }
 

@@ -4,8 +4,7 @@
 
 enum { MONEY_DIGITS = 6, MONEY_WHOLE_MAX = 12 };
 
-/* "1.50" as millionths. False: it is no amount, or has more than 6 digits behind the point. */
-static bool money_read(const char *text, int64_t *micros)
+bool money_read(const char *text, int64_t *micros)
 {
     const size_t whole = strspn(text, "0123456789"), rest = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
     int64_t n = 0;
@@ -28,7 +27,7 @@ static bool key_money(loader *l, const doc *d, const char *key, int64_t *micros)
     return false;
 }
 
-static void read_budget(loader *l, const doc *d)
+void read_budget(loader *l, const doc *d)
 {
     static const char *const names[] = { "calls", "tokens", "money", "time" };
     pawl_caps *c = &l->a->caps;
@@ -71,7 +70,7 @@ static void read_price(loader *l, const doc *model, const doc *d)
     l->a->prices = p;
 }
 
-static void read_prices(loader *l, const doc *d)
+void read_prices(loader *l, const doc *d)
 {
     const char *name, *path;
     pawl_bytes text;
@@ -85,20 +84,6 @@ static void read_prices(loader *l, const doc *d)
     }
     for (size_t i = 0; i < all->size; i++)
         read_price(l, all->keys[i], all->items[i]);
-}
-
-void read_spending(loader *l, const doc *d)
-{
-    static const struct { const char *key; void (*read)(loader *l, const doc *d); } rows[] = { { "budget", read_budget }, { "prices", read_prices } };
-
-    for (size_t i = 0; i < 2; i++) {
-        const doc *one = doc_get(d, rows[i].key);
-
-        if (one != NULL && l->a->above != NULL)
-            fault_at(l->f, one->at, PAWL_FAULT, "inner", "`%s` stands in the file that is run, and this is a graph of it, to which that applies", rows[i].key);
-        else if (one != NULL)
-            rows[i].read(l, one);
-    }
 }
 
 const model_price *price_of(const agent_file *a, const char *model)

@@ -154,22 +154,21 @@ static const pawl_value *digest_of(guard *g, const char *tool, const pawl_value 
 
 /* ---- rules and hooks of the run ---------------------------------------------------------------------------- */
 
-/* What was allowed in this run alone, after it began. */
-static const pawl_value *with_grants(pawl_step *s, const pawl_value *rules)
+const pawl_value *guard_rules(arena *mem, const pawl_value *policy, const pawl_value *grants)
 {
-    const pawl_value *allow = pawl_value_get(rules, "allow"), *one;
-    pawl_iter it = pawl_iter_of(pawl_get(s, "@grants"));
+    const pawl_value *allow = pawl_value_get(policy, "allow"), *one;
+    pawl_iter it = pawl_iter_of(grants);
 
-    if (pawl_value_size(pawl_get(s, "@grants")) == 0)
-        return rules;
-    if (rules == NULL)
-        rules = value_pack(&s->mem, NULL, "{}");
+    if (pawl_value_size(grants) == 0)
+        return pawl_value_type(policy) == PAWL_TYPE_OBJECT ? policy : NULL;
+    if (pawl_value_type(policy) != PAWL_TYPE_OBJECT)
+        policy = value_pack(mem, NULL, "{}");
     if (allow == NULL)
-        allow = value_pack(&s->mem, NULL, "[]");
+        allow = value_pack(mem, NULL, "[]");
     while ((one = pawl_iter_next(&it, NULL)) != NULL)   /* of each approval its rules */
         for (size_t i = 0; i < pawl_value_size(one); i++)
-            allow = value_push(&s->mem, allow, pawl_value_at(one, i));
-    return value_with(&s->mem, rules, "allow", allow);
+            allow = value_push(mem, allow, pawl_value_at(one, i));
+    return value_with(mem, policy, "allow", allow);
 }
 
 static pawl_code hooks_of(guard *g, const pawl_value *rules)
@@ -190,11 +189,11 @@ static pawl_code hooks_of(guard *g, const pawl_value *rules)
 static pawl_code rules_of(guard *g)
 {
     pawl_step *s = g->sc->s;
-    const pawl_value *rules = with_grants(s, pawl_get(s, "@policy"));
+    const pawl_value *rules = guard_rules(&s->mem, pawl_get(s, "@policy"), pawl_get(s, "@grants"));
     pawl_err err = {0};
     buf b;
 
-    if (rules == NULL || pawl_value_type(rules) == PAWL_TYPE_NULL)
+    if (rules == NULL)
         return PAWL_OK;
     buf_init(&b, &s->alloc);
     canon(&b, rules);
@@ -215,7 +214,7 @@ pawl_request guard_request(const file_node *n, const char *tool, const pawl_valu
 
 static pawl_request request_of(const guard *g, bool edited)
 {
-    pawl_request q = guard_request(g->sc->n, g->tool, g->input, g->mode);
+    pawl_request q = guard_request(g->sc->n, g->policy != NULL ? g->tool : NULL, g->input, g->mode);       /* no rules: no words to read */
 
     q.cls = class_of(g);
     q.read_only = !acts(g);
@@ -431,6 +430,17 @@ static pawl_code hooks_before(guard *g)
     return rc;
 }
 
+/* Its call, to be looked at by rules, hooks and people: where there are none, it is not made. */
+static pawl_code show(guard *g)
+{
+    if (g->tool == NULL || g->shown != NULL)
+        return PAWL_OK;
+    if ((g->shown = form_shown(g->sc, g->sc->n->call)) == NULL || (g->input = input_of(g)) == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
+    g->with = beside(g);
+    return g->sc->failed;
+}
+
 /* ---- a person -------------------------------------------------------------------------------------------------------- */
 
 static const pawl_value *about(guard *g)
@@ -521,6 +531,8 @@ static pawl_code person(guard *g, bool *left)
     pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .timeout_ms = pawl_value_int(pawl_value_get(limits, "expires_ms")) };
     pawl_code rc;
 
+    if ((rc = show(g)) != PAWL_OK)
+        return rc;
     g->digest = g->tool == NULL ? NULL : digest_of(g, g->tool, g->input);
     if ((q.prompt = prompt_of(g)) == NULL || (q.schema = schema_of(g)) == NULL || (g->tool != NULL && (q.about = about(g)) == NULL))
         return scope_fail(g->sc, PAWL_NOMEM, NULL);
@@ -565,14 +577,9 @@ static pawl_code prepare(guard *g)
 
     if ((rc = rules_of(g)) != PAWL_OK || (g->tool = guard_tool(g->sc->n)) == NULL)
         return rc;
-    if (g->sc->n->call == NULL) {
+    if (g->sc->n->call == NULL)
         g->tool = NULL;
-        return PAWL_OK;
-    }
-    if ((g->shown = form_shown(g->sc, g->sc->n->call)) == NULL || (g->input = input_of(g)) == NULL)
-        return scope_fail(g->sc, PAWL_NOMEM, NULL);
-    g->with = beside(g);
-    return g->sc->failed;
+    return g->policy != NULL ? show(g) : PAWL_OK;
 }
 
 pawl_code guard_enter(guard *g, scope *sc, pawl_mode mode, bool *left)

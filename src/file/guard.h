@@ -37,6 +37,8 @@ void guard_free(guard *g);
 
 /* ---- of a node, before anything runs: for prove.c ------------------------------------------------------------ */
 
+/* What a run is decided by: `policy`, and what was allowed in it alone. NULL: there are no rules. */
+const pawl_value *guard_rules(arena *mem, const pawl_value *policy, const pawl_value *grants);
 bool guard_acts(const file_node *n);                    /* what may change something in the world, as far as can be told from here */
 pawl_permission guard_class(const file_node *n);
 const char *guard_tool(const file_node *n);             /* "Bash"; NULL: it calls nothing */

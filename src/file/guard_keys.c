@@ -80,9 +80,11 @@ static void read_hooks(loader *l, const doc *d)
 
 void read_guards(loader *l, const doc *d)
 {
-    static const struct { const char *key; void (*read)(loader *l, const doc *d); } rows[] = { { "permissions", read_permissions }, { "hooks", read_hooks } };
+    static const struct { const char *key; void (*read)(loader *l, const doc *d); } rows[] = {
+        { "permissions", read_permissions }, { "hooks", read_hooks }, { "budget", read_budget }, { "prices", read_prices },
+    };
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const doc *one = doc_get(d, rows[i].key);
 
         if (one != NULL && l->a->above != NULL)

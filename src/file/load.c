@@ -392,7 +392,6 @@ static bool read_head(loader *l, const doc *d)
         read_defaults(l, one);
     read_limits(l, d);
     read_guards(l, d);
-    read_spending(l, d);
     if ((one = doc_get(d, "plugins")) != NULL && !read_plugins(l, one))
         return false;
     if ((one = doc_get(d, "state")) != NULL)

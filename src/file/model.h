@@ -240,7 +240,9 @@ void fault_hint(loader *l, place at, const char *kind, const char *what, const c
 
 /* guard_keys.c, budget_keys.c */
 void read_guards(loader *l, const doc *d);
-void read_spending(loader *l, const doc *d);
+void read_budget(loader *l, const doc *d);
+void read_prices(loader *l, const doc *d);
+bool money_read(const char *text, int64_t *micros);         /* "1.50" as millionths. False: it is no amount, or has more than 6 digits behind the point */
 const model_price *price_of(const agent_file *a, const char *model);        /* NULL: nobody said */
 int64_t price_micros(int64_t tokens, int64_t a_million);
 

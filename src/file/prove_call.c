@@ -560,23 +560,6 @@ pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, judged *out, 
 
 /* ---- the rules of the whole search ---------------------------------------------------------------------------------------- */
 
-static const pawl_value *with_grants(rules *r)
-{
-    const pawl_value *policy = r->q->policy, *allow = pawl_value_get(policy, "allow"), *one;
-    pawl_iter it = pawl_iter_of(r->q->grants);
-
-    if (pawl_value_size(r->q->grants) == 0)
-        return policy == NULL || pawl_value_type(policy) == PAWL_TYPE_NULL ? NULL : policy;
-    if (pawl_value_type(policy) != PAWL_TYPE_OBJECT)
-        policy = value_pack(r->mem, NULL, "{}");
-    if (allow == NULL)
-        allow = value_pack(r->mem, NULL, "[]");
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)   /* of each approval its rules */
-        for (size_t i = 0; i < pawl_value_size(one); i++)
-            allow = value_push(r->mem, allow, pawl_value_at(one, i));
-    return value_with(r->mem, policy, "allow", allow);
-}
-
 /* Now and after each end of a rule. */
 static pawl_code times_read(rules *r, pawl_err *err)
 {
@@ -614,7 +597,7 @@ pawl_code rules_read(rules *r, pawl_err *err)
     pawl_iter it;
     pawl_code rc;
 
-    r->policy = with_grants(r);
+    r->policy = guard_rules(r->mem, r->q->policy, r->q->grants);
     it = pawl_iter_of(pawl_value_get(r->policy, "hooks"));
     while ((one = pawl_iter_next(&it, NULL)) != NULL) {
         const char *from = pawl_value_string(pawl_value_get(one, "from"));
