@@ -58,7 +58,7 @@ static pawl_code read_open(arena *mem, const char *path, FILE *f, pawl_bytes *te
     if (fstat(fileno(f), &st) != 0)
         return fail(err, PAWL_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return fail(err, PAWL_INVALID, "%s: it is a folder, and no agent file", path);
+        return fail(err, PAWL_INVALID, "%s: it is a folder, and no file", path);
     room = room_for(&st);
     if ((data = arena_get(mem, room + 1)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory", path);

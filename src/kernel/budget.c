@@ -173,7 +173,8 @@ pawl_code budget_reserve(pawl_state *st, const item *it, pawl_err *err)
 }
 
 /* What it comes to when the call has ended so; *over: its bill was above what was reserved for it. What was not told cost what was
- * reserved; where the outcome is not known either, that stays reserved. */
+ * reserved; where the outcome is not known either, that stays reserved. Calls are no bill: an attempt that a crash cut off is made again, and is
+ * above what there is, or is not. */
 static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome outcome, const pawl_value *usage, ledger *out, bool *over)
 {
     const bool undoes = is_undoing(c->task), kept = outcome != PAWL_DONE && outcome != PAWL_ERROR;
@@ -191,7 +192,7 @@ static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome 
             continue;
         out->reserved.n[i] -= held < out->reserved.n[i] ? held : out->reserved.n[i];
         out->used.n[i] = plus(out->used.n[i], bill);
-        if (l->cap.n[i] > 0 && (undoes ? bill > 0 && plus(out->used.n[i], out->reserved.n[i]) > l->cap.n[i] : bill > held))
+        if (l->cap.n[i] > 0 && (undoes || i == COST_CALLS ? bill > 0 && plus(out->used.n[i], out->reserved.n[i]) > l->cap.n[i] : bill > held))
             *over = true;
     }
     out->over = out->over || *over;

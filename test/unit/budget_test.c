@@ -443,8 +443,8 @@ static void test_A8_a_spawn_reserves_the_share_of_its_child(void)
     keep(&w);
     bill(&w, "1.a.1.0", PAWL_DONE, "{\"calls\":2,\"tokens\":120,\"micros\":9}");
     CHECK_STR(ledger_text(w.st), "used 2/120/9 reserved 3/350/50");
-    bill(&w, "1.a.1.1", PAWL_DONE, "{\"calls\":3,\"tokens\":1}");       /* a child that was overdrawn overdraws its parent */
-    CHECK_STR(ledger_text(w.st), "used 5/121/9 reserved 1/100/50 overdraft");
+    bill(&w, "1.a.1.1", PAWL_DONE, "{\"calls\":3,\"tokens\":251}");     /* a child that was overdrawn overdraws its parent */
+    CHECK_STR(ledger_text(w.st), "used 5/371/9 reserved 1/100/50 overdraft");
     bill(&w, "1.a.1.2", PAWL_DONE, NULL);
     CHECK_STR(world_status(&w), "failed");
     end(&w);
