@@ -1,6 +1,5 @@
 /* go.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
 #include "cli/go.h"
-#include "cli/settings.h"
 #include "cli/kept.h"
 #include "cli/view.h"
 #include "cli/words.h"
@@ -27,6 +26,15 @@ pawl_code go_on(session *s, void *ctx, pawl_err *err)
 {
     (void)ctx;
     return pawl_run(s->engine, s->run, NULL, err);
+}
+
+static pawl_code driven(session *s, go_fn *fn, void *ctx, pawl_err *err)
+{
+    viewing *w = view_begin(s->c, s->engine, s->run);
+    const pawl_code rc = fn(s, ctx, err);
+
+    view_end(w);
+    return rc;
 }
 
 /* The answer to a wait that somebody else has given this moment: it may not be stored yet. */
@@ -270,15 +278,10 @@ static pawl_code give(session *s, const pawl_wait *w, const char *json, const ch
 {
     pawl_event ev = { .kind = PAWL_EV_ANSWER, .value = json, .by = by };
     char id[512];
-    viewing *shown;
-    pawl_code rc;
 
     snprintf(id, sizeof id, "%s", w->id);
     ev.id = id;
-    shown = view_begin(s->c, s->engine, s->run);
-    rc = go_event(s, &ev, err);
-    view_end(shown);
-    return rc;
+    return driven(s, go_event, &ev, err);
 }
 
 /* --yes and --no answer approvals, never a question. */
@@ -549,20 +552,71 @@ static bool ask_on(session *s, pawl_code rc)
     return rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && !(rc == PAWL_PENDING && go_elsewhere(s, NULL));
 }
 
+static bool see_left(void *ctx, const pawl_delivery *d)
+{
+    (void)d;
+    *(bool *)ctx = true;
+    return false;
+}
+
+static bool is_left(session *s)
+{
+    pawl_store *store = session_store(s);
+    bool any = false;
+
+    (void)store->verbs->deliveries(store, s->run, see_left, &any, NULL);
+    return any;
+}
+
+/* It was left for whoever drives the run: once he has taken it, he is in `who`. He may have let go of it before that: then it is driven here. */
+static pawl_code left_to(session *s, char who[GO_WHO_BYTES], pawl_err *err)
+{
+    for (int i = 0; i < TAKEN_LOOKS && go_stopped() == 0; i++) {
+        pawl_code rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
+
+        if (rc != PAWL_HELD) {
+            *who = '\0';
+            return rc;
+        }
+        *err = (pawl_err){0};
+        if (*who != '\0' && !is_left(s))
+            break;
+        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_MS * 1000000L }, NULL);
+    }
+    if (go_stopped() != 0)
+        *who = '\0';
+    return PAWL_PENDING;
+}
+
+/* Of two who answer at the same moment, the first may have left it to the second: his is refused, and the run goes on with the other's. */
+static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[GO_WHO_BYTES], pawl_err *err)
+{
+    pawl_err why = {0};
+    pawl_code on;
+
+    if (rc == PAWL_PENDING)
+        return left_to(s, who, err);
+    rc = answered_before(s, ev, rc, err);       /* not before: the store is the engine's while it drives */
+    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || go_stopped() != 0)
+        return rc;
+    on = driven(s, go_on, NULL, &why);
+    if (on < 0 && on != PAWL_HELD && on != rc)
+        cli_note(s->c, "%s", why.text);
+    return rc;
+}
+
 int go(session *s, go_fn *first, void *ctx)
 {
+    char who[GO_WHO_BYTES] = "";
     pawl_err err = {0};
     pawl_code rc;
-    viewing *w;
     int code;
 
     go_signals(s->engine);
-    w = view_begin(s->c, s->engine, s->run);
-    rc = first(s, ctx, &err);
-    view_end(w);
+    rc = driven(s, first, ctx, &err);
     if (first == go_event)
-        rc = answered_before(s, ctx, rc, &err);         /* not before: the store is the engine's while it drives */
-    while (ask_on(s, rc)) {
+        rc = sent(s, ctx, rc, who, &err);
+    while (*who == '\0' && ask_on(s, rc)) {
         pawl_state *st = pawl_run_state(s->engine, s->run, NULL);
         pawl_err why = {0};
 
@@ -571,14 +625,12 @@ int go(session *s, go_fn *first, void *ctx)
         err = (pawl_err){0};
         if (rc == PAWL_CONFLICT) {      /* somebody else was first */
             cli_note(s->c, "%s", why.text);
-            w = view_begin(s->c, s->engine, s->run);
-            rc = go_on(s, NULL, &err);
-            view_end(w);
+            rc = driven(s, go_on, NULL, &err);
         } else {
             err = why;
         }
     }
-    code = stands(s, rc, &err);
+    code = *who != '\0' ? told(s, who) : stands(s, rc, &err);
     go_signals(NULL);
     return code;
 }
@@ -611,103 +663,6 @@ pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err)
     snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
     d.id = id;
     return answered_before(s, ev, store->verbs->deliver(store, s->run, &d, err), err);
-}
-
-const char *go_mode_of(pawl_state *st)
-{
-    const pawl_value *coming = pawl_state_coming(st, "@mode");
-
-    return pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
-}
-
-/* What it is decided by from now on: settings may be others than when it began. NULL: nothing changes. */
-static int policy_due(session *s, pawl_state *st, const pawl_value **due)
-{
-    const pawl_value *coming = pawl_state_coming(st, "@policy"), *now = coming != NULL ? coming : pawl_state_get(st, "@policy"), *v;
-    pawl_err err = {0};
-
-    *due = NULL;
-    v = s->file == NULL ? NULL : settings_policy(s->c, &s->mem, s->file, s->folder, &err);
-    if (err.code != PAWL_OK)
-        return cli_fail(s->c, err.code, &err);
-    if (v == NULL && (now == NULL || pawl_value_type(now) == PAWL_TYPE_NULL))
-        return EXIT_DONE;
-    if (v != NULL && now != NULL && pawl_value_equal(v, now))
-        return EXIT_DONE;
-    *due = v != NULL ? v : value_null(&s->mem);
-    return EXIT_DONE;
-}
-
-/* The mode that was given for it; NULL: it stays. */
-static int mode_due(session *s, pawl_state *st, const pawl_value **due)
-{
-    const char *word = cli_given(s->c, "mode"), *now = go_mode_of(st);
-    pawl_err err = {0};
-
-    *due = NULL;
-    if (word == NULL) {
-        if (now == NULL || pawl_mode_named(now) != PAWL_BYPASS)
-            return EXIT_DONE;
-        fail(&err, PAWL_INVALID, "%s was in bypassPermissions, which is not kept: say --mode bypassPermissions once more, or --mode default", s->run);
-        return cli_fail(s->c, PAWL_INVALID, &err);
-    }
-    if (pawl_mode_named(word) == PAWL_MODE_NONE)
-        return cli_usage(s->c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
-    if (s->file != NULL && (now == NULL || strcmp(now, word) != 0))
-        *due = value_string(&s->mem, word, strlen(word));
-    return EXIT_DONE;
-}
-
-static int own_tell(session *s, const char *channel, const pawl_value *value)
-{
-    const pawl_value *all = value_with(&s->mem, value_pack(&s->mem, NULL, "{}"), channel, value);
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
-    pawl_err err = {0};
-    pawl_code rc;
-    buf b;
-
-    buf_init(&b, NULL);
-    canon(&b, all);
-    buf_char(&b, '\0');
-    ev.value = b.data;
-    rc = all == NULL || b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory for its %s", s->run, channel + 1) : session_tell(s, &ev, &err);
-    buf_free(&b);
-    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
-}
-
-int go_mode(session *s, pawl_state *st)
-{
-    const pawl_value *mode, *policy;
-    int code = mode_due(s, st, &mode);
-
-    if (code == EXIT_DONE && mode != NULL)
-        code = own_tell(s, "@mode", mode);
-    if (code == EXIT_DONE)
-        code = policy_due(s, st, &policy);
-    return code == EXIT_DONE && policy != NULL ? own_tell(s, "@policy", policy) : code;
-}
-
-int go_mode_with(session *s, const pawl_value **set)
-{
-    const pawl_value *mode = NULL, *policy = NULL;
-    pawl_err err = {0};
-    pawl_state *st = pawl_run_state(s->engine, s->run, &err);
-    int code;
-
-    if (st == NULL)
-        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
-    if (pawl_state_next(st) != PAWL_HALTED || cli_given(s->c, "no-run") != NULL)
-        return EXIT_DONE;
-    if ((code = mode_due(s, st, &mode)) != EXIT_DONE || (code = policy_due(s, st, &policy)) != EXIT_DONE)
-        return code;
-    if (mode != NULL)
-        *set = value_with(&s->mem, *set, "@mode", mode);
-    if (policy != NULL)
-        *set = value_with(&s->mem, *set, "@policy", policy);
-    if (*set != NULL)
-        return EXIT_DONE;
-    fail(&err, PAWL_NOMEM, "%s: no memory for its mode", s->run);
-    return cli_fail(s->c, PAWL_NOMEM, &err);
 }
 
 /* What is over takes nothing any more; but what failed may be tried again. */

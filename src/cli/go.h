@@ -22,10 +22,11 @@ int go_may_tell(session *s, pawl_event_kind kind);
 const pawl_value *set_values(cli_call *c, int *code);                       /* retry.c: --set CHANNEL=JSON... as an object */
 const char *go_who(void);                       /* who is at the keyboard: "ada" */
 
-/* Before it is driven on: --mode is left for it. Bypass is not kept, and has to be given again. EXIT_DONE; else said. */
-const char *go_mode_of(pawl_state *st);                /* the mode that it has, or is about to have; NULL: none */
 /* budget.c: the bounds that an option gives, as "@budget" has them. EXIT_DONE, or the usage was said. */
 int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);
+/* mode.c: before it is driven on, --mode and the settings of the moment are left for it. Bypass is not kept, and has to be given again.
+ * EXIT_DONE; else said. */
+const char *go_mode_of(pawl_state *st);                /* the mode that it has, or is about to have; NULL: none */
 int go_mode(session *s, pawl_state *st);
 int go_mode_with(session *s, const pawl_value **set);   /* of one that is over, which takes them with its reopening alone: beside `set` */
 int resume_session(session *s);                 /* resume.c: a run that is there goes on where it stands */
