@@ -196,7 +196,7 @@ static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
 }
 
-/* The mode that a visit begins with, where another one has come since the superstep began. */
+/* The mode and the rules of a visit, where others have come since the superstep began. */
 static pawl_code told_mode(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     buf b;

@@ -237,6 +237,8 @@ void words_about(buf *out, const pawl_value *about, const char *indent, size_t c
     else
         cli_short(out, one != NULL ? one : input, columns);
     buf_char(out, '\n');
+    if (pawl_value_get(about, "again") != NULL)
+        buf_fmt(out, "%sagain: the rules have changed since the last yes\n", indent);
     if (pawl_value_get(about, "with") == NULL || pawl_value_get(about, "ground") == NULL)   /* of a gate its author has said what matters */
         return;
     buf_fmt(out, "%swith: ", indent);

@@ -189,10 +189,12 @@ static pawl_code hooks_of(guard *g, const pawl_value *rules)
 static pawl_code rules_of(guard *g)
 {
     pawl_step *s = g->sc->s;
-    const pawl_value *rules = guard_rules(&s->mem, pawl_get(s, "@policy"), pawl_get(s, "@grants"));
+    const pawl_value *rules = guard_rules(&s->mem, g->laws, pawl_get(s, "@grants"));
     pawl_err err = {0};
     buf b;
 
+    guard_free(g);
+    g->hooks = (hook_list){0};
     if (rules == NULL)
         return PAWL_OK;
     buf_init(&b, &s->alloc);
@@ -378,7 +380,7 @@ static pawl_code hook_ask(guard *g, const hook_entry *h, const pawl_value *respo
 /* `if`: one rule that the call has to fit. One that cannot be read was told when the hooks were read, and has the hook asked. */
 static bool rule_fits(guard *g, const hook_entry *h)
 {
-    const pawl_value *home = pawl_value_get(pawl_get(g->sc->s, "@policy"), "home"), *cwd = pawl_get(g->sc->s, "@cwd");
+    const pawl_value *home = pawl_value_get(g->laws, "home"), *cwd = pawl_get(g->sc->s, "@cwd");
     const pawl_value *only = h->rule == NULL || cwd == NULL ? NULL : pawl_pack(g->sc->s, "{s:v,s:[{s:v,s:s}]}", "cwd", cwd, "deny", "base", cwd, "rule", h->rule);
     const pawl_request q = request_of(g, false);
     pawl_policy *p = NULL;
@@ -468,6 +470,8 @@ static const pawl_value *about(guard *g)
     buf_free(&b);
     if (g->policy != NULL)
         v = value_with(&s->mem, v, "policy", pawl_pack(s, "s", pawl_policy_digest(g->policy)));
+    if (g->yes.given)
+        v = value_with(&s->mem, v, "again", value_bool(&s->mem, true));
     if (d->behavior == PAWL_ASK) {
         v = value_with(&s->mem, v, "ground", pawl_pack(s, "s", pawl_ground_name(d->ground)));
         v = value_with(&s->mem, v, "reason", pawl_pack(s, "s", d->reason));
@@ -506,29 +510,18 @@ static pawl_code no(guard *g, const pawl_value *prompt, bool *left)
     return pawl_fail(g->sc->s, PAWL_DENIED, "%s: no", pawl_value_string(prompt) != NULL ? pawl_value_string(prompt) : n->name);
 }
 
-/* Other arguments are decided as if they had been the first; no hook changes them any more (P2). */
-static pawl_code edited(guard *g, const pawl_value *input)
+/* NULL: there are no rules. */
+static const char *law_of(const guard *g)
 {
-    pawl_code rc;
-
-    g->input = input;
-    g->changed = true;
-    if ((rc = decide(g, true, true)) != PAWL_OK)
-        return rc;
-    if (g->decided.behavior == PAWL_DENY)
-        return denied(g);
-    if ((rc = hooks_before(g)) != PAWL_OK || (rc = decide(g, true, false)) != PAWL_OK)
-        return rc;
-    if (g->decided.behavior == PAWL_DENY)
-        return denied(g);
-    g->digest = digest_of(g, g->tool, g->input);
-    return g->digest != NULL ? PAWL_OK : scope_fail(g->sc, PAWL_NOMEM, NULL);
+    return g->policy != NULL ? pawl_policy_digest(g->policy) : NULL;
 }
 
+/* *left: he said no. Else g->yes is what he said yes to, and g->edit what he made of it. */
 static pawl_code person(guard *g, bool *left)
 {
-    const pawl_value *limits = pawl_get(g->sc->s, "@policy"), *answer;
-    pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .timeout_ms = pawl_value_int(pawl_value_get(limits, "expires_ms")) };
+    pawl_step *s = g->sc->s;
+    pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .timeout_ms = pawl_value_int(pawl_value_get(g->laws, "expires_ms")) };
+    const pawl_value *answer;
     pawl_code rc;
 
     if ((rc = show(g)) != PAWL_OK)
@@ -536,38 +529,90 @@ static pawl_code person(guard *g, bool *left)
     g->digest = g->tool == NULL ? NULL : digest_of(g, g->tool, g->input);
     if ((q.prompt = prompt_of(g)) == NULL || (q.schema = schema_of(g)) == NULL || (g->tool != NULL && (q.about = about(g)) == NULL))
         return scope_fail(g->sc, PAWL_NOMEM, NULL);
-    if (q.timeout_ms > 0 && (q.otherwise = value_bool(&g->sc->s->mem, false)) == NULL)
+    if (q.timeout_ms > 0 && (q.otherwise = value_bool(&s->mem, false)) == NULL)
         return scope_fail(g->sc, PAWL_NOMEM, NULL);
-    if ((rc = pawl_ask_with(g->sc->s, &q, &answer)) != PAWL_OK)
+    if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
         return rc;
-    if (pawl_value_type(answer) == PAWL_TYPE_OBJECT && g->tool != NULL)
-        return edited(g, pawl_value_get(answer, "input"));
-    return pawl_value_bool(answer) ? PAWL_OK : no(g, q.prompt, left);
+    g->yes = (guard_yes){ .given = true, .digest = g->digest, .law = law_of(g) != NULL ? arena_strdup(&s->mem, law_of(g), HASH_HEX) : NULL };
+    if (pawl_value_type(answer) != PAWL_TYPE_OBJECT || g->tool == NULL)
+        return pawl_value_bool(answer) ? PAWL_OK : no(g, q.prompt, left);
+    g->edit = pawl_value_get(answer, "input");
+    g->yes.digest = digest_of(g, g->tool, g->edit);
+    return g->yes.digest != NULL ? PAWL_OK : scope_fail(g->sc, PAWL_NOMEM, NULL);
+}
+
+/* A yes is to one call, under the rules that he was asked by (W6). */
+static bool said_yes(guard *g)
+{
+    const pawl_value *digest = NULL;
+    const char *law = law_of(g);
+
+    if (!g->yes.given || (law == NULL) != (g->yes.law == NULL) || (law != NULL && strcmp(law, g->yes.law) != 0))
+        return false;
+    if (g->tool != NULL && ((digest = digest_of(g, g->tool, g->input)) == NULL || !pawl_value_equal(digest, g->yes.digest)))
+        return false;
+    g->digest = digest;
+    return true;
 }
 
 /* ---- in ------------------------------------------------------------------------------------------------------------- */
 
-/* A mode that is about to come stands in a receipt, so that a later pass of the visit has the same, whatever has come since. */
-pawl_code guard_mode(pawl_step *s, pawl_mode *mode)
+static bool same_laws(const pawl_value *a, const pawl_value *b)
 {
-    const char *now = pawl_get_string(s, "@mode"), *next = pawl_value_string(pawl_state_coming(s->st, "@mode"));
+    const bool none_a = pawl_value_type(a) != PAWL_TYPE_OBJECT, none_b = pawl_value_type(b) != PAWL_TYPE_OBJECT;
+
+    return none_a || none_b ? none_a && none_b : pawl_value_equal(a, b);
+}
+
+/* The arguments of a call of "mode" that an earlier pass has made here; NULL: it made none. */
+static const pawl_value *told_here(pawl_step *s)
+{
     const task *tk = s->v->task;
-    const pawl_value *args = NULL, *receipt = NULL;
-    pawl_code rc = PAWL_OK;
+    const call *c = s->v->cursor < tk->ncalls ? &tk->calls[s->v->cursor] : NULL;
+    const char *effect = c != NULL && c->kind == CALL_CALL ? pawl_value_string(spec_get(s, c, "effect")) : NULL;
 
-    if (tk->ncalls > 0 && tk->calls[0].kind == CALL_CALL) {
-        const char *effect = pawl_value_string(spec_get(s, &tk->calls[0], "effect"));
+    return effect != NULL && strcmp(effect, "mode") == 0 ? spec_get(s, c, "args") : NULL;
+}
 
-        if (effect != NULL && strcmp(effect, "mode") == 0)
-            args = spec_get(s, &tk->calls[0], "args");
-    } else if (tk->ncalls == 0 && next != NULL && (now == NULL || strcmp(now, next) != 0)) {
-        args = pawl_pack(s, "{s:s}", "mode", next);
-    }
-    if (args != NULL && (rc = pawl_call(s, "mode", args, &receipt)) == PAWL_OK)
-        now = pawl_value_string(pawl_value_get(receipt, "mode"));
-    *mode = pawl_mode_named(now);
-    if (*mode == PAWL_MODE_NONE)
-        *mode = PAWL_DEFAULT;
+/* What is about to come, a mode (where `mode` is not NULL) or rules, stands in a receipt, so that a later pass of the visit has the same,
+ * whatever has come since. *changed: it did. */
+static pawl_code told(pawl_step *s, const char **mode, const pawl_value **laws, bool *changed)
+{
+    const pawl_value *args = told_here(s), *law = pawl_state_coming(s->st, "@policy"), *receipt = NULL, *one;
+    const char *next = mode != NULL ? pawl_value_string(pawl_state_coming(s->st, "@mode")) : NULL;
+    const bool passed = s->v->cursor < s->v->task->ncalls;
+    pawl_code rc;
+
+    *changed = false;
+    if (next != NULL && *mode != NULL && strcmp(*mode, next) == 0)
+        next = NULL;
+    if (law != NULL && same_laws(*laws, law))
+        law = NULL;
+    if (args == NULL && (passed || (next == NULL && law == NULL)))
+        return PAWL_OK;
+    if (args == NULL)
+        args = next == NULL ? pawl_pack(s, "{s:v}", "policy", law)
+             : law == NULL ? pawl_pack(s, "{s:s}", "mode", next) : pawl_pack(s, "{s:s,s:v}", "mode", next, "policy", law);
+    if ((rc = pawl_call(s, "mode", args, &receipt)) != PAWL_OK)
+        return rc;
+    *changed = true;
+    if (mode != NULL && (one = pawl_value_get(receipt, "mode")) != NULL)
+        *mode = pawl_value_string(one);
+    if ((one = pawl_value_get(receipt, "policy")) != NULL)
+        *laws = one;
+    return PAWL_OK;
+}
+
+pawl_code guard_begin(guard *g, pawl_step *s)
+{
+    const char *mode = pawl_get_string(s, "@mode");
+    const pawl_value *laws = pawl_get(s, "@policy");
+    bool changed;
+    pawl_code rc = told(s, &mode, &laws, &changed);
+
+    *g = (guard){ .mode = pawl_mode_named(mode), .laws = laws };
+    if (g->mode == PAWL_MODE_NONE)
+        g->mode = PAWL_DEFAULT;
     return rc;
 }
 
@@ -582,28 +627,68 @@ static pawl_code prepare(guard *g)
     return g->policy != NULL ? show(g) : PAWL_OK;
 }
 
-pawl_code guard_enter(guard *g, scope *sc, pawl_mode mode, bool *left)
+/* Deny rules, hooks, and then all of it. What a person made of the arguments is decided as if it had been the first, and no hook changes
+ * it any more (P2). */
+static pawl_code decide_all(guard *g)
 {
+    const bool edits = g->edit != NULL;
     pawl_code rc;
 
-    *g = (guard){ .sc = sc, .mode = mode };
-    *left = false;
-    if ((rc = prepare(g)) != PAWL_OK)
-        return rc;
+    g->said = (verdict){0};
+    g->hook = NULL;
+    g->linked = g->digest = NULL;
+    g->changed = edits;
+    g->input = edits ? g->edit : g->shown != NULL ? input_of(g) : NULL;
+    if (g->shown != NULL && g->input == NULL)
+        return scope_fail(g->sc, PAWL_NOMEM, NULL);
     if (g->policy != NULL) {
-        if ((rc = decide(g, false, true)) != PAWL_OK)
+        if ((rc = decide(g, edits, true)) != PAWL_OK)
             return rc;
         if (g->decided.behavior == PAWL_DENY)
             return denied(g);
         if ((rc = hooks_before(g)) != PAWL_OK)
             return rc;
     }
-    if ((rc = decide(g, false, false)) != PAWL_OK)
+    if ((rc = decide(g, edits, false)) != PAWL_OK)
         return rc;
-    if (g->decided.behavior == PAWL_DENY)
-        return denied(g);
-    if (g->decided.behavior == PAWL_ASK || (sc->n->kind != KIND_ASK && sc->n->ask != NULL))
-        rc = person(g, left);
+    return g->decided.behavior == PAWL_DENY ? denied(g) : PAWL_OK;
+}
+
+/* A yes is used up by what follows it in this pass: until then, rules that have come count (W6). */
+static pawl_code laws_of_now(guard *g, bool *changed)
+{
+    bool more = true;
+    pawl_code rc = PAWL_OK;
+
+    *changed = false;
+    while (rc == PAWL_OK && more) {
+        rc = told(g->sc->s, NULL, &g->laws, &more);
+        *changed = *changed || more;
+    }
+    return rc == PAWL_OK && *changed ? prepare(g) : rc;
+}
+
+static bool asks(const guard *g)
+{
+    return g->decided.behavior == PAWL_ASK || (g->sc->n->kind != KIND_ASK && g->sc->n->ask != NULL);
+}
+
+pawl_code guard_enter(guard *g, scope *sc, bool *left)
+{
+    bool changed = true;
+    pawl_code rc;
+
+    g->sc = sc;
+    *left = false;
+    rc = prepare(g);
+    while (rc == PAWL_OK && changed) {
+        const pawl_value *edit = g->edit;
+
+        if ((rc = decide_all(g)) != PAWL_OK || said_yes(g) || !asks(g) || (rc = person(g, left)) != PAWL_OK || *left)
+            break;
+        rc = laws_of_now(g, &changed);
+        changed = changed || g->edit != edit;
+    }
     g->result = rc == PAWL_OK && !*left ? g->said.result : NULL;
     return rc;
 }

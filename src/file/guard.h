@@ -5,9 +5,16 @@
 #include "file/model.h"
 #include "policy/hook.h"
 
+typedef struct guard_yes {      /* of a person: */
+    bool given;
+    const pawl_value *digest;   /* to which call; NULL: to a node that has none */
+    const char *law;            /* the digest of the rules that he was asked by; NULL: there were none */
+} guard_yes;
+
 typedef struct guard {          /* of one visit */
     scope *sc;
     pawl_mode mode;
+    const pawl_value *laws;     /* what is in "@policy", or about to come there; NULL: nothing */
     pawl_policy *policy;        /* NULL: there are no rules */
     hook_list hooks;
     const char *tool;           /* what its command is to the rules: "Bash"; NULL: it has none */
@@ -15,6 +22,8 @@ typedef struct guard {          /* of one visit */
     const pawl_value *with;     /* of a command, what its text does not say; NULL: nothing */
     const pawl_value *input;    /* of the tool, as hooks and people have made it */
     bool changed;               /* they have */
+    const pawl_value *edit;     /* what a person has made of it; NULL: nothing */
+    guard_yes yes;
     const pawl_value *links;    /* where its paths lead; */
     const pawl_value *linked;   /* of which input that was asked */
     verdict said;               /* of the hooks before it; */
@@ -24,11 +33,12 @@ typedef struct guard {          /* of one visit */
     const pawl_value *result;   /* a hook's: what the call came to; it is not made. NULL: it is */
 } guard;
 
-/* Before anything else of a visit: the mode that it has from its beginning to its end. One that was set in the middle of a superstep holds for what
- * begins after it. PAWL_PENDING on the way out. */
-pawl_code guard_mode(pawl_step *s, pawl_mode *mode);
-/* PAWL_OK: it may; *left: a no led elsewhere, and the visit is over. Else as a visit ends, or waits. guard_free in any case. */
-pawl_code guard_enter(guard *g, scope *sc, pawl_mode mode, bool *left);
+/* Before anything else of a visit: the mode that it has from its beginning to its end, and the rules that it begins with. What was set in the
+ * middle of a superstep holds for what begins after it. PAWL_PENDING on the way out. */
+pawl_code guard_begin(guard *g, pawl_step *s);
+/* PAWL_OK: it may; *left: a no led elsewhere, and the visit is over. Else as a visit ends, or waits. Rules that came while a person was asked
+ * decide anew, and what they ask is asked once more. guard_free in any case. */
+pawl_code guard_enter(guard *g, scope *sc, bool *left);
 /* The arguments of its command, with what was decided. NULL: it has failed. */
 const pawl_value *guard_args(guard *g, const pawl_value *more);
 /* The hooks after it: *receipt may be another one then. *left: they said where to go on. */

@@ -381,13 +381,12 @@ pawl_code node_visit(pawl_step *s, void *arg)
     const char *why;
     guard g;
     scope sc;
-    pawl_mode mode;
-    pawl_code rc = guard_mode(s, &mode);
+    pawl_code rc = guard_begin(&g, s);
 
     if (rc != PAWL_OK)
         return rc;
     if ((rc = scope_begin(&sc, s, n)) == PAWL_OK) {
-        if ((rc = guard_enter(&g, &sc, mode, &left)) == PAWL_OK && !left)
+        if ((rc = guard_enter(&g, &sc, &left)) == PAWL_OK && !left)
             rc = after(&g, body(&sc, &g));
         guard_free(&g);
     }

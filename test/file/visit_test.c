@@ -172,6 +172,199 @@ PAWL_TEST(test_W5_no_leads_to_on_no_or_rejects_the_run)
     drive_end(&d);
 }
 
+/* ---- W6: rules that come while a gate waits ------------------------------------------------------------------- */
+
+#define DENY_RM "{\"deny\":[{\"base\":\"/here\",\"rule\":\"Bash(rm:*)\"}]}"
+#define DENY_MV "{\"deny\":[{\"base\":\"/here\",\"rule\":\"Bash(mv:*)\"}]}"
+#define ASKS "{\"ask\":[{\"base\":\"/here\",\"rule\":\"Bash(rm:*)\"}]}"
+#define ALLOWS "{\"allow\":[{\"base\":\"/here\",\"rule\":\"Bash(rm:*)\"}]}"
+
+/* One node that asks by its rules, and waits. */
+static void gated(driven *d, const char *rules)
+{
+    static char input[400];
+
+    snprintf(input, sizeof input, "{\"@cwd\":\"/here\",\"@policy\":%s}", rules);
+    drive(d, "start: x\nnodes:\n  x: {run: [rm, y], requires: acceptEdits, next: end}\n", input);
+    CHECK_INT(pawl_state_waits(d->w.st), 1);
+    CHECK_INT(pawl_state_commands(d->w.st), 0);
+}
+
+static void rules_come(driven *d, const char *rules)
+{
+    char update[300];
+
+    snprintf(update, sizeof update, "{\"@policy\":%s}", rules);
+    CHECK(world_update(&d->w, NULL, update) >= 0);
+}
+
+/* Its call that fixes the rules is open, and answered as the program does. */
+static void rules_fixed(driven *d, const char *node, const char *rules)
+{
+    const char *effect;
+    char args[400], due[400];
+
+    snprintf(args, sizeof args, "%s", asked_for(d, node, &effect));
+    snprintf(due, sizeof due, "{\"policy\":%s}", rules);
+    CHECK_STR(effect, "mode");
+    CHECK_STR(args, due);
+    reply(d, node, args);
+}
+
+static void runs(driven *d, const char *behavior)
+{
+    const char *effect, *args = asked_for(d, "x", &effect);
+    char decided[80];
+
+    CHECK_STR(effect, "run");
+    snprintf(decided, sizeof decided, "\"decision\":{\"behavior\":\"%s\"", behavior);
+    CHECK(strstr(args, decided) != NULL);
+    reply(d, "x", OK_OUT);
+    stands(d, "completed", NULL, NULL);
+}
+
+PAWL_TEST(test_W6_what_the_rules_of_now_deny_does_not_run_for_a_yes)
+{
+    driven d;
+
+    gated(&d, ASKS);
+    rules_come(&d, DENY_RM);
+    answer(&d, NULL, "true");
+    rules_fixed(&d, "x", DENY_RM);
+    stands(&d, "rejected", NULL, NULL);
+    CHECK(strstr(world_reason(&d.w), "Bash(rm:*)") != NULL);
+    CHECK_INT(in_journal(&d, "\"effect\":\"run\""), 0);
+    drive_end(&d);
+}
+
+PAWL_TEST(test_W6_a_yes_under_other_rules_is_asked_for_anew)
+{
+    static const char *const before[] = { ASKS, DENY_MV, "null" };
+
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        driven d;
+
+        gated(&d, before[i]);
+        rules_come(&d, i == 0 ? DENY_MV : ASKS);
+        answer(&d, NULL, "true");
+        rules_fixed(&d, "x", i == 0 ? DENY_MV : ASKS);
+        CHECK_INT(pawl_state_waits(d.w.st), 1);
+        CHECK_INT(pawl_state_commands(d.w.st), 0);
+        CHECK_INT(in_journal(&d, "\"again\":true"), 1);
+        answer(&d, NULL, "true");
+        runs(&d, "approved");
+        drive_end(&d);
+    }
+}
+
+PAWL_TEST(test_W6_without_rules_any_more_it_is_asked_for_anew_by_the_mode)
+{
+    driven d;
+
+    gated(&d, ASKS);
+    rules_come(&d, "null");
+    answer(&d, NULL, "true");
+    rules_fixed(&d, "x", "null");
+    CHECK_STR(waits_for(&d), "approval \"x requires acceptEdits, and the mode is default: let it run?\"");
+    answer(&d, NULL, "true");
+    runs(&d, "approved");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_W6_what_the_rules_of_now_allow_runs_by_them)
+{
+    driven d;
+
+    gated(&d, ASKS);
+    rules_come(&d, ALLOWS);
+    answer(&d, NULL, "true");
+    rules_fixed(&d, "x", ALLOWS);
+    runs(&d, "allow");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_W6_the_same_rules_leave_a_yes_as_it_is)
+{
+    driven d;
+
+    gated(&d, ASKS);
+    rules_come(&d, DENY_RM);
+    rules_come(&d, ASKS);
+    answer(&d, NULL, "true");
+    CHECK_INT(in_journal(&d, "\"effect\":\"mode\""), 0);
+    runs(&d, "approved");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_W6_what_was_fixed_holds_after_a_crash_and_what_comes_before_the_command_counts)
+{
+    driven d;
+
+    gated(&d, ASKS);
+    rules_come(&d, DENY_MV);
+    answer(&d, NULL, "true");
+    world_crash(&d.w);
+    rules_come(&d, ALLOWS);
+    rules_fixed(&d, "x", DENY_MV);
+    world_crash(&d.w);
+    rules_fixed(&d, "x", ALLOWS);       /* they have come since */
+    world_crash(&d.w);
+    rules_come(&d, DENY_RM);            /* too late: the command was let in */
+    runs(&d, "allow");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_W6_what_a_person_edited_is_decided_by_the_rules_of_now)
+{
+    driven d;
+
+    gated(&d, ASKS);
+    rules_come(&d, DENY_MV);
+    answer(&d, NULL, "{\"approve\":true,\"input\":{\"command\":\"mv y z\"}}");
+    rules_fixed(&d, "x", DENY_MV);
+    stands(&d, "rejected", NULL, NULL);
+    drive_end(&d);
+    gated(&d, ASKS);
+    rules_come(&d, DENY_MV);
+    answer(&d, NULL, "{\"approve\":true,\"input\":{\"command\":\"ls\"}}");
+    rules_fixed(&d, "x", DENY_MV);
+    CHECK_INT(pawl_state_waits(d.w.st), 1);
+    answer(&d, NULL, "true");
+    CHECK_INT(in_journal(&d, "\"run\":[\"sh\",\"-c\",\"ls\"]"), 1);
+    runs(&d, "approved");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_W6_a_no_is_a_no_under_all_rules)
+{
+    driven d;
+
+    gated(&d, ASKS);
+    rules_come(&d, ALLOWS);
+    answer(&d, NULL, "false");
+    stands(&d, "rejected", NULL, NULL);
+    CHECK_INT(in_journal(&d, "\"effect\":\"mode\""), 0);
+    drive_end(&d);
+}
+
+PAWL_TEST(test_W6_what_begins_in_a_graph_has_the_rules_of_its_beginning)
+{
+    static const filing_text files[] = {
+        { "a.yaml", "start: s\nnodes:\n  s: {graph: b.yaml, next: end}\n" },
+        { "b.yaml", "start: q\nnodes:\n  q: {ask: Go?, next: x}\n  x: {run: [rm, y], next: end}\n" }, { NULL, NULL },
+    };
+    driven d;
+
+    drive_with(&d, files, "{\"@cwd\":\"/here\"}", 0);
+    CHECK_STR(waits_for(&d), "question \"Go?\"");
+    rules_come(&d, DENY_RM);
+    answer(&d, NULL, "\"yes\"");
+    rules_fixed(&d, "x", DENY_RM);
+    stands(&d, "rejected", NULL, NULL);
+    CHECK(strstr(world_reason(&d.w), "Bash(rm:*)") != NULL);
+    drive_end(&d);
+}
+
 /* ---- E5, E7, E8: classes and limits ------------------------------------------------------------------------------ */
 
 PAWL_TEST(test_E5_a_nodes_class_stands_in_its_command)
@@ -493,6 +686,15 @@ static const check_case cases[] = {
     CASE(test_P1_an_ask_gate_is_that_approval),
     CASE(test_P1_a_run_without_a_mode_has_the_default_one),
     CASE(test_P1_the_mode_holds_in_graphs),
+    CASE(test_W6_what_the_rules_of_now_deny_does_not_run_for_a_yes),
+    CASE(test_W6_a_yes_under_other_rules_is_asked_for_anew),
+    CASE(test_W6_without_rules_any_more_it_is_asked_for_anew_by_the_mode),
+    CASE(test_W6_what_the_rules_of_now_allow_runs_by_them),
+    CASE(test_W6_the_same_rules_leave_a_yes_as_it_is),
+    CASE(test_W6_what_was_fixed_holds_after_a_crash_and_what_comes_before_the_command_counts),
+    CASE(test_W6_what_a_person_edited_is_decided_by_the_rules_of_now),
+    CASE(test_W6_a_no_is_a_no_under_all_rules),
+    CASE(test_W6_what_begins_in_a_graph_has_the_rules_of_its_beginning),
     CASE(test_W5_no_leads_to_on_no_or_rejects_the_run),
     CASE(test_E5_a_nodes_class_stands_in_its_command),
     CASE(test_E7_E8_retry_and_timeouts_reach_the_command),
