@@ -31,6 +31,7 @@ export HOME=$tmp/home XDG_CONFIG_HOME=$tmp/home/.config TZ=UTC LC_ALL=C TERM=dum
 passed=0 failed=0 skipped=0     # tests
 test_name='' test_failed=0 test_skipped='' tests=0
 out='' err='' code=0
+cc=$(command -v "${CC:-cc}" || command -v gcc || command -v clang)     # may be none
 
 end_test() {
     [ -n "$test_name" ] || return 0
@@ -52,6 +53,7 @@ finish() {
 
     [ "$ended" -eq 0 ] || wrong "the script ended with $ended"
     end_test
+    deaf
     cd / && rm -rf "$tmp"
     echo "$passed passed, $failed failed, $skipped skipped"
     trap - EXIT
@@ -119,6 +121,24 @@ await() { # CMD...
 
 one_line() { # TEXT: something is said, in one line
     [ -n "$1" ] && [ "$(printf '%s\n' "$1" | wc -l)" -eq 1 ] || wrong "this is not one line:" "$(lines "$1")"
+}
+
+# A server in this folder (listen.c): its port is $port, what came to it stands in the file `heard`. No $port: there is no C compiler.
+port='' listener=''
+listens() {
+    deaf
+    [ -n "$cc" ] || return 0
+    [ -x "$tmp/listen" ] || "$cc" -D_GNU_SOURCE -o "$tmp/listen" "$PAWL_SOURCE_DIR/test/e2e/listen.c" >"$tmp/cc.log" 2>&1 ||
+        { wrong "listen.c is not built" "$(cat "$tmp/cc.log")"; return 0; }
+    rm -f port
+    : >heard
+    "$tmp/listen" >>heard &
+    listener=$!
+    await test -e port && port=$(cat port)
+}
+deaf() {
+    [ -z "$listener" ] || { kill "$listener"; wait "$listener" 2>/dev/null; }
+    port='' listener=''
 }
 
 jq_here() { # jq for expressions, of the program; else the test is skipped
