@@ -20,7 +20,7 @@ enum { PAWL_FLOW_COMMANDS_MAX = 1000 };       /* of a reducer for one event; mor
 /* What the reducer is told. Receipts come with the tag their command was given. */
 typedef struct pawl_happening {
     pawl_event_kind kind;       /* START, RECEIPT, TIMER, SIGNAL, ANSWER, UPDATE, REOPEN */
-    const char *tag;            /* of the command or the wait; the signal's name; else NULL */
+    const char *tag;            /* of the command or the wait; the signal's name ("input" of input that nobody waited for); else NULL */
     pawl_outcome outcome;       /* of a receipt */
     const pawl_value *value;    /* may be NULL */
     int64_t time_ms;
@@ -39,6 +39,16 @@ PAWL_API void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, 
 PAWL_API PAWL_MUST_USE pawl_code pawl_flow_call_with(pawl_step *s, const char *tag, const char *effect, const pawl_value *args,
                                                      const pawl_cost *cost);
 PAWL_API void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms);
+typedef struct pawl_flow_child {
+    const char *name;           /* its run is RUN.sub-NAME, characters that no id has as '-'; NULL, or too long: made of its invocation */
+    const pawl_caps *share;     /* as with pawl_spawn_with */
+} pawl_flow_child;
+/* A child run of `machine` (E11); `child` may be NULL. PAWL_LIMIT and PAWL_INVALID as with pawl_flow_call_with. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_flow_spawn(pawl_step *s, const char *tag, const char *machine, const pawl_value *input,
+                                                 const pawl_flow_child *child);
+/* Every command and wait that is open under `tag` is given up, those of this event excepted: who performs one is told to stop, a child is
+ * called off, and what still comes of it is ignored. */
+PAWL_API void pawl_flow_drop(pawl_step *s, const char *tag);
 /* Its slot is `tag` unless said; where that is open already, with a number: "rate.2". */
 PAWL_API void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q);
 /* The run is over, and what is open is given up. */
@@ -83,6 +93,15 @@ PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_linear(const char *name, uint32_t
 /* Declare an effect of a flow's machine before its first run: class, retry, timeouts (E5). It is part of the machine's hash,
  * so always in the same order. One that is not declared is at-least-once. PAWL_INVALID: twice, or no class. */
 PAWL_API pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limits *limits, pawl_err *err);
+
+/* What comes of a run of it, for whoever spawned it: that channel's value, null when it was never set. Before its first run; part of the
+ * hash. Without this it is an object of all channels. PAWL_INVALID: it has no such channel, or was told already. */
+PAWL_API pawl_code pawl_flow_output(pawl_machine *m, const char *channel, pawl_err *err);
+
+/* The signal by which a run of it is interrupted: delivered while commands are out, it reaches the engine at once, also one that is in a handler,
+ * which is told to stop; and its value, an object or null, comes with "said": {INVOCATION ID: TEXT}, what the handlers have said so far (messages
+ * {"type":"text_delta","text"}). What is to end the machine drops. Before its first run; part of the hash. PAWL_INVALID: no name, or told already. */
+PAWL_API pawl_code pawl_flow_interrupt(pawl_machine *m, const char *signal, pawl_err *err);
 
 #ifdef __cplusplus
 }

@@ -268,7 +268,8 @@ typedef struct pawl_command {
     int64_t due_ms;               /* of a sleep */
     pawl_limits limits;
     uint32_t cleared;             /* attempts that are known not to have happened: somebody answered "again" */
-    pawl_caps share;              /* of a spawn: the child's budget */
+    pawl_caps share;              /* of a spawn: the child's budget, */
+    const char *child;            /* and its name, where one was said; else NULL */
 } pawl_command;
 
 typedef struct pawl_wait {        /* W1 */

@@ -21,7 +21,7 @@ struct pawl_reply {
 void reply_init(pawl_reply *r, const pawl_alloc *alloc);
 void reply_reset(pawl_reply *r);        /* before each attempt */
 void reply_free(pawl_reply *r);
-/* Append what a receipt says of a failure: {"attempts"?,"code","text","detail"?}; attempts 0: not said. */
+/* Append what a receipt says of a failure: {"attempts"?,"code","retry_after_ms"?,"text","detail"?}; attempts 0: not said. */
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out);
 
 /* ---- job.c: what jobs and arguments have in common ------------------------------------------------ */

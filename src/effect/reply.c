@@ -31,7 +31,10 @@ void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *
         buf_fmt(out, "\"attempts\":%lu,", (unsigned long)attempts);
     buf_text(out, "\"code\":\"");
     buf_text(out, pawl_code_name(code));
-    buf_text(out, "\",\"text\":");
+    buf_char(out, '"');
+    if (r->retry_after_ms > 0)
+        buf_fmt(out, ",\"retry_after_ms\":%lld", (long long)r->retry_after_ms);
+    buf_text(out, ",\"text\":");
     canon_string(out, r->err.text, strlen(r->err.text));
     if (r->detail.size > 0 && !r->detail.failed) {
         buf_text(out, ",\"detail\":");

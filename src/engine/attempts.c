@@ -319,6 +319,7 @@ void errand_begin(pawl_engine *e, errand *er, int64_t now)
     er->marked = er->counted || counts(er);
     er->leaves = er->counted = er->waited = er->unmarks = er->refused = false;
     er->job.attempt++;
+    said_begin(er);
     er->job.fence = r->fence;
     mode_look(er, r->st);
     er->began_ms = now;

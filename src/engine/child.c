@@ -21,13 +21,27 @@ static uint64_t number_of(const hash *h, size_t at)
     return n != 0 ? n : 1;
 }
 
-/* RUN.DIGITS; a long RUN is cut. */
-const char *child_name(arena *a, const char *invocation)
+/* RUN.sub-NAME, as it was asked for. False: that would be too long. */
+static bool name_said(char name[NAME_BYTES], const char *run, size_t n, const char *said)
+{
+    static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const int size = snprintf(name, NAME_BYTES, "%.*s.sub-%s", (int)n, run, said);
+
+    for (char *at = name + n + 5; size < NAME_BYTES && *at != '\0'; at++)
+        if (strchr(good, *at) == NULL)
+            *at = '-';
+    return size < NAME_BYTES;
+}
+
+/* Else RUN.DIGITS; a long RUN is cut. */
+const char *child_name(arena *a, const char *invocation, const char *said)
 {
     size_t n = strcspn(invocation, "~");
     char hex[HASH_HEX + 1], name[NAME_BYTES];
     hash h;
 
+    if (said != NULL && *said != '\0' && n < NAME_BYTES && name_said(name, invocation, n, said))
+        return arena_strdup(a, name, strlen(name));
     if (n > RUN_BYTES_MAX - NAME_DIGITS - 1)
         n = RUN_BYTES_MAX - NAME_DIGITS - 1;
     hash_of(invocation, strlen(invocation), &h);
@@ -205,7 +219,7 @@ static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why)
     if (cmd->kind != PAWL_SPAWN)
         return;
     arena_init(&mem, &e->alloc, 0);
-    if ((child = child_name(&mem, cmd->id)) != NULL)
+    if ((child = child_name(&mem, cmd->id, cmd->child)) != NULL)
         child_why(e, child, cmd, why);
     arena_free(&mem);
 }
@@ -268,13 +282,22 @@ static void end_error(const live *r, const char *code, const char *text, buf *ou
     buf_char(out, '}');
 }
 
-/* The channels of one that completed; else why it did not. */
+/* What its machine says is its output, else all channels, of one that completed; else why it did not. */
 static pawl_outcome end_value(pawl_engine *e, live *r, buf *out)
 {
     pawl_status status = pawl_state_status(r->st);
     const pawl_value *why = pawl_state_reason(r->st);
     const char *text = pawl_value_string(pawl_value_get(why, "text")), *code = pawl_value_string(pawl_value_get(why, "code"));
 
+    if (status == PAWL_COMPLETED && r->m != NULL && r->m->output != NULL) {
+        const pawl_value *v = pawl_state_get(r->st, r->m->output);
+
+        if (v != NULL)
+            canon(out, v);
+        else
+            buf_text(out, "null");
+        return PAWL_DONE;
+    }
     if (status == PAWL_COMPLETED) {
         const char *json = pawl_state_json(r->st, e->look, NULL);
 

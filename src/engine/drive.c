@@ -20,11 +20,27 @@ static void snapshot_take(pawl_engine *e, live *r)
         buf_reset(&r->snapshot);
 }
 
+static pawl_code interrupt_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+{
+    pawl_event with = *ev;
+    pawl_code rc;
+    buf value;
+
+    buf_init(&value, &e->alloc);
+    if ((rc = said_with(r, ev, &value, err)) == PAWL_OK) {
+        with.value = value.size > 0 ? value.data : NULL;
+        with.value_size = value.size;
+        rc = pawl_advance(r->m, r->st, &with, e->step, err);
+    }
+    buf_free(&value);
+    return rc;
+}
+
 /* Folded, and to be stored with the next commit. Below 0 nothing happened, but for PAWL_NOMEM and PAWL_IO after it was folded:
  * then the state was thrown away. */
 pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 {
-    pawl_code next = pawl_advance(r->m, r->st, ev, e->step, err), rc;
+    pawl_code next = said_due(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err), rc;
     pawl_bytes line = pawl_step_bytes(e->step);
 
     if (next < 0 || next == PAWL_IGNORED)

@@ -44,6 +44,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->ttl_ms = TTL_MS;
     e->tail_bytes_least = TAIL_BYTES_LEAST;
     e->grace_ms = GRACE_MS;
+    pthread_mutex_init(&e->said_lock, NULL);
     lock_init(&e->lock);
     buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
@@ -98,6 +99,7 @@ void pawl_engine_free(pawl_engine *e)
     mem_free(&alloc, e->more, e->more_cap * sizeof *e->more);
     pawl_store_free(e->store);
     pthread_mutex_destroy(&e->lock);
+    pthread_mutex_destroy(&e->said_lock);
     mem_free(&alloc, e, sizeof *e);
 }
 

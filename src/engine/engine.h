@@ -89,6 +89,8 @@ typedef struct errand {
     bool stray;                 /* its command has ended without it */
     bool replaced;              /* the pool's: its thread goes when it returns */
     atomic_bool lost;           /* since the run is somebody else's: that is no outcome of its command */
+    bool listened;              /* an interrupt of its run is to know what it has said: */
+    buf said;                   /* the text, under the engine's said_lock */
 } errand;
 
 typedef struct told_wait {      /* a wait that the store is to be told of */
@@ -182,6 +184,7 @@ struct pawl_engine {
     pawl_machine **more;        /* others, whose runs it drives */
     size_t nmore, more_cap;
     pawl_store *store;
+    pthread_mutex_t said_lock;  /* of what handlers have said */
     pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both; may be taken again by who has it */
     pawl_step *step, *look;     /* of feeding; of looking at what is open */
     handler *handlers;

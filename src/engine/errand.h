@@ -15,7 +15,7 @@ void handlers_look(const pawl_engine *e, live *r);      /* for those that found 
 bool any_out(const live *r);
 
 /* child.c */
-const char *child_name(arena *a, const char *invocation);
+const char *child_name(arena *a, const char *invocation, const char *said);  /* `said`: what its parent calls it; NULL: nothing */
 bool children_open(const live *r);      /* a child run is waited for */
 /* Those that are not there yet. `why`: what one that cannot be begun here waits for. */
 pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
@@ -64,6 +64,12 @@ void cost_take_back(errand *er);        /* it never happened */
 void cost_say(errand *er);      /* with its receipt */
 void cost_say_none(errand *er); /* of a child that could not begin */
 void cost_of_run(const live *r, buf *out);      /* of a child that is over; nothing when it has no budget */
+
+/* said.c */
+void said_add(errand *er, const char *json);    /* of one that is listened to: a message of its handler's */
+void said_begin(errand *er);    /* an attempt of it begins */
+bool said_due(const live *r, const pawl_event *ev);     /* it interrupts the run */
+pawl_code said_with(live *r, const pawl_event *ev, buf *out, pawl_err *err);    /* its value, with what was said; empty: none */
 
 /* receipts.c */
 void reply_check(pawl_engine *e, errand *er);   /* what is no JSON is an error of the handler's */

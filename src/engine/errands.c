@@ -20,6 +20,7 @@ void errand_free(pawl_engine *e, errand *er)
     budget_leave(e, er);
     reply_free(&er->reply);
     buf_free(&er->usage);
+    buf_free(&er->said);
     arena_free(&er->mem);
     mem_free(&e->alloc, er, sizeof *er);
 }
@@ -130,6 +131,8 @@ static pawl_code say(const pawl_job *job, const char *name, const char *text)
     errand *er = job->ctx;
 
     er->beats++;
+    if (er->listened && name != NULL && text != NULL && strcmp(name, "message") == 0)
+        said_add(er, text);
     return hub_say(hub_here(er->e), er, name, text);
 }
 
@@ -142,6 +145,7 @@ static errand *errand_made(pawl_engine *e, const char *id, const char *effect, c
     arena_init(&er->mem, &e->alloc, 512);
     reply_init(&er->reply, &e->alloc);
     buf_init(&er->usage, &e->alloc);
+    buf_init(&er->said, &e->alloc);
     er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say, .ctx = er };
     er->e = e;
     er->job.effect = effect == NULL ? NULL : arena_strdup(&er->mem, effect, strlen(effect));
@@ -194,7 +198,8 @@ static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, er
     er->share = cmd->share;
     er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
     er->run = r;
-    if (cmd->kind == PAWL_SPAWN && (er->child = child_name(&er->mem, cmd->id)) == NULL) {
+    er->listened = r->m->interrupt != NULL && cmd->kind == PAWL_CALL;
+    if (cmd->kind == PAWL_SPAWN && (er->child = child_name(&er->mem, cmd->id, cmd->child)) == NULL) {
         errand_free(e, er);
         return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
     }

@@ -53,10 +53,15 @@ static void renew_all(pawl_engine *e)
 
 /* ---- listening ------------------------------------------------------------------------------------- */
 
+typedef struct calling { const char *interrupt; bool off; } calling;
+
 static bool see_cancel(void *ctx, const pawl_delivery *d)
 {
-    *(bool *)ctx = d->kind == PAWL_DELIVER_CANCEL;
-    return d->kind != PAWL_DELIVER_CANCEL;
+    calling *c = ctx;
+
+    c->off = d->kind == PAWL_DELIVER_CANCEL ||
+             (d->kind == PAWL_DELIVER_SIGNAL && c->interrupt != NULL && d->name != NULL && strcmp(d->name, c->interrupt) == 0);
+    return !c->off;
 }
 
 static bool silent(keeper *k, const errand *er, int64_t now)
@@ -74,7 +79,7 @@ static void listen_here(keeper *k, int64_t now)
     errand *er = k->here;
     const pawl_store_verbs *v = k->e->store->verbs;
     uint64_t version;
-    bool canceled = false;
+    calling c = { .off = false };
 
     if (er == NULL || er->stop || now - k->here_ms < LOOK_MS)
         return;
@@ -90,10 +95,11 @@ static void listen_here(keeper *k, int64_t now)
     version = v->version(k->e->store);
     if (version != 0 && version == k->heard)
         return;
-    if (v->deliveries(k->e->store, er->run->id, see_cancel, &canceled, NULL) == PAWL_OK)
+    c.interrupt = er->run->m != NULL ? er->run->m->interrupt : NULL;
+    if (v->deliveries(k->e->store, er->run->id, see_cancel, &c, NULL) == PAWL_OK)
         k->heard = version;
-    if (canceled)
-        er->stop = true;        /* what it comes to is fed after the cancel is */
+    if (c.off)
+        er->stop = true;        /* what it comes to is fed after the cancel is, or the interrupt */
 }
 
 static void *keep(void *arg)

@@ -4,17 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-/* The hash of the machine so far, and what was declared now. */
-static bool hash_more(pawl_machine *m, const effect_decl *e)
+/* The hash of the machine so far, and what was declared now; `limits` NULL: no effect. */
+static bool hash_more(pawl_machine *m, const char *what, const char *name, const pawl_limits *limits)
 {
     buf b;
 
     buf_init(&b, &m->alloc);
     buf_put(&b, m->hash_hex, HASH_HEX);
     buf_text(&b, ",[");
-    canon_string(&b, e->name, strlen(e->name));
-    buf_char(&b, ',');
-    limits_code(&b, &e->limits);
+    buf_text(&b, what);
+    canon_string(&b, name, strlen(name));
+    if (limits != NULL) {
+        buf_char(&b, ',');
+        limits_code(&b, limits);
+    }
     buf_char(&b, ']');
     if (!b.failed) {
         hash_of(b.data, b.size, &m->hash);
@@ -53,9 +56,33 @@ pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limit
         all[m->neffects].limits.inverse = name_kept(m, limits->inverse);
         all[m->neffects].limits.on_unknown = name_kept(m, limits->on_unknown);
     }
-    if (m->declared.failed || !hash_more(m, &all[m->neffects]))
+    if (m->declared.failed || !hash_more(m, "", all[m->neffects].name, &all[m->neffects].limits))
         return fail(err, PAWL_NOMEM, "%s: no memory for effect \"%s\"", m->name, effect);
     m->effects = all;
     m->neffects++;
     return PAWL_OK;
+}
+
+pawl_code pawl_flow_output(pawl_machine *m, const char *name, pawl_err *err)
+{
+    const machine_channel *mc = m != NULL && name != NULL ? machine_channel_find(m, "", name) : NULL;
+
+    if (mc == NULL || m->output != NULL)
+        return fail(err, PAWL_INVALID, "%s: \"%.64s\": its output is one of its channels, and is said once", m != NULL ? m->name : "no machine",
+                    name != NULL ? name : "");
+    m->output = mc->c.name;
+    return hash_more(m, "\"output\",", name, NULL) ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for its output", m->name);
+}
+
+pawl_code pawl_flow_interrupt(pawl_machine *m, const char *signal, pawl_err *err)
+{
+    if (m == NULL || !name_valid(signal) || m->interrupt != NULL)
+        return fail(err, PAWL_INVALID, "%s: \"%.64s\": the signal that interrupts it has a name, and is said once", m != NULL ? m->name : "no machine",
+                    signal != NULL ? signal : "");
+    if (!m->declares)
+        arena_init(&m->declared, &m->alloc, 256);
+    m->declares = true;
+    m->declared.failed = false;
+    m->interrupt = name_kept(m, signal);
+    return m->interrupt != NULL && hash_more(m, "\"interrupt\",", signal, NULL) ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for a name", m->name);
 }

@@ -130,6 +130,45 @@ static pawl_code calls_settle(pawl_step *s, const visit *v, pawl_err *err)
     return rc;
 }
 
+pawl_code pawl_flow_spawn(pawl_step *s, const char *tag, const char *machine, const pawl_value *input, const pawl_flow_child *child)
+{
+    const pawl_flow_child none = {0}, *c = child != NULL ? child : &none;
+    const spawn_more more = { c->name, tag };
+    pawl_caps given;
+    amounts due;
+    const char *spec;
+    size_t size = 0;
+    pawl_code rc;
+
+    if (!in_reducer(s)) {
+        not_reducer(s, "spawn");
+        return PAWL_INVALID;
+    }
+    if (!name_valid(machine))
+        return visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no name of a machine", machine != NULL ? machine : "");
+    if ((rc = budget_share(s, c->share, &given)) != PAWL_OK)
+        return rc;
+    due = share_due(&given);
+    if ((rc = budget_wants(s, &due, &s->v->refusal)) != PAWL_OK)
+        return rc;
+    s->v->refusal = NULL;
+    spec = spec_spawn(s, machine, input, &given, &more, &size);
+    flow_command(s, ITEM_SPAWN, 0, 0, spec, size);
+    return s->v->err.code;
+}
+
+void pawl_flow_drop(pawl_step *s, const char *tag)
+{
+    visit *v = s != NULL ? s->v : NULL;
+
+    if (!in_reducer(s)) {
+        not_reducer(s, "drop");
+        return;
+    }
+    if (tag != NULL && arena_room(&s->mem, (void **)&v->drops, &v->drops_cap, v->ndrops, sizeof *v->drops))
+        v->drops[v->ndrops++] = arena_strdup(&s->mem, tag, strlen(tag));
+}
+
 void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
 {
     const char *spec;
@@ -154,14 +193,18 @@ void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
     flow_command(s, ITEM_SLEEP, s->now > INT64_MAX - ms ? INT64_MAX : s->now + ms, 0, spec, size);
 }
 
-typedef struct slot_search { pawl_step *s; const char *slot; bool taken; } slot_search;
+typedef struct slot_search { pawl_step *s; const char *slot; bool taken, made; } slot_search;
 
 static bool see_slot(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
     slot_search *w = ctx;
     const char *slot = c->kind != CALL_ASK ? NULL : pawl_value_string(spec_get(w->s, c, "slot"));
+    const char *tag = slot == NULL ? NULL : pawl_value_string(spec_get(w->s, c, "tag"));
 
     (void)f, (void)tk, (void)path, (void)n;
+    for (size_t i = 0; tag != NULL && !w->made && i < w->s->v->ndrops; i++)
+        if (strcmp(tag, w->s->v->drops[i]) == 0)
+            return true;        /* given up by this very event */
     w->taken = slot != NULL && strcmp(slot, w->slot) == 0;
     return !w->taken;
 }
@@ -175,8 +218,9 @@ static const char *slot_free(pawl_step *s, const char *slot)
         w.slot = i == 1 ? slot : pawl_format(s, "%s.%u", slot, i);
         if (w.slot == NULL)
             return NULL;
-        w.taken = false;
+        w.taken = w.made = false;
         state_each_call(s->st, see_slot, &w);
+        w.made = true;
         for (const item *it = s->v->commands; it != NULL && !w.taken; it = it->next) {
             const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = it->spec_size };
 
@@ -230,8 +274,12 @@ static void happening_of(pawl_step *s, pawl_happening *h)
 
     *h = (pawl_happening){ .kind = ev->kind, .tag = ev->kind == PAWL_EV_SIGNAL ? ev->name : NULL, .outcome = ev->outcome,
                            .value = s->in != NULL ? s->in->value : s->value, .time_ms = s->now };
-    if (ev->kind == PAWL_EV_INPUT || (ev->kind == PAWL_EV_SIGNAL && s->answered != NULL))
+    if ((ev->kind == PAWL_EV_INPUT || ev->kind == PAWL_EV_SIGNAL) && s->answered != NULL)
         h->kind = PAWL_EV_ANSWER;
+    if (ev->kind == PAWL_EV_INPUT && s->answered == NULL) {     /* nobody waited for it */
+        h->kind = PAWL_EV_SIGNAL;
+        h->tag = "input";
+    }
     if (s->answered != NULL)
         h->tag = pawl_value_string(spec_get(s, s->answered, "tag"));
     if (s->answered != NULL && s->answered->asked && ev->kind == PAWL_EV_ANSWER) {     /* what a command came to */
@@ -304,6 +352,15 @@ static pawl_code reducer_fails(pawl_step *s, pawl_code code, const char *text, p
     return step_end(s, code == PAWL_DENIED ? PAWL_REJECTED : PAWL_FAILED, reason, size, err);
 }
 
+static pawl_code drop_items(pawl_step *s, const visit *v, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < v->ndrops && rc == PAWL_OK; i++)
+        rc = step_drop_tagged(s, v->drops[i], err);
+    return rc;
+}
+
 static bool may_ignore(const pawl_step *s)
 {
     return s->answered == NULL && s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_REOPEN;
@@ -320,6 +377,8 @@ static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *
         rc = put_item(s, v, &why);
         if (rc == PAWL_OK)
             rc = emit_items(s, v, &why);
+        if (rc == PAWL_OK)
+            rc = drop_items(s, v, &why);
         if (rc == PAWL_OK)
             rc = calls_settle(s, v, &why);
         if (rc == PAWL_OK)
@@ -361,7 +420,7 @@ static pawl_code reducer_drive(const pawl_machine *m, pawl_step *s, pawl_err *er
         visit_wrong(s, rc, "%s%s", v.refusal != NULL && rc == PAWL_LIMIT ? "" : "the reducer fails: ",
                     v.refusal != NULL && rc == PAWL_LIMIT ? v.refusal : pawl_code_name(rc));
     if (rc == PAWL_IGNORED)
-        v.nwrites = v.nemits = 0, v.commands = NULL, v.halt = false;
+        v.nwrites = v.nemits = v.ndrops = 0, v.commands = NULL, v.halt = false;
     rc = reducer_result(s, &v, rc, err);
     s->v = NULL;
     return rc;
@@ -410,7 +469,7 @@ static pawl_code reducer_channels(reducer_machine *r, const pawl_channel *channe
     pawl_code rc;
 
     for (size_t i = 0; mc != NULL && i < n; i++) {
-        if (!name_valid(channels[i].name))
+        if (!channel_name_valid(channels[i].name))
             return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a channel", r->m.name, channels[i].name != NULL ? channels[i].name : "");
         for (size_t j = 0; j < i; j++)
             if (strcmp(channels[j].name, channels[i].name) == 0)

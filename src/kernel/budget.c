@@ -138,7 +138,7 @@ pawl_code budget_share(pawl_step *s, const pawl_caps *asked, pawl_caps *share)
         return visit_wrong(s, PAWL_INVALID, "the share of a child is not below 0");
     if (l == NULL)
         return PAWL_OK;
-    if (s->v->cursor < s->v->task->ncalls)
+    if (s->v->task != NULL && s->v->cursor < s->v->task->ncalls)
         return share_given(s, share);
     own = share_due(share);
     for (int i = 0; i < COSTS; i++) {

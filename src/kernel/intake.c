@@ -384,10 +384,25 @@ static pawl_code take_answer(pawl_step *s, pawl_err *err)
     return add_answer(s, &c, s->value, s->ev->by, err);
 }
 
+/* What nobody waits for, of a machine that hears it all the same. */
+static pawl_code take_unasked(pawl_step *s, const char *name, pawl_err *err)
+{
+    item *it = step_item(s, ITEM_SIGNAL);
+
+    if (it == NULL || (it->task = arena_strdup(&s->mem, name, strlen(name))) == NULL)
+        return PAWL_NOMEM;
+    it->value = s->value;
+    s->in = it;
+    return step_add(s, it, err);
+}
+
 static pawl_code take_input(pawl_step *s, pawl_err *err)
 {
     named_call c;
     pawl_code rc = wait_named(s, NULL, PAWL_WAIT_INPUT, &c, err);
+
+    if (rc == PAWL_IGNORED && s->m->hears)
+        return take_unasked(s, "input", err);
 
     if (rc == PAWL_OK && c.c->task != NULL && s->m->turns)
         return take_turn(s, &c, err);
@@ -430,16 +445,7 @@ static pawl_code take_signal(pawl_step *s, pawl_err *err)
     rc = wait_named(s, s->ev->name, PAWL_WAIT_SIGNAL, &c, err);
     if (rc == PAWL_OK)
         return add_answer(s, &c, s->value != NULL ? s->value : value_null(&s->mem), s->ev->by, err);
-    if (rc == PAWL_IGNORED && s->m->hears) {
-        item *it = step_item(s, ITEM_SIGNAL);
-
-        if (it == NULL || (it->task = arena_strdup(&s->mem, s->ev->name, strlen(s->ev->name))) == NULL)
-            return PAWL_NOMEM;
-        it->value = s->value;
-        s->in = it;
-        return step_add(s, it, err);
-    }
-    return rc;
+    return rc == PAWL_IGNORED && s->m->hears ? take_unasked(s, s->ev->name, err) : rc;
 }
 
 /* ---- the rest ----------------------------------------------------------------------------------------- */

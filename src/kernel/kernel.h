@@ -577,6 +577,8 @@ typedef struct visit {          /* the pass that is under way */
     const pawl_value *hold;
     amounts wants;              /* reserved by commands of this pass */
     const char *refusal;        /* why a command was refused: the last one that was */
+    const char **drops;         /* of a reducer: tags of what is given up */
+    size_t ndrops, drops_cap;
     uint32_t won[RACES_MAX];    /* races decided in this pass; from here on visit_begin clears no more than it must */
     pawl_err err;               /* the first thing that went wrong in the node */
 } visit;
@@ -657,6 +659,7 @@ void step_items_code(pawl_step *s);             /* the bytes of what was added, 
 pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, pawl_err *err);
 pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel, or with what undoes a run */
 pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err); /* drops the waits that are open, or all that is */
+pawl_code step_drop_tagged(pawl_step *s, const char *tag, pawl_err *err);      /* all that is open under it */
 pawl_code take_event(pawl_step *s, pawl_err *err);      /* intake.c: what came in becomes an item */
 bool call_open(pawl_state *st, const char *id);         /* intake.c: a command or wait of that id is */
 const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
@@ -715,7 +718,9 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
 pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...) PAWL_PRINTF(3, 4);
 /* The SPEC of a call: {"args","class","effect","refs","retry","tag","timeouts"}. NULL: told. */
 const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_limits *limits, const char *tag, size_t *size);
-const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, size_t *size);
+typedef struct spawn_more { const char *name, *tag; } spawn_more;     /* of a reducer's child; each may be NULL */
+const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, const spawn_more *more,
+                       size_t *size);   /* `more` NULL: nothing */
 void spec_limits(const pawl_value *spec, pawl_limits *out);     /* and back */
 /* The SPEC of a wait; `to` and `hold` for those of no visit. */
 /* Whether nothing in `v` stands for a channel or a secret: that is for the arguments of commands; else told. */
@@ -757,6 +762,8 @@ struct pawl_machine {
     uint32_t neffects;
     uint32_t no_progress;
     const char *channel_json;   /* of the base: canonical text of `channels` */
+    const char *output;         /* the channel that a parent gets; NULL: all */
+    const char *interrupt;      /* the signal that reaches handlers, too; NULL: none */
     bool turns;
     bool hears;                 /* a signal that nobody waits for is an event all the same */
     bool declares;              /* effects that were declared after it was made lie in `declared` */

@@ -459,7 +459,7 @@ pawl_code pawl_spawn_with(pawl_step *s, const char *machine, const pawl_value *i
     if ((rc = budget_share(s, share, &given)) != PAWL_OK)
         return rc;
     due = share_due(&given);
-    spec = spec_spawn(s, machine, input, &given, &size);
+    spec = spec_spawn(s, machine, input, &given, NULL, &size);
     rc = visit_command(s, CALL_SPAWN, 0, 0, spec, size, &due, &c);
     return command_value(rc, c, result);
 }

@@ -498,6 +498,7 @@ pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_co
     out->due_ms = w.c->time_ms;
     spec_limits(spec, &out->limits);
     (void)share_of(spec, &out->share);
+    out->child = pawl_value_string(pawl_value_get(spec, "name"));
     out->cleared = doubt_cleared(&s->mem, w.c);
     if (s->mem.failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run);

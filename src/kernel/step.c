@@ -143,7 +143,14 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
 
 /* ---- what is open is given up ------------------------------------------------------------------------- */
 
-typedef struct waits_open { pawl_step *s; item *first, *last; bool commands, failed; } waits_open;
+typedef struct waits_open { pawl_step *s; item *first, *last; const char *tag; bool commands, failed; } waits_open;
+
+static bool is_tagged(pawl_step *s, const call *c, const char *tag)
+{
+    const char *own = pawl_value_string(spec_get(s, c, "tag"));
+
+    return own != NULL && strcmp(own, tag) == 0;
+}
 
 static bool see_open(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
@@ -151,7 +158,7 @@ static bool see_open(void *ctx, const frame *f, const task *tk, const char *path
     item *it;
 
     (void)f;
-    if (!call_asks(c) && !w->commands)
+    if (w->tag != NULL ? !is_tagged(w->s, c, w->tag) : !call_asks(c) && !w->commands)
         return true;
     it = step_item(w->s, ITEM_DROP);
     if (it == NULL || (it->task = arena_strdup(&w->s->mem, path, strlen(path))) == NULL)
@@ -167,18 +174,27 @@ static bool see_open(void *ctx, const frame *f, const task *tk, const char *path
     return true;
 }
 
-pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err)
+static pawl_code open_drop(waits_open *w, pawl_err *err)
 {
-    waits_open w = { .s = s, .commands = commands };
     pawl_code rc = PAWL_OK;
 
-    state_each_call(s->st, see_open, &w);
-    for (item *it = w.first, *next; it != NULL && rc == PAWL_OK; it = next) {
+    state_each_call(w->s->st, see_open, w);
+    for (item *it = w->first, *next; it != NULL && rc == PAWL_OK; it = next) {
         next = it->next;
         it->next = NULL;
-        rc = step_add(s, it, err);
+        rc = step_add(w->s, it, err);
     }
-    return w.failed ? PAWL_NOMEM : rc;
+    return w->failed || w->s->mem.failed ? PAWL_NOMEM : rc;
+}
+
+pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err)
+{
+    return open_drop(&(waits_open){ .s = s, .commands = commands }, err);
+}
+
+pawl_code step_drop_tagged(pawl_step *s, const char *tag, pawl_err *err)
+{
+    return open_drop(&(waits_open){ .s = s, .tag = tag }, err);
 }
 
 /* Nobody called it off but its own record: that is kept as its reason. */

@@ -355,7 +355,7 @@ static void spec_cost(buf *b, const pawl_cost *c)
     share_code(b, &caps);
 }
 
-const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, size_t *size)
+const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, const spawn_more *more, size_t *size)
 {
     buf *b = step_text(s);
 
@@ -365,7 +365,11 @@ const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *inpu
         share_code(b, share);
     }
     spec_text(b, "effect", machine);
+    if (more != NULL)
+        spec_text(b, "name", more->name);
     spec_refs(s, b);
+    if (more != NULL)
+        spec_text(b, "tag", more->tag);
     return spec_done(s, b, size);
 }
 
