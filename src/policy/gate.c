@@ -1,0 +1,385 @@
+/* gate.c - a call of a tool is decided: deny rules, hooks, and on what they made of it deny rules again, ask rules, the mode, a hook's
+ * allow, allow rules; and where none of them said, a person. */
+#include "policy/gate.h"
+#include "policy/policy.h"
+
+enum {
+    INPUT_BYTES_MAX = 16384,    /* of what is shown to who approves; of more there is the digest */
+    PATHS_MAX = 64              /* of a call that are looked up; one with more is not read for sure anyway */
+};
+
+/* ---- rules and hooks of the run ---------------------------------------------------------------------------- */
+
+const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_value *grants)
+{
+    const pawl_value *allow = pawl_value_get(policy, "allow"), *one;
+    pawl_iter it = pawl_iter_of(grants);
+
+    if (pawl_value_size(grants) == 0)
+        return pawl_value_type(policy) == PAWL_TYPE_OBJECT ? policy : NULL;
+    if (pawl_value_type(policy) != PAWL_TYPE_OBJECT)
+        policy = value_pack(mem, NULL, "{}");
+    if (allow == NULL)
+        allow = value_pack(mem, NULL, "[]");
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)   /* of each approval its rules */
+        for (size_t i = 0; i < pawl_value_size(one); i++)
+            allow = value_push(mem, allow, pawl_value_at(one, i));
+    return value_with(mem, policy, "allow", allow);
+}
+
+static pawl_policy *policy_of(arena *mem, const pawl_value *rules, pawl_err *err)
+{
+    pawl_policy *p = NULL;
+    buf b;
+
+    buf_init(&b, &mem->alloc);
+    canon(&b, rules);
+    if (b.failed)
+        fail(err, PAWL_NOMEM, "no memory for the rules");
+    else
+        p = pawl_policy_read(&mem->alloc, b.data, b.size, err);
+    buf_free(&b);
+    return p;
+}
+
+pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grants, pawl_policy **policy, hook_list *hooks, pawl_err *err)
+{
+    const pawl_value *all = gate_rules(mem, rules, grants), *one;
+    pawl_iter it = pawl_iter_of(pawl_value_get(all, "hooks"));
+    pawl_code rc = PAWL_OK;
+
+    *policy = NULL;
+    *hooks = (hook_list){0};
+    if (all == NULL)
+        return mem->failed ? fail(err, PAWL_NOMEM, "no memory for the rules") : PAWL_OK;
+    if ((*policy = policy_of(mem, all, err)) == NULL)
+        return err->code;
+    while (rc == PAWL_OK && (one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *from = pawl_value_string(pawl_value_get(one, "from"));
+
+        rc = hooks_read(mem, pawl_value_get(one, "hooks"), from != NULL ? from : "", hooks, err);
+    }
+    if (rc != PAWL_OK) {
+        pawl_policy_free(*policy);
+        *policy = NULL;
+    }
+    return rc;
+}
+
+/* ---- decided -------------------------------------------------------------------------------------------------- */
+
+static pawl_request request_of(const gate *g, bool edited)
+{
+    return (pawl_request){ .tool = g->tool, .args = g->input, .links = g->links, .cls = g->cls, .mode = g->mode, .read_only = g->read_only,
+                           .edited = edited, .rewritten = edited && g->said.input != NULL, .hook = g->said.behavior,
+                           .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = g->time_ms };
+}
+
+typedef struct paths { arena *mem; const pawl_value *list; size_t n; } paths;
+
+static bool see_path(void *ctx, const char *name)
+{
+    paths *p = ctx;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(pawl_value_string(pawl_value_at(p->list, i)), name) == 0)
+            return true;
+    p->list = value_push(p->mem, p->list, value_string(p->mem, name, strlen(name)));
+    return p->list != NULL && ++p->n < PATHS_MAX;
+}
+
+static pawl_code no_memory(const gate *g, pawl_err *err)
+{
+    return fail(err, PAWL_NOMEM, "%s: no memory to decide on it", g->tool);
+}
+
+static pawl_code refused(gate *g, const char *why)
+{
+    g->reason = arena_strdup(g->mem, why, strlen(why));
+    return g->reason != NULL ? PAWL_DENIED : PAWL_NOMEM;
+}
+
+/* Links are the world's: where the paths of a call lead is told by it. */
+static pawl_code links_look(gate *g, pawl_err *err)
+{
+    paths p = { .mem = g->mem, .list = value_pack(g->mem, NULL, "[]") };
+    const pawl_value *args;
+    pawl_request q;
+    pawl_code rc;
+
+    if (g->linked == g->input)
+        return PAWL_OK;
+    g->links = NULL;
+    g->linked = g->input;
+    q = request_of(g, false);
+    pawl_policy_paths(g->policy, &q, see_path, &p);
+    if (p.list == NULL)
+        return no_memory(g, err);
+    if (p.n == 0)
+        return PAWL_OK;
+    args = value_pack(g->mem, NULL, "{s:v,s:v}", "cwd", g->cwd != NULL ? value_string(g->mem, g->cwd, strlen(g->cwd)) : value_null(g->mem), "paths", p.list);
+    if (args == NULL)
+        return no_memory(g, err);
+    rc = g->world.call(g->world.ctx, "links", args, &g->links);
+    return rc == PAWL_EFFECT ? refused(g, "nobody could say where its paths lead") : rc;
+}
+
+static pawl_code decide(gate *g, bool edited, bool first, pawl_err *err)
+{
+    const pawl_code rc = links_look(g, err);
+    const pawl_request q = request_of(g, edited);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (first)
+        pawl_decide_first(g->policy, &q, &g->decided);
+    else
+        pawl_decide(g->policy, &q, &g->decided);
+    return g->decided.behavior == PAWL_DENY ? refused(g, g->decided.reason) : PAWL_OK;
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------------------------------- */
+
+static const pawl_value *failed_of(arena *mem, const pawl_value *why)
+{
+    const char *code = pawl_value_string(pawl_value_get(why, "code")), *text = pawl_value_string(pawl_value_get(why, "text"));
+
+    return value_pack(mem, NULL, "{s:s,s:s}", "failed", code != NULL ? code : "effect", "text", text != NULL ? text : "it failed");
+}
+
+/* What whoever performs it has to know; the input goes beside it. */
+static const pawl_value *order_of(arena *mem, const hook_entry *h)
+{
+    const pawl_value *v = value_pack(mem, NULL, "{s:s,s:i}", "name", h->name, "timeout_ms", (int64_t)h->timeout_s * 1000);
+
+    if (h->type == HOOK_HTTP) {
+        v = value_with(mem, v, "url", value_string(mem, h->url, strlen(h->url)));
+        return h->headers != NULL ? value_with(mem, v, "headers", h->headers) : v;
+    }
+    return value_with(mem, v, "run", h->command != NULL ? value_pack(mem, NULL, "[s,s,s]", "sh", "-c", h->command) : h->run);
+}
+
+static pawl_code verdict_of(gate *g, const hook_entry *h, hook_profile profile, const pawl_value *receipt, verdict *one, pawl_err *err)
+{
+    return hook_verdict(g->mem, profile, hook_point_name(h->point), receipt, one, err);
+}
+
+static pawl_code hook_asked(gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
+{
+    const char *text = response == NULL || h->point != HOOK_POST_FAILURE ? NULL : pawl_value_string(pawl_value_get(response, "content"));
+    const hook_call what = { .point = h->point, .run = g->run, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .tool = g->tool, .tool_use_id = g->call,
+                             .input = g->input, .response = h->point == HOOK_POST ? response : NULL, .error = text, .duration_ms = -1 };
+    const pawl_value *input = hook_input(g->mem, &what), *order = order_of(g->mem, h), *receipt = NULL, *told = NULL;
+    const pawl_value *args = input == NULL || order == NULL ? NULL : value_pack(g->mem, NULL, "{s:v,s:v}", "hook", order, "input", input);
+    pawl_code rc;
+
+    if (args == NULL)
+        return no_memory(g, err);
+    rc = g->world.call(g->world.ctx, "hook", args, &receipt);
+    if (rc == PAWL_EFFECT)
+        receipt = failed_of(g->mem, receipt);
+    else if (rc != PAWL_OK)
+        return rc;
+    if ((rc = verdict_of(g, h, h->profile, receipt, one, err)) != PAWL_OK || !one->defers)
+        return rc;
+    if ((rc = g->world.signal(g->world.ctx, one->defer_name != NULL ? one->defer_name : "verdict", &told)) != PAWL_OK)
+        return rc;
+    if ((rc = verdict_of(g, h, HOOK_STRICT, told, one, err)) == PAWL_OK && one->defers)
+        *one = (verdict){ .behavior = PAWL_DENY, .reason = "it defers again" };
+    return rc;
+}
+
+/* `if`: one rule that the call has to fit. One that cannot be read was told when the hooks were read, and has the hook asked. */
+static bool rule_fits(gate *g, const hook_entry *h)
+{
+    const pawl_value *home = pawl_value_get(g->limits, "home"), *only;
+    const pawl_request q = request_of(g, false);
+    pawl_policy *p = NULL;
+    pawl_decision d;
+    bool fits = true;
+
+    if (h->rule == NULL || g->cwd == NULL)
+        return true;
+    only = value_pack(g->mem, NULL, "{s:s,s:[{s:s,s:s}]}", "cwd", g->cwd, "deny", "base", g->cwd, "rule", h->rule);
+    if (home != NULL)
+        only = value_with(g->mem, only, "home", home);
+    if (only != NULL && (p = policy_of(g->mem, only, NULL)) != NULL) {
+        pawl_decide_first(p, &q, &d);
+        fits = d.behavior == PAWL_DENY;
+    }
+    pawl_policy_free(p);
+    return fits;
+}
+
+static bool wanted(gate *g, const hook_entry *h, hook_point point)
+{
+    return hook_wanted(h, point, false, g->tool) && !h->nodes && rule_fits(g, h);
+}
+
+/* In the order in which they were registered; each sees what those before it made of the input. */
+static pawl_code hooks_before(gate *g, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    g->said = (verdict){0};
+    for (size_t i = 0; i < g->hooks->count && rc == PAWL_OK && g->said.behavior != PAWL_DENY; i++) {
+        const hook_entry *h = &g->hooks->items[i];
+        verdict one = {0};
+
+        if (!wanted(g, h, HOOK_PRE) || (rc = hook_asked(g, h, NULL, &one, err)) != PAWL_OK)
+            continue;
+        if (one.input != NULL) {
+            g->input = one.input;
+            g->changed = true;
+        }
+        if (one.behavior > g->said.behavior)
+            g->hook = h;
+        rc = hook_merge(g->mem, &g->said, &one);
+    }
+    g->stops = g->stops || g->said.stops;
+    if (rc == PAWL_OK && g->said.stops)
+        return refused(g, g->said.reason != NULL ? g->said.reason : "a hook ended the run");
+    return rc;
+}
+
+/* ---- a person -------------------------------------------------------------------------------------------------------- */
+
+/* Of all of it, since an approval is bound to the call, and not to a part (W6). */
+static const pawl_value *digest_of(gate *g)
+{
+    const pawl_value *both = value_pack(g->mem, NULL, "{s:v,s:s}", "input", g->input, "tool", g->tool), *out = NULL;
+    char hex[HASH_HEX + 1];
+    hash h;
+    buf b;
+
+    if (both == NULL)
+        return NULL;
+    buf_init(&b, &g->mem->alloc);
+    canon(&b, both);
+    if (!b.failed) {
+        hash_of(b.data, b.size, &h);
+        hash_hex(&h, hex);
+        out = value_string(g->mem, hex, HASH_HEX);
+    }
+    buf_free(&b);
+    return out;
+}
+
+static const pawl_value *text_with(arena *mem, const pawl_value *v, const char *key, const char *text)
+{
+    return text == NULL ? v : value_with(mem, v, key, value_string(mem, text, strlen(text)));
+}
+
+static const pawl_value *about_of(gate *g)
+{
+    arena *mem = g->mem;
+    const pawl_value *v = value_pack(mem, NULL, "{s:v,s:s,s:s,s:s}", "digest", g->digest, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(g->cls),
+                                     "tool", g->tool);
+    buf b;
+
+    v = text_with(mem, v, "graph", g->graph);
+    v = text_with(mem, v, "call", g->call);
+    v = text_with(mem, v, "policy", g->policy != NULL ? pawl_policy_digest(g->policy) : NULL);
+    if (g->decided.behavior == PAWL_ASK) {
+        v = text_with(mem, v, "ground", pawl_ground_name(g->decided.ground));
+        v = text_with(mem, v, "reason", g->decided.reason);
+    }
+    buf_init(&b, &mem->alloc);
+    canon(&b, g->input);
+    if (!b.failed && b.size <= INPUT_BYTES_MAX)
+        v = value_with(mem, v, "input", g->input);
+    buf_free(&b);
+    return v;
+}
+
+/* Other arguments are decided as if they had been the first; no hook changes them any more (P2). */
+static pawl_code edited(gate *g, const pawl_value *input, pawl_err *err)
+{
+    pawl_code rc;
+
+    g->input = input;
+    g->changed = true;
+    if ((rc = decide(g, true, true, err)) != PAWL_OK || (rc = hooks_before(g, err)) != PAWL_OK || (rc = decide(g, true, false, err)) != PAWL_OK)
+        return rc;
+    g->digest = digest_of(g);
+    return g->digest != NULL ? PAWL_OK : no_memory(g, err);
+}
+
+static pawl_code person(gate *g, pawl_err *err)
+{
+    static const char edits[] = "{\"anyOf\":[{\"type\":\"boolean\"},{\"additionalProperties\":false,\"properties\":{\"approve\":{\"type\":\"boolean\"},"
+                                "\"input\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}},\"required\":[\"approve\"],\"type\":\"object\"}]}";
+    gate_asks q = { .prompt = g->prompt != NULL ? g->prompt : g->decided.reason, .timeout_ms = pawl_value_int(pawl_value_get(g->limits, "expires_ms")) };
+    const pawl_value *answer = NULL;
+    const char *note;
+    bool yes;
+    pawl_code rc;
+
+    g->digest = digest_of(g);
+    q.schema = value_parse(g->mem, edits, sizeof edits - 1, "a schema", NULL);
+    if (g->digest == NULL || q.schema == NULL || (q.about = about_of(g)) == NULL)
+        return no_memory(g, err);
+    if ((rc = g->world.ask(g->world.ctx, &q, &answer)) != PAWL_OK)
+        return rc;
+    yes = pawl_value_bool(answer) || pawl_value_bool(pawl_value_get(answer, "approve"));
+    note = pawl_value_string(pawl_value_get(answer, "note"));
+    if (yes)
+        return pawl_value_get(answer, "input") != NULL ? edited(g, pawl_value_get(answer, "input"), err) : PAWL_OK;
+    g->by_person = true;
+    return refused(g, note != NULL ? note : "");
+}
+
+/* ---- in and out ------------------------------------------------------------------------------------------------------- */
+
+pawl_code gate_enter(gate *g, pawl_err *err)
+{
+    pawl_code rc;
+
+    if ((rc = decide(g, false, true, err)) != PAWL_OK || (rc = hooks_before(g, err)) != PAWL_OK || (rc = decide(g, false, false, err)) != PAWL_OK)
+        return rc;
+    if (g->decided.behavior == PAWL_ASK || g->asks)
+        rc = person(g, err);
+    g->result = rc == PAWL_OK ? g->said.result : NULL;
+    return rc;
+}
+
+pawl_code gate_leave(gate *g, bool failed, const pawl_value **result, pawl_err *err)
+{
+    const hook_point point = failed ? HOOK_POST_FAILURE : HOOK_POST;
+    verdict all = {0};
+    pawl_code rc;
+
+    for (size_t i = 0; i < g->hooks->count; i++) {
+        verdict one = {0};
+
+        if (!wanted(g, &g->hooks->items[i], point))
+            continue;
+        rc = hook_asked(g, &g->hooks->items[i], *result != NULL ? *result : value_null(g->mem), &one, err);
+        if (rc != PAWL_OK || (rc = hook_merge(g->mem, &all, &one)) != PAWL_OK)
+            return rc;
+        if (one.result != NULL)
+            *result = one.result;
+        g->stops = g->stops || all.stops;
+        if (all.behavior == PAWL_DENY || all.stops)
+            return refused(g, all.reason != NULL ? all.reason : "a hook denied what came of it");
+    }
+    return PAWL_OK;
+}
+
+const pawl_value *gate_decision(const gate *g)
+{
+    const pawl_decision *d = &g->decided;
+    arena *mem = g->mem;
+    const pawl_value *v = value_pack(mem, NULL, "{s:s,s:s}", "behavior", g->digest != NULL ? "approved" : pawl_behavior_name(d->behavior), "ground",
+                                     pawl_ground_name(d->ground));
+
+    if (d->rule != SIZE_MAX && g->policy != NULL)
+        v = text_with(mem, v, "rule", pawl_policy_rule(g->policy, d->rule).text);
+    if (g->digest != NULL)
+        v = value_with(mem, v, "digest", g->digest);
+    if (g->policy != NULL)
+        v = text_with(mem, v, "policy", pawl_policy_digest(g->policy));
+    if (g->said.open)
+        v = text_with(mem, v, "failed_open", g->said.reason);
+    return v;
+}
