@@ -1,0 +1,160 @@
+/* agent.h - inside the agent: the wrapper around its core (A3).
+ *
+ * Permission, questions, children, interrupts, compaction and the queue of inputs are the wrapper's; the core gets input only when it waits for
+ * it. What is kept between two events stands in channels of Pawl's own: @agent (how it stands), @calls (the tool calls of the answer
+ * at hand, as the model made them), @results (what came of those whose turn has not come), @queue. */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include "agent/core.h"
+#include "flow/flow.h"
+#include "kernel/kernel.h"
+#include "pawl/agent.h"
+#include "policy/gate.h"
+
+enum { CALLS_MAX = 128, QUEUE_MAX = 1000, DEPTH_DEFAULT = 3 };
+
+/* ---- the wrapper's states ---------------------------------------------------------------------- */
+
+typedef enum phase {
+    PHASE_IDLE, PHASE_COMPACT, PHASE_MODEL, PHASE_RETRY, PHASE_SETTLE, PHASE_TOOLS, PHASE_HOOK, PHASE_STOPPING, PHASE_OVER, PHASES
+} phase;
+extern const sm_row phase_rows[PHASES];
+extern const sm_table phase_table;
+
+/* What the wrapper is told, by the tags of its commands. */
+typedef enum told_kind {
+    TOLD_NOTHING, TOLD_START, TOLD_INPUT, TOLD_INTERRUPT, TOLD_SHUTDOWN, TOLD_MODEL, TOLD_COMPACT, TOLD_RETRY, TOLD_GATE, TOLD_TOOL, TOLD_AFTER,
+    TOLD_HOOK, TOLD_CHANGE, TOLD_REOPEN, TOLD_KINDS
+} told_kind;
+
+typedef enum call_stage { STAGE_NEW, STAGE_SETTLING, STAGE_READY, STAGE_RUNNING, STAGE_AFTER, STAGE_DONE, STAGES } call_stage;
+extern const sm_row stage_rows[STAGES];
+extern const sm_table stage_table;
+
+typedef struct agent_call {     /* a tool call of the answer at hand */
+    const char *id, *name;
+    const pawl_value *input;    /* as hooks and people have made it, */
+    bool changed;               /* and then it is not what the model said */
+    const pawl_agent_tool *tool;        /* NULL: there is no such tool */
+    call_stage at;
+    const pawl_value *told;     /* what the gate was told so far: [{"v"} or {"e"}]; NULL: nothing */
+    const char *under;          /* the rules and the mode under which that was */
+    const pawl_value *why;      /* how it came to be allowed */
+    bool asked;                 /* a person is */
+    bool failed;                /* what came of it is an error */
+} agent_call;
+
+typedef struct agent_def {      /* of the machine; in its memory */
+    pawl_agent a;
+    const char *hash;
+} agent_def;
+
+typedef struct turn {           /* one event */
+    pawl_step *s;
+    const agent_def *def;
+    const pawl_happening *h;
+    arena *mem;                 /* of the step */
+    /* kept in @agent */
+    phase at;
+    core c;
+    agent_call *calls;
+    uint32_t ncalls, given;     /* of these the first `given` have their message */
+    uint32_t loops;             /* requests in this turn */
+    uint32_t begun;             /* messages before this turn */
+    int64_t tokens;             /* of the last request and its answer */
+    uint32_t seen;              /* messages that it had seen */
+    bool overflowed;            /* and it was summed up since for it was too long */
+    const char *shown;          /* as it was told last: the name of a state */
+    const char *shown_id;       /* its tool_use_id, run or slot; "" */
+    const char *end;            /* how the last turn ended: "answer", "interrupt", "denial", ...; "" */
+    const char *error;          /* of the last turn; NULL: none */
+    /* of this event */
+    uint32_t nmessages;         /* with those that were appended by it */
+    uint32_t results;           /* of @results, with those of this event */
+    const pawl_value *own;      /* what @queue becomes; NULL: as it was */
+    int k;                      /* the call that it is about; -1: none */
+    const pawl_value *result_now;       /* what came of that, in this event; NULL: see @results */
+    bool over;                  /* the run is */
+    pawl_code rc;               /* below 0: it fails, and it was said */
+} turn;
+
+/* ---- machine.c ------------------------------------------------------------------------------------ */
+
+void turn_phase(turn *t, phase to);     /* as the table allows; else the machine is wrong, and the run fails */
+void call_stage_to(turn *t, uint32_t k, call_stage to);
+const pawl_agent_tool *tool_of(const agent_def *d, const char *name);   /* NULL: none */
+const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:2" */
+
+/* ---- kept.c: between two events ---------------------------------------------------------------------- */
+
+pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happening *h);
+void turn_keep(turn *t);
+void message_add(turn *t, const pawl_value *message);
+const pawl_value *message_of_input(turn *t, const pawl_value *v);       /* NULL: it is none */
+void queue_put(turn *t, const pawl_value *message);
+const pawl_value *queue_take(turn *t);  /* NULL: it is empty */
+void result_put(turn *t, uint32_t k, const pawl_value *result, bool failed);
+const pawl_value *result_of(turn *t, uint32_t k);       /* NULL: none yet */
+void results_drop(turn *t);
+void turn_calls(turn *t, const pawl_value *blocks);     /* the tool calls among these are those at hand */
+
+/* ---- turn.c: from input to answer ---------------------------------------------------------------------- */
+
+void turn_begin(turn *t, const pawl_value *message);
+void turn_act(turn *t, core_action action, const char *why);    /* what the core said is done */
+void model_told(turn *t);
+void retry_told(turn *t);
+void hook_told(turn *t);
+void turn_end(turn *t, const char *how, const char *error);     /* the queue's next begins, or input is waited for */
+void turn_send(turn *t);                /* a request, or a compaction before it */
+
+/* ---- ask.c: what is sent to a model ---------------------------------------------------------------------- */
+
+const pawl_value *request_make(turn *t, const pawl_value *then);    /* `then`: messages after the conversation; NULL: none */
+pawl_code request_call(turn *t, const char *tag, const pawl_value *args);   /* PAWL_LIMIT: the budget refused it */
+
+/* ---- compact.c -------------------------------------------------------------------------------------------- */
+
+bool compact_due(const turn *t);
+void compact_begin(turn *t);
+void compact_told(turn *t);
+
+/* ---- settle.c: may they be used? ----------------------------------------------------------------------------- */
+
+void settle_next(turn *t);              /* the first call that is not settled; when there is none, they are used */
+void gate_told(turn *t);
+void rules_changed(turn *t);
+void after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed);   /* the hooks after it, and then it is done */
+void after_told(turn *t);
+
+/* ---- use.c: and are -------------------------------------------------------------------------------------------- */
+
+void use_next(turn *t);                 /* those whose turn it is begin */
+void use_told(turn *t);
+void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed);
+void call_fails(turn *t, uint32_t k, const char *text);         /* the model is told that, as what came of it */
+void calls_cut(turn *t, const char *text);      /* all that are not done; what is open is given up */
+const pawl_value *content_text(turn *t, const char *text);      /* {"content"} */
+
+/* ---- own.c: tools of the machine's own ----------------------------------------------------------------------------- */
+
+void own_begin(turn *t, uint32_t k);
+void own_told(turn *t, uint32_t k);
+const pawl_value *own_schema(turn *t, const pawl_value *questions);
+
+/* ---- stop.c ------------------------------------------------------------------------------------------------------- */
+
+void interrupt_told(turn *t);
+void shutdown_told(turn *t);
+bool stopping_over(const turn *t);      /* what was let finish has */
+void stopping_end(turn *t);
+
+/* ---- shown.c ------------------------------------------------------------------------------------------------------- */
+
+extern const sm_row shown_rows[];
+extern const sm_table shown_table;
+void shown_look(turn *t);               /* what is shown has changed, perhaps: readers are told */
+void tell(turn *t, const char *name, const pawl_value *v);      /* readers; v NULL: no memory */
+
+#endif

@@ -1,0 +1,74 @@
+/* ask.c - what is sent to a model: all of it by reference, so that an entry costs what it adds (K7). */
+#include "agent/agent.h"
+
+/* @system, and what is pinned to it. */
+static const pawl_value *system_of(turn *t)
+{
+    if (pawl_get(t->s, "@pinned") == NULL)
+        return pawl_pack(t->s, "[v]", pawl_ref(t->s, "@system"));
+    return pawl_pack(t->s, "[v,v]", pawl_ref(t->s, "@system"), pawl_ref(t->s, "@pinned"));
+}
+
+const pawl_value *request_make(turn *t, const pawl_value *then)
+{
+    pawl_step *s = t->s;
+
+    if (then != NULL)           /* a summary: no tool is to be called for it */
+        return pawl_pack(s, "{s:v,s:v,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "system", system_of(t), "then", then);
+    return pawl_pack(s, "{s:v,s:v,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "system", system_of(t), "tools",
+                     pawl_ref(s, "@tools"));
+}
+
+/* ---- what it may cost ---------------------------------------------------------------------------------------- */
+
+/* A token has a byte at least; and what was sent before is known from its bill. */
+static int64_t input_bound(turn *t)
+{
+    const pawl_value *messages = pawl_get(t->s, "messages"), *one;
+    pawl_iter it = pawl_iter_of(messages);
+    int64_t bytes = 0;
+    uint32_t i = 0;
+    buf b;
+
+    buf_init(&b, &t->mem->alloc);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (i++ >= t->seen) {
+            buf_reset(&b);
+            canon(&b, one);
+            bytes += (int64_t)b.size;
+        }
+    for (const char *const *name = (const char *const[]){ "@system", "@pinned", "@tools", NULL }; t->tokens == 0 && *name != NULL; name++) {
+        buf_reset(&b);
+        if (pawl_get(t->s, *name) != NULL)
+            canon(&b, pawl_get(t->s, *name));
+        bytes += (int64_t)b.size;
+    }
+    if (t->h->value != NULL) {      /* what this event brings is not among the messages yet */
+        buf_reset(&b);
+        canon(&b, t->h->value);
+        bytes += (int64_t)b.size;
+    }
+    t->mem->failed = t->mem->failed || b.failed;
+    buf_free(&b);
+    return t->tokens + bytes;
+}
+
+static int64_t price(int64_t tokens, int64_t a_million)
+{
+    return a_million > 0 && tokens > INT64_MAX / a_million ? INT64_MAX : (tokens * a_million + 999999) / 1000000;
+}
+
+pawl_code request_call(turn *t, const char *tag, const pawl_value *args)
+{
+    const int64_t most = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_tokens"));
+    pawl_cost cost = { .calls = 1 };
+    pawl_spent spent;
+    int64_t input;
+
+    if (!pawl_state_spent(t->s->st, &spent))
+        return pawl_flow_call_with(t->s, tag, "llm", args, NULL);
+    input = input_bound(t);
+    cost.tokens = input + most;
+    cost.micros = price(input, t->def->a.price_input) + price(most, t->def->a.price_output);
+    return pawl_flow_call_with(t->s, tag, "llm", args, &cost);
+}

@@ -1,0 +1,52 @@
+/* core.h - the agent's heart: seven states, ten events, seven actions, and one table (A1). It knows of messages and tools no more than how
+ * many there are; what an action does is the wrapper's, in agent.h. */
+#ifndef AGENT_CORE_H
+#define AGENT_CORE_H
+
+#include "base/base.h"
+
+typedef enum core_at {
+    CORE_WAITING_FOR_USER_INPUT = 1, CORE_CALLING_LLM, CORE_PROCESSING_LLM_RESPONSE, CORE_EXECUTING_TOOLS, CORE_POST_TOOLS_HOOK, CORE_ERROR,
+    CORE_SHUTTING_DOWN, CORE_STATES
+} core_at;
+
+typedef enum core_event {
+    CORE_USER_INPUT = 1, CORE_TEXT_DELTA, CORE_TOOL_CALL_DELTA, CORE_COMPLETED, CORE_LLM_ERROR, CORE_TOOL_PROGRESS, CORE_TOOL_COMPLETED,
+    CORE_POST_TOOLS_HOOK_COMPLETED, CORE_RETRY_TIMEOUT_FIRED, CORE_SHUTDOWN_REQUESTED, CORE_EVENTS
+} core_event;
+
+typedef enum core_action {
+    CORE_WAIT_FOR_INPUT = 1, CORE_SEND_LLM_REQUEST, CORE_EXECUTE_TOOLS, CORE_RUN_POST_TOOLS_HOOK, CORE_DISPLAY_MESSAGE, CORE_DISPLAY_ERROR,
+    CORE_SHUTDOWN, CORE_ACTIONS
+} core_action;
+
+typedef struct core {
+    core_at at;
+    uint32_t retries;           /* model calls of this request that have failed */
+    uint32_t max_retries;       /* calls in all, as the source counts: 0 and 1 are both one call */
+    uint32_t open;              /* tools that have not come back */
+    bool mutated;               /* one of them succeeded, and may have changed files */
+} core;
+
+typedef struct core_told {
+    core_event event;
+    uint32_t calls;             /* of CORE_COMPLETED: tools that the answer calls for */
+    bool permanent;             /* of CORE_LLM_ERROR: the same would come again */
+    bool mutating;              /* of CORE_TOOL_COMPLETED: a success of one that may have changed files */
+} core_told;
+
+void core_begin(core *c, uint32_t max_retries);
+/* What follows. *ignored (may be NULL): the event means nothing in this state; it stays as it is, and the action is CORE_WAIT_FOR_INPUT. */
+core_action core_feed(core *c, const core_told *told, bool *ignored);
+
+const char *core_at_name(core_at at);           /* "CallingLlm"; "" of none */
+core_at core_at_named(const char *name);        /* 0: none; `name` may be NULL */
+const char *core_event_name(core_event event);  /* "UserInput" */
+const char *core_action_name(core_action action);       /* "SendLlmRequest" */
+
+typedef struct core_row { uint8_t at, event, when, next, action; } core_row;
+extern const core_row core_rows[];              /* the first that fits counts; at 0: any */
+extern const size_t core_row_count;
+const char *core_when_name(unsigned when);      /* "has tool calls"; "" of always */
+
+#endif

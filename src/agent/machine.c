@@ -1,0 +1,406 @@
+/* machine.c - the agent as a machine: its channels and effects, and the table of what it does when it is told something. */
+#include "agent/agent.h"
+
+/* ---- the wrapper's states -------------------------------------------------------------------------------- */
+
+#define TO(p) SM_TO(PHASE_##p)
+const sm_row phase_rows[PHASES] = {
+    [PHASE_IDLE] = { "idle", TO(IDLE) | TO(COMPACT) | TO(MODEL) | TO(OVER), SM_FIRST },
+    [PHASE_COMPACT] = { "compacting", TO(MODEL) | TO(IDLE) | TO(OVER), 0 },
+    [PHASE_MODEL] = { "asking the model", TO(MODEL) | TO(COMPACT) | TO(RETRY) | TO(SETTLE) | TO(IDLE) | TO(OVER), 0 },
+    [PHASE_RETRY] = { "waiting to ask again", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(OVER), 0 },
+    [PHASE_SETTLE] = { "settling permissions", TO(TOOLS) | TO(IDLE) | TO(OVER), 0 },
+    [PHASE_TOOLS] = { "using tools", TO(HOOK) | TO(MODEL) | TO(COMPACT) | TO(STOPPING) | TO(IDLE) | TO(OVER), 0 },
+    [PHASE_HOOK] = { "after tools", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(OVER), 0 },
+    [PHASE_STOPPING] = { "stopping", TO(IDLE) | TO(OVER), 0 },
+    [PHASE_OVER] = { "over", 0, SM_LAST },
+};
+#undef TO
+const sm_table phase_table = { "agent", phase_rows, PHASES };
+
+#define TO(p) SM_TO(STAGE_##p)
+const sm_row stage_rows[STAGES] = {
+    [STAGE_NEW] = { "new", TO(SETTLING) | TO(READY) | TO(DONE), SM_FIRST },
+    [STAGE_SETTLING] = { "settling", TO(READY) | TO(DONE), 0 },
+    [STAGE_READY] = { "ready", TO(RUNNING) | TO(DONE), 0 },
+    [STAGE_RUNNING] = { "running", TO(AFTER) | TO(DONE), 0 },
+    [STAGE_AFTER] = { "after", TO(DONE), 0 },
+    [STAGE_DONE] = { "done", 0, SM_LAST },
+};
+#undef TO
+const sm_table stage_table = { "tool call", stage_rows, STAGES };
+
+static void wrong(turn *t, const char *what, const char *from, const char *to)
+{
+    if (t->rc == PAWL_OK)
+        t->rc = pawl_fail(t->s, PAWL_CORRUPT, "%s: from %s to %s there is no way", what, from, to);
+}
+
+void turn_phase(turn *t, phase to)
+{
+    if (!sm_may(&phase_table, t->at, to))
+        wrong(t, phase_table.name, phase_rows[t->at].name, phase_rows[to].name);
+    t->at = to;
+}
+
+void call_stage_to(turn *t, uint32_t k, call_stage to)
+{
+    if (!sm_may(&stage_table, t->calls[k].at, to))
+        wrong(t, stage_table.name, stage_rows[t->calls[k].at].name, stage_rows[to].name);
+    t->calls[k].at = to;
+}
+
+/* ---- what it is told ---------------------------------------------------------------------------------------- */
+
+const char *tag_of(turn *t, const char *what, uint32_t k)
+{
+    return pawl_format(t->s, "%s:%u", what, (unsigned)k);
+}
+
+/* "tool:2": of which call; false: it is not one of those at hand. */
+static bool of_call(turn *t, const char *tag, const char *what)
+{
+    const size_t n = strlen(what);
+    uint64_t k;
+
+    if (strncmp(tag, what, n) != 0 || digits_read(tag + n, &k) == NULL || k >= t->ncalls)
+        return false;
+    t->k = (int)k;
+    return true;
+}
+
+static told_kind tagged(turn *t, const char *tag)
+{
+    static const struct { const char *tag; told_kind kind; } plain[] = { { "llm", TOLD_MODEL }, { "compact", TOLD_COMPACT }, { "retry", TOLD_RETRY },
+                                                                         { "post-tools", TOLD_HOOK }, { "input", TOLD_INPUT } };
+    static const struct { const char *tag; told_kind kind; } calls[] = { { "gate:", TOLD_GATE }, { "tool:", TOLD_TOOL }, { "after:", TOLD_AFTER } };
+
+    for (size_t i = 0; tag != NULL && i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(plain[i].tag, tag) == 0)
+            return plain[i].kind;
+    for (size_t i = 0; tag != NULL && i < sizeof calls / sizeof *calls; i++)
+        if (of_call(t, tag, calls[i].tag))
+            return calls[i].kind;
+    return TOLD_NOTHING;
+}
+
+static told_kind kind_of(turn *t)
+{
+    static const struct { const char *name; told_kind kind; } signals[] = { { "input", TOLD_INPUT }, { "interrupt", TOLD_INTERRUPT },
+                                                                            { "shutdown", TOLD_SHUTDOWN } };
+
+    switch (t->h->kind) {
+    case PAWL_EV_START:  return TOLD_START;
+    case PAWL_EV_UPDATE: return TOLD_CHANGE;
+    case PAWL_EV_REOPEN: return TOLD_REOPEN;
+    case PAWL_EV_SIGNAL:
+        for (size_t i = 0; t->h->tag != NULL && i < sizeof signals / sizeof *signals; i++)
+            if (strcmp(signals[i].name, t->h->tag) == 0)
+                return signals[i].kind;
+        return TOLD_NOTHING;
+    default: return tagged(t, t->h->tag);
+    }
+}
+
+/* ---- and does ------------------------------------------------------------------------------------------------- */
+
+static void bad_input(turn *t)
+{
+    tell(t, "error", pawl_pack(t->s, "{s:s}", "message", "input is a text, {\"input\": TEXT or BLOCKS}, or a message of the user's"));
+}
+
+static void ask_input(turn *t)
+{
+    pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
+}
+
+static void idle_input(turn *t)
+{
+    const pawl_value *m = message_of_input(t, t->h->value);
+
+    if (m == NULL) {
+        bad_input(t);
+        if (t->h->kind == PAWL_EV_ANSWER)
+            ask_input(t);
+        return;
+    }
+    if (t->h->kind == PAWL_EV_SIGNAL)
+        pawl_flow_drop(t->s, "input");
+    turn_begin(t, m);
+}
+
+static void queue_input(turn *t)
+{
+    const pawl_value *m = message_of_input(t, t->h->value);
+
+    if (m == NULL)
+        bad_input(t);
+    else
+        queue_put(t, m);
+}
+
+static void started(turn *t)
+{
+    const pawl_value *input = pawl_value_get(t->h->value, "input"), *m = input != NULL ? message_of_input(t, input) : NULL;
+
+    if (input != NULL && pawl_value_type(input) != PAWL_TYPE_NULL && m == NULL)
+        bad_input(t);
+    if (m != NULL)
+        turn_begin(t, m);
+    else
+        ask_input(t);
+}
+
+static void nothing(turn *t) { (void)t; }
+
+/* A run that failed goes on where it can take input. */
+static void reopened(turn *t)
+{
+    t->at = PHASE_IDLE;
+    core_begin(&t->c, t->def->a.max_retries);
+    t->ncalls = 0;
+    results_drop(t);
+    ask_input(t);
+}
+
+#define ALWAYS [TOLD_CHANGE] = nothing, [TOLD_REOPEN] = reopened
+#define BUSY ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told
+typedef void act(turn *t);
+static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
+    [PHASE_IDLE] = { ALWAYS, [TOLD_START] = started, [TOLD_INPUT] = idle_input, [TOLD_INTERRUPT] = nothing, [TOLD_SHUTDOWN] = shutdown_told },
+    [PHASE_COMPACT] = { BUSY, [TOLD_COMPACT] = compact_told },
+    [PHASE_MODEL] = { BUSY, [TOLD_MODEL] = model_told },
+    [PHASE_RETRY] = { BUSY, [TOLD_RETRY] = retry_told },
+    [PHASE_SETTLE] = { [TOLD_REOPEN] = reopened, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told,
+                       [TOLD_GATE] = gate_told, [TOLD_CHANGE] = rules_changed },
+    [PHASE_TOOLS] = { BUSY, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
+    [PHASE_HOOK] = { BUSY, [TOLD_HOOK] = hook_told },
+    [PHASE_STOPPING] = { BUSY, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
+    [PHASE_OVER] = { ALWAYS },
+};
+#undef BUSY
+#undef ALWAYS
+
+static pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    turn t;
+    pawl_code rc = turn_load(&t, s, arg, h);
+    told_kind told;
+
+    if (rc != PAWL_OK)
+        return rc;
+    told = kind_of(&t);
+    if (acts[t.at][told] == NULL)
+        return PAWL_IGNORED;
+    acts[t.at][told](&t);
+    shown_look(&t);
+    turn_keep(&t);
+    if (t.rc < 0)
+        return t.rc;
+    return t.over ? pawl_flow_complete(s) : PAWL_OK;
+}
+
+/* ---- made ---------------------------------------------------------------------------------------------------------- */
+
+const pawl_agent_tool *tool_of(const agent_def *d, const char *name)
+{
+    for (size_t i = 0; i < d->a.ntools; i++)
+        if (strcmp(d->a.tools[i].name, name) == 0)
+            return &d->a.tools[i];
+    return NULL;
+}
+
+static const char *kept(arena *mem, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
+}
+
+static void defaults(pawl_agent *a)
+{
+    a->max_tokens = a->max_tokens != 0 ? a->max_tokens : 4096;
+    a->max_retries = a->max_retries != 0 ? a->max_retries : 3;
+    a->max_iterations = a->max_iterations != 0 ? a->max_iterations : 100;
+    a->max_depth = a->max_depth != 0 ? a->max_depth : DEPTH_DEFAULT;
+    a->llm_timeout_ms = a->llm_timeout_ms != 0 ? a->llm_timeout_ms : 120000;
+    a->retry_initial_ms = a->retry_initial_ms != 0 ? a->retry_initial_ms : 200;
+    a->retry_max_ms = a->retry_max_ms != 0 ? a->retry_max_ms : 5000;
+}
+
+static bool def_copy(agent_def *d, const pawl_agent *a, arena *mem)
+{
+    pawl_agent_tool *tools = arena_zero(mem, (a->ntools + 1) * sizeof *tools);
+    pawl_agent_helper *helpers = arena_zero(mem, (a->nhelpers + 1) * sizeof *helpers);
+
+    d->a = *a;
+    defaults(&d->a);
+    d->a.model = kept(mem, a->model);
+    d->a.options = d->a.system = d->a.name = NULL;      /* the first two stand in channels */
+    for (size_t i = 0; i < a->ntools && tools != NULL; i++) {
+        tools[i] = a->tools[i];
+        tools[i].name = kept(mem, a->tools[i].name);
+        tools[i].rule = kept(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
+        tools[i].description = kept(mem, a->tools[i].description);
+        tools[i].schema = kept(mem, a->tools[i].schema);
+        tools[i].hint = kept(mem, a->tools[i].hint);
+    }
+    for (size_t i = 0; i < a->nhelpers && helpers != NULL; i++)
+        helpers[i] = (pawl_agent_helper){ kept(mem, a->helpers[i].name), kept(mem, a->helpers[i].description) };
+    d->a.tools = tools;
+    d->a.helpers = helpers;
+    return !mem->failed;
+}
+
+static bool tool_name_valid(const char *name)
+{
+    static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+
+    return name != NULL && *name != '\0' && *name != '-' && strlen(name) <= 56 && name[strspn(name, good)] == '\0';
+}
+
+/* What models are shown of it; of a deferred one not before it was searched for. */
+static pawl_code tool_code(const pawl_agent *a, size_t i, arena *mem, const pawl_value **all, pawl_err *err)
+{
+    const pawl_agent_tool *tool = &a->tools[i];
+    const pawl_value *schema;
+
+    if (!tool_name_valid(tool->name))
+        return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a tool: [A-Za-z0-9_-]{1,56}", a->name, tool->name != NULL ? tool->name : "");
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(a->tools[j].name, tool->name) == 0)
+            return fail(err, PAWL_INVALID, "%s: tool \"%s\" stands there twice", a->name, tool->name);
+    if ((int)tool->cls < PAWL_READ || tool->cls > PAWL_OTHER || tool->schema == NULL)
+        return fail(err, PAWL_INVALID, "%s: tool \"%s\": a class and a schema are needed", a->name, tool->name);
+    if ((schema = value_parse(mem, tool->schema, strlen(tool->schema), "its schema", err)) == NULL)
+        return mem->failed ? PAWL_NOMEM : PAWL_INVALID;
+    if (!tool->deferred)
+        *all = value_push(mem, *all, value_pack(mem, err, "{s:s,s:v,s:s}", "description", tool->description != NULL ? tool->description : "", "input_schema",
+                                                  schema, "name", tool->name));
+    return mem->failed ? PAWL_NOMEM : PAWL_OK;
+}
+
+static const char *text_json(arena *mem, const pawl_value *v)
+{
+    const char *out = NULL;
+    buf b;
+
+    buf_init(&b, &mem->alloc);
+    if (v != NULL)
+        canon(&b, v);
+    if (v != NULL && !b.failed)
+        out = arena_strdup(mem, b.data, b.size);
+    buf_free(&b);
+    return out;
+}
+
+/* What every request has beside the conversation, as the channel @config: a person may change it while it runs. */
+static const pawl_value *config_of(const agent_def *d, const char *options, arena *mem, pawl_err *err)
+{
+    const pawl_value *v = options == NULL ? value_pack(mem, err, "{}") : value_parse(mem, options, strlen(options), "its options", err);
+
+    if (v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+        fail(err, PAWL_INVALID, "its options are an object");
+        return NULL;
+    }
+    v = value_with(mem, v, "max_tokens", value_int(mem, d->a.max_tokens));
+    return value_with(mem, v, "model", value_string(mem, d->a.model, strlen(d->a.model)));
+}
+
+static pawl_code effects_declare(pawl_machine *m, const agent_def *d, pawl_err *err)
+{
+    const pawl_limits llm = { .attempt_timeout_ms = d->a.llm_timeout_ms };
+    pawl_code rc = pawl_flow_effect(m, "llm", &llm, err);
+
+    for (size_t i = 0; i < d->a.ntools && rc == PAWL_OK; i++) {
+        const pawl_agent_tool *tool = &d->a.tools[i];
+        const pawl_limits limits = { .cls = tool->effect, .attempt_timeout_ms = tool->timeout_ms };
+        char name[64] = "tool-";
+
+        if (tool->own != PAWL_OWN_NOT)
+            continue;
+        memcpy(name + 5, tool->name, strlen(tool->name) + 1);
+        rc = pawl_flow_effect(m, name, &limits, err);
+    }
+    return rc;
+}
+
+/* The rest of what it is, for its hash: what a change of it would make of a journal, nobody knows. */
+static const pawl_value *nature_of(const agent_def *d, arena *mem)
+{
+    const pawl_agent *a = &d->a;
+    const pawl_value *tools = value_pack(mem, NULL, "[]"), *helpers = value_pack(mem, NULL, "[]");
+
+    for (size_t i = 0; i < a->ntools; i++)
+        tools = value_push(mem, tools, value_pack(mem, NULL, "[s,s,i,i,i,b,b,b]", a->tools[i].name, a->tools[i].rule, (int64_t)a->tools[i].cls,
+                                                  (int64_t)a->tools[i].effect, (int64_t)a->tools[i].own, a->tools[i].beside, a->tools[i].mutates,
+                                                  a->tools[i].deferred));
+    for (size_t i = 0; i < a->nhelpers; i++)
+        helpers = value_push(mem, helpers, value_pack(mem, NULL, "s", a->helpers[i].name));
+    return value_pack(mem, NULL, "{s:v,s:[i,i,i,i,i],s:[i,b],s:[b,i],s:v,s:[i,i]}", "helpers", helpers, "limits", (int64_t)a->max_retries,
+                      (int64_t)a->max_iterations, (int64_t)a->max_depth, (int64_t)a->retry_initial_ms, (int64_t)a->retry_max_ms, "compact",
+                      a->compact_tokens, a->compact_drops, "ends", a->post_tools, (int64_t)a->denied, "tools", tools, "prices", a->price_input,
+                      a->price_output);
+}
+
+static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena *mem, const pawl_alloc *alloc, pawl_err *err)
+{
+    const pawl_value *tools = value_pack(mem, err, "[]"), *config;
+    const char *system = a->system != NULL ? a->system : "";
+    pawl_channel channels[] = {
+        { .name = "messages", .rule = PAWL_APPEND, .keep = true }, { .name = "input" }, { .name = "output" }, { .name = "todo" }, { .name = "plan" },
+        { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue" },
+        { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools" }, { .name = "@config" }, { .name = "@nature" },
+        { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" },
+        { .name = "@cwd" }, { .name = "@mode" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
+    };
+
+    for (size_t i = 0; i < a->ntools; i++)
+        if (tool_code(a, i, mem, &tools, err) != PAWL_OK)
+            return NULL;
+    if ((config = config_of(d, a->options, mem, err)) == NULL)
+        return NULL;
+    channels[9].first = text_json(mem, value_string(mem, system, strlen(system)));
+    channels[11].first = text_json(mem, tools);
+    channels[12].first = text_json(mem, config);
+    channels[13].first = text_json(mem, nature_of(d, mem));
+    if (channels[9].first == NULL || channels[11].first == NULL || channels[12].first == NULL || channels[13].first == NULL) {
+        fail(err, PAWL_NOMEM, "%s: no memory for an agent", a->name);
+        return NULL;
+    }
+    return pawl_flow_reducer(a->name, a->version, channels, sizeof channels / sizeof *channels, agent_reduce, NULL, alloc, err);
+}
+
+pawl_machine *pawl_agent_machine(const pawl_agent *a, const pawl_alloc *alloc, pawl_err *err)
+{
+    const pawl_alloc memory = mem_or_default(alloc);
+    pawl_machine *m = NULL;
+    agent_def early = {0}, *d = NULL;
+    pawl_err mine = {0};
+    arena mem;
+
+    err = err != NULL ? err : &mine;
+    if (a == NULL || !name_valid(a->name) || a->model == NULL || *a->model == '\0') {
+        fail(err, PAWL_INVALID, "an agent needs a name and a model");
+        return NULL;
+    }
+    arena_init(&mem, &memory, 8192);
+    if (!def_copy(&early, a, &mem))
+        fail(err, PAWL_NOMEM, "%s: no memory for an agent", a->name);
+    else
+        m = machine_made(a, &early, &mem, alloc, err);
+    if (m != NULL && (effects_declare(m, &early, err) != PAWL_OK || pawl_flow_output(m, "output", err) != PAWL_OK ||
+                      pawl_flow_interrupt(m, "interrupt", err) != PAWL_OK)) {
+        pawl_machine_free(m);
+        m = NULL;
+    }
+    if (m != NULL && ((d = arena_zero(&m->declared, sizeof *d)) == NULL || !def_copy(d, a, &m->declared))) {
+        fail(err, PAWL_NOMEM, "%s: no memory for an agent", a->name);
+        pawl_machine_free(m);
+        m = NULL;
+    }
+    if (m != NULL) {
+        d->hash = m->hash_hex;
+        ((reducer_machine *)(void *)m)->arg = d;
+    }
+    arena_free(&mem);
+    return m;
+}

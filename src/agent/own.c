@@ -1,0 +1,282 @@
+/* own.c - tools that the machine itself is: what they do is a channel, a wait, or a child run. */
+#include "agent/agent.h"
+
+/* ---- todo, and the plan ---------------------------------------------------------------------------------------- */
+
+static void todo(turn *t, uint32_t k)
+{
+    pawl_set(t->s, "todo", pawl_value_get(t->calls[k].input, "todos"));
+    call_done(t, k, content_text(t, "The list is kept."), false);
+}
+
+static void mode_is(turn *t, const char *mode)
+{
+    pawl_set_string(t->s, "@mode", mode);
+    tell(t, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
+}
+
+static void plan_enter(turn *t, uint32_t k)
+{
+    const char *mode = pawl_get_string(t->s, "@mode");
+
+    if (pawl_mode_named(mode) == PAWL_PLAN) {
+        call_done(t, k, content_text(t, "Plan mode is on already."), false);
+        return;
+    }
+    pawl_set(t->s, "plan", pawl_pack(t->s, "{s:s}", "from", mode != NULL ? mode : "default"));
+    mode_is(t, "plan");
+    call_done(t, k, content_text(t, "Plan mode is on: look, change nothing, and leave it by plan_exit with a plan, which a person approves."), false);
+}
+
+/* A person has let it in, with this text and no other. */
+static void plan_exit(turn *t, uint32_t k)
+{
+    const char *mode = pawl_get_string(t->s, "@mode"), *from = pawl_value_string(pawl_value_get(pawl_get(t->s, "plan"), "from"));
+
+    if (pawl_mode_named(mode) != PAWL_PLAN) {
+        call_fails(t, k, "Plan mode is not on.");
+        return;
+    }
+    if (from == NULL || pawl_mode_named(from) == PAWL_MODE_NONE || pawl_mode_named(from) == PAWL_PLAN)
+        from = "default";
+    pawl_set(t->s, "plan", pawl_pack(t->s, "{s:v}", "approved", pawl_value_get(t->calls[k].input, "plan")));
+    mode_is(t, from);
+    call_done(t, k, content_text(t, "The plan is approved. Carry it out."), false);
+}
+
+/* ---- tools that are looked for ------------------------------------------------------------------------------------ */
+
+static bool shown_already(turn *t, const char *name)
+{
+    pawl_iter it = pawl_iter_of(pawl_get(t->s, "@tools"));
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (strcmp(pawl_value_string(pawl_value_get(one, "name")), name) == 0)
+            return true;
+    return false;
+}
+
+static char low(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+static bool found_in(const char *text, const char *word, size_t n)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        size_t i = 0;
+
+        while (i < n && low(text[i]) == low(word[i]))
+            i++;
+        if (i == n)
+            return true;
+    }
+    return false;
+}
+
+/* Any word of the query stands in its name, hint or description. */
+static bool fits(const pawl_agent_tool *tool, const char *query)
+{
+    while (*query != '\0') {
+        const size_t n = strcspn(query, " ,");
+
+        if (n > 0 && (found_in(tool->name, query, n) || found_in(tool->hint, query, n) || found_in(tool->description, query, n)))
+            return true;
+        query += n + (query[n] != '\0');
+    }
+    return false;
+}
+
+static void tool_search(turn *t, uint32_t k)
+{
+    const char *query = pawl_value_string(pawl_value_get(t->calls[k].input, "query"));
+    const pawl_value *tools = pawl_get(t->s, "@tools");
+    const char *names = "";
+
+    for (size_t i = 0; i < t->def->a.ntools && query != NULL; i++) {
+        const pawl_agent_tool *tool = &t->def->a.tools[i];
+
+        if (!tool->deferred || !fits(tool, query))
+            continue;
+        names = pawl_format(t->s, "%s%s%s", names, *names != '\0' ? ", " : "", tool->name);
+        if (!shown_already(t, tool->name))
+            tools = value_push(t->mem, tools, pawl_pack(t->s, "{s:s,s:v,s:s}", "description", tool->description != NULL ? tool->description : "",
+                                                        "input_schema", pawl_json(t->s, tool->schema), "name", tool->name));
+    }
+    if (tools != pawl_get(t->s, "@tools")) {
+        pawl_set(t->s, "@tools", tools);
+        tell(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "tools"));
+    }
+    call_done(t, k, content_text(t, names != NULL && *names != '\0' ? pawl_format(t->s, "These are there now: %s", names) : "No tool fits."), false);
+}
+
+/* ---- questions to a person ------------------------------------------------------------------------------------------- */
+
+static const char *questions_wrong(turn *t, const pawl_value *questions)
+{
+    pawl_iter it = pawl_iter_of(questions);
+    const pawl_value *one;
+
+    if (pawl_value_size(questions) == 0)
+        return "At least one question is required";
+    if (pawl_value_size(questions) > 4)
+        return "Maximum of 4 questions allowed";
+    for (int i = 1; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
+        const char *header = pawl_value_string(pawl_value_get(one, "header"));
+        const size_t n = pawl_value_size(pawl_value_get(one, "options"));
+
+        if (header == NULL || *header == '\0' || strlen(header) > 48)
+            return pawl_format(t->s, "Question %d must have a header of at most 12 characters", i);
+        if (n < 2 || n > 4)
+            return pawl_format(t->s, "Question %d ('%s') %s", i, header, n < 2 ? "must have at least 2 options" : "can have at most 4 options");
+    }
+    return NULL;
+}
+
+static const pawl_value *labels_of(turn *t, const pawl_value *question)
+{
+    pawl_iter it = pawl_iter_of(pawl_value_get(question, "options"));
+    const pawl_value *all = value_pack(t->mem, NULL, "[]"), *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        all = value_push(t->mem, all, pawl_value_type(one) == PAWL_TYPE_STRING ? one : pawl_value_get(one, "label"));
+    return all;
+}
+
+static const pawl_value *one_schema(turn *t, const pawl_value *question)
+{
+    const pawl_value *one = value_pack(t->mem, NULL, "{s:v}", "enum", labels_of(t, question));
+
+    if (!pawl_value_bool(pawl_value_get(question, "multi_select")))
+        return one;
+    return value_pack(t->mem, NULL, "{s:v,s:i,s:s,s:b}", "items", one, "minItems", (int64_t)1, "type", "array", "uniqueItems", 1);
+}
+
+/* An answer names each header; where there is one question alone, its answer will do. */
+const pawl_value *own_schema(turn *t, const pawl_value *questions)
+{
+    const pawl_value *properties = value_pack(t->mem, NULL, "{}"), *required = value_pack(t->mem, NULL, "[]"), *one, *all;
+    pawl_iter it = pawl_iter_of(questions);
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const pawl_value *header = pawl_value_get(one, "header");
+
+        properties = value_with(t->mem, properties, pawl_value_string(header), one_schema(t, one));
+        required = value_push(t->mem, required, header);
+    }
+    all = value_pack(t->mem, NULL, "{s:b,s:v,s:v,s:s}", "additionalProperties", 0, "properties", properties, "required", required, "type", "object");
+    if (pawl_value_size(questions) != 1)
+        return all;
+    return value_pack(t->mem, NULL, "{s:[v,v]}", "anyOf", one_schema(t, pawl_value_at(questions, 0)), all);
+}
+
+static void ask_user(turn *t, uint32_t k)
+{
+    const pawl_value *questions = pawl_value_get(t->calls[k].input, "questions"), *one = pawl_value_at(questions, 0);
+    const char *wrong = questions_wrong(t, questions), *text = pawl_value_string(pawl_value_get(one, "question"));
+    pawl_question q = { .kind = PAWL_WAIT_QUESTION, .slot = t->calls[k].id };
+
+    if (wrong != NULL) {
+        call_fails(t, k, wrong);
+        return;
+    }
+    text = text != NULL ? text : "";
+    q.prompt = pawl_pack(t->s, "s", pawl_value_size(questions) == 1 ? text : pawl_format(t->s, "%s (and %zu more)", text, pawl_value_size(questions) - 1));
+    q.schema = own_schema(t, questions);
+    q.about = pawl_pack(t->s, "{s:v}", "questions", questions);
+    pawl_flow_ask(t->s, tag_of(t, "tool", k), &q);
+    tell(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
+}
+
+/* Keyed by header; several labels are joined by ", ". */
+static void answered(turn *t, uint32_t k)
+{
+    const pawl_value *questions = pawl_value_get(t->calls[k].input, "questions"), *v = t->h->value, *one;
+    const pawl_value *out = value_pack(t->mem, NULL, "{}");
+    pawl_iter it = pawl_iter_of(questions);
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *header = pawl_value_string(pawl_value_get(one, "header")), *all = "";
+        const pawl_value *said = pawl_value_type(v) == PAWL_TYPE_OBJECT ? pawl_value_get(v, header) : v;
+
+        for (size_t i = 0; pawl_value_type(said) == PAWL_TYPE_ARRAY && i < pawl_value_size(said); i++)
+            all = pawl_format(t->s, "%s%s%s", all, i > 0 ? ", " : "", pawl_value_string(pawl_value_at(said, i)));
+        out = value_with(t->mem, out, header, pawl_value_type(said) == PAWL_TYPE_ARRAY ? pawl_pack(t->s, "s", all) : said);
+    }
+    call_done(t, k, pawl_pack(t->s, "{s:s}", "content", pawl_text(t->s, out)), false);
+}
+
+/* ---- sub-agents ------------------------------------------------------------------------------------------------------- */
+
+static const pawl_agent_helper *helper_of(turn *t, const char *name)
+{
+    for (size_t i = 0; i < t->def->a.nhelpers; i++)
+        if (name != NULL && strcmp(t->def->a.helpers[i].name, name) == 0)
+            return &t->def->a.helpers[i];
+    return name == NULL && t->def->a.nhelpers > 0 ? &t->def->a.helpers[0] : NULL;
+}
+
+/* What its rights are: those of its parent, as they are now. */
+static const pawl_value *child_input(turn *t, const pawl_value *prompt)
+{
+    static const char *const names[] = { "@cwd", "@mode", "@policy", "@grants", "@pinned", "@file" };
+    const pawl_value *v = pawl_pack(t->s, "{s:i,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@once", "run", "input", prompt), *one;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((one = pawl_get(t->s, names[i])) != NULL)
+            v = value_with(t->mem, v, names[i], one);
+    return pawl_get_bool(t->s, "@unasked") ? value_with(t->mem, v, "@unasked", value_bool(t->mem, true)) : v;
+}
+
+static void spawn_agent(turn *t, uint32_t k)
+{
+    const agent_call *c = &t->calls[k];
+    const pawl_agent_helper *helper = helper_of(t, pawl_value_string(pawl_value_get(c->input, "agent")));
+    const char *run = pawl_format(t->s, "%s.sub-%s", t->s->st->run, c->id);
+    pawl_code rc;
+
+    if (helper == NULL) {
+        call_fails(t, k, "There is no such agent");
+        return;
+    }
+    if (pawl_get_int(t->s, "@depth") >= t->def->a.max_depth) {
+        call_fails(t, k, pawl_format(t->s, "An agent may not go deeper than %u", (unsigned)t->def->a.max_depth));
+        return;
+    }
+    rc = pawl_flow_spawn(t->s, tag_of(t, "tool", k), helper->name, child_input(t, pawl_value_get(c->input, "prompt")), &(pawl_flow_child){ .name = c->id });
+    if (rc == PAWL_LIMIT)
+        call_fails(t, k, "The budget has no room for it");
+    else if (rc != PAWL_OK)
+        t->rc = rc;
+    else
+        tell(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", run, "tool_use_id", c->id));
+}
+
+static void child_ended(turn *t, uint32_t k)
+{
+    const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
+    const bool good = t->h->outcome == PAWL_DONE;
+
+    tell(t, "sub_agent_complete", pawl_pack(t->s, "{s:b,s:s}", "succeeded", good, "tool_use_id", t->calls[k].id));
+    if (good)
+        after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", t->h->value != NULL ? t->h->value : value_null(t->mem)), false);
+    else
+        after_begin(t, k, content_text(t, pawl_format(t->s, "The sub-agent failed: %.1000s", text != NULL ? text : pawl_outcome_name(t->h->outcome))), true);
+}
+
+/* ---- begun, and told ------------------------------------------------------------------------------------------------------ */
+
+void own_begin(turn *t, uint32_t k)
+{
+    static void (*const begins[])(turn *, uint32_t) = { [PAWL_OWN_TODO] = todo, [PAWL_OWN_ASK_USER] = ask_user, [PAWL_OWN_SPAWN_AGENT] = spawn_agent,
+                                                        [PAWL_OWN_PLAN_ENTER] = plan_enter, [PAWL_OWN_PLAN_EXIT] = plan_exit,
+                                                        [PAWL_OWN_TOOL_SEARCH] = tool_search };
+
+    begins[t->calls[k].tool->own](t, k);
+}
+
+void own_told(turn *t, uint32_t k)
+{
+    if (t->calls[k].tool->own == PAWL_OWN_ASK_USER)
+        answered(t, k);
+    else if (t->calls[k].tool->own == PAWL_OWN_SPAWN_AGENT)
+        child_ended(t, k);
+}

@@ -1,0 +1,278 @@
+/* settle.c - may the tools be used? In request order, one after another, before any of them is (A3); and the hooks after each.
+ *
+ * The gate is a process that is run anew with all that it was told so far. Where rules or the mode have changed since, it begins from the
+ * start, and what was asked is asked again: a yes is to one call under one policy (W6). */
+#include "agent/agent.h"
+
+/* ---- the gate's world --------------------------------------------------------------------------------- */
+
+typedef struct asking { turn *t; uint32_t k; const char *tag; size_t next; } asking;
+
+static bool told_before(asking *a, const pawl_value **v, bool *failed)
+{
+    const pawl_value *one = pawl_value_at(a->t->calls[a->k].told, a->next);
+
+    if (one == NULL)
+        return false;
+    a->next++;
+    *failed = pawl_value_get(one, "e") != NULL;
+    *v = pawl_value_get(one, *failed ? "e" : "v");
+    return true;
+}
+
+static pawl_code world_call(void *ctx, const char *effect, const pawl_value *args, const pawl_value **receipt)
+{
+    asking *a = ctx;
+    bool failed;
+    pawl_code rc;
+
+    if (told_before(a, receipt, &failed))
+        return failed ? PAWL_EFFECT : PAWL_OK;
+    rc = pawl_flow_call_with(a->t->s, a->tag, effect, args, NULL);
+    if (rc == PAWL_LIMIT) {
+        *receipt = pawl_pack(a->t->s, "{s:s,s:s}", "code", "limit", "text", "the budget has no room for it");
+        return PAWL_EFFECT;
+    }
+    return rc == PAWL_OK ? PAWL_PENDING : rc;
+}
+
+static pawl_code world_signal(void *ctx, const char *name, const pawl_value **value)
+{
+    asking *a = ctx;
+    bool failed;
+
+    if (told_before(a, value, &failed))
+        return PAWL_OK;
+    pawl_flow_ask(a->t->s, a->tag, &(pawl_question){ .kind = PAWL_WAIT_SIGNAL, .slot = name });
+    return PAWL_PENDING;
+}
+
+static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **answer)
+{
+    asking *a = ctx;
+    turn *t = a->t;
+    pawl_question ask = { .kind = PAWL_WAIT_APPROVAL, .slot = t->calls[a->k].id, .schema = q->schema, .about = q->about, .timeout_ms = q->timeout_ms };
+    bool failed;
+
+    if (told_before(a, answer, &failed))
+        return PAWL_OK;
+    if (pawl_get_bool(t->s, "@unasked")) {      /* nobody is there: that is a no (P2) */
+        *answer = pawl_pack(t->s, "{s:b,s:s}", "approve", 0, "note", pawl_format(t->s, "Permission denied for tool: %s", t->calls[a->k].name));
+        return *answer != NULL ? PAWL_OK : PAWL_NOMEM;
+    }
+    ask.prompt = pawl_pack(t->s, "s", q->prompt);
+    ask.otherwise = q->timeout_ms > 0 ? value_bool(t->mem, false) : NULL;
+    pawl_flow_ask(t->s, a->tag, &ask);
+    t->calls[a->k].asked = true;
+    tell(t, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input", pawl_value_get(q->about, "input") != NULL ? pawl_value_get(q->about, "input") : q->about,
+                                            "tool_name", t->calls[a->k].name, "tool_use_id", t->calls[a->k].id));
+    return PAWL_PENDING;
+}
+
+/* ---- the gate -------------------------------------------------------------------------------------------- */
+
+static pawl_mode mode_now(turn *t)
+{
+    const pawl_mode m = pawl_mode_named(pawl_get_string(t->s, "@mode"));
+
+    return m != PAWL_MODE_NONE ? m : PAWL_DEFAULT;
+}
+
+static const char *under_now(turn *t, const pawl_policy *p)
+{
+    return pawl_format(t->s, "%s %s", pawl_mode_name(mode_now(t)), p != NULL ? pawl_policy_digest(p) : "-");
+}
+
+typedef struct opened { gate g; pawl_policy *policy; hook_list hooks; asking a; pawl_err err; } opened;
+
+static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
+{
+    const agent_call *c = &t->calls[k];
+    const pawl_value *rules = pawl_get(t->s, "@policy");
+    const pawl_code rc = gate_read(t->mem, rules, pawl_get(t->s, "@grants"), &o->policy, &o->hooks, &o->err);
+
+    o->a = (asking){ t, k, tag_of(t, what, k), 0 };
+    o->g = (gate){ .mem = t->mem, .world = { world_call, world_signal, world_ask, &o->a }, .policy = o->policy, .hooks = &o->hooks, .limits = rules,
+                   .run = t->s->st->run, .cwd = pawl_get_string(t->s, "@cwd"), .tool = c->tool->rule, .call = c->id, .graph = t->def->hash,
+                   .cls = c->tool->cls, .mode = mode_now(t), .time_ms = pawl_now(t->s), .input = c->input };
+    /* In plan mode a shell runs where it can only read, or not at all: its handler sees to that. */
+    o->g.read_only = c->tool->cls == PAWL_READ || (c->tool->cls == PAWL_EXEC && strcmp(c->tool->rule, "Bash") == 0);
+    if (c->tool->own == PAWL_OWN_PLAN_EXIT) {
+        o->g.asks = true;
+        o->g.prompt = pawl_value_string(pawl_value_get(c->input, "plan"));
+    }
+    return rc;
+}
+
+static void denied(turn *t, uint32_t k, const gate *g)
+{
+    const pawl_agent *a = &t->def->a;
+    const char *name = t->calls[k].name;
+    const bool by_person = g->by_person && *g->reason == '\0', unasked = pawl_get_bool(t->s, "@unasked");
+    const bool ends = g->stops || a->denied == PAWL_DENIED_ENDS || (a->denied == PAWL_DENIED_AUTO && by_person && !unasked);
+
+    if (by_person)
+        call_fails(t, k, pawl_format(t->s, "User denied permission for: %s", name));
+    else if (g->by_person)
+        call_fails(t, k, g->reason);
+    else
+        call_fails(t, k, pawl_format(t->s, "Permission denied for tool: %s: %s", name, g->reason));
+    if (!ends)
+        return;
+    calls_cut(t, "Interrupted");
+    turn_end(t, g->stops ? "stop_hook" : "denial", NULL);
+}
+
+/* It is decided anew by the rules of now; what is still asked under the old ones is given up. */
+static void begins_again(turn *t, uint32_t k, const char *under)
+{
+    agent_call *c = &t->calls[k];
+
+    pawl_flow_drop(t->s, tag_of(t, "gate", k));
+    c->told = NULL;
+    c->asked = false;
+    c->under = under;
+}
+
+/* *pending: it waits for somebody. */
+static void settle(turn *t, uint32_t k, bool *pending)
+{
+    agent_call *c = &t->calls[k];
+    opened o = { .policy = NULL };
+    pawl_code rc = gate_open(&o, t, k, "gate");
+    const char *under = rc == PAWL_OK ? under_now(t, o.policy) : "";
+
+    *pending = false;
+    if (rc == PAWL_OK && c->under != NULL && strcmp(c->under, under) != 0)
+        begins_again(t, k, under);
+    c->under = under;
+    c->asked = false;
+    if (rc == PAWL_OK)
+        rc = gate_enter(&o.g, &o.err);
+    c->changed = c->changed || o.g.changed;
+    if (rc == PAWL_OK) {
+        c->input = o.g.input;
+        c->why = gate_decision(&o.g);
+        call_stage_to(t, k, STAGE_READY);
+        if (o.g.result != NULL)     /* a hook's own: the tool is not used */
+            call_done(t, k, pawl_value_get(o.g.result, "content") != NULL ? o.g.result : pawl_pack(t->s, "{s:v}", "content", o.g.result), false);
+    } else if (rc == PAWL_PENDING) {
+        *pending = true;
+        c->changed = false;         /* until it is through, what the model said is what it is */
+    } else if (rc == PAWL_DENIED) {
+        c->changed = false;
+        denied(t, k, &o.g);
+    } else if (rc == PAWL_NOMEM) {
+        t->rc = rc;
+    } else {
+        call_fails(t, k, pawl_format(t->s, "Permission denied for tool: %s: %s", c->name, o.err.text));
+    }
+    pawl_policy_free(o.policy);
+}
+
+/* What the model gave is no call at all, and nobody has to be asked. */
+static bool misses(turn *t, uint32_t k)
+{
+    const agent_call *c = &t->calls[k];
+    const pawl_value *schema;
+    pawl_err err = {0};
+
+    if (c->tool == NULL) {
+        call_fails(t, k, pawl_format(t->s, "Tool not found: %.100s", c->name));
+        return true;
+    }
+    schema = pawl_json(t->s, c->tool->schema);
+    if (pawl_value_type(c->input) != PAWL_TYPE_OBJECT)
+        call_fails(t, k, "Invalid arguments: they are no JSON object");
+    else if (schema_check(schema, c->input, "the input", &err) != PAWL_OK)
+        call_fails(t, k, pawl_format(t->s, "Invalid arguments: %s", err.text));
+    else
+        return false;
+    return true;
+}
+
+void settle_next(turn *t)
+{
+    bool pending = false;
+
+    for (uint32_t k = 0; k < t->ncalls && !pending && t->at == PHASE_SETTLE && t->rc == PAWL_OK; k++) {
+        if (t->calls[k].at == STAGE_NEW && !misses(t, k))
+            call_stage_to(t, k, STAGE_SETTLING);
+        if (t->at == PHASE_SETTLE && t->calls[k].at == STAGE_SETTLING)
+            settle(t, k, &pending);
+    }
+    if (pending || t->at != PHASE_SETTLE || t->rc != PAWL_OK)
+        return;
+    turn_phase(t, PHASE_TOOLS);
+    use_next(t);
+}
+
+static const pawl_value *told_more(turn *t, const pawl_value *told)
+{
+    const pawl_value *v = t->h->value != NULL ? t->h->value : value_null(t->mem);
+    const bool good = t->h->kind != PAWL_EV_RECEIPT || t->h->outcome == PAWL_DONE;
+
+    return value_push(t->mem, told != NULL ? told : value_pack(t->mem, NULL, "[]"), value_pack(t->mem, NULL, "{s:v}", good ? "v" : "e", v));
+}
+
+void gate_told(turn *t)
+{
+    agent_call *c = &t->calls[t->k];
+
+    if (c->at != STAGE_SETTLING)
+        return;
+    c->told = told_more(t, c->told);
+    settle_next(t);
+}
+
+void rules_changed(turn *t)
+{
+    settle_next(t);             /* each call looks under what it was asked */
+}
+
+/* ---- after it ---------------------------------------------------------------------------------------------- */
+
+static void after_look(turn *t, uint32_t k, const pawl_value *result, bool failed)
+{
+    opened o = { .policy = NULL };
+    pawl_code rc = gate_open(&o, t, k, "after");
+
+    if (rc == PAWL_OK)
+        rc = gate_leave(&o.g, failed, &result, &o.err);
+    if (rc == PAWL_PENDING) {
+        if (t->calls[k].at != STAGE_AFTER) {
+            call_stage_to(t, k, STAGE_AFTER);
+            result_put(t, k, result, failed);
+        }
+    } else if (rc == PAWL_NOMEM) {
+        t->rc = rc;
+    } else if (rc == PAWL_OK) {
+        call_done(t, k, pawl_value_get(result, "content") != NULL ? result : pawl_pack(t->s, "{s:v}", "content", result), failed);
+    } else {
+        call_fails(t, k, pawl_format(t->s, "Hook denied: %s", rc == PAWL_DENIED ? o.g.reason : o.err.text));
+    }
+    if (o.g.stops && t->rc == PAWL_OK) {
+        calls_cut(t, "Interrupted");
+        turn_end(t, "stop_hook", NULL);
+    }
+    pawl_policy_free(o.policy);
+}
+
+void after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed)
+{
+    t->calls[k].told = NULL;
+    after_look(t, k, result, failed);
+}
+
+void after_told(turn *t)
+{
+    const uint32_t k = (uint32_t)t->k;
+    agent_call *c = &t->calls[k];
+
+    if (c->at != STAGE_AFTER)
+        return;
+    c->told = told_more(t, c->told);
+    t->result_now = NULL;
+    after_look(t, k, result_of(t, k), c->failed);
+    use_next(t);
+}

@@ -1,0 +1,159 @@
+/* shown.c - what people see of an agent (A3): eight states, with the ways between them that the source has. Where there is none between two
+ * that follow one another, processing comes in between. */
+#include "agent/agent.h"
+
+#define TO(s) SM_TO(PAWL_SHOWN_##s)
+const sm_row shown_rows[] = {
+    [PAWL_SHOWN_NOTHING] = { "", TO(IDLE) | TO(PROCESSING) | TO(DONE) | TO(ERROR), SM_FIRST },
+    [PAWL_SHOWN_IDLE] = { "idle", TO(PROCESSING) | TO(DONE), 0 },
+    [PAWL_SHOWN_PROCESSING] = { "processing", TO(EXECUTING_TOOL) | TO(WAITING_FOR_PERMISSION) | TO(WAITING_FOR_SUB_AGENT) | TO(WAITING_FOR_USER_INPUT) |
+                                TO(IDLE) | TO(DONE) | TO(ERROR), 0 },
+    [PAWL_SHOWN_WAITING_FOR_PERMISSION] = { "waiting_for_permission", TO(EXECUTING_TOOL) | TO(DONE) | TO(PROCESSING), 0 },
+    [PAWL_SHOWN_EXECUTING_TOOL] = { "executing_tool", TO(PROCESSING) | TO(DONE) | TO(ERROR) | TO(WAITING_FOR_SUB_AGENT) | TO(EXECUTING_TOOL), 0 },
+    [PAWL_SHOWN_WAITING_FOR_SUB_AGENT] = { "waiting_for_sub_agent", TO(PROCESSING) | TO(ERROR), 0 },
+    [PAWL_SHOWN_WAITING_FOR_USER_INPUT] = { "waiting_for_user_input", TO(PROCESSING) | TO(DONE), 0 },
+    [PAWL_SHOWN_DONE] = { "done", TO(IDLE) | TO(PROCESSING), 0 },
+    [PAWL_SHOWN_ERROR] = { "error", TO(IDLE) | TO(PROCESSING), 0 },
+};
+#undef TO
+enum { SHOWN_STATES = PAWL_SHOWN_ERROR + 1 };
+const sm_table shown_table = { "shown", shown_rows, SHOWN_STATES };
+
+const char *pawl_shown_name(pawl_shown s)
+{
+    return (int)s >= 0 && (int)s < SHOWN_STATES ? shown_rows[s].name : "";
+}
+
+pawl_badge pawl_shown_badge(pawl_shown s)
+{
+    static const pawl_badge badges[SHOWN_STATES] = {
+        [PAWL_SHOWN_NOTHING] = { "", "gray" },
+        [PAWL_SHOWN_IDLE] = { "Ready", "green" },
+        [PAWL_SHOWN_PROCESSING] = { "Thinking", "blue" },
+        [PAWL_SHOWN_WAITING_FOR_PERMISSION] = { "Permission needed", "yellow" },
+        [PAWL_SHOWN_EXECUTING_TOOL] = { "Using tool", "purple" },
+        [PAWL_SHOWN_WAITING_FOR_SUB_AGENT] = { "Sub-agent", "blue" },
+        [PAWL_SHOWN_WAITING_FOR_USER_INPUT] = { "Question", "yellow" },
+        [PAWL_SHOWN_DONE] = { "Complete", "gray" },
+        [PAWL_SHOWN_ERROR] = { "Error", "red" },
+    };
+
+    return badges[(int)s >= 0 && (int)s < SHOWN_STATES ? (int)s : 0];
+}
+
+static pawl_shown shown_named(const char *name)
+{
+    for (int i = 0; name != NULL && i < SHOWN_STATES; i++)
+        if (strcmp(shown_rows[i].name, name) == 0)
+            return (pawl_shown)i;
+    return PAWL_SHOWN_NOTHING;
+}
+
+/* ---- which of them --------------------------------------------------------------------------------------------- */
+
+static bool is_shown(const agent_call *c, pawl_shown as)
+{
+    if (as == PAWL_SHOWN_WAITING_FOR_PERMISSION)
+        return c->asked && c->at == STAGE_SETTLING;
+    if (c->tool == NULL || (c->at != STAGE_RUNNING && c->at != STAGE_AFTER))
+        return false;
+    if (as == PAWL_SHOWN_WAITING_FOR_USER_INPUT)
+        return c->tool->own == PAWL_OWN_ASK_USER;
+    if (as == PAWL_SHOWN_WAITING_FOR_SUB_AGENT)
+        return c->tool->own == PAWL_OWN_SPAWN_AGENT;
+    return true;
+}
+
+/* The first that applies; *id of its lowest call. */
+static pawl_shown shown_of(const turn *t, const agent_call **of)
+{
+    static const pawl_shown order[] = { PAWL_SHOWN_WAITING_FOR_PERMISSION, PAWL_SHOWN_WAITING_FOR_USER_INPUT, PAWL_SHOWN_WAITING_FOR_SUB_AGENT,
+                                        PAWL_SHOWN_EXECUTING_TOOL };
+
+    *of = NULL;
+    if (t->at == PHASE_IDLE || t->at == PHASE_OVER) {
+        if (t->error != NULL)
+            return PAWL_SHOWN_ERROR;
+        return t->at == PHASE_IDLE && (*t->end == '\0' || strcmp(t->end, "answer") == 0) ? PAWL_SHOWN_IDLE : PAWL_SHOWN_DONE;
+    }
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        for (uint32_t k = 0; k < t->ncalls; k++)
+            if (is_shown(&t->calls[k], order[i])) {
+                *of = &t->calls[k];
+                return order[i];
+            }
+    return PAWL_SHOWN_PROCESSING;
+}
+
+void tell(turn *t, const char *name, const pawl_value *v)
+{
+    pawl_emit(t->s, name, v);
+}
+
+static const pawl_value *told_state(turn *t, pawl_shown s, const agent_call *c)
+{
+    const char *name = pawl_shown_name(s);
+
+    if (s == PAWL_SHOWN_ERROR)
+        return pawl_pack(t->s, "{s:s,s:s}", "message", t->error, "state", name);
+    if (c == NULL)
+        return pawl_pack(t->s, "{s:s}", "state", name);
+    if (s == PAWL_SHOWN_WAITING_FOR_SUB_AGENT)
+        return pawl_pack(t->s, "{s:s,s:s}", "session_id", pawl_format(t->s, "%s.sub-%s", t->s->st->run, c->id), "state", name);
+    if (s == PAWL_SHOWN_WAITING_FOR_USER_INPUT)
+        return pawl_pack(t->s, "{s:s,s:s}", "request_id", c->id, "state", name);
+    return pawl_pack(t->s, "{s:s,s:s,s:s}", "state", name, "tool_name", c->name, "tool_use_id", c->id);
+}
+
+void shown_look(turn *t)
+{
+    const agent_call *c;
+    const pawl_shown now = shown_of(t, &c), was = shown_named(t->shown);
+    const char *id = c != NULL ? c->id : "";
+
+    if (now == was && strcmp(id, t->shown_id) == 0)
+        return;
+    if (!sm_may(&shown_table, was, now))
+        tell(t, "state", told_state(t, PAWL_SHOWN_PROCESSING, NULL));
+    tell(t, "state", told_state(t, now, c));
+    t->shown = pawl_shown_name(now);
+    t->shown_id = id;
+}
+
+/* ---- looked at from outside ---------------------------------------------------------------------------------------- */
+
+static void look_call(pawl_state *st, const char *id, pawl_agent_view *out)
+{
+    pawl_iter it = pawl_iter_of(pawl_state_get(st, "@calls"));
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *own = pawl_value_string(pawl_value_get(one, "id"));
+
+        if (own == NULL || strcmp(own, id) != 0)
+            continue;
+        out->tool_name = pawl_value_string(pawl_value_get(one, "name"));
+        out->input = pawl_value_get(one, "input");
+    }
+}
+
+pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
+{
+    const pawl_value *v = st != NULL ? pawl_state_get(st, "@agent") : NULL;
+    const char *id = pawl_value_string(pawl_value_get(v, "shown_id"));
+
+    *out = (pawl_agent_view){ .state = PAWL_SHOWN_NOTHING };
+    if (v == NULL)
+        return fail(err, PAWL_INVALID, "%s: it is no agent, or has not begun", st != NULL ? pawl_state_run(st) : "no run");
+    out->state = shown_named(pawl_value_string(pawl_value_get(v, "shown")));
+    out->message = pawl_value_string(pawl_value_get(v, "error"));
+    if (id == NULL)
+        return PAWL_OK;
+    out->tool_use_id = id;
+    look_call(st, id, out);
+    if (out->state == PAWL_SHOWN_WAITING_FOR_USER_INPUT || out->state == PAWL_SHOWN_WAITING_FOR_PERMISSION)
+        out->request_id = id;
+    if (out->state == PAWL_SHOWN_WAITING_FOR_SUB_AGENT)
+        out->session_id = id;
+    return PAWL_OK;
+}

@@ -1,0 +1,250 @@
+/* turn.c - a turn, from input to answer: what the core says is done here. */
+#include "agent/agent.h"
+
+static core_action core_told_of(turn *t, core_told told)
+{
+    return core_feed(&t->c, &told, NULL);
+}
+
+/* ---- begun ---------------------------------------------------------------------------------------------- */
+
+void turn_begin(turn *t, const pawl_value *message)
+{
+    t->loops = 0;
+    t->begun = t->nmessages;
+    t->end = "";
+    t->error = NULL;
+    t->overflowed = false;
+    message_add(t, message);
+    turn_act(t, core_told_of(t, (core_told){ .event = CORE_USER_INPUT }), NULL);
+}
+
+static void request(turn *t)
+{
+    const pawl_code rc = request_call(t, "llm", request_make(t, NULL));
+
+    if (rc == PAWL_LIMIT) {
+        turn_end(t, "budget", NULL);
+        return;
+    }
+    if (rc != PAWL_OK)
+        t->rc = rc;
+    turn_phase(t, PHASE_MODEL);
+}
+
+void turn_send(turn *t)
+{
+    if (t->loops >= t->def->a.max_iterations) {
+        turn_end(t, "max_iterations", NULL);
+        return;
+    }
+    t->loops++;
+    if (compact_due(t))
+        compact_begin(t);
+    else
+        request(t);
+}
+
+/* ---- what the core says ------------------------------------------------------------------------------------ */
+
+static void post_tools(turn *t)
+{
+    const pawl_value *all = value_pack(t->mem, NULL, "[]");
+
+    for (uint32_t i = 0; i < t->ncalls; i++)
+        all = value_push(t->mem, all, value_pack(t->mem, NULL, "{s:b,s:s}", "succeeded", !t->calls[i].failed, "tool_name", t->calls[i].name));
+    turn_phase(t, PHASE_HOOK);
+    if (!t->def->a.post_tools || pawl_flow_call_with(t->s, "post-tools", "post-tools", pawl_pack(t->s, "{s:v}", "tools", all), NULL) != PAWL_OK)
+        turn_act(t, core_told_of(t, (core_told){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);    /* fail open, as the source has it */
+}
+
+void turn_act(turn *t, core_action action, const char *why)
+{
+    switch (action) {
+    case CORE_SEND_LLM_REQUEST: turn_send(t); return;
+    case CORE_EXECUTE_TOOLS:
+        turn_phase(t, PHASE_SETTLE);
+        settle_next(t);
+        return;
+    case CORE_RUN_POST_TOOLS_HOOK: post_tools(t); return;
+    case CORE_DISPLAY_ERROR: turn_end(t, "error", why); return;
+    case CORE_WAIT_FOR_INPUT:
+        if (t->c.at == CORE_WAITING_FOR_USER_INPUT)
+            turn_end(t, "answer", NULL);
+        return;
+    default: return;
+    }
+}
+
+/* ---- the model's answer ------------------------------------------------------------------------------------- */
+
+static const char *type_of(const pawl_value *block)
+{
+    const char *type = pawl_value_string(pawl_value_get(block, "type"));
+
+    return type != NULL ? type : "";
+}
+
+/* Readers are told each block that is settled; what it says is told by reference. */
+static void blocks_tell(turn *t, const pawl_value *content)
+{
+    pawl_iter it = pawl_iter_of(content);
+    const pawl_value *block;
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL) {
+        if (strcmp(type_of(block), "text") == 0 && pawl_value_get(block, "text") != NULL)
+            tell(t, "text_complete", pawl_pack(t->s, "{s:v}", "text", pawl_value_get(block, "text")));
+        else if (strcmp(type_of(block), "thinking") == 0 && pawl_value_get(block, "thinking") != NULL)
+            tell(t, "thinking_complete", pawl_pack(t->s, "{s:v}", "thinking", pawl_value_get(block, "thinking")));
+    }
+}
+
+static void output_set(turn *t, const pawl_value *content)
+{
+    pawl_iter it = pawl_iter_of(content);
+    const pawl_value *block, *only = NULL;
+    size_t texts = 0;
+    buf *b = step_text(t->s);
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL)
+        if (strcmp(type_of(block), "text") == 0) {
+            only = pawl_value_get(block, "text");
+            buf_text(b, texts++ > 0 ? "\n\n" : "");
+            buf_text(b, pawl_value_string(only) != NULL ? pawl_value_string(only) : "");
+        }
+    pawl_set(t->s, "output", texts == 1 ? only : value_string(t->mem, b->size > 0 ? b->data : "", b->size));
+}
+
+static void usage_take(turn *t, const pawl_value *usage)
+{
+    static const char *const names[] = { "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens" };
+
+    t->tokens = 0;
+    for (size_t i = 0; i < 4; i++)
+        t->tokens += pawl_value_int(pawl_value_get(usage, names[i]));
+    t->seen = t->nmessages;
+}
+
+/* It was too long for the model: it is summed up once, and asked again. */
+static bool overflows(turn *t)
+{
+    if (t->overflowed || t->begun == 0)
+        return false;
+    t->overflowed = true;
+    t->c.at = CORE_CALLING_LLM;
+    compact_begin(t);
+    return true;
+}
+
+static void answered(turn *t, const pawl_value *v)
+{
+    const pawl_value *message = pawl_value_get(v, "message"), *content = pawl_value_get(message, "content");
+    const char *stop = pawl_value_string(pawl_value_get(v, "stop"));
+
+    stop = stop != NULL ? stop : "end_turn";
+    if (strcmp(stop, "context_exceeded") == 0 && overflows(t))
+        return;
+    blocks_tell(t, content);
+    if (pawl_value_size(content) > 0)
+        message_add(t, message);
+    usage_take(t, pawl_value_get(v, "usage"));
+    if (strcmp(stop, "pause_turn") == 0) {      /* it goes on when it is sent what it said */
+        turn_send(t);
+        return;
+    }
+    turn_calls(t, content);
+    output_set(t, content);
+    if (strcmp(stop, "end_turn") != 0 && strcmp(stop, "tool_use") != 0 && strcmp(stop, "stop_sequence") != 0)
+        tell(t, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
+    turn_act(t, core_told_of(t, (core_told){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
+}
+
+/* Only what may pass is asked again (A2). */
+static bool permanent(const turn *t, const pawl_value *v)
+{
+    const char *code = pawl_value_string(pawl_value_get(v, "code"));
+    const pawl_code rc = pawl_code_named(code);
+
+    return code != NULL && t->h->outcome == PAWL_ERROR && rc != PAWL_TRANSIENT && rc != PAWL_TIMEOUT && rc != PAWL_IO;
+}
+
+static void failed(turn *t, const pawl_value *v)
+{
+    const char *text = pawl_value_string(pawl_value_get(v, "text"));
+    const char *why = pawl_format(t->s, "LLM error: %.1000s", t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text : "it failed");
+    int64_t delay = t->def->a.retry_initial_ms;
+    const core_action action = core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
+
+    if (t->c.at != CORE_ERROR) {
+        turn_act(t, action, why);
+        return;
+    }
+    for (uint32_t i = 1; i < t->c.retries && delay < t->def->a.retry_max_ms; i++)
+        delay *= 2;
+    if (delay > t->def->a.retry_max_ms)
+        delay = t->def->a.retry_max_ms;
+    if (pawl_value_int(pawl_value_get(v, "retry_after_ms")) > delay)
+        delay = pawl_value_int(pawl_value_get(v, "retry_after_ms"));
+    tell(t, "status", pawl_pack(t->s, "{s:i,s:s,s:i}", "again_in_ms", delay, "error", why, "retries", (int64_t)t->c.retries));
+    pawl_flow_sleep(t->s, "retry", delay);
+    turn_phase(t, PHASE_RETRY);
+}
+
+void model_told(turn *t)
+{
+    if (t->h->outcome == PAWL_DONE && pawl_value_get(t->h->value, "message") != NULL)
+        answered(t, t->h->value);
+    else
+        failed(t, t->h->value);
+}
+
+void retry_told(turn *t)
+{
+    t->loops -= t->loops > 0;   /* it is the same request */
+    turn_act(t, core_told_of(t, (core_told){ .event = CORE_RETRY_TIMEOUT_FIRED }), NULL);
+}
+
+void hook_told(turn *t)
+{
+    turn_act(t, core_told_of(t, (core_told){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
+}
+
+/* ---- its end --------------------------------------------------------------------------------------------------- */
+
+/* A sub-agent, or one that is a node: its run is over, and its parent gets the output. */
+static void run_ends(turn *t)
+{
+    if (t->error != NULL) {
+        t->rc = pawl_fail(t->s, PAWL_EFFECT, "%s", t->error);
+        return;
+    }
+    if (strcmp(t->end, "answer") != 0)
+        pawl_set(t->s, "output", pawl_pack(t->s, "s", pawl_format(t->s, "It ended without an answer: %s.", t->end)));
+    t->over = true;
+    turn_phase(t, PHASE_OVER);
+}
+
+void turn_end(turn *t, const char *how, const char *error)
+{
+    const char *once = pawl_get_string(t->s, "@once");
+    const pawl_value *next;
+
+    t->end = how;
+    t->error = error;
+    t->ncalls = 0;
+    t->c.at = CORE_WAITING_FOR_USER_INPUT;
+    results_drop(t);
+    if (error != NULL)
+        tell(t, "error", pawl_pack(t->s, "{s:s}", "message", error));
+    tell(t, "done", pawl_pack(t->s, "{s:s}", "end", how));
+    if (once != NULL && strcmp(once, "run") == 0) {
+        run_ends(t);
+        return;
+    }
+    turn_phase(t, PHASE_IDLE);
+    shown_look(t);              /* also of what lasts for no more than this moment */
+    if ((next = queue_take(t)) != NULL)
+        turn_begin(t, next);
+    else
+        pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
+}

@@ -1,0 +1,145 @@
+/* agenting.h - an agent in a world of a test: its tools are names, and what they and its model come to is said by hand. */
+#ifndef TEST_AGENT_AGENTING_H
+#define TEST_AGENT_AGENTING_H
+
+#include "agent/agent.h"
+#include "lib/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const pawl_agent_tool agent_tools[] = {
+    { .name = "read_file", .rule = "Read", .description = "Read a file.", .schema = "{\"properties\":{\"file_path\":{\"type\":\"string\"}},\"required\":[\"file_path\"],\"type\":\"object\"}",
+      .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
+    { .name = "edit_file", .rule = "Edit", .description = "Change a file.", .schema = "{\"properties\":{\"file_path\":{\"type\":\"string\"}},\"type\":\"object\"}",
+      .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
+    { .name = "bash", .rule = "Bash", .description = "Run a command.", .schema = "{\"properties\":{\"command\":{\"type\":\"string\"}},\"required\":[\"command\"],\"type\":\"object\"}",
+      .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
+    { .name = "web_fetch", .rule = "WebFetch", .description = "Get a page.", .schema = "{\"type\":\"object\"}", .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true,
+      .deferred = true, .hint = "internet http page" },
+    { .name = "todo", .description = "Keep a list.", .schema = "{\"properties\":{\"todos\":{\"type\":\"array\"}},\"required\":[\"todos\"],\"type\":\"object\"}", .cls = PAWL_READ,
+      .own = PAWL_OWN_TODO },
+    { .name = "ask_user", .description = "Ask.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .own = PAWL_OWN_ASK_USER },
+    { .name = "spawn_agent", .description = "Have another do it.", .schema = "{\"properties\":{\"prompt\":{\"type\":\"string\"}},\"required\":[\"prompt\"],\"type\":\"object\"}",
+      .cls = PAWL_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
+    { .name = "plan_enter", .description = "Plan first.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .own = PAWL_OWN_PLAN_ENTER },
+    { .name = "plan_exit", .description = "Show the plan.", .schema = "{\"properties\":{\"plan\":{\"type\":\"string\"}},\"required\":[\"plan\"],\"type\":\"object\"}", .cls = PAWL_READ,
+      .own = PAWL_OWN_PLAN_EXIT },
+    { .name = "tool_search", .description = "Look for tools.", .schema = "{\"properties\":{\"query\":{\"type\":\"string\"}},\"required\":[\"query\"],\"type\":\"object\"}",
+      .cls = PAWL_READ, .own = PAWL_OWN_TOOL_SEARCH },
+};
+static const pawl_agent_helper agent_helpers[] = { { "searcher", "It searches." } };
+
+static inline pawl_agent agent_plain(void)
+{
+    return (pawl_agent){ .name = "helper", .version = 1, .model = "script:none", .system = "You help.", .tools = agent_tools,
+                         .ntools = sizeof agent_tools / sizeof *agent_tools, .helpers = agent_helpers, .nhelpers = 1 };
+}
+
+static inline void agent_begin(world *w, const pawl_agent *a, const char *input)
+{
+    pawl_err err = {0};
+    pawl_machine *m = pawl_agent_machine(a, NULL, &err);
+
+    if (m == NULL)
+        CHECK_FAIL("%s", err.text);
+    world_begin(w, m, input);
+    w->quiet = false;
+    world_go(w);
+}
+
+/* The open command that `what` means: an effect, the id of a tool call, the name of a child, or "sleep". "": there is none. */
+static inline const char *command_of(world *w, const char *what)
+{
+    static char id[512];
+    pawl_command cmd;
+
+    for (size_t i = 0; i < pawl_state_commands(w->st); i++) {
+        const char *own;
+
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) != PAWL_OK)
+            CHECK_FAIL("a command cannot be looked at");
+        own = pawl_value_string(pawl_value_get(cmd.args, "call"));
+        if ((cmd.kind == PAWL_SLEEP && strcmp(what, "sleep") == 0) || (cmd.effect != NULL && strcmp(cmd.effect, what) == 0) ||
+            (own != NULL && strcmp(own, what) == 0) || (cmd.child != NULL && strcmp(cmd.child, what) == 0)) {
+            snprintf(id, sizeof id, "%s", cmd.id);
+            return id;
+        }
+    }
+    return "";
+}
+
+static inline void comes(world *w, const char *what, pawl_outcome outcome, const char *value)
+{
+    const char *id = command_of(w, what);
+
+    if (*id == '\0')
+        CHECK_FAIL("nothing of \"%s\" is open", what);
+    world_outcome(w, id, outcome, value);
+}
+
+static inline void wakes(world *w)
+{
+    world_timer(w, command_of(w, "sleep"));
+}
+
+/* What the model answers: a text, and calls as "NAME ID INPUT;NAME ID INPUT". */
+static inline void model_says(world *w, const char *text, const char *calls)
+{
+    char json[16384];
+    size_t n = (size_t)snprintf(json, sizeof json, "{\"message\":{\"content\":[");
+    const char *sep = "";
+
+    if (text != NULL)
+        n += (size_t)snprintf(json + n, sizeof json - n, "{\"text\":\"%s\",\"type\":\"text\"}", text), sep = ",";
+    while (calls != NULL && *calls != '\0') {
+        char name[64], id[64];
+        int at = 0;
+        const char *end;
+
+        if (sscanf(calls, "%63s %63s %n", name, id, &at) != 2)
+            CHECK_FAIL("no calls: %s", calls);
+        end = strchr(calls + at, ';');
+        end = end != NULL ? end : calls + strlen(calls);
+        n += (size_t)snprintf(json + n, sizeof json - n, "%s{\"id\":\"%s\",\"input\":%.*s,\"name\":\"%s\",\"type\":\"tool_use\"}", sep, id,
+                              (int)(end - calls - at), calls + at, name);
+        sep = ",";
+        calls = *end == ';' ? end + 1 : end;
+    }
+    snprintf(json + n, sizeof json - n, "],\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":10,\"output_tokens\":5}}");
+    comes(w, "llm", PAWL_DONE, json);
+}
+
+static inline const char *agent_shows(world *w)
+{
+    pawl_agent_view v;
+
+    return pawl_agent_look(w->st, &v, NULL) == PAWL_OK ? pawl_shown_name(v.state) : "?";
+}
+
+/* The roles of all messages, and of those of tools their call: "user assistant tool:c1". */
+static inline const char *roles(world *w)
+{
+    static char out[4096];
+    pawl_iter it = pawl_iter_of(pawl_state_get(w->st, "messages"));
+    const pawl_value *one;
+    size_t n = 0;
+
+    out[0] = '\0';
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *id = pawl_value_string(pawl_value_get(one, "tool_call_id"));
+
+        n += (size_t)snprintf(out + n, sizeof out - n, "%s%s%s%s", n > 0 ? " " : "", pawl_value_string(pawl_value_get(one, "role")), id != NULL ? ":" : "",
+                              id != NULL ? id : "");
+    }
+    return out;
+}
+
+static inline const char *content_at(world *w, size_t i)
+{
+    const char *text = pawl_value_string(pawl_value_get(pawl_value_at(pawl_state_get(w->st, "messages"), i), "content"));
+
+    return text != NULL ? text : "";
+}
+
+#endif

@@ -1,0 +1,289 @@
+/* turn_test.c - turns of an agent: golden traces G2 to G4, order of tools and messages, retries, the queue (A1 to A3, A5). */
+#include "agenting.h"
+
+/* ---- the golden traces of the source --------------------------------------------------------------------- */
+
+static void test_A1_G2_two_reads(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"@mode\":\"default\",\"input\":\"read a file\"}");
+    CHECK_STR(agent_shows(&w), "processing");
+    CHECK_STR(roles(&w), "user");
+    model_says(&w, NULL, "read_file c1 {\"file_path\":\"a\"};read_file c2 {\"file_path\":\"b\"}");
+    CHECK_STR(agent_shows(&w), "executing_tool");
+    CHECK(*command_of(&w, "c1") != '\0' && *command_of(&w, "c2") != '\0');     /* side by side */
+    comes(&w, "c2", PAWL_DONE, "{\"content\":\"two\"}");
+    CHECK_STR(command_of(&w, "llm"), "");
+    CHECK_STR(roles(&w), "user assistant");
+    comes(&w, "c1", PAWL_DONE, "{\"content\":\"one\"}");
+    CHECK_STR(roles(&w), "user assistant tool:c1 tool:c2");
+    CHECK_STR(content_at(&w, 2), "one");
+    CHECK_STR(content_at(&w, 3), "two");
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, "done", NULL);
+    CHECK_STR(roles(&w), "user assistant tool:c1 tool:c2 assistant");
+    CHECK_STR(world_get(&w, "output"), "\"done\"");
+    CHECK_STR(agent_shows(&w), "idle");
+    CHECK_STR(world_status(&w), "input-required");
+    world_end(&w);
+}
+
+static void test_A1_G3_a_mutation_calls_for_the_hook(void)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.post_tools = true;
+    agent_begin(&w, &a, "{\"@mode\":\"acceptEdits\",\"@cwd\":\"/w\",\"@policy\":{\"cwd\":\"/w\"},\"input\":\"edit\"}");
+    model_says(&w, NULL, "edit_file c1 {\"file_path\":\"/w/a\"}");
+    comes(&w, "c1", PAWL_DONE, "{\"content\":\"edited\"}");
+    CHECK_STR(command_of(&w, "llm"), "");
+    comes(&w, "post-tools", PAWL_DONE, "{\"action_taken\":false}");
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, NULL, "edit_file c2 {\"file_path\":\"/w/a\"}");
+    comes(&w, "c2", PAWL_DONE, "{\"content\":\"no such text\",\"is_error\":true}");
+    CHECK_STR(command_of(&w, "post-tools"), "");        /* a failure is no mutation */
+    CHECK_STR(content_at(&w, 4), "Error: no such text");
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_A1_G3_the_hook_fails_open(void)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.post_tools = true;
+    agent_begin(&w, &a, "{\"@mode\":\"bypassPermissions\",\"input\":\"edit\"}");
+    model_says(&w, NULL, "bash c1 {\"command\":\"true\"}");
+    comes(&w, "c1", PAWL_DONE, "{\"content\":\"\"}");
+    comes(&w, "post-tools", PAWL_ERROR, "{\"code\":\"effect\",\"text\":\"no git here\"}");
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static const char busy[] = "{\"code\":\"transient\",\"text\":\"API error: server error\"}";
+
+static void test_A2_G4_retries(void)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.max_retries = 2;
+    agent_begin(&w, &a, "{\"input\":\"hello\"}");
+    comes(&w, "llm", PAWL_ERROR, busy);
+    CHECK_STR(agent_shows(&w), "processing");
+    CHECK_STR(command_of(&w, "llm"), "");
+    wakes(&w);
+    comes(&w, "llm", PAWL_ERROR, busy);
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK_STR(roles(&w), "user");       /* the message is still there */
+    CHECK_STR(world_status(&w), "input-required");
+    world_answer(&w, NULL, "\"again\"");        /* new input clears it */
+    CHECK_STR(agent_shows(&w), "processing");
+    model_says(&w, "hi", NULL);
+    CHECK_STR(roles(&w), "user user assistant");
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
+static int64_t sleeps_ms(world *w)
+{
+    pawl_command cmd;
+
+    for (size_t i = 0; i < pawl_state_commands(w->st); i++)
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) == PAWL_OK && cmd.kind == PAWL_SLEEP)
+            return cmd.due_ms - pawl_state_time_ms(w->st);
+    return -1;
+}
+
+static void test_A2_delays_of_the_source(void)
+{
+    static const int64_t due[] = { 200, 400, 800, 1600, 3200, 5000, 5000 };
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.max_retries = 8;
+    agent_begin(&w, &a, "{\"input\":\"hello\"}");
+    for (size_t i = 0; i < sizeof due / sizeof *due; i++) {
+        comes(&w, "llm", i % 2 == 0 ? PAWL_ERROR : PAWL_TIMED_OUT, busy);
+        CHECK_INT(sleeps_ms(&w), due[i]);
+        wakes(&w);
+    }
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
+    CHECK_STR(agent_shows(&w), "error");
+    world_end(&w);
+}
+
+static void test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"hello\"}");
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
+    CHECK_INT(sleeps_ms(&w), 90000);
+    wakes(&w);
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no credit\"}");
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK(strstr(world_get(&w, "@agent"), "LLM error: API error: no credit") != NULL);
+    world_end(&w);
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------- */
+
+static void test_A3_reads_side_by_side_others_one_by_one(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
+    model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"};read_file r2 {\"file_path\":\"b\"};bash b1 {\"command\":\"x\"};edit_file e1 {\"file_path\":\"c\"};read_file r3 {\"file_path\":\"d\"}");
+    CHECK(*command_of(&w, "r1") != '\0' && *command_of(&w, "r2") != '\0');
+    CHECK_STR(command_of(&w, "b1"), "");
+    comes(&w, "r2", PAWL_DONE, "\"2\"");
+    CHECK_STR(command_of(&w, "b1"), "");
+    comes(&w, "r1", PAWL_DONE, "\"1\"");
+    CHECK(*command_of(&w, "b1") != '\0');
+    CHECK_STR(command_of(&w, "e1"), "");
+    comes(&w, "b1", PAWL_TIMED_OUT, NULL);
+    CHECK(*command_of(&w, "e1") != '\0');
+    CHECK_STR(command_of(&w, "r3"), "");        /* it might read what the edit writes */
+    comes(&w, "e1", PAWL_DONE, "\"e\"");
+    comes(&w, "r3", PAWL_DONE, "{\"rows\":3}");
+    CHECK_STR(roles(&w), "user assistant tool:r1 tool:r2 tool:b1 tool:e1 tool:r3");
+    CHECK_STR(content_at(&w, 4), "Error: Tool execution timed out");
+    CHECK_STR(content_at(&w, 6), "{\"rows\":3}");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* Every order of completion: the same messages. */
+static void test_A1_messages_stand_in_request_order(void)
+{
+    static const char *const ids[] = { "r0", "r1", "r2", "r3" };
+    char first[4096] = "";
+
+    for (int perm = 0; perm < 24; perm++) {
+        const pawl_agent a = agent_plain();
+        int left[] = { 0, 1, 2, 3 }, n = 4, p = perm;
+        world w;
+
+        agent_begin(&w, &a, "{\"input\":\"go\"}");
+        model_says(&w, NULL, "read_file r0 {\"file_path\":\"a\"};read_file r1 {\"file_path\":\"a\"};read_file r2 {\"file_path\":\"a\"};read_file r3 {\"file_path\":\"a\"}");
+        for (; n > 0; n--) {
+            const int at = p % n;
+            char value[64];
+
+            p /= n;
+            snprintf(value, sizeof value, "{\"content\":\"of %s\"}", ids[left[at]]);
+            comes(&w, ids[left[at]], PAWL_DONE, value);
+            for (int i = at; i < n - 1; i++)
+                left[i] = left[i + 1];
+        }
+        if (perm == 0)
+            snprintf(first, sizeof first, "%s", world_get(&w, "messages"));
+        CHECK_STR(world_get(&w, "messages"), first);
+        CHECK_STR(content_at(&w, 3), "of r1");
+        model_says(&w, "so", NULL);
+        world_end(&w);
+    }
+}
+
+/* ---- what a model gets wrong (A5) -------------------------------------------------------------------------------- */
+
+static void test_A5_bad_calls_go_to_the_model(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"go\"}");
+    model_says(&w, "let me see", "nonsense n1 {};read_file r1 {\"file_path\":7};read_file r2 {}");
+    CHECK_STR(roles(&w), "user assistant tool:n1 tool:r1 tool:r2");
+    CHECK_STR(content_at(&w, 2), "Error: Tool not found: nonsense");
+    CHECK(strncmp(content_at(&w, 3), "Error: Invalid arguments: ", 26) == 0);
+    CHECK(strncmp(content_at(&w, 4), "Error: Invalid arguments: ", 26) == 0);
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, "sorry", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
+static void test_A3_a_turn_has_so_many_requests(void)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.max_iterations = 3;
+    agent_begin(&w, &a, "{\"input\":\"go\"}");
+    for (int i = 0; i < 3; i++) {
+        char one[64];
+
+        snprintf(one, sizeof one, "todo t%d {\"todos\":[]}", i);
+        model_says(&w, NULL, one);
+    }
+    CHECK_STR(agent_shows(&w), "done");
+    CHECK(strstr(world_get(&w, "@agent"), "max_iterations") != NULL);
+    CHECK_STR(roles(&w), "user assistant tool:t0 assistant tool:t1 assistant tool:t2");
+    world_end(&w);
+}
+
+/* ---- input ---------------------------------------------------------------------------------------------------------- */
+
+static void test_A4_input_that_comes_meanwhile_is_queued(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"one\"}");
+    world_feed(&w, &(pawl_event){ .kind = PAWL_EV_INPUT, .value = "{\"input\":\"two\"}" });
+    world_signal(&w, "input", "\"three\"");
+    CHECK_STR(roles(&w), "user");
+    model_says(&w, "1", NULL);
+    CHECK_STR(roles(&w), "user assistant user");
+    CHECK_STR(agent_shows(&w), "processing");
+    model_says(&w, "2", NULL);
+    model_says(&w, "3", NULL);
+    CHECK_STR(roles(&w), "user assistant user assistant user assistant");
+    CHECK_STR(content_at(&w, 2), "two");
+    CHECK_STR(content_at(&w, 4), "three");
+    CHECK_STR(agent_shows(&w), "idle");
+    world_signal(&w, "input", "{\"content\":[{\"text\":\"four\",\"type\":\"text\"}],\"role\":\"user\"}");
+    CHECK_STR(agent_shows(&w), "processing");
+    world_crash(&w);
+    model_says(&w, "4", NULL);
+    world_answer(&w, "input", "7");     /* no input at all: told, and asked again */
+    CHECK_STR(agent_shows(&w), "idle");
+    CHECK_STR(world_status(&w), "input-required");
+    world_end(&w);
+}
+
+static void test_A3_one_that_begins_without_input_is_idle(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    CHECK_STR(world_status(&w), "input-required");
+    world_signal(&w, "shutdown", NULL);
+    CHECK_STR(agent_shows(&w), "done");
+    CHECK_STR(world_status(&w), "completed");
+    world_end(&w);
+}
+
+int main(int argc, char **argv)
+{
+    static const check_case cases[] = {
+        CASE(test_A1_G2_two_reads), CASE(test_A1_G3_a_mutation_calls_for_the_hook), CASE(test_A1_G3_the_hook_fails_open), CASE(test_A2_G4_retries),
+        CASE(test_A2_delays_of_the_source), CASE(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends),
+        CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
+        CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
+    };
+
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
