@@ -1,0 +1,233 @@
+/* permission_test.c - may its tools be used: rules, hooks, the mode and a person, under an agent (P2, P4, P6, W3, W6, A3). */
+#include "agenting.h"
+
+static void asks(world *w, const char *input, const char *calls)
+{
+    const pawl_agent a = agent_plain();
+
+    agent_begin(w, &a, input);
+    model_says(w, NULL, calls);
+}
+
+static void begin(world *w, pawl_denied denied, const char *input, const char *calls)
+{
+    pawl_agent a = agent_plain();
+
+    a.denied = denied;
+    agent_begin(w, &a, input);
+    model_says(w, NULL, calls);
+}
+
+/* ---- a person ------------------------------------------------------------------------------------------- */
+
+static void test_A3_permissions_are_settled_first_in_request_order(void)
+{
+    world w;
+
+    asks(&w, "{\"input\":\"go\"}", "read_file r1 {\"file_path\":\"a\"};bash b1 {\"command\":\"make x\"};bash b2 {\"command\":\"make y\"}");
+    CHECK_STR(agent_shows(&w), "waiting_for_permission");
+    CHECK_STR(command_of(&w, "r1"), "");        /* nothing runs before all are settled */
+    CHECK(*world_open(&w, "b1", true) != '\0');
+    CHECK_STR(world_open(&w, "b2", true), "");
+    CHECK_STR(world_status(&w), "input-required");
+    world_crash(&w);
+    world_answer(&w, "b1", "true");
+    CHECK(*world_open(&w, "b2", true) != '\0');
+    world_answer(&w, "b2", "true");
+    CHECK(*command_of(&w, "r1") != '\0');
+    CHECK_STR(command_of(&w, "b1"), "");        /* the read comes first */
+    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "b2", PAWL_DONE, "\"y\"");
+    model_says(&w, "so", NULL);
+    CHECK_STR(roles(&w), "user assistant tool:r1 tool:b1 tool:b2 assistant");
+    world_end(&w);
+}
+
+static void test_A3_a_persons_no_ends_the_turn(void)
+{
+    world w;
+
+    asks(&w, "{\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"};read_file r1 {\"file_path\":\"a\"}");
+    world_answer(&w, NULL, "false");
+    CHECK_STR(agent_shows(&w), "done");
+    CHECK_STR(roles(&w), "user assistant tool:b1 tool:r1");
+    CHECK_STR(content_at(&w, 2), "Error: User denied permission for: bash");
+    CHECK_STR(content_at(&w, 3), "Interrupted");
+    CHECK_STR(command_of(&w, "llm"), "");
+    world_end(&w);
+}
+
+static void test_P6_a_no_with_a_note_tells_the_model(void)
+{
+    world w;
+
+    asks(&w, "{\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    world_answer(&w, NULL, "{\"approve\":false,\"note\":\"use ninja\"}");
+    CHECK_STR(content_at(&w, 2), "Error: use ninja");
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, "so", NULL);
+    world_end(&w);
+    begin(&w, PAWL_DENIED_TELLS, "{\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    world_answer(&w, NULL, "false");
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, "so", NULL);
+    world_end(&w);
+    begin(&w, PAWL_DENIED_ENDS, "{\"@policy\":{\"deny\":[\"Bash\"]},\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    CHECK_STR(agent_shows(&w), "done");
+    world_end(&w);
+}
+
+static void test_P2_edited_arguments_are_decided_again(void)
+{
+    world w;
+
+    asks(&w, "{\"@policy\":{\"deny\":[\"Bash(rm:*)\"]},\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"make y\"}}");
+    CHECK(*command_of(&w, "b1") != '\0');
+    comes(&w, "b1", PAWL_DONE, "\"y\"");
+    model_says(&w, NULL, "bash b2 {\"command\":\"make z\"}");
+    world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"rm -r z\"}}");
+    CHECK(strncmp(content_at(&w, 4), "Error: Permission denied for tool: bash: ", 41) == 0);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_P2_where_nobody_can_be_asked_it_is_a_no(void)
+{
+    world w;
+
+    asks(&w, "{\"@unasked\":true,\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    CHECK_STR(content_at(&w, 2), "Error: Permission denied for tool: bash");
+    CHECK(*command_of(&w, "llm") != '\0');
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* ---- rules and modes ---------------------------------------------------------------------------------------- */
+
+static void test_P2_rules_decide_without_a_person(void)
+{
+    world w;
+
+    asks(&w, "{\"@policy\":{\"allow\":[\"Bash(make:*)\"],\"deny\":[\"Read(//etc/**)\"]},\"@cwd\":\"/w\",\"input\":\"go\"}",
+         "bash b1 {\"command\":\"make x\"};read_file r1 {\"file_path\":\"/etc/passwd\"}");
+    if (*command_of(&w, "links") != '\0')
+        comes(&w, "links", PAWL_DONE, "{}");
+    CHECK(*command_of(&w, "b1") != '\0');
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    CHECK(strncmp(content_at(&w, 3), "Error: Permission denied for tool: read_file: ", 46) == 0);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_P1_plan_denies_what_writes(void)
+{
+    world w;
+
+    asks(&w, "{\"@mode\":\"plan\",\"@policy\":{\"allow\":[\"Edit\",\"WebFetch\"]},\"input\":\"go\"}", "edit_file e1 {\"file_path\":\"a\"};web_fetch w1 {};bash b1 {\"command\":\"make\"}");
+    while (*command_of(&w, "links") != '\0')
+        comes(&w, "links", PAWL_DONE, "{}");
+    CHECK(*command_of(&w, "b1") != '\0');       /* its handler has it run where it can only read, or denies it */
+    comes(&w, "b1", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no sandbox\"}");
+    CHECK_STR(roles(&w), "user assistant tool:e1 tool:w1 tool:b1");
+    CHECK(strncmp(content_at(&w, 2), "Error: Permission denied", 24) == 0);
+    CHECK(strncmp(content_at(&w, 3), "Error: Permission denied", 24) == 0);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* ---- W6 -------------------------------------------------------------------------------------------------------- */
+
+static void test_W6_rules_that_change_while_it_is_asked(void)
+{
+    world w;
+
+    asks(&w, "{\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    world_update(&w, NULL, "{\"@policy\":{\"deny\":[\"Bash(make:*)\"]}}");
+    CHECK_STR(world_open(&w, "b1", true), "");
+    CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: bash: ", 41) == 0);
+    model_says(&w, NULL, "bash b2 {\"command\":\"ninja\"}");
+    CHECK(*world_open(&w, "b2", true) != '\0');
+    world_update(&w, NULL, "{\"@policy\":{\"allow\":[\"Bash(ninja)\"]}}");
+    CHECK(*command_of(&w, "b2") != '\0');       /* now nobody has to be asked */
+    comes(&w, "b2", PAWL_DONE, "\"\"");
+    model_says(&w, NULL, "bash b3 {\"command\":\"cmake\"}");
+    world_update(&w, NULL, "{\"@policy\":{\"allow\":[\"Bash(ls)\"]}}");
+    CHECK(*world_open(&w, "b3", true) != '\0'); /* asked anew, under the new ones */
+    world_update(&w, NULL, "{\"@mode\":\"bypassPermissions\"}");
+    CHECK(*command_of(&w, "b3") != '\0');
+    comes(&w, "b3", PAWL_DONE, "\"\"");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* ---- hooks -------------------------------------------------------------------------------------------------------- */
+
+#define HOOKS(point, matcher) "\"hooks\":[{\"from\":\"settings.json\",\"hooks\":{\"" point "\":[{\"matcher\":\"" matcher "\",\"hooks\":[{\"type\":\"command\",\"command\":\"check\"}]}]}}]"
+
+static void test_P4_a_hook_before_it(void)
+{
+    static const char policy[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{" HOOKS("PreToolUse", "Bash") "},\"input\":\"go\"}";
+    world w;
+
+    asks(&w, policy, "bash b1 {\"command\":\"make x\"};read_file r1 {\"file_path\":\"a\"};bash b2 {\"command\":\"make y\"};bash b3 {\"command\":\"make z\"}");
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    world_crash(&w);
+    comes(&w, "hook", PAWL_DONE, "{\"status\":2,\"stderr\":\"not y\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
+                                 "\\\"permissionDecision\\\":\\\"allow\\\",\\\"updatedInput\\\":{\\\"command\\\":\\\"make -n z\\\"}}}\"}");
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    CHECK(*command_of(&w, "b3") != '\0');
+    CHECK_STR(command_of(&w, "b2"), "");
+    CHECK(strstr(world_get(&w, "@agent"), "make -n z") != NULL);
+    comes(&w, "b3", PAWL_DONE, "\"z\"");
+    CHECK(strstr(content_at(&w, 4), "not y") != NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_P4_a_hook_after_it_may_replace_the_result(void)
+{
+    static const char policy[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{" HOOKS("PostToolUse", "Read") "},\"input\":\"go\"}";
+    world w;
+
+    asks(&w, policy, "read_file r1 {\"file_path\":\"a\"};read_file r2 {\"file_path\":\"b\"}");
+    comes(&w, "r2", PAWL_DONE, "{\"content\":\"two\"}");
+    comes(&w, "r1", PAWL_DONE, "{\"content\":\"one\"}");
+    CHECK_STR(roles(&w), "user assistant");
+    world_crash(&w);
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PostToolUse\\\","
+                                 "\\\"updatedToolOutput\\\":\\\"hidden\\\"}}\"}");
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    CHECK_STR(roles(&w), "user assistant tool:r1 tool:r2");
+    CHECK_STR(content_at(&w, 2), "one");
+    CHECK_STR(content_at(&w, 3), "hidden");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_P5_a_hook_that_fails_denies(void)
+{
+    static const char policy[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{" HOOKS("PreToolUse", "") "},\"input\":\"go\"}";
+    world w;
+
+    asks(&w, policy, "read_file r1 {\"file_path\":\"a\"}");
+    comes(&w, "hook", PAWL_TIMED_OUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
+    CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: read_file: ", 46) == 0);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+int main(int argc, char **argv)
+{
+    static const check_case cases[] = {
+        CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
+        CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_rules_decide_without_a_person),
+        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_P4_a_hook_before_it),
+        CASE(test_P4_a_hook_after_it_may_replace_the_result), CASE(test_P5_a_hook_that_fails_denies),
+    };
+
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
