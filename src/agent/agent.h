@@ -70,7 +70,9 @@ typedef struct turn {           /* one event */
     const char *end;            /* how the last turn ended: "answer", "interrupt", "denial", ...; "" */
     const char *error;          /* of the last turn; NULL: none */
     /* of this event */
-    uint32_t nmessages;         /* with those that were appended by it */
+    uint32_t nmessages;         /* with those that were appended by it: */
+    const pawl_value **added;
+    size_t nadded, added_cap;
     uint32_t results;           /* of @results, with those of this event */
     const pawl_value *own;      /* what @queue becomes; NULL: as it was */
     int k;                      /* the call that it is about; -1: none */

@@ -53,7 +53,9 @@ static void drop_results(turn *t)
         less = i < t->begun && !is_pinned(one) ? without_result(t, one) : NULL;
         all = value_push(t->mem, all, less != NULL ? less : one);
     }
-    replaced(t, all, "drop", n, n);
+    for (size_t i = 0; i < t->nadded; i++)      /* of this event */
+        all = value_push(t->mem, all, t->added[i]);
+    replaced(t, all, "drop", n + t->nadded, n + t->nadded);
 }
 
 void compact_begin(turn *t)

@@ -139,6 +139,8 @@ void message_add(turn *t, const pawl_value *message)
 {
     pawl_set(t->s, "messages", message);
     t->nmessages++;
+    if (arena_room(t->mem, (void **)&t->added, &t->added_cap, t->nadded, sizeof *t->added))
+        t->added[t->nadded++] = message;
 }
 
 /* A text, {"input"}, {"content"}, or a message with its role; blocks are taken as they are. */

@@ -110,6 +110,15 @@ static void tool_search(turn *t, uint32_t k)
 
 /* ---- questions to a person ------------------------------------------------------------------------------------------- */
 
+static size_t characters(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
 static const char *questions_wrong(turn *t, const pawl_value *questions)
 {
     pawl_iter it = pawl_iter_of(questions);
@@ -123,7 +132,7 @@ static const char *questions_wrong(turn *t, const pawl_value *questions)
         const char *header = pawl_value_string(pawl_value_get(one, "header"));
         const size_t n = pawl_value_size(pawl_value_get(one, "options"));
 
-        if (header == NULL || *header == '\0' || strlen(header) > 48)
+        if (header == NULL || *header == '\0' || characters(header) > 12)
             return pawl_format(t->s, "Question %d must have a header of at most 12 characters", i);
         if (n < 2 || n > 4)
             return pawl_format(t->s, "Question %d ('%s') %s", i, header, n < 2 ? "must have at least 2 options" : "can have at most 4 options");

@@ -97,7 +97,7 @@ static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
                    .cls = c->tool->cls, .mode = mode_now(t), .time_ms = pawl_now(t->s), .input = c->input };
     /* In plan mode a shell runs where it can only read, or not at all: its handler sees to that. */
     o->g.read_only = c->tool->cls == PAWL_READ || (c->tool->cls == PAWL_EXEC && strcmp(c->tool->rule, "Bash") == 0);
-    if (c->tool->own == PAWL_OWN_PLAN_EXIT) {
+    if (c->tool->own == PAWL_OWN_PLAN_EXIT && o->g.mode == PAWL_PLAN) {
         o->g.asks = true;
         o->g.prompt = pawl_value_string(pawl_value_get(c->input, "plan"));
     }

@@ -1,0 +1,309 @@
+/* own_test.c - what the agent's machine does itself: lists, plans, questions, children, searches, summaries, budgets (A5 to A8). */
+#include "agenting.h"
+
+static void begun(world *w, const char *input)
+{
+    const pawl_agent a = agent_plain();
+
+    agent_begin(w, &a, input);
+}
+
+/* ---- todo, tool search -------------------------------------------------------------------------------------- */
+
+static void test_A5_todo_is_a_channel(void)
+{
+    world w;
+
+    begun(&w, "{\"input\":\"go\"}");
+    model_says(&w, NULL, "todo t1 {\"todos\":[{\"content\":\"a\",\"status\":\"pending\"}]}");
+    CHECK_STR(world_get(&w, "todo"), "[{\"content\":\"a\",\"status\":\"pending\"}]");
+    CHECK_STR(roles(&w), "user assistant tool:t1");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_A5_a_deferred_tool_is_shown_when_it_was_searched_for(void)
+{
+    world w;
+
+    begun(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
+    CHECK(strstr(world_get(&w, "@tools"), "web_fetch") == NULL);
+    model_says(&w, NULL, "tool_search s1 {\"query\":\"internet\"}");
+    CHECK(strstr(world_get(&w, "@tools"), "web_fetch") != NULL);
+    CHECK(strstr(content_at(&w, 2), "web_fetch") != NULL);
+    model_says(&w, NULL, "tool_search s2 {\"query\":\"database\"};web_fetch w1 {\"url\":\"http://x\"}");
+    CHECK_STR(content_at(&w, 4), "No tool fits.");
+    comes(&w, "w1", PAWL_DONE, "\"page\"");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* ---- plan mode ------------------------------------------------------------------------------------------------- */
+
+static void test_P1_plan_mode_is_left_by_an_approval_of_its_text(void)
+{
+    world w;
+
+    begun(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
+    model_says(&w, NULL, "plan_enter p1 {};edit_file e1 {\"file_path\":\"a\"}");
+    CHECK_STR(world_get(&w, "@mode"), "\"plan\"");
+    CHECK(*command_of(&w, "e1") != '\0');       /* it was settled before: its handler goes by the mode of the moment */
+    comes(&w, "e1", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"it requires Default mode; current mode is Plan.\"}");
+    model_says(&w, NULL, "edit_file e2 {\"file_path\":\"a\"}");
+    CHECK(strncmp(content_at(&w, 5), "Error: Permission denied for tool: edit_file: ", 46) == 0);
+    model_says(&w, NULL, "plan_exit x1 {\"plan\":\"1. delete all\"}");
+    CHECK_STR(agent_shows(&w), "waiting_for_permission");
+    world_answer(&w, NULL, "{\"approve\":false,\"note\":\"rather not\"}");
+    CHECK_STR(world_get(&w, "@mode"), "\"plan\"");
+    CHECK_STR(content_at(&w, 7), "Error: rather not");
+    model_says(&w, NULL, "plan_exit x2 {\"plan\":\"1. keep all\"}");
+    world_crash(&w);
+    world_answer(&w, NULL, "true");
+    CHECK_STR(world_get(&w, "@mode"), "\"bypassPermissions\"");
+    CHECK_STR(world_get(&w, "plan"), "{\"approved\":\"1. keep all\"}");
+    model_says(&w, NULL, "plan_exit x3 {\"plan\":\"again\"}");
+    CHECK_STR(content_at(&w, 11), "Error: Plan mode is not on.");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* ---- questions -------------------------------------------------------------------------------------------------- */
+
+static void test_A6_questions_are_waits(void)
+{
+    world w;
+
+    begun(&w, "{\"input\":\"go\"}");
+    model_says(&w, NULL, "ask_user q1 {\"questions\":[{\"header\":\"Color\",\"options\":[{\"label\":\"red\"},{\"label\":\"blue\"}],\"question\":\"Which?\"},"
+                         "{\"header\":\"Sizes\",\"multi_select\":true,\"options\":[\"S\",\"M\",\"L\"],\"question\":\"Which ones?\"}]}");
+    CHECK_STR(agent_shows(&w), "waiting_for_user_input");
+    CHECK_INT(world_answer(&w, "q1", "{\"Color\":\"green\",\"Sizes\":[\"S\"]}"), PAWL_INVALID);
+    CHECK_INT(world_answer(&w, "q1", "{\"Color\":\"red\"}"), PAWL_INVALID);
+    CHECK_STR(agent_shows(&w), "waiting_for_user_input");
+    world_crash(&w);
+    world_answer(&w, "q1", "{\"Color\":\"red\",\"Sizes\":[\"S\",\"L\"]}");
+    CHECK_STR(content_at(&w, 2), "{\"Color\":\"red\",\"Sizes\":\"S, L\"}");
+    model_says(&w, NULL, "ask_user q2 {\"questions\":[{\"header\":\"Color\",\"options\":[\"red\",\"blue\"],\"question\":\"Which?\"}]}");
+    world_answer(&w, NULL, "\"blue\"");         /* one question: its answer alone will do */
+    CHECK_STR(content_at(&w, 4), "{\"Color\":\"blue\"}");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_A6_questions_that_are_none(void)
+{
+    static const struct { const char *input, *why; } rows[] = {
+        { "{}", "Error: At least one question is required" },
+        { "{\"questions\":[{\"header\":\"A\",\"options\":[\"x\"],\"question\":\"?\"}]}", "Error: Question 1 ('A') must have at least 2 options" },
+        { "{\"questions\":[{\"header\":\"A\",\"options\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"question\":\"?\"}]}", "Error: Question 1 ('A') can have at most 4 options" },
+        { "{\"questions\":[{\"options\":[\"a\",\"b\"]}]}", "Error: Question 1 must have a header of at most 12 characters" },
+        { "{\"questions\":[{\"header\":\"thirteen char\",\"options\":[\"a\",\"b\"]}]}", "Error: Question 1 must have a header of at most 12 characters" },
+        { "{\"questions\":[1,2,3,4,5]}", "Error: Maximum of 4 questions allowed" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char calls[512];
+        world w;
+
+        begun(&w, "{\"input\":\"go\"}");
+        snprintf(calls, sizeof calls, "ask_user q1 %s", rows[i].input);
+        model_says(&w, NULL, calls);
+        CHECK_STR(content_at(&w, 2), rows[i].why);
+        model_says(&w, "so", NULL);
+        world_end(&w);
+    }
+}
+
+/* ---- sub-agents --------------------------------------------------------------------------------------------------- */
+
+static const pawl_command *child_of(world *w)
+{
+    static pawl_command cmd;
+
+    for (size_t i = 0; i < pawl_state_commands(w->st); i++)
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) == PAWL_OK && cmd.kind == PAWL_SPAWN)
+            return &cmd;
+    CHECK_FAIL("no child is open");
+    return NULL;
+}
+
+static void test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights(void)
+{
+    const pawl_command *cmd;
+    world w;
+
+    begun(&w, "{\"@cwd\":\"/w\",\"@mode\":\"plan\",\"@policy\":{\"deny\":[\"Bash\"]},\"input\":\"go\"}");
+    model_says(&w, NULL, "spawn_agent s1 {\"prompt\":\"look around\"}");
+    CHECK_STR(agent_shows(&w), "waiting_for_sub_agent");
+    cmd = child_of(&w);
+    CHECK_STR(cmd->effect, "searcher");
+    CHECK_STR(cmd->child, "s1");
+    CHECK_STR(pawl_value_string(pawl_value_get(cmd->args, "input")), "look around");
+    CHECK_STR(pawl_value_string(pawl_value_get(cmd->args, "@mode")), "plan");
+    CHECK_STR(pawl_value_string(pawl_value_get(cmd->args, "@cwd")), "/w");
+    CHECK(pawl_value_get(pawl_value_get(cmd->args, "@policy"), "deny") != NULL);
+    CHECK_INT(pawl_value_int(pawl_value_get(cmd->args, "@depth")), 1);
+    comes(&w, "s1", PAWL_DONE, "\"found it\"");
+    CHECK_STR(content_at(&w, 2), "found it");
+    model_says(&w, NULL, "spawn_agent s2 {\"prompt\":\"again\"};spawn_agent s3 {\"agent\":\"nobody\",\"prompt\":\"x\"}");
+    comes(&w, "s2", PAWL_ERROR, "{\"code\":\"effect\",\"run\":\"run-1.sub-s2\",\"status\":\"failed\",\"text\":\"LLM error: busy\"}");
+    CHECK_STR(content_at(&w, 4), "Error: The sub-agent failed: LLM error: busy");
+    CHECK_STR(content_at(&w, 5), "Error: There is no such agent");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_A6_children_of_children_end_somewhere(void)
+{
+    world w;
+
+    begun(&w, "{\"@depth\":3,\"input\":\"go\"}");
+    model_says(&w, NULL, "spawn_agent s1 {\"prompt\":\"x\"}");
+    CHECK_STR(content_at(&w, 2), "Error: An agent may not go deeper than 3");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_A3_a_sub_agent_ends_with_its_answer(void)
+{
+    world w;
+
+    begun(&w, "{\"@once\":\"run\",\"input\":\"go\"}");
+    model_says(&w, "the answer", NULL);
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_STR(world_get(&w, "output"), "\"the answer\"");
+    world_end(&w);
+    begun(&w, "{\"@once\":\"run\",\"input\":\"go\"}");
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no\"}");
+    CHECK_STR(world_status(&w), "failed");
+    CHECK(strstr(world_reason(&w), "LLM error: API error: no") != NULL);
+    world_end(&w);
+    begun(&w, "{\"@once\":\"run\",\"input\":\"go\"}");
+    world_signal(&w, "interrupt", NULL);
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_STR(world_get(&w, "output"), "\"It ended without an answer: interrupt.\"");
+    world_end(&w);
+}
+
+/* ---- summaries (A8 of context) --------------------------------------------------------------------------------------- */
+
+static void test_a_long_conversation_is_summed_up(void)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.compact_tokens = 15;
+    agent_begin(&w, &a, "{\"input\":\"one\"}");
+    model_says(&w, "1", NULL);
+    world_signal(&w, "input", "{\"content\":\"never touch /etc\",\"pinned\":true}");
+    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"they said one\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
+    CHECK_STR(roles(&w), "user user");
+    CHECK_STR(content_at(&w, 0), "Summary of the conversation so far:\n\nthey said one");
+    CHECK_STR(content_at(&w, 1), "never touch /etc");
+    model_says(&w, "2", NULL);
+    world_signal(&w, "input", "\"three\"");
+    world_crash(&w);
+    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"sum\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
+    CHECK_STR(roles(&w), "user user user");
+    CHECK_STR(content_at(&w, 1), "never touch /etc");   /* what is pinned stays to the letter */
+    CHECK_STR(content_at(&w, 2), "three");
+    model_says(&w, "3", NULL);
+    world_signal(&w, "input", "\"four\"");
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");      /* nothing is cut off */
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK_STR(roles(&w), "user user user assistant user");
+    world_end(&w);
+}
+
+static void test_old_results_are_dropped(void)
+{
+    pawl_agent a = agent_plain();
+    char big[700];
+    world w;
+
+    a.compact_tokens = 15;
+    a.compact_drops = true;
+    agent_begin(&w, &a, "{\"input\":\"one\"}");
+    model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"}");
+    memset(big, 'x', sizeof big);
+    memcpy(big, "{\"content\":\"", 12);
+    memcpy(big + 600, "\"}", 3);
+    comes(&w, "r1", PAWL_DONE, big);
+    model_says(&w, "1", NULL);
+    world_signal(&w, "input", "\"two\"");
+    CHECK_STR(roles(&w), "user assistant tool:r1 assistant user");
+    CHECK_STR(content_at(&w, 2), "[590 bytes, dropped]");
+    model_says(&w, "2", NULL);
+    world_end(&w);
+}
+
+static void test_one_that_overflows_is_summed_up_once(void)
+{
+    static const char over[] = "{\"message\":{\"content\":[],\"role\":\"assistant\"},\"stop\":\"context_exceeded\"}";
+    world w;
+
+    begun(&w, "{\"input\":\"one\"}");
+    model_says(&w, "1", NULL);
+    world_signal(&w, "input", "\"two\"");
+    comes(&w, "llm", PAWL_DONE, over);
+    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"sum\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
+    CHECK_STR(roles(&w), "user user");
+    comes(&w, "llm", PAWL_DONE, over);
+    CHECK_STR(agent_shows(&w), "idle");
+    CHECK_STR(command_of(&w, "llm"), "");
+    world_end(&w);
+}
+
+/* ---- budgets (A8) ------------------------------------------------------------------------------------------------------ */
+
+static void bill(world *w, const char *what, const char *value, const char *usage)
+{
+    pawl_event ev = { .kind = PAWL_EV_RECEIPT, .value = value, .update = usage };
+    char id[512];
+
+    snprintf(id, sizeof id, "%s", command_of(w, what));
+    ev.id = id;
+    world_feed(w, &ev);
+}
+
+static void test_A8_no_request_leaves_without_room(void)
+{
+    static const char said[] = "{\"message\":{\"content\":[{\"text\":\"hi\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":900,\"output_tokens\":5}}";
+    pawl_agent a = agent_plain();
+    pawl_spent spent;
+    world w;
+
+    a.max_tokens = 100;
+    a.ntools = 0;
+    world_budget((pawl_caps){ .tokens = 2000 });
+    agent_begin(&w, &a, "{\"input\":\"one\"}");
+    world_budget((pawl_caps){0});
+    CHECK(pawl_state_spent(w.st, &spent));
+    CHECK(spent.reserved.tokens > 100 && spent.reserved.tokens < 400);
+    bill(&w, "llm", said, "{\"tokens\":905}");
+    CHECK(pawl_state_spent(w.st, &spent));
+    CHECK_INT(spent.used.tokens, 905);
+    CHECK_INT(spent.reserved.tokens, 0);
+    world_signal(&w, "input", "\"two\"");       /* 905 and 100 and a few more are over what is left */
+    CHECK_STR(command_of(&w, "llm"), "");
+    CHECK_STR(agent_shows(&w), "done");
+    CHECK(strstr(world_get(&w, "@agent"), "\"budget\"") != NULL);
+    world_update(&w, NULL, "{\"@budget\":{\"tokens\":9000}}");
+    world_signal(&w, "input", "\"three\"");
+    CHECK(*command_of(&w, "llm") != '\0');
+    bill(&w, "llm", said, "{\"tokens\":905}");
+    world_end(&w);
+}
+
+int main(int argc, char **argv)
+{
+    static const check_case cases[] = {
+        CASE(test_A5_todo_is_a_channel), CASE(test_A5_a_deferred_tool_is_shown_when_it_was_searched_for),
+        CASE(test_P1_plan_mode_is_left_by_an_approval_of_its_text), CASE(test_A6_questions_are_waits), CASE(test_A6_questions_that_are_none),
+        CASE(test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights), CASE(test_A6_children_of_children_end_somewhere),
+        CASE(test_A3_a_sub_agent_ends_with_its_answer), CASE(test_a_long_conversation_is_summed_up), CASE(test_old_results_are_dropped),
+        CASE(test_one_that_overflows_is_summed_up_once), CASE(test_A8_no_request_leaves_without_room),
+    };
+
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
