@@ -157,6 +157,6 @@ void stopping_end(turn *t);
 extern const sm_row shown_rows[];
 extern const sm_table shown_table;
 void shown_look(turn *t);               /* what is shown has changed, perhaps: readers are told */
-void tell(turn *t, const char *name, const pawl_value *v);      /* readers; v NULL: no memory */
+void readers_told(turn *t, const char *name, const pawl_value *v);      /* readers; v NULL: no memory */
 
 #endif

@@ -39,8 +39,8 @@ static void replaced(turn *t, const pawl_value *all, const char *method, size_t 
     t->nmessages = (uint32_t)pawl_value_size(all);
     t->seen = 0;
     t->tokens = 0;
-    tell(t, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)from, "method", method, "to", (int64_t)to));
-    tell(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
+    readers_told(t, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)from, "method", method, "to", (int64_t)to));
+    readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
 }
 
 static void drop_results(turn *t)
@@ -72,7 +72,7 @@ void compact_begin(turn *t)
     }
     if (rc != PAWL_OK)
         t->rc = rc;
-    tell(t, "status", pawl_pack(t->s, "{s:b}", "compacting", 1));
+    readers_told(t, "status", pawl_pack(t->s, "{s:b}", "compacting", 1));
     turn_phase(t, PHASE_COMPACT);
 }
 

@@ -3,7 +3,7 @@
 
 /* ---- how it stands ------------------------------------------------------------------------------------- */
 
-static const char *text_of(const pawl_value *v, const char *key, const char *otherwise)
+static const char *text_in(const pawl_value *v, const char *key, const char *otherwise)
 {
     const char *text = pawl_value_string(pawl_value_get(v, key));
 
@@ -29,14 +29,14 @@ static void calls_load(turn *t, const pawl_value *all)
         agent_call *c = &t->calls[i];
 
         block = pawl_iter_next(&said, NULL);
-        c->id = text_of(block, "id", "");
-        c->name = text_of(block, "name", "");
+        c->id = text_in(block, "id", "");
+        c->name = text_in(block, "name", "");
         c->tool = tool_of(t->def, c->name);
-        c->at = (call_stage)row_named(stage_rows, STAGES, text_of(one, "at", NULL));
+        c->at = (call_stage)row_named(stage_rows, STAGES, text_in(one, "at", NULL));
         c->changed = pawl_value_get(one, "input") != NULL;
         c->input = c->changed ? pawl_value_get(one, "input") : pawl_value_get(block, "input");
         c->told = pawl_value_get(one, "told");
-        c->under = text_of(one, "under", NULL);
+        c->under = text_in(one, "under", NULL);
         c->why = pawl_value_get(one, "why");
         c->asked = pawl_value_bool(pawl_value_get(one, "asked"));
         c->failed = pawl_value_bool(pawl_value_get(one, "failed"));
@@ -48,7 +48,7 @@ static void core_load(turn *t, const pawl_value *v)
     core_begin(&t->c, t->def->a.max_retries);
     if (v == NULL)
         return;
-    t->c.at = core_at_named(text_of(v, "at", NULL));
+    t->c.at = core_at_named(text_in(v, "at", NULL));
     t->c.retries = (uint32_t)pawl_value_uint(pawl_value_get(v, "retries"));
     t->c.open = (uint32_t)pawl_value_uint(pawl_value_get(v, "open"));
     t->c.mutated = pawl_value_bool(pawl_value_get(v, "mutated"));
@@ -59,7 +59,7 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     const pawl_value *v = pawl_get(s, "@agent");
 
     *t = (turn){ .s = s, .def = d, .h = h, .mem = &s->mem, .k = -1 };
-    t->at = (phase)row_named(phase_rows, PHASES, text_of(v, "phase", NULL));
+    t->at = (phase)row_named(phase_rows, PHASES, text_in(v, "phase", NULL));
     core_load(t, pawl_value_get(v, "core"));
     calls_load(t, pawl_value_get(v, "calls"));
     t->given = (uint32_t)pawl_value_uint(pawl_value_get(v, "given"));
@@ -68,10 +68,10 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     t->tokens = pawl_value_int(pawl_value_get(v, "tokens"));
     t->seen = (uint32_t)pawl_value_uint(pawl_value_get(v, "seen"));
     t->overflowed = pawl_value_bool(pawl_value_get(v, "overflowed"));
-    t->shown = text_of(v, "shown", "");
-    t->shown_id = text_of(v, "shown_id", "");
-    t->end = text_of(v, "end", "");
-    t->error = text_of(v, "error", NULL);
+    t->shown = text_in(v, "shown", "");
+    t->shown_id = text_in(v, "shown_id", "");
+    t->end = text_in(v, "end", "");
+    t->error = text_in(v, "error", NULL);
     t->nmessages = (uint32_t)pawl_value_size(pawl_get(s, "messages"));
     t->results = (uint32_t)pawl_value_size(pawl_get(s, "@results"));
     return s->mem.failed || s->st->load_failed != PAWL_OK ? PAWL_NOMEM : PAWL_OK;
@@ -185,7 +185,7 @@ void queue_put(turn *t, const pawl_value *message)
     const pawl_value *q = queue_now(t);
 
     if (pawl_value_size(q) >= QUEUE_MAX) {
-        tell(t, "error", pawl_pack(t->s, "{s:s}", "message", "input is not taken: more than 1000 inputs wait (QUEUE_MAX)"));
+        readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", "input is not taken: more than 1000 inputs wait (QUEUE_MAX)"));
         return;
     }
     queue_is(t, value_push(t->mem, q, message));
@@ -260,7 +260,7 @@ void turn_calls(turn *t, const pawl_value *blocks)
         if (is_call(block)) {
             agent_call *c = &t->calls[n++];
 
-            *c = (agent_call){ .id = text_of(block, "id", ""), .name = text_of(block, "name", ""), .input = pawl_value_get(block, "input") };
+            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .input = pawl_value_get(block, "input") };
             c->tool = tool_of(t->def, c->name);
             pawl_set(t->s, "@calls", block);
         }

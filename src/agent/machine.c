@@ -30,7 +30,7 @@ const sm_row stage_rows[STAGES] = {
 #undef TO
 const sm_table stage_table = { "tool call", stage_rows, STAGES };
 
-static void wrong(turn *t, const char *what, const char *from, const char *to)
+static void no_way(turn *t, const char *what, const char *from, const char *to)
 {
     if (t->rc == PAWL_OK)
         t->rc = pawl_fail(t->s, PAWL_CORRUPT, "%s: from %s to %s there is no way", what, from, to);
@@ -39,14 +39,14 @@ static void wrong(turn *t, const char *what, const char *from, const char *to)
 void turn_phase(turn *t, phase to)
 {
     if (!sm_may(&phase_table, t->at, to))
-        wrong(t, phase_table.name, phase_rows[t->at].name, phase_rows[to].name);
+        no_way(t, phase_table.name, phase_rows[t->at].name, phase_rows[to].name);
     t->at = to;
 }
 
 void call_stage_to(turn *t, uint32_t k, call_stage to)
 {
     if (!sm_may(&stage_table, t->calls[k].at, to))
-        wrong(t, stage_table.name, stage_rows[t->calls[k].at].name, stage_rows[to].name);
+        no_way(t, stage_table.name, stage_rows[t->calls[k].at].name, stage_rows[to].name);
     t->calls[k].at = to;
 }
 
@@ -106,7 +106,7 @@ static told_kind kind_of(turn *t)
 
 static void bad_input(turn *t)
 {
-    tell(t, "error", pawl_pack(t->s, "{s:s}", "message", "input is a text, {\"input\": TEXT or BLOCKS}, or a message of the user's"));
+    readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", "input is a text, {\"input\": TEXT or BLOCKS}, or a message of the user's"));
 }
 
 static void ask_input(turn *t)
@@ -154,7 +154,7 @@ static void started(turn *t)
 static void nothing(turn *t) { (void)t; }
 
 /* A run that failed goes on where it can take input. */
-static void reopened(turn *t)
+static void agent_reopened(turn *t)
 {
     t->at = PHASE_IDLE;
     core_begin(&t->c, t->def->a.max_retries);
@@ -163,7 +163,7 @@ static void reopened(turn *t)
     ask_input(t);
 }
 
-#define ALWAYS [TOLD_CHANGE] = nothing, [TOLD_REOPEN] = reopened
+#define ALWAYS [TOLD_CHANGE] = nothing, [TOLD_REOPEN] = agent_reopened
 #define BUSY ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told
 typedef void act(turn *t);
 static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
@@ -171,7 +171,7 @@ static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
     [PHASE_COMPACT] = { BUSY, [TOLD_COMPACT] = compact_told },
     [PHASE_MODEL] = { BUSY, [TOLD_MODEL] = model_told },
     [PHASE_RETRY] = { BUSY, [TOLD_RETRY] = retry_told },
-    [PHASE_SETTLE] = { [TOLD_REOPEN] = reopened, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told,
+    [PHASE_SETTLE] = { [TOLD_REOPEN] = agent_reopened, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told,
                        [TOLD_GATE] = gate_told, [TOLD_CHANGE] = rules_changed },
     [PHASE_TOOLS] = { BUSY, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
     [PHASE_HOOK] = { BUSY, [TOLD_HOOK] = hook_told },

@@ -12,7 +12,7 @@ static void todo(turn *t, uint32_t k)
 static void mode_is(turn *t, const char *mode)
 {
     pawl_set_string(t->s, "@mode", mode);
-    tell(t, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
+    readers_told(t, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
 }
 
 static void plan_enter(turn *t, uint32_t k)
@@ -103,7 +103,7 @@ static void tool_search(turn *t, uint32_t k)
     }
     if (tools != pawl_get(t->s, "@tools")) {
         pawl_set(t->s, "@tools", tools);
-        tell(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "tools"));
+        readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "tools"));
     }
     call_done(t, k, content_text(t, names != NULL && *names != '\0' ? pawl_format(t->s, "These are there now: %s", names) : "No tool fits."), false);
 }
@@ -192,11 +192,11 @@ static void ask_user(turn *t, uint32_t k)
     q.schema = own_schema(t, questions);
     q.about = pawl_pack(t->s, "{s:v}", "questions", questions);
     pawl_flow_ask(t->s, tag_of(t, "tool", k), &q);
-    tell(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
+    readers_told(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
 }
 
 /* Keyed by header; several labels are joined by ", ". */
-static void answered(turn *t, uint32_t k)
+static void questions_answered(turn *t, uint32_t k)
 {
     const pawl_value *questions = pawl_value_get(t->calls[k].input, "questions"), *v = t->h->value, *one;
     const pawl_value *out = value_pack(t->mem, NULL, "{}");
@@ -256,7 +256,7 @@ static void spawn_agent(turn *t, uint32_t k)
     else if (rc != PAWL_OK)
         t->rc = rc;
     else
-        tell(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", run, "tool_use_id", c->id));
+        readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", run, "tool_use_id", c->id));
 }
 
 static void child_ended(turn *t, uint32_t k)
@@ -264,7 +264,7 @@ static void child_ended(turn *t, uint32_t k)
     const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
     const bool good = t->h->outcome == PAWL_DONE;
 
-    tell(t, "sub_agent_complete", pawl_pack(t->s, "{s:b,s:s}", "succeeded", good, "tool_use_id", t->calls[k].id));
+    readers_told(t, "sub_agent_complete", pawl_pack(t->s, "{s:b,s:s}", "succeeded", good, "tool_use_id", t->calls[k].id));
     if (good)
         after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", t->h->value != NULL ? t->h->value : value_null(t->mem)), false);
     else
@@ -285,7 +285,7 @@ void own_begin(turn *t, uint32_t k)
 void own_told(turn *t, uint32_t k)
 {
     if (t->calls[k].tool->own == PAWL_OWN_ASK_USER)
-        answered(t, k);
+        questions_answered(t, k);
     else if (t->calls[k].tool->own == PAWL_OWN_SPAWN_AGENT)
         child_ended(t, k);
 }

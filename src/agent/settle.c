@@ -8,7 +8,7 @@
 
 typedef struct asking { turn *t; uint32_t k; const char *tag; size_t next; } asking;
 
-static bool told_before(asking *a, const pawl_value **v, bool *failed)
+static bool asked_before(asking *a, const pawl_value **v, bool *failed)
 {
     const pawl_value *one = pawl_value_at(a->t->calls[a->k].told, a->next);
 
@@ -26,7 +26,7 @@ static pawl_code world_call(void *ctx, const char *effect, const pawl_value *arg
     bool failed;
     pawl_code rc;
 
-    if (told_before(a, receipt, &failed))
+    if (asked_before(a, receipt, &failed))
         return failed ? PAWL_EFFECT : PAWL_OK;
     rc = pawl_flow_call_with(a->t->s, a->tag, effect, args, NULL);
     if (rc == PAWL_LIMIT) {
@@ -41,7 +41,7 @@ static pawl_code world_signal(void *ctx, const char *name, const pawl_value **va
     asking *a = ctx;
     bool failed;
 
-    if (told_before(a, value, &failed))
+    if (asked_before(a, value, &failed))
         return PAWL_OK;
     pawl_flow_ask(a->t->s, a->tag, &(pawl_question){ .kind = PAWL_WAIT_SIGNAL, .slot = name });
     return PAWL_PENDING;
@@ -54,7 +54,7 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
     pawl_question ask = { .kind = PAWL_WAIT_APPROVAL, .slot = t->calls[a->k].id, .schema = q->schema, .about = q->about, .timeout_ms = q->timeout_ms };
     bool failed;
 
-    if (told_before(a, answer, &failed))
+    if (asked_before(a, answer, &failed))
         return PAWL_OK;
     if (pawl_get_bool(t->s, "@unasked")) {      /* nobody is there: that is a no (P2) */
         *answer = pawl_pack(t->s, "{s:b,s:s}", "approve", 0, "note", pawl_format(t->s, "Permission denied for tool: %s", t->calls[a->k].name));
@@ -64,7 +64,7 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
     ask.otherwise = q->timeout_ms > 0 ? value_bool(t->mem, false) : NULL;
     pawl_flow_ask(t->s, a->tag, &ask);
     t->calls[a->k].asked = true;
-    tell(t, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input", pawl_value_get(q->about, "input") != NULL ? pawl_value_get(q->about, "input") : q->about,
+    readers_told(t, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input", pawl_value_get(q->about, "input") != NULL ? pawl_value_get(q->about, "input") : q->about,
                                             "tool_name", t->calls[a->k].name, "tool_use_id", t->calls[a->k].id));
     return PAWL_PENDING;
 }
@@ -83,7 +83,7 @@ static const char *under_now(turn *t, const pawl_policy *p)
     return pawl_format(t->s, "%s %s", pawl_mode_name(mode_now(t)), p != NULL ? pawl_policy_digest(p) : "-");
 }
 
-typedef struct opened { gate g; pawl_policy *policy; hook_list hooks; asking a; pawl_err err; } opened;
+typedef struct opened { tool_gate g; pawl_policy *policy; hook_list hooks; asking a; pawl_err err; } opened;
 
 static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
 {
@@ -92,7 +92,7 @@ static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
     const pawl_code rc = gate_read(t->mem, rules, pawl_get(t->s, "@grants"), &o->policy, &o->hooks, &o->err);
 
     o->a = (asking){ t, k, tag_of(t, what, k), 0 };
-    o->g = (gate){ .mem = t->mem, .world = { world_call, world_signal, world_ask, &o->a }, .policy = o->policy, .hooks = &o->hooks, .limits = rules,
+    o->g = (tool_gate){ .mem = t->mem, .world = { world_call, world_signal, world_ask, &o->a }, .policy = o->policy, .hooks = &o->hooks, .limits = rules,
                    .run = t->s->st->run, .cwd = pawl_get_string(t->s, "@cwd"), .tool = c->tool->rule, .call = c->id, .graph = t->def->hash,
                    .cls = c->tool->cls, .mode = mode_now(t), .time_ms = pawl_now(t->s), .input = c->input };
     /* In plan mode a shell runs where it can only read, or not at all: its handler sees to that. */
@@ -104,7 +104,7 @@ static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
     return rc;
 }
 
-static void denied(turn *t, uint32_t k, const gate *g)
+static void denied(turn *t, uint32_t k, const tool_gate *g)
 {
     const pawl_agent *a = &t->def->a;
     const char *name = t->calls[k].name;

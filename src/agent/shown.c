@@ -85,7 +85,7 @@ static pawl_shown shown_of(const turn *t, const agent_call **of)
     return PAWL_SHOWN_PROCESSING;
 }
 
-void tell(turn *t, const char *name, const pawl_value *v)
+void readers_told(turn *t, const char *name, const pawl_value *v)
 {
     pawl_emit(t->s, name, v);
 }
@@ -114,8 +114,8 @@ void shown_look(turn *t)
     if (now == was && strcmp(id, t->shown_id) == 0)
         return;
     if (!sm_may(&shown_table, was, now))
-        tell(t, "state", told_state(t, PAWL_SHOWN_PROCESSING, NULL));
-    tell(t, "state", told_state(t, now, c));
+        readers_told(t, "state", told_state(t, PAWL_SHOWN_PROCESSING, NULL));
+    readers_told(t, "state", told_state(t, now, c));
     t->shown = pawl_shown_name(now);
     t->shown_id = id;
 }

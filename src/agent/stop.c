@@ -104,7 +104,7 @@ void shutdown_told(turn *t)
     t->end = "shutdown";
     t->ncalls = 0;
     (void)core_feed(&t->c, &(core_told){ .event = CORE_SHUTDOWN_REQUESTED }, NULL);
-    tell(t, "done", pawl_pack(t->s, "{s:s}", "end", t->end));
+    readers_told(t, "done", pawl_pack(t->s, "{s:s}", "end", t->end));
     turn_phase(t, PHASE_OVER);
     t->over = true;
 }

@@ -93,9 +93,9 @@ static void blocks_tell(turn *t, const pawl_value *content)
 
     while ((block = pawl_iter_next(&it, NULL)) != NULL) {
         if (strcmp(type_of(block), "text") == 0 && pawl_value_get(block, "text") != NULL)
-            tell(t, "text_complete", pawl_pack(t->s, "{s:v}", "text", pawl_value_get(block, "text")));
+            readers_told(t, "text_complete", pawl_pack(t->s, "{s:v}", "text", pawl_value_get(block, "text")));
         else if (strcmp(type_of(block), "thinking") == 0 && pawl_value_get(block, "thinking") != NULL)
-            tell(t, "thinking_complete", pawl_pack(t->s, "{s:v}", "thinking", pawl_value_get(block, "thinking")));
+            readers_told(t, "thinking_complete", pawl_pack(t->s, "{s:v}", "thinking", pawl_value_get(block, "thinking")));
     }
 }
 
@@ -136,7 +136,7 @@ static bool overflows(turn *t)
     return true;
 }
 
-static void answered(turn *t, const pawl_value *v)
+static void answer_taken(turn *t, const pawl_value *v)
 {
     const pawl_value *message = pawl_value_get(v, "message"), *content = pawl_value_get(message, "content");
     const char *stop = pawl_value_string(pawl_value_get(v, "stop"));
@@ -155,7 +155,7 @@ static void answered(turn *t, const pawl_value *v)
     turn_calls(t, content);
     output_set(t, content);
     if (strcmp(stop, "end_turn") != 0 && strcmp(stop, "tool_use") != 0 && strcmp(stop, "stop_sequence") != 0)
-        tell(t, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
+        readers_told(t, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
     turn_act(t, core_told_of(t, (core_told){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
 }
 
@@ -185,7 +185,7 @@ static void failed(turn *t, const pawl_value *v)
         delay = t->def->a.retry_max_ms;
     if (pawl_value_int(pawl_value_get(v, "retry_after_ms")) > delay)
         delay = pawl_value_int(pawl_value_get(v, "retry_after_ms"));
-    tell(t, "status", pawl_pack(t->s, "{s:i,s:s,s:i}", "again_in_ms", delay, "error", why, "retries", (int64_t)t->c.retries));
+    readers_told(t, "status", pawl_pack(t->s, "{s:i,s:s,s:i}", "again_in_ms", delay, "error", why, "retries", (int64_t)t->c.retries));
     pawl_flow_sleep(t->s, "retry", delay);
     turn_phase(t, PHASE_RETRY);
 }
@@ -193,7 +193,7 @@ static void failed(turn *t, const pawl_value *v)
 void model_told(turn *t)
 {
     if (t->h->outcome == PAWL_DONE && pawl_value_get(t->h->value, "message") != NULL)
-        answered(t, t->h->value);
+        answer_taken(t, t->h->value);
     else
         failed(t, t->h->value);
 }
@@ -235,8 +235,8 @@ void turn_end(turn *t, const char *how, const char *error)
     t->c.at = CORE_WAITING_FOR_USER_INPUT;
     results_drop(t);
     if (error != NULL)
-        tell(t, "error", pawl_pack(t->s, "{s:s}", "message", error));
-    tell(t, "done", pawl_pack(t->s, "{s:s}", "end", how));
+        readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", error));
+    readers_told(t, "done", pawl_pack(t->s, "{s:s}", "end", how));
     if (once != NULL && strcmp(once, "run") == 0) {
         run_ends(t);
         return;

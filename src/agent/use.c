@@ -46,8 +46,8 @@ void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
     c->asked = false;
     result_put(t, k, result, failed);
     if (note != NULL)
-        tell(t, "status", pawl_pack(t->s, "{s:v,s:s}", "note", note, "tool_use_id", c->id));
-    tell(t, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:s}", "is_error", failed, "name", c->name, "tool_use_id", c->id));
+        readers_told(t, "status", pawl_pack(t->s, "{s:v,s:s}", "note", note, "tool_use_id", c->id));
+    readers_told(t, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:s}", "is_error", failed, "name", c->name, "tool_use_id", c->id));
     while (t->given < t->ncalls && t->calls[t->given].at == STAGE_DONE)
         message_give(t, t->given++);
     t->result_now = NULL;
@@ -109,12 +109,12 @@ static void effect_begin(turn *t, uint32_t k)
     }
 }
 
-static void begin(turn *t, uint32_t k)
+static void use_begin(turn *t, uint32_t k)
 {
     const agent_call *c = &t->calls[k];
 
     call_stage_to(t, k, STAGE_RUNNING);
-    tell(t, "tool_start", pawl_pack(t->s, "{s:v,s:s,s:s}", "input", c->input, "name", c->name, "tool_use_id", c->id));
+    readers_told(t, "tool_start", pawl_pack(t->s, "{s:v,s:s,s:s}", "input", c->input, "name", c->name, "tool_use_id", c->id));
     if (c->tool->own != PAWL_OWN_NOT)
         own_begin(t, k);
     else
@@ -132,7 +132,7 @@ static bool begin_one(turn *t)
         if (c->at == STAGE_DONE)
             continue;
         if (c->at == STAGE_READY && (c->tool->beside || !busy)) {
-            begin(t, k);
+            use_begin(t, k);
             return true;
         }
         if (!c->tool->beside)

@@ -68,18 +68,18 @@ pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grant
 
 /* ---- decided -------------------------------------------------------------------------------------------------- */
 
-static pawl_request request_of(const gate *g, bool edited)
+static pawl_request request_of(const tool_gate *g, bool edited)
 {
     return (pawl_request){ .tool = g->tool, .args = g->input, .links = g->links, .cls = g->cls, .mode = g->mode, .read_only = g->read_only,
                            .edited = edited, .rewritten = edited && g->said.input != NULL, .hook = g->said.behavior,
                            .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = g->time_ms };
 }
 
-typedef struct paths { arena *mem; const pawl_value *list; size_t n; } paths;
+typedef struct looked { arena *mem; const pawl_value *list; size_t n; } looked;
 
 static bool see_path(void *ctx, const char *name)
 {
-    paths *p = ctx;
+    looked *p = ctx;
 
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(pawl_value_string(pawl_value_at(p->list, i)), name) == 0)
@@ -88,21 +88,21 @@ static bool see_path(void *ctx, const char *name)
     return p->list != NULL && ++p->n < PATHS_MAX;
 }
 
-static pawl_code no_memory(const gate *g, pawl_err *err)
+static pawl_code no_memory(const tool_gate *g, pawl_err *err)
 {
     return fail(err, PAWL_NOMEM, "%s: no memory to decide on it", g->tool);
 }
 
-static pawl_code refused(gate *g, const char *why)
+static pawl_code refused(tool_gate *g, const char *why)
 {
     g->reason = arena_strdup(g->mem, why, strlen(why));
     return g->reason != NULL ? PAWL_DENIED : PAWL_NOMEM;
 }
 
 /* Links are the world's: where the paths of a call lead is told by it. */
-static pawl_code links_look(gate *g, pawl_err *err)
+static pawl_code links_look(tool_gate *g, pawl_err *err)
 {
-    paths p = { .mem = g->mem, .list = value_pack(g->mem, NULL, "[]") };
+    looked p = { .mem = g->mem, .list = value_pack(g->mem, NULL, "[]") };
     const pawl_value *args;
     pawl_request q;
     pawl_code rc;
@@ -124,7 +124,7 @@ static pawl_code links_look(gate *g, pawl_err *err)
     return rc == PAWL_EFFECT ? refused(g, "nobody could say where its paths lead") : rc;
 }
 
-static pawl_code decide(gate *g, bool edited, bool first, pawl_err *err)
+static pawl_code decide(tool_gate *g, bool edited, bool first, pawl_err *err)
 {
     const pawl_code rc = links_look(g, err);
     const pawl_request q = request_of(g, edited);
@@ -159,12 +159,12 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
     return value_with(mem, v, "run", h->command != NULL ? value_pack(mem, NULL, "[s,s,s]", "sh", "-c", h->command) : h->run);
 }
 
-static pawl_code verdict_of(gate *g, const hook_entry *h, hook_profile profile, const pawl_value *receipt, verdict *one, pawl_err *err)
+static pawl_code verdict_of(tool_gate *g, const hook_entry *h, hook_profile profile, const pawl_value *receipt, verdict *one, pawl_err *err)
 {
     return hook_verdict(g->mem, profile, hook_point_name(h->point), receipt, one, err);
 }
 
-static pawl_code hook_asked(gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
+static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
 {
     const char *text = response == NULL || h->point != HOOK_POST_FAILURE ? NULL : pawl_value_string(pawl_value_get(response, "content"));
     const hook_call what = { .point = h->point, .run = g->run, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .tool = g->tool, .tool_use_id = g->call,
@@ -190,7 +190,7 @@ static pawl_code hook_asked(gate *g, const hook_entry *h, const pawl_value *resp
 }
 
 /* `if`: one rule that the call has to fit. One that cannot be read was told when the hooks were read, and has the hook asked. */
-static bool rule_fits(gate *g, const hook_entry *h)
+static bool rule_fits(tool_gate *g, const hook_entry *h)
 {
     const pawl_value *home = pawl_value_get(g->limits, "home"), *only;
     const pawl_request q = request_of(g, false);
@@ -211,13 +211,13 @@ static bool rule_fits(gate *g, const hook_entry *h)
     return fits;
 }
 
-static bool wanted(gate *g, const hook_entry *h, hook_point point)
+static bool wanted(tool_gate *g, const hook_entry *h, hook_point point)
 {
     return hook_wanted(h, point, false, g->tool) && !h->nodes && rule_fits(g, h);
 }
 
 /* In the order in which they were registered; each sees what those before it made of the input. */
-static pawl_code hooks_before(gate *g, pawl_err *err)
+static pawl_code hooks_before(tool_gate *g, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
@@ -245,7 +245,7 @@ static pawl_code hooks_before(gate *g, pawl_err *err)
 /* ---- a person -------------------------------------------------------------------------------------------------------- */
 
 /* Of all of it, since an approval is bound to the call, and not to a part (W6). */
-static const pawl_value *digest_of(gate *g)
+static const pawl_value *digest_of(tool_gate *g)
 {
     const pawl_value *both = value_pack(g->mem, NULL, "{s:v,s:s}", "input", g->input, "tool", g->tool), *out = NULL;
     char hex[HASH_HEX + 1];
@@ -270,7 +270,7 @@ static const pawl_value *text_with(arena *mem, const pawl_value *v, const char *
     return text == NULL ? v : value_with(mem, v, key, value_string(mem, text, strlen(text)));
 }
 
-static const pawl_value *about_of(gate *g)
+static const pawl_value *about_of(tool_gate *g)
 {
     arena *mem = g->mem;
     const pawl_value *v = value_pack(mem, NULL, "{s:v,s:s,s:s,s:s}", "digest", g->digest, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(g->cls),
@@ -293,7 +293,7 @@ static const pawl_value *about_of(gate *g)
 }
 
 /* Other arguments are decided as if they had been the first; no hook changes them any more (P2). */
-static pawl_code edited(gate *g, const pawl_value *input, pawl_err *err)
+static pawl_code edited(tool_gate *g, const pawl_value *input, pawl_err *err)
 {
     pawl_code rc;
 
@@ -305,7 +305,7 @@ static pawl_code edited(gate *g, const pawl_value *input, pawl_err *err)
     return g->digest != NULL ? PAWL_OK : no_memory(g, err);
 }
 
-static pawl_code person(gate *g, pawl_err *err)
+static pawl_code person(tool_gate *g, pawl_err *err)
 {
     static const char edits[] = "{\"anyOf\":[{\"type\":\"boolean\"},{\"additionalProperties\":false,\"properties\":{\"approve\":{\"type\":\"boolean\"},"
                                 "\"input\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}},\"required\":[\"approve\"],\"type\":\"object\"}]}";
@@ -331,7 +331,7 @@ static pawl_code person(gate *g, pawl_err *err)
 
 /* ---- in and out ------------------------------------------------------------------------------------------------------- */
 
-pawl_code gate_enter(gate *g, pawl_err *err)
+pawl_code gate_enter(tool_gate *g, pawl_err *err)
 {
     pawl_code rc;
 
@@ -343,7 +343,7 @@ pawl_code gate_enter(gate *g, pawl_err *err)
     return rc;
 }
 
-pawl_code gate_leave(gate *g, bool failed, const pawl_value **result, pawl_err *err)
+pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_err *err)
 {
     const hook_point point = failed ? HOOK_POST_FAILURE : HOOK_POST;
     verdict all = {0};
@@ -366,7 +366,7 @@ pawl_code gate_leave(gate *g, bool failed, const pawl_value **result, pawl_err *
     return PAWL_OK;
 }
 
-const pawl_value *gate_decision(const gate *g)
+const pawl_value *gate_decision(const tool_gate *g)
 {
     const pawl_decision *d = &g->decided;
     arena *mem = g->mem;

@@ -22,7 +22,7 @@ typedef struct gate_world {
     void *ctx;
 } gate_world;
 
-typedef struct gate {
+typedef struct tool_gate {
     /* given */
     arena *mem;
     gate_world world;
@@ -52,7 +52,7 @@ typedef struct gate {
     const pawl_value *links, *linked;
     verdict said;
     const hook_entry *hook;
-} gate;
+} tool_gate;
 
 /* The hooks of `rules`, and the policy that they are; `grants` are what was allowed to the run alone. *policy NULL: there are no rules. Free it. */
 pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grants, pawl_policy **policy, hook_list *hooks, pawl_err *err);
@@ -60,10 +60,10 @@ pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grant
 const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_value *grants);
 
 /* Before the tool runs. PAWL_OK: it may, with `input`, or `result` stands for it. PAWL_DENIED: `reason`. PAWL_PENDING; or what is wrong. */
-pawl_code gate_enter(gate *g, pawl_err *err);
+pawl_code gate_enter(tool_gate *g, pawl_err *err);
 /* After it: *result may be another one. `failed`: it is an error. PAWL_DENIED: `reason`. */
-pawl_code gate_leave(gate *g, bool failed, const pawl_value **result, pawl_err *err);
+pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_err *err);
 /* How it came to be allowed, for the journal; NULL: no memory. */
-const pawl_value *gate_decision(const gate *g);
+const pawl_value *gate_decision(const tool_gate *g);
 
 #endif
