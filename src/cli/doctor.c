@@ -2,8 +2,8 @@
 #define _GNU_SOURCE             /* environ */
 #include "cli/cli.h"
 #include "cli/jq.h"
-#include "cli/sandbox.h"
 #include "effect/effect.h"
+#include "effect/sandbox.h"
 #include "net/net.h"
 #include "store/sqlite/sqlite.h"
 
@@ -114,7 +114,7 @@ static void look_bubblewrap(doctor *d, finding *f)
     char said[SANDBOX_SAID_BYTES];
 
     (void)d;
-    switch (sandbox_try(said)) {
+    switch (sandbox_try(SANDBOX_READ_ONLY, said)) {
     case SANDBOX_WORKS:
         tell(f, FINE, "a sandbox that can only read, without network, can be made");
         break;

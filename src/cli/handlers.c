@@ -1,8 +1,8 @@
 /* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions, a model that follows a script. */
 #include "cli/links.h"
-#include "cli/sandbox.h"
 #include "cli/session.h"
 #include "effect/effect.h"
+#include "effect/sandbox.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effe
 {
     const bool plan = in_plan(job) || pawl_value_bool(pawl_value_get(job->args, "sandbox"));
     char why[SANDBOX_SAID_BYTES];
-    const sandbox_is is = plan ? sandbox_try(why) : SANDBOX_WORKS;
+    const sandbox_is is = plan ? sandbox_try(SANDBOX_READ_ONLY, why) : SANDBOX_WORKS;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;

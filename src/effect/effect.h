@@ -70,11 +70,12 @@ typedef struct process {
     const char *in;             /* NULL: /dev/null */
     size_t in_size;
     size_t output_bytes;        /* kept of each stream */
+    bool joined;                /* stderr goes where stdout does: `out` has the beginning of both, `err` the end of what is not in it */
     int64_t until_ms;           /* by clock_ms; INT64_MAX: no limit */
     const char *limit;          /* what it is called */
     /* answered */
     buf out, err;               /* the beginning of the one, the end of the other */
-    bool out_cut, err_cut;
+    bool out_cut, err_cut;      /* joined: err_cut says whether any of it is lost */
     stopped_by stopped;
     int status, signal;         /* signal 0: it ended by itself */
 } process;

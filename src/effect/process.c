@@ -93,7 +93,7 @@ static int spawn(run *r, const int theirs[3])
     rc = theirs[0] >= 0 ? posix_spawn_file_actions_adddup2(&acts, theirs[0], 0)
                         : posix_spawn_file_actions_addopen(&acts, 0, "/dev/null", O_RDONLY, 0);
     for (int i = 1; i < 3 && rc == 0; i++)
-        rc = posix_spawn_file_actions_adddup2(&acts, theirs[i], i);
+        rc = posix_spawn_file_actions_adddup2(&acts, r->p->joined ? theirs[1] : theirs[i], i);
 #if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
     if (rc == 0)                /* what the host left open without O_CLOEXEC is not the program's */
         rc = posix_spawn_file_actions_addclosefrom_np(&acts, 3);
@@ -134,7 +134,7 @@ static pawl_code start(run *r, pawl_err *err)
 
     if (p->cwd != NULL && (stat(p->cwd, &st) != 0 || !S_ISDIR(st.st_mode)))
         return fail(err, PAWL_INVALID, "%s: its working folder %s is not there", p->argv[0], p->cwd);
-    if (!pipe_open(&r->out, &theirs[1], true) || !pipe_open(&r->err, &theirs[2], true) ||
+    if (!pipe_open(&r->out, &theirs[1], true) || (!p->joined && !pipe_open(&r->err, &theirs[2], true)) ||
         (p->in != NULL && !pipe_open(&r->in, &theirs[0], false)))
         why = errno;
     else
@@ -183,10 +183,26 @@ static void keep_end(buf *b, size_t most, bool *cut, const char *data, size_t n)
     buf_put(b, data, n);
 }
 
+static void keep(run *r, const int *fd, const char *data, size_t n)
+{
+    process *p = r->p;
+    size_t room = p->output_bytes - p->out.size;
+
+    if (p->joined) {
+        if (room > 0)
+            buf_put(&p->out, data, n < room ? n : room);
+        if (n > room)
+            keep_end(&p->err, p->output_bytes, &p->err_cut, data + room, n - room);
+    } else if (fd == &r->out) {
+        keep_begin(&p->out, p->output_bytes, &p->out_cut, data, n);
+    } else {
+        keep_end(&p->err, p->output_bytes, &p->err_cut, data, n);
+    }
+}
+
 /* Whether anything came. */
 static bool drain(run *r, int *fd)
 {
-    process *p = r->p;
     char chunk[CHUNK_BYTES];
     bool came = false;
 
@@ -195,10 +211,7 @@ static bool drain(run *r, int *fd)
 
         if (n > 0) {
             came = true;
-            if (fd == &r->out)
-                keep_begin(&p->out, p->output_bytes, &p->out_cut, chunk, (size_t)n);
-            else
-                keep_end(&p->err, p->output_bytes, &p->err_cut, chunk, (size_t)n);
+            keep(r, fd, chunk, (size_t)n);
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             shut(fd);
         } else if (errno == EAGAIN) {
