@@ -158,13 +158,13 @@ void net_forget(void)
     pipe_release(&hold);
 }
 
-/* Scheme, host and port, and whom to trust. False: too long to be kept. */
+/* Scheme, host and port, and whom to trust. False: too long to be kept, or not made as others are. */
 static bool key_of(const net_request *q, char out[KEY_BYTES_MAX])
 {
     const char *host = strstr(q->url, "://");
     size_t n = host == NULL ? 0 : (size_t)(host + 3 - q->url) + strcspn(host + 3, "/?#\\"), m = q->ca == NULL ? 0 : strlen(q->ca);
 
-    if (n == 0 || n + m + 2 > KEY_BYTES_MAX)
+    if (n == 0 || n + m + 2 > KEY_BYTES_MAX || q->may_connect != NULL)
         return false;
     memcpy(out, q->url, n);
     out[n] = ' ';
@@ -309,6 +309,8 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sock
 
     (void)purpose;
     x->died = x->died || !nothing_sent(x);
+    if (x->q->may_connect != NULL && !x->q->may_connect(x->q->ctx, (const struct sockaddr *)&to->addr))
+        return CURL_SOCKET_BAD;
     if (!x->died && (fd = socket(to->family, to->socktype, to->protocol)) >= 0)
         fcntl(fd, F_SETFD, FD_CLOEXEC);
     return fd < 0 ? CURL_SOCKET_BAD : fd;
@@ -359,6 +361,8 @@ static bool prepare(exchange *x)
     /* an older one does not know these two; who calls has looked at the scheme */
     api.easy_setopt(easy, (CURLoption)(CURLOPTTYPE_STRINGPOINT + 318), "http,https");   /* PROTOCOLS_STR */
     api.easy_setopt(easy, (CURLoption)(CURLOPTTYPE_LONG + 322), 1L);    /* QUICK_EXIT: a name that is being looked up holds nobody */
+    if (x->q->may_connect != NULL && api.easy_setopt(easy, CURLOPT_PROXY, "") != CURLE_OK)
+        return false;           /* the address would be the proxy's */
     return api.easy_setopt(easy, CURLOPT_URL, x->q->url) == CURLE_OK && api.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            api.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
            api.easy_setopt(easy, CURLOPT_USERAGENT, "pawl") == CURLE_OK &&

@@ -29,6 +29,7 @@ int64_t retry_after_ms(const char *text, const char *date);
 
 /* ---- curl.c: the only file that knows libcurl -------------------------------------------------------- */
 
+struct sockaddr;
 typedef struct net_request {
     const char *method, *url;
     const char **headers;       /* "Name: value", or "Name;" without one; ends in NULL */
@@ -42,6 +43,8 @@ typedef struct net_request {
     void (*moved)(void *ctx);   /* bytes went, or came */
     void *ctx;
     int poll_ms;                /* 0: a second */
+    /* Whether a connection may be made to that address; NULL: to any. Then no proxy is used, and no connection of others. */
+    bool (*may_connect)(void *ctx, const struct sockaddr *to);
 } net_request;
 
 typedef struct net_answer {

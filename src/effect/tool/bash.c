@@ -1,0 +1,274 @@
+/* bash.c - commands: of the model, in a sandbox; and tools that are programs. */
+#define _GNU_SOURCE             /* environ */
+#include "effect/sandbox.h"
+#include "effect/tool/tool.h"
+#include "net/net.h"
+
+#include <strings.h>
+#include <unistd.h>
+
+enum {
+    BASH_MS = 120000,
+    STDERR_BYTES = 2000,        /* of a tool that is a program, told when it fails */
+    KEPT_BYTES = WHOLE_BYTES_MAX / 2    /* of the beginning of the output, and of its end */
+};
+
+/* ---- the environment ------------------------------------------------------------------------------------ */
+
+/* What a command of the model is not to see: what is Pawl's own, and what looks like a key. */
+static bool withheld(const char *entry)
+{
+    static const char *const ends[] = { "API_KEY", "APIKEY", "TOKEN", "SECRET", "SECRET_KEY", "ACCESS_KEY", "PRIVATE_KEY", "PASSWORD", "PASSWD", "PASSPHRASE",
+                                        "CREDENTIALS" };
+    size_t n = strcspn(entry, "=");
+
+    if (strncmp(entry, "PAWL_", 5) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t m = strlen(ends[i]);
+
+        if (n >= m && strncasecmp(entry + n - m, ends[i], m) == 0 && (n == m || entry[n - m - 1] == '_'))
+            return true;
+    }
+    return false;
+}
+
+static char **env_of(arena *mem)
+{
+    size_t n = 0, at = 0;
+    char **out;
+
+    while (environ != NULL && environ[n] != NULL)
+        n++;
+    if ((out = arena_get(mem, (n + 1) * sizeof *out)) == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!withheld(environ[i]))
+            out[at++] = environ[i];
+    out[at] = NULL;
+    return out;
+}
+
+/* ---- the sandbox ------------------------------------------------------------------------------------------- */
+
+static pawl_code no_sandbox(tool_call *c, sandbox_is is, const char *why)
+{
+    pawl_reply_untouched(c->r);
+    if (is == SANDBOX_MISSING)
+        return pawl_reply_fail(c->r, PAWL_DENIED,
+                               "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
+    return pawl_reply_fail(c->r, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and none can be made here: %.160s", why);
+}
+
+/* The workspace, then the folders that belong to it and are there. */
+static const char **folders_of(tool_call *c, const roots *r, size_t *n)
+{
+    const char **out = arena_get(&c->mem, (ROOTS_MAX + 1) * sizeof *out);
+
+    for (*n = 0; out != NULL && *n < r->n; ++*n)
+        out[*n] = r->all[*n].real;
+    return out;
+}
+
+/* The words before the command, none where there is no sandbox. */
+static pawl_code sandbox_of(tool_call *c, const roots *r, const char ***words, size_t *n)
+{
+    const char *off = pawl_value_string(pawl_value_get(c->job->args, "sandbox"));
+    const bool plan = tool_in_plan(c->job);
+    const sandbox_kind kind = plan ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE;
+    char why[SANDBOX_SAID_BYTES] = "";
+    sandbox_is is;
+    const char **folders;
+    size_t nfolders = 0;
+
+    *n = 0;
+    if (!plan && off != NULL && strcmp(off, "off") == 0)
+        return PAWL_OK;
+    if ((is = sandbox_try(kind, why)) != SANDBOX_WORKS && plan)
+        return no_sandbox(c, is, why);
+    if (is != SANDBOX_WORKS) {
+        buf note;
+
+        buf_init(&note, &c->r->alloc);
+        if (is == SANDBOX_MISSING)
+            buf_text(&note, "it ran without a sandbox: bwrap is not here; install bubblewrap");
+        else
+            buf_fmt(&note, "it ran without a sandbox: none can be made here: %.300s", why);
+        if (!note.failed && note.size < sizeof c->note) {
+            text_plain(note.data, note.size);
+            memcpy(c->note, note.data, note.size);
+            c->note[note.size] = '\0';
+        }
+        buf_free(&note);
+        return PAWL_OK;
+    }
+    if ((folders = folders_of(c, r, &nfolders)) == NULL || (*words = sandbox_words(&c->mem, kind, folders, nfolders, n)) == NULL)
+        return tool_nomem(c);
+    return PAWL_OK;
+}
+
+/* ---- bash ------------------------------------------------------------------------------------------------------ */
+
+static const char *shell(void)
+{
+    static const char *const places[] = { "/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash" };
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return "/bin/sh";
+}
+
+static bool argv_make(tool_call *c, process *p, const char *const *words, size_t n)
+{
+    const char *const own[] = { shell(), "-c", input_text(c, "command") };
+
+    if ((p->argv = arena_zero(&c->mem, (n + 4) * sizeof *p->argv)) == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        p->argv[i] = arena_strdup(&c->mem, words[i], strlen(words[i]));
+    for (size_t i = 0; i < 3; i++)
+        p->argv[n + i] = arena_strdup(&c->mem, own[i], strlen(own[i]));
+    return !c->mem.failed;
+}
+
+/* Its output, and how it ended. */
+static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
+{
+    buf *out = &c->out;
+    const bool late = p->stopped == STOPPED_TIMEOUT, fine = !late && p->signal == 0 && p->status == 0;
+
+    if (p->stopped == STOPPED_CANCEL)
+        return pawl_reply_fail(c->r, PAWL_CANCELED, "%s: canceled", c->job->effect);
+    if (p->out.failed || p->err.failed)
+        return tool_nomem(c);
+    if (late)
+        buf_fmt(out, "Tool execution timed out: the command was ended after %lld ms%s\n", (long long)limit_ms, p->out.size > 0 ? "; it had written:" : "");
+    else if (p->signal != 0)
+        buf_fmt(out, "the command was ended by signal %d\n", p->signal);
+    else if (p->status != 0)
+        buf_fmt(out, "exit code %d\n", p->status);
+    buf_put(out, p->out.data, p->out.size);
+    if (p->err_cut)
+        buf_fmt(out, "\n\n[... more is left out here; only %d bytes of the beginning and of the end are kept ...]\n\n", KEPT_BYTES);
+    if (p->err.size > 0)
+        buf_put(out, p->err.data, p->err.size);
+    if (out->size == 0)
+        buf_text(out, "(no output)");
+    return tool_text(c, CUT_MIDDLE, !fine);
+}
+
+static pawl_code bash_in(tool_call *c, const roots *r)
+{
+    const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
+    process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true };
+    pawl_err why = {0};
+    const char **words = NULL;
+    size_t n = 0;
+    pawl_code rc = sandbox_of(c, r, &words, &n);
+
+    if (rc != PAWL_OK)
+        return rc;
+    p.until_ms = job_until(c->job, limit_ms, &p.limit);
+    if ((p.envp = env_of(&c->mem)) == NULL || !argv_make(c, &p, words, n))
+        return tool_nomem(c);
+    buf_init(&p.out, &c->r->alloc);
+    buf_init(&p.err, &c->r->alloc);
+    rc = process_run(&p, &why);
+    if (rc == PAWL_OK)
+        rc = ended(c, &p, p.stopped == STOPPED_TIMEOUT && p.until_ms - began < limit_ms ? p.until_ms - began : limit_ms);
+    else if (rc == PAWL_UNKNOWN || rc == PAWL_NOMEM)
+        rc = pawl_reply_fail(c->r, rc, "%s", why.text);
+    else
+        rc = tool_error(c, "IO error: %s", why.text);
+    buf_free(&p.err);
+    buf_free(&p.out);
+    return rc;
+}
+
+pawl_code tool_bash(tool_call *c)
+{
+    roots *r = arena_get(&c->mem, sizeof *r);
+    pawl_code rc = PAWL_OK;
+
+    if (r == NULL)
+        return tool_nomem(c);
+    if (!roots_open(c, r, &rc))
+        return rc;
+    rc = bash_in(c, r);
+    roots_close(r);
+    return rc;
+}
+
+/* ---- a tool that is a program -------------------------------------------------------------------------------- */
+
+static const pawl_value *args_of(tool_call *c)
+{
+    const pawl_value *run = value_pack(&c->mem, NULL, "[]"), *args;
+    buf in;
+
+    for (size_t i = 0; c->run[i] != NULL; i++)
+        run = value_push(&c->mem, run, value_string(&c->mem, c->run[i], strlen(c->run[i])));
+    buf_init(&in, &c->r->alloc);
+    canon(&in, c->input);
+    args = in.failed ? NULL
+                     : value_pack(&c->mem, NULL, "{s:v,s:v,s:s,s:i,s:i}", "run", run, "stdin", value_string(&c->mem, in.data, in.size), "cwd", c->cwd,
+                                  "timeout_ms", (int64_t)c->tool->timeout_ms, "output_bytes", (int64_t)WHOLE_BYTES_MAX);
+    buf_free(&in);
+    return args;
+}
+
+/* What the program came to, from the reply of pawl_effect_command. */
+static pawl_code program_ended(tool_call *c, const pawl_value *v)
+{
+    const char *out = pawl_value_string(pawl_value_get(v, "stdout")), *err = pawl_value_string(pawl_value_get(v, "stderr"));
+    const size_t nout = pawl_value_size(pawl_value_get(v, "stdout")), nerr = pawl_value_size(pawl_value_get(v, "stderr"));
+    const int64_t status = pawl_value_int(pawl_value_get(v, "status"));
+
+    if (v == NULL)
+        return tool_nomem(c);
+    if (status != 0) {
+        size_t from = nerr > STDERR_BYTES ? nerr - STDERR_BYTES : 0;
+
+        from += err != NULL ? cut_begin(err + from, nerr - from) : 0;
+        buf_fmt(&c->out, "exit code %lld\n", (long long)status);
+        if (err != NULL)
+            buf_put(&c->out, err + from, nerr - from);
+        else
+            buf_text(&c->out, "(its stderr is no text)");
+        return tool_text(c, CUT_END, true);
+    }
+    if (out == NULL)
+        return tool_error(c, "Invalid response: the output of %s is no text", c->tool->name);
+    buf_put(&c->out, out, nout);
+    if (pawl_value_bool(pawl_value_get(v, "cut")))
+        buf_fmt(&c->out, "\n[more than %d bytes: the rest is left out]", WHOLE_BYTES_MAX);
+    return tool_text(c, CUT_END, false);
+}
+
+pawl_code tool_command(tool_call *c)
+{
+    char why[SANDBOX_SAID_BYTES] = "";
+    pawl_job job = *c->job;
+    pawl_reply reply;
+    sandbox_is is;
+    pawl_code rc;
+
+    if (tool_in_plan(c->job) && (is = sandbox_try(SANDBOX_READ_ONLY, why)) != SANDBOX_WORKS)
+        return no_sandbox(c, is, why);
+    if ((job.args = args_of(c)) != NULL && tool_in_plan(c->job))
+        job.args = sandboxed(&c->mem, job.args);
+    if (job.args == NULL)
+        return tool_nomem(c);
+    reply_init(&reply, &c->r->alloc);
+    rc = pawl_effect_command(&job, &reply, NULL);
+    if (rc == PAWL_OK) {
+        rc = program_ended(c, value_parse(&c->mem, reply.text.data, reply.text.size, "reply", NULL));
+    } else if (rc == PAWL_CANCELED || rc == PAWL_UNKNOWN || rc == PAWL_NOMEM) {
+        rc = pawl_reply_fail(c->r, rc, "%s", reply.err.text);
+    } else {
+        rc = tool_error(c, rc == PAWL_TIMEOUT ? "Tool execution timed out: %s" : "IO error: %s", reply.err.text);
+    }
+    reply_free(&reply);
+    return rc;
+}

@@ -1,0 +1,321 @@
+/* fetch.c - a page by its address. Where it lies is looked at when the connection is made, with the address that it is made to: so no name that
+ * changes between two looks leads to this machine or its network. */
+#include "effect/tool/tool.h"
+#include "net/net.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum {
+    URL_BYTES_MAX = 8000,
+    HOST_BYTES = 256,
+    HOPS_MAX = 5,
+    FETCH_MS = 60000,
+    PAGE_BYTES = 5 << 20
+};
+
+typedef struct fetch {
+    tool_call *c;
+    net_request q;
+    net_answer a;
+    bool barred;                /* an address was not gone to */
+    char host[HOST_BYTES];
+} fetch;
+
+/* ---- addresses -------------------------------------------------------------------------------------------- */
+
+/* Networks that are not the world's: 0 and 10 and so on, as the first bits of an address. */
+static const struct { uint32_t net; unsigned bits; } inner4[] = {
+    { 0x00000000, 8 }, { 0x0A000000, 8 }, { 0x64400000, 10 }, { 0x7F000000, 8 }, { 0xA9FE0000, 16 }, { 0xAC100000, 12 },
+    { 0xC0000000, 24 }, { 0xC0A80000, 16 }, { 0xC6120000, 15 }, { 0xE0000000, 3 },
+};
+
+static bool is_inner4(uint32_t a)
+{
+    for (size_t i = 0; i < sizeof inner4 / sizeof *inner4; i++)
+        if (a >> (32 - inner4[i].bits) == inner4[i].net >> (32 - inner4[i].bits))
+            return true;
+    return false;
+}
+
+static uint32_t four(const uint8_t *b)
+{
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* Those of IPv6 that hold one of IPv4 are what that is. */
+static bool is_inner6(const uint8_t b[16])
+{
+    static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF }, nat[12] = { 0, 0x64, 0xFF, 0x9B };
+    static const uint8_t none[12] = { 0 };
+
+    if (memcmp(b, mapped, 12) == 0 || memcmp(b, nat, 12) == 0 || memcmp(b, none, 12) == 0)
+        return is_inner4(four(b + 12));
+    if (b[0] == 0x20 && b[1] == 0x02)
+        return is_inner4(four(b + 2));
+    /* all but 2000::/3, which is what the world uses; 2001::/32 leads to addresses that cannot be seen */
+    return b[0] >> 5 != 1 || (b[0] == 0x20 && b[1] == 0x01 && b[2] == 0 && b[3] == 0);
+}
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+    if (a == NULL || a->sa_family != b->sa_family)
+        return false;
+    if (a->sa_family == AF_INET) {
+        struct sockaddr_in x, y;
+
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        return x.sin_addr.s_addr == y.sin_addr.s_addr;
+    }
+    if (a->sa_family == AF_INET6) {
+        struct sockaddr_in6 x, y;
+
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        return memcmp(&x.sin6_addr, &y.sin6_addr, sizeof x.sin6_addr) == 0;
+    }
+    return false;
+}
+
+static bool of_this_machine(const struct sockaddr *to)
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+
+    if (getifaddrs(&all) != 0)
+        return true;            /* nobody knows */
+    for (struct ifaddrs *i = all; i != NULL && !found; i = i->ifa_next)
+        found = same_address(i->ifa_addr, to);
+    freeifaddrs(all);
+    return found;
+}
+
+static bool may_connect(void *ctx, const struct sockaddr *to)
+{
+    fetch *f = ctx;
+    bool inner = true;
+
+    if (to->sa_family == AF_INET) {
+        struct sockaddr_in a;
+
+        memcpy(&a, to, sizeof a);
+        inner = is_inner4(ntohl(a.sin_addr.s_addr));
+    } else if (to->sa_family == AF_INET6) {
+        struct sockaddr_in6 a;
+
+        memcpy(&a, to, sizeof a);
+        inner = is_inner6(a.sin6_addr.s6_addr);
+    }
+    inner = inner || of_this_machine(to);
+    f->barred = f->barred || inner;
+    return !inner;
+}
+
+/* ---- URLs --------------------------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncasecmp(text, with, strlen(with)) == 0;
+}
+
+/* The host and its port, in lower case; false: no URL of http or https, or one with a name and password in it. */
+static bool host_of(const char *url, char out[HOST_BYTES])
+{
+    const char *from = begins(url, "https://") ? url + 8 : begins(url, "http://") ? url + 7 : NULL;
+    size_t n = from != NULL ? strcspn(from, "/?#\\") : 0;
+
+    if (n == 0 || n >= HOST_BYTES || memchr(from, '@', n) != NULL)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        out[i] = from[i] >= 'A' && from[i] <= 'Z' ? (char)(from[i] + ('a' - 'A')) : from[i];
+    out[n] = '\0';
+    for (const char *p = url; *p != '\0'; p++)
+        if ((unsigned char)*p <= ' ' || *p == 0x7F)
+            return false;
+    return true;
+}
+
+/* Of the answer's head. */
+static const char *head_get(const buf *head, const char *name)
+{
+    for (size_t at = 0; at < head->size;) {
+        const char *one = head->data + at, *value = one + strlen(one) + 1;
+
+        if (strcmp(one, name) == 0)
+            return value;
+        at += strlen(one) + strlen(value) + 2;
+    }
+    return "";
+}
+
+/* ---- what came ------------------------------------------------------------------------------------------------- */
+
+typedef enum content { CONTENT_OTHER, CONTENT_HTML, CONTENT_TEXT } content;
+
+static content content_of(const char *type)
+{
+    static const char *const texts[] = { "application/json", "application/xml", "application/javascript", "application/x-javascript", "application/yaml",
+                                         "application/x-yaml", "application/toml", "application/x-ndjson", "application/x-sh" };
+    size_t n = strcspn(type, "; \t");
+
+    if ((n == 9 && begins(type, "text/html")) || (n == 21 && begins(type, "application/xhtml+xml")))
+        return CONTENT_HTML;
+    if (begins(type, "text/") || (n > 5 && (begins(type + n - 5, "+json") || begins(type + n - 4, "+xml"))))
+        return CONTENT_TEXT;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (n == strlen(texts[i]) && begins(type, texts[i]))
+            return CONTENT_TEXT;
+    return CONTENT_OTHER;
+}
+
+/* Pages of old are Latin-1; what is UTF-8 is that, whatever is said of it. */
+static void body_put(buf *out, const char *type, const buf *body)
+{
+    const char *set = strstr(type, "charset=");
+    const bool latin = set != NULL && (begins(set + 8, "iso-8859-1") || begins(set + 8, "windows-1252") || begins(set + 8, "latin1"));
+
+    if (body->size == 0)
+        return;
+    if (!latin || utf8_valid(body->data, body->size)) {
+        plain_put(out, body->data, body->size);
+        return;
+    }
+    for (size_t i = 0; i < body->size; i++) {
+        unsigned char byte = (unsigned char)body->data[i];
+
+        if (byte >= 0x80)
+            buf_char(out, (char)(0xC0 | byte >> 6));
+        buf_char(out, (char)(byte >= 0x80 ? 0x80 | (byte & 0x3F) : byte));
+    }
+}
+
+static pawl_code answered(fetch *f)
+{
+    tool_call *c = f->c;
+    const char *type = head_get(&f->a.head, "content-type");
+    content kind = type[0] == '\0' ? (plain_binary(f->a.body.data, f->a.body.size) ? CONTENT_OTHER : CONTENT_TEXT) : content_of(type);
+    const bool failed = f->a.status >= 400;
+    buf text;
+
+    if (f->a.cut)
+        f->a.body.size = cut_end(f->a.body.data, f->a.body.size);
+    if (kind == CONTENT_OTHER && f->a.body.size > 0 && !failed)
+        return tool_error(c, "Invalid response: %s is %.100s (%s%zu bytes), which cannot be shown as text", f->q.url, type[0] != '\0' ? type : "no text",
+                          f->a.cut ? "more than " : "", f->a.body.size);
+    if (failed)
+        buf_fmt(&c->out, "HTTP error: %ld\n", f->a.status);
+    if (kind == CONTENT_TEXT) {
+        body_put(&c->out, type, &f->a.body);
+    } else if (kind == CONTENT_HTML) {
+        buf_init(&text, &c->r->alloc);
+        body_put(&text, type, &f->a.body);
+        html_text(text.data, text.size, &c->out);
+        c->out.failed |= text.failed;
+        buf_free(&text);
+    }
+    if (c->out.size == 0)
+        buf_fmt(&c->out, "(status %ld, and nothing else)", f->a.status);
+    if (f->a.cut)
+        buf_fmt(&c->out, "\n[the page has more than %d bytes: the rest was not fetched]", PAGE_BYTES);
+    return tool_text(c, CUT_END, failed);
+}
+
+/* ---- the way there ------------------------------------------------------------------------------------------------ */
+
+static bool leads_on(const net_answer *a)
+{
+    return a->location != NULL && (a->status == 301 || a->status == 302 || a->status == 303 || a->status == 307 || a->status == 308);
+}
+
+static pawl_code fetch_failed(fetch *f, pawl_code rc, const pawl_err *why)
+{
+    if (f->barred)
+        return tool_error(f->c, "%s is an address of this machine or of a private network, which is not gone to", f->host);
+    if (rc == PAWL_CANCELED || rc == PAWL_NOMEM)
+        return pawl_reply_fail(f->c->r, rc, "%s: %s", f->c->job->effect, why->text);
+    if (rc == PAWL_TIMEOUT)
+        return tool_error(f->c, "Tool execution timed out: %s: %s", f->host, why->text);
+    return tool_error(f->c, "HTTP error: %s: %s", f->host, why->text);
+}
+
+/* One hop on; *told: the reply is made. */
+static pawl_code follow(fetch *f, bool *told)
+{
+    tool_call *c = f->c;
+    char host[HOST_BYTES];
+    const char *to = f->a.location;
+
+    *told = true;
+    if (!host_of(to, host) || strlen(to) > URL_BYTES_MAX)
+        return tool_error(c, "HTTP error: %s redirects to what is no URL of http or https", f->host);
+    if (strcmp(host, f->host) != 0 || (begins(f->q.url, "https:") && begins(to, "http:"))) {
+        buf_fmt(&c->out, "%s redirects to another host. To go there, ask for this address:\n", f->q.url);
+        buf_text(&c->out, to);
+        return tool_text(c, CUT_END, false);
+    }
+    if ((f->q.url = arena_strdup(&c->mem, to, strlen(to))) == NULL)
+        return tool_nomem(c);
+    *told = false;
+    return PAWL_OK;
+}
+
+static pawl_code hops(fetch *f)
+{
+    bool told = false;
+
+    for (unsigned n = 0;; n++) {
+        pawl_err why = {0};
+        pawl_code rc = net_fetch(&f->q, &f->a, &why);
+
+        if (rc != PAWL_OK)
+            return fetch_failed(f, rc, &why);
+        if (!leads_on(&f->a))
+            return answered(f);
+        if (n == HOPS_MAX)
+            return tool_error(f->c, "HTTP error: %s: more than %d redirects", f->host, HOPS_MAX);
+        if ((rc = follow(f, &told)) != PAWL_OK || told)
+            return rc;
+        net_answer_free(&f->a);
+        net_answer_init(&f->a, &f->c->r->alloc);
+    }
+}
+
+static bool to_stop(void *ctx)
+{
+    return job_canceled(((fetch *)ctx)->c->job);
+}
+
+static void moved(void *ctx)
+{
+    fetch *f = ctx;
+
+    job_moved(f->c->job, &f->c->beat_ms);
+}
+
+pawl_code tool_fetch(tool_call *c)
+{
+    static const char *headers[] = { "Accept: text/html, text/plain, application/json, */*;q=0.5", "Expect:", NULL };
+    const char *limit;
+    fetch f = { .c = c };
+    pawl_code rc;
+
+    f.q = (net_request){ .method = "GET", .url = input_text(c, "url"), .headers = headers, .response_bytes = PAGE_BYTES,
+                         .stop_fd = c->job->cancel_fd, .moved = moved, .ctx = &f };
+    if (strlen(f.q.url) > URL_BYTES_MAX || !host_of(f.q.url, f.host))
+        return tool_error(c, "Invalid arguments: url: it is no URL of http or https, or has a name and password in it");
+    f.q.until_ms = job_until(c->job, FETCH_MS, &limit);
+    if (c->job->canceled != NULL) {
+        f.q.stop = to_stop;
+        f.q.poll_ms = CANCEL_POLL_MS;
+    }
+    if (!pawl_value_bool(pawl_value_get(c->job->args, "private")))
+        f.q.may_connect = may_connect;
+    net_answer_init(&f.a, &c->r->alloc);
+    rc = hops(&f);
+    net_answer_free(&f.a);
+    return rc;
+}

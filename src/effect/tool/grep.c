@@ -1,0 +1,349 @@
+/* grep.c - lines of files by a regular expression, or by plain text. */
+#include "effect/tool/tool.h"
+#include "net/net.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <unistd.h>
+
+enum {
+    MATCHES = 250,
+    CONTEXT_MAX = 20,
+    SEARCHED_BYTES = 16384,     /* of a line */
+    SHOWN_BYTES = 500,          /* of a line */
+    GREP_MS = 20000,
+    PLAIN_SIZE = 24,            /* of a regular expression: a larger one is made anew */
+    ANEW_BYTES = 65536          /* after so many bytes, since what it has learned of them is kept in memory */
+};
+
+typedef enum mode { MODE_CONTENT, MODE_FILES, MODE_COUNT } mode;
+
+typedef struct kept { int64_t line; size_t size; char text[SHOWN_BYTES]; } kept;
+
+typedef struct grep {
+    tool_call *c;
+    const roots *r;
+    const place *from;
+    walk *w;
+    mode mode;
+    int64_t before, after, most, found;
+    bool more, icase;           /* more: there would be another one */
+    /* what is looked for */
+    const char *fixed;
+    size_t fixed_size;
+    buf expr;
+    regex_t re;
+    bool made, nomem;
+    size_t size, learned;
+    const pattern *glob;
+    /* the file */
+    const char *path;           /* below `from`; NULL: it is `from` */
+    int64_t line, count, told, left;    /* told: the last line that was; left: lines to show after a match */
+    kept ring[CONTEXT_MAX];
+    size_t used;
+    bool begun;
+    char text[SEARCHED_BYTES + 1];
+} grep;
+
+/* ---- one line -------------------------------------------------------------------------------------------- */
+
+static char low(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool fixed_fits(const grep *g)
+{
+    for (size_t i = 0; i + g->fixed_size <= g->used; i++) {
+        size_t n = 0;
+
+        if (g->icase)
+            while (n < g->fixed_size && low(g->text[i + n]) == low(g->fixed[n]))
+                n++;
+        else if (memcmp(g->text + i, g->fixed, g->fixed_size) == 0)
+            n = g->fixed_size;
+        if (n == g->fixed_size)
+            return true;
+    }
+    return false;
+}
+
+static bool make(grep *g, char *why, size_t size)
+{
+    int rc = regcomp(&g->re, g->expr.data, REG_EXTENDED | REG_NOSUB | (g->icase ? REG_ICASE : 0));
+
+    g->made = rc == 0;
+    if (rc != 0)
+        regerror(rc, &g->re, why, size);
+    return g->made;
+}
+
+static bool fits(grep *g)
+{
+    int rc;
+
+    if (g->fixed != NULL)
+        return fixed_fits(g);
+    g->learned += g->used;
+    if (g->size > PLAIN_SIZE && g->learned > ANEW_BYTES) {
+        char why[80];
+
+        g->learned = 0;
+        regfree(&g->re);
+        g->nomem = !make(g, why, sizeof why);
+    }
+    for (size_t i = 0; i < g->used; i++)
+        if (g->text[i] == '\0')
+            g->text[i] = ' ';
+    g->text[g->used] = '\0';
+    rc = g->made ? regexec(&g->re, g->text, 0, NULL, 0) : REG_NOMATCH;
+    g->nomem = g->nomem || rc == REG_ESPACE;
+    return rc == 0;
+}
+
+static void show(grep *g, int64_t line, const char *text, size_t size, char mark)
+{
+    buf *out = &g->c->out;
+
+    if (g->told > 0 && line > g->told + 1 && (g->before > 0 || g->after > 0))
+        buf_text(out, "--\n");
+    place_put(out, g->r, g->from, g->path);
+    buf_fmt(out, "%c%lld%c", mark, (long long)line, mark);
+    plain_put(out, text, size > SHOWN_BYTES ? cut_end(text, SHOWN_BYTES) : size);
+    buf_char(out, '\n');
+    g->told = line;
+}
+
+static void matched(grep *g)
+{
+    if (g->mode == MODE_CONTENT && g->found == g->most) {
+        g->more = true;
+        return;
+    }
+    g->count++;
+    if (g->mode != MODE_CONTENT)
+        return;
+    g->found++;
+    for (int64_t i = g->line - g->before; i < g->line; i++) {
+        const kept *k = i > g->told ? &g->ring[i % CONTEXT_MAX] : NULL;
+
+        if (k != NULL && k->line == i && i > 0)
+            show(g, i, k->text, k->size, '-');
+    }
+    show(g, g->line, g->text, g->used, ':');
+    g->left = g->after;
+}
+
+static void line_end(grep *g)
+{
+    kept *k = &g->ring[++g->line % CONTEXT_MAX];
+
+    if (g->used > 0 && g->text[g->used - 1] == '\r')
+        g->used--;
+    if (fits(g))
+        matched(g);
+    else if (g->left > 0 && g->left-- > 0)
+        show(g, g->line, g->text, g->used, '-');
+    if (g->before > 0) {
+        k->line = g->line;
+        k->size = g->used > SHOWN_BYTES ? cut_end(g->text, SHOWN_BYTES) : g->used;
+        memcpy(k->text, g->text, k->size);
+    }
+    g->used = 0;
+    g->begun = false;
+}
+
+/* ---- one file ------------------------------------------------------------------------------------------------ */
+
+/* Whether the rest of it is of no interest. */
+static bool over(const grep *g)
+{
+    return g->more || g->nomem || (g->mode == MODE_FILES && g->count > 0);
+}
+
+static void feed(grep *g, const char *data, size_t size)
+{
+    while (size > 0 && !over(g)) {
+        const char *end = memchr(data, '\n', size);
+        size_t n = end != NULL ? (size_t)(end - data) : size, room = SEARCHED_BYTES - g->used;
+
+        memcpy(g->text + g->used, data, n < room ? n : room);
+        g->used += n < room ? n : room;
+        g->begun = true;
+        if (end == NULL)
+            return;
+        line_end(g);
+        data += n + 1;
+        size -= n + 1;
+    }
+}
+
+static void file_told(grep *g)
+{
+    buf *out = &g->c->out;
+
+    if (g->mode == MODE_CONTENT || g->count == 0)
+        return;
+    if (g->found == g->most) {
+        g->more = true;
+        return;
+    }
+    g->found++;
+    place_put(out, g->r, g->from, g->path);
+    if (g->mode == MODE_COUNT)
+        buf_fmt(out, ":%lld", (long long)g->count);
+    buf_char(out, '\n');
+}
+
+/* False: no more. A file that cannot be read is passed over. */
+static bool search(grep *g, int fd, const char *path)
+{
+    char chunk[16384];
+    bool first = true;
+    ssize_t n = 1;
+
+    g->path = path;
+    g->line = g->count = g->told = g->left = 0;
+    g->used = 0;
+    g->begun = false;
+    for (size_t i = 0; i < CONTEXT_MAX; i++)
+        g->ring[i].line = 0;
+    while (n != 0 && !over(g)) {
+        if (job_canceled(g->c->job) || clock_ms() >= g->c->until_ms || clock_ms() >= g->w->until_ms)
+            break;              /* whoever walks says why */
+        n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (first && plain_binary(chunk, (size_t)n)))
+            return true;
+        feed(g, chunk, (size_t)n);
+        first = false;
+    }
+    if (g->begun && !over(g))
+        line_end(g);
+    file_told(g);
+    return !g->more && !g->nomem;
+}
+
+static bool take(void *ctx, const walked *w)
+{
+    grep *g = ctx;
+    struct stat st;
+    bool on = true;
+    int fd;
+
+    if (g->glob != NULL && !pattern_fits(g->glob, w->path))
+        return true;
+    fd = openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        on = search(g, fd, w->path);
+    close(fd);
+    return on;
+}
+
+/* ---- the tool ------------------------------------------------------------------------------------------------- */
+
+static pawl_code tell(grep *g)
+{
+    buf *out = &g->c->out;
+
+    if (out->size == 0)
+        buf_text(out, "(no line fits)\n");
+    if (g->more)
+        buf_fmt(out, "[truncated: %lld %s are shown, and there are more]\n", (long long)g->found, g->mode == MODE_CONTENT ? "lines" : "files");
+    if (g->w->cut != NULL)
+        buf_fmt(out, "[not all was looked at: %s; give a narrower path or a glob]\n", g->w->cut);
+    return tool_text(g->c, CUT_END, false);
+}
+
+/* PAWL_OK with *told: the pattern is wrong. */
+static pawl_code prepare(grep *g, bool *told)
+{
+    tool_call *c = g->c;
+    const char *text = input_text(c, "pattern"), *glob = input_text(c, "glob"), *output = input_text(c, "output_mode"), *wrong = NULL;
+    pattern *p;
+    char why[120];
+
+    *told = true;
+    g->mode = output == NULL || strcmp(output, "content") == 0 ? MODE_CONTENT : strcmp(output, "files") == 0 ? MODE_FILES : MODE_COUNT;
+    g->before = input_count(c, "before", input_count(c, "context", 0));
+    g->after = input_count(c, "after", input_count(c, "context", 0));
+    g->most = input_count(c, "max_matches", MATCHES);
+    g->icase = input_flag(c, "ignore_case");
+    if (glob != NULL) {
+        if ((p = arena_get(&c->mem, sizeof *p)) == NULL || ((wrong = pattern_make(&c->mem, glob, p)) != NULL && c->mem.failed))
+            return tool_nomem(c);
+        if (wrong != NULL)
+            return tool_error(c, "Invalid arguments: glob: %s", wrong);
+        g->glob = p;
+    }
+    if (input_flag(c, "fixed")) {
+        g->fixed = text;
+        g->fixed_size = strlen(text);
+    } else {
+        wrong = regex_make(text, &g->expr, &g->icase, &g->size);
+        buf_char(&g->expr, '\0');
+        if (g->expr.failed)
+            return tool_nomem(c);
+        if (wrong != NULL || !make(g, why, sizeof why))
+            return tool_error(c, "Invalid arguments: pattern: %s", wrong != NULL ? wrong : why);
+    }
+    *told = false;
+    return PAWL_OK;
+}
+
+static pawl_code search_all(grep *g, const char *path)
+{
+    pawl_code rc = PAWL_OK;
+    struct stat st;
+    int fd;
+
+    if (S_ISDIR(g->from->st.st_mode)) {
+        rc = walk_below(g->w, g->from);
+    } else {
+        if ((fd = place_read(g->c, g->from, path, &st, &rc)) < 0)
+            return rc;
+        search(g, fd, NULL);
+        close(fd);
+        if (clock_ms() >= g->w->until_ms)
+            g->w->cut = "it took too long";
+    }
+    g->c->looks = 0;            /* look at the time now */
+    if (rc == PAWL_OK)
+        rc = tool_stop(g->c);
+    return rc != PAWL_OK ? rc : g->nomem ? tool_nomem(g->c) : tell(g);
+}
+
+pawl_code tool_grep(tool_call *c)
+{
+    const char *path = input_text(c, "path");
+    grep *g = arena_zero(&c->mem, sizeof *g);
+    roots *r = arena_get(&c->mem, sizeof *r);
+    walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GREP_MS };
+    pawl_code rc = PAWL_OK;
+    bool told = false;
+    place p;
+
+    if (g == NULL || r == NULL)
+        return tool_nomem(c);
+    g->c = c;
+    g->w = &w;
+    g->r = r;
+    g->from = &p;
+    if (!roots_open(c, r, &rc))
+        return rc;
+    buf_init(&g->expr, &c->r->alloc);
+    if ((rc = prepare(g, &told)) == PAWL_OK && !told) {
+        if (place_seek(c, r, path != NULL ? path : ".", MISSING_IS_ERROR, &p, &rc))
+            rc = search_all(g, path);
+        place_free(&p);
+    }
+    if (g->made)
+        regfree(&g->re);
+    buf_free(&g->expr);
+    roots_close(r);
+    return rc;
+}

@@ -1,0 +1,123 @@
+/* walk.c - all files below a folder, in the order of their names. Each folder is opened from the one above it and never through a link. */
+#include "effect/tool/tool.h"
+#include "net/net.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    DEPTH_OF_FOLDERS = 64,      /* as many are open at a time */
+    SEEN_MAX = 1000000          /* names */
+};
+
+typedef struct step {
+    walk *w;
+    char path[TOOL_PATH_BYTES];
+    pawl_code rc;
+} step;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool enough(step *s)
+{
+    walk *w = s->w;
+
+    if (s->rc != PAWL_OK || w->done || w->cut != NULL || (s->rc = tool_stop(w->c)) != PAWL_OK)
+        return true;
+    if (w->seen > SEEN_MAX)
+        w->cut = "there are too many files";
+    else if (w->c->looks % 16 == 1 && clock_ms() >= w->until_ms)
+        w->cut = "it took too long";
+    return w->cut != NULL;
+}
+
+/* The names in a folder; they live in `mem`. */
+static char **names_of(step *s, arena *mem, DIR *dir, size_t *n)
+{
+    void *names = NULL;
+    size_t cap = 0;
+    struct dirent *e;
+
+    while (!enough(s) && (e = readdir(dir)) != NULL) {
+        char *name;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, ".git") == 0)
+            continue;
+        s->w->seen++;
+        if (!arena_room(mem, &names, &cap, *n, sizeof(char *)) || (name = arena_strdup(mem, e->d_name, strlen(e->d_name))) == NULL) {
+            s->rc = tool_nomem(s->w->c);
+            break;
+        }
+        ((char **)names)[(*n)++] = name;
+    }
+    if (*n > 0)
+        qsort(names, *n, sizeof(char *), by_name);
+    return names;
+}
+
+static void folder(step *s, int fd, size_t size, unsigned depth);
+
+static void one(step *s, int fd, const char *name, size_t size, unsigned depth)
+{
+    size_t n = strlen(name);
+    struct stat st;
+    int next;
+
+    if (size + n + 2 > sizeof s->path || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    if (size > 0)
+        s->path[size++] = '/';
+    memcpy(s->path + size, name, n + 1);
+    if (S_ISREG(st.st_mode)) {
+        const walked w = { .dir = fd, .name = name, .path = s->path, .st = &st };
+
+        s->w->done = !s->w->fn(s->w->ctx, &w);
+    } else if (S_ISDIR(st.st_mode)) {
+        if (depth == DEPTH_OF_FOLDERS)
+            s->w->cut = "the folders are too deep";
+        else if ((next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
+            folder(s, next, size + n, depth + 1);
+    }
+}
+
+/* Takes `fd`. */
+static void folder(step *s, int fd, size_t size, unsigned depth)
+{
+    DIR *dir = fdopendir(fd);
+    char **names;
+    size_t n = 0;
+    arena mem;
+
+    if (dir == NULL) {
+        close(fd);
+        return;
+    }
+    arena_init(&mem, &s->w->c->r->alloc, 4096);
+    names = names_of(s, &mem, dir, &n);
+    for (size_t i = 0; i < n && !enough(s); i++)
+        one(s, fd, names[i], size, depth);
+    arena_free(&mem);
+    closedir(dir);
+}
+
+pawl_code walk_below(walk *w, const place *from)
+{
+    step *s = arena_zero(&w->c->mem, sizeof *s);
+    int fd;
+
+    if (s == NULL)
+        return tool_nomem(w->c);
+    s->w = w;
+    fd = openat(from->dir, from->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        w->cut = "the folder cannot be read";
+    else
+        folder(s, fd, 0, 1);
+    return s->rc;
+}

@@ -1,0 +1,300 @@
+/* tool_bash_test.c - bash, its sandbox, and tools that are programs. */
+#define _XOPEN_SOURCE 700
+#include "effect/sandbox.h"
+#include "effect/tooling.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define OFF ",\"sandbox\":\"off\""
+
+/* ---- what it gives ---------------------------------------------------------------------------------------- */
+
+PAWL_TEST(test_A5_bash_gives_both_outputs_in_their_order)
+{
+    kit k;
+
+    kit_open(&k);
+    k.more = OFF;
+    GIVES(&k, "bash", "{\"command\":\"echo one; echo two >&2; echo three\",\"description\":\"say\"}", "one\ntwo\nthree\n");
+    GIVES(&k, "bash", "{\"command\":\"true\"}", "(no output)");
+    GIVES(&k, "bash", "{\"command\":\"cat\"}", "(no output)");
+    GIVES(&k, "bash", "{\"command\":\"[[ x == x ]] && printf 'caf\\\\xe9\\\\0'\"}", "caf\xef\xbf\xbd\xef\xbf\xbd");
+    REFUSES(&k, "bash", "{\"command\":\"echo no >&2; exit 3\"}", "exit code 3\nno\n");
+    REFUSES(&k, "bash", "{\"command\":\"kill -9 $$\"}", "the command was ended by signal 9\n");
+    REFUSES(&k, "bash", "{\"command\":\"\"}", "Invalid arguments: input: /command: characters: at least 1 are due, not 0");
+    CHECK(said(&k.h, "/note") == NULL);
+    k.work[strlen(k.work) - 1] = 'x';
+    CHECK_INT(use(&k, "bash", "{\"command\":\"true\"}"), PAWL_OK);
+    CHECK(is_error(&k) && strncmp(content(&k), "File not found: ", 16) == 0);
+    k.work[strlen(k.work) - 1] = 'k';
+    kit_close(&k);
+}
+
+PAWL_TEST(test_X2_long_output_keeps_its_beginning_and_its_end)
+{
+    const char *whole;
+    kit k;
+
+    kit_open(&k);
+    k.more = OFF;
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo begin; for i in {1..9000}; do echo \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac; done; echo end\"}"), PAWL_OK);
+    CHECK(!is_error(&k) && pawl_value_bool(pawl_value_get(k.h.value, "cut")));
+    CHECK(strncmp(content(&k), "begin\n\xe2\x82\xac", 9) == 0 && strstr(content(&k), "\xe2\x82\xac\nend\n\n[cut: ") != NULL);
+    CHECK(strstr(content(&k), "\xef\xbf\xbd") == NULL && strlen(content(&k)) < PAWL_TOOL_OUTPUT_BYTES + 200);
+    CHECK((whole = said(&k.h, "/whole")) != NULL && strlen(whole) == 9000 * 10 + 10);
+    /* 10 MB: of these only half a MiB of either end is kept */
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo begin; head -c 10000000 /dev/zero | tr '\\\\0' x; echo end\"}"), PAWL_OK);
+    CHECK(!is_error(&k) && (whole = said(&k.h, "/whole")) != NULL && strlen(whole) <= WHOLE_BYTES_MAX);
+    CHECK(strncmp(whole, "begin\n", 6) == 0 && strncmp(content(&k), "begin\nxxx", 9) == 0 && strstr(content(&k), "xend\n\n[cut: ") != NULL);
+    kit_close(&k);
+}
+
+PAWL_TEST(test_A5_keys_do_not_reach_the_shell)
+{
+    kit k;
+
+    kit_open(&k);
+    k.more = OFF;
+    setenv("ANTHROPIC_API_KEY", "k1", 1);
+    setenv("OTHER_TOKEN", "k2", 1);
+    setenv("my_client_secret", "k3", 1);
+    setenv("PAWL_STORE", "k4", 1);
+    setenv("TOKEN", "k5", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "k6", 1);
+    setenv("TOKENS_SEEN", "seen", 1);
+    setenv("MONKEY", "seen", 1);
+    GIVES(&k, "bash", "{\"command\":\"env | grep -E '=k[1-6]$|=seen$' | sort\"}", "MONKEY=seen\nTOKENS_SEEN=seen\n");
+    kit_close(&k);
+}
+
+/* ---- stopped ---------------------------------------------------------------------------------------------------- */
+
+static void nap(void)
+{
+    const struct timespec ms = { .tv_nsec = 10000000 };
+
+    nanosleep(&ms, NULL);
+}
+
+static bool gone(const kit *k, const char *name)
+{
+    char *text = get(k, name);
+    long pid = strtol(text, NULL, 10);
+
+    free(text);
+    if (pid <= 1)
+        return false;
+    for (int i = 0; i < 1000 && kill((pid_t)pid, 0) == 0; i++)     /* whoever reaps it may need a moment */
+        nap();
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+PAWL_TEST(test_A5_the_time_of_a_command_is_told_to_the_model)
+{
+    kit k;
+
+    kit_open(&k);
+    k.more = OFF;
+    REFUSES(&k, "bash", "{\"command\":\"echo begun; sleep 100 & echo $! >pid; wait\",\"timeout_ms\":300}",
+            "Tool execution timed out: the command was ended after 300 ms; it had written:\nbegun\n");
+    CHECK(gone(&k, "pid"));
+    CHECK(no_children());
+    REFUSES(&k, "bash", "{\"command\":\"sleep 100\",\"timeout_ms\":600001}", "Invalid arguments: input: /timeout_ms: at most 600000 is due, not 600001");
+    kit_close(&k);
+}
+
+PAWL_TEST(test_A5_what_a_command_leaves_running_is_ended)
+{
+    kit k;
+
+    kit_open(&k);
+    k.more = OFF;
+    GIVES(&k, "bash", "{\"command\":\"sleep 100 >/dev/null 2>&1 & echo $! >pid; echo left\"}", "left\n");
+    CHECK(gone(&k, "pid"));
+    kit_close(&k);
+}
+
+typedef struct stopper { kit *k; atomic_bool stop; } stopper;
+
+static bool stopped(const pawl_job *job)
+{
+    stopper *s = job->ctx;
+
+    return atomic_load(&s->stop);
+}
+
+static void *stop_soon(void *arg)
+{
+    stopper *s = arg;
+    char path[512];
+
+    path_in(s->k, "pid", path);
+    for (int i = 0; i < 1000 && access(path, F_OK) != 0; i++)
+        nap();
+    atomic_store(&s->stop, true);
+    return NULL;
+}
+
+static void cancel_one(const char *more)
+{
+    stopper s = { .stop = false };
+    pthread_t thread;
+    kit k;
+
+    kit_open(&k);
+    k.more = more;
+    s.k = &k;
+    k.h.job.canceled = stopped;
+    k.h.job.ctx = &s;
+    CHECK_INT(pthread_create(&thread, NULL, stop_soon, &s), 0);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"sleep 100 & echo $! >pid.new; mv pid.new pid; wait\"}"), PAWL_CANCELED);
+    pthread_join(thread, NULL);
+    if (more != NULL)
+        CHECK(gone(&k, "pid"));
+    CHECK(no_children());
+    kit_close(&k);
+}
+
+PAWL_TEST(test_E10_a_cancel_ends_the_command_and_its_children)
+{
+    cancel_one(OFF);
+    if (sandbox_try(SANDBOX_WORKSPACE, NULL) == SANDBOX_WORKS)
+        cancel_one(NULL);
+}
+
+/* ---- the sandbox --------------------------------------------------------------------------------------------------- */
+
+static void needs(sandbox_kind kind)
+{
+    if (sandbox_try(kind, NULL) != SANDBOX_WORKS)
+        check_skip("no sandbox can be made here");
+}
+
+PAWL_TEST(test_A5_in_its_sandbox_a_command_writes_to_the_workspace_alone)
+{
+    char text[600], more[200];
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    folder_in(&k, ".pawl");
+    put(&k, ".pawl/settings.json", "{}");
+    folder_in(&k, "../other");
+    GIVES(&k, "bash", "{\"command\":\"echo in >a && cat a && pwd | sed s,.*/,,\"}", "in\nwork\n");
+    HOLDS(&k, "a", "in\n");
+    CHECK(said(&k.h, "/note") == NULL);
+    snprintf(text, sizeof text, "{\"command\":\"echo out >%s/other/a\"}", k.top);
+    CHECK_INT(use(&k, "bash", text), PAWL_OK);
+    CHECK(is_error(&k) && names_in(&k, "../other") == 0);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >/var/tmp/pawl-out || echo x >$HOME/pawl-out || echo x >/etc/pawl-out\"}"), PAWL_OK);
+    CHECK(is_error(&k) && access("/var/tmp/pawl-out", F_OK) != 0 && access("/etc/pawl-out", F_OK) != 0);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >.pawl/settings.json\"}"), PAWL_OK);
+    CHECK(is_error(&k));
+    HOLDS(&k, ".pawl/settings.json", "{}");
+    GIVES(&k, "bash", "{\"command\":\"echo x >/tmp/pawl-own && cat /tmp/pawl-own\"}", "x\n");
+    CHECK(access("/tmp/pawl-own", F_OK) != 0);
+    snprintf(more, sizeof more, ",\"directories\":[\"%s/other\",\"%s/none\"]", k.top, k.top);
+    k.more = more;
+    snprintf(text, sizeof text, "{\"command\":\"echo out >%s/other/a\"}", k.top);
+    GIVES(&k, "bash", text, "(no output)");
+    HOLDS(&k, "../other/a", "out\n");
+    kit_close(&k);
+}
+
+PAWL_TEST(test_P1_in_plan_mode_a_command_only_reads)
+{
+    int before;
+    kit k;
+
+    needs(SANDBOX_READ_ONLY);
+    kit_open(&k);
+    put(&k, "a", "one\n");
+    k.h.job.mode = "plan";
+    for (int i = 0; i < 2; i++) {
+        k.more = i == 0 ? NULL : OFF;       /* off is no way out of plan mode */
+        before = names_in(&k, ".");
+        GIVES(&k, "bash", "{\"command\":\"cat a\"}", "one\n");
+        CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >b || echo x >>a || rm a || echo x >/var/tmp/pawl-plan\"}"), PAWL_OK);
+        CHECK(is_error(&k) && names_in(&k, ".") == before && access("/var/tmp/pawl-plan", F_OK) != 0);
+        HOLDS(&k, "a", "one\n");
+        CHECK_INT(use(&k, "bash", "{\"command\":\"exec 3<>/dev/tcp/127.0.0.1/9\"}"), PAWL_OK);
+        CHECK(is_error(&k));
+    }
+    kit_close(&k);
+}
+
+/* ---- tools that are programs ------------------------------------------------------------------------------------------- */
+
+#define ANY "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"a\"]}"
+
+static void command_add(kit *k, const char *name, pawl_permission cls, const char *script)
+{
+    const char *const run[] = { "sh", "-c", script, "sh", "{{.input.a}}", NULL };
+    pawl_tool tool = { .name = name, .schema = ANY, .cls = cls, .output_bytes = 1000 };
+    pawl_err err = {0};
+
+    CHECK_INT(pawl_tool_command(k->set, &tool, run, &err), PAWL_OK);
+}
+
+PAWL_TEST(test_A5_a_program_gets_its_input_on_stdin)
+{
+    const pawl_tool tool = { .name = "x", .schema = ANY, .cls = PAWL_READ };
+    const char *const none[] = { NULL };
+    pawl_err err = {0};
+    kit k;
+
+    kit_open(&k);
+    command_add(&k, "echo", PAWL_READ, "cat; echo; echo \"$1 ${PAWL_TOOL_INPUT-none}\"; pwd | sed s,.*/,,");
+    command_add(&k, "bad", PAWL_READ, "echo out; echo one >&2; echo two >&2; exit 4");
+    command_add(&k, "long", PAWL_READ, "head -c 5000 /dev/zero | tr '\\0' x");
+    command_add(&k, "bytes", PAWL_READ, "printf '\\377'");
+    GIVES(&k, "echo", "{\"b\":\"x\",\"a\":1}", "{\"a\":1,\"b\":\"x\"}\n{{.input.a}} none\nwork\n");
+    REFUSES(&k, "echo", "{\"a\":\"1\"}", "Invalid arguments: input: /a: an integer is due, not a string");
+    REFUSES(&k, "bad", "{\"a\":1}", "exit code 4\none\ntwo\n");
+    REFUSES(&k, "bytes", "{\"a\":1}", "Invalid response: the output of bytes is no text");
+    CHECK_INT(use(&k, "long", "{\"a\":1}"), PAWL_OK);
+    CHECK(pawl_value_bool(pawl_value_get(k.h.value, "cut")) && strlen(said(&k.h, "/whole")) == 5000 && strlen(content(&k)) < 1100);
+    CHECK_INT(pawl_tool_command(k.set, &tool, none, &err), PAWL_INVALID);
+    CHECK_STR(err.text, "tool x: its command is not 1 to 256 words, a program first");
+    kit_close(&k);
+}
+
+PAWL_TEST(test_P1_programs_in_plan_mode)
+{
+    kit k;
+
+    kit_open(&k);
+    command_add(&k, "looks", PAWL_READ, "echo x >made; echo looked");
+    command_add(&k, "writes", PAWL_EXEC, "echo x >made");
+    k.h.job.mode = "plan";
+    CHECK_INT(use(&k, "writes", "{\"a\":1}"), PAWL_DENIED);
+    CHECK_STR(k.h.reply.err.text, "writes requires Default mode; current mode is Plan.");
+    if (sandbox_try(SANDBOX_READ_ONLY, NULL) == SANDBOX_WORKS)
+        GIVES(&k, "looks", "{\"a\":1}", "looked\n");
+    else
+        CHECK_INT(use(&k, "looks", "{\"a\":1}"), PAWL_DENIED);
+    CHECK_INT(names_in(&k, "."), 0);
+    kit_close(&k);
+}
+
+static const check_case cases[] = {
+    CASE(test_A5_bash_gives_both_outputs_in_their_order),
+    CASE(test_X2_long_output_keeps_its_beginning_and_its_end),
+    CASE(test_A5_keys_do_not_reach_the_shell),
+    CASE(test_A5_the_time_of_a_command_is_told_to_the_model),
+    CASE(test_A5_what_a_command_leaves_running_is_ended),
+    CASE(test_E10_a_cancel_ends_the_command_and_its_children),
+    CASE(test_A5_in_its_sandbox_a_command_writes_to_the_workspace_alone),
+    CASE(test_P1_in_plan_mode_a_command_only_reads),
+    CASE(test_A5_a_program_gets_its_input_on_stdin),
+    CASE(test_P1_programs_in_plan_mode),
+};
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
