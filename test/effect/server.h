@@ -126,6 +126,8 @@ static const struct { const char *path, *answer; bool ends; } fixed[] = {
                 "X-Quote: \"q\"\\\r\nContent-Length: 0\r\n\r\n", false },
     { "/no-colon", "HTTP/1.1 200 OK\r\nno colon here\r\nContent-Length: 0\r\n\r\n", false },
     { "/garbage", "\x16\x03\x01 this is no HTTP at all\r\n\r\n", true },
+    { "/page", "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=ISO-8859-1\r\nContent-Length: 11\r\n\r\n<p>Caf\xe9</p>", false },
+    { "/pdf", "HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: 4\r\n\r\n%PDF", false },
     { "/nothing", "", true },
 };
 
@@ -156,6 +158,8 @@ static inline bool answer(int fd, const char *request)
         until_closed(fd);
     else if (strcmp(path, "/huge") == 0)
         endless(fd, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n", "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac");
+    else if (strcmp(path, "/huge-text") == 0)
+        endless(fd, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n", "x\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac");
     else if (strcmp(path, "/heads-huge") == 0)
         endless(fd, "HTTP/1.1 200 OK\r\n", "X-Head: of no end, of no end, of no end, of no end, of no end\r\n");
     else if (strcmp(path, "/head-long") == 0)

@@ -100,7 +100,7 @@ static pawl_code sandbox_of(tool_call *c, const roots *r, const char ***words, s
             c->note[note.size] = '\0';
         }
         buf_free(&note);
-        return PAWL_OK;
+        return c->note[0] != '\0' ? PAWL_OK : tool_nomem(c);
     }
     if ((folders = folders_of(c, r, &nfolders)) == NULL || (*words = sandbox_words(&c->mem, kind, folders, nfolders, n)) == NULL)
         return tool_nomem(c);
