@@ -49,7 +49,10 @@ PAWL_TEST(test_X2_long_output_keeps_its_beginning_and_its_end)
     /* 10 MB: of these only half a MiB of either end is kept */
     CHECK_INT(use(&k, "bash", "{\"command\":\"echo begin; head -c 10000000 /dev/zero | tr '\\\\0' x; echo end\"}"), PAWL_OK);
     CHECK(!is_error(&k) && (whole = said(&k.h, "/whole")) != NULL && strlen(whole) <= WHOLE_BYTES_MAX);
+    CHECK(strstr(whole, "[... more is left out here;") != NULL && strcmp(whole + strlen(whole) - 5, "xend\n") == 0);
     CHECK(strncmp(whole, "begin\n", 6) == 0 && strncmp(content(&k), "begin\nxxx", 9) == 0 && strstr(content(&k), "xend\n\n[cut: ") != NULL);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"yes '\xe2\x82\xac\xe2\x82\xac' | tr -d '\\\\n' | head -c 2000001\"}"), PAWL_OK);
+    CHECK((whole = said(&k.h, "/whole")) != NULL && strstr(whole, "\xef\xbf\xbd") == NULL);
     kit_close(&k);
 }
 
@@ -227,8 +230,6 @@ PAWL_TEST(test_P1_in_plan_mode_a_command_only_reads)
     kit_close(&k);
 }
 
-/* ---- tools that are programs ------------------------------------------------------------------------------------------- */
-
 #define ANY "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"a\"]}"
 
 static void command_add(kit *k, const char *name, pawl_permission cls, const char *script)
@@ -239,6 +240,53 @@ static void command_add(kit *k, const char *name, pawl_permission cls, const cha
 
     CHECK_INT(pawl_tool_command(k->set, &tool, run, &err), PAWL_OK);
 }
+
+/* Here there is no bwrap. */
+static void without(void)
+{
+    kit k;
+
+    kit_open(&k);
+    CHECK_INT(sandbox_try(SANDBOX_WORKSPACE, NULL), SANDBOX_MISSING);
+    GIVES(&k, "bash", "{\"command\":\"echo out\"}", "out\n");
+    CHECK_STR(said(&k.h, "/note"), "it ran without a sandbox: bwrap is not here; install bubblewrap");
+    k.more = OFF;
+    GIVES(&k, "bash", "{\"command\":\"echo out\"}", "out\n");
+    CHECK(said(&k.h, "/note") == NULL);
+    k.h.job.mode = "plan";
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >a\"}"), PAWL_DENIED);
+    CHECK_STR(k.h.reply.err.text, "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
+    command_add(&k, "looks", PAWL_READ, "echo x >made");
+    CHECK_INT(use(&k, "looks", "{\"a\":1}"), PAWL_DENIED);
+    CHECK_INT(names_in(&k, "."), 0);
+    kit_close(&k);
+}
+
+/* This program once more, where bwrap is put out of sight, by itself. */
+PAWL_TEST(test_A5_without_a_sandbox_a_command_runs_and_says_so)
+{
+    static const char *const places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap" };
+    char command[6000], self[2000], real[2][4096] = { "", "" };
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (getenv("PAWL_TEST_WITHOUT") != NULL) {
+        without();
+        return;
+    }
+    needs(SANDBOX_WORKSPACE);
+    CHECK(n > 0);
+    self[n] = '\0';
+    snprintf(command, sizeof command, "bwrap --dev-bind / /");
+    for (size_t i = 0; i < 3; i++)
+        if (realpath(places[i], real[0]) != NULL && strcmp(real[0], real[1]) != 0) {
+            snprintf(command + strlen(command), sizeof command - strlen(command), " --ro-bind /dev/null %.500s", real[0]);
+            memcpy(real[1], real[0], sizeof real[0]);
+        }
+    snprintf(command + strlen(command), sizeof command - strlen(command), " --setenv PAWL_TEST_WITHOUT yes '%s' test_A5_without >/dev/null", self);
+    CHECK_INT(system(command), 0);
+}
+
+/* ---- tools that are programs ------------------------------------------------------------------------------------------- */
 
 PAWL_TEST(test_A5_a_program_gets_its_input_on_stdin)
 {
@@ -290,6 +338,7 @@ static const check_case cases[] = {
     CASE(test_E10_a_cancel_ends_the_command_and_its_children),
     CASE(test_A5_in_its_sandbox_a_command_writes_to_the_workspace_alone),
     CASE(test_P1_in_plan_mode_a_command_only_reads),
+    CASE(test_A5_without_a_sandbox_a_command_runs_and_says_so),
     CASE(test_A5_a_program_gets_its_input_on_stdin),
     CASE(test_P1_programs_in_plan_mode),
 };

@@ -3,7 +3,9 @@
 #include "effect/tooling.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 /* ---- read_file ---------------------------------------------------------------------------------------- */
 
@@ -281,6 +283,80 @@ PAWL_TEST(test_A5_what_may_not_be_written_is_not_replaced)
     kit_close(&k);
 }
 
+PAWL_TEST(test_S4_a_write_that_fails_leaves_what_was_there)
+{
+    struct rlimit was, small;
+    char *input = malloc(20000);
+    kit k;
+
+    kit_open(&k);
+    CHECK(input != NULL && getrlimit(RLIMIT_FSIZE, &was) == 0);
+    put(&k, "a", "mine");
+    small = was;
+    small.rlim_cur = 1000;
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (int i = 0; i < 2; i++) {
+        snprintf(input, 20000, "{\"file_path\":\"%s\",\"content\":\"%5000d\"}", i == 0 ? "a" : "b", 7);
+        use(&k, "write_file", input);
+        if (k.h.rc != PAWL_OK || !is_error(&k))
+            break;
+        CHECK(strncmp(content(&k), i == 0 ? "IO error: a" : "IO error: b", 11) == 0);
+    }
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &was), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    CHECK(k.h.rc == PAWL_OK && is_error(&k));
+    HOLDS(&k, "a", "mine");
+    CHECK_INT(names_in(&k, "."), 1);
+    free(input);
+    kit_close(&k);
+}
+
+static unsigned asked, intrudes_at;     /* how often the edit has looked whether it is canceled */
+
+static bool intrude(const pawl_job *job)
+{
+    const kit *k = job->ctx;
+    char path[512];
+    FILE *f;
+
+    if (asked++ == intrudes_at) {
+        path_in(k, "a", path);
+        if ((f = fopen(path, "a")) != NULL) {
+            fputs("more\n", f);
+            fclose(f);
+        }
+    }
+    return false;
+}
+
+PAWL_TEST(test_A5_an_edit_loses_nothing_that_somebody_else_wrote)
+{
+    kit k;
+
+    kit_open(&k);
+    k.h.job.canceled = intrude;
+    k.h.job.ctx = &k;
+    for (intrudes_at = 0;; intrudes_at++) {
+        char *text;
+        bool refused;
+
+        put(&k, "a", "one\n");
+        asked = 0;
+        CHECK_INT(use(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"one\",\"new_string\":\"two\"}"), PAWL_OK);
+        if (asked <= intrudes_at)
+            break;
+        refused = is_error(&k);
+        if (refused)
+            CHECK_STR(content(&k), "IO error: a: somebody else has changed it meanwhile; read it again");
+        text = get(&k, "a");
+        CHECK_STR(text, refused ? "one\nmore\n" : "two\nmore\n");
+        free(text);
+    }
+    CHECK(intrudes_at >= 3);
+    kit_close(&k);
+}
+
 /* ---- ways out ------------------------------------------------------------------------------------------------------ */
 
 PAWL_TEST(test_X3_no_path_leads_out)
@@ -512,6 +588,8 @@ static const check_case cases[] = {
     CASE(test_A5_an_edit_of_10_mb_and_what_is_more_is_refused),
     CASE(test_A5_a_file_is_written_whole),
     CASE(test_A5_what_may_not_be_written_is_not_replaced),
+    CASE(test_S4_a_write_that_fails_leaves_what_was_there),
+    CASE(test_A5_an_edit_loses_nothing_that_somebody_else_wrote),
     CASE(test_X3_no_path_leads_out),
     CASE(test_X3_links_within_lead_where_they_say),
     CASE(test_X3_further_folders_belong_to_the_workspace),

@@ -10,7 +10,7 @@
 enum {
     BASH_MS = 120000,
     STDERR_BYTES = 2000,        /* of a tool that is a program, told when it fails */
-    KEPT_BYTES = WHOLE_BYTES_MAX / 2    /* of the beginning of the output, and of its end */
+    KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256  /* of the beginning of the output, and of its end */
 };
 
 /* ---- the environment ------------------------------------------------------------------------------------ */
@@ -136,6 +136,7 @@ static bool argv_make(tool_call *c, process *p, const char *const *words, size_t
 static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
 {
     buf *out = &c->out;
+    size_t head = p->err_cut ? cut_end(p->out.data, p->out.size) : p->out.size, lost = p->err_cut ? cut_begin(p->err.data, p->err.size) : 0;
     const bool late = p->stopped == STOPPED_TIMEOUT, fine = !late && p->signal == 0 && p->status == 0;
 
     if (p->stopped == STOPPED_CANCEL)
@@ -148,11 +149,11 @@ static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
         buf_fmt(out, "the command was ended by signal %d\n", p->signal);
     else if (p->status != 0)
         buf_fmt(out, "exit code %d\n", p->status);
-    buf_put(out, p->out.data, p->out.size);
+    buf_put(out, p->out.data, head);
     if (p->err_cut)
         buf_fmt(out, "\n\n[... more is left out here; only %d bytes of the beginning and of the end are kept ...]\n\n", KEPT_BYTES);
     if (p->err.size > 0)
-        buf_put(out, p->err.data, p->err.size);
+        buf_put(out, p->err.data + lost, p->err.size - lost);
     if (out->size == 0)
         buf_text(out, "(no output)");
     return tool_text(c, CUT_MIDDLE, !fine);

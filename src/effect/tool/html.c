@@ -341,10 +341,10 @@ static bool dropped(page *g, const tag *t)
 
 void html_text(const char *data, size_t size, buf *out)
 {
-    page g = { .p = data, .end = data + size, .out = out };
+    page g = { .p = data, .end = size > 0 ? data + size : data, .out = out };
     tag t;
 
-    while (size > 0 && g.p < g.end) {
+    while (g.p < g.end) {
         if (*g.p != '<') {
             text(&g);
         } else if (same(g.p, g.end, "<!--")) {
