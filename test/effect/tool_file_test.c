@@ -483,7 +483,7 @@ static void *swap(void *arg)
 
 PAWL_TEST(test_X3_a_link_swapped_in_leads_nowhere)
 {
-    enum { TURNS = 3000 };
+    enum { TURNS = 9000 };
     static const char *const inputs[][2] = {
         { "read_file", "{\"file_path\":\"sub/a\"}" }, { "read_file", "{\"file_path\":\"file\"}" },
         { "write_file", "{\"file_path\":\"sub/a\",\"content\":\"mine\"}" }, { "write_file", "{\"file_path\":\"file\",\"content\":\"mine\"}" },
