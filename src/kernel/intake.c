@@ -401,7 +401,7 @@ static pawl_code take_input(pawl_step *s, pawl_err *err)
     named_call c;
     pawl_code rc = wait_named(s, NULL, PAWL_WAIT_INPUT, &c, err);
 
-    if (rc == PAWL_IGNORED && s->m->hears)
+    if (rc == PAWL_IGNORED && s->m->interrupt != NULL)
         return take_unasked(s, "input", err);
 
     if (rc == PAWL_OK && c.c->task != NULL && s->m->turns)

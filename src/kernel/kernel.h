@@ -49,6 +49,7 @@ typedef struct list {
     size_t floating;            /* the last elements of nodes, of a step that is being fed */
     hash digest;                /* rolling, over the first `digested` elements, none of them floating */
     size_t digested;
+    size_t digested_nodes;      /* where the next one stands in nodes; 0: that has to be looked for */
 } list;
 
 typedef struct channel {

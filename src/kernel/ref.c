@@ -24,8 +24,11 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
     if (l->digested > 0)
         d = l->digest;
     at = l->count > 0 ? l->nodes + 1 : NULL;
-    for (i = l->segment; i < l->digested; i++)
-        at += value_nodes(of_val(at));
+    if (l->digested_nodes > 0 && at != NULL)
+        at = l->nodes + l->digested_nodes;
+    else
+        for (i = l->segment; i < l->digested; i++)
+            at += value_nodes(of_val(at));
     buf_init(&b, &st->alloc);
     for (i = l->digested; i < total && !b.failed; i++) {
         buf_reset(&b);
@@ -39,6 +42,7 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
         if (i < total - l->floating) {  /* what is only being fed is digested again: it may not come */
             l->digest = d;
             l->digested = i + 1;
+            l->digested_nodes = (size_t)(at - l->nodes);
         }
     }
     *out = d;
@@ -304,13 +308,33 @@ static const pawl_value *secret_add(arena *a, const pawl_value *told, const pawl
     return of_val(out);
 }
 
+/* In the order of their nodes; false: one of them lies in another. */
+static bool places_sorted(value_place *places, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && val_of(places[j].at) < val_of(places[j - 1].at); j--) {
+            const value_place one = places[j];
+
+            places[j] = places[j - 1];
+            places[j - 1] = one;
+        }
+    for (size_t i = 1; i < n; i++)
+        if (val_of(places[i].at) < val_of(places[i - 1].at) + value_nodes(places[i - 1].at))
+            return false;
+    return true;
+}
+
+/* All at once: what is put in may be long, and is copied once. */
 const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *v,
                                const pawl_value *stand, const pawl_value **secrets, pawl_err *err)
 {
+    const size_t most = pawl_value_size(stand);
+    value_place *places = most == 0 ? NULL : arena_zero(a, most * sizeof *places);
     pawl_iter it = pawl_iter_of(stand);
-    const pawl_value *ref, *sub;
+    const pawl_value *ref;
+    size_t n = 0;
 
-    while (v != NULL && (ref = pawl_iter_next(&it, NULL)) != NULL) {
+    while (v != NULL && places != NULL && (ref = pawl_iter_next(&it, NULL)) != NULL) {
         const char *path = pawl_value_string(pawl_value_at(ref, 0)), *form = pawl_value_string(pawl_value_at(ref, 1));
 
         if (path == NULL || form == NULL) {
@@ -322,10 +346,18 @@ const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const p
                 return NULL;
             continue;
         }
-        if ((sub = ref_target(st, a, tk, in, ref, err)) == NULL)
+        if ((places[n].sub = ref_target(st, a, tk, in, ref, err)) == NULL)
             return NULL;
-        if ((v = value_splice(a, v, path, sub)) == NULL && !a->failed)
+        if ((places[n++].at = pawl_value_find(v, path)) == NULL) {
             fail(err, PAWL_CORRUPT, "a reference at \"%s\", where there is nothing", path);
+            return NULL;
+        }
     }
-    return v;
+    if (n == 0 || v == NULL)
+        return a->failed ? NULL : v;
+    if (!places_sorted(places, n)) {
+        fail(err, PAWL_CORRUPT, "a reference that lies inside another");
+        return NULL;
+    }
+    return value_fill(a, v, places, n);
 }

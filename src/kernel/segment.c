@@ -161,6 +161,7 @@ static pawl_code list_join(list *l, const list *old)
     l->used = used + more;
     l->count += old->count;
     l->segment = 0;
+    l->digested_nodes = 0;
     return PAWL_OK;
 }
 
