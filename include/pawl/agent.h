@@ -14,7 +14,7 @@
 #ifndef PAWL_AGENT_H
 #define PAWL_AGENT_H
 
-#include "pawl/kernel.h"
+#include "pawl/graph.h"
 #include "pawl/policy.h"
 
 #ifdef __cplusplus
@@ -89,6 +89,10 @@ PAWL_API pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_er
 PAWL_API const char *pawl_shown_name(pawl_shown s);     /* "executing_tool"; "" of nothing */
 typedef struct pawl_badge { const char *text, *color; } pawl_badge;
 PAWL_API pawl_badge pawl_shown_badge(pawl_shown s);     /* {"Using tool", "purple"} */
+
+/* The tables that an agent is, as pictures: 0 its core, 1 the wrapper, 2 a tool call, 3 what is shown; NULL after the last, with err.code PAWL_OK.
+ * Lives in `step` until it is used again. */
+PAWL_API const char *pawl_agent_draw(size_t index, pawl_picture format, pawl_step *step, pawl_err *err);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 
 #define TO(s) SM_TO(PAWL_SHOWN_##s)
 const sm_row shown_rows[] = {
-    [PAWL_SHOWN_NOTHING] = { "", TO(IDLE) | TO(PROCESSING) | TO(DONE) | TO(ERROR), SM_FIRST },
+    [PAWL_SHOWN_NOTHING] = { "new", TO(IDLE) | TO(PROCESSING) | TO(DONE) | TO(ERROR), SM_FIRST },
     [PAWL_SHOWN_IDLE] = { "idle", TO(PROCESSING) | TO(DONE), 0 },
     [PAWL_SHOWN_PROCESSING] = { "processing", TO(EXECUTING_TOOL) | TO(WAITING_FOR_PERMISSION) | TO(WAITING_FOR_SUB_AGENT) | TO(WAITING_FOR_USER_INPUT) |
                                 TO(IDLE) | TO(DONE) | TO(ERROR), 0 },
@@ -21,7 +21,7 @@ const sm_table shown_table = { "shown", shown_rows, SHOWN_STATES };
 
 const char *pawl_shown_name(pawl_shown s)
 {
-    return (int)s >= 0 && (int)s < SHOWN_STATES ? shown_rows[s].name : "";
+    return (int)s > 0 && (int)s < SHOWN_STATES ? shown_rows[s].name : "";
 }
 
 pawl_badge pawl_shown_badge(pawl_shown s)
@@ -43,7 +43,7 @@ pawl_badge pawl_shown_badge(pawl_shown s)
 
 static pawl_shown shown_named(const char *name)
 {
-    for (int i = 0; name != NULL && i < SHOWN_STATES; i++)
+    for (int i = 1; name != NULL && i < SHOWN_STATES; i++)
         if (strcmp(shown_rows[i].name, name) == 0)
             return (pawl_shown)i;
     return PAWL_SHOWN_NOTHING;

@@ -195,4 +195,11 @@ pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, p
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
 bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing);
 
+/* draw_own.c: what pictures share */
+extern const char draw_dot_head[];
+bool draw_may(pawl_picture format, const pawl_step *s, pawl_err *err);
+const char *draw_done(pawl_step *s, buf *b, const char *name, pawl_err *err);
+/* A table as a picture; lives in `step` until it is used again. NULL: see err. */
+const char *draw_sm(const sm_table *t, pawl_picture format, pawl_step *step, pawl_err *err);
+
 #endif

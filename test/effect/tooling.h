@@ -95,7 +95,8 @@ static inline bool is_error(const kit *k)
 
 static inline void path_in(const kit *k, const char *name, char out[512])
 {
-    snprintf(out, 512, "%s/%s", k->work, name);
+    if (snprintf(out, 512, "%s/%s", k->work, name) >= 512)
+        CHECK_FAIL("a name of this length: %s", name);
 }
 
 static inline void put_bytes(const kit *k, const char *name, const char *data, size_t size)

@@ -70,7 +70,7 @@ pawl_code tool_text(tool_call *c, cut_where where, bool is_error)
     buf_reset(&c->r->text);
     buf_text(&c->r->text, "{\"content\":");
     if (cut)
-        canon_string(&c->r->text, part.data, part.size);
+        canon_string(&c->r->text, part.size > 0 ? part.data : "", part.size);
     else
         canon_string(&c->r->text, whole.size > 0 ? whole.data : "", whole.size);
     if (whole.failed || part.failed) {
