@@ -263,18 +263,6 @@ static pawl_code asked(call *c)
 
 /* ---- redirects ------------------------------------------------------------------------------------------------------ */
 
-static const char *head_get(const buf *head, const char *name)
-{
-    for (size_t at = 0; at < head->size;) {
-        const char *one = head->data + at, *value = one + strlen(one) + 1;
-
-        if (strcmp(one, name) == 0)
-            return value;
-        at += strlen(one) + strlen(value) + 2;
-    }
-    return NULL;
-}
-
 static bool leads_on(const net_answer *a)
 {
     return a->location != NULL &&
@@ -390,7 +378,7 @@ static void headers_tell(buf *out, const buf *head)
     for (size_t at = 0; at < head->size;) {
         const char *name = head->data + at;
 
-        if (head_get(head, name) == name + strlen(name) + 1) {      /* the first of its name */
+        if (net_head(head, name) == name + strlen(name) + 1) {      /* the first of its name */
             buf_reset(&value);
             head_values(&value, head, name, at);
             buf_text(out, comma);
@@ -420,7 +408,7 @@ static bool json_tell(call *c, buf *out)
     const buf *body = &c->a.body;
     const pawl_value *v;
 
-    if (c->a.cut || body->size == 0 || !is_json(head_get(&c->a.head, "content-type")))
+    if (c->a.cut || body->size == 0 || !is_json(net_head(&c->a.head, "content-type")))
         return false;
     v = value_parse(&c->mem, body->data, body->size, "body", NULL);
     if (c->mem.failed)
@@ -458,7 +446,7 @@ static pawl_code refused(call *c)
 {
     buf *body = &c->a.body;
 
-    pawl_reply_retry_after(c->r, retry_after_ms(head_get(&c->a.head, "retry-after"), head_get(&c->a.head, "date")));
+    pawl_reply_retry_after(c->r, retry_after_ms(net_head(&c->a.head, "retry-after"), net_head(&c->a.head, "date")));
     if (body->size > TELL_BYTES_MAX)
         body->size = cut_end(body->data, TELL_BYTES_MAX);
     buf_char(body, '\0');

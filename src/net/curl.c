@@ -19,7 +19,8 @@ enum {
     KEY_BYTES_MAX = 512,
     HEAD_BYTES_MAX = 262144,    /* of an answer's head */
     HEAD_LINES_MAX = 1000,
-    POLL_MS_MAX = 1000
+    POLL_MS_MAX = 1000,
+    LAST_MS = 250               /* for the end of an answer of which all that matters has come */
 };
 
 /* ---- the library ------------------------------------------------------------------------------------ */
@@ -216,6 +217,8 @@ typedef struct exchange {
     bool died;                  /* the connection did, under a request that may have arrived */
     char why[CURL_ERROR_SIZE];
     bool body;                  /* it has begun: what looks like a head is a trailer */
+    int64_t piece_ms;           /* by clock_ms: when the last piece of it came; before: when the exchange began */
+    int64_t last_ms;            /* when it need not be waited for any longer; 0: it must be */
 } exchange;
 
 static bool token(const char *text, size_t n)
@@ -270,13 +273,28 @@ static size_t on_head(char *line, size_t size, size_t count, void *ctx)
     return n;
 }
 
+static size_t sink(exchange *x, const char *data, size_t n)
+{
+    const net_taken taken = x->q->sink(x->q->ctx, x->a, data, n);
+
+    if (taken == NET_LAST && x->last_ms == 0)
+        x->last_ms = x->piece_ms + LAST_MS;
+    x->a->cut = taken == NET_ENOUGH;
+    return x->a->cut ? 0 : n;
+}
+
 static size_t on_body(char *data, size_t size, size_t count, void *ctx)
 {
     exchange *x = ctx;
     buf *body = &x->a->body;
     size_t n = size * count, room = x->q->response_bytes - body->size;
 
+    if (!x->body)
+        api.easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &x->a->status);
     x->body = true;
+    x->piece_ms = clock_ms();
+    if (x->q->sink != NULL && x->a->status / 100 == 2)
+        return sink(x, data, n);
     buf_put(body, data, n < room ? n : room);
     x->a->cut = n > room;
     return x->a->cut || body->failed ? 0 : n;
@@ -378,6 +396,29 @@ static bool prepare(exchange *x)
            api.easy_setopt(easy, CURLOPT_ERRORBUFFER, x->why) == CURLE_OK && trust_set(x) && body_set(x) && headers_set(x) && api.multi_add_handle(x->multi, easy) == CURLM_OK;
 }
 
+/* When it is waited for no longer, if nothing comes. */
+static int64_t patience(const exchange *x)
+{
+    const int64_t most = x->body ? x->q->idle_ms : x->q->first_ms;
+    const int64_t until = most > 0 && most < x->q->until_ms - x->piece_ms ? x->piece_ms + most : x->q->until_ms;
+
+    return x->last_ms > 0 && x->last_ms < until ? x->last_ms : until;
+}
+
+static pawl_code impatient(exchange *x, int64_t now, CURLcode *code, pawl_err *err)
+{
+    if (x->last_ms > 0) {       /* all that matters is there */
+        x->a->cut = true;
+        *code = CURLE_WRITE_ERROR;
+        return PAWL_OK;
+    }
+    if (now >= x->q->until_ms)
+        return fail(err, PAWL_TIMEOUT, "no whole answer");
+    if (x->body)
+        return fail(err, PAWL_TIMEOUT, "its answer stopped for %lld ms", (long long)x->q->idle_ms);
+    return fail(err, PAWL_TIMEOUT, "no answer for %lld ms", (long long)x->q->first_ms);
+}
+
 /* Until it is answered, its time is over, or it is to stop. */
 static pawl_code drive(exchange *x, CURLcode *code, pawl_err *err)
 {
@@ -387,19 +428,21 @@ static pawl_code drive(exchange *x, CURLcode *code, pawl_err *err)
     CURLMsg *msg;
 
     for (;;) {
-        int64_t now = clock_ms();
+        int64_t now = clock_ms(), until = patience(x);
         int ms = q->stop_fd > 0 || q->poll_ms <= 0 ? POLL_MS_MAX : q->poll_ms;
 
         if ((stop.revents & CURL_WAIT_POLLIN) != 0 || (q->stop != NULL && q->stop(q->ctx)))
-            return fail(err, PAWL_CANCELED, "canceled");
-        if (now >= q->until_ms)
-            return fail(err, PAWL_TIMEOUT, "no whole answer");
+            return x->last_ms > 0 ? impatient(x, now, code, err) : fail(err, PAWL_CANCELED, "canceled");
+        if (now >= until)
+            return impatient(x, now, code, err);
         if (api.multi_perform(x->multi, &running) != CURLM_OK)
             return fail(err, PAWL_TRANSIENT, "libcurl stumbled");
         if (running == 0)
             break;
-        if (q->until_ms - now < ms)
-            ms = (int)(q->until_ms - now);
+        until = patience(x);    /* pieces may have come */
+        now = clock_ms();
+        if (until - now < ms)
+            ms = until > now ? (int)(until - now) : 0;
         if (api.multi_poll(x->multi, &stop, q->stop_fd > 0 ? 1 : 0, ms, NULL) != CURLM_OK)
             return fail(err, PAWL_TRANSIENT, "libcurl cannot wait");
     }
@@ -460,7 +503,7 @@ static pawl_code location_keep(exchange *x, pawl_err *err)
 
 pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err)
 {
-    exchange x = { .q = q, .a = a };
+    exchange x = { .q = q, .a = a, .piece_ms = clock_ms() };
     CURLcode code = CURLE_OK;
     char key[KEY_BYTES_MAX];
     bool keep = key_of(q, key);
@@ -492,6 +535,18 @@ pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err)
     api.slist_free_all(x.headers);
     pipe_release(&hold);
     return rc;
+}
+
+const char *net_head(const buf *head, const char *name)
+{
+    for (size_t at = 0; at < head->size;) {
+        const char *one = head->data + at, *value = one + strlen(one) + 1;
+
+        if (strcmp(one, name) == 0)
+            return value;
+        at += strlen(one) + strlen(value) + 2;
+    }
+    return NULL;
 }
 
 void net_answer_init(net_answer *a, const pawl_alloc *alloc)

@@ -30,6 +30,15 @@ int64_t retry_after_ms(const char *text, const char *date);
 /* ---- curl.c: the only file that knows libcurl -------------------------------------------------------- */
 
 struct sockaddr;
+typedef struct net_answer net_answer;
+
+/* What who takes a body piece by piece says of it. */
+typedef enum net_taken {
+    NET_MORE,
+    NET_LAST,                   /* all that matters has come: the end is waited for a moment, so that the connection can be kept */
+    NET_ENOUGH                  /* no more of it: the answer is cut */
+} net_taken;
+
 typedef struct net_request {
     const char *method, *url;
     const char **headers;       /* "Name: value", or "Name;" without one; ends in NULL */
@@ -45,9 +54,13 @@ typedef struct net_request {
     int poll_ms;                /* 0: a second */
     /* Whether a connection may be made to that address; NULL: to any. Then no proxy is used, and no connection of others. */
     bool (*may_connect)(void *ctx, const struct sockaddr *to);
+    /* The body of an answer of status 200 to 299 goes here as it comes, and not into `body`; status and head are known. NULL: it is kept. */
+    net_taken (*sink)(void *ctx, const net_answer *a, const char *data, size_t size);
+    int64_t first_ms;           /* until the first byte of the body; 0: no limit */
+    int64_t idle_ms;            /* between two pieces of it; 0: no limit */
 } net_request;
 
-typedef struct net_answer {
+struct net_answer {
     long status;
     buf head;                   /* of the last answer: NAME NUL VALUE NUL ..., names in lower case */
     buf body;
@@ -55,10 +68,12 @@ typedef struct net_answer {
     bool untouched;             /* of a failure: nothing was sent */
     char *location;             /* of a redirect, absolute; or NULL */
     size_t location_bytes;
-} net_answer;
+};
 
 void net_answer_init(net_answer *a, const pawl_alloc *alloc);
 void net_answer_free(net_answer *a);
+/* The value of the first header of that name, which is in lower case; or NULL. */
+const char *net_head(const buf *head, const char *name);
 /* One exchange, no redirects. PAWL_TRANSIENT, PAWL_TIMEOUT, PAWL_CANCELED, PAWL_INVALID (no libcurl, no such URL), PAWL_LIMIT
  * (of the head), PAWL_NOMEM. `err` names no URL. */
 pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err);
