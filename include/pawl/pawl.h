@@ -8,6 +8,7 @@
 #include "pawl/flow.h"
 #include "pawl/store.h"
 #include "pawl/effect.h"
+#include "pawl/llm.h"
 #include "pawl/tool.h"
 #include "pawl/engine.h"
 #include "pawl/stream.h"

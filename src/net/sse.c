@@ -30,13 +30,14 @@ static void retry_read(sse *s, const char *value, size_t n)
 {
     int64_t ms = 0;
 
+    if (n == 0 || n > RETRY_DIGITS_MAX)
+        return;
     for (size_t i = 0; i < n; i++) {
         if (value[i] < '0' || value[i] > '9')
             return;
         ms = ms * 10 + (value[i] - '0');
     }
-    if (n > 0 && n <= RETRY_DIGITS_MAX)
-        s->retry_ms = ms;
+    s->retry_ms = ms;
 }
 
 static void field_read(sse *s, const char *line, size_t n)

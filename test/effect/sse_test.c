@@ -86,7 +86,7 @@ PAWL_TEST(test_a_mark_comments_and_unknown_fields_say_nothing)
 PAWL_TEST(test_ids_and_retries_stay)
 {
     all_cuts("id: 7\nretry: 250\ndata: 1\n\ndata: 2\n\nid\nretry: 2 s\nretry: -1\ndata: 3\n\n", "|1|7|250\n|2|7|250\n|3||250\n");
-    all_cuts("retry: 9999999999999999999\ndata: 1\n\n", "|1||-1\n");
+    all_cuts("retry: 99999999999999999999999999999999\ndata: 1\n\n", "|1||-1\n");
 }
 
 PAWL_TEST(test_characters_and_json_are_cut_anywhere)

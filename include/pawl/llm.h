@@ -1,0 +1,48 @@
+/* llm.h - models: the handlers of the effect "llm", by wire.
+ *
+ * One call is one answer. Its arguments and its reply are the same for every model, and docs/MODELS.md has them; in short
+ *     {"model":"PROVIDER/NAME","messages":[...],"system"?,"tools"?,"tool_choice"?,"max_tokens"?,"temperature"?,"thinking"?,
+ *      "schema"?,"stop"?,"cache"?}
+ *     {"message":{"role":"assistant","content":[...]},"stop":"end_turn","usage":{...},"model":NAME,"request_id"?,"output"?}
+ * While it is made, job->say(job, "message", JSON) tells of it piece by piece. A reply is made of a whole answer and of nothing
+ * else: what ends early is PAWL_TRANSIENT. Nothing is tried again here. */
+#ifndef PAWL_LLM_H
+#define PAWL_LLM_H
+
+#include "pawl/effect.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- by wire ------------------------------------------------------------------------------------ */
+
+typedef struct pawl_llm_usage {     /* tokens; those read from a cache, or written to it, are not part of input */
+    int64_t input, output, cache_read, cache_write;
+} pawl_llm_usage;
+
+/* What that costs in millionths, 0 when there is no price; `model` as the arguments have it. On any thread. */
+typedef int64_t pawl_llm_price_fn(void *ctx, const char *model, const pawl_llm_usage *usage);
+
+/* The handler's `arg`, which may be NULL; it lives as long as the engine and is not written to. What is 0 or NULL is the default. */
+typedef struct pawl_llm {
+    pawl_llm_price_fn *price;
+    void *price_ctx;
+    /* The setting of that name (ANTHROPIC_API_KEY), or NULL; lent until the handler returns. NULL: the environment's. On any thread. */
+    const char *(*setting)(void *ctx, const char *name);
+    void *setting_ctx;
+    int64_t first_ms;               /* until the first byte of an answer: 10 minutes */
+    int64_t idle_ms;                /* between two pieces of it: 2 minutes */
+    const char *ca;                 /* as of pawl_effect_http */
+} pawl_llm;
+
+/* Ask a model of Anthropic's API, or of OpenAI's and those like it. The first part of `model` says whom: anthropic, openai, ollama, or any
+ * other PROVIDER of which the setting PROVIDER_BASE_URL is there. PAWL_TRANSIENT: 429 that passes, 408, 409, 5xx, a connection
+ * that fails, an answer that ends early or is none. PAWL_TIMEOUT. PAWL_DENIED: 401, 402, 403, and 429 that does not pass: a quota, a limit
+ * of money. PAWL_INVALID: other arguments, no key, no such provider, any other status. PAWL_LIMIT: more than is read. No text has a key in it. */
+PAWL_API pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *reply, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

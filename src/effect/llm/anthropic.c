@@ -1,0 +1,456 @@
+/* anthropic.c - Anthropic's Messages API: requests written, and its stream of events read. */
+#include "effect/llm/llm.h"
+
+/* ---- requests: the same bytes for the same arguments, since what has been cached is found by its bytes ------------ */
+
+enum { MARKED_MESSAGES = 2 };           /* with tools and system the four that are allowed */
+static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
+
+typedef struct writing {
+    arena *mem;
+    const llm_request *q;
+    buf *out;
+    size_t marks[MARKED_MESSAGES];      /* where the newest messages can be marked, the older one first; 0: not there */
+    bool first;                         /* no comma is due before the next block */
+} writing;
+
+static void string(buf *b, const char *name, const char *text)
+{
+    buf_text(b, name);
+    canon_string(b, text, strlen(text));
+}
+
+static void value(buf *b, const char *name, const pawl_value *v)
+{
+    buf_text(b, name);
+    canon(b, v);
+}
+
+static bool sends(const pawl_value *block, bool assistant)
+{
+    if (llm_is(block, "text"))
+        return pawl_value_size(pawl_value_get(block, "text")) > 0;
+    if (llm_is(block, "thinking"))      /* of another API: it has none */
+        return assistant && *llm_text(block, "signature") != '\0';
+    return true;
+}
+
+static void image_write(const pawl_value *block, buf *b)
+{
+    value(b, "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":", pawl_value_get(block, "media_type"));
+    value(b, ",\"data\":", pawl_value_get(block, "data"));
+    buf_char(b, '}');
+}
+
+/* Its last brace is due. False: a mark may not be in it. */
+static bool block_open(const pawl_value *block, buf *b)
+{
+    if (llm_is(block, "text")) {
+        value(b, "{\"type\":\"text\",\"text\":", pawl_value_get(block, "text"));
+        if (pawl_value_get(block, "citations") != NULL)
+            value(b, ",\"citations\":", pawl_value_get(block, "citations"));
+        return true;
+    }
+    if (llm_is(block, "image")) {
+        image_write(block, b);
+        return true;
+    }
+    if (llm_is(block, "tool_use")) {
+        value(b, "{\"type\":\"tool_use\",\"id\":", pawl_value_get(block, "id"));
+        value(b, ",\"name\":", pawl_value_get(block, "name"));
+        value(b, ",\"input\":", pawl_value_get(block, "input"));
+        return true;
+    }
+    canon(b, block);                    /* as it came: a signature is over its bytes */
+    b->size -= b->failed ? 0 : 1;
+    return false;
+}
+
+static void comma(writing *w)
+{
+    if (!w->first)
+        buf_char(w->out, ',');
+    w->first = false;
+}
+
+static void blocks_write(writing *w, const pawl_value *blocks, bool assistant)
+{
+    const pawl_value *block;
+    pawl_iter it = pawl_iter_of(blocks);
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL) {
+        if (!sends(block, assistant))
+            continue;
+        comma(w);
+        if (block_open(block, w->out))
+            w->marks[1] = w->out->size;
+        buf_char(w->out, '}');
+    }
+}
+
+static void result_write(writing *w, const pawl_value *m)
+{
+    const pawl_value *content = pawl_value_get(m, "content");
+    const size_t outer = w->marks[1];
+
+    comma(w);
+    value(w->out, "{\"type\":\"tool_result\",\"tool_use_id\":", pawl_value_get(m, "tool_call_id"));
+    buf_text(w->out, ",\"content\":");
+    if (pawl_value_type(content) == PAWL_TYPE_STRING) {
+        canon(w->out, content);
+    } else {
+        buf_char(w->out, '[');
+        w->first = true;
+        blocks_write(w, content, false);
+        w->first = false;
+        buf_char(w->out, ']');
+        w->marks[1] = outer;
+    }
+    if (pawl_value_bool(pawl_value_get(m, "is_error")))
+        buf_text(w->out, ",\"is_error\":true");
+    w->marks[1] = w->out->size;
+    buf_char(w->out, '}');
+}
+
+/* What tools have answered comes first. */
+static void turn_write(writing *w, const llm_turn *t)
+{
+    buf_text(w->out, t->assistant ? "{\"role\":\"assistant\",\"content\":[" : "{\"role\":\"user\",\"content\":[");
+    w->first = true;
+    w->marks[0] = w->marks[1];
+    w->marks[1] = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (*llm_text(t->messages[i], "role") == 't')
+            result_write(w, t->messages[i]);
+    for (size_t i = 0; i < t->n; i++)
+        if (*llm_text(t->messages[i], "role") != 't')
+            blocks_write(w, llm_blocks(w->mem, t->messages[i]), t->assistant);
+    buf_text(w->out, "]}");
+}
+
+static void insert(buf *b, size_t at, const char *text)
+{
+    const size_t n = strlen(text);
+
+    if (at == 0 || b->failed || !buf_room(b, n))
+        return;
+    memmove(b->data + at + n, b->data + at, b->size - at);
+    memcpy(b->data + at, text, n);
+    b->size += n;
+}
+
+static void messages_write(writing *w)
+{
+    llm_turn *turns;
+    size_t n;
+
+    buf_text(w->out, ",\"messages\":[");
+    if (!llm_turns(w->mem, w->q, sends, &turns, &n)) {
+        w->out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            buf_char(w->out, ',');
+        turn_write(w, &turns[i]);
+    }
+    for (size_t i = MARKED_MESSAGES; w->q->cache && i > 0; i--)
+        insert(w->out, w->marks[i - 1], mark);
+    buf_char(w->out, ']');
+}
+
+/* A tool whose input is the value. What is no object stands in one; what its $refs lead to stands where they look for it. */
+static void output_write(const llm_request *q, buf *b)
+{
+    static const char *const kept[] = { "$defs", "definitions" };
+    const pawl_value *schema = q->schema;
+
+    buf_text(b, "{\"name\":\"" LLM_OUTPUT "\",\"description\":\"Gives the answer: its input is the answer itself.\",\"input_schema\":");
+    if (!llm_schema_wraps(schema)) {
+        canon(b, schema);
+    } else {
+        buf_text(b, "{\"type\":\"object\",\"required\":[\"value\"]");
+        for (size_t i = 0; i < 2; i++)
+            if (pawl_value_get(schema, kept[i]) != NULL) {
+                string(b, ",", kept[i]);
+                value(b, ":", pawl_value_get(schema, kept[i]));
+            }
+        value(b, ",\"properties\":{\"value\":", schema);
+        buf_text(b, "}}");
+    }
+}
+
+static void tools_write(writing *w)
+{
+    const pawl_value *tool;
+    pawl_iter it = pawl_iter_of(w->q->tools);
+    buf *b = w->out;
+
+    buf_text(b, ",\"tools\":[");
+    w->first = true;
+    while ((tool = pawl_iter_next(&it, NULL)) != NULL) {
+        if (!w->first)
+            buf_char(b, '}');
+        comma(w);
+        value(b, "{\"name\":", pawl_value_get(tool, "name"));
+        if (*llm_text(tool, "description") != '\0')
+            value(b, ",\"description\":", pawl_value_get(tool, "description"));
+        value(b, ",\"input_schema\":", pawl_value_get(tool, "input_schema"));
+    }
+    if (w->q->schema != NULL) {
+        if (!w->first)
+            buf_char(b, '}');
+        comma(w);
+        output_write(w->q, b);
+    }
+    buf_text(b, w->q->cache ? mark : "");
+    buf_text(b, "}]");
+}
+
+static void choice_write(const llm_request *q, buf *b)
+{
+    const char *choice = q->tool_choice;
+
+    /* While it thinks, nothing can be forced. */
+    if (q->schema != NULL && q->budget_tokens > 0)
+        buf_text(b, ",\"tool_choice\":{\"type\":\"auto\"}");
+    else if (q->schema != NULL && (q->tools == NULL || (choice != NULL && strcmp(choice, "none") == 0)))
+        buf_text(b, ",\"tool_choice\":{\"type\":\"tool\",\"name\":\"" LLM_OUTPUT "\"}");
+    else if (q->schema != NULL && (choice == NULL || strcmp(choice, "auto") == 0))
+        buf_text(b, ",\"tool_choice\":{\"type\":\"any\"}");
+    else if (choice == NULL || q->tools == NULL)
+        return;
+    else if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0 || strcmp(choice, "any") == 0)
+        buf_fmt(b, ",\"tool_choice\":{\"type\":\"%s\"}", choice);
+    else {
+        string(b, ",\"tool_choice\":{\"type\":\"tool\",\"name\":", choice);
+        buf_char(b, '}');
+    }
+}
+
+static void body(arena *mem, const llm_request *q, buf *out)
+{
+    writing w = { .mem = mem, .q = q, .out = out };
+
+    string(out, "{\"model\":", q->model);
+    buf_text(out, ",\"max_tokens\":");
+    buf_int(out, q->max_tokens > 0 ? q->max_tokens : LLM_TOKENS + q->budget_tokens);
+    if (q->tools != NULL || q->schema != NULL) {
+        tools_write(&w);
+        choice_write(q, out);
+    }
+    if (q->system != NULL && *q->system != '\0') {
+        string(out, ",\"system\":[{\"type\":\"text\",\"text\":", q->system);
+        buf_text(out, q->cache ? mark : "");
+        buf_text(out, "}]");
+    }
+    messages_write(&w);
+    if (q->budget_tokens > 0)
+        buf_fmt(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}", (long long)q->budget_tokens);
+    if (q->temperature != NULL)
+        value(out, ",\"temperature\":", q->temperature);
+    if (q->stop != NULL)
+        value(out, ",\"stop_sequences\":", q->stop);
+    buf_text(out, ",\"stream\":true}");
+    out->failed = out->failed || mem->failed;
+}
+
+/* ---- the stream ------------------------------------------------------------------------------------------------------ */
+
+/* Counts are of all so far: what is there replaces. */
+static void usage_read(llm_answer *a, const pawl_value *usage)
+{
+    const struct { const char *path; int64_t *to; } all[] = {
+        { "/input_tokens", &a->usage.input }, { "/output_tokens", &a->usage.output },
+        { "/cache_read_input_tokens", &a->usage.cache_read }, { "/cache_creation_input_tokens", &a->usage.cache_write },
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (pawl_value_type(pawl_value_find(usage, all[i].path)) == PAWL_TYPE_INT) {
+            *all[i].to = llm_count(usage, all[i].path);
+            a->counted = true;
+        }
+}
+
+static pawl_code on_message_start(llm_answer *a, const pawl_value *ev)
+{
+    const pawl_value *message = pawl_value_get(ev, "message");
+
+    if (a->begun)
+        return llm_invalid(a, "a second message_start");
+    a->begun = true;
+    usage_read(a, pawl_value_get(message, "usage"));
+    if (*llm_text(message, "model") != '\0')
+        a->model = llm_keep(a, llm_text(message, "model"));
+    return a->rc;
+}
+
+static pawl_code on_block_start(llm_answer *a, const pawl_value *ev)
+{
+    static const struct { const char *type; llm_kind kind; const char *text; } kinds[] = {
+        { "text", LLM_TEXT, "text" }, { "thinking", LLM_THINKING, "thinking" }, { "tool_use", LLM_TOOL, NULL },
+    };
+    const pawl_value *block = pawl_value_get(ev, "content_block"), *signature = pawl_value_get(block, "signature"), *text;
+    size_t i = 0;
+    llm_part *p;
+
+    if (*llm_text(block, "type") == '\0' || pawl_value_type(pawl_value_get(ev, "index")) != PAWL_TYPE_INT)
+        return llm_invalid(a, "a block begins without type or index");
+    while (i < 3 && !llm_is(block, kinds[i].type))
+        i++;
+    if ((p = llm_part_new(a, i < 3 ? kinds[i].kind : LLM_RAW, pawl_value_int(pawl_value_get(ev, "index")))) == NULL)
+        return a->rc;
+    if ((p->raw = value_copy(a->mem, block)) == NULL)
+        return llm_nomem(a);
+    if (p->kind == LLM_TOOL) {
+        p->id = llm_text(p->raw, "id");
+        p->name = llm_text(p->raw, "name");
+        if (*p->id == '\0' || *p->name == '\0')
+            return llm_invalid(a, "a tool is called without id or name");
+        llm_tell_tool(a->job, &a->mem->alloc, a->nparts - 1, p->id, p->name, "", 0);
+    } else if (i < 3 && (text = pawl_value_get(block, kinds[i].text)) != NULL && pawl_value_string(text) != NULL) {
+        llm_part_text(a, p, pawl_value_string(text), pawl_value_size(text));
+    }
+    if (p->kind == LLM_THINKING && pawl_value_string(signature) != NULL)
+        buf_put(&p->more, pawl_value_string(signature), pawl_value_size(signature));
+    return a->rc;
+}
+
+static llm_part *part_of(llm_answer *a, const pawl_value *ev)
+{
+    const int64_t index = pawl_value_int(pawl_value_get(ev, "index"));
+
+    for (size_t i = a->nparts; i > 0; i--)
+        if (a->parts[i - 1].index == index)
+            return &a->parts[i - 1];
+    return NULL;
+}
+
+static void citation_read(llm_part *p, const pawl_value *citation)
+{
+    if (citation == NULL)
+        return;
+    if (p->more.size > 0)
+        buf_char(&p->more, ',');
+    canon(&p->more, citation);
+}
+
+/* Of a kind that nobody knows: not looked at. */
+static pawl_code on_block_delta(llm_answer *a, const pawl_value *ev)
+{
+    static const struct { const char *type, *text; unsigned of; } deltas[] = {
+        { "text_delta", "text", 1u << LLM_TEXT }, { "thinking_delta", "thinking", 1u << LLM_THINKING },
+        { "input_json_delta", "partial_json", 1u << LLM_TOOL | 1u << LLM_RAW },
+    };
+    const pawl_value *delta = pawl_value_get(ev, "delta"), *text;
+    llm_part *p = part_of(a, ev);
+
+    if (p == NULL || p->closed)
+        return llm_invalid(a, "more of a block that is not open");
+    for (size_t i = 0; i < sizeof deltas / sizeof *deltas; i++) {
+        if (!llm_is(delta, deltas[i].type))
+            continue;
+        text = pawl_value_get(delta, deltas[i].text);
+        if ((deltas[i].of & 1u << p->kind) == 0 || pawl_value_type(text) != PAWL_TYPE_STRING)
+            return llm_invalid(a, "a %s that does not fit its block", deltas[i].type);
+        llm_part_text(a, p, pawl_value_string(text), pawl_value_size(text));
+        return a->rc;
+    }
+    if (llm_is(delta, "signature_delta") && p->kind == LLM_THINKING) {
+        text = pawl_value_get(delta, "signature");
+        buf_put(&p->more, llm_text(delta, "signature"), pawl_value_type(text) == PAWL_TYPE_STRING ? pawl_value_size(text) : 0);
+    } else if (llm_is(delta, "citations_delta") && p->kind == LLM_TEXT) {
+        citation_read(p, pawl_value_get(delta, "citation"));
+    }
+    return p->more.failed ? llm_nomem(a) : a->rc;
+}
+
+static pawl_code on_block_stop(llm_answer *a, const pawl_value *ev)
+{
+    llm_part *p = part_of(a, ev);
+    const pawl_value *input;
+
+    if (p == NULL || p->closed)
+        return llm_invalid(a, "the end of a block that is not open");
+    p->closed = true;
+    input = pawl_value_get(p->raw, "input");
+    if (p->kind == LLM_TOOL && p->text.size == 0 && pawl_value_size(input) > 0)    /* all of it came at the beginning */
+        canon(&p->text, input);
+    return p->text.failed ? llm_nomem(a) : a->rc;
+}
+
+static pawl_code on_message_delta(llm_answer *a, const pawl_value *ev)
+{
+    static const struct { const char *name; llm_stop stop; } stops[] = {
+        { "end_turn", LLM_END_TURN }, { "tool_use", LLM_TOOL_USE }, { "max_tokens", LLM_MAX_TOKENS },
+        { "stop_sequence", LLM_STOP_SEQUENCE }, { "refusal", LLM_REFUSAL }, { "pause_turn", LLM_PAUSE_TURN },
+        { "model_context_window_exceeded", LLM_CONTEXT_EXCEEDED },
+    };
+    const char *why = llm_text(pawl_value_get(ev, "delta"), "stop_reason");
+
+    usage_read(a, pawl_value_get(ev, "usage"));
+    if (*why == '\0')
+        return a->rc;
+    a->stopped = true;
+    a->stop = LLM_END_TURN;             /* a reason that is not known yet */
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (strcmp(why, stops[i].name) == 0)
+            a->stop = stops[i].stop;
+    return a->rc;
+}
+
+static pawl_code on_message_stop(llm_answer *a, const pawl_value *ev)
+{
+    (void)ev;
+    for (size_t i = 0; i < a->nparts; i++)
+        if (!a->parts[i].closed)
+            return llm_invalid(a, "its end, and block %zu has none", i);
+    if (!a->stopped)
+        return llm_invalid(a, "its end, and no reason for it");
+    a->whole = true;
+    return a->rc;
+}
+
+static pawl_code on_error(llm_answer *a, const pawl_value *ev)
+{
+    llm_error e = { .type = "", .code = "", .text = "" };
+
+    llm_error_read(ev, &e);
+    a->rc = llm_error_fail(&e, a->key, &a->err);
+    return a->rc;
+}
+
+static pawl_code event(llm_answer *a, const sse_event *ev, arena *scratch)
+{
+    static const struct { const char *type; pawl_code (*on)(llm_answer *a, const pawl_value *ev); bool first; } events[] = {
+        { "error", on_error, true }, { "message_start", on_message_start, true }, { "content_block_start", on_block_start, false },
+        { "content_block_delta", on_block_delta, false }, { "content_block_stop", on_block_stop, false },
+        { "message_delta", on_message_delta, false }, { "message_stop", on_message_stop, false },
+    };
+    const pawl_value *v = value_parse(scratch, ev->data.data, ev->data.size, "an event", NULL);
+    const char *type = *llm_text(v, "type") != '\0' ? llm_text(v, "type") : ev->name;
+
+    if (a->rc != PAWL_OK || a->whole)
+        return a->rc;
+    if (v == NULL)
+        return scratch->failed ? llm_nomem(a) : llm_invalid(a, "an event that is no JSON, or cut off");
+    if (llm_error_is(v))
+        type = "error";
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (strcmp(type, events[i].type) != 0)
+            continue;
+        if (!events[i].first && !a->begun)
+            return llm_invalid(a, "%s before message_start", type);
+        return events[i].on(a, v);
+    }
+    return PAWL_OK;                     /* ping, and what is not known yet */
+}
+
+static pawl_code end(llm_answer *a)
+{
+    if (a->rc == PAWL_OK && !a->whole)
+        return llm_invalid(a, "it ended before message_stop");
+    return a->rc;
+}
+
+const llm_api llm_anthropic = { .path = "/messages", .request_id = "request-id", .body = body, .event = event, .end = end };

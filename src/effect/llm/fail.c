@@ -1,0 +1,158 @@
+/* fail.c - what a model's API means when it says no: try again, or never. */
+#include "effect/llm/llm.h"
+
+/* ---- shapes: {"error":{...}}, {"error":"..."}, [{"error":...}], {"message":"..."} ----------------------------- */
+
+static const pawl_value *unwrapped(const pawl_value *body)
+{
+    return pawl_value_type(body) == PAWL_TYPE_ARRAY ? pawl_value_at(body, 0) : body;
+}
+
+bool llm_error_is(const pawl_value *body)
+{
+    const pawl_type type = pawl_value_type(pawl_value_get(unwrapped(body), "error"));
+
+    return type == PAWL_TYPE_OBJECT || type == PAWL_TYPE_STRING;
+}
+
+/* A code is a word, or a status. */
+static void code_read(const pawl_value *code, llm_error *out)
+{
+    const int64_t n = pawl_value_int(code);
+    const char *word = pawl_value_string(code);
+
+    if (word != NULL)
+        out->code = word;
+    else if (out->status == 0 && n >= 400 && n < 600)
+        out->status = (long)n;
+}
+
+void llm_error_read(const pawl_value *body, llm_error *out)
+{
+    const pawl_value *error;
+
+    body = unwrapped(body);
+    error = pawl_value_get(body, "error");
+    if (pawl_value_type(error) != PAWL_TYPE_OBJECT) {
+        out->text = *llm_text(body, "error") != '\0' ? llm_text(body, "error") : llm_text(body, "message");
+        return;
+    }
+    out->type = llm_text(error, "type");
+    out->text = llm_text(error, "message");
+    code_read(pawl_value_get(error, "code"), out);
+    if (*out->code == '\0')
+        out->code = llm_text(pawl_value_get(error, "details"), "error_code");
+}
+
+/* ---- meanings ---------------------------------------------------------------------------------------------------- */
+
+typedef enum verdict { AGAIN, LATER, DENIED, WRONG, OPEN } verdict;
+
+static bool ends(const char *text, const char *with)
+{
+    const size_t n = strlen(text), m = strlen(with);
+
+    return n >= m && strcmp(text + n - m, with) == 0;
+}
+
+/* A 429 that stays one: money and quotas. */
+static bool stays(const char *word)
+{
+    static const char *const words[] = { "enforced_spend_limit_reached", "insufficient_quota", "credit_balance_exhausted",
+                                         "organization_usage_limit_exceeded", "billing_hard_limit_reached", "billing_not_active" };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return ends(word, "_spend_limit_exceeded");
+}
+
+/* By its word, where there is no status. */
+static verdict by_type(const char *type)
+{
+    static const struct { const char *type; verdict is; } types[] = {
+        { "rate_limit_error", LATER }, { "rate_limit_exceeded", LATER }, { "slow_down", LATER },
+        { "authentication_error", DENIED }, { "billing_error", DENIED }, { "permission_error", DENIED }, { "invalid_api_key", DENIED },
+        { "invalid_request_error", WRONG }, { "not_found_error", WRONG }, { "request_too_large", WRONG },
+        { "context_length_exceeded", WRONG }, { "model_not_found", WRONG },
+    };
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i].type) == 0)
+            return types[i].is;
+    return OPEN;
+}
+
+static verdict by_status(long status)
+{
+    if (status == 429)
+        return LATER;
+    if (status == 408 || status == 409 || status >= 500)
+        return AGAIN;
+    return status == 401 || status == 402 || status == 403 ? DENIED : WRONG;
+}
+
+static verdict meaning(const llm_error *e)
+{
+    verdict v;
+
+    if (e->status != 0) {
+        v = by_status(e->status);
+        if (v == LATER && (stays(e->code) || stays(e->type)))
+            v = DENIED;
+    } else if (stays(e->code) || stays(e->type)) {
+        v = DENIED;
+    } else {
+        v = by_type(e->code) != OPEN ? by_type(e->code) : by_type(e->type) != OPEN ? by_type(e->type) : AGAIN;
+    }
+    if (e->should_retry && v != LATER)
+        v = AGAIN;
+    else if (e->should_not && v == LATER)
+        v = DENIED;
+    else if (e->should_not && v == AGAIN)
+        v = WRONG;
+    return v;
+}
+
+/* A word with a blank before it, or nothing. */
+static void word(buf *b, const char *text, const char *before)
+{
+    if (*text != '\0') {
+        buf_text(b, before);
+        buf_text(b, text);
+    }
+}
+
+/* Whoever echoes what it was sent may echo the key. */
+static void without_key(char *text, const char *key)
+{
+    const size_t n = key != NULL ? strlen(key) : 0;
+
+    for (char *at = text; n > 0 && (at = strstr(at, key)) != NULL; at += n)
+        memset(at, '*', n);
+}
+
+pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
+{
+    const verdict v = meaning(e);
+    const pawl_code rc = v == DENIED ? PAWL_DENIED : v == WRONG ? PAWL_INVALID : PAWL_TRANSIENT;
+    buf b;
+
+    buf_init(&b, NULL);
+    if (e->status != 0)
+        buf_fmt(&b, " %ld", e->status);
+    word(&b, *e->type != '\0' ? e->type : e->code, " ");
+    if (*e->type != '\0' && *e->code != '\0' && strcmp(e->type, e->code) != 0)
+        word(&b, e->code, " ");
+    word(&b, e->text, b.size > 0 ? ": " : " ");
+    if (b.size == 0)
+        buf_text(&b, " no reason was told");
+    buf_char(&b, '\0');
+    if (!b.failed) {
+        without_key(b.data, key);
+        text_plain(b.data, b.size - 1);
+    }
+    fail(err, rc, "%s%.220s", v == LATER ? "Rate limited:" : "API error:", b.failed ? " no memory for its words" : b.data);
+    buf_free(&b);
+    return rc;
+}

@@ -1,0 +1,370 @@
+/* llm.c - the effect "llm" by wire: whom to ask, one exchange, and what it came to. */
+#include "effect/llm/llm.h"
+#include "net/net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum {
+    SETTING_BYTES_MAX = 96,     /* of a setting's name */
+    HEAD_KEPT_BYTES = 65536,    /* of a body that may turn out to be no stream */
+    KEY_SHOWN_MAX = 4           /* of the beginning of a key at a cut: that much says nothing */
+};
+#define DAY_MS              86400000
+#define FIRST_MS            INT64_C(600000)
+#define IDLE_MS             INT64_C(120000)
+#define STREAM_BYTES_MAX    ((size_t)256 << 20)     /* of one answer */
+#define ERROR_BYTES_MAX     ((size_t)1 << 20)       /* of the body of a refusal */
+#define TELL_BYTES_MAX      ((size_t)2000)          /* of it, to people */
+#define VERSION "2023-06-01"
+
+typedef struct call {
+    const pawl_job *job;
+    pawl_reply *r;
+    const pawl_llm *own;
+    llm_request q;
+    const llm_api *api;
+    const char *key, *base;
+    arena mem, scratch;         /* what is kept, and what one event needs */
+    buf body, head;             /* head: how the answer began */
+    sse stream;
+    llm_answer a;
+    size_t bytes;               /* of the stream so far */
+    bool events;                /* there was one */
+    pawl_code rc;               /* the stream cannot be read: err says why */
+    pawl_err err;
+    net_request net;
+    net_answer answer;
+    int64_t beat_ms;
+} call;
+
+/* ---- whom to ask --------------------------------------------------------------------------------------------- */
+
+static const char *setting(const call *c, const char *name)
+{
+    const char *text = c->own->setting != NULL ? c->own->setting(c->own->setting_ctx, name) : getenv(name);
+
+    return text != NULL && *text != '\0' ? text : NULL;
+}
+
+/* PROVIDER_KIND, in upper case; - becomes _. */
+static bool setting_name(const char *provider, const char *kind, char out[SETTING_BYTES_MAX])
+{
+    const int n = snprintf(out, SETTING_BYTES_MAX, "%s_%s", provider, kind);
+
+    for (char *p = out; *p != '\0'; p++)
+        *p = *p >= 'a' && *p <= 'z' ? (char)(*p - ('a' - 'A')) : *p == '-' ? '_' : *p;
+    return n > 0 && n < SETTING_BYTES_MAX;
+}
+
+/* Nothing but what a header or an address may be made of. */
+static bool clean(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text <= ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+static pawl_code provider_find(call *c)
+{
+    static const struct { const char *name, *base; bool key; } known[] = {
+        { "anthropic", "https://api.anthropic.com", true }, { "openai", "https://api.openai.com/v1", true },
+        { "ollama", "http://127.0.0.1:11434/v1", false },
+    };
+    char name[SETTING_BYTES_MAX];
+    bool due = false;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(c->q.provider, known[i].name) == 0) {
+            c->base = known[i].base;
+            due = known[i].key;
+        }
+    c->api = strcmp(c->q.provider, "anthropic") == 0 ? &llm_anthropic : &llm_openai;
+    if (!setting_name(c->q.provider, "BASE_URL", name))
+        return pawl_reply_fail(c->r, PAWL_INVALID, "%s: the name of the provider is too long", c->job->effect);
+    if (setting(c, name) != NULL)
+        c->base = setting(c, name);
+    if (c->base == NULL)
+        return pawl_reply_fail(c->r, PAWL_INVALID, "%s: there is no provider \"%s\"; set %s to the address of an API like OpenAI's", c->job->effect,
+                               c->q.provider, name);
+    if ((strncasecmp(c->base, "http://", 7) != 0 && strncasecmp(c->base, "https://", 8) != 0) || !clean(c->base))
+        return pawl_reply_fail(c->r, PAWL_INVALID, "%s: %s is no URL of http or https", c->job->effect, name);
+    setting_name(c->q.provider, "API_KEY", name);
+    c->key = setting(c, name);
+    if (c->key == NULL && due)
+        return pawl_reply_fail(c->r, PAWL_INVALID, "%s: no key for %s; set %s", c->job->effect, c->q.provider, name);
+    if (c->key != NULL && !clean(c->key))
+        return pawl_reply_fail(c->r, PAWL_INVALID, "%s: %s has a byte that no key has: a blank, perhaps, or the end of a line", c->job->effect, name);
+    c->a.key = c->key;
+    return PAWL_OK;
+}
+
+/* ---- the request ------------------------------------------------------------------------------------------------- */
+
+static const char *joined(call *c, const char *before, const char *text, const char *after)
+{
+    const size_t n = strlen(before), m = strlen(text), k = strlen(after);
+    char *out = arena_get(&c->mem, n + m + k + 1);
+
+    if (out == NULL)
+        return NULL;
+    memcpy(out, before, n);
+    memcpy(out + n, text, m);
+    memcpy(out + n + m, after, k + 1);
+    return out;
+}
+
+/* The base without the slashes at its end; Anthropic's may have the version in it, or not. */
+static const char *url_make(call *c)
+{
+    size_t n = strlen(c->base);
+    const char *base;
+
+    while (n > 0 && c->base[n - 1] == '/')
+        n--;
+    if ((base = arena_strdup(&c->mem, c->base, n)) == NULL)
+        return NULL;
+    if (c->api == &llm_anthropic && (n < 3 || strcmp(base + n - 3, "/v1") != 0))
+        return joined(c, base, "/v1", c->api->path);
+    return joined(c, base, "", c->api->path);
+}
+
+static bool headers_make(call *c)
+{
+    const char **h = c->net.headers = arena_get(&c->mem, 8 * sizeof *h), *version, *beta;
+
+    if (h == NULL)
+        return false;
+    *h++ = "Content-Type: application/json";
+    *h++ = "Accept: text/event-stream";
+    *h++ = "Expect:";                   /* nobody waits for a 100 Continue that may not come */
+    if (c->api == &llm_anthropic) {
+        version = setting(c, "ANTHROPIC_VERSION");
+        beta = setting(c, "ANTHROPIC_BETA");
+        *h++ = joined(c, "anthropic-version: ", version != NULL && clean(version) ? version : VERSION, "");
+        if (beta != NULL && clean(beta))
+            *h++ = joined(c, "anthropic-beta: ", beta, "");
+        *h++ = joined(c, "x-api-key: ", c->key, "");
+    } else if (c->key != NULL) {
+        *h++ = joined(c, "Authorization: Bearer ", c->key, "");
+    }
+    *h = NULL;
+    return !c->mem.failed;
+}
+
+/* ---- the exchange -------------------------------------------------------------------------------------------------- */
+
+static bool to_stop(void *ctx)
+{
+    return job_canceled(((call *)ctx)->job);
+}
+
+static void moved(void *ctx)
+{
+    call *c = ctx;
+
+    job_moved(c->job, &c->beat_ms);
+}
+
+static void event_take(call *c, const sse_event *ev)
+{
+    c->events = true;
+    arena_reset(&c->scratch);
+    c->rc = c->api->event(&c->a, ev, &c->scratch);
+}
+
+/* Bytes of the stream, as they come. */
+static net_taken take(void *ctx, const net_answer *answer, const char *data, size_t size)
+{
+    call *c = ctx;
+    pawl_bytes in = { data, size };
+    sse_event ev;
+    pawl_code rc = PAWL_PENDING;
+
+    (void)answer;
+    if (!c->events && c->head.size < HEAD_KEPT_BYTES)
+        buf_put(&c->head, data, size < HEAD_KEPT_BYTES - c->head.size ? size : HEAD_KEPT_BYTES - c->head.size);
+    c->bytes += size;
+    if (c->bytes > STREAM_BYTES_MAX)
+        c->rc = fail(&c->err, PAWL_LIMIT, "the stream is over %zu bytes (STREAM_BYTES_MAX)", STREAM_BYTES_MAX);
+    while (c->rc == PAWL_OK && (rc = sse_next(&c->stream, &in, &ev, &c->err)) == PAWL_OK)
+        event_take(c, &ev);
+    if (c->rc == PAWL_OK && rc != PAWL_PENDING)
+        c->rc = rc;
+    return c->rc != PAWL_OK ? NET_ENOUGH : c->a.whole ? NET_LAST : NET_MORE;
+}
+
+static pawl_code exchange(call *c, pawl_err *why)
+{
+    const char *limit;
+
+    c->api->body(&c->mem, &c->q, &c->body);
+    c->net.url = url_make(c);
+    if (!headers_make(c) || c->net.url == NULL || c->body.failed)
+        return fail(why, PAWL_NOMEM, "no memory for its request");
+    c->net.method = "POST";
+    c->net.body = c->body.data;
+    c->net.body_size = c->body.size;
+    c->net.response_bytes = ERROR_BYTES_MAX;
+    c->net.ca = c->own->ca;
+    c->net.sink = take;
+    c->net.first_ms = c->own->first_ms > 0 ? c->own->first_ms : FIRST_MS;
+    c->net.idle_ms = c->own->idle_ms > 0 ? c->own->idle_ms : IDLE_MS;
+    c->net.until_ms = job_until(c->job, 0, &limit);
+    llm_tell_begin(c->job);
+    return net_fetch(&c->net, &c->answer, why);
+}
+
+/* ---- what it came to --------------------------------------------------------------------------------------------------- */
+
+static void detail(call *c, const buf *body)
+{
+    size_t n = body->size > TELL_BYTES_MAX ? cut_end(body->data, TELL_BYTES_MAX) : body->size;
+    char *text = n > 0 ? arena_strdup(&c->mem, body->data, n) : NULL;
+    const size_t key = c->key != NULL ? strlen(c->key) : 0;
+
+    if (text == NULL)
+        return;
+    text_plain(text, n);
+    for (char *at = text; key > 0 && (at = strstr(at, c->key)) != NULL; at += key)
+        memset(at, '*', key);
+    for (size_t i = n > key ? n - key : 0; key > 0 && i + KEY_SHOWN_MAX < n; i++)    /* cut in the middle of it */
+        if (strncmp(text + i, c->key, n - i) == 0)
+            text[i] = '\0';
+    pawl_reply_detail(c->r, text);
+}
+
+static const char *header(const call *c, const char *name)
+{
+    return net_head(&c->answer.head, name);
+}
+
+static int64_t wait_ms(const call *c)
+{
+    const char *ms = header(c, "retry-after-ms");
+    const long long n = ms != NULL ? strtoll(ms, NULL, 10) : 0;
+
+    if (n > 0 && n <= DAY_MS)
+        return n;
+    return retry_after_ms(header(c, "retry-after"), header(c, "date"));
+}
+
+/* Said by status and body, or by the body of an answer that is no stream. */
+static pawl_code refused(call *c, const buf *body)
+{
+    const char *again = header(c, "x-should-retry");
+    llm_error e = { .status = c->answer.status, .type = "", .code = "", .text = "" };
+    pawl_err why = { 0 };
+    pawl_code rc;
+
+    e.should_retry = again != NULL && strcmp(again, "true") == 0;
+    e.should_not = again != NULL && strcmp(again, "false") == 0;
+    if (e.status / 100 == 2)
+        e.status = 0;
+    llm_error_read(value_parse(&c->mem, body->size > 0 ? body->data : "", body->size, "the answer", NULL), &e);
+    rc = llm_error_fail(&e, c->key, &why);
+    if (rc == PAWL_TRANSIENT)
+        pawl_reply_retry_after(c->r, wait_ms(c));
+    detail(c, body);
+    return pawl_reply_fail(c->r, rc, "%s", why.text);
+}
+
+static bool starts_error(call *c)
+{
+    const char *type = header(c, "content-type");
+
+    return !c->events && c->head.size > 0 && (type == NULL || strncasecmp(type, "text/event-stream", 17) != 0);
+}
+
+/* A stream that came to its end. */
+static pawl_code ended(call *c)
+{
+    const char *id = header(c, c->api->request_id);
+    pawl_code rc = c->rc;
+
+    if (rc == PAWL_OK && c->a.rc == PAWL_OK && starts_error(c)) {
+        if (llm_error_is(value_parse(&c->mem, c->head.data, c->head.size, "the answer", NULL)))
+            return refused(c, &c->head);
+        detail(c, &c->head);
+        return pawl_reply_fail(c->r, PAWL_TRANSIENT, "Invalid response: no stream of events");
+    }
+    if (id != NULL && utf8_valid(id, strlen(id)))
+        c->a.request_id = id;
+    if (rc == PAWL_OK)
+        rc = c->api->end(&c->a);
+    if (rc == PAWL_OK)
+        rc = llm_reply(&c->a, c->r);
+    if (rc == PAWL_OK)
+        return PAWL_OK;
+    if (c->a.rc != PAWL_OK)
+        return pawl_reply_fail(c->r, rc, "%s", c->a.err.text);
+    return pawl_reply_fail(c->r, rc, "%s%s", rc == PAWL_LIMIT ? "Invalid response: " : "", c->err.text);
+}
+
+static pawl_code unanswered(call *c, pawl_code rc, const pawl_err *why)
+{
+    if (c->rc != PAWL_OK || c->a.rc != PAWL_OK)         /* told before the connection failed */
+        return ended(c);
+    if (c->answer.untouched)
+        pawl_reply_untouched(c->r);
+    if (rc == PAWL_TIMEOUT)
+        return pawl_reply_fail(c->r, rc, "Request timed out: %s: %s", c->q.provider, why->text);
+    if (rc == PAWL_CANCELED)
+        return pawl_reply_fail(c->r, rc, "%s: canceled", c->job->effect);
+    if (rc == PAWL_EFFECT)                              /* its certificate: nothing was sent */
+        rc = PAWL_INVALID;
+    return pawl_reply_fail(c->r, rc, "HTTP error: %s: %s", c->q.provider, why->text);
+}
+
+static pawl_code ask(call *c)
+{
+    pawl_err why = { 0 };
+    sse_event ev;
+    pawl_code rc = exchange(c, &why);
+    const bool stream = c->answer.status / 100 == 2;
+
+    if (rc == PAWL_OK && stream && c->rc == PAWL_OK && !c->a.whole && sse_end(&c->stream, &ev))
+        event_take(c, &ev);
+    if (rc != PAWL_OK && !c->a.whole)
+        rc = unanswered(c, rc, &why);
+    else
+        rc = stream ? ended(c) : refused(c, &c->answer.body);
+    if (c->a.counted)                   /* an answer that was cut off is paid for, too */
+        llm_cost(c->r, &c->a.usage, c->own->price != NULL
+                     ? c->own->price(c->own->price_ctx, pawl_value_string(pawl_value_get(c->job->args, "model")), &c->a.usage) : 0);
+    return rc;
+}
+
+pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
+{
+    static const pawl_llm plain = { 0 };
+    call c = { .job = job, .r = r, .own = arg != NULL ? arg : &plain };
+    pawl_code rc;
+
+    c.net = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = &c };
+    if (job->canceled != NULL) {
+        c.net.stop = to_stop;
+        c.net.poll_ms = CANCEL_POLL_MS;
+    }
+    arena_init(&c.mem, &r->alloc, 4096);
+    arena_init(&c.scratch, &r->alloc, 16384);
+    buf_init(&c.body, &r->alloc);
+    buf_init(&c.head, &r->alloc);
+    sse_init(&c.stream, &r->alloc);
+    net_answer_init(&c.answer, &r->alloc);
+    llm_answer_init(&c.a, &c.mem, job, &c.q);
+    if ((rc = llm_request_read(job, r, &c.mem, &c.q)) != PAWL_OK || (rc = provider_find(&c)) != PAWL_OK)
+        pawl_reply_untouched(r);
+    else
+        rc = ask(&c);
+    llm_answer_free(&c.a);
+    net_answer_free(&c.answer);
+    sse_free(&c.stream);
+    buf_free(&c.head);
+    buf_free(&c.body);
+    arena_free(&c.scratch);
+    arena_free(&c.mem);
+    return rc;
+}

@@ -1,0 +1,487 @@
+/* openai.c - OpenAI's Chat Completions API, and what those like it make of it: requests written, and its chunks read. */
+#include "effect/llm/llm.h"
+
+/* ---- requests --------------------------------------------------------------------------------------------- */
+
+static void string(buf *b, const char *name, const char *text)
+{
+    buf_text(b, name);
+    canon_string(b, text, strlen(text));
+}
+
+static void value(buf *b, const char *name, const pawl_value *v)
+{
+    buf_text(b, name);
+    canon(b, v);
+}
+
+/* What an assistant thought, and what another API made, is not sent. */
+static bool sends(const pawl_value *block, bool assistant)
+{
+    if (llm_is(block, "text"))
+        return pawl_value_size(pawl_value_get(block, "text")) > 0;
+    return llm_is(block, assistant ? "tool_use" : "image");
+}
+
+/* Texts of blocks as one string, joined by newlines; false: there are none. */
+static bool text_join(const pawl_value *blocks, buf *out)
+{
+    const pawl_value *block, *text;
+    pawl_iter it = pawl_iter_of(blocks);
+    bool some = false;
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL) {
+        if (!llm_is(block, "text") || !sends(block, false))
+            continue;
+        text = pawl_value_get(block, "text");
+        if (some || out->size > 0)
+            buf_char(out, '\n');
+        buf_put(out, pawl_value_string(text), pawl_value_size(text));
+        some = true;
+    }
+    return some;
+}
+
+static void text_write(buf *b, const buf *text)
+{
+    canon_string(b, text->size > 0 ? text->data : "", text->size);
+    b->failed = b->failed || text->failed;
+}
+
+static void image_write(const pawl_value *block, buf *b)
+{
+    buf url;
+
+    buf_init(&url, &b->alloc);
+    buf_text(&url, "data:");
+    buf_text(&url, llm_text(block, "media_type"));
+    buf_text(&url, ";base64,");
+    buf_text(&url, llm_text(block, "data"));
+    buf_text(b, "{\"type\":\"image_url\",\"image_url\":{\"url\":");
+    text_write(b, &url);
+    buf_text(b, "}}");
+    buf_free(&url);
+}
+
+static bool has_image(const pawl_value *content)
+{
+    const pawl_value *block;
+    pawl_iter it = pawl_iter_of(content);
+
+    while (pawl_value_type(content) == PAWL_TYPE_ARRAY && (block = pawl_iter_next(&it, NULL)) != NULL)
+        if (llm_is(block, "image"))
+            return true;
+    return false;
+}
+
+static void parts_write(const pawl_value *blocks, bool texts, buf *b, bool *first)
+{
+    const pawl_value *block;
+    pawl_iter it = pawl_iter_of(blocks);
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL) {
+        if (!sends(block, false) || (!texts && !llm_is(block, "image")))
+            continue;
+        buf_text(b, *first ? "" : ",");
+        *first = false;
+        if (llm_is(block, "image")) {
+            image_write(block, b);
+        } else {
+            value(b, "{\"type\":\"text\",\"text\":", pawl_value_get(block, "text"));
+            buf_char(b, '}');
+        }
+    }
+}
+
+static void calls_write(const pawl_value *blocks, buf *calls)
+{
+    const pawl_value *block;
+    pawl_iter it = pawl_iter_of(blocks);
+    buf input;
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL) {
+        if (!llm_is(block, "tool_use"))
+            continue;
+        buf_init(&input, &calls->alloc);
+        canon(&input, pawl_value_get(block, "input"));
+        value(calls, calls->size > 0 ? ",{\"id\":" : "{\"id\":", pawl_value_get(block, "id"));
+        value(calls, ",\"type\":\"function\",\"function\":{\"name\":", pawl_value_get(block, "name"));
+        buf_text(calls, ",\"arguments\":");
+        text_write(calls, &input);
+        buf_text(calls, "}}");
+        buf_free(&input);
+    }
+}
+
+static void assistant_write(arena *mem, const llm_turn *t, buf *b)
+{
+    buf text, calls;
+    bool some = false;
+
+    buf_init(&text, &b->alloc);
+    buf_init(&calls, &b->alloc);
+    for (size_t i = 0; i < t->n; i++) {
+        const pawl_value *blocks = llm_blocks(mem, t->messages[i]);
+
+        some = text_join(blocks, &text) || some;
+        calls_write(blocks, &calls);
+    }
+    buf_text(b, ",{\"role\":\"assistant\",\"content\":");
+    if (some)
+        text_write(b, &text);
+    else
+        buf_text(b, "null");
+    if (calls.size > 0) {
+        buf_text(b, ",\"tool_calls\":[");
+        buf_put(b, calls.data, calls.size);
+        buf_char(b, ']');
+    }
+    buf_char(b, '}');
+    b->failed = b->failed || calls.failed;
+    buf_free(&text);
+    buf_free(&calls);
+}
+
+/* A tool answers with text; its images are shown by the user behind it. */
+static void tool_write(arena *mem, const pawl_value *m, buf *b)
+{
+    buf text;
+
+    buf_init(&text, &b->alloc);
+    text_join(llm_blocks(mem, m), &text);
+    value(b, ",{\"role\":\"tool\",\"tool_call_id\":", pawl_value_get(m, "tool_call_id"));
+    buf_text(b, ",\"content\":");
+    text_write(b, &text);
+    buf_char(b, '}');
+    buf_free(&text);
+}
+
+/* With an image the content is a list, else one text. */
+static void user_write(arena *mem, const llm_turn *t, buf *b)
+{
+    bool images = false, users = false, first = true;
+    buf text;
+
+    buf_init(&text, &b->alloc);
+    for (size_t i = 0; i < t->n; i++) {
+        const pawl_value *m = t->messages[i];
+        const bool tool = *llm_text(m, "role") == 't';
+
+        if (tool)
+            tool_write(mem, m, b);
+        else
+            text_join(llm_blocks(mem, m), &text);
+        images = images || has_image(pawl_value_get(m, "content"));
+        users = users || !tool;
+    }
+    if (images) {
+        buf_text(b, ",{\"role\":\"user\",\"content\":[");
+        for (size_t i = 0; i < t->n; i++) {
+            const bool tool = *llm_text(t->messages[i], "role") == 't';
+
+            parts_write(llm_blocks(mem, t->messages[i]), !tool, b, &first);
+        }
+        buf_text(b, "]}");
+    } else if (users) {
+        buf_text(b, ",{\"role\":\"user\",\"content\":");
+        text_write(b, &text);
+        buf_char(b, '}');
+    }
+    buf_free(&text);
+}
+
+static void messages_write(arena *mem, const llm_request *q, buf *b)
+{
+    llm_turn *turns;
+    const size_t begin = b->size + strlen(",\"messages\":[");
+    size_t n;
+
+    buf_text(b, ",\"messages\":[");
+    if (q->system != NULL && *q->system != '\0') {
+        string(b, ",{\"role\":\"system\",\"content\":", q->system);
+        buf_char(b, '}');
+    }
+    if (!llm_turns(mem, q, sends, &turns, &n)) {
+        b->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (turns[i].assistant)
+            assistant_write(mem, &turns[i], b);
+        else
+            user_write(mem, &turns[i], b);
+    }
+    if (!b->failed && b->size > begin) {        /* the first comma */
+        memmove(b->data + begin, b->data + begin + 1, b->size - begin - 1);
+        b->size--;
+    }
+    buf_char(b, ']');
+}
+
+static void tools_write(const llm_request *q, buf *b)
+{
+    const char *choice = q->tool_choice, *comma = "";
+    const pawl_value *tool;
+    pawl_iter it = pawl_iter_of(q->tools);
+
+    buf_text(b, ",\"tools\":[");
+    while ((tool = pawl_iter_next(&it, NULL)) != NULL) {
+        buf_text(b, comma);
+        value(b, "{\"type\":\"function\",\"function\":{\"name\":", pawl_value_get(tool, "name"));
+        if (*llm_text(tool, "description") != '\0')
+            value(b, ",\"description\":", pawl_value_get(tool, "description"));
+        value(b, ",\"parameters\":", pawl_value_get(tool, "input_schema"));
+        buf_text(b, "}}");
+        comma = ",";
+    }
+    buf_char(b, ']');
+    if (choice == NULL)
+        return;
+    if (strcmp(choice, "any") == 0) {
+        buf_text(b, ",\"tool_choice\":\"required\"");
+    } else if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0) {
+        string(b, ",\"tool_choice\":", choice);
+    } else {
+        string(b, ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":", choice);
+        buf_text(b, "}}");
+    }
+}
+
+static void body(arena *mem, const llm_request *q, buf *out)
+{
+    string(out, "{\"model\":", q->model);
+    if (q->max_tokens > 0) {            /* the newer name is known to its maker's models only, and required by some of them */
+        buf_text(out, strcmp(q->provider, "openai") == 0 ? ",\"max_completion_tokens\":" : ",\"max_tokens\":");
+        buf_int(out, q->max_tokens);
+    }
+    if (q->tools != NULL)
+        tools_write(q, out);
+    messages_write(mem, q, out);
+    if (q->schema != NULL) {
+        value(out, ",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"" LLM_OUTPUT "\",\"schema\":", q->schema);
+        buf_text(out, "}}");
+    }
+    if (q->temperature != NULL)
+        value(out, ",\"temperature\":", q->temperature);
+    if (q->stop != NULL)
+        value(out, ",\"stop\":", q->stop);
+    buf_text(out, ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
+    out->failed = out->failed || mem->failed;
+}
+
+/* ---- the stream ------------------------------------------------------------------------------------------------ */
+
+static llm_part *only(llm_answer *a, llm_kind kind)
+{
+    for (size_t i = 0; i < a->nparts; i++)
+        if (a->parts[i].kind == kind)
+            return &a->parts[i];
+    return llm_part_new(a, kind, -1);
+}
+
+/* A string, or a list of blocks with texts in them. */
+static void said(llm_answer *a, llm_kind kind, const pawl_value *content)
+{
+    const pawl_value *block, *text;
+    pawl_iter it = pawl_iter_of(content);
+    llm_part *p;
+
+    if (pawl_value_type(content) == PAWL_TYPE_STRING && pawl_value_size(content) > 0 && (p = only(a, kind)) != NULL)
+        llm_part_text(a, p, pawl_value_string(content), pawl_value_size(content));
+    while (pawl_value_type(content) == PAWL_TYPE_ARRAY && (block = pawl_iter_next(&it, NULL)) != NULL)
+        if ((text = pawl_value_get(block, "text")) != NULL && pawl_value_type(text) == PAWL_TYPE_STRING && (p = only(a, kind)) != NULL)
+            llm_part_text(a, p, pawl_value_string(text), pawl_value_size(text));
+}
+
+static size_t tools_of(const llm_answer *a)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->nparts; i++)
+        n += a->parts[i].kind == LLM_TOOL ? 1 : 0;
+    return n;
+}
+
+/* Calls are told apart by their index; where there is none, or it is the same for all, by their id. NULL: it is a new one. */
+static llm_part *call_of(const llm_answer *a, const pawl_value *call, const char *id, const char *name)
+{
+    const pawl_value *index = pawl_value_get(call, "index");
+    const bool indexed = pawl_value_type(index) == PAWL_TYPE_INT;
+
+    for (size_t i = a->nparts; i > 0; i--) {
+        llm_part *p = &a->parts[i - 1];
+
+        if (p->kind != LLM_TOOL || (indexed && p->index != pawl_value_int(index)))
+            continue;
+        if (*id != '\0' && *p->id != '\0' && strcmp(id, p->id) != 0) {
+            if (indexed)
+                return NULL;
+            continue;
+        }
+        return !indexed && *id == '\0' && *name != '\0' ? NULL : p;
+    }
+    return NULL;
+}
+
+static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *name)
+{
+    char made[64];
+    buf b;
+
+    buf_init(&b, &a->mem->alloc);
+    if (*id == '\0') {                  /* it is needed to answer the call */
+        buf_fmt(&b, "call_%llu_%llu", (unsigned long long)a->q->turn, (unsigned long long)tools_of(a));
+        if (!b.failed && b.size < sizeof made) {
+            memcpy(made, b.data, b.size);
+            made[b.size] = '\0';
+            id = made;
+        }
+        if (b.failed)
+            llm_nomem(a);
+    }
+    buf_free(&b);
+    p->id = llm_keep(a, id);
+    p->name = llm_keep(a, name);
+    if (a->rc == PAWL_OK)
+        llm_tell_tool(a->job, &a->mem->alloc, (size_t)(p - a->parts), p->id, p->name, "", 0);
+}
+
+static void call_read(llm_answer *a, const pawl_value *call)
+{
+    const pawl_value *function = pawl_value_get(call, "function"), *input = pawl_value_get(function, "arguments");
+    const pawl_value *index = pawl_value_get(call, "index");
+    const char *id = llm_text(call, "id"), *name = llm_text(function, "name");
+    llm_part *p = call_of(a, call, id, name);
+    buf b;
+
+    if (p == NULL) {
+        if (*name == '\0') {
+            llm_invalid(a, "a tool is called without a name");
+            return;
+        }
+        if ((p = llm_part_new(a, LLM_TOOL, pawl_value_type(index) == PAWL_TYPE_INT ? pawl_value_int(index) : -1)) == NULL)
+            return;
+        call_begin(a, p, id, name);
+    }
+    if (a->rc != PAWL_OK || input == NULL || pawl_value_type(input) == PAWL_TYPE_NULL)
+        return;
+    if (pawl_value_type(input) == PAWL_TYPE_STRING) {
+        llm_part_text(a, p, pawl_value_string(input), pawl_value_size(input));
+        return;
+    }
+    buf_init(&b, &a->mem->alloc);       /* all of it, as a value */
+    canon(&b, input);
+    if (b.failed)
+        llm_nomem(a);
+    else
+        llm_part_text(a, p, b.data, b.size);
+    buf_free(&b);
+}
+
+static void delta_read(llm_answer *a, const pawl_value *delta)
+{
+    const pawl_value *call, *thought = pawl_value_get(delta, "reasoning_content"), *refusal = pawl_value_get(delta, "refusal");
+    const pawl_value *calls = pawl_value_get(delta, "tool_calls"), *function = pawl_value_get(delta, "function_call");
+    pawl_iter it = pawl_iter_of(calls);
+
+    said(a, LLM_THINKING, pawl_value_type(thought) == PAWL_TYPE_STRING ? thought : pawl_value_get(delta, "reasoning"));
+    said(a, LLM_TEXT, pawl_value_get(delta, "content"));
+    if (pawl_value_type(refusal) == PAWL_TYPE_STRING && pawl_value_size(refusal) > 0) {
+        said(a, LLM_TEXT, refusal);
+        a->refused = true;
+    }
+    while (pawl_value_type(calls) == PAWL_TYPE_ARRAY && (call = pawl_iter_next(&it, NULL)) != NULL)
+        call_read(a, call);
+    if (pawl_value_type(function) == PAWL_TYPE_OBJECT && (*llm_text(function, "name") != '\0' || tools_of(a) > 0))
+        call_read(a, value_pack(a->mem, NULL, "{s:i,s:v}", "index", (int64_t)0, "function", function));
+}
+
+static void finish_read(llm_answer *a, const char *why)
+{
+    static const struct { const char *name; llm_stop stop; } stops[] = {
+        { "stop", LLM_END_TURN }, { "length", LLM_MAX_TOKENS }, { "tool_calls", LLM_TOOL_USE }, { "function_call", LLM_TOOL_USE },
+        { "content_filter", LLM_REFUSAL },
+    };
+
+    a->stopped = true;
+    a->stop = LLM_END_TURN;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (strcmp(why, stops[i].name) == 0)
+            a->stop = stops[i].stop;
+    if (a->stop == LLM_TOOL_USE && tools_of(a) == 0)
+        a->stop = LLM_END_TURN;
+}
+
+/* Of all so far; where each chunk has one, the last is right. */
+static void usage_read(llm_answer *a, const pawl_value *usage)
+{
+    const int64_t all = llm_count(usage, "/prompt_tokens"), cached = llm_count(usage, "/prompt_tokens_details/cached_tokens");
+
+    if (pawl_value_type(usage) != PAWL_TYPE_OBJECT)
+        return;
+    a->usage.cache_read = cached < all ? cached : all;
+    a->usage.input = all - a->usage.cache_read;
+    a->usage.output = llm_count(usage, "/completion_tokens");
+    a->counted = true;
+}
+
+static pawl_code chunk_read(llm_answer *a, const pawl_value *chunk)
+{
+    const pawl_value *choice, *choices = pawl_value_get(chunk, "choices");
+    pawl_iter it = pawl_iter_of(choices);
+
+    a->begun = true;
+    if (a->model == NULL && *llm_text(chunk, "model") != '\0')
+        a->model = llm_keep(a, llm_text(chunk, "model"));
+    usage_read(a, pawl_value_get(chunk, "usage"));
+    while (pawl_value_type(choices) == PAWL_TYPE_ARRAY && (choice = pawl_iter_next(&it, NULL)) != NULL) {
+        const pawl_value *delta = pawl_value_get(choice, "delta"), *why = pawl_value_get(choice, "finish_reason");
+
+        if (pawl_value_int(pawl_value_get(choice, "index")) != 0)
+            continue;
+        delta_read(a, pawl_value_type(delta) == PAWL_TYPE_OBJECT ? delta : pawl_value_get(choice, "message"));
+        if (pawl_value_type(why) == PAWL_TYPE_STRING && pawl_value_size(why) > 0)
+            finish_read(a, pawl_value_string(why));
+    }
+    return a->rc;
+}
+
+static pawl_code event(llm_answer *a, const sse_event *ev, arena *scratch)
+{
+    llm_error e = { .type = "", .code = "", .text = "" };
+    const pawl_value *v;
+
+    if (a->rc != PAWL_OK || a->whole)
+        return a->rc;
+    if (ev->data.size == 0)
+        return PAWL_OK;
+    if (strcmp(ev->data.data, "[DONE]") == 0) {
+        if (!a->stopped)
+            return llm_invalid(a, "[DONE], and no finish_reason");
+        a->whole = true;
+        return PAWL_OK;
+    }
+    if ((v = value_parse(scratch, ev->data.data, ev->data.size, "a chunk", NULL)) == NULL)
+        return scratch->failed ? llm_nomem(a) : llm_invalid(a, "a chunk that is no JSON, or cut off");
+    if (llm_error_is(v) || strcmp(ev->name, "error") == 0) {
+        llm_error_read(v, &e);
+        a->rc = llm_error_fail(&e, a->key, &a->err);
+        return a->rc;
+    }
+    return chunk_read(a, v);
+}
+
+/* Some send no [DONE]. */
+static pawl_code end(llm_answer *a)
+{
+    if (a->rc != PAWL_OK)
+        return a->rc;
+    if (!a->stopped)
+        return llm_invalid(a, "it ended before a finish_reason");
+    a->whole = true;
+    if (a->refused)
+        a->stop = LLM_REFUSAL;
+    return PAWL_OK;
+}
+
+const llm_api llm_openai = { .path = "/chat/completions", .request_id = "x-request-id", .body = body, .event = event, .end = end };

@@ -1,0 +1,274 @@
+/* llm_openai_test.c - OpenAI's API and those like it: what is sent, and what is made of their chunks. */
+#include "effect/modeling.h"
+
+#define DELTA(d) CH("{\"id\":\"c\",\"model\":\"gpt-x\",\"choices\":[{\"index\":0,\"delta\":" d ",\"finish_reason\":null}]}")
+#define FINISH(why) CH("{\"id\":\"c\",\"model\":\"gpt-x\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"" why "\"}]}")
+#define USAGE CH("{\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9,\"prompt_tokens_details\":{\"cached_tokens\":20}}}")
+#define DONE CH("[DONE]")
+#define CALL(i, id, name, args) "{\"index\":" i ",\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"" name "\",\"arguments\":\"" args "\"}}"
+#define MORE(i, args) "{\"index\":" i ",\"function\":{\"arguments\":\"" args "\"}}"
+#define TOOLS(calls) DELTA("{\"tool_calls\":[" calls "]}")
+
+static const char rich[] = DELTA("{\"role\":\"assistant\",\"content\":\"\",\"refusal\":null}") DELTA("{\"content\":\"5 \xe2\x82\xac\"}")
+    DELTA("{\"content\":\" \\ud83d\\ude42\"}") TOOLS(CALL("0", "call_a", "read", "")) TOOLS(MORE("0", "{\\\"path\\\":")) TOOLS(CALL("1", "call_b", "now", ""))
+    TOOLS(MORE("0", "\\\"b.c\\\"}")) TOOLS(MORE("1", "{}")) FINISH("tool_calls") USAGE DONE;
+static const char rich_content[] = "[{\"text\":\"5 \xe2\x82\xac \xf0\x9f\x99\x82\",\"type\":\"text\"},"
+    "{\"id\":\"call_a\",\"input\":{\"path\":\"b.c\"},\"name\":\"read\",\"type\":\"tool_use\"},{\"id\":\"call_b\",\"input\":{},\"name\":\"now\",\"type\":\"tool_use\"}]";
+
+static void content_is(world *w, const char *expected)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    canon(&b, pawl_value_find(w->h.value, "/message/content"));
+    CHECK_BYTES(b.data, b.size, expected, strlen(expected));
+    buf_free(&b);
+}
+
+static void body_has(world *w, const char *path, const char *expected)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    canon(&b, pawl_value_find(sent_to(w, false), path));
+    CHECK_BYTES(b.data, b.size, expected, strlen(expected));
+    buf_free(&b);
+}
+
+PAWL_TEST(test_A7_chunks_become_a_message_and_are_told_as_they_come)
+{
+    world w;
+    char *text;
+
+    world_open(&w);
+    for (size_t piece = 0; piece < 8; piece++) {
+        says(&w, 200, "x-request-id: req_9\r\nContent-Type: text/event-stream\r\n", rich, piece, piece % 2 == 0 ? MODEL_WHOLE : MODEL_CLOSES);
+        CHECK_INT(ask(&w, ASK_O), PAWL_OK);
+        content_is(&w, rich_content);
+        CHECK_STR(said(&w.h, "/stop"), "tool_use");
+        CHECK_STR(said(&w.h, "/model"), "gpt-x");
+        CHECK_STR(said(&w.h, "/request_id"), "req_9");
+        CHECK_INT(number(&w.h, "/usage/input_tokens"), 10);
+        CHECK_INT(number(&w.h, "/usage/cache_read_tokens"), 20);
+        CHECK_INT(w.h.reply.tokens, 39);
+        CHECK_INT(w.h.reply.micros, 30 + 20 + 135);
+        CHECK_STR(text = told_of(&w, "text_delta", "text"), "5 \xe2\x82\xac \xf0\x9f\x99\x82");
+        free(text);
+        CHECK_STR(text = told_of(&w, "tool_delta", "name"), "readnow");
+        free(text);
+    }
+    world_close(&w);
+}
+
+PAWL_TEST(test_A7_a_stream_that_is_cut_at_any_byte_is_no_answer)
+{
+    const char *finished = strstr(rich, "tool_calls\"}]}");     /* from the end of this chunk on nothing is missing but a count */
+    const size_t size = sizeof rich - 1, step = check_run_all() ? 1 : 3;
+    world w;
+
+    world_open(&w);
+    CHECK(finished != NULL);
+    for (size_t n = 1; n <= size; n += step) {
+        const model_script one = { .body = rich, .size = n, .end = n % 2 == 0 ? MODEL_CLOSES : MODEL_WHOLE };
+
+        model_says(&w.s, &one, 1);
+        if (ask(&w, ASK_O) == PAWL_OK) {
+            CHECK(n >= (size_t)(finished - rich) + 14);
+            content_is(&w, rich_content);
+            continue;
+        }
+        CHECK_INT(w.h.rc, PAWL_TRANSIENT);
+        CHECK(strncmp(text_of(&w), "Invalid response: ", 18) == 0);
+        CHECK(n < size - 2);
+    }
+    says(&w, 200, NULL, DELTA("{\"content\":\"x\"}") FINISH("stop"), 0, MODEL_TORN);    /* the connection says that there is more */
+    CHECK_INT(ask(&w, ASK_O), PAWL_TRANSIENT);
+    world_close(&w);
+}
+
+PAWL_TEST(test_what_others_make_of_it_is_understood)
+{
+    static const struct { const char *body, *content, *stop; } all[] = {
+        /* no [DONE]; usage in every chunk; comments */
+        { ": PROCESSING\n\n" CH("{\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":1}}") ": PROCESSING\n\n"
+          CH("{\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}"),
+          "[{\"text\":\"ab\",\"type\":\"text\"}]", "end_turn" },
+        /* a whole call in one chunk, its arguments an object, no index, and "stop" */
+        { CH("{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"x\",\"function\":{\"name\":\"read\",\"arguments\":{\"a\":1}}}]},\"finish_reason\":\"stop\"}]}") USAGE,
+          "[{\"id\":\"x\",\"input\":{\"a\":1},\"name\":\"read\",\"type\":\"tool_use\"}]", "tool_use" },
+        /* two calls without index, then two that say the same one */
+        { DELTA("{\"tool_calls\":[{\"id\":\"x\",\"function\":{\"name\":\"r\",\"arguments\":\"{}\"}},{\"id\":\"y\",\"function\":{\"name\":\"s\",\"arguments\":\"{}\"}}]}")
+          TOOLS(CALL("0", "v", "t", "{\\\"a\\\":")) TOOLS(MORE("0", "1}")) TOOLS(CALL("0", "w", "u", "{}")) FINISH("tool_calls") USAGE DONE,
+          "[{\"id\":\"x\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"y\",\"input\":{},\"name\":\"s\",\"type\":\"tool_use\"},"
+          "{\"id\":\"v\",\"input\":{\"a\":1},\"name\":\"t\",\"type\":\"tool_use\"},{\"id\":\"w\",\"input\":{},\"name\":\"u\",\"type\":\"tool_use\"}]", "tool_use" },
+        /* no ids: they get some; id and name in each chunk of a call */
+        { DELTA("{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"r\",\"arguments\":\"{}\"}},{\"index\":1,\"function\":{\"name\":\"s\",\"arguments\":null}}]}")
+          TOOLS(CALL("2", "z", "t", "{")) TOOLS(CALL("2", "z", "t", "}")) FINISH("tool_calls") USAGE DONE,
+          "[{\"id\":\"call_1_1\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"call_1_2\",\"input\":{},\"name\":\"s\",\"type\":\"tool_use\"},"
+          "{\"id\":\"z\",\"input\":{},\"name\":\"t\",\"type\":\"tool_use\"}]", "tool_use" },
+        /* thoughts */
+        { DELTA("{\"reasoning_content\":\"h\",\"content\":null}") DELTA("{\"reasoning_content\":\"m\"}") DELTA("{\"content\":\"x\"}") FINISH("stop") USAGE DONE,
+          "[{\"thinking\":\"hm\",\"type\":\"thinking\"},{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        { DELTA("{\"reasoning\":\"hm\",\"content\":\"\"}") DELTA("{\"content\":\"x\"}") FINISH("stop") USAGE DONE,
+          "[{\"thinking\":\"hm\",\"type\":\"thinking\"},{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        /* a list of blocks; all of it in a message; another choice; the old way of a call */
+        { DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"text\",\"text\":\"y\"}]}") FINISH("stop") USAGE DONE, "[{\"text\":\"xy\",\"type\":\"text\"}]", "end_turn" },
+        { CH("{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"},\"finish_reason\":\"length\"},{\"index\":0,\"message\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}")
+          USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        { DELTA("{\"function_call\":{\"name\":\"r\",\"arguments\":\"\"}}") DELTA("{\"function_call\":{\"arguments\":\"{}\"}}") FINISH("function_call") USAGE DONE,
+          "[{\"id\":\"call_1_1\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"}]", "tool_use" },
+        /* reasons */
+        { DELTA("{\"content\":\"x\"}") FINISH("length") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "max_tokens" },
+        { DELTA("{\"content\":\"x\"}") FINISH("content_filter") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "refusal" },
+        { DELTA("{\"refusal\":\"No.\"}") FINISH("stop") USAGE DONE, "[{\"text\":\"No.\",\"type\":\"text\"}]", "refusal" },
+        { DELTA("{\"content\":\"x\"}") FINISH("eos") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        { TOOLS(CALL("0", "a", "r", "{\\\"x\\\":")) FINISH("length") USAGE DONE, "[{\"id\":\"a\",\"input\":{},\"invalid\":\"{\\\"x\\\":\",\"name\":\"r\",\"type\":\"tool_use\"}]", "max_tokens" },
+        { TOOLS(CALL("0", "a", "r", "")) FINISH("length") USAGE DONE, "[{\"id\":\"a\",\"input\":{},\"invalid\":\"\",\"name\":\"r\",\"type\":\"tool_use\"}]", "max_tokens" },
+    };
+    world w;
+
+    world_open(&w);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        says(&w, 200, NULL, all[i].body, i % 3, MODEL_WHOLE);
+        if (ask(&w, "\"model\":\"else-where/org/m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]") != PAWL_OK)
+            CHECK_FAIL("%zu: %s", i, text_of(&w));
+        content_is(&w, all[i].content);
+        CHECK_STR(said(&w.h, "/stop"), all[i].stop);
+        CHECK_INT(w.h.reply.tokens, 39);
+        CHECK_STR(pawl_value_string(pawl_value_get(sent_to(&w, false), "model")), "org/m");
+    }
+    world_close(&w);
+}
+
+PAWL_TEST(test_X3_chunks_that_are_none_are_refused)
+{
+    static const struct { const char *body, *why; } all[] = {
+        { DELTA("{\"content\":\"x\"}") DONE, "Invalid response: [DONE], and no finish_reason" },
+        { DELTA("{\"content\":\"x\"}"), "Invalid response: it ended before a finish_reason" },
+        { DELTA("{\"content\":\"x\"}") CH("{\"choices\""), "Invalid response: a chunk that is no JSON, or cut off" },
+        { TOOLS("{\"index\":0,\"function\":{\"arguments\":\"{}\"}}") FINISH("tool_calls"), "Invalid response: a tool is called without a name" },
+        { DELTA("{\"content\":\"x\"}") CH("{\"error\":{\"message\":\"upstream died\",\"code\":502}}"), "API error: 502: upstream died" },
+        { DELTA("{\"content\":\"x\"}") CH("{\"error\":\"busy\"}"), "API error: busy" },
+        { DELTA("{\"content\":\"x\"}") CH("{\"error\":{\"message\":\"wait\",\"code\":429}}"), "Rate limited: 429: wait" },
+        { DELTA("{\"content\":\"x\"}") EV("error", "{\"message\":\"no\"}"), "API error: no" },
+    };
+    world w;
+
+    world_open(&w);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        says(&w, 200, NULL, all[i].body, 0, MODEL_WHOLE);
+        CHECK_INT(ask(&w, ASK_O), PAWL_TRANSIENT);
+        CHECK_STR(text_of(&w), all[i].why);
+    }
+    world_close(&w);
+}
+
+PAWL_TEST(test_a_conversation_is_sent_as_the_api_accepts_it)
+{
+    static const char loop[] = "\"model\":\"openai/gpt\",\"system\":\"Be brief.\",\"max_tokens\":100,\"stop\":[\"END\"],\"tool_choice\":\"any\","
+        "\"tools\":[{\"name\":\"read\",\"description\":\"Reads.\",\"input_schema\":{\"type\":\"object\"}}],"
+        "\"messages\":[{\"role\":\"user\",\"content\":\"one\"},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"two\"}]},"
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":\"server_tool_use\",\"id\":\"s\"},{\"type\":\"text\",\"text\":\"I look.\"},"
+        "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"read\",\"input\":{\"b\":1,\"a\":2}},{\"type\":\"tool_use\",\"id\":\"t2\",\"name\":\"read\",\"input\":{}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"t1\",\"name\":\"read\",\"content\":\"text\"},{\"role\":\"tool\",\"tool_call_id\":\"t2\",\"name\":\"read\","
+        "\"content\":[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"}],\"is_error\":true},"
+        "{\"role\":\"user\",\"content\":\"well?\"},{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t3\",\"name\":\"read\",\"input\":{}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"t3\",\"name\":\"read\",\"content\":\"\"}]";
+    static const char expected[] = "[{\"content\":\"Be brief.\",\"role\":\"system\"},{\"content\":\"one\\ntwo\",\"role\":\"user\"},"
+        "{\"content\":\"I look.\",\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"arguments\":\"{\\\"a\\\":2,\\\"b\\\":1}\",\"name\":\"read\"},\"id\":\"t1\",\"type\":\"function\"},"
+        "{\"function\":{\"arguments\":\"{}\",\"name\":\"read\"},\"id\":\"t2\",\"type\":\"function\"}]},"
+        "{\"content\":\"text\",\"role\":\"tool\",\"tool_call_id\":\"t1\"},{\"content\":\"see\",\"role\":\"tool\",\"tool_call_id\":\"t2\"},"
+        "{\"content\":[{\"image_url\":{\"url\":\"data:image/png;base64,aGk=\"},\"type\":\"image_url\"},{\"text\":\"well?\",\"type\":\"text\"}],\"role\":\"user\"},"
+        "{\"content\":null,\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"arguments\":\"{}\",\"name\":\"read\"},\"id\":\"t3\",\"type\":\"function\"}]},"
+        "{\"content\":\"\",\"role\":\"tool\",\"tool_call_id\":\"t3\"}]";
+    world w;
+    char *first, *second;
+
+    world_open(&w);
+    says(&w, 200, NULL, DELTA("{\"content\":\"ok\"}") FINISH("stop") USAGE DONE, 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, loop), PAWL_OK);
+    body_has(&w, "/messages", expected);
+    body_has(&w, "/max_completion_tokens", "100");
+    body_has(&w, "/tool_choice", "\"required\"");
+    body_has(&w, "/tools", "[{\"function\":{\"description\":\"Reads.\",\"name\":\"read\",\"parameters\":{\"type\":\"object\"}},\"type\":\"function\"}]");
+    first = model_heard(&w.s);
+    CHECK(strstr(first, "\r\nAuthorization: Bearer " KEY "\r\n") != NULL);
+    CHECK_INT(ask(&w, loop), PAWL_OK);
+    second = model_heard(&w.s);
+    CHECK_STR(second, first);
+    free(first);
+    free(second);
+    w.key = NULL;
+    CHECK_INT(ask(&w, "\"model\":\"ollama/m\",\"max_tokens\":7,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]"), PAWL_OK);
+    body_has(&w, "/max_tokens", "7");
+    first = model_heard(&w.s);
+    CHECK(strstr(first, "Authorization") == NULL);
+    free(first);
+    world_close(&w);
+}
+
+PAWL_TEST(test_a_typed_value_is_asked_for_and_checked)
+{
+    static const char schema[] = ASK_O ",\"schema\":{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{\"n\":{\"type\":\"integer\"}}}";
+    world w;
+
+    world_open(&w);
+    says(&w, 200, NULL, DELTA("{\"content\":\"{\\\"n\\\"\"}") DELTA("{\"content\":\":7}\"}") FINISH("stop") USAGE DONE, 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, schema), PAWL_OK);
+    CHECK_INT(number(&w.h, "/output/n"), 7);
+    body_has(&w, "/response_format/json_schema/name", "\"output\"");
+    body_has(&w, "/response_format/json_schema/schema/required", "[\"n\"]");
+    says(&w, 200, NULL, DELTA("{\"content\":\"{}\"}") FINISH("stop") USAGE DONE, 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, schema), PAWL_TRANSIENT);
+    CHECK(strncmp(text_of(&w), "Invalid response: output", 24) == 0 && strstr(text_of(&w), "\"n\"") != NULL);
+    says(&w, 200, NULL, DELTA("{\"content\":\"Sure!\"}") FINISH("stop") USAGE DONE, 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, schema), PAWL_TRANSIENT);
+    CHECK(strncmp(text_of(&w), "Invalid response: no value by the schema", 40) == 0);
+    CHECK_INT(w.h.reply.tokens, 39);    /* it is paid for */
+    says(&w, 200, NULL, DELTA("{\"content\":\"{\\\"n\\\"\"}") FINISH("length") USAGE DONE, 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, schema), PAWL_TRANSIENT);
+    CHECK_STR(text_of(&w), "Invalid response: the value was cut off, at max_tokens");
+    world_close(&w);
+}
+
+PAWL_TEST(test_an_answer_of_ten_megabytes_is_whole)
+{
+    enum { WORDS = 10240, WORD = 1000 };
+    world w;
+    buf b;
+
+    buf_init(&b, NULL);
+    for (int i = 0; i < WORDS; i++) {
+        buf_text(&b, "data: {\"choices\":[{\"delta\":{\"content\":\"");
+        for (int k = 0; k < WORD; k++)
+            buf_char(&b, (char)('a' + (i + k) % 26));
+        buf_text(&b, "\"}}]}\n\n");
+    }
+    buf_text(&b, FINISH("stop") DONE);
+    buf_char(&b, '\0');
+    CHECK(!b.failed);
+    world_open(&w);
+    says(&w, 200, NULL, b.data, 100000, MODEL_WHOLE);
+    CHECK_INT(ask(&w, ASK_O), PAWL_OK);
+    CHECK_INT(pawl_value_size(pawl_value_find(w.h.value, "/message/content/0/text")), WORDS * WORD);
+    CHECK_INT(w.words, WORDS + 1);
+    world_close(&w);
+    buf_free(&b);
+}
+
+static const check_case cases[] = {
+    CASE(test_A7_chunks_become_a_message_and_are_told_as_they_come),
+    CASE(test_A7_a_stream_that_is_cut_at_any_byte_is_no_answer),
+    CASE(test_what_others_make_of_it_is_understood),
+    CASE(test_X3_chunks_that_are_none_are_refused),
+    CASE(test_a_conversation_is_sent_as_the_api_accepts_it),
+    CASE(test_a_typed_value_is_asked_for_and_checked),
+    CASE(test_an_answer_of_ten_megabytes_is_whole),
+};
+
+int main(int argc, char **argv)
+{
+    unsetenv("http_proxy");
+    unsetenv("all_proxy");
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
