@@ -1,4 +1,4 @@
-/* llm.h - models: the handlers of the effect "llm", by wire.
+/* llm.h - models: the handlers of the effect "llm", by wire, by a script, or by a function of yours.
  *
  * One call is one answer. Its arguments and its reply are the same for every model, and docs/MODELS.md has them; in short
  *     {"model":"PROVIDER/NAME","messages":[...],"system"?,"tools"?,"tool_choice"?,"max_tokens"?,"temperature"?,"thinking"?,
@@ -41,6 +41,42 @@ typedef struct pawl_llm {
  * that fails, an answer that ends early or is none. PAWL_TIMEOUT. PAWL_DENIED: 401, 402, 403, and 429 that does not pass: a quota, a limit
  * of money. PAWL_INVALID: other arguments, no key, no such provider, any other status. PAWL_LIMIT: more than is read. No text has a key in it. */
 PAWL_API pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *reply, void *arg);
+
+/* ---- by a script ---------------------------------------------------------------------------------- */
+
+/* A model that answers by a list (docs/MODELS.md); the first entry that fits. What it says depends on nothing but the arguments and
+ * job->attempt, so it is the same at every replay. Immutable: any number of threads. */
+typedef struct pawl_llm_script pawl_llm_script;
+/* `list` is copied; `what` names it in errors. `price` may be NULL. NULL: PAWL_INVALID, the list is none, and err says where; PAWL_NOMEM. */
+PAWL_API pawl_llm_script *pawl_llm_script_new(const pawl_value *list, const char *what, pawl_llm_price_fn *price, void *price_ctx,
+                                              pawl_err *err);
+PAWL_API void pawl_llm_script_free(pawl_llm_script *s);     /* NULL: nothing */
+/* `arg` is a pawl_llm_script. With "prompt" in place of "messages" the reply is {"text"}. PAWL_EFFECT: no entry fits. */
+PAWL_API pawl_code pawl_effect_script(const pawl_job *job, pawl_reply *reply, void *arg);
+
+/* ---- by a function of yours ------------------------------------------------------------------------------ */
+
+typedef struct pawl_model_call pawl_model_call;
+
+typedef struct pawl_model {
+    /* Begin to answer `request`, the arguments of the effect; do not wait. PAWL_OK: the call must be ended, once, by pawl_model_done or
+     * pawl_model_failed, from any thread, also from in here. Below 0: it has not begun, and must not be. `request` is lent until the call is
+     * ended or canceled. On any thread, several at once. */
+    pawl_code (*start)(void *ctx, const pawl_value *request, pawl_model_call *call);
+    /* Nobody waits any longer (cancel, deadline): `request` is no more; end the call soon. NULL: it is not told. It may come after the end that
+     * another thread is just telling, never after that has returned. */
+    void (*cancel)(void *ctx, pawl_model_call *call);
+    void *ctx;
+} pawl_model;
+
+/* What is to be told of it now: {"type":"text_delta","text":...} or another of those in docs/MODELS.md. Any thread; copied. */
+PAWL_API void pawl_model_delta(pawl_model_call *call, const char *json);
+/* The end, and `call` is no more. The reply as above; `usage` in it is its cost in tokens. */
+PAWL_API void pawl_model_done(pawl_model_call *call, const char *reply);
+/* The end: `code` below 0, one line of text; retry_after_ms 0: it does not say. */
+PAWL_API void pawl_model_failed(pawl_model_call *call, pawl_code code, const char *text, int64_t retry_after_ms);
+/* `arg` is a pawl_model. */
+PAWL_API pawl_code pawl_effect_model(const pawl_job *job, pawl_reply *reply, void *arg);
 
 #ifdef __cplusplus
 }

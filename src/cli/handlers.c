@@ -3,6 +3,7 @@
 #include "cli/session.h"
 #include "effect/effect.h"
 #include "effect/sandbox.h"
+#include "pawl/llm.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -340,47 +341,37 @@ const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
     return pawl_value_at(out, 0);
 }
 
-/* ---- a model that follows a script ----------------------------------------------------------------------- */
+/* ---- models that follow a script --------------------------------------------------------------------------- */
 
 struct script {
     script *next;
-    const char *path;
-    const pawl_value *list;     /* [{"match"?, "node"?, "reply" | "error", "usage"?: {"input_tokens","output_tokens"}}] */
+    const char *model;          /* "script:PATH" */
+    pawl_llm_script *made;
 };
 
-static const pawl_value *script_list(session *s, const file_source *src, pawl_err *err)
+/* What it says that it has used costs what the file of prices says. */
+static int64_t script_price(void *ctx, const char *model, const pawl_llm_usage *u)
 {
-    static const char *const names[] = { "match", "node", "reply", "error", "usage" };
+    const session *s = ctx;
+    const model_price *price = price_of(s->file, model);
+
+    return price == NULL ? 0 : price_micros(u->input + u->cache_read + u->cache_write, price->input) + price_micros(u->output, price->output);
+}
+
+static pawl_llm_script *script_read(session *s, const file_source *src, pawl_err *err)
+{
+    const pawl_value *all;
     const doc *d;
-    const pawl_value *all, *one, *key;
-    pawl_iter it, members;
     faults f;
 
     faults_init(&f, &s->mem);
     d = doc_read(&s->mem, src->path, src->text, &f);
     all = d != NULL ? doc_value(d, &s->mem, &f) : NULL;
-    if (all == NULL || f.count > 0) {
-        fail(err, PAWL_INVALID, "%s:%u:%u: %s", src->path, (unsigned)(f.first != NULL ? f.first->at.line : 1),
-             (unsigned)(f.first != NULL ? f.first->at.column : 1), f.first != NULL ? f.first->text : "no memory");
-        return NULL;
-    }
-    if (pawl_value_type(all) != PAWL_TYPE_ARRAY)
-        fail(err, PAWL_INVALID, "%s: a script is a list of answers: [{match: TEXT, reply: TEXT}]", src->path);
-    it = pawl_iter_of(all);
-    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        members = pawl_iter_of(one);
-        while (pawl_iter_next(&members, &key) != NULL) {
-            size_t k = 0;
-
-            while (key != NULL && k < 5 && strcmp(pawl_value_string(key), names[k]) != 0)
-                k++;
-            if (k == 5)
-                fail(err, PAWL_INVALID, "%s: an answer has no key \"%s\": match, node, reply, error and usage are", src->path, pawl_value_string(key));
-        }
-        if (pawl_value_type(one) != PAWL_TYPE_OBJECT || (pawl_value_get(one, "reply") == NULL) == (pawl_value_get(one, "error") == NULL))
-            fail(err, PAWL_INVALID, "%s: an answer has `reply`, or `error`", src->path);
-    }
-    return err->code == PAWL_OK ? all : NULL;
+    if (all != NULL && f.count == 0)
+        return pawl_llm_script_new(all, src->path, script_price, s, err);
+    fail(err, PAWL_INVALID, "%s:%u:%u: %s", src->path, (unsigned)(f.first != NULL ? f.first->at.line : 1),
+         (unsigned)(f.first != NULL ? f.first->at.column : 1), f.first != NULL ? f.first->text : "no memory");
+    return NULL;
 }
 
 /* All of them are read when the session opens: handlers, on many threads, only look. */
@@ -397,79 +388,29 @@ static pawl_code scripts_read(session *s, pawl_err *err)
             src = src->next;
         if (src == NULL || (one = arena_zero(&s->mem, sizeof *one)) == NULL)
             return fail(err, PAWL_NOMEM, "%s: it was not read", path);
-        *one = (script){ .next = s->scripts, .path = s->file->scripts[g], .list = script_list(s, src, err) };
-        if (one->list == NULL)
+        *one = (script){ .next = s->scripts, .model = s->file->scripts[g], .made = script_read(s, src, err) };
+        if (one->made == NULL)
             return err->code;
         s->scripts = one;
     }
     return PAWL_OK;
 }
 
-static bool fits(const pawl_value *one, const char *node, const char *prompt)
+void session_scripts_free(session *s)
 {
-    const char *match = pawl_value_string(pawl_value_get(one, "match")), *of = pawl_value_string(pawl_value_get(one, "node"));
-
-    return (of == NULL || strcmp(of, node) == 0) && (match == NULL || strstr(prompt, match) != NULL);
-}
-
-static pawl_code script_reply(pawl_reply *reply, const pawl_value *one)
-{
-    const pawl_value *text = pawl_value_get(one, "reply");
-    const char *error = pawl_value_string(pawl_value_get(one, "error"));
-    pawl_code rc;
-    buf b;
-
-    if (text == NULL)
-        return pawl_reply_fail(reply, PAWL_TRANSIENT, "the script says: %.160s", error != NULL ? error : "an error");
-    buf_init(&b, NULL);
-    buf_text(&b, "{\"text\":");
-    if (pawl_value_type(text) == PAWL_TYPE_STRING) {
-        canon(&b, text);
-    } else {
-        buf inner;
-
-        buf_init(&inner, NULL);
-        canon(&inner, text);
-        canon_string(&b, inner.size > 0 ? inner.data : "", inner.size);
-        b.failed = b.failed || inner.failed;
-        buf_free(&inner);
-    }
-    buf_text(&b, "}");
-    buf_char(&b, '\0');
-    rc = b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "no memory for the answer") : pawl_reply_json(reply, b.data);
-    buf_free(&b);
-    return rc;
-}
-
-/* What it says that it used, and what that costs; a script that says nothing has used what was set aside. */
-static void bill(const session *s, pawl_reply *reply, const char *model, const pawl_value *usage)
-{
-    const model_price *price = price_of(s->file, model);
-    const int64_t in = pawl_value_int(pawl_value_get(usage, "input_tokens")), out = pawl_value_int(pawl_value_get(usage, "output_tokens"));
-
-    if (usage != NULL)
-        pawl_reply_cost(reply, in + out, price == NULL ? 0 : price_micros(in, price->input) + price_micros(out, price->output));
+    for (script *sc = s->scripts; sc != NULL; sc = sc->next)
+        pawl_llm_script_free(sc->made);
+    s->scripts = NULL;
 }
 
 static pawl_code run_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const session *s = arg;
-    const char *model = pawl_value_string(pawl_value_get(job->args, "model")), *prompt = pawl_value_string(pawl_value_get(job->args, "prompt"));
-    const char *node = pawl_value_string(pawl_value_get(job->args, "node"));
-    const pawl_value *one;
+    const char *model = pawl_value_string(pawl_value_get(job->args, "model"));
 
-    for (const script *sc = s->scripts; sc != NULL && model != NULL && prompt != NULL; sc = sc->next) {
-        pawl_iter it = pawl_iter_of(sc->list);
-
-        if (strcmp(sc->path, model) != 0)
-            continue;
-        while ((one = pawl_iter_next(&it, NULL)) != NULL)
-            if (fits(one, node != NULL ? node : "", prompt)) {
-                bill(s, reply, model, pawl_value_get(one, "usage"));
-                return script_reply(reply, one);
-            }
-        return pawl_reply_fail(reply, PAWL_EFFECT, "%s: no answer fits the prompt of \"%s\", which begins \"%.60s\"", model, node != NULL ? node : "", prompt);
-    }
+    for (const script *sc = s->scripts; sc != NULL && model != NULL; sc = sc->next)
+        if (strcmp(sc->model, model) == 0)
+            return pawl_effect_script(job, reply, sc->made);
     pawl_reply_untouched(reply);
     return pawl_reply_fail(reply, PAWL_INVALID, "there is no model \"%s\"", model != NULL ? model : "");
 }

@@ -216,6 +216,7 @@ void session_free(session *s)
     else
         pawl_machine_free(s->machine);
     logging_close(&s->log);
+    session_scripts_free(s);
     jq_close(s->jq);
     plugins_close(s->plugins);
     arena_free(&s->mem);

@@ -63,6 +63,7 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err);
 unsigned session_threads(void);                     /* of an engine here: so much is performed side by side */
 /* handlers.c: who performs the effects of its machine. */
 pawl_code session_bind(session *s, pawl_err *err);
+void session_scripts_free(session *s);
 
 /* As pawl_engine_watch, whose place the log has. */
 void session_watch(session *s, pawl_watch_fn *fn, void *ctx);

@@ -195,11 +195,16 @@ static pawl_code others_check(reading *at, llm_request *out)
     return PAWL_OK;
 }
 
-/* "PROVIDER/NAME"; a name may have slashes of its own. */
+/* "PROVIDER/NAME"; a name may have slashes of its own. Or "script:PATH". */
 static pawl_code model_read(const reading *at, arena *mem, const char *model, llm_request *out)
 {
     const char *slash = model != NULL ? strchr(model, '/') : NULL;
 
+    if (model != NULL && strncmp(model, "script:", 7) == 0) {
+        out->provider = "script";
+        out->model = model;
+        return PAWL_OK;
+    }
     if (slash == NULL || slash == model || slash[1] == '\0')
         return wrong(at, "\"model\" is PROVIDER/NAME");
     for (const char *p = model; p < slash; p++)
