@@ -1,4 +1,4 @@
-/* llm.h - models: the handlers of the effect "llm", by wire, by a script, or by a function of yours.
+/* llm.h - models: the handlers of the effect "llm", by wire, by a script, from a record, or by a function of yours.
  *
  * One call is one answer. Its arguments and its reply are the same for every model, and docs/MODELS.md has them; in short
  *     {"model":"PROVIDER/NAME","messages":[...],"system"?,"tools"?,"tool_choice"?,"max_tokens"?,"temperature"?,"thinking"?,
@@ -53,6 +53,23 @@ PAWL_API pawl_llm_script *pawl_llm_script_new(const pawl_value *list, const char
 PAWL_API void pawl_llm_script_free(pawl_llm_script *s);     /* NULL: nothing */
 /* `arg` is a pawl_llm_script. With "prompt" in place of "messages" the reply is {"text"}. PAWL_EFFECT: no entry fits. */
 PAWL_API pawl_code pawl_effect_script(const pawl_job *job, pawl_reply *reply, void *arg);
+
+/* ---- from a record ----------------------------------------------------------------------------------- */
+
+typedef enum pawl_record_mode {
+    PAWL_RECORD_STRICT = 0,         /* what is not there fails, by its key: nobody is asked */
+    PAWL_RECORD_LIVE = 1,           /* what is not there is asked, and written down */
+    PAWL_RECORD_SHADOW = 2          /* all is asked, and compared: job->say(job, "record", {"key","differs":...}). Nothing is written */
+} pawl_record_mode;
+
+/* Answers in a file of JSON lines (docs/INTERFACES.md), by the SHA-256 of the request without `cache`, `node` and `decision`. */
+typedef struct pawl_llm_record pawl_llm_record;
+/* `fn`, which is asked with `fn_arg`, may be NULL when the mode is strict. The file is read whole; LIVE makes it when it is not there, and cuts off a
+ * last line that is not whole. NULL: PAWL_IO, PAWL_CORRUPT with the line's number, PAWL_LIMIT, PAWL_NOMEM. */
+PAWL_API pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, pawl_handler_fn *fn, void *fn_arg, pawl_err *err);
+PAWL_API void pawl_llm_record_close(pawl_llm_record *r);    /* NULL: nothing; no handler may be at work */
+/* `arg` is a pawl_llm_record; any number of threads. A miss is PAWL_INVALID. */
+PAWL_API pawl_code pawl_effect_record(const pawl_job *job, pawl_reply *reply, void *arg);
 
 /* ---- by a function of yours ------------------------------------------------------------------------------ */
 

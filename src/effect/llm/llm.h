@@ -100,6 +100,8 @@ void llm_tell_begin(const pawl_job *job);
 void llm_tell_text(const pawl_job *job, const pawl_alloc *alloc, llm_kind kind, const char *text, size_t size);
 /* `index`: of the block in the message; id and name may be NULL. */
 void llm_tell_tool(const pawl_job *job, const pawl_alloc *alloc, size_t index, const char *id, const char *name, const char *input, size_t size);
+/* A reply that is there already, as if it came now. */
+void llm_tell_message(const pawl_job *job, const pawl_value *message);
 void llm_cost(pawl_reply *r, const pawl_llm_usage *u, int64_t micros);
 
 /* ---- fail.c: what a refusal means ------------------------------------------------------------------------------ */
@@ -130,9 +132,11 @@ extern const llm_api llm_anthropic, llm_openai;
 
 bool llm_schema_wraps(const pawl_value *schema);    /* it is of no object: what is asked for is {"value":...} */
 
-/* ---- script.c, shared with record.c ------------------------------------------------------------------------------------ */
+/* ---- record.c: answers by what was asked ---------------------------------------------------------------------------------- */
 
-/* Tell a reply that is there already, as if it came now. */
-void llm_tell_message(const pawl_job *job, const pawl_value *message);
+/* The SHA-256 of what is asked, and not of how, or by whom. False: no memory. */
+bool llm_record_key(const pawl_value *args, const pawl_alloc *alloc, hash *out);
+/* Append a line of a record; tokens below 0: it did not say what it has cost. */
+void llm_record_line(buf *b, const hash *key, const pawl_value *reply, int64_t tokens, int64_t micros);
 
 #endif
