@@ -89,6 +89,11 @@ typedef bool pawl_sink_fn(void *ctx, pawl_bytes line);
  * while; PAWL_LIMIT: more than 2 GiB (EXPORT_BYTES_MAX). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void *ctx, pawl_err *err);
 
+/* What handlers of `effect` ("llm") have answered in `run`, in the order of its journal, as the lines of a record that pawl_llm_record_open
+ * reads: so that a test asks what was asked then, and nobody answers. PAWL_GONE, PAWL_CORRUPT and PAWL_IO as above. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_llm_recording_of_run(pawl_store *s, const char *run, const char *effect, pawl_sink_fn *sink, void *ctx,
+                                                           pawl_err *err);
+
 /* Make the run of an export in this store. It goes on as the original would have: waits are open, attempts stay counted, a command of
  * class once that was begun is unknown, and only one of the two should. Its children are runs of their own: carry them first. All of
  * it is read and folded first, and fed again to `m` when it is not NULL (PAWL_CONFLICT: it is another machine's); what is refused has
