@@ -182,6 +182,8 @@ static pawl_code others_check(reading *at, llm_request *out)
     if (schema != NULL && pawl_value_type(schema) != PAWL_TYPE_OBJECT)
         return wrong(at, "\"schema\" is no object");
     if (thinking != NULL) {
+        if (pawl_value_type(thinking) != PAWL_TYPE_OBJECT)
+            return wrong(at, "\"thinking\" is {\"budget_tokens\":N}");
         inner.args = thinking;
         if ((rc = args_known(&inner, at->r, thinking_names, 1)) != PAWL_OK ||
             (rc = args_count(&inner, at->r, "budget_tokens", TOKENS_MAX, &out->budget_tokens)) != PAWL_OK)

@@ -81,6 +81,8 @@ static pawl_code provider_find(call *c)
             c->base = known[i].base;
             due = known[i].key;
         }
+    if (strcmp(c->q.provider, "script") == 0)
+        return pawl_reply_fail(c->r, PAWL_INVALID, "%s: nobody here follows \"%s\"", c->job->effect, c->q.model);
     c->api = strcmp(c->q.provider, "anthropic") == 0 ? &llm_anthropic : &llm_openai;
     if (!setting_name(c->q.provider, "BASE_URL", name))
         return pawl_reply_fail(c->r, PAWL_INVALID, "%s: the name of the provider is too long", c->job->effect);
