@@ -281,6 +281,20 @@ PAWL_TEST(test_marks_can_be_left_out_and_more_of_a_conversation_keeps_its_beginn
     world_close(&w);
 }
 
+PAWL_TEST(test_layers_of_arguments_are_one_request)
+{
+    world w;
+
+    world_open(&w);
+    says(&w, 200, NULL, START TEXT("0", "ok") STOP("end_turn", "1"), 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, "\"config\":{\"model\":\"anthropic/claude\",\"max_tokens\":7,\"cache\":false},\"system\":[\"one\",\"two\"],\"max_tokens\":9,"
+                      "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"then\":\"sum it up\""), PAWL_OK);
+    body_has(&w, "/max_tokens", "9");
+    body_has(&w, "/system", "[{\"text\":\"one\\n\\ntwo\",\"type\":\"text\"}]");
+    body_has(&w, "/messages", "[{\"content\":[{\"text\":\"hi\",\"type\":\"text\"},{\"text\":\"sum it up\",\"type\":\"text\"}],\"role\":\"user\"}]");
+    world_close(&w);
+}
+
 PAWL_TEST(test_choices_of_tools_and_thinking_are_sent)
 {
     static const struct { const char *args, *path, *is; } all[] = {
@@ -381,6 +395,7 @@ static const check_case cases[] = {
     CASE(test_X3_a_stream_that_contradicts_itself_is_refused),
     CASE(test_a_conversation_is_sent_as_the_api_accepts_it),
     CASE(test_marks_can_be_left_out_and_more_of_a_conversation_keeps_its_beginning),
+    CASE(test_layers_of_arguments_are_one_request),
     CASE(test_choices_of_tools_and_thinking_are_sent),
     CASE(test_a_typed_value_is_asked_for_and_checked),
     CASE(test_memory_may_end_at_any_call),

@@ -146,6 +146,7 @@ PAWL_TEST(test_X3_chunks_that_are_none_are_refused)
         { DELTA("{\"content\":\"x\"}") DONE, "Invalid response: [DONE], and no finish_reason" },
         { DELTA("{\"content\":\"x\"}"), "Invalid response: it ended before a finish_reason" },
         { DELTA("{\"content\":\"x\"}") CH("{\"choices\""), "Invalid response: a chunk that is no JSON, or cut off" },
+        { DELTA("{\"content\":\"x\"}") FINISH("stop") "data: {\"choices\":[],\"us", "Invalid response: a chunk that is no JSON, or cut off" },
         { TOOLS("{\"index\":0,\"function\":{\"arguments\":\"{}\"}}") FINISH("tool_calls"), "Invalid response: a tool is called without a name" },
         { DELTA("{\"content\":\"x\"}") CH("{\"error\":{\"message\":\"upstream died\",\"code\":502}}"), "API error: 502: upstream died" },
         { DELTA("{\"content\":\"x\"}") CH("{\"error\":\"busy\"}"), "API error: busy" },

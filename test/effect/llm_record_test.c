@@ -193,6 +193,16 @@ typedef struct crowd {
     pawl_code rc;
 } crowd;
 
+static pthread_barrier_t gate;
+
+/* All ask for the first time before one is answered. */
+static pawl_code together(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    if (strcmp(pawl_value_string(pawl_value_find(job->args, "/messages/0/content")), "0") == 0)
+        pthread_barrier_wait(&gate);
+    return pawl_effect_script(job, reply, arg);
+}
+
 static void *ask_some(void *arg)
 {
     crowd *c = arg;
@@ -220,7 +230,8 @@ PAWL_TEST(test_many_threads_ask_one_record)
 
     begin(&w);
     s = script_of(&w, "[{\"reply\":\"x\"}]");
-    r = record_of(PAWL_RECORD_LIVE, s);
+    CHECK((r = pawl_llm_record_open(path, PAWL_RECORD_LIVE, together, s, NULL)) != NULL);
+    CHECK_INT(pthread_barrier_init(&gate, NULL, 8), 0);
     for (unsigned i = 0; i < 8; i++) {
         all[i] = (crowd){ .r = r, .number = i };
         CHECK_INT(pthread_create(&threads[i], NULL, ask_some, &all[i]), 0);
@@ -229,8 +240,9 @@ PAWL_TEST(test_many_threads_ask_one_record)
         pthread_join(threads[i], NULL);
         CHECK_INT(all[i].rc, PAWL_OK);
     }
+    pthread_barrier_destroy(&gate);
     pawl_llm_record_close(r);
-    CHECK(lines_of() >= 20);
+    CHECK_INT(lines_of(), 20);         /* one of each, whoever was first */
     r = record_of(PAWL_RECORD_STRICT, NULL);
     for (unsigned i = 0; i < 8; i++) {
         all[i].r = r;

@@ -143,6 +143,29 @@ PAWL_TEST(test_a_typed_value_is_checked_and_bad_input_is_told)
     world_close(&w);
 }
 
+PAWL_TEST(test_arguments_may_come_in_layers)
+{
+    world w;
+    pawl_llm_script *s;
+
+    world_open(&w);
+    s = script_of(&w, "[{\"match\":\"sum it up\",\"reply\":\"a sum\"},{\"match\":\"Ada\",\"node\":\"n\",\"reply\":{\"n\":1}}]", "");
+    CHECK_INT(ask_of(&w, "\"config\":{\"model\":\"script:s\",\"max_tokens\":5},\"system\":[\"be brief\",null,\"\"],\"then\":\"sum it up\"," HI, pawl_effect_script, s), PAWL_OK);
+    CHECK_STR(said(&w.h, "/message/content/0/text"), "a sum");
+    CHECK_STR(said(&w.h, "/model"), "script:s");
+    CHECK_INT(ask_of(&w, "\"config\":{\"model\":\"script:s\",\"schema\":{\"type\":\"object\"}},\"node\":\"n\"," HI, pawl_effect_script, s), PAWL_OK);
+    CHECK_INT(number(&w.h, "/output/n"), 1);
+    CHECK_INT(ask_of(&w, "\"config\":{\"model\":\"script:s\",\"promt\":1}," HI, pawl_effect_script, s), PAWL_INVALID);
+    CHECK_STR(text_of(&w), "llm: no argument \"promt\"");
+    CHECK_INT(ask_of(&w, S ",\"tools\":null,\"temperature\":null,\"system\":[null],\"config\":{\"stop\":null},\"node\":\"n\"," HI, pawl_effect_script, s), PAWL_OK);
+    CHECK_INT(ask_of(&w, "\"model\":\"script:s\",\"config\":7," HI, pawl_effect_script, s), PAWL_INVALID);
+    CHECK(strncmp(text_of(&w), "llm: no argument \"config\"", 25) == 0);
+    CHECK_INT(ask_of(&w, S ",\"system\":[1]," HI, pawl_effect_script, s), PAWL_INVALID);
+    CHECK_STR(text_of(&w), "llm: \"system\" is no string, or holds NUL");
+    pawl_llm_script_free(s);
+    world_close(&w);
+}
+
 PAWL_TEST(test_X1_a_script_that_is_wrong_says_where)
 {
     static const struct { const char *list, *text; } all[] = {
@@ -280,6 +303,7 @@ static const check_case cases[] = {
     CASE(test_errors_pass_after_so_many_attempts),
     CASE(test_text_is_said_in_parts_between_characters),
     CASE(test_a_typed_value_is_checked_and_bad_input_is_told),
+    CASE(test_arguments_may_come_in_layers),
     CASE(test_X1_a_script_that_is_wrong_says_where),
     CASE(test_a_function_answers_from_any_thread),
     CASE(test_E10_a_function_is_called_off_and_ends_later),

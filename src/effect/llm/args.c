@@ -240,6 +240,78 @@ pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_r
     return PAWL_OK;
 }
 
+/* ---- flat --------------------------------------------------------------------------------------------------------- */
+
+/* Texts, and nothing for what is not there, with a blank line between them; NULL: it is no list of such. */
+static const pawl_value *system_join(arena *mem, const pawl_value *list)
+{
+    const pawl_value *one, *out = NULL;
+    pawl_iter it = pawl_iter_of(list);
+    bool texts = true;
+    buf b;
+
+    buf_init(&b, &mem->alloc);
+    while (texts && (one = pawl_iter_next(&it, NULL)) != NULL) {
+        const pawl_type type = pawl_value_type(one);
+
+        texts = type == PAWL_TYPE_STRING || type == PAWL_TYPE_NULL;
+        if (type == PAWL_TYPE_STRING && pawl_value_size(one) > 0) {
+            buf_text(&b, b.size > 0 ? "\n\n" : "");
+            buf_put(&b, pawl_value_string(one), pawl_value_size(one));
+        }
+    }
+    if (texts && !b.failed)
+        out = value_string(mem, b.size > 0 ? b.data : "", b.size);
+    mem->failed = mem->failed || b.failed;
+    buf_free(&b);
+    return out;
+}
+
+static bool said(const pawl_value *v)
+{
+    return pawl_value_type(v) != PAWL_TYPE_NULL;
+}
+
+static bool all_said(const pawl_value *object)
+{
+    const pawl_value *v;
+    pawl_iter it = pawl_iter_of(object);
+
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if (!said(v))
+            return false;
+    return true;
+}
+
+static const pawl_value *lay(arena *mem, const pawl_value *under, const pawl_value *over, const pawl_value *without, const pawl_value *or)
+{
+    const pawl_value *key, *v;
+    pawl_iter it = pawl_iter_of(over);
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL && under != NULL)
+        if (v != without && v != or && said(v))
+            under = value_with(mem, under, pawl_value_string(key), v);
+    return under;
+}
+
+const pawl_value *llm_args_flat(arena *mem, const pawl_value *args)
+{
+    const pawl_value *config = pawl_value_get(args, "config"), *system = pawl_value_get(args, "system"), *then = pawl_value_get(args, "then");
+    const pawl_value *messages = pawl_value_get(args, "messages"), *out, *v;
+    const bool based = pawl_value_type(config) == PAWL_TYPE_OBJECT, listed = pawl_value_type(system) == PAWL_TYPE_ARRAY;
+    const bool more = pawl_value_type(then) == PAWL_TYPE_STRING && pawl_value_type(messages) == PAWL_TYPE_ARRAY;
+
+    if (pawl_value_type(args) != PAWL_TYPE_OBJECT || (!based && !listed && !more && all_said(args)))
+        return args;
+    out = lay(mem, value_pack(mem, NULL, "{}"), based ? config : NULL, NULL, NULL);
+    out = lay(mem, out, args, based ? config : NULL, more ? then : NULL);
+    if (listed && (v = system_join(mem, system)) != NULL)
+        out = value_with(mem, out, "system", v);
+    if (more)
+        out = value_with(mem, out, "messages", value_push(mem, messages, value_pack(mem, NULL, "{s:s,s:v}", "role", "user", "content", then)));
+    return mem->failed ? NULL : out;
+}
+
 /* ---- as requests need it --------------------------------------------------------------------------------------- */
 
 const pawl_value *llm_blocks(arena *mem, const pawl_value *message)

@@ -342,7 +342,8 @@ static pawl_code ask(call *c)
 pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
 {
     static const pawl_llm plain = { 0 };
-    call c = { .job = job, .r = r, .own = arg != NULL ? arg : &plain };
+    pawl_job flat = *job;
+    call c = { .job = &flat, .r = r, .own = arg != NULL ? arg : &plain };
     pawl_code rc;
 
     c.net = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = &c };
@@ -357,7 +358,9 @@ pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
     sse_init(&c.stream, &r->alloc);
     net_answer_init(&c.answer, &r->alloc);
     llm_answer_init(&c.a, &c.mem, job, &c.q);
-    if ((rc = llm_request_read(job, r, &c.mem, &c.q)) != PAWL_OK || (rc = provider_find(&c)) != PAWL_OK)
+    if ((flat.args = llm_args_flat(&c.mem, job->args)) == NULL)
+        rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory", job->effect);
+    else if ((rc = llm_request_read(&flat, r, &c.mem, &c.q)) != PAWL_OK || (rc = provider_find(&c)) != PAWL_OK)
         pawl_reply_untouched(r);
     else
         rc = ask(&c);

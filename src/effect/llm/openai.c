@@ -313,11 +313,8 @@ static llm_part *call_of(const llm_answer *a, const pawl_value *call, const char
 
         if (p->kind != LLM_TOOL || (indexed && p->index != pawl_value_int(index)))
             continue;
-        if (*id != '\0' && *p->id != '\0' && strcmp(id, p->id) != 0) {
-            if (indexed)
-                return NULL;
+        if (*id != '\0' && strcmp(id, p->id) != 0)
             continue;
-        }
         return !indexed && *id == '\0' && *name != '\0' ? NULL : p;
     }
     return NULL;

@@ -35,14 +35,16 @@ bool llm_record_key(const pawl_value *args, const pawl_alloc *alloc, hash *out)
 {
     static const char *const apart[] = { "cache", "node", "decision" };
     const pawl_value *request, *key, *v;
-    pawl_iter it = pawl_iter_of(args);
+    pawl_iter it;
     arena mem;
     buf b;
     bool well;
 
     arena_init(&mem, alloc, 4096);
     buf_init(&b, alloc);
-    request = value_pack(&mem, NULL, "{}");
+    args = llm_args_flat(&mem, args);
+    it = pawl_iter_of(args);
+    request = args != NULL ? value_pack(&mem, NULL, "{}") : NULL;
     while ((v = pawl_iter_next(&it, &key)) != NULL) {
         size_t i = 0;
 
@@ -61,19 +63,24 @@ bool llm_record_key(const pawl_value *args, const pawl_alloc *alloc, hash *out)
     return well;
 }
 
+static const record *look(const pawl_llm_record *r, const hash *key)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (hash_equal(&r->records[i].key, key))
+            return &r->records[i];
+    return NULL;
+}
+
 /* The first of that key; by value, since others may come while it is used. */
 static bool find(pawl_llm_record *r, const hash *key, record *out)
 {
-    bool found = false;
+    const record *there;
 
     pthread_mutex_lock(&r->lock);
-    for (size_t i = 0; i < r->n && !found; i++)
-        if (hash_equal(&r->records[i].key, key)) {
-            *out = r->records[i];
-            found = true;
-        }
+    if ((there = look(r, key)) != NULL)
+        *out = *there;
     pthread_mutex_unlock(&r->lock);
-    return found;
+    return there != NULL;
 }
 
 /* ---- the file -------------------------------------------------------------------------------------------------- */
@@ -228,15 +235,14 @@ void llm_record_line(buf *b, const hash *key, const pawl_value *reply, int64_t t
 static const char *written(pawl_llm_record *r, const record *one, const pawl_value *reply)
 {
     const char *why = NULL;
-    record there;
     buf b;
 
-    if (find(r, &one->key, &there))     /* somebody asked the same meanwhile */
-        return NULL;
     buf_init(&b, &r->alloc);
     llm_record_line(&b, &one->key, reply, one->tokens, one->micros);
     pthread_mutex_lock(&r->lock);
-    if (b.failed || !keep(r, one, reply))
+    if (look(r, &one->key) != NULL)     /* somebody asked the same meanwhile */
+        b.size = 0;
+    else if (b.failed || !keep(r, one, reply))
         why = "\"there is no memory for it\"";
     for (size_t at = 0; why == NULL && at < b.size;) {
         const ssize_t n = write(r->fd, b.data + at, b.size - at);

@@ -377,18 +377,21 @@ pawl_code pawl_effect_script(const pawl_job *job, pawl_reply *r, void *arg)
     const pawl_value *prompt = pawl_value_get(job->args, "prompt");
     llm_request q = { .model = llm_text(job->args, "model"), .turn = 1 };
     const char *last = pawl_value_string(prompt);
+    pawl_job flat = *job;
     pawl_code rc = PAWL_OK;
     arena mem;
 
     arena_init(&mem, &r->alloc, 4096);
-    if (prompt != NULL && last == NULL)
+    if ((flat.args = llm_args_flat(&mem, job->args)) == NULL)
+        rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory", job->effect);
+    else if (prompt != NULL && last == NULL)
         rc = pawl_reply_fail(r, PAWL_INVALID, "%s: \"prompt\" is no string", job->effect);
-    else if (prompt == NULL && (rc = llm_request_read(job, r, &mem, &q)) == PAWL_OK && (last = llm_last_text(&mem, q.messages)) == NULL)
+    else if (prompt == NULL && (rc = llm_request_read(&flat, r, &mem, &q)) == PAWL_OK && (last = llm_last_text(&mem, q.messages)) == NULL)
         rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory", job->effect);
     if (rc != PAWL_OK)
         pawl_reply_untouched(r);
     else
-        rc = play(s, job, r, &mem, &q, last, prompt != NULL);
+        rc = play(s, &flat, r, &mem, &q, last, prompt != NULL);
     arena_free(&mem);
     return rc;
 }
