@@ -2,7 +2,7 @@
  *
  * One call is one answer. Its arguments and its reply are the same for every model, and docs/MODELS.md has them; in short
  *     {"model":"PROVIDER/NAME","messages":[...],"system"?,"tools"?,"tool_choice"?,"max_tokens"?,"temperature"?,"thinking"?,
- *      "schema"?,"stop"?,"cache"?}
+ *      "schema"?,"stop"?,"cache"?,"retry"?: so often it was asked before}
  *     {"message":{"role":"assistant","content":[...]},"stop":"end_turn","usage":{...},"model":NAME,"request_id"?,"output"?}
  * While it is made, job->say(job, "message", JSON) tells of it piece by piece. A reply is made of a whole answer and of nothing
  * else: what ends early is PAWL_TRANSIENT. Nothing is tried again here. */
@@ -62,7 +62,7 @@ typedef enum pawl_record_mode {
     PAWL_RECORD_SHADOW = 2          /* all is asked, and compared: job->say(job, "record", {"key","differs":...}). Nothing is written */
 } pawl_record_mode;
 
-/* Answers in a file of JSON lines (docs/INTERFACES.md), by the SHA-256 of the request without `cache`, `node` and `decision`. */
+/* Answers in a file of JSON lines (docs/INTERFACES.md), by the SHA-256 of the request without `cache`, `node`, `decision` and `retry`. */
 typedef struct pawl_llm_record pawl_llm_record;
 /* `fn`, which is asked with `fn_arg`, may be NULL when the mode is strict. The file is read whole; LIVE makes it when it is not there, and cuts off a
  * last line that is not whole. NULL: PAWL_IO, PAWL_CORRUPT with the line's number, PAWL_LIMIT, PAWL_NOMEM. */

@@ -36,6 +36,7 @@ typedef struct agent_call {     /* a tool call of the answer at hand */
     const char *id, *name;
     const pawl_value *input;    /* as hooks and people have made it, */
     bool changed;               /* and then it is not what the model said */
+    const char *invalid;        /* what the model said in its place, which is no JSON; NULL: it is */
     const pawl_agent_tool *tool;        /* NULL: there is no such tool */
     call_stage at;
     const pawl_value *told;     /* what the gate was told so far: [{"v"} or {"e"}]; NULL: nothing */
@@ -113,7 +114,7 @@ void turn_send(turn *t);                /* a request, or a compaction before it 
 
 /* ---- ask.c: what is sent to a model ---------------------------------------------------------------------- */
 
-const pawl_value *request_make(turn *t, const pawl_value *then);    /* `then`: messages after the conversation; NULL: none */
+const pawl_value *request_make(turn *t, const pawl_value *then);    /* `then`: a text of the user's after the conversation; NULL: none */
 pawl_code request_call(turn *t, const char *tag, const pawl_value *args);   /* PAWL_LIMIT: the budget refused it */
 
 /* ---- compact.c -------------------------------------------------------------------------------------------- */
@@ -138,6 +139,7 @@ void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed);
 void call_fails(turn *t, uint32_t k, const char *text);         /* the model is told that, as what came of it */
 void calls_cut(turn *t, const char *text);      /* all that are not done; what is open is given up */
 const pawl_value *content_text(turn *t, const char *text);      /* {"content"} */
+const char *text_cut(turn *t, const char *text, size_t most);   /* its beginning, no character torn; NULL is "" */
 
 /* ---- own.c: tools of the machine's own ----------------------------------------------------------------------------- */
 

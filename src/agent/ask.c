@@ -15,6 +15,9 @@ const pawl_value *request_make(turn *t, const pawl_value *then)
 
     if (then != NULL)           /* a summary: no tool is to be called for it */
         return pawl_pack(s, "{s:v,s:v,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "system", system_of(t), "then", then);
+    if (t->c.retries > 0)
+        return pawl_pack(s, "{s:v,s:v,s:i,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "retry", (int64_t)t->c.retries,
+                         "system", system_of(t), "tools", pawl_ref(s, "@tools"));
     return pawl_pack(s, "{s:v,s:v,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "system", system_of(t), "tools",
                      pawl_ref(s, "@tools"));
 }

@@ -60,7 +60,7 @@ static void drop_results(turn *t)
 
 void compact_begin(turn *t)
 {
-    const pawl_value *then = pawl_pack(t->s, "[{s:s,s:s}]", "content", instruction, "role", "user");
+    const pawl_value *then = pawl_pack(t->s, "s", instruction);
     pawl_code rc;
 
     if (t->def->a.compact_drops || (rc = request_call(t, "compact", request_make(t, then))) == PAWL_LIMIT) {
@@ -109,7 +109,7 @@ void compact_told(turn *t)
     const char *why = pawl_value_string(pawl_value_get(t->h->value, "text"));
 
     if (summary == NULL) {      /* nothing is cut off: a person sees to it */
-        turn_end(t, "error", pawl_format(t->s, "The conversation could not be summed up: %.500s", why != NULL ? why : "there was no summary"));
+        turn_end(t, "error", pawl_format(t->s, "The conversation could not be summed up: %s", why != NULL ? text_cut(t, why, 500) : "there was no summary"));
         return;
     }
     sum_up(t, summary);

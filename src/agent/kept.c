@@ -35,6 +35,7 @@ static void calls_load(turn *t, const pawl_value *all)
         c->at = (call_stage)row_named(stage_rows, STAGES, text_in(one, "at", NULL));
         c->changed = pawl_value_get(one, "input") != NULL;
         c->input = c->changed ? pawl_value_get(one, "input") : pawl_value_get(block, "input");
+        c->invalid = text_in(block, "invalid", NULL);
         c->told = pawl_value_get(one, "told");
         c->under = text_in(one, "under", NULL);
         c->why = pawl_value_get(one, "why");
@@ -260,7 +261,8 @@ void turn_calls(turn *t, const pawl_value *blocks)
         if (is_call(block)) {
             agent_call *c = &t->calls[n++];
 
-            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .input = pawl_value_get(block, "input") };
+            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .input = pawl_value_get(block, "input"),
+                               .invalid = text_in(block, "invalid", NULL) };
             c->tool = tool_of(t->def, c->name);
             pawl_set(t->s, "@calls", block);
         }

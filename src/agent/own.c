@@ -268,7 +268,7 @@ static void child_ended(turn *t, uint32_t k)
     if (good)
         after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", t->h->value != NULL ? t->h->value : value_null(t->mem)), false);
     else
-        after_begin(t, k, content_text(t, pawl_format(t->s, "The sub-agent failed: %.1000s", text != NULL ? text : pawl_outcome_name(t->h->outcome))), true);
+        after_begin(t, k, content_text(t, pawl_format(t->s, "The sub-agent failed: %s", text != NULL ? text_cut(t, text, 1000) : pawl_outcome_name(t->h->outcome))), true);
 }
 
 /* ---- begun, and told ------------------------------------------------------------------------------------------------------ */

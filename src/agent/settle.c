@@ -178,12 +178,12 @@ static bool misses(turn *t, uint32_t k)
     pawl_err err = {0};
 
     if (c->tool == NULL) {
-        call_fails(t, k, pawl_format(t->s, "Tool not found: %.100s", c->name));
+        call_fails(t, k, pawl_format(t->s, "Tool not found: %s", text_cut(t, c->name, 100)));
         return true;
     }
     schema = pawl_json(t->s, c->tool->schema);
-    if (pawl_value_type(c->input) != PAWL_TYPE_OBJECT)
-        call_fails(t, k, "Invalid arguments: they are no JSON object");
+    if (c->invalid != NULL || pawl_value_type(c->input) != PAWL_TYPE_OBJECT)
+        call_fails(t, k, pawl_format(t->s, "Invalid arguments: they are no JSON object: %s", text_cut(t, c->invalid, 200)));
     else if (schema_check(schema, c->input, "the input", &err) != PAWL_OK)
         call_fails(t, k, pawl_format(t->s, "Invalid arguments: %s", err.text));
     else

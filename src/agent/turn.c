@@ -171,7 +171,7 @@ static bool permanent(const turn *t, const pawl_value *v)
 static void failed(turn *t, const pawl_value *v)
 {
     const char *text = pawl_value_string(pawl_value_get(v, "text"));
-    const char *why = pawl_format(t->s, "LLM error: %.1000s", t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text : "it failed");
+    const char *why = pawl_format(t->s, "LLM error: %s", t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed");
     int64_t delay = t->def->a.retry_initial_ms;
     const core_action action = core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
 

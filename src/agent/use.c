@@ -7,6 +7,18 @@ const pawl_value *content_text(turn *t, const char *text)
     return text == NULL ? NULL : value_pack(t->mem, NULL, "{s:s}", "content", text);
 }
 
+const char *text_cut(turn *t, const char *text, size_t most)
+{
+    size_t n = text != NULL ? strlen(text) : 0;
+
+    if (n <= most)
+        return text != NULL ? text : "";
+    for (n = most; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+        continue;
+    text = arena_strdup(t->mem, text, n);
+    return text != NULL ? text : "";
+}
+
 /* ---- done ------------------------------------------------------------------------------------------------ */
 
 /* A text as it is, blocks as they are, anything else as JSON. */
@@ -164,7 +176,7 @@ static const char *why_not(turn *t)
         return "Interrupted";
     if (t->h->outcome == PAWL_OUTCOME_UNKNOWN)
         return "It was begun, and nobody knows what came of it";
-    return pawl_format(t->s, "%.2000s", text != NULL ? text : "Tool execution failed");
+    return text != NULL ? text_cut(t, text, 2000) : "Tool execution failed";
 }
 
 void use_told(turn *t)

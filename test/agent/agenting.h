@@ -83,6 +83,15 @@ static inline void wakes(world *w)
     world_timer(w, command_of(w, "sleep"));
 }
 
+/* What the model answers, as it is. */
+static inline void model_gives(world *w, const char *content)
+{
+    char json[4096];
+
+    snprintf(json, sizeof json, "{\"message\":{\"content\":%s,\"role\":\"assistant\"},\"stop\":\"end_turn\"}", content);
+    comes(w, "llm", PAWL_DONE, json);
+}
+
 /* What the model answers: a text, and calls as "NAME ID INPUT;NAME ID INPUT". */
 static inline void model_says(world *w, const char *text, const char *calls)
 {

@@ -208,8 +208,27 @@ static void test_A5_bad_calls_go_to_the_model(void)
     CHECK(strncmp(content_at(&w, 3), "Error: Invalid arguments: ", 26) == 0);
     CHECK(strncmp(content_at(&w, 4), "Error: Invalid arguments: ", 26) == 0);
     CHECK(*command_of(&w, "llm") != '\0');
+    model_gives(&w, "[{\"id\":\"r3\",\"input\":{},\"invalid\":\"{\\\"file_pa\",\"name\":\"read_file\",\"type\":\"tool_use\"}]");
+    CHECK_STR(content_at(&w, 6), "Error: Invalid arguments: they are no JSON object: {\"file_pa");
     model_says(&w, "sorry", NULL);
     CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
+static void test_A2_a_request_says_how_often_it_was_made(void)
+{
+    const pawl_agent a = agent_plain();
+    pawl_command cmd;
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"hello\"}");
+    comes(&w, "llm", PAWL_ERROR, busy);
+    wakes(&w);
+    CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, NULL), PAWL_OK);
+    CHECK_INT(pawl_value_int(pawl_value_get(cmd.args, "retry")), 1);
+    CHECK_STR(pawl_value_string(pawl_value_get(pawl_value_get(cmd.args, "config"), "model")), "script:none");
+    CHECK_INT(pawl_value_size(pawl_value_get(cmd.args, "messages")), 1);
+    model_says(&w, "hi", NULL);
     world_end(&w);
 }
 
@@ -282,7 +301,7 @@ int main(int argc, char **argv)
         CASE(test_A1_G2_two_reads), CASE(test_A1_G3_a_mutation_calls_for_the_hook), CASE(test_A1_G3_the_hook_fails_open), CASE(test_A2_G4_retries),
         CASE(test_A2_delays_of_the_source), CASE(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends),
         CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
-        CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
+        CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

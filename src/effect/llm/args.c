@@ -220,7 +220,7 @@ static pawl_code model_read(const reading *at, arena *mem, const char *model, ll
 pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_request *out)
 {
     static const char *const names[] = { "model", "messages", "system", "tools", "tool_choice", "max_tokens", "temperature", "thinking",
-                                         "schema", "stop", "cache", "node", "decision" };
+                                         "schema", "stop", "cache", "node", "decision", "retry" };
     reading at = { .job = job, .r = r };
     const char *model = NULL;
     pawl_code rc = args_known(job, r, names, sizeof names / sizeof *names);

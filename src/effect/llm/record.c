@@ -33,7 +33,7 @@ struct pawl_llm_record {
 
 bool llm_record_key(const pawl_value *args, const pawl_alloc *alloc, hash *out)
 {
-    static const char *const apart[] = { "cache", "node", "decision" };
+    static const char *const apart[] = { "cache", "node", "decision", "retry" };
     const pawl_value *request, *key, *v;
     pawl_iter it;
     arena mem;
@@ -48,9 +48,9 @@ bool llm_record_key(const pawl_value *args, const pawl_alloc *alloc, hash *out)
     while ((v = pawl_iter_next(&it, &key)) != NULL) {
         size_t i = 0;
 
-        while (i < 3 && strcmp(pawl_value_string(key), apart[i]) != 0)
+        while (i < sizeof apart / sizeof *apart && strcmp(pawl_value_string(key), apart[i]) != 0)
             i++;
-        if (i == 3)
+        if (i == sizeof apart / sizeof *apart)
             request = value_with(&mem, request, pawl_value_string(key), v);
     }
     if (request != NULL)

@@ -215,11 +215,12 @@ static bool after(const pawl_value *messages, const char *tool)
 static const entry *entry_for(const pawl_llm_script *s, const pawl_job *job, const llm_request *q, const char *text)
 {
     const char *node = llm_text(job->args, "node");
+    const uint64_t tries = job->attempt + pawl_value_uint(pawl_value_get(job->args, "retry"));
 
     for (const entry *e = s->entries; e < s->entries + s->n; e++)
         if ((e->match == NULL || strstr(text, e->match) != NULL) && (e->node == NULL || strcmp(e->node, node) == 0) &&
             (e->after_tool == NULL || after(q->messages, e->after_tool)) && (e->turn == 0 || (uint64_t)e->turn == q->turn) &&
-            (e->times == 0 || job->attempt <= (uint64_t)e->times))
+            (e->times == 0 || tries <= (uint64_t)e->times))
             return e;
     return NULL;
 }
