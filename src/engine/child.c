@@ -253,6 +253,41 @@ bool child_cancel(pawl_engine *e, errand *er)
     return rc != PAWL_GONE;
 }
 
+/* It is not there, and somebody who held this run before may just be about to begin it: it is there from now on, to be called off. */
+static pawl_code child_unborn(pawl_engine *e, live *r, errand *er)
+{
+    const pawl_machine *m = machine_named(e, er->job.effect);
+    pawl_run_info info;
+    pawl_state *st = NULL;
+    pawl_code rc = m == NULL ? PAWL_PENDING : pawl_state_info(r->st, e->look, &info, NULL);
+
+    if (rc != PAWL_OK)
+        return rc;
+    info_of_child(&info, er, engine_now(e));
+    if ((rc = pawl_state_new(m, &info, 0, NULL, &st, NULL)) == PAWL_OK) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL);
+        pthread_mutex_unlock(&e->lock);
+    }
+    pawl_state_free(st);
+    return rc == PAWL_CONFLICT ? PAWL_OK : rc;
+}
+
+/* Those that the step at hand gives up are told before it is stored: killed in between, the parent gives them up once more, or hears that they were
+ * called off; the other way round nobody would ever tell them. */
+pawl_code children_left(pawl_engine *e, live *r)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next) {
+        if (er->child == NULL || !er->open || er->at != ERRAND_READY || call_open(r->st, er->job.id))
+            continue;
+        if (!child_cancel(e, er) && child_unborn(e, r, er) == PAWL_OK)
+            (void)child_cancel(e, er);
+        if (!er->told_off && machine_named(e, er->job.effect) != NULL)
+            return PAWL_IO;
+    }
+    return PAWL_OK;
+}
+
 /* ---- its end ------------------------------------------------------------------------------------------ */
 
 bool child_untold(const live *r)

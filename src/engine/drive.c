@@ -59,7 +59,7 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
         rc = told_step(e, r);
     if (rc != PAWL_OK) {
         live_drop(e, r);
-        return fail(err, rc, "%s: no memory for what a step came to", r->id);
+        return fail(err, rc, rc == PAWL_IO ? "%s: a child that it gives up could not be told" : "%s: no memory for what a step came to", r->id);
     }
     return next;
 }
@@ -282,6 +282,12 @@ static pawl_code hurry(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *
     return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? errands_end(e, r, err) : PAWL_OK;
 }
 
+/* What an event gives up is known by name before it is fed. */
+static pawl_code open_known(pawl_engine *e, live *r, pawl_err *err)
+{
+    return r->commands_moved && r->st->commands > 0 ? errands_meet(e, r, NULL, err) : PAWL_OK;
+}
+
 /* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays, and so does what this machine, or this
  * moment, cannot take. */
 static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, pawl_err *err)
@@ -291,6 +297,10 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
     pawl_code rc = hurry(e, r, &ev, &why);
 
     if (rc == PAWL_OK)
+        rc = open_known(e, r, &why);
+    if (d->kind == PAWL_DELIVER_RECEIPT)
+        child_ended(r, d);
+    if (rc == PAWL_OK)
         rc = answer_in_time(e, r, &ev, &why);
     if (rc == PAWL_OK)
         rc = run_feed(e, r, &ev, &why);
@@ -298,10 +308,8 @@ static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, 
         rc = PAWL_IGNORED;              /* it came too late: no fault of the run's (W3) */
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
-    if (d->kind == PAWL_DELIVER_RECEIPT) {
+    if (d->kind == PAWL_DELIVER_RECEIPT)
         r->commands_moved = true;       /* it may be a command that would be tried again here */
-        child_ended(r, d);
-    }
     if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over)
         return PAWL_OK;
     if (!mem_room(&e->alloc, (void **)&r->taken, &r->taken_cap, r->ntaken, sizeof *r->taken)) {
@@ -409,7 +417,7 @@ bool delivered(pawl_engine *e, const live *r)
 
 static pawl_code feed_one(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 {
-    pawl_code next = run_feed(e, r, ev, err), rc;
+    pawl_code rc = open_known(e, r, err), next = rc == PAWL_OK ? run_feed(e, r, ev, err) : rc;
 
     if (next < 0 || next == PAWL_IGNORED)
         return next;

@@ -20,6 +20,7 @@ bool children_open(const live *r);      /* a child run is waited for */
 /* Those that are not there yet. `why`: what one that cannot be begun here waits for. */
 pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
 bool child_cancel(pawl_engine *e, errand *er);  /* false: it is not there */
+pawl_code children_left(pawl_engine *e, live *r);       /* after a step was folded, before it is stored; PAWL_IO: one could not be told */
 
 /* secrets.c */
 /* Each secret in its place; the command waits when one is missing, and `why` says which. */

@@ -1,5 +1,5 @@
 /* told.c - what the store is told of a run beside its lines: which waits were asked and are over, and its first timer. */
-#include "engine/engine.h"
+#include "engine/errand.h"
 
 #include <string.h>
 
@@ -152,6 +152,8 @@ pawl_code told_step(pawl_engine *e, live *r)
         r->commands_moved = it->kind == ITEM_CALL || it->kind == ITEM_SPAWN || it->kind == ITEM_SLEEP || it->kind == ITEM_DROP ||
                             it->kind == ITEM_SELECT || it->kind == ITEM_CANCEL || it->kind == ITEM_VISIT || it->kind == ITEM_DOUBT ||
                             it->kind == ITEM_ANSWER || it->kind == ITEM_UNWIND;
+    if (r->commands_moved && r->errands != NULL && children_left(e, r) != PAWL_OK)
+        return PAWL_IO;
     if (r->st->waits == 0 && r->nasked == 0)
         return PAWL_OK;
     state_each_call(r->st, see_asked, &l);
