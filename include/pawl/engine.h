@@ -31,6 +31,9 @@ PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
 /* Who performs `effect`: see pawl/effect.h. `cls` is what the machine declares of it, PAWL_AT_LEAST_ONCE where it declares
  * nothing: with another one the handler is refused, PAWL_INVALID (E5). The same effect again: this one takes the place of the one before. */
 PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
+/* Who performs "tell", by which an agent speaks to its children (pawl/agent.h): {"run","signal","value"?} or {"run","update":{CHANNEL:VALUE}} is
+ * left for that run, once however often it is tried. True: it was; false: there is no such run any more. */
+PAWL_API pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err);
 /* Who performs `effect` with SQL of its own in the file of the engine's SQLite store: its rows and its receipt are committed
  * together, so that it happens exactly once, whatever dies when. So any class will do that the machine declares; of `once` no
  * attempt is counted before it, for it never ends unknown. Not for what is named in `on_unknown`.

@@ -43,6 +43,7 @@ typedef struct agent_call {     /* a tool call of the answer at hand */
     const char *under;          /* the rules and the mode under which that was */
     const pawl_value *why;      /* how it came to be allowed */
     bool asked;                 /* a person is */
+    pawl_mode rights;           /* of a child: the mode above which it was told that it may not go */
     bool failed;                /* what came of it is an error */
 } agent_call;
 
@@ -70,6 +71,7 @@ typedef struct turn {           /* one event */
     const char *shown_id;       /* its tool_use_id, run or slot; "" */
     const char *end;            /* how the last turn ended: "answer", "interrupt", "denial", ...; "" */
     const char *error;          /* of the last turn; NULL: none */
+    pawl_mode most;             /* the mode above which it may not go, being a child; bypass: any */
     /* of this event */
     uint32_t nmessages;         /* with those that were appended by it: */
     const pawl_value **added;
@@ -130,6 +132,16 @@ void gate_told(turn *t);
 void rules_changed(turn *t);
 void after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed);   /* the hooks after it, and then it is done */
 void after_told(turn *t);
+
+void tools_changed(turn *t);            /* rules or mode have, while tools are used: those that wait for their turn are decided anew */
+void gate_again(turn *t);
+
+/* ---- rights.c: no more than its parent has (P1, E11) ---------------------------------------------------------- */
+
+pawl_mode mode_now(turn *t);
+pawl_mode mode_most(turn *t);           /* by what it was told, and is told by this event */
+const char *child_run_of(turn *t, uint32_t k);      /* the run of a child that call k is, or would be */
+void rights_changed(turn *t);           /* its mode or its rights have, perhaps: so have those of its children */
 
 /* ---- use.c: and are -------------------------------------------------------------------------------------------- */
 

@@ -18,6 +18,13 @@ static unsigned row_named(const sm_row *rows, size_t n, const char *name)
     return 0;
 }
 
+static pawl_mode mode_in(const pawl_value *v, const char *key)
+{
+    const pawl_mode m = pawl_mode_named(pawl_value_string(pawl_value_get(v, key)));
+
+    return m != PAWL_MODE_NONE ? m : PAWL_BYPASS;
+}
+
 static void calls_load(turn *t, const pawl_value *all)
 {
     const pawl_value *blocks = pawl_get(t->s, "@calls"), *one, *block;
@@ -41,6 +48,7 @@ static void calls_load(turn *t, const pawl_value *all)
         c->why = pawl_value_get(one, "why");
         c->asked = pawl_value_bool(pawl_value_get(one, "asked"));
         c->failed = pawl_value_bool(pawl_value_get(one, "failed"));
+        c->rights = mode_in(one, "rights");
     }
 }
 
@@ -73,6 +81,8 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     t->shown_id = text_in(v, "shown_id", "");
     t->end = text_in(v, "end", "");
     t->error = text_in(v, "error", NULL);
+    t->most = mode_in(v, "most");
+    t->most = mode_most(t);
     t->nmessages = (uint32_t)pawl_value_size(pawl_get(s, "messages"));
     t->results = (uint32_t)pawl_value_size(pawl_get(s, "@results"));
     return s->mem.failed || s->st->load_failed != PAWL_OK ? PAWL_NOMEM : PAWL_OK;
@@ -107,6 +117,7 @@ static const pawl_value *calls_kept(turn *t)
         v = with_text(t, v, "under", c->at == STAGE_DONE ? NULL : c->under);
         v = with_true(t, v, "asked", c->asked);
         v = with_true(t, v, "failed", c->failed);
+        v = with_text(t, v, "rights", c->rights == PAWL_BYPASS ? NULL : pawl_mode_name(c->rights));
         all = value_push(t->mem, all, v);
     }
     return all;
@@ -131,6 +142,7 @@ void turn_keep(turn *t)
     v = with_text(t, v, "shown_id", t->shown_id);
     v = with_text(t, v, "end", t->end);
     v = with_text(t, v, "error", t->error);
+    v = with_text(t, v, "most", t->most == PAWL_BYPASS ? NULL : pawl_mode_name(t->most));
     pawl_set(t->s, "@agent", v);
 }
 
@@ -262,7 +274,7 @@ void turn_calls(turn *t, const pawl_value *blocks)
             agent_call *c = &t->calls[n++];
 
             *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .input = pawl_value_get(block, "input"),
-                               .invalid = text_in(block, "invalid", NULL) };
+                               .invalid = text_in(block, "invalid", NULL), .rights = PAWL_BYPASS };
             c->tool = tool_of(t->def, c->name);
             pawl_set(t->s, "@calls", block);
         }

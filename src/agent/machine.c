@@ -22,7 +22,7 @@ const sm_table phase_table = { "agent", phase_rows, PHASES };
 const sm_row stage_rows[STAGES] = {
     [STAGE_NEW] = { "new", TO(SETTLING) | TO(READY) | TO(DONE), SM_FIRST },
     [STAGE_SETTLING] = { "settling", TO(READY) | TO(DONE), 0 },
-    [STAGE_READY] = { "ready", TO(RUNNING) | TO(DONE), 0 },
+    [STAGE_READY] = { "ready", TO(RUNNING) | TO(SETTLING) | TO(DONE), 0 },
     [STAGE_RUNNING] = { "running", TO(AFTER) | TO(DONE), 0 },
     [STAGE_AFTER] = { "after", TO(DONE), 0 },
     [STAGE_DONE] = { "done", 0, SM_LAST },
@@ -163,20 +163,21 @@ static void agent_reopened(turn *t)
     ask_input(t);
 }
 
-#define ALWAYS [TOLD_CHANGE] = nothing, [TOLD_REOPEN] = agent_reopened
-#define BUSY ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told
+#define ALWAYS [TOLD_REOPEN] = agent_reopened
+#define BUSY ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told
 typedef void act(turn *t);
 static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
-    [PHASE_IDLE] = { ALWAYS, [TOLD_START] = started, [TOLD_INPUT] = idle_input, [TOLD_INTERRUPT] = nothing, [TOLD_SHUTDOWN] = shutdown_told },
+    [PHASE_IDLE] = { ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_START] = started, [TOLD_INPUT] = idle_input, [TOLD_INTERRUPT] = nothing, [TOLD_SHUTDOWN] = shutdown_told },
     [PHASE_COMPACT] = { BUSY, [TOLD_COMPACT] = compact_told },
     [PHASE_MODEL] = { BUSY, [TOLD_MODEL] = model_told },
     [PHASE_RETRY] = { BUSY, [TOLD_RETRY] = retry_told },
     [PHASE_SETTLE] = { [TOLD_REOPEN] = agent_reopened, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told,
                        [TOLD_GATE] = gate_told, [TOLD_CHANGE] = rules_changed },
-    [PHASE_TOOLS] = { BUSY, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
+    [PHASE_TOOLS] = { ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told, [TOLD_GATE] = gate_again,
+                      [TOLD_CHANGE] = tools_changed, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
     [PHASE_HOOK] = { BUSY, [TOLD_HOOK] = hook_told },
     [PHASE_STOPPING] = { BUSY, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
-    [PHASE_OVER] = { ALWAYS },
+    [PHASE_OVER] = { ALWAYS, [TOLD_CHANGE] = nothing },
 };
 #undef BUSY
 #undef ALWAYS
@@ -308,7 +309,11 @@ static const pawl_value *config_of(const agent_def *d, const char *options, aren
 static pawl_code effects_declare(pawl_machine *m, const agent_def *d, pawl_err *err)
 {
     const pawl_limits llm = { .attempt_timeout_ms = d->a.llm_timeout_ms };
+    const pawl_limits tell = { .retry = { .max_attempts = 10, .initial_ms = 50, .max_ms = 5000 } };
     pawl_code rc = pawl_flow_effect(m, "llm", &llm, err);
+
+    if (rc == PAWL_OK)
+        rc = pawl_flow_effect(m, "tell", &tell, err);
 
     for (size_t i = 0; i < d->a.ntools && rc == PAWL_OK; i++) {
         const pawl_agent_tool *tool = &d->a.tools[i];
@@ -350,7 +355,7 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
         { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue" },
         { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools" }, { .name = "@config" }, { .name = "@nature" },
         { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" },
-        { .name = "@cwd" }, { .name = "@mode" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
+        { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
     };
 
     for (size_t i = 0; i < a->ntools; i++)

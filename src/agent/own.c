@@ -39,6 +39,7 @@ static void plan_exit(turn *t, uint32_t k)
     }
     if (from == NULL || pawl_mode_named(from) == PAWL_MODE_NONE || pawl_mode_named(from) == PAWL_PLAN)
         from = "default";
+    from = pawl_mode_name(pawl_mode_named(from) < t->most ? pawl_mode_named(from) : t->most);
     pawl_set(t->s, "plan", pawl_pack(t->s, "{s:v}", "approved", pawl_value_get(t->calls[k].input, "plan")));
     mode_is(t, from);
     call_done(t, k, content_text(t, "The plan is approved. Carry it out."), false);
@@ -226,8 +227,10 @@ static const pawl_agent_helper *helper_of(turn *t, const char *name)
 /* What its rights are: those of its parent, as they are now. */
 static const pawl_value *child_input(turn *t, const pawl_value *prompt)
 {
-    static const char *const names[] = { "@cwd", "@mode", "@policy", "@grants", "@pinned", "@file" };
-    const pawl_value *v = pawl_pack(t->s, "{s:i,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@once", "run", "input", prompt), *one;
+    static const char *const names[] = { "@cwd", "@policy", "@grants", "@pinned", "@file" };
+    const char *mode = pawl_mode_name(mode_now(t));
+    const pawl_value *v = pawl_pack(t->s, "{s:i,s:s,s:s,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@mode", mode, "@once", "run", "@rights",
+                                    mode, "input", prompt), *one;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((one = pawl_get(t->s, names[i])) != NULL)
@@ -239,7 +242,7 @@ static void spawn_agent(turn *t, uint32_t k)
 {
     const agent_call *c = &t->calls[k];
     const pawl_agent_helper *helper = helper_of(t, pawl_value_string(pawl_value_get(c->input, "agent")));
-    const char *run = pawl_format(t->s, "%s.sub-%s", t->s->st->run, c->id);
+    const char *run = child_run_of(t, k);
     pawl_code rc;
 
     if (helper == NULL) {
@@ -256,7 +259,7 @@ static void spawn_agent(turn *t, uint32_t k)
     else if (rc != PAWL_OK)
         t->rc = rc;
     else
-        readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", run, "tool_use_id", c->id));
+        t->calls[k].rights = mode_now(t), readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", run, "tool_use_id", c->id));
 }
 
 static void child_ended(turn *t, uint32_t k)

@@ -71,13 +71,6 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
 
 /* ---- the gate -------------------------------------------------------------------------------------------- */
 
-static pawl_mode mode_now(turn *t)
-{
-    const pawl_mode m = pawl_mode_named(pawl_get_string(t->s, "@mode"));
-
-    return m != PAWL_MODE_NONE ? m : PAWL_DEFAULT;
-}
-
 static const char *under_now(turn *t, const pawl_policy *p)
 {
     return pawl_format(t->s, "%s %s", pawl_mode_name(mode_now(t)), p != NULL ? pawl_policy_digest(p) : "-");
@@ -117,7 +110,7 @@ static void denied(turn *t, uint32_t k, const tool_gate *g)
         call_fails(t, k, g->reason);
     else
         call_fails(t, k, pawl_format(t->s, "Permission denied for tool: %s: %s", name, g->reason));
-    if (!ends)
+    if (!ends || t->at != PHASE_SETTLE)         /* some are used already: the model is told */
         return;
     calls_cut(t, "Interrupted");
     turn_end(t, g->stops ? "stop_hook" : "denial", NULL);
@@ -227,7 +220,40 @@ void gate_told(turn *t)
 
 void rules_changed(turn *t)
 {
+    rights_changed(t);
     settle_next(t);             /* each call looks under what it was asked */
+}
+
+/* ---- while others are used already -------------------------------------------------------------------------- */
+
+/* In request order, until one waits for somebody: those behind it wait, too. */
+static void settle_again(turn *t)
+{
+    bool pending = false;
+
+    for (uint32_t k = 0; k < t->ncalls && !pending && t->rc == PAWL_OK; k++)
+        if (t->calls[k].at == STAGE_SETTLING)
+            settle(t, k, &pending);
+    use_next(t);
+}
+
+void tools_changed(turn *t)
+{
+    rights_changed(t);
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (t->calls[k].at == STAGE_READY)
+            call_stage_to(t, k, STAGE_SETTLING);        /* it was let in under others: it looks */
+    settle_again(t);
+}
+
+void gate_again(turn *t)
+{
+    agent_call *c = &t->calls[t->k];
+
+    if (c->at != STAGE_SETTLING)
+        return;
+    c->told = told_more(t, c->told);
+    settle_again(t);
 }
 
 /* ---- after it ---------------------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ void readers_told(turn *t, const char *name, const pawl_value *v)
     pawl_emit(t->s, name, v);
 }
 
-static const pawl_value *told_state(turn *t, pawl_shown s, const agent_call *c)
+static const pawl_value *told_state(turn *t, pawl_shown s, const agent_call *c, const char *id)
 {
     const char *name = pawl_shown_name(s);
 
@@ -99,7 +99,7 @@ static const pawl_value *told_state(turn *t, pawl_shown s, const agent_call *c)
     if (c == NULL)
         return pawl_pack(t->s, "{s:s}", "state", name);
     if (s == PAWL_SHOWN_WAITING_FOR_SUB_AGENT)
-        return pawl_pack(t->s, "{s:s,s:s}", "session_id", pawl_format(t->s, "%s.sub-%s", t->s->st->run, c->id), "state", name);
+        return pawl_pack(t->s, "{s:s,s:s}", "session_id", id, "state", name);
     if (s == PAWL_SHOWN_WAITING_FOR_USER_INPUT)
         return pawl_pack(t->s, "{s:s,s:s}", "request_id", c->id, "state", name);
     return pawl_pack(t->s, "{s:s,s:s,s:s}", "state", name, "tool_name", c->name, "tool_use_id", c->id);
@@ -109,13 +109,13 @@ void shown_look(turn *t)
 {
     const agent_call *c;
     const pawl_shown now = shown_of(t, &c), was = shown_named(t->shown);
-    const char *id = c != NULL ? c->id : "";
+    const char *id = c == NULL ? "" : now == PAWL_SHOWN_WAITING_FOR_SUB_AGENT ? child_run_of(t, (uint32_t)(c - t->calls)) : c->id;
 
-    if (now == was && strcmp(id, t->shown_id) == 0)
+    if (id == NULL || (now == was && strcmp(id, t->shown_id) == 0))
         return;
     if (!sm_may(&shown_table, was, now))
-        readers_told(t, "state", told_state(t, PAWL_SHOWN_PROCESSING, NULL));
-    readers_told(t, "state", told_state(t, now, c));
+        readers_told(t, "state", told_state(t, PAWL_SHOWN_PROCESSING, NULL, ""));
+    readers_told(t, "state", told_state(t, now, c, id));
     t->shown = pawl_shown_name(now);
     t->shown_id = id;
 }
@@ -149,11 +149,13 @@ pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
     out->message = pawl_value_string(pawl_value_get(v, "error"));
     if (id == NULL)
         return PAWL_OK;
+    if (out->state == PAWL_SHOWN_WAITING_FOR_SUB_AGENT) {
+        out->session_id = id;
+        return PAWL_OK;
+    }
     out->tool_use_id = id;
     look_call(st, id, out);
     if (out->state == PAWL_SHOWN_WAITING_FOR_USER_INPUT || out->state == PAWL_SHOWN_WAITING_FOR_PERMISSION)
         out->request_id = id;
-    if (out->state == PAWL_SHOWN_WAITING_FOR_SUB_AGENT)
-        out->session_id = id;
     return PAWL_OK;
 }

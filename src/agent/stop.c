@@ -26,9 +26,7 @@ static void keep_said(turn *t)
 
 static void child_told(turn *t, uint32_t k)
 {
-    const char *run = pawl_format(t->s, "%s.sub-%s", t->s->st->run, t->calls[k].id);
-
-    if (pawl_flow_call_with(t->s, "tell", "tell", pawl_pack(t->s, "{s:s,s:s}", "run", run, "signal", "interrupt"), NULL) != PAWL_OK)
+    if (pawl_flow_call_with(t->s, "tell", "tell", pawl_pack(t->s, "{s:s,s:s}", "run", child_run_of(t, k), "signal", "interrupt"), NULL) != PAWL_OK)
         pawl_flow_drop(t->s, tag_of(t, "tool", k));
 }
 
@@ -45,6 +43,7 @@ static void cut(turn *t, uint32_t k)
     }
     if ((c->at == STAGE_RUNNING || c->at == STAGE_AFTER) && c->tool->cls == PAWL_EDIT)
         return;
+    pawl_flow_drop(t->s, tag_of(t, "gate", k));
     pawl_flow_drop(t->s, tag_of(t, "tool", k));
     pawl_flow_drop(t->s, tag_of(t, "after", k));
     call_fails(t, k, interrupted);

@@ -143,6 +143,8 @@ static bool begin_one(turn *t)
 
         if (c->at == STAGE_DONE)
             continue;
+        if (c->at == STAGE_SETTLING)
+            return false;       /* it is decided anew */
         if (c->at == STAGE_READY && (c->tool->beside || !busy)) {
             use_begin(t, k);
             return true;

@@ -21,27 +21,15 @@ static uint64_t number_of(const hash *h, size_t at)
     return n != 0 ? n : 1;
 }
 
-/* RUN.sub-NAME, as it was asked for. False: that would be too long. */
-static bool name_said(char name[NAME_BYTES], const char *run, size_t n, const char *said)
-{
-    static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    const int size = snprintf(name, NAME_BYTES, "%.*s.sub-%s", (int)n, run, said);
-
-    for (char *at = name + n + 5; size < NAME_BYTES && *at != '\0'; at++)
-        if (strchr(good, *at) == NULL)
-            *at = '-';
-    return size < NAME_BYTES;
-}
-
-/* Else RUN.DIGITS; a long RUN is cut. */
+/* What its parent calls it; else RUN.DIGITS, a long RUN cut. */
 const char *child_name(arena *a, const char *invocation, const char *said)
 {
     size_t n = strcspn(invocation, "~");
     char hex[HASH_HEX + 1], name[NAME_BYTES];
     hash h;
 
-    if (said != NULL && *said != '\0' && n < NAME_BYTES && name_said(name, invocation, n, said))
-        return arena_strdup(a, name, strlen(name));
+    if (said != NULL && *said != '\0' && n < NAME_BYTES)
+        return child_run(a, invocation, n, said);
     if (n > RUN_BYTES_MAX - NAME_DIGITS - 1)
         n = RUN_BYTES_MAX - NAME_DIGITS - 1;
     hash_of(invocation, strlen(invocation), &h);

@@ -126,3 +126,42 @@ uint32_t name_hash(const char *name)
         h = (h ^ (uint8_t)*name) * 16777619u;
     return h;
 }
+
+/* ---- runs that are children -------------------------------------------------------------------------- */
+
+enum { CHILD_DIGITS = 12 };
+
+static const char *child_digits(arena *a, const char *run, size_t n, const char *said)
+{
+    const pawl_bytes parts[2] = { { run, n }, { said, strlen(said) } };
+    const size_t cut = n < RUN_BYTES_MAX - CHILD_DIGITS - 1 ? n : RUN_BYTES_MAX - CHILD_DIGITS - 1;
+    char hex[HASH_HEX + 1], *name = arena_get(a, cut + CHILD_DIGITS + 2);
+    hash h;
+
+    if (name == NULL)
+        return NULL;
+    hash_parts(parts, 2, &h);
+    hash_hex(&h, hex);
+    memcpy(name, run, cut);
+    name[cut] = '.';
+    memcpy(name + cut + 1, hex, CHILD_DIGITS);
+    name[cut + 1 + CHILD_DIGITS] = '\0';
+    return name;
+}
+
+const char *child_run(arena *a, const char *run, size_t n, const char *said)
+{
+    static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const size_t more = strlen(said);
+    char *name;
+
+    if (n + 5 + more > RUN_BYTES_MAX)
+        return child_digits(a, run, n, said);
+    if ((name = arena_get(a, n + 5 + more + 1)) == NULL)
+        return NULL;
+    memcpy(name, run, n);
+    memcpy(name + n, ".sub-", 5);
+    for (size_t i = 0; i <= more; i++)
+        name[n + 5 + i] = said[i] == '\0' || strchr(good, said[i]) != NULL ? said[i] : '-';
+    return name;
+}
