@@ -334,17 +334,24 @@ pawl_code admission(pawl_engine *e, live *r, pawl_err *err)
     return rc < 0 ? rc : PAWL_OK;
 }
 
+/* Before its start there is nothing that could take it: it stays. */
+static bool too_early(const live *r, const pawl_delivery *d)
+{
+    return r->st != NULL && pawl_state_status(r->st) == PAWL_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
+}
+
 static pawl_code all_take(pawl_engine *e, live *r, const gathering *g, pawl_err *err)
 {
+    const bool begun = pawl_state_status(r->st) != PAWL_SUBMITTED;
     pawl_code rc = PAWL_OK;
 
     for (size_t i = 0; i < g->n && rc == PAWL_OK; i++)
-        if (is_setting(&g->list[i]))
+        if (begun && is_setting(&g->list[i]))
             rc = delivery_take(e, r, &g->list[i], err);
     if (rc == PAWL_OK)
         rc = admission(e, r, err);
     for (size_t i = 0; i < g->n && rc == PAWL_OK; i++)
-        if (!is_setting(&g->list[i]))
+        if (!(begun && is_setting(&g->list[i])) && !too_early(r, &g->list[i]))
             rc = delivery_take(e, r, &g->list[i], err);
     return rc;
 }
