@@ -1,4 +1,4 @@
-# Each test/{unit,trace,fault}/NAME.c and test/{agent,effect,policy,sim,store}/NAME_test.c is one program and one ctest
+# Each test/{unit,trace,fault}/NAME.c and test/{agent,effect,host,policy,sim,store}/NAME_test.c is one program and one ctest
 # test, FOLDER/NAME. Its last line is `N passed, N failed, N skipped`; it exits with 0 when
 # nothing failed. PAWL_SOURCE_DIR is the top of the tree, for journals and other fixtures.
 
@@ -49,7 +49,7 @@ endfunction()
 
 # Only these are worth a build with the thread sanitizer.
 add_custom_target(threaded_tests)
-foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c policy/*_test.c sim/*_test.c store/*_test.c)
+foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c host/*_test.c policy/*_test.c sim/*_test.c store/*_test.c)
     file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${pattern})
     get_filename_component(folder ${pattern} DIRECTORY)
     foreach(file IN LISTS files)
@@ -63,7 +63,7 @@ foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c poli
             continue()
         endif()
         pawl_test(${folder} ${file} pawl_static)
-        if(folder STREQUAL "effect" OR name MATCHES "^(engine|store|sqlite|stream|effect|peer)_")
+        if(folder STREQUAL "effect" OR folder STREQUAL "host" OR name MATCHES "^(engine|store|sqlite|stream|effect|peer)_")
             add_dependencies(threaded_tests ${folder}-${name})
         endif()
     endforeach()

@@ -1,0 +1,179 @@
+/* handle.c - what is said to an agent: each is a delivery, durable when it was left, and taken by whoever drives the run (E16). */
+#include "host/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
+{
+    const size_t n = by == NULL ? 0 : strlen(by);
+
+    if (n >= sizeof a->by || !utf8_valid(by != NULL ? by : "", n))
+        return fail(err, PAWL_INVALID, "%s: who speaks has a name of UTF-8 and at most %zu bytes", a->id, sizeof a->by - 1);
+    memcpy(a->by, by != NULL ? by : "", n + 1);
+    return PAWL_OK;
+}
+
+/* While the store is held. */
+static pawl_code left_for(pawl_handle *a, pawl_store *s, pawl_delivery *d, pawl_err *err)
+{
+    uint64_t drawn[2];
+    char id[40];
+
+    if (!chance(a->h->e, drawn))
+        return fail(err, PAWL_IO, "%s: the system gives no random numbers", a->id);
+    snprintf(id, sizeof id, "h-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
+    d->id = id;
+    d->by = a->by[0] != '\0' ? a->by : NULL;
+    return s->verbs->deliver(s, a->id, d, err);
+}
+
+static pawl_code is_there(pawl_handle *a, pawl_store *s, pawl_err *err)
+{
+    pawl_head head;
+    const pawl_code rc = handle_head(a, s, &head, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    return head.over ? fail(err, PAWL_CONFLICT, "%s: it is over, and is told nothing more", a->id) : PAWL_OK;
+}
+
+static pawl_code signal_leave(pawl_handle *a, const char *name, const char *value, pawl_err *err)
+{
+    pawl_delivery d = { .kind = PAWL_DELIVER_SIGNAL, .name = name };
+    pawl_store *s;
+    pawl_code rc;
+
+    if (a == NULL)
+        return fail(err, PAWL_INVALID, "there is no handle");
+    if (value != NULL)
+        d.value = (pawl_bytes){ value, strlen(value) };
+    s = host_hold(a->h);
+    if ((rc = is_there(a, s, err)) == PAWL_OK)
+        rc = left_for(a, s, &d, err);
+    host_let(a->h);
+    return rc;
+}
+
+pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err)
+{
+    if (input == NULL)
+        return fail(err, PAWL_INVALID, "%s: input is JSON text", a != NULL ? a->id : "");
+    return signal_leave(a, "input", input, err);
+}
+
+pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err) { return signal_leave(a, "interrupt", NULL, err); }
+pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err) { return signal_leave(a, "shutdown", NULL, err); }
+
+/* ---- which wait is meant -------------------------------------------------------------------------- */
+
+typedef struct meaning {
+    const char *want;           /* an id or a slot; NULL: the only one */
+    bool approvals;             /* no other is meant */
+    bool exact;                 /* that was its id */
+    size_t n;
+    bool other;                 /* it is open, and of another kind */
+    arena mem;
+    const char *id;
+} meaning;
+
+static bool of_kind(const meaning *m, const pawl_value *spec)
+{
+    const char *kind = pawl_value_string(pawl_value_get(spec, "kind"));
+
+    if (kind == NULL)
+        return false;
+    return strcmp(kind, "approval") == 0 || (!m->approvals && (m->want != NULL || strcmp(kind, "question") == 0));
+}
+
+static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
+{
+    meaning *m = ctx;
+    const pawl_value *spec = value_parse(&m->mem, w->spec.data, w->spec.size, "a wait", NULL);
+    const char *slot = pawl_value_string(pawl_value_get(spec, "slot"));
+
+    (void)run;
+    m->exact = m->want != NULL && strcmp(m->want, w->id) == 0;
+    if (m->want != NULL && !m->exact && (slot == NULL || strcmp(slot, m->want) != 0))
+        return true;
+    if (!of_kind(m, spec)) {
+        m->other = m->other || m->want != NULL;
+        return !m->exact;
+    }
+    m->n++;
+    m->id = arena_strdup(&m->mem, w->id, strlen(w->id));
+    return !m->exact && !m->mem.failed;
+}
+
+static pawl_code meant(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
+{
+    const pawl_code rc = s->verbs->waits(s, a->id, see_wait, m, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (m->mem.failed)
+        return fail(err, PAWL_NOMEM, "%s: no memory for an answer", a->id);
+    if (m->exact && m->n > 0)
+        return PAWL_OK;
+    if (m->n > 1)
+        return fail(err, PAWL_INVALID, "%s: %zu waits are open%s%s: name one by its id", a->id, m->n, m->want != NULL ? " in " : "",
+                    m->want != NULL ? m->want : "");
+    if (m->n == 0 && m->other)
+        return fail(err, PAWL_INVALID, "%s: %s is no approval", a->id, m->want);
+    if (m->n == 0 && m->want == NULL)
+        return fail(err, PAWL_INVALID, m->approvals ? "%s: no approval is asked" : "%s: nothing is asked", a->id);
+    if (m->n == 0)
+        m->id = m->want;        /* the store knows whether it was ever asked, and what it was answered */
+    return PAWL_OK;
+}
+
+static pawl_code answer_leave(pawl_handle *a, const char *wait, bool approvals, const char *json, pawl_err *err)
+{
+    pawl_delivery d = { .kind = PAWL_DELIVER_ANSWER };
+    meaning m = { .want = wait, .approvals = approvals };
+    pawl_store *s;
+    pawl_code rc;
+
+    if (a == NULL || json == NULL)
+        return fail(err, PAWL_INVALID, "%s: an answer is JSON text", a != NULL ? a->id : "");
+    d.value = (pawl_bytes){ json, strlen(json) };
+    arena_init(&m.mem, &a->h->alloc, 512);
+    s = host_hold(a->h);
+    if ((rc = is_there(a, s, err)) == PAWL_OK && (rc = meant(a, s, &m, err)) == PAWL_OK) {
+        d.name = m.id;
+        rc = left_for(a, s, &d, err);
+    }
+    host_let(a->h);
+    arena_free(&m.mem);
+    return rc;
+}
+
+pawl_code pawl_handle_answer(pawl_handle *a, const char *wait, const char *json, pawl_err *err)
+{
+    return answer_leave(a, wait, false, json, err);
+}
+
+pawl_code pawl_handle_permit(pawl_handle *a, const char *wait, bool yes, const char *note, const char *input, pawl_err *err)
+{
+    pawl_code rc;
+    buf b;
+
+    if (input != NULL && !yes)
+        return fail(err, PAWL_INVALID, "%s: another input goes with a yes", a != NULL ? a->id : "");
+    if (note == NULL && input == NULL)
+        return answer_leave(a, wait, true, yes ? "true" : "false", err);
+    buf_init(&b, NULL);
+    buf_text(&b, yes ? "{\"approve\":true" : "{\"approve\":false");
+    if (input != NULL) {
+        buf_text(&b, ",\"input\":");
+        buf_text(&b, input);
+    }
+    if (note != NULL) {
+        buf_text(&b, ",\"note\":");
+        canon_string(&b, note, strlen(note));
+    }
+    buf_put(&b, "}", 2);
+    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory for an answer") : answer_leave(a, wait, true, b.data, err);
+    buf_free(&b);
+    return rc;
+}

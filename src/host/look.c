@@ -1,0 +1,293 @@
+/* look.c - how an agent stands, and stood: read from what is stored, whoever drives it. */
+#include "host/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SLICE_MS = 1000 };       /* that it was parked nobody tells: so often is looked */
+
+/* ---- a look ---------------------------------------------------------------------------------------- */
+
+/* Signals that it does not know stay, and are no reason to wait for anything. */
+static bool see_mail(void *ctx, const pawl_delivery *d)
+{
+    bool *told = ctx;
+
+    *told = d->kind != PAWL_DELIVER_SIGNAL || (d->name != NULL && (strcmp(d->name, "input") == 0 || strcmp(d->name, "interrupt") == 0 ||
+                                                                   strcmp(d->name, "shutdown") == 0));
+    return !*told;
+}
+
+static const char *kept(arena *a, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(a, text, strlen(text));
+}
+
+static const char *kept_json(arena *a, const pawl_value *v)
+{
+    const char *out = NULL;
+    buf b;
+
+    if (v == NULL)
+        return NULL;
+    buf_init(&b, &a->alloc);
+    canon(&b, v);
+    if (!b.failed)
+        out = arena_strdup(a, b.data, b.size);
+    a->failed = a->failed || b.failed;
+    buf_free(&b);
+    return out;
+}
+
+/* What is asked says more of it than the call does: hooks may have changed the input. */
+static pawl_code wait_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
+{
+    pawl_step *step = v->request_id == NULL ? NULL : pawl_step_new(NULL);
+    pawl_code rc = v->request_id != NULL && step == NULL ? PAWL_NOMEM : PAWL_OK;
+
+    for (size_t i = 0; step != NULL && i < pawl_state_waits(st) && rc == PAWL_OK && v->wait == NULL; i++) {
+        pawl_wait w;
+
+        if ((rc = pawl_state_wait(st, i, step, &w, err)) != PAWL_OK || strcmp(w.slot, v->request_id) != 0)
+            continue;
+        v->wait = kept(mem, w.id);
+        v->about = kept_json(mem, w.about);
+        if (pawl_value_string(w.prompt) != NULL)
+            v->message = kept(mem, pawl_value_string(w.prompt));
+        if (v->state == PAWL_SHOWN_WAITING_FOR_PERMISSION && pawl_value_get(w.about, "input") != NULL)
+            v->input = kept_json(mem, pawl_value_get(w.about, "input"));
+    }
+    pawl_step_free(step);
+    return rc;
+}
+
+static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
+{
+    pawl_agent_view a;
+    pawl_code rc;
+
+    v->status = pawl_state_status(st);
+    v->seq = pawl_state_seq(st);
+    v->time_ms = pawl_state_time_ms(st);
+    if (pawl_state_get(st, "@agent") == NULL && v->status == PAWL_SUBMITTED)
+        return PAWL_OK;
+    if ((rc = pawl_agent_look(st, &a, err)) != PAWL_OK)
+        return rc;
+    v->state = a.state;
+    v->badge = pawl_shown_badge(a.state);
+    v->tool_name = kept(mem, a.tool_name);
+    v->tool_use_id = kept(mem, a.tool_use_id);
+    v->input = kept_json(mem, a.input);
+    v->session_id = kept(mem, a.session_id);
+    v->request_id = kept(mem, a.request_id);
+    v->message = kept(mem, a.message);
+    return wait_copy(st, v, mem, err);
+}
+
+static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, arena *mem, pawl_err *err)
+{
+    pawl_state *st = NULL;
+    pawl_head head;
+    pawl_code rc = handle_head(a, s, &head, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    v->over = head.over;
+    v->parked = kept(mem, head.parked);
+    rc = s->verbs->deliveries(s, a->id, see_mail, &v->told, err);
+    if (rc == PAWL_OK && (rc = pawl_history_state(s, a->id, 0, &st, err)) == PAWL_OK)
+        rc = state_copy(st, v, mem, err);
+    v->told = v->told && !pawl_status_terminal(v->status);
+    v->over = pawl_status_terminal(v->status);
+    pawl_state_free(st);
+    return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
+}
+
+pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err)
+{
+    pawl_handle_view v = { .badge = pawl_shown_badge(PAWL_SHOWN_NOTHING) };
+    arena *mem = a == NULL ? NULL : mem_new(&a->h->alloc, sizeof *mem);
+    pawl_code rc;
+
+    if (a == NULL || mem == NULL)
+        return fail(err, a == NULL ? PAWL_INVALID : PAWL_NOMEM, "there is no handle, or no memory for how it stands");
+    arena_init(mem, &a->h->alloc, 1024);
+    rc = look_held(a, host_hold(a->h), &v, mem, err);
+    host_let(a->h);
+    v.kept = mem;
+    if (rc == PAWL_OK)
+        *out = v;
+    else
+        pawl_handle_view_free(&v);
+    return rc;
+}
+
+void pawl_handle_view_free(pawl_handle_view *v)
+{
+    arena *mem = v != NULL ? v->kept : NULL;
+    pawl_alloc alloc;
+
+    if (mem == NULL)
+        return;
+    alloc = mem->alloc;
+    arena_free(mem);
+    mem_free(&alloc, mem, sizeof *mem);
+    *v = (pawl_handle_view){ .kept = NULL };
+}
+
+/* ---- is it so? ----------------------------------------------------------------------------------------- */
+
+typedef struct standing { pawl_shown state; bool told, over, parked; char why[160]; } standing;
+
+static pawl_code stands(pawl_handle *a, standing *s, pawl_err *err)
+{
+    pawl_handle_view v;
+    const pawl_code rc = pawl_handle_state(a, &v, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    *s = (standing){ v.state, v.told, v.over, v.parked != NULL, "" };
+    if (v.parked != NULL)
+        snprintf(s->why, sizeof s->why, "%s", v.parked);
+    pawl_handle_view_free(&v);
+    return PAWL_OK;
+}
+
+static bool is(pawl_handle *a, pawl_shown state)
+{
+    standing s;
+
+    return stands(a, &s, NULL) == PAWL_OK && !s.told && s.state == state;
+}
+
+bool pawl_handle_is_idle(pawl_handle *a) { return is(a, PAWL_SHOWN_IDLE); }
+bool pawl_handle_is_done(pawl_handle *a) { return is(a, PAWL_SHOWN_DONE); }
+bool pawl_handle_is_error(pawl_handle *a) { return is(a, PAWL_SHOWN_ERROR); }
+
+bool pawl_handle_is_processing(pawl_handle *a)
+{
+    standing s;
+
+    return stands(a, &s, NULL) == PAWL_OK && (s.told || s.state == PAWL_SHOWN_PROCESSING);
+}
+
+/* ---- waited for ------------------------------------------------------------------------------------------- */
+
+static bool reached(const standing *s, unsigned until)
+{
+    static const unsigned of[] = { [PAWL_SHOWN_IDLE] = PAWL_UNTIL_IDLE, [PAWL_SHOWN_DONE] = PAWL_UNTIL_DONE, [PAWL_SHOWN_ERROR] = PAWL_UNTIL_ERROR,
+                                   [PAWL_SHOWN_WAITING_FOR_PERMISSION] = PAWL_UNTIL_ASKS, [PAWL_SHOWN_WAITING_FOR_USER_INPUT] = PAWL_UNTIL_ASKS };
+
+    return !s->told && (size_t)s->state < sizeof of / sizeof *of && (of[s->state] & until) != 0;
+}
+
+/* Something that may have changed how it stands; PAWL_PENDING: a slice passed. */
+static pawl_code something(pawl_stream *r, const standing *s, int64_t left_ms, pawl_err *err)
+{
+    const int64_t end = steady_ms() + (left_ms < SLICE_MS ? left_ms : SLICE_MS);
+    pawl_stream_event ev;
+    pawl_code rc;
+
+    do {
+        const int64_t now = steady_ms();
+
+        rc = pawl_stream_wait(r, end > now ? end - now : 0, &ev, err);
+    } while (rc == PAWL_OK && !(s->told && ev.live == 0) && strcmp(ev.name != NULL ? ev.name : "", "state") != 0);
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+static pawl_code wait_on(pawl_handle *a, pawl_stream *r, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
+{
+    const int64_t end = timeout_ms < 0 || timeout_ms > INT64_MAX / 4 ? INT64_MAX / 2 : steady_ms() + timeout_ms;
+    pawl_code rc;
+    standing s;
+
+    while ((rc = stands(a, &s, err)) == PAWL_OK) {
+        const int64_t left = end - steady_ms();
+
+        if (state != NULL)
+            *state = s.state;
+        if (s.over)
+            return PAWL_HALTED;
+        if (reached(&s, until))
+            return PAWL_OK;
+        if (s.parked)
+            return fail(err, PAWL_CONFLICT, "%s: it is parked: %s", a->id, s.why);
+        if (left <= 0)
+            return PAWL_PENDING;
+        if ((rc = something(r, &s, left, err)) != PAWL_OK)
+            return rc;
+    }
+    return rc;
+}
+
+/* The stream is opened before the first look: what comes after that wakes it. */
+pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
+{
+    const pawl_stream_options now = { .from = "now", .kinds = PAWL_STREAM_CUSTOM | PAWL_STREAM_DEBUG };
+    pawl_stream *r = pawl_handle_subscribe(a, &now, err);
+    pawl_code rc;
+
+    if (r == NULL)
+        return code_before(err);
+    rc = wait_on(a, r, until, timeout_ms, state, err);
+    pawl_stream_close(r);
+    return rc;
+}
+
+pawl_stream *pawl_handle_subscribe(pawl_handle *a, const pawl_stream_options *options, pawl_err *err)
+{
+    pawl_head head;
+    pawl_code rc;
+
+    if (a == NULL) {
+        fail(err, PAWL_INVALID, "there is no handle");
+        return NULL;
+    }
+    rc = handle_head(a, host_hold(a->h), &head, err);
+    host_let(a->h);
+    return rc == PAWL_OK ? pawl_stream_open(a->h->e, NULL, a->id, options, err) : NULL;
+}
+
+/* ---- as it stood ---------------------------------------------------------------------------------------------- */
+
+typedef struct telling { pawl_shown_fn *fn; void *ctx; } telling;
+
+static pawl_shown shown_named(const char *name)
+{
+    for (int i = PAWL_SHOWN_IDLE; name != NULL && i <= PAWL_SHOWN_ERROR; i++)
+        if (strcmp(pawl_shown_name((pawl_shown)i), name) == 0)
+            return (pawl_shown)i;
+    return PAWL_SHOWN_NOTHING;
+}
+
+static bool see_entry(void *ctx, uint64_t seq, const pawl_entry *entry)
+{
+    const telling *t = ctx;
+    const pawl_value *v;
+    const char *name, *node;
+
+    for (size_t i = 0; (v = pawl_entry_emission(entry, i, &name, &node)) != NULL; i++) {
+        const pawl_shown_at at = { shown_named(pawl_value_string(pawl_value_get(v, "state"))), seq, pawl_entry_time_ms(entry), v };
+
+        if (strcmp(name, "state") == 0 && at.state != PAWL_SHOWN_NOTHING && !t->fn(t->ctx, &at))
+            return false;
+    }
+    return true;
+}
+
+pawl_code pawl_handle_states(pawl_handle *a, pawl_shown_fn *fn, void *ctx, pawl_err *err)
+{
+    telling t = { fn, ctx };
+    pawl_head head;
+    pawl_store *s;
+    pawl_code rc;
+
+    if (a == NULL || fn == NULL)
+        return fail(err, PAWL_INVALID, "%s: states are told to somebody", a != NULL ? a->id : "there is no handle");
+    s = host_hold(a->h);
+    if ((rc = handle_head(a, s, &head, err)) == PAWL_OK)
+        rc = pawl_history_walk(s, a->id, 0, 0, see_entry, &t, err);
+    host_let(a->h);
+    return rc;
+}

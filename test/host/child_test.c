@@ -1,0 +1,206 @@
+/* child_test.c - sub-agents on a host: their permissions are waits of their own runs, and they may do no more than their parent (A6, E11, P1). */
+#include "hosting.h"
+
+/* ---- five at once ---------------------------------------------------------------------------------------- */
+
+static void permuted(int p, int order[5])
+{
+    int left[] = { 0, 1, 2, 3, 4 };
+
+    for (int i = 0, n = 5; i < 5; i++, n--) {
+        const int at = p % n;
+
+        p /= n;
+        order[i] = left[at];
+        memmove(left + at, left + at + 1, (size_t)(n - at - 1) * sizeof *left);
+    }
+}
+
+static void answer_in(stage *g, const char *run, int p)
+{
+    int order[5];
+
+    permuted(p, order);
+    for (int i = 0; i < 5; i++) {
+        pawl_handle *child;
+        pawl_err err = {0};
+        char id[64];
+
+        snprintf(id, sizeof id, "%s.sub-s%d", run, order[i]);
+        child = found(g, id);
+        CHECK_STR(comes_to(child, PAWL_UNTIL_ASKS), "waiting_for_permission");
+        said(pawl_handle_permit(child, NULL, order[i] != 3, order[i] == 3 ? "not that" : NULL, NULL, &err), &err);
+        CHECK_STR(comes_to(child, PAWL_UNTIL_OVER), "over");
+        pawl_handle_free(child);
+    }
+}
+
+static bool count_waiting(void *ctx, const pawl_head *head)
+{
+    *(int *)ctx += strstr(head->run, ".sub-") != NULL && head->parent != NULL;
+    return true;
+}
+
+static void test_A6_W4_five_children_are_answered_in_any_order(void)
+{
+    enum { ORDERS = 120 };
+    char run[32];
+    pawl_handle *a[ORDERS], *child;
+    pawl_handle_view v;
+    pawl_err err = {0};
+    int waiting = 0;
+    stage g;
+
+    host_begin(&g, false, 2);
+    for (int p = 0; p < ORDERS; p++) {
+        snprintf(run, sizeof run, "r%d", p);
+        a[p] = spawned(&g, run, "{\"input\":\"five\"}");
+    }
+    for (int p = 0; p < ORDERS; p++)
+        for (int k = 0; k < 5; k++) {
+            snprintf(run, sizeof run, "r%d.sub-s%d", p, k);
+            child = found(&g, run);
+            CHECK_STR(comes_to(child, PAWL_UNTIL_ASKS), "waiting_for_permission");
+            pawl_handle_free(child);
+        }
+    said(pawl_host_list(g.h, &(pawl_filter){ .waiting = true, .limit = 1000 }, count_waiting, &waiting, &err), &err);
+    CHECK_INT(waiting, ORDERS * 5);
+    v = viewed(a[0]);
+    CHECK_INT(v.state, PAWL_SHOWN_WAITING_FOR_SUB_AGENT);
+    CHECK_STR(v.session_id, "r0.sub-s0");
+    pawl_handle_view_free(&v);
+    for (int p = 0; p < ORDERS; p++) {
+        snprintf(run, sizeof run, "r%d", p);
+        answer_in(&g, run, p);
+    }
+    for (int p = 0; p < ORDERS; p++) {
+        CHECK_STR(rests(a[p]), "idle");
+        pawl_handle_free(a[p]);
+    }
+    pawl_host_drain(g.h);
+    for (int p = 0; p < ORDERS; p++) {
+        snprintf(run, sizeof run, "r%d", p);
+        talk_is(&g, run, "user=five\nassistant=-\ntool s0=so\ntool s1=so\ntool s2=so\ntool s3=so\ntool s4=so\nassistant=so\n");
+        snprintf(run, sizeof run, "r%d.sub-s3", p);
+        talk_is(&g, run, "user=ask 3\nassistant=-\ntool c3!=Error: not that\nassistant=so\n");
+    }
+    host_end(&g);
+}
+
+/* ---- rights ------------------------------------------------------------------------------------------------ */
+
+static void mode_left(stage *g, const char *run, const char *mode)
+{
+    char value[64], id[64];
+    pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_UPDATE, .by = "ann" };
+    pawl_store *s = file_store();
+    pawl_err err = {0};
+
+    (void)g;
+    snprintf(id, sizeof id, "mode-%s", mode);
+    d.value = (pawl_bytes){ value, (size_t)snprintf(value, sizeof value, "{\"@mode\":\"%s\"}", mode) };
+    said(s->verbs->deliver(s, run, &d, &err), &err);
+    pawl_store_free(s);
+}
+
+/* Of the newest entry; by a handle of its own. */
+static bool mode_is(const char *run, const char *mode)
+{
+    pawl_store *s = file_store();
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    const char *now;
+    bool is;
+
+    said(pawl_history_state(s, run, 0, &st, &err), &err);
+    now = pawl_value_string(pawl_state_get(st, "@mode"));
+    is = now != NULL && strcmp(now, mode) == 0;
+    pawl_state_free(st);
+    pawl_store_free(s);
+    return is;
+}
+
+static void test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent(void)
+{
+    pawl_handle *a;
+    stage g;
+
+    host_begin(&g, true, 3);
+    a = spawned(&g, "r", "{\"@cwd\":\"/w\",\"@mode\":\"bypassPermissions\",\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"both\\\"}\"}");
+    stage_waits(&g, &g.working, 1);
+    CHECK(mode_is("r.sub-s1", "bypassPermissions"));
+    mode_left(&g, "r", "plan");
+    while (!mode_is("r.sub-s1", "plan"))
+        moment();
+    gate_opens(&g);
+    CHECK_STR(rests(a), "idle");
+    pawl_host_drain(g.h);
+    CHECK_STR(g.log, "b1\n");   /* which was under way; what came after it was not let in any more */
+    talk_is(&g, "r.sub-s1", "user=both\nassistant=-\ntool b1=tool-bash did b1\n"
+                            "tool e1!=Error: Permission denied for tool: edit_file: denied by plan mode, which only reads: /w/a\nassistant=so\n");
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+/* What is left for a run before anybody has taken its start is not lost. */
+static void test_P1_E16_a_mode_that_is_set_before_it_begins(void)
+{
+    pawl_handle *a;
+    pawl_err err = {0};
+    stage g;
+
+    host_begin(&g, true, 0);
+    pawl_host_drain(g.h);
+    a = spawned(&g, "r", "{\"@mode\":\"bypassPermissions\",\"input\":\"use edit_file e1 {\\\"file_path\\\":\\\"/w/a\\\"}\"}");
+    sends(a, "say more");
+    mode_left(&g, "r", "plan");
+    CHECK(pawl_handle_is_processing(a) && !pawl_handle_is_idle(a));
+    pawl_handle_free(a);
+    pawl_host_free(g.h);
+    g.e = host_engine(&g, file_store(), 0);
+    g.h = pawl_host_new(g.e, file_store(), &err);
+    a = found(&g, "r");
+    CHECK_STR(rests(a), "idle");
+    pawl_host_drain(g.h);
+    CHECK_STR(g.log, "");
+    talk_is(&g, "r", "user=use edit_file e1 {\"file_path\":\"/w/a\"}\nassistant=-\n"
+                     "tool e1!=Error: Permission denied for tool: edit_file: denied by plan mode, which only reads: /w/a\nassistant=so\n"
+                     "user=say more\nassistant=more\n");
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+/* ---- interrupts ----------------------------------------------------------------------------------------------- */
+
+static void test_A4_a_child_is_interrupted_with_its_parent(void)
+{
+    pawl_handle *a, *child;
+    pawl_err err = {0};
+    stage g;
+
+    host_begin(&g, false, 2);
+    a = spawned(&g, "r", "{\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"hang\\\"}\"}");
+    stage_waits(&g, &g.speaking, 1);
+    child = found(&g, "r.sub-s1");
+    said(pawl_handle_interrupt(a, &err), &err);
+    CHECK_STR(rests(child), "over");
+    CHECK(pawl_handle_is_done(child));
+    CHECK_STR(rests(a), "done");
+    shown_are(a, "processing waiting_for_sub_agent processing done");
+    pawl_host_drain(g.h);
+    talk_is(&g, "r.sub-s1", "user=hang\nassistant=half an answer\nuser=User interrupted this message\n");
+    talk_is(&g, "r", "user=use spawn_agent s1 {\"prompt\":\"hang\"}\nassistant=-\ntool s1=It ended without an answer: interrupt.\nuser=User interrupted this message\n");
+    pawl_handle_free(child);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+int main(int argc, char **argv)
+{
+    static const check_case cases[] = {
+        CASE(test_A6_W4_five_children_are_answered_in_any_order), CASE(test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent),
+        CASE(test_P1_E16_a_mode_that_is_set_before_it_begins), CASE(test_A4_a_child_is_interrupted_with_its_parent),
+    };
+
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
