@@ -94,6 +94,9 @@ PAWL_API void pawl_engine_stop(pawl_engine *e);
 /* Nothing more leaves: no command, no other attempt, no child. What is out comes back and is stored; then what drives returns, and its runs
  * are let go of. What had left and waited for a thread never began, and is not counted as an attempt. Nothing is waited for but that. */
 PAWL_API void pawl_engine_drain(pawl_engine *e);
+/* No end: something was left in the store, and who drives with this engine looks there at once, not in some milliseconds. From any thread,
+ * but not from a signal's handler. */
+PAWL_API void pawl_engine_wake(pawl_engine *e);
 /* At once: what is out is told to stop, as if the process had died. What it comes to is stored if it was done, and nothing otherwise:
  * whoever goes on with the run decides by its class. What drives returns; handlers of the pool are waited for, and
  * their runs let go of, by pawl_engine_free. It may follow a drain. */

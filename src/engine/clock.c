@@ -1,9 +1,10 @@
 /* clock.c - the system's time, and its chance. */
 #include "engine/engine.h"
 
-#include <errno.h>
 #include <sys/random.h>
 #include <time.h>
+
+enum { LOOK_MS = 20 };
 
 /* Unless a clock was given, time is the store's: all who work on it have the same. */
 int64_t engine_now(pawl_engine *e)
@@ -18,17 +19,21 @@ int64_t engine_now(pawl_engine *e)
     return now;
 }
 
+/* A signal's handler that stops or drains wakes nobody: so it is looked every now and then. */
 void engine_sleep(pawl_engine *e, int64_t until_ms)
 {
-    int64_t ms = until_ms - engine_now(e);
-    struct timespec left = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+    int64_t now = steady_ms(), until;
 
     if (e->clock.sleep_until != NULL) {
         e->clock.sleep_until(e->clock.ctx, until_ms);
         return;
     }
-    while (ms > 0 && !e->stopping && !e->draining && nanosleep(&left, &left) != 0 && errno == EINTR)
-        continue;
+    until = now + until_ms - engine_now(e);
+    pthread_mutex_lock(&e->rouse_lock);
+    for (; now < until && !e->roused && !e->stopping && !e->draining; now = steady_ms())
+        (void)cond_wait(&e->rouse, &e->rouse_lock, until - now < LOOK_MS ? until : now + LOOK_MS);
+    e->roused = false;
+    pthread_mutex_unlock(&e->rouse_lock);
 }
 
 static int64_t ms_of(clockid_t clock)

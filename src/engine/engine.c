@@ -45,6 +45,8 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->tail_bytes_least = TAIL_BYTES_LEAST;
     e->grace_ms = GRACE_MS;
     pthread_mutex_init(&e->said_lock, NULL);
+    pthread_mutex_init(&e->rouse_lock, NULL);
+    cond_begin(&e->rouse);
     lock_init(&e->lock);
     buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
@@ -100,6 +102,8 @@ void pawl_engine_free(pawl_engine *e)
     pawl_store_free(e->store);
     pthread_mutex_destroy(&e->lock);
     pthread_mutex_destroy(&e->said_lock);
+    pthread_cond_destroy(&e->rouse);
+    pthread_mutex_destroy(&e->rouse_lock);
     mem_free(&alloc, e, sizeof *e);
 }
 
@@ -162,6 +166,17 @@ void pawl_engine_stop(pawl_engine *e)
 {
     if (e != NULL)
         e->stopping = true;
+}
+
+void pawl_engine_wake(pawl_engine *e)
+{
+    if (e == NULL)
+        return;
+    e->roused = true;
+    pthread_mutex_lock(&e->rouse_lock);
+    pthread_cond_signal(&e->rouse);
+    pthread_mutex_unlock(&e->rouse_lock);
+    pool_rouse(e);
 }
 
 void pawl_engine_drain(pawl_engine *e)

@@ -185,6 +185,9 @@ struct pawl_engine {
     size_t nmore, more_cap;
     pawl_store *store;
     pthread_mutex_t said_lock;  /* of what handlers have said */
+    pthread_mutex_t rouse_lock; /* of who sleeps with nothing to do, */
+    pthread_cond_t rouse;       /* and is woken: */
+    atomic_bool roused;         /* since it slept last */
     pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both; may be taken again by who has it */
     pawl_step *step, *look;     /* of feeding; of looking at what is open */
     handler *handlers;
@@ -233,7 +236,7 @@ int64_t system_ms(void);        /* the clock on the wall: what handlers know */
 void cond_begin(pthread_cond_t *cond);  /* one that is waited for by the steady clock */
 bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  /* false: it is that time, or something is wrong */
 int64_t engine_now(pawl_engine *e);
-void engine_sleep(pawl_engine *e, int64_t until_ms);
+void engine_sleep(pawl_engine *e, int64_t until_ms);    /* or until it is woken, stopped or drained */
 
 /* engine.c */
 pawl_code code_before(const pawl_err *err);     /* there is no engine: what went wrong before says why */
@@ -380,6 +383,7 @@ void budgets_free(pawl_engine *e);
 void pool_begin(pawl_engine *e, unsigned threads);
 void pool_end(pawl_engine *e);
 bool pool_put(pawl_engine *e, errand *er);
+void pool_rouse(pawl_engine *e);         /* who waits in pool_take comes back, on any thread */
 errand *pool_take(pawl_engine *e, int64_t wait_ms);     /* those that are done; waits for one, that long; NULL: none */
 unsigned pool_out(const pawl_engine *e);        /* errands that were put and not taken */
 unsigned pool_size(const pawl_engine *e);

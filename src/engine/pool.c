@@ -175,6 +175,17 @@ bool pool_put(pawl_engine *e, errand *er)
     return true;
 }
 
+void pool_rouse(pawl_engine *e)
+{
+    pool *p = e->pool;
+
+    if (p == NULL)
+        return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_signal(&p->done);
+    pthread_mutex_unlock(&p->lock);
+}
+
 errand *pool_take(pawl_engine *e, int64_t wait_ms)
 {
     pool *p = e->pool;
@@ -187,9 +198,11 @@ errand *pool_take(pawl_engine *e, int64_t wait_ms)
         pool_replace(e);
     pthread_mutex_lock(&p->lock);
     p->awaited = true;
-    while (p->finished == NULL && until_ms > 0 && cond_wait(&p->done, &p->lock, until_ms))
+    while (p->finished == NULL && until_ms > 0 && !e->roused && cond_wait(&p->done, &p->lock, until_ms))
         continue;
     p->awaited = false;
+    if (until_ms > 0)
+        e->roused = false;
     done = p->finished;
     p->finished = NULL;
     for (const errand *er = done; er != NULL; er = er->queued)

@@ -19,13 +19,16 @@ static pawl_code left_for(pawl_handle *a, pawl_store *s, pawl_delivery *d, pawl_
 {
     uint64_t drawn[2];
     char id[40];
+    pawl_code rc;
 
     if (!chance(a->h->e, drawn))
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", a->id);
     snprintf(id, sizeof id, "h-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
     d->id = id;
     d->by = a->by[0] != '\0' ? a->by : NULL;
-    return s->verbs->deliver(s, a->id, d, err);
+    rc = s->verbs->deliver(s, a->id, d, err);
+    pawl_engine_wake(a->h->e);
+    return rc;
 }
 
 static pawl_code is_there(pawl_handle *a, pawl_store *s, pawl_err *err)

@@ -252,6 +252,7 @@ pawl_code pawl_host_spawn_with(pawl_host *h, const char *machine, const pawl_run
     if (rc == PAWL_OK)
         rc = start_leave(s, info.id, input, info.life, err);
     host_let(h);
+    pawl_engine_wake(h->e);
     pawl_state_free(st);
     if (rc == PAWL_OK && out != NULL && (*out = host_handle(h, given->id, life, err)) == NULL)
         rc = PAWL_NOMEM;        /* it runs: pawl_host_get finds it */
