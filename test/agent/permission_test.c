@@ -188,6 +188,29 @@ static void test_P4_a_hook_before_it(void)
     world_end(&w);
 }
 
+static void test_P2_hooks_see_what_a_person_edited_and_may_not_change_it(void)
+{
+    static const char policy[] = "{\"@policy\":{" HOOKS("PreToolUse", "Bash") "},\"input\":\"go\"}";
+    world w;
+
+    asks(&w, policy, "bash b1 {\"command\":\"make x\"}");
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"make y\"}}");
+    CHECK_STR(command_of(&w, "b1"), "");
+    world_crash(&w);
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    CHECK(strstr(world_get(&w, "@agent"), "make y") != NULL);
+    comes(&w, "b1", PAWL_DONE, "\"y\"");
+    model_says(&w, NULL, "bash b2 {\"command\":\"make x\"}");
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"make y\"}}");
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
+                                 "\\\"updatedInput\\\":{\\\"command\\\":\\\"make z\\\"}}}\"}");
+    CHECK(strstr(content_at(&w, 4), "rewrote what a person had edited") != NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 static void test_P4_a_hook_after_it_may_replace_the_result(void)
 {
     static const char policy[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{" HOOKS("PostToolUse", "Read") "},\"input\":\"go\"}";
@@ -226,6 +249,7 @@ int main(int argc, char **argv)
         CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
         CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_rules_decide_without_a_person),
         CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_P4_a_hook_before_it),
+        CASE(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it),
         CASE(test_P4_a_hook_after_it_may_replace_the_result), CASE(test_P5_a_hook_that_fails_denies),
     };
 
