@@ -49,9 +49,11 @@ static pawl_code world_signal(void *ctx, const char *name, const pawl_value **va
 
 static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **answer)
 {
+    static const char edits[] = "{\"anyOf\":[{\"type\":\"boolean\"},{\"additionalProperties\":false,\"properties\":{\"approve\":{\"type\":\"boolean\"},"
+                                "\"input\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}},\"required\":[\"approve\"],\"type\":\"object\"}]}";
     asking *a = ctx;
     turn *t = a->t;
-    pawl_question ask = { .kind = PAWL_WAIT_APPROVAL, .slot = t->calls[a->k].id, .schema = q->schema, .about = q->about, .timeout_ms = q->timeout_ms };
+    pawl_question ask = { .kind = PAWL_WAIT_APPROVAL, .slot = t->calls[a->k].id, .about = q->about, .timeout_ms = q->timeout_ms };
     bool failed;
 
     if (asked_before(a, answer, &failed))
@@ -61,6 +63,7 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
         return *answer != NULL ? PAWL_OK : PAWL_NOMEM;
     }
     ask.prompt = pawl_pack(t->s, "s", q->prompt);
+    ask.schema = pawl_json(t->s, edits);
     ask.otherwise = q->timeout_ms > 0 ? value_bool(t->mem, false) : NULL;
     pawl_flow_ask(t->s, a->tag, &ask);
     t->calls[a->k].asked = true;
@@ -85,8 +88,8 @@ static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
     const pawl_code rc = gate_read(t->mem, rules, pawl_get(t->s, "@grants"), &o->policy, &o->hooks, &o->err);
 
     o->a = (asking){ t, k, tag_of(t, what, k), 0 };
-    o->g = (tool_gate){ .mem = t->mem, .world = { world_call, world_signal, world_ask, &o->a }, .policy = o->policy, .hooks = &o->hooks, .limits = rules,
-                   .run = t->s->st->run, .cwd = pawl_get_string(t->s, "@cwd"), .tool = c->tool->rule, .call = c->id, .graph = t->def->hash,
+    o->g = (tool_gate){ .mem = t->mem, .world = { .call = world_call, .signal = world_signal, .ask = world_ask, .ctx = &o->a },
+                   .policy = o->policy, .hooks = &o->hooks, .limits = rules, .run = t->s->st->run, .cwd = pawl_get_string(t->s, "@cwd"), .tool = c->tool->rule, .call = c->id, .graph = t->def->hash,
                    .cls = c->tool->cls, .mode = mode_now(t), .time_ms = pawl_now(t->s), .input = c->input };
     /* In plan mode a shell runs where it can only read, or not at all: its handler sees to that. */
     o->g.read_only = c->tool->cls == PAWL_READ || (c->tool->cls == PAWL_EXEC && strcmp(c->tool->rule, "Bash") == 0);

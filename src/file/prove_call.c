@@ -215,18 +215,7 @@ static const pawl_value *rule_whole(arena *mem, const pawl_value *rule, const ch
 
 static pawl_policy *policy_of(judging *j, const pawl_value *v)
 {
-    pawl_policy *p = NULL;
-    buf b;
-
-    buf_init(&b, &j->r->mem->alloc);
-    if (v != NULL)
-        canon(&b, v);
-    if (v != NULL && !b.failed)
-        p = pawl_policy_read(&j->r->mem->alloc, b.data, b.size, j->err);
-    else
-        fail(j->err, PAWL_NOMEM, "no memory for the rules");
-    buf_free(&b);
-    return p;
+    return gate_policy(&j->r->mem->alloc, v, j->err);
 }
 
 /* The rules that stand whatever the text is, and of the others only number `chosen` (SIZE_MAX: none). */
@@ -388,7 +377,7 @@ static pawl_code hook_due(judging *j, const hook_entry *h, hook_point point, int
     bool fits = false, misses = false;
 
     *due = 0;
-    if (!hook_wanted(h, point, h->nodes, h->nodes || j->tool == NULL ? j->n->name : j->tool) || !(h->nodes || j->tool != NULL))
+    if (!hook_wanted(h, point, j->n->name, j->tool))
         return PAWL_OK;
     *due = 2;
     if (h->rule == NULL || j->tool == NULL)
@@ -501,7 +490,7 @@ static void views_decide(judging *j, size_t behavior, const hooked *h, bool chan
         for (size_t i = 0; i < n; i++, j->r->decided++) {
             q.args = all[i].args;
             q.time_ms = j->r->times[t];
-            guard_decided(all[i].policy, &q, j->name, false, &d);
+            gate_decided(all[i].policy, &q, j->name, false, &d);
             decision_takes(j, &all[i], &d, h);
         }
     }
@@ -516,7 +505,7 @@ static bool edit_slips(judging *j)
     q.edited = q.rewritten = true;
     for (size_t i = 0; i < j->nforeign; i++) {
         q.args = j->foreign[i].args;
-        guard_decided(j->foreign[i].policy, &q, j->name, false, &d);
+        gate_decided(j->foreign[i].policy, &q, j->name, false, &d);
         if (d.behavior != PAWL_DENY)
             return true;
     }
@@ -593,17 +582,9 @@ static pawl_code times_read(rules *r, pawl_err *err)
 
 pawl_code rules_read(rules *r, pawl_err *err)
 {
-    const pawl_value *one;
-    pawl_iter it;
     pawl_code rc;
 
-    r->policy = guard_rules(r->mem, r->q->policy, r->q->grants);
-    it = pawl_iter_of(pawl_value_get(r->policy, "hooks"));
-    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *from = pawl_value_string(pawl_value_get(one, "from"));
-
-        if ((rc = hooks_read(r->mem, pawl_value_get(one, "hooks"), from != NULL ? from : "", &r->hooks, err)) != PAWL_OK)
-            return rc;
-    }
-    return times_read(r, err);
+    r->policy = gate_rules(r->mem, r->q->policy, r->q->grants);
+    rc = gate_hooks(r->mem, r->policy, &r->hooks, err);
+    return rc == PAWL_OK ? times_read(r, err) : rc;
 }

@@ -176,7 +176,7 @@ static const pawl_value *call_args(scope *sc, guard *g)
             more = value_with(&s->mem, more, "cwd", cwd);
         if (n->status.name == NULL)
             more = value_with(&s->mem, more, "check", value_bool(&s->mem, true));
-        if (g->mode == PAWL_PLAN)
+        if (g->gate.mode == PAWL_PLAN)
             more = value_with(&s->mem, more, "sandbox", value_bool(&s->mem, true));
     }
     if (n->undo_cwd != NULL && (cwd = folder(sc, n->undo_cwd)) != NULL)
@@ -237,12 +237,12 @@ static pawl_code prompted(scope *sc, const pawl_value *args, const pawl_value **
 static pawl_code perform(scope *sc, guard *g)
 {
     const file_node *n = sc->n;
-    const pawl_value *args, *receipt = g->result != NULL ? as_receipt(sc, g->result) : NULL, *was;
+    const pawl_value *args, *receipt = g->gate.result != NULL ? as_receipt(sc, g->gate.result) : NULL, *was;
     bool left = false;
     const char *why;
     pawl_code rc = PAWL_OK;
 
-    if (g->result == NULL) {
+    if (g->gate.result == NULL) {
         if ((args = call_args(sc, g)) == NULL)
             return scope_fail(sc, PAWL_NOMEM, NULL);
         rc = n->kind == KIND_PROMPT ? prompted(sc, args, &receipt) : pawl_call(sc->s, n->effect, args, &receipt);
@@ -359,7 +359,7 @@ static pawl_code after(guard *g, pawl_code rc)
     const pawl_value *nothing = NULL;
     bool left;
 
-    return rc != PAWL_OK || g->tool != NULL ? rc : guard_leave(g, &nothing, &left);
+    return rc != PAWL_OK || g->gate.tool != NULL ? rc : guard_leave(g, &nothing, &left);
 }
 
 static pawl_code body(scope *sc, guard *g)

@@ -1,5 +1,5 @@
-/* gate.c - a call of a tool is decided: deny rules, hooks, and on what they made of it deny rules again, ask rules, the mode, a hook's
- * allow, allow rules; and where none of them said, a person. */
+/* gate.c - a call of a tool, or what a node does, is decided: deny rules, hooks, and on what they made of it deny rules again, ask rules,
+ * the mode, a hook's allow, allow rules; and where none of them said, a person. */
 #include "policy/gate.h"
 #include "policy/policy.h"
 
@@ -27,39 +27,49 @@ const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_va
     return value_with(mem, policy, "allow", allow);
 }
 
-static pawl_policy *policy_of(arena *mem, const pawl_value *rules, pawl_err *err)
+pawl_policy *gate_policy(const pawl_alloc *alloc, const pawl_value *rules, pawl_err *err)
 {
     pawl_policy *p = NULL;
     buf b;
 
-    buf_init(&b, &mem->alloc);
-    canon(&b, rules);
-    if (b.failed)
+    buf_init(&b, alloc);
+    if (rules != NULL)
+        canon(&b, rules);
+    if (rules == NULL || b.failed)
         fail(err, PAWL_NOMEM, "no memory for the rules");
     else
-        p = pawl_policy_read(&mem->alloc, b.data, b.size, err);
+        p = pawl_policy_read(alloc, b.data, b.size, err);
     buf_free(&b);
     return p;
 }
 
-pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grants, pawl_policy **policy, hook_list *hooks, pawl_err *err)
+pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl_err *err)
 {
-    const pawl_value *all = gate_rules(mem, rules, grants), *one;
-    pawl_iter it = pawl_iter_of(pawl_value_get(all, "hooks"));
+    const pawl_value *one;
+    pawl_iter it = pawl_iter_of(pawl_value_get(rules, "hooks"));
     pawl_code rc = PAWL_OK;
 
-    *policy = NULL;
     *hooks = (hook_list){0};
-    if (all == NULL)
-        return mem->failed ? fail(err, PAWL_NOMEM, "no memory for the rules") : PAWL_OK;
-    if ((*policy = policy_of(mem, all, err)) == NULL)
-        return err->code;
     while (rc == PAWL_OK && (one = pawl_iter_next(&it, NULL)) != NULL) {
         const char *from = pawl_value_string(pawl_value_get(one, "from"));
 
         rc = hooks_read(mem, pawl_value_get(one, "hooks"), from != NULL ? from : "", hooks, err);
     }
-    if (rc != PAWL_OK) {
+    return rc;
+}
+
+pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grants, pawl_policy **policy, hook_list *hooks, pawl_err *err)
+{
+    const pawl_value *all = gate_rules(mem, rules, grants);
+    pawl_code rc;
+
+    *policy = NULL;
+    *hooks = (hook_list){0};
+    if (all == NULL)
+        return mem->failed ? fail(err, PAWL_NOMEM, "no memory for the rules") : PAWL_OK;
+    if ((*policy = gate_policy(&mem->alloc, all, err)) == NULL)
+        return err->code;
+    if ((rc = gate_hooks(mem, all, hooks, err)) != PAWL_OK) {
         pawl_policy_free(*policy);
         *policy = NULL;
     }
@@ -68,11 +78,52 @@ pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grant
 
 /* ---- decided -------------------------------------------------------------------------------------------------- */
 
-static pawl_request request_of(const tool_gate *g, bool edited)
+static bool rule_said(const pawl_decision *d)
 {
-    return (pawl_request){ .tool = g->tool, .args = g->input, .links = g->links, .cls = g->cls, .mode = g->mode, .read_only = g->read_only,
-                           .edited = edited, .rewritten = edited && g->said.input != NULL, .hook = g->said.behavior,
-                           .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = g->time_ms };
+    return d->ground == PAWL_BY_DENY_RULE || d->ground == PAWL_BY_ASK_RULE || d->ground == PAWL_BY_ALLOW_RULE;
+}
+
+void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value *name, bool first, pawl_decision *out)
+{
+    pawl_request other = *q;
+    pawl_decision by_name;
+
+    other.tool = "Node";
+    other.args = name;
+    other.cls = PAWL_READ;
+    other.requires = PAWL_MODE_NONE;
+    other.hook = PAWL_OPEN;
+    other.rewritten = false;
+    if (first) {
+        pawl_decide_first(p, q, out);
+        if (name != NULL && out->behavior != PAWL_DENY)
+            pawl_decide_first(p, &other, out);
+        return;
+    }
+    pawl_decide(p, q, out);
+    if (p == NULL || name == NULL)
+        return;
+    pawl_decide(p, &other, &by_name);
+    if (rule_said(&by_name) && (by_name.behavior > out->behavior ||
+                              (out->behavior == PAWL_ASK && out->ground == PAWL_BY_DEFAULT && by_name.behavior == PAWL_ALLOW)))
+        *out = by_name;
+}
+
+static const char *tool_word(const tool_gate *g)
+{
+    return g->tool != NULL ? g->tool : "Node";
+}
+
+static pawl_request request_of(const tool_gate *g)
+{
+    const bool edited = g->edit != NULL;
+    pawl_request q = { .tool = tool_word(g), .args = g->input, .links = g->links, .cls = g->cls, .mode = g->mode, .read_only = g->read_only,
+                       .edited = edited, .rewritten = edited && g->said.input != NULL, .hook = g->said.behavior,
+                       .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = g->time_ms };
+
+    if (g->world.request != NULL)
+        g->world.request(g->world.ctx, &q);
+    return q;
 }
 
 typedef struct looked { arena *mem; const pawl_value *list; size_t n; } looked;
@@ -90,7 +141,7 @@ static bool see_path(void *ctx, const char *name)
 
 static pawl_code no_memory(const tool_gate *g, pawl_err *err)
 {
-    return fail(err, PAWL_NOMEM, "%s: no memory to decide on it", g->tool);
+    return fail(err, PAWL_NOMEM, "%s: no memory to decide on it", tool_word(g));
 }
 
 static pawl_code refused(tool_gate *g, const char *why)
@@ -107,11 +158,11 @@ static pawl_code links_look(tool_gate *g, pawl_err *err)
     pawl_request q;
     pawl_code rc;
 
-    if (g->linked == g->input)
+    if (g->policy == NULL || g->tool == NULL || g->linked == g->input)
         return PAWL_OK;
     g->links = NULL;
     g->linked = g->input;
-    q = request_of(g, false);
+    q = request_of(g);
     pawl_policy_paths(g->policy, &q, see_path, &p);
     if (p.list == NULL)
         return no_memory(g, err);
@@ -124,17 +175,18 @@ static pawl_code links_look(tool_gate *g, pawl_err *err)
     return rc == PAWL_EFFECT ? refused(g, "nobody could say where its paths lead") : rc;
 }
 
-static pawl_code decide(tool_gate *g, bool edited, bool first, pawl_err *err)
+static pawl_code decide(tool_gate *g, bool first, pawl_err *err)
 {
     const pawl_code rc = links_look(g, err);
-    const pawl_request q = request_of(g, edited);
+    const pawl_value *name = NULL;
+    pawl_request q;
 
     if (rc != PAWL_OK)
         return rc;
-    if (first)
-        pawl_decide_first(g->policy, &q, &g->decided);
-    else
-        pawl_decide(g->policy, &q, &g->decided);
+    if (g->node != NULL && (name = value_pack(g->mem, NULL, "{s:s}", "name", g->node)) == NULL)
+        return no_memory(g, err);
+    q = request_of(g);
+    gate_decided(g->policy, &q, name, first, &g->decided);
     return g->decided.behavior == PAWL_DENY ? refused(g, g->decided.reason) : PAWL_OK;
 }
 
@@ -159,16 +211,11 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
     return value_with(mem, v, "run", h->command != NULL ? value_pack(mem, NULL, "[s,s,s]", "sh", "-c", h->command) : h->run);
 }
 
-static pawl_code verdict_of(tool_gate *g, const hook_entry *h, hook_profile profile, const pawl_value *receipt, verdict *one, pawl_err *err)
-{
-    return hook_verdict(g->mem, profile, hook_point_name(h->point), receipt, one, err);
-}
-
 static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
 {
     const char *text = response == NULL || h->point != HOOK_POST_FAILURE ? NULL : pawl_value_string(pawl_value_get(response, "content"));
-    const hook_call what = { .point = h->point, .run = g->run, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .tool = g->tool, .tool_use_id = g->call,
-                             .input = g->input, .response = h->point == HOOK_POST ? response : NULL, .error = text, .duration_ms = -1 };
+    const hook_call what = { .point = h->point, .run = g->run, .node = g->node, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .tool = tool_word(g),
+                             .tool_use_id = g->call, .input = g->input, .response = h->point == HOOK_POST ? response : NULL, .error = text, .duration_ms = -1 };
     const pawl_value *input = hook_input(g->mem, &what), *order = order_of(g->mem, h), *receipt = NULL, *told = NULL;
     const pawl_value *args = input == NULL || order == NULL ? NULL : value_pack(g->mem, NULL, "{s:v,s:v}", "hook", order, "input", input);
     pawl_code rc;
@@ -180,11 +227,11 @@ static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value 
         receipt = failed_of(g->mem, receipt);
     else if (rc != PAWL_OK)
         return rc;
-    if ((rc = verdict_of(g, h, h->profile, receipt, one, err)) != PAWL_OK || !one->defers)
+    if ((rc = hook_verdict(g->mem, h->profile, hook_point_name(h->point), receipt, one, err)) != PAWL_OK || !one->defers)
         return rc;
     if ((rc = g->world.signal(g->world.ctx, one->defer_name != NULL ? one->defer_name : "verdict", &told)) != PAWL_OK)
         return rc;
-    if ((rc = verdict_of(g, h, HOOK_STRICT, told, one, err)) == PAWL_OK && one->defers)
+    if ((rc = hook_verdict(g->mem, HOOK_STRICT, hook_point_name(h->point), told, one, err)) == PAWL_OK && one->defers)
         *one = (verdict){ .behavior = PAWL_DENY, .reason = "it defers again" };
     return rc;
 }
@@ -193,8 +240,8 @@ static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value 
 static bool rule_fits(tool_gate *g, const hook_entry *h)
 {
     const pawl_value *home = pawl_value_get(g->limits, "home"), *only;
-    const pawl_request q = request_of(g, false);
-    pawl_policy *p = NULL;
+    const pawl_request q = request_of(g);
+    pawl_policy *p;
     pawl_decision d;
     bool fits = true;
 
@@ -203,7 +250,7 @@ static bool rule_fits(tool_gate *g, const hook_entry *h)
     only = value_pack(g->mem, NULL, "{s:s,s:[{s:s,s:s}]}", "cwd", g->cwd, "deny", "base", g->cwd, "rule", h->rule);
     if (home != NULL)
         only = value_with(g->mem, only, "home", home);
-    if (only != NULL && (p = policy_of(g->mem, only, NULL)) != NULL) {
+    if ((p = gate_policy(&g->mem->alloc, only, NULL)) != NULL) {
         pawl_decide_first(p, &q, &d);
         fits = d.behavior == PAWL_DENY;
     }
@@ -213,7 +260,7 @@ static bool rule_fits(tool_gate *g, const hook_entry *h)
 
 static bool wanted(tool_gate *g, const hook_entry *h, hook_point point)
 {
-    return hook_wanted(h, point, false, g->tool) && !h->nodes && rule_fits(g, h);
+    return hook_wanted(h, point, g->node, g->tool) && rule_fits(g, h);
 }
 
 /* In the order in which they were registered; each sees what those before it made of the input. */
@@ -228,7 +275,7 @@ static pawl_code hooks_before(tool_gate *g, pawl_err *err)
 
         if (!wanted(g, h, HOOK_PRE) || (rc = hook_asked(g, h, NULL, &one, err)) != PAWL_OK)
             continue;
-        if (one.input != NULL) {
+        if (one.input != NULL && g->tool != NULL) {
             g->input = one.input;
             g->changed = true;
         }
@@ -244,18 +291,20 @@ static pawl_code hooks_before(tool_gate *g, pawl_err *err)
 
 /* ---- a person -------------------------------------------------------------------------------------------------------- */
 
-/* Of all of it, since an approval is bound to the call, and not to a part (W6). */
-static const pawl_value *digest_of(tool_gate *g)
+/* Of all of it, since an approval is bound to the call, and not to a part (W6). NULL: no memory. */
+static const pawl_value *digest_of(tool_gate *g, const pawl_value *input)
 {
-    const pawl_value *both = value_pack(g->mem, NULL, "{s:v,s:s}", "input", g->input, "tool", g->tool), *out = NULL;
+    const pawl_value *all = value_pack(g->mem, NULL, "{s:v,s:s}", "input", input, "tool", g->tool), *out = NULL;
     char hex[HASH_HEX + 1];
     hash h;
     buf b;
 
-    if (both == NULL)
+    if (g->with != NULL)
+        all = value_with(g->mem, all, "with", g->with);
+    if (all == NULL)
         return NULL;
     buf_init(&b, &g->mem->alloc);
-    canon(&b, both);
+    canon(&b, all);
     if (!b.failed) {
         hash_of(b.data, b.size, &h);
         hash_hex(&h, hex);
@@ -273,72 +322,107 @@ static const pawl_value *text_with(arena *mem, const pawl_value *v, const char *
 static const pawl_value *about_of(tool_gate *g)
 {
     arena *mem = g->mem;
-    const pawl_value *v = value_pack(mem, NULL, "{s:v,s:s,s:s,s:s}", "digest", g->digest, "mode", pawl_mode_name(g->mode), "risk", pawl_permission_name(g->cls),
-                                     "tool", g->tool);
+    const pawl_value *v = value_pack(mem, NULL, "{s:v,s:s,s:s,s:s}", "digest", g->digest, "mode", pawl_mode_name(g->mode), "risk",
+                                     pawl_permission_name(request_of(g).cls), "tool", g->tool);
     buf b;
 
     v = text_with(mem, v, "graph", g->graph);
     v = text_with(mem, v, "call", g->call);
     v = text_with(mem, v, "policy", g->policy != NULL ? pawl_policy_digest(g->policy) : NULL);
+    if (g->yes.given)
+        v = value_with(mem, v, "again", value_bool(mem, true));
     if (g->decided.behavior == PAWL_ASK) {
         v = text_with(mem, v, "ground", pawl_ground_name(g->decided.ground));
         v = text_with(mem, v, "reason", g->decided.reason);
     }
     buf_init(&b, &mem->alloc);
     canon(&b, g->input);
-    if (!b.failed && b.size <= INPUT_BYTES_MAX)
+    if (g->with != NULL)
+        canon(&b, g->with);
+    if (!b.failed && b.size <= INPUT_BYTES_MAX) {
         v = value_with(mem, v, "input", g->input);
+        v = g->with != NULL ? value_with(mem, v, "with", g->with) : v;
+    }
     buf_free(&b);
     return v;
 }
 
-/* Other arguments are decided as if they had been the first; no hook changes them any more (P2). */
-static pawl_code edited(tool_gate *g, const pawl_value *input, pawl_err *err)
-{
-    pawl_code rc;
-
-    g->input = input;
-    g->changed = true;
-    if ((rc = decide(g, true, true, err)) != PAWL_OK || (rc = hooks_before(g, err)) != PAWL_OK || (rc = decide(g, true, false, err)) != PAWL_OK)
-        return rc;
-    g->digest = digest_of(g);
-    return g->digest != NULL ? PAWL_OK : no_memory(g, err);
-}
-
+/* Yes: g->yes is to what, and g->edit what was made of it. */
 static pawl_code person(tool_gate *g, pawl_err *err)
 {
-    static const char edits[] = "{\"anyOf\":[{\"type\":\"boolean\"},{\"additionalProperties\":false,\"properties\":{\"approve\":{\"type\":\"boolean\"},"
-                                "\"input\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}},\"required\":[\"approve\"],\"type\":\"object\"}]}";
     gate_asks q = { .prompt = g->prompt != NULL ? g->prompt : g->decided.reason, .timeout_ms = pawl_value_int(pawl_value_get(g->limits, "expires_ms")) };
-    const pawl_value *answer = NULL;
-    const char *note;
-    bool yes;
+    const char *law = g->policy != NULL ? pawl_policy_digest(g->policy) : NULL, *note;
+    const pawl_value *answer = NULL, *input;
     pawl_code rc;
 
-    g->digest = digest_of(g);
-    q.schema = value_parse(g->mem, edits, sizeof edits - 1, "a schema", NULL);
-    if (g->digest == NULL || q.schema == NULL || (q.about = about_of(g)) == NULL)
+    if (g->tool != NULL && ((g->digest = digest_of(g, g->input)) == NULL || (q.about = about_of(g)) == NULL))
         return no_memory(g, err);
     if ((rc = g->world.ask(g->world.ctx, &q, &answer)) != PAWL_OK)
         return rc;
-    yes = pawl_value_bool(answer) || pawl_value_bool(pawl_value_get(answer, "approve"));
-    note = pawl_value_string(pawl_value_get(answer, "note"));
-    if (yes)
-        return pawl_value_get(answer, "input") != NULL ? edited(g, pawl_value_get(answer, "input"), err) : PAWL_OK;
-    g->by_person = true;
-    return refused(g, note != NULL ? note : "");
+    if (!pawl_value_bool(answer) && !pawl_value_bool(pawl_value_get(answer, "approve"))) {
+        note = pawl_value_string(pawl_value_get(answer, "note"));
+        g->by_person = true;
+        return refused(g, note != NULL ? note : "");
+    }
+    g->yes = (gate_yes){ .given = true, .digest = g->digest, .law = law != NULL ? arena_strdup(g->mem, law, HASH_HEX) : NULL };
+    if ((input = pawl_value_get(answer, "input")) == NULL)
+        return PAWL_OK;
+    g->edit = input;
+    g->yes.digest = digest_of(g, input);
+    return g->yes.digest != NULL ? PAWL_OK : no_memory(g, err);
+}
+
+/* *holds: a yes was to this very call, under these rules (W6). */
+static pawl_code yes_look(tool_gate *g, bool *holds, pawl_err *err)
+{
+    const char *law = g->policy != NULL ? pawl_policy_digest(g->policy) : NULL;
+    const pawl_value *digest = NULL;
+
+    *holds = g->yes.given && (law == NULL) == (g->yes.law == NULL) && (law == NULL || strcmp(law, g->yes.law) == 0);
+    if (!*holds || g->tool == NULL)
+        return PAWL_OK;
+    if ((digest = digest_of(g, g->input)) == NULL)
+        return no_memory(g, err);
+    *holds = pawl_value_equal(digest, g->yes.digest);
+    g->digest = *holds ? digest : NULL;
+    return PAWL_OK;
 }
 
 /* ---- in and out ------------------------------------------------------------------------------------------------------- */
 
-pawl_code gate_enter(tool_gate *g, pawl_err *err)
+/* Deny rules, hooks, and then all of it. What a person made of the arguments is decided as if it had been the first, and no hook changes
+ * it any more (P2). */
+static pawl_code decide_all(tool_gate *g, const pawl_value *given, pawl_err *err)
 {
     pawl_code rc;
 
-    if ((rc = decide(g, false, true, err)) != PAWL_OK || (rc = hooks_before(g, err)) != PAWL_OK || (rc = decide(g, false, false, err)) != PAWL_OK)
+    g->said = (verdict){0};
+    g->hook = NULL;
+    g->links = g->linked = g->digest = NULL;
+    g->changed = g->edit != NULL;
+    g->input = g->edit != NULL ? g->edit : given;
+    if (g->policy != NULL && ((rc = decide(g, true, err)) != PAWL_OK || (rc = hooks_before(g, err)) != PAWL_OK))
         return rc;
-    if (g->decided.behavior == PAWL_ASK || g->asks)
-        rc = person(g, err);
+    return decide(g, false, err);
+}
+
+pawl_code gate_enter(tool_gate *g, pawl_err *err)
+{
+    const pawl_value *const given = g->input, *edit;
+    bool again = true, holds;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && again) {
+        edit = g->edit;
+        if ((rc = decide_all(g, given, err)) != PAWL_OK || (rc = yes_look(g, &holds, err)) != PAWL_OK)
+            break;
+        if (holds || (g->decided.behavior != PAWL_ASK && !g->asks) || (rc = person(g, err)) != PAWL_OK)
+            break;
+        again = false;
+        if (g->world.renew != NULL)
+            rc = g->world.renew(g->world.ctx, &again);
+        again = again || g->edit != edit;
+    }
     g->result = rc == PAWL_OK ? g->said.result : NULL;
     return rc;
 }
@@ -346,22 +430,23 @@ pawl_code gate_enter(tool_gate *g, pawl_err *err)
 pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_err *err)
 {
     const hook_point point = failed ? HOOK_POST_FAILURE : HOOK_POST;
-    verdict all = {0};
     pawl_code rc;
 
+    g->said = (verdict){0};
     for (size_t i = 0; i < g->hooks->count; i++) {
         verdict one = {0};
 
-        if (!wanted(g, &g->hooks->items[i], point))
+        g->hook = &g->hooks->items[i];
+        if (!wanted(g, g->hook, point))
             continue;
-        rc = hook_asked(g, &g->hooks->items[i], *result != NULL ? *result : value_null(g->mem), &one, err);
-        if (rc != PAWL_OK || (rc = hook_merge(g->mem, &all, &one)) != PAWL_OK)
+        rc = hook_asked(g, g->hook, *result != NULL ? *result : value_null(g->mem), &one, err);
+        if (rc != PAWL_OK || (rc = hook_merge(g->mem, &g->said, &one)) != PAWL_OK)
             return rc;
         if (one.result != NULL)
             *result = one.result;
-        g->stops = g->stops || all.stops;
-        if (all.behavior == PAWL_DENY || all.stops)
-            return refused(g, all.reason != NULL ? all.reason : "a hook denied what came of it");
+        g->stops = g->stops || g->said.stops;
+        if (g->said.behavior == PAWL_DENY || g->said.stops)
+            return refused(g, g->said.reason != NULL ? g->said.reason : "a hook denied what came of it");
     }
     return PAWL_OK;
 }

@@ -1,4 +1,5 @@
-/* gate.h - may a tool be called as it is about to be? Rules, hooks, the mode and a person, in their order (P2, P4, P5, W6).
+/* gate.h - may a tool be called, or a node do what it does, as it is about to? Rules, hooks, the mode and a person, in their order (P2, P4,
+ * P5, W6).
  *
  * One pure process, written from top to bottom. What it has to know of the world it asks of its world, below: a question that was answered
  * before is answered at once, with the same; the first that was not ends the process, which is begun anew when the answer is there. So it
@@ -8,11 +9,17 @@
 
 #include "policy/hook.h"
 
-typedef struct gate_asks {      /* of a person */
+typedef struct gate_asks {      /* of a person, who says true, false, or {"approve","input","note"}, the last two where the world lets him */
     const char *prompt;
-    const pawl_value *schema, *about;   /* what the answer is bound to: the digest of the call, and all that is shown of it */
+    const pawl_value *about;    /* what the answer is bound to: the digest of the call, and all that is shown of it; NULL: there is no call */
     int64_t timeout_ms;         /* 0: none; else a no after it */
 } gate_asks;
+
+typedef struct gate_yes {       /* of a person: */
+    bool given;
+    const pawl_value *digest;   /* to which call; NULL: to a node that has none */
+    const char *law;            /* the digest of the rules that he was asked by; NULL: there were none */
+} gate_yes;
 
 /* Each returns PAWL_OK with the answer, PAWL_PENDING where there is none yet, or what is wrong. */
 typedef struct gate_world {
@@ -20,18 +27,24 @@ typedef struct gate_world {
     pawl_code (*signal)(void *ctx, const char *name, const pawl_value **value);
     pawl_code (*ask)(void *ctx, const gate_asks *q, const pawl_value **answer);
     void *ctx;
+    /* What else is known of the call with the input that it has now. NULL: nothing. */
+    void (*request)(void *ctx, pawl_request *q);
+    /* After a yes: rules that came since are in the gate from here on; *changed: some did, and decide anew. NULL: whoever has the gate begins
+     * another one then. */
+    pawl_code (*renew)(void *ctx, bool *changed);
 } gate_world;
 
 typedef struct tool_gate {
     /* given */
     arena *mem;
     gate_world world;
-    const pawl_policy *policy;  /* NULL: there are no rules */
+    const pawl_policy *policy;  /* NULL: there are no rules, and no hooks */
     const hook_list *hooks;
     const pawl_value *limits;   /* what the policy was read from, for its other members; NULL: nothing */
     const char *run, *cwd;      /* cwd NULL: not known */
-    const char *tool;           /* as rules and hooks have it: "Bash" */
-    const char *call;           /* the tool call's id */
+    const char *node;           /* its name, by which rules and hooks speak of it, too; NULL: it is an agent's tool */
+    const char *tool;           /* as rules and hooks have it: "Bash"; NULL: a node that calls nothing */
+    const char *call;           /* the tool call's id; NULL: of a node */
     const char *graph;          /* the machine's hash */
     pawl_permission cls;
     pawl_mode mode;
@@ -39,7 +52,8 @@ typedef struct tool_gate {
     bool asks;                  /* whatever else was said, a person is asked, unless it is denied */
     const char *prompt;         /* what is asked then; NULL: why it is asked */
     int64_t time_ms;
-    const pawl_value *input;    /* from here on what hooks and people make of it */
+    const pawl_value *with;     /* what belongs to the call, and its input does not say; NULL: nothing */
+    const pawl_value *input;    /* from here on what hooks and people make of it; NULL: it has none, or nobody looks at it */
     /* what came of it */
     bool changed;               /* they have */
     const pawl_value *result;   /* a hook's: the tool does not run, this is what came of it; NULL: it runs */
@@ -48,20 +62,31 @@ typedef struct tool_gate {
     const char *reason;         /* of a denial */
     bool stops;                 /* a hook ends everything */
     bool by_person;             /* the denial is one */
+    verdict said;               /* of the hooks before it, or after it; */
+    const hook_entry *hook;     /* and which of them decided */
     /* on the way */
-    const pawl_value *links, *linked;
-    verdict said;
-    const hook_entry *hook;
+    const pawl_value *links;    /* where its paths lead; */
+    const pawl_value *linked;   /* of which input that was asked */
+    const pawl_value *edit;     /* what a person has made of it; NULL: nothing */
+    gate_yes yes;
 } tool_gate;
 
 /* The hooks of `rules`, and the policy that they are; `grants` are what was allowed to the run alone. *policy NULL: there are no rules. Free it. */
 pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grants, pawl_policy **policy, hook_list *hooks, pawl_err *err);
-/* `policy` with what was allowed in the run alone. NULL: there are no rules. */
+/* Its parts. `policy` with what was allowed in the run alone; NULL: there are no rules. What they say; NULL: see err, and `rules` NULL is
+ * PAWL_NOMEM. The hooks among them; none where `rules` is NULL. */
 const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_value *grants);
+pawl_policy *gate_policy(const pawl_alloc *alloc, const pawl_value *rules, pawl_err *err);
+pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl_err *err);
 
-/* Before the tool runs. PAWL_OK: it may, with `input`, or `result` stands for it. PAWL_DENIED: `reason`. PAWL_PENDING; or what is wrong. */
+/* Rules speak of a call, and of a node by its name, {"name"}; the stricter of the two counts, and an allow of either where nothing else was
+ * said. `name` NULL: it is no node. `first`: the deny rules alone. */
+void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value *name, bool first, pawl_decision *out);
+
+/* Before it runs. PAWL_OK: it may, with `input`, or `result` stands for it. PAWL_DENIED: `reason`. Else as the world has it, or what is wrong:
+ * then err is set. */
 pawl_code gate_enter(tool_gate *g, pawl_err *err);
-/* After it: *result may be another one. `failed`: it is an error. PAWL_DENIED: `reason`. */
+/* After it: *result may be another one, and `said` is what the hooks came to. `failed`: it is an error. PAWL_DENIED: `reason`, by `hook`. */
 pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_err *err);
 /* How it came to be allowed, for the journal; NULL: no memory. */
 const pawl_value *gate_decision(const tool_gate *g);

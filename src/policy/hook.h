@@ -97,7 +97,8 @@ typedef struct hook_list {
 /* Add the hooks of {"PreToolUse":[{"matcher":"Bash|Edit","hooks":[{"type":"command","command":"check"}]}]} to `out`, which began as {0}.
  * No hook is dropped: one that cannot be read is an error that names it, and then none is added. PAWL_INVALID, PAWL_LIMIT, PAWL_NOMEM. */
 PAWL_MUST_USE pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook_list *out, pawl_err *err);
-bool hook_wanted(const hook_entry *h, hook_point p, bool node, const char *name);   /* `if` is not looked at */
+/* Of a node with that name (NULL: it is none), or of a tool with that (NULL: none is called). `if` is not looked at. */
+bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char *tool);
 
 /* ---- hook_match.c: matchers ------------------------------------------------------------------------------------ */
 

@@ -248,7 +248,9 @@ pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook
     return rc;
 }
 
-bool hook_wanted(const hook_entry *h, hook_point p, bool node, const char *name)
+bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char *tool)
 {
-    return h->point == p && h->nodes == node && hook_fits(h->matcher, name);
+    const char *name = h->nodes ? node : tool;
+
+    return name != NULL && h->point == p && hook_fits(h->matcher, name);
 }

@@ -258,8 +258,8 @@ PAWL_TEST(test_P4_limits_of_hooks_are_told_and_nothing_is_added_by_half)
     before = json_of(&mem, "{\"before\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"y\"}]}]}");
     CHECK_INT(hooks_read(&mem, after, "u", &list, NULL), PAWL_OK);
     CHECK_INT(list.count, 1);
-    CHECK(hook_wanted(&list.items[0], HOOK_POST, true, "a") && !hook_wanted(&list.items[0], HOOK_POST, false, "a"));
-    CHECK(!hook_wanted(&list.items[0], HOOK_PRE, true, "a") && !hook_wanted(&list.items[0], HOOK_POST, true, "b"));
+    CHECK(hook_wanted(&list.items[0], HOOK_POST, "a", "b") && !hook_wanted(&list.items[0], HOOK_POST, NULL, "a"));
+    CHECK(!hook_wanted(&list.items[0], HOOK_PRE, "a", "a") && !hook_wanted(&list.items[0], HOOK_POST, "b", "a"));
     buf_text(&b, "{\"PreToolUse\":[{\"hooks\":[");
     for (int i = 0; i < HOOKS_MAX; i++)
         buf_fmt(&b, "%s%s", i > 0 ? "," : "", one);
