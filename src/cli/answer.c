@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 #include "cli/view.h"
 #include "net/net.h"
+#include "policy/gate.h"
 
 /* ---- for ever, or for a while ------------------------------------------------------------------------------ */
 
@@ -23,8 +24,7 @@ static pawl_code always_find(session *s, pawl_state *st, const pawl_wait *w, alw
     pawl_request q = { .tool = pawl_value_string(pawl_value_get(w->about, "tool")), .args = pawl_value_get(w->about, "input"),
                        .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_OTHER };
     const pawl_value *rules = pawl_state_get(st, "@policy");
-    pawl_policy *p = NULL;
-    buf b;
+    pawl_policy *p;
 
     if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_BY_DEFAULT)) != 0)
         return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", s->run,
@@ -32,16 +32,9 @@ static pawl_code always_find(session *s, pawl_state *st, const pawl_wait *w, alw
     for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
         if (risk != NULL && strcmp(pawl_permission_name((pawl_permission)k), risk) == 0)
             q.cls = (pawl_permission)k;
-    buf_init(&b, NULL);
-    if (rules != NULL && pawl_value_type(rules) == PAWL_TYPE_OBJECT)
-        canon(&b, rules);
-    else
-        buf_text(&b, "{}");
-    if (!b.failed)
-        p = pawl_policy_read(NULL, b.data, b.size, err);
-    buf_free(&b);
+    p = pawl_value_type(rules) == PAWL_TYPE_OBJECT ? gate_policy(NULL, rules, err) : pawl_policy_read(NULL, "{}", 2, err);
     if (p == NULL)
-        return err->code < 0 ? err->code : fail(err, PAWL_NOMEM, "%s: no memory", s->run);
+        return err->code;
     out->n = pawl_policy_always(p, &q, out->rules);
     pawl_policy_free(p);
     return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can name this call whole: approve it once", s->run);

@@ -4,6 +4,7 @@
 #include "cli/settings.h"
 #include "cli/verbs.h"
 #include "net/net.h"
+#include "policy/gate.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,20 +22,7 @@ static const char *folder_here(cli_call *c)
 
 static pawl_policy *policy_of(const pawl_value *v, pawl_err *err)
 {
-    pawl_policy *p = NULL;
-    buf b;
-
-    buf_init(&b, NULL);
-    if (v != NULL)
-        canon(&b, v);
-    else
-        buf_text(&b, "{}");
-    if (b.failed)
-        fail(err, PAWL_NOMEM, "no memory for the rules");
-    else
-        p = pawl_policy_read(NULL, b.data, b.size, err);
-    buf_free(&b);
-    return p;
+    return v != NULL ? gate_policy(NULL, v, err) : pawl_policy_read(NULL, "{}", 2, err);
 }
 
 /* Those of --file, of the person and of the project that this folder lies in. */

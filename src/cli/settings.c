@@ -4,7 +4,7 @@
  * trusted the folder. What cannot be read is an error, and no run begins by it: rules that are lost would let in what they were to stop. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "cli/settings.h"
-#include "policy/hook.h"
+#include "policy/gate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -316,16 +316,8 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
 /* Read as it will be when a node is decided: a rule that is none stops the run before it begins. */
 static pawl_code policy_check(const pawl_value *v, pawl_err *err)
 {
-    pawl_policy *p = NULL;
-    buf b;
+    pawl_policy *p = gate_policy(NULL, v, err);
 
-    buf_init(&b, NULL);
-    canon(&b, v);
-    if (!b.failed)
-        p = pawl_policy_read(NULL, b.data, b.size, err);
-    else
-        fail(err, PAWL_NOMEM, "no memory for the rules");
-    buf_free(&b);
     pawl_policy_free(p);
     return p != NULL ? PAWL_OK : err->code;
 }

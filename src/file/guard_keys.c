@@ -1,26 +1,18 @@
 /* guard_keys.c - `permissions` and `hooks` of an agent file: rules and hooks that go with every run of it. */
 #include "file/model.h"
 #include "file/read.h"
-#include "policy/hook.h"
+#include "policy/gate.h"
 
 /* Told with the words of who reads them. */
 static void rule_check(loader *l, const doc *d, const char *behavior, const char *rule)
 {
     const pawl_value *one = value_pack(l->mem, NULL, "{s:[{s:s,s:s}],s:s,s:s}", behavior, "base", "/", "rule", rule, "cwd", "/", "home", "/");
     pawl_err err = {0};
-    buf b;
+    pawl_policy *p = gate_policy(NULL, one, &err);
 
-    buf_init(&b, NULL);
-    if (one != NULL)
-        canon(&b, one);
-    if (one != NULL && !b.failed) {
-        pawl_policy *p = pawl_policy_read(NULL, b.data, b.size, &err);
-
-        if (p == NULL)
-            fault_at(l->f, d->at, PAWL_FAULT, "rule", "%s", err.text);
-        pawl_policy_free(p);
-    }
-    buf_free(&b);
+    if (p == NULL && one != NULL)
+        fault_at(l->f, d->at, PAWL_FAULT, "rule", "%s", err.text);
+    pawl_policy_free(p);
 }
 
 static const pawl_value *texts(loader *l, const doc *d, const char *key, bool rules)
