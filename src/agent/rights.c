@@ -27,7 +27,7 @@ pawl_mode mode_now(turn *t)
 
 const char *child_run_of(turn *t, uint32_t k)
 {
-    return child_run(t->mem, t->s->st->run, strlen(t->s->st->run), t->calls[k].id);
+    return child_run_name(t->mem, t->s->st->run, strlen(t->s->st->run), t->calls[k].id);
 }
 
 static void child_lowered(turn *t, uint32_t k, pawl_mode to)

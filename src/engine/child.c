@@ -29,7 +29,7 @@ const char *child_name(arena *a, const char *invocation, const char *said)
     hash h;
 
     if (said != NULL && *said != '\0' && n < NAME_BYTES)
-        return child_run(a, invocation, n, said);
+        return child_run_name(a, invocation, n, said);
     if (n > RUN_BYTES_MAX - NAME_DIGITS - 1)
         n = RUN_BYTES_MAX - NAME_DIGITS - 1;
     hash_of(invocation, strlen(invocation), &h);

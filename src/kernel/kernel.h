@@ -364,7 +364,7 @@ const char *item_name(unsigned kind);
 int item_kind_of(const char *name, size_t size);    /* -1: none */
 /* The run that a child of `run`, of which `n` bytes are its id, is: RUN.sub-SAID, characters that no id has as '-'; too long, RUN cut and digits
  * made of both. NULL: no memory. */
-const char *child_run(arena *a, const char *run, size_t n, const char *said);
+const char *child_run_name(arena *a, const char *run, size_t n, const char *said);
 int name_index(const char *const *names, size_t n, const char *name);  /* -1: none */
 extern const char *const kind_names[12], *const status_names[7], *const outcome_names[5];
 extern const char *const class_names[5], *const wait_names[5], *const rule_names[13], *const op_names[3];

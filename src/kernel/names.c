@@ -149,7 +149,7 @@ static const char *child_digits(arena *a, const char *run, size_t n, const char 
     return name;
 }
 
-const char *child_run(arena *a, const char *run, size_t n, const char *said)
+const char *child_run_name(arena *a, const char *run, size_t n, const char *said)
 {
     static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     const size_t more = strlen(said);
