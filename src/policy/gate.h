@@ -21,7 +21,7 @@ typedef struct gate_yes {       /* of a person: */
     const char *law;            /* the digest of the rules that he was asked by; NULL: there were none */
 } gate_yes;
 
-/* Each returns PAWL_OK with the answer, PAWL_PENDING where there is none yet, or what is wrong. */
+/* Each returns PAWL_OK with the answer, PAWL_PENDING or PAWL_INTERRUPTED where there is none yet, or what is wrong. */
 typedef struct gate_world {
     pawl_code (*call)(void *ctx, const char *effect, const pawl_value *args, const pawl_value **receipt);     /* "hook", "links"; PAWL_EFFECT: it failed, with why */
     pawl_code (*signal)(void *ctx, const char *name, const pawl_value **value);
