@@ -184,6 +184,8 @@ static void ask_user(turn *t, uint32_t k)
     const char *wrong = questions_wrong(t, questions), *text = pawl_value_string(pawl_value_get(one, "question"));
     pawl_question q = { .kind = PAWL_WAIT_QUESTION, .slot = t->calls[k].id };
 
+    if (wrong == NULL && pawl_get_bool(t->s, "@unasked"))
+        wrong = "Nobody is there to be asked";
     if (wrong != NULL) {
         call_fails(t, k, wrong);
         return;

@@ -34,7 +34,9 @@ static void request(turn *t)
 
 void turn_send(turn *t)
 {
-    if (t->loops >= t->def->a.max_iterations) {
+    const int64_t fewer = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_iterations"));
+
+    if (t->loops >= t->def->a.max_iterations || (fewer > 0 && t->loops >= fewer)) {
         turn_end(t, "max_iterations", NULL);
         return;
     }
