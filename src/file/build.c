@@ -334,10 +334,12 @@ static void tell(const agent_file *root, const pawl_report *r, faults *f)
 
 pawl_machine *file_machine(agent_file *a, const char *engine, faults *f, pawl_err *err)
 {
-    pawl_graph *g = build_graph(a);
+    pawl_graph *g = a->agent == NULL ? build_graph(a) : NULL;
     pawl_report *report = NULL;
     pawl_machine *m;
 
+    if (a->agent != NULL)
+        return pawl_agent_machine(&a->agent->a, NULL, err);
     if (g != NULL) {
         for (const file_effect *e = a->effects; e != NULL; e = e->next)
             pawl_graph_effect(g, e->name, &e->limits);
@@ -360,7 +362,11 @@ pawl_machine *file_machine(agent_file *a, const char *engine, faults *f, pawl_er
 
 void file_search(const agent_file *a, const pawl_machine *m, faults *f)
 {
-    pawl_report *r = pawl_graph_check(m, 0, NULL);
+    pawl_report *r;
+
+    if (a->agent != NULL)       /* it does what its model says: there is nothing to search */
+        return;
+    r = pawl_graph_check(m, 0, NULL);
 
     a->mem->failed = a->mem->failed || r == NULL;
     tell(a, r, f);

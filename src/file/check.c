@@ -604,64 +604,6 @@ static void check_effect(loader *l, file_node *n)
                  "PAWL_INVOCATION_ID; once: it must not, a person is asked", n->name);
 }
 
-/* ---- models ------------------------------------------------------------------------------------------------------------ */
-
-static bool script_put(loader *l, const char *model)
-{
-    agent_file *root = l->a->root;
-
-    for (size_t i = 0; i < root->nscripts; i++)
-        if (strcmp(root->scripts[i], model) == 0)
-            return true;
-    if (!arena_room(l->mem, (void **)&root->scripts, &root->scripts_cap, root->nscripts, sizeof *root->scripts))
-        return false;
-    root->scripts[root->nscripts++] = model;
-    return true;
-}
-
-static form *call_part(const file_node *n, const char *key, size_t *at)
-{
-    for (*at = 0; *at < n->call->n; (*at)++)
-        if (strcmp(n->call->keys[*at], key) == 0)
-            return n->call->items[*at];
-    return NULL;
-}
-
-/* A model that follows a script is known by the script's path. */
-static void check_model(loader *l, file_node *n)
-{
-    static const char script[] = "script:";
-    const char *model, *path;
-    pawl_bytes text;
-    place at;
-    size_t which;
-    form *f;
-
-    if (n->kind != KIND_PROMPT || n->call == NULL)
-        return;
-    f = call_part(n, "model", &which);
-    if (f == NULL && n->model_told)
-        return;
-    model = f != NULL ? pawl_value_string(f->value) : l->a->model;
-    at = f != NULL ? f->at : l->a->model_at;
-    if (model == NULL && doc_get(doc_get(l->a->d, "defaults"), "model") == NULL)
-        fault_at(l->f, n->kind_at, PAWL_FAULT, "model", "\"%s\" has no `model`: say it here or in `defaults`, such as script:answers.yaml", n->name);
-    else if (model != NULL && strncmp(model, script, sizeof script - 1) != 0)
-        fault_at(l->f, at, PAWL_FAULT, "not-yet", "model \"%.64s\" is not in this version: scripted ones are, script:FILE with the answers", model);
-    else if (model != NULL && load_source(l, model + sizeof script - 1, at, &path, &text) && (model = load_fmt(l, "%s%s", script, path)) != NULL &&
-             script_put(l, model)) {
-        form *own = form_literal(l, value_string(l->mem, model, strlen(model)), at);
-
-        if (l->a->root->caps.micros > 0 && price_of(l->a, model) == NULL)
-            fault_at(l->f, at, PAWL_FAULT, "price", "a budget of money needs the price of %.80s: say it in the file of `prices`, {\"%.80s\": {input: 3.00, output: 15.00}}",
-                     model, model);
-        if (f == NULL)
-            form_put(l, n->call, "model", own);
-        else if (own != NULL)
-            n->call->items[which] = own;
-    }
-}
-
 /* ---- effects --------------------------------------------------------------------------------------------------------- */
 
 static bool limits_plain(const pawl_limits *p)

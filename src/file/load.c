@@ -9,7 +9,7 @@ enum { CHANNEL_NAME_MAX = 64, RETENTION_DIGITS_MAX = 9 };
 
 const char *const file_key_names[] = {
     "name", "version", "description", "start", "state", "input", "nodes", "output", "defaults", "max_steps", "max_concurrency", "no_progress", "gate",
-    "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks", "budget", "prices",
+    "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks", "budget", "prices", "agent",
 };
 const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
 
@@ -300,6 +300,13 @@ static bool retention_good(const char *text)
     return false;
 }
 
+static void read_retention(loader *l, const doc *d)
+{
+    if (key_plain(l, d, "retention", &l->a->retention) && !retention_good(l->a->retention))
+        fault_at(l->f, d->at, PAWL_FAULT, "retention", "`retention` is keep, delete, or keep for a time such as keep:7d (ms, s, m, h, d), and not \"%.40s\"",
+                 l->a->retention);
+}
+
 static void read_gate(loader *l, const doc *d)
 {
     const char *word;
@@ -328,9 +335,8 @@ static void read_limits(loader *l, const doc *d)
         key_names(l, one, "interrupt_before", &a->before);
     if ((one = doc_get(d, "interrupt_after")) != NULL)
         key_names(l, one, "interrupt_after", &a->after);
-    if ((one = doc_get(d, "retention")) != NULL && key_plain(l, one, "retention", &a->retention) && !retention_good(a->retention))
-        fault_at(l->f, one->at, PAWL_FAULT, "retention", "`retention` is keep, delete, or keep for a time such as keep:7d (ms, s, m, h, d), and not \"%.40s\"",
-                 a->retention);
+    if ((one = doc_get(d, "retention")) != NULL)
+        read_retention(l, one);
     if ((one = doc_get(d, "turns")) != NULL && key_plain(l, one, "turns", &a->turns))
         a->turns_at = one->at;
 }
@@ -401,6 +407,36 @@ static bool read_head(loader *l, const doc *d)
     return true;
 }
 
+/* A file that is an agent has nothing of a graph. */
+static void read_agent_top(loader *l, const doc *d, const doc *agent)
+{
+    static const char *const names[] = { "agent", "name", "version", "description", "permissions", "hooks", "budget", "prices", "retention" };
+    const doc *one;
+    named_place name;
+
+    for (size_t i = 0; i < d->size; i++) {
+        bool good = false, known = false;
+
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            good = good || strcmp(d->keys[i]->text, names[k]) == 0;
+        for (size_t k = 0; k < file_key_count; k++)
+            known = known || strcmp(d->keys[i]->text, file_key_names[k]) == 0;
+        if (known && !good)
+            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "misplaced", "`%s` is of a graph, and this file is an agent: write the graph into a file of its own, whose nodes "
+                     "call it by `agent: FILE`", d->keys[i]->text);
+    }
+    if ((one = doc_get(d, "name")) != NULL && key_name(l, one, "name", &name))
+        l->a->name = name.name;
+    if ((one = doc_get(d, "version")) != NULL)
+        key_count(l, one, "version", 1, UINT32_MAX, &l->a->version);
+    if ((one = doc_get(d, "description")) != NULL)
+        key_text(l, one, "description", &l->a->description);
+    if ((one = doc_get(d, "retention")) != NULL)
+        read_retention(l, one);
+    read_guards(l, d);
+    read_agent(l, agent);
+}
+
 static void read_top(loader *l, const doc *d)
 {
     agent_file *a = l->a;
@@ -408,11 +444,11 @@ static void read_top(loader *l, const doc *d)
 
     a->at = d->at;
     a->d = d;
+    keys_known(l, d, "an agent file", file_key_names, file_key_count);
     if (agent != NULL) {
-        fault_at(l->f, agent->at, PAWL_FAULT, "not-yet", "agents that drive themselves are not in this version: write the graph, with `start` and `nodes`");
+        read_agent_top(l, d, agent);
         return;
     }
-    keys_known(l, d, "an agent file", file_key_names, file_key_count);
     start = doc_get(d, "start");
     nodes = doc_get(d, "nodes");
     if (!key_there(d, "start") || !key_there(d, "nodes"))
@@ -506,22 +542,75 @@ static agent_file *load_one(loader *l, const char *name, place at, agent_file *a
         return NULL;
     }
     read_top(&in, d);
+    if (a->agent != NULL)
+        agent_check(&in);
     put_in_order(&in);
-    file_check(&in);
+    if (doc_get(d, "agent") == NULL)
+        file_check(&in);
     return a;
 }
 
-agent_file *load_graph(loader *l, const char *node, const char *name, place at)
+/* Room for one file more; else told. */
+static bool room_for_one(loader *l, place at)
 {
     agent_file *root = l->a->root;
 
     if (l->a->depth + 1 > FILE_GRAPH_DEPTH_MAX || root->graphs == FILE_GRAPHS_MAX) {
         fault_at(l->f, at, PAWL_FAULT, "limit", "more than %d graphs inside each other (FILE_GRAPH_DEPTH_MAX), or %d in all (FILE_GRAPHS_MAX)",
                  FILE_GRAPH_DEPTH_MAX, FILE_GRAPHS_MAX);
-        return NULL;
+        return false;
     }
     root->graphs++;
-    return load_one(l, name, at, l->a, load_fmt(l, "%s%s/", l->a->prefix, node));
+    return true;
+}
+
+/* Agents may call each other, and themselves: each is read once, and known by its name. */
+file_helper *load_helper(loader *l, const char *name, const char *file, place at)
+{
+    agent_file *root = l->a->root;
+    const char *path;
+    pawl_bytes text;
+    file_helper *h;
+
+    if (!load_source(l, file, at, &path, &text))
+        return NULL;
+    for (h = root->helpers; h != NULL; h = h->next) {
+        if (strcmp(h->name, name) != 0)
+            continue;
+        if (strcmp(h->path, path) == 0)
+            return h;
+        fault_at(l->f, at, PAWL_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", name, h->path, path);
+        return NULL;
+    }
+    if (leads_round(l->a, path) && !(strcmp(root->path, path) == 0 && strcmp(root->name, name) == 0)) {
+        fault_at(l->f, at, PAWL_FAULT, "agent", "%s leads to itself: call it by the name that it has", path);
+        return NULL;
+    }
+    if (!room_for_one(l, at) || (h = arena_zero(l->mem, sizeof *h)) == NULL)
+        return NULL;
+    *h = (file_helper){ .next = root->helpers, .name = name, .path = path };
+    root->helpers = h;
+    h->file = strcmp(root->path, path) == 0 && root->agent != NULL && strcmp(root->name, name) == 0 ? root : load_one(l, file, at, l->a, load_fmt(l, "%s/", name));
+    if (h->file == NULL)
+        return NULL;
+    if (h->file->agent == NULL) {
+        if (doc_get(h->file->d, "agent") == NULL)
+            fault_at(l->f, at, PAWL_FAULT, "agent", "%s is a graph, and no agent: it has no `agent`", path);
+        return NULL;
+    }
+    h->file->name = name;
+    h->file->agent->a.name = name;
+    return h;
+}
+
+agent_file *load_graph(loader *l, const char *node, const char *name, place at)
+{
+    agent_file *inner = room_for_one(l, at) ? load_one(l, name, at, l->a, load_fmt(l, "%s%s/", l->a->prefix, node)) : NULL;
+
+    if (inner == NULL || doc_get(inner->d, "agent") == NULL)
+        return inner;
+    fault_at(l->f, at, PAWL_FAULT, "graph", "%s is an agent, and no graph: say `agent: %s`", inner->path, inner->path);
+    return NULL;
 }
 
 static void told(void *to, size_t number, const char *text)

@@ -4,6 +4,7 @@
 #define FILE_MODEL_H
 
 #include "file/file.h"
+#include "pawl/agent.h"
 #include "pawl/policy.h"
 
 enum {
@@ -130,6 +131,33 @@ typedef struct file_effect { const char *name, *word; pawl_limits limits; struct
 /* Evaluate anew what a run's journal has the value of: `input` and labels as in a call of "jq". NULL: err says why. */
 typedef const pawl_value *file_anew_fn(void *ctx, arena *mem, const pawl_value *labels, const pawl_value *input, pawl_err *err);
 
+/* ---- agents ---------------------------------------------------------------------------------------------------- */
+
+enum {
+    FILE_TOOLS_MAX = 128,       /* of one agent */
+    FILE_TOOL_WORDS_MAX = 256   /* of the command of a tool, and of `post_tools` */
+};
+
+typedef struct file_tool {      /* a program that is a tool of an agent; all of the root, by their names */
+    struct file_tool *next;
+    pawl_agent_tool t;
+    const char **run;           /* ends in NULL */
+    const agent_file *of;
+} file_tool;
+
+typedef struct file_helper {    /* an agent that others call, by its name, which is its machine's; all of the root */
+    struct file_helper *next;
+    const char *name, *path;
+    agent_file *file;           /* NULL: told */
+} file_helper;
+
+typedef struct file_agent {     /* `agent:` of a file */
+    pawl_agent a;
+    pawl_mode mode;             /* PAWL_MODE_NONE: not said */
+    file_helper **helpers;      /* those of it, a.nhelpers */
+    place at, model_at;
+} file_agent;
+
 typedef struct model_price { struct model_price *next; const char *model; int64_t input, output; } model_price;     /* millionths for a million tokens */
 
 struct agent_file {
@@ -152,6 +180,7 @@ struct agent_file {
     size_t nchannels;
     file_node *nodes;
     size_t nnodes;
+    file_agent *agent;          /* NULL: it is a graph */
     const void **channel_order, **node_order;   /* by name; NULL: not yet */
     const char **names;         /* of the nodes, for suggestions; NULL: not yet */
     const pawl_value *input;    /* JSON Schema; NULL: anything */
@@ -177,6 +206,9 @@ struct agent_file {
     const char **scripts;       /* models that follow one: "script:PATH", each once */
     size_t nscripts, scripts_cap;
     file_effect *effects;
+    file_tool *tools;
+    file_helper *helpers;
+    const char **post_tools;    /* of all agents that have one; NULL: none */
     file_anew_fn *anew;
     void *anew_ctx;
 };
@@ -191,6 +223,8 @@ typedef struct file_reader {
     pawl_code (*plugin)(void *ctx, const char *from, const char *name, pawl_err *err);
     /* Whether a plug-in adds `kind`; its effect has that name, and *cls where nothing is said. NULL: none do. */
     bool (*kind)(void *ctx, const char *kind, pawl_class *cls);
+    /* The tools that come with the program, one by one; NULL behind the last. NULL: there are none. */
+    const pawl_agent_tool *(*tool)(void *ctx, size_t index);
     /* What is wrong with expressions: tells by number. NULL: they are not compiled. */
     pawl_code (*compile)(void *ctx, expression *const *all, size_t n, void (*tell)(void *to, size_t number, const char *text), void *to, pawl_err *err);
     void *ctx;
@@ -245,6 +279,19 @@ void read_prices(loader *l, const doc *d);
 bool money_read(const char *text, int64_t *micros);         /* "1.50" as millionths. False: it is no amount, or has more than 6 digits behind the point */
 const model_price *price_of(const agent_file *a, const char *model);        /* NULL: nobody said */
 int64_t price_micros(int64_t tokens, int64_t a_million);
+
+/* agent_keys.c, agent_tools.c */
+void read_agent(loader *l, const doc *d);                   /* `agent`, of a file that is one */
+void agent_check(loader *l);                                /* what its parts say of each other */
+void read_tools(loader *l, const doc *d);
+bool key_words(loader *l, const doc *d, const char *key, const char ***out);   /* a command: a program and its arguments, ends in NULL */
+file_helper *load_helper(loader *l, const char *name, const char *file, place at);     /* NULL: told */
+extern const char *const agent_key_names[];
+extern const size_t agent_key_count;
+
+/* models.c: "script:FILE" or "PROVIDER/NAME", and its price where money is counted; *out: what it is called from now on. False: told. */
+bool model_read(loader *l, const char *model, place at, const char **out);
+void check_model(loader *l, file_node *n);
 
 /* node_keys.c */
 void node_read(loader *l, file_node *n, const doc *d);

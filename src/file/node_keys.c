@@ -392,7 +392,8 @@ static void read_artifact(loader *l, file_node *n, const doc *d, const char *lab
 static void read_schema(loader *l, file_node *n, const doc *d, const char *label)
 {
     (void)label;
-    key_schema(l, d, "schema", &n->schema);
+    if (key_schema(l, d, "schema", &n->schema) && n->kind == KIND_PROMPT)
+        put_call(l, n, "schema", form_literal(l, n->schema, d->at));
 }
 
 static void read_options(loader *l, file_node *n, const doc *d, const char *label)
@@ -531,7 +532,7 @@ static const key_row rows[] = {
     { "cwd", KINDS_PROCESS, read_cwd }, { "output_bytes", KINDS_PROCESS, read_output_bytes },
     { "in", KIND_GRAPH, read_in }, { "out", KIND_GRAPH, read_out }, { "system", KIND_PROMPT, read_system }, { "model", KIND_PROMPT, read_model },
     { "max_tokens", KIND_PROMPT, read_max_tokens },
-    { "to", KIND_ASK | KIND_WAIT, read_to }, { "schema", KIND_ASK, read_schema }, { "options", KIND_ASK, read_options },
+    { "to", KIND_ASK | KIND_WAIT, read_to }, { "schema", KIND_ASK | KIND_PROMPT, read_schema }, { "options", KIND_ASK, read_options },
     { "default", KIND_ASK, read_default }, { "of", KIND_ASK, read_of },
     { "text", KINDS_CALL, read_text }, { "lines", KINDS_PROCESS, read_lines }, { "json", KINDS_CALL, read_json },
     { "status", KINDS_PROCESS | KIND_HTTP, read_status }, { "artifact", KINDS_CALL | KIND_SET, read_artifact },

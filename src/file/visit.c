@@ -107,10 +107,62 @@ static pawl_code keep_response(scope *sc, const pawl_value *receipt, keeping *k)
     return keep_text(sc, body, false, k);
 }
 
+/* What a model said: a script's text, or the texts of a message. */
+static const pawl_value *said_text(scope *sc, const pawl_value *receipt)
+{
+    const pawl_value *message = pawl_value_get(receipt, "message"), *block;
+    pawl_iter it = pawl_iter_of(pawl_value_get(message, "content"));
+    const char *out = "";
+
+    if (message == NULL)
+        return pawl_value_get(receipt, "text");
+    while (out != NULL && (block = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_string(pawl_value_get(block, "text")) != NULL)
+            out = pawl_format(sc->s, "%s%s%s", out, *out != '\0' ? "\n\n" : "", pawl_value_string(pawl_value_get(block, "text")));
+    return pawl_pack(sc->s, "s", out);
+}
+
+/* The value that its `schema` asked for. */
+static pawl_code keep_typed(scope *sc, const pawl_value *receipt, const pawl_value *text, keeping *k)
+{
+    pawl_err err = {0};
+
+    k->json = pawl_value_get(receipt, "output");
+    if (k->json == NULL && pawl_value_type(text) == PAWL_TYPE_STRING)
+        k->json = value_parse(&sc->s->mem, pawl_value_string(text), pawl_value_size(text), "its answer is no JSON", &err);
+    if (k->json == NULL)
+        return scope_fail(sc, err.code < 0 ? err.code : PAWL_INVALID, err.code < 0 ? pawl_format(sc->s, "%s", err.text) : "its answer has no value");
+    if (schema_check(sc->n->schema, k->json, "its answer", &err) != PAWL_OK)
+        return scope_fail(sc, PAWL_INVALID, pawl_format(sc->s, "%s", err.text));
+    k->artifact = k->json;
+    k->text = text != NULL ? text : as_text(sc->s, k->json);
+    return k->text != NULL ? PAWL_OK : scope_fail(sc, PAWL_NOMEM, NULL);
+}
+
+static pawl_code keep_answer(scope *sc, const pawl_value *receipt, keeping *k)
+{
+    const char *stop = pawl_value_string(pawl_value_get(receipt, "stop"));
+    const pawl_value *text = said_text(sc, receipt);
+
+    if (stop != NULL && (strcmp(stop, "max_tokens") == 0 || strcmp(stop, "context_exceeded") == 0))
+        return scope_fail(sc, PAWL_LIMIT, strcmp(stop, "max_tokens") == 0 ? "its answer is longer than `max_tokens` allows" : "the prompt is too long for the model");
+    if (stop != NULL && strcmp(stop, "refusal") == 0)
+        return scope_fail(sc, PAWL_EFFECT, "the model refused to answer");
+    if (sc->n->schema != NULL)
+        return keep_typed(sc, receipt, text, k);
+    if (pawl_value_type(text) == PAWL_TYPE_STRING)
+        return keep_text(sc, text, false, k);
+    k->json = k->artifact = receipt;
+    k->text = as_text(sc->s, receipt);
+    return k->text != NULL ? PAWL_OK : scope_fail(sc, PAWL_NOMEM, NULL);
+}
+
 static pawl_code keep_reply(scope *sc, const pawl_value *receipt, keeping *k)
 {
-    const pawl_value *text = sc->n->kind == KIND_PROMPT ? pawl_value_get(receipt, "text") : receipt;
+    const pawl_value *text = receipt;
 
+    if (sc->n->kind == KIND_PROMPT)
+        return keep_answer(sc, receipt, k);
     if (pawl_value_type(text) == PAWL_TYPE_STRING)
         return keep_text(sc, text, false, k);
     k->json = k->artifact = receipt;

@@ -80,9 +80,23 @@ static inline pawl_code filing_compile(void *ctx, expression *const *all, size_t
     return PAWL_OK;
 }
 
+/* Tools as if they came with the program. */
+static inline const pawl_agent_tool *filing_tool(void *ctx, size_t index)
+{
+    static const pawl_agent_tool all[] = {
+        { .name = "read_file", .rule = "Read", .description = "Read.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
+        { .name = "bash", .rule = "Bash", .description = "Run.", .schema = "{\"type\":\"object\"}", .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
+        { .name = "spawn_agent", .rule = "Agent", .description = "Call another agent.", .schema = "{\"type\":\"object\"}", .cls = PAWL_OTHER,
+          .own = PAWL_OWN_SPAWN_AGENT },
+    };
+
+    (void)ctx;
+    return index < sizeof all / sizeof *all ? &all[index] : NULL;
+}
+
 static inline file_reader filing_reader(filing *f)
 {
-    return (file_reader){ .read = filing_read, .plugin = filing_plugin, .kind = filing_kind, .compile = filing_compile, .ctx = f };
+    return (file_reader){ .read = filing_read, .plugin = filing_plugin, .kind = filing_kind, .compile = filing_compile, .tool = filing_tool, .ctx = f };
 }
 
 #endif

@@ -54,6 +54,7 @@ PAWL_TEST(test_every_key_of_the_loader_is_explained)
 
     check_described(s, "/properties", file_key_names, file_key_count);
     check_described(s, "/$defs/node/properties", node_key_names, node_key_count);
+    check_described(s, "/properties/agent/properties", agent_key_names, agent_key_count);
 }
 
 /* As load.c, node_keys.c and keys.c have them beside what they do. */
@@ -72,6 +73,9 @@ PAWL_TEST(test_every_key_further_down_is_explained)
     DESCRIBED(s, "/$defs/node/properties/each/properties", "of", "node", "as");
     DESCRIBED(s, "/$defs/node/properties/join/anyOf/1/properties", "of", "need", "rest");
     DESCRIBED(s, "/$defs/node/properties/undo/properties", "run", "stdin", "env", "cwd");
+    DESCRIBED(s, "/properties/agent/properties/thinking/anyOf/1/properties", "budget_tokens");
+    DESCRIBED(s, "/properties/agent/properties/compact/anyOf/1/properties", "tokens", "method");
+    DESCRIBED(s, "/$defs/tool/properties", "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint");
 }
 
 static void check_same_keys(const pawl_value *a, const pawl_value *b)
@@ -120,7 +124,7 @@ static pawl_code fit(const pawl_value *s, const pawl_value *v, pawl_err *err)
     const pawl_value *nodes = value_with(&mem, read_text(known, strlen(known)), "$defs", pawl_value_get(s, "$defs"));
     pawl_code rc = schema_check(s, v, "file", err);
 
-    return rc != PAWL_OK || pawl_value_get(v, "plugins") != NULL ? rc : schema_check(nodes, pawl_value_get(v, "nodes"), "nodes", err);
+    return rc != PAWL_OK || pawl_value_get(v, "plugins") != NULL || pawl_value_get(v, "agent") != NULL ? rc : schema_check(nodes, pawl_value_get(v, "nodes"), "nodes", err);
 }
 
 static bool fits(const char *text)
@@ -148,7 +152,7 @@ static bool check_example(const char *path, bool broken)
     v = doc_value(doc_read(&mem, path, (pawl_bytes){ text, n }, &f), &mem, &f);
     if (v == NULL || f.count > 0)
         CHECK_FAIL("%s: %s", path, f.first == NULL ? "no memory" : f.first->text);
-    if (pawl_value_get(v, "nodes") == NULL)
+    if (pawl_value_get(v, "nodes") == NULL && pawl_value_get(v, "agent") == NULL)
         return false;
     rc = fit(s, v, &err);
     if (broken ? rc == PAWL_OK : rc != PAWL_OK)
@@ -292,11 +296,44 @@ PAWL_TEST(test_what_is_around_the_nodes)
     }
 }
 
+PAWL_TEST(test_an_agent_in_place_of_a_graph)
+{
+    static const char *const bad[] = {
+        "{\"agent\":{}}",
+        "{\"agent\":\"anthropic/x\"}",
+        "{\"agent\":{\"model\":\"anthropic/x\"},\"start\":\"a\",\"nodes\":{\"a\":{\"run\":[\"true\"],\"next\":\"end\"}}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"mode\":\"bypassPermissions\"}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\"}]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\",\"run\":[\"b\"],\"class\":\"c\"}]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"tool\":[]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"compact\":{\"method\":\"drop\"}}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"max_iterations\":0}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"mcp\":{}}}",
+    };
+    static const char *const good[] = {
+        "{\"agent\":{\"model\":\"anthropic/x\"}}",
+        "{\"agent\":{\"model\":\"other-host/a/b:7\",\"name\":\"n\",\"tools\":[{\"name\":\"t\",\"run\":[\"wc\",1],\"class\":\"read\",\"schema\":{\"type\":\"object\"},"
+        "\"timeout\":\"5s\",\"beside\":false}],\"temperature\":0.5,\"thinking\":2000,\"compact\":{\"tokens\":5,\"method\":\"drop\"},\"denied\":\"tell\","
+        "\"post_tools\":[\"cat\"],\"budget\":{\"calls\":5}},\"permissions\":{\"deny\":[\"Bash\"]},\"retention\":\"keep\"}",
+    };
+    char why[256];
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (fits(bad[i]) || loads(bad[i], why))
+            CHECK_FAIL("taken: %s", bad[i]);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        if (!fits(good[i]))
+            CHECK_FAIL("the schema refuses: %s", good[i]);
+        if (!loads(good[i], why))
+            CHECK_FAIL("the loader refuses: %s (%s)", good[i], why);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_every_key_of_the_loader_is_explained), CASE(test_every_key_further_down_is_explained), CASE(test_a_known_node_knows_every_key),
-        CASE(test_every_ref_leads_somewhere), CASE(test_what_fits_is_what_loads), CASE(test_what_is_around_the_nodes), CASE(test_every_example_fits),
+        CASE(test_every_ref_leads_somewhere), CASE(test_what_fits_is_what_loads), CASE(test_what_is_around_the_nodes), CASE(test_an_agent_in_place_of_a_graph), CASE(test_every_example_fits),
     };
     int code = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 
