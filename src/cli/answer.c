@@ -102,7 +102,7 @@ static bool input_given(session *s, const pawl_wait *w, buf *json, pawl_err *err
 
     if (v == NULL)
         return false;
-    if (pawl_value_get(w->about, "tool") == NULL || pawl_value_get(w->about, "policy") == NULL || pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+    if (pawl_value_get(w->about, "tool") == NULL || (pawl_value_get(w->about, "policy") == NULL && !session_is_agent(s)) || pawl_value_type(v) != PAWL_TYPE_OBJECT) {
         fail(err, PAWL_INVALID, pawl_value_type(v) != PAWL_TYPE_OBJECT ? "%s: --input is an object, such as '{\"command\":\"git push\"}'"
                                                                       : "%s: there are no rules by which other arguments could be decided: say no, and change the file", s->run);
         return false;
@@ -111,6 +111,20 @@ static bool input_given(session *s, const pawl_wait *w, buf *json, pawl_err *err
     canon(json, v);
     buf_text(json, "}");
     return true;
+}
+
+/* A no with its reason, which the model of an agent is told. */
+static void reason_given(const char *reason, buf *json)
+{
+    buf_text(json, "{\"approve\":false,\"note\":");
+    canon_string(json, reason, strlen(reason));
+    buf_text(json, "}");
+}
+
+/* An agent asks again under its new rules, which let the call in. */
+static int let_in(session *s)
+{
+    return cli_given(s->c, "no-run") != NULL ? EXIT_DONE : go(s, go_on, NULL);
 }
 
 /* `value` NULL: `text` has to be read as the wait wants it. */
@@ -138,14 +152,17 @@ static int answer_wait(cli_call *c, const char *run, const char *given, const ch
     } else if (yes && cli_given(c, "input") != NULL && !input_given(s, &w, &json, &err)) {
         code = cli_fail(c, PAWL_INVALID, &err);
     } else {
-        const bool edits = yes && cli_given(c, "input") != NULL;
+        const bool told = value != NULL && !yes && ev.note != NULL && session_is_agent(s);
+        const bool edits = (yes && cli_given(c, "input") != NULL) || told;
 
+        if (told)
+            reason_given(ev.note, &json);
         buf_char(&json, '\0');
         ev.id = arena_strdup(&c->mem, w.id, strlen(w.id));
         if (value == NULL || edits)
             ev.value = json.data;
         if (!yes || (code = always_wanted(s, st, &w)) == EXIT_DONE)
-            code = go_tell(s, &ev);
+            code = yes && cli_given(c, "always") != NULL && session_is_agent(s) ? let_in(s) : go_tell(s, &ev);
     }
     buf_free(&json);
     session_free(s);

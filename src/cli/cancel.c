@@ -42,8 +42,37 @@ const cli_verb verb_cancel = {
     .example = "pawl cancel @\npawl cancel deploy-3fza --reason 'wrong branch'",
 };
 
+/* What it was at ends; the run lives, and takes input. */
+static int interrupt_run(cli_call *c)
+{
+    pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "interrupt", .by = go_who(), .value = "null" };
+    pawl_err err = {0};
+    int code;
+    session *s = session_of_run(c, c->args[0], &code);
+
+    if (s == NULL)
+        return code;
+    if (!session_is_agent(s)) {
+        fail(&err, PAWL_INVALID, "%s is a run of a graph, and has no turn: `pawl cancel %s` calls it off", s->run, s->run);
+        code = cli_fail(c, PAWL_INVALID, &err);
+    } else {
+        code = go_tell(s, &ev);
+    }
+    session_free(s);
+    return code == EXIT_WAITS ? EXIT_DONE : code;
+}
+
+static const cli_option interrupt_options[] = {
+    { "no-run", NULL, "only say so; whoever drives the run does it" },
+    { "json", NULL, "how it stands then, as JSON" },
+    { NULL, NULL, NULL },
+};
+
 const cli_verb verb_interrupt = {
-    .name = "interrupt", .form = "RUN", .what = "stop an agent in the middle of its turn", .least = 1, .most = 1, .store = true,
-    .example = "pawl cancel @                   # calls a run off",
-    .later = "it stops the turn of an agent, and agents are not in this version; `pawl cancel RUN` calls a run off, Ctrl-C lets go of it",
+    .name = "interrupt", .form = "RUN", .what = "stop an agent in the middle of its turn", .options = interrupt_options, .least = 1, .most = 1, .store = true,
+    .run = interrupt_run,
+    .about = "What the model has said so far is kept, tools are stopped (one that changes a\n"
+             "file ends first; a second interrupt does not wait), what is asked is given up.\n"
+             "The agent lives, and takes input. When it is idle nothing happens.",
+    .example = "pawl interrupt @\npawl send @ 'do it otherwise'",
 };

@@ -16,7 +16,9 @@ static bool say_json(cli_call *c, const session *s, bool good)
     for (const file_fault *f = s->faults.first; f != NULL; f = f->next)
         all = value_push(mem, all, fault_json(mem, f));
     v = value_pack(mem, NULL, "{s:s,s:v,s:b}", "file", c->args[0], "findings", all, "ok", (int)good);
-    if (s->file != NULL)
+    if (s->file != NULL && s->file->agent != NULL)
+        v = value_with(mem, v, "tools", value_uint(mem, s->file->agent->a.ntools));
+    else if (s->file != NULL)
         v = value_with(mem, v, "nodes", value_uint(mem, s->file->nnodes));
     if (s->machine != NULL) {
         const char *digest = pawl_machine_hash(s->machine), *name = pawl_machine_name(s->machine);
@@ -33,6 +35,9 @@ static void say_good(const cli_call *c, const session *s)
 
     if (s->file == NULL)
         cli_note(c, "%s: good: a plug-in that is agent \"%s\"", c->args[0], pawl_machine_name(s->machine));
+    else if (s->file->agent != NULL)
+        cli_note(c, "%s: good: agent \"%s\" with %zu %s, %zu %s", c->args[0], s->file->name, s->file->agent->a.ntools, s->file->agent->a.ntools == 1 ? "tool" : "tools",
+                 notes, notes == 1 ? "note" : "notes");
     else
         cli_note(c, "%s: good: %zu %s, %zu %s", c->args[0], nodes, nodes == 1 ? "node" : "nodes", notes, notes == 1 ? "note" : "notes");
 }

@@ -71,7 +71,7 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err)
     if (rc == PAWL_IGNORED)
         logging_say(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
     if (rc == PAWL_IGNORED && ev->kind == PAWL_EV_INPUT)
-        return fail(err, PAWL_INVALID, "%s: it takes no input as it stands: only an agent with `turns:` does, when its turn is over", s->run);
+        return fail(err, PAWL_INVALID, "%s: it takes no input as it stands: only an agent does, and a graph with `turns:` when its turn is over", s->run);
     return rc == PAWL_IGNORED ? pawl_run(s->engine, s->run, NULL, err) : rc;
 }
 
@@ -140,13 +140,13 @@ static void say_how(const session *s, const pawl_wait *w, bool only, buf *b)
     switch (w->kind) {
     case PAWL_WAIT_APPROVAL:
         buf_fmt(b, "    yes: pawl approve %s%s%s\n    no:  pawl deny %s%s%s    (%s%s)\n", run, only ? "" : " ", slot, run, only ? "" : " ", slot,
-                no != NULL ? "goes on at " : "the run ends rejected", no != NULL ? no : "");
+                no != NULL ? "goes on at " : session_is_agent(s) ? agent_no(s) : "the run ends rejected", no != NULL ? no : "");
         return;
     case PAWL_WAIT_QUESTION:
         buf_fmt(b, "    answer: pawl answer %s%s%s VALUE\n", run, only ? "" : " ", slot);
         return;
     case PAWL_WAIT_INPUT:
-        buf_fmt(b, "    go on: pawl send %s JSON\n", run);
+        buf_fmt(b, "    go on: pawl send %s %s\n", run, session_is_agent(s) ? "TEXT" : "JSON");
         return;
     case PAWL_WAIT_SIGNAL:
         buf_fmt(b, "    send it: pawl send %s --signal %s JSON\n", run, s->file != NULL && file_node_find(s->file, w->node) != NULL &&
@@ -180,6 +180,7 @@ static void say_wait(const session *s, const pawl_wait *w, bool only)
     if (w->prompt != NULL && !doubt_is(w))
         put_prompt(&b, w->prompt);
     words_about(&b, w->about, "    ", PROMPT_COLUMNS);
+    words_questions(&b, w->about, "    ", PROMPT_COLUMNS);
     for (size_t i = 0; i < pawl_value_size(w->options); i++) {
         buf_fmt(&b, "    %zu. ", i + 1);
         cli_short(&b, pawl_value_at(w->options, i), 200);
@@ -472,6 +473,8 @@ static const pawl_value *turn_output(session *s, pawl_state *st, pawl_err *err)
 {
     pawl_wait w;
 
+    if (session_is_agent(s) && strcmp(agent_end(st), "answer") != 0)
+        return NULL;
     if (pawl_state_waits(st) != 1 || pawl_state_wait(st, 0, pawl_engine_step(s->engine), &w, NULL) != PAWL_OK || w.kind != PAWL_WAIT_INPUT)
         return NULL;
     return session_output(s, st, err);
@@ -488,6 +491,8 @@ static int waiting(session *s, pawl_state *st)
         print_waiting(s, st, turn);
     else if (turn != NULL)
         print_value(s, turn);
+    if (session_is_agent(s) && agent_failed(s, st))
+        return EXIT_FAILED;
     say_waits(s, st);
     return EXIT_WAITS;
 }

@@ -1,9 +1,8 @@
-/* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions, a model that follows a script. */
+/* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions. */
 #include "cli/links.h"
 #include "cli/session.h"
 #include "effect/effect.h"
 #include "effect/sandbox.h"
-#include "pawl/llm.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -328,6 +327,8 @@ const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
     pawl_step *step = pawl_engine_step(s->engine);
     const char *json;
 
+    if (session_is_agent(s))
+        return pawl_state_get(st, "output");
     if (e == NULL)
         return NULL;
     if ((json = pawl_state_json(st, step, err)) == NULL || (state = value_parse(&s->mem, json, strlen(json), "the state", err)) == NULL)
@@ -339,80 +340,6 @@ const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
     labels = value_pack(&s->mem, err, "[s]", e->label);
     out = labels != NULL ? evaluate_in(s, &s->mem, labels, state, err) : NULL;
     return pawl_value_at(out, 0);
-}
-
-/* ---- models that follow a script --------------------------------------------------------------------------- */
-
-struct script {
-    script *next;
-    const char *model;          /* "script:PATH" */
-    pawl_llm_script *made;
-};
-
-/* What it says that it has used costs what the file of prices says. */
-static int64_t script_price(void *ctx, const char *model, const pawl_llm_usage *u)
-{
-    const session *s = ctx;
-    const model_price *price = price_of(s->file, model);
-
-    return price == NULL ? 0 : price_micros(u->input + u->cache_read + u->cache_write, price->input) + price_micros(u->output, price->output);
-}
-
-static pawl_llm_script *script_read(session *s, const file_source *src, pawl_err *err)
-{
-    const pawl_value *all;
-    const doc *d;
-    faults f;
-
-    faults_init(&f, &s->mem);
-    d = doc_read(&s->mem, src->path, src->text, &f);
-    all = d != NULL ? doc_value(d, &s->mem, &f) : NULL;
-    if (all != NULL && f.count == 0)
-        return pawl_llm_script_new(all, src->path, script_price, s, err);
-    fail(err, PAWL_INVALID, "%s:%u:%u: %s", src->path, (unsigned)(f.first != NULL ? f.first->at.line : 1),
-         (unsigned)(f.first != NULL ? f.first->at.column : 1), f.first != NULL ? f.first->text : "no memory");
-    return NULL;
-}
-
-/* All of them are read when the session opens: handlers, on many threads, only look. */
-static pawl_code scripts_read(session *s, pawl_err *err)
-{
-    static const char lead[] = "script:";
-
-    for (size_t g = 0; s->file != NULL && g < s->file->nscripts; g++) {
-        const char *path = s->file->scripts[g] + sizeof lead - 1;
-        const file_source *src = s->file->sources;
-        script *one;
-
-        while (src != NULL && strcmp(src->path, path) != 0)
-            src = src->next;
-        if (src == NULL || (one = arena_zero(&s->mem, sizeof *one)) == NULL)
-            return fail(err, PAWL_NOMEM, "%s: it was not read", path);
-        *one = (script){ .next = s->scripts, .model = s->file->scripts[g], .made = script_read(s, src, err) };
-        if (one->made == NULL)
-            return err->code;
-        s->scripts = one;
-    }
-    return PAWL_OK;
-}
-
-void session_scripts_free(session *s)
-{
-    for (script *sc = s->scripts; sc != NULL; sc = sc->next)
-        pawl_llm_script_free(sc->made);
-    s->scripts = NULL;
-}
-
-static pawl_code run_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    const session *s = arg;
-    const char *model = pawl_value_string(pawl_value_get(job->args, "model"));
-
-    for (const script *sc = s->scripts; sc != NULL && model != NULL; sc = sc->next)
-        if (strcmp(sc->model, model) == 0)
-            return pawl_effect_script(job, reply, sc->made);
-    pawl_reply_untouched(reply);
-    return pawl_reply_fail(reply, PAWL_INVALID, "there is no model \"%s\"", model != NULL ? model : "");
 }
 
 /* ---- binding -------------------------------------------------------------------------------------------------- */
@@ -435,7 +362,7 @@ static pawl_code bind_file(session *s, pawl_err *err)
         else if (strcmp(e->word, "http") == 0)
             rc = pawl_engine_effect(s->engine, e->name, request, own, e->limits.cls, err);
         else
-            rc = pawl_engine_effect(s->engine, e->name, run_prompt, s, e->limits.cls, err);
+            rc = pawl_engine_effect(s->engine, e->name, session_prompt, s, e->limits.cls, err);
         if (rc == PAWL_OK)
             rc = pawl_engine_budget(s->engine, e->name, &places, err);
     }
@@ -443,7 +370,7 @@ static pawl_code bind_file(session *s, pawl_err *err)
         rc = pawl_engine_effect(s->engine, "hook", run_hook, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && !s->hands_out)
         rc = pawl_engine_effect(s->engine, "links", run_links, NULL, PAWL_AT_LEAST_ONCE, err);
-    if (rc == PAWL_OK)
+    if (rc == PAWL_OK && s->file->agent == NULL)
         rc = pawl_engine_effect(s->engine, "mode", told_mode, NULL, PAWL_PURE, err);
     if (rc == PAWL_OK && s->file->njq > 0)
         rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_PURE, err);
@@ -460,10 +387,12 @@ void session_anew(session *s)
 
 pawl_code session_bind(session *s, pawl_err *err)
 {
-    pawl_code rc = s->file != NULL ? scripts_read(s, err) : PAWL_OK;
+    pawl_code rc = session_models(s, err);
 
     if (rc == PAWL_OK && s->file != NULL)
         rc = bind_file(s, err);
+    if (rc == PAWL_OK)
+        rc = session_agents_bind(s, err);
     for (const pawl_plugin *p = s->plugins; p != NULL && rc == PAWL_OK; p = p->next)
         for (const plugin_handler *h = p->handlers; h != NULL && rc == PAWL_OK; h = h->next)
             if (!h->kind)

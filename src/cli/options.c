@@ -221,10 +221,11 @@ static int take_option(cli_call *c, int left, char **word, int *used)
     const char *name = *word + 2, *equals = strchr(*word, '='), *value = "";
     size_t size = equals == NULL ? strlen(*word) : (size_t)(equals - *word), i = 0;
     const cli_option *o = NULL;
+    const bool print = size == 2 && memcmp(*word, "-p", 2) == 0;    /* as it is known from others */
 
-    if ((*word)[1] == '-')
+    if ((*word)[1] == '-' || print)
         for (; (o = cli_option_at(c->verb, i)) != NULL; i++)
-            if (strlen(o->name) == size - 2 && memcmp(o->name, name, size - 2) == 0)
+            if (print ? strcmp(o->name, "print") == 0 : strlen(o->name) == size - 2 && memcmp(o->name, name, size - 2) == 0)
                 break;
     if (o == NULL)
         return no_such_option(c, *word, size);

@@ -230,6 +230,8 @@ static int run_run(cli_call *c)
         return code;
     if (s->file != NULL && word == NULL)
         mode = settings_mode(&s->mem, s->folder, &err);
+    if (word == NULL && mode == PAWL_MODE_NONE && session_is_agent(s))
+        mode = s->file->agent->mode;
     if (s->file != NULL && err.code == PAWL_OK)
         s->policy = settings_policy(c, &s->mem, s->file, s->folder, &err);
     if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&

@@ -137,7 +137,7 @@ static pawl_code load_plugin(session *s, const char *path, pawl_err *err)
 
 static pawl_code load_file(session *s, const char *path, pawl_err *err)
 {
-    const file_reader reader = { .read = session_read, .plugin = open_plugin, .kind = has_kind, .compile = compile, .ctx = s };
+    const file_reader reader = { .read = session_read, .plugin = open_plugin, .kind = has_kind, .tool = session_tool, .compile = compile, .ctx = s };
     const char *same;
     pawl_bytes text;
     pawl_code rc;
@@ -148,6 +148,7 @@ static pawl_code load_file(session *s, const char *path, pawl_err *err)
         return rc;              /* nothing of it has a line and a column */
     s->first = text;
     s->file = file_load(&s->mem, path, &reader, &s->faults);
+    s->of = s->file;
     if (s->file != NULL && s->faults.count == 0 && s->file->njq > 0)
         s->evaluator = jq_engine(s->jq, err);
     if (err->code != PAWL_OK)
@@ -191,6 +192,20 @@ session *session_of_file(cli_call *c, const char *path, int *code)
     return NULL;
 }
 
+session *session_of_text(cli_call *c, const char *path, pawl_bytes text, int *code)
+{
+    session *s = session_new(c);
+    const char *copy = s != NULL ? arena_strdup(&s->mem, text.data, text.size) : NULL;
+
+    if (copy != NULL)
+        s->first = (pawl_bytes){ copy, text.size };
+    *code = copy != NULL ? session_load(s, path) : EXIT_FAILED;
+    if (*code == EXIT_DONE)
+        return s;
+    session_free(s);
+    return NULL;
+}
+
 pawl_machine *session_machine_again(session *s, pawl_err *err)
 {
     return file_machine(s->file, s->evaluator, &s->faults, err);
@@ -216,7 +231,8 @@ void session_free(session *s)
     else
         pawl_machine_free(s->machine);
     logging_close(&s->log);
-    session_scripts_free(s);
+    session_models_free(s);
+    pawl_tools_free(s->tools);
     jq_close(s->jq);
     plugins_close(s->plugins);
     arena_free(&s->mem);
@@ -411,14 +427,14 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
         return rc != PAWL_OK ? cli_fail(s->c, rc, &err) : code;
     }
     name = pawl_state_machine(st, NULL);
-    if (strcmp(pawl_machine_name(s->machine), name) != 0) {
+    if (strcmp(pawl_machine_name(s->machine), name) != 0 && !session_of_agent(s, name)) {
         pawl_store_free(store);
         fail(&err, PAWL_CONFLICT, "%s is a run of \"%s\", and %s is \"%s\"", s->run, name, main, pawl_machine_name(s->machine));
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
-    changed = !pawl_state_under(st, s->machine);
     if ((rc = session_open(s, store, &err)) != PAWL_OK)
         return cli_fail(s->c, rc, &err);
+    changed = !pawl_state_under(st, s->machine);
     if (!changed)
         return EXIT_DONE;
     if (other == NULL)
@@ -500,6 +516,8 @@ bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out
         v = value_with(&s->mem, v, "@file", file_value(s));
         if (s->policy != NULL)
             v = value_with(&s->mem, v, "@policy", s->policy);
+        if ((v = session_agent_input(s, v, err)) == NULL && err->code != PAWL_OK)
+            return false;
         if (mode != PAWL_MODE_NONE)
             v = value_with(&s->mem, v, "@mode", value_string(&s->mem, pawl_mode_name(mode), strlen(pawl_mode_name(mode))));
     }

@@ -10,14 +10,17 @@
 #include "cli/logging.h"
 #include "cli/plugin.h"
 #include "file/model.h"
+#include "pawl/llm.h"
+#include "pawl/tool.h"
 
-typedef struct script script;   /* of a scripted model: handlers.c */
+typedef struct script script;   /* of a scripted model: models.c */
 
 typedef struct session {
     cli_call *c;
     arena mem;
     faults faults;
     agent_file *file;           /* NULL: a plug-in is the whole agent */
+    const agent_file *of;       /* of the run: the file itself, or an agent that it leads to; NULL: as above */
     pawl_plugin *plugins;
     jq *jq;                     /* NULL: no expression of it needs one */
     pawl_machine *machine;      /* the engine's, once there is one */
@@ -27,6 +30,11 @@ typedef struct session {
     pawl_value *kept;           /* of a run: what its "@file" says; NULL: it is read from the disk */
     pawl_bytes first;           /* its own text, once it was read */
     script *scripts;
+    pawl_llm llm;               /* how models of providers are asked */
+    pawl_tools *tools;          /* NULL: nobody asked for one yet */
+    const pawl_agent_tool *builtins;    /* those that come with the program, as a machine knows them */
+    size_t nbuiltins;
+    const pawl_value *own;      /* more channels of Pawl's own that a new run begins with; NULL: none */
     const pawl_value *policy;   /* what a new run is decided by; NULL: no rules */
     bool only_look;             /* of a verb that changes nothing: a run under another machine is looked at all the same */
     bool upgraded;              /* it is over, and was adopted: what it keeps of the new file goes with the event that reopens it */
@@ -41,6 +49,8 @@ typedef struct session {
 /* Of a file: loaded, checked whole; its faults are said on stderr (JSON on stdout with --json when `findings`). NULL: *code is the exit
  * code, and why was said. */
 session *session_of_file(cli_call *c, const char *path, int *code);
+/* The same of a text, which is copied, that is called `path`. */
+session *session_of_text(cli_call *c, const char *path, pawl_bytes text, int *code);
 /* The same, and nothing is said: what was found is in its faults; it has no machine when one of them is more than a note, or `err` says
  * what else was wrong. NULL: no memory, or the folder is gone. */
 session *session_load_quietly(cli_call *c, const char *path, pawl_err *err);
@@ -63,7 +73,30 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err);
 unsigned session_threads(void);                     /* of an engine here: so much is performed side by side */
 /* handlers.c: who performs the effects of its machine. */
 pawl_code session_bind(session *s, pawl_err *err);
-void session_scripts_free(session *s);
+
+/* models.c: the scripts that its file names, read; freed. Handlers of "llm" and "prompt", whose argument is the session. */
+pawl_code session_models(session *s, pawl_err *err);
+void session_models_free(session *s);
+pawl_code session_llm(const pawl_job *job, pawl_reply *reply, void *arg);
+pawl_code session_prompt(const pawl_job *job, pawl_reply *reply, void *arg);
+
+/* agents.c */
+bool session_is_agent(const session *s);            /* its run is an agent's, and no graph's */
+/* A run of one of the agents that its file leads to. False: there is none of that name. Before session_open. */
+bool session_of_agent(session *s, const char *name);
+const pawl_agent_tool *session_tool(void *session, size_t index);   /* as a file_reader asks */
+/* Who performs what agents ask for, and the machines of those that they call. */
+pawl_code session_agents_bind(session *s, pawl_err *err);
+/* Leave something for a run in the session's store, on any thread, also while the engine drives. PAWL_INVALID: it is in memory. */
+pawl_code session_deliver(const session *s, const char *run, pawl_delivery *d, pawl_err *err);
+/* `v` and what an agent begins with besides. NULL: see err. */
+const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);
+/* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": none has. Lent until the state changes. */
+const char *agent_end(pawl_state *st);
+/* It did not end well; said on stderr, unless the turn is still under way or ended otherwise. */
+bool agent_failed(const session *s, pawl_state *st);
+const char *agent_no(const session *s);             /* what a no leads to */
+pawl_code session_each_agent(session *s, pawl_code (*fn)(session *s, const agent_file *a, pawl_err *err), pawl_err *err);
 
 /* As pawl_engine_watch, whose place the log has. */
 void session_watch(session *s, pawl_watch_fn *fn, void *ctx);

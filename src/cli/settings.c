@@ -322,6 +322,11 @@ static pawl_code policy_check(const pawl_value *v, pawl_err *err)
     return p != NULL ? PAWL_OK : err->code;
 }
 
+static bool has_agents(const agent_file *file)
+{
+    return file != NULL && (file->agent != NULL || file->helpers != NULL);
+}
+
 const pawl_value *settings_policy(cli_call *c, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
 {
     const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
@@ -335,7 +340,7 @@ const pawl_value *settings_policy(cli_call *c, arena *mem, const agent_file *fil
         rc = err->code;
     if (rc == PAWL_OK)
         rc = project_gather(&g, c, folder, err);
-    if (rc != PAWL_OK || !g.any)
+    if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* what tools may do goes by the workspace, without rules, too */
         return NULL;
     if ((v = policy_made(&g, folder)) == NULL)
         fail(err, PAWL_NOMEM, "no memory for the rules");

@@ -15,6 +15,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, buf *b
 {
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_run_info info = {0};
+    pawl_agent_view view;
     char when[32], text[160];
     const pawl_value *reason = pawl_state_reason(st);
     const char *mode = pawl_value_string(pawl_state_get(st, "@mode"));
@@ -24,6 +25,12 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, buf *b
     put_row(b, "run", s->run);
     snprintf(text, sizeof text, "%s%s%s", pawl_status_name(pawl_state_status(st)), head->parked != NULL ? ", parked: " : "", head->parked != NULL ? head->parked : "");
     put_row(b, "status", text);
+    if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
+        snprintf(text, sizeof text, "%s (%s)%s%s", pawl_shown_badge(view.state).text, pawl_shown_name(view.state), view.tool_name != NULL ? ": " : "",
+                 view.tool_name != NULL ? view.tool_name : "");
+        put_row(b, "agent", text);
+        put_row(b, "error", view.message);
+    }
     put_row(b, "why", pawl_value_string(pawl_value_get(reason, "text")));
     put_row(b, "machine", pawl_state_machine(st, NULL));
     put_row(b, "file", s->path);
@@ -81,6 +88,31 @@ static void put_machines(session *s, buf *b)
         buf_fmt(b, "\n%s", text);
 }
 
+/* What was shown of an agent, and when. */
+static void put_shown(session *s, buf *b)
+{
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &(pawl_stream_options){ .kinds = PAWL_STREAM_CUSTOM }, NULL);
+    pawl_stream_event ev;
+    char when[32];
+
+    buf_text(b, "\nshown\n");
+    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
+        const pawl_value *v = strcmp(ev.name, "state") == 0 ? value_parse(&s->mem, ev.json, strlen(ev.json), "state", NULL) : NULL, *more;
+        const char *state = pawl_value_string(pawl_value_get(v, "state"));
+
+        if (state == NULL)
+            continue;
+        more = pawl_value_get(v, "tool_name") != NULL ? pawl_value_get(v, "tool_name") : pawl_value_get(v, "session_id") != NULL ? pawl_value_get(v, "session_id")
+               : pawl_value_get(v, "message");
+        cli_time(when, ev.time_ms);
+        buf_fmt(b, "  %s  %s%s", when, state, more != NULL ? "  " : "");
+        if (more != NULL)
+            cli_short(b, more, 100);
+        buf_char(b, '\n');
+    }
+    pawl_stream_close(r);
+}
+
 static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *head)
 {
     arena *mem = &s->mem;
@@ -130,7 +162,9 @@ static int show(session *s, pawl_state *st)
     put_record(s, st, &head, &b);
     put_graph(s, st, &b);
     put_state(s, st, &b, cli_columns(1));
-    if (cli_given(s->c, "states") != NULL)
+    if (cli_given(s->c, "states") != NULL && session_is_agent(s))
+        put_shown(s, &b);
+    else if (cli_given(s->c, "states") != NULL)
         put_machines(s, &b);
     cli_put(s->c, &b);
     buf_free(&b);
@@ -166,7 +200,7 @@ static int show_run(cli_call *c)
 
 static const cli_option options[] = {
     { "at", "SEQ", "as it stood after that entry; `pawl log` numbers them" },
-    { "states", NULL, "also the state machines that every run and task goes through, from Pawl's own tables" },
+    { "states", NULL, "of an agent what was shown of it, and when; else the state machines that every run and task goes through, from Pawl's own tables" },
     { "json", NULL, "one JSON object: {\"run\",\"status\",\"state\",\"tasks\",\"waits\",...}" },
     { NULL, NULL, NULL },
 };

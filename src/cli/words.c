@@ -245,3 +245,35 @@ void words_about(buf *out, const pawl_value *about, const char *indent, size_t c
     cli_short(out, pawl_value_get(about, "with"), columns);
     buf_char(out, '\n');
 }
+
+static void question(buf *out, const pawl_value *one, bool only, const char *indent, size_t columns)
+{
+    pawl_iter it = pawl_iter_of(pawl_value_get(one, "options"));
+    const pawl_value *option;
+
+    if (!only) {
+        buf_text(out, indent);
+        cli_short(out, pawl_value_get(one, "header"), columns);
+        buf_text(out, ": ");
+        cli_short(out, pawl_value_get(one, "question"), columns);
+        buf_char(out, '\n');
+    }
+    while ((option = pawl_iter_next(&it, NULL)) != NULL) {
+        buf_fmt(out, "%s- ", indent);
+        cli_short(out, pawl_value_get(option, "label"), columns);
+        if (pawl_value_size(pawl_value_get(option, "description")) > 0) {
+            buf_text(out, ": ");
+            cli_short(out, pawl_value_get(option, "description"), columns);
+        }
+        buf_char(out, '\n');
+    }
+}
+
+void words_questions(buf *out, const pawl_value *about, const char *indent, size_t columns)
+{
+    const pawl_value *all = pawl_value_get(about, "questions"), *one;
+    pawl_iter it = pawl_iter_of(all);
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        question(out, one, pawl_value_size(all) == 1, indent, columns);
+}

@@ -24,5 +24,7 @@ void words_schema(buf *out, const pawl_value *schema);
 
 /* The call that an approval is about, one line: "Bash: git push"; nothing, where there is none. */
 void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns);
+/* What an agent asks its user, a line each question and each answer that it offers; nothing, where it asks nothing. */
+void words_questions(buf *out, const pawl_value *about, const char *indent, size_t columns);
 
 #endif
