@@ -107,6 +107,23 @@ static bool run_ms(const char *file, reading *out)
     return good;
 }
 
+/* A question to an agent whose model is a script, from its start to its exit; beside it a process that does nothing. */
+static bool chat_oneshot(reading *out)
+{
+    char path[4096];
+    char *pawl[] = { path, "chat", "-p", "hello", "agent.yaml", NULL }, *nothing[] = { "true", NULL };
+    double first;
+    disk d;
+    bool good = program(path) && disk_begin(&d, false);
+
+    if (!good)
+        return false;
+    good = text_put(d.folder, "agent.yaml", "agent: {name: helper, model: \"script:answers.yaml\", system: You help., tools: [read_file, bash]}\n") &&
+           text_put(d.folder, "answers.yaml", "- {reply: Hello.}\n") && spawn(d.folder, pawl, &first) && turns_ms(d.folder, pawl, nothing, out);
+    disk_end(&d);
+    return good;
+}
+
 static bool run_noop(reading *out)
 {
     return run_ms("start: a\nstate: {x: {}}\nnodes:\n  a: {set: {x: 1}, next: end}\n", out);
@@ -209,6 +226,7 @@ static bool prove_ms(reading *out)
 }
 
 const figure cli_figures[] = {
+    { "chat.oneshot_ms", "ms", "a process that does nothing", 20, false, 3, chat_oneshot },
     { "cli.run_noop_ms", "ms", "a process that does nothing", 12, false, 3, run_noop },
     { "cli.run_jq_ms", "ms", "a process that does nothing", 45, false, 3, run_jq },
     { "policy.prove_ms", "ms", "two processes that do nothing", 200, false, 3, prove_ms },
