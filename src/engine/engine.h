@@ -90,7 +90,7 @@ typedef struct errand {
     bool replaced;              /* the pool's: its thread goes when it returns */
     atomic_bool lost;           /* since the run is somebody else's: that is no outcome of its command */
     bool listened;              /* an interrupt of its run is to know what it has said: */
-    buf said;                   /* the text, under the engine's said_lock */
+    buf said;                   /* its messages, under the engine's said_lock */
 } errand;
 
 typedef struct told_wait {      /* a wait that the store is to be told of */

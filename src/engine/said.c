@@ -2,7 +2,7 @@
  * that ends it, though nobody will hear the rest. */
 #include "engine/errand.h"
 
-enum { SAID_BYTES_MAX = 1 << 20 };      /* of one attempt; what comes after that is not kept */
+enum { SAID_BYTES_MAX = 4 << 20 };      /* of one attempt, as JSON; what comes after that is not kept */
 
 static const char *delta_text(const pawl_value *message)
 {
@@ -11,22 +11,40 @@ static const char *delta_text(const pawl_value *message)
     return type != NULL && strcmp(type, "text_delta") == 0 ? pawl_value_string(pawl_value_get(message, "text")) : NULL;
 }
 
-/* On the handler's thread. */
+/* On the handler's thread, and often: it is read when somebody interrupts. Each with its NUL. */
 void said_add(errand *er, const char *json)
 {
-    const pawl_value *message;
-    const char *text;
-    arena mem;
+    const size_t size = strlen(json) + 1;
 
-    arena_init(&mem, &er->e->alloc, 512);
-    message = value_parse(&mem, json, strlen(json), "a message", NULL);
-    if ((text = delta_text(message)) != NULL) {
-        pthread_mutex_lock(&er->e->said_lock);
-        if (er->said.size + strlen(text) <= SAID_BYTES_MAX)
-            buf_text(&er->said, text);
-        pthread_mutex_unlock(&er->e->said_lock);
+    if (strstr(json, "text_delta") == NULL)
+        return;
+    pthread_mutex_lock(&er->e->said_lock);
+    if (er->said.size + size <= SAID_BYTES_MAX)
+        buf_put(&er->said, json, size);
+    pthread_mutex_unlock(&er->e->said_lock);
+}
+
+static const pawl_value *said_text(const errand *er, arena *mem)
+{
+    const char *at = er->said.data, *end = at + er->said.size, *piece;
+    const pawl_value *out = NULL;
+    arena one;
+    buf text;
+
+    arena_init(&one, &er->e->alloc, 512);
+    buf_init(&text, &er->e->alloc);
+    for (; at < end; at += strlen(at) + 1) {
+        arena_reset(&one);
+        if ((piece = delta_text(value_parse(&one, at, strlen(at), "a message", NULL))) != NULL)
+            buf_text(&text, piece);
     }
-    arena_free(&mem);
+    if (text.failed)
+        mem->failed = true;
+    else
+        out = value_string(mem, text.size > 0 ? text.data : "", text.size);
+    buf_free(&text);
+    arena_free(&one);
+    return out;
 }
 
 /* A new attempt says it all again. */
@@ -51,7 +69,7 @@ static const pawl_value *said_object(live *r, arena *mem)
     pthread_mutex_lock(&r->e->said_lock);
     for (errand *er = r->errands; er != NULL; er = er->next)
         if (er->open && er->at != ERRAND_READY && er->said.size > 0 && !er->said.failed)
-            out = value_with(mem, out, er->job.id, value_string(mem, er->said.data, er->said.size));
+            out = value_with(mem, out, er->job.id, said_text(er, mem));
     pthread_mutex_unlock(&r->e->said_lock);
     return out;
 }
