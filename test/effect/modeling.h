@@ -45,6 +45,8 @@ static inline pawl_code world_say(const pawl_job *job, const char *name, const c
     buf_char(&w->told, ' ');
     buf_text(&w->told, text);
     buf_char(&w->told, '\n');
+    if (buf_room(&w->told, 1))
+        w->told.data[w->told.size] = '\0';      /* behind its end, for who looks for a part */
     if (++w->words == w->cancel_after && write(w->cancel[1], "c", 1) != 1)
         return PAWL_IO;
     return PAWL_OK;
