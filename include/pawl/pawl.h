@@ -14,4 +14,6 @@
 #include "pawl/stream.h"
 #include "pawl/history.h"
 #include "pawl/sim.h"
+#include "pawl/agent.h"
+#include "pawl/host.h"
 #endif

@@ -124,6 +124,7 @@ static void test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent(voi
 {
     pawl_handle *a;
     stage g;
+    int tries = 0;
 
     host_begin(&g, true, 3);
     a = spawned(&g, "r", "{\"@cwd\":\"/w\",\"@mode\":\"bypassPermissions\",\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"both\\\"}\"}");
@@ -131,7 +132,7 @@ static void test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent(voi
     CHECK(mode_is("r.sub-s1", "bypassPermissions"));
     mode_left(&g, "r", "plan");
     while (!mode_is("r.sub-s1", "plan"))
-        moment();
+        again(&tries);
     gate_opens(&g);
     CHECK_STR(rests(a), "idle");
     pawl_host_drain(g.h);

@@ -332,6 +332,44 @@ static void test_S9_an_id_that_runs_is_not_spawned_again(void)
     }
 }
 
+/* Whoever made its base died before its start was left: it is begun by one of those who come after him. */
+static void test_S9_one_that_was_made_and_never_begun(void)
+{
+    enum { MANY = 4 };
+    const pawl_run_info info = { .id = "r", .life = 7, .seed = 7, .created_ms = 1 };
+    spawner all[MANY] = { { .rc = PAWL_OK } };
+    pawl_machine *m = host_machine("helper", 8);
+    pawl_state *st = NULL;
+    pawl_store *s;
+    pawl_err err = {0};
+    stage g;
+    int won = 0;
+
+    host_begin(&g, true, 2);
+    s = file_store();
+    said(pawl_state_new(m, &info, 0, NULL, &st, &err), &err);
+    said(s->verbs->create(s, pawl_state_base(st), &err), &err);
+    pawl_store_free(s);
+    pawl_state_free(st);
+    pawl_machine_free(m);
+    gate_opens(&g);
+    for (int i = 0; i < MANY; i++) {
+        all[i].g = &g;
+        CHECK_INT(pthread_create(&all[i].thread, NULL, spawns, &all[i]), 0);
+    }
+    for (int i = 0; i < MANY; i++) {
+        CHECK_INT(pthread_join(all[i].thread, NULL), 0);
+        won += all[i].rc == PAWL_OK;
+        if (all[i].a != NULL)
+            CHECK_STR(rests(all[i].a), "idle");
+        pawl_handle_free(all[i].a);
+    }
+    CHECK_INT(won, 1);
+    pawl_host_drain(g.h);
+    talk_is(&g, "r", "user=gate one\nassistant=one\n");
+    host_end(&g);
+}
+
 /* ---- S10: a reader that is slow, or late ---------------------------------------------------------------------------------------------- */
 
 typedef struct reading { char text[1 << 21]; size_t n; int gaps, deltas; } reading;
@@ -441,6 +479,7 @@ int main(int argc, char **argv)
         CASE(test_S5_what_is_sent_while_the_model_speaks_is_not_lost), CASE(test_S6_an_interrupt_of_one_that_rests_does_nothing),
         CASE(test_S7_rules_are_matched_with_the_command_itself), CASE(test_S8_an_answer_is_to_one_wait_and_taken_once),
         CASE(test_S9_tools_begin_and_end_by_their_ids), CASE(test_S9_an_id_that_runs_is_not_spawned_again),
+        CASE(test_S9_one_that_was_made_and_never_begun),
         CASE(test_S10_a_slow_reader_misses_nothing_and_is_told_of_gaps), CASE(test_S12_the_model_is_asked_again_and_a_turn_has_an_end),
     };
 

@@ -128,32 +128,50 @@ static void test_A4_an_interrupt_keeps_what_was_said(void)
     stops(true, 2);
 }
 
-/* Whoever leaves it may be any process. */
-static void interrupt_by_another(const char *file)
+/* Another process, which is there before there are threads here: it leaves an interrupt for "r" when it is told to. */
+typedef struct other { pid_t pid; int told[2]; } other;
+
+static void other_begin(other *o)
 {
-    pid_t child = fork();
+    pawl_delivery d = { .id = "stop-1", .kind = PAWL_DELIVER_SIGNAL, .name = "interrupt" };
+    pawl_store *s;
+    char go;
+
+    path_new("host");
+    CHECK_INT(pipe(o->told), 0);
+    o->pid = fork();
+    CHECK(o->pid >= 0);
+    if (o->pid > 0)
+        return;
+    close(o->told[1]);
+    if (read(o->told[0], &go, 1) != 1 || (s = pawl_store_sqlite(path, NULL, NULL)) == NULL)
+        _exit(2);
+    _exit(s->verbs->deliver(s, "r", &d, NULL) == PAWL_OK ? 0 : 1);
+}
+
+static void other_goes(other *o)
+{
     int status;
 
-    if (child == 0) {
-        pawl_delivery d = { .id = "stop-1", .kind = PAWL_DELIVER_SIGNAL, .name = "interrupt" };
-        pawl_store *s = pawl_store_sqlite(file, NULL, NULL);
-
-        _exit(s != NULL && s->verbs->deliver(s, "r", &d, NULL) == PAWL_OK ? 0 : 1);
-    }
-    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK_INT(write(o->told[1], "!", 1), 1);
+    CHECK_INT(waitpid(o->pid, &status, 0), o->pid);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(o->told[0]);
+    close(o->told[1]);
 }
 
 static void test_A4_E16_an_interrupt_that_another_process_left(void)
 {
     for (unsigned threads = 0; threads <= 2; threads += 2) {
         pawl_handle *a;
+        other o;
         stage g;
 
+        other_begin(&o);
         host_begin(&g, true, threads);
         a = spawned(&g, "r", "{\"input\":\"hang\"}");
         stage_waits(&g, &g.speaking, 1);
-        interrupt_by_another(path);
+        other_goes(&o);
         CHECK_STR(comes_to(a, PAWL_UNTIL_DONE), "done");
         pawl_host_drain(g.h);
         talk_is(&g, "r", "user=hang\nassistant=half an answer\nuser=User interrupted this message\n");
@@ -162,11 +180,120 @@ static void test_A4_E16_an_interrupt_that_another_process_left(void)
     }
 }
 
+/* ---- the same where no host drives: pawl_run, with the model on its very thread ------------------------- */
+
+static void *interrupts(void *arg)
+{
+    pawl_delivery d = { .id = "stop-1", .kind = PAWL_DELIVER_SIGNAL, .name = "interrupt" };
+    stage *g = arg;
+    pawl_store *s = pawl_store_sqlite(path, NULL, NULL);
+    bool speaks_now = false;
+
+    while (!speaks_now) {
+        pthread_mutex_lock(&g->lock);
+        speaks_now = g->speaking > 0;
+        pthread_mutex_unlock(&g->lock);
+        moment();
+    }
+    if (s != NULL)
+        (void)s->verbs->deliver(s, "r", &d, NULL);
+    pawl_store_free(s);
+    return NULL;
+}
+
+static void test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives(void)
+{
+    for (unsigned threads = 0; threads <= 2; threads += 2) {
+        pthread_t thread;
+        pawl_err err = {0};
+        stage g;
+
+        stage_begin(&g);
+        path_new("host");
+        g.e = host_engine(&g, file_store(), threads);
+        CHECK_INT(pthread_create(&thread, NULL, interrupts, &g), 0);
+        CHECK_INT(pawl_run(g.e, "r", "{\"input\":\"hang\"}", &err), PAWL_INTERRUPTED);
+        CHECK_INT(pthread_join(thread, NULL), 0);
+        talk_is(&g, "r", "user=hang\nassistant=half an answer\nuser=User interrupted this message\n");
+        pawl_engine_free(g.e);
+        path_gone();
+    }
+    path[0] = '\0';
+}
+
+/* ---- what the model says, as it says it ---------------------------------------------------------------------- */
+
+static void test_A7_a_reader_hears_the_model_speak(void)
+{
+    static const char *const deltas[] = { "{\"attempt\":1,\"type\":\"begin\"}", "{\"thinking\":\"hm\",\"type\":\"thinking_delta\"}",
+                                          "{\"text\":\"half an \",\"type\":\"text_delta\"}", "{\"text\":\"answer\",\"type\":\"text_delta\"}" };
+    pawl_stream_event ev;
+    pawl_handle *a;
+    pawl_stream *r;
+    pawl_err err = {0};
+    size_t n = 0;
+    stage g;
+
+    host_begin(&g, false, 2);
+    a = spawned(&g, "r", NULL);
+    r = pawl_handle_subscribe(a, &(pawl_stream_options){ .kinds = PAWL_STREAM_MESSAGES }, &err);
+    CHECK(r != NULL);
+    sends(a, "gate well");
+    while (n < 4 && pawl_stream_wait(r, PATIENCE_MS, &ev, &err) == PAWL_OK) {
+        CHECK(ev.live > 0);
+        CHECK_STR(ev.json, deltas[n]);
+        n++;
+    }
+    CHECK_INT(n, 4);            /* and it has not answered yet */
+    CHECK(pawl_handle_is_processing(a));
+    gate_opens(&g);
+    CHECK_STR(rests(a), "idle");
+    pawl_stream_close(r);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+/* ---- what is no call at all ------------------------------------------------------------------------------------- */
+
+static void test_X1_what_cannot_be_is_said(void)
+{
+    pawl_handle *a;
+    pawl_handle_view v;
+    pawl_err err = {0};
+    char by[300];
+    stage g;
+
+    CHECK(pawl_host_new(NULL, NULL, &err) == NULL);
+    pawl_host_drain(NULL);
+    pawl_host_free(NULL);
+    pawl_handle_free(NULL);
+    CHECK_INT(pawl_handle_send(NULL, "1", NULL), PAWL_INVALID);
+    CHECK_INT(pawl_handle_state(NULL, &v, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_handle_wait(NULL, PAWL_UNTIL_RESTS, 0, NULL, NULL), PAWL_INVALID);
+    CHECK(!pawl_handle_is_idle(NULL));
+    host_begin(&g, false, 0);
+    a = spawned(&g, "r", NULL);
+    CHECK_STR(rests(a), "idle");
+    CHECK_INT(pawl_handle_wait(a, PAWL_UNTIL_ERROR, 0, NULL, NULL), PAWL_PENDING);
+    CHECK_INT(pawl_handle_send(a, "{\"a\"", NULL), PAWL_INVALID);
+    CHECK_INT(pawl_handle_send(a, NULL, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_handle_permit(a, NULL, false, NULL, "{}", NULL), PAWL_INVALID);
+    CHECK_INT(pawl_handle_states(a, NULL, NULL, NULL), PAWL_INVALID);
+    memset(by, 'x', sizeof by - 1);
+    by[sizeof by - 1] = '\0';
+    CHECK_INT(pawl_handle_by(a, by, NULL), PAWL_INVALID);
+    said(pawl_handle_send(a, "7", &err), &err);         /* JSON, and no input: readers are told, and it rests */
+    CHECK_STR(rests(a), "idle");
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_A3_an_agent_is_spawned_told_and_looked_at), CASE(test_A3_what_is_asked_is_in_its_view), CASE(test_A4_an_interrupt_keeps_what_was_said),
-        CASE(test_A4_E16_an_interrupt_that_another_process_left),
+        CASE(test_A4_E16_an_interrupt_that_another_process_left), CASE(test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives),
+        CASE(test_A7_a_reader_hears_the_model_speak), CASE(test_X1_what_cannot_be_is_said),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

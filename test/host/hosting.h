@@ -274,13 +274,22 @@ static inline void host_end(stage *g)
     path[0] = '\0';
 }
 
+/* Another try, in a moment; not for ever. */
+static inline void again(int *tries)
+{
+    if (++*tries > PATIENCE_MS)
+        CHECK_FAIL("it does not come");
+    moment();
+}
+
 /* The run is there, soon. */
 static inline pawl_handle *found(stage *g, const char *id)
 {
     pawl_handle *a;
+    int tries = 0;
 
     while ((a = pawl_host_get(g->h, id, NULL)) == NULL)
-        moment();
+        again(&tries);
     return a;
 }
 
