@@ -263,9 +263,10 @@ static pawl_code step_again(pawl_step *s, const pawl_value *command, pawl_err *e
     it->task = "@";
     it->visit = 1;
     it->superstep = s->st->seq + 1;
-    if (it->spec == NULL || (rc = step_add(s, it, err)) != PAWL_OK)
-        return it->spec == NULL ? PAWL_NOMEM : rc;
-    return budget_holds(s->st, err);
+    if (it->spec == NULL)
+        return PAWL_NOMEM;
+    rc = step_add(s, it, err);
+    return rc == PAWL_OK ? budget_holds(s->st, err) : rc;
 }
 
 /* ---- channels with a user's function ------------------------------------------------------------------ */
