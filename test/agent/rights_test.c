@@ -107,7 +107,7 @@ static void test_A6_a_child_has_the_name_that_it_is_shown_under(void)
         { "call_0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123", "run-1." } };
 
     for (size_t i = 0; i < 2; i++) {
-        char calls[512];
+        char calls[512], shown[160];
         pawl_agent_view v;
         pawl_err err = {0};
         world w;
@@ -125,8 +125,9 @@ static void test_A6_a_child_has_the_name_that_it_is_shown_under(void)
         CHECK_INT(v.state, PAWL_SHOWN_WAITING_FOR_SUB_AGENT);
         CHECK(strncmp(v.session_id, ids[i][1], strlen(ids[i][1])) == 0 && strlen(v.session_id) <= 128);
         CHECK(v.tool_use_id == NULL && v.request_id == NULL);
+        snprintf(shown, sizeof shown, "\"%s\"", v.session_id);
         world_update(&w, NULL, "{\"@mode\":\"plan\"}");
-        CHECK(strstr(given_to(&w, "tell"), v.session_id) != NULL);
+        CHECK(strstr(given_to(&w, "tell"), shown) != NULL);
         world_signal(&w, "shutdown", NULL);
         world_end(&w);
     }
