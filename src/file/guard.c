@@ -27,6 +27,7 @@ const char *guard_tool(const file_node *n)
     case KIND_RUN: case KIND_SHELL: return "Bash";
     case KIND_HTTP: return "WebFetch";
     case KIND_PROMPT: return "Prompt";
+    case KIND_AGENT: return "Agent";    /* what it does is decided call by call */
     case KIND_PLUGIN: return n->word;
     default: return NULL;
     }

@@ -564,6 +564,22 @@ static bool room_for_one(loader *l, place at)
     return true;
 }
 
+/* One that is called by its file alone has the name that stands there. */
+static bool helper_name(loader *l, file_helper *h, place at)
+{
+    for (const file_helper *one = l->a->root->helpers; one != NULL; one = one->next)
+        if (one != h && strcmp(one->name, h->file->name) == 0) {
+            fault_at(l->f, at, PAWL_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", one->name, one->path, h->path);
+            return false;
+        }
+    if (strcmp(l->a->root->name, h->file->name) == 0) {
+        fault_at(l->f, at, PAWL_FAULT, "twice", "%s is called \"%s\", as the file is that calls it: one of them needs another name", h->path, h->file->name);
+        return false;
+    }
+    h->name = h->file->name;
+    return true;
+}
+
 /* Agents may call each other, and themselves: each is read once, and known by its name. */
 file_helper *load_helper(loader *l, const char *name, const char *file, place at)
 {
@@ -575,24 +591,29 @@ file_helper *load_helper(loader *l, const char *name, const char *file, place at
     if (!load_source(l, file, at, &path, &text))
         return NULL;
     for (h = root->helpers; h != NULL; h = h->next) {
-        if (strcmp(h->name, name) != 0)
+        if (name == NULL && strcmp(h->path, path) == 0)
+            return h;
+        if (name == NULL || strcmp(h->name, name) != 0)
             continue;
         if (strcmp(h->path, path) == 0)
             return h;
         fault_at(l->f, at, PAWL_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", name, h->path, path);
         return NULL;
     }
-    if (leads_round(l->a, path) && !(strcmp(root->path, path) == 0 && strcmp(root->name, name) == 0)) {
+    if (leads_round(l->a, path) && (name == NULL || strcmp(root->path, path) != 0 || strcmp(root->name, name) != 0)) {
         fault_at(l->f, at, PAWL_FAULT, "agent", "%s leads to itself: call it by the name that it has", path);
         return NULL;
     }
     if (!room_for_one(l, at) || (h = arena_zero(l->mem, sizeof *h)) == NULL)
         return NULL;
-    *h = (file_helper){ .next = root->helpers, .name = name, .path = path };
+    *h = (file_helper){ .next = root->helpers, .name = name != NULL ? name : "", .path = path };
     root->helpers = h;
-    h->file = strcmp(root->path, path) == 0 && root->agent != NULL && strcmp(root->name, name) == 0 ? root : load_one(l, file, at, l->a, load_fmt(l, "%s/", name));
+    h->file = leads_round(l->a, path) ? root : load_one(l, file, at, l->a, load_fmt(l, "%s/", h->name));
     if (h->file == NULL)
         return NULL;
+    if (name == NULL && !helper_name(l, h, at))
+        return NULL;
+    name = h->name;
     if (h->file->agent == NULL) {
         if (doc_get(h->file->d, "agent") == NULL)
             fault_at(l->f, at, PAWL_FAULT, "agent", "%s is a graph, and no agent: it has no `agent`", path);

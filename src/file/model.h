@@ -50,9 +50,10 @@ typedef struct file_channel {
 
 typedef enum node_kind {        /* a bit each: keys say which kinds they are for */
     KIND_RUN = 1, KIND_SHELL = 2, KIND_SET = 4, KIND_ASK = 8, KIND_HTTP = 16, KIND_GRAPH = 32, KIND_PROMPT = 64, KIND_WAIT = 128,
-    KIND_PLUGIN = 256
+    KIND_PLUGIN = 256, KIND_AGENT = 512
 } node_kind;
-enum { KINDS_PROCESS = KIND_RUN | KIND_SHELL, KINDS_CALL = KIND_RUN | KIND_SHELL | KIND_HTTP | KIND_PROMPT | KIND_PLUGIN, KINDS_ALL = 511 };
+enum { KINDS_PROCESS = KIND_RUN | KIND_SHELL, KINDS_CALL = KIND_RUN | KIND_SHELL | KIND_HTTP | KIND_PROMPT | KIND_PLUGIN,
+       KINDS_KEEP = KINDS_CALL | KIND_AGENT, KINDS_ALL = 1023 };
 
 bool file_request_writes(const pawl_value *args);       /* of an `http` node: anything but a GET or HEAD without a body */
 const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": as sentences of denial have it */
@@ -62,6 +63,35 @@ typedef struct name_list { named_place *names; size_t n; } name_list;
 typedef struct way_out { expression *when; const char *to; place at; } way_out;   /* when NULL: else */
 typedef struct assignment { const char *channel; place at, value_at; form *f; bool overwrite, extend; } assignment;
 typedef struct mapping { const char *outer, *inner; place outer_at, inner_at; bool in, out; } mapping;
+
+/* ---- agents ---------------------------------------------------------------------------------------------------- */
+
+enum {
+    FILE_TOOLS_MAX = 128,       /* of one agent */
+    FILE_TOOL_WORDS_MAX = 256   /* of the command of a tool, and of `post_tools` */
+};
+
+typedef struct file_tool {      /* a program that is a tool of an agent; all of the root, by their names */
+    struct file_tool *next;
+    pawl_agent_tool t;
+    const char **run;           /* ends in NULL */
+    const agent_file *of;
+} file_tool;
+
+typedef struct file_helper {    /* an agent that others call, by its name, which is its machine's; all of the root */
+    struct file_helper *next;
+    const char *name, *path;
+    agent_file *file;           /* NULL: told */
+} file_helper;
+
+typedef struct file_agent {     /* `agent:` of a file */
+    pawl_agent a;
+    pawl_mode mode;             /* PAWL_MODE_NONE: not said */
+    file_helper **helpers;      /* those of it, a.nhelpers */
+    place at, model_at;
+} file_agent;
+
+/* ---- nodes and files ------------------------------------------------------------------------------------------ */
 
 struct file_node {
     agent_file *file;
@@ -90,6 +120,7 @@ struct file_node {
     int64_t ask_ms;
     const char *asked_of;
     agent_file *inner;
+    const file_helper *helper;  /* of an agent's: whom it calls; NULL: told */
     mapping *maps;
     size_t nmaps;
     bool maps_given;
@@ -130,33 +161,6 @@ typedef struct file_effect { const char *name, *word; pawl_limits limits; struct
 
 /* Evaluate anew what a run's journal has the value of: `input` and labels as in a call of "jq". NULL: err says why. */
 typedef const pawl_value *file_anew_fn(void *ctx, arena *mem, const pawl_value *labels, const pawl_value *input, pawl_err *err);
-
-/* ---- agents ---------------------------------------------------------------------------------------------------- */
-
-enum {
-    FILE_TOOLS_MAX = 128,       /* of one agent */
-    FILE_TOOL_WORDS_MAX = 256   /* of the command of a tool, and of `post_tools` */
-};
-
-typedef struct file_tool {      /* a program that is a tool of an agent; all of the root, by their names */
-    struct file_tool *next;
-    pawl_agent_tool t;
-    const char **run;           /* ends in NULL */
-    const agent_file *of;
-} file_tool;
-
-typedef struct file_helper {    /* an agent that others call, by its name, which is its machine's; all of the root */
-    struct file_helper *next;
-    const char *name, *path;
-    agent_file *file;           /* NULL: told */
-} file_helper;
-
-typedef struct file_agent {     /* `agent:` of a file */
-    pawl_agent a;
-    pawl_mode mode;             /* PAWL_MODE_NONE: not said */
-    file_helper **helpers;      /* those of it, a.nhelpers */
-    place at, model_at;
-} file_agent;
 
 typedef struct model_price { struct model_price *next; const char *model; int64_t input, output; } model_price;     /* millionths for a million tokens */
 

@@ -302,6 +302,23 @@ static void read_out(loader *l, file_node *n, const doc *d, const char *label)
     read_maps(l, n, d, false);
 }
 
+/* Its machine is called as it calls itself, or as its file is called. */
+static void read_agent_node(loader *l, file_node *n, const doc *d, const char *label)
+{
+    const char *file;
+
+    (void)label;
+    if (key_plain(l, d, "agent", &file))
+        n->helper = load_helper(l, NULL, file, d->at);
+    if (!key_there(n->d, "input"))
+        fault_at(l->f, d->at, PAWL_FAULT, "missing", "an agent needs `input`, the text that it is asked: {agent: FILE, input: TEXT}");
+}
+
+static void read_input(loader *l, file_node *n, const doc *d, const char *label)
+{
+    put_call(l, n, "input", form_text(l, d, FORM_TEXT, "input", label));
+}
+
 static void read_prompt(loader *l, file_node *n, const doc *d, const char *label)
 {
     put_call(l, n, "prompt", form_text(l, d, FORM_TEXT, "prompt", label));
@@ -523,19 +540,19 @@ static void read_description(loader *l, file_node *n, const doc *d, const char *
 
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
-enum { KINDS_NODE = KINDS_ALL & ~KIND_GRAPH, KINDS_FAIL = KINDS_CALL | KIND_SET | KIND_WAIT };
+enum { KINDS_NODE = KINDS_ALL & ~KIND_GRAPH, KINDS_FAIL = KINDS_KEEP | KIND_SET | KIND_WAIT };
 static const key_row rows[] = {
     { "run", KIND_RUN, read_run }, { "shell", KIND_SHELL, read_shell }, { "set", KIND_SET, read_set }, { "ask", KINDS_ALL, read_ask },
     { "http", KIND_HTTP, read_http }, { "graph", KIND_GRAPH, read_graph }, { "prompt", KIND_PROMPT, read_prompt },
-    { "wait", KIND_WAIT, read_wait }, { "tool", 0, NULL }, { "agent", 0, NULL }, { "a2a", 0, NULL },
+    { "wait", KIND_WAIT, read_wait }, { "tool", 0, NULL }, { "agent", KIND_AGENT, read_agent_node }, { "input", KIND_AGENT, read_input }, { "a2a", 0, NULL },
     { "args", KIND_SHELL, read_args }, { "stdin", KINDS_PROCESS, read_stdin }, { "env", KINDS_PROCESS, read_env },
     { "cwd", KINDS_PROCESS, read_cwd }, { "output_bytes", KINDS_PROCESS, read_output_bytes },
     { "in", KIND_GRAPH, read_in }, { "out", KIND_GRAPH, read_out }, { "system", KIND_PROMPT, read_system }, { "model", KIND_PROMPT, read_model },
     { "max_tokens", KIND_PROMPT, read_max_tokens },
     { "to", KIND_ASK | KIND_WAIT, read_to }, { "schema", KIND_ASK | KIND_PROMPT, read_schema }, { "options", KIND_ASK, read_options },
     { "default", KIND_ASK, read_default }, { "of", KIND_ASK, read_of },
-    { "text", KINDS_CALL, read_text }, { "lines", KINDS_PROCESS, read_lines }, { "json", KINDS_CALL, read_json },
-    { "status", KINDS_PROCESS | KIND_HTTP, read_status }, { "artifact", KINDS_CALL | KIND_SET, read_artifact },
+    { "text", KINDS_KEEP, read_text }, { "lines", KINDS_PROCESS, read_lines }, { "json", KINDS_KEEP, read_json },
+    { "status", KINDS_PROCESS | KIND_HTTP, read_status }, { "artifact", KINDS_KEEP | KIND_SET, read_artifact },
     { "effect", KINDS_CALL, read_effect }, { "undo", KINDS_CALL, read_undo }, { "retry", KINDS_CALL | KIND_GRAPH, read_retry },
     { "timeout", KINDS_CALL | KIND_ASK | KIND_WAIT, read_timeout }, { "heartbeat", KIND_PLUGIN, read_heartbeat },
     { "requires", KINDS_NODE, read_requires }, { "interrupt_before", KINDS_ALL, read_before }, { "interrupt_after", KINDS_ALL, read_after },
@@ -545,7 +562,7 @@ static const key_row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 const char *const node_key_names[] = {
-    "run", "shell", "set", "ask", "http", "graph", "prompt", "wait", "tool", "agent", "a2a", "args", "stdin", "env", "cwd", "output_bytes",
+    "run", "shell", "set", "ask", "http", "graph", "prompt", "wait", "tool", "agent", "input", "a2a", "args", "stdin", "env", "cwd", "output_bytes",
     "in", "out", "system", "model", "max_tokens", "to", "schema", "options", "default", "of", "text", "lines", "json", "status", "artifact", "effect", "undo",
     "retry", "timeout", "heartbeat", "requires", "interrupt_before", "interrupt_after", "defer", "description", "next", "each", "join",
     "on_no", "on_error",
@@ -555,7 +572,7 @@ _Static_assert(sizeof node_key_names / sizeof *node_key_names == ROWS, "a key ha
 
 static const struct { const char *name; node_kind kind; } kinds[] = {
     { "run", KIND_RUN }, { "shell", KIND_SHELL }, { "set", KIND_SET }, { "http", KIND_HTTP }, { "graph", KIND_GRAPH },
-    { "prompt", KIND_PROMPT }, { "wait", KIND_WAIT }, { "ask", KIND_ASK },
+    { "prompt", KIND_PROMPT }, { "agent", KIND_AGENT }, { "wait", KIND_WAIT }, { "ask", KIND_ASK },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -602,7 +619,7 @@ static void kind_find(loader *l, file_node *n, const doc *d)
             kind_found(l, n, KIND_PLUGIN, d->keys[i]);
         if (row != NULL && row->read == NULL) {
             n->unclear = true;
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet", "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt and wait are", key);
+            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet", "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent and wait are", key);
         }
         if (strcmp(key, "ask") == 0)
             ask = d->keys[i];
@@ -611,7 +628,7 @@ static void kind_find(loader *l, file_node *n, const doc *d)
         kind_found(l, n, KIND_ASK, ask);
     if (n->kind == 0 && !n->unclear) {
         n->unclear = true;
-        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, wait", n->name);
+        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, wait", n->name);
     }
 }
 

@@ -285,6 +285,28 @@ static pawl_code prompted(scope *sc, const pawl_value *args, const pawl_value **
     return pawl_call_with(sc->s, n->effect, args, &cost, receipt);
 }
 
+/* An agent as a run of its own, for one turn: under the rules and the mode of this run. */
+static pawl_code spawned(scope *sc, const pawl_value *args, const pawl_value **receipt)
+{
+    static const char *const names[] = { "@cwd", "@mode", "@policy", "@grants", "@file" };
+    pawl_step *s = sc->s;
+    const pawl_value *input = pawl_pack(s, "{s:s,s:v}", "@once", "run", "input", pawl_value_get(args, "input")), *one;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((one = pawl_get(s, names[i])) != NULL)
+            input = value_with(&s->mem, input, names[i], one);
+    return input != NULL ? pawl_spawn(s, sc->n->helper->name, input, receipt) : scope_fail(sc, PAWL_NOMEM, NULL);
+}
+
+static pawl_code called(scope *sc, const pawl_value *args, const pawl_value **receipt)
+{
+    switch (sc->n->kind) {
+    case KIND_PROMPT: return prompted(sc, args, receipt);
+    case KIND_AGENT: return spawned(sc, args, receipt);
+    default: return pawl_call(sc->s, sc->n->effect, args, receipt);
+    }
+}
+
 /* Once it may: its command, or what a hook gave instead of that. */
 static pawl_code perform(scope *sc, guard *g)
 {
@@ -297,7 +319,7 @@ static pawl_code perform(scope *sc, guard *g)
     if (g->gate.result == NULL) {
         if ((args = call_args(sc, g)) == NULL)
             return scope_fail(sc, PAWL_NOMEM, NULL);
-        rc = n->kind == KIND_PROMPT ? prompted(sc, args, &receipt) : pawl_call(sc->s, n->effect, args, &receipt);
+        rc = called(sc, args, &receipt);
     }
     if (rc == PAWL_LIMIT && (why = pawl_value_string(pawl_value_get(receipt, "text"))) != NULL)
         return pawl_fail(sc->s, PAWL_LIMIT, "%s: %s", n->name, why);
@@ -420,7 +442,7 @@ static pawl_code body(scope *sc, guard *g)
     case KIND_SET: return set(sc);
     case KIND_ASK: return ask(sc);
     case KIND_WAIT: return wait_for(sc);
-    case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: return perform(sc, g);
+    case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: case KIND_AGENT: return perform(sc, g);
     case KIND_GRAPH: break;     /* a graph is no function */
     }
     return PAWL_INVALID;
