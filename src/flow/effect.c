@@ -7,6 +7,7 @@
 /* The hash of the machine so far, and what was declared now; `limits` NULL: no effect. */
 static bool hash_more(pawl_machine *m, const char *what, const char *name, const pawl_limits *limits)
 {
+    bool good;
     buf b;
 
     buf_init(&b, &m->alloc);
@@ -19,12 +20,13 @@ static bool hash_more(pawl_machine *m, const char *what, const char *name, const
         limits_code(&b, limits);
     }
     buf_char(&b, ']');
-    if (!b.failed) {
+    good = !b.failed;
+    if (good) {
         hash_of(b.data, b.size, &m->hash);
         hash_hex(&m->hash, m->hash_hex);
     }
     buf_free(&b);
-    return !b.failed;
+    return good;
 }
 
 static const char *name_kept(pawl_machine *m, const char *name)
