@@ -271,7 +271,8 @@ static void input_made(loader *l)
     if ((a->channels = arena_zero(l->mem, sizeof *a->channels)) == NULL)
         return;
     a->channels[a->nchannels++] = (file_channel){ .c = { .name = "input", .rule = PAWL_LAST }, .at = a->agent->at };
-    a->input = value_parse(l->mem, schema, sizeof schema - 1, "input", NULL);
+    if ((a->input = value_parse(l->mem, schema, sizeof schema - 1, "input", NULL)) == NULL)
+        l->mem->failed = true;
 }
 
 void agent_check(loader *l)

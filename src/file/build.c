@@ -339,7 +339,7 @@ pawl_machine *file_machine(agent_file *a, const char *engine, faults *f, pawl_er
     pawl_machine *m;
 
     if (a->agent != NULL)
-        return pawl_agent_machine(&a->agent->a, NULL, err);
+        return pawl_agent_machine(&a->agent->a, &a->mem->alloc, err);
     if (g != NULL) {
         for (const file_effect *e = a->effects; e != NULL; e = e->next)
             pawl_graph_effect(g, e->name, &e->limits);

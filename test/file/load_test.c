@@ -139,8 +139,56 @@ PAWL_TEST(test_large_files_take_their_time_and_no_more)
     }
 }
 
+static const filing_text agents[] = {
+    { "boss.yaml", "name: boss\nversion: 2\ndescription: It leads.\nretention: keep:7d\nbudget: {money: 5}\nprices: prices.yaml\n"
+      "agent:\n  model: anthropic/x\n  system: \"Say {{.x}}.\"\n  mode: acceptEdits\n  max_tokens: 99\n  temperature: 0.5\n  thinking: {budget_tokens: 2000}\n  timeout: 9s\n"
+      "  max_retries: 4\n  max_iterations: 7\n  compact: {tokens: 50000, method: drop}\n  denied: tell\n  post_tools: [git, add, -A]\n"
+      "  permissions: {deny: [Bash]}\n  agents: {helper: helper.yaml, boss: boss.yaml}\n"
+      "  tools: [read_file, {name: own, description: Own., run: [wc, -c, 5], class: read, schema: {type: object, properties: {a: {type: string}}}, timeout: 2s}, "
+      "{name: other, run: [x], effect: idempotent, beside: true, mutates: true, deferred: true, hint: words, rule: Other}]\n" },
+    { "helper.yaml", "agent: {description: It helps., model: openai/y, agents: {boss: boss.yaml, helper: helper.yaml}}\n" },
+    { "prices.yaml", "anthropic/x: {input: 3.00, output: 15.00}\nopenai/y: {input: 1, output: 2}\n" }, { NULL, NULL },
+};
+
+PAWL_TEST(test_an_agent_has_what_its_file_says)
+{
+    bench *b = bench_new();
+    filing from;
+    agent_file *file = load_from(b, &from, agents);
+    const pawl_agent *a;
+    const pawl_agent_tool *own, *other;
+    pawl_machine *m;
+    pawl_err err = {0};
+
+    CHECK(file != NULL && file->agent != NULL);
+    CHECK_STR(told(b), "");
+    a = &file->agent->a;
+    CHECK_STR(a->name, "boss");
+    CHECK_STR(a->model, "anthropic/x");
+    CHECK_STR(a->system, "Say {{.x}}.");
+    CHECK_STR(a->options, "{\"temperature\":0.5,\"thinking\":{\"budget_tokens\":2000}}");
+    CHECK(a->version == 2 && file->agent->mode == PAWL_ACCEPT_EDITS && a->max_tokens == 99 && a->llm_timeout_ms == 9000 && a->max_retries == 4);
+    CHECK(a->max_iterations == 7 && a->compact_tokens == 50000 && a->compact_drops && a->denied == PAWL_DENIED_TELLS && a->post_tools);
+    CHECK(a->price_input == 3000000 && a->price_output == 15000000 && file->caps.micros == 5000000 && file->permissions != NULL);
+    CHECK(file->post_tools != NULL && strcmp(file->post_tools[2], "-A") == 0 && file->post_tools[3] == NULL);
+    CHECK_INT(a->ntools, 4);            /* spawn_agent came along with `agents` */
+    own = &a->tools[1], other = &a->tools[2];
+    CHECK(own->cls == PAWL_READ && own->effect == PAWL_AT_LEAST_ONCE && own->beside && own->timeout_ms == 2000 && !own->mutates && !own->deferred);
+    CHECK_STR(own->schema, "{\"properties\":{\"a\":{\"type\":\"string\"}},\"type\":\"object\"}");
+    CHECK(other->cls == PAWL_OTHER && other->effect == PAWL_IDEMPOTENT && other->beside && other->mutates && other->deferred);
+    CHECK_STR(other->rule, "Other");
+    CHECK_STR(a->tools[3].name, "spawn_agent");
+    CHECK_STR(a->tools[3].description, "Call another agent. Agents: helper (It helps.); boss (It leads.)");
+    CHECK(a->nhelpers == 2 && file->helpers != NULL && file->helpers->next != NULL && file->helpers->next->next == NULL);
+    CHECK_STR(file->tools->run[2], file->tools->run[1] != NULL ? "5" : "");
+    CHECK((m = file_machine(file, "", &b->f, &err)) != NULL);
+    CHECK_STR(pawl_machine_name(m), "boss");
+    pawl_machine_free(m);
+    bench_free(b);
+}
+
 /* The n-th allocation fails: no machine, nothing leaks, and it is said that memory was missing. */
-PAWL_TEST(test_every_allocation_may_fail)
+static void marched(const filing_text *texts)
 {
     const size_t stride = check_run_all() ? 1 : 7;
     bool fired = true;
@@ -154,7 +202,7 @@ PAWL_TEST(test_every_allocation_may_fail)
 
         b->mem.chunk_bytes = 256;
         heap_fail_at(&b->h, n);
-        a = load_from(b, &from, all);
+        a = load_from(b, &from, texts);
         if (a != NULL && b->f.count == 0 && !b->mem.failed)
             m = file_machine(a, "jq-1", &b->f, &err);
         if (m != NULL && !b->h.fired)
@@ -167,12 +215,17 @@ PAWL_TEST(test_every_allocation_may_fail)
     }
 }
 
+PAWL_TEST(test_every_allocation_may_fail) { marched(all); }
+PAWL_TEST(test_every_allocation_of_an_agent_may_fail) { marched(agents); }
+
 static const check_case cases[] = {
     CASE(test_all_that_there_is),
     CASE(test_F5_the_hash_covers_every_file_that_one_leads_to),
     CASE(test_a_file_without_a_name_is_called_after_its_own),
     CASE(test_large_files_take_their_time_and_no_more),
+    CASE(test_an_agent_has_what_its_file_says),
     CASE(test_every_allocation_may_fail),
+    CASE(test_every_allocation_of_an_agent_may_fail),
 };
 
 int main(int argc, char **argv)
