@@ -137,24 +137,11 @@ static bool msgs_growth(reading *out)
 
 /* ---- while it is idle ---------------------------------------------------------------------------------------- */
 
-static void *counted(void *ctx, void *ptr, size_t old_size, size_t size)
-{
-    size_t *live = ctx;
-    void *p = NULL;
-
-    if (size == 0)
-        free(ptr);
-    else if ((p = realloc(ptr, size)) == NULL)
-        return NULL;
-    *live += size - old_size;
-    return p;
-}
-
 /* Twenty messages: ten turns. */
 static bool live_bytes(reading *out)
 {
     size_t live = 0;
-    const pawl_alloc alloc = { counted, &live };
+    const pawl_alloc alloc = { bench_counted, &live };
     pawl_machine *m = helper();
     pawl_step *step = pawl_step_new(NULL), *look = pawl_step_new(NULL);
     run r = {0};

@@ -86,19 +86,6 @@ static bool append_growth(reading *out)
 
 /* ---- idle runs ---------------------------------------------------------------------------------- */
 
-static void *counted(void *ctx, void *ptr, size_t old_size, size_t size)
-{
-    size_t *live = ctx;
-    void *p = NULL;
-
-    if (size == 0)
-        free(ptr);
-    else if ((p = realloc(ptr, size)) == NULL)
-        return NULL;
-    *live += size - old_size;
-    return p;
-}
-
 static pawl_code node_draft(pawl_step *s, void *arg)
 {
     const pawl_value *text;
@@ -138,7 +125,7 @@ static bool wait_begin(run *r, const pawl_machine *m, pawl_step *step, const paw
 static bool idle_run_bytes(reading *out)
 {
     size_t live = 0, before;
-    const pawl_alloc alloc = { counted, &live };
+    const pawl_alloc alloc = { bench_counted, &live };
     pawl_machine *m = waiting_machine();
     pawl_step *step = pawl_step_new(NULL);
     pawl_state **runs = calloc(RUNS, sizeof *runs);

@@ -153,3 +153,16 @@ pawl_machine *bench_chain(size_t nodes)
     pawl_graph_max_steps(g, 1000000);
     return bench_compile(g);
 }
+
+void *bench_counted(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+    size_t *live = ctx;
+    void *p = NULL;
+
+    if (size == 0)
+        free(ptr);
+    else if ((p = realloc(ptr, size)) == NULL)
+        return NULL;
+    *live += size - old_size;
+    return p;
+}

@@ -14,18 +14,6 @@ typedef struct writing {
     bool first;                         /* no comma is due before the next block */
 } writing;
 
-static void string(buf *b, const char *name, const char *text)
-{
-    buf_text(b, name);
-    canon_string(b, text, strlen(text));
-}
-
-static void value(buf *b, const char *name, const pawl_value *v)
-{
-    buf_text(b, name);
-    canon(b, v);
-}
-
 static bool sends(const pawl_value *block, bool assistant)
 {
     if (llm_is(block, "text"))
@@ -37,8 +25,8 @@ static bool sends(const pawl_value *block, bool assistant)
 
 static void image_write(const pawl_value *block, buf *b)
 {
-    value(b, "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":", pawl_value_get(block, "media_type"));
-    value(b, ",\"data\":", pawl_value_get(block, "data"));
+    llm_put_value(b, "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":", pawl_value_get(block, "media_type"));
+    llm_put_value(b, ",\"data\":", pawl_value_get(block, "data"));
     buf_char(b, '}');
 }
 
@@ -46,9 +34,9 @@ static void image_write(const pawl_value *block, buf *b)
 static bool block_open(const pawl_value *block, buf *b)
 {
     if (llm_is(block, "text")) {
-        value(b, "{\"type\":\"text\",\"text\":", pawl_value_get(block, "text"));
+        llm_put_value(b, "{\"type\":\"text\",\"text\":", pawl_value_get(block, "text"));
         if (pawl_value_get(block, "citations") != NULL)
-            value(b, ",\"citations\":", pawl_value_get(block, "citations"));
+            llm_put_value(b, ",\"citations\":", pawl_value_get(block, "citations"));
         return true;
     }
     if (llm_is(block, "image")) {
@@ -56,9 +44,9 @@ static bool block_open(const pawl_value *block, buf *b)
         return true;
     }
     if (llm_is(block, "tool_use")) {
-        value(b, "{\"type\":\"tool_use\",\"id\":", pawl_value_get(block, "id"));
-        value(b, ",\"name\":", pawl_value_get(block, "name"));
-        value(b, ",\"input\":", pawl_value_get(block, "input"));
+        llm_put_value(b, "{\"type\":\"tool_use\",\"id\":", pawl_value_get(block, "id"));
+        llm_put_value(b, ",\"name\":", pawl_value_get(block, "name"));
+        llm_put_value(b, ",\"input\":", pawl_value_get(block, "input"));
         return true;
     }
     canon(b, block);                    /* as it came: a signature is over its bytes */
@@ -94,7 +82,7 @@ static void result_write(writing *w, const pawl_value *m)
     const size_t outer = w->marks[1];
 
     comma(w);
-    value(w->out, "{\"type\":\"tool_result\",\"tool_use_id\":", pawl_value_get(m, "tool_call_id"));
+    llm_put_value(w->out, "{\"type\":\"tool_result\",\"tool_use_id\":", pawl_value_get(m, "tool_call_id"));
     buf_text(w->out, ",\"content\":");
     if (pawl_value_type(content) == PAWL_TYPE_STRING) {
         canon(w->out, content);
@@ -172,10 +160,10 @@ static void output_write(const llm_request *q, buf *b)
         buf_text(b, "{\"type\":\"object\",\"required\":[\"value\"]");
         for (size_t i = 0; i < 2; i++)
             if (pawl_value_get(schema, kept[i]) != NULL) {
-                string(b, ",", kept[i]);
-                value(b, ":", pawl_value_get(schema, kept[i]));
+                llm_put_text(b, ",", kept[i]);
+                llm_put_value(b, ":", pawl_value_get(schema, kept[i]));
             }
-        value(b, ",\"properties\":{\"value\":", schema);
+        llm_put_value(b, ",\"properties\":{\"value\":", schema);
         buf_text(b, "}}");
     }
 }
@@ -192,10 +180,10 @@ static void tools_write(writing *w)
         if (!w->first)
             buf_char(b, '}');
         comma(w);
-        value(b, "{\"name\":", pawl_value_get(tool, "name"));
+        llm_put_value(b, "{\"name\":", pawl_value_get(tool, "name"));
         if (*llm_text(tool, "description") != '\0')
-            value(b, ",\"description\":", pawl_value_get(tool, "description"));
-        value(b, ",\"input_schema\":", pawl_value_get(tool, "input_schema"));
+            llm_put_value(b, ",\"description\":", pawl_value_get(tool, "description"));
+        llm_put_value(b, ",\"input_schema\":", pawl_value_get(tool, "input_schema"));
     }
     if (w->q->schema != NULL) {
         if (!w->first)
@@ -223,7 +211,7 @@ static void choice_write(const llm_request *q, buf *b)
     else if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0 || strcmp(choice, "any") == 0)
         buf_fmt(b, ",\"tool_choice\":{\"type\":\"%s\"}", choice);
     else {
-        string(b, ",\"tool_choice\":{\"type\":\"tool\",\"name\":", choice);
+        llm_put_text(b, ",\"tool_choice\":{\"type\":\"tool\",\"name\":", choice);
         buf_char(b, '}');
     }
 }
@@ -232,7 +220,7 @@ static void body(arena *mem, const llm_request *q, buf *out)
 {
     writing w = { .mem = mem, .q = q, .out = out };
 
-    string(out, "{\"model\":", q->model);
+    llm_put_text(out, "{\"model\":", q->model);
     buf_text(out, ",\"max_tokens\":");
     buf_int(out, q->max_tokens > 0 ? q->max_tokens : LLM_TOKENS + q->budget_tokens);
     if (q->tools != NULL || q->schema != NULL) {
@@ -240,7 +228,7 @@ static void body(arena *mem, const llm_request *q, buf *out)
         choice_write(q, out);
     }
     if (q->system != NULL && *q->system != '\0') {
-        string(out, ",\"system\":[{\"type\":\"text\",\"text\":", q->system);
+        llm_put_text(out, ",\"system\":[{\"type\":\"text\",\"text\":", q->system);
         buf_text(out, q->cache ? mark : "");
         buf_text(out, "}]");
     }
@@ -248,9 +236,9 @@ static void body(arena *mem, const llm_request *q, buf *out)
     if (q->budget_tokens > 0)
         buf_fmt(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}", (long long)q->budget_tokens);
     if (q->temperature != NULL)
-        value(out, ",\"temperature\":", q->temperature);
+        llm_put_value(out, ",\"temperature\":", q->temperature);
     if (q->stop != NULL)
-        value(out, ",\"stop_sequences\":", q->stop);
+        llm_put_value(out, ",\"stop_sequences\":", q->stop);
     buf_text(out, ",\"stream\":true}");
     out->failed = out->failed || mem->failed;
 }

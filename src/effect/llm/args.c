@@ -314,6 +314,18 @@ const pawl_value *llm_args_flat(arena *mem, const pawl_value *args)
 
 /* ---- as requests need it --------------------------------------------------------------------------------------- */
 
+void llm_put_text(buf *b, const char *name, const char *text)
+{
+    buf_text(b, name);
+    canon_string(b, text, strlen(text));
+}
+
+void llm_put_value(buf *b, const char *name, const pawl_value *v)
+{
+    buf_text(b, name);
+    canon(b, v);
+}
+
 const pawl_value *llm_blocks(arena *mem, const pawl_value *message)
 {
     const pawl_value *content = pawl_value_get(message, "content");

@@ -31,6 +31,9 @@ const pawl_value *llm_args_flat(arena *mem, const pawl_value *args);
 /* Check flat arguments, and what is in them. What is read lives as long as they do and `mem`. */
 pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_request *out);
 
+/* A member as it stands in a request: what leads to it (",\"model\":"), and the text or the value. */
+void llm_put_text(buf *b, const char *name, const char *text);
+void llm_put_value(buf *b, const char *name, const pawl_value *v);
 /* Messages of one side that follow each other, since an API takes them for one: the assistant's, or the user's with the answers of tools. Those
  * of which nothing is to be sent are left out. */
 typedef struct llm_turn {

@@ -3,18 +3,6 @@
 
 /* ---- requests --------------------------------------------------------------------------------------------- */
 
-static void string(buf *b, const char *name, const char *text)
-{
-    buf_text(b, name);
-    canon_string(b, text, strlen(text));
-}
-
-static void value(buf *b, const char *name, const pawl_value *v)
-{
-    buf_text(b, name);
-    canon(b, v);
-}
-
 /* What an assistant thought, and what another API made, is not sent. */
 static bool sends(const pawl_value *block, bool assistant)
 {
@@ -87,7 +75,7 @@ static void parts_write(const pawl_value *blocks, bool texts, buf *b, bool *firs
         if (llm_is(block, "image")) {
             image_write(block, b);
         } else {
-            value(b, "{\"type\":\"text\",\"text\":", pawl_value_get(block, "text"));
+            llm_put_value(b, "{\"type\":\"text\",\"text\":", pawl_value_get(block, "text"));
             buf_char(b, '}');
         }
     }
@@ -104,8 +92,8 @@ static void calls_write(const pawl_value *blocks, buf *calls)
             continue;
         buf_init(&input, &calls->alloc);
         canon(&input, pawl_value_get(block, "input"));
-        value(calls, calls->size > 0 ? ",{\"id\":" : "{\"id\":", pawl_value_get(block, "id"));
-        value(calls, ",\"type\":\"function\",\"function\":{\"name\":", pawl_value_get(block, "name"));
+        llm_put_value(calls, calls->size > 0 ? ",{\"id\":" : "{\"id\":", pawl_value_get(block, "id"));
+        llm_put_value(calls, ",\"type\":\"function\",\"function\":{\"name\":", pawl_value_get(block, "name"));
         buf_text(calls, ",\"arguments\":");
         text_write(calls, &input);
         buf_text(calls, "}}");
@@ -149,7 +137,7 @@ static void tool_write(arena *mem, const pawl_value *m, buf *b)
 
     buf_init(&text, &b->alloc);
     text_join(llm_blocks(mem, m), &text);
-    value(b, ",{\"role\":\"tool\",\"tool_call_id\":", pawl_value_get(m, "tool_call_id"));
+    llm_put_value(b, ",{\"role\":\"tool\",\"tool_call_id\":", pawl_value_get(m, "tool_call_id"));
     buf_text(b, ",\"content\":");
     text_write(b, &text);
     buf_char(b, '}');
@@ -198,7 +186,7 @@ static void messages_write(arena *mem, const llm_request *q, buf *b)
 
     buf_text(b, ",\"messages\":[");
     if (q->system != NULL && *q->system != '\0') {
-        string(b, ",{\"role\":\"system\",\"content\":", q->system);
+        llm_put_text(b, ",{\"role\":\"system\",\"content\":", q->system);
         buf_char(b, '}');
     }
     if (!llm_turns(mem, q, sends, &turns, &n)) {
@@ -227,10 +215,10 @@ static void tools_write(const llm_request *q, buf *b)
     buf_text(b, ",\"tools\":[");
     while ((tool = pawl_iter_next(&it, NULL)) != NULL) {
         buf_text(b, comma);
-        value(b, "{\"type\":\"function\",\"function\":{\"name\":", pawl_value_get(tool, "name"));
+        llm_put_value(b, "{\"type\":\"function\",\"function\":{\"name\":", pawl_value_get(tool, "name"));
         if (*llm_text(tool, "description") != '\0')
-            value(b, ",\"description\":", pawl_value_get(tool, "description"));
-        value(b, ",\"parameters\":", pawl_value_get(tool, "input_schema"));
+            llm_put_value(b, ",\"description\":", pawl_value_get(tool, "description"));
+        llm_put_value(b, ",\"parameters\":", pawl_value_get(tool, "input_schema"));
         buf_text(b, "}}");
         comma = ",";
     }
@@ -240,16 +228,16 @@ static void tools_write(const llm_request *q, buf *b)
     if (strcmp(choice, "any") == 0) {
         buf_text(b, ",\"tool_choice\":\"required\"");
     } else if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0) {
-        string(b, ",\"tool_choice\":", choice);
+        llm_put_text(b, ",\"tool_choice\":", choice);
     } else {
-        string(b, ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":", choice);
+        llm_put_text(b, ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":", choice);
         buf_text(b, "}}");
     }
 }
 
 static void body(arena *mem, const llm_request *q, buf *out)
 {
-    string(out, "{\"model\":", q->model);
+    llm_put_text(out, "{\"model\":", q->model);
     if (q->max_tokens > 0) {            /* the newer name is known to its maker's models only, and required by some of them */
         buf_text(out, strcmp(q->provider, "openai") == 0 ? ",\"max_completion_tokens\":" : ",\"max_tokens\":");
         buf_int(out, q->max_tokens);
@@ -258,13 +246,13 @@ static void body(arena *mem, const llm_request *q, buf *out)
         tools_write(q, out);
     messages_write(mem, q, out);
     if (q->schema != NULL) {
-        value(out, ",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"" LLM_OUTPUT "\",\"schema\":", q->schema);
+        llm_put_value(out, ",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"" LLM_OUTPUT "\",\"schema\":", q->schema);
         buf_text(out, "}}");
     }
     if (q->temperature != NULL)
-        value(out, ",\"temperature\":", q->temperature);
+        llm_put_value(out, ",\"temperature\":", q->temperature);
     if (q->stop != NULL)
-        value(out, ",\"stop\":", q->stop);
+        llm_put_value(out, ",\"stop\":", q->stop);
     buf_text(out, ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
     out->failed = out->failed || mem->failed;
 }
