@@ -182,6 +182,15 @@ static pawl_code tools_bind(session *s, const agent_file *a, pawl_err *err)
     return rc;
 }
 
+pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err)
+{
+    const pawl_tool *tool = s->tools != NULL ? pawl_tools_find(s->tools, e->word + 5) : NULL;
+
+    if (tool == NULL || tool->fn == NULL)
+        return fail(err, PAWL_INVALID, "%s: there is no such tool", e->word);
+    return pawl_engine_effect(s->engine, e->name, tool->fn, tool->arg, e->limits.cls, err);
+}
+
 pawl_code session_agents_bind(session *s, pawl_err *err)
 {
     pawl_code rc;

@@ -355,6 +355,8 @@ static pawl_code bind_file(session *s, pawl_err *err)
 
         if (h != NULL)
             rc = bind_plugged(s, h, e, err);
+        else if (strncmp(e->word, "tool-", 5) == 0)
+            rc = session_tool_bind(s, e, err);
         else if (strcmp(e->word, "run") == 0)
             rc = pawl_engine_effect(s->engine, e->name, run_command, own, e->limits.cls, err);
         else if (strcmp(e->word, "undo") == 0)

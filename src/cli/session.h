@@ -85,6 +85,7 @@ bool session_is_agent(const session *s);            /* its run is an agent's, an
 /* A run of one of the agents that its file leads to. False: there is none of that name. Before session_open. */
 bool session_of_agent(session *s, const char *name);
 const pawl_agent_tool *session_tool(void *session, size_t index);   /* as a file_reader asks */
+pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);       /* of a node that is a tool */
 /* Who performs what agents ask for, and the machines of those that they call. */
 pawl_code session_agents_bind(session *s, pawl_err *err);
 /* Leave something for a run in the session's store, on any thread, also while the engine drives. PAWL_INVALID: it is in memory. */

@@ -115,8 +115,8 @@ static int sim_verb_run(cli_call *c)
     buf_init(&input, NULL);
     if (s->file == NULL)
         code = cli_usage(c, "a plug-in that is the whole agent is simulated by its own program: pawl/sim.h");
-    else if (session_is_agent(s) || s->file->helpers != NULL)
-        code = cli_usage(c, "an agent is no graph to be simulated; a scripted model (script:FILE) makes its runs the same each time");
+    else if (session_is_agent(s) || s->file->helpers != NULL || s->file->uses_tools)
+        code = cli_usage(c, "agents and tools are not simulated; a scripted model (script:FILE) makes the runs of an agent the same each time");
     else if (cli_given(c, "replay") != NULL)
         code = prove_replayed(c, s, cli_given(c, "replay"));
     else if (!session_input(s, v, PAWL_BYPASS, &input, &err))

@@ -58,21 +58,26 @@ static void tool_put(loader *l, const pawl_agent_tool *t, place at)
         ((pawl_agent_tool *)(uintptr_t)a->tools)[a->ntools++] = *t;
 }
 
-static void read_builtin(loader *l, const doc *d)
+const pawl_agent_tool *key_tool(loader *l, const doc *d)
 {
     const char *names[FILE_TOOLS_MAX], *name;
     const pawl_agent_tool *t;
     size_t n = 0;
 
-    if (!key_plain(l, d, "tools", &name))
-        return;
-    if ((t = builtin(l, name)) != NULL) {
-        tool_put(l, t, d->at);
-        return;
-    }
+    if (!key_plain(l, d, "tool", &name) || (t = builtin(l, name)) != NULL)
+        return d->kind == DOC_SCALAR ? builtin(l, d->text) : NULL;
     while (n < FILE_TOOLS_MAX && (t = builtin_at(l, n)) != NULL)
         names[n++] = t->name;
     fault_hint(l, d->at, "tool", "no tool comes with Pawl that is called", name, names, n);
+    return NULL;
+}
+
+static void read_builtin(loader *l, const doc *d)
+{
+    const pawl_agent_tool *t = key_tool(l, d);
+
+    if (t != NULL)
+        tool_put(l, t, d->at);
 }
 
 /* ---- its own -------------------------------------------------------------------------------------------------- */

@@ -193,7 +193,7 @@ static void see_call(seeing *v, const form *args)
         }
         v->secrets = false;
         for (size_t k = 0; k < sizeof places / sizeof *places; k++)
-            v->secrets = v->secrets || strcmp(args->keys[i], places[k]) == 0;
+            v->secrets = v->secrets || (v->n->kind != KIND_TOOL && strcmp(args->keys[i], places[k]) == 0);
         form_each(args->items[i], see, v);
     }
     v->secrets = false;
@@ -656,6 +656,8 @@ static void check_limits(loader *l, file_node *n)
     const pawl_limits once_more = { .retry = { .max_attempts = 3, .initial_ms = 1000, .max_ms = 30000, .factor = 2 } };
     const char *word = n->kind == KIND_SHELL ? "run" : n->word;
 
+    if (n->kind == KIND_TOOL && n->tool != NULL && (word = load_fmt(l, "tool-%s", n->tool->name)) != NULL)
+        n->effect = effect_put(l, word, &n->limits);
     if ((n->kind & (unsigned)KINDS_CALL) == 0 || n->call == NULL)
         return;
     if (!n->retry_given && a->has_retry)

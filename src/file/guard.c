@@ -11,6 +11,8 @@
 /* What may change something in the world, as far as can be told from here. */
 bool guard_acts(const file_node *n)
 {
+    if (n->kind == KIND_TOOL)
+        return n->tool->cls != PAWL_READ;
     return (n->kind == KIND_RUN || n->kind == KIND_SHELL || n->kind == KIND_PLUGIN || (n->kind == KIND_HTTP && !n->reads_only)) &&
            n->limits.cls != PAWL_PURE;
 }
@@ -28,6 +30,7 @@ const char *guard_tool(const file_node *n)
     case KIND_HTTP: return "WebFetch";
     case KIND_PROMPT: return "Prompt";
     case KIND_AGENT: return "Agent";    /* what it does is decided call by call */
+    case KIND_TOOL: return n->tool->rule != NULL ? n->tool->rule : n->tool->name;
     case KIND_PLUGIN: return n->word;
     default: return NULL;
     }
@@ -50,6 +53,11 @@ void guard_word(buf *b, const char *text, size_t size)
         else
             buf_char(b, text[i]);
     buf_char(b, '\'');
+}
+
+static bool is_command(const file_node *n)
+{
+    return n->kind == KIND_RUN || n->kind == KIND_SHELL;
 }
 
 static const pawl_value *command_text(guard *g)
@@ -79,7 +87,7 @@ static const pawl_value *input_of(guard *g)
     arena *a = &g->sc->s->mem;
     const pawl_value *command;
 
-    if (strcmp(g->gate.tool, "Bash") != 0)
+    if (!is_command(g->sc->n))
         return g->shown;
     command = command_text(g);
     return command == NULL ? NULL : value_with(a, value_pack(a, NULL, "{}"), "command", command);
@@ -93,7 +101,7 @@ static const pawl_value *beside(guard *g)
     pawl_step *s = g->sc->s;
     const pawl_value *run = pawl_value_get(g->shown, "run"), *v = pawl_pack(s, "{}"), *args = pawl_pack(s, "[]"), *one;
 
-    if (strcmp(g->gate.tool, "Bash") != 0)
+    if (!is_command(g->sc->n))
         return NULL;
     for (size_t i = 4; n->kind == KIND_SHELL && i < pawl_value_size(run); i++)
         args = value_push(&s->mem, args, pawl_value_at(run, i));
@@ -124,7 +132,7 @@ static pawl_code show(guard *g)
 
 static void request_fill(const file_node *n, bool acts, pawl_request *q)
 {
-    q->cls = !acts ? PAWL_READ : n->kind == KIND_HTTP ? PAWL_NET : n->kind == KIND_PLUGIN ? PAWL_OTHER : PAWL_EXEC;
+    q->cls = !acts ? PAWL_READ : n->kind == KIND_TOOL ? n->tool->cls : n->kind == KIND_HTTP ? PAWL_NET : n->kind == KIND_PLUGIN ? PAWL_OTHER : PAWL_EXEC;
     q->requires = n->requires;
     q->node = true;
     q->read_only = !acts;
@@ -370,7 +378,7 @@ static const pawl_value *over(guard *g)
     pawl_step *s = g->sc->s;
     const pawl_value *command = pawl_value_get(g->gate.input, "command"), *run, *rest = pawl_value_get(g->shown, "run");
 
-    if (!g->gate.changed || strcmp(g->gate.tool, "Bash") != 0)
+    if (!g->gate.changed || !is_command(g->sc->n))
         return g->gate.changed ? g->gate.input : NULL;
     if (pawl_value_string(command) == NULL)
         return scope_fail(g->sc, PAWL_INVALID, "what a hook or a person made of it has no `command`") == PAWL_OK ? NULL : NULL;

@@ -50,10 +50,10 @@ typedef struct file_channel {
 
 typedef enum node_kind {        /* a bit each: keys say which kinds they are for */
     KIND_RUN = 1, KIND_SHELL = 2, KIND_SET = 4, KIND_ASK = 8, KIND_HTTP = 16, KIND_GRAPH = 32, KIND_PROMPT = 64, KIND_WAIT = 128,
-    KIND_PLUGIN = 256, KIND_AGENT = 512
+    KIND_PLUGIN = 256, KIND_AGENT = 512, KIND_TOOL = 1024
 } node_kind;
 enum { KINDS_PROCESS = KIND_RUN | KIND_SHELL, KINDS_CALL = KIND_RUN | KIND_SHELL | KIND_HTTP | KIND_PROMPT | KIND_PLUGIN,
-       KINDS_KEEP = KINDS_CALL | KIND_AGENT, KINDS_ALL = 1023 };
+       KINDS_KEEP = KINDS_CALL | KIND_AGENT | KIND_TOOL, KINDS_ALL = 2047 };
 
 bool file_request_writes(const pawl_value *args);       /* of an `http` node: anything but a GET or HEAD without a body */
 const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": as sentences of denial have it */
@@ -120,6 +120,7 @@ struct file_node {
     int64_t ask_ms;
     const char *asked_of;
     agent_file *inner;
+    const pawl_agent_tool *tool;    /* of a tool's: which */
     const file_helper *helper;  /* of an agent's: whom it calls; NULL: told */
     mapping *maps;
     size_t nmaps;
@@ -213,6 +214,7 @@ struct agent_file {
     file_tool *tools;
     file_helper *helpers;
     const char **post_tools;    /* of all agents that have one; NULL: none */
+    bool uses_tools;            /* a node is a tool */
     file_anew_fn *anew;
     void *anew_ctx;
 };
@@ -288,6 +290,7 @@ int64_t price_micros(int64_t tokens, int64_t a_million);
 void read_agent(loader *l, const doc *d);                   /* `agent`, of a file that is one */
 void agent_check(loader *l);                                /* what its parts say of each other */
 void read_tools(loader *l, const doc *d);
+const pawl_agent_tool *key_tool(loader *l, const doc *d);   /* one that comes with the program; NULL: told */
 bool key_words(loader *l, const doc *d, const char *key, const char ***out);   /* a command: a program and its arguments, ends in NULL */
 file_helper *load_helper(loader *l, const char *name, const char *file, place at);     /* NULL: told */
 extern const char *const agent_key_names[];

@@ -302,6 +302,29 @@ static void read_out(loader *l, file_node *n, const doc *d, const char *label)
     read_maps(l, n, d, false);
 }
 
+/* What it does, how long and of which class is the tool's. */
+static void read_tool_node(loader *l, file_node *n, const doc *d, const char *label)
+{
+    (void)label;
+    l->a->root->uses_tools = true;
+    if (n->call == NULL)
+        n->call = form_map(l, d->at);
+    if ((n->tool = key_tool(l, d)) == NULL)
+        return;
+    n->limits.cls = n->tool->effect;
+    n->limits.attempt_timeout_ms = n->tool->timeout_ms;
+    if (n->tool->own != PAWL_OWN_NOT)
+        fault_at(l->f, d->at, PAWL_FAULT, "tool", "\"%s\" is what an agent does of its own, and no node", n->tool->name);
+}
+
+static void read_with(loader *l, file_node *n, const doc *d, const char *label)
+{
+    if (d->kind != DOC_MAP)
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`with` is a map of what the tool is given, such as {file_path: notes.txt}, and here stands %s", doc_what(l, d));
+    else
+        n->call = form_any(l, d, label);
+}
+
 /* Its machine is called as it calls itself, or as its file is called. */
 static void read_agent_node(loader *l, file_node *n, const doc *d, const char *label)
 {
@@ -544,7 +567,7 @@ enum { KINDS_NODE = KINDS_ALL & ~KIND_GRAPH, KINDS_FAIL = KINDS_KEEP | KIND_SET 
 static const key_row rows[] = {
     { "run", KIND_RUN, read_run }, { "shell", KIND_SHELL, read_shell }, { "set", KIND_SET, read_set }, { "ask", KINDS_ALL, read_ask },
     { "http", KIND_HTTP, read_http }, { "graph", KIND_GRAPH, read_graph }, { "prompt", KIND_PROMPT, read_prompt },
-    { "wait", KIND_WAIT, read_wait }, { "tool", 0, NULL }, { "agent", KIND_AGENT, read_agent_node }, { "input", KIND_AGENT, read_input }, { "a2a", 0, NULL },
+    { "wait", KIND_WAIT, read_wait }, { "tool", KIND_TOOL, read_tool_node }, { "with", KIND_TOOL, read_with }, { "agent", KIND_AGENT, read_agent_node }, { "input", KIND_AGENT, read_input }, { "a2a", 0, NULL },
     { "args", KIND_SHELL, read_args }, { "stdin", KINDS_PROCESS, read_stdin }, { "env", KINDS_PROCESS, read_env },
     { "cwd", KINDS_PROCESS, read_cwd }, { "output_bytes", KINDS_PROCESS, read_output_bytes },
     { "in", KIND_GRAPH, read_in }, { "out", KIND_GRAPH, read_out }, { "system", KIND_PROMPT, read_system }, { "model", KIND_PROMPT, read_model },
@@ -562,7 +585,7 @@ static const key_row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 const char *const node_key_names[] = {
-    "run", "shell", "set", "ask", "http", "graph", "prompt", "wait", "tool", "agent", "input", "a2a", "args", "stdin", "env", "cwd", "output_bytes",
+    "run", "shell", "set", "ask", "http", "graph", "prompt", "wait", "tool", "with", "agent", "input", "a2a", "args", "stdin", "env", "cwd", "output_bytes",
     "in", "out", "system", "model", "max_tokens", "to", "schema", "options", "default", "of", "text", "lines", "json", "status", "artifact", "effect", "undo",
     "retry", "timeout", "heartbeat", "requires", "interrupt_before", "interrupt_after", "defer", "description", "next", "each", "join",
     "on_no", "on_error",
@@ -572,7 +595,7 @@ _Static_assert(sizeof node_key_names / sizeof *node_key_names == ROWS, "a key ha
 
 static const struct { const char *name; node_kind kind; } kinds[] = {
     { "run", KIND_RUN }, { "shell", KIND_SHELL }, { "set", KIND_SET }, { "http", KIND_HTTP }, { "graph", KIND_GRAPH },
-    { "prompt", KIND_PROMPT }, { "agent", KIND_AGENT }, { "wait", KIND_WAIT }, { "ask", KIND_ASK },
+    { "prompt", KIND_PROMPT }, { "agent", KIND_AGENT }, { "tool", KIND_TOOL }, { "wait", KIND_WAIT }, { "ask", KIND_ASK },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -619,7 +642,7 @@ static void kind_find(loader *l, file_node *n, const doc *d)
             kind_found(l, n, KIND_PLUGIN, d->keys[i]);
         if (row != NULL && row->read == NULL) {
             n->unclear = true;
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet", "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent and wait are", key);
+            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet", "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent, tool and wait are", key);
         }
         if (strcmp(key, "ask") == 0)
             ask = d->keys[i];
@@ -628,7 +651,7 @@ static void kind_find(loader *l, file_node *n, const doc *d)
         kind_found(l, n, KIND_ASK, ask);
     if (n->kind == 0 && !n->unclear) {
         n->unclear = true;
-        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, wait", n->name);
+        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, tool, wait", n->name);
     }
 }
 

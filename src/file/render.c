@@ -197,7 +197,7 @@ static const pawl_value *text_render(scope *sc, const template *t)
 /* ---- by reference --------------------------------------------------------------------------------------------------- */
 
 /* A whole `{{.channel}}`: a secret always, which no machine may read; another one where a value is taken, so that it is not
- * written down again (K7). What has an inverse keeps its arguments whole. */
+ * written down again (K7). What has an inverse keeps its arguments whole, and so does what is no command of these alone. */
 static const char *by_reference(const scope *sc, const form *f)
 {
     const expression *e = template_whole(&f->text);
@@ -209,7 +209,7 @@ static const char *by_reference(const scope *sc, const form *f)
         return NULL;
     if (c->c.secret != NULL)
         return name;
-    return f->kind == FORM_KEEP && sc->n->limits.inverse == NULL && pawl_get(sc->s, name) != NULL ? name : NULL;
+    return f->kind == FORM_KEEP && sc->n->limits.inverse == NULL && (sc->n->kind & (KIND_TOOL | KIND_AGENT)) == 0 && pawl_get(sc->s, name) != NULL ? name : NULL;
 }
 
 static const pawl_value *stand(scope *sc, const char *name)

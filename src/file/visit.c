@@ -159,8 +159,10 @@ static pawl_code keep_answer(scope *sc, const pawl_value *receipt, keeping *k)
 
 static pawl_code keep_reply(scope *sc, const pawl_value *receipt, keeping *k)
 {
-    const pawl_value *text = receipt;
+    const pawl_value *text = sc->n->kind == KIND_TOOL ? pawl_value_get(receipt, "content") : receipt;
 
+    if (sc->n->kind == KIND_TOOL && text != NULL)
+        receipt = text;
     if (sc->n->kind == KIND_PROMPT)
         return keep_answer(sc, receipt, k);
     if (pawl_value_type(text) == PAWL_TYPE_STRING)
@@ -250,6 +252,7 @@ static const pawl_value *as_receipt(scope *sc, const pawl_value *result)
     case KIND_RUN: case KIND_SHELL: return pawl_pack(sc->s, "{s:i,s:s,s:v}", "status", (int64_t)0, "stderr", "", "stdout", result);
     case KIND_HTTP: return pawl_pack(sc->s, "{s:v,s:i}", "body", result, "status", (int64_t)200);
     case KIND_PROMPT: return pawl_pack(sc->s, "{s:v}", "text", result);
+    case KIND_TOOL: return pawl_pack(sc->s, "{s:v}", "content", result);
     default: return result;
     }
 }
@@ -298,13 +301,42 @@ static pawl_code spawned(scope *sc, const pawl_value *args, const pawl_value **r
     return input != NULL ? pawl_spawn(s, sc->n->helper->name, input, receipt) : scope_fail(sc, PAWL_NOMEM, NULL);
 }
 
+/* What the rules let through is its input. */
+static pawl_code tool_used(scope *sc, const pawl_value *args, const pawl_value **receipt)
+{
+    pawl_step *s = sc->s;
+    const char *cwd = pawl_get_string(s, "@cwd");
+    const pawl_value *input = pawl_pack(s, "{}"), *decision = pawl_value_get(args, "decision"), *key, *v;
+    pawl_iter it = pawl_iter_of(args);
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        if (v != decision)
+            input = value_with(&s->mem, input, pawl_value_string(key), v);
+    v = pawl_pack(s, "{s:s,s:s,s:v,s:s}", "call", sc->n->name, "cwd", cwd != NULL ? cwd : "", "input", input, "tool", sc->n->tool->name);
+    if (decision != NULL)
+        v = value_with(&s->mem, v, "decision", decision);
+    return v != NULL ? pawl_call(s, sc->n->effect, v, receipt) : scope_fail(sc, PAWL_NOMEM, NULL);
+}
+
 static pawl_code called(scope *sc, const pawl_value *args, const pawl_value **receipt)
 {
     switch (sc->n->kind) {
     case KIND_PROMPT: return prompted(sc, args, receipt);
     case KIND_AGENT: return spawned(sc, args, receipt);
+    case KIND_TOOL: return tool_used(sc, args, receipt);
     default: return pawl_call(sc->s, sc->n->effect, args, receipt);
     }
+}
+
+/* What it could not do, in its own words. */
+static pawl_code tool_failed(scope *sc, const pawl_value *receipt)
+{
+    const pawl_value *content = pawl_value_get(receipt, "content");
+    const char *text = pawl_value_string(content);
+
+    if (sc->n->on_error.name != NULL)
+        return lead_on(sc->s, sc->n, pawl_pack(sc->s, "{s:s,s:v}", "code", "effect", "text", content));
+    return scope_fail(sc, PAWL_EFFECT, pawl_format(sc->s, "%.1000s", text != NULL ? text : "the tool failed"));
 }
 
 /* Once it may: its command, or what a hook gave instead of that. */
@@ -332,7 +364,7 @@ static pawl_code perform(scope *sc, guard *g)
         return rc;
     if (receipt != was && (receipt = as_receipt(sc, receipt)) == NULL)
         return scope_fail(sc, PAWL_NOMEM, NULL);
-    return keep_receipt(sc, receipt);
+    return n->kind == KIND_TOOL && pawl_value_bool(pawl_value_get(receipt, "is_error")) ? tool_failed(sc, receipt) : keep_receipt(sc, receipt);
 }
 
 /* ---- the other kinds -------------------------------------------------------------------------------------------- */
@@ -442,7 +474,7 @@ static pawl_code body(scope *sc, guard *g)
     case KIND_SET: return set(sc);
     case KIND_ASK: return ask(sc);
     case KIND_WAIT: return wait_for(sc);
-    case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: case KIND_AGENT: return perform(sc, g);
+    case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: case KIND_AGENT: case KIND_TOOL: return perform(sc, g);
     case KIND_GRAPH: break;     /* a graph is no function */
     }
     return PAWL_INVALID;

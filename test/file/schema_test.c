@@ -243,7 +243,7 @@ PAWL_TEST(test_what_fits_is_what_loads)
         { "", "\"run\":[\"true\"],\"each\":{\"of\":\".l\",\"node\":\"a\"}", false },
         { "", "\"run\":[\"true\"],\"join\":{\"need\":1}", false },
         { "", "\"run\":[\"true\"],\"undo\":{\"env\":{}}", false },
-        { "", "\"tool\":\"bash\"", false },
+        { "", "\"tool\":[\"bash\"]", false },
         { "", "\"http\":{\"method\":\"GET\"}", false },
         { "", "\"http\":{\"url\":\"http://x\",\"verb\":\"GET\"}", false },
         { "", "\"wait\":{\"for\":\"5m\",\"signal\":\"go\"}", false },
