@@ -12,7 +12,7 @@
 #include "pawl/agent.h"
 #include "policy/gate.h"
 
-enum { CALLS_MAX = 128, QUEUE_MAX = 1000, DEPTH_DEFAULT = 3 };
+enum { QUEUE_MAX = 1000, DEPTH_DEFAULT = 3 };
 
 /* ---- the wrapper's states ---------------------------------------------------------------------- */
 
@@ -34,7 +34,8 @@ extern const sm_table stage_table;
 
 typedef struct agent_call {     /* a tool call of the answer at hand */
     const char *id, *name;
-    const pawl_value *input;    /* as hooks and people have made it, */
+    const pawl_value *said;     /* what the model gives it, */
+    const pawl_value *input;    /* and as hooks and people have made it: */
     bool changed;               /* and then it is not what the model said */
     const char *invalid;        /* what the model said in its place, which is no JSON; NULL: it is */
     const pawl_agent_tool *tool;        /* NULL: there is no such tool */
@@ -45,6 +46,7 @@ typedef struct agent_call {     /* a tool call of the answer at hand */
     bool asked;                 /* a person is */
     pawl_mode rights;           /* of a child: the mode above which it was told that it may not go */
     bool failed;                /* what came of it is an error */
+    const pawl_value *result;   /* and is this, where it came in this event */
 } agent_call;
 
 typedef struct agent_def {      /* of the machine; in its memory */
@@ -62,6 +64,7 @@ typedef struct turn {           /* one event */
     core c;
     agent_call *calls;
     uint32_t ncalls, given;     /* of these the first `given` have their message */
+    uint32_t round;             /* answers that called for tools; part of every tag, so that nothing of an earlier one is taken for one of this */
     uint32_t loops;             /* requests in this turn */
     uint32_t begun;             /* messages before this turn */
     int64_t tokens;             /* of the last request and its answer */
@@ -78,8 +81,9 @@ typedef struct turn {           /* one event */
     size_t nadded, added_cap;
     uint32_t results;           /* of @results, with those of this event */
     const pawl_value *own;      /* what @queue becomes; NULL: as it was */
+    pawl_mode mode_set;         /* what @mode becomes; PAWL_MODE_NONE: as it was */
+    bool unsettled;             /* calls that were let in under another mode are looked at again */
     int k;                      /* the call that it is about; -1: none */
-    const pawl_value *result_now;       /* what came of that, in this event; NULL: see @results */
     bool over;                  /* the run is */
     pawl_code rc;               /* below 0: it fails, and it was said */
 } turn;
@@ -88,6 +92,7 @@ typedef struct turn {           /* one event */
 
 void turn_phase(turn *t, phase to);     /* as the table allows; else the machine is wrong, and the run fails */
 void call_stage_to(turn *t, uint32_t k, call_stage to);
+extern const pawl_agent_tool tool_gone; /* stands for one that the machine has no more */
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name);   /* NULL: none */
 const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:2" */
 
@@ -130,6 +135,8 @@ void compact_told(turn *t);
 void settle_next(turn *t);              /* the first call that is not settled; when there is none, they are used */
 void gate_told(turn *t);
 void rules_changed(turn *t);
+void calls_unsettle(turn *t);   /* those that were let in, and did not begin, are to be settled anew; settle_again does */
+void settle_again(turn *t);     /* while others are used */
 void after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed);   /* the hooks after it, and then it is done */
 void after_told(turn *t);
 

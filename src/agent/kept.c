@@ -38,10 +38,12 @@ static void calls_load(turn *t, const pawl_value *all)
         block = pawl_iter_next(&said, NULL);
         c->id = text_in(block, "id", "");
         c->name = text_in(block, "name", "");
-        c->tool = tool_of(t->def, c->name);
         c->at = (call_stage)row_named(stage_rows, STAGES, text_in(one, "at", NULL));
+        if ((c->tool = tool_of(t->def, c->name)) == NULL && c->at != STAGE_NEW)
+            c->tool = &tool_gone;       /* the machine that let it in had it */
         c->changed = pawl_value_get(one, "input") != NULL;
-        c->input = c->changed ? pawl_value_get(one, "input") : pawl_value_get(block, "input");
+        c->said = pawl_value_get(block, "input");
+        c->input = c->changed ? pawl_value_get(one, "input") : c->said;
         c->invalid = text_in(block, "invalid", NULL);
         c->told = pawl_value_get(one, "told");
         c->under = text_in(one, "under", NULL);
@@ -72,6 +74,7 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     core_load(t, pawl_value_get(v, "core"));
     calls_load(t, pawl_value_get(v, "calls"));
     t->given = (uint32_t)pawl_value_uint(pawl_value_get(v, "given"));
+    t->round = (uint32_t)pawl_value_uint(pawl_value_get(v, "round"));
     t->loops = (uint32_t)pawl_value_uint(pawl_value_get(v, "loops"));
     t->begun = (uint32_t)pawl_value_uint(pawl_value_get(v, "begun"));
     t->tokens = pawl_value_int(pawl_value_get(v, "tokens"));
@@ -134,6 +137,7 @@ void turn_keep(turn *t)
     if (t->ncalls > 0)
         v = value_with(t->mem, v, "calls", calls_kept(t));
     v = with_int(t, v, "given", t->given);
+    v = with_int(t, v, "round", t->round);
     v = with_int(t, v, "loops", t->loops);
     v = with_int(t, v, "begun", t->begun);
     v = with_int(t, v, "tokens", t->tokens);
@@ -222,8 +226,8 @@ const pawl_value *queue_take(turn *t)
 void result_put(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
     t->calls[k].failed = failed;
+    t->calls[k].result = result;
     t->k = (int)k;
-    t->result_now = result;
     if (k == t->given && t->calls[k].at == STAGE_DONE)
         return;                 /* its message is made at once */
     pawl_set(t->s, "@results", pawl_pack(t->s, "{s:i,s:v}", "call", (int64_t)k, "result", result));
@@ -235,8 +239,8 @@ const pawl_value *result_of(turn *t, uint32_t k)
     pawl_iter it = pawl_iter_of(pawl_get(t->s, "@results"));
     const pawl_value *one, *found = NULL;
 
-    if (t->k == (int)k && t->result_now != NULL)
-        return t->result_now;
+    if (t->calls[k].result != NULL)     /* of this event, and not among those of before */
+        return t->calls[k].result;
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_int(pawl_value_get(one, "call")) == (int64_t)k)
             found = pawl_value_get(one, "result");
@@ -269,15 +273,17 @@ void turn_calls(turn *t, const pawl_value *blocks)
         pawl_overwrite(t->s, "@calls", value_pack(t->mem, NULL, "[]"));
 
     t->calls = arena_zero(t->mem, (pawl_value_size(blocks) + 1) * sizeof *t->calls);
-    while (t->calls != NULL && (block = pawl_iter_next(&it, NULL)) != NULL && n < CALLS_MAX)
+    while (t->calls != NULL && (block = pawl_iter_next(&it, NULL)) != NULL)
         if (is_call(block)) {
             agent_call *c = &t->calls[n++];
 
-            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .input = pawl_value_get(block, "input"),
+            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .said = pawl_value_get(block, "input"),
                                .invalid = text_in(block, "invalid", NULL), .rights = PAWL_BYPASS };
+            c->input = c->said;
             c->tool = tool_of(t->def, c->name);
             pawl_set(t->s, "@calls", block);
         }
     t->ncalls = n;
     t->given = 0;
+    t->round += n > 0;
 }

@@ -54,16 +54,18 @@ void call_stage_to(turn *t, uint32_t k, call_stage to)
 
 const char *tag_of(turn *t, const char *what, uint32_t k)
 {
-    return pawl_format(t->s, "%s:%u", what, (unsigned)k);
+    return pawl_format(t->s, "%s:%u.%u", what, (unsigned)t->round, (unsigned)k);
 }
 
-/* "tool:2": of which call; false: it is not one of those at hand. */
+/* "tool:7.2": of which call of this answer; false: it is not one of those at hand. */
 static bool of_call(turn *t, const char *tag, const char *what)
 {
     const size_t n = strlen(what);
-    uint64_t k;
+    const char *rest;
+    uint64_t round, k;
 
-    if (strncmp(tag, what, n) != 0 || digits_read(tag + n, &k) == NULL || k >= t->ncalls)
+    if (strncmp(tag, what, n) != 0 || (rest = digits_read(tag + n, &round)) == NULL || round != t->round || *rest != '.' ||
+        digits_read(rest + 1, &k) == NULL || k >= t->ncalls)
         return false;
     t->k = (int)k;
     return true;
@@ -156,11 +158,17 @@ static void nothing(turn *t) { (void)t; }
 /* A run that failed goes on where it can take input. */
 static void agent_reopened(turn *t)
 {
+    const pawl_value *next;
+
+    calls_cut(t, "Interrupted");
     t->at = PHASE_IDLE;
     core_begin(&t->c, t->def->a.max_retries);
     t->ncalls = 0;
     results_drop(t);
-    ask_input(t);
+    if ((next = queue_take(t)) != NULL)
+        turn_begin(t, next);
+    else
+        ask_input(t);
 }
 
 #define ALWAYS [TOLD_REOPEN] = agent_reopened
@@ -202,6 +210,8 @@ static pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
 }
 
 /* ---- made ---------------------------------------------------------------------------------------------------------- */
+
+const pawl_agent_tool tool_gone = { .name = "", .rule = "", .schema = "{}", .cls = PAWL_OTHER, .effect = PAWL_ONCE };
 
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name)
 {

@@ -12,18 +12,22 @@ static void todo(turn *t, uint32_t k)
 static void mode_is(turn *t, const char *mode)
 {
     pawl_set_string(t->s, "@mode", mode);
+    t->mode_set = pawl_mode_named(mode);
+    t->unsettled = true;        /* what was let in under the other mode looks again; */
+    calls_unsettle(t);
+    rights_changed(t);          /* and children are told */
     readers_told(t, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
 }
 
 static void plan_enter(turn *t, uint32_t k)
 {
-    const char *mode = pawl_get_string(t->s, "@mode");
+    const char *mode = pawl_mode_name(mode_now(t));
 
-    if (pawl_mode_named(mode) == PAWL_PLAN) {
+    if (mode_now(t) == PAWL_PLAN) {
         call_done(t, k, content_text(t, "Plan mode is on already."), false);
         return;
     }
-    pawl_set(t->s, "plan", pawl_pack(t->s, "{s:s}", "from", mode != NULL ? mode : "default"));
+    pawl_set(t->s, "plan", pawl_pack(t->s, "{s:s}", "from", mode));
     mode_is(t, "plan");
     call_done(t, k, content_text(t, "Plan mode is on: look, change nothing, and leave it by plan_exit with a plan, which a person approves."), false);
 }
@@ -31,10 +35,10 @@ static void plan_enter(turn *t, uint32_t k)
 /* A person has let it in, with this text and no other. */
 static void plan_exit(turn *t, uint32_t k)
 {
-    const char *mode = pawl_get_string(t->s, "@mode"), *from = pawl_value_string(pawl_value_get(pawl_get(t->s, "plan"), "from"));
+    const char *from = pawl_value_string(pawl_value_get(pawl_get(t->s, "plan"), "from"));
 
-    if (pawl_mode_named(mode) != PAWL_PLAN) {
-        call_fails(t, k, "Plan mode is not on.");
+    if (mode_now(t) != PAWL_PLAN || pawl_value_get(t->calls[k].why, "digest") == NULL) {
+        call_fails(t, k, mode_now(t) != PAWL_PLAN ? "Plan mode is not on." : "Nobody has approved this plan.");
         return;
     }
     if (from == NULL || pawl_mode_named(from) == PAWL_MODE_NONE || pawl_mode_named(from) == PAWL_PLAN)
@@ -120,23 +124,34 @@ static size_t characters(const char *text)
     return n;
 }
 
+static const pawl_value *label_of(const pawl_value *option)      /* NULL: it has none */
+{
+    const pawl_value *v = pawl_value_type(option) == PAWL_TYPE_OBJECT ? pawl_value_get(option, "label") : option;
+
+    return pawl_value_type(v) == PAWL_TYPE_STRING ? v : NULL;
+}
+
 static const char *questions_wrong(turn *t, const pawl_value *questions)
 {
     pawl_iter it = pawl_iter_of(questions);
     const pawl_value *one;
 
-    if (pawl_value_size(questions) == 0)
+    if (pawl_value_type(questions) != PAWL_TYPE_ARRAY || pawl_value_size(questions) == 0)
         return "At least one question is required";
     if (pawl_value_size(questions) > 4)
         return "Maximum of 4 questions allowed";
     for (int i = 1; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
         const char *header = pawl_value_string(pawl_value_get(one, "header"));
-        const size_t n = pawl_value_size(pawl_value_get(one, "options"));
+        const pawl_value *options = pawl_value_get(one, "options");
+        const size_t n = pawl_value_type(options) == PAWL_TYPE_ARRAY ? pawl_value_size(options) : 0;
 
         if (header == NULL || *header == '\0' || characters(header) > 12)
             return pawl_format(t->s, "Question %d must have a header of at most 12 characters", i);
         if (n < 2 || n > 4)
             return pawl_format(t->s, "Question %d ('%s') %s", i, header, n < 2 ? "must have at least 2 options" : "can have at most 4 options");
+        for (size_t k = 0; k < n; k++)
+            if (label_of(pawl_value_at(options, k)) == NULL)
+                return pawl_format(t->s, "Question %d ('%s') has an option without a label", i, header);
     }
     return NULL;
 }
@@ -147,7 +162,7 @@ static const pawl_value *labels_of(turn *t, const pawl_value *question)
     const pawl_value *all = value_pack(t->mem, NULL, "[]"), *one;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        all = value_push(t->mem, all, pawl_value_type(one) == PAWL_TYPE_STRING ? one : pawl_value_get(one, "label"));
+        all = value_push(t->mem, all, label_of(one));
     return all;
 }
 
@@ -231,8 +246,11 @@ static const pawl_value *child_input(turn *t, const pawl_value *prompt)
 {
     static const char *const names[] = { "@cwd", "@policy", "@grants", "@pinned", "@file" };
     const char *mode = pawl_mode_name(mode_now(t));
-    const pawl_value *v = pawl_pack(t->s, "{s:i,s:s,s:s,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@mode", mode, "@once", "run", "@rights",
-                                    mode, "input", prompt), *one;
+    const pawl_value *v = prompt == NULL ? NULL : pawl_pack(t->s, "{s:i,s:s,s:s,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@mode", mode, "@once", "run",
+                                                            "@rights", mode, "input", prompt), *one;
+
+    if (v == NULL)
+        return NULL;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((one = pawl_get(t->s, names[i])) != NULL)
@@ -245,8 +263,13 @@ static void spawn_agent(turn *t, uint32_t k)
     const agent_call *c = &t->calls[k];
     const pawl_agent_helper *helper = helper_of(t, pawl_value_string(pawl_value_get(c->input, "agent")));
     const char *run = child_run_of(t, k);
+    const pawl_value *input = child_input(t, pawl_value_get(c->input, "prompt"));
     pawl_code rc;
 
+    if (input == NULL) {        /* never without its rights */
+        call_fails(t, k, "Invalid arguments: a prompt is needed");
+        return;
+    }
     if (helper == NULL) {
         call_fails(t, k, "There is no such agent");
         return;
@@ -255,7 +278,7 @@ static void spawn_agent(turn *t, uint32_t k)
         call_fails(t, k, pawl_format(t->s, "An agent may not go deeper than %u", (unsigned)t->def->a.max_depth));
         return;
     }
-    rc = pawl_flow_spawn(t->s, tag_of(t, "tool", k), helper->name, child_input(t, pawl_value_get(c->input, "prompt")), &(pawl_flow_child){ .name = c->id });
+    rc = pawl_flow_spawn(t->s, tag_of(t, "tool", k), helper->name, input, &(pawl_flow_child){ .name = c->id });
     if (rc == PAWL_LIMIT)
         call_fails(t, k, "The budget has no room for it");
     else if (rc != PAWL_OK)

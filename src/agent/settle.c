@@ -130,13 +130,30 @@ static void begins_again(turn *t, uint32_t k, const char *under)
     c->under = under;
 }
 
+/* What hooks and people make of an input has to fit the tool, too. */
+static bool input_unfit(turn *t, uint32_t k, const pawl_value *input)
+{
+    const pawl_value *schema = pawl_json(t->s, t->calls[k].tool->schema);
+    pawl_err err = {0};
+
+    if (pawl_value_type(input) == PAWL_TYPE_OBJECT && schema_check(schema, input, "the input", &err) == PAWL_OK)
+        return false;
+    call_fails(t, k, pawl_format(t->s, "Invalid arguments: %s", err.code != PAWL_OK ? err.text : "they are no JSON object"));
+    return true;
+}
+
 /* *pending: it waits for somebody. */
 static void settle(turn *t, uint32_t k, bool *pending)
 {
     agent_call *c = &t->calls[k];
     opened o = { .policy = NULL };
-    pawl_code rc = gate_open(&o, t, k, "gate");
-    const char *under = rc == PAWL_OK ? under_now(t, o.policy) : "";
+    const char *under;
+    pawl_code rc;
+
+    c->input = c->said;         /* the gate begins with what the model said, and is told the rest */
+    c->changed = false;
+    rc = gate_open(&o, t, k, "gate");
+    under = rc == PAWL_OK ? under_now(t, o.policy) : "";
 
     *pending = false;
     if (rc == PAWL_OK && c->under != NULL && strcmp(c->under, under) != 0)
@@ -145,18 +162,18 @@ static void settle(turn *t, uint32_t k, bool *pending)
     c->asked = false;
     if (rc == PAWL_OK)
         rc = gate_enter(&o.g, &o.err);
-    c->changed = c->changed || o.g.changed;
-    if (rc == PAWL_OK) {
+    if (rc == PAWL_OK && o.g.changed && input_unfit(t, k, o.g.input)) {
+        ;                       /* told */
+    } else if (rc == PAWL_OK) {
         c->input = o.g.input;
+        c->changed = o.g.changed;
         c->why = gate_decision(&o.g);
         call_stage_to(t, k, STAGE_READY);
         if (o.g.result != NULL)     /* a hook's own: the tool is not used */
             call_done(t, k, pawl_value_get(o.g.result, "content") != NULL ? o.g.result : pawl_pack(t->s, "{s:v}", "content", o.g.result), false);
     } else if (rc == PAWL_PENDING) {
         *pending = true;
-        c->changed = false;         /* until it is through, what the model said is what it is */
     } else if (rc == PAWL_DENIED) {
-        c->changed = false;
         denied(t, k, &o.g);
     } else if (rc == PAWL_NOMEM) {
         t->rc = rc;
@@ -221,16 +238,24 @@ void gate_told(turn *t)
     settle_next(t);
 }
 
+void calls_unsettle(turn *t)
+{
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (t->calls[k].at == STAGE_READY)
+            call_stage_to(t, k, STAGE_SETTLING);        /* it was let in under others: it looks */
+}
+
 void rules_changed(turn *t)
 {
     rights_changed(t);
+    calls_unsettle(t);
     settle_next(t);             /* each call looks under what it was asked */
 }
 
 /* ---- while others are used already -------------------------------------------------------------------------- */
 
 /* In request order, until one waits for somebody: those behind it wait, too. */
-static void settle_again(turn *t)
+void settle_again(turn *t)
 {
     bool pending = false;
 
@@ -243,9 +268,7 @@ static void settle_again(turn *t)
 void tools_changed(turn *t)
 {
     rights_changed(t);
-    for (uint32_t k = 0; k < t->ncalls; k++)
-        if (t->calls[k].at == STAGE_READY)
-            call_stage_to(t, k, STAGE_SETTLING);        /* it was let in under others: it looks */
+    calls_unsettle(t);
     settle_again(t);
 }
 
@@ -265,7 +288,13 @@ static void after_look(turn *t, uint32_t k, const pawl_value *result, bool faile
 {
     opened o = { .policy = NULL };
     pawl_code rc = gate_open(&o, t, k, "after");
+    const char *under = rc == PAWL_OK ? under_now(t, o.policy) : "";
 
+    if (t->calls[k].told != NULL && t->calls[k].under != NULL && strcmp(t->calls[k].under, under) != 0) {
+        pawl_flow_drop(t->s, tag_of(t, "after", k));    /* other hooks: what these said is nothing to them */
+        t->calls[k].told = NULL;
+    }
+    t->calls[k].under = under;
     if (rc == PAWL_OK)
         rc = gate_leave(&o.g, failed, &result, &o.err);
     if (rc == PAWL_PENDING) {
@@ -301,7 +330,6 @@ void after_told(turn *t)
     if (c->at != STAGE_AFTER)
         return;
     c->told = told_more(t, c->told);
-    t->result_now = NULL;
     after_look(t, k, result_of(t, k), c->failed);
     use_next(t);
 }

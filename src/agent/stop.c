@@ -26,8 +26,10 @@ static void keep_said(turn *t)
 
 static void child_told(turn *t, uint32_t k)
 {
-    if (pawl_flow_call_with(t->s, "tell", "tell", pawl_pack(t->s, "{s:s,s:s}", "run", child_run_of(t, k), "signal", "interrupt"), NULL) != PAWL_OK)
+    if (pawl_flow_call_with(t->s, "tell", "tell", pawl_pack(t->s, "{s:s,s:s}", "run", child_run_of(t, k), "signal", "interrupt"), NULL) != PAWL_OK) {
         pawl_flow_drop(t->s, tag_of(t, "tool", k));
+        call_fails(t, k, interrupted);
+    }
 }
 
 /* One that edits is let finish, so that no file is left half changed; a child is interrupted alike, and ends. */

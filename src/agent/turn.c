@@ -1,6 +1,8 @@
 /* turn.c - a turn, from input to answer: what the core says is done here. */
 #include "agent/agent.h"
 
+enum { TOKENS_MOST = 1000000000 };
+
 static core_action core_told_of(turn *t, core_told told)
 {
     return core_feed(&t->c, &told, NULL);
@@ -108,11 +110,15 @@ static void output_set(turn *t, const pawl_value *content)
     size_t texts = 0;
     buf *b = step_text(t->s);
 
+    if (pawl_value_type(content) == PAWL_TYPE_STRING) {
+        pawl_set(t->s, "output", content);
+        return;
+    }
     while ((block = pawl_iter_next(&it, NULL)) != NULL)
-        if (strcmp(type_of(block), "text") == 0) {
+        if (strcmp(type_of(block), "text") == 0 && pawl_value_type(pawl_value_get(block, "text")) == PAWL_TYPE_STRING) {
             only = pawl_value_get(block, "text");
             buf_text(b, texts++ > 0 ? "\n\n" : "");
-            buf_text(b, pawl_value_string(only) != NULL ? pawl_value_string(only) : "");
+            buf_text(b, pawl_value_string(only));
         }
     pawl_set(t->s, "output", texts == 1 ? only : value_string(t->mem, b->size > 0 ? b->data : "", b->size));
 }
@@ -122,8 +128,11 @@ static void usage_take(turn *t, const pawl_value *usage)
     static const char *const names[] = { "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens" };
 
     t->tokens = 0;
-    for (size_t i = 0; i < 4; i++)
-        t->tokens += pawl_value_int(pawl_value_get(usage, names[i]));
+    for (size_t i = 0; i < 4; i++) {
+        const int64_t n = pawl_value_int(pawl_value_get(usage, names[i]));
+
+        t->tokens += n < 0 ? 0 : n > TOKENS_MOST ? TOKENS_MOST : n;     /* the far end's word */
+    }
     t->seen = t->nmessages;
 }
 

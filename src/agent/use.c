@@ -62,7 +62,6 @@ void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
     readers_told(t, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:s}", "is_error", failed, "name", c->name, "tool_use_id", c->id));
     while (t->given < t->ncalls && t->calls[t->given].at == STAGE_DONE)
         message_give(t, t->given++);
-    t->result_now = NULL;
 }
 
 void call_fails(turn *t, uint32_t k, const char *text)
@@ -113,12 +112,10 @@ static void effect_begin(turn *t, uint32_t k)
                                        c->why != NULL ? c->why : value_null(t->mem), "input", c->input, "tool", c->name);
     const pawl_code rc = pawl_flow_call_with(t->s, tag_of(t, "tool", k), effect, args, NULL);
 
-    if (rc == PAWL_LIMIT) {
-        calls_cut(t, "The budget has no room for it");
-        turn_end(t, "budget", NULL);
-    } else if (rc != PAWL_OK) {
+    if (rc == PAWL_LIMIT)
+        call_fails(t, k, "The budget has no room for it");
+    else if (rc != PAWL_OK)
         t->rc = rc;
-    }
 }
 
 static void use_begin(turn *t, uint32_t k)
@@ -145,6 +142,10 @@ static bool begin_one(turn *t)
             continue;
         if (c->at == STAGE_SETTLING)
             return false;       /* it is decided anew */
+        if (c->at == STAGE_READY && c->tool == &tool_gone) {
+            call_fails(t, k, pawl_format(t->s, "Tool not found: %s", text_cut(t, c->name, 100)));
+            return true;
+        }
         if (c->at == STAGE_READY && (c->tool->beside || !busy)) {
             use_begin(t, k);
             return true;
@@ -158,8 +159,13 @@ static bool begin_one(turn *t)
 
 void use_next(turn *t)
 {
-    while (t->at == PHASE_TOOLS && t->rc == PAWL_OK && begin_one(t))
+    while (t->at == PHASE_TOOLS && t->rc == PAWL_OK && !t->unsettled && begin_one(t))
         continue;
+    if (t->unsettled && t->at == PHASE_TOOLS && t->rc == PAWL_OK) {     /* one of them has changed the mode */
+        t->unsettled = false;
+        settle_again(t);
+        return;
+    }
     if (t->at == PHASE_TOOLS && t->rc == PAWL_OK)
         core_hears(t);
     if (t->at == PHASE_STOPPING && stopping_over(t))

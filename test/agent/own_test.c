@@ -47,8 +47,8 @@ static void test_P1_plan_mode_is_left_by_an_approval_of_its_text(void)
     begun(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
     model_says(&w, NULL, "plan_enter p1 {};edit_file e1 {\"file_path\":\"a\"}");
     CHECK_STR(world_get(&w, "@mode"), "\"plan\"");
-    CHECK(*command_of(&w, "e1") != '\0');       /* it was settled before: its handler goes by the mode of the moment */
-    comes(&w, "e1", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"it requires Default mode; current mode is Plan.\"}");
+    CHECK_STR(command_of(&w, "e1"), "");        /* it was let in before: it looks again */
+    CHECK(strncmp(content_at(&w, 3), "Error: Permission denied for tool: edit_file: ", 46) == 0);
     model_says(&w, NULL, "edit_file e2 {\"file_path\":\"a\"}");
     CHECK(strncmp(content_at(&w, 5), "Error: Permission denied for tool: edit_file: ", 46) == 0);
     model_says(&w, NULL, "plan_exit x1 {\"plan\":\"1. delete all\"}");
