@@ -3,6 +3,7 @@
 #define TEST_AGENT_AGENTING_H
 
 #include "agent/agent.h"
+#include "lib/model_reply.h"
 #include "lib/world.h"
 
 #include <stdio.h>
@@ -92,30 +93,13 @@ static inline void model_gives(world *w, const char *content)
     comes(w, "llm", PAWL_DONE, json);
 }
 
-/* What the model answers: a text, and calls as "NAME ID INPUT;NAME ID INPUT". */
+/* The same, written short. */
 static inline void model_says(world *w, const char *text, const char *calls)
 {
     char json[16384];
-    size_t n = (size_t)snprintf(json, sizeof json, "{\"message\":{\"content\":[");
-    const char *sep = "";
 
-    if (text != NULL)
-        n += (size_t)snprintf(json + n, sizeof json - n, "{\"text\":\"%s\",\"type\":\"text\"}", text), sep = ",";
-    while (calls != NULL && *calls != '\0') {
-        char name[64], id[64];
-        int at = 0;
-        const char *end;
-
-        if (sscanf(calls, "%63s %63s %n", name, id, &at) != 2)
-            CHECK_FAIL("no calls: %s", calls);
-        end = strchr(calls + at, ';');
-        end = end != NULL ? end : calls + strlen(calls);
-        n += (size_t)snprintf(json + n, sizeof json - n, "%s{\"id\":\"%s\",\"input\":%.*s,\"name\":\"%s\",\"type\":\"tool_use\"}", sep, id,
-                              (int)(end - calls - at), calls + at, name);
-        sep = ",";
-        calls = *end == ';' ? end + 1 : end;
-    }
-    snprintf(json + n, sizeof json - n, "],\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":10,\"output_tokens\":5}}");
+    if (!model_reply(json, sizeof json, text, calls))
+        CHECK_FAIL("no calls: %s", calls);
     comes(w, "llm", PAWL_DONE, json);
 }
 

@@ -40,22 +40,12 @@ static const char rich_content[] = "[{\"signature\":\"EqQB+/==\",\"thinking\":\"
 
 static void content_is(world *w, const char *expected)
 {
-    buf b;
-
-    buf_init(&b, NULL);
-    canon(&b, pawl_value_find(w->h.value, "/message/content"));
-    CHECK_BYTES(b.data, b.size, expected, strlen(expected));
-    buf_free(&b);
+    value_is(w->h.value, "/message/content", expected);
 }
 
 static void body_has(world *w, const char *path, const char *expected)
 {
-    buf b;
-
-    buf_init(&b, NULL);
-    canon(&b, pawl_value_find(sent_to(w, true), path));
-    CHECK_BYTES(b.data, b.size, expected, strlen(expected));
-    buf_free(&b);
+    value_is(sent_to(w, true), path, expected);
 }
 
 PAWL_TEST(test_A7_a_stream_becomes_a_message_and_is_told_as_it_comes)

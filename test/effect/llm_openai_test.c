@@ -17,22 +17,12 @@ static const char rich_content[] = "[{\"text\":\"5 \xe2\x82\xac \xf0\x9f\x99\x82
 
 static void content_is(world *w, const char *expected)
 {
-    buf b;
-
-    buf_init(&b, NULL);
-    canon(&b, pawl_value_find(w->h.value, "/message/content"));
-    CHECK_BYTES(b.data, b.size, expected, strlen(expected));
-    buf_free(&b);
+    value_is(w->h.value, "/message/content", expected);
 }
 
 static void body_has(world *w, const char *path, const char *expected)
 {
-    buf b;
-
-    buf_init(&b, NULL);
-    canon(&b, pawl_value_find(sent_to(w, false), path));
-    CHECK_BYTES(b.data, b.size, expected, strlen(expected));
-    buf_free(&b);
+    value_is(sent_to(w, false), path, expected);
 }
 
 PAWL_TEST(test_A7_chunks_become_a_message_and_are_told_as_they_come)

@@ -340,4 +340,15 @@ static inline const pawl_value *sent_to(world *w, bool anthropic)
     return v;
 }
 
+/* What lies there, as canonical JSON. */
+static inline void value_is(const pawl_value *v, const char *path, const char *expected)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    canon(&b, pawl_value_find(v, path));
+    CHECK_BYTES(b.data, b.size, expected, strlen(expected));
+    buf_free(&b);
+}
+
 #endif

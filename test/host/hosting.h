@@ -9,6 +9,7 @@
 #define TEST_HOST_HOSTING_H
 
 #include "lib/check.h"
+#include "lib/model_reply.h"
 #include "pawl/history.h"
 #include "pawl/host.h"
 #include "store/place.h"
@@ -103,26 +104,8 @@ static inline const char *script_of(const pawl_value *messages, size_t *after)
 static inline pawl_code answers(pawl_reply *reply, const char *text, const char *calls)
 {
     char json[8192];
-    size_t n = (size_t)snprintf(json, sizeof json, "{\"message\":{\"content\":[");
-    const char *sep = "";
 
-    if (text != NULL)
-        n += (size_t)snprintf(json + n, sizeof json - n, "{\"text\":\"%s\",\"type\":\"text\"}", text), sep = ",";
-    while (calls != NULL && *calls != '\0') {
-        char name[64] = "", id[64] = "";
-        int at = 0;
-        const char *end;
-
-        (void)sscanf(calls, "%63s %63s %n", name, id, &at);
-        end = strchr(calls + at, ';');
-        end = end != NULL ? end : calls + strlen(calls);
-        n += (size_t)snprintf(json + n, sizeof json - n, "%s{\"id\":\"%s\",\"input\":%.*s,\"name\":\"%s\",\"type\":\"tool_use\"}", sep, id,
-                              (int)(end - calls - at), calls + at, name);
-        sep = ",";
-        calls = *end == ';' ? end + 1 : end;
-    }
-    snprintf(json + n, sizeof json - n, "],\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":10,\"output_tokens\":5}}");
-    return pawl_reply_json(reply, json);
+    return model_reply(json, sizeof json, text, calls) ? pawl_reply_json(reply, json) : pawl_reply_fail(reply, PAWL_INVALID, "no calls: %s", calls);
 }
 
 static inline bool starts(const char *script, const char *word, const char **rest)
