@@ -10,6 +10,10 @@
 
 enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40 };
 
+#define INPUT "\"Why is the sky blue?\""
+#define ANSWER "{\"message\":{\"content\":[{\"text\":\"Short waves are scattered more than long ones.\",\"type\":\"text\"}],\"role\":\"assistant\"}," \
+               "\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":900,\"output_tokens\":12}}"
+
 static pawl_machine *helper(void)
 {
     static const pawl_agent_tool tools[] = {
@@ -61,10 +65,8 @@ static bool command_id(run *r, pawl_step *look, char id[256])
 /* Input, and an answer: two entries. */
 static bool turn_take(run *r, pawl_step *look)
 {
-    static const char answer[] = "{\"message\":{\"content\":[{\"text\":\"Short waves are scattered more than long ones.\",\"type\":\"text\"}],"
-                                 "\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":900,\"output_tokens\":12}}";
-    const pawl_event input = { .kind = PAWL_EV_SIGNAL, .name = "input", .time_ms = 1700000000000, .value = "\"Why is the sky blue?\"" };
-    pawl_event receipt = { .kind = PAWL_EV_RECEIPT, .time_ms = 1700000000000, .value = answer };
+    const pawl_event input = { .kind = PAWL_EV_SIGNAL, .name = "input", .time_ms = 1700000000000, .value = INPUT };
+    pawl_event receipt = { .kind = PAWL_EV_RECEIPT, .time_ms = 1700000000000, .value = ANSWER };
     char id[256];
 
     receipt.id = id;
@@ -115,21 +117,47 @@ static bool event_ns(reading *out)
     return good;
 }
 
-/* A turn around the 2,000th beside one around the 100th, of the same conversation. */
+/* ---- a long conversation ------------------------------------------------------------------------------- */
+
+static pawl_code answers_at_once(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)job;
+    (void)arg;
+    return pawl_reply_json(reply, ANSWER);
+}
+
+static bool turns_stored(pawl_engine *e, const char *id, int n, double *ns)
+{
+    const pawl_event input = { .kind = PAWL_EV_SIGNAL, .name = "input", .value = INPUT };
+    const double from = bench_ns();
+    pawl_err err = { PAWL_OK, "" };
+
+    for (int i = 0; i < n; i++)
+        if (pawl_event_send(e, id, &input, &err) != PAWL_INTERRUPTED)
+            return bench_wrong("a turn", &err);
+    *ns += bench_ns() - from;
+    return true;
+}
+
+static bool talk_open(pawl_engine *e, const char *id, int n)
+{
+    return pawl_begin(e, id, NULL, NULL) == PAWL_OK && pawl_run(e, id, NULL, NULL) == PAWL_INTERRUPTED && turns_stored(e, id, n, &(double){ 0 });
+}
+
+/* A turn around the 2,000th beside one around the 100th of another conversation, by turns, in one store; their model answers at once. */
 static bool msgs_growth(reading *out)
 {
-    double early, late, from;
-    talk t;
-    bool good = talk_begin(&t, 0) && turns_take(&t.r, t.look, EARLY);
+    double early = 0, late = 0;
+    pawl_engine *e = NULL;
+    disk d;
+    bool good = disk_begin(&d, true) && (e = disk_engine(&d, helper())) != NULL &&
+                pawl_engine_effect(e, "llm", answers_at_once, NULL, PAWL_AT_LEAST_ONCE, NULL) == PAWL_OK &&
+                talk_open(e, "long", LATE - NEAR / 2) && talk_open(e, "short", EARLY - NEAR / 2);
 
-    from = bench_ns();
-    good = good && turns_take(&t.r, t.look, NEAR);
-    early = bench_ns() - from;
-    good = good && turns_take(&t.r, t.look, LATE - EARLY - NEAR);
-    from = bench_ns();
-    good = good && turns_take(&t.r, t.look, NEAR);
-    late = bench_ns() - from;
-    talk_end(&t);
+    for (int i = 0; i < NEAR && good; i++)
+        good = turns_stored(e, "short", 1, &early) && turns_stored(e, "long", 1, &late);
+    pawl_engine_free(e);
+    disk_end(&d);
     out->value = late / early;
     out->base = 1;
     return good;

@@ -1,10 +1,11 @@
-/* wire.c - a turn of an agent whose model answers over HTTP from this process, 200 pieces of text, beside the bare transfer of the same bytes. */
+/* wire.c - a turn of an agent whose model answers over HTTP from this process, in 200 pieces of text, beside the bare transfer of them. */
 #include "bench.h"
 #include "net/net.h"
 #include "pawl/agent.h"
 #include "pawl/llm.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,34 +14,43 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { DELTAS = 200, ANSWER_BYTES = 65536, ROUND_TURNS = 40 };
+enum { DELTAS = 200, ROUND_TURNS = 40 };
 
 /* ---- the far end ----------------------------------------------------------------------------------------- */
+
+enum { PIECES = DELTAS + 5, PIECE_BYTES = 256 };
 
 typedef struct server {
     int fd;
     pthread_t thread;
     char url[64];
-    char answer[ANSWER_BYTES];
-    size_t size;
+    bool burst;                 /* it sends the whole answer at once; else each piece as it comes, in a chunk of its own, as a model does */
+    char pieces[PIECES][PIECE_BYTES];
 } server;
 
-static size_t answer_make(char *out)
+static void piece_put(server *s, int i, const char *event)
 {
-    char body[ANSWER_BYTES - 512];
-    size_t n = (size_t)snprintf(body, sizeof body,
-                                "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","
-                                "\"content\":[],\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n"
-                                "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n");
+    const size_t n = strlen(event);
 
-    for (int i = 0; i < DELTAS; i++)
-        n += (size_t)snprintf(body + n, sizeof body - n,
-                              "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"piece %d of it, \"}}\n\n", i);
-    n += (size_t)snprintf(body + n, sizeof body - n,
-                          "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
-                          "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":400}}\n\n"
-                          "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
-    return (size_t)snprintf(out, ANSWER_BYTES, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n\r\n%.*s", n, (int)n, body);
+    snprintf(s->pieces[i], PIECE_BYTES, "%zx\r\n%s\r\n", n, event);
+}
+
+static void pieces_make(server *s)
+{
+    char event[PIECE_BYTES - 16];
+    int n = 0;
+
+    piece_put(s, n++, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","
+                      "\"content\":[],\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n");
+    piece_put(s, n++, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n");
+    for (int i = 0; i < DELTAS; i++) {
+        snprintf(event, sizeof event, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"
+                 "\"delta\":{\"type\":\"text_delta\",\"text\":\"piece %d of it, \"}}\n\n", i);
+        piece_put(s, n++, event);
+    }
+    piece_put(s, n++, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
+    piece_put(s, n++, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":400}}\n\n");
+    piece_put(s, n++, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
 }
 
 /* Names of headers are told in any case. */
@@ -72,16 +82,33 @@ static bool request_read(int c, char *buffer, size_t room)
     return true;
 }
 
-static bool answer_send(int c, const server *s)
+static bool all_send(int c, const char *data, size_t size)
 {
-    for (size_t sent = 0; sent < s->size;) {
-        const ssize_t n = send(c, s->answer + sent, s->size - sent, MSG_NOSIGNAL);
+    for (size_t sent = 0; sent < size;) {
+        const ssize_t n = send(c, data + sent, size - sent, MSG_NOSIGNAL);
 
         if (n <= 0)
             return false;
         sent += (size_t)n;
     }
     return true;
+}
+
+static bool answer_send(int c, const server *s)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n", end[] = "0\r\n\r\n";
+    char all[sizeof head + PIECES * PIECE_BYTES + sizeof end];
+    size_t n = (size_t)snprintf(all, sizeof all, "%s", head);
+    bool good = true;
+
+    for (int i = 0; i < PIECES && good; i++) {
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", s->pieces[i], i + 1 == PIECES ? end : "");
+        if (!s->burst) {
+            good = all_send(c, all, n);
+            n = 0;
+        }
+    }
+    return good && all_send(c, all, n);
 }
 
 static void *serve(void *arg)
@@ -92,6 +119,7 @@ static void *serve(void *arg)
     int c;
 
     while (buffer != NULL && (c = accept(s->fd, NULL, NULL)) >= 0) {
+        (void)setsockopt(c, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
         while (request_read(c, buffer, room) && answer_send(c, s))
             continue;
         close(c);
@@ -105,7 +133,7 @@ static bool server_begin(server *s)
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
     socklen_t size = sizeof at;
 
-    s->size = answer_make(s->answer);
+    pieces_make(s);
     if ((s->fd = socket(AF_INET, SOCK_STREAM, 0)) < 0 || bind(s->fd, (struct sockaddr *)&at, size) != 0 || listen(s->fd, 8) != 0 ||
         getsockname(s->fd, (struct sockaddr *)&at, &size) != 0 || pthread_create(&s->thread, NULL, serve, s) != 0)
         return bench_wrong("a server", NULL);
@@ -183,7 +211,7 @@ static bool rounds(pawl_engine *e, const server *s, reading *out)
     return good;
 }
 
-static bool turn_ratio(reading *out)
+static bool turn_measure(reading *out, bool burst)
 {
     static server s;
     const pawl_agent a = { .name = "helper", .version = 1, .model = "anthropic/m", .system = "You help." };
@@ -191,7 +219,10 @@ static bool turn_ratio(reading *out)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = NULL;
     disk d;
-    bool good = server_begin(&s) && disk_begin(&d, true);
+    bool good;
+
+    s.burst = burst;
+    good = server_begin(&s) && disk_begin(&d, true);
 
     if (!good)
         return false;
@@ -204,7 +235,11 @@ static bool turn_ratio(reading *out)
     return good || bench_wrong("an agent", &err);
 }
 
+static bool turn_ratio(reading *out) { return turn_measure(out, false); }
+static bool turn_burst(reading *out) { return turn_measure(out, true); }
+
 const figure wire_figures[] = {
     { "agent.turn_ratio", "x", "the bare transfer of its answer", 1.5, false, 5, turn_ratio },
+    { "agent.turn_burst", "x", "the same, sent in one piece", 0, false, 5, turn_burst },
     { NULL, NULL, NULL, 0, false, 0, NULL },
 };

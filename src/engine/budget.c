@@ -217,7 +217,7 @@ bool budget_enter(pawl_engine *e, errand *er)
 
     if (b == NULL)
         return true;
-    if ((er->key = key_of(e, b, er)) == NULL)
+    if ((b->is.key != NULL && args_take(e, er, NULL) != PAWL_OK) || (er->key = key_of(e, b, er)) == NULL)
         return false;
     if (er->ticket == 0)
         er->ticket = ++b->arrived;

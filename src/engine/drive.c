@@ -40,9 +40,13 @@ static pawl_code interrupt_feed(pawl_engine *e, live *r, const pawl_event *ev, p
  * then the state was thrown away. */
 pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 {
-    pawl_code next = said_due(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err), rc;
-    pawl_bytes line = pawl_step_bytes(e->step);
+    pawl_code rc = r->borrowed ? args_take_all(e, r, err) : PAWL_OK, next;
+    pawl_bytes line;
 
+    if (rc != PAWL_OK)
+        return rc;
+    next = said_due(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
+    line = pawl_step_bytes(e->step);
     if (next < 0 || next == PAWL_IGNORED)
         return next;
     if (r->nlines == 0 && e->durability == PAWL_DURABLE_ASYNC)

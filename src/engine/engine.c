@@ -51,10 +51,11 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     buf_init(&e->text, &alloc);
     e->step = pawl_step_new(NULL);
     e->look = pawl_step_new(NULL);
+    e->lent = pawl_step_new(NULL);
     e->reply_bytes_max = REPLY_BYTES_MAX;
     (void)chance(e, drawn);
     owner_name(e->owner, sizeof e->owner, drawn[0]);
-    if (e->step == NULL || e->look == NULL) {
+    if (e->step == NULL || e->look == NULL || e->lent == NULL) {
         fail(err, PAWL_NOMEM, "no memory for an engine");
         pawl_engine_free(e);
         return NULL;
@@ -95,6 +96,7 @@ void pawl_engine_free(pawl_engine *e)
     buf_free(&e->text);
     pawl_step_free(e->step);
     pawl_step_free(e->look);
+    pawl_step_free(e->lent);
     pawl_machine_free(e->m);
     for (size_t i = 0; i < e->nmore; i++)
         pawl_machine_free(e->more[i]);

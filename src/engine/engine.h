@@ -89,6 +89,8 @@ typedef struct errand {
     bool stray;                 /* its command has ended without it */
     bool replaced;              /* the pool's: its thread goes when it returns */
     atomic_bool lost;           /* since the run is somebody else's: that is no outcome of its command */
+    bool refers;                /* its arguments stand in the state, and job.args is NULL while they do: borrow.c */
+    bool lent;                  /* for this attempt, which is made here */
     bool listened;              /* an interrupt of its run is to know what it has said: */
     buf said;                   /* its messages, under the engine's said_lock */
 } errand;
@@ -121,6 +123,7 @@ typedef struct live {           /* a run that this engine has claimed, or knows 
     uint32_t refused;           /* appends, one after another */
     bool shelved;               /* the store has it parked (F5) */
     bool unsure;                /* an append failed, and may be stored all the same: what the store was told last is not known */
+    bool borrowed;              /* arguments of its errands stand in the state */
     bool admitted;              /* whoever may refuse it was asked */
     bool fresh;                 /* just now it was claimed, and nothing waited for it */
     uint8_t status;             /* as the store was told last; so the next five */
@@ -190,6 +193,7 @@ struct pawl_engine {
     atomic_bool roused;         /* since it slept last */
     pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both; may be taken again by who has it */
     pawl_step *step, *look;     /* of feeding; of looking at what is open */
+    pawl_step *lent;            /* of arguments that are lent to the attempt at hand */
     handler *handlers;
     live *lives[LIVE_SLOTS];
     live *parked[PARKED_MAX];   /* a ring */

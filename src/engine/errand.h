@@ -22,6 +22,12 @@ pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
 bool child_cancel(pawl_engine *e, errand *er);  /* false: it is not there */
 pawl_code children_left(pawl_engine *e, live *r);       /* after a step was folded, before it is stored; PAWL_IO: one could not be told */
 
+/* borrow.c */
+pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err);         /* into its own memory; it may leave for another thread */
+pawl_code args_take_all(pawl_engine *e, live *r, pawl_err *err);        /* before the state moves */
+pawl_code args_lend(pawl_engine *e, errand *er, pawl_err *err);         /* for an attempt on this thread; and then: */
+void args_return(errand *er);
+
 /* secrets.c */
 /* Each secret in its place; the command waits when one is missing, and `why` says which. */
 pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,

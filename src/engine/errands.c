@@ -238,18 +238,28 @@ void errands_leftover(pawl_engine *e, live *r, pawl_code next)
 static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, pawl_err *why, pawl_err *err)
 {
     const pawl_value *secrets = NULL;
-    bool missing = false;
+    bool missing = false, refers;
     pawl_command cmd;
     errand *er;
     arena mem;
-    pawl_code rc = pawl_state_command(r->st, i, e->look, &cmd, &secrets, err);
+    pawl_code rc = state_command_bare(r->st, i, e->look, &cmd, &refers, err);
 
     if (rc != PAWL_OK || cmd.kind == PAWL_SLEEP)
         return rc;
     if ((er = errand_find(r, cmd.id)) != NULL) {
         er->open = true;
+        r->borrowed = r->borrowed || er->refers;
         return PAWL_OK;
     }
+    if (refers && cmd.kind == PAWL_CALL) {
+        if ((rc = errand_new(e, r, &cmd, *end, err)) == PAWL_OK) {
+            (**end)->refers = r->borrowed = true;
+            *end = &(**end)->next;
+        }
+        return rc;
+    }
+    if ((rc = pawl_state_command(r->st, i, e->look, &cmd, &secrets, err)) != PAWL_OK)
+        return rc;
     if (cmd.kind == PAWL_SPAWN && secrets != NULL)
         return fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
     arena_init(&mem, &e->alloc, 1024);

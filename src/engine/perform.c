@@ -102,8 +102,11 @@ static pawl_code errands_put(pawl_engine *e, live *r, bool all, int64_t now, paw
 {
     pawl_code rc;
 
-    for (errand *er = r->errands; er != NULL; er = er->next)
+    for (errand *er = r->errands; er != NULL; er = er->next) {
         er->leaves = is_ready(er, now) && !er->h->sql && er->place != PLACE_WAITS && (all || has_limit(&er->limits));
+        if (er->leaves && (rc = args_take(e, er, err)) != PAWL_OK)
+            return rc;
+    }
     if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK)
         return rc;
     for (errand *er = r->errands; er != NULL; er = er->next)
@@ -132,12 +135,15 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
         next = er->next;
         if (!is_ready(er, now) || er->h->sql || er->place == PLACE_WAITS)
             continue;
-        if ((rc = lone_mark(e, r, er, now, err)) != PAWL_OK)
+        if ((rc = args_lend(e, er, err)) != PAWL_OK || (rc = lone_mark(e, r, er, now, err)) != PAWL_OK) {
+            args_return(er);
             break;
+        }
         errand_begin(e, er, now);
         keeper_here(e, er);
         errand_run(er);
         keeper_here(e, NULL);
+        args_return(er);
         errand_back(e, er);
         now = engine_now(e);
         budgets_grant(e, now);

@@ -28,7 +28,7 @@ bool settle_begin(pawl_engine *e, errand *er)
     const pawl_limits *limits;
     const pawl_value *args;
 
-    if (was == NULL)
+    if (was == NULL || args_take(e, er, NULL) != PAWL_OK)
         return false;
     *was = (struct settling){ er->h, er->job.effect, er->job.args, er->limits, er->job.attempt, "" };
     memcpy(was->known, er->reply.err.text, sizeof was->known);

@@ -53,6 +53,8 @@ pawl_code sql_choose(pawl_engine *e, live *r, bool *did, pawl_err *err)
             continue;
         if (e->sql_ms > 0 && e->sql_ms + er->h->limit_ms > e->ttl_ms / 3)
             return PAWL_OK;
+        if ((rc = args_take(e, er, err)) != PAWL_OK)
+            return rc;
         er->leaves = true;
         if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK) {
             er->leaves = false;

@@ -513,6 +513,9 @@ static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
 /* The open commands (or waits) in task order: calls `see` for each until it returns false. */
 typedef bool see_call_fn(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n);
 bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
+/* As pawl_state_command, but nothing is put into its arguments. Where something is to be, they are NULL; *refers: all of that is the run's
+ * own, and no secret. */
+pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err);
 bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx);     /* of one, and in it; `path`: its own */
 frame *frame_new(pawl_state *st, frame *parent, const char *where);
 void frame_drop(pawl_state *st, frame *f);

@@ -481,27 +481,57 @@ void spec_limits(const pawl_value *spec, pawl_limits *out)
                                  .calls = pawl_value_int(pawl_value_get(cost, "calls")) };
 }
 
+/* All but its arguments. */
+static pawl_code command_but_args(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, nth_call *w, const pawl_value **spec, pawl_err *err)
+{
+    pawl_code rc;
+
+    memset(out, 0, sizeof *out);
+    if ((rc = nth(st, index, false, s, w, spec, &out->id, err)) != PAWL_OK)
+        return rc;
+    out->kind = (pawl_command_kind)w->c->kind;
+    out->effect = pawl_value_string(pawl_value_get(*spec, "effect"));
+    out->due_ms = w->c->time_ms;
+    spec_limits(*spec, &out->limits);
+    (void)share_of(*spec, &out->share);
+    out->child = pawl_value_string(pawl_value_get(*spec, "name"));
+    out->cleared = doubt_cleared(&s->mem, w->c);
+    return s->mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
+}
+
+pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err)
+{
+    const pawl_value *spec, *stand, *ref;
+    nth_call w;
+    pawl_code rc = command_but_args(st, index, s, out, &w, &spec, err);
+
+    *refers = false;
+    if (rc != PAWL_OK)
+        return rc;
+    stand = pawl_value_get(spec, "refs");
+    for (pawl_iter it = pawl_iter_of(stand); (ref = pawl_iter_next(&it, NULL)) != NULL;) {
+        const char *form = pawl_value_string(pawl_value_at(ref, 1));
+
+        *refers = form != NULL && strcmp(form, "secret") != 0;
+        if (!*refers)
+            break;
+    }
+    if (stand == NULL)
+        out->args = pawl_value_get(spec, "args");
+    return PAWL_OK;
+}
+
 pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, const pawl_value **secrets, pawl_err *err)
 {
     const pawl_value *spec, *args, *stand, *unseen = NULL;
     pawl_err why = { PAWL_OK, "" };
     nth_call w;
-    pawl_code rc;
+    pawl_code rc = command_but_args(st, index, s, out, &w, &spec, err);
 
-    memset(out, 0, sizeof *out);
     if (secrets != NULL)
         *secrets = NULL;
-    if ((rc = nth(st, index, false, s, &w, &spec, &out->id, err)) != PAWL_OK)
+    if (rc != PAWL_OK)
         return rc;
-    out->kind = (pawl_command_kind)w.c->kind;
-    out->effect = pawl_value_string(pawl_value_get(spec, "effect"));
-    out->due_ms = w.c->time_ms;
-    spec_limits(spec, &out->limits);
-    (void)share_of(spec, &out->share);
-    out->child = pawl_value_string(pawl_value_get(spec, "name"));
-    out->cleared = doubt_cleared(&s->mem, w.c);
-    if (s->mem.failed)
-        return fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run);
     args = pawl_value_get(spec, "args");
     stand = pawl_value_get(spec, "refs");
     st->load_failed = PAWL_OK;
