@@ -27,6 +27,8 @@ pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err);         /* into 
 pawl_code args_take_all(pawl_engine *e, live *r, pawl_err *err);        /* before the state moves */
 pawl_code args_lend(pawl_engine *e, errand *er, pawl_err *err);         /* for an attempt on this thread; and then: */
 void args_return(errand *er);
+/* Of a command that refers to channels which have moved on since: as they were, in `mem`. PAWL_CORRUPT: nothing says that any more. */
+pawl_code args_then(pawl_engine *e, live *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err);
 
 /* secrets.c */
 /* Each secret in its place; the command waits when one is missing, and `why` says which. */

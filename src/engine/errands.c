@@ -235,13 +235,44 @@ void errands_leftover(pawl_engine *e, live *r, pawl_code next)
     errands_sift(e, r);
 }
 
-static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, pawl_err *why, pawl_err *err)
+/* With all that it refers to, and secrets to be put in. */
+static pawl_code command_whole(pawl_engine *e, live *r, size_t i, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = pawl_state_command(r->st, i, e->look, cmd, secrets, &why);
+
+    if (rc == PAWL_GONE)
+        return args_then(e, r, cmd->id, mem, cmd, secrets, err);
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
+}
+
+/* What refers to nothing but the run's own stays where it is: borrow.c. */
+static pawl_code errand_adds(pawl_engine *e, live *r, size_t i, errand **end, pawl_err *why, pawl_err *err)
 {
     const pawl_value *secrets = NULL;
-    bool missing = false, refers;
+    bool missing = false;
+    pawl_command cmd;
+    arena mem;
+    pawl_code rc;
+
+    arena_init(&mem, &e->alloc, 1024);
+    if ((rc = command_whole(e, r, i, &mem, &cmd, &secrets, err)) == PAWL_OK && cmd.kind == PAWL_SPAWN && secrets != NULL)
+        rc = fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
+    if (rc == PAWL_OK)
+        rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
+    if (rc == PAWL_OK && missing && !r->st->canceling)  /* else it is called off, not performed */
+        r->commands_moved = true;       /* to be looked at again */
+    else if (rc == PAWL_OK)
+        rc = errand_new(e, r, &cmd, end, err);
+    arena_free(&mem);
+    return rc;
+}
+
+static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, pawl_err *why, pawl_err *err)
+{
+    bool refers;
     pawl_command cmd;
     errand *er;
-    arena mem;
     pawl_code rc = state_command_bare(r->st, i, e->look, &cmd, &refers, err);
 
     if (rc != PAWL_OK || cmd.kind == PAWL_SLEEP)
@@ -251,26 +282,12 @@ static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, 
         r->borrowed = r->borrowed || er->refers;
         return PAWL_OK;
     }
-    if (refers && cmd.kind == PAWL_CALL) {
-        if ((rc = errand_new(e, r, &cmd, *end, err)) == PAWL_OK) {
-            (**end)->refers = r->borrowed = true;
-            *end = &(**end)->next;
-        }
-        return rc;
-    }
-    if ((rc = pawl_state_command(r->st, i, e->look, &cmd, &secrets, err)) != PAWL_OK)
-        return rc;
-    if (cmd.kind == PAWL_SPAWN && secrets != NULL)
-        return fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
-    arena_init(&mem, &e->alloc, 1024);
-    rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
-    missing = missing && !r->st->canceling;     /* it is called off, not performed */
-    if (rc == PAWL_OK && missing) {
-        r->commands_moved = true;       /* to be looked at again */
-    } else if (rc == PAWL_OK && (rc = errand_new(e, r, &cmd, *end, err)) == PAWL_OK) {
+    if (!refers || cmd.kind != PAWL_CALL)
+        rc = errand_adds(e, r, i, *end, why, err);
+    else if ((rc = errand_new(e, r, &cmd, *end, err)) == PAWL_OK)
+        (**end)->refers = r->borrowed = true;
+    if (**end != NULL)
         *end = &(**end)->next;
-    }
-    arena_free(&mem);
     return rc;
 }
 

@@ -1,0 +1,156 @@
+/* engine_borrow_test.c - arguments that refer to channels: whoever performs a command has them as they were when it was made. */
+#include "lib/town.h"
+#include "store/place.h"
+#include "pawl/flow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Its start asks for "job" with what both channels have; a signal changes them while that is open. */
+static pawl_code refers(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    (void)arg;
+    if (h->kind == PAWL_EV_RECEIPT) {
+        pawl_set(s, "answer", h->value);
+        return pawl_flow_complete(s);
+    }
+    if (h->kind == PAWL_EV_START) {
+        pawl_set_string(s, "note", "first");
+        pawl_set_string(s, "said", "a");
+        pawl_flow_call(s, "job", "job", pawl_pack(s, "{s:v,s:v}", "note", pawl_ref(s, "note"), "said", pawl_ref(s, "said")));
+        return PAWL_OK;
+    }
+    pawl_set(s, h->tag, h->value);
+    return PAWL_OK;
+}
+
+static pawl_machine *machine(void)
+{
+    static const pawl_channel channels[] = { { .name = "note" }, { .name = "said", .rule = PAWL_APPEND }, { .name = "answer" } };
+    const pawl_limits limits = { .cls = PAWL_AT_LEAST_ONCE, .retry = { .max_attempts = 3, .initial_ms = 1 } };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m = pawl_flow_reducer("refers", 1, channels, 3, refers, NULL, NULL, &err);
+
+    if (m == NULL || pawl_flow_effect(m, "job", &limits, &err) != PAWL_OK)
+        CHECK_FAIL("machine: %s", err.text);
+    return m;
+}
+
+static pawl_engine *engine_of(pawl_handler_fn *fn, void *arg, unsigned threads)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = pawl_store_sqlite(path, NULL, &err);
+    pawl_engine *e = s == NULL ? NULL : pawl_engine_new(machine(), s, &err);
+
+    if (e == NULL || (fn != NULL && pawl_engine_effect(e, "job", fn, arg, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK))
+        CHECK_FAIL("engine: %s", err.text);
+    pawl_engine_threads(e, threads);
+    return e;
+}
+
+/* Somebody else changes what the arguments refer to. */
+static void change(const char *channel, const char *value)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *other = engine_of(NULL, NULL, 0);
+
+    CHECK_INT(pawl_event_send(other, "r", &(pawl_event){ .kind = PAWL_EV_SIGNAL, .name = channel, .value = value }, &err), PAWL_PENDING);
+    pawl_engine_free(other);
+}
+
+typedef struct heard { char *texts[8]; size_t n; } heard;
+
+static void heard_free(heard *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        free(h->texts[i]);
+}
+
+/* Each attempt but the third sees its arguments changed behind its back, and fails. */
+static pawl_code listen(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    heard *h = arg;
+    char text[512];
+    const char *note = pawl_value_string(pawl_value_get(job->args, "note"));
+    const pawl_value *said = pawl_value_get(job->args, "said");
+
+    snprintf(text, sizeof text, "%s %zu %s", note != NULL ? note : "-", pawl_value_size(said),
+             pawl_value_size(said) > 0 ? pawl_value_string(pawl_value_at(said, pawl_value_size(said) - 1)) : "-");
+    h->texts[h->n++] = check_copy(text, strlen(text));
+    if (job->attempt >= 3)
+        return pawl_reply_string(reply, text);
+    if (job->attempt == 1)
+        change("note", "\"second\"");
+    else
+        change("said", "\"c\"");
+    return pawl_reply_fail(reply, PAWL_TRANSIENT, "once more");
+}
+
+static void all_alike(unsigned threads)
+{
+    heard h = { .n = 0 };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+
+    path_new("borrow");
+    e = engine_of(listen, &h, threads);
+    if (pawl_begin(e, "r", NULL, &err) != PAWL_OK || pawl_run(e, "r", NULL, &err) != PAWL_HALTED)
+        CHECK_FAIL("run: %s", err.text);
+    CHECK_INT(h.n, 3);
+    for (size_t i = 0; i < h.n; i++)
+        CHECK_STR(h.texts[i], "first 1 a");
+    CHECK_STR(pawl_run_get(e, "r", "answer"), "first 1 a");
+    CHECK_STR(pawl_run_get(e, "r", "note"), "second");
+    CHECK_STR(pawl_run_get(e, "r", "said"), "[\"a\",\"c\"]");
+    heard_free(&h);
+    pawl_engine_free(e);
+    path_gone();
+}
+
+PAWL_TEST(test_K7_each_attempt_has_the_arguments_of_its_command)
+{
+    all_alike(0);
+    all_alike(2);
+}
+
+/* Nobody could perform it before both were changed. */
+static void later_alike(unsigned threads)
+{
+    heard h = { .n = 0 };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+
+    path_new("borrow");
+    e = engine_of(NULL, NULL, 0);
+    CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_PENDING);
+    pawl_engine_free(e);
+    change("said", "\"c\"");
+    change("note", "\"second\"");
+    e = engine_of(listen, &h, threads);
+    if (pawl_run(e, "r", NULL, &err) != PAWL_HALTED)
+        CHECK_FAIL("run: %s", err.text);
+    CHECK_INT(h.n, 3);
+    for (size_t i = 0; i < h.n; i++)
+        CHECK_STR(h.texts[i], "first 1 a");
+    heard_free(&h);
+    pawl_engine_free(e);
+    path_gone();
+}
+
+PAWL_TEST(test_K7_who_comes_later_has_the_arguments_of_its_command)
+{
+    later_alike(0);
+    later_alike(2);
+}
+
+static const check_case cases[] = {
+    CASE(test_K7_each_attempt_has_the_arguments_of_its_command),
+    CASE(test_K7_who_comes_later_has_the_arguments_of_its_command),
+};
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
