@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40 };
+enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40, PARKED_FIRST = 1000, PARKED = 4000 };
 
 #define INPUT "\"Why is the sky blue?\""
 #define ANSWER "{\"message\":{\"content\":[{\"text\":\"Short waves are scattered more than long ones.\",\"type\":\"text\"}],\"role\":\"assistant\"}," \
@@ -32,7 +32,7 @@ static pawl_machine *helper(void)
 /* ---- the core alone ------------------------------------------------------------------------------------ */
 
 /* Input, an answer that calls for two tools, both of them, and an answer: five events. */
-static bool core_ns(reading *out)
+static bool event_ns(reading *out)
 {
     static const core_told told[] = { { .event = CORE_USER_INPUT }, { .event = CORE_COMPLETED, .calls = 2 }, { .event = CORE_TOOL_COMPLETED },
                                       { .event = CORE_TOOL_COMPLETED }, { .event = CORE_COMPLETED } };
@@ -98,7 +98,7 @@ static void talk_end(talk *t)
     pawl_machine_free(t->m);
 }
 
-static bool event_ns(reading *out)
+static bool step_ns(reading *out)
 {
     double from, ns = 0;
     bool good = true;
@@ -144,15 +144,23 @@ static bool talk_open(pawl_engine *e, const char *id, int n)
     return pawl_begin(e, id, NULL, NULL) == PAWL_OK && pawl_run(e, id, NULL, NULL) == PAWL_INTERRUPTED && turns_stored(e, id, n, &(double){ 0 });
 }
 
+static pawl_engine *engine_with(const disk *d)
+{
+    pawl_engine *e = disk_engine(d, helper());
+
+    if (e != NULL && pawl_engine_effect(e, "llm", answers_at_once, NULL, PAWL_AT_LEAST_ONCE, NULL) == PAWL_OK)
+        return e;
+    pawl_engine_free(e);
+    return NULL;
+}
+
 /* A turn around the 2,000th beside one around the 100th of another conversation, by turns, in one store; their model answers at once. */
 static bool msgs_growth(reading *out)
 {
     double early = 0, late = 0;
     pawl_engine *e = NULL;
     disk d;
-    bool good = disk_begin(&d, true) && (e = disk_engine(&d, helper())) != NULL &&
-                pawl_engine_effect(e, "llm", answers_at_once, NULL, PAWL_AT_LEAST_ONCE, NULL) == PAWL_OK &&
-                talk_open(e, "long", LATE - NEAR / 2) && talk_open(e, "short", EARLY - NEAR / 2);
+    bool good = disk_begin(&d, true) && (e = engine_with(&d)) != NULL && talk_open(e, "long", LATE - NEAR / 2) && talk_open(e, "short", EARLY - NEAR / 2);
 
     for (int i = 0; i < NEAR && good; i++)
         good = turns_stored(e, "short", 1, &early) && turns_stored(e, "long", 1, &late);
@@ -184,10 +192,36 @@ static bool live_bytes(reading *out)
     return good && (live == 0 || bench_wrong("a freed agent leaves memory behind", NULL));
 }
 
+/* An engine keeps the last few at hand. Of the others nothing stays in memory. */
+static bool parked_bytes(reading *out)
+{
+    double before = 0, size = 0;
+    pawl_engine *e = NULL;
+    char id[16];
+    disk d;
+    bool good = disk_begin(&d, true) && (e = engine_with(&d)) != NULL;
+
+    for (int i = 0; i < PARKED_FIRST + PARKED && good; i++) {
+        if (i == PARKED_FIRST) {
+            before = bench_allocated();
+            size = disk_size(d.store);
+        }
+        snprintf(id, sizeof id, "r%d", i);
+        good = talk_open(e, id, 2);
+    }
+    out->value = (bench_allocated() - before) / PARKED;
+    out->value = out->value > 0 ? out->value : 0;
+    out->base = (disk_size(d.store) - size) / PARKED;
+    pawl_engine_free(e);
+    disk_end(&d);
+    return good;
+}
+
 const figure agent_figures[] = {
-    { "agent.core_ns", "ns", "a malloc and a free", 1000, false, 5, core_ns },
-    { "agent.event_ns", "ns", "a malloc and a free", 0, false, 5, event_ns },
+    { "agent.event_ns", "ns", "a malloc and a free", 1000, false, 5, event_ns },
+    { "agent.step_ns", "ns", "a malloc and a free", 0, false, 5, step_ns },
     { "agent.msgs_growth", "x", "nothing", 1.2, false, 5, msgs_growth },
     { "agent.live_bytes", "bytes", "the texts of its messages", 32768, false, 1, live_bytes },
+    { "agent.parked_bytes", "bytes", "a conversation in the file", 16, false, 1, parked_bytes },
     { NULL, NULL, NULL, 0, false, 0, NULL },
 };

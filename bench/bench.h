@@ -39,6 +39,7 @@ double bench_ns(void);                  /* the clock */
 bool bench_wrong(const char *what, const pawl_err *err); /* told on stderr; false */
 double bench_malloc_ns(size_t calls);   /* of one call through a pointer, with a malloc and a free */
 /* An allocator of pawl_alloc; `ctx` is a size_t, the bytes that are out. */
+double bench_allocated(void);           /* bytes, without SQLite's cache of pages, which has its own bound */
 void *bench_counted(void *ctx, void *ptr, size_t old_size, size_t size);
 size_t bench_resident(void);            /* bytes of this process in memory */
 

@@ -1,9 +1,7 @@
 /* engine.c - how soon an engine hears of things, what it keeps, and how fast a process has one. */
 #include "bench.h"
 
-#include <sqlite3.h>
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,12 +85,6 @@ static bool park(pawl_engine *e, int from, int to)
     return good;
 }
 
-/* What is allocated, without SQLite's cache of pages, which has its own bound. */
-static double allocated(void)
-{
-    return (double)mallinfo2().uordblks - (double)sqlite3_memory_used();
-}
-
 static bool parked_bytes(reading *out)
 {
     disk d;
@@ -101,9 +93,9 @@ static bool parked_bytes(reading *out)
     bool good = disk_begin(&d, true) && (e = disk_engine(&d, nap_machine())) != NULL && park(e, 0, PARKED_FIRST);
 
     if (good) {
-        before = allocated();
+        before = bench_allocated();
         good = park(e, PARKED_FIRST, PARKED_FIRST + PARKED);
-        grown = allocated() - before;
+        grown = bench_allocated() - before;
     }
     pawl_engine_free(e);
     *out = (reading){ grown > 0 ? grown / PARKED : 0, disk_size(d.store) / (PARKED_FIRST + PARKED) };

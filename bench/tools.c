@@ -1,6 +1,8 @@
 /* tools.c - the clock, the plain things to measure against, and a run driven by hand. */
 #include "bench.h"
 
+#include <malloc.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,11 @@ size_t bench_resident(void)
         resident = 0;
     fclose(f);
     return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+double bench_allocated(void)
+{
+    return (double)mallinfo2().uordblks - (double)sqlite3_memory_used();
 }
 
 /* ---- a run -------------------------------------------------------------------------------- */
