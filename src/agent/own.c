@@ -131,6 +131,18 @@ static const pawl_value *label_of(const pawl_value *option)      /* NULL: it has
     return pawl_value_type(v) == PAWL_TYPE_STRING ? v : NULL;
 }
 
+/* Answers are keyed by it. */
+static bool header_twice(const pawl_value *questions, const char *header, int upto)
+{
+    for (int i = 0; i < upto; i++) {
+        const char *other = pawl_value_string(pawl_value_get(pawl_value_at(questions, (size_t)i), "header"));
+
+        if (other != NULL && strcmp(other, header) == 0)
+            return true;
+    }
+    return false;
+}
+
 static const char *questions_wrong(turn *t, const pawl_value *questions)
 {
     pawl_iter it = pawl_iter_of(questions);
@@ -147,6 +159,8 @@ static const char *questions_wrong(turn *t, const pawl_value *questions)
 
         if (header == NULL || *header == '\0' || characters(header) > 12)
             return pawl_format(t->s, "Question %d must have a header of at most 12 characters", i);
+        if (header_twice(questions, header, i - 1))
+            return pawl_format(t->s, "Question %d ('%s') has the header of another: answers are told apart by it", i, header);
         if (n < 2 || n > 4)
             return pawl_format(t->s, "Question %d ('%s') %s", i, header, n < 2 ? "must have at least 2 options" : "can have at most 4 options");
         for (size_t k = 0; k < n; k++)

@@ -98,6 +98,8 @@ static void test_A6_questions_that_are_none(void)
         { "{\"questions\":[{\"header\":\"A\",\"options\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"question\":\"?\"}]}", "Error: Question 1 ('A') can have at most 4 options" },
         { "{\"questions\":[{\"options\":[\"a\",\"b\"]}]}", "Error: Question 1 must have a header of at most 12 characters" },
         { "{\"questions\":[{\"header\":\"thirteen char\",\"options\":[\"a\",\"b\"]}]}", "Error: Question 1 must have a header of at most 12 characters" },
+        { "{\"questions\":[{\"header\":\"A\",\"options\":[\"x\",\"y\"]},{\"header\":\"B\",\"options\":[\"x\",\"y\"]},{\"header\":\"A\",\"options\":[\"u\",\"v\"]}]}",
+          "Error: Question 3 ('A') has the header of another: answers are told apart by it" },
         { "{\"questions\":[1,2,3,4,5]}", "Error: Maximum of 4 questions allowed" },
     };
 
