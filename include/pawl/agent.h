@@ -34,7 +34,8 @@ typedef struct pawl_agent_tool {    /* a tool, as the machine knows it (A5) */
     pawl_class effect;          /* what a crash makes of it (E5) */
     uint32_t timeout_ms;        /* of one use; 0: none */
     pawl_own_tool own;
-    bool beside;                /* may run beside others */
+    bool beside;                /* may run beside others, as those of class read do anyhow unless the machine itself does them, */
+    bool alone;                 /* and this one never */
     bool mutates;               /* its success calls for `post-tools` */
     bool deferred;              /* shown to the model when it was searched for, */
     const char *hint;           /* by these words among others; NULL: none */
@@ -54,7 +55,7 @@ typedef struct pawl_agent {     /* texts are copied; 0 and NULL: the default */
     size_t nhelpers;
     uint32_t max_tokens;        /* of an answer: 4096 */
     const char *options;        /* an object, JSON text: more members for every request ("temperature", "thinking"); NULL: none */
-    uint32_t max_retries;       /* calls in all of a request that fails, as the source counts: 3 */
+    uint32_t max_retries;       /* calls in all of a request that fails, as the source counts: 3; one alone is 1 */
     uint32_t max_iterations;    /* requests in one turn: 100 */
     uint32_t max_depth;         /* children of children: 3 */
     uint32_t llm_timeout_ms;    /* 120,000 */

@@ -35,7 +35,8 @@ typedef struct pawl_tool {
     pawl_class effect;          /* E5: PAWL_ONCE where it writes */
     uint32_t timeout_ms;        /* of one call; 0: PAWL_TOOL_TIMEOUT_MS */
     size_t output_bytes;        /* of `content`; 0: PAWL_TOOL_OUTPUT_BYTES */
-    bool beside;                /* it may run beside others */
+    bool beside;                /* it may run beside others, as those of class read do anyhow, */
+    bool alone;                 /* and this one never */
     bool mutates;               /* after its success the hook of what follows tools is due */
     bool deferred;              /* not shown to the model before it was searched for */
     const char *hint;           /* words it is found by; NULL: none */

@@ -248,6 +248,7 @@ static bool def_copy(agent_def *d, const pawl_agent *a, arena *mem)
     d->a.options = d->a.system = d->a.name = NULL;      /* the first two stand in channels */
     for (size_t i = 0; i < a->ntools && tools != NULL; i++) {
         tools[i] = a->tools[i];
+        tools[i].beside = !a->tools[i].alone && (a->tools[i].beside || (a->tools[i].cls == PAWL_READ && a->tools[i].own == PAWL_OWN_NOT));
         tools[i].name = kept(mem, a->tools[i].name);
         tools[i].rule = kept(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
         tools[i].description = kept(mem, a->tools[i].description);

@@ -113,7 +113,9 @@ static void read_timeout(loader *l, const doc *d)
 
 static void read_max_retries(loader *l, const doc *d)
 {
-    key_count(l, d, "max_retries", 1, TIMES_MOST, &agent_of(l)->max_retries);
+    /* 0 is one request, as 1 is; in the struct it is the default */
+    if (key_count(l, d, "max_retries", 0, TIMES_MOST, &agent_of(l)->max_retries) && agent_of(l)->max_retries == 0)
+        agent_of(l)->max_retries = 1;
 }
 
 static void read_max_iterations(loader *l, const doc *d)

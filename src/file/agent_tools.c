@@ -187,13 +187,12 @@ static void read_own(loader *l, const doc *d)
     if ((one = doc_get(d, "class")) != NULL)
         read_class(l, one, &t.t.cls);
     t.t.effect = t.t.cls == PAWL_READ ? PAWL_AT_LEAST_ONCE : PAWL_ONCE;
-    t.t.beside = t.t.cls == PAWL_READ;
     if ((one = doc_get(d, "effect")) != NULL)
         read_tool_effect(l, one, &t.t.effect);
     if ((one = doc_get(d, "timeout")) != NULL)
         key_duration(l, one, "timeout", 1, &t.t.timeout_ms);
-    if ((one = doc_get(d, "beside")) != NULL)
-        key_bool(l, one, "beside", &t.t.beside);
+    if ((one = doc_get(d, "beside")) != NULL && key_bool(l, one, "beside", &t.t.beside))
+        t.t.alone = !t.t.beside;
     if ((one = doc_get(d, "mutates")) != NULL)
         key_bool(l, one, "mutates", &t.t.mutates);
     if ((one = doc_get(d, "deferred")) != NULL)

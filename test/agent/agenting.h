@@ -11,7 +11,7 @@
 
 static const pawl_agent_tool agent_tools[] = {
     { .name = "read_file", .rule = "Read", .description = "Read a file.", .schema = "{\"properties\":{\"file_path\":{\"type\":\"string\"}},\"required\":[\"file_path\"],\"type\":\"object\"}",
-      .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
+      .cls = PAWL_READ, .effect = PAWL_PURE },
     { .name = "edit_file", .rule = "Edit", .description = "Change a file.", .schema = "{\"properties\":{\"file_path\":{\"type\":\"string\"}},\"type\":\"object\"}",
       .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
     { .name = "bash", .rule = "Bash", .description = "Run a command.", .schema = "{\"properties\":{\"command\":{\"type\":\"string\"}},\"required\":[\"command\"],\"type\":\"object\"}",

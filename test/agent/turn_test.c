@@ -162,6 +162,30 @@ static void test_A3_reads_side_by_side_others_one_by_one(void)
     world_end(&w);
 }
 
+static void test_A5_a_tool_says_that_it_runs_alone(void)
+{
+    static const pawl_agent_tool tools[] = {
+        { .name = "read_file", .rule = "Read", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE },
+        { .name = "survey", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE, .alone = true },
+        { .name = "ping", .schema = "{\"type\":\"object\"}", .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true },
+    };
+    const pawl_agent a = { .name = "helper", .version = 1, .model = "script:none", .tools = tools, .ntools = 3 };
+    world w;
+
+    agent_begin(&w, &a, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
+    model_says(&w, NULL, "read_file r1 {};ping p1 {};survey s1 {};read_file r2 {}");
+    CHECK(*command_of(&w, "r1") != '\0' && *command_of(&w, "p1") != '\0');
+    CHECK_STR(command_of(&w, "s1"), "");
+    comes(&w, "r1", PAWL_DONE, "\"1\"");
+    comes(&w, "p1", PAWL_DONE, "\"2\"");
+    CHECK(*command_of(&w, "s1") != '\0');
+    CHECK_STR(command_of(&w, "r2"), "");
+    comes(&w, "s1", PAWL_DONE, "\"3\"");
+    comes(&w, "r2", PAWL_DONE, "\"4\"");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 /* Every order of completion: the same messages. */
 static void test_A1_messages_stand_in_request_order(void)
 {
@@ -300,7 +324,7 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_A1_G2_two_reads), CASE(test_A1_G3_a_mutation_calls_for_the_hook), CASE(test_A1_G3_the_hook_fails_open), CASE(test_A2_G4_retries),
         CASE(test_A2_delays_of_the_source), CASE(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends),
-        CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
+        CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A5_a_tool_says_that_it_runs_alone), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
         CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
     };
 

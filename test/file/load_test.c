@@ -173,9 +173,9 @@ PAWL_TEST(test_an_agent_has_what_its_file_says)
     CHECK(file->post_tools != NULL && strcmp(file->post_tools[2], "-A") == 0 && file->post_tools[3] == NULL);
     CHECK_INT(a->ntools, 4);            /* spawn_agent came along with `agents` */
     own = &a->tools[1], other = &a->tools[2];
-    CHECK(own->cls == PAWL_READ && own->effect == PAWL_AT_LEAST_ONCE && own->beside && own->timeout_ms == 2000 && !own->mutates && !own->deferred);
+    CHECK(own->cls == PAWL_READ && own->effect == PAWL_AT_LEAST_ONCE && !own->alone && own->timeout_ms == 2000 && !own->mutates && !own->deferred);
     CHECK_STR(own->schema, "{\"properties\":{\"a\":{\"type\":\"string\"}},\"type\":\"object\"}");
-    CHECK(other->cls == PAWL_OTHER && other->effect == PAWL_IDEMPOTENT && other->beside && other->mutates && other->deferred);
+    CHECK(other->cls == PAWL_OTHER && other->effect == PAWL_IDEMPOTENT && other->beside && !other->alone && other->mutates && other->deferred);
     CHECK_STR(other->rule, "Other");
     CHECK_STR(a->tools[3].name, "spawn_agent");
     CHECK_STR(a->tools[3].description, "Call another agent. Agents: helper (It helps.); boss (It leads.)");
