@@ -1,8 +1,10 @@
 /* agent.h - inside the agent: the wrapper around its core (A3).
  *
  * Permission, questions, children, interrupts, compaction and the queue of inputs are the wrapper's; the core gets input only when it waits for
- * it. What is kept between two events stands in channels of Pawl's own: @agent (how it stands), @calls (the tool calls of the answer
- * at hand, as the model made them), @results (what came of those whose turn has not come), @queue. */
+ * it. What is kept between two events stands in channels of Pawl's own. No event writes more of them than it changes (K7): @agent, how it stands,
+ * has one size whatever the turn has become; @uses, how each tool call stands, gets those that moved on; all else is only added to: @calls (the
+ * tool calls of the answer at hand, as the model made them), @edited (what hooks and people made of their inputs), @told (what their gates were
+ * told), @results (what came of those whose turn has not come), @queue. */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
@@ -32,6 +34,8 @@ typedef enum call_stage { STAGE_NEW, STAGE_SETTLING, STAGE_READY, STAGE_RUNNING,
 extern const sm_row stage_rows[STAGES];
 extern const sm_table stage_table;
 
+typedef struct gate_said { const pawl_value *v; bool failed; } gate_said;
+
 typedef struct agent_call {     /* a tool call of the answer at hand */
     const char *id, *name;
     const pawl_value *said;     /* what the model gives it, */
@@ -40,13 +44,17 @@ typedef struct agent_call {     /* a tool call of the answer at hand */
     const char *invalid;        /* what the model said in its place, which is no JSON; NULL: it is */
     const pawl_agent_tool *tool;        /* NULL: there is no such tool */
     call_stage at;
-    const pawl_value *told;     /* what the gate was told so far: [{"v"} or {"e"}]; NULL: nothing */
+    const pawl_value *edited;   /* the last of @edited that is its own; NULL: none */
+    gate_said *told;            /* what the gate was told so far: */
+    size_t ntold, told_cap;
+    uint32_t told_from;         /* of @told what comes from here on */
     const char *under;          /* the rules and the mode under which that was */
     const pawl_value *why;      /* how it came to be allowed */
     bool asked;                 /* a person is */
     pawl_mode rights;           /* of a child: the mode above which it was told that it may not go */
     bool failed;                /* what came of it is an error */
     const pawl_value *result;   /* and is this, where it came in this event */
+    const pawl_value *kept;     /* how it stands, as @uses has it; NULL: not yet */
 } agent_call;
 
 typedef struct agent_def {      /* of the machine; in its memory */
@@ -79,8 +87,9 @@ typedef struct turn {           /* one event */
     uint32_t nmessages;         /* with those that were appended by it: */
     const pawl_value **added;
     size_t nadded, added_cap;
-    uint32_t results;           /* of @results, with those of this event */
-    const pawl_value *own;      /* what @queue becomes; NULL: as it was */
+    uint32_t results, told;     /* of @results and @told, with those of this event */
+    uint32_t taken;             /* of @queue: the first so many have become turns */
+    bool *offered;              /* tools that this event has added to @tools; NULL: none */
     pawl_mode mode_set;         /* what @mode becomes; PAWL_MODE_NONE: as it was */
     bool unsettled;             /* calls that were let in under another mode are looked at again */
     int k;                      /* the call that it is about; -1: none */
@@ -107,6 +116,8 @@ const pawl_value *queue_take(turn *t);  /* NULL: it is empty */
 void result_put(turn *t, uint32_t k, const pawl_value *result, bool failed);
 const pawl_value *result_of(turn *t, uint32_t k);       /* NULL: none yet */
 void results_drop(turn *t);
+void gate_hears(turn *t, uint32_t k, const pawl_value *v, bool failed);
+void gate_forgets(turn *t, uint32_t k); /* it begins from the start */
 void turn_calls(turn *t, const pawl_value *blocks);     /* the tool calls among these are those at hand */
 
 /* ---- turn.c: from input to answer ---------------------------------------------------------------------- */

@@ -363,10 +363,11 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
     const char *system = a->system != NULL ? a->system : "";
     pawl_channel channels[] = {
         { .name = "messages", .rule = PAWL_APPEND, .keep = true }, { .name = "input" }, { .name = "output" }, { .name = "todo" }, { .name = "plan" },
-        { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue" },
-        { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools" }, { .name = "@config" }, { .name = "@nature" },
+        { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue", .rule = PAWL_APPEND },
+        { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools", .rule = PAWL_APPEND }, { .name = "@config" }, { .name = "@nature" },
         { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" },
         { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
+        { .name = "@uses", .rule = PAWL_MERGE }, { .name = "@edited", .rule = PAWL_APPEND }, { .name = "@told", .rule = PAWL_APPEND },
     };
 
     for (size_t i = 0; i < a->ntools; i++)

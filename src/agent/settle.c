@@ -10,13 +10,12 @@ typedef struct asking { turn *t; uint32_t k; const char *tag; size_t next; } ask
 
 static bool asked_before(asking *a, const pawl_value **v, bool *failed)
 {
-    const pawl_value *one = pawl_value_at(a->t->calls[a->k].told, a->next);
+    const agent_call *c = &a->t->calls[a->k];
 
-    if (one == NULL)
+    if (a->next >= c->ntold)
         return false;
-    a->next++;
-    *failed = pawl_value_get(one, "e") != NULL;
-    *v = pawl_value_get(one, *failed ? "e" : "v");
+    *failed = c->told[a->next].failed;
+    *v = c->told[a->next++].v;
     return true;
 }
 
@@ -125,7 +124,7 @@ static void begins_again(turn *t, uint32_t k, const char *under)
     agent_call *c = &t->calls[k];
 
     pawl_flow_drop(t->s, tag_of(t, "gate", k));
-    c->told = NULL;
+    gate_forgets(t, k);
     c->asked = false;
     c->under = under;
 }
@@ -220,21 +219,16 @@ void settle_next(turn *t)
     use_next(t);
 }
 
-static const pawl_value *told_more(turn *t, const pawl_value *told)
+static void hears(turn *t)
 {
-    const pawl_value *v = t->h->value != NULL ? t->h->value : value_null(t->mem);
-    const bool good = t->h->kind != PAWL_EV_RECEIPT || t->h->outcome == PAWL_DONE;
-
-    return value_push(t->mem, told != NULL ? told : value_pack(t->mem, NULL, "[]"), value_pack(t->mem, NULL, "{s:v}", good ? "v" : "e", v));
+    gate_hears(t, (uint32_t)t->k, t->h->value, t->h->kind == PAWL_EV_RECEIPT && t->h->outcome != PAWL_DONE);
 }
 
 void gate_told(turn *t)
 {
-    agent_call *c = &t->calls[t->k];
-
-    if (c->at != STAGE_SETTLING)
+    if (t->calls[t->k].at != STAGE_SETTLING)
         return;
-    c->told = told_more(t, c->told);
+    hears(t);
     settle_next(t);
 }
 
@@ -274,11 +268,9 @@ void tools_changed(turn *t)
 
 void gate_again(turn *t)
 {
-    agent_call *c = &t->calls[t->k];
-
-    if (c->at != STAGE_SETTLING)
+    if (t->calls[t->k].at != STAGE_SETTLING)
         return;
-    c->told = told_more(t, c->told);
+    hears(t);
     settle_again(t);
 }
 
@@ -290,9 +282,9 @@ static void after_look(turn *t, uint32_t k, const pawl_value *result, bool faile
     pawl_code rc = gate_open(&o, t, k, "after");
     const char *under = rc == PAWL_OK ? under_now(t, o.policy) : "";
 
-    if (t->calls[k].told != NULL && t->calls[k].under != NULL && strcmp(t->calls[k].under, under) != 0) {
+    if (t->calls[k].ntold > 0 && t->calls[k].under != NULL && strcmp(t->calls[k].under, under) != 0) {
         pawl_flow_drop(t->s, tag_of(t, "after", k));    /* other hooks: what these said is nothing to them */
-        t->calls[k].told = NULL;
+        gate_forgets(t, k);
     }
     t->calls[k].under = under;
     if (rc == PAWL_OK)
@@ -318,18 +310,18 @@ static void after_look(turn *t, uint32_t k, const pawl_value *result, bool faile
 
 void after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
-    t->calls[k].told = NULL;
+    gate_forgets(t, k);
     after_look(t, k, result, failed);
 }
 
 void after_told(turn *t)
 {
     const uint32_t k = (uint32_t)t->k;
-    agent_call *c = &t->calls[k];
+    const agent_call *c = &t->calls[k];
 
     if (c->at != STAGE_AFTER)
         return;
-    c->told = told_more(t, c->told);
+    hears(t);
     after_look(t, k, result_of(t, k), c->failed);
     use_next(t);
 }

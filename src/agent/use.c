@@ -54,7 +54,6 @@ void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
     const pawl_value *note = pawl_value_get(result, "note");
 
     call_stage_to(t, k, STAGE_DONE);
-    c->told = NULL;
     c->asked = false;
     result_put(t, k, result, failed);
     if (note != NULL)

@@ -181,7 +181,7 @@ static void test_P4_a_hook_before_it(void)
     comes(&w, "r1", PAWL_DONE, "\"a\"");
     CHECK(*command_of(&w, "b3") != '\0');
     CHECK_STR(command_of(&w, "b2"), "");
-    CHECK(strstr(world_get(&w, "@agent"), "make -n z") != NULL);
+    CHECK(strstr(world_get(&w, "@edited"), "make -n z") != NULL);
     comes(&w, "b3", PAWL_DONE, "\"z\"");
     CHECK(strstr(content_at(&w, 4), "not y") != NULL);
     model_says(&w, "so", NULL);
@@ -199,7 +199,7 @@ static void test_P2_hooks_see_what_a_person_edited_and_may_not_change_it(void)
     CHECK_STR(command_of(&w, "b1"), "");
     world_crash(&w);
     comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
-    CHECK(strstr(world_get(&w, "@agent"), "make y") != NULL);
+    CHECK(strstr(world_get(&w, "@edited"), "make y") != NULL);
     comes(&w, "b1", PAWL_DONE, "\"y\"");
     model_says(&w, NULL, "bash b2 {\"command\":\"make x\"}");
     comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
