@@ -7,10 +7,11 @@
  *   tool-NAME    a tool is used              (pawl/tool.h)
  *   hook, links  as the policy asks for them
  *   post-tools   after tools that changed something: {"tools":[{"succeeded","tool_name"}]}; what it replies, and whether it fails, changes nothing
- *   tell         a child run is told a signal: {"run","signal"}
+ *   tell         a child run is told a signal, or what it may do now: pawl_engine_tell
  *
  * What it is told: input, as PAWL_EV_INPUT or the signal "input" (it queues while a turn is under way): a text, {"input": TEXT or BLOCKS} or
- * a message; the signals "interrupt" and "shutdown"; answers; and updates of its own channels (@mode, @policy, @config). */
+ * a message; the signals "interrupt" and "shutdown"; answers; and updates of its own channels (@mode, @policy, @grants, @config). Its children at work
+ * have no higher mode than it has, and go by its rules and grants as they become (P1, E11). */
 #ifndef PAWL_AGENT_H
 #define PAWL_AGENT_H
 

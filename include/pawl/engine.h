@@ -32,7 +32,8 @@ PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
  * nothing: with another one the handler is refused, PAWL_INVALID (E5). The same effect again: this one takes the place of the one before. */
 PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
 /* Who performs "tell", by which an agent speaks to its children (pawl/agent.h): {"run","signal","value"?} or {"run","update":{CHANNEL:VALUE}} is
- * left for that run, once however often it is tried. True: it was; false: there is no such run any more. */
+ * left for that run, once however often it is tried. True: it was; false: there is no such run any more. An update is left before the step is
+ * stored that makes the command: no child has more rights than its parent where that step can be seen. */
 PAWL_API pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err);
 /* Who performs `effect` with SQL of its own in the file of the engine's SQLite store: its rows and its receipt are committed
  * together, so that it happens exactly once, whatever dies when. So any class will do that the machine declares; of `once` no

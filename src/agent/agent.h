@@ -83,6 +83,7 @@ typedef struct turn {           /* one event */
     const char *end;            /* how the last turn ended: "answer", "interrupt", "denial", ...; "" */
     const char *error;          /* of the last turn; NULL: none */
     pawl_mode most;             /* the mode above which it may not go, being a child; bypass: any */
+    uint64_t law;               /* the entry of its parent that it has its rules from; 0: as it began */
     /* of this event */
     uint32_t nmessages;         /* with those that were appended by it: */
     const pawl_value **added;
@@ -91,6 +92,7 @@ typedef struct turn {           /* one event */
     uint32_t taken;             /* of @queue: the first so many have become turns */
     bool *offered;              /* tools that this event has added to @tools; NULL: none */
     pawl_mode mode_set;         /* what @mode becomes; PAWL_MODE_NONE: as it was */
+    const pawl_value *rules;    /* what @policy becomes; NULL: as it was */
     bool unsettled;             /* calls that were let in under another mode are looked at again */
     int k;                      /* the call that it is about; -1: none */
     bool over;                  /* the run is */
@@ -158,6 +160,7 @@ void gate_again(turn *t);
 
 pawl_mode mode_now(turn *t);
 pawl_mode mode_most(turn *t);           /* by what it was told, and is told by this event */
+const pawl_value *rules_now(turn *t);   /* as @policy has them; NULL: never set */
 const char *child_run_of(turn *t, uint32_t k);      /* the run of a child that call k is, or would be */
 void rights_changed(turn *t);           /* its mode or its rights have, perhaps: so have those of its children */
 

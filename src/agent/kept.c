@@ -133,6 +133,7 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     t->shown_id = text_in(v, "shown_id", "");
     t->end = text_in(v, "end", "");
     t->error = text_in(v, "error", NULL);
+    t->law = pawl_value_uint(pawl_value_get(v, "law"));
     t->most = mode_in(v, "most");
     t->most = mode_most(t);
     t->nmessages = (uint32_t)pawl_value_size(pawl_get(s, "messages"));
@@ -224,6 +225,7 @@ void turn_keep(turn *t)
     v = with_int(t, v, "seen", t->seen);
     v = with_int(t, v, "taken", t->taken);
     v = with_true(t, v, "overflowed", t->overflowed);
+    v = with_int(t, v, "law", (int64_t)t->law);
     v = with_text(t, v, "shown_id", t->shown_id);
     v = with_text(t, v, "end", t->end);
     v = with_text(t, v, "error", t->error);

@@ -273,7 +273,7 @@ static const pawl_agent_helper *helper_of(turn *t, const char *name)
 /* What its rights are: those of its parent, as they are now. */
 static const pawl_value *child_input(turn *t, const pawl_value *prompt)
 {
-    static const char *const names[] = { "@cwd", "@policy", "@grants", "@pinned", "@file" };
+    static const char *const names[] = { "@cwd", "@grants", "@pinned", "@file" };
     const char *mode = pawl_mode_name(mode_now(t));
     const pawl_value *v = prompt == NULL ? NULL : pawl_pack(t->s, "{s:i,s:s,s:s,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@mode", mode, "@once", "run",
                                                             "@rights", mode, "input", prompt), *one;
@@ -284,6 +284,8 @@ static const pawl_value *child_input(turn *t, const pawl_value *prompt)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((one = pawl_get(t->s, names[i])) != NULL)
             v = value_with(t->mem, v, names[i], one);
+    if ((one = rules_now(t)) != NULL)
+        v = value_with(t->mem, v, "@policy", one);
     return pawl_get_bool(t->s, "@unasked") ? value_with(t->mem, v, "@unasked", value_bool(t->mem, true)) : v;
 }
 

@@ -1,7 +1,8 @@
 /* rights.c - a child may do no more than its parent may now (P1, E11): what its parent loses it loses, and does not get back.
  *
- * @rights is what a child was told so far. The least of all of that counts, in whatever order it comes; its own mode never goes above it,
- * whoever sets it. */
+ * @rights is the mode that a child was told so far. The least of all of that counts, in whatever order it comes; its own mode never goes above
+ * it, whoever sets it. @law is the rules that its parent goes by since: the newest of them are its own from then on. Grants are only ever added,
+ * here as there. */
 #include "agent/agent.h"
 
 static pawl_mode mode_said(turn *t, const char *where, pawl_mode otherwise)
@@ -30,17 +31,80 @@ const char *child_run_of(turn *t, uint32_t k)
     return child_run_name(t->mem, t->s->st->run, strlen(t->s->st->run), t->calls[k].id);
 }
 
-static void child_lowered(turn *t, uint32_t k, pawl_mode to)
-{
-    agent_call *c = &t->calls[k];
+/* ---- what its children are told -------------------------------------------------------------------------- */
 
-    if (c->at != STAGE_RUNNING || c->tool->own != PAWL_OWN_SPAWN_AGENT || c->rights <= to)
-        return;
-    c->rights = to;
-    if (pawl_flow_call_with(t->s, "tell", "tell", pawl_pack(t->s, "{s:s,s:{s:s}}", "run", child_run_of(t, k), "update", "@rights", pawl_mode_name(to)), NULL) != PAWL_OK) {
-        pawl_flow_drop(t->s, tag_of(t, "tool", k));     /* it cannot be told: then it may do nothing */
-        call_fails(t, k, "The sub-agent could not be told what it may do now, and was ended");
+static bool child_at_work(const turn *t, uint32_t k)
+{
+    return t->calls[k].at == STAGE_RUNNING && t->calls[k].tool->own == PAWL_OWN_SPAWN_AGENT;
+}
+
+static bool child_given(turn *t, uint32_t k, const char *name, const pawl_value *v)
+{
+    return pawl_flow_call_with(t->s, "tell", "tell", pawl_pack(t->s, "{s:s,s:{s:v}}", "run", child_run_of(t, k), "update", name, v), NULL) == PAWL_OK;
+}
+
+/* It cannot be told what it may not do any more: then it may do nothing. */
+static void child_ends(turn *t, uint32_t k)
+{
+    pawl_flow_drop(t->s, tag_of(t, "tool", k));
+    call_fails(t, k, "The sub-agent could not be told what it may do now, and was ended");
+}
+
+static void children_lowered(turn *t, pawl_mode to)
+{
+    for (uint32_t k = 0; k < t->ncalls; k++) {
+        if (!child_at_work(t, k) || t->calls[k].rights <= to)
+            continue;
+        t->calls[k].rights = to;
+        if (!child_given(t, k, "@rights", pawl_pack(t->s, "s", pawl_mode_name(to))))
+            child_ends(t, k);
     }
+}
+
+/* Numbered by the entry that says it, since they may come in any order: of two the newer holds. */
+static void children_ruled(turn *t, const pawl_value *rules)
+{
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (child_at_work(t, k) && !child_given(t, k, "@law", pawl_pack(t->s, "{s:i,s:v}", "n", (int64_t)t->s->st->seq + 1, "policy", rules)))
+            child_ends(t, k);
+}
+
+static void children_granted(turn *t, const pawl_value *grants)
+{
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (child_at_work(t, k))
+            (void)child_given(t, k, "@grants", grants);  /* more: without it they ask */
+}
+
+/* ---- what it is told itself --------------------------------------------------------------------------------- */
+
+const pawl_value *rules_now(turn *t)
+{
+    return t->rules != NULL ? t->rules : pawl_get(t->s, "@policy");
+}
+
+/* What this event brings as rules, from its parent or from somebody else; NULL: none. */
+static const pawl_value *rules_told(turn *t)
+{
+    const pawl_value *law = pawl_value_get(t->h->value, "@law"), *rules = pawl_value_get(law, "policy");
+    const uint64_t n = pawl_value_uint(pawl_value_get(law, "n"));
+
+    if (rules == NULL || n <= t->law)
+        return pawl_value_get(t->h->value, "@policy");
+    t->law = n;
+    t->rules = rules;
+    pawl_set(t->s, "@policy", rules);
+    return rules;
+}
+
+static void rules_pass(turn *t)
+{
+    const pawl_value *rules = rules_told(t), *grants = pawl_value_get(t->h->value, "@grants");
+
+    if (rules != NULL)
+        children_ruled(t, rules);
+    if (grants != NULL)
+        children_granted(t, grants);
 }
 
 void rights_changed(turn *t)
@@ -53,8 +117,9 @@ void rights_changed(turn *t)
         pawl_set_string(t->s, "@mode", pawl_mode_name(now));
         readers_told(t, "status", pawl_pack(t->s, "{s:s}", "mode", pawl_mode_name(now)));
     }
-    for (uint32_t k = 0; k < t->ncalls; k++)
-        child_lowered(t, k, now);
+    children_lowered(t, now);
+    if (t->h->kind == PAWL_EV_UPDATE)
+        rules_pass(t);
     if (t->at == PHASE_STOPPING)
         use_next(t);            /* perhaps that was the last */
 }

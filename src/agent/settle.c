@@ -83,7 +83,7 @@ typedef struct opened { tool_gate g; pawl_policy *policy; hook_list hooks; askin
 static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
 {
     const agent_call *c = &t->calls[k];
-    const pawl_value *rules = pawl_get(t->s, "@policy");
+    const pawl_value *rules = rules_now(t);
     const pawl_code rc = gate_read(t->mem, rules, pawl_get(t->s, "@grants"), &o->policy, &o->hooks, &o->err);
 
     o->a = (asking){ t, k, tag_of(t, what, k), 0 };

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DELIVERY_ID_BYTES = 600 };
-
 bool session_is_agent(const session *s)
 {
     return s->of != NULL && s->of->agent != NULL;
@@ -82,39 +80,6 @@ static pawl_code own_tools_add(session *s, pawl_err *err)
             rc = pawl_tool_command(s->tools, &tool, t->run, err);
     }
     return rc;
-}
-
-/* ---- who it tells something ------------------------------------------------------------------------------------ */
-
-/* By a handle of its own: the engine's is at work. */
-pawl_code session_deliver(const session *s, const char *run, pawl_delivery *d, pawl_err *err)
-{
-    const char *name = s->c->store_name;
-    pawl_store *store;
-    pawl_code rc;
-
-    if (name == NULL || strncmp(name, "sqlite:", 7) != 0)
-        return fail(err, PAWL_INVALID, "%s: in a store in memory nobody can be told anything from beside: take sqlite:PATH", run);
-    if ((store = pawl_store_sqlite(name + 7, NULL, err)) == NULL)
-        return err->code;
-    rc = store->verbs->deliver(store, run, d, err);
-    pawl_store_free(store);
-    return rc;
-}
-
-static pawl_code run_tell(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    const char *run = pawl_value_string(pawl_value_get(job->args, "run")), *name = pawl_value_string(pawl_value_get(job->args, "signal"));
-    char id[DELIVERY_ID_BYTES];
-    pawl_delivery d = { .kind = PAWL_DELIVER_SIGNAL, .name = name, .id = id };
-    pawl_err err = {0};
-    pawl_code rc;
-
-    if (run == NULL || name == NULL)
-        return pawl_reply_fail(reply, PAWL_INVALID, "tell: {\"run\",\"signal\"} is due");
-    snprintf(id, sizeof id, "tell-%.500s", job->id);
-    rc = session_deliver(arg, run, &d, &err);
-    return rc == PAWL_OK ? pawl_reply_json(reply, "null") : pawl_reply_fail(reply, rc, "%s", err.text);
 }
 
 /* ---- after its tools ---------------------------------------------------------------------------------------------- */
@@ -208,7 +173,7 @@ pawl_code session_agents_bind(session *s, pawl_err *err)
     if (rc == PAWL_OK)
         rc = pawl_engine_effect(s->engine, "llm", session_llm, s, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK)
-        rc = pawl_engine_effect(s->engine, "tell", run_tell, s, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_tell(s->engine, err);
     if (rc == PAWL_OK && s->file->post_tools != NULL)
         rc = pawl_engine_effect(s->engine, "post-tools", run_post_tools, s, PAWL_AT_LEAST_ONCE, err);
     return rc;

@@ -88,8 +88,6 @@ const pawl_agent_tool *session_tool(void *session, size_t index);   /* as a file
 pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);       /* of a node that is a tool */
 /* Who performs what agents ask for, and the machines of those that they call. */
 pawl_code session_agents_bind(session *s, pawl_err *err);
-/* Leave something for a run in the session's store, on any thread, also while the engine drives. PAWL_INVALID: it is in memory. */
-pawl_code session_deliver(const session *s, const char *run, pawl_delivery *d, pawl_err *err);
 /* `v` and what an agent begins with besides. NULL: see err. */
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);
 /* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": none has. Lent until the state changes. */

@@ -261,6 +261,14 @@ static pawl_code child_unborn(pawl_engine *e, live *r, errand *er)
     return rc == PAWL_CONFLICT ? PAWL_OK : rc;
 }
 
+bool child_make(pawl_engine *e, live *r, const char *child)
+{
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->child != NULL && er->open && !er->began && er->at == ERRAND_READY && strcmp(er->child, child) == 0)
+            return child_unborn(e, r, er) == PAWL_OK;
+    return false;
+}
+
 /* Those that the step at hand gives up are told before it is stored: killed in between, the parent gives them up once more, or hears that they were
  * called off; the other way round nobody would ever tell them. */
 pawl_code children_left(pawl_engine *e, live *r)

@@ -63,7 +63,7 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
         rc = told_step(e, r);
     if (rc != PAWL_OK) {
         live_drop(e, r);
-        return fail(err, rc, rc == PAWL_IO ? "%s: a child that it gives up could not be told" : "%s: no memory for what a step came to", r->id);
+        return fail(err, rc, rc == PAWL_IO ? "%s: a child of it could not be told" : "%s: no memory for what a step came to", r->id);
     }
     return next;
 }

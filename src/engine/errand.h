@@ -21,6 +21,10 @@ bool children_open(const live *r);      /* a child run is waited for */
 pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
 bool child_cancel(pawl_engine *e, errand *er);  /* false: it is not there */
 pawl_code children_left(pawl_engine *e, live *r);       /* after a step was folded, before it is stored; PAWL_IO: one could not be told */
+bool child_make(pawl_engine *e, live *r, const char *child);    /* its base, where it is one of those that nobody has begun */
+
+/* tell.c */
+pawl_code tells_early(pawl_engine *e, live *r); /* likewise after a step was folded; PAWL_IO, PAWL_NOMEM */
 
 /* borrow.c */
 pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err);         /* into its own memory; it may leave for another thread */

@@ -1,41 +1,96 @@
-/* tell.c - one run tells another something, as a command: its child is interrupted, or its rights become less. */
-#include "engine/engine.h"
+/* tell.c - one run tells another something, as a command: its child is interrupted, or has other rights. */
+#include "engine/errand.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static pawl_code tell_wrong(pawl_reply *reply)
+typedef struct tell { const char *run, *signal; const pawl_value *v; } tell;
+
+static bool tell_read(const pawl_value *args, tell *t)
 {
-    return pawl_reply_fail(reply, PAWL_INVALID, "tell: {\"run\"} and one of {\"signal\"} and {\"update\"} are needed");
+    *t = (tell){ pawl_value_string(pawl_value_get(args, "run")), pawl_value_string(pawl_value_get(args, "signal")), pawl_value_get(args, "update") };
+    if (t->run == NULL || !run_id_valid(t->run) || (t->signal == NULL) != (t->v != NULL))
+        return false;
+    t->v = t->signal != NULL ? pawl_value_get(args, "value") : t->v;
+    return true;
 }
 
-/* The same however often it is tried: its delivery has the command's id. */
-static pawl_code tells(const pawl_job *job, pawl_reply *reply, void *arg)
+/* The same however often it is left: it has the command's id. And the digest of what it says, for a command that was not stored may have had
+ * that id before, and said another thing. */
+static pawl_code tell_leave(pawl_engine *e, const char *command, const tell *t, pawl_err *err)
 {
-    pawl_engine *e = arg;
-    const char *run = pawl_value_string(pawl_value_get(job->args, "run")), *signal = pawl_value_string(pawl_value_get(job->args, "signal"));
-    const pawl_value *v = pawl_value_get(job->args, signal != NULL ? "value" : "update");
-    pawl_delivery d = { .kind = signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = signal, .by = "@parent" };
-    pawl_err why = { PAWL_OK, "" };
-    char id[ID_BYTES_MAX + 8];
+    pawl_delivery d = { .kind = t->signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = t->signal, .by = "@parent" };
+    char id[ID_BYTES_MAX + 32], hex[HASH_HEX + 1];
     pawl_code rc;
     buf value;
+    hash h;
 
-    if (run == NULL || !run_id_valid(run) || (signal == NULL) != (pawl_value_get(job->args, "update") != NULL))
-        return tell_wrong(reply);
-    snprintf(id, sizeof id, "tell-%s", job->id);
-    d.id = id;
     buf_init(&value, &e->alloc);
-    if (v != NULL)
-        canon(&value, v);
+    if (t->v != NULL)
+        canon(&value, t->v);
+    hash_of(value.data, value.size, &h);
+    hash_hex(&h, hex);
+    snprintf(id, sizeof id, "tell-%s-%.16s", command, hex);
+    d.id = id;
     d.value = (pawl_bytes){ value.data, value.size };
     pthread_mutex_lock(&e->lock);
-    rc = value.failed ? PAWL_NOMEM : e->store->verbs->deliver(e->store, run, &d, &why);
+    rc = value.failed ? PAWL_NOMEM : e->store->verbs->deliver(e->store, t->run, &d, err);
     pthread_mutex_unlock(&e->lock);
     buf_free(&value);
+    return rc;
+}
+
+static pawl_code tells(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc;
+    tell t;
+
+    if (!tell_read(job->args, &t))
+        return pawl_reply_fail(reply, PAWL_INVALID, "tell: {\"run\"} and one of {\"signal\"} and {\"update\"} are needed");
+    rc = tell_leave(arg, job->id, &t, &why);
     if (rc == PAWL_OK || rc == PAWL_GONE)       /* it is no more: nobody has to be told */
         return pawl_reply_json(reply, rc == PAWL_OK ? "true" : "false");
     return pawl_reply_fail(reply, rc == PAWL_IO || rc == PAWL_NOMEM || rc == PAWL_LIMIT ? PAWL_TRANSIENT : rc, "%s", why.text);
+}
+
+/* ---- before it is stored --------------------------------------------------------------------------------------- */
+
+static bool entry_calls(const pawl_entry *entry)
+{
+    const item *it = entry->items;
+
+    while (it != NULL && it->kind != ITEM_CALL)
+        it = it->next;
+    return it != NULL;
+}
+
+/* One that nobody has begun is made first: what is left for it then is there before its start. */
+static pawl_code tell_early(pawl_engine *e, live *r, const pawl_command *cmd)
+{
+    pawl_code rc;
+    tell t;
+
+    if (!tell_read(cmd->args, &t) || t.signal != NULL)
+        return PAWL_OK;
+    if ((rc = tell_leave(e, cmd->id, &t, NULL)) == PAWL_GONE && child_make(e, r, t.run))
+        rc = tell_leave(e, cmd->id, &t, NULL);
+    e->left = e->left || rc == PAWL_OK;
+    return rc == PAWL_IO || rc == PAWL_NOMEM ? rc : PAWL_OK;
+}
+
+/* What children may not do any more they are told before the step is stored by which their parent may not: so whatever they begin after it is
+ * there they begin under it. Killed in between they have lost what the parent did not yet, and no harm is done. */
+pawl_code tells_early(pawl_engine *e, live *r)
+{
+    const handler *h = entry_calls(pawl_step_entry(e->step)) && pawl_machine_effect(r->m, "tell", NULL) ? handler_of(e, "tell") : NULL;
+    pawl_code rc = PAWL_OK;
+    pawl_command cmd;
+
+    for (size_t i = 0; h != NULL && h->fn == tells && rc == PAWL_OK && i < pawl_state_commands(r->st); i++)
+        if (pawl_state_command(r->st, i, e->look, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
+            rc = tell_early(e, r, &cmd);
+    return rc;
 }
 
 pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err)

@@ -133,6 +133,77 @@ static void test_A6_a_child_has_the_name_that_it_is_shown_under(void)
     }
 }
 
+/* ---- rules, and grants ------------------------------------------------------------------------------------------- */
+
+#define RULES(deny) "{\"deny\":[\"" deny "\"]}"
+
+static void test_P1_E11_a_child_that_runs_gets_the_rules_of_its_parent(void)
+{
+    world w;
+
+    begun(&w, "{\"@mode\":\"acceptEdits\",\"input\":\"go\"}");
+    model_says(&w, NULL, "spawn_agent s1 {\"prompt\":\"look\"};spawn_agent s2 {\"prompt\":\"look\"}");
+    comes(&w, "s2", PAWL_DONE, "\"found\"");
+    world_crash(&w);
+    world_update(&w, NULL, "{\"@policy\":" RULES("Edit") "}");
+    CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@law\":{\"n\":4,\"policy\":" RULES("Edit") "}}}");
+    comes(&w, "tell", PAWL_DONE, "true");
+    CHECK_STR(command_of(&w, "tell"), "");      /* those that are over are told nothing */
+    world_update(&w, NULL, "{\"@policy\":null}");
+    CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@law\":{\"n\":6,\"policy\":null}}}");
+    comes(&w, "tell", PAWL_DONE, "true");
+    world_update(&w, NULL, "{\"@grants\":[{\"from\":\"ann\",\"rule\":\"Bash(make:*)\"}]}");
+    CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@grants\":[{\"from\":\"ann\",\"rule\":\"Bash(make:*)\"}]}}");
+    comes(&w, "tell", PAWL_DONE, "true");
+    comes(&w, "s1", PAWL_DONE, "\"found\"");
+    world_update(&w, NULL, "{\"@policy\":" RULES("Edit") "}");
+    CHECK_STR(command_of(&w, "tell"), "");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* A child goes by the newest rules of its parent, in whatever order they come, and passes them on; one that cannot be told is ended. */
+static void test_P1_E11_the_newest_rules_hold(void)
+{
+    world w;
+
+    begun(&w, "{\"@mode\":\"acceptEdits\",\"@once\":\"run\",\"@rights\":\"acceptEdits\",\"input\":\"go\"}");
+    model_says(&w, NULL, "spawn_agent s1 {\"prompt\":\"look\"}");
+    world_update(&w, NULL, "{\"@law\":{\"n\":17,\"policy\":" RULES("Edit") "}}");
+    CHECK_STR(world_get(&w, "@policy"), RULES("Edit"));
+    CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@law\":{\"n\":3,\"policy\":" RULES("Edit") "}}}");
+    comes(&w, "tell", PAWL_DONE, "true");
+    world_crash(&w);
+    world_update(&w, NULL, "{\"@law\":{\"n\":16,\"policy\":null}}");      /* left before it, and it comes after it */
+    CHECK_STR(world_get(&w, "@policy"), RULES("Edit"));
+    CHECK_STR(command_of(&w, "tell"), "");
+    comes(&w, "s1", PAWL_DONE, "\"found\"");
+    model_says(&w, NULL, "spawn_agent s2 {\"prompt\":\"look\"};edit_file e1 {\"file_path\":\"/w/a\"}");
+    while (*command_of(&w, "links") != '\0')
+        comes(&w, "links", PAWL_DONE, "{}");
+    CHECK(strstr(given_to(&w, "searcher"), "\"@policy\":" RULES("Edit")) != NULL);
+    world_signal(&w, "shutdown", NULL);
+    CHECK(strncmp(content_at(&w, 5), "Error: Permission denied for tool: edit_file: ", 46) == 0);
+    world_end(&w);
+}
+
+/* What the event that brings the rules lets begin has them already: the call that waited, and the child after it. */
+static void test_P1_what_waits_for_its_turn_is_decided_by_the_rules_that_come(void)
+{
+    world w;
+
+    begun(&w, "{\"@cwd\":\"/w\",\"@mode\":\"bypassPermissions\",\"@once\":\"run\",\"@rights\":\"bypassPermissions\",\"input\":\"go\"}");
+    model_says(&w, NULL, "bash b1 {\"command\":\"make\"};bash b2 {\"command\":\"rm x\"};bash b3 {\"command\":\"ls\"}");
+    world_update(&w, NULL, "{\"@law\":{\"n\":17,\"policy\":" RULES("Bash(rm:*)") "}}");
+    world_crash(&w);
+    comes(&w, "b1", PAWL_DONE, "\"made\"");
+    CHECK_STR(command_of(&w, "b2"), "");
+    comes(&w, "b3", PAWL_DONE, "\"x\"");
+    CHECK(strncmp(content_at(&w, 3), "Error: Permission denied for tool: bash: ", 41) == 0);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 /* ---- what was let in, and waits for its turn ------------------------------------------------------------------ */
 
 static void test_P1_what_was_let_in_is_decided_anew_when_the_mode_changes(void)
@@ -208,7 +279,8 @@ int main(int argc, char **argv)
         CASE(test_P1_E11_a_child_that_runs_loses_what_its_parent_loses), CASE(test_P1_what_a_child_was_told_is_never_more_again),
         CASE(test_P1_E11_a_child_tells_its_own_children), CASE(test_A6_a_child_has_the_name_that_it_is_shown_under),
         CASE(test_P1_what_was_let_in_is_decided_anew_when_the_mode_changes), CASE(test_W6_and_asked_anew_where_a_person_let_it_in),
-        CASE(test_A4_an_interrupt_where_it_is_asked_anew),
+        CASE(test_A4_an_interrupt_where_it_is_asked_anew), CASE(test_P1_E11_a_child_that_runs_gets_the_rules_of_its_parent),
+        CASE(test_P1_E11_the_newest_rules_hold), CASE(test_P1_what_waits_for_its_turn_is_decided_by_the_rules_that_come),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -89,18 +89,23 @@ static void test_A6_W4_five_children_are_answered_in_any_order(void)
 
 /* ---- rights ------------------------------------------------------------------------------------------------ */
 
-static void mode_left(stage *g, const char *run, const char *mode)
+static void update_left(const char *run, const char *value)
 {
-    char value[64], id[64];
-    pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_UPDATE, .by = "ann" };
+    pawl_delivery d = { .id = value, .kind = PAWL_DELIVER_UPDATE, .by = "ann", .value = { value, strlen(value) } };
     pawl_store *s = file_store();
     pawl_err err = {0};
 
-    (void)g;
-    snprintf(id, sizeof id, "mode-%s", mode);
-    d.value = (pawl_bytes){ value, (size_t)snprintf(value, sizeof value, "{\"@mode\":\"%s\"}", mode) };
     said(s->verbs->deliver(s, run, &d, &err), &err);
     pawl_store_free(s);
+}
+
+static void mode_left(stage *g, const char *run, const char *mode)
+{
+    char value[64];
+
+    (void)g;
+    snprintf(value, sizeof value, "{\"@mode\":\"%s\"}", mode);
+    update_left(run, value);
 }
 
 /* Of the newest entry; by a handle of its own. */
@@ -139,6 +144,134 @@ static void test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent(voi
     CHECK_STR(g.log, "b1\n");   /* which was under way; what came after it was not let in any more */
     talk_is(&g, "r.sub-s1", "user=both\nassistant=-\ntool b1=tool-bash did b1\n"
                             "tool e1!=Error: Permission denied for tool: edit_file: denied by plan mode, which only reads: /w/a\nassistant=so\n");
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+/* Whether a child knew when an entry of its parent was stored; seen on the thread that drives, by a handle of its own. */
+typedef struct knowing { unsigned entries, known; } knowing;
+
+static bool see_update(void *ctx, const pawl_delivery *d)
+{
+    *(bool *)ctx = *(bool *)ctx || d->kind == PAWL_DELIVER_UPDATE;
+    return true;
+}
+
+static void parent_watched(void *ctx, const pawl_state *st, const pawl_entry *entry)
+{
+    pawl_store *s = strcmp(pawl_state_run(st), "r") == 0 && pawl_entry_kind(entry) == PAWL_EV_UPDATE ? pawl_store_sqlite(path, NULL, NULL) : NULL;
+    pawl_state *child = NULL;
+    knowing *w = ctx;
+    const char *mode;
+    bool known = false;
+
+    if (s == NULL)
+        return;
+    w->entries++;
+    if (s->verbs->deliveries(s, "r.sub-s1", see_update, &known, NULL) == PAWL_OK && !known && pawl_history_state(s, "r.sub-s1", 0, &child, NULL) == PAWL_OK) {
+        mode = pawl_value_string(pawl_state_get(child, "@mode"));       /* or it has taken it already */
+        known = mode != NULL && strcmp(mode, "plan") == 0;
+    }
+    w->known += known;
+    pawl_state_free(child);
+    pawl_store_free(s);
+}
+
+static void test_P1_E11_a_child_knows_before_its_parents_entry_stands(void)
+{
+    knowing w = { 0, 0 };
+    pawl_handle *a;
+    pawl_err err = {0};
+    stage g;
+    int tries = 0;
+
+    stage_begin(&g);
+    path_new("host");
+    g.e = host_engine(&g, file_store(), 3);
+    pawl_engine_watch(g.e, parent_watched, &w);
+    if ((g.h = pawl_host_new(g.e, file_store(), &err)) == NULL)
+        CHECK_FAIL("%s", err.text);
+    a = spawned(&g, "r", "{\"@cwd\":\"/w\",\"@mode\":\"bypassPermissions\",\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"both\\\"}\"}");
+    stage_waits(&g, &g.working, 1);
+    mode_left(&g, "r", "plan");
+    while (!mode_is("r.sub-s1", "plan"))
+        again(&tries);
+    gate_opens(&g);
+    CHECK_STR(rests(a), "idle");
+    pawl_host_drain(g.h);
+    CHECK_INT(w.entries, 1);
+    CHECK_INT(w.known, 1);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+/* As soon as the parent has said that there shall be a child, and before anybody makes it. */
+static void spawn_watched(void *ctx, const pawl_state *st, const pawl_entry *entry)
+{
+    static const char value[] = "{\"@mode\":\"plan\"}";
+    pawl_delivery d = { .id = "early", .kind = PAWL_DELIVER_UPDATE, .by = "ann", .value = { value, sizeof value - 1 } };
+    pawl_store *s;
+
+    if (strcmp(pawl_state_run(st), "r") != 0 || pawl_entry_kind(entry) != PAWL_EV_RECEIPT || *(bool *)ctx)
+        return;
+    s = pawl_store_sqlite(path, NULL, NULL);
+    *(bool *)ctx = s != NULL && s->verbs->deliver(s, "r", &d, NULL) == PAWL_OK;
+    pawl_store_free(s);
+}
+
+static void test_P1_E11_a_child_that_is_not_there_yet_begins_with_what_its_parent_has_then(void)
+{
+    pawl_handle *a;
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    bool left = false;
+    stage g;
+
+    stage_begin(&g);
+    path_new("host");
+    g.e = host_engine(&g, file_store(), 0);
+    pawl_engine_watch(g.e, spawn_watched, &left);
+    if ((g.h = pawl_host_new(g.e, file_store(), &err)) == NULL)
+        CHECK_FAIL("%s", err.text);
+    a = spawned(&g, "r", "{\"@cwd\":\"/w\",\"@mode\":\"bypassPermissions\",\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"say done\\\"}\"}");
+    CHECK_STR(rests(a), "idle");
+    pawl_host_drain(g.h);
+    CHECK(left);
+    said(pawl_history_state(pawl_engine_store(g.e), "r.sub-s1", 2, &st, &err), &err);  /* its second entry, when nothing has left for it yet */
+    CHECK_STR(pawl_value_string(pawl_state_get(st, "@mode")), "plan");
+    CHECK_INT(pawl_value_size(pawl_state_get(st, "messages")), 1);
+    pawl_state_free(st);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+static void test_P1_E11_a_child_at_work_goes_by_the_rules_that_its_parent_gets(void)
+{
+    pawl_handle *a;
+    pawl_store *s;
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    stage g;
+    bool there = false;
+    int tries = 0;
+
+    host_begin(&g, true, 3);
+    a = spawned(&g, "r", "{\"@cwd\":\"/w\",\"@mode\":\"bypassPermissions\",\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"pair\\\"}\"}");
+    stage_waits(&g, &g.working, 1);
+    update_left("r", "{\"@policy\":{\"deny\":[\"Bash(rm:*)\"]}}");
+    for (; !there; again(&tries)) {
+        s = file_store();
+        said(pawl_history_state(s, "r.sub-s1", 0, &st, &err), &err);
+        there = pawl_value_size(pawl_value_get(pawl_state_get(st, "@policy"), "deny")) == 1;
+        pawl_state_free(st);
+        pawl_store_free(s);
+    }
+    gate_opens(&g);
+    CHECK_STR(rests(a), "idle");
+    pawl_host_drain(g.h);
+    CHECK_STR(g.log, "b1\n");
+    talk_is(&g, "r.sub-s1", "user=pair\nassistant=-\ntool b1=tool-bash did b1\n"
+                            "tool b2!=Error: Permission denied for tool: bash: denied by the rule Bash(rm:*): rm x\nassistant=so\n");
     pawl_handle_free(a);
     host_end(&g);
 }
@@ -201,6 +334,9 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_A6_W4_five_children_are_answered_in_any_order), CASE(test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent),
         CASE(test_P1_E16_a_mode_that_is_set_before_it_begins), CASE(test_A4_a_child_is_interrupted_with_its_parent),
+        CASE(test_P1_E11_a_child_knows_before_its_parents_entry_stands),
+        CASE(test_P1_E11_a_child_that_is_not_there_yet_begins_with_what_its_parent_has_then),
+        CASE(test_P1_E11_a_child_at_work_goes_by_the_rules_that_its_parent_gets),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -3,7 +3,7 @@
  *
  * What the user says is the script: "say TEXT", "use NAME ID INPUT;NAME ID INPUT" and then "so", "loop" (a tool, and again), "hang" (half an
  * answer, and nothing more until it is canceled), "gate TEXT" (the same, but the gate lets it say TEXT), "fail CODE" (each time), "twice TEXT" (two
- * failures that pass, and TEXT), "ask N" (bash, which a person must let in), "both" (bash at a gate, and then an edit), "five" (children
+ * failures that pass, and TEXT), "ask N" (bash, which a person must let in), "both" (bash at a gate, and then an edit), "pair" (bash at a gate, and then rm), "five" (children
  * that each are told "ask N"). */
 #ifndef TEST_HOST_HOSTING_H
 #define TEST_HOST_HOSTING_H
@@ -141,6 +141,8 @@ static inline pawl_code speaks(const pawl_job *job, pawl_reply *reply, void *arg
     }
     if (starts(script, "both", &rest))
         return answers(reply, NULL, "bash b1 {\"command\":\"make\",\"hold\":true};edit_file e1 {\"file_path\":\"/w/a\"}");
+    if (starts(script, "pair", &rest))
+        return answers(reply, NULL, "bash b1 {\"command\":\"make\",\"hold\":true};bash b2 {\"command\":\"rm x\"}");
     if (starts(script, "five", &rest))
         return answers(reply, NULL, "spawn_agent s0 {\"prompt\":\"ask 0\"};spawn_agent s1 {\"prompt\":\"ask 1\"};spawn_agent s2 {\"prompt\":\"ask 2\"};"
                                     "spawn_agent s3 {\"prompt\":\"ask 3\"};spawn_agent s4 {\"prompt\":\"ask 4\"}");
