@@ -119,6 +119,59 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_handle_wait(pawl_handle *a, unsigned until
 /* What it does, from a cursor on (pawl/stream.h), also what its model says as it says it; to be closed before the host is freed. */
 PAWL_API pawl_stream *pawl_handle_subscribe(pawl_handle *a, const pawl_stream_options *options, pawl_err *err);
 
+/* ---- what it says, piece by piece ------------------------------------------------------------------------------- */
+
+/* The kinds, and the `json` of each. What is live is seen by who reads along, and stored nowhere; SubAgentOutput is as durable as what is in it; all
+ * others are durable. */
+typedef enum pawl_chunk_kind {
+    PAWL_CHUNK_TEXT_DELTA = 1,      /* {"text"}, live */
+    PAWL_CHUNK_TEXT_COMPLETE,       /* {"text"} */
+    PAWL_CHUNK_THINKING_DELTA,      /* {"thinking"}, live */
+    PAWL_CHUNK_THINKING_COMPLETE,   /* {"thinking"} */
+    PAWL_CHUNK_TOOL_START,          /* {"input","name","tool_use_id"} */
+    PAWL_CHUNK_TOOL_PROGRESS,       /* {"output","tool_use_id"}, live: what it has written since the last one */
+    PAWL_CHUNK_TOOL_END,            /* {"is_error","name","result","tool_use_id"} */
+    PAWL_CHUNK_PERMISSION_REQUEST,  /* {"action","input","tool_name","tool_use_id"} */
+    PAWL_CHUNK_SUB_AGENT_SPAWNED,   /* {"agent_type","session_id","tool_use_id"} */
+    PAWL_CHUNK_SUB_AGENT_OUTPUT,    /* {"chunk":{"index","kind","live","run","seq","value"},"session_id"} */
+    PAWL_CHUNK_SUB_AGENT_COMPLETE,  /* {"result","session_id","succeeded","tool_use_id"}; before it comes all that the child has said */
+    PAWL_CHUNK_ASK_USER_QUESTION,   /* {"questions","request_id"} */
+    PAWL_CHUNK_STATE_CHANGE,        /* as pawl_shown_at.value */
+    PAWL_CHUNK_STATUS,              /* {"attempt"}, live: the model begins, and what it said in an attempt before is void; {"gap":{"from","live"?,"to"},"why"}: this
+                                     * reader was too slow for so many live ones, or the journal was pruned; {"compact":{"from","method","to"}},
+                                     * {"cache_break":{"cause"}}, {"again_in_ms","error","retries"}, {"compacting"}, {"mode"}, {"note","tool_use_id"}, {"stop"} */
+    PAWL_CHUNK_ERROR,               /* {"message"} */
+    PAWL_CHUNK_DONE                 /* {"end"}: of a turn */
+} pawl_chunk_kind;
+PAWL_API const char *pawl_chunk_name(pawl_chunk_kind kind);     /* "TextDelta"; "" of none */
+
+typedef struct pawl_chunk {         /* texts and what is in it live until the next call on the reader */
+    pawl_chunk_kind kind;
+    const char *run;                /* that says it, */
+    uint64_t seq, index;            /* and its place there; of a live one and of SubAgentOutput that of the last durable one before it */
+    uint64_t live;                  /* 0: durable; else its number in the run, and of SubAgentOutput in this reader */
+    const char *cursor;             /* of the agent's own run, whoever says it: go on from it */
+    const char *json;               /* canonical JSON */
+    const char *session_id;         /* of SubAgentOutput: the child's run, */
+    const struct pawl_chunk *chunk; /* and what it said; what a grandchild said is a SubAgentOutput of the child's. Else NULL. Its cursor is NULL */
+    int64_t time_ms;                /* 0: of what no time is stored with */
+} pawl_chunk;
+
+typedef struct pawl_chunks pawl_chunks;
+
+/* What an agent and all that it has spawned say from a cursor on (pawl_chunk.cursor, or a stream's): NULL, all; "now". Each says it in its order, and no
+ * child before the chunk that tells of it. A child that was at work at the cursor is told from its beginning, and with "now" from now on: who goes on
+ * from a cursor knows what he has seen of it by (run, seq, index). A child whose call was cut off has a ToolEnd and no SubAgentComplete, and may say more;
+ * one that is not over though its parent was told so is waited for no longer than it says something within a second. As a stream it belongs to one thread at a time, but for pawl_chunks_stop, and
+ * is to be closed before its host is freed. NULL: see err, as of pawl_stream_open. */
+PAWL_API pawl_chunks *pawl_handle_chunks(pawl_handle *a, const char *from, pawl_err *err);
+PAWL_API void pawl_chunks_close(pawl_chunks *c);        /* NULL: nothing */
+/* PAWL_OK: *out is the next one. PAWL_PENDING: nothing is there now. PAWL_HALTED: the agent is over, and its children are. Below 0 the place stays. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err);
+/* The same, and waits for one: PAWL_PENDING after `timeout_ms` (below 0: never), PAWL_CANCELED after pawl_chunks_stop. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_chunks_wait(pawl_chunks *c, int64_t timeout_ms, pawl_chunk *out, pawl_err *err);
+PAWL_API void pawl_chunks_stop(pawl_chunks *c); /* from any thread */
+
 typedef struct pawl_shown_at {  /* lent for the call */
     pawl_shown state;
     uint64_t seq;               /* the entry that came to it, */

@@ -323,11 +323,13 @@ static void child_ended(turn *t, uint32_t k)
     const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
     const bool good = t->h->outcome == PAWL_DONE;
 
-    readers_told(t, "sub_agent_complete", pawl_pack(t->s, "{s:b,s:s}", "succeeded", good, "tool_use_id", t->calls[k].id));
-    if (good)
-        after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", t->h->value != NULL ? t->h->value : value_null(t->mem)), false);
-    else
-        after_begin(t, k, content_text(t, pawl_format(t->s, "The sub-agent failed: %s", text != NULL ? text_cut(t, text, 1000) : pawl_outcome_name(t->h->outcome))), true);
+    const pawl_value *result = t->h->value != NULL ? t->h->value : value_null(t->mem);
+
+    if (!good)
+        result = pawl_pack(t->s, "s", pawl_format(t->s, "The sub-agent failed: %s", text != NULL ? text_cut(t, text, 1000) : pawl_outcome_name(t->h->outcome)));
+    readers_told(t, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good, "tool_use_id",
+                                                    t->calls[k].id));
+    after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", result), !good);
 }
 
 /* ---- begun, and told ------------------------------------------------------------------------------------------------------ */

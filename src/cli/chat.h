@@ -25,6 +25,7 @@ typedef struct chat_source {    /* a run that is read along */
     pawl_stream *r;             /* NULL: not open yet */
     const char *run;
     const char *call;           /* the tool call that spawned it; NULL: none */
+    bool over;                  /* it has ended, and all of it was read: its place is free */
     unsigned block;             /* of the answer that comes: its part, */
     const char *kind;           /* and of what kind that is; NULL: none has begun */
 } chat_source;

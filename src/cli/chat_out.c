@@ -303,9 +303,14 @@ static void child_add(chat *k, const pawl_value *v)
 {
     const char *run = pawl_value_string(pawl_value_get(v, "session_id")), *call = pawl_value_string(pawl_value_get(v, "tool_use_id"));
 
-    if (run == NULL || call == NULL || k->nsources == CHAT_SOURCES_MAX)
+    size_t i = 1;
+
+    while (i < k->nsources && !k->sources[i].over)
+        i++;
+    if (run == NULL || call == NULL || i == CHAT_SOURCES_MAX)
         return;
-    k->sources[k->nsources++] = (chat_source){ .run = arena_strdup(&k->mem, run, strlen(run)), .call = arena_strdup(&k->mem, call, strlen(call)) };
+    k->nsources += i == k->nsources;
+    k->sources[i] = (chat_source){ .run = arena_strdup(&k->mem, run, strlen(run)), .call = arena_strdup(&k->mem, call, strlen(call)) };
 }
 
 static void system_frame(chat *k, const char *subtype, const pawl_value *v, chat_source *of)
@@ -329,7 +334,7 @@ static void on_told(chat *k, const char *name, const pawl_value *v, chat_source 
         k->told.error = pawl_value_string(kept(k, pawl_value_get(v, "message")));
     else if (of->call == NULL && strcmp(name, "text_complete") == 0)
         k->told.text = pawl_value_string(kept(k, pawl_value_get(v, "text")));
-    if (of->call == NULL && strcmp(name, "sub_agent_spawned") == 0)
+    if (strcmp(name, "sub_agent_spawned") == 0)
         child_add(k, v);
     if (k->verbose && k->format != CHAT_STREAM && strcmp(name, "tool_start") == 0)
         cli_note(k->c, "%s %s", pawl_value_string(pawl_value_get(v, "name")), pawl_value_string(pawl_value_get(v, "tool_use_id")));
@@ -352,6 +357,8 @@ static void on_event(chat *k, const pawl_stream_event *ev, chat_source *of)
         on_delta(k, v, of);
     else if (ev->kind == PAWL_STREAM_CUSTOM && ev->live == 0)
         on_told(k, ev->name, v, of);
+    else if (ev->kind == PAWL_STREAM_CUSTOM && k->partial && strcmp(ev->name, "tool_progress") == 0)
+        frame(k, value_with(&k->scratch, v, "type", value_string(&k->scratch, ev->name, strlen(ev->name))), of);
     else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "ask") == 0)
         on_ask(k, ev->id, v);
     else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "answer") == 0 && of->call == NULL)
@@ -382,15 +389,21 @@ static void source_open(chat *k, chat_source *of)
 
 static bool read_all(chat *k, chat_source *of)
 {
+    pawl_code rc = PAWL_PENDING;
     pawl_stream_event ev;
     bool any = false;
 
-    if (of->r == NULL)
+    if (of->r == NULL && !of->over)
         source_open(k, of);
-    while (of->r != NULL && pawl_stream_next(of->r, &ev, NULL) == PAWL_OK) {
+    while (of->r != NULL && (rc = pawl_stream_next(of->r, &ev, NULL)) == PAWL_OK) {
         arena_reset(&k->scratch);
         on_event(k, &ev, of);
         any = true;
+    }
+    if (rc == PAWL_HALTED && of->call != NULL) {
+        pawl_stream_close(of->r);
+        of->r = NULL;
+        of->over = true;
     }
     return any;
 }

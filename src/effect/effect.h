@@ -70,6 +70,8 @@ typedef struct process {
     const char *in;             /* NULL: /dev/null */
     size_t in_size;
     size_t output_bytes;        /* kept of each stream */
+    void (*heard)(void *ctx, const char *data, size_t size);    /* what it writes, as it comes; NULL: nobody listens */
+    void *heard_ctx;
     bool joined;                /* stderr goes where stdout does: `out` has the beginning of both, `err` the end of what is not in it */
     int64_t until_ms;           /* by clock_ms; INT64_MAX: no limit */
     const char *limit;          /* what it is called */

@@ -212,6 +212,8 @@ static bool drain(run *r, int *fd)
         if (n > 0) {
             came = true;
             keep(r, fd, chunk, (size_t)n);
+            if (r->p->heard != NULL)
+                r->p->heard(r->p->heard_ctx, chunk, (size_t)n);
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             shut(fd);
         } else if (errno == EAGAIN) {

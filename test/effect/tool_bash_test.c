@@ -329,7 +329,65 @@ PAWL_TEST(test_P1_programs_in_plan_mode)
     kit_close(&k);
 }
 
+/* ---- what it writes, as it comes -------------------------------------------------------------------------------------- */
+
+typedef struct progress_heard { char text[1 << 20]; size_t size; unsigned times, torn; bool waits; char *flag; } progress_heard;
+
+/* On the handler's thread: nothing is checked here. The first that comes lets the command go on. */
+static pawl_code progress_say(const pawl_job *job, const char *name, const char *text)
+{
+    progress_heard *h = job->ctx;
+    const char *out;
+    arena mem;
+    size_t n;
+
+    if (strcmp(name, "tool_progress") != 0)
+        return PAWL_OK;
+    arena_init(&mem, NULL, 1024);
+    const pawl_value *v = value_parse(&mem, text, strlen(text), "progress", NULL);
+    out = pawl_value_string(pawl_value_get(v, "output"));
+    n = out != NULL ? strlen(out) : 0;
+    h->torn += out == NULL || pawl_value_string(pawl_value_get(v, "tool_use_id")) == NULL;
+    if (h->size + n < sizeof h->text)
+        memcpy(h->text + h->size, out != NULL ? out : "", n), h->size += n;
+    if (h->times++ == 0 && h->flag != NULL) {
+        FILE *f = fopen(h->flag, "w");
+
+        h->torn += f == NULL || fclose(f) != 0;
+    }
+    arena_free(&mem);
+    return PAWL_OK;
+}
+
+/* The command waits for what is made when its first words were heard: so they are heard while it runs. */
+PAWL_TEST(test_A7_what_a_command_writes_is_told_as_it_comes)
+{
+    static progress_heard h;
+    char flag[512];
+    kit k;
+
+    kit_open(&k);
+    k.more = OFF;
+    h = (progress_heard){ .flag = flag };
+    path_in(&k, "heard", flag);
+    k.h.job.say = progress_say;
+    k.h.job.ctx = &h;
+    GIVES(&k, "bash", "{\"command\":\"echo one; until test -e heard; do sleep 0.01; done; echo two >&2\"}", "one\ntwo\n");
+    CHECK_STR(h.text, "one\ntwo\n");
+    CHECK(h.times >= 2);
+    h = (progress_heard){ .flag = NULL };
+    unlink(flag);
+    GIVES(&k, "bash", "{\"command\":\"printf 'caf\\\\xc3'; sleep 0.2; printf '\\\\xa9!\\\\xff'\"}", "caf\u00e9!\xef\xbf\xbd");
+    CHECK(strncmp(h.text, "caf\u00e9!", 6) == 0);     /* no character is torn */
+    h = (progress_heard){ .flag = NULL };
+    CHECK_INT(use(&k, "bash", "{\"command\":\"yes 0123456789 | head -c 900000\"}"), PAWL_OK);
+    CHECK(h.size >= 1 << 18 && h.size < (1 << 18) + 20000);     /* and no more of one call */
+    CHECK_INT(h.torn, 0);
+    kit_close(&k);
+}
+
 static const check_case cases[] = {
+    CASE(test_A7_what_a_command_writes_is_told_as_it_comes),
     CASE(test_A5_bash_gives_both_outputs_in_their_order),
     CASE(test_X2_long_output_keeps_its_beginning_and_its_end),
     CASE(test_A5_keys_do_not_reach_the_shell),

@@ -4,7 +4,8 @@
  * What the user says is the script: "say TEXT", "use NAME ID INPUT;NAME ID INPUT" and then "so", "loop" (a tool, and again), "hang" (half an
  * answer, and nothing more until it is canceled), "gate TEXT" (the same, but the gate lets it say TEXT), "fail CODE" (each time), "twice TEXT" (two
  * failures that pass, and TEXT), "ask N" (bash, which a person must let in), "both" (bash at a gate, and then an edit), "pair" (bash at a gate, and then rm), "five" (children
- * that each are told "ask N"). */
+ * that each are told "ask N"), "think TEXT" (a thought, and that), "deep" (a child that is told "gate done"). A tool with "tell" in its input tells that as its
+ * progress. */
 #ifndef TEST_HOST_HOSTING_H
 #define TEST_HOST_HOSTING_H
 
@@ -143,6 +144,15 @@ static inline pawl_code speaks(const pawl_job *job, pawl_reply *reply, void *arg
         return answers(reply, NULL, "bash b1 {\"command\":\"make\",\"hold\":true};edit_file e1 {\"file_path\":\"/w/a\"}");
     if (starts(script, "pair", &rest))
         return answers(reply, NULL, "bash b1 {\"command\":\"make\",\"hold\":true};bash b2 {\"command\":\"rm x\"}");
+    if (starts(script, "think", &rest)) {
+        char json[1024];
+
+        snprintf(json, sizeof json, "{\"message\":{\"content\":[{\"thinking\":\"hm\",\"type\":\"thinking\"},{\"text\":\"%.400s\",\"type\":\"text\"}],"
+                 "\"role\":\"assistant\"},\"stop\":\"end_turn\"}", rest);
+        return pawl_reply_json(reply, json);
+    }
+    if (starts(script, "deep", &rest))
+        return answers(reply, NULL, "spawn_agent g1 {\"prompt\":\"gate done\"}");
     if (starts(script, "five", &rest))
         return answers(reply, NULL, "spawn_agent s0 {\"prompt\":\"ask 0\"};spawn_agent s1 {\"prompt\":\"ask 1\"};spawn_agent s2 {\"prompt\":\"ask 2\"};"
                                     "spawn_agent s3 {\"prompt\":\"ask 3\"};spawn_agent s4 {\"prompt\":\"ask 4\"}");
@@ -170,6 +180,10 @@ static inline pawl_code works(const pawl_job *job, pawl_reply *reply, void *arg)
     char text[128];
 
     (void)cwd;
+    if (pawl_value_get(pawl_value_get(job->args, "input"), "tell") != NULL) {
+        snprintf(text, sizeof text, "{\"output\":\"%.32s\",\"tool_use_id\":\"%.32s\"}", pawl_value_string(pawl_value_get(pawl_value_get(job->args, "input"), "tell")), id);
+        (void)job->say(job, "tool_progress", text);
+    }
     if (pawl_value_bool(pawl_value_get(pawl_value_get(job->args, "input"), "hold"))) {
         stage_moves(g, &g->working);
         if (!gate_passed(g, job))

@@ -159,6 +159,63 @@ static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
     return tool_text(c, CUT_MIDDLE, !fine);
 }
 
+/* ---- what it writes, as it comes ---------------------------------------------------------------------------------- */
+
+enum { PROGRESS_BYTES = 1 << 18, TORN_BYTES = 4 };     /* so much of one call is told; of a character that is not whole yet */
+
+typedef struct progress {
+    const pawl_job *job;
+    buf text, json;
+    char torn[TORN_BYTES];
+    size_t ntorn, told;
+} progress;
+
+/* Whoever reads along may miss some; the whole is the result. */
+static void progress_heard(void *ctx, const char *data, size_t size)
+{
+    progress *p = ctx;
+    const char *call = pawl_value_string(pawl_value_get(p->job->args, "call"));
+    size_t whole;
+
+    buf_reset(&p->text);
+    buf_put(&p->text, p->torn, p->ntorn);
+    buf_put(&p->text, data, size);
+    if (p->text.failed || p->told > PROGRESS_BYTES)
+        return;
+    whole = cut_end(p->text.data, p->text.size);
+    p->ntorn = p->text.size - whole < TORN_BYTES ? p->text.size - whole : 0;
+    memcpy(p->torn, p->text.data + whole, p->ntorn);
+    if (whole == 0)
+        return;
+    text_plain(p->text.data, whole);
+    buf_reset(&p->json);
+    buf_text(&p->json, "{\"output\":");
+    canon_string(&p->json, p->text.data, whole);
+    buf_text(&p->json, ",\"tool_use_id\":");
+    canon_string(&p->json, call, strlen(call));
+    buf_put(&p->json, "}", 2);
+    p->told += whole;
+    if (!p->json.failed)
+        (void)p->job->say(p->job, "tool_progress", p->json.data);
+}
+
+static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
+{
+    progress told = { .job = c->job };
+    pawl_code rc;
+
+    buf_init(&told.text, &c->r->alloc);
+    buf_init(&told.json, &c->r->alloc);
+    if (c->job->say != NULL && pawl_value_string(pawl_value_get(c->job->args, "call")) != NULL) {
+        p->heard = progress_heard;
+        p->heard_ctx = &told;
+    }
+    rc = process_run(p, why);
+    buf_free(&told.text);
+    buf_free(&told.json);
+    return rc;
+}
+
 static pawl_code bash_in(tool_call *c, const roots *r)
 {
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
@@ -175,7 +232,7 @@ static pawl_code bash_in(tool_call *c, const roots *r)
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
-    rc = process_run(&p, &why);
+    rc = bash_run(c, &p, &why);
     if (rc == PAWL_OK)
         rc = ended(c, &p, p.stopped == STOPPED_TIMEOUT && p.until_ms - began < limit_ms ? p.until_ms - began : limit_ms);
     else if (rc == PAWL_UNKNOWN || rc == PAWL_NOMEM)

@@ -1,0 +1,482 @@
+/* chunk.c - what an agent says, piece by piece: sixteen kinds, its own and its children's (A3, A7).
+ *
+ * A reader has a stream of the agent's run, and of each child from the entry that tells of it: so what a child says comes after the chunk that
+ * says that there is one. Before the chunk that says that it is over all is told that the child has said. */
+#include "host/host.h"
+
+#include <string.h>
+
+enum { HOLD_MS = 1000, LOOK_MS = 20, PLACE_BYTES = 48 };
+enum { CHUNK_STREAMS = PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM };
+
+typedef struct source {         /* a run that is read: the agent's, or that of a child */
+    struct source *next, *parent;
+    pawl_stream *r;             /* NULL: it is not there yet */
+    bool from_now;              /* else from its beginning, or from where it was said */
+    bool over;
+    char place[PLACE_BYTES];    /* behind what was told of it */
+    uint64_t seq, index;
+    struct source *awaited;     /* a child whose end is told when it has said all; NULL: nothing is held */
+    int64_t held_ms;            /* since when */
+    pawl_chunk held;
+    char held_place[PLACE_BYTES];
+    buf json;                   /* of what is held */
+    char id[];
+} source;
+
+struct pawl_chunks {
+    pawl_alloc alloc;
+    pawl_engine *e;
+    pawl_host *h;
+    source *all, *turn;         /* the last of `all` is the agent's own; whose turn it is to be looked at, NULL: the first */
+    uint64_t told;              /* of what children have said */
+    arena mem;                  /* of the chunk at hand */
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool stirred, stopped;
+};
+
+/* ---- names ------------------------------------------------------------------------------------------ */
+
+static const char *const names[] = {
+    [PAWL_CHUNK_TEXT_DELTA] = "TextDelta", [PAWL_CHUNK_TEXT_COMPLETE] = "TextComplete", [PAWL_CHUNK_THINKING_DELTA] = "ThinkingDelta",
+    [PAWL_CHUNK_THINKING_COMPLETE] = "ThinkingComplete", [PAWL_CHUNK_TOOL_START] = "ToolStart", [PAWL_CHUNK_TOOL_PROGRESS] = "ToolProgress",
+    [PAWL_CHUNK_TOOL_END] = "ToolEnd", [PAWL_CHUNK_PERMISSION_REQUEST] = "PermissionRequest", [PAWL_CHUNK_SUB_AGENT_SPAWNED] = "SubAgentSpawned",
+    [PAWL_CHUNK_SUB_AGENT_OUTPUT] = "SubAgentOutput", [PAWL_CHUNK_SUB_AGENT_COMPLETE] = "SubAgentComplete",
+    [PAWL_CHUNK_ASK_USER_QUESTION] = "AskUserQuestion", [PAWL_CHUNK_STATE_CHANGE] = "StateChange", [PAWL_CHUNK_STATUS] = "Status",
+    [PAWL_CHUNK_ERROR] = "Error", [PAWL_CHUNK_DONE] = "Done",
+};
+
+const char *pawl_chunk_name(pawl_chunk_kind kind)
+{
+    return (int)kind > 0 && (size_t)kind < sizeof names / sizeof *names ? names[kind] : "";
+}
+
+/* ---- an event as a chunk ------------------------------------------------------------------------------ */
+
+typedef struct row { const char *name; pawl_chunk_kind kind; const char *as; } row;     /* as: the member of a Status that it is; NULL: as it is */
+
+static const row emitted[] = {
+    { "text_complete", PAWL_CHUNK_TEXT_COMPLETE, NULL }, { "thinking_complete", PAWL_CHUNK_THINKING_COMPLETE, NULL },
+    { "tool_start", PAWL_CHUNK_TOOL_START, NULL }, { "tool_end", PAWL_CHUNK_TOOL_END, NULL },
+    { "permission_request", PAWL_CHUNK_PERMISSION_REQUEST, NULL }, { "sub_agent_spawned", PAWL_CHUNK_SUB_AGENT_SPAWNED, NULL },
+    { "sub_agent_complete", PAWL_CHUNK_SUB_AGENT_COMPLETE, NULL }, { "ask_user_question", PAWL_CHUNK_ASK_USER_QUESTION, NULL },
+    { "state", PAWL_CHUNK_STATE_CHANGE, NULL }, { "status", PAWL_CHUNK_STATUS, NULL }, { "error", PAWL_CHUNK_ERROR, NULL },
+    { "done", PAWL_CHUNK_DONE, NULL }, { "compact", PAWL_CHUNK_STATUS, "compact" }, { "cache_break", PAWL_CHUNK_STATUS, "cache_break" },
+};
+
+static const struct { const char *type, *member; pawl_chunk_kind kind; } spoken[] = {
+    { "text_delta", "text", PAWL_CHUNK_TEXT_DELTA }, { "thinking_delta", "thinking", PAWL_CHUNK_THINKING_DELTA }, { "begin", "attempt", PAWL_CHUNK_STATUS },
+};
+
+/* What a model says while it does: its text, what it thinks, and that it begins anew. */
+static const pawl_value *spoken_of(arena *mem, const pawl_value *v, pawl_chunk_kind *kind)
+{
+    const char *type = pawl_value_string(pawl_value_get(v, "type"));
+
+    for (size_t i = 0; type != NULL && i < sizeof spoken / sizeof *spoken; i++)
+        if (strcmp(spoken[i].type, type) == 0 && pawl_value_get(v, spoken[i].member) != NULL) {
+            *kind = spoken[i].kind;
+            return value_pack(mem, NULL, "{s:v}", spoken[i].member, pawl_value_get(v, spoken[i].member));
+        }
+    return NULL;
+}
+
+/* NULL: it is nothing of that kind, or there is no memory for it. */
+static const pawl_value *said_of(arena *mem, const pawl_stream_event *ev, const pawl_value *v, pawl_chunk_kind *kind)
+{
+    *kind = PAWL_CHUNK_STATUS;
+    if (ev->kind == PAWL_STREAM_GAP)
+        return value_pack(mem, NULL, "{s:v,s:s}", "gap", v, "why", ev->name);
+    if (ev->kind == PAWL_STREAM_MESSAGES)
+        return ev->live > 0 ? spoken_of(mem, v, kind) : NULL;
+    *kind = PAWL_CHUNK_TOOL_PROGRESS;
+    if (ev->live > 0)
+        return strcmp(ev->name, "tool_progress") == 0 ? v : NULL;
+    for (size_t i = 0; i < sizeof emitted / sizeof *emitted; i++)
+        if (strcmp(emitted[i].name, ev->name) == 0) {
+            *kind = emitted[i].kind;
+            return emitted[i].as == NULL ? v : value_pack(mem, NULL, "{s:v}", emitted[i].as, v);
+        }
+    return NULL;
+}
+
+static const char *json_of(pawl_chunks *c, const pawl_value *v)
+{
+    const char *out = NULL;
+    buf b;
+
+    buf_init(&b, &c->alloc);
+    canon(&b, v);
+    if (!b.failed)
+        out = arena_strdup(&c->mem, b.data, b.size);
+    buf_free(&b);
+    return out;
+}
+
+/* ---- runs that are read --------------------------------------------------------------------------------- */
+
+static void stirs(void *ctx)
+{
+    pawl_chunks *c = ctx;
+
+    pthread_mutex_lock(&c->lock);
+    c->stirred = true;
+    pthread_cond_broadcast(&c->woken);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static source *source_add(pawl_chunks *c, source *parent, const char *id, bool from_now)
+{
+    const size_t n = strlen(id) + 1;
+    source *s;
+
+    for (s = c->all; s != NULL; s = s->next)
+        if (strcmp(s->id, id) == 0)
+            return s;
+    if ((s = mem_new(&c->alloc, sizeof *s + n)) == NULL)
+        return NULL;
+    memcpy(s->id, id, n);
+    s->parent = parent;
+    s->from_now = from_now;
+    buf_init(&s->json, &c->alloc);
+    s->next = c->all;
+    c->all = s;
+    return s;
+}
+
+static void source_free(pawl_chunks *c, source *s)
+{
+    pawl_stream_close(s->r);
+    buf_free(&s->json);
+    mem_free(&c->alloc, s, sizeof *s + strlen(s->id) + 1);
+}
+
+static bool source_open(pawl_chunks *c, source *s, const char *from, pawl_err *err)
+{
+    const pawl_stream_options options = { .from = s->from_now ? "now" : from, .kinds = CHUNK_STREAMS, .wake = stirs, .wake_ctx = c };
+
+    if ((s->r = pawl_stream_open(c->e, NULL, s->id, &options, err)) != NULL)
+        memcpy(s->place, pawl_stream_cursor(s->r), strlen(pawl_stream_cursor(s->r)) + 1);
+    return s->r != NULL;
+}
+
+/* Those of the runs that nobody asks any more: all was told of them, and of their children. */
+static void sources_sweep(pawl_chunks *c)
+{
+    for (source **at = &c->all; *at != NULL;) {
+        source *s = *at;
+        bool wanted = !s->over || s->parent == NULL || s->awaited != NULL;
+
+        for (const source *o = c->all; o != NULL && !wanted; o = o->next)
+            wanted = o->parent == s || o->awaited == s;
+        if (wanted) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        if (c->turn == s)
+            c->turn = s->next;
+        source_free(c, s);
+        at = &c->all;
+    }
+}
+
+/* ---- what comes next -------------------------------------------------------------------------------------- */
+
+static void place_take(source *s, const pawl_stream_event *ev)
+{
+    s->seq = ev->seq;
+    s->index = ev->index;
+    memcpy(s->place, ev->cursor, strlen(ev->cursor) + 1);
+}
+
+/* The end of a child that is still read is kept until that is over. */
+static bool holds(pawl_chunks *c, source *s, const pawl_chunk *k, const pawl_value *v, const pawl_stream_event *ev)
+{
+    const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
+    source *child = NULL;
+
+    for (source *o = c->all; o != NULL && run != NULL; o = o->next)
+        if (o->parent == s && strcmp(o->id, run) == 0)
+            child = o;
+    if (k->kind != PAWL_CHUNK_SUB_AGENT_COMPLETE || child == NULL || child->over)
+        return false;
+    buf_reset(&s->json);
+    buf_put(&s->json, k->json, strlen(k->json) + 1);
+    memcpy(s->held_place, ev->cursor, strlen(ev->cursor) + 1);
+    s->held = *k;
+    s->held_ms = steady_ms();
+    s->awaited = s->json.failed ? NULL : child;
+    return s->awaited != NULL;
+}
+
+/* What it held, once its child is over or has been silent for long. */
+static pawl_code held_next(source *s, pawl_chunk *out)
+{
+    if (!s->awaited->over && steady_ms() - s->held_ms < HOLD_MS)
+        return PAWL_PENDING;
+    s->awaited->over = true;
+    s->awaited = NULL;
+    s->seq = s->held.seq;
+    s->index = s->held.index;
+    memcpy(s->place, s->held_place, PLACE_BYTES);
+    *out = s->held;
+    out->json = s->json.data;
+    return PAWL_OK;
+}
+
+/* PAWL_OK: *out is one, where its kind is not 0. */
+static pawl_code event_take(pawl_chunks *c, source *s, const pawl_stream_event *ev, pawl_chunk *out, pawl_err *err)
+{
+    const pawl_value *v = value_parse(&c->mem, ev->json, strlen(ev->json), ev->name, err);
+    const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
+    pawl_chunk_kind kind;
+
+    *out = (pawl_chunk){ .run = s->id, .seq = ev->seq, .index = ev->index, .live = ev->live, .time_ms = ev->time_ms };
+    if (s->parent != NULL && s->parent->awaited == s)
+        s->parent->held_ms = steady_ms();
+    if ((v = said_of(&c->mem, ev, v, &kind)) != NULL && (out->json = json_of(c, v)) != NULL)
+        out->kind = kind;
+    if (c->mem.failed || (v != NULL && out->json == NULL) ||
+        (out->kind == PAWL_CHUNK_SUB_AGENT_SPAWNED && run != NULL && source_add(c, s, run, false) == NULL))
+        return fail(err, PAWL_NOMEM, "%s: no memory for what it says", s->id);
+    if (out->kind != 0 && holds(c, s, out, v, ev))
+        out->kind = (pawl_chunk_kind)0;
+    else
+        place_take(s, ev);
+    return PAWL_OK;
+}
+
+/* Of one run. PAWL_PENDING: there is nothing now. */
+static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_stream_event ev;
+    pawl_code rc = PAWL_OK;
+
+    if (s->over && s->parent != NULL)
+        return PAWL_PENDING;
+    for (out->kind = (pawl_chunk_kind)0; rc == PAWL_OK && out->kind == 0;) {
+        arena_reset(&c->mem);
+        if (s->awaited != NULL)
+            return held_next(s, out);
+        if (s->r == NULL && !source_open(c, s, NULL, &why))
+            rc = why.code == PAWL_GONE ? PAWL_PENDING : why.code;       /* it is about to begin */
+        else
+            rc = pawl_stream_next(s->r, &ev, &why);
+        if (rc == PAWL_OK)
+            rc = event_take(c, s, &ev, out, &why);
+    }
+    s->over = rc == PAWL_HALTED || (rc == PAWL_GONE && s->parent != NULL);
+    if (rc == PAWL_GONE && s->parent != NULL)
+        rc = PAWL_PENDING;
+    return rc < 0 ? fail(err, rc, "%s", why.text) : rc == PAWL_HALTED ? PAWL_PENDING : rc;
+}
+
+/* What a child has said, as its parent's: of a grandchild through the child. */
+static pawl_code wrapped(pawl_chunks *c, const source *s, pawl_chunk *k, pawl_err *err)
+{
+    for (; s->parent != NULL; s = s->parent) {
+        pawl_chunk *inner = arena_get(&c->mem, sizeof *inner);
+        const pawl_value *said = value_parse(&c->mem, k->json, strlen(k->json), "a chunk", NULL), *v;
+
+        v = value_pack(&c->mem, NULL, "{s:{s:u,s:s,s:u,s:s,s:u,s:v},s:s}", "chunk", "index", k->index, "kind", pawl_chunk_name(k->kind), "live", k->live, "run",
+                       k->run, "seq", k->seq, "value", said, "session_id", s->id);
+        if (inner == NULL || v == NULL)
+            return fail(err, PAWL_NOMEM, "%s: no memory for what it says", s->id);
+        *inner = *k;
+        *k = (pawl_chunk){ .kind = PAWL_CHUNK_SUB_AGENT_OUTPUT, .run = s->parent->id, .seq = s->parent->seq, .index = s->parent->index, .live = ++c->told,
+                           .session_id = s->id, .chunk = inner, .time_ms = k->time_ms, .json = json_of(c, v) };
+        if (k->json == NULL)
+            return fail(err, PAWL_NOMEM, "%s: no memory for what it says", s->id);
+    }
+    return PAWL_OK;
+}
+
+pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err)
+{
+    const source *agent = c == NULL ? NULL : c->all;
+    pawl_code rc = PAWL_PENDING;
+    size_t n = 0;
+
+    if (c == NULL || out == NULL)
+        return fail(err, PAWL_INVALID, "next: a reader and room for a chunk are needed");
+    *out = (pawl_chunk){ .kind = (pawl_chunk_kind)0 };
+    sources_sweep(c);
+    for (const source *s = c->all; s != NULL; agent = s, s = s->next)
+        n++;
+    for (size_t i = 0; i < n && rc == PAWL_PENDING; i++) {
+        source *s = c->turn != NULL ? c->turn : c->all;
+
+        c->turn = s->next;
+        if ((rc = source_next(c, s, out, err)) == PAWL_OK)
+            rc = wrapped(c, s, out, err);
+    }
+    out->cursor = agent->place;
+    return rc == PAWL_PENDING && n == 1 && agent->over && agent->awaited == NULL && c->all == agent ? PAWL_HALTED : rc;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------------ */
+
+/* Until one of the runs stirs, or it is time to look what others have stored. */
+static bool rest(pawl_chunks *c, int64_t until)
+{
+    const int64_t at = steady_ms() + LOOK_MS < until ? steady_ms() + LOOK_MS : until;
+    bool stopped;
+
+    pthread_mutex_lock(&c->lock);
+    while (!c->stirred && !c->stopped && cond_wait(&c->woken, &c->lock, at))
+        continue;
+    c->stirred = false;
+    stopped = c->stopped;
+    pthread_mutex_unlock(&c->lock);
+    return !stopped;
+}
+
+static bool is_stopped(pawl_chunks *c)
+{
+    bool stopped;
+
+    pthread_mutex_lock(&c->lock);
+    stopped = c->stopped;
+    pthread_mutex_unlock(&c->lock);
+    return stopped;
+}
+
+pawl_code pawl_chunks_wait(pawl_chunks *c, int64_t timeout_ms, pawl_chunk *out, pawl_err *err)
+{
+    const int64_t now = steady_ms(), until = timeout_ms < 0 || timeout_ms > INT64_MAX / 2 ? INT64_MAX / 2 : now + timeout_ms;
+    bool going = c == NULL || !is_stopped(c);
+    pawl_code rc;
+
+    while (going) {
+        rc = pawl_chunks_next(c, out, err);
+        if (rc != PAWL_PENDING || steady_ms() >= until)
+            return rc;
+        going = rest(c, until);
+    }
+    return fail(err, PAWL_CANCELED, "its reader was told to stop");
+}
+
+void pawl_chunks_stop(pawl_chunks *c)
+{
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->stopped = true;
+    pthread_cond_broadcast(&c->woken);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- opened ---------------------------------------------------------------------------------------------------- */
+
+typedef struct knowing { pawl_chunks *c; const pawl_value *open; } knowing;   /* {RUN: true} */
+
+static bool see_child(void *ctx, uint64_t seq, const pawl_entry *entry)
+{
+    knowing *w = ctx;
+    const char *name, *node;
+    const pawl_value *v;
+
+    (void)seq;
+    for (size_t i = 0; (v = pawl_entry_emission(entry, i, &name, &node)) != NULL; i++) {
+        const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
+        const bool begins = strcmp(name, "sub_agent_spawned") == 0;
+
+        if (run != NULL && (begins || strcmp(name, "sub_agent_complete") == 0))
+            w->open = value_with(&w->c->mem, w->open, run, value_bool(&w->c->mem, begins));
+    }
+    return !w->c->mem.failed;
+}
+
+/* Its children that had begun by then, and of which no end was told; and theirs. */
+static pawl_code children_known(pawl_chunks *c, source *s, uint64_t upto, pawl_err *err)
+{
+    knowing w = { c, value_pack(&c->mem, NULL, "{}") };
+    const pawl_value *open, *key;
+    pawl_code rc = w.open == NULL ? PAWL_NOMEM : pawl_history_walk(host_hold(c->h), s->id, 0, upto, see_child, &w, err);
+    pawl_iter it = pawl_iter_of(w.open);
+
+    if (w.open != NULL)
+        host_let(c->h);
+    if (rc == PAWL_GONE && s->parent != NULL)
+        return PAWL_OK;         /* it is about to begin, or was removed */
+    while (rc == PAWL_OK && (open = pawl_iter_next(&it, &key)) != NULL) {
+        source *child = pawl_value_bool(open) ? source_add(c, s, pawl_value_string(key), s->from_now) : s;
+
+        rc = child == NULL ? PAWL_NOMEM : PAWL_OK;
+        if (child == NULL || child == s || child->r != NULL)
+            continue;
+        child->from_now = source_open(c, child, NULL, NULL) && child->from_now;     /* one that is not there yet is told from its beginning */
+        if (child->from_now)
+            rc = children_known(c, child, 0, err);
+    }
+    return rc == PAWL_OK && !c->mem.failed ? rc : fail(err, c->mem.failed ? PAWL_NOMEM : rc, "%s: its children are not known", s->id);
+}
+
+static pawl_code chunks_begin(pawl_chunks *c, const char *run, const char *from, pawl_err *err)
+{
+    const bool now = from != NULL && strcmp(from, "now") == 0;
+    source *s = source_add(c, NULL, run, now);
+    uint64_t seq = 0;
+
+    if (s == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to read it", run);
+    if (!source_open(c, s, from, err))
+        return err->code;
+    if (from == NULL)
+        return PAWL_OK;
+    (void)digits_read(from, &seq);
+    return children_known(c, s, now ? 0 : seq, err);
+}
+
+pawl_chunks *pawl_handle_chunks(pawl_handle *a, const char *from, pawl_err *err)
+{
+    pawl_err mine = { PAWL_OK, "" };
+    pawl_alloc alloc = mem_or_default(NULL);
+    pawl_chunks *c;
+    pawl_head head;
+    pawl_code rc;
+
+    err = err != NULL ? err : &mine;
+    if (a == NULL) {
+        fail(err, PAWL_INVALID, "there is no handle");
+        return NULL;
+    }
+    rc = handle_head(a, host_hold(a->h), &head, err);
+    host_let(a->h);
+    if (rc != PAWL_OK)
+        return NULL;
+    if ((c = mem_new(&alloc, sizeof *c)) == NULL) {
+        fail(err, PAWL_NOMEM, "%s: no memory to read it", a->id);
+        return NULL;
+    }
+    c->alloc = alloc;
+    c->e = a->h->e;
+    c->h = a->h;
+    arena_init(&c->mem, &alloc, 4096);
+    pthread_mutex_init(&c->lock, NULL);
+    cond_begin(&c->woken);
+    if (chunks_begin(c, a->id, from, err) == PAWL_OK)
+        return c;
+    pawl_chunks_close(c);
+    return NULL;
+}
+
+void pawl_chunks_close(pawl_chunks *c)
+{
+    pawl_alloc alloc;
+
+    if (c == NULL)
+        return;
+    alloc = c->alloc;
+    for (source *s = c->all, *next; s != NULL; s = next) {
+        next = s->next;
+        source_free(c, s);
+    }
+    arena_free(&c->mem);
+    pthread_cond_destroy(&c->woken);
+    pthread_mutex_destroy(&c->lock);
+    mem_free(&alloc, c, sizeof *c);
+}
