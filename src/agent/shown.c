@@ -1,18 +1,18 @@
 /* shown.c - what people see of an agent (A3): eight states, with the ways between them that the source has. Where there is none between two
- * that follow one another, processing comes in between. */
+ * that follow one another, processing comes in between; and before that idle, at the start and where a turn was done. */
 #include "agent/agent.h"
 
 #define TO(s) SM_TO(PAWL_SHOWN_##s)
 const sm_row shown_rows[] = {
-    [PAWL_SHOWN_NOTHING] = { "new", TO(IDLE) | TO(PROCESSING) | TO(DONE) | TO(ERROR), SM_FIRST },
+    [PAWL_SHOWN_NOTHING] = { "new", TO(IDLE), SM_FIRST },
     [PAWL_SHOWN_IDLE] = { "idle", TO(PROCESSING) | TO(DONE), 0 },
     [PAWL_SHOWN_PROCESSING] = { "processing", TO(EXECUTING_TOOL) | TO(WAITING_FOR_PERMISSION) | TO(WAITING_FOR_SUB_AGENT) | TO(WAITING_FOR_USER_INPUT) |
                                 TO(IDLE) | TO(DONE) | TO(ERROR), 0 },
     [PAWL_SHOWN_WAITING_FOR_PERMISSION] = { "waiting_for_permission", TO(EXECUTING_TOOL) | TO(DONE) | TO(PROCESSING), 0 },
-    [PAWL_SHOWN_EXECUTING_TOOL] = { "executing_tool", TO(PROCESSING) | TO(DONE) | TO(ERROR) | TO(WAITING_FOR_SUB_AGENT) | TO(EXECUTING_TOOL), 0 },
+    [PAWL_SHOWN_EXECUTING_TOOL] = { "executing_tool", TO(PROCESSING) | TO(DONE) | TO(ERROR) | TO(WAITING_FOR_SUB_AGENT), 0 },
     [PAWL_SHOWN_WAITING_FOR_SUB_AGENT] = { "waiting_for_sub_agent", TO(PROCESSING) | TO(ERROR), 0 },
     [PAWL_SHOWN_WAITING_FOR_USER_INPUT] = { "waiting_for_user_input", TO(PROCESSING) | TO(DONE), 0 },
-    [PAWL_SHOWN_DONE] = { "done", TO(IDLE) | TO(PROCESSING), 0 },
+    [PAWL_SHOWN_DONE] = { "done", TO(IDLE), 0 },
     [PAWL_SHOWN_ERROR] = { "error", TO(IDLE) | TO(PROCESSING), 0 },
 };
 #undef TO
@@ -113,8 +113,10 @@ void shown_look(turn *t)
 
     if (id == NULL || (now == was && strcmp(id, t->shown_id) == 0))
         return;
-    if (!sm_may(&shown_table, was, now))
-        readers_told(t, "state", told_state(t, PAWL_SHOWN_PROCESSING, NULL, ""));
+    for (pawl_shown at = was; !sm_may(&shown_table, at, now);) {
+        at = sm_may(&shown_table, at, PAWL_SHOWN_PROCESSING) ? PAWL_SHOWN_PROCESSING : PAWL_SHOWN_IDLE;
+        readers_told(t, "state", told_state(t, at, NULL, ""));
+    }
     readers_told(t, "state", told_state(t, now, c, id));
     t->shown = pawl_shown_name(now);
     t->shown_id = id;

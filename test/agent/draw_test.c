@@ -59,6 +59,35 @@ static void test_A3_the_wrapper_as_it_is(void)
     pawl_step_free(s);
 }
 
+/* The source's table, state by state, and the one way in. */
+static void test_A3_the_ways_between_what_is_shown(void)
+{
+    static const char *const ways[] = {
+        "new idle", "idle processing", "idle done", "processing executing_tool", "processing waiting_for_permission",
+        "processing waiting_for_sub_agent", "processing waiting_for_user_input", "processing idle", "processing done", "processing error",
+        "waiting_for_permission executing_tool", "waiting_for_permission done", "waiting_for_permission processing",
+        "executing_tool processing", "executing_tool done", "executing_tool error", "executing_tool waiting_for_sub_agent",
+        "waiting_for_sub_agent processing", "waiting_for_sub_agent error", "waiting_for_user_input processing", "waiting_for_user_input done",
+        "done idle", "error idle", "error processing",
+    };
+    const size_t n = sizeof ways / sizeof *ways;
+    size_t found = 0;
+
+    for (unsigned from = 0; from < shown_table.count; from++)
+        for (unsigned to = 0; to < shown_table.count; to++) {
+            char text[64];
+            size_t i = 0;
+
+            snprintf(text, sizeof text, "%s %s", shown_table.rows[from].name, shown_table.rows[to].name);
+            while (i < n && strcmp(ways[i], text) != 0)
+                i++;
+            if (sm_may(&shown_table, from, to) != (i < n))
+                CHECK_FAIL("%s: %s", text, i < n ? "there is no such way" : "nobody said so");
+            found += i < n;
+        }
+    CHECK_INT(found, n);
+}
+
 static void test_A3_each_state_has_its_badge(void)
 {
     static const struct { pawl_shown s; const char *name, *text, *color; } rows[] = {
@@ -79,7 +108,7 @@ static void test_A3_each_state_has_its_badge(void)
 
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = { CASE(test_A1_the_core_as_text), CASE(test_A3_the_wrapper_as_it_is), CASE(test_A3_each_state_has_its_badge) };
+    static const check_case cases[] = { CASE(test_A1_the_core_as_text), CASE(test_A3_the_wrapper_as_it_is), CASE(test_A3_the_ways_between_what_is_shown), CASE(test_A3_each_state_has_its_badge) };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -320,7 +320,7 @@ static void test_A4_a_child_is_interrupted_with_its_parent(void)
     CHECK_STR(rests(child), "over");
     CHECK(pawl_handle_is_done(child));
     CHECK_STR(rests(a), "done");
-    shown_are(a, "processing waiting_for_sub_agent processing done");
+    shown_are(a, "idle processing waiting_for_sub_agent processing done");
     pawl_host_drain(g.h);
     talk_is(&g, "r.sub-s1", "user=hang\nassistant=half an answer\nuser=User interrupted this message\n");
     talk_is(&g, "r", "user=use spawn_agent s1 {\"prompt\":\"hang\"}\nassistant=-\ntool s1=It ended without an answer: interrupt.\nuser=User interrupted this message\n");

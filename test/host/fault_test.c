@@ -47,7 +47,7 @@ static void test_S1_every_state_is_entered_and_left_and_durable(void)
     is_told(b, pawl_handle_interrupt);
     CHECK_STR(rests(b), "done");
     CHECK(pawl_handle_is_done(b));
-    shown_are(a, "processing executing_tool processing idle processing waiting_for_permission executing_tool processing idle "
+    shown_are(a, "idle processing executing_tool processing idle processing waiting_for_permission executing_tool processing idle "
                  "processing waiting_for_sub_agent processing idle processing error processing idle");
     pawl_handle_free(b);
     pawl_handle_free(a);

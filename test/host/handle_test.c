@@ -113,7 +113,7 @@ static void stops(bool files, unsigned threads)
     CHECK_STR(rests(a), "done");
     sends(a, "say here");
     CHECK_STR(rests(a), "idle");
-    shown_are(a, "processing done processing idle");
+    shown_are(a, "idle processing done idle processing idle");
     pawl_host_drain(g.h);
     talk_is(&g, "r", "user=hang\nassistant=half an answer\nuser=User interrupted this message\nuser=say here\nassistant=here\n");
     pawl_handle_free(a);
