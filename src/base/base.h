@@ -243,6 +243,8 @@ const pawl_value *value_parse(arena *a, const char *text, size_t size, const cha
 const pawl_value *value_read(arena *a, const char *text, size_t size, const char *what, pawl_err *err);
 /* Whether `v` has more than `most` levels; `most` is READ_DEPTH_MAX at most. */
 bool value_deeper(const pawl_value *v, size_t most);
+/* Whether the members of every object in it stand in the order of canonical JSON. */
+bool value_ordered(const pawl_value *v);
 /* Copy nodes and strings into the arena. NULL in, or no memory: NULL out. */
 const pawl_value *value_copy(arena *a, const pawl_value *v);
 /* The bytes value_copy_to needs for `v`, and the copy itself: one block, freed as one. */

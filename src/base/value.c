@@ -309,6 +309,16 @@ size_t value_nodes(const pawl_value *v)
     return v != NULL ? node_count(val_of(v)) : 0;
 }
 
+bool value_ordered(const pawl_value *v)
+{
+    const yyjson_val *at = val_of(v), *end = node_next(at);
+
+    for (; at < end; at++)
+        if (value_is_type(at, YYJSON_TYPE_OBJ) && keys_disorder(at) != NULL)
+            return false;
+    return true;
+}
+
 size_t node_depth(const yyjson_val *v, size_t most)
 {
     const yyjson_val *ends[READ_DEPTH_MAX], *end = node_next(v);

@@ -403,16 +403,33 @@ static int64_t event_time(const pawl_state *st, const pawl_event *ev)
     return ev->time_ms > least ? ev->time_ms : least;
 }
 
+/* Members in the order in which the journal will have them: who goes through them sees at every replay what he sees now (K2). */
+static const pawl_value *event_value(pawl_step *s, const char *text, size_t size, const char *what, pawl_err *why)
+{
+    const pawl_value *v = value_parse(&s->mem, text, size, what, why);
+    buf b;
+
+    if (v == NULL || value_ordered(v))
+        return v;
+    buf_init(&b, &s->mem.alloc);
+    canon(&b, v);
+    v = b.failed ? NULL : value_parse(&s->mem, b.data, b.size, what, why);
+    if (b.failed)
+        fail(why, PAWL_NOMEM, "%s: no memory", what);
+    buf_free(&b);
+    return v;
+}
+
 static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
 {
     size_t size = ev->value_size > 0 || ev->value == NULL ? ev->value_size : strlen(ev->value);
     pawl_err why;
 
     err_begin(&why);
-    if (ev->value != NULL && (s->value = value_parse(&s->mem, ev->value, size, "the event's value", &why)) == NULL)
+    if (ev->value != NULL && (s->value = event_value(s, ev->value, size, "the event's value", &why)) == NULL)
         return fail(err, why.code, "%s", why.text);
     if (ev->update != NULL) {
-        s->update = value_parse(&s->mem, ev->update, strlen(ev->update), "the event's update", &why);
+        s->update = event_value(s, ev->update, strlen(ev->update), "the event's update", &why);
         if (s->update == NULL)
             return fail(err, why.code, "%s", why.text);
         if (pawl_value_type(s->update) != PAWL_TYPE_OBJECT)

@@ -203,6 +203,38 @@ PAWL_TEST(test_F1_a_reducer_s_command_keeps_what_it_refers_to)
     world_end(&w);
 }
 
+/* Goes through what it is told, member by member, and does something else where there is nothing. */
+static pawl_code members(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    pawl_iter it = pawl_iter_of(h->value);
+    const pawl_value *key;
+
+    (void)arg;
+    if (h->kind == PAWL_EV_START)
+        return PAWL_OK;
+    pawl_set_string(s, "log", h->value == NULL ? "nothing" : pawl_value_type(h->value) == PAWL_TYPE_NULL ? "null" : "told");
+    while (pawl_value_type(h->value) == PAWL_TYPE_OBJECT && pawl_iter_next(&it, &key) != NULL)
+        pawl_set_string(s, "log", pawl_value_string(key));
+    return PAWL_OK;
+}
+
+/* K2: whoever replays reads members in the order of canonical JSON; world_end verifies. */
+PAWL_TEST(test_K2_a_reducer_is_told_what_a_replay_will_tell_it)
+{
+    const pawl_channel channels[] = { { .name = "log", .rule = PAWL_APPEND } };
+    pawl_err err = {0};
+    world w;
+
+    world_begin(&w, pawl_flow_reducer("members", 1, channels, 1, members, NULL, NULL, &err), NULL);
+    world_signal(&w, "go", "{\"b\":1,\"a\":{\"d\":2,\"c\":3}}");
+    CHECK_STR(world_get(&w, "log"), "[\"told\",\"a\",\"b\"]");
+    world_signal(&w, "go", "[{\"b\":1,\"a\":2}]");
+    world_signal(&w, "go", NULL);
+    world_signal(&w, "go", "null");
+    CHECK_STR(world_get(&w, "log"), "[\"told\",\"a\",\"b\",\"told\",\"nothing\",\"nothing\"]");
+    world_end(&w);
+}
+
 PAWL_TEST(test_F1_a_reducer_that_fails_or_ignores_keeps_nothing)
 {
     pawl_err err = {0};
@@ -561,7 +593,7 @@ int main(int argc, char **argv)
         CASE(test_F2_an_await_survives_restarts_and_is_routed),
         CASE(test_F1_a_reducer_is_called_once_for_each_event),
         CASE(test_F1_a_reducer_s_command_keeps_what_it_refers_to),
-        CASE(test_F1_a_reducer_that_fails_or_ignores_keeps_nothing),
+        CASE(test_K2_a_reducer_is_told_what_a_replay_will_tell_it), CASE(test_F1_a_reducer_that_fails_or_ignores_keeps_nothing),
         CASE(test_F1_a_reducer_completes_or_rejects),
         CASE(test_F1_a_reducer_draws_other_numbers_for_each_event),
         CASE(test_F1_a_fork_of_a_reducer_has_ids_of_its_own),
