@@ -147,6 +147,17 @@ static bool overflows(turn *t)
     return true;
 }
 
+static bool calls_tools(const pawl_value *content)
+{
+    pawl_iter it = pawl_iter_of(content);
+    const pawl_value *block;
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL)
+        if (strcmp(type_of(block), "tool_use") == 0)
+            return true;
+    return false;
+}
+
 static void answer_taken(turn *t, const pawl_value *v)
 {
     const pawl_value *message = pawl_value_get(v, "message"), *content = pawl_value_get(message, "content");
@@ -159,7 +170,7 @@ static void answer_taken(turn *t, const pawl_value *v)
     if (pawl_value_size(content) > 0)
         message_add(t, message);
     usage_take(t, pawl_value_get(v, "usage"));
-    if (strcmp(stop, "pause_turn") == 0) {      /* it goes on when it is sent what it said */
+    if (strcmp(stop, "pause_turn") == 0 && !calls_tools(content)) {     /* it goes on when it is sent what it said; calls want their results first */
         turn_send(t);
         return;
     }

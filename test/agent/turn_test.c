@@ -305,6 +305,25 @@ static void test_A4_input_that_comes_meanwhile_is_queued(void)
     world_end(&w);
 }
 
+/* A pause goes on with what was said; where that calls a tool, no provider takes it before it has the result. */
+static void test_A4_a_pause_with_calls_waits_for_their_results(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"go\"}");
+    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"first\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
+    CHECK_STR(roles(&w), "user assistant");
+    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"id\":\"c1\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"}],"
+                                "\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
+    CHECK_STR(command_of(&w, "llm"), "");
+    comes(&w, "c1", PAWL_DONE, "{\"content\":\"A\"}");
+    CHECK_STR(roles(&w), "user assistant assistant tool:c1");
+    model_says(&w, "done", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
 static void test_A3_one_that_begins_without_input_is_idle(void)
 {
     const pawl_agent a = agent_plain();
@@ -326,6 +345,7 @@ int main(int argc, char **argv)
         CASE(test_A2_delays_of_the_source), CASE(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends),
         CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A5_a_tool_says_that_it_runs_alone), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
         CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
+        CASE(test_A4_a_pause_with_calls_waits_for_their_results),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
