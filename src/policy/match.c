@@ -86,6 +86,7 @@ static void read_path(policed *c)
     }
     c->has_path = true;
     c->given.sure = false;
+    c->given.text[0] = '\0';
     if (text == NULL) {
         c->unsure = "its path is no text";
         return;

@@ -47,8 +47,10 @@ bool path_set(path *out, const char *text, size_t size, const char *cwd, const c
             return false;
         good = path_walk(out, cwd, strlen(cwd));
     }
-    if (!good || !path_walk(out, text, size))
+    if (!good || !path_walk(out, text, size)) {
+        out->text[0] = '\0';    /* no half of it stands there */
         return false;
+    }
     if (out->size == 0)
         out->text[out->size++] = '/';
     out->text[out->size] = '\0';

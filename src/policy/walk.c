@@ -63,6 +63,7 @@ static void move(walker *k, const shell_part *p)
     const shell_word *w = &k->c->sh.words[p->first];
     const char *cwd = k->c->p != NULL ? k->c->p->cwd : NULL;
 
+    k->w.key = NULL;
     if (!word_is(w, "cd") || p->count != 2 || k->moved == 2 || word_is(&w[1], "-") ||
         !path_place(k, w[1].text, w[1].size, w[1].flags, k->moved == 1 ? k->here.text : cwd)) {
         k->moved = 2;
@@ -100,6 +101,7 @@ static bool walk_operands(walker *k, const shell_part *p, operand_use use)
     if (p->more) {
         k->w.edit = use != OPERAND_READ;
         k->w.sure = false;
+        k->w.key = NULL;
         k->w.word = &s->words[p->first];
         return k->fn(k->ctx, &k->w);
     }

@@ -4,6 +4,7 @@
 #include "policy/policy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char all_kinds[] =
     "{\"cwd\":\"/w\",\"home\":\"/home/ann\",\"directories\":[\"/data/shared\",\"/x/../y\"],"
@@ -320,6 +321,67 @@ PAWL_TEST(test_P3_always_is_offered_whole_or_not)
     always("mcp__s__t", "{}", "mcp__s__t");
 }
 
+/* ---- which paths a decision looks at ------------------------------------------------------------------------- */
+
+typedef struct told_paths { char text[256]; size_t n; } told_paths;
+
+static bool told_path(void *ctx, const char *name)
+{
+    told_paths *t = ctx;
+
+    t->n += (size_t)snprintf(t->text + t->n, sizeof t->text - t->n, "<%.60s>", name);
+    return t->n < sizeof t->text;
+}
+
+/* What stood on the stack before is nobody's path. */
+static void __attribute__((noinline)) leave_letters(void)
+{
+    volatile char room[1 << 17];
+
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 'A';
+}
+
+PAWL_TEST(test_P3_paths_are_told_as_they_stand_in_the_call)
+{
+    static const char policy[] = "{\"cwd\":\"/w\",\"deny\":[\"Read(/etc/**)\",\"Edit(/etc/**)\"]}";
+    static const struct { const char *tool, *what, *told; } cases[] = {
+        { "Read", "a.txt", "</w/a.txt>" }, { "Read", "{\"file_path\":7}", "<>" }, { "Edit", "{\"file_path\":[\"/etc/x\"]}", "<>" },
+        { "Bash", "cat a.txt", "<a.txt>" }, { "Bash", "cat a.txt; cd", "<a.txt>" }, { "Bash", "cd", "" }, { "Bash", "cd -", "" },
+        { "Bash", "cd b; cat c", "<b><c><c>" }, { "Bash", "xargs cat", "" }, { "Bash", "cat x | xargs rm", "<x>" },
+    };
+    pawl_policy *p = pawl_policy_read(NULL, policy, sizeof policy - 1, NULL);
+    arena mem;
+
+    CHECK(p != NULL);
+    arena_init(&mem, NULL, 1024);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const pawl_request q = { .tool = cases[i].tool, .args = police_args(&mem, cases[i].tool, cases[i].what), .cls = police_class(cases[i].tool) };
+        told_paths t = {0};
+
+        leave_letters();
+        pawl_policy_paths(p, &q, told_path, &t);
+        if (strcmp(t.text, cases[i].told) != 0)
+            CHECK_FAIL("%s %s: %s and not %s", cases[i].tool, cases[i].what, t.text, cases[i].told);
+    }
+    {
+        char *long_path = malloc(20000);
+        told_paths t = {0};
+        pawl_request q = { .tool = "Read", .cls = PAWL_READ };
+
+        memset(long_path, 'b', 19999);
+        long_path[19999] = '\0';
+        memcpy(long_path, "/c/", 3);
+        q.args = police_args(&mem, "Read", long_path);
+        leave_letters();
+        pawl_policy_paths(p, &q, told_path, &t);
+        CHECK_STR(t.text, "<>");
+        free(long_path);
+    }
+    arena_free(&mem);
+    pawl_policy_free(p);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
@@ -327,6 +389,7 @@ int main(int argc, char **argv)
         CASE(test_P3_rules_in_their_order), CASE(test_P3_a_rule_that_cannot_be_read_is_told), CASE(test_P3_a_policy_that_cannot_be_read_is_told),
         CASE(test_P3_a_policy_has_limits), CASE(test_a_policy_without_memory_is_none), CASE(test_P2_why_names_those_that_lost),
         CASE(test_P3_rules_that_never_decide), CASE(test_P3_what_two_policies_tell_apart), CASE(test_P3_always_is_offered_whole_or_not),
+        CASE(test_P3_paths_are_told_as_they_stand_in_the_call),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
