@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, PEACE_ROUNDS = 400, PEACE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256,
+enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, PEACE_ROUNDS = 400, QUIET_ROUNDS = 2, PEACE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256,
        BLOB_BYTES = 24 };         /* so that much stands apart */
 
 /* ---- points --------------------------------------------------------------------------------------- */
@@ -261,7 +261,7 @@ static void round_of_peace(world *w)
 
 void peace(world *w)
 {
-    uint32_t until = w->report->points + PEACE_POINTS;
+    uint32_t until = w->report->points + PEACE_POINTS, appends = 0, quiet = 0;
 
     if (!w->calm)
         sim_tell(w, NULL, "no trouble from here on");
@@ -273,7 +273,12 @@ void peace(world *w)
         if (w->over || (all_settled(w) && w->nletters == 0))
             return;
         next = w->truth->verbs->next_due(w->truth);
-        w->now = next > w->now && next < w->now + w->t.lease_ms ? next : w->now + w->t.lease_ms;
+        quiet = w->report->appends == appends ? quiet + 1 : 0;
+        appends = w->report->appends;
+        if (next > w->now && (next < w->now + w->t.lease_ms || quiet > QUIET_ROUNDS))     /* every lease has run out: it is a timer, however far away */
+            w->now = next;
+        else
+            w->now += w->t.lease_ms;
     }
     for (unsigned i = 0; i < w->nruns && !w->over; i++) {
         const story *y = &w->runs[i];
