@@ -30,6 +30,13 @@
  *   S6    the store says of a run what its journal says
  *   end   no run is stuck: 400 rounds of work, or 100,000 points, without trouble bring each to its end
  *
+ * Of agents, and of graphs that call them, pawl_sim_agent holds more against it:
+ *
+ *   A4    at every request the messages are as providers take them: each call of a tool has one result, in request order, before anything else
+ *         is said; and so they are whenever a turn is over
+ *   A8    what is used and reserved is never above a cap, unless a bill was above what was set aside for it; no more requests leave than `calls` allow
+ *   P2    no tool is used that rules or mode deny, and none that they ask for without a person's yes to that very call
+ *
  * With `normal`, a power cut also takes back the last commits, as synchronous NORMAL may: then E5 and E13 do not hold, and are
  * not asked for, after the first cut that took something back. */
 #ifndef PAWL_SIM_H
@@ -69,7 +76,7 @@ typedef struct pawl_sim_effect {    /* pure: its reply is a function of effect a
     void *arg;
 } pawl_sim_effect;
 
-typedef struct pawl_sim_signal { const char *name, *value; } pawl_sim_signal;
+typedef struct pawl_sim_signal { const char *name, *value; } pawl_sim_signal;      /* name NULL: no signal, but an update of channels */
 
 /* NULL and 0: the default. The functions are called on the thread of pawl_sim. */
 typedef struct pawl_sim_setup {
@@ -86,9 +93,15 @@ typedef struct pawl_sim_setup {
      * or true; nobody answers a wait that has a deadline and a default, and none of kind input. */
     const char *(*answer)(void *ctx, const pawl_wait *wait);
     void *ctx;
-    unsigned runs;              /* 2; with their children at most 64 */
+    unsigned runs;              /* 2; with their children at most 512 */
     unsigned workers;           /* 2 */
     unsigned cancel;            /* of a thousand runs, so many are called off, at any time */
+    pawl_caps budget;           /* of each run that is begun from outside (A8); nobody raises it */
+    const pawl_sim_effect *otherwise;       /* performs whatever is not among `effects`; its name is not looked at. NULL: as said there */
+    /* More that has to hold, by whoever knows the machine; NULL: nothing. False: it does not: *oracle, which is static, names the promise, and err says in
+     * a line what is wrong. */
+    bool (*performed)(void *ctx, const pawl_job *job, const char **oracle, pawl_err *err);      /* asked before an attempt is performed, */
+    bool (*stored)(void *ctx, pawl_state *st, const char **oracle, pawl_err *err);              /* and of a run each time that an entry more is durable */
     bool loose;                 /* the end may differ from the undisturbed one: it depends on time or on the order of events */
     const pawl_sim_trouble *trouble;
 } pawl_sim_setup;
@@ -110,6 +123,7 @@ typedef struct pawl_sim_report {
     uint32_t forgotten;         /* writes that a power cut took back */
     uint32_t fenced;            /* writes that were refused, since the run was somebody else's */
     uint32_t marred;            /* runs that a command ended otherwise for than its handler said: not held against the undisturbed */
+    uint32_t asked, used, children;     /* by pawl_sim_agent: attempts at requests to models, and at uses of tools; runs begun by others */
     const char *oracle;         /* "E5"; NULL: all held */
     char run[132];              /* which run and which command broke it; "" where it was none */
     char command[256];
@@ -120,6 +134,12 @@ typedef struct pawl_sim_report {
 /* PAWL_OK: everything held. PAWL_CORRUPT: something did not, and err and report say what; PAWL_INVALID: the setup is wrong, or a run
  * does not even end undisturbed. `report` is to be freed in every case, and may be NULL. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_sim(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report, pawl_err *err);
+/* The same of a machine that is an agent, or a graph that calls some (`more`: those that are called). What `setup` leaves out is made from the seed, and
+ * nothing of the outer world is run: models answer with texts, thoughts, calls of the tools that they are shown (arguments that fit and that do not, several
+ * side by side), failures, answers that are cut off and nonsense; tools, hooks and people say this and that. Where `machine` makes an agent, `signals` are
+ * inputs, interrupts, a shutdown, other modes, and some runs have a budget; a run whose input has "@once" asks nobody for more. `performed` and `stored` of
+ * `setup` are not used. The end is never held against the undisturbed one's. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_sim_agent(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report, pawl_err *err);
 PAWL_API void pawl_sim_report_free(pawl_sim_report *report);
 
 #ifdef __cplusplus

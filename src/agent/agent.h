@@ -104,6 +104,7 @@ typedef struct turn {           /* one event */
 void turn_phase(turn *t, phase to);     /* as the table allows; else the machine is wrong, and the run fails */
 void call_stage_to(turn *t, uint32_t k, call_stage to);
 extern const pawl_agent_tool tool_gone; /* stands for one that the machine has no more */
+const pawl_agent *agent_of(const pawl_machine *m);  /* how it was described, but for its name, options and system; NULL: it is no agent. `m` may be NULL */
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name);   /* NULL: none */
 const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:2" */
 

@@ -213,6 +213,13 @@ static pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
 
 const pawl_agent_tool tool_gone = { .name = "", .rule = "", .schema = "{}", .cls = PAWL_OTHER, .effect = PAWL_ONCE };
 
+const pawl_agent *agent_of(const pawl_machine *m)
+{
+    const reducer_machine *r = (const reducer_machine *)(const void *)m;
+
+    return m == NULL || m->ops != &reducer_ops || r->fn != agent_reduce ? NULL : &((const agent_def *)r->arg)->a;
+}
+
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name)
 {
     for (size_t i = 0; i < d->a.ntools; i++)

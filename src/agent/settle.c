@@ -161,6 +161,8 @@ static void settle(turn *t, uint32_t k, bool *pending)
     c->asked = false;
     if (rc == PAWL_OK)
         rc = gate_enter(&o.g, &o.err);
+    if (BROKEN(BROKEN_GATE) && rc == PAWL_DENIED)
+        rc = PAWL_OK;
     if (rc == PAWL_OK && o.g.changed && input_unfit(t, k, o.g.input)) {
         ;                       /* told */
     } else if (rc == PAWL_OK) {

@@ -86,7 +86,10 @@ void interrupt_told(turn *t)
     case PHASE_RETRY: pawl_flow_drop(t->s, "retry"); break;
     case PHASE_HOOK: pawl_flow_drop(t->s, "post-tools"); break;
     case PHASE_TOOLS: tools_interrupted(t); return;
-    default: calls_cut(t, interrupted); break;      /* permissions are asked, or it is the second one */
+    default:
+        if (!BROKEN(BROKEN_RESULT))
+            calls_cut(t, interrupted);
+        break;      /* permissions are asked, or it is the second one */
     }
     marked_end(t);
 }

@@ -12,6 +12,9 @@ typedef enum broken_rule {
     BROKEN_FENCE,               /* a holder of before may append */
     BROKEN_SNAPSHOT,            /* a snapshot is taken for one that has an entry more */
     BROKEN_TIMER,               /* the store is not told of timers */
+    BROKEN_CAP,                 /* calls leave that no cap has room for */
+    BROKEN_GATE,                /* a tool is used that was denied */
+    BROKEN_RESULT,              /* a call that was interrupted has no result */
     BROKEN_RULES
 } broken_rule;
 extern int pawl_broken;         /* which; the test's own */

@@ -81,7 +81,7 @@ static int64_t gone_ms(const pawl_step *s, const ledger *l)
 
 static bool has_room(const ledger *l, const amounts *wants, const amounts *due, int i)
 {
-    return l->cap.n[i] == 0 || due->n[i] == 0 || plus(plus(l->used.n[i], l->reserved.n[i]), plus(wants->n[i], due->n[i])) <= l->cap.n[i];
+    return BROKEN(BROKEN_CAP) || l->cap.n[i] == 0 || due->n[i] == 0 || plus(plus(l->used.n[i], l->reserved.n[i]), plus(wants->n[i], due->n[i])) <= l->cap.n[i];
 }
 
 pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why)

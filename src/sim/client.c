@@ -5,82 +5,6 @@
 
 /* ---- answers ---------------------------------------------------------------------------------------- */
 
-static void fit(buf *b, const pawl_value *schema, int depth);
-
-static void fit_object(buf *b, const pawl_value *schema, int depth)
-{
-    pawl_iter it = pawl_iter_of(pawl_value_get(schema, "required"));
-    const pawl_value *properties = pawl_value_get(schema, "properties"), *one;
-    bool more = false;
-
-    buf_char(b, '{');
-    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *name = pawl_value_string(one);
-
-        if (name == NULL)
-            continue;
-        if (more)
-            buf_char(b, ',');
-        more = true;
-        canon_string(b, name, strlen(name));
-        buf_char(b, ':');
-        fit(b, pawl_value_get(properties, name), depth + 1);
-    }
-    buf_char(b, '}');
-}
-
-static void fit_type(buf *b, const pawl_value *schema, const char *type, int depth)
-{
-    const pawl_value *least = pawl_value_get(schema, "minimum");
-    uint64_t n = pawl_value_uint(pawl_value_get(schema, strcmp(type, "array") == 0 ? "minItems" : "minLength"));
-
-    if (strcmp(type, "object") == 0) {
-        fit_object(b, schema, depth);
-    } else if (strcmp(type, "array") == 0) {
-        buf_char(b, '[');
-        for (uint64_t i = 0; i < n && i < 64; i++) {
-            buf_text(b, i > 0 ? "," : "");
-            fit(b, pawl_value_get(schema, "items"), depth + 1);
-        }
-        buf_char(b, ']');
-    } else if (strcmp(type, "string") == 0) {
-        buf_char(b, '"');
-        for (uint64_t i = 0; i < n && i < 4096; i++)
-            buf_char(b, 'x');
-        buf_char(b, '"');
-    } else if (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0) {
-        if (least != NULL)
-            canon(b, least);
-        else
-            buf_char(b, '0');
-    } else {
-        buf_text(b, strcmp(type, "null") == 0 ? "null" : "true");
-    }
-}
-
-/* What the schema asks for, as far as the plain keywords say it. */
-static void fit(buf *b, const pawl_value *schema, int depth)
-{
-    const pawl_value *first = pawl_value_get(schema, "const"), *type = pawl_value_get(schema, "type");
-    const char *name = pawl_value_string(pawl_value_type(type) == PAWL_TYPE_ARRAY ? pawl_value_at(type, 0) : type);
-
-    if (first == NULL)
-        first = pawl_value_get(schema, "default");
-    if (first == NULL)
-        first = pawl_value_at(pawl_value_get(schema, "enum"), 0);
-    if (first != NULL) {
-        canon(b, first);
-        return;
-    }
-    first = pawl_value_at(pawl_value_get(schema, "anyOf"), 0);
-    if (first == NULL)
-        first = pawl_value_at(pawl_value_get(schema, "oneOf"), 0);
-    if (first != NULL && depth < DEPTH_MAX)
-        fit(b, first, depth + 1);
-    else
-        fit_type(b, schema, name == NULL || depth >= DEPTH_MAX ? "" : name, depth);
-}
-
 const char *answer_to(world *w, const pawl_wait *wait, buf *room)
 {
     const char *text = wait->kind == PAWL_WAIT_SIGNAL || w->setup->answer == NULL ? NULL : w->setup->answer(w->setup->ctx, wait);
@@ -95,7 +19,7 @@ const char *answer_to(world *w, const pawl_wait *wait, buf *room)
     else if (pawl_value_at(wait->options, 0) != NULL)
         canon(room, pawl_value_at(wait->options, 0));
     else
-        fit(room, wait->schema, 0);
+        fit(room, wait->schema, NULL);
     buf_char(room, '\0');
     if (room->failed)
         sim_nomem(w);
@@ -117,13 +41,14 @@ static bool left(world *w, worker *k, const story *y, pawl_delivery *d, const ch
 /* Some hands it to the engine and see it through, some leave it for whoever works. */
 static void begin(world *w, worker *k, story *y)
 {
+    const pawl_run_info info = { .id = y->id, .budget = w->setup->budget };
     pawl_err err = { PAWL_OK, "" };
     const story *before = w->starting;
     bool through = !w->plain && sim_below(w, 3) == 0;
     pawl_code rc;
 
     w->starting = y;
-    rc = through ? pawl_run(k->e, y->id, y->input, &err) : pawl_begin(k->e, y->id, y->input, &err);
+    rc = through ? pawl_run_with(k->e, &info, y->input, &err) : pawl_begin_with(k->e, &info, y->input, &err);
     w->starting = before;
     if (k->dead)
         return;                 /* whatever he said, nobody has heard it */
@@ -155,7 +80,7 @@ static void signal_next(world *w, worker *k, story *y)
     const pawl_sim_signal *signal = &w->setup->signals[y->signals];
     char id[32] = "";
     buf name = { .data = id, .cap = sizeof id - 1 };
-    pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_SIGNAL, .name = signal->name, .by = "sim" };
+    pawl_delivery d = { .id = id, .kind = signal->name != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = signal->name, .by = "sim" };
     size_t n = y->signals;
 
     buf_text(&name, "signal-");
@@ -163,7 +88,7 @@ static void signal_next(world *w, worker *k, story *y)
     if (signal->value != NULL)
         d.value = (pawl_bytes){ signal->value, strlen(signal->value) };
     w->report->signals++;
-    if (left(w, k, y, &d, signal->name) && y->signals == n)
+    if (left(w, k, y, &d, signal->name != NULL ? signal->name : signal->value) && y->signals == n)
         y->signals++;
 }
 

@@ -60,6 +60,16 @@ static void attempt_check(world *w, story *y, deed *d, const pawl_job *job)
         sim_broken(w, "E13", y, d->id, "%s: attempt %u is performed twice", d->id, (unsigned)job->attempt);
 }
 
+/* What whoever knows the machine has against it. */
+static void own_check(world *w, const story *y, const deed *d, const pawl_job *job)
+{
+    const char *oracle = "own";
+    pawl_err why = { PAWL_OK, "" };
+
+    if (!w->over && w->setup->performed != NULL && !w->setup->performed(w->setup->ctx, job, &oracle, &why))
+        sim_broken(w, oracle, y, d->id, "%s: %s", d->id, why.text);
+}
+
 /* ---- what comes of it -------------------------------------------------------------------------------- */
 
 static bool never(const pawl_job *job)
@@ -84,8 +94,39 @@ static pawl_code reply_default(const pawl_job *job, pawl_reply *reply, const dee
     return rc;
 }
 
+/* One run tells another: that is left in the store, as it would be (pawl_engine_tell). */
+static pawl_code told(world *w, const pawl_job *job, pawl_reply *reply)
+{
+    const char *run = pawl_value_string(pawl_value_get(job->args, "run")), *signal = pawl_value_string(pawl_value_get(job->args, "signal"));
+    const pawl_value *v = pawl_value_get(job->args, signal != NULL ? "value" : "update");
+    pawl_store *mail = pawl_engine_store(w->auditor);
+    pawl_delivery d = { .kind = signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = signal, .by = "@parent" };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_code rc;
+    buf id, value;
+
+    buf_init(&id, &w->alloc);
+    buf_init(&value, &w->alloc);
+    buf_fmt(&id, "tell-%s", job->id);
+    buf_char(&id, '\0');
+    if (v != NULL)
+        canon(&value, v);
+    d.id = id.data;
+    d.value = (pawl_bytes){ value.data, value.size };
+    if (id.failed || value.failed)
+        rc = PAWL_NOMEM;
+    else
+        rc = run == NULL ? PAWL_INVALID : mail->verbs->deliver(mail, run, &d, &err);
+    buf_free(&value);
+    buf_free(&id);
+    if (rc == PAWL_NOMEM)
+        sim_nomem(w);
+    return rc == PAWL_OK || rc == PAWL_GONE ? pawl_reply_json(reply, rc == PAWL_OK ? "true" : "false") : pawl_reply_fail(reply, rc, "%s", err.text);
+}
+
 static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, deed *d)
 {
+    const pawl_sim_effect *by = strcmp(job->effect, "tell") == 0 ? NULL : w->setup->otherwise;
     pawl_job copy = *job;
     pawl_code rc;
 
@@ -97,13 +138,14 @@ static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, de
     for (size_t i = 0; i < w->setup->neffects; i++) {
         const pawl_sim_effect *e = &w->setup->effects[i];
 
-        if (strcmp(e->name, job->effect) != 0)
-            continue;
-        rc = e->fn(&copy, reply, e->arg);
-        d->failed = d->failed || rc < 0;
-        return rc;
+        if (strcmp(e->name, job->effect) == 0)
+            by = e;
     }
-    return reply_default(job, reply, d);
+    if (by == NULL)
+        return strcmp(job->effect, "tell") == 0 ? told(w, job, reply) : reply_default(job, reply, d);
+    rc = by->fn(&copy, reply, by->arg);
+    d->failed = d->failed || rc < 0;
+    return rc;
 }
 
 static void reply_keep(world *w, deed *d, const pawl_reply *reply)
@@ -190,6 +232,7 @@ static pawl_code act(world *w, worker *k, story *y, deed *d, const pawl_job *job
     }
     args_check(w, y, d, job->args);
     attempt_check(w, y, d, job);
+    own_check(w, y, d, job);
     if (w->over)
         return PAWL_IO;
     sim_tell(w, k, "%s: performed, attempt %u, fence %llu", d->id, (unsigned)job->attempt, (unsigned long long)job->fence);

@@ -101,6 +101,16 @@ static void item_see(world *w, story *y, const item *it)
         effect_see(w, it);
 }
 
+/* What whoever knows the machine has against how it stands now. */
+static void own_look(world *w, story *y)
+{
+    const char *oracle = "own";
+    pawl_err why = { PAWL_OK, "" };
+
+    if (!w->over && w->setup->stored != NULL && !w->setup->stored(w->setup->ctx, y->st, &oracle, &why))
+        sim_broken(w, oracle, y, NULL, "%s: at entry %llu %s", y->id, (unsigned long long)pawl_state_seq(y->st), why.text);
+}
+
 typedef struct reading { world *w; story *y; size_t skip; buf lines; } reading;
 typedef struct line_head { pawl_line_kind kind; uint64_t seq; size_t size; } line_head;
 
@@ -161,6 +171,8 @@ static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes l
         if (!w->over)
             rc = pawl_apply(y->st, entry, &why);
         y->nrecords = entry->record ? y->nrecords + 1 : 0;
+        if (rc == PAWL_OK)
+            own_look(w, y);
     }
     if (rc == PAWL_NOMEM)
         sim_nomem(w);

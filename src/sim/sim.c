@@ -6,15 +6,18 @@
 
 /* ---- chance ------------------------------------------------------------------------------------- */
 
-uint64_t sim_draw(world *w)
+uint64_t dice_draw(dice *c)
 {
-    uint64_t z = w->rand += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = c->at += UINT64_C(0x9E3779B97F4A7C15);
 
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
     return z ^ z >> 31;
 }
 
+uint64_t dice_below(dice *c, uint64_t n) { return n == 0 ? 0 : dice_draw(c) % n; }
+
+uint64_t sim_draw(world *w) { return dice_draw(&w->rand); }
 uint64_t sim_below(world *w, uint64_t n) { return n == 0 ? 0 : sim_draw(w) % n; }
 
 bool sim_happens(world *w, unsigned of_thousand)
@@ -165,7 +168,7 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
     pawl_code rc;
 
     *w = (world){ .setup = setup, .t = setup->trouble != NULL ? *setup->trouble : pawl_sim_trouble_default(), .report = report,
-                  .rand = seed, .now = 1000000, .plain = plain, .calm = plain };
+                  .rand = { seed }, .now = 1000000, .plain = plain, .calm = plain };
     w->alloc = mem_or_default(NULL);
     buf_init(&w->trace, &w->alloc);
     w->nworkers = plain ? 1 : setup->workers > 0 ? setup->workers : 2;
@@ -263,6 +266,8 @@ static pawl_code disturbed(world *w, world *plain, const pawl_sim_setup *setup, 
     peace(w);
     for (unsigned i = 0; i < w->nruns && !w->over; i++)
         story_judge(w, &w->runs[i]);
+    for (unsigned i = 0; i < w->nruns; i++)
+        report->children += w->runs[i].child;
     report->took_ms = w->now - 1000000;
     buf_char(&w->trace, '\0');
     if (!w->trace.failed && (report->trace = malloc(w->trace.size)) != NULL) {
@@ -282,9 +287,11 @@ static pawl_code setup_check(const pawl_sim_setup *setup, pawl_err *err)
     for (size_t i = 0; i < setup->neffects; i++)
         if (!name_valid(setup->effects[i].name) || setup->effects[i].fn == NULL)
             return fail(err, PAWL_INVALID, "effect %zu of the simulation has no name, or no function", i);
+    if (setup->otherwise != NULL && setup->otherwise->fn == NULL)
+        return fail(err, PAWL_INVALID, "the effect of the simulation that stands for all others has no function");
     for (size_t i = 0; i < setup->nsignals; i++)
-        if (setup->signals[i].name == NULL)
-            return fail(err, PAWL_INVALID, "signal %zu of the simulation has no name", i);
+        if (setup->signals[i].name == NULL && setup->signals[i].value == NULL)
+            return fail(err, PAWL_INVALID, "signal %zu of the simulation has no name, and is no update", i);
     if (setup->trouble != NULL && setup->trouble->lease_ms <= 0)
         return fail(err, PAWL_INVALID, "the workers of a simulation need a lease above 0 ms");
     return PAWL_OK;

@@ -3,14 +3,17 @@
  * A world is one store in memory, which never errs, and workers who reach it through handles that do (store.c). They take turns
  * in portions, one inside the other (crew.c), and what they perform happens at a far end that keeps count (far.c). Beside them
  * stands the fold of all that is durable, against which everything is held (ledger.c). Clients begin runs, answer, signal and
- * call off (client.c). */
+ * call off (client.c). Where agents are simulated, models, tools and people are chance (model.c, fit.c), and more is held against it
+ * (agents.c, rules.c). */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
 #include "engine/engine.h"
 #include "pawl/sim.h"
 
-enum { SIM_WORKERS_MAX = 8, SIM_RUNS_MAX = 64, SIM_EFFECTS_MAX = 64, SIM_MACHINES_MAX = 8, SIM_TRACE_BYTES_MAX = 4 << 20 };
+enum { SIM_WORKERS_MAX = 8, SIM_RUNS_MAX = 512, SIM_EFFECTS_MAX = 1024, SIM_MACHINES_MAX = 64, SIM_TRACE_BYTES_MAX = 4 << 20 };
+
+typedef struct dice { uint64_t at; } dice;
 
 typedef struct deed {           /* a command, as the journal and the far end know it */
     struct deed *next;
@@ -72,7 +75,7 @@ typedef struct world {
     unsigned nmore;
     pawl_store *truth;
     pawl_engine *auditor;       /* loads runs as a worker would, and nothing goes wrong with it */
-    uint64_t rand;
+    dice rand;
     int64_t now;
     bool calm;                  /* no trouble any more */
     bool plain;                 /* never was: the undisturbed one */
@@ -98,6 +101,8 @@ typedef struct world {
 
 /* ---- sim.c ---------------------------------------------------------------------------------------- */
 
+uint64_t dice_draw(dice *c);
+uint64_t dice_below(dice *c, uint64_t n);
 uint64_t sim_draw(world *w);
 uint64_t sim_below(world *w, uint64_t n);
 bool sim_happens(world *w, unsigned of_thousand);   /* never when it is calm */
@@ -150,5 +155,10 @@ void story_free(world *w, story *y);
 
 bool client_acts(world *w, worker *k);      /* false: there is nothing to be said */
 const char *answer_to(world *w, const pawl_wait *wait, buf *room);      /* NULL: nobody answers it */
+
+/* ---- fit.c ------------------------------------------------------------------------------------------------ */
+
+/* A value that fits `schema`, as JSON, as far as the plain keywords say it; the plainest one, or one of many by `c`. */
+void fit(buf *b, const pawl_value *schema, dice *c);
 
 #endif

@@ -209,7 +209,7 @@ PAWL_TEST(test_X1_a_setup_that_cannot_be_is_refused)
     refused(&(pawl_sim_setup){ .runs = 1 }, "a machine");
     refused(&(pawl_sim_setup){ .machine = no_machine }, "none today");
     refused(&(pawl_sim_setup){ .machine = impure_graph, .workers = 9 }, "at most 8 workers");
-    refused(&(pawl_sim_setup){ .machine = impure_graph, .runs = 65 }, "64 runs");
+    refused(&(pawl_sim_setup){ .machine = impure_graph, .runs = 513 }, "512 runs");
     refused(&(pawl_sim_setup){ .machine = impure_graph, .effects = unnamed, .neffects = 1 }, "effect 0");
     refused(&(pawl_sim_setup){ .machine = impure_graph, .signals = silent, .nsignals = 1 }, "signal 0");
     refused(&(pawl_sim_setup){ .machine = impure_graph, .trouble = &leaseless }, "lease");
