@@ -140,7 +140,7 @@ static void say_how(const session *s, const pawl_wait *w, bool only, buf *b)
     switch (w->kind) {
     case PAWL_WAIT_APPROVAL:
         buf_fmt(b, "    yes: pawl approve %s%s%s\n    no:  pawl deny %s%s%s    (%s%s)\n", run, only ? "" : " ", slot, run, only ? "" : " ", slot,
-                no != NULL ? "goes on at " : session_is_agent(s) ? agent_no(s) : "the run ends rejected", no != NULL ? no : "");
+                no != NULL ? "goes on at " : session_is_agent(s) && w->about != NULL ? agent_no(s) : "the run ends rejected", no != NULL ? no : "");
         return;
     case PAWL_WAIT_QUESTION:
         buf_fmt(b, "    answer: pawl answer %s%s%s VALUE\n", run, only ? "" : " ", slot);

@@ -166,6 +166,8 @@ static pawl_code fork_append(forking *f, const pawl_head *head, pawl_err *err)
         return fail(err, PAWL_NOMEM, "%s: no memory for a fork", f->fork);
     a.waits = waits.all;
     a.nwaits = waits.n;
+    a.moves = waits.n > 0;      /* who lists runs sees what it waits for (S6); it is taken up when somebody resumes it, or says what it waits for */
+    a.status = (uint8_t)pawl_state_status(f->st);
     a.blobs = f->blobs.all;
     a.nblobs = f->blobs.n;
     rc = f->e->store->verbs->append(f->e->store, &a, 1, err);
