@@ -111,8 +111,6 @@ int prove_say(cli_call *c, session *s)
 
     if (s->file == NULL)
         return cli_usage(c, "%s is a plug-in: its code decides what it does, and nothing is proved of that", c->args[0]);
-    if ((s->file->helpers != NULL || s->file->uses_tools) && !session_is_agent(s))
-        return cli_usage(c, "%s calls agents or tools, and nothing is proved of that", c->args[0]);
     if (session_is_agent(s))
         return cli_usage(c, "%s is an agent: its model decides what it asks for; what rules say of a call is told by `pawl policy why`", c->args[0]);
     if (modes != NULL && (q.modes = prove_modes(c, modes)) == 0)
@@ -143,8 +141,8 @@ pawl_code prove_admits(session *s, pawl_mode mode, const pawl_value *policy, con
     arena mem;
     pawl_code rc;
 
-    if (session_is_agent(s) || (s->file != NULL && (s->file->helpers != NULL || s->file->uses_tools)))
-        return fail(err, PAWL_DENIED, "%s is an agent, or calls one or a tool, of whose calls nothing is proved: each is decided when it comes", pawl_machine_name(session_machine(s)));
+    if (session_is_agent(s))
+        return fail(err, PAWL_DENIED, "%s is an agent, of whose calls nothing is proved: each is decided when it comes", pawl_machine_name(session_machine(s)));
     if (s->file == NULL)
         return fail(err, PAWL_DENIED, "%s is a plug-in, of which nothing is proved", pawl_machine_name(session_machine(s)));
     arena_init(&mem, NULL, 1 << 16);

@@ -4,6 +4,8 @@
  * by itself, once for each mode, and outside it is one step. */
 #include "file/prove_inner.h"
 
+enum { APART_BYTES = 320 };
+
 static const pawl_mode mode_order[] = { PAWL_DEFAULT, PAWL_ACCEPT_EDITS, PAWL_PLAN, PAWL_BYPASS };   /* in which a run is thought to begin */
 
 static bool failed(proving *p, pawl_code rc)
@@ -216,6 +218,26 @@ static bool sub_look(proving *p, seen_graph *g, size_t at, pawl_mode mode, const
     return true;
 }
 
+/* What an agent uses its model says, and the arguments of a tool are not searched: it may leave in any of its ways, and who does not leave it out of
+ * the proof has none. A tool that only reads is none that acts. */
+static bool apart_look(proving *p, const seen_graph *g, const file_node *n, seen_node *seen)
+{
+    const bool agent = n->kind == KIND_AGENT;
+    char *why;
+
+    seen->v.ways = WAY_ON | (n->on_no.name != NULL ? WAY_NO : 0u) | (n->on_error.name != NULL ? WAY_ERROR : 0u) |
+                   (n->file->root->reroutes ? WAY_ROUTED : 0u);
+    if (p->apart != NULL || excused(p, g, n) || (!agent && !guard_acts(n)))
+        return true;
+    if ((why = arena_get(p->mem, APART_BYTES)) == NULL)
+        return no_memory(p);
+    snprintf(why, APART_BYTES, agent ? "%s%s calls agent %s, whose model says what it does: --except %s%s proves the rest"
+                                     : "%s%s uses tool %s, whose arguments are not searched: --except %s%s proves the rest", g->prefix, n->name,
+             agent ? (n->helper != NULL ? n->helper->name : "") : n->tool->name, g->prefix, n->name);
+    p->apart = why;
+    return true;
+}
+
 /* Its exit is made when it is first met in that mode. */
 static bool node_look(proving *p, seen_graph *g, size_t at, pawl_mode mode)
 {
@@ -239,6 +261,8 @@ static bool node_look(proving *p, seen_graph *g, size_t at, pawl_mode mode)
     }
     if (n->kind == KIND_GRAPH && !sub_look(p, g, at, mode, n, seen))
         return false;
+    if (n->kind == KIND_AGENT || n->kind == KIND_TOOL)
+        return (n->choice_of != NULL || apart_look(p, g, n, seen)) && options_make(&l, n);
     if (n->kind != KIND_GRAPH && n->choice_of == NULL) {
         if ((rc = call_judge(&p->rules, n, mode, &seen->j, p->err)) != PAWL_OK)
             return failed(p, rc);
@@ -393,7 +417,7 @@ static const pawl_value *acting(proving *p, const agent_file *a, const char *pre
         if (name == NULL)
             return NULL;
         snprintf(name, size, "%s%s", prefix, a->nodes[i].name);
-        if (guard_acts(&a->nodes[i]))
+        if (guard_acts(&a->nodes[i]) || a->nodes[i].kind == KIND_AGENT)
             names = value_push(p->mem, names, value_string(p->mem, name, strlen(name)));
         if (a->nodes[i].inner == NULL)
             continue;
@@ -442,15 +466,16 @@ static const pawl_value *summary(proving *p, const pawl_machine *m, const prove_
 static pawl_code result(proving *p, const pawl_machine *m, prove_result *out)
 {
     const found *f = &p->root->in[0];
+    const char *why = p->cut != NULL ? p->cut : p->apart;
     const pawl_value *steps;
 
-    *out = (prove_result){ .verdict = f->broken ? PROVE_BROKEN : p->cut != NULL ? PROVE_UNDECIDED : PROVE_PROVED, .states = p->states,
+    *out = (prove_result){ .verdict = f->broken ? PROVE_BROKEN : why != NULL ? PROVE_UNDECIDED : PROVE_PROVED, .states = p->states,
                            .transitions = p->transitions,
-                           .why = p->cut };
+                           .why = why };
     if ((out->json = summary(p, m, out)) == NULL)
         return fail(p->err, PAWL_NOMEM, "no memory for the proof");
     if (out->verdict == PROVE_UNDECIDED)
-        out->json = value_with(p->mem, out->json, "undecided", value_pack(p->mem, NULL, "s", p->cut));
+        out->json = value_with(p->mem, out->json, "undecided", value_pack(p->mem, NULL, "s", why));
     if (!f->broken)
         return out->json != NULL ? PAWL_OK : fail(p->err, PAWL_NOMEM, "no memory for the proof");
     if ((steps = path_steps(p, p->root, f, true, value_pack(p->mem, NULL, "[]"))) == NULL)

@@ -90,6 +90,7 @@ typedef struct proving {
     uint64_t states, transitions;
     size_t limit;
     const char *cut;                /* which limit ended it; NULL: none */
+    const char *apart;              /* a node of which nothing is proved, and why; NULL: none was met, or nobody asked */
     seen_graph *root;
 } proving;
 const file_node *seen_file_node(const seen_graph *g, size_t at);    /* NULL: @start. Of a choice, what evaluates it */

@@ -86,6 +86,8 @@ static const char *done_text(proving *p, const seen_graph *g, const file_node *n
 
     if (n->kind == KIND_ASK)
         return words(p->mem, "%s%s asks, and is answered", g->prefix, n->name);
+    if (n->kind == KIND_AGENT || (n->kind == KIND_TOOL && guard_acts(n)))
+        return words(p->mem, "%s%s is done (%s), which is left out of the proof", g->prefix, n->name, n->kind == KIND_TOOL ? n->tool->name : n->word);
     if ((n->kind & (unsigned)KINDS_CALL) == 0)
         return words(p->mem, "%s%s is done (%s)", g->prefix, n->name, n->word);
     if (!guard_acts(n))
