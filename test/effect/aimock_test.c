@@ -1,4 +1,4 @@
-/* aimock_test.c - both APIs as somebody else's server speaks them: @copilotkit/aimock, installed by npm for this test and kept beside the build.
+/* aimock_test.c - both APIs as somebody else's server speaks them: @copilotkit/aimock, installed by npm (test/tools/peer) and kept beside the build.
  * Skipped where there is no node, or npm cannot install it. */
 #include "effect/modeling.h"
 
@@ -6,8 +6,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#define PACKAGE "@copilotkit/aimock"
-#define VERSION "1.43.0"
 #define WEATHER "{\"role\":\"user\",\"content\":\"the weather\"}"
 
 static const char fixtures[] = "{\"fixtures\":["
@@ -23,50 +21,25 @@ static const char fixtures[] = "{\"fixtures\":["
     "{\"match\":{\"userMessage\":\"think\"},\"response\":{\"content\":\"42\",\"reasoning\":\"six times seven\"}}"
     "]}";
 
-static char folder[64];
+static char folder[64], file[100];
+static char peer[400];          /* its folder */
 static const char *skipped;     /* why; NULL: it is there */
 static int port;
 static pid_t node;
 
-/* The exit of a command, its words kept from this test's; -1: it did not end by itself. */
-static int shell(const char *format, const char *a, const char *b)
+/* The folder that it is in; else why it is not there. */
+static bool install(char *at, size_t size)
 {
-    char command[2048];
-    int status = -1;
-    pid_t child;
+    FILE *f = popen(PAWL_SOURCE_DIR "/test/tools/peer aimock", "r");
+    const bool told = f != NULL && fgets(at, (int)size, f) != NULL;
+    const int status = f != NULL ? pclose(f) : -1;
 
-    snprintf(command, sizeof command, format, a, b);
-    if ((child = fork()) == 0) {
-        const int fd = open("/dev/null", O_RDWR);
-
-        dup2(fd, 0);
-        dup2(fd, 1);
-        dup2(fd, 2);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
+    at[told ? strcspn(at, "\n") : 0] = '\0';
+    if (!told || !WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 77)) {
+        fprintf(stderr, "test/tools/peer: %d %s\n", status, at);
+        exit(1);
     }
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* Once for all builds: into a folder of its own first, so that nobody finds half of it. */
-static const char *install(char *at, size_t size)
-{
-    char temp[512];
-
-    snprintf(at, size, "%s/build/peers/aimock-" VERSION, PAWL_SOURCE_DIR);
-    snprintf(temp, sizeof temp, "%s.%d", at, (int)getpid());
-    if (shell("command -v node && command -v npm && command -v timeout && node -e 'process.exit(process.versions.node.split(\".\")[0] < 20 ? 1 : 0)'%s%s", "", "") != 0)
-        return "no node from 20 on, or no npm";
-    if (shell("test -f %s/node_modules/%s/dist/cli.js", at, PACKAGE) == 0)
-        return NULL;
-    if (shell("mkdir -p %s && timeout 120 npm install --prefix %s --no-audit --no-fund --ignore-scripts --no-save " PACKAGE "@" VERSION, temp, temp) != 0) {
-        shell("rm -rf %s%s", temp, "");
-        return "npm cannot install " PACKAGE;
-    }
-    shell("mv -T %s %s", temp, at);     /* or somebody else was faster */
-    shell("rm -rf %s%s", temp, "");
-    return NULL;
+    return WEXITSTATUS(status) == 0;
 }
 
 static int free_port(void)
@@ -92,12 +65,14 @@ static bool listens(void)
 
 static void start(void)
 {
-    char at[400], cli[500], file[100], number[16];
+    char cli[500], number[16];
     struct timespec nap = { .tv_nsec = 20000000 };
     FILE *f;
 
-    if ((skipped = install(at, sizeof at)) != NULL)
+    if (!install(peer, sizeof peer)) {
+        skipped = peer;
         return;
+    }
     snprintf(folder, sizeof folder, "/tmp/pawl-aimock-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return;
@@ -106,7 +81,7 @@ static void start(void)
         fputs(fixtures, f);
         fclose(f);
     }
-    snprintf(cli, sizeof cli, "%s/node_modules/" PACKAGE "/dist/cli.js", at);
+    snprintf(cli, sizeof cli, "%s/node_modules/@copilotkit/aimock/dist/cli.js", peer);
     snprintf(number, sizeof number, "%d", port = free_port());
     if ((node = fork()) == 0) {
         const int fd = open("/dev/null", O_RDWR);
@@ -127,8 +102,10 @@ static void stop(void)
         kill(node, SIGTERM);
         waitpid(node, NULL, 0);
     }
-    if (folder[0] != '\0')
-        shell("rm -rf %s%s", folder, "");
+    if (folder[0] != '\0') {
+        unlink(file);
+        rmdir(folder);
+    }
 }
 
 static void begin(world *w, bool anthropic)
