@@ -1,6 +1,7 @@
 /* aimock_test.c - both APIs as somebody else's server speaks them: @copilotkit/aimock, installed by npm (test/tools/peer) and kept beside the build.
  * Skipped where there is no node, or npm cannot install it. */
 #include "effect/modeling.h"
+#include "lib/peer.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,21 +27,6 @@ static char peer[400];          /* its folder */
 static const char *skipped;     /* why; NULL: it is there */
 static int port;
 static pid_t node;
-
-/* The folder that it is in; else why it is not there. */
-static bool install(char *at, size_t size)
-{
-    FILE *f = popen(PAWL_SOURCE_DIR "/test/tools/peer aimock", "r");
-    const bool told = f != NULL && fgets(at, (int)size, f) != NULL;
-    const int status = f != NULL ? pclose(f) : -1;
-
-    at[told ? strcspn(at, "\n") : 0] = '\0';
-    if (!told || !WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 77)) {
-        fprintf(stderr, "test/tools/peer: %d %s\n", status, at);
-        exit(1);
-    }
-    return WEXITSTATUS(status) == 0;
-}
 
 static int free_port(void)
 {
@@ -69,7 +55,7 @@ static void start(void)
     struct timespec nap = { .tv_nsec = 20000000 };
     FILE *f;
 
-    if (!install(peer, sizeof peer)) {
+    if (!peer_folder("aimock", peer, sizeof peer)) {
         skipped = peer;
         return;
     }
