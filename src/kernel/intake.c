@@ -391,9 +391,9 @@ static pawl_code take_unasked(pawl_step *s, const char *name, pawl_err *err)
 
     if (it == NULL || (it->task = arena_strdup(&s->mem, name, strlen(name))) == NULL)
         return PAWL_NOMEM;
-    it->value = s->value;
+    it->value = s->value != NULL ? s->value : value_null(&s->mem);     /* as it will be read */
     s->in = it;
-    return step_add(s, it, err);
+    return it->value == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 
 static pawl_code take_input(pawl_step *s, pawl_err *err)
@@ -427,7 +427,8 @@ static pawl_code take_timer(pawl_step *s, pawl_err *err)
         if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
             return PAWL_NOMEM;
         *s->answered = *c.c;
-        return step_add(s, it, err);
+        it->value = value_null(&s->mem);        /* as it will be read */
+        return it->value == NULL ? PAWL_NOMEM : step_add(s, it, err);
     }
     otherwise = c.c->kind == CALL_ASK ? spec_get(s, c.c, "otherwise") : NULL;
     if (otherwise == NULL || s->ev->time_ms < pawl_value_int(spec_get(s, c.c, "expires")))

@@ -297,6 +297,32 @@ PAWL_TEST(test_F1_a_reducer_draws_other_numbers_for_each_event)
 }
 
 /* Entries of a fork are numbered anew: what it took over must not share a name with what it will ask. */
+static pawl_code looks_at_values(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    (void)arg;
+    pawl_set(s, "seen", pawl_pack(s, "s", h->value == NULL ? "nothing" : pawl_text(s, h->value)));
+    if (h->kind == PAWL_EV_SIGNAL)
+        pawl_flow_sleep(s, "rest", 10);
+    if (h->kind == PAWL_EV_TIMER)
+        pawl_flow_call(s, "one", "work", NULL);
+    return PAWL_OK;
+}
+
+/* K2: what an event did not say is null in the journal, and so it is when it comes. */
+PAWL_TEST(test_F1_a_reducer_is_told_what_its_journal_will_say)
+{
+    const pawl_channel channels[] = { { .name = "seen", .rule = PAWL_APPEND } };
+    pawl_err err = {0};
+    world w;
+
+    world_begin(&w, pawl_flow_reducer("looker", 1, channels, 1, looks_at_values, NULL, NULL, &err), NULL);
+    world_signal(&w, "go", NULL);
+    world_timer(&w, "2.@.1.0");
+    world_receipt(&w, "3.@.1.0", NULL);
+    CHECK_STR(world_get(&w, "seen"), "[\"{}\",\"null\",\"null\",\"null\"]");
+    world_end(&w);
+}
+
 PAWL_TEST(test_F1_a_fork_of_a_reducer_has_ids_of_its_own)
 {
     const pawl_run_info info = { .id = "run-2", .life = 2, .seed = 2 };
@@ -596,6 +622,7 @@ int main(int argc, char **argv)
         CASE(test_K2_a_reducer_is_told_what_a_replay_will_tell_it), CASE(test_F1_a_reducer_that_fails_or_ignores_keeps_nothing),
         CASE(test_F1_a_reducer_completes_or_rejects),
         CASE(test_F1_a_reducer_draws_other_numbers_for_each_event),
+        CASE(test_F1_a_reducer_is_told_what_its_journal_will_say),
         CASE(test_F1_a_fork_of_a_reducer_has_ids_of_its_own),
         CASE(test_W1_slots_of_a_reducer_are_unique_among_its_open_waits),
         CASE(test_F1_a_reducer_that_completes_leaves_nothing_open),
