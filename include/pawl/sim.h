@@ -101,7 +101,9 @@ typedef struct pawl_sim_setup {
     /* More that has to hold, by whoever knows the machine; NULL: nothing. False: it does not: *oracle, which is static, names the promise, and err says in
      * a line what is wrong. */
     bool (*performed)(void *ctx, const pawl_job *job, const char **oracle, pawl_err *err);      /* asked before an attempt is performed, */
-    bool (*stored)(void *ctx, pawl_state *st, const char **oracle, pawl_err *err);              /* and of a run each time that an entry more is durable */
+    /* and for each entry and task record of a run as soon as it is durable, in their order, with the state behind it; with NULL when a run is looked at
+     * from its base on, which may come again. */
+    bool (*stored)(void *ctx, pawl_state *st, const pawl_entry *entry, const char **oracle, pawl_err *err);
     bool loose;                 /* the end may differ from the undisturbed one: it depends on time or on the order of events */
     const pawl_sim_trouble *trouble;
 } pawl_sim_setup;

@@ -383,6 +383,9 @@ void budgets_grant(pawl_engine *e, int64_t now);        /* places to those that 
 int64_t budgets_next(const pawl_engine *e);     /* when the next token is there, as of the last grant; 0: nobody waits for one */
 void budgets_free(pawl_engine *e);
 
+/* tell.c: what the effect "tell" does, by a store: the same however often it is tried, for its delivery has the command's id */
+pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply);
+
 /* pool.c: threads that perform */
 void pool_begin(pawl_engine *e, unsigned threads);
 void pool_end(pawl_engine *e);

@@ -17,7 +17,7 @@ static bool tell_read(const pawl_value *args, tell *t)
 
 /* The same however often it is left: it has the command's id. And the digest of what it says, for a command that was not stored may have had
  * that id before, and said another thing. */
-static pawl_code tell_leave(pawl_engine *e, const char *command, const tell *t, pawl_err *err)
+static pawl_code tell_leave(pawl_store *s, const pawl_alloc *alloc, const char *command, const tell *t, pawl_err *err)
 {
     pawl_delivery d = { .kind = t->signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = t->signal, .by = "@parent" };
     char id[ID_BYTES_MAX + 32], hex[HASH_HEX + 1];
@@ -25,7 +25,7 @@ static pawl_code tell_leave(pawl_engine *e, const char *command, const tell *t, 
     buf value;
     hash h;
 
-    buf_init(&value, &e->alloc);
+    buf_init(&value, alloc);
     if (t->v != NULL)
         canon(&value, t->v);
     hash_of(value.data, value.size, &h);
@@ -33,14 +33,12 @@ static pawl_code tell_leave(pawl_engine *e, const char *command, const tell *t, 
     snprintf(id, sizeof id, "tell-%s-%.16s", command, hex);
     d.id = id;
     d.value = (pawl_bytes){ value.data, value.size };
-    pthread_mutex_lock(&e->lock);
-    rc = value.failed ? PAWL_NOMEM : e->store->verbs->deliver(e->store, t->run, &d, err);
-    pthread_mutex_unlock(&e->lock);
+    rc = value.failed ? PAWL_NOMEM : s->verbs->deliver(s, t->run, &d, err);
     buf_free(&value);
     return rc;
 }
 
-static pawl_code tells(const pawl_job *job, pawl_reply *reply, void *arg)
+pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
@@ -48,10 +46,21 @@ static pawl_code tells(const pawl_job *job, pawl_reply *reply, void *arg)
 
     if (!tell_read(job->args, &t))
         return pawl_reply_fail(reply, PAWL_INVALID, "tell: {\"run\"} and one of {\"signal\"} and {\"update\"} are needed");
-    rc = tell_leave(arg, job->id, &t, &why);
+    rc = tell_leave(s, alloc, job->id, &t, &why);
     if (rc == PAWL_OK || rc == PAWL_GONE)       /* it is no more: nobody has to be told */
         return pawl_reply_json(reply, rc == PAWL_OK ? "true" : "false");
     return pawl_reply_fail(reply, rc == PAWL_IO || rc == PAWL_NOMEM || rc == PAWL_LIMIT ? PAWL_TRANSIENT : rc, "%s", why.text);
+}
+
+static pawl_code tells(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    pawl_engine *e = arg;
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = tell_left(e->store, &e->alloc, job, reply);
+    pthread_mutex_unlock(&e->lock);
+    return rc;
 }
 
 /* ---- before it is stored --------------------------------------------------------------------------------------- */
@@ -73,8 +82,10 @@ static pawl_code tell_early(pawl_engine *e, live *r, const pawl_command *cmd)
 
     if (!tell_read(cmd->args, &t) || t.signal != NULL)
         return PAWL_OK;
-    if ((rc = tell_leave(e, cmd->id, &t, NULL)) == PAWL_GONE && child_make(e, r, t.run))
-        rc = tell_leave(e, cmd->id, &t, NULL);
+    pthread_mutex_lock(&e->lock);
+    if ((rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL)) == PAWL_GONE && child_make(e, r, t.run))
+        rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL);
+    pthread_mutex_unlock(&e->lock);
     e->left = e->left || rc == PAWL_OK;
     return rc == PAWL_IO || rc == PAWL_NOMEM ? rc : PAWL_OK;
 }

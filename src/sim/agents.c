@@ -255,6 +255,7 @@ static void agents_free(agents *a)
     for (unsigned i = 0; i <= SIM_MACHINES_MAX; i++)
         pawl_machine_free(a->machines[i]);
     buf_free(&a->said);
+    pawl_step_free(a->step);
     arena_free(&a->mem);
     mem_free(&a->alloc, a, sizeof *a);
 }
@@ -275,7 +276,8 @@ pawl_code pawl_sim_agent(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_re
     *a = (agents){ .given = setup, .seed = seed, .alloc = alloc, .report = report };
     arena_init(&a->mem, &a->alloc, 4096);
     buf_init(&a->said, &a->alloc);
-    if ((rc = machines_look(a, err)) == PAWL_OK) {
+    rc = (a->step = pawl_step_new(&a->alloc)) != NULL ? machines_look(a, err) : fail(err, PAWL_NOMEM, "no memory to simulate");
+    if (rc == PAWL_OK) {
         made = setup_make(a, &otherwise);
         rc = pawl_sim(&made, seed, report, err);
         if (rc == PAWL_OK && a->no_memory)

@@ -14,7 +14,7 @@ typedef struct agents {
     uint64_t seed;
     pawl_alloc alloc;
     arena mem;                  /* of one look; begun anew with each */
-    pawl_step *step;
+    pawl_step *step;            /* commands are looked at by it */
     const pawl_agent *known[SIM_MACHINES_MAX + 1];      /* of the machines that are agents; */
     const char *names[SIM_MACHINES_MAX + 1];            /* what they are called */
     pawl_machine *machines[SIM_MACHINES_MAX + 1];       /* kept for that */
@@ -49,6 +49,6 @@ pawl_handler_fn agents_act;     /* performs whatever an agent asks for; its argu
 /* ---- rules.c --------------------------------------------------------------------------------------------- */
 
 bool agents_performed(void *ctx, const pawl_job *job, const char **oracle, pawl_err *err);
-bool agents_stored(void *ctx, pawl_state *st, const char **oracle, pawl_err *err);
+bool agents_stored(void *ctx, pawl_state *st, const pawl_entry *entry, const char **oracle, pawl_err *err);
 
 #endif

@@ -148,7 +148,8 @@ static bool says(world *w, worker *k, story *y)
         return true;
     }
     if (!y->child && y->signals < w->setup->nsignals) {
-        signal_next(w, k, y);
+        if (w->plain || y->st == NULL || sim_below(w, 3) > 0 || !answer_next(w, k, y))      /* now and then a question comes first */
+            signal_next(w, k, y);
         return true;
     }
     return y->st != NULL && answer_next(w, k, y);

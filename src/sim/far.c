@@ -94,36 +94,6 @@ static pawl_code reply_default(const pawl_job *job, pawl_reply *reply, const dee
     return rc;
 }
 
-/* One run tells another: that is left in the store, as it would be (pawl_engine_tell). */
-static pawl_code told(world *w, const pawl_job *job, pawl_reply *reply)
-{
-    const char *run = pawl_value_string(pawl_value_get(job->args, "run")), *signal = pawl_value_string(pawl_value_get(job->args, "signal"));
-    const pawl_value *v = pawl_value_get(job->args, signal != NULL ? "value" : "update");
-    pawl_store *mail = pawl_engine_store(w->auditor);
-    pawl_delivery d = { .kind = signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = signal, .by = "@parent" };
-    pawl_err err = { PAWL_OK, "" };
-    pawl_code rc;
-    buf id, value;
-
-    buf_init(&id, &w->alloc);
-    buf_init(&value, &w->alloc);
-    buf_fmt(&id, "tell-%s", job->id);
-    buf_char(&id, '\0');
-    if (v != NULL)
-        canon(&value, v);
-    d.id = id.data;
-    d.value = (pawl_bytes){ value.data, value.size };
-    if (id.failed || value.failed)
-        rc = PAWL_NOMEM;
-    else
-        rc = run == NULL ? PAWL_INVALID : mail->verbs->deliver(mail, run, &d, &err);
-    buf_free(&value);
-    buf_free(&id);
-    if (rc == PAWL_NOMEM)
-        sim_nomem(w);
-    return rc == PAWL_OK || rc == PAWL_GONE ? pawl_reply_json(reply, rc == PAWL_OK ? "true" : "false") : pawl_reply_fail(reply, rc, "%s", err.text);
-}
-
 static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, deed *d)
 {
     const pawl_sim_effect *by = strcmp(job->effect, "tell") == 0 ? NULL : w->setup->otherwise;
@@ -142,7 +112,7 @@ static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, de
             by = e;
     }
     if (by == NULL)
-        return strcmp(job->effect, "tell") == 0 ? told(w, job, reply) : reply_default(job, reply, d);
+        return strcmp(job->effect, "tell") == 0 ? tell_left(pawl_engine_store(w->auditor), &w->alloc, job, reply) : reply_default(job, reply, d);
     rc = by->fn(&copy, reply, by->arg);
     d->failed = d->failed || rc < 0;
     return rc;

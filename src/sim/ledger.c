@@ -102,12 +102,12 @@ static void item_see(world *w, story *y, const item *it)
 }
 
 /* What whoever knows the machine has against how it stands now. */
-static void own_look(world *w, story *y)
+static void own_look(world *w, story *y, const pawl_entry *entry)
 {
     const char *oracle = "own";
     pawl_err why = { PAWL_OK, "" };
 
-    if (!w->over && w->setup->stored != NULL && !w->setup->stored(w->setup->ctx, y->st, &oracle, &why))
+    if (!w->over && w->setup->stored != NULL && !w->setup->stored(w->setup->ctx, y->st, entry, &oracle, &why))
         sim_broken(w, oracle, y, NULL, "%s: at entry %llu %s", y->id, (unsigned long long)pawl_state_seq(y->st), why.text);
 }
 
@@ -160,8 +160,11 @@ static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes l
     pawl_entry *entry;
     pawl_code rc;
 
-    if (kind == PAWL_LINE_BASE) {
-        rc = y->st != NULL ? PAWL_OK : pawl_state_load(line, (pawl_bytes){0}, &loader, NULL, &y->st, &why);
+    if (kind == PAWL_LINE_BASE && y->st != NULL) {
+        rc = PAWL_OK;
+    } else if (kind == PAWL_LINE_BASE) {
+        if ((rc = pawl_state_load(line, (pawl_bytes){0}, &loader, NULL, &y->st, &why)) == PAWL_OK)
+            own_look(w, y, NULL);
     } else if (kind == PAWL_LINE_RECORD && r->skip > 0) {
         r->skip--;
         return true;
@@ -172,7 +175,7 @@ static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes l
             rc = pawl_apply(y->st, entry, &why);
         y->nrecords = entry->record ? y->nrecords + 1 : 0;
         if (rc == PAWL_OK)
-            own_look(w, y);
+            own_look(w, y, entry);
     }
     if (rc == PAWL_NOMEM)
         sim_nomem(w);

@@ -119,16 +119,16 @@ static pawl_mode mode_in(pawl_state *st, pawl_mode most)
 }
 
 /* By rules and mode alone: hooks may add to that, and never take away a deny. */
-static bool call_allowed(agents *a, pawl_state *st, const pawl_agent_tool *tool, const pawl_value *one, const pawl_value *block, pawl_err *err)
+static bool call_allowed(agents *a, pawl_state *st, const pawl_agent_tool *tool, const pawl_value *args, pawl_err *err)
 {
-    const pawl_value *why = pawl_value_get(one, "why"), *input = pawl_value_get(one, "input"), *digest = pawl_value_get(why, "digest");
+    const pawl_value *why = pawl_value_get(args, "decision"), *digest = pawl_value_get(why, "digest");
     const pawl_value *rules = gate_rules(&a->mem, pawl_state_get(st, "@policy"), pawl_state_get(st, "@grants"));
     pawl_policy *policy = rules != NULL ? gate_policy(&a->alloc, rules, err) : NULL;
     const pawl_mode most = pawl_mode_named(text_of(pawl_state_get(st, "@agent"), "most"));
     const bool hooks = pawl_value_size(pawl_value_get(rules, "hooks")) > 0;
-    pawl_request q = { .tool = tool->rule, .args = input != NULL ? input : pawl_value_get(block, "input"), .cls = tool->cls, .mode = mode_in(st, most),
+    pawl_request q = { .tool = tool->rule, .args = pawl_value_get(args, "input"), .cls = tool->cls, .mode = mode_in(st, most),
                        .read_only = tool->cls == PAWL_READ || (tool->cls == PAWL_EXEC && is(tool->rule, "Bash")), .time_ms = pawl_state_time_ms(st) };
-    const char *id = text_of(block, "id");
+    const char *id = text_of(args, "call");
     pawl_decision d;
     bool yes;
 
@@ -146,23 +146,22 @@ static bool call_allowed(agents *a, pawl_state *st, const pawl_agent_tool *tool,
     return true;
 }
 
-/* Each call when it begins: later rules and mode may be others. */
+/* Each call when it leaves: later rules and mode may be others. */
 static bool calls_allowed(agents *a, pawl_state *st, const pawl_agent *of, pawl_err *err)
 {
-    const pawl_value *now = pawl_state_get(st, "@agent"), *blocks = pawl_state_get(st, "@calls"), *one, *block;
-    pawl_iter it = pawl_iter_of(pawl_value_get(now, "calls")), said = pawl_iter_of(blocks);
-    const uint64_t round = pawl_value_uint(pawl_value_get(now, "round"));
+    const size_t n = pawl_state_commands(st);
+    const pawl_agent_tool *tool;
+    pawl_command cmd;
 
-    while ((one = pawl_iter_next(&it, NULL)) != NULL && (block = pawl_iter_next(&said, NULL)) != NULL) {
-        const char *at = text_of(one, "at");
-        const pawl_agent_tool *tool = agent_tool(of, text_of(block, "name"));
-        const uint64_t it_is = mark_of(pawl_state_run(st), text_of(block, "id"), block) + round;
-
-        if ((!is(at, "running") && !is(at, "after")) || tool == NULL || mark_is(&a->seen, it_is))
+    for (size_t i = 0; i < n; i++) {
+        if (pawl_state_command(st, i, a->step, &cmd, NULL, err) != PAWL_OK)
+            return false;
+        if (cmd.effect == NULL || strncmp(cmd.effect, "tool-", 5) != 0 || (tool = agent_tool(of, cmd.effect + 5)) == NULL ||
+            mark_is(&a->seen, mark_of("command", cmd.id, NULL)))
             continue;
-        mark_set(a, &a->seen, it_is);
+        mark_set(a, &a->seen, mark_of("command", cmd.id, NULL));
         arena_reset(&a->mem);
-        if (!call_allowed(a, st, tool, one, block, err))
+        if (!call_allowed(a, st, tool, cmd.args, err))
             return false;
     }
     return true;
@@ -213,12 +212,14 @@ bool agents_performed(void *ctx, const pawl_job *job, const char **oracle, pawl_
     return requests_counted(a, job, err) || broken(oracle, "A8");
 }
 
-bool agents_stored(void *ctx, pawl_state *st, const char **oracle, pawl_err *err)
+bool agents_stored(void *ctx, pawl_state *st, const pawl_entry *entry, const char **oracle, pawl_err *err)
 {
     agents *a = ctx;
     const pawl_agent *of = agent_named(a, pawl_state_machine(st, NULL));
     const char *now;
 
+    if (entry == NULL)
+        return true;            /* its base: nothing has happened yet */
     if (!caps_hold(st, err))
         return broken(oracle, "A8");
     if (of == NULL)

@@ -160,6 +160,60 @@ PAWL_TEST(test_K2_a_node_that_is_not_pure_is_found)
     pawl_sim_report_free(&r);
 }
 
+typedef struct laid { uint64_t next, entries, refused; } laid;     /* of one run */
+
+static bool one_by_one(void *ctx, pawl_state *st, const pawl_entry *entry, const char **oracle, pawl_err *err)
+{
+    laid *l = ctx;
+    const char *wrong = NULL;
+    pawl_spent s;
+
+    *oracle = "law";
+    if (!pawl_state_spent(st, &s) || s.caps.calls != 9)
+        wrong = "its budget is not the setup's";
+    else if (entry == NULL)
+        l->next = 1;
+    else if (!pawl_entry_is_record(entry) && (pawl_entry_seq(entry) != l->next++ || pawl_state_seq(st) != pawl_entry_seq(entry)))
+        wrong = "an entry is missing, or its state is another one";
+    l->entries += entry != NULL;
+    if (wrong == NULL && l->refused > 0 && l->entries >= l->refused)
+        wrong = "there is one too many";
+    if (wrong != NULL)
+        snprintf(err->text, sizeof err->text, "%s", wrong);
+    return wrong == NULL;
+}
+
+PAWL_TEST(test_sim_a_law_is_asked_at_every_entry)
+{
+    laid l = { 0 };
+    pawl_sim_setup setup = { .machine = pure_retries, .stored = one_by_one, .ctx = &l, .budget = { .calls = 9 }, .runs = 1 };
+    pawl_sim_report r;
+    pawl_err err = { PAWL_OK, "" };
+    uint64_t undisturbed;
+
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        if (pawl_sim(&setup, seed, &r, &err) != PAWL_OK)
+            told(&r, &err);
+        pawl_sim_report_free(&r);
+    }
+    CHECK(l.entries >= 20 * 2 * 4);
+    l = (laid){ .refused = 1 };
+    CHECK_INT(pawl_sim(&setup, 1, &r, &err), PAWL_INVALID);
+    CHECK(strstr(err.text, "undisturbed, seed 1: law: r0: at entry 1 there is one too many") != NULL);
+    pawl_sim_report_free(&r);
+    for (undisturbed = 2; undisturbed < 100; undisturbed++) {   /* and amid trouble */
+        l = (laid){ .refused = undisturbed };
+        err = (pawl_err){ PAWL_OK, "" };
+        if (pawl_sim(&setup, 1, &r, &err) == PAWL_CORRUPT)
+            break;
+        pawl_sim_report_free(&r);
+    }
+    CHECK(undisturbed < 100);
+    CHECK_STR(r.oracle, "law");
+    CHECK_STR(r.run, "r0");
+    pawl_sim_report_free(&r);
+}
+
 static pawl_machine *no_machine(void *ctx, pawl_err *err)
 {
     (void)ctx;
@@ -211,7 +265,7 @@ PAWL_TEST(test_X1_a_setup_that_cannot_be_is_refused)
     refused(&(pawl_sim_setup){ .machine = impure_graph, .workers = 9 }, "at most 8 workers");
     refused(&(pawl_sim_setup){ .machine = impure_graph, .runs = 513 }, "512 runs");
     refused(&(pawl_sim_setup){ .machine = impure_graph, .effects = unnamed, .neffects = 1 }, "effect 0");
-    refused(&(pawl_sim_setup){ .machine = impure_graph, .signals = silent, .nsignals = 1 }, "signal 0");
+    refused(&(pawl_sim_setup){ .machine = impure_graph, .signals = silent, .nsignals = 1 }, "signal 0 of the simulation has no name, and is no update");
     refused(&(pawl_sim_setup){ .machine = impure_graph, .trouble = &leaseless }, "lease");
     refused(&(pawl_sim_setup){ .machine = endless }, "undisturbed");
     pawl_sim_report_free(NULL);
@@ -222,7 +276,7 @@ static const check_case cases[] = {
     CASE(test_W1_questions_gates_and_deadlines), CASE(test_E9_timers), CASE(test_E16_signals), CASE(test_G6_a_subgraph),
     CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone), CASE(test_E10_runs_that_are_called_off), CASE(test_E13_what_is_pure_and_counted_is_stored_before_it_leaves),
     CASE(test_K2_a_node_that_is_not_pure_is_found), CASE(test_X1_a_setup_that_cannot_be_is_refused),
-    CASE(test_sim_a_seed_gives_the_same_trace_every_time),
+    CASE(test_sim_a_seed_gives_the_same_trace_every_time), CASE(test_sim_a_law_is_asked_at_every_entry),
 };
 
 int main(int argc, char **argv)
