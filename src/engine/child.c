@@ -221,6 +221,20 @@ void children_why(pawl_engine *e, const live *r, pawl_err *why)
 
 /* ---- called off ------------------------------------------------------------------------------------- */
 
+/* A run of that id is there, and somebody else has begun it: it is none of this command's. */
+static bool child_strange(pawl_engine *e, const errand *er)
+{
+    pawl_head head;
+    bool strange;
+
+    if (er->began)
+        return false;
+    pthread_mutex_lock(&e->lock);
+    strange = e->store->verbs->head(e->store, er->child, &head, NULL) == PAWL_OK && (head.parent == NULL || strcmp(head.parent, er->job.id) != 0);
+    pthread_mutex_unlock(&e->lock);
+    return strange;
+}
+
 /* It ends in its own time, and that is the receipt. False: it was never begun. */
 bool child_cancel(pawl_engine *e, errand *er)
 {
@@ -230,6 +244,8 @@ bool child_cancel(pawl_engine *e, errand *er)
 
     if (er->told_off)
         return true;
+    if (child_strange(e, er))
+        return false;
     snprintf(id, sizeof id, "cancel-%s", er->job.id);
     d.id = id;
     pthread_mutex_lock(&e->lock);
@@ -274,7 +290,7 @@ bool child_make(pawl_engine *e, live *r, const char *child)
 pawl_code children_left(pawl_engine *e, live *r)
 {
     for (errand *er = r->errands; er != NULL; er = er->next) {
-        if (er->child == NULL || !er->open || er->at != ERRAND_READY || call_open(r->st, er->job.id))
+        if (er->child == NULL || !er->open || er->at != ERRAND_READY || call_open(r->st, er->job.id) || child_strange(e, er))
             continue;
         if (!child_cancel(e, er) && child_unborn(e, r, er) == PAWL_OK)
             (void)child_cancel(e, er);

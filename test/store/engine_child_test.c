@@ -1,6 +1,7 @@
 /* engine_child_test.c - commands that are runs of their own (E11): begun once, with their parent's rights, ended in its journal. */
 #include "lib/check.h"
 #include "pawl/engine.h"
+#include "pawl/flow.h"
 #include "pawl/graph.h"
 #include "store/place.h"
 
@@ -443,6 +444,53 @@ PAWL_TEST(test_E11_a_child_that_has_ended_gets_no_cancel)
     pawl_engine_free(e);
 }
 
+/* Spawns "x", until it is told to stop; or rests. */
+static pawl_code names_its_child(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    pawl_code rc = PAWL_OK;
+
+    (void)arg;
+    if (h->kind == PAWL_EV_SIGNAL)
+        pawl_flow_drop(s, "child");
+    if (h->kind == PAWL_EV_SIGNAL || pawl_get(s, "rests") != NULL)
+        pawl_flow_ask(s, "rest", &(pawl_question){ .kind = PAWL_WAIT_QUESTION, .slot = "rest" });
+    else
+        rc = pawl_flow_spawn(s, "child", "digger", NULL, &(pawl_flow_child){ .name = "x" });
+    return rc;
+}
+
+static pawl_engine *namer(void)
+{
+    const pawl_channel channels[] = { { .name = "rests" } };
+    pawl_engine *e = pawl_engine_new(pawl_flow_reducer("namer", 1, channels, 1, names_its_child, NULL, NULL, NULL), open_store(false), NULL);
+
+    CHECK(e != NULL);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_PENDING);      /* it is not begun: nobody here has its machine */
+    CHECK_INT(pawl_run(e, "r.sub-x", "{\"rests\":true}", NULL), PAWL_INTERRUPTED);
+    return e;
+}
+
+/* Its id is another's: whoever gives it up lets that one be, and does not wait for its end. */
+PAWL_TEST(test_E10_E11_a_run_that_only_has_a_childs_id_is_not_called_off)
+{
+    pawl_engine *e = namer();
+    pawl_store *s = pawl_engine_store(e);
+    pawl_head h;
+
+    CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, NULL), PAWL_HALTED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(s->verbs->head(s, "r.sub-x", &h, NULL), PAWL_OK);
+    CHECK(!h.over && h.mail == 0);
+    pawl_engine_free(e);
+    e = namer();
+    s = pawl_engine_store(e);
+    CHECK_INT(pawl_engine_add(e, digger(), NULL), PAWL_OK);
+    CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_SIGNAL, .name = "stop" }, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(s->verbs->head(s, "r.sub-x", &h, NULL), PAWL_OK);
+    CHECK(!h.over && h.mail == 0);
+    pawl_engine_free(e);
+}
+
 /* The cancel was left for it by an engine that could not drive it. */
 PAWL_TEST(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_their_end)
 {
@@ -654,6 +702,7 @@ static const check_case cases[] = {
     CASE(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows),
     CASE(test_E10_E11_a_child_that_lost_a_race_is_called_off),
     CASE(test_E11_a_child_that_has_ended_gets_no_cancel),
+    CASE(test_E10_E11_a_run_that_only_has_a_childs_id_is_not_called_off),
     CASE(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_their_end),
     CASE(test_E11_a_child_is_started_whatever_mail_it_has),
     CASE(test_E11_channels_too_deep_for_a_receipt_are_an_error_of_the_command),
