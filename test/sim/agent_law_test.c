@@ -393,6 +393,21 @@ static const char *yes_wrong(court *c, judged *j, const pawl_command *cmd, const
                  near->used ? "used before" : near->given ? "given" : near->answered ? "refused" : "not answered", near->digest, near->under, digest, under);
 }
 
+/* So many calls of that id are in the last answer of the model. */
+static size_t calls_of(pawl_state *st, const char *slot)
+{
+    const pawl_value *messages = pawl_state_get(st, "messages"), *block;
+    size_t at = pawl_value_size(messages), n = 0;
+    pawl_iter it;
+
+    while (at > 0 && strcmp(text_at(pawl_value_at(messages, at - 1), "/role"), "assistant") != 0)
+        at--;
+    it = pawl_iter_of(at > 0 ? pawl_value_get(pawl_value_at(messages, at - 1), "content") : NULL);
+    while ((block = pawl_iter_next(&it, NULL)) != NULL)
+        n += strcmp(text_at(block, "/id"), slot) == 0;
+    return n;
+}
+
 static const char *call_wrong(court *c, judged *j, pawl_state *st, const pawl_command *cmd)
 {
     static const struct { const char *tool, *rule; } rules[] = { { "edit_file", "Edit" }, { "bash", "Bash" }, { "web_fetch", "WebFetch" }, { "read_file", "Read" } };
@@ -410,7 +425,7 @@ static const char *call_wrong(court *c, judged *j, pawl_state *st, const pawl_co
         return wrong(c, "%s: %s runs, and is denied under %s", cmd->id, tool, under);
     if (says == SAY_ASK)
         return yes_wrong(c, j, cmd, digest, under, round);
-    for (size_t i = 0; i < j->n; i++)
+    for (size_t i = 0; i < j->n && calls_of(st, slot) == 1; i++)        /* of two under one id a no is to one */
         if (strcmp(j->all[i].slot, slot) == 0 && j->all[i].answered && !j->all[i].given && j->all[i].round == round && strcmp(j->all[i].digest, digest) == 0)
             return wrong(c, "%s: %s runs after a no: %s", cmd->id, tool, j->all[i].id);
     return NULL;
