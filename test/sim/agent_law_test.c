@@ -544,6 +544,16 @@ static const char *holds(void *ctx, pawl_state *st, const pawl_entry *entry)
     return why;
 }
 
+static bool stored(void *ctx, pawl_state *st, const pawl_entry *entry, const char **oracle, pawl_err *err)
+{
+    const char *why = holds(ctx, st, entry);
+
+    *oracle = "law";
+    if (why != NULL)
+        snprintf(err->text, sizeof err->text, "%s", why);
+    return why == NULL;
+}
+
 /* ---- a model that knows no manners ------------------------------------------------------------------------------------------------ */
 
 static void calls_say(uint64_t h, size_t answers, buf *b)
@@ -712,7 +722,7 @@ static void tried(uint64_t first, bool change)
     c = (court){ .look = pawl_step_new(NULL) };
     for (uint64_t seed = first; seed < first + n; seed++) {
         const pawl_sim_setup setup = { .machine = helper, .inputs = inputs, .ninputs = 3, .effects = effects, .neffects = sizeof effects / sizeof *effects, .answer = answer,
-                                       .ctx = &c, .signals = changes, .nsignals = change ? sizeof changes / sizeof *changes : 0, .loose = true, .holds = holds,
+                                       .ctx = &c, .signals = changes, .nsignals = change ? sizeof changes / sizeof *changes : 0, .loose = true, .stored = stored,
                                        .runs = 3, .budget = budgets[seed % 4], .cancel = 50 };
         pawl_sim_report report;
         pawl_err err = {0};
