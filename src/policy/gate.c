@@ -211,23 +211,35 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
     return value_with(mem, v, "run", h->command != NULL ? value_pack(mem, NULL, "[s,s,s]", "sh", "-c", h->command) : h->run);
 }
 
+/* Its arguments, and what they came to. */
+static pawl_code hook_run(arena *mem, const gate_world *w, const hook_entry *h, const pawl_value *args, verdict *one, pawl_err *err)
+{
+    const pawl_value *receipt = NULL;
+    const pawl_code rc = args == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to ask it", h->name) : w->call(w->ctx, "hook", args, &receipt);
+
+    if (rc == PAWL_EFFECT)
+        receipt = failed_of(mem, receipt);
+    else if (rc != PAWL_OK)
+        return rc;
+    return hook_verdict(mem, h->profile, hook_point_name(h->point), receipt, one, err);
+}
+
+static const pawl_value *hook_args(arena *mem, const hook_entry *h, const hook_call *what)
+{
+    const pawl_value *input = hook_input(mem, what), *order = order_of(mem, h);
+
+    return input == NULL || order == NULL ? NULL : value_pack(mem, NULL, "{s:v,s:v}", "hook", order, "input", input);
+}
+
 static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
 {
     const char *text = response == NULL || h->point != HOOK_POST_FAILURE ? NULL : pawl_value_string(pawl_value_get(response, "content"));
     const hook_call what = { .point = h->point, .run = g->run, .node = g->node, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .tool = tool_word(g),
                              .tool_use_id = g->call, .input = g->input, .response = h->point == HOOK_POST ? response : NULL, .error = text, .duration_ms = -1 };
-    const pawl_value *input = hook_input(g->mem, &what), *order = order_of(g->mem, h), *receipt = NULL, *told = NULL;
-    const pawl_value *args = input == NULL || order == NULL ? NULL : value_pack(g->mem, NULL, "{s:v,s:v}", "hook", order, "input", input);
-    pawl_code rc;
+    const pawl_value *told = NULL;
+    pawl_code rc = hook_run(g->mem, &g->world, h, hook_args(g->mem, h, &what), one, err);
 
-    if (args == NULL)
-        return no_memory(g, err);
-    rc = g->world.call(g->world.ctx, "hook", args, &receipt);
-    if (rc == PAWL_EFFECT)
-        receipt = failed_of(g->mem, receipt);
-    else if (rc != PAWL_OK)
-        return rc;
-    if ((rc = hook_verdict(g->mem, h->profile, hook_point_name(h->point), receipt, one, err)) != PAWL_OK || !one->defers)
+    if (rc != PAWL_OK || !one->defers)
         return rc;
     if ((rc = g->world.signal(g->world.ctx, one->defer_name != NULL ? one->defer_name : "verdict", &told)) != PAWL_OK)
         return rc;
@@ -467,4 +479,62 @@ const pawl_value *gate_decision(const tool_gate *g)
     if (g->said.open)
         v = text_with(mem, v, "failed_open", g->said.reason);
     return v;
+}
+
+/* ---- a moment in the life of an agent ------------------------------------------------------------------------------- */
+
+const char *moment_of(hook_point point, const pawl_value *about)
+{
+    static const char *const members[HOOK_POINTS] = { [HOOK_SUBAGENT_STOP] = "agent_type", [HOOK_PRE_COMPACT] = "trigger", [HOOK_SESSION_START] = "source",
+                                                      [HOOK_SESSION_END] = "reason", [HOOK_NOTICE] = "notification_type" };
+
+    return members[point] == NULL ? NULL : pawl_value_string(pawl_value_get(about, members[point]));
+}
+
+bool moment_wanted(const moment_gate *g)
+{
+    for (size_t i = 0; i < g->hooks->count; i++)
+        if (hook_wanted_at(&g->hooks->items[i], g->point, moment_of(g->point, g->about)))
+            return true;
+    return false;
+}
+
+const pawl_value *moment_order(const moment_gate *g, const hook_entry *h)
+{
+    const hook_call what = { .point = g->point, .run = g->run, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .moment = g->about, .duration_ms = -1 };
+
+    return hook_args(g->mem, h, &what);
+}
+
+/* Where nothing can be kept from happening, a no is what the person is told. */
+static pawl_code no_is_told(moment_gate *g, const hook_entry *h, verdict *one)
+{
+    const char *why = one->reason != NULL ? one->reason : "it says no";
+
+    if (hook_point_may_deny(g->point) || one->behavior != PAWL_DENY || one->stops)
+        return PAWL_OK;
+    *one = (verdict){ .behavior = PAWL_OPEN, .context = one->context, .message = hook_words(g->mem, "%s: %s", h->name, why) };
+    return one->message != NULL ? PAWL_OK : PAWL_NOMEM;
+}
+
+pawl_code gate_moment(moment_gate *g, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    g->said = (verdict){0};
+    for (size_t i = 0; i < g->hooks->count && rc == PAWL_OK && g->said.behavior != PAWL_DENY; i++) {
+        const hook_entry *h = &g->hooks->items[i];
+        const pawl_value *prompt;
+        verdict one = {0};
+
+        if (!hook_wanted_at(h, g->point, moment_of(g->point, g->about)) ||
+            (rc = hook_run(g->mem, &g->world, h, moment_order(g, h), &one, err)) != PAWL_OK || (rc = no_is_told(g, h, &one)) != PAWL_OK)
+            continue;
+        if ((prompt = pawl_value_get(one.input, "prompt")) != NULL) {
+            g->about = value_with(g->mem, g->about, "prompt", prompt);
+            g->changed = true;
+        }
+        rc = hook_merge(g->mem, &g->said, &one);
+    }
+    return rc == PAWL_OK && g->mem->failed ? PAWL_NOMEM : rc;
 }

@@ -91,4 +91,26 @@ pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_
 /* How it came to be allowed, for the journal; NULL: no memory. */
 const pawl_value *gate_decision(const tool_gate *g);
 
+/* ---- a moment in the life of an agent ---------------------------------------------------------------------- */
+
+/* No call, and so no rules: hooks alone. The same process, of its world's `call`. */
+typedef struct moment_gate {
+    /* given */
+    arena *mem;
+    gate_world world;
+    const hook_list *hooks;
+    hook_point point;
+    const char *run, *cwd;      /* cwd NULL: not known */
+    pawl_mode mode;
+    const pawl_value *about;    /* an object: what is to be said of it; from here on with the prompt that hooks have made of it */
+    /* what came of it: a deny only where there can be one */
+    verdict said;
+    bool changed;               /* the prompt was */
+} moment_gate;
+const char *moment_of(hook_point point, const pawl_value *about);       /* what matchers are held against; NULL: nothing */
+bool moment_wanted(const moment_gate *g);       /* some hook is to be asked */
+pawl_code gate_moment(moment_gate *g, pawl_err *err);
+/* What `h` is asked with: the arguments of the effect `hook`; NULL: no memory. */
+const pawl_value *moment_order(const moment_gate *g, const hook_entry *h);
+
 #endif

@@ -2,13 +2,24 @@
  * under HOOK_STRICT, and is let through and marked under HOOK_CLAUDE. */
 #include "policy/hook.h"
 
-static const char *const points[] = { [HOOK_NOWHERE] = "", [HOOK_PRE] = "PreToolUse", [HOOK_POST] = "PostToolUse",
-                                      [HOOK_POST_FAILURE] = "PostToolUseFailure" };
+static const struct { const char *name, *matches; bool denies; } points[HOOK_POINTS] = {
+    [HOOK_NOWHERE] = { "", NULL, false },
+    [HOOK_PRE] = { "PreToolUse", "tools", true },
+    [HOOK_POST] = { "PostToolUse", "tools", true },
+    [HOOK_POST_FAILURE] = { "PostToolUseFailure", "tools", true },
+    [HOOK_PROMPT] = { "UserPromptSubmit", NULL, true },
+    [HOOK_STOP] = { "Stop", NULL, true },
+    [HOOK_SUBAGENT_STOP] = { "SubagentStop", "agents", true },
+    [HOOK_PRE_COMPACT] = { "PreCompact", "a trigger", true },
+    [HOOK_SESSION_START] = { "SessionStart", "a source", false },
+    [HOOK_SESSION_END] = { "SessionEnd", "a reason", false },
+    [HOOK_ANSWER] = { "PostAssistantResponse", NULL, false },
+    [HOOK_NOTICE] = { "Notification", "a type", false },
+};
 
-const char *hook_point_name(hook_point p)
-{
-    return points[p];
-}
+const char *hook_point_name(hook_point p) { return points[p].name; }
+bool hook_point_may_deny(hook_point p) { return points[p].denies; }
+const char *hook_point_matches(hook_point p) { return points[p].matches; }
 
 hook_point hook_point_named(const char *name)
 {
@@ -18,8 +29,8 @@ hook_point hook_point_named(const char *name)
         return HOOK_PRE;
     if (strcmp(name, "after") == 0)
         return HOOK_POST;
-    for (int p = HOOK_PRE; p <= HOOK_POST_FAILURE; p++)
-        if (strcmp(points[p], name) == 0)
+    for (int p = HOOK_PRE; p < HOOK_POINTS; p++)
+        if (strcmp(points[p].name, name) == 0)
             return (hook_point)p;
     return HOOK_NOWHERE;
 }
@@ -34,7 +45,7 @@ typedef struct reading {
     hook_point point;
     const pawl_value *receipt;
     printed kind;
-    verdict said;           /* PRINTED_JSON */
+    verdict said;           /* PRINTED_JSON; of PRINTED_TEXT what it is for the model */
     const char *wrong;      /* PRINTED_BROKEN */
 } reading;
 
@@ -113,6 +124,10 @@ static bool text_read(reading *r, const char *text, size_t size)
     r->kind = text == end ? PRINTED_NOTHING : PRINTED_TEXT;
     if (text == end)
         return true;
+    if (*text != '{' && r->profile == HOOK_CLAUDE && (r->point == HOOK_PROMPT || r->point == HOOK_SESSION_START)) {
+        r->said = (verdict){ .behavior = PAWL_OPEN, .context = hook_text(r->mem, text, (size_t)(end - text), 0) };
+        return r->said.context != NULL;
+    }
     if (*text != '{')
         return r->profile != HOOK_STRICT || !hides_answer(text, end) || broken(r, "its answer in JSON stands behind other text");
     if ((json = value_parse(r->mem, text, (size_t)(end - text), "its JSON", &err)) != NULL)
@@ -197,7 +212,7 @@ static bool exited_2(const reading *r, verdict *out)
 
     if (!good)
         return false;
-    if (r->profile == HOOK_STRICT || r->point == HOOK_PRE) {
+    if (r->profile == HOOK_STRICT || (hook_point_may_deny(r->point) && r->point != HOOK_POST && r->point != HOOK_POST_FAILURE)) {
         if (why == NULL && heard && r->said.behavior == PAWL_DENY)
             why = r->said.reason;
         hook_denied(out, why != NULL ? why : "exit 2, and nothing on stderr");
@@ -208,10 +223,10 @@ static bool exited_2(const reading *r, verdict *out)
         }
         return true;
     }
-    *out = heard ? r->said : (verdict){ .behavior = PAWL_OPEN };    /* the tool has run: the model is told */
-    if (why != NULL && (out->context = joined(r->mem, out->context, why)) == NULL)
-        return false;
-    return true;
+    *out = heard ? r->said : (verdict){ .behavior = PAWL_OPEN };
+    if (why != NULL && !hook_point_may_deny(r->point))      /* nothing is kept from happening: the person is told */
+        return (out->message = joined(r->mem, out->message, why)) != NULL;
+    return why == NULL || (out->context = joined(r->mem, out->context, why)) != NULL;   /* the tool has run: the model is */
 }
 
 static bool decides(const verdict *v)
@@ -367,6 +382,14 @@ const pawl_value *hook_input(arena *mem, const hook_call *c)
     v = told_put(mem, v, "cwd", c->cwd);
     v = told_put(mem, v, "permission_mode", c->mode);
     v = told_put(mem, v, "hook_event_name", hook_point_name(c->point));
+    if (c->moment != NULL) {
+        const pawl_value *key, *one;
+        pawl_iter it = pawl_iter_of(c->moment);
+
+        while ((one = pawl_iter_next(&it, &key)) != NULL)
+            v = value_with(mem, v, pawl_value_string(key), one);
+        return told_put(mem, v, "run", c->run);
+    }
     v = told_put(mem, v, "tool_name", c->tool);
     v = value_with(mem, v, "tool_input", c->input != NULL ? c->input : value_pack(mem, NULL, "{}"));
     v = told_put(mem, v, "tool_use_id", c->tool_use_id);

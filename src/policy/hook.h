@@ -16,9 +16,22 @@ enum {
 };
 
 typedef enum hook_profile { HOOK_STRICT = 1, HOOK_CLAUDE = 2 } hook_profile;
-typedef enum hook_point { HOOK_NOWHERE = 0, HOOK_PRE = 1, HOOK_POST = 2, HOOK_POST_FAILURE = 3 } hook_point;
+/* Around a call of a tool or a node; and in the life of an agent, which may be told no where it says so: */
+typedef enum hook_point {
+    HOOK_NOWHERE = 0, HOOK_PRE = 1, HOOK_POST = 2, HOOK_POST_FAILURE = 3,
+    HOOK_PROMPT,                    /* an input would begin a turn; no: it is not given to the model */
+    HOOK_STOP,                      /* a turn would end with an answer; no: it goes on, and the model is told why */
+    HOOK_SUBAGENT_STOP,             /* the same of a sub-agent */
+    HOOK_PRE_COMPACT,               /* the conversation would be summed up; no: it is not */
+    HOOK_SESSION_START, HOOK_SESSION_END,
+    HOOK_ANSWER,                    /* the model has answered, and no tool of it was used yet */
+    HOOK_NOTICE,                    /* a person is asked something, or is waited for */
+    HOOK_POINTS
+} hook_point;
 
 const char *hook_point_name(hook_point p);          /* "PreToolUse" */
+bool hook_point_may_deny(hook_point p);             /* a no there keeps something from happening */
+const char *hook_point_matches(hook_point p);       /* what a matcher is held against: "tools", "a source"; NULL: nothing, it fits all */
 hook_point hook_point_named(const char *name);      /* "before" and "after" too; HOOK_NOWHERE: no such; may be NULL */
 
 /* ---- hook.c: what a hook says ------------------------------------------------------------------------------ */
@@ -59,6 +72,7 @@ typedef struct hook_call {
     const pawl_value *response;     /* after: what came of it */
     const char *error;              /* HOOK_POST_FAILURE */
     int64_t duration_ms;            /* below 0: not known */
+    const pawl_value *moment;       /* in the life of an agent: an object of what else there is to say, in place of a tool */
 } hook_call;
 const pawl_value *hook_input(arena *mem, const hook_call *c);   /* NULL: no memory, bad UTF-8 or no such point */
 
@@ -99,6 +113,8 @@ typedef struct hook_list {
 PAWL_MUST_USE pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook_list *out, pawl_err *err);
 /* Of a node with that name (NULL: it is none), or of a tool with that (NULL: none is called). `if` is not looked at. */
 bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char *tool);
+/* In the life of an agent: `of` is what a matcher is held against there. */
+bool hook_wanted_at(const hook_entry *h, hook_point p, const char *of);
 
 /* ---- hook_match.c: matchers ------------------------------------------------------------------------------------ */
 

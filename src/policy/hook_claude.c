@@ -49,7 +49,12 @@ static int word_index(const pawl_value *v, const char *const *words, int n)
 /* ---- Claude's members -------------------------------------------------------------------------------------------- */
 
 #define AT(point) (1U << (point))
-enum { ANYWHERE = AT(HOOK_PRE) | AT(HOOK_POST) | AT(HOOK_POST_FAILURE) };
+enum {
+    CALLS = AT(HOOK_PRE) | AT(HOOK_POST) | AT(HOOK_POST_FAILURE),
+    DECIDING = CALLS | AT(HOOK_PROMPT) | AT(HOOK_STOP) | AT(HOOK_SUBAGENT_STOP) | AT(HOOK_PRE_COMPACT),
+    ENDING = DECIDING | AT(HOOK_ANSWER),
+    ANYWHERE = AT(HOOK_POINTS) - AT(HOOK_PRE)
+};
 
 typedef struct hook_member {
     const char *name;
@@ -59,10 +64,10 @@ typedef struct hook_member {
 
 enum { M_CONTINUE, M_STOP_REASON, M_DECISION, M_REASON, M_MESSAGE, M_SUPPRESS, M_OUTPUT, TOP_MEMBERS };
 static const hook_member top_members[TOP_MEMBERS] = {
-    [M_CONTINUE] = { "continue", PAWL_TYPE_BOOL, ANYWHERE },
-    [M_STOP_REASON] = { "stopReason", PAWL_TYPE_STRING, ANYWHERE },
-    [M_DECISION] = { "decision", PAWL_TYPE_STRING, ANYWHERE },
-    [M_REASON] = { "reason", PAWL_TYPE_STRING, ANYWHERE },
+    [M_CONTINUE] = { "continue", PAWL_TYPE_BOOL, ENDING },
+    [M_STOP_REASON] = { "stopReason", PAWL_TYPE_STRING, ENDING },
+    [M_DECISION] = { "decision", PAWL_TYPE_STRING, DECIDING },
+    [M_REASON] = { "reason", PAWL_TYPE_STRING, DECIDING },
     [M_MESSAGE] = { "systemMessage", PAWL_TYPE_STRING, ANYWHERE },
     [M_SUPPRESS] = { "suppressOutput", PAWL_TYPE_BOOL, ANYWHERE },
     [M_OUTPUT] = { "hookSpecificOutput", PAWL_TYPE_OBJECT, ANYWHERE },
@@ -73,7 +78,7 @@ static const hook_member own_members[OWN_MEMBERS] = {
     [S_DECISION] = { "permissionDecision", PAWL_TYPE_STRING, AT(HOOK_PRE) },
     [S_REASON] = { "permissionDecisionReason", PAWL_TYPE_STRING, AT(HOOK_PRE) },
     [S_INPUT] = { "updatedInput", PAWL_TYPE_OBJECT, AT(HOOK_PRE) },
-    [S_CONTEXT] = { "additionalContext", PAWL_TYPE_STRING, ANYWHERE },
+    [S_CONTEXT] = { "additionalContext", PAWL_TYPE_STRING, CALLS | AT(HOOK_PROMPT) | AT(HOOK_SESSION_START) },
     [S_RESULT] = { "updatedToolOutput", PAWL_TYPE_NONE, AT(HOOK_POST) },
 };
 
@@ -183,7 +188,7 @@ static bool said_fill(answering *a, verdict *said)
     said->context = said_text(a->mem, a->own[S_CONTEXT]);
     said->message = said_text(a->mem, a->top[M_MESSAGE]);
     said->reason = said_text(a->mem, why);
-    if (a->profile == HOOK_CLAUDE && blocks && a->point != HOOK_PRE) {      /* the tool has run: the model is told */
+    if (a->profile == HOOK_CLAUDE && blocks && (a->point == HOOK_POST || a->point == HOOK_POST_FAILURE)) {  /* the tool has run: the model is told */
         const char *told = said->reason != NULL ? said->reason : "", *more = said->context != NULL ? said->context : "";
         char *both = arena_get(a->mem, strlen(told) + strlen(more) + 2);
 
@@ -255,6 +260,11 @@ static bool names_take(arena *mem, const pawl_value *v, const pawl_value **go, b
 
 static const char *modify_take(arena *mem, hook_point point, const pawl_value *json, verdict *said, bool *good)
 {
+    if (point == HOOK_PROMPT) {
+        said->input = pawl_value_get(json, "args");
+        return pawl_value_size(pawl_value_get(said->input, "prompt")) > 0 && pawl_value_type(pawl_value_get(said->input, "prompt")) == PAWL_TYPE_STRING
+                   ? NULL : "it modifies, and its \"args\" have no \"prompt\", which is a text, not empty";
+    }
     if (point == HOOK_PRE)
         said->input = pawl_value_get(json, "args");
     else if (pawl_value_get(json, "goto") != NULL && !names_take(mem, pawl_value_get(json, "goto"), &said->go, good))
@@ -303,13 +313,16 @@ pawl_code hook_own_verdict(arena *mem, hook_point point, const pawl_value *json,
 {
     static const char *const words[VERDICT_WORDS] = { "proceed", "modify", "replace", "deny", "ask", "defer" };
     const pawl_value *reason = pawl_value_get(json, "reason");
+    const int word = word_index(pawl_value_get(json, "verdict"), words, VERDICT_WORDS);
     verdict said = { .behavior = PAWL_OPEN };
     bool good = true;
 
     *wrong = NULL;
     if (pawl_value_type(reason) == PAWL_TYPE_STRING && (said.reason = said_text(mem, reason)) == NULL)
         return PAWL_NOMEM;
-    switch (word_index(pawl_value_get(json, "verdict"), words, VERDICT_WORDS)) {
+    if (point > HOOK_POST_FAILURE && word > V_PROCEED && (word != V_DENY || !hook_point_may_deny(point)) && (word != V_MODIFY || point != HOOK_PROMPT))
+        return wrongly(wrong, hook_words(mem, "its \"verdict\" is \"%s\", which does nothing at %s", words[word], hook_point_name(point)));
+    switch (word) {
     case V_PROCEED: break;
     case V_MODIFY: *wrong = modify_take(mem, point, json, &said, &good); break;
     case V_REPLACE: *wrong = replace_take(mem, point, json, &said, &good); break;

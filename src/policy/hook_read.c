@@ -4,15 +4,15 @@
 
 /* What Claude Code has and this has not, so that the error can say so. */
 static const char *const events_elsewhere[] = {
-    "SessionStart", "Setup", "SessionEnd", "UserPromptSubmit", "UserPromptExpansion", "PostToolBatch", "PermissionRequest",
-    "PermissionDenied", "SubagentStart", "SubagentStop", "TeammateIdle", "TaskCreated", "TaskCompleted", "Stop", "StopFailure",
-    "PreCompact", "PostCompact", "InstructionsLoaded", "ConfigChange", "CwdChanged", "DirectoryAdded", "FileChanged", "WorktreeCreate",
-    "WorktreeRemove", "Notification", "MessageDisplay", "Elicitation", "ElicitationResult",
+    "Setup", "UserPromptExpansion", "PostToolBatch", "PermissionRequest", "PermissionDenied", "SubagentStart", "TeammateIdle", "TaskCreated",
+    "TaskCompleted", "StopFailure", "PostCompact", "InstructionsLoaded", "ConfigChange", "CwdChanged", "DirectoryAdded", "FileChanged",
+    "WorktreeCreate", "WorktreeRemove", "MessageDisplay", "Elicitation", "ElicitationResult",
 };
 static const char *const types_elsewhere[] = { "mcp_tool", "prompt", "agent" };
 static const char *const keys_elsewhere[] = { "async", "asyncRewake", "once", "shell", "args", "allowedEnvVars", "model", "prompt", "server",
                                               "tool", "input" };
-static const char *const events_here[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "before", "after" };
+static const char *const events_here[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact",
+                                           "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification", "before", "after" };
 static const char *const group_keys[] = { "matcher", "hooks" };
 static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage" };
 
@@ -140,6 +140,8 @@ static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 {
     const bool command = h->command != NULL, run = h->run != NULL;
 
+    if (h->rule != NULL && h->point > HOOK_POST_FAILURE)
+        return fail(r->err, PAWL_INVALID, "%s: \"if\" is of calls, and at %s there is none; leave it out", r->where, r->event);
     if (h->type == HOOK_COMMAND && (h->url != NULL || h->headers != NULL))
         return fail(r->err, PAWL_INVALID, "%s: \"%s\" is of a hook of type \"http\"", r->where, h->url != NULL ? "url" : "headers");
     if (h->type == HOOK_COMMAND && command == run)
@@ -197,6 +199,8 @@ static pawl_code group_read(settings_reading *r, const pawl_value *group, size_t
         return rc;
     if (!hook_matcher_reads(r->matcher, &why))
         return fail(r->err, PAWL_INVALID, "%s: matcher \"%.80s\": %s", where, r->matcher, why);
+    if (hook_point_matches(r->point) == NULL && *r->matcher != '\0' && strcmp(r->matcher, "*") != 0)
+        return fail(r->err, PAWL_INVALID, "%s: matcher \"%.80s\": at %s there is nothing that it could fit; leave it out", where, r->matcher, r->event);
     for (size_t i = 0; i < pawl_value_size(hooks); i++) {
         if ((r->where = hook_words(r->mem, "%s.hooks[%zu]", where, i)) == NULL)
             return fail(r->err, PAWL_NOMEM, "%s: no memory for its hooks", r->from);
@@ -213,11 +217,11 @@ static pawl_code event_read(settings_reading *r, const pawl_value *groups)
 
     r->point = hook_point_named(r->event);
     if (is_one_of(r->event, events_elsewhere, COUNT(events_elsewhere)))
-        return fail(r->err, PAWL_INVALID, "%s: event \"%s\" exists in Claude Code, and not here: there are PreToolUse, PostToolUse, "
-                    "PostToolUseFailure, before and after", r->from, r->event);
+        return fail(r->err, PAWL_INVALID, "%s: event \"%s\" exists in Claude Code, and not here: docs/POLICY.md has those that do", r->from,
+                    r->event);
     if (r->point == HOOK_NOWHERE)
-        return fail(r->err, PAWL_INVALID, "%s: there is no event \"%.60s\"%s: there are PreToolUse, PostToolUse, PostToolUseFailure, before "
-                    "and after", r->from, r->event, did_you_mean(near, sizeof near, r->event, events_here, COUNT(events_here)));
+        return fail(r->err, PAWL_INVALID, "%s: there is no event \"%.60s\"%s: docs/POLICY.md has them all", r->from, r->event,
+                    did_you_mean(near, sizeof near, r->event, events_here, COUNT(events_here)));
     if (pawl_value_type(groups) != PAWL_TYPE_ARRAY)
         return fail(r->err, PAWL_INVALID, "%s: %s: it is a list of {\"matcher\", \"hooks\"}", r->from, r->event);
     for (size_t i = 0; i < pawl_value_size(groups) && rc == PAWL_OK; i++)
@@ -253,4 +257,9 @@ bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char
     const char *name = h->nodes ? node : tool;
 
     return name != NULL && h->point == p && hook_fits(h->matcher, name);
+}
+
+bool hook_wanted_at(const hook_entry *h, hook_point p, const char *of)
+{
+    return h->point == p && (hook_point_matches(p) == NULL || hook_fits(h->matcher, of));
 }

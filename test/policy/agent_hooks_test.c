@@ -15,13 +15,13 @@ typedef struct vector_row {
     const char *why_not;        /* NULL: it applies */
 } vector_row;
 
-#define NO_POINT    "no hook at this point: there are tool calls and nodes"
+#define NO_POINT    "it is of no tool call, and only those are compared"
 #define NO_PATHS    "no paths: a rewrite is a whole input, so none can miss"
 #define NO_RECORDS  "no such record: the journal has the receipt of each hook"
 #define NO_PROFILE  "hooks are asked one after another, all of them; there is no other profile"
 #define NO_IDENTITY "an approval is bound to the digest of canonical JSON, and that is not RFC 8785"
 #define NO_RESOLVER "the approval is a wait of the run, answered by a person; tested there (W1 to W6)"
-#define NO_STREAM   "answers of a model are not hooked"
+#define NO_STREAM   "hooks hear the answer of a model when it is whole"
 #define NO_REHEARSE "every hook counts; there is no mode in which it does not"
 
 static const vector_row rows[] = {

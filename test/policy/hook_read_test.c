@@ -188,10 +188,6 @@ PAWL_TEST(test_P4_hooks_are_read_in_their_order)
 
 PAWL_TEST(test_P4_no_hook_is_dropped_silently)
 {
-    static const char *const known = ": there are PreToolUse, PostToolUse, PostToolUseFailure, before and after";
-    char text[300];
-    size_t n;
-
     reads("[]", "s.json: the hooks are an object of events");
     reads("{\"PreToolUse\":{}}", "s.json: PreToolUse: it is a list of {\"matcher\", \"hooks\"}");
     reads("{\"PreToolUse\":[{}]}", "s.json: PreToolUse[0]: it is an object with \"hooks\", a list that is not empty");
@@ -199,14 +195,13 @@ PAWL_TEST(test_P4_no_hook_is_dropped_silently)
     reads("{\"PreToolUse\":[{\"mather\":\"x\",\"hooks\":[1]}]}", "s.json: PreToolUse[0]: there is no \"mather\" (did you mean \"matcher\"?)");
     reads("{\"PreToolUse\":[{\"matcher\":[],\"hooks\":[1]}]}", "s.json: PreToolUse[0]: \"matcher\" is a text");
     reads("{\"PreToolUse\":[{\"matcher\":\"Edit(\",\"hooks\":[1]}]}", "s.json: PreToolUse[0]: matcher \"Edit(\": a ( has no )");
-    for (int i = 0; i < 2; i++) {
-        static const char *const begins[] = { "s.json: event \"Stop\" exists in Claude Code, and not here",
-                                              "s.json: there is no event \"PreTolUse\" (did you mean \"PreToolUse\"?)" };
-        n = strlen(begins[i]);
-        memcpy(text, begins[i], n);
-        memcpy(text + n, known, strlen(known) + 1);
-        reads(i == 0 ? "{\"Stop\":[]}" : "{\"PreTolUse\":[]}", text);
-    }
+    reads("{\"PostToolBatch\":[]}", "s.json: event \"PostToolBatch\" exists in Claude Code, and not here: docs/POLICY.md has those that do");
+    reads("{\"PreTolUse\":[]}", "s.json: there is no event \"PreTolUse\" (did you mean \"PreToolUse\"?): docs/POLICY.md has them all");
+    reads("{\"Sleep\":[]}", "s.json: there is no event \"Sleep\": docs/POLICY.md has them all");
+    reads("{\"Stop\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}",
+          "s.json: Stop[0]: matcher \"Bash\": at Stop there is nothing that it could fit; leave it out");
+    reads("{\"Notification\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\",\"if\":\"Bash(ls)\"}]}]}",
+          "s.json: Notification[0].hooks[0]: \"if\" is of calls, and at Notification there is none; leave it out");
     hook_is("1", "s.json: PreToolUse[0].hooks[0]: a hook is an object");
     hook_is("{}", "s.json: PreToolUse[0].hooks[0]: \"type\" is \"command\" or \"http\"");
     hook_is("{\"type\":\"prompt\"}",
@@ -240,6 +235,33 @@ PAWL_TEST(test_P4_no_hook_is_dropped_silently)
         buf_char(&b, '\0');
         hook_is(b.data, "s.json: PreToolUse[0].hooks[0]: \"timeout\" is a whole number of seconds, from 1 to 600");
         buf_free(&b);
+    }
+}
+
+PAWL_TEST(test_P4_hooks_of_moments_fit_by_what_each_is_about)
+{
+    const struct { const char *point, *matcher, *of; bool fits; } rows[] = {
+        { "UserPromptSubmit", "", NULL, true }, { "Stop", "*", NULL, true }, { "PostAssistantResponse", "", NULL, true },
+        { "SubagentStop", "searcher", "searcher", true }, { "SubagentStop", "searcher", "writer", false }, { "PreCompact", "auto", "auto", true },
+        { "PreCompact", "manual", "auto", false }, { "SessionStart", "startup|resume", "startup", true }, { "SessionStart", "resume", "startup", false },
+        { "SessionEnd", "other", "other", true }, { "Notification", "permission_prompt", "permission_prompt", true },
+        { "Notification", "permission_prompt", "idle_prompt", false }, { "Notification", ".*_prompt", "idle_prompt", true },
+    };
+    char json[200];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hook_list list = { .count = 0 };
+        pawl_err err = { PAWL_OK, "" };
+        arena mem;
+
+        arena_init(&mem, NULL, 4096);
+        snprintf(json, sizeof json, "{\"%s\":[{\"matcher\":\"%s\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}", rows[i].point, rows[i].matcher);
+        if (hooks_read(&mem, json_of(&mem, json), "s", &list, &err) != PAWL_OK)
+            CHECK_FAIL("%s", err.text);
+        if (hook_wanted_at(&list.items[0], hook_point_named(rows[i].point), rows[i].of) != rows[i].fits)
+            CHECK_FAIL("%s, \"%s\" of %s", rows[i].point, rows[i].matcher, rows[i].of != NULL ? rows[i].of : "nothing");
+        CHECK(!hook_wanted_at(&list.items[0], HOOK_PRE, rows[i].of) && !hook_wanted(&list.items[0], HOOK_PRE, NULL, rows[i].of));
+        arena_free(&mem);
     }
 }
 
@@ -312,6 +334,7 @@ static const check_case cases[] = {
     CASE(test_P4_expressions_are_as_trying_everything_says),
     CASE(test_P4_hooks_are_read_in_their_order),
     CASE(test_P4_no_hook_is_dropped_silently),
+    CASE(test_P4_hooks_of_moments_fit_by_what_each_is_about),
     CASE(test_P4_limits_of_hooks_are_told_and_nothing_is_added_by_half),
     CASE(test_P4_settings_without_memory),
 };

@@ -283,8 +283,8 @@ PAWL_TEST(test_P5_what_is_no_receipt_denies_under_both_profiles)
         comes(HOOK_CLAUDE, "PostToolUse", texts[i], "deny: it gave no verdict");
     }
     arena_init(&mem, NULL, 1024);
-    CHECK_INT(hook_verdict(&mem, HOOK_STRICT, "Stop", value_null(&mem), &v, &err), PAWL_INVALID);
-    CHECK_STR(err.text, "hook: no event \"Stop\" here");
+    CHECK_INT(hook_verdict(&mem, HOOK_STRICT, "Setup", value_null(&mem), &v, &err), PAWL_INVALID);
+    CHECK_STR(err.text, "hook: no event \"Setup\" here");
     CHECK_INT(hook_verdict(&mem, (hook_profile)3, "before", value_null(&mem), &v, NULL), PAWL_INVALID);
     CHECK_INT(hook_verdict(&mem, HOOK_STRICT, NULL, value_null(&mem), &v, NULL), PAWL_INVALID);
     CHECK_STR(v.reason, "as it was");
@@ -547,6 +547,62 @@ static void told(const hook_call *c, const char *expected)
     arena_free(&mem);
 }
 
+/* ---- in the life of an agent --------------------------------------------------------------------------------- */
+
+PAWL_TEST(test_P5_exits_at_moments_of_an_agents_life)
+{
+    static const char *const deny[] = { "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact" };
+    static const char *const tell[] = { "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification" };
+    const exit_row both[] = {
+        { 0, "", "", "open", "open" }, { 1, "", "why", "deny: exit 1: why", "open!: exit 1: why" }, { 0, "{", "", "deny: its JSON: byte 1: unexpected end of data",
+          "open!: its JSON: byte 1: unexpected end of data" },
+        { 0, "{\"systemMessage\":\"hm\",\"suppressOutput\":true}", "", "open message<hm>", "open message<hm>" },
+    };
+    const exit_row denies[] = {
+        { 2, "", "why", "deny: why", "deny: why" }, { 2, "", "", "deny: exit 2, and nothing on stderr", "deny: exit 2, and nothing on stderr" },
+        { 0, "{\"decision\":\"block\",\"reason\":\"why\"}", "", "deny: why", "deny: why" },
+        { 0, "{\"verdict\":\"deny\",\"reason\":\"why\"}", "", "deny: why", "deny: why" },
+        { 0, "{\"continue\":false,\"stopReason\":\"why\"}", "", "stop: why", "stop: why" },
+    };
+    const exit_row tells[] = { { 2, "", "why", "deny: why", "open message<why>" } };
+
+    for (size_t i = 0; i < 4; i++) {
+        exits(deny[i], ROWS(both));
+        exits(deny[i], ROWS(denies));
+        exits(tell[i], ROWS(both));
+        exits(tell[i], ROWS(tells));
+    }
+}
+
+/* What would do nothing is not let pass by the strict profile, and is left out by the other. */
+PAWL_TEST(test_P5_what_does_nothing_at_a_moment_is_told)
+{
+    const struct { const char *point, *out, *strict, *claude; } rows[] = {
+        { "SessionStart", "{\"decision\":\"block\"}", "deny: its \"decision\" does nothing at SessionStart", "open" },
+        { "Notification", "{\"continue\":false}", "deny: its \"continue\" does nothing at Notification", "open" },
+        { "PostAssistantResponse", "{\"continue\":false,\"stopReason\":\"why\"}", "stop: why", "stop: why" },
+        { "Stop", OUT("\"hookEventName\":\"Stop\",\"permissionDecision\":\"allow\""), "deny: its \"permissionDecision\" does nothing at Stop", "open" },
+        { "Stop", OUT("\"hookEventName\":\"PreToolUse\""), "deny: its \"hookEventName\" is \"PreToolUse\", and this is Stop",
+          "open!: its \"hookEventName\" is \"PreToolUse\", and this is Stop" },
+        { "Stop", "{\"decision\":\"approve\"}", "deny: its \"decision\" is \"approve\", which does nothing at Stop", "open" },
+        { "Stop", "{\"verdict\":\"ask\"}", "deny: its \"verdict\" is \"ask\", which does nothing at Stop", "open!: its \"verdict\" is \"ask\", which does nothing at Stop" },
+        { "SessionEnd", "{\"verdict\":\"deny\"}", "deny: its \"verdict\" is \"deny\", which does nothing at SessionEnd",
+          "open!: its \"verdict\" is \"deny\", which does nothing at SessionEnd" },
+        { "UserPromptSubmit", "{\"verdict\":\"modify\",\"args\":{\"prompt\":\"two\"}}", "open input={\"prompt\":\"two\"}", "open input={\"prompt\":\"two\"}" },
+        { "UserPromptSubmit", "{\"verdict\":\"modify\",\"args\":{\"prompt\":\"\"}}", "deny: it modifies, and its \"args\" have no \"prompt\", which is a text, not empty",
+          "open!: it modifies, and its \"args\" have no \"prompt\", which is a text, not empty" },
+        { "Stop", "{\"verdict\":\"modify\",\"args\":{\"prompt\":\"two\"}}", "deny: its \"verdict\" is \"modify\", which does nothing at Stop",
+          "open!: its \"verdict\" is \"modify\", which does nothing at Stop" },
+        { "UserPromptSubmit", OUT("\"hookEventName\":\"UserPromptSubmit\",\"additionalContext\":\"it rains\""), "open context<it rains>", "open context<it rains>" },
+        { "Stop", OUT("\"hookEventName\":\"Stop\",\"additionalContext\":\"it rains\""), "deny: its \"additionalContext\" does nothing at Stop", "open" },
+        { "UserPromptSubmit", "it rains", "open", "open context<it rains>" }, { "SessionStart", " it rains", "open", "open context<it rains>" },
+        { "Stop", "it rains", "open", "open" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        exits(rows[i].point, &(exit_row){ 0, rows[i].out, "", rows[i].strict, rows[i].claude }, 1);
+}
+
 PAWL_TEST(test_P4_what_hooks_are_told)
 {
     hook_call c = { .point = HOOK_PRE, .run = "essay-1", .node = "draft", .cwd = "/work", .mode = "acceptEdits", .tool = "Bash", .tool_use_id = "t1",
@@ -564,6 +620,8 @@ PAWL_TEST(test_P4_what_hooks_are_told)
              "\"tool_use_id\":\"t1\"}");
     told(&(hook_call){ .point = HOOK_POST_FAILURE, .run = "r", .error = "why", .duration_ms = -1 },
          "{\"error\":\"why\",\"hook_event_name\":\"PostToolUseFailure\",\"run\":\"r\",\"session_id\":\"r\",\"tool_input\":{}}");
+    told(&(hook_call){ .point = HOOK_STOP, .run = "r", .mode = "plan", .moment = json_of(&mem, "{\"stop_hook_active\":false}"), .duration_ms = -1 },
+         "{\"hook_event_name\":\"Stop\",\"permission_mode\":\"plan\",\"run\":\"r\",\"session_id\":\"r\",\"stop_hook_active\":false}");
     CHECK(hook_input(&mem, &(hook_call){ .run = "r" }) == NULL);
     CHECK(hook_input(&mem, &(hook_call){ .point = HOOK_PRE, .run = "\xFF" }) == NULL);
     arena_free(&mem);
@@ -587,6 +645,8 @@ static const check_case cases[] = {
     CASE(test_P5_deny_is_monotone_and_the_order_changes_no_decision),
     CASE(test_P5_a_rewrite_to_something_denied_is_denied_by_whoever_sees_it),
     CASE(test_P5_without_memory_there_is_no_verdict),
+    CASE(test_P5_exits_at_moments_of_an_agents_life),
+    CASE(test_P5_what_does_nothing_at_a_moment_is_told),
     CASE(test_P4_what_hooks_are_told),
 };
 
