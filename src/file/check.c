@@ -711,6 +711,8 @@ void file_check(loader *l)
     for (size_t i = 0; i < a->nnodes; i++)
         check_node(l, &a->nodes[i]);
     check_reach(l);
+    if (a->moment != NULL && a->root->helpers == NULL)
+        fault_at(l->f, a->moment_at, PAWL_WARNING, "hooks", "a hook at %s is of agents, and no node here is one: nobody will ask it", a->moment);
     if (a->output != NULL)
         see(&v, a->output, true, true);
 }

@@ -65,8 +65,12 @@ static void read_hooks(loader *l, const doc *d)
         return;
     if (hooks_read(l->mem, v, "hooks", &all, &err) != PAWL_OK && err.code != PAWL_NOMEM)
         fault_at(l->f, d->at, PAWL_FAULT, "hooks", "%s", err.text);
-    for (size_t i = 0; i < all.count; i++)
+    for (size_t i = 0; i < all.count; i++) {
         l->a->reroutes = l->a->reroutes || all.items[i].point == HOOK_POST;
+        if (all.items[i].point > HOOK_POST_FAILURE && l->a->moment == NULL)
+            l->a->moment = hook_point_name(all.items[i].point);
+    }
+    l->a->moment_at = d->at;
     l->a->hooks = v;
 }
 

@@ -194,6 +194,8 @@ struct agent_file {
     bool gate_deny;
     const pawl_value *permissions, *hooks;      /* NULL: none were written */
     bool reroutes;              /* a hook of it may say where to go on */
+    const char *moment;         /* a hook of it is of an agent's life: its event; NULL: none is */
+    place moment_at;
     pawl_caps caps;             /* what a run of it may spend */
     place budget_at;
     model_price *prices;
