@@ -14,12 +14,12 @@
 #include "pawl/agent.h"
 #include "policy/gate.h"
 
-enum { QUEUE_MAX = 1000, DEPTH_DEFAULT = 3 };
+enum { QUEUE_MAX = 1000, DEPTH_DEFAULT = 3, STOPS_MAX = 8 };
 
 /* ---- the wrapper's states ---------------------------------------------------------------------- */
 
 typedef enum phase {
-    PHASE_IDLE, PHASE_COMPACT, PHASE_MODEL, PHASE_RETRY, PHASE_SETTLE, PHASE_TOOLS, PHASE_HOOK, PHASE_STOPPING, PHASE_OVER, PHASES
+    PHASE_IDLE, PHASE_COMPACT, PHASE_MODEL, PHASE_RETRY, PHASE_SETTLE, PHASE_TOOLS, PHASE_HOOK, PHASE_STOPPING, PHASE_ASKED, PHASE_OVER, PHASES
 } phase;
 extern const sm_row phase_rows[PHASES];
 extern const sm_table phase_table;
@@ -27,7 +27,7 @@ extern const sm_table phase_table;
 /* What the wrapper is told, by the tags of its commands. */
 typedef enum told_kind {
     TOLD_NOTHING, TOLD_START, TOLD_INPUT, TOLD_INTERRUPT, TOLD_SHUTDOWN, TOLD_MODEL, TOLD_COMPACT, TOLD_RETRY, TOLD_GATE, TOLD_TOOL, TOLD_AFTER,
-    TOLD_HOOK, TOLD_CHANGE, TOLD_REOPEN, TOLD_KINDS
+    TOLD_HOOK, TOLD_LIFE, TOLD_NOTE, TOLD_CHANGE, TOLD_REOPEN, TOLD_KINDS
 } told_kind;
 
 typedef enum call_stage { STAGE_NEW, STAGE_SETTLING, STAGE_READY, STAGE_RUNNING, STAGE_AFTER, STAGE_DONE, STAGES } call_stage;
@@ -57,6 +57,17 @@ typedef struct agent_call {     /* a tool call of the answer at hand */
     const pawl_value *kept;     /* how it stands, as @uses has it; NULL: not yet */
 } agent_call;
 
+typedef struct life {           /* a moment of which hooks are asked */
+    hook_point point;           /* nowhere: none */
+    const pawl_value *about;    /* what they are told of it */
+    const pawl_value *message;  /* the input that it is about; NULL: none */
+    const pawl_value *told;     /* what they have said so far: [{"v"} or {"e"}]; NULL: nothing */
+    const char *under;          /* the digest of the hooks that said so */
+    bool heavy;                 /* the conversation is too long for the model */
+    bool fresh;                 /* all of it is of this event; */
+    const pawl_value *heard;    /* or that, the last of `told`; NULL: none is */
+} life;
+
 typedef struct agent_def {      /* of the machine; in its memory */
     pawl_agent a;
     const char *hash;
@@ -82,6 +93,9 @@ typedef struct turn {           /* one event */
     const char *shown_id;       /* its tool_use_id, run or slot; "" */
     const char *end;            /* how the last turn ended: "answer", "interrupt", "denial", ...; "" */
     const char *error;          /* of the last turn; NULL: none */
+    const char *note;           /* why a hook ended it; NULL: none did */
+    life life;
+    uint32_t stops;             /* times that hooks kept this turn from its end */
     pawl_mode most;             /* the mode above which it may not go, being a child; bypass: any */
     uint64_t law;               /* the entry of its parent that it has its rules from; 0: as it began */
     /* of this event */
@@ -91,6 +105,8 @@ typedef struct turn {           /* one event */
     uint32_t results, told;     /* of @results and @told, with those of this event */
     uint32_t taken;             /* of @queue: the first so many have become turns */
     bool *offered;              /* tools that this event has added to @tools; NULL: none */
+    const pawl_value *output;   /* what `output` becomes; NULL: as it was */
+    bool pinned;                /* @pinned was set */
     pawl_mode mode_set;         /* what @mode becomes; PAWL_MODE_NONE: as it was */
     const pawl_value *rules;    /* what @policy becomes; NULL: as it was */
     bool unsettled;             /* calls that were let in under another mode are looked at again */
@@ -125,7 +141,13 @@ void turn_calls(turn *t, const pawl_value *blocks);     /* the tool calls among 
 
 /* ---- turn.c: from input to answer ---------------------------------------------------------------------- */
 
-void turn_begin(turn *t, const pawl_value *message);
+void turn_begin(turn *t, const pawl_value *message);     /* hooks may look at it first */
+void turn_opens(turn *t, const pawl_value *message);
+void turn_goes_on(turn *t, const char *text);   /* the model is told that, and does not stop */
+void turn_request(turn *t);
+void turn_answered(turn *t);            /* its answer is there, and nothing of it done */
+void turn_rests(turn *t);               /* it waits for input */
+void run_closes(turn *t);
 void turn_act(turn *t, core_action action, const char *why);    /* what the core said is done */
 void model_told(turn *t);
 void retry_told(turn *t);
@@ -174,6 +196,23 @@ void call_fails(turn *t, uint32_t k, const char *text);         /* the model is 
 void calls_cut(turn *t, const char *text);      /* all that are not done; what is open is given up */
 const pawl_value *content_text(turn *t, const char *text);      /* {"content"} */
 const char *text_cut(turn *t, const char *text, size_t most);   /* its beginning, no character torn; NULL is "" */
+
+/* ---- life.c: hooks where it begins, takes input, answers, stops, is summed up, ends ------------------------------------ */
+
+/* Each: false, no hook is of that moment, and whoever asks goes on; else that is seen to once they have said. */
+bool life_start(turn *t, const pawl_value *message);    /* message NULL: there is no input yet */
+bool life_prompt(turn *t, const pawl_value *message);
+bool life_answer(turn *t);
+bool life_stop(turn *t);
+bool life_compact(turn *t, bool heavy);
+bool life_end(turn *t);
+void life_told(turn *t);
+void life_changed(turn *t);
+bool life_drop(turn *t);                /* they are asked no more; true: it was of the end */
+void life_note(turn *t, const char *type, const char *message);        /* nobody waits for what they say */
+void note_told(turn *t);
+void life_load(turn *t);
+void life_keep(turn *t);
 
 /* ---- own.c: tools of the machine's own ----------------------------------------------------------------------------- */
 

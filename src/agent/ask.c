@@ -4,7 +4,7 @@
 /* @system, and what is pinned to it. */
 static const pawl_value *system_of(turn *t)
 {
-    if (pawl_get(t->s, "@pinned") == NULL)
+    if (pawl_get(t->s, "@pinned") == NULL && !t->pinned)
         return pawl_pack(t->s, "[v]", pawl_ref(t->s, "@system"));
     return pawl_pack(t->s, "[v,v]", pawl_ref(t->s, "@system"), pawl_ref(t->s, "@pinned"));
 }

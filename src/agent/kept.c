@@ -134,6 +134,9 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     t->end = text_in(v, "end", "");
     t->error = text_in(v, "error", NULL);
     t->law = pawl_value_uint(pawl_value_get(v, "law"));
+    t->note = text_in(v, "note", NULL);
+    t->stops = (uint32_t)pawl_value_uint(pawl_value_get(v, "stops"));
+    life_load(t);
     t->most = mode_in(v, "most");
     t->most = mode_most(t);
     t->nmessages = (uint32_t)pawl_value_size(pawl_get(s, "messages"));
@@ -229,8 +232,11 @@ void turn_keep(turn *t)
     v = with_text(t, v, "shown_id", t->shown_id);
     v = with_text(t, v, "end", t->end);
     v = with_text(t, v, "error", t->error);
+    v = with_text(t, v, "note", t->note);
+    v = with_int(t, v, "stops", t->stops);
     v = with_text(t, v, "most", t->most == PAWL_BYPASS ? NULL : pawl_mode_name(t->most));
     pawl_set(t->s, "@agent", v);
+    life_keep(t);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------- */

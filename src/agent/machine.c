@@ -5,14 +5,15 @@
 
 #define TO(p) SM_TO(PHASE_##p)
 const sm_row phase_rows[PHASES] = {
-    [PHASE_IDLE] = { "idle", TO(IDLE) | TO(COMPACT) | TO(MODEL) | TO(OVER), SM_FIRST },
-    [PHASE_COMPACT] = { "compacting", TO(MODEL) | TO(IDLE) | TO(OVER), 0 },
-    [PHASE_MODEL] = { "asking the model", TO(MODEL) | TO(COMPACT) | TO(RETRY) | TO(SETTLE) | TO(IDLE) | TO(OVER), 0 },
-    [PHASE_RETRY] = { "waiting to ask again", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(OVER), 0 },
-    [PHASE_SETTLE] = { "settling permissions", TO(TOOLS) | TO(IDLE) | TO(OVER), 0 },
-    [PHASE_TOOLS] = { "using tools", TO(HOOK) | TO(MODEL) | TO(COMPACT) | TO(STOPPING) | TO(IDLE) | TO(OVER), 0 },
-    [PHASE_HOOK] = { "after tools", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(OVER), 0 },
-    [PHASE_STOPPING] = { "stopping", TO(IDLE) | TO(OVER), 0 },
+    [PHASE_IDLE] = { "idle", TO(IDLE) | TO(COMPACT) | TO(MODEL) | TO(ASKED) | TO(OVER), SM_FIRST },
+    [PHASE_COMPACT] = { "compacting", TO(MODEL) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_MODEL] = { "asking the model", TO(MODEL) | TO(COMPACT) | TO(RETRY) | TO(SETTLE) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_RETRY] = { "waiting to ask again", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_SETTLE] = { "settling permissions", TO(TOOLS) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_TOOLS] = { "using tools", TO(HOOK) | TO(MODEL) | TO(COMPACT) | TO(STOPPING) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_HOOK] = { "after tools", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_STOPPING] = { "stopping", TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_ASKED] = { "asking hooks", TO(ASKED) | TO(MODEL) | TO(COMPACT) | TO(SETTLE) | TO(IDLE) | TO(OVER), 0 },
     [PHASE_OVER] = { "over", 0, SM_LAST },
 };
 #undef TO
@@ -74,7 +75,8 @@ static bool of_call(turn *t, const char *tag, const char *what)
 static told_kind tagged(turn *t, const char *tag)
 {
     static const struct { const char *tag; told_kind kind; } plain[] = { { "llm", TOLD_MODEL }, { "compact", TOLD_COMPACT }, { "retry", TOLD_RETRY },
-                                                                         { "post-tools", TOLD_HOOK }, { "input", TOLD_INPUT } };
+                                                                         { "post-tools", TOLD_HOOK }, { "input", TOLD_INPUT },
+                                                                         { "life", TOLD_LIFE }, { "note", TOLD_NOTE }, { "note:claude", TOLD_NOTE } };
     static const struct { const char *tag; told_kind kind; } calls[] = { { "gate:", TOLD_GATE }, { "tool:", TOLD_TOOL }, { "after:", TOLD_AFTER } };
 
     for (size_t i = 0; tag != NULL && i < sizeof plain / sizeof *plain; i++)
@@ -147,6 +149,8 @@ static void started(turn *t)
 
     if (input != NULL && pawl_value_type(input) != PAWL_TYPE_NULL && m == NULL)
         bad_input(t);
+    if (life_start(t, m))
+        return;
     if (m != NULL)
         turn_begin(t, m);
     else
@@ -158,20 +162,21 @@ static void nothing(turn *t) { (void)t; }
 /* A run that failed goes on where it can take input. */
 static void agent_reopened(turn *t)
 {
-    const pawl_value *next;
+    const pawl_value *next = t->life.message;
 
+    (void)life_drop(t);
     calls_cut(t, "Interrupted");
     t->at = PHASE_IDLE;
     core_begin(&t->c, t->def->a.max_retries);
     t->ncalls = 0;
     results_drop(t);
-    if ((next = queue_take(t)) != NULL)
+    if (next != NULL || (next = queue_take(t)) != NULL)
         turn_begin(t, next);
     else
         ask_input(t);
 }
 
-#define ALWAYS [TOLD_REOPEN] = agent_reopened
+#define ALWAYS [TOLD_REOPEN] = agent_reopened, [TOLD_NOTE] = note_told
 #define BUSY ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told
 typedef void act(turn *t);
 static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
@@ -179,12 +184,14 @@ static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
     [PHASE_COMPACT] = { BUSY, [TOLD_COMPACT] = compact_told },
     [PHASE_MODEL] = { BUSY, [TOLD_MODEL] = model_told },
     [PHASE_RETRY] = { BUSY, [TOLD_RETRY] = retry_told },
-    [PHASE_SETTLE] = { [TOLD_REOPEN] = agent_reopened, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told,
+    [PHASE_SETTLE] = { ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told,
                        [TOLD_GATE] = gate_told, [TOLD_CHANGE] = rules_changed },
     [PHASE_TOOLS] = { ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told, [TOLD_GATE] = gate_again,
                       [TOLD_CHANGE] = tools_changed, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
     [PHASE_HOOK] = { BUSY, [TOLD_HOOK] = hook_told },
     [PHASE_STOPPING] = { BUSY, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
+    [PHASE_ASKED] = { ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told, [TOLD_LIFE] = life_told,
+                      [TOLD_CHANGE] = life_changed },
     [PHASE_OVER] = { ALWAYS, [TOLD_CHANGE] = nothing },
 };
 #undef BUSY
@@ -372,7 +379,7 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
         { .name = "messages", .rule = PAWL_APPEND, .keep = true }, { .name = "input" }, { .name = "output" }, { .name = "todo" }, { .name = "plan" },
         { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue", .rule = PAWL_APPEND },
         { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools", .rule = PAWL_APPEND }, { .name = "@config" }, { .name = "@nature" },
-        { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" },
+        { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" }, { .name = "@life" }, { .name = "@heard", .rule = PAWL_APPEND },
         { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
         { .name = "@uses", .rule = PAWL_MERGE }, { .name = "@edited", .rule = PAWL_APPEND }, { .name = "@told", .rule = PAWL_APPEND },
     };

@@ -239,6 +239,7 @@ static void ask_user(turn *t, uint32_t k)
     q.schema = own_schema(t, questions);
     q.about = pawl_pack(t->s, "{s:v}", "questions", questions);
     pawl_flow_ask(t->s, tag_of(t, "tool", k), &q);
+    life_note(t, "agent_needs_input", text);
     readers_told(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
 }
 

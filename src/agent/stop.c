@@ -86,6 +86,12 @@ void interrupt_told(turn *t)
     case PHASE_RETRY: pawl_flow_drop(t->s, "retry"); break;
     case PHASE_HOOK: pawl_flow_drop(t->s, "post-tools"); break;
     case PHASE_TOOLS: tools_interrupted(t); return;
+    case PHASE_ASKED:
+        if (t->life.point == HOOK_SESSION_START || t->life.point == HOOK_SESSION_END)
+            return;             /* no turn is under way */
+        (void)life_drop(t);
+        calls_cut(t, interrupted);
+        break;
     default:
         if (!BROKEN(BROKEN_RESULT))
             calls_cut(t, interrupted);
@@ -99,16 +105,18 @@ void interrupt_told(turn *t)
 void shutdown_told(turn *t)
 {
     static const char *const tags[] = { "llm", "compact", "retry", "post-tools", "input" };
+    bool ending;
 
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
         pawl_flow_drop(t->s, tags[i]);
     if (t->at == PHASE_MODEL)
         keep_said(t);
+    ending = life_drop(t);
     calls_cut(t, interrupted);
     t->end = "shutdown";
     t->ncalls = 0;
     (void)core_feed(&t->c, &(core_told){ .event = CORE_SHUTDOWN_REQUESTED }, NULL);
     readers_told(t, "done", pawl_pack(t->s, "{s:s}", "end", t->end));
-    turn_phase(t, PHASE_OVER);
-    t->over = true;
+    if (ending || !life_end(t))
+        run_closes(t);
 }

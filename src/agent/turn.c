@@ -12,7 +12,15 @@ static core_action core_told_of(turn *t, core_told told)
 
 void turn_begin(turn *t, const pawl_value *message)
 {
+    if (!life_prompt(t, message))
+        turn_opens(t, message);
+}
+
+void turn_opens(turn *t, const pawl_value *message)
+{
     t->loops = 0;
+    t->stops = 0;
+    t->note = NULL;
     t->begun = t->nmessages;
     t->end = "";
     t->error = NULL;
@@ -21,7 +29,13 @@ void turn_begin(turn *t, const pawl_value *message)
     turn_act(t, core_told_of(t, (core_told){ .event = CORE_USER_INPUT }), NULL);
 }
 
-static void request(turn *t)
+void turn_goes_on(turn *t, const char *text)
+{
+    message_add(t, pawl_pack(t->s, "{s:s,s:s}", "content", text, "role", "user"));
+    turn_act(t, core_told_of(t, (core_told){ .event = CORE_USER_INPUT }), NULL);
+}
+
+void turn_request(turn *t)
 {
     const pawl_code rc = request_call(t, "llm", request_make(t, NULL));
 
@@ -43,10 +57,10 @@ void turn_send(turn *t)
         return;
     }
     t->loops++;
-    if (compact_due(t))
+    if (!compact_due(t))
+        turn_request(t);
+    else if (!life_compact(t, false))
         compact_begin(t);
-    else
-        request(t);
 }
 
 /* ---- what the core says ------------------------------------------------------------------------------------ */
@@ -73,7 +87,7 @@ void turn_act(turn *t, core_action action, const char *why)
     case CORE_RUN_POST_TOOLS_HOOK: post_tools(t); return;
     case CORE_DISPLAY_ERROR: turn_end(t, "error", why); return;
     case CORE_WAIT_FOR_INPUT:
-        if (t->c.at == CORE_WAITING_FOR_USER_INPUT)
+        if (t->c.at == CORE_WAITING_FOR_USER_INPUT && !life_stop(t))
             turn_end(t, "answer", NULL);
         return;
     default: return;
@@ -111,7 +125,7 @@ static void output_set(turn *t, const pawl_value *content)
     buf *b = step_text(t->s);
 
     if (pawl_value_type(content) == PAWL_TYPE_STRING) {
-        pawl_set(t->s, "output", content);
+        pawl_set(t->s, "output", t->output = content);
         return;
     }
     while ((block = pawl_iter_next(&it, NULL)) != NULL)
@@ -120,7 +134,8 @@ static void output_set(turn *t, const pawl_value *content)
             buf_text(b, texts++ > 0 ? "\n\n" : "");
             buf_text(b, pawl_value_string(only));
         }
-    pawl_set(t->s, "output", texts == 1 ? only : value_string(t->mem, b->size > 0 ? b->data : "", b->size));
+    t->output = texts == 1 ? only : value_string(t->mem, b->size > 0 ? b->data : "", b->size);
+    pawl_set(t->s, "output", t->output);
 }
 
 static void usage_take(turn *t, const pawl_value *usage)
@@ -143,7 +158,8 @@ static bool overflows(turn *t)
         return false;
     t->overflowed = true;
     t->c.at = CORE_CALLING_LLM;
-    compact_begin(t);
+    if (!life_compact(t, true))
+        compact_begin(t);
     return true;
 }
 
@@ -178,6 +194,12 @@ static void answer_taken(turn *t, const pawl_value *v)
     output_set(t, content);
     if (strcmp(stop, "end_turn") != 0 && strcmp(stop, "tool_use") != 0 && strcmp(stop, "stop_sequence") != 0)
         readers_told(t, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
+    if (!life_answer(t))
+        turn_answered(t);
+}
+
+void turn_answered(turn *t)
+{
     turn_act(t, core_told_of(t, (core_told){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
 }
 
@@ -234,13 +256,15 @@ void hook_told(turn *t)
 /* ---- its end --------------------------------------------------------------------------------------------------- */
 
 /* A sub-agent, or one that is a node: its run is over, and its parent gets the output. */
-static void run_ends(turn *t)
+void run_closes(turn *t)
 {
-    if (t->error != NULL) {
+    const bool shutdown = strcmp(t->end, "shutdown") == 0;
+
+    if (t->error != NULL && !shutdown) {
         t->rc = pawl_fail(t->s, PAWL_EFFECT, "%s", t->error);
         return;
     }
-    if (strcmp(t->end, "answer") != 0)
+    if (strcmp(t->end, "answer") != 0 && !shutdown)
         pawl_set(t->s, "output", pawl_pack(t->s, "s", pawl_format(t->s, "It ended without an answer: %s.", t->end)));
     t->over = true;
     turn_phase(t, PHASE_OVER);
@@ -260,13 +284,22 @@ void turn_end(turn *t, const char *how, const char *error)
         readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", error));
     readers_told(t, "done", pawl_pack(t->s, "{s:s}", "end", how));
     if (once != NULL && strcmp(once, "run") == 0) {
-        run_ends(t);
+        if (!life_end(t))
+            run_closes(t);
         return;
     }
     turn_phase(t, PHASE_IDLE);
     shown_look(t);              /* also of what lasts for no more than this moment */
-    if ((next = queue_take(t)) != NULL)
+    if ((next = queue_take(t)) != NULL) {
         turn_begin(t, next);
-    else
-        pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
+        return;
+    }
+    turn_rests(t);
+    life_note(t, "idle_prompt", "It waits for input");
+}
+
+void turn_rests(turn *t)
+{
+    turn_phase(t, PHASE_IDLE);
+    pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
 }

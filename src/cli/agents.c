@@ -243,7 +243,7 @@ const char *agent_no(const session *s)
 
 bool agent_failed(const session *s, pawl_state *st)
 {
-    const char *end = agent_end(st);
+    const char *end = agent_end(st), *why = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "note"));
     pawl_agent_view v;
 
     if (pawl_agent_look(st, &v, NULL) != PAWL_OK || (v.state != PAWL_SHOWN_ERROR && v.state != PAWL_SHOWN_DONE))
@@ -254,6 +254,8 @@ bool agent_failed(const session *s, pawl_state *st)
         cli_note(s->c, "%s: its budget has no room for more; pawl budget %s shows it, and raises it", s->run, s->run);
     else if (strcmp(end, "max_iterations") == 0)
         cli_note(s->c, "%s: its turn asked the model as often as `max_iterations` allows", s->run);
+    else if (why != NULL)
+        cli_note(s->c, "%s: %s", s->run, why);
     else if (*end != '\0')
         cli_note(s->c, "%s: its turn ended by %s", s->run, strcmp(end, "denial") == 0 ? "a denial" : strcmp(end, "interrupt") == 0 ? "an interrupt" : end);
     return v.state == PAWL_SHOWN_ERROR || strcmp(end, "budget") == 0 || strcmp(end, "max_iterations") == 0;

@@ -247,6 +247,7 @@ static void on_answer(chat *k, const char *id, const pawl_value *v)
 
 static const struct { const char *end, *subtype, *reason; bool error; } ends[] = {
     { "answer", "success", "completed", false }, { "denial", "success", "permission_denied", false }, { "stop_hook", "success", "stop_hook_prevented", false },
+    { "prompt_blocked", "success", "prompt_blocked", false },
     { "max_iterations", "error_max_turns", "max_turns", true }, { "budget", "error_max_budget_usd", "budget_exhausted", true },
     { "interrupt", "error_during_execution", "aborted", true }, { "shutdown", "error_during_execution", "shutdown", true },
     { "", "success", "tool_deferred", false },
@@ -338,6 +339,8 @@ static void on_told(chat *k, const char *name, const pawl_value *v, chat_source 
         child_add(k, v);
     if (k->verbose && k->format != CHAT_STREAM && strcmp(name, "tool_start") == 0)
         cli_note(k->c, "%s %s", pawl_value_string(pawl_value_get(v, "name")), pawl_value_string(pawl_value_get(v, "tool_use_id")));
+    if (k->format != CHAT_STREAM && strcmp(name, "status") == 0 && pawl_value_get(v, "hook") != NULL)
+        cli_note(k->c, "%s: %s", pawl_value_string(pawl_value_get(v, "hook")), pawl_value_string(pawl_value_get(v, "message")));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(name, rows[i].name) == 0 && (rows[i].member == NULL || pawl_value_get(v, rows[i].member) != NULL)) {
             system_frame(k, rows[i].subtype, v, of);

@@ -45,7 +45,8 @@ static const pawl_value *receipt_of(arena *a, unsigned form, int64_t status, con
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const points[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "before" };
+    static const char *const points[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "before", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact",
+                                          "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification" };
     const char *why;
     hook_list list = { .count = 0 };
     pawl_err err = { PAWL_OK, "" };
@@ -58,12 +59,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size - 2] = '\0';
     arena_init(&a, NULL, 1024);
     for (int p = HOOK_STRICT; p <= HOOK_CLAUDE; p++) {
-        const unsigned form = data[1] / 4 % 3;
+        const unsigned form = data[1] / 12 % 3;
         const int64_t status = data[0] % 4;
         const pawl_value *receipt = receipt_of(&a, form, status, text, size - 2);
         verdict v, all = { .behavior = PAWL_OPEN };
 
-        must(hook_verdict(&a, (hook_profile)p, points[data[1] % 4], receipt, &v, NULL) == PAWL_OK);
+        must(hook_verdict(&a, (hook_profile)p, points[data[1] % 12], receipt, &v, NULL) == PAWL_OK);
         must_be(&v, (hook_profile)p, form == 0 || (form == 1 ? status == 0 : status % 2 == 0));
         must(hook_merge(&a, &all, &v) == PAWL_OK && hook_merge(&a, &all, &v) == PAWL_OK);
         must_be(&all, (hook_profile)p, true);
