@@ -130,6 +130,28 @@ static void begins_again(turn *t, uint32_t k, const char *under)
     c->under = under;
 }
 
+typedef struct asked_look { turn *t; const char *tag; bool open; } asked_look;
+
+static bool see_asked(void *ctx, const frame *f, const task *tk, const char *at, const call *c, uint32_t n)
+{
+    asked_look *o = ctx;
+    const char *tag = c == o->t->s->answered ? NULL : pawl_value_string(spec_get(o->t->s, c, "tag"));
+
+    (void)f, (void)tk, (void)at, (void)n;
+    o->open = tag != NULL && strcmp(tag, o->tag) == 0;
+    return !o->open;
+}
+
+/* It waits for somebody already, and this event is not what they say. */
+static bool asks_already(turn *t, uint32_t k)
+{
+    asked_look o = { .t = t, .tag = tag_of(t, "gate", k) };
+
+    if (o.tag != NULL)
+        state_each_call(t->s->st, see_asked, &o);
+    return o.open;
+}
+
 /* What hooks and people make of an input has to fit the tool, too. */
 static bool input_unfit(turn *t, uint32_t k, const pawl_value *input)
 {
@@ -155,7 +177,11 @@ static void settle(turn *t, uint32_t k, bool *pending)
     rc = gate_open(&o, t, k, "gate");
     under = rc == PAWL_OK ? under_now(t, o.policy) : "";
 
-    *pending = false;
+    *pending = rc == PAWL_OK && c->under != NULL && strcmp(c->under, under) == 0 && asks_already(t, k);
+    if (*pending) {
+        pawl_policy_free(o.policy);
+        return;
+    }
     if (rc == PAWL_OK && c->under != NULL && strcmp(c->under, under) != 0)
         begins_again(t, k, under);
     c->under = under;

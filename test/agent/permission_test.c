@@ -162,6 +162,38 @@ static void test_W6_rules_that_change_while_it_is_asked(void)
     world_end(&w);
 }
 
+/* What else changes meanwhile asks nobody anew: neither a person, nor a hook that is at work. */
+static void test_W6_what_is_asked_is_asked_once(void)
+{
+    world w;
+
+    asks(&w, "{\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"};bash b2 {\"command\":\"make y\"}");
+    world_update(&w, NULL, "{\"@config\":{\"max_tokens\":9,\"model\":\"script:none\"}}");
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    world_update(&w, NULL, "{\"@mode\":\"default\"}");
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    world_answer(&w, "b1", "true");
+    CHECK(*world_open(&w, "b2", true) != '\0');
+    world_crash(&w);
+    world_update(&w, NULL, "{\"@config\":{\"max_tokens\":8,\"model\":\"script:none\"}}");
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    world_answer(&w, "b2", "{\"approve\":true,\"input\":{\"command\":\"make z\"}}");
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "b2", PAWL_DONE, "\"z\"");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+    asks(&w, "{\"@mode\":\"bypassPermissions\",\"@policy\":{\"hooks\":[{\"from\":\"s\",\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"a\"},"
+             "{\"type\":\"command\",\"command\":\"b\"}]}]}}]},\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    world_update(&w, NULL, "{\"@config\":{\"max_tokens\":9,\"model\":\"script:none\"}}");
+    CHECK_INT(pawl_state_commands(w.st), 1);
+    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    CHECK_INT(pawl_state_commands(w.st), 1);
+    comes(&w, "hook", PAWL_DONE, "{\"status\":2,\"stderr\":\"the second says no\",\"stdout\":\"\"}");
+    CHECK(strstr(content_at(&w, 2), "the second says no") != NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 /* ---- hooks -------------------------------------------------------------------------------------------------------- */
 
 #define HOOKS(point, matcher) "\"hooks\":[{\"from\":\"settings.json\",\"hooks\":{\"" point "\":[{\"matcher\":\"" matcher "\",\"hooks\":[{\"type\":\"command\",\"command\":\"check\"}]}]}}]"
@@ -248,7 +280,7 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
         CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_rules_decide_without_a_person),
-        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_P4_a_hook_before_it),
+        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_P4_a_hook_before_it),
         CASE(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it),
         CASE(test_P4_a_hook_after_it_may_replace_the_result), CASE(test_P5_a_hook_that_fails_denies),
     };
