@@ -2,7 +2,8 @@
  *
  * A tool is performed as an effect of the name "tool-NAME". Its handler gets
  *   {"input": what the model asked for, "cwd": the workspace, "tool": its name, "call": the id of the call,
- *    "directories"?: folders that belong to the workspace, "sandbox"?: "off": no sandbox but that of plan mode,
+ *    "directories"?: folders that belong to the workspace, "read_only"?: those of them to which no command may write,
+ *    "sandbox"?: "off": no sandbox but that of plan mode,
  *    "private"?: true: the network of this machine may be reached}
  * and replies
  *   {"content": text, or a list of blocks, "is_error"?: true: the tool failed, and the model is to know,

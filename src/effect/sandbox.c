@@ -49,38 +49,62 @@ static const char *joined(arena *mem, const char *folder, const char *name)
     return path;
 }
 
-const char **sandbox_words(arena *mem, sandbox_kind kind, const char *const *folders, size_t n, size_t *count)
+/* A folder before those that lie in it: what is mounted later hides what was there. */
+static const sandbox_folder *outer_first(arena *mem, const sandbox_folder *folders, size_t n)
+{
+    sandbox_folder *out = arena_get(mem, (n + 1) * sizeof *out);
+
+    for (size_t i = 0, at; out != NULL && i < n; i++) {
+        for (at = i; at > 0 && strlen(out[at - 1].path) > strlen(folders[i].path); at--)
+            out[at] = out[at - 1];
+        out[at] = folders[i];
+    }
+    return out;
+}
+
+static size_t folders_put(arena *mem, bool writes, const sandbox_folder *folders, size_t n, const char **out)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(folders[i].path, "/") == 0)
+            continue;
+        out[at++] = writes && !folders[i].read_only ? "--bind" : "--ro-bind";
+        out[at++] = folders[i].path;
+        out[at++] = folders[i].path;
+    }
+    for (size_t i = 0; writes && i < n; i++) {      /* last, so that no folder around it brings it back */
+        if (strcmp(folders[i].path, "/") == 0)
+            continue;
+        out[at++] = "--ro-bind-try";
+        out[at] = out[at + 1] = joined(mem, folders[i].path, "/.pawl");
+        at += 2;
+    }
+    return at;
+}
+
+const char **sandbox_words(arena *mem, sandbox_kind kind, const sandbox_folder *folders, size_t n, size_t *count)
 {
     const bool writes = kind == SANDBOX_WORKSPACE;
     const char **out = arena_get(mem, (WORDS + NET_WORDS + n * FOLDER_WORDS + 6) * sizeof *out), *bwrap = place();
+    const sandbox_folder *sorted = outer_first(mem, folders, n);
     bool all = false;
     size_t at = 0;
 
-    if (out == NULL)
+    if (out == NULL || sorted == NULL)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        all = all || strcmp(folders[i], "/") == 0;
+        all = all || (strcmp(folders[i].path, "/") == 0 && !folders[i].read_only);
     out[at++] = bwrap != NULL ? bwrap : places[0];
     out[at++] = writes && all ? "--bind" : "--ro-bind";
     for (size_t i = 0; i < WORDS; i++)
         out[at++] = words[i];
     for (size_t i = 0; writes && i < NET_WORDS; i++)
         out[at++] = net_words[i];
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(folders[i], "/") == 0)
-            continue;
-        out[at++] = writes ? "--bind" : "--ro-bind";
-        out[at++] = folders[i];
-        out[at++] = folders[i];
-        if (!writes)
-            continue;
-        out[at++] = "--ro-bind-try";
-        out[at] = out[at + 1] = joined(mem, folders[i], "/.pawl");
-        at += 2;
-    }
+    at += folders_put(mem, writes, sorted, n, out + at);
     if (n > 0) {
         out[at++] = "--chdir";
-        out[at++] = folders[0];
+        out[at++] = folders[0].path;
     }
     out[at++] = "--";
     out[at] = NULL;
@@ -162,7 +186,7 @@ const pawl_value *sandboxed(arena *mem, const pawl_value *args)
 {
     const char *cwd = pawl_value_string(pawl_value_get(args, "cwd"));
     size_t n = 0;
-    const char **list = sandbox_words(mem, SANDBOX_READ_ONLY, &cwd, cwd != NULL ? 1 : 0, &n);
+    const char **list = sandbox_words(mem, SANDBOX_READ_ONLY, &(sandbox_folder){ cwd, true }, cwd != NULL ? 1 : 0, &n);
     const pawl_value *run = value_pack(mem, NULL, "[]"), *one;
     pawl_iter it = pawl_iter_of(pawl_value_get(args, "run"));
 

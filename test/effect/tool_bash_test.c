@@ -205,6 +205,44 @@ PAWL_TEST(test_A5_in_its_sandbox_a_command_writes_to_the_workspace_alone)
     snprintf(text, sizeof text, "{\"command\":\"echo out >%s/other/a\"}", k.top);
     GIVES(&k, "bash", text, "(no output)");
     HOLDS(&k, "../other/a", "out\n");
+    snprintf(more, sizeof more, ",\"directories\":[\"%s/other\"],\"read_only\":[\"%s/other\"]", k.top, k.top);
+    CHECK_INT(use(&k, "bash", text), PAWL_OK);
+    CHECK(is_error(&k));
+    snprintf(text, sizeof text, "{\"command\":\"cat %s/other/a && echo in >b\"}", k.top);
+    GIVES(&k, "bash", text, "out\n");
+    HOLDS(&k, "b", "in\n");
+    kit_close(&k);
+}
+
+/* Whichever of the folders lies in which: what is Pawl's own is not written to, and what may only be read neither. */
+PAWL_TEST(test_X3_folders_inside_each_other_in_the_sandbox)
+{
+    static const char *const orders[] = { ",\"directories\":[\"%s\",\"%s/work/kept\"],\"read_only\":[\"%s/work/kept\"]",
+                                          ",\"directories\":[\"%s/work/kept\",\"%s\"],\"read_only\":[\"%s/work/kept\"]",
+                                          ",\"directories\":[\"%s/work/kept\",\"%s\",\"%s/work/.pawl\"],\"read_only\":[\"%s/work/kept\"]" };
+    char more[600];
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    folder_in(&k, ".pawl");
+    put(&k, ".pawl/settings.json", "{}");
+    folder_in(&k, "kept");
+    put(&k, "kept/a", "one\n");
+    folder_in(&k, "../other");
+    k.more = more;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(more, sizeof more, orders[i], k.top, k.top, k.top, k.top);
+        CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >.pawl/settings.json\"}"), PAWL_OK);
+        CHECK(is_error(&k));
+        HOLDS(&k, ".pawl/settings.json", "{}");
+        CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >kept/a\"}"), PAWL_OK);
+        CHECK(is_error(&k));
+        HOLDS(&k, "kept/a", "one\n");
+        GIVES(&k, "bash", "{\"command\":\"cat kept/a && echo two >../other/b && echo three >c\"}", "one\n");
+        HOLDS(&k, "../other/b", "two\n");
+        HOLDS(&k, "c", "three\n");
+    }
     kit_close(&k);
 }
 
@@ -395,6 +433,7 @@ static const check_case cases[] = {
     CASE(test_A5_what_a_command_leaves_running_is_ended),
     CASE(test_E10_a_cancel_ends_the_command_and_its_children),
     CASE(test_A5_in_its_sandbox_a_command_writes_to_the_workspace_alone),
+    CASE(test_X3_folders_inside_each_other_in_the_sandbox),
     CASE(test_P1_in_plan_mode_a_command_only_reads),
     CASE(test_A5_without_a_sandbox_a_command_runs_and_says_so),
     CASE(test_A5_a_program_gets_its_input_on_stdin),

@@ -451,6 +451,38 @@ PAWL_TEST(test_X3_further_folders_belong_to_the_workspace)
     CHECK(!is_error(&k));
     HOLDS(&k, "../other/b", "mine");
     REFUSES(&k, "read_file", "{\"file_path\":\"../otherwise\"}", "Path outside workspace: ../otherwise");
+    folder_in(&k, "../hidden");
+    put(&k, "../hidden/c", "secret\n");
+    link_in(&k, "../hidden", "../other/out");       /* a link of that folder that leads out of both */
+    link_in(&k, "../work/a", "../other/home");      /* and one that leads into the other */
+    snprintf(text, sizeof text, "{\"file_path\":\"%s/other/out/c\"}", k.top);
+    CHECK_INT(use(&k, "read_file", text), PAWL_OK);
+    CHECK(is_error(&k) && strncmp(content(&k), "Path outside workspace: ", 24) == 0);
+    snprintf(text, sizeof text, "{\"file_path\":\"%s/other/out/c\",\"content\":\"x\"}", k.top);
+    CHECK_INT(use(&k, "write_file", text), PAWL_OK);
+    CHECK(is_error(&k));
+    HOLDS(&k, "../hidden/c", "secret\n");
+    GIVES(&k, "read_file", "{\"file_path\":\"../other/home\"}", "     1\there\n");
+    kit_close(&k);
+}
+
+PAWL_TEST(test_X3_further_folders_have_a_limit)
+{
+    char more[8192];
+    size_t n = 0;
+    kit k;
+
+    kit_open(&k);
+    put(&k, "a", "here\n");
+    k.more = more;
+    for (int i = 0; i < ROOTS_MAX; i++) {
+        n += (size_t)snprintf(more + n, sizeof more - n, "%s\"%s\"", i == 0 ? ",\"directories\":[" : ",", k.top);
+        snprintf(more + n, sizeof more - n, "]");
+        if (i + 1 < ROOTS_MAX)
+            GIVES(&k, "read_file", "{\"file_path\":\"a\"}", "     1\there\n");
+        else
+            REFUSES(&k, "read_file", "{\"file_path\":\"a\"}", "Invalid arguments: more than 63 \"directories\"");
+    }
     kit_close(&k);
 }
 
@@ -593,6 +625,7 @@ static const check_case cases[] = {
     CASE(test_X3_no_path_leads_out),
     CASE(test_X3_links_within_lead_where_they_say),
     CASE(test_X3_further_folders_belong_to_the_workspace),
+    CASE(test_X3_further_folders_have_a_limit),
     CASE(test_X3_a_link_swapped_in_leads_nowhere),
     CASE(test_P1_plan_mode_writes_nothing),
     CASE(test_no_descriptor_is_left_open),

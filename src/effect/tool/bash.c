@@ -61,12 +61,12 @@ static pawl_code no_sandbox(tool_call *c, sandbox_is is, const char *why)
 }
 
 /* The workspace, then the folders that belong to it and are there. */
-static const char **folders_of(tool_call *c, const roots *r, size_t *n)
+static const sandbox_folder *folders_of(tool_call *c, const roots *r, size_t *n)
 {
-    const char **out = arena_get(&c->mem, (ROOTS_MAX + 1) * sizeof *out);
+    sandbox_folder *out = arena_get(&c->mem, (ROOTS_MAX + 1) * sizeof *out);
 
     for (*n = 0; out != NULL && *n < r->n; ++*n)
-        out[*n] = r->all[*n].real;
+        out[*n] = (sandbox_folder){ r->all[*n].real, r->all[*n].read_only };
     return out;
 }
 
@@ -78,7 +78,7 @@ static pawl_code sandbox_of(tool_call *c, const roots *r, const char ***words, s
     const sandbox_kind kind = plan ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE;
     char why[SANDBOX_SAID_BYTES] = "";
     sandbox_is is;
-    const char **folders;
+    const sandbox_folder *folders;
     size_t nfolders = 0;
 
     *n = 0;

@@ -30,7 +30,7 @@ void roots_close(roots *r)
 }
 
 /* False: not there. */
-static bool root_add(roots *r, const char *path)
+static bool root_add(tool_call *c, roots *r, const char *path)
 {
     root *one = &r->all[r->n];
     char real[PATH_MAX];
@@ -38,23 +38,34 @@ static bool root_add(roots *r, const char *path)
 
     while (n > 1 && path[n - 1] == '/')
         n--;
-    if (n >= sizeof one->said || realpath(path, real) == NULL || strlen(real) >= sizeof one->real ||
+    if (n >= TOOL_PATH_BYTES || realpath(path, real) == NULL || strlen(real) >= TOOL_PATH_BYTES ||
         (one->fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         return false;
-    memcpy(one->said, path, n);
-    one->said[n] = '\0';
-    memcpy(one->real, real, strlen(real) + 1);
+    one->read_only = false;
+    one->said = arena_strdup(&c->mem, path, n);
+    one->real = arena_strdup(&c->mem, real, strlen(real));
     r->n++;
     return true;
 }
 
+static bool listed(const pawl_value *list, const pawl_value *text)
+{
+    pawl_iter it = pawl_iter_of(list);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_equal(one, text))
+            return true;
+    return false;
+}
+
 bool roots_open(tool_call *c, roots *r, pawl_code *rc)
 {
-    const pawl_value *list = pawl_value_get(c->job->args, "directories"), *one;
+    const pawl_value *list = pawl_value_get(c->job->args, "directories"), *only = pawl_value_get(c->job->args, "read_only"), *one;
     pawl_iter it = pawl_iter_of(list);
 
     r->n = 0;
-    if (!root_add(r, c->cwd)) {
+    if (!root_add(c, r, c->cwd)) {
         *rc = tool_error(c, "File not found: %s: the workspace is no folder that can be read", c->cwd);
         return false;
     }
@@ -64,13 +75,18 @@ bool roots_open(tool_call *c, roots *r, pawl_code *rc)
         } else if (r->n == ROOTS_MAX) {
             *rc = tool_error(c, "Invalid arguments: more than %d \"directories\"", ROOTS_MAX - 1);
         } else {
-            (void)root_add(r, pawl_value_string(one));      /* one that is not there is beyond reach */
+            if (root_add(c, r, pawl_value_string(one)))     /* one that is not there is beyond reach */
+                r->all[r->n - 1].read_only = listed(only, one);
             continue;
         }
         roots_close(r);
         return false;
     }
-    return true;
+    if (!c->mem.failed)
+        return true;
+    *rc = tool_nomem(c);
+    roots_close(r);
+    return false;
 }
 
 /* Past slashes, and names that are a dot. */
@@ -214,7 +230,7 @@ static went up(way *w, pawl_code *rc)
     if (w->at[0] == '\0') {     /* out of the root: perhaps into another one */
         char parent[TOOL_PATH_BYTES];
 
-        memcpy(parent, w->root->real, sizeof parent);
+        memcpy(parent, w->root->real, strlen(w->root->real) + 1);
         *strrchr(parent, '/') = '\0';
         if (!rest_set(w, parent))
             return wrong(w, rc, "Invalid arguments", ": the path is too long");

@@ -10,7 +10,7 @@
 /* ---- limits (X2) ---------------------------------------------------------------------------------- */
 
 enum {
-    ROOTS_MAX = 16,             /* the workspace and the folders that belong to it */
+    ROOTS_MAX = 64,             /* the workspace and the folders that belong to it */
     TOOL_PATH_BYTES = 4096,     /* of a path */
     NAME_BYTES = 256,           /* of a name in it */
     LINKS_MAX = 40,             /* in one path */
@@ -78,7 +78,7 @@ bool plain_binary(const char *data, size_t size);   /* it holds NUL, in the firs
 
 /* ---- beneath.c: files of the workspace, and of nowhere else -------------------------------------------- */
 
-typedef struct root { int fd; char real[TOOL_PATH_BYTES], said[TOOL_PATH_BYTES]; } root;
+typedef struct root { int fd; bool read_only; const char *real, *said; } root;     /* read_only: no command may write to it */
 typedef struct roots { root all[ROOTS_MAX]; size_t n; } roots;
 
 /* Where a path leads: a name in a folder of the workspace, which is no link. */
