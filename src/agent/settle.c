@@ -268,10 +268,21 @@ void calls_unsettle(turn *t)
             call_stage_to(t, k, STAGE_SETTLING);        /* it was let in under others: it looks */
 }
 
+/* The folder is another one: what was said of a call, and a yes to it, were of what it would have done in the old one (W6). */
+static void folder_changed(turn *t)
+{
+    if (t->h->kind != PAWL_EV_UPDATE || pawl_value_get(t->h->value, "@cwd") == NULL)
+        return;
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (t->calls[k].at == STAGE_SETTLING)
+            begins_again(t, k, NULL);
+}
+
 void rules_changed(turn *t)
 {
     rights_changed(t);
     calls_unsettle(t);
+    folder_changed(t);
     settle_next(t);             /* each call looks under what it was asked */
 }
 
@@ -292,6 +303,7 @@ void tools_changed(turn *t)
 {
     rights_changed(t);
     calls_unsettle(t);
+    folder_changed(t);
     settle_again(t);
 }
 

@@ -104,14 +104,32 @@ static void core_hears(turn *t)
 
 /* ---- begun ---------------------------------------------------------------------------------------------------- */
 
+/* In which folders it may work, by the rules of now. */
+static const pawl_value *with_folders(turn *t, const pawl_value *args)
+{
+    const pawl_value *rules = pawl_get(t->s, "@policy");
+    pawl_policy *p;
+    pawl_err err = {0};
+
+    if (pawl_value_size(pawl_value_get(rules, "directories")) == 0)
+        return args;
+    if ((p = gate_policy(&t->mem->alloc, rules, &err)) == NULL)
+        return err.code == PAWL_NOMEM ? NULL : args;        /* rules that cannot be read let nobody in, and give no folders */
+    args = gate_folders(t->mem, rules, p, args);
+    pawl_policy_free(p);
+    return args;
+}
+
 static void effect_begin(turn *t, uint32_t k)
 {
     const agent_call *c = &t->calls[k];
     const char *effect = pawl_format(t->s, "tool-%s", c->name), *cwd = pawl_get_string(t->s, "@cwd");
     const pawl_value *args = pawl_pack(t->s, "{s:s,s:s,s:v,s:v,s:s}", "call", c->id, "cwd", cwd != NULL ? cwd : "", "decision",
                                        c->why != NULL ? c->why : value_null(t->mem), "input", c->input, "tool", c->name);
-    const pawl_code rc = pawl_flow_call_with(t->s, tag_of(t, "tool", k), effect, args, NULL);
+    pawl_code rc = PAWL_NOMEM;
 
+    if ((args = with_folders(t, args)) != NULL)
+        rc = pawl_flow_call_with(t->s, tag_of(t, "tool", k), effect, args, NULL);
     if (rc == PAWL_LIMIT)
         call_fails(t, k, "The budget has no room for it");
     else if (rc != PAWL_OK)

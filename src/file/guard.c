@@ -367,6 +367,9 @@ pawl_code guard_enter(guard *g, scope *sc, bool *left)
         return rc;
     rc = gate_enter(&g->gate, &err);
     g->gate.graph = NULL;
+    if (rc == PAWL_OK && n->kind == KIND_TOOL && g->policy != NULL &&
+        (sc->folders = gate_folders(&sc->s->mem, g->gate.limits, g->policy, pawl_pack(sc->s, "{}"))) == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
     return rc == PAWL_DENIED && g->gate.reason != NULL ? denied(g, left) : gate_failed(g, rc, &err);
 }
 

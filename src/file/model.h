@@ -339,6 +339,7 @@ typedef struct scope {          /* what expressions see, in one visit */
     struct standing *standing;  /* what is to stand by reference */
     bool arguments;             /* what is made is a command's arguments; */
     bool showing;               /* to look at */
+    const pawl_value *folders;  /* of a tool: {"directories", "read_only"}, in which it may work, too; NULL: none */
     pawl_code failed;           /* PAWL_OK: not yet; */
     const char *why;            /* and why; NULL: no memory */
     size_t at;                  /* of path: the JSON pointer in what is made; at its end it is longer than that */

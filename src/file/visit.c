@@ -306,8 +306,8 @@ static pawl_code tool_used(scope *sc, const pawl_value *args, const pawl_value *
 {
     pawl_step *s = sc->s;
     const char *cwd = pawl_get_string(s, "@cwd");
-    const pawl_value *input = pawl_pack(s, "{}"), *decision = pawl_value_get(args, "decision"), *key, *v;
-    pawl_iter it = pawl_iter_of(args);
+    const pawl_value *input = pawl_pack(s, "{}"), *decision = pawl_value_get(args, "decision"), *key, *v, *one;
+    pawl_iter it = pawl_iter_of(args), folders = pawl_iter_of(sc->folders);
 
     while ((v = pawl_iter_next(&it, &key)) != NULL)
         if (v != decision)
@@ -315,6 +315,8 @@ static pawl_code tool_used(scope *sc, const pawl_value *args, const pawl_value *
     v = pawl_pack(s, "{s:s,s:s,s:v,s:s}", "call", sc->n->name, "cwd", cwd != NULL ? cwd : "", "input", input, "tool", sc->n->tool->name);
     if (decision != NULL)
         v = value_with(&s->mem, v, "decision", decision);
+    while ((one = pawl_iter_next(&folders, &key)) != NULL)
+        v = value_with(&s->mem, v, pawl_value_string(key), one);
     return v != NULL ? pawl_call(s, sc->n->effect, v, receipt) : scope_fail(sc, PAWL_NOMEM, NULL);
 }
 

@@ -76,6 +76,41 @@ pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grant
     return rc;
 }
 
+/* ---- folders of the workspace ----------------------------------------------------------------------------------- */
+
+/* A file that nobody has in mind: so a rule that fits it fits whatever lies there. */
+static bool edits_denied(arena *mem, const pawl_policy *p, const char *folder)
+{
+    static const char name[] = "/.pawl-any-file";
+    const size_t n = strlen(folder);
+    char *file = arena_get(mem, n + sizeof name);
+    pawl_request q = { .tool = "Edit", .cls = PAWL_EDIT };
+    pawl_decision d;
+
+    if (file == NULL)
+        return true;
+    memcpy(file, folder, n);
+    memcpy(file + n, name, sizeof name);
+    if ((q.args = value_pack(mem, NULL, "{s:s}", "file_path", file)) == NULL)
+        return true;
+    pawl_decide_first(p, &q, &d);
+    return d.behavior == PAWL_DENY;
+}
+
+const pawl_value *gate_folders(arena *mem, const pawl_value *rules, const pawl_policy *p, const pawl_value *args)
+{
+    const pawl_value *folders = pawl_value_get(rules, "directories"), *only = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(folders);
+
+    if (pawl_value_size(folders) == 0)
+        return args;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (p != NULL && pawl_value_string(one) != NULL && edits_denied(mem, p, pawl_value_string(one)))
+            only = value_push(mem, only, one);
+    args = value_with(mem, args, "directories", folders);
+    return pawl_value_size(only) > 0 ? value_with(mem, args, "read_only", only) : args;
+}
+
 /* ---- decided -------------------------------------------------------------------------------------------------- */
 
 static bool rule_said(const pawl_decision *d)

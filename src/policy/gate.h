@@ -79,6 +79,10 @@ const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_va
 pawl_policy *gate_policy(const pawl_alloc *alloc, const pawl_value *rules, pawl_err *err);
 pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl_err *err);
 
+/* The folders of the workspace beside the one that a tool runs in, for its handler: `args` with "directories", and "read_only", those of them in which
+ * a deny rule lets nobody edit; `args` itself where there are none. NULL: no memory. */
+const pawl_value *gate_folders(arena *mem, const pawl_value *rules, const pawl_policy *p, const pawl_value *args);
+
 /* Rules speak of a call, and of a node by its name, {"name"}; the stricter of the two counts, and an allow of either where nothing else was
  * said. `name` NULL: it is no node. `first`: the deny rules alone. */
 void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value *name, bool first, pawl_decision *out);

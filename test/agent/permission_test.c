@@ -162,6 +162,69 @@ static void test_W6_rules_that_change_while_it_is_asked(void)
     world_end(&w);
 }
 
+/* A yes was to what the call would have done where it was asked. */
+static void test_W6_another_folder_is_another_call(void)
+{
+    world w;
+
+    asks(&w, "{\"@cwd\":\"/a\",\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"};bash b2 {\"command\":\"make y\"};bash b3 {\"command\":\"make z\"}");
+    world_answer(&w, "b1", "true");
+    world_update(&w, NULL, "{\"@cwd\":\"/b\"}");     /* b2 is asked, and b1 has its yes */
+    CHECK(*world_open(&w, "b1", true) != '\0');
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    world_crash(&w);
+    world_answer(&w, "b1", "true");
+    world_answer(&w, "b2", "true");
+    world_answer(&w, "b3", "true");
+    CHECK(*command_of(&w, "b1") != '\0');
+    world_update(&w, NULL, "{\"@cwd\":\"/c\"}");     /* b1 is at work in /b, the others wait for their turn */
+    CHECK(*world_open(&w, "b2", true) != '\0');
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    CHECK_STR(command_of(&w, "b2"), "");
+    world_answer(&w, "b2", "true");
+    CHECK(strstr(w.trace.data, "\"call\":\"b1\",\"cwd\":\"/b\"") != NULL && strstr(w.trace.data, "\"call\":\"b1\",\"cwd\":\"/a\"") == NULL);
+    world_answer(&w, "b3", "true");
+    comes(&w, "b2", PAWL_DONE, "\"y\"");
+    comes(&w, "b3", PAWL_DONE, "\"z\"");
+    CHECK(strstr(w.trace.data, "\"call\":\"b2\",\"cwd\":\"/c\"") != NULL && strstr(w.trace.data, "\"call\":\"b3\",\"cwd\":\"/c\"") != NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* So are other directories: they stand in the rules. */
+static void test_P1_tools_are_told_the_folders_of_the_workspace(void)
+{
+    static const char *const calls = "bash b1 {\"command\":\"make x\"};read_file r1 {\"file_path\":\"/data/a\"}";
+    world w;
+
+    asks(&w, "{\"@cwd\":\"/w\",\"@policy\":{\"cwd\":\"/w\",\"directories\":[\"/data\",\"/kept\"],\"deny\":[\"Edit(//kept/**)\",\"Edit(//data/secret/**)\"]},\"input\":\"go\"}", calls);
+    while (*command_of(&w, "links") != '\0')
+        comes(&w, "links", PAWL_DONE, "{}");
+    CHECK(*world_open(&w, "b1", true) != '\0');
+    world_update(&w, NULL, "{\"@policy\":{\"cwd\":\"/w\",\"directories\":[\"/data\"]}}");
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    CHECK(*world_open(&w, "b1", true) != '\0');
+    world_update(&w, NULL, "{\"@policy\":{\"cwd\":\"/w\",\"directories\":[\"/data\",\"/kept\"],\"deny\":[\"Edit(//kept/**)\",\"Edit(//data/secret/**)\"]}}");
+    while (*command_of(&w, "links") != '\0')
+        comes(&w, "links", PAWL_DONE, "{}");
+    world_answer(&w, NULL, "true");
+    while (*command_of(&w, "links") != '\0')
+        comes(&w, "links", PAWL_DONE, "{}");
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    CHECK(strstr(w.trace.data, "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"command\":\"make x\"},\"read_only\":[\"/kept\"],\"tool\":\"bash\"") != NULL);
+    CHECK(strstr(w.trace.data, "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"file_path\":\"/data/a\"}") != NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+    asks(&w, "{\"@mode\":\"bypassPermissions\",\"@policy\":{\"cwd\":\"/w\"},\"input\":\"go\"}", calls);
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    CHECK(strstr(w.trace.data, "\"directories\":[") == NULL && strstr(w.trace.data, "\"read_only\":[") == NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 /* What else changes meanwhile asks nobody anew: neither a person, nor a hook that is at work. */
 static void test_W6_what_is_asked_is_asked_once(void)
 {
@@ -280,7 +343,8 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
         CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_rules_decide_without_a_person),
-        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_P4_a_hook_before_it),
+        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_W6_another_folder_is_another_call),
+        CASE(test_P1_tools_are_told_the_folders_of_the_workspace), CASE(test_P4_a_hook_before_it),
         CASE(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it),
         CASE(test_P4_a_hook_after_it_may_replace_the_result), CASE(test_P5_a_hook_that_fails_denies),
     };
