@@ -10,7 +10,7 @@
  *   tell         a child run is told a signal, or what it may do now: pawl_engine_tell
  *
  * What it is told: input, as PAWL_EV_INPUT or the signal "input" (it queues while a turn is under way): a text, {"input": TEXT or BLOCKS} or
- * a message; the signals "interrupt" and "shutdown"; answers; and updates of its own channels (@mode, @policy, @grants, @config). Its children at work
+ * a message, which says something (pawl_agent_input); the signals "interrupt" and "shutdown"; answers; and updates of its own channels (@mode, @policy, @grants, @config). Its children at work
  * have no higher mode than it has, and go by its rules and grants as they become (P1, E11). */
 #ifndef PAWL_AGENT_H
 #define PAWL_AGENT_H
@@ -70,6 +70,10 @@ typedef struct pawl_agent {     /* texts are copied; 0 and NULL: the default */
 
 /* NULL: see err. Free it as any machine. */
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_agent_machine(const pawl_agent *agent, const pawl_alloc *alloc, pawl_err *err);
+
+/* Whether that can be said to an agent, for whoever wants to know before he says it: PAWL_OK, or PAWL_INVALID and what is wrong. It is empty where there is
+ * no word in it, as providers take no such text: the machine then begins no turn, and tells readers why. */
+PAWL_API pawl_code pawl_agent_input(const pawl_value *input, pawl_err *err);
 
 /* ---- what is shown of it (A3) -------------------------------------------------------------------------------- */
 

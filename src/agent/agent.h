@@ -129,7 +129,6 @@ const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:2" */
 pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happening *h);
 void turn_keep(turn *t);
 void message_add(turn *t, const pawl_value *message);
-const pawl_value *message_of_input(turn *t, const pawl_value *v);       /* NULL: it is none */
 void queue_put(turn *t, const pawl_value *message);
 const pawl_value *queue_take(turn *t);  /* NULL: it is empty */
 void result_put(turn *t, uint32_t k, const pawl_value *result, bool failed);
@@ -138,6 +137,11 @@ void results_drop(turn *t);
 void gate_hears(turn *t, uint32_t k, const pawl_value *v, bool failed);
 void gate_forgets(turn *t, uint32_t k); /* it begins from the start */
 void turn_calls(turn *t, const pawl_value *blocks);     /* the tool calls among these are those at hand */
+
+/* ---- input.c: what may be said to it ------------------------------------------------------------------ */
+
+const pawl_value *message_of_input(turn *t, const pawl_value *v);       /* NULL: it is none, as pawl_agent_input has it */
+bool input_is_empty(const pawl_value *input);   /* it is one, but for a word in it */
 
 /* ---- turn.c: from input to answer ---------------------------------------------------------------------- */
 

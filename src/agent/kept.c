@@ -249,28 +249,6 @@ void message_add(turn *t, const pawl_value *message)
         t->added[t->nadded++] = message;
 }
 
-/* A text, {"input"}, {"content"}, or a message with its role; blocks are taken as they are. */
-const pawl_value *message_of_input(turn *t, const pawl_value *v)
-{
-    const pawl_value *content = v, *pinned = NULL;
-    const char *role = pawl_value_string(pawl_value_get(v, "role"));
-
-    if (pawl_value_type(v) == PAWL_TYPE_OBJECT) {
-        content = pawl_value_get(v, "input");
-        content = content != NULL ? content : pawl_value_get(v, "content");
-        pinned = pawl_value_get(v, "pinned");
-    }
-    if (pawl_value_type(content) == PAWL_TYPE_OBJECT)       /* a message inside {"input"} */
-        return message_of_input(t, content);
-    if (role != NULL && strcmp(role, "user") != 0)
-        return NULL;
-    if (pawl_value_type(content) != PAWL_TYPE_STRING && pawl_value_type(content) != PAWL_TYPE_ARRAY)
-        return NULL;
-    if (pawl_value_bool(pinned))
-        return pawl_pack(t->s, "{s:v,s:b,s:s}", "content", content, "pinned", 1, "role", "user");
-    return pawl_pack(t->s, "{s:v,s:s}", "content", content, "role", "user");
-}
-
 /* ---- inputs that wait for the turn to end ------------------------------------------------------------------ */
 
 /* No event both puts one there and takes one. */

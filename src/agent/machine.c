@@ -108,9 +108,16 @@ static told_kind kind_of(turn *t)
 
 /* ---- and does ------------------------------------------------------------------------------------------------- */
 
-static void bad_input(turn *t)
+static void bad_input(turn *t, const pawl_value *v)
 {
-    readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", "input is a text, {\"input\": TEXT or BLOCKS}, or a message of the user's"));
+    const char *once = pawl_get_string(t->s, "@once");
+    pawl_err err = {0};
+
+    if (pawl_agent_input(v, &err) == PAWL_OK)
+        return;
+    readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", err.text));
+    if (once != NULL && strcmp(once, "run") == 0 && t->h->kind == PAWL_EV_START)
+        t->rc = pawl_fail(t->s, PAWL_INVALID, "%s", err.text);      /* nobody will give it another */
 }
 
 static void ask_input(turn *t)
@@ -123,7 +130,7 @@ static void idle_input(turn *t)
     const pawl_value *m = message_of_input(t, t->h->value);
 
     if (m == NULL) {
-        bad_input(t);
+        bad_input(t, t->h->value);
         if (t->h->kind == PAWL_EV_ANSWER)
             ask_input(t);
         return;
@@ -138,7 +145,7 @@ static void queue_input(turn *t)
     const pawl_value *m = message_of_input(t, t->h->value);
 
     if (m == NULL)
-        bad_input(t);
+        bad_input(t, t->h->value);
     else
         queue_put(t, m);
 }
@@ -148,7 +155,7 @@ static void started(turn *t)
     const pawl_value *input = pawl_value_get(t->h->value, "input"), *m = input != NULL ? message_of_input(t, input) : NULL;
 
     if (input != NULL && pawl_value_type(input) != PAWL_TYPE_NULL && m == NULL)
-        bad_input(t);
+        bad_input(t, input);
     if (life_start(t, m))
         return;
     if (m != NULL)

@@ -298,7 +298,7 @@ static void spawn_agent(turn *t, uint32_t k)
     const pawl_value *input = child_input(t, pawl_value_get(c->input, "prompt"));
     pawl_code rc;
 
-    if (input == NULL) {        /* never without its rights */
+    if (input == NULL || pawl_agent_input(pawl_value_get(c->input, "prompt"), NULL) != PAWL_OK) {      /* never without its rights */
         call_fails(t, k, "Invalid arguments: a prompt is needed");
         return;
     }

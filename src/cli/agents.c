@@ -218,6 +218,8 @@ const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err 
 
     if (!session_is_agent(s))
         return v;
+    if ((one = pawl_value_get(v, "input")) != NULL && pawl_value_type(one) != PAWL_TYPE_NULL && pawl_agent_input(one, err) != PAWL_OK)
+        return NULL;
     while ((one = pawl_iter_next(&it, &key)) != NULL)
         v = value_with(&s->mem, v, pawl_value_string(key), one);
     if ((text = pinned(s, err)) != NULL)

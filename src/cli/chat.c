@@ -83,6 +83,17 @@ static bool is_piped(void)
     return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
 }
 
+static bool says_something(const buf *b, pawl_err *err)
+{
+    size_t n = 0;
+
+    while (n < b->size && strchr(" \t\r\n", b->data[n]) != NULL && b->data[n] != '\0')
+        n++;
+    if (n == b->size)
+        fail(err, PAWL_INVALID, "the prompt is empty");
+    return n < b->size;
+}
+
 /* What was given, and what is piped in behind it; "-": only that. */
 static bool prompt_of(chat *k, buf *out, pawl_err *err)
 {
@@ -94,8 +105,10 @@ static bool prompt_of(chat *k, buf *out, pawl_err *err)
 
     if (!only)
         buf_text(out, given);
-    if (k->frames_in || (!only && !is_piped()))
+    if (k->frames_in)
         return !out->failed;
+    if (!only && !is_piped())
+        return !out->failed && says_something(out, err);
     buf_init(&in, NULL);
     while (in.size <= PROMPT_BYTES_MAX && (n = fread(part, 1, sizeof part, stdin)) > 0)
         buf_put(&in, part, n);
@@ -109,9 +122,7 @@ static bool prompt_of(chat *k, buf *out, pawl_err *err)
         buf_text(out, out->size > 0 ? "\n\n" : "");
     buf_put(out, in.data != NULL ? in.data : "", in.size);
     buf_free(&in);
-    if (out->size == 0 && err->code == PAWL_OK)
-        fail(err, PAWL_INVALID, "the prompt is empty");
-    return err->code == PAWL_OK && !out->failed;
+    return err->code == PAWL_OK && !out->failed && says_something(out, err);
 }
 
 /* ---- begun --------------------------------------------------------------------------------------------------------- */

@@ -138,6 +138,8 @@ static void on_user(chat *k, arena *mem, const pawl_value *v)
 
     if (t != PAWL_TYPE_STRING && t != PAWL_TYPE_ARRAY)
         bad_frame(k, "a message of the user's is {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":TEXT or BLOCKS}}");
+    else if (pawl_agent_input(content, &err) != PAWL_OK)
+        bad_frame(k, err.text);
     else if (leave(k, PAWL_DELIVER_INPUT, NULL, value_pack(mem, NULL, "{s:v}", "input", content), &err) != PAWL_OK)
         bad_frame(k, err.text);
 }

@@ -30,6 +30,11 @@ static int send_run(cli_call *c)
         v = agent_text(c, c->args[1]);
     else
         v = c->nargs < 2 ? value_null(&c->mem) : value_parse(&c->mem, c->args[1], strlen(c->args[1]), "the value", &err);
+    if (v != NULL && name == NULL && session_is_agent(s) && pawl_agent_input(v, &err) != PAWL_OK) {
+        code = cli_usage(c, "%s", err.text);
+        session_free(s);
+        return code;
+    }
     if (v == NULL && name != NULL)      /* bare text is a text */
         v = value_string(&c->mem, c->args[1], strlen(c->args[1]));
     buf_init(&json, NULL);

@@ -1,0 +1,87 @@
+/* input_test.c - what may be said to an agent, and what it makes of an answer that is odd (A1, A4, A6). */
+#include "agenting.h"
+
+static void begin(world *w, const char *input)
+{
+    const pawl_agent a = agent_plain();
+
+    agent_begin(w, &a, input);
+}
+
+/* ---- input ---------------------------------------------------------------------------------------------- */
+
+static void test_A4_what_is_an_input(void)
+{
+    const struct { const char *json, *wrong; } rows[] = {
+        { "\"go\"", NULL }, { "{\"input\":\"go\"}", NULL }, { "{\"content\":\"go\",\"role\":\"user\"}", NULL }, { "{\"input\":{\"content\":\"go\"}}", NULL },
+        { "[{\"type\":\"text\",\"text\":\"go\"}]", NULL }, { "{\"input\":[{\"type\":\"image\",\"data\":\"x\"}]}", NULL },
+        { "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"image\",\"data\":\"x\"}]", NULL },
+        { "\"\"", "empty" }, { "\" \\n\\t\\r\"", "empty" }, { "{\"input\":\"\"}", "empty" }, { "{\"content\":\"\"}", "empty" }, { "[]", "empty" }, { "{\"input\":[]}", "empty" },
+        { "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\" \"}]", "empty" }, { "{\"input\":{\"content\":\"\"}}", "empty" },
+        { "7", "input is a text" }, { "null", "input is a text" }, { "{}", "input is a text" }, { "{\"content\":\"go\",\"role\":\"assistant\"}", "input is a text" },
+        { "[\"go\"]", "input is a text" }, { "{\"input\":[{\"type\":\"text\",\"text\":\"go\"},7]}", "input is a text" }, { "{\"input\":true}", "input is a text" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pawl_err err = {0};
+        arena mem;
+        const pawl_value *v;
+
+        arena_init(&mem, NULL, 1024);
+        v = value_parse(&mem, rows[i].json, strlen(rows[i].json), "input", NULL);
+        CHECK(v != NULL);
+        if ((pawl_agent_input(v, &err) == PAWL_OK) != (rows[i].wrong == NULL) || (rows[i].wrong != NULL && strstr(err.text, rows[i].wrong) == NULL))
+            CHECK_FAIL("%s: \"%s\"", rows[i].json, err.text);
+        arena_free(&mem);
+    }
+    CHECK_INT(pawl_agent_input(NULL, NULL), PAWL_INVALID);
+}
+
+static void test_A4_an_empty_input_begins_no_turn(void)
+{
+    world w;
+
+    begin(&w, "{\"input\":\"\"}");
+    CHECK_STR(roles(&w), "");
+    CHECK_STR(world_status(&w), "input-required");
+    CHECK(strstr(w.trace.data, "\"message\":\"input is empty: there is no word in it\"") != NULL);
+    world_answer(&w, "input", "\" \"");
+    CHECK_STR(roles(&w), "");
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    world_signal(&w, "input", "{\"input\":[]}");
+    CHECK_STR(roles(&w), "");
+    world_answer(&w, "input", "\"go\"");
+    CHECK_STR(roles(&w), "user");
+    world_signal(&w, "input", "\"\"");          /* nor does it queue */
+    model_says(&w, "so", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_signal(&w, "input", "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\"more\"}]");
+    CHECK(strstr(world_get(&w, "messages"), "{\"content\":[{\"text\":\"more\",\"type\":\"text\"}],\"role\":\"user\"}") != NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* Nobody is there who could give it another: it does not wait for one for ever. */
+static void test_A6_what_runs_once_and_is_told_nothing_fails(void)
+{
+    world w;
+
+    begin(&w, "{\"@once\":\"run\",\"input\":\"\"}");
+    CHECK_STR(world_status(&w), "failed");
+    CHECK(strstr(world_reason(&w), "input is empty") != NULL);
+    world_end(&w);
+    begin(&w, "{\"input\":\"go\"}");
+    model_says(&w, NULL, "spawn_agent s1 {\"prompt\":\" \"}");
+    CHECK_STR(content_at(&w, 2), "Error: Invalid arguments: a prompt is needed");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+int main(int argc, char **argv)
+{
+    static const check_case cases[] = {
+        CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
+    };
+
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
