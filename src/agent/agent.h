@@ -51,6 +51,7 @@ typedef struct agent_call {     /* a tool call of the answer at hand */
     const char *under;          /* the rules and the mode under which that was */
     const pawl_value *why;      /* how it came to be allowed */
     bool asked;                 /* a person is */
+    const char *child;          /* of one: what it is called in this run; NULL: nothing yet */
     pawl_mode rights;           /* of a child: the mode above which it was told that it may not go */
     bool failed;                /* what came of it is an error */
     const pawl_value *result;   /* and is this, where it came in this event */
@@ -143,6 +144,11 @@ void turn_calls(turn *t, const pawl_value *blocks);     /* the tool calls among 
 const pawl_value *message_of_input(turn *t, const pawl_value *v);       /* NULL: it is none, as pawl_agent_input has it */
 bool input_is_empty(const pawl_value *input);   /* it is one, but for a word in it */
 
+/* ---- answer.c: what a model said ------------------------------------------------------------------------ */
+
+/* The message as it may stand in the conversation; itself where nothing is to be mended. NULL: it is no answer, and *wrong says why; or no memory. */
+const pawl_value *message_of_answer(turn *t, const pawl_value *message, const char **wrong);
+
 /* ---- turn.c: from input to answer ---------------------------------------------------------------------- */
 
 void turn_begin(turn *t, const pawl_value *message);     /* hooks may look at it first */
@@ -189,6 +195,7 @@ pawl_mode mode_now(turn *t);
 pawl_mode mode_most(turn *t);           /* by what it was told, and is told by this event */
 const pawl_value *rules_now(turn *t);   /* as @policy has them; NULL: never set */
 const char *child_run_of(turn *t, uint32_t k);      /* the run of a child that call k is, or would be */
+bool child_named(turn *t, uint32_t k);  /* from here on; false: one of that id is at work (A6) */
 void rights_changed(turn *t);           /* its mode or its rights have, perhaps: so have those of its children */
 
 /* ---- use.c: and are -------------------------------------------------------------------------------------------- */

@@ -174,9 +174,9 @@ static bool calls_tools(const pawl_value *content)
     return false;
 }
 
-static void answer_taken(turn *t, const pawl_value *v)
+static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message)
 {
-    const pawl_value *message = pawl_value_get(v, "message"), *content = pawl_value_get(message, "content");
+    const pawl_value *content = pawl_value_get(message, "content");
     const char *stop = pawl_value_string(pawl_value_get(v, "stop"));
 
     stop = stop != NULL ? stop : "end_turn";
@@ -212,9 +212,9 @@ static bool permanent(const turn *t, const pawl_value *v)
     return code != NULL && t->h->outcome == PAWL_ERROR && rc != PAWL_TRANSIENT && rc != PAWL_TIMEOUT && rc != PAWL_IO;
 }
 
-static void failed(turn *t, const pawl_value *v)
+static void failed(turn *t, const pawl_value *v, const char *wrong)
 {
-    const char *text = pawl_value_string(pawl_value_get(v, "text"));
+    const char *text = wrong != NULL ? wrong : pawl_value_string(pawl_value_get(v, "text"));
     const char *why = pawl_format(t->s, "LLM error: %s", t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed");
     int64_t delay = t->def->a.retry_initial_ms;
     const core_action action = core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
@@ -236,10 +236,15 @@ static void failed(turn *t, const pawl_value *v)
 
 void model_told(turn *t)
 {
-    if (t->h->outcome == PAWL_DONE && pawl_value_get(t->h->value, "message") != NULL)
-        answer_taken(t, t->h->value);
+    const pawl_value *message = NULL;
+    const char *wrong = NULL;
+
+    if (t->h->outcome == PAWL_DONE && (message = message_of_answer(t, pawl_value_get(t->h->value, "message"), &wrong)) == NULL && wrong == NULL)
+        t->rc = PAWL_NOMEM;
+    else if (message != NULL)
+        answer_taken(t, t->h->value, message);
     else
-        failed(t, t->h->value);
+        failed(t, t->h->value, wrong);
 }
 
 void retry_told(turn *t)

@@ -77,9 +77,87 @@ static void test_A6_what_runs_once_and_is_told_nothing_fails(void)
     world_end(&w);
 }
 
+/* ---- answers ------------------------------------------------------------------------------------------- */
+
+/* Whatever a model gives: what stands in the conversation is what a request may hold, and all that are right stay byte by byte. */
+static void test_X3_what_is_no_block_does_not_stand_in_the_conversation(void)
+{
+    const struct { const char *content, *kept; } rows[] = {
+        { "[7,null,{},\"x\",[],{\"type\":\"text\",\"text\":\"so\"}]", "[{\"text\":\"so\",\"type\":\"text\"}]" },
+        { "[{\"type\":\"text\"},{\"type\":\"text\",\"text\":7},{\"type\":7},{\"type\":\"thinking\"},{\"type\":\"image\",\"data\":\"x\",\"media_type\":\"y\"},"
+          "{\"type\":\"tool_result\"},{\"type\":\"server_use\",\"x\":1},{\"type\":\"text\",\"text\":\"so\"}]",
+          "[{\"type\":\"server_use\",\"x\":1},{\"text\":\"so\",\"type\":\"text\"}]" },
+        { "[{\"type\":\"redacted_thinking\",\"data\":\"x\"},{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}]",
+          "[{\"data\":\"x\",\"type\":\"redacted_thinking\"},{\"signature\":\"s\",\"thinking\":\"hm\",\"type\":\"thinking\"}]" },
+        { "\"as it is\"", "\"as it is\"" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char due[512];
+        world w;
+
+        begin(&w, "{\"input\":\"go\"}");
+        model_gives(&w, rows[i].content);
+        CHECK_STR(agent_shows(&w), "idle");
+        snprintf(due, sizeof due, "[{\"content\":\"go\",\"role\":\"user\"},{\"content\":%s,\"role\":\"assistant\"}]", rows[i].kept);
+        CHECK_STR(world_get(&w, "messages"), due);
+        world_end(&w);
+    }
+}
+
+static void test_X3_what_is_no_answer_is_asked_for_again(void)
+{
+    static const char *const answers[] = { "{\"message\":7}", "{\"message\":{\"content\":7,\"role\":\"assistant\"}}", "{\"message\":{\"content\":{\"text\":\"so\"}}}", "{}", "null" };
+    world w;
+
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        begin(&w, "{\"input\":\"go\"}");
+        comes(&w, "llm", PAWL_DONE, answers[i]);
+        CHECK_STR(roles(&w), "user");
+        CHECK(*command_of(&w, "sleep") != '\0');
+        wakes(&w);
+        model_says(&w, "so", NULL);
+        CHECK_STR(roles(&w), "user assistant");
+        world_end(&w);
+    }
+    begin(&w, "{\"input\":\"go\"}");
+    for (int i = 0; i < 3; i++) {
+        comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":7}}");
+        if (i < 2)
+            wakes(&w);
+    }
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK(strstr(world_get(&w, "@agent"), "LLM error: Invalid response: its content is no text, and no list of blocks") != NULL);
+    world_end(&w);
+    begin(&w, "{\"input\":\"go\"}");
+    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"so\"}],\"role\":\"user\"}}");
+    CHECK_STR(roles(&w), "user assistant");
+    world_end(&w);
+}
+
+static void test_A5_a_call_without_an_id_gets_one(void)
+{
+    world w;
+
+    begin(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
+    model_gives(&w, "[{\"type\":\"tool_use\",\"id\":\"\",\"name\":\"read_file\",\"input\":{\"file_path\":\"a\"}},{\"type\":\"tool_use\",\"name\":\"bash\",\"input\":{\"command\":\"x\"}},"
+                    "{\"type\":\"tool_use\",\"id\":\"c\",\"input\":{}},{\"type\":\"tool_use\",\"id\":\"d\",\"name\":\"bash\",\"input\":\"x\"}]");
+    comes(&w, "call_1_0", PAWL_DONE, "\"a\"");
+    comes(&w, "call_1_1", PAWL_DONE, "\"x\"");
+    CHECK_STR(roles(&w), "user assistant tool:call_1_0 tool:call_1_1 tool:c tool:d");
+    CHECK(strstr(world_get(&w, "messages"), "{\"id\":\"call_1_0\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"}") != NULL);
+    CHECK(strstr(world_get(&w, "messages"), "{\"id\":\"d\",\"input\":{},\"invalid\":\"\\\"x\\\"\",\"name\":\"bash\",\"type\":\"tool_use\"}") != NULL);
+    CHECK_STR(content_at(&w, 4), "Error: Tool not found: unnamed");
+    CHECK_STR(content_at(&w, 5), "Error: Invalid arguments: they are no JSON object: \"x\"");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
+        CASE(test_X3_what_is_no_block_does_not_stand_in_the_conversation), CASE(test_X3_what_is_no_answer_is_asked_for_again),
+        CASE(test_A5_a_call_without_an_id_gets_one),
         CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
     };
 
