@@ -173,9 +173,10 @@ void life_told(turn *t)
 
 void life_changed(turn *t)
 {
-    const char *now = hooks_digest(t);
+    const char *now;
 
     rights_changed(t);
+    now = hooks_digest(t);      /* its parent may have told it others just now */
     if (now == NULL || t->life.under == NULL || strcmp(now, t->life.under) == 0)
         return;
     pawl_flow_drop(t->s, "life");

@@ -387,6 +387,7 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
         { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue", .rule = PAWL_APPEND },
         { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools", .rule = PAWL_APPEND }, { .name = "@config" }, { .name = "@nature" },
         { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" }, { .name = "@life" }, { .name = "@heard", .rule = PAWL_APPEND },
+        { .name = "@children", .rule = PAWL_MERGE },
         { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
         { .name = "@uses", .rule = PAWL_MERGE }, { .name = "@edited", .rule = PAWL_APPEND }, { .name = "@told", .rule = PAWL_APPEND },
     };

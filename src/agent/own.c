@@ -294,7 +294,6 @@ static void spawn_agent(turn *t, uint32_t k)
 {
     const agent_call *c = &t->calls[k];
     const pawl_agent_helper *helper = helper_of(t, pawl_value_string(pawl_value_get(c->input, "agent")));
-    const char *run = child_run_of(t, k);
     const pawl_value *input = child_input(t, pawl_value_get(c->input, "prompt"));
     pawl_code rc;
 
@@ -310,13 +309,19 @@ static void spawn_agent(turn *t, uint32_t k)
         call_fails(t, k, pawl_format(t->s, "An agent may not go deeper than %u", (unsigned)t->def->a.max_depth));
         return;
     }
-    rc = pawl_flow_spawn(t->s, tag_of(t, "tool", k), helper->name, input, &(pawl_flow_child){ .name = c->id });
+    if (!child_named(t, k)) {
+        call_fails(t, k, pawl_format(t->s, "A sub-agent of the id %s is at work", text_cut(t, c->id, 100)));
+        return;
+    }
+    if (t->rc != PAWL_OK)
+        return;
+    rc = pawl_flow_spawn(t->s, tag_of(t, "tool", k), helper->name, input, &(pawl_flow_child){ .name = c->child });
     if (rc == PAWL_LIMIT)
         call_fails(t, k, "The budget has no room for it");
     else if (rc != PAWL_OK)
         t->rc = rc;
     else
-        t->calls[k].rights = mode_now(t), readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", run, "tool_use_id", c->id));
+        t->calls[k].rights = mode_now(t), readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", child_run_of(t, k), "tool_use_id", c->id));
 }
 
 static void child_ended(turn *t, uint32_t k)

@@ -26,9 +26,56 @@ pawl_mode mode_now(turn *t)
     return own < most ? own : most;
 }
 
+/* ---- what children are called --------------------------------------------------------------------------- */
+
 const char *child_run_of(turn *t, uint32_t k)
 {
-    return child_run_name(t->mem, t->s->st->run, strlen(t->s->st->run), t->calls[k].id);
+    const agent_call *c = &t->calls[k];
+
+    return child_run_name(t->mem, t->s->st->run, strlen(t->s->st->run), c->child != NULL ? c->child : c->id);
+}
+
+static const char *child_word(turn *t, const char *id)
+{
+    const char *run = child_run_name(t->mem, "", 0, *id != '\0' ? id : "call");  /* ".sub-ID", with the characters that a run may have */
+
+    return run == NULL ? NULL : strncmp(run, ".sub-", 5) == 0 ? run + 5 : run + 1;
+}
+
+static bool word_taken(turn *t, const char *word)
+{
+    if (pawl_value_get(pawl_get(t->s, "@children"), word) != NULL)
+        return true;
+    for (uint32_t j = 0; j < t->ncalls; j++)    /* also by this event */
+        if (t->calls[j].child != NULL && strcmp(t->calls[j].child, word) == 0)
+            return true;
+    return false;
+}
+
+/* Some providers count the calls of each answer anew: the id of one that has ended may come again, and its child is another one. */
+bool child_named(turn *t, uint32_t k)
+{
+    const char *word = child_word(t, t->calls[k].id), *name = word, *other;
+    uint64_t n;
+
+    for (uint32_t j = 0; j < t->ncalls && word != NULL; j++) {
+        if (j == k || t->calls[j].tool == NULL || t->calls[j].tool->own != PAWL_OWN_SPAWN_AGENT || t->calls[j].at != STAGE_RUNNING)
+            continue;
+        if ((other = child_word(t, t->calls[j].id)) != NULL && strcmp(other, word) == 0)
+            return false;
+    }
+    n = word == NULL ? 0 : pawl_value_uint(pawl_value_get(pawl_get(t->s, "@children"), word)) + 1;
+    for (name = n > 1 ? pawl_format(t->s, "%s-%llu", word, (unsigned long long)n) : word; name != NULL && word_taken(t, name);)
+        name = pawl_format(t->s, "%s-%llu", word, (unsigned long long)++n);
+    if (name == NULL) {
+        t->rc = PAWL_NOMEM;
+        return true;
+    }
+    pawl_set(t->s, "@children", value_with(t->mem, value_pack(t->mem, NULL, "{}"), word, value_int(t->mem, (int64_t)n)));
+    if (name != word)
+        pawl_set(t->s, "@children", value_with(t->mem, value_pack(t->mem, NULL, "{}"), name, value_int(t->mem, 1)));
+    t->calls[k].child = name;
+    return true;
 }
 
 /* ---- what its children are told -------------------------------------------------------------------------- */

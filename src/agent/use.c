@@ -107,7 +107,7 @@ static void core_hears(turn *t)
 /* In which folders it may work, by the rules of now. */
 static const pawl_value *with_folders(turn *t, const pawl_value *args)
 {
-    const pawl_value *rules = pawl_get(t->s, "@policy");
+    const pawl_value *rules = rules_now(t);
     pawl_policy *p;
     pawl_err err = {0};
 

@@ -153,12 +153,67 @@ static void test_A5_a_call_without_an_id_gets_one(void)
     world_end(&w);
 }
 
+/* ---- children --------------------------------------------------------------------------------------------- */
+
+/* The names of children that are open, and of the runs that readers were told of. */
+static void spawns(world *w, const char *id, const char *name)
+{
+    char calls[128], told[128];
+
+    snprintf(calls, sizeof calls, "spawn_agent %s {\"prompt\":\"look\"}", id);
+    model_says(w, NULL, calls);
+    CHECK(*command_of(w, name) != '\0');
+    snprintf(told, sizeof told, "\"session_id\":\"run-1.sub-%s\"", name);
+    CHECK(strstr(w->trace.data, told) != NULL);
+    world_crash(w);
+    world_signal(w, "interrupt", NULL);         /* the one that is told is the one that was spawned */
+    snprintf(told, sizeof told, "{\"run\":\"run-1.sub-%s\",\"signal\":\"interrupt\"}", name);
+    CHECK(strstr(w->trace.data, told) != NULL);
+    comes(w, "tell", PAWL_DONE, "null");
+    comes(w, name, PAWL_DONE, "\"found\"");
+    world_signal(w, "input", "\"more\"");
+}
+
+static void test_A6_each_child_has_a_name_of_its_own(void)
+{
+    world w;
+
+    begin(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
+    spawns(&w, "call_0", "call_0");
+    spawns(&w, "call_0", "call_0-2");           /* some providers count anew in each answer */
+    spawns(&w, "call_0", "call_0-3");
+    spawns(&w, "call_0-2", "call_0-2-2");
+    spawns(&w, "a/b", "a-b");
+    spawns(&w, "a:b", "a-b-2");
+    spawns(&w, "a-b", "a-b-3");
+    spawns(&w, "other", "other");
+    model_gives(&w, "[{\"type\":\"tool_use\",\"id\":\"\",\"name\":\"spawn_agent\",\"input\":{\"prompt\":\"look\"}}]");
+    CHECK(strstr(w.trace.data, "\"session_id\":\"run-1.sub-call_9_0\"") != NULL);
+    comes(&w, "call_9_0", PAWL_DONE, "\"found\"");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_A6_a_second_spawn_of_a_running_id_is_refused(void)
+{
+    world w;
+
+    begin(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
+    model_says(&w, NULL, "spawn_agent c {\"prompt\":\"one\"};spawn_agent d {\"prompt\":\"two\"};spawn_agent c {\"prompt\":\"three\"}");
+    CHECK_INT(pawl_state_commands(w.st), 2);
+    comes(&w, "c", PAWL_DONE, "\"found\"");
+    comes(&w, "d", PAWL_DONE, "\"found\"");
+    CHECK_STR(content_at(&w, 4), "Error: A sub-agent of the id c is at work");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_X3_what_is_no_block_does_not_stand_in_the_conversation), CASE(test_X3_what_is_no_answer_is_asked_for_again),
-        CASE(test_A5_a_call_without_an_id_gets_one),
-        CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
+        CASE(test_A5_a_call_without_an_id_gets_one), CASE(test_A6_each_child_has_a_name_of_its_own),
+        CASE(test_A6_a_second_spawn_of_a_running_id_is_refused), CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
