@@ -64,7 +64,7 @@ static void added_load(turn *t)
         if ((c = call_in(t, one)) != NULL)
             c->edited = pawl_value_get(one, "input");
     for (uint32_t i = 0; (one = pawl_iter_next(&told, NULL)) != NULL; i++)
-        if ((c = call_in(t, one)) != NULL && i >= c->told_from && (c->at == STAGE_SETTLING || c->at == STAGE_AFTER)) {
+        if ((c = call_in(t, one)) != NULL && i >= c->told_from && (c->at == STAGE_SETTLING || c->at == STAGE_READY || c->at == STAGE_AFTER)) {
             e = pawl_value_get(one, "e");
             said_add(t, c, e != NULL ? e : pawl_value_get(one, "v"), e != NULL);
         }

@@ -79,6 +79,14 @@ static inline void comes(world *w, const char *what, pawl_outcome outcome, const
     world_outcome(w, id, outcome, value);
 }
 
+/* All that has happened, as text. */
+static inline const char *traced(world *w)
+{
+    buf_char(&w->trace, '\0');
+    w->trace.size--;
+    return w->trace.data;
+}
+
 static inline void wakes(world *w)
 {
     world_timer(w, command_of(w, "sleep"));

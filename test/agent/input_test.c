@@ -44,7 +44,7 @@ static void test_A4_an_empty_input_begins_no_turn(void)
     begin(&w, "{\"input\":\"\"}");
     CHECK_STR(roles(&w), "");
     CHECK_STR(world_status(&w), "input-required");
-    CHECK(strstr(w.trace.data, "\"message\":\"input is empty: there is no word in it\"") != NULL);
+    CHECK(strstr(traced(&w), "\"message\":\"input is empty: there is no word in it\"") != NULL);
     world_answer(&w, "input", "\" \"");
     CHECK_STR(roles(&w), "");
     CHECK_INT(pawl_state_waits(w.st), 1);
@@ -164,11 +164,11 @@ static void spawns(world *w, const char *id, const char *name)
     model_says(w, NULL, calls);
     CHECK(*command_of(w, name) != '\0');
     snprintf(told, sizeof told, "\"session_id\":\"run-1.sub-%s\"", name);
-    CHECK(strstr(w->trace.data, told) != NULL);
+    CHECK(strstr(traced(w), told) != NULL);
     world_crash(w);
     world_signal(w, "interrupt", NULL);         /* the one that is told is the one that was spawned */
     snprintf(told, sizeof told, "{\"run\":\"run-1.sub-%s\",\"signal\":\"interrupt\"}", name);
-    CHECK(strstr(w->trace.data, told) != NULL);
+    CHECK(strstr(traced(w), told) != NULL);
     comes(w, "tell", PAWL_DONE, "null");
     comes(w, name, PAWL_DONE, "\"found\"");
     world_signal(w, "input", "\"more\"");
@@ -188,7 +188,7 @@ static void test_A6_each_child_has_a_name_of_its_own(void)
     spawns(&w, "a-b", "a-b-3");
     spawns(&w, "other", "other");
     model_gives(&w, "[{\"type\":\"tool_use\",\"id\":\"\",\"name\":\"spawn_agent\",\"input\":{\"prompt\":\"look\"}}]");
-    CHECK(strstr(w.trace.data, "\"session_id\":\"run-1.sub-call_9_0\"") != NULL);
+    CHECK(strstr(traced(&w), "\"session_id\":\"run-1.sub-call_9_0\"") != NULL);
     comes(&w, "call_9_0", PAWL_DONE, "\"found\"");
     model_says(&w, "so", NULL);
     world_end(&w);

@@ -71,8 +71,8 @@ static void test_P4_an_input_that_a_hook_blocks_is_not_given_to_the_model(void)
     world_signal(&w, "input", "\"keep it\"");   /* meanwhile: it queues, and is asked of in its turn */
     hears(&w, "UserPromptSubmit", NO("not that"));
     CHECK_STR(roles(&w), "");
-    CHECK(strstr(w.trace.data, "\"message\":\"Prompt blocked: not that\"") != NULL);
-    CHECK(strstr(w.trace.data, "\"end\":\"prompt_blocked\"") != NULL);
+    CHECK(strstr(traced(&w), "\"message\":\"Prompt blocked: not that\"") != NULL);
+    CHECK(strstr(traced(&w), "\"end\":\"prompt_blocked\"") != NULL);
     CHECK(strstr(asked(&w), "\"prompt\":\"keep it\"") != NULL);
     hears(&w, "UserPromptSubmit", FINE);
     CHECK_STR(roles(&w), "user");
@@ -120,7 +120,7 @@ static void test_P5_an_input_whose_hook_fails(void)
     world_end(&w);
     begin(&w, claude);
     comes(&w, "hook", PAWL_TIMED_OUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
-    CHECK(strstr(w.trace.data, "it failed, and was let through: it failed with timeout") != NULL);
+    CHECK(strstr(traced(&w), "it failed, and was let through: it failed with timeout") != NULL);
     CHECK_STR(roles(&w), "user");
     model_says(&w, "so", NULL);
     world_signal(&w, "input", "\"more\"");
@@ -215,7 +215,7 @@ static void test_P4_a_turn_is_kept_from_its_end_eight_times_at_most(void)
     model_says(&w, "done", NULL);
     hears(&w, "Stop", NO("again"));
     CHECK_STR(agent_shows(&w), "idle");
-    CHECK(strstr(w.trace.data, "(STOPS_MAX)") != NULL);
+    CHECK(strstr(traced(&w), "(STOPS_MAX)") != NULL);
     CHECK_STR(command_of(&w, "llm"), "");
     world_end(&w);
 }
@@ -250,7 +250,7 @@ static void test_P4_a_hook_hears_each_answer_before_its_tools_are_used(void)
     CHECK(strstr(asked(&w), "\"last_assistant_message\":\"let me look\"") != NULL);
     CHECK_STR(command_of(&w, "r1"), "");
     hears(&w, "PostAssistantResponse", NO("no such thing"));     /* there is nothing to deny: a person is told */
-    CHECK(strstr(w.trace.data, "s.json: PostAssistantResponse[0].hooks[0]: no such thing") != NULL);
+    CHECK(strstr(traced(&w), "s.json: PostAssistantResponse[0].hooks[0]: no such thing") != NULL);
     comes(&w, "r1", PAWL_DONE, "\"a\"");
     model_says(&w, "so", "read_file r2 {\"file_path\":\"b\"}");
     hears(&w, "PostAssistantResponse", SAYS("{\\\"continue\\\":false,\\\"stopReason\\\":\\\"enough\\\"}"));
@@ -325,7 +325,7 @@ static void test_P4_a_session_begins_and_ends(void)
     CHECK(strstr(asked(&w), "\"reason\":\"other\"") != NULL);
     hears(&w, "SessionEnd", NO("stay"));
     CHECK_STR(world_status(&w), "completed");
-    CHECK(strstr(w.trace.data, "SessionEnd[0].hooks[0]: stay") != NULL);
+    CHECK(strstr(traced(&w), "SessionEnd[0].hooks[0]: stay") != NULL);
     world_end(&w);
     begin(&w, "{" HOOKS(HOOK("SessionEnd")) ",\"input\":\"go\"}");
     world_signal(&w, "shutdown", NULL);
@@ -389,7 +389,7 @@ static void test_P4_a_note_keeps_nobody_waiting(void)
     world_answer(&w, NULL, "true");
     CHECK(*command_of(&w, "b1") != '\0');       /* the hook has not said anything yet */
     comes(&w, "hook", PAWL_DONE, SAYS("{\\\"systemMessage\\\":\\\"rung\\\"}"));
-    CHECK(strstr(w.trace.data, "\"message\":\"rung\"") != NULL);
+    CHECK(strstr(traced(&w), "\"message\":\"rung\"") != NULL);
     comes(&w, "b1", PAWL_DONE, "\"\"");
     CHECK_STR(agent_shows(&w), "waiting_for_user_input");
     CHECK_STR(asked(&w), "");                   /* of another type */
@@ -399,7 +399,7 @@ static void test_P4_a_note_keeps_nobody_waiting(void)
     CHECK(strstr(asked(&w), "\"notification_type\":\"idle_prompt\"") != NULL);
     world_signal(&w, "input", "\"more\"");
     comes(&w, "hook", PAWL_DONE, NO("the bell is broken"));
-    CHECK(strstr(w.trace.data, "the bell is broken") != NULL);
+    CHECK(strstr(traced(&w), "the bell is broken") != NULL);
     CHECK(*command_of(&w, "llm") != '\0');
     model_says(&w, "so", NULL);
     world_crash(&w);

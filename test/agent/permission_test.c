@@ -183,11 +183,11 @@ static void test_W6_another_folder_is_another_call(void)
     comes(&w, "b1", PAWL_DONE, "\"x\"");
     CHECK_STR(command_of(&w, "b2"), "");
     world_answer(&w, "b2", "true");
-    CHECK(strstr(w.trace.data, "\"call\":\"b1\",\"cwd\":\"/b\"") != NULL && strstr(w.trace.data, "\"call\":\"b1\",\"cwd\":\"/a\"") == NULL);
+    CHECK(strstr(traced(&w), "\"call\":\"b1\",\"cwd\":\"/b\"") != NULL && strstr(traced(&w), "\"call\":\"b1\",\"cwd\":\"/a\"") == NULL);
     world_answer(&w, "b3", "true");
     comes(&w, "b2", PAWL_DONE, "\"y\"");
     comes(&w, "b3", PAWL_DONE, "\"z\"");
-    CHECK(strstr(w.trace.data, "\"call\":\"b2\",\"cwd\":\"/c\"") != NULL && strstr(w.trace.data, "\"call\":\"b3\",\"cwd\":\"/c\"") != NULL);
+    CHECK(strstr(traced(&w), "\"call\":\"b2\",\"cwd\":\"/c\"") != NULL && strstr(traced(&w), "\"call\":\"b3\",\"cwd\":\"/c\"") != NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -213,14 +213,14 @@ static void test_P1_tools_are_told_the_folders_of_the_workspace(void)
         comes(&w, "links", PAWL_DONE, "{}");
     comes(&w, "b1", PAWL_DONE, "\"x\"");
     comes(&w, "r1", PAWL_DONE, "\"a\"");
-    CHECK(strstr(w.trace.data, "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"command\":\"make x\"},\"read_only\":[\"/kept\"],\"tool\":\"bash\"") != NULL);
-    CHECK(strstr(w.trace.data, "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"file_path\":\"/data/a\"}") != NULL);
+    CHECK(strstr(traced(&w), "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"command\":\"make x\"},\"read_only\":[\"/kept\"],\"tool\":\"bash\"") != NULL);
+    CHECK(strstr(traced(&w), "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"file_path\":\"/data/a\"}") != NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
     asks(&w, "{\"@mode\":\"bypassPermissions\",\"@policy\":{\"cwd\":\"/w\"},\"input\":\"go\"}", calls);
     comes(&w, "b1", PAWL_DONE, "\"x\"");
     comes(&w, "r1", PAWL_DONE, "\"a\"");
-    CHECK(strstr(w.trace.data, "\"directories\":[") == NULL && strstr(w.trace.data, "\"read_only\":[") == NULL);
+    CHECK(strstr(traced(&w), "\"directories\":[") == NULL && strstr(traced(&w), "\"read_only\":[") == NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
 }
