@@ -193,7 +193,7 @@ struct pawl_engine {
     atomic_bool roused;         /* since it slept last */
     pthread_mutex_t lock;       /* of the store and the leases: the keeper uses both; may be taken again by who has it */
     pawl_step *step, *look;     /* of feeding; of looking at what is open */
-    pawl_step *lent;            /* of arguments that are lent to the attempt at hand */
+    pawl_step *lent;            /* of a command that others are looked at beside: its arguments, while they are lent or told */
     handler *handlers;
     live *lives[LIVE_SLOTS];
     live *parked[PARKED_MAX];   /* a ring */

@@ -99,7 +99,7 @@ pawl_code tells_early(pawl_engine *e, live *r)
     pawl_command cmd;
 
     for (size_t i = 0; h != NULL && h->fn == tells && rc == PAWL_OK && i < pawl_state_commands(r->st); i++)
-        if (pawl_state_command(r->st, i, e->look, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
+        if (pawl_state_command(r->st, i, e->lent, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
             rc = tell_early(e, r, &cmd);
     return rc;
 }
