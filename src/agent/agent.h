@@ -50,7 +50,8 @@ typedef struct agent_call {     /* a tool call of the answer at hand */
     uint32_t told_from;         /* of @told what comes from here on */
     const char *under;          /* the rules and the mode under which that was */
     const pawl_value *why;      /* how it came to be allowed */
-    bool asked;                 /* a person is */
+    bool asked;                 /* a person is; */
+    bool refused;               /* and said no */
     const char *child;          /* of one: what it is called in this run; NULL: nothing yet */
     pawl_mode rights;           /* of a child: the mode above which it was told that it may not go */
     bool failed;                /* what came of it is an error */

@@ -95,6 +95,7 @@ static void calls_load(turn *t, uint32_t n)
         c->under = text_in(one, "under", NULL);
         c->why = pawl_value_get(one, "why");
         c->asked = pawl_value_bool(pawl_value_get(one, "asked"));
+        c->refused = pawl_value_bool(pawl_value_get(one, "refused"));
         c->failed = pawl_value_bool(pawl_value_get(one, "failed"));
         c->child = text_in(one, "child", NULL);
         c->rights = mode_in(one, "rights");
@@ -173,6 +174,7 @@ static const pawl_value *use_kept(turn *t, const agent_call *c)
     v = c->why != NULL && settles ? value_with(t->mem, v, "why", c->why) : v;
     v = with_text(t, v, "under", settles || c->at == STAGE_AFTER ? c->under : NULL);
     v = with_true(t, v, "asked", c->asked);
+    v = with_true(t, v, "refused", c->refused && settles);
     v = with_true(t, v, "failed", c->failed);
     v = with_text(t, v, "child", c->child != NULL && strcmp(c->child, c->id) != 0 ? c->child : NULL);
     return with_text(t, v, "rights", c->rights == PAWL_BYPASS ? NULL : pawl_mode_name(c->rights));

@@ -126,7 +126,7 @@ static void begins_again(turn *t, uint32_t k, const char *under)
 
     pawl_flow_drop(t->s, tag_of(t, "gate", k));
     gate_forgets(t, k);
-    c->asked = false;
+    c->asked = c->refused = false;
     c->under = under;
 }
 
@@ -164,6 +164,17 @@ static bool input_unfit(turn *t, uint32_t k, const pawl_value *input)
     return true;
 }
 
+/* A person's no is to this very call, and stands whatever rules and mode have become since; a yes does not. */
+static void refused_before(turn *t, uint32_t k, tool_gate *g)
+{
+    const agent_call *c = &t->calls[k];
+    const char *note = c->ntold > 0 ? pawl_value_string(pawl_value_get(c->told[c->ntold - 1].v, "note")) : NULL;
+
+    g->by_person = true;
+    g->reason = note != NULL ? note : "";
+    denied(t, k, g);
+}
+
 /* *pending: it waits for somebody. */
 static void settle(turn *t, uint32_t k, bool *pending)
 {
@@ -179,6 +190,11 @@ static void settle(turn *t, uint32_t k, bool *pending)
 
     *pending = rc == PAWL_OK && c->under != NULL && strcmp(c->under, under) == 0 && asks_already(t, k);
     if (*pending) {
+        pawl_policy_free(o.policy);
+        return;
+    }
+    if (rc == PAWL_OK && c->refused && c->under != NULL && strcmp(c->under, under) != 0) {
+        refused_before(t, k, &o.g);
         pawl_policy_free(o.policy);
         return;
     }
@@ -248,8 +264,19 @@ void settle_next(turn *t)
     use_next(t);
 }
 
+/* No, or {"approve":false}. */
+static bool says_no(const pawl_value *v)
+{
+    const pawl_value *approve = pawl_value_type(v) == PAWL_TYPE_OBJECT ? pawl_value_get(v, "approve") : v;
+
+    return pawl_value_type(approve) == PAWL_TYPE_BOOL && !pawl_value_bool(approve);
+}
+
 static void hears(turn *t)
 {
+    agent_call *c = &t->calls[t->k];
+
+    c->refused = c->refused || (c->asked && says_no(t->h->value));
     gate_hears(t, (uint32_t)t->k, t->h->value, t->h->kind == PAWL_EV_RECEIPT && t->h->outcome != PAWL_DONE);
 }
 

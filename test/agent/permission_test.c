@@ -257,6 +257,28 @@ static void test_W6_what_is_asked_is_asked_once(void)
     world_end(&w);
 }
 
+/* The first call goes back to its hook, and meanwhile somebody says no to the second: by the mode of now nobody would have been asked. */
+static void test_W6_a_no_stands_whatever_the_mode_has_become(void)
+{
+    static const char quiet[] = "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}";
+    world w;
+
+    asks(&w, "{\"@policy\":{\"allow\":[\"Bash\"],\"hooks\":[{\"from\":\"s\",\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"a\"}]}]}}]},"
+             "\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"};edit_file e1 {\"file_path\":\"a\"}");
+    comes(&w, "hook", PAWL_DONE, quiet);
+    CHECK(*world_open(&w, "e1", true) != '\0');
+    world_update(&w, NULL, "{\"@mode\":\"bypassPermissions\"}");
+    CHECK(*command_of(&w, "hook") != '\0');
+    world_answer(&w, "e1", "{\"approve\":false,\"note\":\"not that file\"}");
+    world_crash(&w);
+    comes(&w, "hook", PAWL_DONE, quiet);
+    CHECK_STR(command_of(&w, "e1"), "");
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    CHECK(strstr(content_at(&w, 3), "not that file") != NULL);
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 /* ---- hooks -------------------------------------------------------------------------------------------------------- */
 
 #define HOOKS(point, matcher) "\"hooks\":[{\"from\":\"settings.json\",\"hooks\":{\"" point "\":[{\"matcher\":\"" matcher "\",\"hooks\":[{\"type\":\"command\",\"command\":\"check\"}]}]}}]"
@@ -343,7 +365,7 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
         CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_rules_decide_without_a_person),
-        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_W6_another_folder_is_another_call),
+        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_W6_a_no_stands_whatever_the_mode_has_become), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_W6_another_folder_is_another_call),
         CASE(test_P1_tools_are_told_the_folders_of_the_workspace), CASE(test_P4_a_hook_before_it),
         CASE(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it),
         CASE(test_P4_a_hook_after_it_may_replace_the_result), CASE(test_P5_a_hook_that_fails_denies),
