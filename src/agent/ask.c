@@ -1,25 +1,22 @@
 /* ask.c - what is sent to a model: all of it by reference, so that an entry costs what it adds (K7). */
 #include "agent/agent.h"
 
-/* @system, and what is pinned to it. */
-static const pawl_value *system_of(turn *t)
-{
-    if (pawl_get(t->s, "@pinned") == NULL && !t->pinned)
-        return pawl_pack(t->s, "[v]", pawl_ref(t->s, "@system"));
-    return pawl_pack(t->s, "[v,v]", pawl_ref(t->s, "@system"), pawl_ref(t->s, "@pinned"));
-}
-
+/* What is pinned stands behind @system. All in one go: a reference inside of what is packed once more is none. */
 const pawl_value *request_make(turn *t, const pawl_value *then)
 {
     pawl_step *s = t->s;
+    const bool pinned = t->pinned || pawl_get(s, "@pinned") != NULL;
+    const pawl_value *config = pawl_ref(s, "@config"), *messages = pawl_ref(s, "messages"), *system = pawl_ref(s, "@system");
+    const pawl_value *more = pinned ? pawl_ref(s, "@pinned") : NULL;
 
     if (then != NULL)           /* a summary: no tool is to be called for it */
-        return pawl_pack(s, "{s:v,s:v,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "system", system_of(t), "then", then);
+        return pawl_pack(s, pinned ? "{s:v,s:v,s:v,s:[v,v]}" : "{s:v,s:v,s:v,s:[v]}", "config", config, "messages", messages, "then", then, "system", system,
+                         more);
     if (t->c.retries > 0)
-        return pawl_pack(s, "{s:v,s:v,s:i,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "retry", (int64_t)t->c.retries,
-                         "system", system_of(t), "tools", pawl_ref(s, "@tools"));
-    return pawl_pack(s, "{s:v,s:v,s:v,s:v}", "config", pawl_ref(s, "@config"), "messages", pawl_ref(s, "messages"), "system", system_of(t), "tools",
-                     pawl_ref(s, "@tools"));
+        return pawl_pack(s, pinned ? "{s:v,s:v,s:i,s:v,s:[v,v]}" : "{s:v,s:v,s:i,s:v,s:[v]}", "config", config, "messages", messages, "retry",
+                         (int64_t)t->c.retries, "tools", pawl_ref(s, "@tools"), "system", system, more);
+    return pawl_pack(s, pinned ? "{s:v,s:v,s:v,s:[v,v]}" : "{s:v,s:v,s:v,s:[v]}", "config", config, "messages", messages, "tools", pawl_ref(s, "@tools"),
+                     "system", system, more);
 }
 
 /* ---- what it may cost ---------------------------------------------------------------------------------------- */

@@ -338,6 +338,39 @@ static void test_A3_one_that_begins_without_input_is_idle(void)
     world_end(&w);
 }
 
+/* What the model is asked has it as system; canonical text. */
+static void system_is(world *w, const char *is)
+{
+    pawl_command cmd;
+    buf b;
+
+    CHECK_INT(pawl_state_commands(w->st), 1);
+    CHECK_INT(pawl_state_command(w->st, 0, w->look, &cmd, NULL, NULL), PAWL_OK);
+    buf_init(&b, NULL);
+    canon(&b, pawl_value_get(cmd.args, "system"));
+    buf_char(&b, '\0');
+    CHECK_STR(b.data, is);
+    buf_free(&b);
+}
+
+static void test_the_model_is_told_its_system_and_what_is_pinned(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"go\"}");
+    system_is(&w, "[\"You help.\"]");
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+    wakes(&w);
+    system_is(&w, "[\"You help.\"]");
+    model_says(&w, "done", NULL);
+    world_update(&w, NULL, "{\"@pinned\":\"be brief\"}");
+    world_signal(&w, "input", "\"more\"");
+    system_is(&w, "[\"You help.\",\"be brief\"]");
+    model_says(&w, "done", NULL);
+    world_end(&w);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
@@ -346,6 +379,7 @@ int main(int argc, char **argv)
         CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A5_a_tool_says_that_it_runs_alone), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
         CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
         CASE(test_A4_a_pause_with_calls_waits_for_their_results),
+        CASE(test_the_model_is_told_its_system_and_what_is_pinned),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
