@@ -282,6 +282,10 @@ PAWL_TEST(test_layers_of_arguments_are_one_request)
     body_has(&w, "/max_tokens", "9");
     body_has(&w, "/system", "[{\"text\":\"one\\n\\ntwo\",\"type\":\"text\"}]");
     body_has(&w, "/messages", "[{\"content\":[{\"text\":\"hi\",\"type\":\"text\"},{\"text\":\"sum it up\",\"type\":\"text\"}],\"role\":\"user\"}]");
+    CHECK_INT(ask(&w, "\"model\":\"anthropic/claude\",\"cache\":false,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":\"ho\"},"
+                      "{\"role\":\"user\",\"content\":\"new\"}],\"then\":\"sum it up\",\"upto\":2"), PAWL_OK);
+    body_has(&w, "/messages", "[{\"content\":[{\"text\":\"hi\",\"type\":\"text\"}],\"role\":\"user\"},{\"content\":[{\"text\":\"ho\",\"type\":\"text\"}],\"role\":\"assistant\"},"
+                              "{\"content\":[{\"text\":\"sum it up\",\"type\":\"text\"}],\"role\":\"user\"}]");
     world_close(&w);
 }
 

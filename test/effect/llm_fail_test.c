@@ -21,6 +21,23 @@ typedef struct refusal {
     int64_t retry_after_ms;
 } refusal;
 
+static void are_refused(const refusal *all, size_t n)
+{
+    world w;
+
+    world_open(&w);
+    for (size_t i = 0; i < n; i++) {
+        const refusal *one = &all[i];
+
+        says(&w, one->status, one->head, one->body, 0, MODEL_WHOLE);
+        CHECK_INT(ask(&w, one->args), one->code);
+        CHECK_STR(text_of(&w), one->text);
+        CHECK_INT(w.h.reply.retry_after_ms, one->retry_after_ms);
+        CHECK(!w.h.reply.untouched);
+    }
+    world_close(&w);
+}
+
 PAWL_TEST(test_E7_refusals_are_told_apart_by_status_and_word)
 {
     static const refusal all[] = {
@@ -31,7 +48,7 @@ PAWL_TEST(test_E7_refusals_are_told_apart_by_status_and_word)
         { ASK_A, 404, JSON, A_ERROR("not_found_error", "model"), PAWL_INVALID, "API error: 404 not_found_error: model", 0 },
         { ASK_A, 408, JSON, "", PAWL_TRANSIENT, "API error: 408", 0 },
         { ASK_A, 409, JSON, A_ERROR("conflict_error", "x"), PAWL_TRANSIENT, "API error: 409 conflict_error: x", 0 },
-        { ASK_A, 413, JSON, A_ERROR("request_too_large", "x"), PAWL_INVALID, "API error: 413 request_too_large: x", 0 },
+        { ASK_A, 413, JSON, A_ERROR("request_too_large", "x"), PAWL_LIMIT, "Context exceeded: 413 request_too_large: x", 0 },
         { ASK_A, 429, JSON "Retry-After: 7\r\n", A_ERROR("rate_limit_error", "slow"), PAWL_TRANSIENT, "Rate limited: 429 rate_limit_error: slow", 7000 },
         { ASK_A, 429, JSON, "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"spent\",\"details\":{\"error_code\":\"enforced_spend_limit_reached\"}}}",
           PAWL_DENIED, "API error: 429 rate_limit_error enforced_spend_limit_reached: spent", 0 },
@@ -50,7 +67,7 @@ PAWL_TEST(test_E7_refusals_are_told_apart_by_status_and_word)
         { ASK_O, 429, JSON, O_ERROR("", "project_spend_limit_exceeded"), PAWL_DENIED, "API error: 429 project_spend_limit_exceeded: no", 0 },
         { ASK_O, 429, JSON, O_ERROR("", "organization_usage_limit_exceeded"), PAWL_DENIED, "API error: 429 organization_usage_limit_exceeded: no", 0 },
         { ASK_O, 503, JSON, O_ERROR("server_error", "server_is_overloaded"), PAWL_TRANSIENT, "API error: 503 server_error server_is_overloaded: no", 0 },
-        { ASK_O, 400, JSON, O_ERROR("invalid_request_error", "context_length_exceeded"), PAWL_INVALID, "API error: 400 invalid_request_error context_length_exceeded: no", 0 },
+        { ASK_O, 400, JSON, O_ERROR("invalid_request_error", "context_length_exceeded"), PAWL_LIMIT, "Context exceeded: 400 invalid_request_error context_length_exceeded: no", 0 },
         { ASK_O, 401, JSON, "{\"error\":{\"message\":\"wrong key: " KEY ".\"}}", PAWL_DENIED, "API error: 401: wrong key: **********************.", 0 },
         { ASK_O, 400, JSON, "[{\"error\":{\"message\":\"a list\",\"code\":400}}]", PAWL_INVALID, "API error: 400: a list", 0 },
         { ASK_O, 500, JSON, "{\"message\":\"two\\nlines\"}", PAWL_TRANSIENT, "API error: 500: two?lines", 0 },
@@ -67,19 +84,31 @@ PAWL_TEST(test_E7_refusals_are_told_apart_by_status_and_word)
         { ASK_A, 200, NULL, A_START A_TEXT EV("error", A_ERROR("billing_error", "pay")), PAWL_DENIED, "API error: billing_error: pay", 0 },
         { ASK_A, 200, NULL, EV("error", A_ERROR("overloaded_error", KEY)), PAWL_TRANSIENT, "API error: overloaded_error: **********************", 0 },
     };
-    world w;
 
-    world_open(&w);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const refusal *one = &all[i];
+    are_refused(all, sizeof all / sizeof *all);
+}
 
-        says(&w, one->status, one->head, one->body, 0, MODEL_WHOLE);
-        CHECK_INT(ask(&w, one->args), one->code);
-        CHECK_STR(text_of(&w), one->text);
-        CHECK_INT(w.h.reply.retry_after_ms, one->retry_after_ms);
-        CHECK(!w.h.reply.untouched);
-    }
-    world_close(&w);
+/* As those say it who have models. */
+PAWL_TEST(test_more_than_the_model_takes_is_told_as_that)
+{
+    static const refusal all[] = {
+        { ASK_A, 400, JSON, A_ERROR("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"), PAWL_LIMIT,
+          "Context exceeded: 400 invalid_request_error: prompt is too long: 208310 tokens > 200000 maximum", 0 },
+        { ASK_A, 400, JSON, A_ERROR("invalid_request_error", "input length and `max_tokens` exceed context limit: 199658 + 8192 > 200000"), PAWL_LIMIT,
+          "Context exceeded: 400 invalid_request_error: input length and `max_tokens` exceed context limit: 199658 + 8192 > 200000", 0 },
+        { ASK_O, 400, JSON, "{\"object\":\"error\",\"message\":\"This model's maximum context length is 4096 tokens.\",\"type\":\"BadRequestError\",\"code\":400}", PAWL_LIMIT,
+          "Context exceeded: 400: This model's maximum context length is 4096 tokens.", 0 },
+        { ASK_O, 400, JSON, "{\"error\":{\"code\":400,\"message\":\"too big\",\"type\":\"exceed_context_size_error\",\"n_ctx\":4096}}", PAWL_LIMIT,
+          "Context exceeded: 400 exceed_context_size_error: too big", 0 },
+        { ASK_O, 200, JSON, O_ERROR("", "context_length_exceeded"), PAWL_LIMIT, "Context exceeded: context_length_exceeded: no", 0 },
+        { ASK_A, 200, NULL, EV("error", A_ERROR("invalid_request_error", "Prompt is too long")), PAWL_LIMIT,
+          "Context exceeded: invalid_request_error: Prompt is too long", 0 },
+        { ASK_O, 400, JSON, "{\"error\":{\"message\":\"max_tokens is too large: 9000\",\"type\":\"invalid_request_error\"}}", PAWL_INVALID,
+          "API error: 400 invalid_request_error: max_tokens is too large: 9000", 0 },
+        { ASK_O, 503, JSON, "{\"error\":{\"message\":\"no room for that context size now\"}}", PAWL_TRANSIENT, "API error: 503: no room for that context size now", 0 },
+    };
+
+    are_refused(all, sizeof all / sizeof *all);
 }
 
 PAWL_TEST(test_a_refusal_that_passes_does_not_come_again)
@@ -298,6 +327,7 @@ PAWL_TEST(test_many_calls_leave_no_descriptor)
 
 static const check_case cases[] = {
     CASE(test_E7_refusals_are_told_apart_by_status_and_word),
+    CASE(test_more_than_the_model_takes_is_told_as_that),
     CASE(test_a_refusal_that_passes_does_not_come_again),
     CASE(test_A8_what_was_cut_off_is_paid_for),
     CASE(test_no_key_is_in_the_words_of_a_refusal_however_they_are_cut),

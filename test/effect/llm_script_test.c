@@ -162,6 +162,10 @@ PAWL_TEST(test_arguments_may_come_in_layers)
     CHECK(strncmp(text_of(&w), "llm: no argument \"config\"", 25) == 0);
     CHECK_INT(ask_of(&w, S ",\"system\":[1]," HI, pawl_effect_script, s), PAWL_INVALID);
     CHECK_STR(text_of(&w), "llm: \"system\" is no string, or holds NUL");
+    CHECK_INT(ask_of(&w, S ",\"upto\":-1," HI, pawl_effect_script, s), PAWL_INVALID);
+    CHECK_STR(text_of(&w), "llm: no argument \"upto\"");
+    CHECK_INT(ask_of(&w, S ",\"upto\":0," HI, pawl_effect_script, s), PAWL_INVALID);
+    CHECK_STR(text_of(&w), "llm: \"messages\" is no list, or is empty");
     pawl_llm_script_free(s);
     world_close(&w);
 }
@@ -176,7 +180,7 @@ PAWL_TEST(test_X1_a_script_that_is_wrong_says_where)
         { "[{\"match\":1,\"reply\":\"a\"}]", "s.yaml: answer 1: `match`, `node`, `after_tool`, `thinking`, `error` and `stop` are texts" },
         { "[{\"turn\":-1,\"reply\":\"a\"}]", "s.yaml: answer 1: `turn`, `times`, `deltas`, `delay_ms` and `retry_after_ms` are whole numbers, and not too large" },
         { "[{\"tools\":[{}]}]", "s.yaml: answer 1: `tools` is a list of {name, input?, id?}" },
-        { "[{\"error\":\"a\",\"error_code\":\"io\"}]", "s.yaml: answer 1: `error_code` is transient, timeout, denied or invalid" },
+        { "[{\"error\":\"a\",\"error_code\":\"io\"}]", "s.yaml: answer 1: `error_code` is transient, timeout, denied, limit or invalid" },
         { "[{\"reply\":\"a\",\"usage\":{\"tokens\":1}}]", "s.yaml: answer 1: `usage` is {input_tokens?, output_tokens?, cache_read_tokens?, cache_write_tokens?}" },
         { "[{\"reply\":\"a\",\"stop\":\"now\"}]", "s.yaml: answer 1: `stop` is end_turn, tool_use, max_tokens, stop_sequence, refusal, pause_turn or context_exceeded" },
     };

@@ -32,6 +32,7 @@ typedef struct model_server {
     model_script scripts[MODEL_SCRIPTS_MAX];
     size_t nscripts, at;        /* the last one answers all that follow */
     char *last;                 /* request */
+    char *sent[MODEL_SCRIPTS_MAX];      /* the first of them */
     size_t requests;
 } model_server;
 
@@ -91,6 +92,8 @@ static inline bool model_next(model_server *s, const char *request, size_t n, mo
     s->last = malloc(n + 1);
     if (s->last != NULL)
         memcpy(s->last, request, n + 1);
+    if (s->requests < MODEL_SCRIPTS_MAX && (s->sent[s->requests] = malloc(n + 1)) != NULL)
+        memcpy(s->sent[s->requests], request, n + 1);
     s->requests++;
     there = s->nscripts > 0;
     if (there)
@@ -144,6 +147,8 @@ static inline void model_server_stop(model_server *s)
     pthread_join(s->thread, NULL);
     close(s->fd);
     free(s->last);
+    for (size_t i = 0; i < MODEL_SCRIPTS_MAX; i++)
+        free(s->sent[i]);
     pthread_mutex_destroy(&s->lock);
 }
 

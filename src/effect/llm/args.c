@@ -283,30 +283,46 @@ static bool all_said(const pawl_value *object)
     return true;
 }
 
-static const pawl_value *lay(arena *mem, const pawl_value *under, const pawl_value *over, const pawl_value *without, const pawl_value *or)
+/* Without those three, which may be NULL. */
+static const pawl_value *lay(arena *mem, const pawl_value *under, const pawl_value *over, const pawl_value *const without[3])
 {
     const pawl_value *key, *v;
     pawl_iter it = pawl_iter_of(over);
 
     while ((v = pawl_iter_next(&it, &key)) != NULL && under != NULL)
-        if (v != without && v != or && said(v))
+        if (v != without[0] && v != without[1] && v != without[2] && said(v))
             under = value_with(mem, under, pawl_value_string(key), v);
     return under;
+}
+
+static const pawl_value *first_of(arena *mem, const pawl_value *list, uint64_t n)
+{
+    const pawl_value *one, *out = value_pack(mem, NULL, "[]");
+    pawl_iter it = pawl_iter_of(list);
+
+    if (pawl_value_size(list) <= n)
+        return list;
+    while (n-- > 0 && (one = pawl_iter_next(&it, NULL)) != NULL)
+        out = value_push(mem, out, one);
+    return out;
 }
 
 const pawl_value *llm_args_flat(arena *mem, const pawl_value *args)
 {
     const pawl_value *config = pawl_value_get(args, "config"), *system = pawl_value_get(args, "system"), *then = pawl_value_get(args, "then");
-    const pawl_value *messages = pawl_value_get(args, "messages"), *out, *v;
+    const pawl_value *messages = pawl_value_get(args, "messages"), *upto = pawl_value_get(args, "upto"), *out, *v;
     const bool based = pawl_value_type(config) == PAWL_TYPE_OBJECT, listed = pawl_value_type(system) == PAWL_TYPE_ARRAY;
     const bool more = pawl_value_type(then) == PAWL_TYPE_STRING && pawl_value_type(messages) == PAWL_TYPE_ARRAY;
+    const bool fewer = pawl_value_type(upto) == PAWL_TYPE_INT && pawl_value_int(upto) >= 0 && pawl_value_type(messages) == PAWL_TYPE_ARRAY;
 
-    if (pawl_value_type(args) != PAWL_TYPE_OBJECT || (!based && !listed && !more && all_said(args)))
+    if (pawl_value_type(args) != PAWL_TYPE_OBJECT || (!based && !listed && !more && !fewer && all_said(args)))
         return args;
-    out = lay(mem, value_pack(mem, NULL, "{}"), based ? config : NULL, NULL, NULL);
-    out = lay(mem, out, args, based ? config : NULL, more ? then : NULL);
+    out = lay(mem, value_pack(mem, NULL, "{}"), based ? config : NULL, (const pawl_value *const[3]){ NULL });
+    out = lay(mem, out, args, (const pawl_value *const[3]){ based ? config : NULL, more ? then : NULL, fewer ? upto : NULL });
     if (listed && (v = system_join(mem, system)) != NULL)
         out = value_with(mem, out, "system", v);
+    if (fewer)
+        out = value_with(mem, out, "messages", messages = first_of(mem, messages, pawl_value_uint(upto)));
     if (more)
         out = value_with(mem, out, "messages", value_push(mem, messages, value_pack(mem, NULL, "{s:s,s:v}", "role", "user", "content", then)));
     return mem->failed ? NULL : out;

@@ -1,6 +1,8 @@
 /* fail.c - what a model's API means when it says no: try again, or never. */
 #include "effect/llm/llm.h"
 
+#include <strings.h>
+
 /* ---- shapes: {"error":{...}}, {"error":"..."}, [{"error":...}], {"message":"..."} ----------------------------- */
 
 static const pawl_value *unwrapped(const pawl_value *body)
@@ -46,7 +48,7 @@ void llm_error_read(const pawl_value *body, llm_error *out)
 
 /* ---- meanings ---------------------------------------------------------------------------------------------------- */
 
-typedef enum verdict { AGAIN, LATER, DENIED, WRONG, OPEN } verdict;
+typedef enum verdict { AGAIN, LATER, DENIED, WRONG, LONG, OPEN } verdict;
 
 static bool ends(const char *text, const char *with)
 {
@@ -67,6 +69,36 @@ static bool stays(const char *word)
     return ends(word, "_spend_limit_exceeded");
 }
 
+/* Whatever its case. */
+static bool says(const char *text, const char *words)
+{
+    const size_t n = strlen(words);
+
+    for (; *text != '\0'; text++)
+        if (strncasecmp(text, words, n) == 0)
+            return true;
+    return false;
+}
+
+/* What was asked does not fit the model. Some have a word for that, all have words: those of their makers, and of servers like theirs. */
+static bool is_long(const llm_error *e)
+{
+    static const char *const types[] = { "context_length_exceeded", "exceed_context_size_error", "request_too_large" };
+    static const char *const texts[] = { "prompt is too long", "prompt too long", "input is too long", "exceed context limit", "maximum context length",
+                                         "maximum prompt length", "context size", "context window", "context length exceeded",
+                                         "input token count" };
+
+    if (e->status == 413)
+        return true;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(e->code, types[i]) == 0 || strcmp(e->type, types[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (says(e->text, texts[i]))
+            return true;
+    return false;
+}
+
 /* By its word, where there is no status. */
 static verdict by_type(const char *type)
 {
@@ -74,7 +106,7 @@ static verdict by_type(const char *type)
         { "rate_limit_error", LATER }, { "rate_limit_exceeded", LATER }, { "slow_down", LATER },
         { "authentication_error", DENIED }, { "billing_error", DENIED }, { "permission_error", DENIED }, { "invalid_api_key", DENIED },
         { "invalid_request_error", WRONG }, { "not_found_error", WRONG }, { "request_too_large", WRONG },
-        { "context_length_exceeded", WRONG }, { "model_not_found", WRONG },
+        { "context_length_exceeded", WRONG }, { "exceed_context_size_error", WRONG }, { "model_not_found", WRONG },
     };
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -111,7 +143,7 @@ static verdict meaning(const llm_error *e)
         v = DENIED;
     else if (e->should_not && v == AGAIN)
         v = WRONG;
-    return v;
+    return (v == WRONG || (v == AGAIN && e->status == 0 && !e->should_retry)) && is_long(e) ? LONG : v;
 }
 
 /* A word with a blank before it, or nothing. */
@@ -135,7 +167,7 @@ static void without_key(char *text, const char *key)
 pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
 {
     const verdict v = meaning(e);
-    const pawl_code rc = v == DENIED ? PAWL_DENIED : v == WRONG ? PAWL_INVALID : PAWL_TRANSIENT;
+    const pawl_code rc = v == DENIED ? PAWL_DENIED : v == WRONG ? PAWL_INVALID : v == LONG ? PAWL_LIMIT : PAWL_TRANSIENT;
     buf b;
 
     buf_init(&b, NULL);
@@ -152,7 +184,7 @@ pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
         without_key(b.data, key);
         text_plain(b.data, b.size - 1);
     }
-    fail(err, rc, "%s%.220s", v == LATER ? "Rate limited:" : "API error:", b.failed ? " no memory for its words" : b.data);
+    fail(err, rc, "%s%.220s", v == LATER ? "Rate limited:" : v == LONG ? "Context exceeded:" : "API error:", b.failed ? " no memory for its words" : b.data);
     buf_free(&b);
     return rc;
 }

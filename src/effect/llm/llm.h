@@ -25,8 +25,8 @@ typedef struct llm_request {
     size_t turn;                        /* the number of the answer among those of the conversation, from 1 */
 } llm_request;
 
-/* The arguments with `config` laid under them, `system` as one text, `then` as the last message of a user, and without what is null; what is not as it
- * should be stays as it is, to be told of. `args` itself when there is nothing to do. NULL: no memory. */
+/* The arguments with `config` laid under them, `system` as one text, of the messages the first `upto`, `then` as the last one of a user, and without what
+ * is null; what is not as it should be stays as it is, to be told of. `args` itself when there is nothing to do. NULL: no memory. */
 const pawl_value *llm_args_flat(arena *mem, const pawl_value *args);
 /* Check flat arguments, and what is in them. What is read lives as long as they do and `mem`. */
 pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_request *out);

@@ -94,7 +94,7 @@ static pawl_code error_code(const pawl_value *v)
 
     if (word == NULL)
         return PAWL_TRANSIENT;
-    return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_DENIED ? code
+    return code == PAWL_TRANSIENT || code == PAWL_TIMEOUT || code == PAWL_DENIED || code == PAWL_LIMIT ? code
            : strcmp(llm_text(v, "error_code"), "invalid") == 0                   ? PAWL_INVALID : PAWL_OK;
 }
 
@@ -134,7 +134,7 @@ static const char *entry_read(const pawl_value *v, entry *e)
     if (!tools_well(e->tools))
         return "`tools` is a list of {name, input?, id?}";
     if (e->error_code == PAWL_OK)
-        return "`error_code` is transient, timeout, denied or invalid";
+        return "`error_code` is transient, timeout, denied, limit or invalid";
     if (!usage_well(e->usage))
         return "`usage` is {input_tokens?, output_tokens?, cache_read_tokens?, cache_write_tokens?}";
     e->stops = stop != NULL;
