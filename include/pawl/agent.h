@@ -61,8 +61,8 @@ typedef struct pawl_agent {     /* texts are copied; 0 and NULL: the default */
     uint32_t max_depth;         /* children of children: 3 */
     uint32_t llm_timeout_ms;    /* 120,000 */
     uint32_t retry_initial_ms, retry_max_ms;    /* 200 and 5,000; twice as long each time */
-    int64_t compact_tokens;     /* the conversation is summed up before a request when the last one had so many; 0: never */
-    bool compact_drops;         /* not by the model: results of tools of earlier turns are dropped */
+    int64_t compact_tokens;     /* what is settled is summed up before a request when the last one had so many; 0: where it does not fit the model */
+    bool compact_drops;         /* not by the model: results of tools are dropped */
     bool post_tools;            /* `post-tools` is performed */
     pawl_denied denied;         /* a denial ends the turn, or the model is told; auto: a person's no without a note ends it */
     int64_t price_input, price_output;  /* millionths of money for a million tokens, for a budget of money */

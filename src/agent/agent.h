@@ -90,7 +90,10 @@ typedef struct turn {           /* one event */
     uint32_t begun;             /* messages before this turn */
     int64_t tokens;             /* of the last request and its answer */
     uint32_t seen;              /* messages that it had seen */
-    bool overflowed;            /* and it was summed up since for it was too long */
+    bool overflowed;            /* it was too long for the model, and was made shorter; no answer came since */
+    int64_t least;              /* tokens that it had when it was made shorter; -1: not known yet; 0: it never was */
+    uint32_t upto;              /* messages that the summary is of which was asked for last */
+    bool sums;                  /* what is asked again is that summary */
     const char *shown;          /* as it was told last: the name of a state */
     const char *shown_id;       /* its tool_use_id, run or slot; "" */
     const char *end;            /* how the last turn ended: "answer", "interrupt", "denial", ...; "" */
@@ -104,11 +107,12 @@ typedef struct turn {           /* one event */
     uint32_t nmessages;         /* with those that were appended by it: */
     const pawl_value **added;
     size_t nadded, added_cap;
+    const pawl_value *all;      /* what `messages` becomes as a whole; NULL: no more than that */
+    const pawl_value *tools;    /* what @tools becomes; NULL: as it was */
     uint32_t results, told;     /* of @results and @told, with those of this event */
     uint32_t taken;             /* of @queue: the first so many have become turns */
-    bool *offered;              /* tools that this event has added to @tools; NULL: none */
     const pawl_value *output;   /* what `output` becomes; NULL: as it was */
-    bool pinned;                /* @pinned was set */
+    const pawl_value *pinned;   /* what @pinned becomes; NULL: as it was */
     pawl_mode mode_set;         /* what @mode becomes; PAWL_MODE_NONE: as it was */
     const pawl_value *rules;    /* what @policy becomes; NULL: as it was */
     bool unsettled;             /* calls that were let in under another mode are looked at again */
@@ -165,17 +169,27 @@ void retry_told(turn *t);
 void hook_told(turn *t);
 void turn_end(turn *t, const char *how, const char *error);     /* the queue's next begins, or input is waited for */
 void turn_send(turn *t);                /* a request, or a compaction before it */
+bool told_too_long(const turn *t);      /* what was asked does not fit the model */
+const char *told_why(turn *t);          /* what came of a request that failed, for people */
+bool asked_later(turn *t, const char *why, core_action *then);  /* a timer is set (A2); else *then follows */
 
 /* ---- ask.c: what is sent to a model ---------------------------------------------------------------------- */
 
-const pawl_value *request_make(turn *t, const pawl_value *then);    /* `then`: a text of the user's after the conversation; NULL: none */
+const pawl_value *request_make(turn *t, const pawl_value *then);    /* `then`: what the user says behind the first `upto` messages; NULL: all, and no more */
 pawl_code request_call(turn *t, const char *tag, const pawl_value *args);   /* PAWL_LIMIT: the budget refused it */
 
 /* ---- compact.c -------------------------------------------------------------------------------------------- */
 
-bool compact_due(const turn *t);
+bool compact_due(turn *t);
+bool compact_can(turn *t);              /* something of it can be left out */
 void compact_begin(turn *t);
+void compact_again(turn *t);            /* the summary is asked for once more */
 void compact_told(turn *t);
+
+/* ---- prefix.c ---------------------------------------------------------------------------------------------- */
+
+const pawl_value *tools_now(turn *t);   /* @tools, with what this event makes of it */
+void prefix_look(turn *t);              /* a request leaves: whether what a provider has cached of those before is of use to it */
 
 /* ---- settle.c: may they be used? ----------------------------------------------------------------------------- */
 

@@ -5,13 +5,14 @@
 const pawl_value *request_make(turn *t, const pawl_value *then)
 {
     pawl_step *s = t->s;
-    const bool pinned = t->pinned || pawl_get(s, "@pinned") != NULL;
+    const bool pinned = t->pinned != NULL || pawl_get(s, "@pinned") != NULL;
     const pawl_value *config = pawl_ref(s, "@config"), *messages = pawl_ref(s, "messages"), *system = pawl_ref(s, "@system");
     const pawl_value *more = pinned ? pawl_ref(s, "@pinned") : NULL;
 
-    if (then != NULL)           /* a summary: no tool is to be called for it */
-        return pawl_pack(s, pinned ? "{s:v,s:v,s:v,s:[v,v]}" : "{s:v,s:v,s:v,s:[v]}", "config", config, "messages", messages, "then", then, "system", system,
-                         more);
+    if (then != NULL)           /* no tool is to be called for it; they stand there all the same, since calls of them are in the messages, and in the cache */
+        return pawl_pack(s, pinned ? "{s:v,s:v,s:i,s:v,s:s,s:v,s:i,s:[v,v]}" : "{s:v,s:v,s:i,s:v,s:s,s:v,s:i,s:[v]}", "config", config, "messages", messages,
+                         "retry", (int64_t)t->c.retries, "then", then, "tool_choice", "none", "tools", pawl_ref(s, "@tools"), "upto", (int64_t)t->upto,
+                         "system", system, more);
     if (t->c.retries > 0)
         return pawl_pack(s, pinned ? "{s:v,s:v,s:i,s:v,s:[v,v]}" : "{s:v,s:v,s:i,s:v,s:[v]}", "config", config, "messages", messages, "retry",
                          (int64_t)t->c.retries, "tools", pawl_ref(s, "@tools"), "system", system, more);
@@ -24,7 +25,7 @@ const pawl_value *request_make(turn *t, const pawl_value *then)
 /* A token has a byte at least; and what was sent before is known from its bill. */
 static int64_t input_bound(turn *t)
 {
-    const pawl_value *messages = pawl_get(t->s, "messages"), *one;
+    const pawl_value *messages = t->all != NULL ? t->all : pawl_get(t->s, "messages"), *one;
     pawl_iter it = pawl_iter_of(messages);
     int64_t bytes = 0;
     uint32_t i = 0;
@@ -43,7 +44,7 @@ static int64_t input_bound(turn *t)
             canon(&b, pawl_get(t->s, *name));
         bytes += (int64_t)b.size;
     }
-    if (t->h->value != NULL) {      /* what this event brings is not among the messages yet */
+    if (t->h->value != NULL && t->all == NULL) {    /* what this event brings is not among the messages yet */
         buf_reset(&b);
         canon(&b, t->h->value);
         bytes += (int64_t)b.size;
@@ -62,13 +63,14 @@ pawl_code request_call(turn *t, const char *tag, const pawl_value *args)
 {
     const int64_t most = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_tokens"));
     pawl_cost cost = { .calls = 1 };
-    pawl_spent spent;
-    int64_t input;
+    const bool counts = pawl_state_spent(t->s->st, &(pawl_spent){0});
+    const int64_t input = counts ? input_bound(t) : 0;
+    pawl_code rc;
 
-    if (!pawl_state_spent(t->s->st, &spent))
-        return pawl_flow_call_with(t->s, tag, "llm", args, NULL);
-    input = input_bound(t);
     cost.tokens = input + most;
     cost.micros = price(input, t->def->a.price_input) + price(most, t->def->a.price_output);
-    return pawl_flow_call_with(t->s, tag, "llm", args, &cost);
+    rc = pawl_flow_call_with(t->s, tag, "llm", args, counts ? &cost : NULL);
+    if (rc == PAWL_OK)
+        prefix_look(t);
+    return rc;
 }

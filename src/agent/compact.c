@@ -1,14 +1,34 @@
-/* compact.c - a conversation that has become too long is summed up: by the model, or by dropping what old tools gave. What is pinned, and this
- * turn, stay to the letter; rules, mode, plan, todo and budget stand in channels of their own, and are not touched. */
+/* compact.c - a conversation that has become too long is made shorter: summed up by the model, or what old tools gave is left out.
+ *
+ * What is settled is, and no more: turns that are over, and in the turn at hand the rounds of tools before the last one, a call always with what
+ * came of it. What is pinned, and what the user said in this turn, stay to the letter; rules, mode, plan, todo and budget stand in channels of
+ * their own, and are not touched. */
 #include "agent/agent.h"
+
+enum { DROPS_BYTES = 200 };     /* of a result; a smaller one is worth no line that says it is gone */
 
 static const char instruction[] =
     "Summarise the conversation above for yourself, since it will be replaced by your summary. Keep: what the user asked for, in their words; decisions "
     "and their reasons; files and names that matter; what was done and what failed; what is still to be done. Answer with the summary alone.";
 
-bool compact_due(const turn *t)
+/* ---- what can be left out ------------------------------------------------------------------------------------ */
+
+typedef struct span {           /* all messages, with those of this event */
+    const pawl_value **all;
+    uint32_t n;
+    uint32_t cut;               /* of these, so many are settled */
+} span;
+
+static bool is_role(const pawl_value *message, const char *role)
 {
-    return t->def->a.compact_tokens > 0 && t->tokens >= t->def->a.compact_tokens && t->begun > 0 && t->at != PHASE_COMPACT;
+    const char *own = pawl_value_string(pawl_value_get(message, "role"));
+
+    return own != NULL && strcmp(own, role) == 0;
+}
+
+static bool is_summary(const pawl_value *message)
+{
+    return pawl_value_bool(pawl_value_get(message, "summary"));
 }
 
 static bool is_pinned(const pawl_value *message)
@@ -16,58 +36,171 @@ static bool is_pinned(const pawl_value *message)
     return pawl_value_bool(pawl_value_get(message, "pinned"));
 }
 
-/* What of the messages before this turn stays, and the whole of this turn. */
-typedef struct keeping { const pawl_value *all; size_t kept, dropped; } keeping;
-
-static const pawl_value *without_result(turn *t, const pawl_value *message)
+/* The last answer of this turn, with what it came to, is not settled, nor what the user said since the one before. */
+static uint32_t settled_to(const turn *t, const span *s)
 {
-    const char *role = pawl_value_string(pawl_value_get(message, "role"));
-    buf b;
+    uint32_t i = s->n;
 
-    if (role == NULL || strcmp(role, "tool") != 0)
-        return NULL;
-    buf_init(&b, &t->mem->alloc);
-    canon(&b, pawl_value_get(message, "content"));
-    message = b.size < 200 ? NULL : value_with(t->mem, message, "content", pawl_pack(t->s, "s", pawl_format(t->s, "[%zu bytes, dropped]", b.size)));
-    buf_free(&b);
-    return message;
+    while (i > t->begun && !is_role(s->all[i - 1], "assistant"))
+        i--;
+    while (i > t->begun && is_role(s->all[i - 1], "assistant"))
+        i--;                    /* what was said in several parts goes on, and is one */
+    while (i > t->begun && is_role(s->all[i - 1], "user"))
+        i--;
+    return i;
 }
 
-static void replaced(turn *t, const pawl_value *all, const char *method, size_t from, size_t to)
+static span span_of(turn *t)
+{
+    const pawl_value *messages = pawl_get(t->s, "messages"), *one;
+    pawl_iter it = pawl_iter_of(messages);
+    span s = { .all = arena_get(t->mem, (pawl_value_size(messages) + t->nadded + 1) * sizeof *s.all) };
+
+    while (s.all != NULL && (one = pawl_iter_next(&it, NULL)) != NULL)
+        s.all[s.n++] = one;
+    for (size_t i = 0; s.all != NULL && i < t->nadded; i++)
+        s.all[s.n++] = t->added[i];
+    s.cut = settled_to(t, &s);
+    return s;
+}
+
+/* A summary does not take its place. */
+static bool stays(const turn *t, const span *s, uint32_t i)
+{
+    return i >= s->cut || (is_role(s->all[i], "user") && (is_pinned(s->all[i]) || (i >= t->begun && !is_summary(s->all[i]))));
+}
+
+/* What is a summary already is not worth one. */
+static bool sums_up(const turn *t, const span *s)
+{
+    for (uint32_t i = 0; i < s->cut; i++)
+        if (!stays(t, s, i) && !is_summary(s->all[i]))
+            return true;
+    return false;
+}
+
+/* The bytes that it has for nothing; 0: it is no result, or stays. */
+static size_t result_bytes(turn *t, const span *s, uint32_t i)
+{
+    size_t size = 0;
+    buf b;
+
+    if (i >= s->cut || is_pinned(s->all[i]) || !is_role(s->all[i], "tool"))
+        return 0;
+    buf_init(&b, &t->mem->alloc);
+    canon(&b, pawl_value_get(s->all[i], "content"));
+    t->mem->failed = t->mem->failed || b.failed;
+    size = b.size;
+    buf_free(&b);
+    return size < DROPS_BYTES ? 0 : size;
+}
+
+static bool drops(turn *t, const span *s)
+{
+    for (uint32_t i = 0; i < s->cut; i++)
+        if (result_bytes(t, s, i) > 0)
+            return true;
+    return false;
+}
+
+typedef enum shorter { SHORTER_NONE, SHORTER_DROP, SHORTER_SUM } shorter;
+
+/* As it was declared. Where nothing was, it costs nothing if that will do. */
+static shorter shorter_of(turn *t, const span *s)
+{
+    const bool declared = t->def->a.compact_tokens > 0;
+
+    if ((t->def->a.compact_drops || !declared) && drops(t, s))
+        return SHORTER_DROP;
+    return !(declared && t->def->a.compact_drops) && sums_up(t, s) ? SHORTER_SUM : SHORTER_NONE;
+}
+
+bool compact_can(turn *t)
+{
+    const span s = span_of(t);
+
+    return shorter_of(t, &s) != SHORTER_NONE;
+}
+
+/* Once it was made shorter, not before it has grown by a quarter of the bound since: what stays may be over that by itself. */
+bool compact_due(turn *t)
+{
+    const int64_t bound = t->def->a.compact_tokens;
+
+    if (bound <= 0 || t->tokens < bound || t->at == PHASE_COMPACT || t->least < 0)
+        return false;
+    return (t->least == 0 || t->tokens - t->least >= (bound + 3) / 4) && compact_can(t);
+}
+
+/* ---- made shorter --------------------------------------------------------------------------------------------- */
+
+static void replaced(turn *t, const span *s, const pawl_value *all, const char *method)
 {
     pawl_overwrite(t->s, "messages", all);
+    t->all = all;
     t->nmessages = (uint32_t)pawl_value_size(all);
+    t->nadded = 0;
     t->seen = 0;
     t->tokens = 0;
-    readers_told(t, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)from, "method", method, "to", (int64_t)to));
+    t->least = -1;
+    readers_told(t, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)s->n, "method", method, "to", (int64_t)t->nmessages));
     readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
 }
 
-static void drop_results(turn *t)
+/* The request that it was made shorter for; it is another one than before. */
+static void request_follows(turn *t)
 {
-    const pawl_value *messages = pawl_get(t->s, "messages"), *all = value_pack(t->mem, NULL, "[]"), *one, *less;
-    pawl_iter it = pawl_iter_of(messages);
-    const size_t n = pawl_value_size(messages);
-
-    for (uint32_t i = 0; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
-        less = i < t->begun && !is_pinned(one) ? without_result(t, one) : NULL;
-        all = value_push(t->mem, all, less != NULL ? less : one);
-    }
-    for (size_t i = 0; i < t->nadded; i++)      /* of this event */
-        all = value_push(t->mem, all, t->added[i]);
-    replaced(t, all, "drop", n + t->nadded, n + t->nadded);
+    if (t->at != PHASE_COMPACT)
+        turn_phase(t, PHASE_COMPACT);
+    t->c.at = CORE_CALLING_LLM;
+    t->c.retries = 0;
+    t->loops -= t->loops > 0;
+    turn_act(t, CORE_SEND_LLM_REQUEST, NULL);
 }
 
-void compact_begin(turn *t)
+/* False: there is nothing to drop. */
+static bool results_dropped(turn *t)
 {
-    const pawl_value *then = pawl_pack(t->s, "s", instruction);
-    pawl_code rc;
+    const span s = span_of(t);
+    const pawl_value *all = value_pack(t->mem, NULL, "[]"), *one;
+    bool some = false;
 
-    if (t->def->a.compact_drops || (rc = request_call(t, "compact", request_make(t, then))) == PAWL_LIMIT) {
-        drop_results(t);
-        t->loops -= t->loops > 0;
-        turn_phase(t, PHASE_COMPACT);
-        turn_act(t, CORE_SEND_LLM_REQUEST, NULL);
+    for (uint32_t i = 0; i < s.n; i++) {
+        const size_t size = result_bytes(t, &s, i);
+
+        one = size == 0 ? s.all[i] : value_with(t->mem, s.all[i], "content", pawl_pack(t->s, "s", pawl_format(t->s, "[%zu bytes, dropped]", size)));
+        all = value_push(t->mem, all, one);
+        some = some || size > 0;
+    }
+    if (some)
+        replaced(t, &s, all, "drop");
+    return some;
+}
+
+/* By itself. `why` it is not by the model, which readers are told; NULL: it was not to be. */
+static void shorten(turn *t, const char *why)
+{
+    const bool some = results_dropped(t);
+
+    if (!some && t->overflowed) {
+        turn_end(t, "error", pawl_format(t->s, "LLM error: the conversation is too long for the model, and could not be made shorter: %s",
+                                         why != NULL ? why : "there is nothing to leave out"));
+        return;
+    }
+    if (why != NULL)
+        readers_told(t, "status", pawl_pack(t->s, "{s:s}", "note", pawl_format(t->s, "The conversation could not be summed up, %s: %s",
+                                            some ? "and results of tools were left out" : "and goes on as it is", why)));
+    if (!some)
+        t->least = t->tokens;   /* not for every request that follows */
+    request_follows(t);
+}
+
+void compact_again(turn *t)
+{
+    const pawl_code rc = request_call(t, "compact", request_make(t, pawl_pack(t->s, "s", instruction)));
+
+    if (rc == PAWL_LIMIT) {
+        shorten(t, "the budget has no room for it");
         return;
     }
     if (rc != PAWL_OK)
@@ -76,43 +209,65 @@ void compact_begin(turn *t)
     turn_phase(t, PHASE_COMPACT);
 }
 
-static const char *summary_of(const pawl_value *v)
+void compact_begin(turn *t)
 {
-    pawl_iter it = pawl_iter_of(pawl_value_get(pawl_value_get(v, "message"), "content"));
-    const pawl_value *block;
-    const char *text;
+    const span s = span_of(t);
 
-    while ((block = pawl_iter_next(&it, NULL)) != NULL)
-        if ((text = pawl_value_string(pawl_value_get(block, "text"))) != NULL && *text != '\0')
-            return text;
-    return NULL;
+    if (shorter_of(t, &s) != SHORTER_SUM) {
+        shorten(t, NULL);
+        return;
+    }
+    t->upto = s.cut;
+    t->c.retries = 0;
+    compact_again(t);
 }
 
-/* The summary, what is pinned, and this turn. */
+/* ---- summed up -------------------------------------------------------------------------------------------------- */
+
+/* Its texts; NULL: it has none. */
+static const char *summary_of(turn *t, const pawl_value *v)
+{
+    const pawl_value *content = pawl_value_get(pawl_value_get(v, "message"), "content"), *block;
+    pawl_iter it = pawl_iter_of(content);
+    const char *all = pawl_value_type(content) == PAWL_TYPE_STRING ? pawl_value_string(content) : "", *text;
+
+    while (pawl_value_type(content) == PAWL_TYPE_ARRAY && (block = pawl_iter_next(&it, NULL)) != NULL)
+        if ((text = pawl_value_string(pawl_value_get(block, "text"))) != NULL && *text != '\0' && all != NULL)
+            all = pawl_format(t->s, "%s%s%s", all, *all != '\0' ? "\n\n" : "", text);
+    return all == NULL || *all == '\0' ? NULL : all;
+}
+
+/* The summary, what is pinned and what the user says in this turn, and what is not settled. */
 static void sum_up(turn *t, const char *summary)
 {
-    const pawl_value *messages = pawl_get(t->s, "messages"), *one;
-    const pawl_value *all = pawl_pack(t->s, "[{s:s,s:s}]", "content", pawl_format(t->s, "Summary of the conversation so far:\n\n%s", summary), "role", "user");
-    pawl_iter it = pawl_iter_of(messages);
-    const size_t n = pawl_value_size(messages);
+    span s = span_of(t);
+    const char *text = pawl_format(t->s, "Summary of the conversation so far:\n\n%s", summary);
+    const pawl_value *all = pawl_pack(t->s, "[{s:s,s:s,s:b}]", "content", text, "role", "user", "summary", 1);
+    uint32_t begun = 1;
 
-    for (uint32_t i = 0; (one = pawl_iter_next(&it, NULL)) != NULL; i++)
-        if (i >= t->begun || is_pinned(one))
-            all = value_push(t->mem, all, one);
-    t->begun = (uint32_t)(pawl_value_size(all) - (n - t->begun));
-    replaced(t, all, "summary", n, pawl_value_size(all));
+    s.cut = t->upto < s.n ? t->upto : s.n;
+    for (uint32_t i = 0; i < s.n; i++) {
+        if (!stays(t, &s, i))
+            continue;
+        all = value_push(t->mem, all, s.all[i]);
+        begun += i < t->begun;
+    }
+    t->begun = begun;
+    replaced(t, &s, all, "summary");
 }
 
 void compact_told(turn *t)
 {
-    const char *summary = t->h->outcome == PAWL_DONE ? summary_of(t->h->value) : NULL;
-    const char *why = pawl_value_string(pawl_value_get(t->h->value, "text"));
+    const bool fits = !told_too_long(t);
+    const char *summary = t->h->outcome == PAWL_DONE && fits ? summary_of(t, t->h->value) : NULL;
+    const char *why = t->h->outcome == PAWL_DONE && fits ? "there is no summary in the answer" : !fits ? "it is too long for that, too" : told_why(t);
+    core_action then;
 
-    if (summary == NULL) {      /* nothing is cut off: a person sees to it */
-        turn_end(t, "error", pawl_format(t->s, "The conversation could not be summed up: %s", why != NULL ? text_cut(t, why, 500) : "there was no summary"));
+    if (summary == NULL) {
+        if (!fits || !asked_later(t, pawl_format(t->s, "LLM error: %s", why), &then))
+            shorten(t, why);
         return;
     }
     sum_up(t, summary);
-    t->loops -= t->loops > 0;
-    turn_act(t, CORE_SEND_LLM_REQUEST, NULL);
+    request_follows(t);
 }

@@ -131,6 +131,9 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     t->tokens = pawl_value_int(pawl_value_get(v, "tokens"));
     t->seen = (uint32_t)pawl_value_uint(pawl_value_get(v, "seen"));
     t->overflowed = pawl_value_bool(pawl_value_get(v, "overflowed"));
+    t->least = pawl_value_int(pawl_value_get(v, "least"));
+    t->upto = (uint32_t)pawl_value_uint(pawl_value_get(v, "upto"));
+    t->sums = pawl_value_bool(pawl_value_get(v, "sums"));
     t->shown = text_in(v, "shown", "");
     t->shown_id = text_in(v, "shown_id", "");
     t->end = text_in(v, "end", "");
@@ -232,6 +235,9 @@ void turn_keep(turn *t)
     v = with_int(t, v, "seen", t->seen);
     v = with_int(t, v, "taken", t->taken);
     v = with_true(t, v, "overflowed", t->overflowed);
+    v = with_int(t, v, "least", t->least);
+    v = with_int(t, v, "upto", t->upto);
+    v = with_true(t, v, "sums", t->sums);
     v = with_int(t, v, "law", (int64_t)t->law);
     v = with_text(t, v, "shown_id", t->shown_id);
     v = with_text(t, v, "end", t->end);

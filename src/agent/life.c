@@ -354,8 +354,8 @@ static void start_over(turn *t, const pawl_value *message, const moment_gate *g)
 
     message = message != NULL ? message : queue_take(t);
     if (g->said.context != NULL) {
-        pawl_set_string(t->s, "@pinned", pawl_format(t->s, "%s%s%s", pinned != NULL ? pinned : "", pinned != NULL ? "\n\n" : "", g->said.context));
-        t->pinned = true;
+        t->pinned = pawl_pack(t->s, "s", pawl_format(t->s, "%s%s%s", pinned != NULL ? pinned : "", pinned != NULL ? "\n\n" : "", g->said.context));
+        pawl_set(t->s, "@pinned", t->pinned);
     }
     if (message != NULL)
         turn_begin(t, message);

@@ -6,7 +6,7 @@
 #define TO(p) SM_TO(PHASE_##p)
 const sm_row phase_rows[PHASES] = {
     [PHASE_IDLE] = { "idle", TO(IDLE) | TO(COMPACT) | TO(MODEL) | TO(ASKED) | TO(OVER), SM_FIRST },
-    [PHASE_COMPACT] = { "compacting", TO(MODEL) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
+    [PHASE_COMPACT] = { "compacting", TO(MODEL) | TO(RETRY) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
     [PHASE_MODEL] = { "asking the model", TO(MODEL) | TO(COMPACT) | TO(RETRY) | TO(SETTLE) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
     [PHASE_RETRY] = { "waiting to ask again", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
     [PHASE_SETTLE] = { "settling permissions", TO(TOOLS) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
@@ -389,6 +389,7 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
         { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" }, { .name = "@life" }, { .name = "@heard", .rule = PAWL_APPEND },
         { .name = "@children", .rule = PAWL_MERGE },
         { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
+        { .name = "@sent" },
         { .name = "@uses", .rule = PAWL_MERGE }, { .name = "@edited", .rule = PAWL_APPEND }, { .name = "@told", .rule = PAWL_APPEND },
     };
 

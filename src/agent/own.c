@@ -55,11 +55,9 @@ static void plan_exit(turn *t, uint32_t k)
 static bool shown_already(turn *t, size_t i)
 {
     const char *name = t->def->a.tools[i].name;
-    pawl_iter it = pawl_iter_of(pawl_get(t->s, "@tools"));
+    pawl_iter it = pawl_iter_of(tools_now(t));
     const pawl_value *one;
 
-    if (t->offered != NULL && t->offered[i])
-        return true;
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (strcmp(pawl_value_string(pawl_value_get(one, "name")), name) == 0)
             return true;
@@ -70,12 +68,11 @@ static void tool_offer(turn *t, size_t i)
 {
     const pawl_agent_tool *tool = &t->def->a.tools[i];
 
-    if (t->offered == NULL)
-        t->offered = arena_zero(t->mem, t->def->a.ntools * sizeof *t->offered);
-    if (t->offered != NULL)
-        t->offered[i] = true;
-    pawl_set(t->s, "@tools", pawl_pack(t->s, "{s:s,s:v,s:s}", "description", tool->description != NULL ? tool->description : "", "input_schema",
-                                       pawl_json(t->s, tool->schema), "name", tool->name));
+    const pawl_value *one = pawl_pack(t->s, "{s:s,s:v,s:s}", "description", tool->description != NULL ? tool->description : "", "input_schema",
+                                      pawl_json(t->s, tool->schema), "name", tool->name);
+
+    pawl_set(t->s, "@tools", one);
+    t->tools = value_push(t->mem, tools_now(t), one);
 }
 
 static char low(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
@@ -110,7 +107,6 @@ static void tool_search(turn *t, uint32_t k)
 {
     const char *query = pawl_value_string(pawl_value_get(t->calls[k].input, "query"));
     const char *names = "";
-    bool more = false;
 
     for (size_t i = 0; i < t->def->a.ntools && query != NULL; i++) {
         const pawl_agent_tool *tool = &t->def->a.tools[i];
@@ -118,13 +114,9 @@ static void tool_search(turn *t, uint32_t k)
         if (!tool->deferred || !fits(tool, query))
             continue;
         names = pawl_format(t->s, "%s%s%s", names, *names != '\0' ? ", " : "", tool->name);
-        if (!shown_already(t, i)) {
+        if (!shown_already(t, i))
             tool_offer(t, i);
-            more = true;
-        }
     }
-    if (more)
-        readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "tools"));
     call_done(t, k, content_text(t, names != NULL && *names != '\0' ? pawl_format(t->s, "These are there now: %s", names) : "No tool fits."), false);
 }
 

@@ -149,12 +149,30 @@ static void usage_take(turn *t, const pawl_value *usage)
         t->tokens += n < 0 ? 0 : n > TOKENS_MOST ? TOKENS_MOST : n;     /* the far end's word */
     }
     t->seen = t->nmessages;
+    t->overflowed = false;
+    if (t->tokens > 0 && (t->least < 0 || t->tokens < t->least))
+        t->least = t->tokens;
 }
 
-/* It was too long for the model: it is summed up once, and asked again. */
+/* ---- too long for the model ----------------------------------------------------------------------------------- */
+
+bool told_too_long(const turn *t)
+{
+    static const char begins[] = "Context exceeded";
+    const pawl_value *v = t->h->value;
+    const char *stop = pawl_value_string(pawl_value_get(v, "stop")), *code = pawl_value_string(pawl_value_get(v, "code"));
+    const char *text = pawl_value_string(pawl_value_get(v, "text"));
+
+    if (t->h->outcome == PAWL_DONE)
+        return stop != NULL && strcmp(stop, "context_exceeded") == 0;
+    return t->h->outcome == PAWL_ERROR && code != NULL && pawl_code_named(code) == PAWL_LIMIT && text != NULL &&
+           strncmp(text, begins, sizeof begins - 1) == 0;
+}
+
+/* It is made shorter once, and the same is asked again; false: it was, or cannot be. */
 static bool overflows(turn *t)
 {
-    if (t->overflowed || t->begun == 0)
+    if (t->overflowed || !compact_can(t))
         return false;
     t->overflowed = true;
     t->c.at = CORE_CALLING_LLM;
@@ -174,14 +192,27 @@ static bool calls_tools(const pawl_value *content)
     return false;
 }
 
+static void too_long(turn *t)
+{
+    const char *tried = t->overflowed ? "also after it was made shorter" : "and nothing of it can be left out";
+    const char *text = t->h->outcome == PAWL_DONE ? NULL : pawl_value_string(pawl_value_get(t->h->value, "text"));
+
+    turn_act(t, core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = true }),
+             pawl_format(t->s, "LLM error: the conversation is too long for the model, %s%s%s", tried, text != NULL ? ": " : "", text_cut(t, text, 500)));
+}
+
 static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message)
 {
     const pawl_value *content = pawl_value_get(message, "content");
     const char *stop = pawl_value_string(pawl_value_get(v, "stop"));
 
     stop = stop != NULL ? stop : "end_turn";
-    if (strcmp(stop, "context_exceeded") == 0 && overflows(t))
+    if (told_too_long(t) && overflows(t))
         return;
+    if (told_too_long(t) && pawl_value_size(content) == 0) {
+        too_long(t);
+        return;
+    }
     blocks_tell(t, content);
     if (pawl_value_size(content) > 0)
         message_add(t, message);
@@ -212,17 +243,21 @@ static bool permanent(const turn *t, const pawl_value *v)
     return code != NULL && t->h->outcome == PAWL_ERROR && rc != PAWL_TRANSIENT && rc != PAWL_TIMEOUT && rc != PAWL_IO;
 }
 
-static void failed(turn *t, const pawl_value *v, const char *wrong)
+const char *told_why(turn *t)
 {
-    const char *text = wrong != NULL ? wrong : pawl_value_string(pawl_value_get(v, "text"));
-    const char *why = pawl_format(t->s, "LLM error: %s", t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed");
-    int64_t delay = t->def->a.retry_initial_ms;
-    const core_action action = core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
+    const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
 
-    if (t->c.at != CORE_ERROR) {
-        turn_act(t, action, why);
-        return;
-    }
+    return t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed";
+}
+
+bool asked_later(turn *t, const char *why, core_action *then)
+{
+    const pawl_value *v = t->h->value;
+    int64_t delay = t->def->a.retry_initial_ms;
+
+    *then = core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
+    if (t->c.at != CORE_ERROR)
+        return false;
     for (uint32_t i = 1; i < t->c.retries && delay < t->def->a.retry_max_ms; i++)
         delay *= 2;
     if (delay > t->def->a.retry_max_ms)
@@ -231,7 +266,18 @@ static void failed(turn *t, const pawl_value *v, const char *wrong)
         delay = pawl_value_int(pawl_value_get(v, "retry_after_ms"));
     readers_told(t, "status", pawl_pack(t->s, "{s:i,s:s,s:i}", "again_in_ms", delay, "error", why, "retries", (int64_t)t->c.retries));
     pawl_flow_sleep(t->s, "retry", delay);
+    t->sums = t->at == PHASE_COMPACT;
     turn_phase(t, PHASE_RETRY);
+    return true;
+}
+
+static void failed(turn *t, const char *wrong)
+{
+    const char *why = pawl_format(t->s, "LLM error: %s", wrong != NULL ? text_cut(t, wrong, 1000) : told_why(t));
+    core_action then;
+
+    if (!asked_later(t, why, &then))
+        turn_act(t, then, why);
 }
 
 void model_told(turn *t)
@@ -243,14 +289,22 @@ void model_told(turn *t)
         t->rc = PAWL_NOMEM;
     else if (message != NULL)
         answer_taken(t, t->h->value, message);
-    else
-        failed(t, t->h->value, wrong);
+    else if (!told_too_long(t))
+        failed(t, wrong);
+    else if (!overflows(t))
+        too_long(t);
 }
 
 void retry_told(turn *t)
 {
+    const core_action then = core_told_of(t, (core_told){ .event = CORE_RETRY_TIMEOUT_FIRED });
+
+    if (t->sums) {
+        compact_again(t);
+        return;
+    }
     t->loops -= t->loops > 0;   /* it is the same request */
-    turn_act(t, core_told_of(t, (core_told){ .event = CORE_RETRY_TIMEOUT_FIRED }), NULL);
+    turn_act(t, then, NULL);
 }
 
 void hook_told(turn *t)

@@ -140,7 +140,7 @@ static void read_compact(loader *l, const doc *d)
         return;
     agent_of(l)->compact_drops = strcmp(word, "drop") == 0;
     if (!agent_of(l)->compact_drops && strcmp(word, "summary") != 0)
-        fault_at(l->f, method->at, PAWL_FAULT, "compact", "`method` is summary (by the model) or drop (results of tools of earlier turns), and not \"%.40s\"", word);
+        fault_at(l->f, method->at, PAWL_FAULT, "compact", "`method` is summary (by the model) or drop (results of tools), and not \"%.40s\"", word);
 }
 
 static void read_denied(loader *l, const doc *d)

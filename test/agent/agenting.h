@@ -143,4 +143,34 @@ static inline const char *content_at(world *w, size_t i)
     return text != NULL ? text : "";
 }
 
+/* Every tool call of an assistant has its result before anybody else speaks, and no result is without its call. */
+static inline void check_valid(world *w)
+{
+    pawl_iter it = pawl_iter_of(pawl_state_get(w->st, "messages"));
+    const pawl_value *one;
+    const char *open[64];
+    size_t n = 0, at = 0;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *role = pawl_value_string(pawl_value_get(one, "role")), *id = pawl_value_string(pawl_value_get(one, "tool_call_id"));
+        pawl_iter blocks = pawl_iter_of(pawl_value_get(one, "content"));
+        const pawl_value *block;
+
+        if (strcmp(role, "tool") == 0) {
+            if (at == n || strcmp(open[at], id) != 0)
+                CHECK_FAIL("a result of %s, which nobody called: %s", id, world_get(w, "messages"));
+            at++;
+            continue;
+        }
+        if (at < n)
+            CHECK_FAIL("no result of %s: %s", open[at], world_get(w, "messages"));
+        n = at = 0;
+        while (strcmp(role, "assistant") == 0 && (block = pawl_iter_next(&blocks, NULL)) != NULL)
+            if (strcmp(pawl_value_string(pawl_value_get(block, "type")), "tool_use") == 0)
+                open[n++] = pawl_value_string(pawl_value_get(block, "id"));
+    }
+    if (at < n)
+        CHECK_FAIL("no result of %s: %s", open[at], world_get(w, "messages"));
+}
+
 #endif

@@ -187,75 +187,6 @@ static void test_A3_a_sub_agent_ends_with_its_answer(void)
     world_end(&w);
 }
 
-/* ---- summaries (A8 of context) --------------------------------------------------------------------------------------- */
-
-static void test_a_long_conversation_is_summed_up(void)
-{
-    pawl_agent a = agent_plain();
-    world w;
-
-    a.compact_tokens = 15;
-    agent_begin(&w, &a, "{\"input\":\"one\"}");
-    model_says(&w, "1", NULL);
-    world_signal(&w, "input", "{\"content\":\"never touch /etc\",\"pinned\":true}");
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"they said one\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
-    CHECK_STR(roles(&w), "user user");
-    CHECK_STR(content_at(&w, 0), "Summary of the conversation so far:\n\nthey said one");
-    CHECK_STR(content_at(&w, 1), "never touch /etc");
-    model_says(&w, "2", NULL);
-    world_signal(&w, "input", "\"three\"");
-    world_crash(&w);
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"sum\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
-    CHECK_STR(roles(&w), "user user user");
-    CHECK_STR(content_at(&w, 1), "never touch /etc");   /* what is pinned stays to the letter */
-    CHECK_STR(content_at(&w, 2), "three");
-    model_says(&w, "3", NULL);
-    world_signal(&w, "input", "\"four\"");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");      /* nothing is cut off */
-    CHECK_STR(agent_shows(&w), "error");
-    CHECK_STR(roles(&w), "user user user assistant user");
-    world_end(&w);
-}
-
-static void test_old_results_are_dropped(void)
-{
-    pawl_agent a = agent_plain();
-    char big[700];
-    world w;
-
-    a.compact_tokens = 15;
-    a.compact_drops = true;
-    agent_begin(&w, &a, "{\"input\":\"one\"}");
-    model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"}");
-    memset(big, 'x', sizeof big);
-    memcpy(big, "{\"content\":\"", 12);
-    memcpy(big + 600, "\"}", 3);
-    comes(&w, "r1", PAWL_DONE, big);
-    model_says(&w, "1", NULL);
-    world_signal(&w, "input", "\"two\"");
-    CHECK_STR(roles(&w), "user assistant tool:r1 assistant user");
-    CHECK_STR(content_at(&w, 2), "[590 bytes, dropped]");
-    model_says(&w, "2", NULL);
-    world_end(&w);
-}
-
-static void test_one_that_overflows_is_summed_up_once(void)
-{
-    static const char over[] = "{\"message\":{\"content\":[],\"role\":\"assistant\"},\"stop\":\"context_exceeded\"}";
-    world w;
-
-    begun(&w, "{\"input\":\"one\"}");
-    model_says(&w, "1", NULL);
-    world_signal(&w, "input", "\"two\"");
-    comes(&w, "llm", PAWL_DONE, over);
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"sum\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
-    CHECK_STR(roles(&w), "user user");
-    comes(&w, "llm", PAWL_DONE, over);
-    CHECK_STR(agent_shows(&w), "idle");
-    CHECK_STR(command_of(&w, "llm"), "");
-    world_end(&w);
-}
-
 /* ---- budgets (A8) ------------------------------------------------------------------------------------------------------ */
 
 static void bill(world *w, const char *what, const char *value, const char *usage)
@@ -303,8 +234,7 @@ int main(int argc, char **argv)
         CASE(test_A5_todo_is_a_channel), CASE(test_A5_a_deferred_tool_is_shown_when_it_was_searched_for),
         CASE(test_P1_plan_mode_is_left_by_an_approval_of_its_text), CASE(test_A6_questions_are_waits), CASE(test_A6_questions_that_are_none),
         CASE(test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights), CASE(test_A6_children_of_children_end_somewhere),
-        CASE(test_A3_a_sub_agent_ends_with_its_answer), CASE(test_a_long_conversation_is_summed_up), CASE(test_old_results_are_dropped),
-        CASE(test_one_that_overflows_is_summed_up_once), CASE(test_A8_no_request_leaves_without_room),
+        CASE(test_A3_a_sub_agent_ends_with_its_answer), CASE(test_A8_no_request_leaves_without_room),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -1,0 +1,52 @@
+/* prefix.c - what the beginning of each request is made of: as long as it is the same, a provider finds it in its cache. Where it has become
+ * another since the last one, whoever changed it, readers are told what. */
+#include "agent/agent.h"
+
+enum { DIGEST_CHARS = 16 };
+
+static const pawl_value *prefix_digest(turn *t, const pawl_value *one, const pawl_value *more)
+{
+    const pawl_value *out;
+    char hex[HASH_HEX + 1];
+    hash h;
+    buf b;
+
+    buf_init(&b, &t->mem->alloc);
+    if (one != NULL)
+        canon(&b, one);
+    buf_char(&b, '\n');
+    if (more != NULL)
+        canon(&b, more);
+    t->mem->failed = t->mem->failed || b.failed;
+    hash_of(b.failed ? "" : b.data, b.failed ? 0 : b.size, &h);
+    hash_hex(&h, hex);
+    out = value_string(t->mem, hex, DIGEST_CHARS);
+    buf_free(&b);
+    return out;
+}
+
+static const pawl_value *or_null(turn *t, const pawl_value *v)
+{
+    return v != NULL ? v : value_null(t->mem);
+}
+
+const pawl_value *tools_now(turn *t)
+{
+    return t->tools != NULL ? t->tools : pawl_get(t->s, "@tools");
+}
+
+void prefix_look(turn *t)
+{
+    static const char *const parts[] = { "model", "tools", "system", "thinking" };     /* the first that broke it says the most */
+    const pawl_value *was = pawl_get(t->s, "@sent"), *config = pawl_get(t->s, "@config");
+    const pawl_value *now = value_pack(t->mem, NULL, "{s:v,s:v,s:v,s:v}", "model", or_null(t, pawl_value_get(config, "model")), "system",
+                                       prefix_digest(t, pawl_get(t->s, "@system"), t->pinned != NULL ? t->pinned : pawl_get(t->s, "@pinned")), "thinking",
+                                       or_null(t, pawl_value_get(config, "thinking")), "tools", prefix_digest(t, tools_now(t), NULL));
+
+    if (was != NULL && pawl_value_equal(was, now))
+        return;
+    pawl_set(t->s, "@sent", now);
+    for (size_t i = 0; was != NULL && i < sizeof parts / sizeof *parts; i++)
+        if (!pawl_value_equal(pawl_value_get(was, parts[i]), pawl_value_get(now, parts[i])))
+            readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", parts[i]));
+}
