@@ -89,8 +89,9 @@ typedef bool pawl_sink_fn(void *ctx, pawl_bytes line);
  * while; PAWL_LIMIT: more than 2 GiB (EXPORT_BYTES_MAX). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void *ctx, pawl_err *err);
 
-/* What handlers of `effect` ("llm") have answered in `run`, in the order of its journal, as the lines of a record that pawl_llm_record_open
- * reads: so that a test asks what was asked then, and nobody answers. PAWL_GONE, PAWL_CORRUPT and PAWL_IO as above. */
+/* What handlers of `effect` ("llm"), and of those whose name goes on behind it with a dash ("prompt-1f2e3d4c" of "prompt"), have answered in `run`,
+ * in the order of its journal, as the lines of a record that pawl_llm_record_open reads: so that a test asks what was asked then, and
+ * nobody answers. PAWL_GONE, PAWL_CORRUPT and PAWL_IO as above. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_llm_recording_of_run(pawl_store *s, const char *run, const char *effect, pawl_sink_fn *sink, void *ctx,
                                                            pawl_err *err);
 

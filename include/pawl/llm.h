@@ -65,10 +65,10 @@ typedef enum pawl_record_mode {
 /* Answers in a file of JSON lines (docs/INTERFACES.md), by the SHA-256 of the request without `cache`, `node`, `decision` and `retry`. */
 typedef struct pawl_llm_record pawl_llm_record;
 /* `fn`, which is asked with `fn_arg`, may be NULL when the mode is strict. The file is read whole; LIVE makes it when it is not there, and cuts off a
- * last line that is not whole. NULL: PAWL_IO, PAWL_CORRUPT with the line's number, PAWL_LIMIT, PAWL_NOMEM. */
+ * last line that is not whole; several processes may write to one. NULL: PAWL_IO, PAWL_CORRUPT with the line's number, PAWL_LIMIT, PAWL_NOMEM. */
 PAWL_API pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, pawl_handler_fn *fn, void *fn_arg, pawl_err *err);
 PAWL_API void pawl_llm_record_close(pawl_llm_record *r);    /* NULL: nothing; no handler may be at work */
-/* `arg` is a pawl_llm_record; any number of threads. A miss is PAWL_INVALID. */
+/* `arg` is a pawl_llm_record; any number of threads. A miss is PAWL_INVALID, by the model and the beginning of what was said last. */
 PAWL_API pawl_code pawl_effect_record(const pawl_job *job, pawl_reply *reply, void *arg);
 
 /* ---- by a function of yours ------------------------------------------------------------------------------ */

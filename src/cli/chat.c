@@ -530,6 +530,7 @@ static const cli_option options[] = {
     { "output-format", "text|json|stream-json", "the answer; one object with what it cost; a frame a line while it goes on" },
     { "input-format", "text|stream-json", "of stdin: frames, with -p -" },
     { "include-partial-messages", NULL, "with stream-json: also what the model says piece by piece" },
+    RECORD_OPTIONS,
     { "verbose", NULL, "say on stderr which tools are used" },
     { NULL, NULL, NULL },
 };

@@ -25,9 +25,9 @@ static FILE *file_new(const char *path, pawl_err *err)
     return NULL;
 }
 
-static pawl_code export_to(pawl_store *s, const char *run, const char *path, FILE *f, pawl_err *err)
+static pawl_code export_to(pawl_store *s, const char *run, bool record, const char *path, FILE *f, pawl_err *err)
 {
-    pawl_code rc = pawl_history_export(s, run, line_out, f, err);
+    pawl_code rc = record ? record_export(s, run, line_out, f, err) : pawl_history_export(s, run, line_out, f, err);
 
     errno = 0;
     if (rc == PAWL_OK && fflush(f) != 0)
@@ -54,15 +54,16 @@ static int export_run(cli_call *c)
     if (s == NULL)
         return code;
     f = path == NULL || strcmp(path, "-") == 0 ? stdout : file_new(path, &err);
-    rc = f == NULL ? err.code : export_to(s, run, f == stdout ? "stdout" : path, f, &err);
+    rc = f == NULL ? err.code : export_to(s, run, cli_given(c, "record") != NULL, f == stdout ? "stdout" : path, f, &err);
     pawl_store_free(s);
     if (rc == PAWL_OK && f != stdout)
-        cli_note(c, "%s is in %s", run, path);
+        cli_note(c, cli_given(c, "record") != NULL ? "what the models of %s have answered is in %s" : "%s is in %s", run, path);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(c, rc, &err);
 }
 
 static const cli_option options[] = {
     { "out", "FILE", "a new file, in place of stdout" },
+    { "record", NULL, "what its models have answered, and those of its children: for --record" },
     { NULL, NULL, NULL },
 };
 
@@ -73,6 +74,10 @@ const cli_verb verb_export = {
              "counted attempts, deliveries not taken yet. The first line is a header, each\n"
              "other line an object with one member: base, record, entry, blob, mark, delivery,\n"
              "and end with a digest of all of it. It may be done while somebody works on the\n"
-             "run.",
-    .example = "pawl export survey-7k2m | gzip >survey.jsonl.gz\npawl export @ --out survey.jsonl",
+             "run.\n"
+             "\n"
+             "With --record: of every answer of a model a line, by what it was asked; `pawl run`\n"
+             "and others take it with --record FILE, and then nobody is asked again.",
+    .example = "pawl export survey-7k2m | gzip >survey.jsonl.gz\npawl export @ --out survey.jsonl\n"
+               "pawl export @ --record --out answers.jsonl",
 };

@@ -39,6 +39,9 @@ static pawl_llm_script *script_read(session *s, const file_source *src, pawl_err
     return NULL;
 }
 
+/* Asked by an agent or by a node, where no record answers. */
+static pawl_code live(const pawl_job *job, pawl_reply *reply, void *arg);
+
 /* All of them are read when the session opens: handlers, on many threads, only look. */
 pawl_code session_models(session *s, pawl_err *err)
 {
@@ -59,7 +62,7 @@ pawl_code session_models(session *s, pawl_err *err)
             return err->code;
         s->scripts = one;
     }
-    return PAWL_OK;
+    return session_record_open(s, live, err);
 }
 
 void session_models_free(session *s)
@@ -67,6 +70,8 @@ void session_models_free(session *s)
     for (script *sc = s->scripts; sc != NULL; sc = sc->next)
         pawl_llm_script_free(sc->made);
     s->scripts = NULL;
+    pawl_llm_record_close(s->record);
+    s->record = NULL;
 }
 
 static pawl_code ask(const session *s, const pawl_job *job, pawl_reply *reply, const char *model)
@@ -96,7 +101,7 @@ static const pawl_value *request(arena *mem, const pawl_value *args)
     return value_with(mem, args, "config", out);
 }
 
-pawl_code session_llm(const pawl_job *job, pawl_reply *reply, void *arg)
+static pawl_code by_agent(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     pawl_job own = *job;
     pawl_code rc;
@@ -124,7 +129,7 @@ static const pawl_value *prompt_request(arena *mem, const pawl_value *args)
     return pawl_value_get(args, "max_tokens") != NULL ? out : value_with(mem, out, "max_tokens", value_int(mem, PROMPT_TOKENS));
 }
 
-pawl_code session_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
+static pawl_code by_node(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const char *model = pawl_value_string(pawl_value_get(job->args, "model"));
     pawl_job own = *job;
@@ -138,4 +143,25 @@ pawl_code session_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
     rc = own.args != NULL && !mem.failed ? ask(arg, &own, reply, model) : pawl_reply_fail(reply, PAWL_NOMEM, "prompt: no memory");
     arena_free(&mem);
     return rc;
+}
+
+/* ---- by a record, or not ------------------------------------------------------------------------------------- */
+
+static pawl_code live(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    return pawl_value_get(job->args, "prompt") != NULL ? by_node(job, reply, arg) : by_agent(job, reply, arg);
+}
+
+pawl_code session_llm(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    session *s = arg;
+
+    return s->record != NULL ? session_recorded(s, job, reply) : by_agent(job, reply, s);
+}
+
+pawl_code session_prompt(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    session *s = arg;
+
+    return s->record != NULL ? session_recorded(s, job, reply) : by_node(job, reply, s);
 }

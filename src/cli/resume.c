@@ -112,6 +112,7 @@ static const cli_option options[] = {
     { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
     { "yes", NULL, "say yes at every gate; questions are still asked" },
     { "no", NULL, "say no at every gate" },
+    RECORD_OPTIONS,
     { "json", NULL, "the result, the final state or what it waits for as JSON" },
     { NULL, NULL, NULL },
 };

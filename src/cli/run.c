@@ -252,6 +252,7 @@ static const cli_option options[] = {
     { "no", NULL, "say no at every gate" },
     { "label", "TEXT...", "to find it by: up to 16" },
     { "upgrade", NULL, "with --id: go on under FILE although it is another one now" },
+    RECORD_OPTIONS,
     { "proven", NULL, "only with a proof, in its mode, that no node acts without a person's yes" },
     { "json", NULL, "the result, the final state or what it waits for as JSON" },
     { NULL, NULL, NULL },

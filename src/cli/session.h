@@ -31,6 +31,7 @@ typedef struct session {
     pawl_bytes first;           /* its own text, once it was read */
     script *scripts;
     pawl_llm llm;               /* how models of providers are asked */
+    pawl_llm_record *record;    /* what was answered before, and is answered now; NULL: nobody asked for one */
     pawl_tools *tools;          /* NULL: nobody asked for one yet */
     const pawl_agent_tool *builtins;    /* those that come with the program, as a machine knows them */
     size_t nbuiltins;
@@ -79,6 +80,14 @@ pawl_code session_models(session *s, pawl_err *err);
 void session_models_free(session *s);
 pawl_code session_llm(const pawl_job *job, pawl_reply *reply, void *arg);
 pawl_code session_prompt(const pawl_job *job, pawl_reply *reply, void *arg);
+
+/* record.c: the record that --record names, before `fn`, whose argument is the session; none is PAWL_OK. */
+pawl_code session_record_open(session *s, pawl_handler_fn *fn, pawl_err *err);
+/* Answer from s->record; what it says of itself is said on stderr, too. */
+pawl_code session_recorded(session *s, const pawl_job *job, pawl_reply *reply);
+#define RECORD_OPTIONS \
+    { "record", "FILE", "models answer from FILE what they have answered before; else PAWL_RECORD" }, \
+    { "record-mode", "strict|live-on-miss|shadow", "what is not in it fails; is asked, and written to it (the default); all is asked, and compared" }
 
 /* agents.c */
 bool session_is_agent(const session *s);            /* its run is an agent's, and no graph's */

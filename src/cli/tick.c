@@ -164,6 +164,7 @@ static int tick_run(cli_call *c)
 static const cli_option options[] = {
     { "id", "RUN", "which run; `start` begins it" },
     { "event", "JSON", "{\"kind\",\"id\",\"name\",\"value\",\"outcome\",\"by\",\"note\"}; without it: whatever is due" },
+    RECORD_OPTIONS,
     { "hand-out", NULL, "perform nothing but expressions: who called does, and comes back with a receipt" },
     { NULL, NULL, NULL },
 };

@@ -23,6 +23,11 @@ int help_unknown(const char *name);                             /* no such verb:
 /* The options of a verb one by one, --store and --help too; NULL after the last. */
 const cli_option *cli_option_at(const cli_verb *v, size_t index);
 
+/* ---- record.c ---------------------------------------------------------------------------------- */
+
+/* What the models of a run and of its children have answered, as lines of a record. PAWL_IO: `sink` said no. */
+pawl_code record_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void *ctx, pawl_err *err);
+
 /* ---- hold.c ------------------------------------------------------------------------------------ */
 
 /* Take a run for this verb alone. PAWL_HELD: err names who has it; one that is dead has nothing. `head`: its texts are lent until the

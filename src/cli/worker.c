@@ -345,6 +345,7 @@ static int worker_run(cli_call *c)
 static const cli_option options[] = {
     { "once", NULL, "what is due now, and then end: for cron" },
     { "bypass", NULL, "runs in bypassPermissions, too; else they are parked" },
+    RECORD_OPTIONS,
     { "proven", NULL, "only runs whose file has a proof in their mode (`pawl check --prove`); others are parked" },
     { NULL, NULL, NULL },
 };

@@ -32,13 +32,21 @@ static asked *asked_find(const recording *r, const char *id)
     return NULL;
 }
 
+/* The effect itself, or one of those that agent files name behind it: "prompt-1f2e3d4c". */
+static bool is_of(const char *name, const char *effect)
+{
+    const size_t n = strlen(effect);
+
+    return strncmp(name, effect, n) == 0 && (name[n] == '\0' || name[n] == '-');
+}
+
 /* Its arguments lead to channels as they are now, so it is now that they are looked at. */
 static pawl_code asked_add(recording *r, const pawl_command *cmd)
 {
     const char *id = strchr(cmd->id, '~');      /* RUN~LIFE/ID */
     asked one;
 
-    if (cmd->effect == NULL || strcmp(cmd->effect, r->effect) != 0 || cmd->kind != PAWL_CALL)
+    if (cmd->effect == NULL || !is_of(cmd->effect, r->effect) || cmd->kind != PAWL_CALL)
         return PAWL_OK;
     id = id != NULL ? strchr(id, '/') : NULL;
     if (id == NULL || asked_find(r, id + 1) != NULL)

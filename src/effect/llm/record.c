@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ struct pawl_llm_record {
     pawl_record_mode mode;
     pawl_handler_fn *fn;
     void *fn_arg;
+    const char *path;           /* as errors name it; in mem */
     int fd;                     /* -1: nothing is written */
     pthread_mutex_t lock;       /* of all that follows */
     arena mem;
@@ -140,6 +142,16 @@ static pawl_code lines_read(pawl_llm_record *r, const char *path, const buf *tex
     return rc;
 }
 
+/* Others may write at its end meanwhile, whose line is not to be seen in part. */
+static pawl_code file_lock(int fd, const char *path, pawl_err *err)
+{
+    int rc;
+
+    while ((rc = flock(fd, LOCK_EX)) != 0 && errno == EINTR)
+        ;
+    return rc == 0 ? PAWL_OK : fail(err, PAWL_IO, "%s: cannot be locked", path);
+}
+
 static pawl_code file_read(pawl_llm_record *r, const char *path, int fd, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -189,7 +201,12 @@ pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, p
     *r = (pawl_llm_record){ .alloc = alloc, .mode = mode, .fn = fn, .fn_arg = fn_arg, .fd = fd };
     arena_init(&r->mem, &alloc, 4096);
     pthread_mutex_init(&r->lock, NULL);
-    rc = file_read(r, path, fd, err);
+    r->path = arena_strdup(&r->mem, path, strlen(path));
+    rc = r->path == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for it", path) : live ? file_lock(fd, path, err) : PAWL_OK;
+    if (rc == PAWL_OK)
+        rc = file_read(r, path, fd, err);
+    if (live)
+        (void)flock(fd, LOCK_UN);
     if (!live) {
         close(fd);
         r->fd = -1;
@@ -244,6 +261,8 @@ static const char *written(pawl_llm_record *r, const record *one, const pawl_val
         b.size = 0;
     else if (b.failed || !keep(r, one, reply))
         why = "\"there is no memory for it\"";
+    else if (file_lock(r->fd, r->path, NULL) != PAWL_OK)
+        why = "\"it cannot be locked\"";
     for (size_t at = 0; why == NULL && at < b.size;) {
         const ssize_t n = write(r->fd, b.data + at, b.size - at);
 
@@ -251,6 +270,7 @@ static const char *written(pawl_llm_record *r, const record *one, const pawl_val
             why = "\"it cannot be written\"";
         at += n > 0 ? (size_t)n : 0;
     }
+    (void)flock(r->fd, LOCK_UN);
     pthread_mutex_unlock(&r->lock);
     buf_free(&b);
     return why;
@@ -357,11 +377,48 @@ static pawl_code live(pawl_llm_record *r, const pawl_job *job, pawl_reply *reply
     return rc;
 }
 
+/* The beginning of what the user said last, or of the prompt, in one line of at most `size` bytes. */
+static void said_last(arena *mem, const pawl_value *args, char *out, size_t size)
+{
+    const char *text = pawl_value_string(pawl_value_get(args, "prompt"));
+    size_t n;
+
+    if (text == NULL)
+        text = llm_last_text(mem, pawl_value_get(args, "messages"));
+    n = text == NULL ? 0 : strlen(text);
+    if (n >= size)
+        n = size - 1;
+    while (n > 0 && text[n] != '\0' && ((unsigned char)text[n] & 0xc0) == 0x80)     /* no half of a character */
+        n--;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (unsigned char)text[i] < ' ' || text[i] == '"' ? ' ' : text[i];
+    out[n] = '\0';
+}
+
+/* Who replays wants to know which request it was, and what to do. */
+static pawl_code missed(const pawl_llm_record *r, const pawl_job *job, pawl_reply *reply, const hash *key)
+{
+    char said[41], hex[HASH_HEX + 1];
+    const pawl_value *args;
+    pawl_code rc;
+    arena mem;
+
+    arena_init(&mem, &reply->alloc, 4096);
+    hash_hex(key, hex);
+    if ((args = llm_args_flat(&mem, job->args)) == NULL)
+        args = job->args;
+    said_last(&mem, args, said, sizeof said);
+    pawl_reply_untouched(reply);
+    rc = pawl_reply_fail(reply, PAWL_INVALID, "%s: %.60s has no answer to this request: %.40s, messages %zu, \"%s\" (%.12s); record it live", job->effect, r->path,
+                         llm_text(args, "model"), pawl_value_size(pawl_value_get(args, "messages")), said, hex);
+    arena_free(&mem);
+    return rc;
+}
+
 pawl_code pawl_effect_record(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     pawl_llm_record *r = arg;
     record one = { .tokens = -1 }, there;
-    char hex[HASH_HEX + 1];
     bool found;
 
     if (!llm_record_key(job->args, &reply->alloc, &one.key)) {
@@ -373,7 +430,5 @@ pawl_code pawl_effect_record(const pawl_job *job, pawl_reply *reply, void *arg)
         return replay(job, reply, &there);
     if (r->mode != PAWL_RECORD_STRICT)
         return live(r, job, reply, &one, found ? &there : NULL);
-    hash_hex(&one.key, hex);
-    pawl_reply_untouched(reply);
-    return pawl_reply_fail(reply, PAWL_INVALID, "%s: there is no record of %s", job->effect, hex);
+    return missed(r, job, reply, &one.key);
 }
