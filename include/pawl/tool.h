@@ -43,6 +43,7 @@ typedef struct pawl_tool {
     const char *hint;           /* words it is found by; NULL: none */
     pawl_handler_fn *fn;        /* NULL: whoever runs the agent does it */
     void *arg;                  /* lent to fn */
+    const char *const *env;     /* of a program: keys that it gets from the environment, all the same (ANTHROPIC_API_KEY); ends in NULL; NULL: none */
 } pawl_tool;
 
 /* ---- a set of tools ---------------------------------------------------------------------------------- */
@@ -59,8 +60,8 @@ PAWL_API void pawl_tools_free(pawl_tools *t);                      /* may be NUL
  * what is wrong: name, class, a schema that is no JSON or no object. PAWL_LIMIT: PAWL_TOOLS_MAX. PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_tools_add(pawl_tools *t, const pawl_tool *tool, pawl_err *err);
 /* Add one that is a program: `run` (ends in NULL) is never a shell, the input goes to its stdin as JSON, and nowhere else; its stdout is the content. A status
- * other than 0 is an error of the tool, with the end of its stderr. It runs in the workspace with the whole environment; in plan mode only one of class read,
- * in the sandbox that can only read. `tool->fn` is not looked at. Errors as of pawl_tools_add. */
+ * other than 0 is an error of the tool, with the end of its stderr. It runs in the workspace with the environment, but for keys of models and
+ * secrets of runs (NAME_API_KEY, PAWL_SECRET_NAME) that `tool->env` does not name; in plan mode only one of class read, in the sandbox that can only read. `tool->fn` is not looked at. Errors as of pawl_tools_add. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_tool_command(pawl_tools *t, const pawl_tool *tool, const char *const *run, pawl_err *err);
 /* Add those that come with the library (docs/TOOLS.md): the one of that name, or with NULL all. All or none of them are added. PAWL_INVALID: there is none of that
  * name; PAWL_CONFLICT: one is there already. */

@@ -74,7 +74,7 @@ static pawl_code own_tools_add(session *s, pawl_err *err)
     for (const file_tool *t = s->file->tools; t != NULL && rc == PAWL_OK; t = t->next) {
         const pawl_tool tool = { .name = t->t.name, .rule = t->t.rule, .description = t->t.description, .schema = t->t.schema, .cls = t->t.cls,
                                  .effect = t->t.effect, .timeout_ms = t->t.timeout_ms, .beside = t->t.beside, .mutates = t->t.mutates,
-                                 .deferred = t->t.deferred, .hint = t->t.hint };
+                                 .deferred = t->t.deferred, .hint = t->t.hint, .env = t->env };
 
         if (pawl_tools_find(s->tools, t->t.name) == NULL)
             rc = pawl_tool_command(s->tools, &tool, t->run, err);
@@ -96,7 +96,7 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
     words = value_pack(&mem, NULL, "[]");
     for (size_t i = 0; s->file->post_tools[i] != NULL; i++)
         words = value_push(&mem, words, value_string(&mem, s->file->post_tools[i], strlen(s->file->post_tools[i])));
-    own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v}", "check", 1, "cwd", s->folder, "run", words, "stdin", job->args);
+    own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", s->folder, "env", env_keyless(&mem, NULL), "run", words, "stdin", job->args);
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "post-tools: no memory");
     else if (pawl_mode_named(job->mode) == PAWL_PLAN)

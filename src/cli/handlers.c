@@ -181,7 +181,7 @@ static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     (void)arg;
     arena_init(&mem, NULL, 4096);
     if (run != NULL)
-        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v}", "run", run, "stdin", input, "timeout_ms", limit);
+        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}", "env", env_keyless(&mem, NULL), "run", run, "stdin", input, "timeout_ms", limit);
     else
         own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
     if (run != NULL && cwd != NULL)

@@ -54,6 +54,12 @@ size_t cut_begin(const char *data, size_t size);
 /* Where the last `lines` lines of `data` begin. */
 size_t last_lines(const char *data, size_t size, unsigned lines);
 
+/* ---- keys.c ------------------------------------------------------------------------------------------ */
+
+/* The member "env" of a program that gets no key of a model and no secret of a run (NAME_API_KEY, PAWL_SECRET_NAME), but those that `names` has (may be
+ * NULL; ends in NULL): {NAME: null}. NULL: no memory. */
+const pawl_value *env_keyless(arena *mem, const char *const *names);
+
 /* ---- http.c --------------------------------------------------------------------------------------- */
 
 void http_forget(void);     /* closes the connections that no request uses; any thread */

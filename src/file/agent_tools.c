@@ -161,9 +161,33 @@ static void own_put(loader *l, const file_tool *made, place at)
     tool_put(l, &t->t, at);
 }
 
+/* Names of variables, which it gets although they are keys. */
+static bool read_env(loader *l, const doc *d, const char ***out)
+{
+    const char **names;
+
+    if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`env` of a tool is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and here stands %s",
+                 FILE_TOOL_WORDS_MAX, doc_what(l, d));
+        return false;
+    }
+    if ((names = arena_zero(l->mem, (d->size + 1) * sizeof *names)) == NULL)
+        return false;
+    for (size_t i = 0; i < d->size; i++) {
+        if (!key_plain(l, d->items[i], "env", &names[i]))
+            return false;
+        if (names[i][0] == '\0' || strchr(names[i], '=') != NULL) {
+            fault_at(l->f, d->items[i]->at, PAWL_FAULT, "type", "`env`: \"%s\" is no name of a variable: its value comes from the environment", names[i]);
+            return false;
+        }
+    }
+    *out = names;
+    return true;
+}
+
 static void read_own(loader *l, const doc *d)
 {
-    static const char *const names[] = { "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint" };
+    static const char *const names[] = { "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint", "env" };
     const doc *name = doc_get(d, "name"), *run, *one;
     file_tool t = { .of = l->a, .t = { .cls = PAWL_OTHER, .effect = PAWL_ONCE, .timeout_ms = TIMEOUT_DEFAULT_MS } };
     bool good;
@@ -184,6 +208,8 @@ static void read_own(loader *l, const doc *d)
         good = key_plain(l, one, "rule", &t.t.rule) && good;
     if ((one = doc_get(d, "hint")) != NULL)
         good = key_text(l, one, "hint", &t.t.hint) && good;
+    if ((one = doc_get(d, "env")) != NULL)
+        good = read_env(l, one, &t.env) && good;
     if ((one = doc_get(d, "class")) != NULL)
         read_class(l, one, &t.t.cls);
     t.t.effect = t.t.cls == PAWL_READ ? PAWL_AT_LEAST_ONCE : PAWL_ONCE;

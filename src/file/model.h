@@ -75,6 +75,7 @@ typedef struct file_tool {      /* a program that is a tool of an agent; all of 
     struct file_tool *next;
     pawl_agent_tool t;
     const char **run;           /* ends in NULL */
+    const char **env;           /* keys that it gets from the environment; ends in NULL; NULL: none */
     const agent_file *of;
 } file_tool;
 

@@ -349,6 +349,38 @@ PAWL_TEST(test_A5_a_program_gets_its_input_on_stdin)
     kit_close(&k);
 }
 
+/* Named, a key comes with all that is no key; nobody is told of the others, and what they hold. */
+PAWL_TEST(test_A5_a_program_gets_the_keys_that_are_named)
+{
+    static const char *const run[] = { "sh", "-c", "env | grep -E '=k[1-6]$|=seen$' | sort", NULL }, *const env[] = { "NEAR_API_KEY", "PAWL_SECRET_B", NULL };
+    pawl_tool tool = { .name = "none", .schema = ANY, .cls = PAWL_READ };
+    pawl_err err = {0};
+    kit k;
+
+    kit_open(&k);
+    setenv("ANTHROPIC_API_KEY", "k1", 1);
+    setenv("NEAR_API_KEY", "k2", 1);
+    setenv("near_api_key", "k3", 1);
+    setenv("API_KEY", "k4", 1);
+    setenv("PAWL_SECRET_A", "k5", 1);
+    setenv("PAWL_SECRET_B", "k6", 1);
+    unsetenv("OTHER_TOKEN");
+    unsetenv("my_client_secret");
+    unsetenv("PAWL_STORE");
+    unsetenv("TOKEN");
+    unsetenv("AWS_SECRET_ACCESS_KEY");
+    setenv("TOKENS_SEEN", "seen", 1);
+    setenv("MYAPI_KEYS", "seen", 1);
+    unsetenv("MONKEY");
+    CHECK_INT(pawl_tool_command(k.set, &tool, run, &err), PAWL_OK);
+    tool.name = "some";
+    tool.env = env;
+    CHECK_INT(pawl_tool_command(k.set, &tool, run, &err), PAWL_OK);
+    GIVES(&k, "none", "{\"a\":1}", "MYAPI_KEYS=seen\nTOKENS_SEEN=seen\n");
+    GIVES(&k, "some", "{\"a\":1}", "MYAPI_KEYS=seen\nNEAR_API_KEY=k2\nPAWL_SECRET_B=k6\nTOKENS_SEEN=seen\n");
+    kit_close(&k);
+}
+
 PAWL_TEST(test_P1_programs_in_plan_mode)
 {
     kit k;
@@ -437,6 +469,7 @@ static const check_case cases[] = {
     CASE(test_P1_in_plan_mode_a_command_only_reads),
     CASE(test_A5_without_a_sandbox_a_command_runs_and_says_so),
     CASE(test_A5_a_program_gets_its_input_on_stdin),
+    CASE(test_A5_a_program_gets_the_keys_that_are_named),
     CASE(test_P1_programs_in_plan_mode),
 };
 

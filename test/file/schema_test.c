@@ -75,7 +75,7 @@ PAWL_TEST(test_every_key_further_down_is_explained)
     DESCRIBED(s, "/$defs/node/properties/undo/properties", "run", "stdin", "env", "cwd");
     DESCRIBED(s, "/properties/agent/properties/thinking/anyOf/1/properties", "budget_tokens");
     DESCRIBED(s, "/properties/agent/properties/compact/anyOf/1/properties", "tokens", "method");
-    DESCRIBED(s, "/$defs/tool/properties", "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint");
+    DESCRIBED(s, "/$defs/tool/properties", "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint", "env");
 }
 
 static void check_same_keys(const pawl_value *a, const pawl_value *b)
@@ -305,6 +305,8 @@ PAWL_TEST(test_an_agent_in_place_of_a_graph)
         "{\"agent\":{\"model\":\"anthropic/x\",\"mode\":\"bypassPermissions\"}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\"}]}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\",\"run\":[\"b\"],\"class\":\"c\"}]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\",\"run\":[\"b\"],\"env\":{\"A_API_KEY\":\"x\"}}]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\",\"run\":[\"b\"],\"env\":[]}]}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"tool\":[]}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"compact\":{\"method\":\"drop\"}}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"max_iterations\":0}}",
@@ -313,7 +315,7 @@ PAWL_TEST(test_an_agent_in_place_of_a_graph)
     static const char *const good[] = {
         "{\"agent\":{\"model\":\"anthropic/x\"}}",
         "{\"agent\":{\"model\":\"other-host/a/b:7\",\"name\":\"n\",\"tools\":[{\"name\":\"t\",\"run\":[\"wc\",1],\"class\":\"read\",\"schema\":{\"type\":\"object\"},"
-        "\"timeout\":\"5s\",\"beside\":false}],\"temperature\":0.5,\"thinking\":2000,\"compact\":{\"tokens\":5,\"method\":\"drop\"},\"denied\":\"tell\","
+        "\"timeout\":\"5s\",\"beside\":false,\"env\":[\"A_API_KEY\"]}],\"temperature\":0.5,\"thinking\":2000,\"compact\":{\"tokens\":5,\"method\":\"drop\"},\"denied\":\"tell\","
         "\"post_tools\":[\"cat\"],\"budget\":{\"calls\":5}},\"permissions\":{\"deny\":[\"Bash\"]},\"retention\":\"keep\"}",
     };
     char why[256];

@@ -104,6 +104,7 @@ static tool_entry *entry_make(pawl_tools *t, const pawl_tool *tool, pawl_err *er
     e->tool.description = kept(&t->mem, tool->description);
     e->tool.schema = kept(&t->mem, tool->schema);
     e->tool.hint = kept(&t->mem, tool->hint);
+    e->tool.env = NULL;         /* of a program: its words are kept with it */
     if (tool->timeout_ms == 0)
         e->tool.timeout_ms = PAWL_TOOL_TIMEOUT_MS;
     if (tool->output_bytes == 0)
@@ -160,11 +161,20 @@ pawl_code pawl_tools_add(pawl_tools *t, const pawl_tool *tool, pawl_err *err)
     return PAWL_OK;
 }
 
+/* `n` words, with a NULL behind them. */
+static const char **words_kept(arena *mem, const char *const *words, size_t n)
+{
+    const char **out = arena_zero(mem, (n + 1) * sizeof *out);
+
+    for (size_t i = 0; out != NULL && i < n; i++)
+        out[i] = kept(mem, words[i]);
+    return out;
+}
+
 pawl_code pawl_tool_command(pawl_tools *t, const pawl_tool *tool, const char *const *run, pawl_err *err)
 {
-    const char **words;
     tool_entry *e = NULL;
-    size_t n = 0;
+    size_t n = 0, nenv = 0;
     pawl_code rc = add(t, tool, &e, err);
 
     if (rc != PAWL_OK)
@@ -173,16 +183,18 @@ pawl_code pawl_tool_command(pawl_tools *t, const pawl_tool *tool, const char *co
         n++;
     if (n == 0 || n > RUN_WORDS_MAX || run[0][0] == '\0')
         return fail(err, PAWL_INVALID, "tool %s: its command is not 1 to %d words, a program first", tool->name, RUN_WORDS_MAX);
-    if ((words = arena_zero(&t->mem, (n + 1) * sizeof *words)) != NULL)
-        for (size_t i = 0; i < n; i++) {
-            if (!utf8_valid(run[i], strlen(run[i])))
-                return fail(err, PAWL_INVALID, "tool %s: word %zu of its command is no UTF-8", tool->name, i);
-            words[i] = kept(&t->mem, run[i]);
-        }
+    while (tool->env != NULL && tool->env[nenv] != NULL && nenv <= RUN_WORDS_MAX)
+        nenv++;
+    if (nenv > RUN_WORDS_MAX)
+        return fail(err, PAWL_LIMIT, "tool %s: more than %d variables (RUN_WORDS_MAX)", tool->name, RUN_WORDS_MAX);
+    for (size_t i = 0; i < n; i++)
+        if (!utf8_valid(run[i], strlen(run[i])))
+            return fail(err, PAWL_INVALID, "tool %s: word %zu of its command is no UTF-8", tool->name, i);
+    e->run = words_kept(&t->mem, run, n);
+    e->tool.env = words_kept(&t->mem, tool->env, nenv);
     if (t->mem.failed)
         return fail(err, PAWL_NOMEM, "tool %s: no memory", tool->name);
     e->own = tool_command;
-    e->run = words;
     added(t, e);
     return PAWL_OK;
 }
