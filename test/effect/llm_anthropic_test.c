@@ -380,6 +380,60 @@ PAWL_TEST(test_memory_may_end_at_any_call)
     world_close(&w);
 }
 
+enum { WORDS = 10240, WORD = 1000 };
+
+static char letter(size_t at)
+{
+    return (char)('a' + (at / WORD + at % WORD) % 26);
+}
+
+/* WORDS events; each has a part of one text, as a member of `delta` behind `lead`. */
+static void put_words(buf *b, const char *index, const char *lead)
+{
+    for (size_t i = 0; i < WORDS; i++) {
+        buf_fmt(b, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%s,\"delta\":{%s", index, lead);
+        for (size_t k = 0; k < WORD; k++)
+            buf_char(b, letter(i * WORD + k));
+        buf_text(b, "\"}}\n\n");
+    }
+}
+
+static void words_are(const pawl_value *v)
+{
+    const char *text = pawl_value_string(v);
+    size_t at = 0;
+
+    CHECK_INT(pawl_value_size(v), WORDS * WORD);
+    while (at < WORDS * WORD && text[at] == letter(at))
+        at++;
+    CHECK_INT(at, WORDS * WORD);
+}
+
+/* Ten of text, and ten of what a tool is called with. */
+PAWL_TEST(test_an_answer_of_ten_megabytes_is_whole)
+{
+    world w;
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_text(&b, START BEGIN("0", "{\"type\":\"text\",\"text\":\"\"}"));
+    put_words(&b, "0", "\"type\":\"text_delta\",\"text\":\"");
+    buf_text(&b, END("0") BEGIN("1", "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"write\",\"input\":{}}"));
+    buf_text(&b, DELTA("1", "{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"content\\\":\\\"\"}"));
+    put_words(&b, "1", "\"type\":\"input_json_delta\",\"partial_json\":\"");
+    buf_text(&b, DELTA("1", "{\"type\":\"input_json_delta\",\"partial_json\":\"\\\"}\"}") END("1") STOP("tool_use", "50"));
+    buf_char(&b, '\0');
+    CHECK(!b.failed);
+    world_open(&w);
+    says(&w, 200, NULL, b.data, 100000, MODEL_WHOLE);
+    CHECK_INT(ask(&w, ASK_A), PAWL_OK);
+    words_are(pawl_value_find(w.h.value, "/message/content/0/text"));
+    words_are(pawl_value_find(w.h.value, "/message/content/1/input/content"));
+    CHECK_STR(said(&w.h, "/stop"), "tool_use");
+    world_close(&w);
+    buf_free(&b);
+}
+
 static const check_case cases[] = {
     CASE(test_A7_a_stream_becomes_a_message_and_is_told_as_it_comes),
     CASE(test_lines_of_another_kind_say_the_same),
@@ -392,6 +446,7 @@ static const check_case cases[] = {
     CASE(test_layers_of_arguments_are_one_request),
     CASE(test_choices_of_tools_and_thinking_are_sent),
     CASE(test_a_typed_value_is_asked_for_and_checked),
+    CASE(test_an_answer_of_ten_megabytes_is_whole),
     CASE(test_memory_may_end_at_any_call),
 };
 
