@@ -18,12 +18,11 @@ typedef struct always {
 } always;
 
 /* Which rules would have let it in. Where an allow rule would not, it is said why. */
-static pawl_code always_find(session *s, pawl_state *st, const pawl_wait *w, always *out, pawl_err *err)
+static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wait *w, always *out, pawl_err *err)
 {
     const char *ground = pawl_value_string(pawl_value_get(w->about, "ground")), *risk = pawl_value_string(pawl_value_get(w->about, "risk"));
     pawl_request q = { .tool = pawl_value_string(pawl_value_get(w->about, "tool")), .args = pawl_value_get(w->about, "input"),
                        .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_OTHER };
-    const pawl_value *rules = pawl_state_get(st, "@policy");
     pawl_policy *p;
 
     if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_BY_DEFAULT)) != 0)
@@ -40,8 +39,8 @@ static pawl_code always_find(session *s, pawl_state *st, const pawl_wait *w, alw
     return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can name this call whole: approve it once", s->run);
 }
 
-/* In the run from now on, and in the project's settings. It is shown before anything is done. */
-static pawl_code always_give(session *s, const always *a, pawl_err *err)
+/* In the run from now on (and in the child of it that asks), and in the project's settings. It is shown before anything is done. */
+static pawl_code always_give(session *s, const char *run, const always *a, pawl_err *err)
 {
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
     const pawl_value *list = value_pack(&s->mem, NULL, "[]");
@@ -66,18 +65,22 @@ static pawl_code always_give(session *s, const always *a, pawl_err *err)
     buf_text(&b, "}");
     buf_char(&b, '\0');
     ev.value = b.data;
-    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell(s, &ev, err);
+    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell_run(s, run, &ev, err);
+    if (rc == PAWL_OK && strcmp(run, s->run) != 0)
+        rc = session_tell(s, &ev, err);
     buf_free(&b);
     return rc;
 }
 
 /* --always and --for; EXIT_DONE: none was wanted, or it is given. */
-static int always_wanted(session *s, pawl_state *st, const pawl_wait *w)
+static int always_wanted(session *s, const ask *of)
 {
     const char *word = cli_given(s->c, "always"), *span = cli_given(s->c, "for");
     int64_t ms = (int64_t)ALWAYS_DEFAULT_DAYS * 86400000;
     always a = {0};
+    pawl_state *st = NULL;
     pawl_err err = {0};
+    int code = EXIT_DONE;
 
     if (word == NULL)
         return span == NULL ? EXIT_DONE : cli_usage(s->c, "--for belongs to --always run or --always project");
@@ -87,22 +90,30 @@ static int always_wanted(session *s, pawl_state *st, const pawl_wait *w)
         return cli_usage(s->c, "--for is a duration such as 2h or 7d, and not \"%s\"", span);
     a.project = strcmp(word, "project") == 0;
     a.until_ms = epoch_ms() + ms;
-    if (always_find(s, st, w, &a, &err) != PAWL_OK || always_give(s, &a, &err) != PAWL_OK)
-        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
-    return EXIT_DONE;
+    if (pawl_history_state(session_store(s), of->run, 0, &st, &err) != PAWL_OK || always_find(s, pawl_state_get(st, "@policy"), &of->w, &a, &err) != PAWL_OK ||
+        always_give(s, of->run, &a, &err) != PAWL_OK)
+        code = cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    pawl_state_free(st);
+    return code;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------- */
 
+/* Of whose call it is: rules decide it, or an agent's own gate. */
+static bool is_agents(session *s, const ask *of)
+{
+    return ask_is_childs(of, s->run) ? pawl_value_get(of->w.about, "tool") != NULL && *of->w.node == '\0' : session_is_agent(s);
+}
+
 /* A yes to other arguments. */
-static bool input_given(session *s, const pawl_wait *w, buf *json, pawl_err *err)
+static bool input_given(session *s, const ask *of, buf *json, pawl_err *err)
 {
     const char *text = cli_given(s->c, "input");
     const pawl_value *v = value_parse(&s->mem, text, strlen(text), "--input", err);
 
     if (v == NULL)
         return false;
-    if (pawl_value_get(w->about, "tool") == NULL || (pawl_value_get(w->about, "policy") == NULL && !session_is_agent(s)) || pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+    if (pawl_value_get(of->w.about, "tool") == NULL || (pawl_value_get(of->w.about, "policy") == NULL && !is_agents(s, of)) || pawl_value_type(v) != PAWL_TYPE_OBJECT) {
         fail(err, PAWL_INVALID, pawl_value_type(v) != PAWL_TYPE_OBJECT ? "%s: --input is an object, such as '{\"command\":\"git push\"}'"
                                                                       : "%s: there are no rules by which other arguments could be decided: say no, and change the file", s->run);
         return false;
@@ -127,44 +138,70 @@ static int let_in(session *s)
     return cli_given(s->c, "no-run") != NULL ? EXIT_DONE : go(s, go_on, NULL);
 }
 
-/* `value` NULL: `text` has to be read as the wait wants it. */
-static int answer_wait(cli_call *c, const char *run, const char *given, const char *text, const char *value, pawl_wait_kind kind)
+/* What a child asks is answered through the run that waits for it in the end, which is driven on with it. */
+static session *session_of_top(cli_call *c, const char *given, char run[RUN_ID_BYTES], int *code)
 {
-    pawl_event ev = { .kind = PAWL_EV_ANSWER, .by = go_who(), .note = cli_given(c, "reason"), .value = value };
-    const bool yes = value != NULL && strcmp(value, "true") == 0;
-    pawl_err err = {0};
-    pawl_state *st;
-    pawl_wait w;
-    session *s;
-    buf json;
-    int code;
+    pawl_store *store = cli_store_of(c, given, run, code);
+    char top[RUN_ID_BYTES];
 
-    if ((s = session_of_run(c, run, &code)) == NULL)
-        return code;
+    if (store == NULL)
+        return NULL;
+    if (cli_given(c, "file") == NULL)
+        asks_top(store, run, top);
+    else
+        memcpy(top, run, sizeof top);
+    return session_of_run_in(c, store, top, cli_given(c, "file"), code);
+}
+
+static int answer_found(session *s, const ask *of, const char *text, const char *value)
+{
+    cli_call *c = s->c;
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = of->w.id, .by = go_who(), .note = cli_given(c, "reason"), .value = value };
+    const bool yes = value != NULL && strcmp(value, "true") == 0, told = value != NULL && !yes && ev.note != NULL && is_agents(s, of);
+    const bool edits = (yes && cli_given(c, "input") != NULL) || told;
+    pawl_err err = {0};
+    int code = EXIT_DONE;
+    buf json;
+
     buf_init(&json, NULL);
-    if ((st = pawl_run_state(s->engine, s->run, &err)) == NULL || wait_find(s, st, given, &w, &err) != PAWL_OK) {
-        code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
-    } else if (value != NULL && w.kind != kind && kind != 0) {
-        fail(&err, PAWL_INVALID, "%s waits at %s for an answer, and not for a yes or a no: pawl answer %s %s VALUE", s->run, w.node, s->run, w.slot);
+    if (value == NULL && (doubt_is(&of->w) ? doubt_answer(s, &of->w, text, &json, &err) : view_answer(&of->w, text, &json, &err)) != PAWL_OK) {
         code = cli_fail(c, PAWL_INVALID, &err);
-    } else if (value == NULL && (doubt_is(&w) ? doubt_answer(s, &w, text, &json, &err) : view_answer(&w, text, &json, &err)) != PAWL_OK) {
-        code = cli_fail(c, PAWL_INVALID, &err);
-    } else if (yes && cli_given(c, "input") != NULL && !input_given(s, &w, &json, &err)) {
+    } else if (yes && cli_given(c, "input") != NULL && !input_given(s, of, &json, &err)) {
         code = cli_fail(c, PAWL_INVALID, &err);
     } else {
-        const bool told = value != NULL && !yes && ev.note != NULL && session_is_agent(s);
-        const bool edits = (yes && cli_given(c, "input") != NULL) || told;
-
         if (told)
             reason_given(ev.note, &json);
         buf_char(&json, '\0');
-        ev.id = arena_strdup(&c->mem, w.id, strlen(w.id));
         if (value == NULL || edits)
             ev.value = json.data;
-        if (!yes || (code = always_wanted(s, st, &w)) == EXIT_DONE)
-            code = yes && cli_given(c, "always") != NULL && session_is_agent(s) ? let_in(s) : go_tell(s, &ev);
+        if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
+            code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : go_tell(s, &ev);
     }
     buf_free(&json);
+    return code;
+}
+
+/* `value` NULL: `text` has to be read as the wait wants it. */
+static int answer_wait(cli_call *c, const char *given, const char *which, const char *text, const char *value, pawl_wait_kind kind)
+{
+    char run[RUN_ID_BYTES];
+    pawl_err err = {0};
+    session *s;
+    int code;
+    ask of;
+
+    if ((s = session_of_top(c, given, run, &code)) == NULL)
+        return code;
+    if (wait_find(s, run, which, &of, &err) != PAWL_OK) {
+        code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
+    } else if (value != NULL && of.w.kind != kind && kind != 0) {
+        fail(&err, PAWL_INVALID, of.w.kind == PAWL_WAIT_INPUT ? "%s waits%s%s for input, and not for a yes or a no: pawl send %s TEXT"
+                                                              : "%s waits%s%s for an answer, and not for a yes or a no: pawl answer %s %s VALUE",
+             of.run, *of.w.node != '\0' ? " at " : "", of.w.node, of.run, of.w.slot);
+        code = cli_fail(c, PAWL_INVALID, &err);
+    } else {
+        code = answer_found(s, &of, text, value);
+    }
     session_free(s);
     return code;
 }
@@ -225,7 +262,8 @@ const cli_verb verb_approve = {
     .run = approve_run,
     .about = "Who said so and when stands in the journal. A yes is to the very call that is\n"
              "shown, by its digest, and is used up with it: other arguments are asked again.\n"
-             "--always shows the allow rules that it adds.",
+             "--always shows the allow rules that it adds. What a child run asks is answered by\n"
+             "its name or its parent's, with `pawl answer` and `deny` too, and both go on.",
     .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
 };
 

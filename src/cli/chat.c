@@ -150,35 +150,25 @@ static const char *model_of(const session *s, const pawl_value *config)
 
 /* ---- how it stands at the end ------------------------------------------------------------------------------------------ */
 
-static const pawl_value *waits_of(chat *k, pawl_state *st)
+/* All that is asked, of it and of its children; that it waits for input goes without saying. */
+static const pawl_value *waits_of(chat *k, asks *all)
 {
-    arena *mem = &k->s->mem;
-    const pawl_value *all = value_pack(mem, NULL, "[]");
-    pawl_wait w;
+    size_t n = 0;
 
-    for (size_t i = 0; i < pawl_state_waits(st); i++)
-        if (pawl_state_wait(st, i, pawl_engine_step(k->s->engine), &w, NULL) == PAWL_OK && w.kind != PAWL_WAIT_INPUT)
-            all = value_push(mem, all, wait_json(mem, &w));
-    return all;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->all[i].w.kind != PAWL_WAIT_INPUT)
+            all->all[n++] = all->all[i];
+    all->n = n;
+    return n > 0 ? asks_json(&k->s->mem, all) : NULL;
 }
 
-static bool asks_somebody(pawl_state *st, pawl_step *step)
+static int waits_said(chat *k, const asks *all, const pawl_value *waits)
 {
-    pawl_wait w;
-
-    for (size_t i = 0; i < pawl_state_waits(st); i++)
-        if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK && w.kind != PAWL_WAIT_INPUT)
-            return true;
-    return false;
-}
-
-static int waits_said(chat *k, pawl_state *st)
-{
-    const pawl_value *result = chat_result(k, &k->s->mem, "", waits_of(k, st));
+    const pawl_value *result = chat_result(k, &k->s->mem, "", waits);
 
     if (k->format != CHAT_TEXT)
         chat_write(k, result);
-    say_waits(k->s, st);
+    say_asks(k->s, all);
     return EXIT_WAITS;
 }
 
@@ -198,8 +188,10 @@ static int result_said(chat *k, pawl_state *st)
 
 static int ended(chat *k, pawl_code rc, const pawl_err *err)
 {
+    const pawl_value *waits;
     pawl_err why = {0};
     pawl_state *st;
+    asks all;
 
     if (go_stopped() != 0) {
         cli_note(k->c, "%s is stopped, and nothing is lost; go on: pawl chat --resume %s -p TEXT", k->s->run, k->s->run);
@@ -209,8 +201,8 @@ static int ended(chat *k, pawl_code rc, const pawl_err *err)
         return cli_fail(k->c, rc, err);
     if ((st = pawl_run_state(k->s->engine, k->s->run, &why)) == NULL)
         return cli_fail(k->c, why.code < 0 ? why.code : PAWL_IO, &why);
-    if (asks_somebody(st, pawl_engine_step(k->s->engine)))
-        return waits_said(k, st);
+    if (go_asks(k->s, k->s->run, &all) && (waits = waits_of(k, &all)) != NULL)
+        return waits_said(k, &all, waits);
     if (*err->text != '\0') {
         cli_note(k->c, "%s", err->text);
         return EXIT_WAITS;
@@ -352,6 +344,18 @@ static int latest(cli_call *c, char run[RUN_ID_BYTES])
     return cli_fail(c, PAWL_GONE, &err);
 }
 
+/* Its children at work ask as it does. */
+static pawl_code settle_children(chat *k, bool unasked, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who(), .value = unasked ? "{\"@unasked\":true}" : "{\"@unasked\":false}" };
+    asks all;
+    pawl_code rc = asks_read(session_store(k->s), &k->s->mem, k->s->run, &all, err);
+
+    for (size_t i = 0; i < all.nchildren && rc == PAWL_OK; i++)
+        rc = session_tell_run(k->s, all.children[i].run, &ev, err);
+    return rc == PAWL_CONFLICT || rc == PAWL_GONE ? PAWL_OK : rc;       /* that one is over by now */
+}
+
 /* Its own channels, as they are to be from now on. */
 static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
 {
@@ -377,7 +381,7 @@ static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
     ev.value = b.data;
     rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : session_tell(s, &ev, err);
     buf_free(&b);
-    return rc;
+    return rc != PAWL_OK || pawl_value_get(v, "@unasked") == NULL ? rc : settle_children(k, unasked, err);
 }
 
 static void from_now(chat *k)
@@ -428,15 +432,15 @@ static int go_on_with(chat *k, const pawl_value *prompt)
 static bool words_read(chat *k)
 {
     cli_call *c = k->c;
-    const char *out = cli_given(c, "output-format"), *in = cli_given(c, "input-format"), *ask = cli_given(c, "ask"), *mode = cli_given(c, "mode");
+    const char *out = cli_given(c, "output-format"), *in = cli_given(c, "input-format"), *absent = cli_given(c, "ask"), *mode = cli_given(c, "mode");
     uint64_t turns;
 
     if (out != NULL && strcmp(out, "text") != 0 && strcmp(out, "json") != 0 && strcmp(out, "stream-json") != 0)
         cli_usage(c, "--output-format is text, json or stream-json, and not \"%s\"", out);
     else if (in != NULL && strcmp(in, "text") != 0 && strcmp(in, "stream-json") != 0)
         cli_usage(c, "--input-format is text or stream-json, and not \"%s\"", in);
-    else if (ask != NULL && strcmp(ask, "deny") != 0 && strcmp(ask, "wait") != 0)
-        cli_usage(c, "--ask is deny or wait, and not \"%s\"", ask);
+    else if (absent != NULL && strcmp(absent, "deny") != 0 && strcmp(absent, "wait") != 0)
+        cli_usage(c, "--ask is deny or wait, and not \"%s\"", absent);
     else if (mode != NULL && pawl_mode_named(mode) == PAWL_MODE_NONE)
         cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", mode);
     else if (cli_given(c, "continue") != NULL && cli_given(c, "resume") != NULL)
@@ -450,7 +454,7 @@ static bool words_read(chat *k)
     else if (cli_number(c, "max-turns", 1, MAX_TURNS, 0, &turns)) {
         k->format = out == NULL || strcmp(out, "text") == 0 ? CHAT_TEXT : strcmp(out, "json") == 0 ? CHAT_JSON : CHAT_STREAM;
         k->frames_in = in != NULL && strcmp(in, "stream-json") == 0;
-        k->waits = ask != NULL && strcmp(ask, "wait") == 0;
+        k->waits = absent != NULL && strcmp(absent, "wait") == 0;
         k->bypass = mode != NULL && pawl_mode_named(mode) == PAWL_BYPASS;
         k->partial = cli_given(c, "include-partial-messages") != NULL;
         k->verbose = cli_given(c, "verbose") != NULL;

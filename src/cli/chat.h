@@ -26,6 +26,7 @@ typedef struct chat_source {    /* a run that is read along */
     const char *run;
     const char *call;           /* the tool call that spawned it; NULL: none */
     bool over;                  /* it has ended, and all of it was read: its place is free */
+    bool now;                   /* it was there before: what it did until now is not told */
     unsigned block;             /* of the answer that comes: its part, */
     const char *kind;           /* and of what kind that is; NULL: none has begun */
 } chat_source;
@@ -76,8 +77,8 @@ bool chat_reader_begin(chat *k);
 void chat_reader_end(chat *k);
 /* How a turn came out that did: its frame, in `mem`. `end` as agent_end says it; `waits`: what is waited for (NULL: nothing). */
 const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_value *waits);
-/* What a client is asked of an open wait; NULL: nothing of the kind. */
-const pawl_value *chat_request(arena *mem, const char *id, const char *slot, bool approval, const pawl_value *about, const pawl_value *prompt);
+/* What a client is asked of an open wait; `by`: the call that spawned who asks (NULL: none). NULL: nothing of the kind. */
+const pawl_value *chat_request(arena *mem, const char *id, const char *slot, const char *by, bool approval, const pawl_value *about, const pawl_value *prompt);
 
 /* ---- chat_in.c -------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* chat_in.c - frames on stdin: messages of the user's, what is said to a request, an interrupt, another mode. Each is left for the run in its
  * store, by another handle than the engine's, so that it is taken while a turn goes on. */
+#include "cli/asks.h"
 #include "cli/chat.h"
 #include "cli/go.h"
 
@@ -12,7 +13,7 @@ enum { LOOK_MS = 100, PART_BYTES = 65536 };
 
 /* ---- left for the run -------------------------------------------------------------------------------------- */
 
-static pawl_code leave(chat *k, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
+static pawl_code leave_for(chat *k, const char *run, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
 {
     char id[96];
     pawl_delivery d = { .kind = kind, .name = name, .id = id, .by = go_who() };
@@ -24,13 +25,18 @@ static pawl_code leave(chat *k, pawl_delivery_kind kind, const char *name, const
         canon(&b, v);
     d.value = (pawl_bytes){ b.data, b.size };
     snprintf(id, sizeof id, "chat-%ld-%lld-%llu", (long)getpid(), (long long)k->begun_ms, (unsigned long long)k->frames);
-    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : k->own->verbs->deliver(k->own, k->s->run, &d, err);
+    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : k->own->verbs->deliver(k->own, run, &d, err);
     buf_free(&b);
     pthread_mutex_lock(&k->hearing);
     k->heard++;
     pthread_cond_broadcast(&k->heard_some);
     pthread_mutex_unlock(&k->hearing);
     return rc;
+}
+
+static pawl_code leave(chat *k, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
+{
+    return leave_for(k, k->s->run, kind, name, v, err);
 }
 
 static void respond(chat *k, arena *mem, const char *id, const pawl_value *v, const char *error)
@@ -46,26 +52,24 @@ static void respond(chat *k, arena *mem, const char *id, const pawl_value *v, co
 
 /* ---- what is open ---------------------------------------------------------------------------------------------- */
 
-typedef bool each_wait_fn(chat *k, arena *mem, const pawl_wait *w, void *ctx);
+typedef bool each_wait_fn(chat *k, arena *mem, const ask *a, void *ctx);
 
+/* Of the run, and of the children that it waits for. */
 static void each_wait(chat *k, arena *mem, each_wait_fn *fn, void *ctx)
 {
-    pawl_state *st = NULL;
-    pawl_step *step = pawl_step_new(NULL);
-    pawl_wait w;
+    asks all;
 
-    if (step != NULL && pawl_history_state(k->own, k->s->run, 0, &st, NULL) == PAWL_OK)
-        for (size_t i = 0; i < pawl_state_waits(st); i++)
-            if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK && (w.kind == PAWL_WAIT_APPROVAL || w.kind == PAWL_WAIT_QUESTION) && !fn(k, mem, &w, ctx))
-                break;
-    pawl_state_free(st);
-    pawl_step_free(step);
+    if (asks_read(k->own, mem, k->s->run, &all, NULL) != PAWL_OK)
+        return;
+    for (size_t i = 0; i < all.n; i++)
+        if ((all.all[i].w.kind == PAWL_WAIT_APPROVAL || all.all[i].w.kind == PAWL_WAIT_QUESTION) && !fn(k, mem, &all.all[i], ctx))
+            return;
 }
 
 /* Whoever begins anew is asked anew; a client takes the same request twice. */
-static bool again(chat *k, arena *mem, const pawl_wait *w, void *ctx)
+static bool again(chat *k, arena *mem, const ask *a, void *ctx)
 {
-    const pawl_value *request = chat_request(mem, w->id, w->slot, w->kind == PAWL_WAIT_APPROVAL, w->about, w->prompt);
+    const pawl_value *request = chat_request(mem, a->w.id, a->w.slot, a->call, a->w.kind == PAWL_WAIT_APPROVAL, a->w.about, a->w.prompt);
 
     (void)ctx;
     if (request != NULL)
@@ -89,9 +93,10 @@ static const pawl_value *approval_of(arena *mem, const pawl_wait *w, const pawl_
     return pawl_value_size(note) > 0 ? value_pack(mem, NULL, "{s:b,s:v}", "approve", 0, "note", note) : value_bool(mem, false);
 }
 
-static bool answer(chat *k, arena *mem, const pawl_wait *w, void *ctx)
+static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
 {
     answering *a = ctx;
+    const pawl_wait *w = &asked->w;
     const pawl_value *v;
 
     if (strcmp(w->id, a->id) != 0)
@@ -99,7 +104,7 @@ static bool answer(chat *k, arena *mem, const pawl_wait *w, void *ctx)
     a->found = true;
     v = w->kind == PAWL_WAIT_APPROVAL ? approval_of(mem, w, a->reply) : pawl_value_find(a->reply, "/updatedInput/answers");
     if (v != NULL)
-        a->rc = leave(k, PAWL_DELIVER_ANSWER, w->id, v, &a->err);
+        a->rc = leave_for(k, asked->run, PAWL_DELIVER_ANSWER, w->id, v, &a->err);
     else if (w->kind == PAWL_WAIT_QUESTION)
         a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);     /* nobody answers: the turn is over */
     else
@@ -108,16 +113,16 @@ static bool answer(chat *k, arena *mem, const pawl_wait *w, void *ctx)
 }
 
 /* Nobody is there any more: that is a no. */
-static bool refuse(chat *k, arena *mem, const pawl_wait *w, void *ctx)
+static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
 {
-    const char *tool = pawl_value_string(pawl_value_get(w->about, "tool"));
+    const char *tool = pawl_value_string(pawl_value_get(a->w.about, "tool"));
     char note[128];
 
     (void)ctx;
     snprintf(note, sizeof note, "Permission denied for tool: %.64s", tool != NULL ? tool : "");
     k->frames++;
-    if (w->kind == PAWL_WAIT_APPROVAL)
-        (void)leave(k, PAWL_DELIVER_ANSWER, w->id, value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", note), NULL);
+    if (a->w.kind == PAWL_WAIT_APPROVAL)
+        (void)leave_for(k, a->run, PAWL_DELIVER_ANSWER, a->w.id, value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", note), NULL);
     else
         (void)leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, NULL);
     return true;

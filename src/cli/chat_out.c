@@ -1,4 +1,5 @@
 /* chat_out.c - what is told of a turn while it goes on: the run's stream, read along by a thread of its own, as frames of one line each. */
+#include "cli/asks.h"
 #include "cli/chat.h"
 #include "net/net.h"
 
@@ -95,7 +96,7 @@ static void on_tool(chat *k, const pawl_value *m, chat_source *of)
 {
     const char *text = pawl_value_string(pawl_value_get(m, "content"));
 
-    if (of->call == NULL && begins(text, "Error: Permission denied for tool: "))
+    if (begins(text, "Error: Permission denied for tool: "))
         denied(k, pawl_value_get(m, "name"), pawl_value_get(m, "tool_call_id"));
     frame(k, tool_result(k, m), of);
 }
@@ -203,7 +204,7 @@ static void on_delta(chat *k, const pawl_value *v, chat_source *of)
 
 /* ---- what is asked ----------------------------------------------------------------------------------------------- */
 
-const pawl_value *chat_request(arena *mem, const char *id, const char *slot, bool approval, const pawl_value *about, const pawl_value *prompt)
+const pawl_value *chat_request(arena *mem, const char *id, const char *slot, const char *by, bool approval, const pawl_value *about, const pawl_value *prompt)
 {
     const pawl_value *input = approval ? pawl_value_get(about, "input") : about, *request;
     const char *tool = approval ? pawl_value_string(pawl_value_get(about, "tool")) : "AskUserQuestion";
@@ -214,10 +215,11 @@ const pawl_value *chat_request(arena *mem, const char *id, const char *slot, boo
                          slot != NULL ? slot : "");
     if (pawl_value_type(prompt) == PAWL_TYPE_STRING)
         request = value_with(mem, request, "decision_reason", prompt);
-    return value_pack(mem, NULL, "{s:v,s:s,s:s}", "request", request, "request_id", id, "type", "control_request");
+    return value_pack(mem, NULL, "{s:v,s:v,s:s,s:s}", "parent_tool_use_id", by != NULL ? value_string(mem, by, strlen(by)) : value_null(mem), "request", request,
+                      "request_id", id, "type", "control_request");
 }
 
-static void on_ask(chat *k, const char *id, const pawl_value *v)
+static void on_ask(chat *k, const char *id, const pawl_value *v, const chat_source *of)
 {
     const char *kind = pawl_value_string(pawl_value_get(v, "kind"));
     const pawl_value *about = pawl_value_get(v, "about"), *request;
@@ -229,7 +231,7 @@ static void on_ask(chat *k, const char *id, const pawl_value *v)
                               kept(k, value_pack(&k->scratch, NULL, "[v,v]", pawl_value_get(about, "tool"), pawl_value_get(v, "slot"))));
     if (!k->frames_in)
         return;
-    request = chat_request(&k->scratch, id, pawl_value_string(pawl_value_get(v, "slot")), strcmp(kind, "approval") == 0, about, pawl_value_get(v, "prompt"));
+    request = chat_request(&k->scratch, id, pawl_value_string(pawl_value_get(v, "slot")), of->call, strcmp(kind, "approval") == 0, about, pawl_value_get(v, "prompt"));
     if (request != NULL)
         chat_write(k, request);
 }
@@ -363,8 +365,8 @@ static void on_event(chat *k, const pawl_stream_event *ev, chat_source *of)
     else if (ev->kind == PAWL_STREAM_CUSTOM && k->partial && strcmp(ev->name, "tool_progress") == 0)
         frame(k, value_with(&k->scratch, v, "type", value_string(&k->scratch, ev->name, strlen(ev->name))), of);
     else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "ask") == 0)
-        on_ask(k, ev->id, v);
-    else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "answer") == 0 && of->call == NULL)
+        on_ask(k, ev->id, v, of);
+    else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "answer") == 0)
         on_answer(k, ev->id, v);
     else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "receipt") == 0 && of->call == NULL)
         on_receipt(k, v);
@@ -385,7 +387,7 @@ static void stirs(void *ctx)
 /* As soon as the run is there. */
 static void source_open(chat *k, chat_source *of)
 {
-    const pawl_stream_options options = { .from = of->call == NULL && *k->from != '\0' ? k->from : NULL, .kinds = READ_KINDS, .wake = stirs, .wake_ctx = k };
+    const pawl_stream_options options = { .from = of->now ? "now" : of->call == NULL && *k->from != '\0' ? k->from : NULL, .kinds = READ_KINDS, .wake = stirs, .wake_ctx = k };
 
     of->r = pawl_stream_open(k->s->engine, NULL, of->run, &options, NULL);
 }
@@ -448,6 +450,20 @@ static void *reads(void *arg)
     return NULL;
 }
 
+/* Those that a conversation which goes on waits for already. */
+static void children_add(chat *k)
+{
+    asks all;
+
+    if (asks_read(session_store(k->s), &k->mem, k->s->run, &all, NULL) != PAWL_OK)
+        return;
+    for (size_t i = 0; i < all.nchildren && k->nsources < CHAT_SOURCES_MAX; i++)
+        if (all.children[i].call != NULL) {
+            k->sources[k->nsources] = (chat_source){ .run = all.children[i].run, .call = all.children[i].call, .now = true };
+            source_open(k, &k->sources[k->nsources++]);
+        }
+}
+
 bool chat_reader_begin(chat *k)
 {
     pawl_code live = pawl_engine_live(k->s->engine, 0, 0, NULL);
@@ -461,6 +477,8 @@ bool chat_reader_begin(chat *k)
     k->sources[k->nsources++] = (chat_source){ .run = k->s->run };
     if (live == PAWL_OK || live == PAWL_CONFLICT)
         source_open(k, &k->sources[0]);
+    if (*k->from != '\0')
+        children_add(k);
     return (live == PAWL_OK || live == PAWL_CONFLICT) && pthread_create(&k->reader, NULL, reads, k) == 0;
 }
 

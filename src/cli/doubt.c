@@ -6,14 +6,14 @@ bool doubt_is(const pawl_wait *w)
     return w->kind == PAWL_WAIT_QUESTION && pawl_value_get(w->prompt, "known") != NULL && pawl_value_get(w->prompt, "outcome") != NULL;
 }
 
-void doubt_say(const session *s, const pawl_wait *w, bool only, buf *b)
+void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
 {
     const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
 
     buf_fmt(b, "    %s had begun, and nobody knows what came of it: find out, and say\n", *w->node != '\0' ? w->node : "its command");
-    buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", s->run, gap, slot);
-    buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", s->run, gap, slot);
-    buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", s->run, gap, slot);
+    buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
+    buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);
+    buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);
 }
 
 /* The receipt of an effect that gave `text`: as its handler would have made it. */

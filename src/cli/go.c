@@ -1,5 +1,6 @@
 /* go.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
 #include "cli/go.h"
+#include "cli/asks.h"
 #include "cli/kept.h"
 #include "cli/view.h"
 #include "cli/words.h"
@@ -9,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROMPT_COLUMNS = 1000, TAKEN_LOOKS = 25, TAKEN_MS = 20 };
+enum { TAKEN_LOOKS = 25, TAKEN_MS = 20 };
 
 const char *go_who(void)
 {
@@ -40,11 +41,14 @@ static pawl_code driven(session *s, go_fn *fn, void *ctx, pawl_err *err)
 /* The answer to a wait that somebody else has given this moment: it may not be stored yet. */
 static bool said_soon(session *s, const char *id, said *out)
 {
-    bool found = go_said(s, id, out);
+    char run[RUN_ID_BYTES];
+    bool found;
 
+    asks_run_of(id, run);
+    found = go_said(s, run, id, out);
     for (int i = 0; i < TAKEN_LOOKS && !found; i++) {
         nanosleep(&(struct timespec){ .tv_nsec = TAKEN_MS * 1000000L }, NULL);
-        found = go_said(s, id, out);
+        found = go_said(s, run, id, out);
     }
     return found;
 }
@@ -100,10 +104,10 @@ static bool said_meant(const pawl_stream_event *ev, const char *given)
     return given == NULL || strcmp(given, ev->node) == 0 || strcmp(given, ev->path) == 0 || (ev->id != NULL && strcmp(given, ev->id) == 0);
 }
 
-bool go_said(session *s, const char *given, said *out)
+bool go_said(session *s, const char *run, const char *given, said *out)
 {
     const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
-    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &from, NULL);
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), run, &from, NULL);
     pawl_stream_event ev;
     bool any = false;
 
@@ -120,160 +124,31 @@ bool go_said(session *s, const char *given, said *out)
     return any && out->node != NULL;
 }
 
-/* ---- waits -------------------------------------------------------------------------------------------- */
-
-static const char *kind_said(pawl_wait_kind kind)
-{
-    switch (kind) {
-    case PAWL_WAIT_APPROVAL: return "an approval";
-    case PAWL_WAIT_QUESTION: return "an answer";
-    case PAWL_WAIT_INPUT: return "input";
-    case PAWL_WAIT_SIGNAL: return "a signal";
-    }
-    return "somebody";
-}
-
-static void say_how(const session *s, const pawl_wait *w, bool only, buf *b)
-{
-    const char *run = s->run, *no = session_on_no(s, w->node), *slot = only ? "" : w->slot;
-
-    switch (w->kind) {
-    case PAWL_WAIT_APPROVAL:
-        buf_fmt(b, "    yes: pawl approve %s%s%s\n    no:  pawl deny %s%s%s    (%s%s)\n", run, only ? "" : " ", slot, run, only ? "" : " ", slot,
-                no != NULL ? "goes on at " : session_is_agent(s) && w->about != NULL ? agent_no(s) : "the run ends rejected", no != NULL ? no : "");
-        return;
-    case PAWL_WAIT_QUESTION:
-        buf_fmt(b, "    answer: pawl answer %s%s%s VALUE\n", run, only ? "" : " ", slot);
-        return;
-    case PAWL_WAIT_INPUT:
-        buf_fmt(b, "    go on: pawl send %s %s\n", run, session_is_agent(s) ? "TEXT" : "JSON");
-        return;
-    case PAWL_WAIT_SIGNAL:
-        buf_fmt(b, "    send it: pawl send %s --signal %s JSON\n", run, s->file != NULL && file_node_find(s->file, w->node) != NULL &&
-                file_node_find(s->file, w->node)->signal != NULL ? file_node_find(s->file, w->node)->signal : "NAME");
-        return;
-    }
-}
-
-static void put_prompt(buf *b, const pawl_value *prompt)
-{
-    buf text;
-
-    buf_init(&text, NULL);
-    words_prompt(&text, prompt);
-    buf_text(b, "    ");
-    words_fit(b, text.data != NULL ? text.data : "", text.size, PROMPT_COLUMNS);
-    buf_char(b, '\n');
-    b->failed = b->failed || text.failed;
-    buf_free(&text);
-}
-
-static void say_wait(const session *s, const pawl_wait *w, bool only)
-{
-    buf b;
-
-    buf_init(&b, NULL);
-    buf_fmt(&b, "%s waits for %s", s->run, kind_said(w->kind));
-    if (*w->node != '\0')
-        buf_fmt(&b, " at %s", w->node);
-    buf_text(&b, "\n");
-    if (w->prompt != NULL && !doubt_is(w))
-        put_prompt(&b, w->prompt);
-    words_about(&b, w->about, "    ", PROMPT_COLUMNS);
-    words_questions(&b, w->about, "    ", PROMPT_COLUMNS);
-    for (size_t i = 0; i < pawl_value_size(w->options); i++) {
-        buf_fmt(&b, "    %zu. ", i + 1);
-        cli_short(&b, pawl_value_at(w->options, i), 200);
-        buf_char(&b, '\n');
-    }
-    if (doubt_is(w))
-        doubt_say(s, w, only, &b);
-    else
-        say_how(s, w, only, &b);
-    if (!b.failed)
-        fwrite(b.data, 1, b.size, stderr);
-    buf_free(&b);
-}
-
-void say_waits(const session *s, pawl_state *st)
-{
-    pawl_step *step = pawl_engine_step(s->engine);
-    size_t n = pawl_state_waits(st);
-
-    for (size_t i = 0; i < n; i++) {
-        pawl_wait w;
-
-        if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK)
-            say_wait(s, &w, n == 1);
-    }
-}
-
-const pawl_value *wait_json(arena *mem, const pawl_wait *w)
-{
-    const pawl_value *v = value_pack(mem, NULL, "{s:s,s:s,s:s,s:s,s:i}", "id", w->id, "kind", pawl_wait_kind_name(w->kind), "node", w->node, "slot", w->slot,
-                                     "asked_ms", w->asked_ms);
-
-    if (w->prompt != NULL)
-        v = value_with(mem, v, "prompt", w->prompt);
-    if (w->schema != NULL)
-        v = value_with(mem, v, "schema", w->schema);
-    if (w->options != NULL)
-        v = value_with(mem, v, "options", w->options);
-    if (w->expires_ms > 0)
-        v = value_with(mem, v, "expires_ms", value_int(mem, w->expires_ms));
-    return v;
-}
-
-static pawl_code said_before(const session *s, const said *before, pawl_err *err)
-{
-    pawl_code rc;
-    buf b;
-
-    buf_init(&b, NULL);
-    cli_short(&b, before->value, 60);
-    buf_char(&b, '\0');
-    rc = fail(err, PAWL_CONFLICT, "%s: %.56s was answered before, with %s%s%.48s", s->run, before->node, b.failed ? "" : b.data, before->by != NULL ? ", by " : "",
-              before->by != NULL ? before->by : "");
-    buf_free(&b);
-    return rc;
-}
-
-/* None that is open is meant: the second who answers is told the first. */
-static pawl_code wait_none(session *s, pawl_state *st, const char *given, pawl_err *err)
-{
-    said before = {0};
-
-    if (go_said(s, given, &before))
-        return said_before(s, &before, err);
-    return given != NULL && pawl_state_waits(st) > 0 ? fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", s->run, given)
-           : fail(err, PAWL_INVALID, "%s is %s, and asks nobody", s->run, pawl_status_name(pawl_state_status(st)));
-}
-
-pawl_code wait_find(session *s, pawl_state *st, const char *given, pawl_wait *w, pawl_err *err)
-{
-    pawl_step *step = pawl_engine_step(s->engine);
-    size_t n = pawl_state_waits(st), fits = 0, at = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        if (pawl_state_wait(st, i, step, w, err) != PAWL_OK)
-            return err->code;
-        if (given == NULL || strcmp(given, w->id) == 0 || strcmp(given, w->slot) == 0 || strcmp(given, w->node) == 0) {
-            fits++;
-            at = i;
-        }
-    }
-    if (fits == 1)
-        return pawl_state_wait(st, at, step, w, err);
-    if (fits == 0)
-        return wait_none(s, st, given, err);
-    say_waits(s, st);
-    return given == NULL ? fail(err, PAWL_INVALID, "%s waits for %zu answers: say which, as it stands above", s->run, n)
-                         : fail(err, PAWL_INVALID, "%s has %zu open waits that \"%.64s\" fits: name one as it stands above", s->run, fits, given);
-}
-
 /* ---- asking --------------------------------------------------------------------------------------------- */
 
 typedef enum answered { ANSWERED, LEFT, GONE } answered;
+
+static bool is_childs(const session *s, const pawl_event *ev)
+{
+    char run[RUN_ID_BYTES];
+
+    if (ev->kind != PAWL_EV_ANSWER || ev->id == NULL || strchr(ev->id, '~') == NULL)
+        return false;
+    asks_run_of(ev->id, run);
+    return strcmp(run, s->run) != 0;
+}
+
+/* An answer to a child is left for it, before anything is driven (the store is the engine's then), and then its parent is, which drives the child. */
+static pawl_code tell_child(session *s, void *ctx, pawl_err *err)
+{
+    const pawl_event *ev = ctx;
+    char run[RUN_ID_BYTES];
+    pawl_code rc;
+
+    asks_run_of(ev->id, run);
+    rc = session_tell_run(s, run, ev, err);
+    return rc == PAWL_OK ? driven(s, go_on, NULL, err) : rc;
+}
 
 static pawl_code give(session *s, const pawl_wait *w, const char *json, const char *by, pawl_err *err)
 {
@@ -282,7 +157,7 @@ static pawl_code give(session *s, const pawl_wait *w, const char *json, const ch
 
     snprintf(id, sizeof id, "%s", w->id);
     ev.id = id;
-    return driven(s, go_event, &ev, err);
+    return is_childs(s, &ev) ? tell_child(s, &ev, err) : driven(s, go_event, &ev, err);
 }
 
 /* --yes and --no answer approvals, never a question. */
@@ -323,24 +198,17 @@ static answered answer_here(session *s, const pawl_wait *w, pawl_code *rc, pawl_
 }
 
 /* The first wait that can be answered here is; LEFT: none can. */
-static answered answer_one(session *s, pawl_state *st, pawl_code *rc, pawl_err *err)
+static answered answer_one(session *s, pawl_code *rc, pawl_err *err)
 {
-    pawl_step *step = pawl_engine_step(s->engine);
     answered how = LEFT;
+    asks all;
 
-    for (size_t i = 0; i < pawl_state_waits(st) && how == LEFT; i++) {
-        pawl_wait w;
-
-        if (pawl_state_wait(st, i, step, &w, err) != PAWL_OK)
-            return LEFT;
-        how = answer_flag(s, &w, rc, err);
+    if (!go_asks(s, s->run, &all))
+        return LEFT;
+    for (size_t i = 0; i < all.n && how == LEFT; i++) {
+        how = answer_flag(s, &all.all[i].w, rc, err);
         if (how == LEFT)
-            how = answer_here(s, &w, rc, err);
-        if (how != LEFT)
-            return how;
-        st = pawl_run_state(s->engine, s->run, err);
-        if (st == NULL)
-            return LEFT;
+            how = answer_here(s, &all.all[i].w, rc, err);
     }
     return how;
 }
@@ -410,7 +278,7 @@ static void put_refusal(session *s, buf *b)
 {
     said last = {0};
 
-    if (!go_said(s, NULL, &last) || pawl_value_type(last.value) != PAWL_TYPE_BOOL || pawl_value_bool(last.value))
+    if (!go_said(s, s->run, NULL, &last) || pawl_value_type(last.value) != PAWL_TYPE_BOOL || pawl_value_bool(last.value))
         return;
     if (last.by != NULL)
         buf_fmt(b, ", by %s", last.by);
@@ -450,19 +318,12 @@ static int ended(session *s, pawl_state *st)
 }
 
 /* Where it stands, for a program. */
-static void print_waiting(session *s, pawl_state *st, const pawl_value *turn)
+static void print_waiting(session *s, pawl_state *st, const asks *all, const pawl_value *turn)
 {
     arena *mem = &s->c->mem;
-    const pawl_value *waits = value_pack(mem, NULL, "[]"), *v;
-    pawl_step *step = pawl_engine_step(s->engine);
+    const pawl_value *v = value_pack(mem, NULL, "{s:s,s:s,s:v}", "run", s->run, "status", pawl_status_name(asks_status(all, pawl_state_status(st))), "waits",
+                                     asks_json(mem, all));
 
-    for (size_t i = 0; i < pawl_state_waits(st); i++) {
-        pawl_wait w;
-
-        if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK)
-            waits = value_push(mem, waits, wait_json(mem, &w));
-    }
-    v = value_pack(mem, NULL, "{s:s,s:s,s:v}", "run", s->run, "status", pawl_status_name(pawl_state_status(st)), "waits", waits);
     if (turn != NULL)
         v = value_with(mem, v, "output", turn);
     cli_json(s->c, v);
@@ -480,7 +341,7 @@ static const pawl_value *turn_output(session *s, pawl_state *st, pawl_err *err)
     return session_output(s, st, err);
 }
 
-static int waiting(session *s, pawl_state *st)
+static int waiting(session *s, pawl_state *st, const asks *all)
 {
     pawl_err err = {0};
     const pawl_value *turn = turn_output(s, st, &err);
@@ -488,12 +349,12 @@ static int waiting(session *s, pawl_state *st)
     if (err.code != PAWL_OK)
         return cli_fail(s->c, PAWL_EFFECT, &err);
     if (s->c->json)
-        print_waiting(s, st, turn);
+        print_waiting(s, st, all, turn);
     else if (turn != NULL)
         print_value(s, turn);
     if (session_is_agent(s) && agent_failed(s, st))
         return EXIT_FAILED;
-    say_waits(s, st);
+    say_asks(s, all);
     return EXIT_WAITS;
 }
 
@@ -522,6 +383,7 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
     char who[GO_WHO_BYTES];
     pawl_err why = {0};
     pawl_state *st;
+    asks all;
 
     if (rc == PAWL_HELD)
         return held(s, err);
@@ -539,8 +401,8 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
         cli_note(s->c, "%s is stopped, and nothing is lost; go on: pawl resume %s", s->run, s->run);
         return go_stopped();
     }
-    if (pawl_state_waits(st) > 0)
-        return waiting(s, st);
+    if (go_asks(s, s->run, &all) && all.n > 0)
+        return waiting(s, st, &all);
     if (*err->text != '\0') {
         cli_note(s->c, "%s", err->text);
         cli_note(s->c, "go on when it is there: pawl resume %s", s->run);
@@ -618,14 +480,15 @@ int go(session *s, go_fn *first, void *ctx)
     int code;
 
     go_signals(s->engine);
-    rc = driven(s, first, ctx, &err);
+    rc = first == tell_child ? tell_child(s, ctx, &err) : driven(s, first, ctx, &err);
     if (first == go_event)
         rc = sent(s, ctx, rc, who, &err);
+    else if (first == tell_child && rc == PAWL_HELD)
+        rc = left_to(s, who, &err);
     while (*who == '\0' && ask_on(s, rc)) {
-        pawl_state *st = pawl_run_state(s->engine, s->run, NULL);
         pawl_err why = {0};
 
-        if (st == NULL || pawl_state_waits(st) == 0 || answer_one(s, st, &rc, &why) != ANSWERED)
+        if (answer_one(s, &rc, &why) != ANSWERED)
             break;
         err = (pawl_err){0};
         if (rc == PAWL_CONFLICT) {      /* somebody else was first */
@@ -655,7 +518,7 @@ static pawl_delivery_kind delivery_of(pawl_event_kind kind)
 }
 
 /* Left in the store, for whoever drives it. */
-pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err)
+pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err)
 {
     pawl_delivery d = { .kind = delivery_of(ev->kind), .name = ev->kind == PAWL_EV_ANSWER ? ev->id : ev->name, .by = ev->by, .note = ev->note };
     pawl_store *store = session_store(s);
@@ -667,8 +530,10 @@ pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err)
         d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
     snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
     d.id = id;
-    return answered_before(s, ev, store->verbs->deliver(store, s->run, &d, err), err);
+    return answered_before(s, ev, store->verbs->deliver(store, run, &d, err), err);
 }
+
+pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err) { return session_tell_run(s, s->run, ev, err); }
 
 /* What is over takes nothing any more; but what failed may be tried again. */
 static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
@@ -708,11 +573,13 @@ int go_may_tell(session *s, pawl_event_kind kind)
 static int leave(session *s, const pawl_event *ev)
 {
     pawl_err err = {0};
-    pawl_code rc = session_tell(s, ev, &err);
+    char run[RUN_ID_BYTES];
+    pawl_code rc;
 
-    if (rc != PAWL_OK)
+    asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
+    if ((rc = session_tell_run(s, run, ev, &err)) != PAWL_OK)
         return cli_fail(s->c, rc, &err);
-    cli_note(s->c, "%s: told, and not driven; go on: pawl resume %s", s->run, s->run);
+    cli_note(s->c, "%s: told, and not driven; go on: pawl resume %s", run, s->run);
     return EXIT_DONE;
 }
 
@@ -726,7 +593,7 @@ static int answer_taken(session *s, const pawl_event *ev)
     if (mine == NULL || !said_soon(s, ev->id, &first) || first.by == NULL || first.value == NULL ||
         (strcmp(first.by, ev->by) == 0 && pawl_value_equal(first.value, mine)))
         return EXIT_DONE;
-    (void)said_before(s, &first, &err);
+    (void)go_said_before(s->run, &first, &err);
     return cli_fail(s->c, PAWL_CONFLICT, &err);
 }
 
@@ -739,6 +606,6 @@ int go_tell(session *s, const pawl_event *ev)
         return code;
     if (cli_given(s->c, "no-run") != NULL)
         return leave(s, ev);
-    code = go(s, go_event, &copy);
+    code = go(s, is_childs(s, ev) ? tell_child : go_event, &copy);
     return code == EXIT_DONE && ev->kind == PAWL_EV_ANSWER && ev->id != NULL ? answer_taken(s, ev) : code;
 }

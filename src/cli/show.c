@@ -11,7 +11,7 @@ static void put_row(buf *b, const char *name, const char *text)
     buf_char(b, '\n');
 }
 
-static void put_record(session *s, pawl_state *st, const pawl_head *head, buf *b)
+static void put_record(session *s, pawl_state *st, const pawl_head *head, const asks *all, buf *b)
 {
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_run_info info = {0};
@@ -23,7 +23,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, buf *b
     if (pawl_state_info(st, step, &info, NULL) != PAWL_OK)
         info = (pawl_run_info){0};
     put_row(b, "run", s->run);
-    snprintf(text, sizeof text, "%s%s%s", pawl_status_name(pawl_state_status(st)), head->parked != NULL ? ", parked: " : "", head->parked != NULL ? head->parked : "");
+    snprintf(text, sizeof text, "%s%s%s", pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "", head->parked != NULL ? head->parked : "");
     put_row(b, "status", text);
     if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
         snprintf(text, sizeof text, "%s (%s)%s%s", pawl_shown_badge(view.state).text, pawl_shown_name(view.state), view.tool_name != NULL ? ": " : "",
@@ -113,27 +113,21 @@ static void put_shown(session *s, buf *b)
     pawl_stream_close(r);
 }
 
-static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *head)
+static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *head, const asks *all)
 {
     arena *mem = &s->mem;
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_err err = {0};
     const char *json = pawl_state_json(st, step, &err);
-    const pawl_value *state = json != NULL ? value_parse(mem, json, strlen(json), "state", &err) : NULL, *waits = value_pack(mem, NULL, "[]"), *v;
+    const pawl_value *state = json != NULL ? value_parse(mem, json, strlen(json), "state", &err) : NULL, *v;
     const pawl_value *tasks = value_pack(mem, NULL, "[]");
     const char *task, *at;
 
-    for (size_t i = 0; i < pawl_state_waits(st); i++) {
-        pawl_wait w;
-
-        if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK)
-            waits = value_push(mem, waits, wait_json(mem, &w));
-    }
     for (size_t i = 0; (task = pawl_state_task(st, i, &at)) != NULL; i++)
         tasks = value_push(mem, tasks, value_pack(mem, NULL, "{s:s,s:s}", "at", at, "task", task));
     v = value_pack(mem, NULL, "{s:i,s:i,s:s,s:s,s:u,s:v,s:s,s:u,s:v,s:v}", "changed_ms", head->changed_ms, "created_ms", head->created_ms, "machine",
                    pawl_state_machine(st, NULL), "run", s->run, "seq", pawl_state_seq(st), "state", state, "status",
-                   pawl_status_name(pawl_state_status(st)), "steps", pawl_state_steps(st), "tasks", tasks, "waits", waits);
+                   pawl_status_name(asks_status(all, pawl_state_status(st))), "steps", pawl_state_steps(st), "tasks", tasks, "waits", asks_json(mem, all));
     if (pawl_state_reason(st) != NULL)
         v = value_with(mem, v, "reason", pawl_state_reason(st));
     if (head->parked != NULL)
@@ -141,7 +135,7 @@ static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *he
     return v;
 }
 
-static int show(session *s, pawl_state *st)
+static int show(session *s, pawl_state *st, const asks *all)
 {
     pawl_store *store = session_store(s);
     pawl_head head;
@@ -157,9 +151,9 @@ static int show(session *s, pawl_state *st)
     if (head.parked != NULL)
         snprintf(parked, sizeof parked, "%s", head.parked), head.parked = parked;
     if (s->c->json)
-        return cli_json(s->c, as_json(s, st, &head)) ? EXIT_DONE : EXIT_FAILED;
+        return cli_json(s->c, as_json(s, st, &head, all)) ? EXIT_DONE : EXIT_FAILED;
     buf_init(&b, NULL);
-    put_record(s, st, &head, &b);
+    put_record(s, st, &head, all, &b);
     put_graph(s, st, &b);
     put_state(s, st, &b, cli_columns(1));
     if (cli_given(s->c, "states") != NULL && session_is_agent(s))
@@ -168,7 +162,7 @@ static int show(session *s, pawl_state *st)
         put_machines(s, &b);
     cli_put(s->c, &b);
     buf_free(&b);
-    say_waits(s, st);
+    say_asks(s, all);
     return EXIT_DONE;
 }
 
@@ -178,6 +172,7 @@ static int show_run(cli_call *c)
     pawl_err err = {0};
     pawl_state *st = NULL, *old = NULL;
     pawl_code rc;
+    asks all = { .works = true };
     session *s;
     int code;
 
@@ -192,7 +187,11 @@ static int show_run(cli_call *c)
         st = pawl_run_state(s->engine, s->run, &err);
         rc = st != NULL ? PAWL_OK : err.code < 0 ? err.code : PAWL_IO;
     }
-    code = rc == PAWL_OK ? show(s, st) : cli_fail(c, rc, &err);
+    if (rc == PAWL_OK && seq == 0)
+        (void)go_asks(s, s->run, &all);
+    else if (rc == PAWL_OK)
+        (void)asks_own(&s->mem, st, &all);
+    code = rc == PAWL_OK ? show(s, st, &all) : cli_fail(c, rc, &err);
     pawl_state_free(old);
     session_free(s);
     return code;

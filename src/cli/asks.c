@@ -1,0 +1,154 @@
+/* asks.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
+#include "cli/asks.h"
+#include "engine/errand.h"
+
+#include <string.h>
+
+enum { ASKED_DEPTH_MAX = 64 };
+
+typedef struct reading { pawl_store *store; arena *mem; asks *out; pawl_err *err; } reading;
+
+static const char *kept(arena *mem, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
+}
+
+static const pawl_value *kept_value(arena *mem, const pawl_value *v)
+{
+    return v == NULL ? NULL : value_copy(mem, v);
+}
+
+static void ask_add(reading *r, const char *run, const char *of, size_t open, const pawl_wait *w)
+{
+    arena *mem = r->mem;
+    ask *a;
+
+    if (!arena_room(mem, (void **)&r->out->all, &r->out->cap, r->out->n, sizeof *r->out->all))
+        return;
+    a = &r->out->all[r->out->n++];
+    *a = (ask){ .run = run, .call = of, .open = open, .w = *w };
+    a->w.id = kept(mem, w->id);
+    a->w.slot = kept(mem, w->slot);
+    a->w.node = kept(mem, w->node);
+    a->w.asked_of = kept(mem, w->asked_of);
+    a->w.prompt = kept_value(mem, w->prompt);
+    a->w.schema = kept_value(mem, w->schema);
+    a->w.options = kept_value(mem, w->options);
+    a->w.otherwise = kept_value(mem, w->otherwise);
+    a->w.about = kept_value(mem, w->about);
+}
+
+static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth);
+
+static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsigned depth)
+{
+    pawl_code rc = PAWL_OK;
+    size_t spawned = 0;
+
+    for (size_t i = 0; i < pawl_state_commands(st) && rc == PAWL_OK; i++) {
+        const char *child, *of;
+        pawl_command cmd;
+
+        if ((rc = pawl_state_command(st, i, step, &cmd, NULL, r->err)) != PAWL_OK)
+            return rc;
+        if (cmd.kind != PAWL_SPAWN) {
+            r->out->works = true;
+            continue;
+        }
+        spawned++;
+        child = child_name(r->mem, cmd.id, cmd.child);
+        of = kept(r->mem, cmd.child);
+        if (child != NULL && arena_room(r->mem, (void **)&r->out->children, &r->out->children_cap, r->out->nchildren, sizeof *r->out->children))
+            r->out->children[r->out->nchildren++] = (ask_child){ child, of };
+        rc = child == NULL || depth == ASKED_DEPTH_MAX ? PAWL_GONE : run_read(r, child, of, depth + 1);
+        r->out->works = r->out->works || rc == PAWL_GONE;       /* it is about to begin */
+        rc = rc == PAWL_GONE ? PAWL_OK : rc;
+    }
+    r->out->works = r->out->works || (spawned == 0 && pawl_state_status(st) != PAWL_INPUT_REQUIRED);
+    return rc;
+}
+
+static pawl_code waits_read(reading *r, const char *run, const char *of, pawl_state *st, pawl_step *step)
+{
+    const size_t n = pawl_state_waits(st);
+    pawl_code rc = PAWL_OK;
+    pawl_wait w;
+
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        if ((rc = pawl_state_wait(st, i, step, &w, r->err)) == PAWL_OK)
+            ask_add(r, run, of, n, &w);
+    return rc;
+}
+
+static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth)
+{
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_state *st = NULL;
+    pawl_err why = {0};
+    pawl_code rc = step == NULL ? fail(&why, PAWL_NOMEM, "%s: no memory for what it asks", run) : pawl_history_state(r->store, run, 0, &st, &why);
+
+    if (rc != PAWL_OK && (rc != PAWL_GONE || depth == 0))
+        fail(r->err, rc, "%s", why.text);
+    if (rc == PAWL_OK)
+        rc = waits_read(r, run, of, st, step);
+    if (rc == PAWL_OK)
+        rc = children_read(r, st, step, depth);
+    pawl_state_free(st);
+    pawl_step_free(step);
+    return rc;
+}
+
+pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, pawl_err *err)
+{
+    reading r = { store, mem, out, err };
+    pawl_code rc;
+
+    *out = (asks){0};
+    rc = run_read(&r, kept(mem, run), NULL, 0);
+    return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for what it asks", run) : rc;
+}
+
+pawl_code asks_own(arena *mem, pawl_state *st, asks *out)
+{
+    reading r = { .mem = mem, .out = out };
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_code rc = step == NULL ? PAWL_NOMEM : waits_read(&r, kept(mem, pawl_state_run(st)), NULL, st, step);
+
+    pawl_step_free(step);
+    return rc == PAWL_OK && mem->failed ? PAWL_NOMEM : rc;
+}
+
+bool ask_is_childs(const ask *a, const char *run) { return strcmp(a->run, run) != 0; }
+
+bool asks_people(const asks *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->all[i].w.kind == PAWL_WAIT_APPROVAL || all->all[i].w.kind == PAWL_WAIT_QUESTION)
+            return true;
+    return false;
+}
+
+pawl_status asks_status(const asks *all, pawl_status own)
+{
+    return own == PAWL_WORKING && !all->works && asks_people(all) ? PAWL_INPUT_REQUIRED : own;
+}
+
+void asks_run_of(const char *wait, char run[RUN_ID_BYTES])
+{
+    snprintf(run, RUN_ID_BYTES, "%.*s", (int)strcspn(wait, "~"), wait);
+}
+
+void asks_top(pawl_store *store, const char *run, char top[RUN_ID_BYTES])
+{
+    char at[RUN_ID_BYTES];
+    pawl_head head;
+
+    snprintf(at, sizeof at, "%s", run);
+    snprintf(top, RUN_ID_BYTES, "%s", run);
+    for (int i = 0; i < ASKED_DEPTH_MAX && store->verbs->head(store, at, &head, NULL) == PAWL_OK && !head.over; i++) {
+        memcpy(top, at, sizeof at);
+        if (head.parent == NULL)
+            return;
+        asks_run_of(head.parent, at);
+    }
+}
