@@ -244,6 +244,7 @@ void life_keep(turn *t);
 
 void own_begin(turn *t, uint32_t k);
 void own_told(turn *t, uint32_t k);
+void questions_unasked(turn *t);        /* nobody is there any more, perhaps: then they are over */
 const pawl_value *own_schema(turn *t, const pawl_value *questions);
 
 /* ---- stop.c ------------------------------------------------------------------------------------------------------- */

@@ -235,6 +235,16 @@ static void ask_user(turn *t, uint32_t k)
     readers_told(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
 }
 
+/* Those that were put to a person while somebody was there. */
+void questions_unasked(turn *t)
+{
+    for (uint32_t k = 0; k < t->ncalls && pawl_get_bool(t->s, "@unasked"); k++)
+        if (t->calls[k].at == STAGE_RUNNING && t->calls[k].tool->own == PAWL_OWN_ASK_USER) {
+            pawl_flow_drop(t->s, tag_of(t, "tool", k));
+            call_fails(t, k, "Nobody is there to be asked");
+        }
+}
+
 /* Keyed by header; several labels are joined by ", ". */
 static void questions_answered(turn *t, uint32_t k)
 {

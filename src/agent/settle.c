@@ -57,7 +57,8 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
 
     if (asked_before(a, answer, &failed))
         return PAWL_OK;
-    if (pawl_get_bool(t->s, "@unasked")) {      /* nobody is there: that is a no (P2) */
+    if (pawl_get_bool(t->s, "@unasked")) {      /* nobody is there: that is a no (P2), and the end of what was asked while somebody was */
+        pawl_flow_drop(t->s, a->tag);
         *answer = pawl_pack(t->s, "{s:b,s:s}", "approve", 0, "note", pawl_format(t->s, "Permission denied for tool: %s", t->calls[a->k].name));
         return *answer != NULL ? PAWL_OK : PAWL_NOMEM;
     }
@@ -142,12 +143,12 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *at,
     return !o->open;
 }
 
-/* It waits for somebody already, and this event is not what they say. */
+/* It waits for somebody already, and this event is not what they say. Where a person was asked, and nobody is there any more, that is settled now. */
 static bool asks_already(turn *t, uint32_t k)
 {
     asked_look o = { .t = t, .tag = tag_of(t, "gate", k) };
 
-    if (o.tag != NULL)
+    if (o.tag != NULL && !(t->calls[k].asked && pawl_get_bool(t->s, "@unasked")))
         state_each_call(t->s->st, see_asked, &o);
     return o.open;
 }
@@ -331,6 +332,7 @@ void tools_changed(turn *t)
     rights_changed(t);
     calls_unsettle(t);
     folder_changed(t);
+    questions_unasked(t);
     settle_again(t);
 }
 

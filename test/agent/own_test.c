@@ -116,6 +116,21 @@ static void test_A6_questions_that_are_none(void)
     }
 }
 
+static void test_A6_a_question_to_who_left_is_over(void)
+{
+    world w;
+
+    begun(&w, "{\"input\":\"go\"}");
+    model_says(&w, NULL, "ask_user q1 {\"questions\":[{\"header\":\"Color\",\"options\":[\"red\",\"blue\"],\"question\":\"Which?\"}]}");
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    world_update(&w, NULL, "{\"@unasked\":true}");
+    CHECK_INT(pawl_state_waits(w.st), 0);
+    CHECK_STR(content_at(&w, 2), "Error: Nobody is there to be asked");
+    model_says(&w, "so", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
 /* ---- sub-agents --------------------------------------------------------------------------------------------------- */
 
 static const pawl_command *child_of(world *w)
@@ -232,7 +247,7 @@ int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_A5_todo_is_a_channel), CASE(test_A5_a_deferred_tool_is_shown_when_it_was_searched_for),
-        CASE(test_P1_plan_mode_is_left_by_an_approval_of_its_text), CASE(test_A6_questions_are_waits), CASE(test_A6_questions_that_are_none),
+        CASE(test_P1_plan_mode_is_left_by_an_approval_of_its_text), CASE(test_A6_questions_are_waits), CASE(test_A6_questions_that_are_none), CASE(test_A6_a_question_to_who_left_is_over),
         CASE(test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights), CASE(test_A6_children_of_children_end_somewhere),
         CASE(test_A3_a_sub_agent_ends_with_its_answer), CASE(test_A8_no_request_leaves_without_room),
     };

@@ -104,6 +104,23 @@ static void test_P2_where_nobody_can_be_asked_it_is_a_no(void)
     world_end(&w);
 }
 
+/* It was asked while somebody was there: what is settled without him is not asked any more. */
+static void test_P2_what_was_asked_of_who_left_is_over(void)
+{
+    world w;
+
+    asks(&w, "{\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    CHECK(*world_open(&w, "b1", true) != '\0');
+    world_update(&w, NULL, "{\"@unasked\":true}");
+    CHECK_STR(world_open(&w, "b1", true), "");
+    CHECK_INT(pawl_state_waits(w.st), 0);
+    CHECK_STR(content_at(&w, 2), "Error: Permission denied for tool: bash");
+    model_says(&w, "so", NULL);
+    CHECK_INT(pawl_state_waits(w.st), 1);       /* for input */
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
 /* ---- rules and modes ---------------------------------------------------------------------------------------- */
 
 static void test_P2_rules_decide_without_a_person(void)
@@ -364,8 +381,9 @@ int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
-        CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_rules_decide_without_a_person),
-        CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked), CASE(test_W6_a_no_stands_whatever_the_mode_has_become), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_W6_another_folder_is_another_call),
+        CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_what_was_asked_of_who_left_is_over),
+        CASE(test_P2_rules_decide_without_a_person), CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked),
+        CASE(test_W6_a_no_stands_whatever_the_mode_has_become), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_W6_another_folder_is_another_call),
         CASE(test_P1_tools_are_told_the_folders_of_the_workspace), CASE(test_P4_a_hook_before_it),
         CASE(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it),
         CASE(test_P4_a_hook_after_it_may_replace_the_result), CASE(test_P5_a_hook_that_fails_denies),
