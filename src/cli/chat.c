@@ -103,6 +103,10 @@ static bool prompt_of(chat *k, buf *out, pawl_err *err)
     buf in;
     size_t n;
 
+    if (!utf8_valid(given, strlen(given))) {
+        fail(err, PAWL_INVALID, "the prompt is no UTF-8");
+        return false;
+    }
     if (!only)
         buf_text(out, given);
     if (k->frames_in)
