@@ -176,6 +176,18 @@ static int waits_said(chat *k, const asks *all, const pawl_value *waits)
     return EXIT_WAITS;
 }
 
+/* An answer that is none, or not whole, looks like one. */
+static void stop_said(chat *k)
+{
+    static const char *const whys[][2] = { { "refusal", "the model refuses" }, { "max_tokens", "the answer is cut: it has as many tokens as `max_tokens` allows" },
+                                           { "context_exceeded", "the answer is cut: the conversation has no room for more" } };
+    const char *stop = pawl_value_string(pawl_value_get(k->result, "stop_reason"));
+
+    for (size_t i = 0; stop != NULL && i < sizeof whys / sizeof *whys; i++)
+        if (strcmp(stop, whys[i][0]) == 0)
+            cli_note(k->c, "%s: %s", k->s->run, whys[i][1]);
+}
+
 static int result_said(chat *k, pawl_state *st)
 {
     const char *text = pawl_value_string(pawl_value_get(k->result, "result")), *end = agent_end(st);
@@ -184,6 +196,8 @@ static int result_said(chat *k, pawl_state *st)
         chat_write(k, k->result);
     if (k->format == CHAT_TEXT && text != NULL && *text != '\0')
         printf("%s\n", text);
+    if (k->format == CHAT_TEXT)
+        stop_said(k);
     if (pawl_state_next(st) == PAWL_HALTED)
         return cli_exit_of(pawl_state_status(st), false);
     (void)agent_failed(k->s, st);

@@ -16,7 +16,8 @@ typedef struct chat_told {      /* of the turn at hand, by whoever reads along *
     int64_t usage[4];           /* tokens: input, output, read from a cache, written to one */
     int64_t micros;
     const pawl_value *denials;  /* [{"tool_name","tool_use_id"}] */
-    const char *text;           /* its last answer */
+    const char *text;           /* its last answer, */
+    const char *stop;           /* and why that ended, as the model says; NULL: there is none */
     const char *error;          /* NULL: none */
     int64_t begun_ms;
 } chat_told;

@@ -271,9 +271,9 @@ const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_v
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strcmp(end, ends[i].end) == 0)
             subtype = ends[i].subtype, reason = ends[i].reason, error = ends[i].error;
-    v = value_pack(mem, NULL, "{s:i,s:b,s:i,s:v,s:s,s:s,s:s,s:s,s:v,s:s,s:v}", "duration_ms", epoch_ms() - t->begun_ms, "is_error", (int)error, "num_turns",
+    v = value_pack(mem, NULL, "{s:i,s:b,s:i,s:v,s:s,s:s,s:v,s:s,s:s,s:v,s:s,s:v}", "duration_ms", epoch_ms() - t->begun_ms, "is_error", (int)error, "num_turns",
                    (int64_t)t->turns, "permission_denials", t->denials != NULL ? t->denials : value_pack(mem, NULL, "[]"), "result", t->text != NULL ? t->text : "",
-                   "session_id", k->s->run, "subtype", subtype, "terminal_reason", reason, "total_cost_usd", value_real(mem, (double)t->micros / 1e6), "type",
+                   "session_id", k->s->run, "stop_reason", t->stop != NULL ? value_string(mem, t->stop, strlen(t->stop)) : value_null(mem), "subtype", subtype, "terminal_reason", reason, "total_cost_usd", value_real(mem, (double)t->micros / 1e6), "type",
                    "result", "usage", usage_of(mem, t));
     if (t->error != NULL)
         v = value_with(mem, v, "errors", value_pack(mem, NULL, "[s]", t->error));
@@ -298,6 +298,8 @@ static void on_receipt(chat *k, const pawl_value *v)
     for (size_t i = 0; i < 4; i++)
         k->told.usage[i] += pawl_value_int(pawl_value_get(usage, names[i]));
     k->told.micros += pawl_value_int(pawl_value_find(v, "/usage/micros"));
+    if (pawl_value_find(v, "/value/message") != NULL && pawl_value_string(pawl_value_find(v, "/value/stop")) != NULL)
+        k->told.stop = pawl_value_string(kept(k, pawl_value_find(v, "/value/stop")));
 }
 
 /* ---- all else that is told --------------------------------------------------------------------------------------------- */
