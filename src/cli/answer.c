@@ -246,29 +246,35 @@ static const cli_option approve_options[] = {
 
 const cli_verb verb_answer = {
     .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer what a run asks, and go on with it", .options = options, .least = 2, .most = 3,
-    .store = true, .run = answer_run,
+    .store = true, .answers = true, .run = answer_run,
     .about = "WAIT is the node that asks, or the wait's id; it is needed where several are\n"
              "open. VALUE is JSON; where a text or one of several options is wanted, the bare\n"
              "text or the number of the option. It is checked before anything changes, and\n"
              "taken once.\n"
              "\n"
              "What a command of class once came to whose process died in the middle of it is\n"
-             "asked, too: done, done:TEXT (with what it printed), failed:WHY or again.",
+             "asked, too: done, done:TEXT (with what it printed), failed:WHY or again.\n"
+             "\n"
+             "Where it ends the turn of an agent, the exit is 0, or 1 where that has no\n"
+             "answer.",
     .example = "pawl answer @ 42\npawl answer review-9x3d verdict approve\npawl inbox                      # what waits, over all runs",
 };
 
 const cli_verb verb_approve = {
     .name = "approve", .form = "RUN [WAIT]", .what = "say yes at a gate, and go on", .options = approve_options, .least = 1, .most = 2, .store = true,
-    .run = approve_run,
+    .answers = true, .run = approve_run,
     .about = "Who said so and when stands in the journal. A yes is to the very call that is\n"
              "shown, by its digest, and is used up with it: other arguments are asked again.\n"
-             "--always shows the allow rules that it adds. What a child run asks is answered by\n"
-             "its name or its parent's, with `pawl answer` and `deny` too, and both go on.",
+             "--always shows the allow rules that it adds. What a child run asks is answered\n"
+             "by its name or its parent's, with `pawl answer` and `deny` too, and both go on.\n"
+             "Where it ends the turn of an agent, the exit is 0, or 1 where that has no\n"
+             "answer.",
     .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
 };
 
 const cli_verb verb_deny = {
-    .name = "deny", .form = "RUN [WAIT]", .what = "say no at a gate", .options = options, .least = 1, .most = 2, .store = true, .run = deny_run,
-    .about = "The run goes on at the gate's `on_no:`, or ends rejected (exit 1).",
+    .name = "deny", .form = "RUN [WAIT]", .what = "say no at a gate", .options = options, .least = 1, .most = 2, .store = true, .answers = true, .run = deny_run,
+    .about = "The run goes on at the gate's `on_no:`, or ends rejected (exit 1); of an agent\n"
+             "the turn ends (exit 1), or the model is told, as its file says.",
     .example = "pawl deny @ --reason 'not on a Friday'",
 };

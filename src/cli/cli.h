@@ -41,6 +41,7 @@ typedef struct cli_verb {
     const cli_option *options;  /* ends with a name of NULL; NULL: none. --help is every verb's */
     uint8_t least, most;        /* arguments; most UINT8_MAX: any number */
     bool store;                 /* has --store */
+    bool answers;               /* what a run asks: where that ended the turn of an agent, it is done, though the agent waits for the next */
     bool looks;                 /* of runs with a machine: changes nothing, so that it need not fit */
     int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
     const char *later;

@@ -355,6 +355,8 @@ static int waiting(session *s, pawl_state *st, const asks *all)
     if (session_is_agent(s) && agent_failed(s, st))
         return EXIT_FAILED;
     say_asks(s, all);
+    if (s->c->verb->answers && session_is_agent(s) && all->n == 1 && all->all[0].w.kind == PAWL_WAIT_INPUT)
+        return strcmp(agent_end(st), "answer") == 0 ? EXIT_DONE : EXIT_FAILED;
     return EXIT_WAITS;
 }
 

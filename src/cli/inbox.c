@@ -21,6 +21,7 @@ typedef struct inbox {
     asked *all;
     size_t n, cap, limit;
     bool more;
+    bool idle;                  /* also what only waits for its next input */
 } inbox;
 
 /* ---- what is asked ------------------------------------------------------------------------------ */
@@ -86,6 +87,8 @@ static bool see(void *ctx, const char *run, const pawl_waiting *w)
     it->signal = pawl_value_string(pawl_value_get(it->spec, "name"));
     it->of = pawl_value_string(pawl_value_get(it->spec, "of"));
     it->kind = it->kind == NULL ? "wait" : it->kind;
+    if (strcmp(it->kind, "input") == 0 && !in->idle)
+        return true;
     it->expires_ms = pawl_value_int(pawl_value_get(it->spec, "expires"));
     it->expires_ms = it->expires_ms > 0 ? it->expires_ms : INT64_MAX;
     it->risk = risk_of(pawl_value_string(pawl_value_get(pawl_value_get(it->spec, "about"), "risk")));
@@ -129,7 +132,7 @@ static const char *how_of(const inbox *in, const asked *it)
     if (!it->alone && !signal && !input)
         shell_word(&b, name);
     if (!approval)
-        buf_word(&b, signal || input ? " JSON" : " VALUE");
+        buf_word(&b, input && strcmp(it->task, "@") == 0 ? " TEXT" : signal || input ? " JSON" : " VALUE");
     if (signal && it->signal != NULL) {
         buf_word(&b, " --signal");
         shell_word(&b, it->signal);
@@ -269,6 +272,7 @@ static int inbox_run(cli_call *c)
     if (!cli_number(c, "limit", 1, INBOX_LIMIT_MAX, INBOX_LIMIT, &limit) || (s = cli_store_of(c, NULL, NULL, &code)) == NULL)
         return code;
     in.limit = (size_t)limit;
+    in.idle = cli_given(c, "all") != NULL;
     now_ms = s->verbs->now(s);
     rc = s->verbs->waits(s, NULL, see, &in, &err);
     pawl_store_free(s);
@@ -287,6 +291,7 @@ static int inbox_run(cli_call *c)
 }
 
 static const cli_option options[] = {
+    { "all", NULL, "also runs that nobody has to decide anything of: they wait for their next input" },
     { "limit", "N", "so many; 50" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
@@ -295,9 +300,10 @@ static const cli_option options[] = {
 const cli_verb verb_inbox = {
     .name = "inbox", .form = "", .what = "show what is asked, of all runs, and how to answer", .options = options, .store = true,
     .run = inbox_run,
-    .about = "Each open wait with its run, the node that asks, what is asked, since when and\n"
-             "until when, and the one command that answers it: first what ends soonest, then\n"
-             "what could do most harm, then the oldest.\n"
+    .about = "What somebody has to decide: each open wait with its run, the node that asks,\n"
+             "what is asked, since when and until when, and the one command that answers it:\n"
+             "first what ends soonest, then what could do most harm, then the oldest. A\n"
+             "conversation that is over for now asks nothing: --all shows it, too.\n"
              "\n"
              "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"asked_ms\",\"expires_ms\",\n"
              "\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\"run\",\"schema\",\n"
