@@ -88,7 +88,7 @@ typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what i
     const char *parked;         /* why nobody can drive it */
     uint64_t seq;               /* of the entry after which it stands so, */
     int64_t time_ms;            /* and when that was */
-    const char *tool_name, *tool_use_id;        /* of a tool, and of a permission, */
+    const char *tool_name, *tool_use_id;        /* of a tool, of a permission, and of a tool that was cut off, of which somebody is asked, */
     const char *input;          /* what the tool would be given: JSON */
     const char *session_id;     /* of a sub-agent: its run */
     const char *request_id;     /* of a question or a permission: its slot, */
@@ -109,7 +109,7 @@ PAWL_API bool pawl_handle_is_error(pawl_handle *a);
 
 typedef enum pawl_until {
     PAWL_UNTIL_IDLE = 1, PAWL_UNTIL_DONE = 2, PAWL_UNTIL_ERROR = 4,
-    PAWL_UNTIL_ASKS = 8,        /* for a permission, or a question */
+    PAWL_UNTIL_ASKS = 8,        /* for a permission, a question, or what came of a command that was cut off */
     PAWL_UNTIL_RESTS = 15,      /* any of these */
     PAWL_UNTIL_OVER = 16        /* which ends every wait */
 } pawl_until;

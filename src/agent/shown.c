@@ -139,6 +139,47 @@ static void look_call(pawl_state *st, const char *id, pawl_agent_view *out)
     }
 }
 
+bool pawl_agent_unknown(const pawl_wait *w)
+{
+    return w->kind == PAWL_WAIT_QUESTION && pawl_value_get(w->prompt, "known") != NULL && pawl_value_get(w->prompt, "outcome") != NULL;
+}
+
+const char *pawl_agent_call(pawl_state *st, size_t index, const pawl_value **said)
+{
+    pawl_iter it = pawl_iter_of(pawl_state_get(st, "@uses"));
+    const pawl_value *one, *key;
+    const char *rest, *at = NULL;
+    uint64_t k;
+
+    if (index >= pawl_value_uint(pawl_value_get(pawl_state_get(st, "@agent"), "calls")))
+        return NULL;
+    while (at == NULL && (one = pawl_iter_next(&it, &key)) != NULL)
+        if ((rest = digits_read(pawl_value_string(key), &k)) != NULL && *rest == '\0' && k == index)
+            at = pawl_value_string(pawl_value_get(one, "at"));
+    if (said != NULL)
+        *said = pawl_value_at(pawl_state_get(st, "@calls"), index);
+    return at != NULL ? at : stage_rows[STAGE_NEW].name;
+}
+
+/* The one that is used; of two of a tool nobody can say which. */
+const pawl_value *pawl_agent_unknown_call(pawl_state *st, const pawl_wait *w)
+{
+    const char *effect = pawl_agent_unknown(w) ? pawl_value_string(pawl_value_get(w->prompt, "effect")) : NULL, *at, *name;
+    const pawl_value *said, *found = NULL;
+    size_t n = 0;
+
+    if (effect == NULL || strncmp(effect, "tool-", 5) != 0)
+        return NULL;
+    for (size_t i = 0; (at = pawl_agent_call(st, i, &said)) != NULL; i++) {
+        name = pawl_value_string(pawl_value_get(said, "name"));
+        if (name == NULL || strcmp(at, stage_rows[STAGE_RUNNING].name) != 0 || strcmp(name, effect + 5) != 0)
+            continue;
+        found = said;
+        n++;
+    }
+    return n == 1 ? found : NULL;
+}
+
 pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
 {
     const pawl_value *v = st != NULL ? pawl_state_get(st, "@agent") : NULL;

@@ -18,7 +18,16 @@ static const pawl_value *kept_value(arena *mem, const pawl_value *v)
     return v == NULL ? NULL : value_copy(mem, v);
 }
 
-static void ask_add(reading *r, const char *run, const char *of, size_t open, const pawl_wait *w)
+/* What a question about a command that was cut off is about: the call, as an approval has it. */
+const pawl_value *asks_about(arena *mem, pawl_state *st, const pawl_wait *w)
+{
+    const pawl_value *one = pawl_agent_unknown_call(st, w);
+    const pawl_value *v = one == NULL ? NULL : value_pack(mem, NULL, "{s:v,s:v}", "input", pawl_value_get(one, "input"), "tool", pawl_value_get(one, "name"));
+
+    return v != NULL ? value_copy(mem, v) : NULL;
+}
+
+static void ask_add(reading *r, const char *run, const char *of, size_t open, pawl_state *st, const pawl_wait *w)
 {
     arena *mem = r->mem;
     ask *a;
@@ -35,7 +44,22 @@ static void ask_add(reading *r, const char *run, const char *of, size_t open, co
     a->w.schema = kept_value(mem, w->schema);
     a->w.options = kept_value(mem, w->options);
     a->w.otherwise = kept_value(mem, w->otherwise);
-    a->w.about = kept_value(mem, w->about);
+    a->w.about = w->about != NULL ? kept_value(mem, w->about) : asks_about(mem, st, w);
+}
+
+/* The tool call that began a child of that name: where an id came twice, what is kept of the call says which name the second one has. */
+static const char *call_of(pawl_state *st, const char *child)
+{
+    const pawl_value *calls = pawl_state_get(st, "@calls"), *one, *key;
+    pawl_iter it = pawl_iter_of(pawl_state_get(st, "@uses"));
+    const char *id = child, *name, *rest;
+    uint64_t k;
+
+    while (child != NULL && (one = pawl_iter_next(&it, &key)) != NULL)
+        if ((name = pawl_value_string(pawl_value_get(one, "child"))) != NULL && strcmp(name, child) == 0 &&
+            (rest = digits_read(pawl_value_string(key), &k)) != NULL && *rest == '\0')
+            id = pawl_value_string(pawl_value_get(pawl_value_at(calls, (size_t)k), "id"));
+    return id;
 }
 
 static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth);
@@ -57,7 +81,7 @@ static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsi
         }
         spawned++;
         child = child_name(r->mem, cmd.id, cmd.child);
-        of = kept(r->mem, cmd.child);
+        of = kept(r->mem, call_of(st, cmd.child));
         if (child != NULL && arena_room(r->mem, (void **)&r->out->children, &r->out->children_cap, r->out->nchildren, sizeof *r->out->children))
             r->out->children[r->out->nchildren++] = (ask_child){ child, of };
         rc = child == NULL || depth == ASKED_DEPTH_MAX ? PAWL_GONE : run_read(r, child, of, depth + 1);
@@ -76,7 +100,7 @@ static pawl_code waits_read(reading *r, const char *run, const char *of, pawl_st
 
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
         if ((rc = pawl_state_wait(st, i, step, &w, r->err)) == PAWL_OK)
-            ask_add(r, run, of, n, &w);
+            ask_add(r, run, of, n, st, &w);
     return rc;
 }
 

@@ -3,14 +3,16 @@
 
 bool doubt_is(const pawl_wait *w)
 {
-    return w->kind == PAWL_WAIT_QUESTION && pawl_value_get(w->prompt, "known") != NULL && pawl_value_get(w->prompt, "outcome") != NULL;
+    return pawl_agent_unknown(w);
 }
 
 void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
 {
     const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
 
-    buf_fmt(b, "    %s had begun, and nobody knows what came of it: find out, and say\n", *w->node != '\0' ? w->node : "its command");
+    const char *tool = pawl_value_string(pawl_value_get(w->about, "tool")), *effect = pawl_value_string(pawl_value_get(w->prompt, "effect"));
+
+    buf_fmt(b, "    %s had begun, and nobody knows what came of it: find out, and say\n", tool != NULL ? tool : *w->node != '\0' ? w->node : effect != NULL ? effect + (strncmp(effect, "tool-", 5) == 0 ? 5 : 0) : "its command");
     buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
     buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);
     buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);

@@ -76,15 +76,14 @@ static void say_place(pawl_state *st, const char *run, buf *out)
 {
     const pawl_value *v = pawl_state_get(st, "@agent");
     const char *phase = pawl_value_string(pawl_value_get(v, "phase")), *core = pawl_value_string(pawl_value_find(v, "/core/at"));
-    pawl_iter it = pawl_iter_of(pawl_value_get(v, "calls"));
-    const pawl_value *one;
     pawl_agent_view view;
+    const char *at;
 
     if (pawl_agent_look(st, &view, NULL) != PAWL_OK || phase == NULL || core == NULL)
         return;
     buf_fmt(out, "%s: shown %s; agent %s; core %s", run, pawl_shown_name(view.state), phase, core);
-    for (int i = 0; (one = pawl_iter_next(&it, NULL)) != NULL; i++)
-        buf_fmt(out, "%s%s", i == 0 ? "; calls " : ", ", pawl_value_string(pawl_value_get(one, "at")));
+    for (size_t i = 0; (at = pawl_agent_call(st, i, NULL)) != NULL; i++)
+        buf_fmt(out, "%s%s", i == 0 ? "; calls " : ", ", at);
     buf_text(out, "\n\n");
 }
 

@@ -1,4 +1,5 @@
 /* inbox.c - whatever is asked, of all runs, and how it is answered. */
+#include "cli/asks.h"
 #include "cli/verbs.h"
 #include "cli/words.h"
 #include "pawl/policy.h"
@@ -259,6 +260,22 @@ static bool people_out(const inbox *in, int64_t now_ms)
 
 /* ---- the verb ------------------------------------------------------------------------------------------- */
 
+/* Of a command that was cut off: which it was stands in the run. */
+static void about_find(inbox *in, pawl_store *s)
+{
+    for (size_t i = 0; i < in->n && i < in->limit; i++) {
+        const pawl_value *spec = in->all[i].spec;
+        asks all;
+
+        if (pawl_value_find(spec, "/prompt/known") == NULL || pawl_value_get(spec, "about") != NULL ||
+            asks_read(s, &in->c->mem, in->all[i].run, &all, NULL) != PAWL_OK)
+            continue;
+        for (size_t k = 0; k < all.n; k++)
+            if (strcmp(all.all[k].w.id, in->all[i].id) == 0 && all.all[k].w.about != NULL)
+                in->all[i].spec = value_with(&in->c->mem, spec, "about", all.all[k].w.about);
+    }
+}
+
 static int inbox_run(cli_call *c)
 {
     inbox in = { .c = c };
@@ -275,9 +292,10 @@ static int inbox_run(cli_call *c)
     in.idle = cli_given(c, "all") != NULL;
     now_ms = s->verbs->now(s);
     rc = s->verbs->waits(s, NULL, see, &in, &err);
-    pawl_store_free(s);
     if (in.n > 1)
         qsort(in.all, in.n, sizeof *in.all, by_deadline);
+    about_find(&in, s);
+    pawl_store_free(s);
     for (size_t i = 0; rc == PAWL_OK && i < in.n && i < in.limit; i++)
         if ((in.all[i].how = how_of(&in, &in.all[i])) == NULL)
             c->mem.failed = true;

@@ -26,6 +26,9 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     snprintf(text, sizeof text, "%s%s%s", pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "", head->parked != NULL ? head->parked : "");
     put_row(b, "status", text);
     if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
+        for (size_t i = 0; i < all->n; i++)
+            if (!ask_is_childs(&all->all[i], s->run) && doubt_is(&all->all[i].w))
+                view.state = PAWL_SHOWN_WAITING_FOR_USER_INPUT;
         snprintf(text, sizeof text, "%s (%s)%s%s", pawl_shown_badge(view.state).text, pawl_shown_name(view.state), view.tool_name != NULL ? ": " : "",
                  view.tool_name != NULL ? view.tool_name : "");
         put_row(b, "agent", text);

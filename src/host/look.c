@@ -61,6 +61,33 @@ static pawl_code wait_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl
     return rc;
 }
 
+/* Of a tool that was cut off nobody knows what came of it, and somebody is asked: it waits for him, and is not at work. */
+static pawl_code unknown_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
+{
+    pawl_step *step = v->state != PAWL_SHOWN_EXECUTING_TOOL && v->state != PAWL_SHOWN_PROCESSING ? NULL : pawl_step_new(NULL);
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; step != NULL && i < pawl_state_waits(st) && rc == PAWL_OK && v->request_id == NULL; i++) {
+        const pawl_value *of;
+        pawl_wait w;
+
+        if ((rc = pawl_state_wait(st, i, step, &w, err)) != PAWL_OK || !pawl_agent_unknown(&w))
+            continue;
+        of = pawl_agent_unknown_call(st, &w);
+        v->state = PAWL_SHOWN_WAITING_FOR_USER_INPUT;
+        v->badge = pawl_shown_badge(v->state);
+        v->request_id = kept(mem, w.slot);
+        v->wait = kept(mem, w.id);
+        v->about = kept_json(mem, w.prompt);
+        v->message = kept(mem, pawl_value_string(pawl_value_get(w.prompt, "text")));
+        v->tool_name = kept(mem, pawl_value_string(pawl_value_get(of, "name")));
+        v->tool_use_id = kept(mem, pawl_value_string(pawl_value_get(of, "id")));
+        v->input = kept_json(mem, pawl_value_get(of, "input"));
+    }
+    pawl_step_free(step);
+    return rc;
+}
+
 static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
 {
     pawl_agent_view a;
@@ -81,7 +108,8 @@ static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, paw
     v->session_id = kept(mem, a.session_id);
     v->request_id = kept(mem, a.request_id);
     v->message = kept(mem, a.message);
-    return wait_copy(st, v, mem, err);
+    rc = wait_copy(st, v, mem, err);
+    return rc == PAWL_OK ? unknown_copy(st, v, mem, err) : rc;
 }
 
 static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, arena *mem, pawl_err *err)
@@ -192,7 +220,7 @@ static pawl_code something(pawl_stream *r, const standing *s, int64_t left_ms, p
         const int64_t now = steady_ms();
 
         rc = pawl_stream_wait(r, end > now ? end - now : 0, &ev, err);
-    } while (rc == PAWL_OK && !(s->told && ev.live == 0) && strcmp(ev.name != NULL ? ev.name : "", "state") != 0);
+    } while (rc == PAWL_OK && !(s->told && ev.live == 0) && strcmp(ev.name != NULL ? ev.name : "", ev.kind == PAWL_STREAM_TASKS ? "ask" : "state") != 0);
     return rc < 0 ? rc : PAWL_OK;
 }
 
@@ -224,7 +252,7 @@ static pawl_code wait_on(pawl_handle *a, pawl_stream *r, unsigned until, int64_t
 /* The stream is opened before the first look: what comes after that wakes it. */
 pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
 {
-    const pawl_stream_options now = { .from = "now", .kinds = PAWL_STREAM_CUSTOM | PAWL_STREAM_DEBUG };
+    const pawl_stream_options now = { .from = "now", .kinds = PAWL_STREAM_CUSTOM | PAWL_STREAM_TASKS | PAWL_STREAM_DEBUG };
     pawl_stream *r = pawl_handle_subscribe(a, &now, err);
     pawl_code rc;
 

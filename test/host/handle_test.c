@@ -288,10 +288,37 @@ static void test_X1_what_cannot_be_is_said(void)
     host_end(&g);
 }
 
+/* E5: a tool of class once was cut off. The agent waits for who knows what came of it, and who waits for it is told. */
+static void test_A3_what_nobody_knows_is_asked(void)
+{
+    pawl_handle_view v;
+    pawl_err err = {0};
+    pawl_handle *a;
+    stage g;
+
+    host_begin(&g, false, 1);
+    a = spawned(&g, "one", "{\"@mode\":\"bypassPermissions\",\"input\":\"use edit_file e1 {\\\"file_path\\\":\\\"/w/a\\\",\\\"lost\\\":true}\"}");
+    CHECK_STR(rests(a), "waiting_for_user_input");
+    CHECK_INT(pawl_handle_wait(a, PAWL_UNTIL_ASKS, PATIENCE_MS, NULL, NULL), PAWL_OK);
+    CHECK_INT(pawl_handle_state(a, &v, &err), PAWL_OK);
+    CHECK_INT((int)v.state, PAWL_SHOWN_WAITING_FOR_USER_INPUT);
+    CHECK_STR(v.badge.text, "Question");
+    CHECK_STR(v.tool_name, "edit_file");
+    CHECK_STR(v.tool_use_id, "e1");
+    CHECK_STR(v.input, "{\"file_path\":\"/w/a\",\"lost\":true}");
+    CHECK(strstr(v.message, "tool-edit_file was begun, and what came of it is not known") == v.message);
+    CHECK(v.wait != NULL && v.request_id != NULL);
+    said(pawl_handle_answer(a, v.wait, "{\"done\":{\"content\":\"it is written\"}}", &err), &err);
+    pawl_handle_view_free(&v);
+    CHECK_STR(rests(a), "idle");
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
-        CASE(test_A3_an_agent_is_spawned_told_and_looked_at), CASE(test_A3_what_is_asked_is_in_its_view), CASE(test_A4_an_interrupt_keeps_what_was_said),
+        CASE(test_A3_an_agent_is_spawned_told_and_looked_at), CASE(test_A3_what_is_asked_is_in_its_view), CASE(test_A3_what_nobody_knows_is_asked), CASE(test_A4_an_interrupt_keeps_what_was_said),
         CASE(test_A4_E16_an_interrupt_that_another_process_left), CASE(test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives),
         CASE(test_A7_a_reader_hears_the_model_speak), CASE(test_X1_what_cannot_be_is_said),
     };

@@ -189,6 +189,8 @@ static inline pawl_code works(const pawl_job *job, pawl_reply *reply, void *arg)
         if (!gate_passed(g, job))
             return pawl_reply_fail(reply, PAWL_CANCELED, "canceled");
     }
+    if (pawl_value_bool(pawl_value_get(pawl_value_get(job->args, "input"), "lost")))
+        return pawl_reply_fail(reply, PAWL_UNKNOWN, "it was cut off");
     pthread_mutex_lock(&g->lock);
     if (g->size + strlen(id) + 2 < LOG_BYTES)
         g->size += (size_t)snprintf(g->log + g->size, LOG_BYTES - g->size, "%s\n", id);
