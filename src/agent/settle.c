@@ -63,6 +63,7 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
         return *answer != NULL ? PAWL_OK : PAWL_NOMEM;
     }
     ask.prompt = pawl_pack(t->s, "s", q->prompt);
+    ask.about = value_with(t->mem, q->about, "name", value_string(t->mem, t->calls[a->k].name, strlen(t->calls[a->k].name)));
     ask.schema = pawl_json(t->s, edits);
     ask.otherwise = q->timeout_ms > 0 ? value_bool(t->mem, false) : NULL;
     pawl_flow_ask(t->s, a->tag, &ask);

@@ -13,7 +13,7 @@ enum { CHAT_SOURCES_MAX = 64, CHAT_LINE_BYTES_MAX = 32 << 20, CHAT_CURSOR_BYTES 
 
 typedef struct chat_told {      /* of the turn at hand, by whoever reads along */
     uint32_t turns;             /* answers of the model */
-    int64_t usage[4];           /* tokens: input, output, read from a cache, written to one */
+    int64_t usage[4];           /* tokens: input, output, read from a cache, written to one; with those of its children, as is */
     int64_t micros;
     const pawl_value *denials;  /* [{"tool_name","tool_use_id"}] */
     const char *text;           /* its last answer, */
@@ -78,6 +78,8 @@ bool chat_reader_begin(chat *k);
 void chat_reader_end(chat *k);
 /* How a turn came out that did: its frame, in `mem`. `end` as agent_end says it; `waits`: what is waited for (NULL: nothing). */
 const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_value *waits);
+/* The tool that an approval is of, by its own name, which rules may call another. NULL: of none. */
+const char *chat_tool(const pawl_value *about);
 /* What a client is asked of an open wait; `by`: the call that spawned who asks (NULL: none). NULL: nothing of the kind. */
 const pawl_value *chat_request(arena *mem, const char *id, const char *slot, const char *by, bool approval, const pawl_value *about, const pawl_value *prompt);
 

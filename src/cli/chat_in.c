@@ -115,7 +115,7 @@ static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
 /* Nobody is there any more: that is a no. */
 static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
 {
-    const char *tool = pawl_value_string(pawl_value_get(a->w.about, "tool"));
+    const char *tool = chat_tool(a->w.about);
     char note[128];
 
     (void)ctx;

@@ -204,10 +204,17 @@ static void on_delta(chat *k, const pawl_value *v, chat_source *of)
 
 /* ---- what is asked ----------------------------------------------------------------------------------------------- */
 
+const char *chat_tool(const pawl_value *about)
+{
+    const char *name = pawl_value_string(pawl_value_get(about, "name"));
+
+    return name != NULL ? name : pawl_value_string(pawl_value_get(about, "tool"));
+}
+
 const pawl_value *chat_request(arena *mem, const char *id, const char *slot, const char *by, bool approval, const pawl_value *about, const pawl_value *prompt)
 {
     const pawl_value *input = approval ? pawl_value_get(about, "input") : about, *request;
-    const char *tool = approval ? pawl_value_string(pawl_value_get(about, "tool")) : "AskUserQuestion";
+    const char *tool = approval ? chat_tool(about) : "AskUserQuestion";
 
     if (tool == NULL || id == NULL)
         return NULL;
@@ -223,12 +230,13 @@ static void on_ask(chat *k, const char *id, const pawl_value *v, const chat_sour
 {
     const char *kind = pawl_value_string(pawl_value_get(v, "kind"));
     const pawl_value *about = pawl_value_get(v, "about"), *request;
+    const char *tool = chat_tool(about);
 
     if (kind == NULL || (strcmp(kind, "approval") != 0 && strcmp(kind, "question") != 0))
         return;
-    if (strcmp(kind, "approval") == 0 && id != NULL)
+    if (strcmp(kind, "approval") == 0 && id != NULL && tool != NULL)
         k->asked = value_with(&k->mem, k->asked != NULL ? k->asked : value_pack(&k->mem, NULL, "{}"), id,
-                              kept(k, value_pack(&k->scratch, NULL, "[v,v]", pawl_value_get(about, "tool"), pawl_value_get(v, "slot"))));
+                              kept(k, value_pack(&k->scratch, NULL, "[s,v]", tool, pawl_value_get(v, "slot"))));
     if (!k->frames_in)
         return;
     request = chat_request(&k->scratch, id, pawl_value_string(pawl_value_get(v, "slot")), of->call, strcmp(kind, "approval") == 0, about, pawl_value_get(v, "prompt"));
@@ -290,15 +298,17 @@ static void on_done(chat *k, const pawl_value *v)
     k->told = (chat_told){ .begun_ms = epoch_ms() };
 }
 
-static void on_receipt(chat *k, const pawl_value *v)
+/* What a child took stands in its own receipts; in its parent's too, where there is a budget, with how many calls that were. */
+static void on_receipt(chat *k, const pawl_value *v, const chat_source *of)
 {
     static const char *const names[] = { "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens" };
     const pawl_value *usage = pawl_value_find(v, "/value/usage");
 
     for (size_t i = 0; i < 4; i++)
         k->told.usage[i] += pawl_value_int(pawl_value_get(usage, names[i]));
-    k->told.micros += pawl_value_int(pawl_value_find(v, "/usage/micros"));
-    if (pawl_value_find(v, "/value/message") != NULL && pawl_value_string(pawl_value_find(v, "/value/stop")) != NULL)
+    if (pawl_value_find(v, "/usage/calls") == NULL)
+        k->told.micros += pawl_value_int(pawl_value_find(v, "/usage/micros"));
+    if (of->call == NULL && pawl_value_find(v, "/value/message") != NULL && pawl_value_string(pawl_value_find(v, "/value/stop")) != NULL)
         k->told.stop = pawl_value_string(kept(k, pawl_value_find(v, "/value/stop")));
 }
 
@@ -370,8 +380,8 @@ static void on_event(chat *k, const pawl_stream_event *ev, chat_source *of)
         on_ask(k, ev->id, v, of);
     else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "answer") == 0)
         on_answer(k, ev->id, v);
-    else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "receipt") == 0 && of->call == NULL)
-        on_receipt(k, v);
+    else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "receipt") == 0)
+        on_receipt(k, v, of);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------------------ */
@@ -394,6 +404,21 @@ static void source_open(chat *k, chat_source *of)
     of->r = pawl_stream_open(k->s->engine, NULL, of->run, &options, NULL);
 }
 
+static bool read_all(chat *k, chat_source *of);
+
+/* A child is over: all that it did is told before that. */
+static void child_read(chat *k, const pawl_stream_event *ev)
+{
+    const pawl_value *v = value_parse(&k->scratch, ev->json, strlen(ev->json), ev->name, NULL);
+    const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
+    size_t i = 1;
+
+    while (run != NULL && i < k->nsources && strcmp(k->sources[i].run, run) != 0)
+        i++;
+    if (run != NULL && i < k->nsources)
+        (void)read_all(k, &k->sources[i]);
+}
+
 static bool read_all(chat *k, chat_source *of)
 {
     pawl_code rc = PAWL_PENDING;
@@ -403,6 +428,9 @@ static bool read_all(chat *k, chat_source *of)
     if (of->r == NULL && !of->over)
         source_open(k, of);
     while (of->r != NULL && (rc = pawl_stream_next(of->r, &ev, NULL)) == PAWL_OK) {
+        arena_reset(&k->scratch);
+        if (ev.kind == PAWL_STREAM_CUSTOM && ev.live == 0 && strcmp(ev.name, "sub_agent_complete") == 0)
+            child_read(k, &ev);
         arena_reset(&k->scratch);
         on_event(k, &ev, of);
         any = true;
