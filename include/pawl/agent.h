@@ -72,7 +72,8 @@ typedef struct pawl_agent {     /* texts are copied; 0 and NULL: the default */
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_agent_machine(const pawl_agent *agent, const pawl_alloc *alloc, pawl_err *err);
 
 /* Whether that can be said to an agent, for whoever wants to know before he says it: PAWL_OK, or PAWL_INVALID and what is wrong. It is empty where there is
- * no word in it, as providers take no such text: the machine then begins no turn, and tells readers why. */
+ * no word in it, as providers take no such text; and a list of blocks may have those alone that a message of a user may have (docs/MODELS.md). Where it is
+ * said all the same, the machine begins no turn, and tells readers why. */
 PAWL_API pawl_code pawl_agent_input(const pawl_value *input, pawl_err *err);
 
 /* ---- what is shown of it (A3) -------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ PAWL_API pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
  * or another was begun under its id; PAWL_LIMIT: too much waits for it.
  *
  * Input, as JSON: a text, {"input": TEXT or BLOCKS}, or a message; while a turn is under way it queues (A4). PAWL_INVALID: it is no JSON,
- * or there is no word in it. */
+ * there is no word in it, or a block that a user may not say (pawl_agent_input). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err);  /* A4; when nothing is under way: nothing */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err);   /* its end, from wherever it stands */

@@ -147,7 +147,7 @@ void turn_calls(turn *t, const pawl_value *blocks);     /* the tool calls among 
 /* ---- input.c: what may be said to it ------------------------------------------------------------------ */
 
 const pawl_value *message_of_input(turn *t, const pawl_value *v);       /* NULL: it is none, as pawl_agent_input has it */
-bool input_is_empty(const pawl_value *input);   /* it is one, but for a word in it */
+pawl_code input_check(const pawl_value *input, pawl_err *err); /* of what may be meant for another machine: PAWL_INVALID where it is an agent's, and wrong */
 
 /* ---- answer.c: what a model said ------------------------------------------------------------------------ */
 

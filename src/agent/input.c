@@ -1,4 +1,4 @@
-/* input.c - what may be said to an agent: a text, {"input"}, {"content"}, or a message with its role; blocks are taken as they are. What says
+/* input.c - what may be said to an agent: a text, {"input"}, {"content"}, or a message with its role; blocks as a request may hold them of a user. What says
  * nothing is none: providers refuse a text without a word in it. */
 #include "agent/agent.h"
 
@@ -14,17 +14,6 @@ static bool is_blank_block(const pawl_value *block)
     const char *type = pawl_value_string(pawl_value_get(block, "type"));
 
     return type != NULL && strcmp(type, "text") == 0 && is_blank_text(pawl_value_get(block, "text"));
-}
-
-static bool are_objects(const pawl_value *blocks)
-{
-    pawl_iter it = pawl_iter_of(blocks);
-    const pawl_value *one;
-
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_type(one) != PAWL_TYPE_OBJECT)
-            return false;
-    return true;
 }
 
 static size_t blank_blocks(const pawl_value *blocks)
@@ -54,24 +43,92 @@ static const pawl_value *content_in(const pawl_value *v, bool *pinned)
         return content_in(content, pinned);
     if (role != NULL && strcmp(role, "user") != 0)
         return NULL;
-    return pawl_value_type(content) == PAWL_TYPE_STRING || (pawl_value_type(content) == PAWL_TYPE_ARRAY && are_objects(content)) ? content : NULL;
+    return pawl_value_type(content) == PAWL_TYPE_STRING || pawl_value_type(content) == PAWL_TYPE_ARRAY ? content : NULL;
 }
 
-bool input_is_empty(const pawl_value *input)
+/* ---- blocks ----------------------------------------------------------------------------------------------- */
+
+static bool is_named_text(const pawl_value *block, const char *key)
+{
+    return pawl_value_type(pawl_value_get(block, key)) == PAWL_TYPE_STRING && pawl_value_size(pawl_value_get(block, key)) > 0;
+}
+
+static bool is_base64(const pawl_value *v)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *text = pawl_value_string(v);
+    const size_t size = pawl_value_size(v), n = text != NULL ? strspn(text, digits) : 0;
+
+    return text != NULL && n > 0 && size % 4 == 0 && size - n <= 2 && strspn(text + n, "=") == size - n;
+}
+
+/* A request with such a block would fail, and every one after it: it stands in the conversation for good. Of a type that nobody here knows it is the
+ * provider's. */
+static pawl_code block_check(const pawl_value *block, size_t i, pawl_err *err)
+{
+    static const char *const others[] = { "thinking", "redacted_thinking", "tool_use", "tool_result" };
+    const char *type = pawl_value_string(pawl_value_get(block, "type"));
+
+    if (type == NULL || *type == '\0')
+        return fail(err, PAWL_INVALID, "input: block %zu is no object with a \"type\"", i);
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (strcmp(type, others[k]) == 0)
+            return fail(err, PAWL_INVALID, "input: block %zu is of type \"%s\", which no message of the user's has: text and image are", i, type);
+    if (strcmp(type, "text") == 0 && pawl_value_type(pawl_value_get(block, "text")) != PAWL_TYPE_STRING)
+        return fail(err, PAWL_INVALID, "input: block %zu of type \"text\" has no \"text\"", i);
+    if (strcmp(type, "image") == 0 && (!is_named_text(block, "media_type") || !is_base64(pawl_value_get(block, "data"))))
+        return fail(err, PAWL_INVALID, "input: block %zu of type \"image\" has \"media_type\", such as image/png, and \"data\" in base64", i);
+    return PAWL_OK;
+}
+
+static pawl_code blocks_check(const pawl_value *blocks, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(blocks);
+    const pawl_value *one;
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 1; rc == PAWL_OK && (one = pawl_iter_next(&it, NULL)) != NULL; i++)
+        rc = block_check(one, i, err);
+    return rc;
+}
+
+static bool is_empty(const pawl_value *content)
+{
+    return pawl_value_type(content) == PAWL_TYPE_STRING ? is_blank_text(content) : blank_blocks(content) == pawl_value_size(content);
+}
+
+static bool are_typed(const pawl_value *blocks)
+{
+    pawl_iter it = pawl_iter_of(blocks);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_type(pawl_value_get(one, "type")) != PAWL_TYPE_STRING)
+            return false;
+    return true;
+}
+
+pawl_code input_check(const pawl_value *input, pawl_err *err)
 {
     bool pinned;
     const pawl_value *content = content_in(input, &pinned);
 
-    return content != NULL && (pawl_value_type(content) == PAWL_TYPE_STRING ? is_blank_text(content) : blank_blocks(content) == pawl_value_size(content));
+    if (content == NULL || (pawl_value_type(content) == PAWL_TYPE_ARRAY && !are_typed(content)))
+        return PAWL_OK;
+    return pawl_agent_input(input, err);
 }
 
 pawl_code pawl_agent_input(const pawl_value *input, pawl_err *err)
 {
     bool pinned;
+    const pawl_value *content = content_in(input, &pinned);
+    pawl_code rc;
 
-    if (content_in(input, &pinned) == NULL)
+    if (content == NULL)
         return fail(err, PAWL_INVALID, "input is a text, {\"input\": TEXT or BLOCKS}, or a message of the user's");
-    if (input_is_empty(input))
+    if (pawl_value_type(content) == PAWL_TYPE_ARRAY && (rc = blocks_check(content, err)) != PAWL_OK)
+        return rc;
+    if (is_empty(content))
         return fail(err, PAWL_INVALID, "input is empty: there is no word in it");
     return PAWL_OK;
 }

@@ -135,6 +135,36 @@ static void bad_frame(chat *k, const char *why)
     cli_note(k->c, "pawl: frame %llu on stdin: %s", (unsigned long long)k->frames, why);
 }
 
+/* An image as clients of Claude's send it is one of ours. NULL: said. */
+static const pawl_value *image_of(chat *k, arena *mem, const pawl_value *block)
+{
+    const pawl_value *source = pawl_value_get(block, "source"), *data = pawl_value_get(source, "data"), *media = pawl_value_get(source, "media_type");
+    const char *type = pawl_value_string(pawl_value_get(source, "type"));
+
+    if (type == NULL || strcmp(type, "base64") != 0 || data == NULL || media == NULL) {
+        bad_frame(k, "the source of an image is {\"type\":\"base64\",\"media_type\",\"data\"}: nothing is fetched for it, by \"url\" or otherwise");
+        return NULL;
+    }
+    return value_pack(mem, NULL, "{s:v,s:v,s:s}", "data", data, "media_type", media, "type", "image");
+}
+
+static const pawl_value *content_of(chat *k, arena *mem, const pawl_value *content)
+{
+    const pawl_value *all = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(content);
+
+    if (pawl_value_type(content) != PAWL_TYPE_ARRAY)
+        return content;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *type = pawl_value_string(pawl_value_get(one, "type"));
+
+        if (type != NULL && strcmp(type, "image") == 0 && pawl_value_get(one, "source") != NULL && (one = image_of(k, mem, one)) == NULL)
+            return NULL;
+        all = value_push(mem, all, one);
+    }
+    return all;
+}
+
 static void on_user(chat *k, arena *mem, const pawl_value *v)
 {
     const pawl_value *content = pawl_value_find(v, "/message/content");
@@ -143,6 +173,8 @@ static void on_user(chat *k, arena *mem, const pawl_value *v)
 
     if (t != PAWL_TYPE_STRING && t != PAWL_TYPE_ARRAY)
         bad_frame(k, "a message of the user's is {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":TEXT or BLOCKS}}");
+    else if ((content = content_of(k, mem, content)) == NULL)
+        return;
     else if (pawl_agent_input(content, &err) != PAWL_OK)
         bad_frame(k, err.text);
     else if (leave(k, PAWL_DELIVER_INPUT, NULL, value_pack(mem, NULL, "{s:v}", "input", content), &err) != PAWL_OK)

@@ -62,17 +62,18 @@ static pawl_code signal_leave(pawl_handle *a, const char *name, const char *valu
 pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err)
 {
     const pawl_value *v;
-    bool empty;
+    pawl_err why = {0};
     arena mem;
 
     if (input == NULL)
         return fail(err, PAWL_INVALID, "%s: input is JSON text", a != NULL ? a->id : "");
     arena_init(&mem, NULL, 1024);
     v = value_parse(&mem, input, strlen(input), "input", NULL);
-    empty = v != NULL && input_is_empty(v);
+    if (v != NULL)
+        (void)input_check(v, &why);
     arena_free(&mem);
-    if (empty)                  /* what is no JSON is refused by the store, and what is no input by the machine: it may be no agent's */
-        return fail(err, PAWL_INVALID, "%s: input is empty: there is no word in it", a != NULL ? a->id : "");
+    if (why.code != PAWL_OK)    /* what is no JSON is refused by the store, and what is no input by the machine: it may be no agent's */
+        return fail(err, PAWL_INVALID, "%s: %s", a != NULL ? a->id : "", why.text);
     return signal_leave(a, "input", input, err);
 }
 

@@ -14,12 +14,19 @@ static void test_A4_what_is_an_input(void)
 {
     const struct { const char *json, *wrong; } rows[] = {
         { "\"go\"", NULL }, { "{\"input\":\"go\"}", NULL }, { "{\"content\":\"go\",\"role\":\"user\"}", NULL }, { "{\"input\":{\"content\":\"go\"}}", NULL },
-        { "[{\"type\":\"text\",\"text\":\"go\"}]", NULL }, { "{\"input\":[{\"type\":\"image\",\"data\":\"x\"}]}", NULL },
-        { "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"image\",\"data\":\"x\"}]", NULL },
+        { "[{\"type\":\"text\",\"text\":\"go\"}]", NULL }, { "{\"input\":[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"}]}", NULL },
+        { "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"}]", NULL },
+        { "[{\"type\":\"document\",\"source\":{}}]", NULL },
+        { "[{\"type\":\"image\",\"data\":\"aGk=\"}]", "block 1 of type \"image\" has" }, { "[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"a b=\"}]", "in base64" },
+        { "[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"\"}]", "in base64" },
+        { "[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"aGk=\"}}]", "block 1 of type \"image\" has" },
+        { "[{\"type\":\"text\",\"text\":\"go\"},{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]", "block 2 is of type \"tool_result\"" },
+        { "[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"b\",\"input\":{}}]", "\"tool_use\"" }, { "[{\"type\":\"thinking\",\"thinking\":\"x\"}]", "\"thinking\"" },
+        { "[{\"type\":\"text\",\"text\":7}]", "has no \"text\"" }, { "[{\"text\":\"go\"}]", "no object with a \"type\"" }, { "[{\"type\":\"\"}]", "with a \"type\"" },
         { "\"\"", "empty" }, { "\" \\n\\t\\r\"", "empty" }, { "{\"input\":\"\"}", "empty" }, { "{\"content\":\"\"}", "empty" }, { "[]", "empty" }, { "{\"input\":[]}", "empty" },
         { "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\" \"}]", "empty" }, { "{\"input\":{\"content\":\"\"}}", "empty" },
         { "7", "input is a text" }, { "null", "input is a text" }, { "{}", "input is a text" }, { "{\"content\":\"go\",\"role\":\"assistant\"}", "input is a text" },
-        { "[\"go\"]", "input is a text" }, { "{\"input\":[{\"type\":\"text\",\"text\":\"go\"},7]}", "input is a text" }, { "{\"input\":true}", "input is a text" },
+        { "[\"go\"]", "block 1 is no object" }, { "{\"input\":[{\"type\":\"text\",\"text\":\"go\"},7]}", "block 2 is no object" }, { "{\"input\":true}", "input is a text" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -58,6 +65,30 @@ static void test_A4_an_empty_input_begins_no_turn(void)
     world_signal(&w, "input", "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\"more\"}]");
     CHECK(strstr(world_get(&w, "messages"), "{\"content\":[{\"text\":\"more\",\"type\":\"text\"}],\"role\":\"user\"}") != NULL);
     model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+/* What a request may not hold never stands in the conversation: it goes on with the next. */
+static void test_A4_what_no_request_may_hold_is_not_taken(void)
+{
+    static const char *const none[] = { "[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]", "{\"input\":[{\"type\":\"image\",\"data\":\"aGk=\"}]}",
+                                        "[{\"type\":\"text\"}]", "[{}]" };
+    world w;
+
+    begin(&w, "{\"input\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]}");
+    CHECK(strstr(w.trace.data, "block 1 is of type \\\"tool_result\\\"") != NULL);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        world_answer(&w, "input", none[i]);
+        CHECK_STR(roles(&w), "");
+        world_signal(&w, "input", none[i]);
+        CHECK_STR(roles(&w), "");
+        CHECK_INT(pawl_state_waits(w.st), 1);
+    }
+    world_answer(&w, "input", "\"go\"");
+    world_signal(&w, "input", none[0]);         /* nor does it queue */
+    model_says(&w, "so", NULL);
+    CHECK_STR(roles(&w), "user assistant");
+    CHECK_STR(agent_shows(&w), "idle");
     world_end(&w);
 }
 
@@ -213,7 +244,7 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_X3_what_is_no_block_does_not_stand_in_the_conversation), CASE(test_X3_what_is_no_answer_is_asked_for_again),
         CASE(test_A5_a_call_without_an_id_gets_one), CASE(test_A6_each_child_has_a_name_of_its_own),
-        CASE(test_A6_a_second_spawn_of_a_running_id_is_refused), CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
+        CASE(test_A6_a_second_spawn_of_a_running_id_is_refused), CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn), CASE(test_A4_what_no_request_may_hold_is_not_taken), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -99,11 +99,11 @@ static void test_P4_a_hook_adds_to_an_input_or_makes_another_of_it(void)
     hears(&w, "UserPromptSubmit", SAYS("{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"UserPromptSubmit\\\",\\\"additionalContext\\\":\\\"it rains\\\"}}"));
     CHECK_STR(world_get(&w, "messages"), "[{\"content\":[{\"text\":\"two\",\"type\":\"text\"},{\"text\":\"it rains\",\"type\":\"text\"}],\"role\":\"user\"}]");
     model_says(&w, "so", NULL);
-    world_signal(&w, "input", "{\"input\":[{\"type\":\"image\",\"data\":\"x\"},{\"type\":\"text\",\"text\":\"what?\"}]}");
+    world_signal(&w, "input", "{\"input\":[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"},{\"type\":\"text\",\"text\":\"what?\"}]}");
     CHECK(strstr(asked(&w), "\"prompt\":\"what?\"") != NULL);
     hears(&w, "UserPromptSubmit", SAYS("{\\\"verdict\\\":\\\"modify\\\",\\\"args\\\":{\\\"prompt\\\":\\\"who?\\\"}}"));
     hears(&w, "UserPromptSubmit", FINE);
-    CHECK(strstr(world_get(&w, "messages"), "[{\"text\":\"who?\",\"type\":\"text\"},{\"data\":\"x\",\"type\":\"image\"}]") != NULL);
+    CHECK(strstr(world_get(&w, "messages"), "[{\"text\":\"who?\",\"type\":\"text\"},{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"image\"}]") != NULL);
     model_says(&w, "me", NULL);
     world_end(&w);
 }

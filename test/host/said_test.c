@@ -3,7 +3,8 @@
 
 static void test_A4_an_empty_input_is_refused(void)
 {
-    static const char *const none[] = { "\"\"", "\" \"", "{\"input\":\"\"}", "{\"content\":[],\"role\":\"user\"}", "[{\"type\":\"text\",\"text\":\"\"}]" };
+    static const char *const none[] = { "\"\"", "\" \"", "{\"input\":\"\"}", "{\"content\":[],\"role\":\"user\"}", "[{\"type\":\"text\",\"text\":\"\"}]",
+                                        "[{\"type\":\"image\",\"data\":\"aGk=\"}]", "[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]" };
     pawl_err err = {0};
     pawl_handle *a;
     stage g;
