@@ -129,19 +129,32 @@ static const char *event_of(pawl_step *s, const pawl_value *v)
     return NULL;
 }
 
+static void ref_copied(pawl_step *s, const pawl_value *from, const pawl_value *to, bool inside)
+{
+    for (size_t i = 0; i < s->nrefs; i++)
+        if (s->refs[i].node == from) {
+            const value_ref r = s->refs[i];
+
+            if (!inside || strcmp(r.form, "event") != 0)
+                step_ref(s, to, r.form, r.target, r.digest);
+            return;
+        }
+}
+
+/* What stands for a channel or a secret does so in its copy, too, wherever it is in what was copied. Part of an event has its value with it, and
+ * inside another it is stored once more. */
 static void copied(void *ctx, const pawl_value *from, const pawl_value *to)
 {
     pawl_step *s = ctx;
+    const size_t nodes = s->nrefs > 0 ? value_nodes(from) : 0;
     const char *target;
     union { const yyjson_val *in; yyjson_val *out; } node = { val_of(to) };
 
-    for (size_t i = 0; (val_of(from)->tag & NODE_REF) != 0 && i < s->nrefs; i++) {
-        if (s->refs[i].node != from)
-            continue;
-        value_ref r = s->refs[i];
-        step_ref(s, to, r.form, r.target, r.digest);
+    for (size_t i = 0; i < nodes; i++)
+        if ((val_of(from)[i].tag & NODE_REF) != 0)
+            ref_copied(s, of_val(val_of(from) + i), of_val(val_of(to) + i), i > 0);
+    if ((val_of(to)->tag & NODE_REF) != 0)
         return;
-    }
     if ((target = event_of(s, from)) == NULL)
         return;
     if (step_ref(s, to, "event", target, NULL) == PAWL_OK)
