@@ -22,7 +22,7 @@ typedef struct pawl_happening {
     pawl_event_kind kind;       /* START, RECEIPT, TIMER, SIGNAL, ANSWER, UPDATE, REOPEN */
     const char *tag;            /* of the command or the wait; the signal's name ("input" of input that nobody waited for); else NULL */
     pawl_outcome outcome;       /* of a receipt */
-    const pawl_value *value;    /* may be NULL */
+    const pawl_value *value;    /* may be NULL; of a signal or a timer that brings none: null */
     int64_t time_ms;
 } pawl_happening;
 

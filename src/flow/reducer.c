@@ -276,8 +276,8 @@ static void happening_of(pawl_step *s, pawl_happening *h)
                            .value = s->in != NULL ? s->in->value : s->value, .time_ms = s->now };
     if ((ev->kind == PAWL_EV_INPUT || ev->kind == PAWL_EV_SIGNAL) && s->answered != NULL)
         h->kind = PAWL_EV_ANSWER;
-    if (ev->kind == PAWL_EV_SIGNAL && pawl_value_type(h->value) == PAWL_TYPE_NULL)
-        h->value = NULL;        /* a signal without a value stands in a journal with null */
+    if (ev->kind == PAWL_EV_SIGNAL && h->value == NULL)
+        h->value = value_null(&s->mem);     /* as it stands in the journal */
     if (ev->kind == PAWL_EV_INPUT && s->answered == NULL) {     /* nobody waited for it */
         h->kind = PAWL_EV_SIGNAL;
         h->tag = "input";

@@ -231,7 +231,7 @@ PAWL_TEST(test_K2_a_reducer_is_told_what_a_replay_will_tell_it)
     world_signal(&w, "go", "[{\"b\":1,\"a\":2}]");
     world_signal(&w, "go", NULL);
     world_signal(&w, "go", "null");
-    CHECK_STR(world_get(&w, "log"), "[\"told\",\"a\",\"b\",\"told\",\"nothing\",\"nothing\"]");
+    CHECK_STR(world_get(&w, "log"), "[\"told\",\"a\",\"b\",\"told\",\"null\",\"null\"]");
     world_end(&w);
 }
 
