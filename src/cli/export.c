@@ -76,8 +76,8 @@ const cli_verb verb_export = {
              "and end with a digest of all of it. It may be done while somebody works on the\n"
              "run.\n"
              "\n"
-             "With --record: of every answer of a model a line, by what it was asked; `pawl run`\n"
-             "and others take it with --record FILE, and then nobody is asked again.",
+             "With --record: of every answer of a model a line, by what it was asked;\n"
+             "`pawl run` and others take it with --record FILE, and nobody is asked again.",
     .example = "pawl export survey-7k2m | gzip >survey.jsonl.gz\npawl export @ --out survey.jsonl\n"
                "pawl export @ --record --out answers.jsonl",
 };
