@@ -76,7 +76,7 @@ static void test_A4_what_no_request_may_hold_is_not_taken(void)
     world w;
 
     begin(&w, "{\"input\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]}");
-    CHECK(strstr(w.trace.data, "block 1 is of type \\\"tool_result\\\"") != NULL);
+    CHECK(strstr(traced(&w), "block 1 is of type \\\"tool_result\\\"") != NULL);
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         world_answer(&w, "input", none[i]);
         CHECK_STR(roles(&w), "");
