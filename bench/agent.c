@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40, PARKED_FIRST = 1000, PARKED = 4000 };
+enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40, PARKED_FIRST = 6000, PARKED = 4000 };
 
 #define INPUT "\"Why is the sky blue?\""
 #define ANSWER "{\"message\":{\"content\":[{\"text\":\"Short waves are scattered more than long ones.\",\"type\":\"text\"}],\"role\":\"assistant\"}," \
