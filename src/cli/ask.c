@@ -265,10 +265,8 @@ static void say_ways(buf *out, const pawl_wait *w, const char *no, size_t column
 
     buf_init(&text, NULL);
     if (approval && no != NULL) {
-        buf_fmt(&text, "no: goes to %s", no);
+        buf_fmt(&text, "no: %s", no);
         wrapped(out, text.data, text.size, 4, columns);
-    } else if (approval) {
-        buf_text(out, "    no: the run ends rejected\n");
     }
     buf_reset(&text);
     buf_fmt(&text, "%s: keeps the question; `pawl %s ", approval ? "later" : "an empty line", approval ? "approve" : "answer");

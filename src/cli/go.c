@@ -173,15 +173,18 @@ static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_
     return ANSWERED;
 }
 
-static answered answer_here(session *s, const pawl_wait *w, pawl_code *rc, pawl_err *err)
+static answered answer_here(session *s, const char *run, const pawl_wait *w, pawl_code *rc, pawl_err *err)
 {
     answered how = LEFT;
-    buf json;
+    buf json, no;
 
     if (!s->c->err_tty || !isatty(STDIN_FILENO) || w->kind == PAWL_WAIT_SIGNAL || w->kind == PAWL_WAIT_INPUT || s->c->json)
         return LEFT;
     buf_init(&json, NULL);
-    switch (view_ask(s->c, w, session_on_no(s, w->node), &json)) {
+    buf_init(&no, NULL);
+    session_no(s, run, w, &no);
+    buf_char(&no, '\0');
+    switch (view_ask(s->c, w, no.size > 1 ? no.data : NULL, &json)) {
     case ASKED_ANSWER:
         buf_char(&json, '\0');
         *rc = give(s, w, json.data, go_who(), err);
@@ -193,6 +196,7 @@ static answered answer_here(session *s, const pawl_wait *w, pawl_code *rc, pawl_
         how = GONE;
         break;
     }
+    buf_free(&no);
     buf_free(&json);
     return how;
 }
@@ -208,7 +212,7 @@ static answered answer_one(session *s, pawl_code *rc, pawl_err *err)
     for (size_t i = 0; i < all.n && how == LEFT; i++) {
         how = answer_flag(s, &all.all[i].w, rc, err);
         if (how == LEFT)
-            how = answer_here(s, &all.all[i].w, rc, err);
+            how = answer_here(s, all.all[i].run, &all.all[i].w, rc, err);
     }
     return how;
 }

@@ -300,11 +300,16 @@ pawl_store *session_store(session *s) { return pawl_engine_store(s->engine); }
 const pawl_machine *session_machine(const session *s) { return s->machine; }
 const char *session_run(const session *s) { return s->run; }
 
-const char *session_on_no(const session *s, const char *node)
+void session_no(const session *s, const char *run, const pawl_wait *w, buf *out)
 {
-    const file_node *n = s->file != NULL && node != NULL ? file_node_find(s->file, node) : NULL;
+    const file_node *n = s->file != NULL && w->node != NULL ? file_node_find(s->file, w->node) : NULL;
 
-    return n != NULL ? n->on_no.name : NULL;
+    if (strcmp(run, s->run) != 0)
+        return;
+    if (n != NULL && n->on_no.name != NULL)
+        buf_fmt(out, "goes on at %s", n->on_no.name);
+    else
+        buf_text(out, session_is_agent(s) && w->about != NULL ? agent_no(s) : "the run ends rejected");
 }
 
 /* ---- of a run -------------------------------------------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err 
 const char *agent_end(pawl_state *st);
 /* It did not end well; said on stderr, unless the turn is still under way or ended otherwise. */
 bool agent_failed(const session *s, pawl_state *st);
-const char *agent_no(const session *s);             /* what a no leads to */
+const char *agent_no(const session *s);             /* what a no to a call of a tool leads to */
 pawl_code session_each_agent(session *s, pawl_code (*fn)(session *s, const agent_file *a, pawl_err *err), pawl_err *err);
 
 /* As pawl_engine_watch, whose place the log has. */
@@ -112,8 +112,8 @@ pawl_engine *session_engine(session *s);
 pawl_store *session_store(session *s);              /* the engine's */
 const pawl_machine *session_machine(const session *s);
 const char *session_run(const session *s);          /* "": none yet */
-/* Where a no at the gate of `node` leads; NULL: the run is rejected. */
-const char *session_on_no(const session *s, const char *node);
+/* What a no to `w` leads to: "goes on at fix", "the turn ends", "the run ends rejected". Of another run's wait, as a child's, nothing is known. */
+void session_no(const session *s, const char *run, const pawl_wait *w, buf *out);
 /* What a new run begins with: `input` (an object, or NULL), what Pawl itself keeps, and `policy`. False: said. */
 bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err);
 /* Evaluate the file's `output` over the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */

@@ -17,14 +17,17 @@ static const char *kind_said(pawl_wait_kind kind)
     return "somebody";
 }
 
-/* What a no leads to: "goes on at fix". Of a child nothing is known here. */
 static void put_no(const session *s, const pawl_wait *w, const char *run, buf *b)
 {
-    const char *no = session_on_no(s, w->node);
+    buf no;
 
-    if (strcmp(run, s->run) == 0)
-        buf_fmt(b, "    (%s%s)", no != NULL ? "goes on at " : session_is_agent(s) && w->about != NULL ? agent_no(s) : "the run ends rejected", no != NULL ? no : "");
+    buf_init(&no, NULL);
+    session_no(s, run, w, &no);
+    if (no.size > 0)
+        buf_fmt(b, "    (%.*s)", (int)no.size, no.data);
     buf_char(b, '\n');
+    b->failed = b->failed || no.failed;
+    buf_free(&no);
 }
 
 static void say_how(const session *s, const pawl_wait *w, const char *run, bool only, buf *b)

@@ -191,15 +191,18 @@ PAWL_TEST(test_a_gate_says_what_no_and_later_do_and_asks_until_it_is_told)
     char text[1024];
 
     snprintf(text, sizeof text, "%s  [y]es, [n]o, [l]ater: ", gate_text);
-    asks(&gate, NULL, false, "y\n", ASKED_ANSWER, "true", text);
-    asks(&gate, NULL, false, "no\n", ASKED_ANSWER, "false", text);
-    asks(&gate, NULL, false, "L\n", ASKED_LATER, "", text);
+    asks(&gate, "the run ends rejected", false, "y\n", ASKED_ANSWER, "true", text);
+    asks(&gate, "the run ends rejected", false, "no\n", ASKED_ANSWER, "false", text);
+    asks(&gate, "the run ends rejected", false, "L\n", ASKED_LATER, "", text);
     snprintf(text, sizeof text, "%s  [y]es, [n]o, [l]ater:   write: \"maybe\" does not fit: answer with yes or no\n"
              "  [y]es, [n]o, [l]ater:   write: \"\" does not fit: answer with yes or no\n  [y]es, [n]o, [l]ater: \n", gate_text);
-    asks(&gate, NULL, false, "maybe\n\n", ASKED_GONE, "", text);
-    asks(&gate, "rework", true, "yes", ASKED_ANSWER, "true",
+    asks(&gate, "the run ends rejected", false, "maybe\n\n", ASKED_GONE, "", text);
+    asks(&gate, "goes on at rework", true, "yes", ASKED_ANSWER, "true",
          "\n  write asks for approval\n\x1b[1m    Write a report on 3 files, 42 lines?\n\x1b[0m"
-         "    no: goes to rework\n    later: keeps the question; `pawl approve survey-7k2m` goes on\n  [y]es, [n]o, [l]ater: ");
+         "    no: goes on at rework\n    later: keeps the question; `pawl approve survey-7k2m` goes on\n  [y]es, [n]o, [l]ater: ");
+    asks(&gate, NULL, false, "yes", ASKED_ANSWER, "true",     /* a child's: what comes of a no is not known here */
+         "\n  write asks for approval\n    Write a report on 3 files, 42 lines?\n"
+         "    later: keeps the question; `pawl approve survey-7k2m` goes on\n  [y]es, [n]o, [l]ater: ");
 }
 
 PAWL_TEST(test_a_question_says_what_fits_and_what_becomes_of_it_without_an_answer)
