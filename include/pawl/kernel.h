@@ -277,7 +277,7 @@ typedef struct pawl_wait {        /* W1 */
     const char *slot;             /* unique among the open ones */
     const char *node;             /* who asks; "" when the machine itself does */
     pawl_wait_kind kind;
-    const pawl_value *prompt, *schema, *options; /* NULL when there is none */
+    const pawl_value *prompt, *schema, *options; /* NULL when there is none; options as in pawl_question */
     const char *asked_of;         /* NULL: anyone */
     int64_t asked_ms, expires_ms; /* 0: no deadline */
     const pawl_value *otherwise;  /* what it resolves to at its deadline; NULL: it stays open */
@@ -441,7 +441,8 @@ typedef struct pawl_question {
     pawl_wait_kind kind;          /* 0: PAWL_WAIT_QUESTION */
     const char *slot;             /* NULL: one is made from the node's name; beside other tasks it is "worker:3.SLOT" */
     const char *asked_of;
-    const pawl_value *prompt, *schema, *options, *otherwise;
+    const pawl_value *prompt, *schema, *otherwise;
+    const pawl_value *options;    /* an array, what may be answered; of an object with a "value" that, and its "label" is what people read */
     int64_t timeout_ms;           /* 0: none; else from now; `otherwise` is its answer then (W5) */
     const pawl_value *about;      /* for readers of the wait: what is asked about, a digest of it (W6); NULL: nothing */
 } pawl_question;

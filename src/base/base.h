@@ -260,6 +260,10 @@ const pawl_value *value_fill(arena *a, const pawl_value *v, value_place *places,
 /* `object` with a member set (in its place, or at the end); `array` with one element more. Shares strings; NULL flows. */
 const pawl_value *value_with(arena *a, const pawl_value *object, const char *key, const pawl_value *v);
 const pawl_value *value_push(arena *a, const pawl_value *array, const pawl_value *v);
+/* What an option of a question stands for: the "value" of an object that has one, or itself. NULL in, NULL out. */
+const pawl_value *value_option(const pawl_value *option);
+/* Whether `v` is what one of `options` stands for. */
+bool value_one_of(const pawl_value *options, const pawl_value *v);
 
 /* One-node values, in the arena. */
 const pawl_value *value_null(arena *a);

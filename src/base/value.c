@@ -302,6 +302,24 @@ bool pawl_value_equal(const pawl_value *a, const pawl_value *b)
     return same_nodes(val_of(a), val_of(b), (key_pool){ keys, POOL_KEYS });
 }
 
+const pawl_value *value_option(const pawl_value *option)
+{
+    const pawl_value *value = pawl_value_get(option, "value");
+
+    return value != NULL ? value : option;
+}
+
+bool value_one_of(const pawl_value *options, const pawl_value *v)
+{
+    pawl_iter it = pawl_iter_of(options);
+    const pawl_value *o;
+
+    while ((o = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_equal(value_option(o), v))
+            return true;
+    return false;
+}
+
 /* ---- copies --------------------------------------------------------------------------------- */
 
 size_t value_nodes(const pawl_value *v)

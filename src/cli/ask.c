@@ -34,19 +34,24 @@ static bool wants(const pawl_wait *w, const char *type)
 static const pawl_value *as_json(answering *a) { return value_parse(&a->mem, a->bare, a->bare_size, "the answer", NULL); }
 static const pawl_value *as_string(answering *a) { return value_string(&a->mem, a->text, a->size); }
 
-/* One of the options, by what it says, or else by its number. */
+static bool says(const answering *a, const pawl_value *v)
+{
+    const char *text = pawl_value_string(v);
+
+    return text != NULL && strlen(text) == a->bare_size && memcmp(text, a->bare, a->bare_size) == 0;
+}
+
+/* One of the options, by what it says or stands for, or else by its number. */
 static const pawl_value *as_option(answering *a)
 {
     pawl_iter it = pawl_iter_of(a->w->options);
     const pawl_value *option, *json = as_json(a);
-    const char *text;
 
     while ((option = pawl_iter_next(&it, NULL)) != NULL) {
-        text = pawl_value_string(option);
-        if ((text != NULL && strlen(text) == a->bare_size && memcmp(text, a->bare, a->bare_size) == 0) || pawl_value_equal(option, json))
-            return option;
+        if (says(a, value_option(option)) || says(a, pawl_value_get(option, "label")) || pawl_value_equal(value_option(option), json))
+            return value_option(option);
     }
-    return pawl_value_int(json) < 1 ? NULL : pawl_value_at(a->w->options, (size_t)pawl_value_int(json) - 1);
+    return pawl_value_int(json) < 1 ? NULL : value_option(pawl_value_at(a->w->options, (size_t)pawl_value_int(json) - 1));
 }
 
 static const pawl_value *as_truth(answering *a)
@@ -74,15 +79,7 @@ static const pawl_value *(*const ways[])(answering *a) = { as_option, as_truth, 
 
 static bool is_option(const pawl_wait *w, const pawl_value *v)
 {
-    pawl_iter it = pawl_iter_of(w->options);
-    const pawl_value *option;
-
-    if (pawl_value_size(w->options) == 0 || (w->kind == PAWL_WAIT_APPROVAL && pawl_value_type(v) == PAWL_TYPE_BOOL))
-        return true;
-    while ((option = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_equal(option, v))
-            return true;
-    return false;
+    return pawl_value_size(w->options) == 0 || (w->kind == PAWL_WAIT_APPROVAL && pawl_value_type(v) == PAWL_TYPE_BOOL) || value_one_of(w->options, v);
 }
 
 /* An approval that says no more wants a yes or a no. */
@@ -108,7 +105,7 @@ static pawl_code unfit(const pawl_wait *w, const char *text, const pawl_err *why
         buf_fmt(&due, "a number from 1 to %zu, or one of:", pawl_value_size(w->options));
         for (size_t i = 0; i < pawl_value_size(w->options); i++) {
             buf_text(&due, i == 0 ? " " : ", ");
-            words_prompt(&due, pawl_value_at(w->options, i));
+            words_option(&due, pawl_value_at(w->options, i));
         }
     } else if (w->kind == PAWL_WAIT_APPROVAL && w->schema == NULL) {
         buf_text(&due, "yes or no");
@@ -218,7 +215,7 @@ static void say_options(buf *out, const pawl_wait *w, size_t columns)
     buf_init(&text, NULL);
     for (size_t i = 1; (option = pawl_iter_next(&it, NULL)) != NULL; i++) {
         buf_reset(&text);
-        words_prompt(&text, option);
+        words_option(&text, option);
         buf_fmt(out, "%6zu  ", i);
         words_fit(out, text.data, text.size, columns > 16 ? columns - 8 : 8);
         buf_char(out, '\n');

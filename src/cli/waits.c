@@ -52,13 +52,12 @@ static void say_how(const session *s, const pawl_wait *w, const char *run, bool 
     }
 }
 
-static void put_prompt(buf *b, const pawl_value *prompt)
+static void put_fit(buf *b, void (*words)(buf *out, const pawl_value *v), const pawl_value *v)
 {
     buf text;
 
     buf_init(&text, NULL);
-    words_prompt(&text, prompt);
-    buf_text(b, "    ");
+    words(&text, v);
     words_fit(b, text.data != NULL ? text.data : "", text.size, PROMPT_COLUMNS);
     buf_char(b, '\n');
     b->failed = b->failed || text.failed;
@@ -74,14 +73,15 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     if (*w->node != '\0')
         buf_fmt(&b, " at %s", w->node);
     buf_text(&b, "\n");
-    if (w->prompt != NULL && !doubt_is(w))
-        put_prompt(&b, w->prompt);
+    if (w->prompt != NULL && !doubt_is(w)) {
+        buf_text(&b, "    ");
+        put_fit(&b, words_prompt, w->prompt);
+    }
     words_about(&b, w->about, "    ", PROMPT_COLUMNS);
     words_questions(&b, w->about, "    ", PROMPT_COLUMNS);
     for (size_t i = 0; i < pawl_value_size(w->options); i++) {
         buf_fmt(&b, "    %zu. ", i + 1);
-        cli_short(&b, pawl_value_at(w->options, i), 200);
-        buf_char(&b, '\n');
+        put_fit(&b, words_option, pawl_value_at(w->options, i));
     }
     if (doubt_is(w))
         doubt_say(w, run, only, &b);

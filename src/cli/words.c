@@ -79,6 +79,23 @@ void words_prompt(buf *out, const pawl_value *prompt)
         canon(out, prompt);
 }
 
+void words_option(buf *out, const pawl_value *option)
+{
+    const char *label = pawl_value_string(pawl_value_get(option, "label"));
+    const pawl_value *value = value_option(option);
+
+    if (label == NULL) {
+        words_prompt(out, value);
+        return;
+    }
+    buf_text(out, label);
+    if (value != option && !pawl_value_equal(value, pawl_value_get(option, "label"))) {
+        buf_text(out, " (");
+        words_prompt(out, value);
+        buf_char(out, ')');
+    }
+}
+
 /* An argument as one would type it. */
 static void argument(buf *out, const pawl_value *v)
 {

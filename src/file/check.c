@@ -550,15 +550,11 @@ static place key_at(const file_node *n, const char *name)
 static void check_default(loader *l, const file_node *n, const doc *key)
 {
     pawl_err err = {0};
-    bool option = n->options == NULL;
-
     if (n->schema != NULL && schema_check(n->schema, n->otherwise, "`default`", &err) != PAWL_OK) {
         fault_at(l->f, key->at, PAWL_FAULT, "default", "%s", err.text);
         return;
     }
-    for (size_t i = 0; i < pawl_value_size(n->options); i++)
-        option = option || pawl_value_equal(pawl_value_at(n->options, i), n->otherwise);
-    if (!option)
+    if (n->options != NULL && !value_one_of(n->options, n->otherwise))
         fault_at(l->f, key->at, PAWL_FAULT, "default", "`default` is none of the `options`");
 }
 

@@ -447,7 +447,7 @@ static const pawl_value *question_value(replay *r, const pawl_wait *w)
     const pawl_value *values = pawl_value_get(w->schema, "enum");
 
     if (pawl_value_size(w->options) > 0)
-        return pawl_value_at(w->options, 0);
+        return value_option(pawl_value_at(w->options, 0));
     if (pawl_value_size(values) > 0)
         return pawl_value_at(values, 0);
     if (type != NULL && (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0))

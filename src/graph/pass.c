@@ -196,14 +196,6 @@ static pawl_code gotos_replace(pawl_step *s, const pawl_value *gotos)
     return PAWL_OK;
 }
 
-/* That of a yes. */
-static const pawl_value *first_option(const pawl_value *options)
-{
-    const pawl_value *o = pawl_value_at(options, 0);
-
-    return pawl_value_type(o) == PAWL_TYPE_OBJECT ? pawl_value_get(o, "value") : o;
-}
-
 static pawl_code hook_asks(pawl_step *s, const hook *h, const pawl_value *receipt)
 {
     const pawl_value *answer, *prompt = pawl_value_get(receipt, "prompt"), *reason = pawl_value_get(receipt, "reason");
@@ -215,7 +207,7 @@ static pawl_code hook_asks(pawl_step *s, const hook *h, const pawl_value *receip
         q.schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
     if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
         return rc;
-    if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, first_option(q.options))))
+    if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, value_option(pawl_value_at(q.options, 0)))))  /* the first is a yes */
         return PAWL_OK;
     return hook_denies(s, h, "a person said no");
 }

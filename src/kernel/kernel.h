@@ -737,7 +737,6 @@ const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int
 bool is_no(const pawl_value *answer);           /* to an approval: false, or "no" */
 /* {"as","by","note","update"}: what the event said of these; `as`: its name is a node. */
 const pawl_value *event_said(pawl_step *s, const char *by, bool as);
-bool is_option(const pawl_value *options, const pawl_value *v);    /* one of them, or the "value" of one */
 const pawl_value *spec_get(pawl_step *s, const call *c, const char *member);
 
 /* ---- machines ------------------------------------------------------------------------------------------ */

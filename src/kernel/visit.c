@@ -417,17 +417,6 @@ bool is_no(const pawl_value *answer)
 }
 
 /* A default is an answer: what the schema refuses is none. */
-bool is_option(const pawl_value *options, const pawl_value *v)
-{
-    pawl_iter it = pawl_iter_of(options);
-    const pawl_value *o;
-
-    while ((o = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_equal(pawl_value_type(o) == PAWL_TYPE_OBJECT ? pawl_value_get(o, "value") : o, v))
-            return true;
-    return false;
-}
-
 static bool default_fits(pawl_step *s, const pawl_question *q)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -436,7 +425,7 @@ static bool default_fits(pawl_step *s, const pawl_question *q)
         return true;
     if (q->schema != NULL && schema_check(q->schema, q->otherwise, "the default", &why) != PAWL_OK)
         visit_wrong(s, why.code, "%s", why.text);
-    else if (q->options != NULL && !is_option(q->options, q->otherwise))
+    else if (q->options != NULL && !value_one_of(q->options, q->otherwise))
         visit_wrong(s, PAWL_INVALID, "the default is none of the options");
     else
         return true;

@@ -171,7 +171,7 @@ static const char *people_say(void *ctx, const pawl_wait *wait)
     if (wait->kind == PAWL_WAIT_APPROVAL)
         out = permit(a, wait, &c);
     else if (pawl_value_size(wait->options) > 0)
-        canon(&a->said, pawl_value_at(wait->options, dice_below(&c, pawl_value_size(wait->options))));
+        canon(&a->said, value_option(pawl_value_at(wait->options, dice_below(&c, pawl_value_size(wait->options)))));
     else
         fit(&a->said, wait->schema, &c);
     buf_char(&a->said, '\0');

@@ -17,7 +17,7 @@ const char *answer_to(world *w, const pawl_wait *wait, buf *room)
     if (text != NULL)
         buf_text(room, text);
     else if (pawl_value_at(wait->options, 0) != NULL)
-        canon(room, pawl_value_at(wait->options, 0));
+        canon(room, value_option(pawl_value_at(wait->options, 0)));
     else
         fit(room, wait->schema, NULL);
     buf_char(room, '\0');

@@ -364,17 +364,6 @@ void store_delivery_hash(const pawl_delivery *d, hash *out)
 
 /* ---- an answer -------------------------------------------------------------------------------------------------------- */
 
-static bool one_of(const pawl_value *options, const pawl_value *v)
-{
-    pawl_iter it = pawl_iter_of(options);
-    const pawl_value *o;
-
-    while ((o = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_equal(pawl_value_type(o) == PAWL_TYPE_OBJECT ? pawl_value_get(o, "value") : o, v))
-            return true;
-    return false;
-}
-
 pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const char *id, pawl_bytes spec, pawl_bytes value,
                              pawl_err *err)
 {
@@ -399,7 +388,7 @@ pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const cha
         rc = fail(err, PAWL_INVALID, "%s", why.text);
     else if (schema != NULL && schema_check(schema, v, what, err) != PAWL_OK)
         rc = PAWL_INVALID;
-    else if (options != NULL && !one_of(options, v))
+    else if (options != NULL && !value_one_of(options, v))
         rc = fail(err, PAWL_INVALID, "%s is none of the options", what);
     arena_free(&mem);
     return rc;

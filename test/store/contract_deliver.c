@@ -316,6 +316,7 @@ PAWL_TEST(test_W3_an_answer_is_checked_against_schema_and_options)
 
     CHECK_INT(ask(s, f, "number", "{\"kind\":\"question\",\"schema\":{\"minimum\":3,\"type\":\"integer\"}}"), PAWL_OK);
     CHECK_INT(ask(s, f, "choice", "{\"kind\":\"question\",\"options\":[\"a\",{\"label\":\"B\",\"value\":\"b\"},null]}"), PAWL_OK);
+    CHECK_INT(ask(s, f, "whole", "{\"kind\":\"question\",\"options\":[{\"label\":\"C\"}]}"), PAWL_OK);
     CHECK_INT(ask(s, f, "free", "{\"kind\":\"input\"}"), PAWL_OK);
     CHECK_INT(answer(s, "1", "number", "\"four\"", &err), PAWL_INVALID);
     CHECK_INT(err.code, PAWL_INVALID);
@@ -330,8 +331,10 @@ PAWL_TEST(test_W3_an_answer_is_checked_against_schema_and_options)
     CHECK_INT(answer(s, "1", "number", "4", &err), PAWL_OK);
     CHECK_INT(answer(s, "2", "choice", "\"b\"", &err), PAWL_OK);
     CHECK_INT(answer(s, "3", "free", "{\"any\":[1,2]}", &err), PAWL_OK);
-    CHECK_STR(deliveries(s, "r"), "1 2 3 ");
-    CHECK_INT(head(s, "r").waits, 3); /* until the holder takes them */
+    CHECK_INT(answer(s, "4", "whole", "\"C\"", &err), PAWL_INVALID);
+    CHECK_INT(answer(s, "4", "whole", "{\"label\":\"C\"}", &err), PAWL_OK);
+    CHECK_STR(deliveries(s, "r"), "1 2 3 4 ");
+    CHECK_INT(head(s, "r").waits, 4); /* until the holder takes them */
     pawl_store_free(s);
 }
 
