@@ -249,8 +249,9 @@ const cli_verb verb_answer = {
     .store = true, .answers = true, .run = answer_run,
     .about = "WAIT is the node that asks, or the wait's id; it is needed where several are\n"
              "open. VALUE is JSON; where a text or one of several options is wanted, the bare\n"
-             "text or the number of the option. It is checked before anything changes, and\n"
-             "taken once.\n"
+             "text or the number of the option, or several of them with commas where an\n"
+             "agent takes several; where it asks several questions, an object with one answer\n"
+             "each, by their headers. It is checked before anything changes, and taken once.\n"
              "\n"
              "What a command of class once came to whose process died in the middle of it is\n"
              "asked, too: done, done:TEXT (with what it printed), failed:WHY or again.\n"

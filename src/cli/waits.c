@@ -52,16 +52,33 @@ static void say_how(const session *s, const pawl_wait *w, const char *run, bool 
     }
 }
 
-static void put_fit(buf *b, void (*words)(buf *out, const pawl_value *v), const pawl_value *v)
+/* One line of `text`, which is freed. */
+static void put_line(buf *b, buf *text)
+{
+    words_fit(b, text->data != NULL ? text->data : "", text->size, PROMPT_COLUMNS);
+    buf_char(b, '\n');
+    b->failed = b->failed || text->failed;
+    buf_free(text);
+}
+
+static void put_prompt(buf *b, const pawl_value *prompt)
 {
     buf text;
 
     buf_init(&text, NULL);
-    words(&text, v);
-    words_fit(b, text.data != NULL ? text.data : "", text.size, PROMPT_COLUMNS);
-    buf_char(b, '\n');
-    b->failed = b->failed || text.failed;
-    buf_free(&text);
+    words_prompt(&text, prompt);
+    buf_text(b, "    ");
+    put_line(b, &text);
+}
+
+static void put_option(buf *b, size_t number, const pawl_value *option)
+{
+    buf text;
+
+    buf_init(&text, NULL);
+    words_option(&text, option, true);
+    buf_fmt(b, "    %zu. ", number);
+    put_line(b, &text);
 }
 
 static void say_wait(const session *s, const pawl_wait *w, const char *run, bool only)
@@ -73,16 +90,12 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     if (*w->node != '\0')
         buf_fmt(&b, " at %s", w->node);
     buf_text(&b, "\n");
-    if (w->prompt != NULL && !doubt_is(w)) {
-        buf_text(&b, "    ");
-        put_fit(&b, words_prompt, w->prompt);
-    }
+    if (w->prompt != NULL && !doubt_is(w))
+        put_prompt(&b, w->prompt);
     words_about(&b, w->about, "    ", PROMPT_COLUMNS);
     words_questions(&b, w->about, "    ", PROMPT_COLUMNS);
-    for (size_t i = 0; i < pawl_value_size(w->options); i++) {
-        buf_fmt(&b, "    %zu. ", i + 1);
-        put_fit(&b, words_option, pawl_value_at(w->options, i));
-    }
+    for (size_t i = 0; i < pawl_value_size(w->options); i++)
+        put_option(&b, i + 1, pawl_value_at(w->options, i));
     if (doubt_is(w))
         doubt_say(w, run, only, &b);
     else

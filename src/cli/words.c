@@ -79,20 +79,23 @@ void words_prompt(buf *out, const pawl_value *prompt)
         canon(out, prompt);
 }
 
-void words_option(buf *out, const pawl_value *option)
+void words_option(buf *out, const pawl_value *option, bool whole)
 {
     const char *label = pawl_value_string(pawl_value_get(option, "label"));
-    const pawl_value *value = value_option(option);
+    const pawl_value *value = value_option(option), *more = pawl_value_get(option, "description");
 
-    if (label == NULL) {
+    if (label != NULL)
+        buf_text(out, label);
+    else
         words_prompt(out, value);
-        return;
-    }
-    buf_text(out, label);
-    if (value != option && !pawl_value_equal(value, pawl_value_get(option, "label"))) {
+    if (label != NULL && value != option && !pawl_value_equal(value, pawl_value_get(option, "label"))) {
         buf_text(out, " (");
         words_prompt(out, value);
         buf_char(out, ')');
+    }
+    if (whole && pawl_value_type(more) == PAWL_TYPE_STRING && pawl_value_size(more) > 0) {
+        buf_text(out, ": ");
+        words_prompt(out, more);
     }
 }
 
@@ -267,6 +270,7 @@ static void question(buf *out, const pawl_value *one, bool only, const char *ind
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(one, "options"));
     const pawl_value *option;
+    size_t i = 0;
 
     if (!only) {
         buf_text(out, indent);
@@ -276,7 +280,10 @@ static void question(buf *out, const pawl_value *one, bool only, const char *ind
         buf_char(out, '\n');
     }
     while ((option = pawl_iter_next(&it, NULL)) != NULL) {
-        buf_fmt(out, "%s- ", indent);
+        if (only)               /* its number is an answer */
+            buf_fmt(out, "%s%zu. ", indent, ++i);
+        else
+            buf_fmt(out, "%s- ", indent);
         cli_short(out, pawl_value_get(option, "label"), columns);
         if (pawl_value_size(pawl_value_get(option, "description")) > 0) {
             buf_text(out, ": ");

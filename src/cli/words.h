@@ -15,8 +15,8 @@ bool words_choice(const char *path);    /* a node that evaluates where another o
 bool words_own(const char *name);       /* of Pawl itself: a channel, or the last name of a path; never shown */
 /* What a prompt says: a string itself, the `text` of an object, else JSON. */
 void words_prompt(buf *out, const pawl_value *prompt);
-/* What an option of a question says: "Red (r)" of {"label":"Red","value":"r"}; else as a prompt. */
-void words_option(buf *out, const pawl_value *option);
+/* What an option of a question says: "Red (r)" of {"label":"Red","value":"r"}; else as a prompt. `whole`: and its "description". */
+void words_option(buf *out, const pawl_value *option, bool whole);
 /* What a command is: "run wc -l a.c", "http GET https://...", "llm". */
 void words_command(buf *out, const pawl_value *spec);
 /* What failed, of {"code","text",...}. */

@@ -247,6 +247,31 @@ PAWL_TEST(test_options_stand_there_by_number_and_a_long_prompt_is_broken_at_blan
          "    an empty line: keeps the question; `pawl answer survey-7k2m VALUE` goes on\n  number or text: ");
 }
 
+PAWL_TEST(test_A6_what_an_agent_asks_its_user_is_asked_one_by_one)
+{
+    pawl_wait q = wait_of(PAWL_WAIT_QUESTION, "\"Which colour? (and 1 more)\"", "{\"type\":\"object\",\"required\":[\"Colour\",\"Sizes\"]}", NULL);
+
+    q.node = "";
+    q.about = value("{\"questions\":[{\"header\":\"Colour\",\"question\":\"Which colour?\",\"options\":[{\"label\":\"red\",\"description\":\"warm\"},{\"label\":\"blue\"}]},"
+                    "{\"header\":\"Sizes\",\"question\":\"Which sizes?\",\"multi_select\":true,\"options\":[{\"label\":\"small\"},{\"label\":\"large, wide\"}]}]}");
+    asks(&q, NULL, false, "3\nblue\n2, 1, small\n", ASKED_ANSWER, "{\"Colour\":\"blue\",\"Sizes\":[\"large, wide\",\"small\"]}",
+         "\n  survey-7k2m asks\n    Which colour?\n     1  red: warm\n     2  blue\n    an empty line: keeps the question; `pawl answer survey-7k2m VALUE` goes on\n"
+         "  number or text:   survey-7k2m: \"3\" does not fit: answer with a number from 1 to 2, or one of:\n  red, blue\n  number or text: "
+         "\n  survey-7k2m asks\n    Which sizes?\n     1  small\n     2  large, wide\n    an empty line: keeps the question; `pawl answer survey-7k2m VALUE` goes on\n"
+         "  numbers or texts, with commas: ");
+    asks(&q, NULL, false, "1\n\n", ASKED_LATER, "",
+         "\n  survey-7k2m asks\n    Which colour?\n     1  red: warm\n     2  blue\n    an empty line: keeps the question; `pawl answer survey-7k2m VALUE` goes on\n"
+         "  number or text: "
+         "\n  survey-7k2m asks\n    Which sizes?\n     1  small\n     2  large, wide\n    an empty line: keeps the question; `pawl answer survey-7k2m VALUE` goes on\n"
+         "  numbers or texts, with commas: ");
+    answers(&q, "large, wide", "survey-7k2m: \"large, wide\" does not fit: answer with one for each question, as {\"Colour\":\"red\",\"Sizes\":[\"small\"]}");
+    answers(&q, "{\"Sizes\":[],\"Colour\":1}", "{\"Colour\":1,\"Sizes\":[]}");     /* what its schema takes is taken */
+    q.about = value("{\"questions\":[{\"header\":\"Sizes\",\"question\":\"Which sizes?\",\"multi_select\":true,\"options\":[{\"label\":\"small\"},{\"label\":\"large, wide\"}]}]}");
+    answers(&q, "large, wide", "[\"large, wide\"]");
+    answers(&q, "large, wide,", "survey-7k2m: \"large, wide,\" does not fit: answer with numbers from 1 to 2, with commas, or some of: small, large, wide");
+    answers(&q, "1 ,2,1", "[\"small\",\"large, wide\"]");
+}
+
 static const check_case cases[] = {
     CASE(test_W3_a_text_is_an_answer_when_it_fits),
     CASE(test_W3_an_option_is_meant_by_what_it_says_or_by_its_number),
@@ -255,6 +280,7 @@ static const check_case cases[] = {
     CASE(test_a_gate_says_what_no_and_later_do_and_asks_until_it_is_told),
     CASE(test_a_question_says_what_fits_and_what_becomes_of_it_without_an_answer),
     CASE(test_options_stand_there_by_number_and_a_long_prompt_is_broken_at_blanks),
+    CASE(test_A6_what_an_agent_asks_its_user_is_asked_one_by_one),
 };
 
 int main(int argc, char **argv)
