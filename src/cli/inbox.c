@@ -195,14 +195,20 @@ static void options_out(buf *out, const pawl_value *options, size_t columns)
 {
     pawl_iter it = pawl_iter_of(options);
     const pawl_value *one;
-    size_t n = 0;
+    buf text;
 
+    if (pawl_value_size(options) == 0)
+        return;
+    buf_init(&text, NULL);
     while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        buf_text(out, n++ == 0 ? "  one of: " : ", ");
-        cli_short(out, one, columns);
+        buf_text(&text, text.size == 0 ? "one of: " : ", ");
+        words_option(&text, one, false);
     }
-    if (n > 0)
-        buf_char(out, '\n');
+    buf_text(out, "  ");
+    words_fit(out, text.data != NULL ? text.data : "", text.size, columns);
+    buf_char(out, '\n');
+    out->failed = out->failed || text.failed;
+    buf_free(&text);
 }
 
 static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
@@ -215,8 +221,11 @@ static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
 
     cli_ago(ago, now_ms - it->asked_ms);
     buf_fmt(out, "%s%s%s  ", c->colour ? "\x1b[1m" : "", it->run, c->colour ? "\x1b[0m" : "");
-    cli_clean(out, it->task, strlen(it->task));
-    buf_fmt(out, "%s%s, asked %s ago", it->task[0] == '\0' ? "" : ": ", it->kind, ago);
+    if (*it->task != '\0' && !words_own(it->task)) {
+        cli_clean(out, it->task, strlen(it->task));
+        buf_text(out, ": ");
+    }
+    buf_fmt(out, "%s, asked %s ago", it->kind, ago);
     if (it->of != NULL) {
         buf_word(out, " of ");
         cli_clean(out, it->of, strlen(it->of));
@@ -235,6 +244,7 @@ static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
         buf_char(out, '\n');
     }
     words_about(out, pawl_value_get(it->spec, "about"), "  ", columns);
+    words_questions(out, pawl_value_get(it->spec, "about"), "  ", columns);
     options_out(out, pawl_value_get(it->spec, "options"), columns);
     buf_word(out, "  ");
     cli_clean(out, it->how, strlen(it->how));
