@@ -406,17 +406,14 @@ static void source_open(chat *k, chat_source *of)
 
 static bool read_all(chat *k, chat_source *of);
 
-/* A child is over: all that it did is told before that. */
-static void child_read(chat *k, const pawl_stream_event *ev)
+/* What an agent comes to by a child, as its result, is told when all is that the child did. A child's id is its parent's, a dot and more. */
+static void children_read(chat *k, const chat_source *of)
 {
-    const pawl_value *v = value_parse(&k->scratch, ev->json, strlen(ev->json), ev->name, NULL);
-    const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
-    size_t i = 1;
+    const size_t size = strlen(of->run);
 
-    while (run != NULL && i < k->nsources && strcmp(k->sources[i].run, run) != 0)
-        i++;
-    if (run != NULL && i < k->nsources)
-        (void)read_all(k, &k->sources[i]);
+    for (size_t i = 1; i < k->nsources; i++)
+        if (strncmp(k->sources[i].run, of->run, size) == 0 && k->sources[i].run[size] == '.')
+            (void)read_all(k, &k->sources[i]);
 }
 
 static bool read_all(chat *k, chat_source *of)
@@ -428,9 +425,8 @@ static bool read_all(chat *k, chat_source *of)
     if (of->r == NULL && !of->over)
         source_open(k, of);
     while (of->r != NULL && (rc = pawl_stream_next(of->r, &ev, NULL)) == PAWL_OK) {
-        arena_reset(&k->scratch);
-        if (ev.kind == PAWL_STREAM_CUSTOM && ev.live == 0 && strcmp(ev.name, "sub_agent_complete") == 0)
-            child_read(k, &ev);
+        if (ev.kind == PAWL_STREAM_UPDATES)
+            children_read(k, of);
         arena_reset(&k->scratch);
         on_event(k, &ev, of);
         any = true;
