@@ -390,7 +390,7 @@ static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const
     call *c;
     pawl_code rc;
 
-    if (it->kind == ITEM_CALL && (rc = spec_whole(st, e->in, &it->spec, &it->spec_size, err)) != PAWL_OK)
+    if ((it->kind == ITEM_CALL || it->kind == ITEM_SPAWN) && (rc = spec_whole(st, e->in, &it->spec, &it->spec_size, err)) != PAWL_OK)
         return rc;
     if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->nloose))
         return PAWL_NOMEM;

@@ -329,9 +329,33 @@ static void test_A4_a_child_is_interrupted_with_its_parent(void)
     host_end(&g);
 }
 
+/* What a model says is referred to by what is made of it (K7), as long as it may be: its child gets it whole. */
+static void test_A6_K7_a_child_is_told_all_of_its_prompt(void)
+{
+    static char text[4096], input[4300], talk[4300];
+    stage g;
+
+    for (size_t n = 1; n < sizeof text; n *= 2) {
+        pawl_handle *a;
+
+        memset(text, 'x', n);
+        text[n] = '\0';
+        snprintf(input, sizeof input, "{\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"say %s\\\"}\"}", text);
+        snprintf(talk, sizeof talk, "user=say %.396s\nassistant=%.400s\n", text, text);
+        host_begin(&g, n % 3 == 1, 2);
+        a = spawned(&g, "r", input);
+        CHECK_STR(rests(a), "idle");
+        pawl_host_drain(g.h);
+        talk_is(&g, "r.sub-s1", talk);
+        pawl_handle_free(a);
+        host_end(&g);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
+        CASE(test_A6_K7_a_child_is_told_all_of_its_prompt),
         CASE(test_A6_W4_five_children_are_answered_in_any_order), CASE(test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent),
         CASE(test_P1_E16_a_mode_that_is_set_before_it_begins), CASE(test_A4_a_child_is_interrupted_with_its_parent),
         CASE(test_P1_E11_a_child_knows_before_its_parents_entry_stands),
