@@ -80,8 +80,8 @@ typedef struct pawl_model {
      * pawl_model_failed, from any thread, also from in here. Below 0: it has not begun, and must not be. `request` is lent until the call is
      * ended or canceled. On any thread, several at once. */
     pawl_code (*start)(void *ctx, const pawl_value *request, pawl_model_call *call);
-    /* Nobody waits any longer (cancel, deadline): `request` is no more; end the call soon. NULL: it is not told. It may come after the end that
-     * another thread is just telling, never after that has returned. */
+    /* Nobody waits any longer (cancel, deadline): `request` is no more; end the call soon, or in here. NULL: it is not told. It may come while another
+     * thread tells the end, and just after: so look first, under a lock of yours, whether that has been told, and then do nothing. */
     void (*cancel)(void *ctx, pawl_model_call *call);
     void *ctx;
 } pawl_model;

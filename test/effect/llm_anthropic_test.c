@@ -206,7 +206,7 @@ PAWL_TEST(test_X3_a_stream_that_contradicts_itself_is_refused)
 static const char loop[] = "\"model\":\"anthropic/claude\",\"system\":\"Be brief.\",\"max_tokens\":100,\"temperature\":0.5,\"stop\":[\"END\"],"
     "\"tools\":[{\"name\":\"read\",\"description\":\"Reads.\",\"input_schema\":{\"type\":\"object\"}},{\"name\":\"now\",\"input_schema\":{\"type\":\"object\"}}],"
     "\"messages\":[{\"role\":\"user\",\"content\":\"one\"},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"two\"},"
-    "{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"},{\"type\":\"text\",\"text\":\"\"}]},"
+    "{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"},{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\" \\n\"}]},"
     "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig\"},{\"type\":\"thinking\",\"thinking\":\"of another\"},"
     "{\"type\":\"text\",\"text\":\"I look.\"},{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"read\",\"input\":{\"b\":1,\"a\":2}},"
     "{\"type\":\"tool_use\",\"id\":\"t2\",\"name\":\"now\",\"input\":{},\"invalid\":\"{\"}]},"

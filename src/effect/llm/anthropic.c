@@ -16,8 +16,8 @@ typedef struct writing {
 
 static bool sends(const pawl_value *block, bool assistant)
 {
-    if (llm_is(block, "text"))
-        return pawl_value_size(pawl_value_get(block, "text")) > 0;
+    if (llm_is(block, "text"))          /* one of blanks alone is refused */
+        return strspn(llm_text(block, "text"), " \t\r\n") < pawl_value_size(pawl_value_get(block, "text"));
     if (llm_is(block, "thinking"))      /* of another API: it has none */
         return assistant && *llm_text(block, "signature") != '\0';
     return true;
