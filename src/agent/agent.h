@@ -191,6 +191,8 @@ void compact_told(turn *t);
 const pawl_value *tools_now(turn *t);   /* @tools, with what this event makes of it */
 void prefix_look(turn *t);              /* a request leaves: whether what a provider has cached of those before is of use to it */
 
+const pawl_value *pinned_now(turn *t);  /* likewise; NULL: nothing is */
+bool prefix_is_new(turn *t);            /* it is not as in the request that left last */
 /* ---- settle.c: may they be used? ----------------------------------------------------------------------------- */
 
 void settle_next(turn *t);              /* the first call that is not settled; when there is none, they are used */

@@ -5,7 +5,7 @@
 const pawl_value *request_make(turn *t, const pawl_value *then)
 {
     pawl_step *s = t->s;
-    const bool pinned = t->pinned != NULL || pawl_get(s, "@pinned") != NULL;
+    const bool pinned = pinned_now(t) != NULL;
     const pawl_value *config = pawl_ref(s, "@config"), *messages = pawl_ref(s, "messages"), *system = pawl_ref(s, "@system");
     const pawl_value *more = pinned ? pawl_ref(s, "@pinned") : NULL;
 
@@ -22,53 +22,69 @@ const pawl_value *request_make(turn *t, const pawl_value *then)
 
 /* ---- what it may cost ---------------------------------------------------------------------------------------- */
 
-/* A token has a byte at least; and what was sent before is known from its bill. */
-static int64_t input_bound(turn *t)
+static int64_t bytes_of(turn *t, const pawl_value *v)
+{
+    int64_t size;
+    buf b;
+
+    if (v == NULL)
+        return 0;
+    buf_init(&b, &t->mem->alloc);
+    canon(&b, v);
+    t->mem->failed = t->mem->failed || b.failed;
+    size = (int64_t)b.size;
+    buf_free(&b);
+    return size;
+}
+
+/* Of messages that no bill is of yet, with those of this event. */
+static int64_t messages_bytes(turn *t)
 {
     const pawl_value *messages = t->all != NULL ? t->all : pawl_get(t->s, "messages"), *one;
     pawl_iter it = pawl_iter_of(messages);
     int64_t bytes = 0;
     uint32_t i = 0;
-    buf b;
 
-    buf_init(&b, &t->mem->alloc);
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (i++ >= t->seen) {
-            buf_reset(&b);
-            canon(&b, one);
-            bytes += (int64_t)b.size;
-        }
-    for (const char *const *name = (const char *const[]){ "@system", "@pinned", "@tools", NULL }; t->tokens == 0 && *name != NULL; name++) {
-        buf_reset(&b);
-        if (pawl_get(t->s, *name) != NULL)
-            canon(&b, pawl_get(t->s, *name));
-        bytes += (int64_t)b.size;
-    }
-    if (t->h->value != NULL && t->all == NULL) {    /* what this event brings is not among the messages yet */
-        buf_reset(&b);
-        canon(&b, t->h->value);
-        bytes += (int64_t)b.size;
-    }
-    t->mem->failed = t->mem->failed || b.failed;
-    buf_free(&b);
+        bytes += i++ >= t->seen ? bytes_of(t, one) : 0;
+    for (size_t k = 0; k < t->nadded; k++)
+        bytes += i++ >= t->seen ? bytes_of(t, t->added[k]) : 0;
+    return bytes;
+}
+
+/* A token has a byte at least; and what was sent before is known from its bill. */
+static int64_t input_bound(turn *t, const pawl_value *args)
+{
+    int64_t bytes = messages_bytes(t) + bytes_of(t, pawl_value_get(args, "then"));
+
+    if (t->tokens == 0 || prefix_is_new(t))
+        bytes += bytes_of(t, pawl_get(t->s, "@system")) + bytes_of(t, pinned_now(t)) + bytes_of(t, tools_now(t));
     return t->tokens + bytes;
 }
 
+/* As @config has it, which may be somebody's odd word; and as the machine where that says nothing. */
+static int64_t output_bound(turn *t)
+{
+    const int64_t most = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_tokens"));
+
+    return most > 0 ? most : t->def->a.max_tokens;
+}
+
+static int64_t sum_of(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
 static int64_t price(int64_t tokens, int64_t a_million)
 {
-    return a_million > 0 && tokens > INT64_MAX / a_million ? INT64_MAX : (tokens * a_million + 999999) / 1000000;
+    return a_million > 0 && tokens > (INT64_MAX - 999999) / a_million ? INT64_MAX : (tokens * a_million + 999999) / 1000000;
 }
 
 pawl_code request_call(turn *t, const char *tag, const pawl_value *args)
 {
-    const int64_t most = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_tokens"));
-    pawl_cost cost = { .calls = 1 };
     const bool counts = pawl_state_spent(t->s->st, &(pawl_spent){0});
-    const int64_t input = counts ? input_bound(t) : 0;
+    const int64_t input = counts ? input_bound(t, args) : 0, output = output_bound(t);
+    const pawl_cost cost = { .calls = 1, .tokens = sum_of(input, output),
+                             .micros = sum_of(price(input, t->def->a.price_input), price(output, t->def->a.price_output)) };
     pawl_code rc;
 
-    cost.tokens = input + most;
-    cost.micros = price(input, t->def->a.price_input) + price(most, t->def->a.price_output);
     rc = pawl_flow_call_with(t->s, tag, "llm", args, counts ? &cost : NULL);
     if (rc == PAWL_OK)
         prefix_look(t);

@@ -35,13 +35,29 @@ const pawl_value *tools_now(turn *t)
     return t->tools != NULL ? t->tools : pawl_get(t->s, "@tools");
 }
 
+const pawl_value *pinned_now(turn *t)
+{
+    return t->pinned != NULL ? t->pinned : pawl_get(t->s, "@pinned");
+}
+
+static const pawl_value *prefix_now(turn *t)
+{
+    const pawl_value *config = pawl_get(t->s, "@config");
+
+    return value_pack(t->mem, NULL, "{s:v,s:v,s:v,s:v}", "model", or_null(t, pawl_value_get(config, "model")), "system",
+                      prefix_digest(t, pawl_get(t->s, "@system"), pinned_now(t)), "thinking", or_null(t, pawl_value_get(config, "thinking")), "tools",
+                      prefix_digest(t, tools_now(t), NULL));
+}
+
+bool prefix_is_new(turn *t)
+{
+    return !pawl_value_equal(pawl_get(t->s, "@sent"), prefix_now(t));
+}
+
 void prefix_look(turn *t)
 {
     static const char *const parts[] = { "model", "tools", "system", "thinking" };     /* the first that broke it says the most */
-    const pawl_value *was = pawl_get(t->s, "@sent"), *config = pawl_get(t->s, "@config");
-    const pawl_value *now = value_pack(t->mem, NULL, "{s:v,s:v,s:v,s:v}", "model", or_null(t, pawl_value_get(config, "model")), "system",
-                                       prefix_digest(t, pawl_get(t->s, "@system"), t->pinned != NULL ? t->pinned : pawl_get(t->s, "@pinned")), "thinking",
-                                       or_null(t, pawl_value_get(config, "thinking")), "tools", prefix_digest(t, tools_now(t), NULL));
+    const pawl_value *was = pawl_get(t->s, "@sent"), *now = prefix_now(t);
 
     if (was != NULL && pawl_value_equal(was, now))
         return;
