@@ -85,13 +85,14 @@ typedef enum pawl_shown {
 
 typedef struct pawl_agent_view {
     pawl_shown state;
-    const char *tool_name, *tool_use_id;        /* of a tool and of a permission; else NULL */
-    const pawl_value *input;    /* of a permission: what the tool would be given */
+    const char *tool_name, *tool_use_id;        /* of a tool, of a permission and of a question; else NULL */
+    const pawl_value *input;    /* of these: what the model gives the tool */
     const char *session_id;     /* of a sub-agent: its run */
     const char *request_id;     /* of a question or a permission: the wait's slot */
-    const char *message;        /* of an error, and of a permission: what it would do */
+    const char *message;        /* of an error */
 } pawl_agent_view;
-/* How it stands; texts live until the state changes. PAWL_INVALID: it is no agent's. */
+/* How it stands; texts live until the state changes. One that has not begun is nothing; a run that failed is an error, and one that is over by any other way done.
+ * PAWL_INVALID: it is no agent's. */
 PAWL_API pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err);
 /* The tool calls of the answer at hand, in their order: how the `index`-th stands ("settling", "running", ...), and in *said (may be NULL) what the model
  * said of it, {"id","input","name"} and more; both live as the state. NULL: there are no more. */

@@ -64,7 +64,7 @@ static bool is_shown(const agent_call *c, pawl_shown as)
     return true;
 }
 
-/* The first that applies; *id of its lowest call. */
+/* The first that applies; *of is the lowest call that it is about, NULL: none. */
 static pawl_shown shown_of(const turn *t, const agent_call **of)
 {
     static const pawl_shown order[] = { PAWL_SHOWN_WAITING_FOR_PERMISSION, PAWL_SHOWN_WAITING_FOR_USER_INPUT, PAWL_SHOWN_WAITING_FOR_SUB_AGENT,
@@ -180,16 +180,32 @@ const pawl_value *pawl_agent_unknown_call(pawl_state *st, const pawl_wait *w)
     return n == 1 ? found : NULL;
 }
 
+/* Its machine was not asked when it failed or was canceled: nobody is at work all the same. */
+static pawl_code look_over(const pawl_state *st, pawl_agent_view *out)
+{
+    const pawl_status status = pawl_state_status(st);
+
+    out->state = status == PAWL_FAILED || status == PAWL_REJECTED ? PAWL_SHOWN_ERROR : PAWL_SHOWN_DONE;
+    if (out->state == PAWL_SHOWN_ERROR)
+        out->message = pawl_value_string(pawl_value_get(pawl_state_reason(st), "text"));
+    return PAWL_OK;
+}
+
 pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
 {
     const pawl_value *v = st != NULL ? pawl_state_get(st, "@agent") : NULL;
     const char *id = pawl_value_string(pawl_value_get(v, "shown_id"));
 
+    if (out == NULL)
+        return fail(err, PAWL_INVALID, "%s: how it stands is told to somebody", st != NULL ? pawl_state_run(st) : "no run");
     *out = (pawl_agent_view){ .state = PAWL_SHOWN_NOTHING };
-    if (v == NULL)
-        return fail(err, PAWL_INVALID, "%s: it is no agent, or has not begun", st != NULL ? pawl_state_run(st) : "no run");
+    if (st == NULL || channel_find(&st->root, "@agent") == NULL)
+        return fail(err, PAWL_INVALID, "%s: it is no agent", st != NULL ? pawl_state_run(st) : "no run");
+    if (pawl_status_terminal(pawl_state_status(st)))
+        return look_over(st, out);
     out->state = shown_named(pawl_value_string(pawl_value_get(v, "shown")));
-    out->message = pawl_value_string(pawl_value_get(v, "error"));
+    if (out->state == PAWL_SHOWN_ERROR)
+        out->message = pawl_value_string(pawl_value_get(v, "error"));
     if (id == NULL)
         return PAWL_OK;
     if (out->state == PAWL_SHOWN_WAITING_FOR_SUB_AGENT) {

@@ -105,18 +105,21 @@ void interrupt_told(turn *t)
 void shutdown_told(turn *t)
 {
     static const char *const tags[] = { "llm", "compact", "retry", "post-tools", "input" };
-    bool ending;
 
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
         pawl_flow_drop(t->s, tags[i]);
+    if (life_drop(t)) {         /* its last turn has ended, and readers know how: it only waits for no hook any more */
+        run_closes(t);
+        return;
+    }
     if (t->at == PHASE_MODEL)
         keep_said(t);
-    ending = life_drop(t);
     calls_cut(t, interrupted);
     t->end = "shutdown";
+    t->error = NULL;
     t->ncalls = 0;
     (void)core_feed(&t->c, &(core_told){ .event = CORE_SHUTDOWN_REQUESTED }, NULL);
     readers_told(t, "done", pawl_pack(t->s, "{s:s}", "end", t->end));
-    if (ending || !life_end(t))
+    if (!life_end(t))
         run_closes(t);
 }

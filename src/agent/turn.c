@@ -218,6 +218,7 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
         message_add(t, message);
     usage_take(t, pawl_value_get(v, "usage"));
     if (strcmp(stop, "pause_turn") == 0 && !calls_tools(content)) {     /* it goes on when it is sent what it said; calls want their results first */
+        t->c.retries = 0;
         turn_send(t);
         return;
     }

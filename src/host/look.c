@@ -96,8 +96,6 @@ static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, paw
     v->status = pawl_state_status(st);
     v->seq = pawl_state_seq(st);
     v->time_ms = pawl_state_time_ms(st);
-    if (pawl_state_get(st, "@agent") == NULL && v->status == PAWL_SUBMITTED)
-        return PAWL_OK;
     if ((rc = pawl_agent_look(st, &a, err)) != PAWL_OK)
         return rc;
     v->state = a.state;

@@ -112,12 +112,121 @@ static void test_A8_odd_bounds_of_an_answer_fail_nothing(void)
     }
 }
 
+/* ---- requests (A2) -------------------------------------------------------------------------------------------- */
+
+/* What goes on after a pause is another request, with as many calls as any. */
+static void test_A2_a_request_after_a_pause_has_all_its_calls(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"go\"}");
+    for (int i = 0; i < 2; i++) {
+        comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+        wakes(&w);
+    }
+    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"first\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
+    for (int i = 0; i < 2; i++) {
+        comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+        CHECK_STR(agent_shows(&w), "processing");
+        wakes(&w);
+    }
+    model_says(&w, "done", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
+/* ---- its end (A3) ----------------------------------------------------------------------------------------------- */
+
+static void test_A3_a_shutdown_after_an_error_is_done(void)
+{
+    const pawl_agent a = agent_plain();
+    pawl_agent_view v;
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"go\"}");
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
+    CHECK_STR(agent_shows(&w), "error");
+    world_signal(&w, "shutdown", NULL);
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_STR(pawl_shown_name(v.state), "done");
+    CHECK(v.message == NULL);
+    world_end(&w);
+}
+
+#define ENDING "\"@policy\":{\"hooks\":[{\"from\":\"s.json\",\"hooks\":{\"SessionEnd\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"check\"}]}]}}]}"
+
+static size_t times(world *w, const char *part)
+{
+    size_t n = 0;
+
+    for (const char *at = traced(w); (at = strstr(at, part)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* Its turn has ended, and how: a shutdown only waits for no hook. */
+static void test_A3_a_shutdown_while_its_end_is_told_to_hooks(void)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"@once\":\"run\"," ENDING ",\"input\":\"go\"}");
+    model_says(&w, "so", NULL);
+    CHECK_STR(world_status(&w), "working");
+    world_signal(&w, "shutdown", NULL);
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_INT(times(&w, "{\"end\":\""), 1);
+    world_end(&w);
+    agent_begin(&w, &a, "{\"@once\":\"run\"," ENDING ",\"input\":\"go\"}");
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
+    world_signal(&w, "shutdown", NULL);
+    CHECK_STR(world_status(&w), "failed");
+    world_end(&w);
+    agent_begin(&w, &a, "{" ENDING ",\"input\":\"go\"}");
+    world_signal(&w, "shutdown", NULL);
+    CHECK_STR(world_status(&w), "working");
+    world_signal(&w, "shutdown", NULL);
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_INT(times(&w, "{\"end\":\""), 1);
+    world_end(&w);
+}
+
+/* Nobody is at work in a run that is over, whatever it did when it ended. */
+static void test_A3_what_is_shown_of_a_run_that_is_over(void)
+{
+    const pawl_agent a = agent_plain();
+    pawl_agent_view v;
+    world w;
+
+    agent_begin(&w, &a, "{\"@once\":\"run\",\"input\":\"go\"}");
+    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no\"}");
+    CHECK_STR(world_status(&w), "failed");
+    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_STR(pawl_shown_name(v.state), "error");
+    CHECK(v.message != NULL && strstr(v.message, "API error: no") != NULL);
+    world_end(&w);
+    agent_begin(&w, &a, "{\"input\":\"go\"}");
+    model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"}");
+    CHECK_STR(agent_shows(&w), "executing_tool");
+    world_cancel(&w);
+    comes(&w, "r1", PAWL_CALLED_OFF, NULL);
+    CHECK_STR(world_status(&w), "canceled");
+    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_STR(pawl_shown_name(v.state), "done");
+    CHECK(v.tool_name == NULL && v.tool_use_id == NULL && v.input == NULL);
+    world_end(&w);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_A8_results_that_waited_are_reserved), CASE(test_A8_input_that_was_queued_is_reserved),
         CASE(test_A8_what_was_billed_is_not_reserved_by_its_bytes), CASE(test_A8_a_system_that_has_become_longer_is_reserved),
-        CASE(test_A8_odd_bounds_of_an_answer_fail_nothing),
+        CASE(test_A8_odd_bounds_of_an_answer_fail_nothing), CASE(test_A2_a_request_after_a_pause_has_all_its_calls),
+        CASE(test_A3_a_shutdown_after_an_error_is_done), CASE(test_A3_a_shutdown_while_its_end_is_told_to_hooks),
+        CASE(test_A3_what_is_shown_of_a_run_that_is_over),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
