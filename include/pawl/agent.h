@@ -27,7 +27,7 @@ typedef enum pawl_own_tool {    /* what the machine itself does; no effect is pe
 } pawl_own_tool;
 
 typedef struct pawl_agent_tool {    /* a tool, as the machine knows it (A5) */
-    const char *name;           /* [A-Za-z0-9_-]{1,56} */
+    const char *name;           /* [A-Za-z0-9_-]{1,56}, and no dash first */
     const char *rule;           /* what rules and hooks call it: "Read"; NULL: its name */
     const char *description;
     const char *schema;         /* of its input, JSON text */

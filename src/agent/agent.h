@@ -15,6 +15,7 @@
 #include "policy/gate.h"
 
 enum { QUEUE_MAX = 1000, DEPTH_DEFAULT = 3, STOPS_MAX = 8 };
+enum { BESIDE_MAX = 200 };      /* calls that run side by side: so many begin in one event, which may tell each child of them thrice (PAWL_FLOW_COMMANDS_MAX) */
 
 /* ---- the wrapper's states ---------------------------------------------------------------------- */
 
@@ -147,6 +148,7 @@ void turn_calls(turn *t, const pawl_value *blocks);     /* the tool calls among 
 /* ---- input.c: what may be said to it ------------------------------------------------------------------ */
 
 const pawl_value *message_of_input(turn *t, const pawl_value *v);       /* NULL: it is none, as pawl_agent_input has it */
+pawl_code blocks_check(const pawl_value *blocks, pawl_err *err);        /* PAWL_INVALID: one of them may not stand in a request, but of a model's */
 pawl_code input_check(const pawl_value *input, pawl_err *err); /* of what may be meant for another machine: PAWL_INVALID where it is an agent's, and wrong */
 
 /* ---- answer.c: what a model said ------------------------------------------------------------------------ */
@@ -189,10 +191,10 @@ void compact_told(turn *t);
 /* ---- prefix.c ---------------------------------------------------------------------------------------------- */
 
 const pawl_value *tools_now(turn *t);   /* @tools, with what this event makes of it */
-void prefix_look(turn *t);              /* a request leaves: whether what a provider has cached of those before is of use to it */
-
 const pawl_value *pinned_now(turn *t);  /* likewise; NULL: nothing is */
 bool prefix_is_new(turn *t);            /* it is not as in the request that left last */
+void prefix_look(turn *t);              /* a request leaves: whether what a provider has cached of those before is of use to it */
+
 /* ---- settle.c: may they be used? ----------------------------------------------------------------------------- */
 
 void settle_next(turn *t);              /* the first call that is not settled; when there is none, they are used */
@@ -244,6 +246,7 @@ void life_keep(turn *t);
 
 /* ---- own.c: tools of the machine's own ----------------------------------------------------------------------------- */
 
+const char *own_wrong(const pawl_agent_tool *tool, const pawl_value *input);    /* whatever its schema lets through: what the model is told; NULL: nothing is */
 void own_begin(turn *t, uint32_t k);
 void own_told(turn *t, uint32_t k);
 void questions_unasked(turn *t);        /* nobody is there any more, perhaps: then they are over */

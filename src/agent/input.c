@@ -81,7 +81,7 @@ static pawl_code block_check(const pawl_value *block, size_t i, pawl_err *err)
     return PAWL_OK;
 }
 
-static pawl_code blocks_check(const pawl_value *blocks, pawl_err *err)
+pawl_code blocks_check(const pawl_value *blocks, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(blocks);
     const pawl_value *one;

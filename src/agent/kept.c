@@ -265,7 +265,7 @@ void message_add(turn *t, const pawl_value *message)
 void queue_put(turn *t, const pawl_value *message)
 {
     if (pawl_value_size(pawl_get(t->s, "@queue")) - t->taken >= QUEUE_MAX) {
-        readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", "input is not taken: more than 1000 inputs wait (QUEUE_MAX)"));
+        readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", pawl_format(t->s, "input is not taken: %d inputs wait (QUEUE_MAX)", QUEUE_MAX)));
         return;
     }
     pawl_set(t->s, "@queue", message);

@@ -297,14 +297,18 @@ static pawl_code tool_code(const pawl_agent *a, size_t i, arena *mem, const pawl
     const pawl_value *schema;
 
     if (!tool_name_valid(tool->name))
-        return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a tool: [A-Za-z0-9_-]{1,56}", a->name, tool->name != NULL ? tool->name : "");
+        return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a tool: [A-Za-z0-9_-]{1,56}, and no dash first", a->name, tool->name != NULL ? tool->name : "");
     for (size_t j = 0; j < i; j++)
         if (strcmp(a->tools[j].name, tool->name) == 0)
             return fail(err, PAWL_INVALID, "%s: tool \"%s\" stands there twice", a->name, tool->name);
     if ((int)tool->cls < PAWL_READ || tool->cls > PAWL_OTHER || tool->schema == NULL)
         return fail(err, PAWL_INVALID, "%s: tool \"%s\": a class and a schema are needed", a->name, tool->name);
+    if ((int)tool->own < PAWL_OWN_NOT || tool->own > PAWL_OWN_TOOL_SEARCH)
+        return fail(err, PAWL_INVALID, "%s: tool \"%s\": there is no such pawl_own_tool", a->name, tool->name);
     if ((schema = value_parse(mem, tool->schema, strlen(tool->schema), "its schema", err)) == NULL)
         return mem->failed ? PAWL_NOMEM : PAWL_INVALID;
+    if (pawl_value_type(schema) != PAWL_TYPE_OBJECT)
+        return fail(err, PAWL_INVALID, "%s: tool \"%s\": its schema is an object", a->name, tool->name);
     if (!tool->deferred)
         *all = value_push(mem, *all, value_pack(mem, err, "{s:s,s:v,s:s}", "description", tool->description != NULL ? tool->description : "", "input_schema",
                                                   schema, "name", tool->name));
@@ -360,6 +364,17 @@ static pawl_code effects_declare(pawl_machine *m, const agent_def *d, pawl_err *
     return rc;
 }
 
+/* Of a deferred tool also what a search finds and shows of it: of others that stands in @tools. */
+static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
+{
+    const pawl_value *v = value_pack(mem, NULL, "[s,s,i,i,i,b,b,b]", tool->name, tool->rule, (int64_t)tool->cls, (int64_t)tool->effect, (int64_t)tool->own,
+                                     tool->beside, tool->mutates, tool->deferred);
+
+    if (!tool->deferred)
+        return v;
+    return value_push(mem, v, value_pack(mem, NULL, "[s,s,s]", tool->description != NULL ? tool->description : "", tool->hint != NULL ? tool->hint : "", tool->schema));
+}
+
 /* The rest of what it is, for its hash: what a change of it would make of a journal, nobody knows. */
 static const pawl_value *nature_of(const agent_def *d, arena *mem)
 {
@@ -367,9 +382,7 @@ static const pawl_value *nature_of(const agent_def *d, arena *mem)
     const pawl_value *tools = value_pack(mem, NULL, "[]"), *helpers = value_pack(mem, NULL, "[]");
 
     for (size_t i = 0; i < a->ntools; i++)
-        tools = value_push(mem, tools, value_pack(mem, NULL, "[s,s,i,i,i,b,b,b]", a->tools[i].name, a->tools[i].rule, (int64_t)a->tools[i].cls,
-                                                  (int64_t)a->tools[i].effect, (int64_t)a->tools[i].own, a->tools[i].beside, a->tools[i].mutates,
-                                                  a->tools[i].deferred));
+        tools = value_push(mem, tools, tool_nature(&a->tools[i], mem));
     for (size_t i = 0; i < a->nhelpers; i++)
         helpers = value_push(mem, helpers, value_pack(mem, NULL, "s", a->helpers[i].name));
     return value_pack(mem, NULL, "{s:v,s:[i,i,i,i,i],s:[i,b],s:[b,i],s:v,s:[i,i]}", "helpers", helpers, "limits", (int64_t)a->max_retries,
@@ -409,6 +422,20 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
     return pawl_flow_reducer(a->name, a->version, channels, sizeof channels / sizeof *channels, agent_reduce, NULL, alloc, err);
 }
 
+static pawl_code agent_check(const pawl_agent *a, pawl_err *err)
+{
+    if (a == NULL || !name_valid(a->name) || a->model == NULL || *a->model == '\0')
+        return fail(err, PAWL_INVALID, "an agent needs a name and a model");
+    if ((a->ntools > 0 && a->tools == NULL) || (a->nhelpers > 0 && a->helpers == NULL))
+        return fail(err, PAWL_INVALID, "%s: it has tools or helpers, and none are given", a->name);
+    if (a->price_input < 0 || a->price_output < 0)
+        return fail(err, PAWL_INVALID, "%s: a price is not below 0", a->name);
+    for (size_t i = 0; i < a->nhelpers; i++)
+        if (!name_valid(a->helpers[i].name))
+            return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a machine that it may spawn", a->name, a->helpers[i].name != NULL ? a->helpers[i].name : "");
+    return PAWL_OK;
+}
+
 pawl_machine *pawl_agent_machine(const pawl_agent *a, const pawl_alloc *alloc, pawl_err *err)
 {
     const pawl_alloc memory = mem_or_default(alloc);
@@ -418,10 +445,8 @@ pawl_machine *pawl_agent_machine(const pawl_agent *a, const pawl_alloc *alloc, p
     arena mem;
 
     err = err != NULL ? err : &mine;
-    if (a == NULL || !name_valid(a->name) || a->model == NULL || *a->model == '\0') {
-        fail(err, PAWL_INVALID, "an agent needs a name and a model");
+    if (agent_check(a, err) != PAWL_OK)
         return NULL;
-    }
     arena_init(&mem, &memory, 8192);
     if (!def_copy(&early, a, &mem))
         fail(err, PAWL_NOMEM, "%s: no memory for an agent", a->name);

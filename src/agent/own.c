@@ -57,10 +57,11 @@ static bool shown_already(turn *t, size_t i)
     const char *name = t->def->a.tools[i].name;
     pawl_iter it = pawl_iter_of(tools_now(t));
     const pawl_value *one;
+    const char *own;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (strcmp(pawl_value_string(pawl_value_get(one, "name")), name) == 0)
-            return true;
+        if ((own = pawl_value_string(pawl_value_get(one, "name"))) != NULL && strcmp(own, name) == 0)
+            return true;        /* a provider's own may have no name */
     return false;
 }
 
@@ -138,6 +139,15 @@ static const pawl_value *label_of(const pawl_value *option)      /* NULL: it has
     return pawl_value_type(v) == PAWL_TYPE_STRING ? v : NULL;
 }
 
+/* A text that can be a key; NULL: it is none. */
+static const char *name_in(const pawl_value *v, const char *key)
+{
+    const pawl_value *text = pawl_value_get(v, key);
+    const char *name = pawl_value_string(text);
+
+    return name != NULL && *name != '\0' && strlen(name) == pawl_value_size(text) ? name : NULL;
+}
+
 /* Answers are keyed by it. */
 static bool header_twice(const pawl_value *questions, const char *header, int upto)
 {
@@ -160,11 +170,11 @@ static const char *questions_wrong(turn *t, const pawl_value *questions)
     if (pawl_value_size(questions) > 4)
         return "Maximum of 4 questions allowed";
     for (int i = 1; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
-        const char *header = pawl_value_string(pawl_value_get(one, "header"));
+        const char *header = name_in(one, "header");
         const pawl_value *options = pawl_value_get(one, "options");
         const size_t n = pawl_value_type(options) == PAWL_TYPE_ARRAY ? pawl_value_size(options) : 0;
 
-        if (header == NULL || *header == '\0' || characters(header) > 12)
+        if (header == NULL || characters(header) > 12)
             return pawl_format(t->s, "Question %d must have a header of at most 12 characters", i);
         if (header_twice(questions, header, i - 1))
             return pawl_format(t->s, "Question %d ('%s') has the header of another: answers are told apart by it", i, header);
@@ -340,6 +350,17 @@ static void child_ended(turn *t, uint32_t k)
     after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", result), !good);
 }
 
+/* ---- what they cannot do without ---------------------------------------------------------------------------------------- */
+
+const char *own_wrong(const pawl_agent_tool *tool, const pawl_value *input)
+{
+    if (tool->own == PAWL_OWN_TODO && pawl_value_get(input, "todos") == NULL)
+        return "Invalid arguments: todos are needed";
+    if (tool->own == PAWL_OWN_PLAN_EXIT && pawl_value_type(pawl_value_get(input, "plan")) != PAWL_TYPE_STRING)
+        return "Invalid arguments: a plan is needed";
+    return NULL;
+}
+
 /* ---- begun, and told ------------------------------------------------------------------------------------------------------ */
 
 void own_begin(turn *t, uint32_t k)
@@ -348,7 +369,12 @@ void own_begin(turn *t, uint32_t k)
                                                         [PAWL_OWN_PLAN_ENTER] = plan_enter, [PAWL_OWN_PLAN_EXIT] = plan_exit,
                                                         [PAWL_OWN_TOOL_SEARCH] = tool_search };
 
-    begins[t->calls[k].tool->own](t, k);
+    const char *wrong = own_wrong(t->calls[k].tool, t->calls[k].input);
+
+    if (wrong != NULL)          /* a hook or a person has made that of it */
+        call_fails(t, k, wrong);
+    else
+        begins[t->calls[k].tool->own](t, k);
 }
 
 void own_told(turn *t, uint32_t k)

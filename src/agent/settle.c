@@ -245,6 +245,8 @@ static bool misses(turn *t, uint32_t k)
         call_fails(t, k, pawl_format(t->s, "Invalid arguments: they are no JSON object: %s", text_cut(t, c->invalid, 200)));
     else if (schema_check(schema, c->input, "the input", &err) != PAWL_OK)
         call_fails(t, k, pawl_format(t->s, "Invalid arguments: %s", err.text));
+    else if (own_wrong(c->tool, c->input) != NULL)
+        call_fails(t, k, own_wrong(c->tool, c->input));
     else
         return false;
     return true;

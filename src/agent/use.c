@@ -21,14 +21,14 @@ const char *text_cut(turn *t, const char *text, size_t most)
 
 /* ---- done ------------------------------------------------------------------------------------------------ */
 
-/* A text as it is, blocks as they are, anything else as JSON. */
+/* A text as it is, blocks as they are, anything else as JSON: also a list of what is no block, which no provider would take, with all that follows it. */
 static const pawl_value *content_of(turn *t, const pawl_value *result, bool failed)
 {
     const pawl_value *v = pawl_value_get(result, "content");
     const char *text;
 
     v = v != NULL ? v : result != NULL ? result : value_null(t->mem);
-    if (pawl_value_type(v) == PAWL_TYPE_ARRAY && pawl_value_get(result, "content") != NULL)
+    if (pawl_value_type(v) == PAWL_TYPE_ARRAY && pawl_value_get(result, "content") != NULL && blocks_check(v, NULL) == PAWL_OK)
         return v;
     text = pawl_value_string(v);
     if (text != NULL && (!failed || strcmp(text, "Interrupted") == 0))
@@ -151,26 +151,26 @@ static void use_begin(turn *t, uint32_t k)
 /* The first that may begin now; false: none may. */
 static bool begin_one(turn *t)
 {
-    bool busy = false;
+    uint32_t busy = 0;
 
-    for (uint32_t k = 0; k < t->ncalls; k++) {
+    for (uint32_t k = 0; k < t->ncalls && busy < BESIDE_MAX; k++) {
         const agent_call *c = &t->calls[k];
 
         if (c->at == STAGE_DONE)
             continue;
-        if (c->at == STAGE_SETTLING)
-            return false;       /* it is decided anew */
+        if (c->at == STAGE_SETTLING || c->at == STAGE_NEW)
+            return false;       /* it is decided anew; or somebody has set @agent to what it never is */
         if (c->at == STAGE_READY && c->tool == &tool_gone) {
             call_fails(t, k, pawl_format(t->s, "Tool not found: %s", text_cut(t, c->name, 100)));
             return true;
         }
-        if (c->at == STAGE_READY && (c->tool->beside || !busy)) {
+        if (c->at == STAGE_READY && (c->tool->beside || busy == 0)) {
             use_begin(t, k);
             return true;
         }
         if (!c->tool->beside)
             return false;       /* what follows waits for it */
-        busy = true;
+        busy++;
     }
     return false;
 }
