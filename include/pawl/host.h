@@ -88,7 +88,7 @@ typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what i
     const char *parked;         /* why nobody can drive it */
     uint64_t seq;               /* of the entry after which it stands so, */
     int64_t time_ms;            /* and when that was */
-    const char *tool_name, *tool_use_id;        /* of a tool, of a permission, and of a tool that was cut off, of which somebody is asked, */
+    const char *tool_name, *tool_use_id;        /* of a tool, of a permission, of a question, and of a tool that was cut off, of which somebody is asked, */
     const char *input;          /* what the tool would be given: JSON */
     const char *session_id;     /* of a sub-agent: its run */
     const char *request_id;     /* of a question or a permission: its slot, */

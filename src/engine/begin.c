@@ -48,7 +48,7 @@ static pawl_code text_check(const char *run, const char *what, const char *text,
                 RECORD_BYTES_MAX);
 }
 
-static pawl_code info_check(const pawl_run_info *i, pawl_err *err)
+pawl_code record_check(const pawl_run_info *i, pawl_err *err)
 {
     static const char *const modes[] = { "plan", "default", "acceptEdits", "bypassPermissions" };
     const struct { const char *name, *text; } texts[] = {
@@ -85,14 +85,14 @@ static pawl_code info_of(const pawl_run_info *given, char key_run[PAWL_DEDUPE_RU
         return fail(err, PAWL_INVALID, "a run is begun with a record of at least its id");
     *info = *given;
     if (given->dedupe_key == NULL)
-        return given->id != NULL ? info_check(info, err) : fail(err, PAWL_INVALID, "a run has an id, or a dedupe key");
+        return given->id != NULL ? record_check(info, err) : fail(err, PAWL_INVALID, "a run has an id, or a dedupe key");
     if (pawl_dedupe_run(given->dedupe_key, key_run) != PAWL_OK)
         return fail(err, PAWL_INVALID, "a dedupe key has 1 to %d bytes of UTF-8", RECORD_BYTES_MAX);
     if (given->id != NULL && strcmp(given->id, key_run) != 0)
         return fail(err, PAWL_INVALID, "%.128s: a run with a dedupe key has its id from that, %s: leave the one or the other out", given->id,
                     key_run);
     info->id = key_run;
-    return info_check(info, err);
+    return record_check(info, err);
 }
 
 static bool has_label(const pawl_run_info *i, const char *label)
@@ -120,10 +120,10 @@ static bool caps_differ(const pawl_caps *a, const pawl_caps *b)
 }
 
 /* What is said now must be what it was begun with; who asks again, when, and in which trace is his own matter. */
-static pawl_code same_record(pawl_engine *e, const live *r, const pawl_run_info *now, pawl_err *err)
+pawl_code record_same(const pawl_state *st, pawl_step *look, const pawl_run_info *now, pawl_err *err)
 {
     pawl_run_info was;
-    pawl_code rc = pawl_state_info(r->st, e->look, &was, err);
+    pawl_code rc = pawl_state_info(st, look, &was, err);
     const struct { const char *name, *now, *was; } texts[] = {
         { "context", now->context, was.context }, { "parent", now->parent, was.parent }, { "mode", now->mode, was.mode },
         { "rights", now->rights, was.rights }, { "dedupe key", now->dedupe_key, was.dedupe_key }, { "retention", now->retention, was.retention },
@@ -149,7 +149,7 @@ static pawl_code same_record(pawl_engine *e, const live *r, const pawl_run_info 
             other = texts[i].name;
     if (other == NULL)
         return PAWL_OK;
-    return fail(err, PAWL_CONFLICT, "%s: it was begun with another %s: leave that out to go on with it, or begin another run", r->id, other);
+    return fail(err, PAWL_CONFLICT, "%s: it was begun with another %s: leave that out to go on with it, or begin another run", pawl_state_run(st), other);
 }
 
 /* Starting an id that exists goes on with it; with another input that would be lost silently (G10). */
@@ -194,7 +194,7 @@ static pawl_code run_on(pawl_engine *e, live *r, const pawl_run_info *info, cons
 
     if (rc != PAWL_OK)
         return drive_failed(e, r, rc, &why, err);
-    if ((rc = same_record(e, r, info, err)) != PAWL_OK)
+    if ((rc = record_same(r->st, e->look, info, err)) != PAWL_OK)
         return live_let_go(e, r, NULL), rc;
     if ((rc = deliveries_take(e, r, &why)) != PAWL_OK || (rc = live_hold(e, r, &why)) != PAWL_OK)
         return drive_failed(e, r, rc, &why, err);
@@ -381,7 +381,7 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
         return PAWL_GONE;
     if (r->st == NULL && (rc = live_load(e, r, err)) != PAWL_OK)
         return rc;
-    if ((rc = same_record(e, r, info, err)) != PAWL_OK)
+    if ((rc = record_same(r->st, e->look, info, err)) != PAWL_OK)
         return rc;
     if (pawl_state_status(r->st) == PAWL_SUBMITTED)
         return leave_for(e, info->id, PAWL_DELIVER_START, "start", input, err);

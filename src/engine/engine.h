@@ -250,6 +250,9 @@ live *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* as it is 
 
 /* begin.c: runs begin, and are gone on with */
 pawl_code info_draw(pawl_engine *e, pawl_run_info *info, pawl_err *err);    /* life, seed and time, where there are none */
+pawl_code record_check(const pawl_run_info *info, pawl_err *err);
+/* PAWL_CONFLICT: `now` says something else than what it was begun with. `look` is used. */
+pawl_code record_same(const pawl_state *st, pawl_step *look, const pawl_run_info *now, pawl_err *err);
 
 /* keep.c: deadlines, and what becomes of a run that is over (G10) */
 int64_t live_retires_ms(const live *r);         /* when it is to be removed; 0: never, or it is not over */

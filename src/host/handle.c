@@ -9,6 +9,8 @@ pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
 {
     const size_t n = by == NULL ? 0 : strlen(by);
 
+    if (a == NULL)
+        return fail(err, PAWL_INVALID, "there is no handle");
     if (n >= sizeof a->by || !utf8_valid(by != NULL ? by : "", n))
         return fail(err, PAWL_INVALID, "%s: who speaks has a name of UTF-8 and at most %zu bytes", a->id, sizeof a->by - 1);
     memcpy(a->by, by != NULL ? by : "", n + 1);
@@ -168,6 +170,23 @@ pawl_code pawl_handle_answer(pawl_handle *a, const char *wait, const char *json,
     return answer_leave(a, wait, false, json, err);
 }
 
+/* It is put into an answer as it is: so it is one object, and nothing beside it. */
+static pawl_code object_check(const pawl_handle *a, const char *input, pawl_err *err)
+{
+    const pawl_value *v;
+    pawl_err why = {0};
+    arena mem;
+    pawl_type type;
+
+    arena_init(&mem, NULL, 1024);
+    v = value_parse(&mem, input, strlen(input), "another input", &why);
+    type = pawl_value_type(v);
+    arena_free(&mem);
+    if (v == NULL)
+        return fail(err, why.code, "%s: %s", a != NULL ? a->id : "", why.text);
+    return type == PAWL_TYPE_OBJECT ? PAWL_OK : fail(err, PAWL_INVALID, "%s: another input is an object", a != NULL ? a->id : "");
+}
+
 pawl_code pawl_handle_permit(pawl_handle *a, const char *wait, bool yes, const char *note, const char *input, pawl_err *err)
 {
     pawl_code rc;
@@ -175,6 +194,8 @@ pawl_code pawl_handle_permit(pawl_handle *a, const char *wait, bool yes, const c
 
     if (input != NULL && !yes)
         return fail(err, PAWL_INVALID, "%s: another input goes with a yes", a != NULL ? a->id : "");
+    if (input != NULL && (rc = object_check(a, input, err)) != PAWL_OK)
+        return rc;
     if (note == NULL && input == NULL)
         return answer_leave(a, wait, true, yes ? "true" : "false", err);
     buf_init(&b, NULL);

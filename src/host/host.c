@@ -36,9 +36,11 @@ static void *drives(void *arg)
 
 static void drives_no_more(pawl_host *h)
 {
+    pthread_mutex_lock(&h->ending);
     if (h->runs)
         pthread_join(h->thread, NULL);
     h->runs = false;
+    pthread_mutex_unlock(&h->ending);
 }
 
 pawl_host *pawl_host_new(pawl_engine *e, pawl_store *look, pawl_err *err)
@@ -57,6 +59,7 @@ pawl_host *pawl_host_new(pawl_engine *e, pawl_store *look, pawl_err *err)
     h->e = e;
     h->own = look;
     pthread_mutex_init(&h->lock, NULL);
+    pthread_mutex_init(&h->ending, NULL);
     h->runs = pthread_create(&h->thread, NULL, drives, h) == 0;
     if (h->runs)
         return h;
@@ -86,6 +89,7 @@ void pawl_host_free(pawl_host *h)
     drives_no_more(h);
     pawl_engine_free(h->e);
     pawl_store_free(h->own);
+    pthread_mutex_destroy(&h->ending);
     pthread_mutex_destroy(&h->lock);
     mem_free(&alloc, h, sizeof *h);
 }
@@ -94,6 +98,8 @@ pawl_code pawl_host_trouble(pawl_host *h, pawl_err *err)
 {
     pawl_err now;
 
+    if (h == NULL)
+        return fail(err, PAWL_INVALID, "there is no host");
     pthread_mutex_lock(&h->lock);
     now = h->trouble;
     pthread_mutex_unlock(&h->lock);
@@ -192,10 +198,25 @@ static pawl_code base_make(const pawl_machine *m, const pawl_run_info *info, con
     return rc < 0 ? rc : PAWL_OK;
 }
 
+/* It was made as this one would be. */
+static pawl_code same_base(pawl_store *s, const pawl_run_info *given, pawl_err *err)
+{
+    pawl_step *look = pawl_step_new(NULL);
+    pawl_state *st = NULL;
+    pawl_code rc = look == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to look at it", given->id) : pawl_history_state(s, given->id, 0, &st, err);
+
+    if (rc == PAWL_OK)
+        rc = record_same(st, look, given, err);
+    pawl_state_free(st);
+    pawl_step_free(look);
+    return rc;
+}
+
 /* There is one of that id. Only where whoever made it died before its start was left it begins now: of several who see that the first
  * succeeds, for each would leave another start. */
-static pawl_code taken_id(pawl_store *s, const char *id, uint64_t *life, pawl_err *err)
+static pawl_code taken_id(pawl_store *s, const pawl_machine *m, const pawl_run_info *given, uint64_t *life, pawl_err *err)
 {
+    const char *id = given->id;
     pawl_head head;
     pawl_code rc = s->verbs->head(s, id, &head, err);
 
@@ -206,7 +227,9 @@ static pawl_code taken_id(pawl_store *s, const char *id, uint64_t *life, pawl_er
         return fail(err, PAWL_CONFLICT, "%s: there was an agent of that id, and it is over: take another, or remove it", id);
     if (head.seq > 0 || head.mail > 0 || head.owner != NULL)
         return fail(err, PAWL_CONFLICT, "%s: an agent of that id runs already: take another, or pawl_host_get for this one", id);
-    return PAWL_OK;
+    if (strcmp(head.machine, m->name) != 0)
+        return fail(err, PAWL_CONFLICT, "%s: it was made of the machine \"%.64s\", and never begun: take another, or remove it", id, head.machine);
+    return same_base(s, given, err);
 }
 
 static pawl_code start_leave(pawl_store *s, const char *id, const char *input, uint64_t mine, pawl_err *err)
@@ -238,7 +261,7 @@ pawl_code pawl_host_spawn_with(pawl_host *h, const char *machine, const pawl_run
         return fail(err, PAWL_INVALID, "the host has no machine \"%.64s\"", machine != NULL ? machine : "");
     if (info.id == NULL || info.dedupe_key != NULL || info.context != NULL)
         return fail(err, PAWL_INVALID, "%s: an agent is spawned with an id, and without a dedupe key or a context", m->name);
-    if ((rc = info_draw(h->e, &info, err)) != PAWL_OK || (rc = base_make(m, &info, input, &st, err)) != PAWL_OK) {
+    if ((rc = record_check(&info, err)) != PAWL_OK || (rc = info_draw(h->e, &info, err)) != PAWL_OK || (rc = base_make(m, &info, input, &st, err)) != PAWL_OK) {
         pawl_state_free(st);
         return rc;
     }
@@ -246,7 +269,7 @@ pawl_code pawl_host_spawn_with(pawl_host *h, const char *machine, const pawl_run
     s = host_hold(h);
     rc = s->verbs->create(s, pawl_state_base(st), &why);
     if (rc == PAWL_CONFLICT)
-        rc = taken_id(s, info.id, &life, err);
+        rc = taken_id(s, m, given, &life, err);
     else if (rc != PAWL_OK)
         fail(err, rc, "%s", why.text);
     if (rc == PAWL_OK)

@@ -14,6 +14,7 @@ struct pawl_host {
     pawl_engine *e;
     pawl_store *own;            /* NULL: the engine's */
     pthread_mutex_t lock;       /* of that, and of trouble */
+    pthread_mutex_t ending;     /* of the thread, which ends once, whoever says so */
     pthread_t thread;
     bool runs;                  /* it was not joined yet */
     atomic_bool ends;

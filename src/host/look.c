@@ -64,8 +64,9 @@ static pawl_code wait_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl
 /* Of a tool that was cut off nobody knows what came of it, and somebody is asked: it waits for him, and is not at work. */
 static pawl_code unknown_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
 {
-    pawl_step *step = v->state != PAWL_SHOWN_EXECUTING_TOOL && v->state != PAWL_SHOWN_PROCESSING ? NULL : pawl_step_new(NULL);
-    pawl_code rc = PAWL_OK;
+    const bool looks = v->state == PAWL_SHOWN_EXECUTING_TOOL || v->state == PAWL_SHOWN_PROCESSING;
+    pawl_step *step = looks ? pawl_step_new(NULL) : NULL;
+    pawl_code rc = looks && step == NULL ? PAWL_NOMEM : PAWL_OK;
 
     for (size_t i = 0; step != NULL && i < pawl_state_waits(st) && rc == PAWL_OK && v->request_id == NULL; i++) {
         const pawl_value *of;
@@ -118,7 +119,6 @@ static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, a
 
     if (rc != PAWL_OK)
         return rc;
-    v->over = head.over;
     v->parked = kept(mem, head.parked);
     rc = s->verbs->deliveries(s, a->id, see_mail, &v->told, err);
     if (rc == PAWL_OK && (rc = pawl_history_state(s, a->id, 0, &st, err)) == PAWL_OK)
@@ -126,17 +126,19 @@ static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, a
     v->told = v->told && !pawl_status_terminal(v->status);
     v->over = pawl_status_terminal(v->status);
     pawl_state_free(st);
-    return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
+    return rc == PAWL_NOMEM || (rc == PAWL_OK && mem->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
 }
 
 pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err)
 {
     pawl_handle_view v = { .badge = pawl_shown_badge(PAWL_SHOWN_NOTHING) };
-    arena *mem = a == NULL ? NULL : mem_new(&a->h->alloc, sizeof *mem);
+    arena *mem;
     pawl_code rc;
 
-    if (a == NULL || mem == NULL)
-        return fail(err, a == NULL ? PAWL_INVALID : PAWL_NOMEM, "there is no handle, or no memory for how it stands");
+    if (a == NULL || out == NULL)
+        return fail(err, PAWL_INVALID, "how it stands is told of a handle, to somebody");
+    if ((mem = mem_new(&a->h->alloc, sizeof *mem)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id);
     arena_init(mem, &a->h->alloc, 1024);
     rc = look_held(a, host_hold(a->h), &v, mem, err);
     host_let(a->h);
