@@ -9,17 +9,18 @@
 enum { HOLD_MS = 1000, LOOK_MS = 20, PLACE_BYTES = 48 };
 enum { CHUNK_STREAMS = PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM };
 
+typedef struct spot { uint64_t seq, index; char cursor[PLACE_BYTES]; } spot;   /* a place in a run */
+
 typedef struct source {         /* a run that is read: the agent's, or that of a child */
     struct source *next, *parent;
-    pawl_stream *r;             /* NULL: it is not there yet */
+    pawl_stream *r;             /* NULL: it is not there yet, or is opened anew where it stands */
     bool from_now;              /* else from its beginning, or from where it was said */
     bool over;
-    char place[PLACE_BYTES];    /* behind what was told of it */
-    uint64_t seq, index;
+    spot at;                    /* behind what was told of it; its cursor "": it was not read yet */
     struct source *awaited;     /* a child whose end is told when it has said all; NULL: nothing is held */
     int64_t held_ms;            /* since when */
     pawl_chunk held;
-    char held_place[PLACE_BYTES];
+    spot held_at;
     buf json;                   /* of what is held */
     char id[];
 } source;
@@ -27,7 +28,6 @@ typedef struct source {         /* a run that is read: the agent's, or that of a
 struct pawl_chunks {
     pawl_alloc alloc;
     pawl_engine *e;
-    pawl_host *h;
     source *all, *turn;         /* the last of `all` is the agent's own; whose turn it is to be looked at, NULL: the first */
     uint64_t told;              /* of what children have said */
     arena mem;                  /* of the chunk at hand */
@@ -152,13 +152,28 @@ static void source_free(pawl_chunks *c, source *s)
     mem_free(&c->alloc, s, sizeof *s + strlen(s->id) + 1);
 }
 
+/* Where it stands; `from` is for one that was not read yet. */
 static bool source_open(pawl_chunks *c, source *s, const char *from, pawl_err *err)
 {
-    const pawl_stream_options options = { .from = s->from_now ? "now" : from, .kinds = CHUNK_STREAMS, .wake = stirs, .wake_ctx = c };
+    const pawl_stream_options options = { .from = s->at.cursor[0] != '\0' ? s->at.cursor : s->from_now ? "now" : from, .kinds = CHUNK_STREAMS, .wake = stirs,
+                                          .wake_ctx = c };
+    const char *dot;
 
-    if ((s->r = pawl_stream_open(c->e, NULL, s->id, &options, err)) != NULL)
-        memcpy(s->place, pawl_stream_cursor(s->r), strlen(pawl_stream_cursor(s->r)) + 1);
-    return s->r != NULL;
+    if ((s->r = pawl_stream_open(c->e, NULL, s->id, &options, err)) == NULL)
+        return false;
+    memcpy(s->at.cursor, pawl_stream_cursor(s->r), strlen(pawl_stream_cursor(s->r)) + 1);
+    if ((dot = digits_read(s->at.cursor, &s->at.seq)) != NULL && *dot == '.')
+        (void)digits_read(dot + 1, &s->at.index);
+    return true;
+}
+
+/* What it came to next could not be told: it stands where it stood. */
+static void source_back(source *s, const spot *at)
+{
+    pawl_stream_close(s->r);
+    s->r = NULL;
+    s->at = *at;
+    s->over = false;
 }
 
 /* Those of the runs that nobody asks any more: all was told of them, and of their children. */
@@ -184,11 +199,11 @@ static void sources_sweep(pawl_chunks *c)
 
 /* ---- what comes next -------------------------------------------------------------------------------------- */
 
-static void place_take(source *s, const pawl_stream_event *ev)
+static void spot_take(spot *at, const pawl_stream_event *ev)
 {
-    s->seq = ev->seq;
-    s->index = ev->index;
-    memcpy(s->place, ev->cursor, strlen(ev->cursor) + 1);
+    at->seq = ev->seq;
+    at->index = ev->index;
+    memcpy(at->cursor, ev->cursor, strlen(ev->cursor) + 1);
 }
 
 /* The end of a child that is still read is kept until that is over. */
@@ -204,7 +219,7 @@ static bool holds(pawl_chunks *c, source *s, const pawl_chunk *k, const pawl_val
         return false;
     buf_reset(&s->json);
     buf_put(&s->json, k->json, strlen(k->json) + 1);
-    memcpy(s->held_place, ev->cursor, strlen(ev->cursor) + 1);
+    spot_take(&s->held_at, ev);
     s->held = *k;
     s->held_ms = steady_ms();
     s->awaited = s->json.failed ? NULL : child;
@@ -218,9 +233,7 @@ static pawl_code held_next(source *s, pawl_chunk *out)
         return PAWL_PENDING;
     s->awaited->over = true;
     s->awaited = NULL;
-    s->seq = s->held.seq;
-    s->index = s->held.index;
-    memcpy(s->place, s->held_place, PLACE_BYTES);
+    s->at = s->held_at;
     *out = s->held;
     out->json = s->json.data;
     return PAWL_OK;
@@ -229,7 +242,7 @@ static pawl_code held_next(source *s, pawl_chunk *out)
 /* PAWL_OK: *out is one, where its kind is not 0. */
 static pawl_code event_take(pawl_chunks *c, source *s, const pawl_stream_event *ev, pawl_chunk *out, pawl_err *err)
 {
-    const pawl_value *v = value_parse(&c->mem, ev->json, strlen(ev->json), ev->name, err);
+    const pawl_value *v = value_read(&c->mem, ev->json, strlen(ev->json), ev->name, err);
     const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
     pawl_chunk_kind kind;
 
@@ -244,7 +257,7 @@ static pawl_code event_take(pawl_chunks *c, source *s, const pawl_stream_event *
     if (out->kind != 0 && holds(c, s, out, v, ev))
         out->kind = (pawl_chunk_kind)0;
     else
-        place_take(s, ev);
+        spot_take(&s->at, ev);
     return PAWL_OK;
 }
 
@@ -262,7 +275,7 @@ static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_er
         if (s->awaited != NULL)
             return held_next(s, out);
         if (s->r == NULL && !source_open(c, s, NULL, &why))
-            rc = why.code == PAWL_GONE ? PAWL_PENDING : why.code;       /* it is about to begin */
+            rc = why.code != PAWL_GONE ? why.code : s->parent != NULL && s->parent->over ? PAWL_HALTED : PAWL_PENDING;  /* it is about to begin, or never will */
         else
             rc = pawl_stream_next(s->r, &ev, &why);
         if (rc == PAWL_OK)
@@ -274,22 +287,39 @@ static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_er
     return rc < 0 ? fail(err, rc, "%s", why.text) : rc == PAWL_HALTED ? PAWL_PENDING : rc;
 }
 
+/* Put together as it stands: however deep it is, it is what was said, and some levels more. */
+static const char *wrapped_json(pawl_chunks *c, const source *s, const pawl_chunk *k)
+{
+    const char *out = NULL;
+    buf b;
+
+    buf_init(&b, &c->alloc);
+    buf_fmt(&b, "{\"chunk\":{\"index\":%llu,\"kind\":\"%s\",\"live\":%llu,\"run\":", (unsigned long long)k->index, pawl_chunk_name(k->kind),
+            (unsigned long long)k->live);
+    canon_string(&b, k->run, strlen(k->run));
+    buf_fmt(&b, ",\"seq\":%llu,\"value\":", (unsigned long long)k->seq);
+    buf_text(&b, k->json);
+    buf_text(&b, "},\"session_id\":");
+    canon_string(&b, s->id, strlen(s->id));
+    buf_char(&b, '}');
+    if (!b.failed)
+        out = arena_strdup(&c->mem, b.data, b.size);
+    buf_free(&b);
+    return out;
+}
+
 /* What a child has said, as its parent's: of a grandchild through the child. */
 static pawl_code wrapped(pawl_chunks *c, const source *s, pawl_chunk *k, pawl_err *err)
 {
     for (; s->parent != NULL; s = s->parent) {
         pawl_chunk *inner = arena_get(&c->mem, sizeof *inner);
-        const pawl_value *said = value_parse(&c->mem, k->json, strlen(k->json), "a chunk", NULL), *v;
+        const char *json = wrapped_json(c, s, k);
 
-        v = value_pack(&c->mem, NULL, "{s:{s:u,s:s,s:u,s:s,s:u,s:v},s:s}", "chunk", "index", k->index, "kind", pawl_chunk_name(k->kind), "live", k->live, "run",
-                       k->run, "seq", k->seq, "value", said, "session_id", s->id);
-        if (inner == NULL || v == NULL)
+        if (inner == NULL || json == NULL)
             return fail(err, PAWL_NOMEM, "%s: no memory for what it says", s->id);
         *inner = *k;
-        *k = (pawl_chunk){ .kind = PAWL_CHUNK_SUB_AGENT_OUTPUT, .run = s->parent->id, .seq = s->parent->seq, .index = s->parent->index, .live = ++c->told,
-                           .session_id = s->id, .chunk = inner, .time_ms = k->time_ms, .json = json_of(c, v) };
-        if (k->json == NULL)
-            return fail(err, PAWL_NOMEM, "%s: no memory for what it says", s->id);
+        *k = (pawl_chunk){ .kind = PAWL_CHUNK_SUB_AGENT_OUTPUT, .run = s->parent->id, .seq = s->parent->at.seq, .index = s->parent->at.index, .live = ++c->told,
+                           .session_id = s->id, .chunk = inner, .time_ms = k->time_ms, .json = json };
     }
     return PAWL_OK;
 }
@@ -308,12 +338,15 @@ pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err)
         n++;
     for (size_t i = 0; i < n && rc == PAWL_PENDING; i++) {
         source *s = c->turn != NULL ? c->turn : c->all;
+        const spot before = s->at;
 
         c->turn = s->next;
         if ((rc = source_next(c, s, out, err)) == PAWL_OK)
             rc = wrapped(c, s, out, err);
+        if (rc == PAWL_NOMEM)
+            source_back(s, &before);
     }
-    out->cursor = agent->place;
+    out->cursor = agent->at.cursor;
     return rc == PAWL_PENDING && n == 1 && agent->over && agent->awaited == NULL && c->all == agent ? PAWL_HALTED : rc;
 }
 
@@ -371,64 +404,74 @@ void pawl_chunks_stop(pawl_chunks *c)
 
 /* ---- opened ---------------------------------------------------------------------------------------------------- */
 
-typedef struct knowing { pawl_chunks *c; const pawl_value *open; } knowing;   /* {RUN: true} */
-
-static bool see_child(void *ctx, uint64_t seq, const pawl_entry *entry)
+static bool is_behind(const pawl_stream_event *ev, const spot *at)
 {
-    knowing *w = ctx;
-    const char *name, *node;
-    const pawl_value *v;
-
-    (void)seq;
-    for (size_t i = 0; (v = pawl_entry_emission(entry, i, &name, &node)) != NULL; i++) {
-        const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
-        const bool begins = strcmp(name, "sub_agent_spawned") == 0;
-
-        if (run != NULL && (begins || strcmp(name, "sub_agent_complete") == 0))
-            w->open = value_with(&w->c->mem, w->open, run, value_bool(&w->c->mem, begins));
-    }
-    return !w->c->mem.failed;
+    return ev->seq > at->seq || (ev->seq == at->seq && ev->index > at->index);
 }
 
-/* Its children that had begun by then, and of which no end was told; and theirs. */
-static pawl_code children_known(pawl_chunks *c, source *s, uint64_t upto, pawl_err *err)
+/* Into *open what it says of a child, {RUN: whether that has begun, and no end of it was told}. */
+static void child_heard(pawl_chunks *c, const pawl_stream_event *ev, const pawl_value **open)
 {
-    knowing w = { c, value_pack(&c->mem, NULL, "{}") };
-    const pawl_value *open, *key;
-    pawl_code rc = w.open == NULL ? PAWL_NOMEM : pawl_history_walk(host_hold(c->h), s->id, 0, upto, see_child, &w, err);
-    pawl_iter it = pawl_iter_of(w.open);
+    const bool begins = strcmp(ev->name, "sub_agent_spawned") == 0;
+    const char *run;
 
-    if (w.open != NULL)
-        host_let(c->h);
-    if (rc == PAWL_GONE && s->parent != NULL)
-        return PAWL_OK;         /* it is about to begin, or was removed */
-    while (rc == PAWL_OK && (open = pawl_iter_next(&it, &key)) != NULL) {
-        source *child = pawl_value_bool(open) ? source_add(c, s, pawl_value_string(key), s->from_now) : s;
+    if (ev->kind != PAWL_STREAM_CUSTOM || ev->live > 0 || (!begins && strcmp(ev->name, "sub_agent_complete") != 0))
+        return;
+    run = pawl_value_string(pawl_value_get(value_read(&c->mem, ev->json, strlen(ev->json), ev->name, NULL), "session_id"));
+    if (run != NULL)
+        *open = value_with(&c->mem, *open, run, value_bool(&c->mem, begins));
+}
 
-        rc = child == NULL ? PAWL_NOMEM : PAWL_OK;
-        if (child == NULL || child == s || child->r != NULL)
+/* Those that it has told of up to where it stands; NULL: see err. */
+static const pawl_value *children_told(pawl_chunks *c, const source *s, pawl_err *err)
+{
+    const pawl_stream_options options = { .kinds = PAWL_STREAM_CUSTOM };
+    const pawl_value *open = value_pack(&c->mem, NULL, "{}");
+    pawl_stream *r = pawl_stream_open(c->e, NULL, s->id, &options, err);
+    pawl_stream_event ev;
+    pawl_code rc = PAWL_OK;
+
+    while (r != NULL && (rc = pawl_stream_next(r, &ev, err)) == PAWL_OK && !is_behind(&ev, &s->at))
+        child_heard(c, &ev, &open);
+    pawl_stream_close(r);
+    if (c->mem.failed)
+        fail(err, PAWL_NOMEM, "%s: no memory for its children", s->id);
+    return r == NULL || rc < 0 || c->mem.failed ? NULL : open;
+}
+
+/* Its children that had begun by where it stands, and of which no end was told; and theirs. */
+static pawl_code children_known(pawl_chunks *c, source *s, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    const pawl_value *open = children_told(c, s, &why), *begun, *key;
+    pawl_iter it = pawl_iter_of(open);
+    pawl_code rc = PAWL_OK;
+
+    if (open == NULL)           /* a child may be removed at any time */
+        return why.code == PAWL_GONE && s->parent != NULL ? PAWL_OK : fail(err, why.code, "%s", why.text);
+    while (rc == PAWL_OK && (begun = pawl_iter_next(&it, &key)) != NULL) {
+        source *child = pawl_value_bool(begun) ? source_add(c, s, pawl_value_string(key), s->from_now) : s;
+
+        if (child == NULL)
+            return fail(err, PAWL_NOMEM, "%s: no memory to read it", pawl_value_string(key));
+        if (child == s || child->r != NULL)
             continue;
         child->from_now = source_open(c, child, NULL, NULL) && child->from_now;     /* one that is not there yet is told from its beginning */
         if (child->from_now)
-            rc = children_known(c, child, 0, err);
+            rc = children_known(c, child, err);
     }
-    return rc == PAWL_OK && !c->mem.failed ? rc : fail(err, c->mem.failed ? PAWL_NOMEM : rc, "%s: its children are not known", s->id);
+    return rc;
 }
 
 static pawl_code chunks_begin(pawl_chunks *c, const char *run, const char *from, pawl_err *err)
 {
-    const bool now = from != NULL && strcmp(from, "now") == 0;
-    source *s = source_add(c, NULL, run, now);
-    uint64_t seq = 0;
+    source *s = source_add(c, NULL, run, from != NULL && strcmp(from, "now") == 0);
 
     if (s == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory to read it", run);
     if (!source_open(c, s, from, err))
         return err->code;
-    if (from == NULL)
-        return PAWL_OK;
-    (void)digits_read(from, &seq);
-    return children_known(c, s, now ? 0 : seq, err);
+    return from == NULL ? PAWL_OK : children_known(c, s, err);
 }
 
 pawl_chunks *pawl_handle_chunks(pawl_handle *a, const char *from, pawl_err *err)
@@ -454,7 +497,6 @@ pawl_chunks *pawl_handle_chunks(pawl_handle *a, const char *from, pawl_err *err)
     }
     c->alloc = alloc;
     c->e = a->h->e;
-    c->h = a->h;
     arena_init(&c->mem, &alloc, 4096);
     pthread_mutex_init(&c->lock, NULL);
     cond_begin(&c->woken);

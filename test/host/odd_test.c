@@ -152,12 +152,154 @@ static void test_S7_a_record_is_checked_as_anywhere(void)
     host_end(&g);
 }
 
+/* ---- readers of children ------------------------------------------------------------------------------------------------ */
+
+typedef struct place { uint64_t seq, index; char cursor[48]; pawl_chunk_kind kind; } place;
+
+/* All that is told from there on: how often of children, how often of them before the chunk that tells of them, and how many of their tools began. */
+typedef struct heard { size_t n, children, early, tools; bool spawned; place all[256]; } heard;
+
+static pawl_code read_from(pawl_handle *a, const char *from, heard *h)
+{
+    pawl_chunks *c;
+    pawl_err err = {0};
+    pawl_chunk k;
+    pawl_code rc;
+
+    *h = (heard){ .n = 0 };
+    if ((c = pawl_handle_chunks(a, from, &err)) == NULL)
+        CHECK_FAIL("%s: %s", from != NULL ? from : "", err.text);
+    while ((rc = pawl_chunks_wait(c, 5000, &k, &err)) == PAWL_OK) {
+        const pawl_chunk *in = &k;
+
+        if (k.kind == PAWL_CHUNK_SUB_AGENT_OUTPUT) {
+            h->children++;
+            h->early += !h->spawned;
+            while (in->chunk != NULL)
+                in = in->chunk;
+            h->tools += in->kind == PAWL_CHUNK_TOOL_START && strstr(in->json, "\"read_file\"") != NULL;
+            continue;
+        }
+        h->spawned = h->spawned || k.kind == PAWL_CHUNK_SUB_AGENT_SPAWNED;
+        CHECK(h->n < sizeof h->all / sizeof *h->all);
+        h->all[h->n] = (place){ .seq = k.seq, .index = k.index, .kind = k.kind };
+        snprintf(h->all[h->n++].cursor, sizeof h->all->cursor, "%s", k.cursor);
+    }
+    if (rc < 0)
+        CHECK_FAIL("%s", err.text);
+    pawl_chunks_close(c);
+    return rc;
+}
+
+/* A cursor may lie within an entry: what is behind it there has not been told, and a child that it tells of has not begun. */
+static void test_G11_no_child_is_told_before_the_chunk_that_tells_of_it(void)
+{
+    static heard all, some;
+    pawl_handle *a;
+    pawl_err err = {0};
+    char start[48];
+    bool behind = true;
+    stage g;
+
+    host_begin(&g, true, 2);
+    a = spawned(&g, "r", "{\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"say found\\\"}\"}");
+    CHECK_STR(rests(a), "idle");
+    said(pawl_handle_shutdown(a, &err), &err);
+    CHECK_STR(comes_to(a, PAWL_UNTIL_OVER), "over");
+    CHECK_INT(read_from(a, NULL, &all), PAWL_HALTED);
+    CHECK(all.spawned && all.children > 0 && all.early == 0);
+    for (size_t i = 0; i < all.n && behind; i++) {
+        behind = all.all[i].kind != PAWL_CHUNK_SUB_AGENT_SPAWNED;
+        snprintf(start, sizeof start, "%llu.0", (unsigned long long)all.all[i].seq);
+        CHECK_INT(read_from(a, start, &some), PAWL_HALTED);
+        CHECK(some.spawned && some.early == 0);
+        CHECK_INT(some.children, all.children);
+        CHECK_INT(read_from(a, all.all[i].cursor, &some), PAWL_HALTED);
+        CHECK(some.spawned == behind && (behind ? some.early == 0 : some.early == some.children));
+        CHECK_INT(some.children, all.children);
+    }
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+/* "A \"B\"": what is said, in quotes of one level more. */
+static void quoted(char *out, size_t room, const char *before, const char *text)
+{
+    size_t n = (size_t)snprintf(out, room, "%s", before);
+
+    for (; *text != '\0' && n + 3 < room; text++) {
+        if (*text == '"' || *text == '\\')
+            out[n++] = '\\';
+        out[n++] = *text;
+    }
+    snprintf(out + n, room - n, "\"}");
+}
+
+/* As deep as a model may say it, and each parent puts some levels around it. */
+static void test_X3_what_is_deep_is_told_through_all_parents(void)
+{
+    enum { DEEP = 123, ROOM = 4096 };
+    static heard all;
+    static char text[5][ROOM];
+    pawl_handle *a;
+    pawl_err err = {0};
+    size_t n;
+    stage g;
+
+    n = (size_t)snprintf(text[0], ROOM, "use read_file r1 {\"x\":");
+    memset(text[0] + n, '[', DEEP);
+    memset(text[0] + n + DEEP, ']', DEEP);
+    snprintf(text[0] + n + 2 * (size_t)DEEP, 2, "}");
+    quoted(text[1], ROOM, "use spawn_agent s3 {\"prompt\":\"", text[0]);
+    quoted(text[2], ROOM, "use spawn_agent s2 {\"prompt\":\"", text[1]);
+    quoted(text[3], ROOM, "use spawn_agent s1 {\"prompt\":\"", text[2]);
+    quoted(text[4], ROOM, "{\"@mode\":\"bypassPermissions\",\"input\":\"", text[3]);
+    host_begin(&g, true, 2);
+    a = spawned(&g, "r", text[4]);
+    CHECK_STR(rests(a), "idle");
+    said(pawl_handle_shutdown(a, &err), &err);
+    CHECK_STR(comes_to(a, PAWL_UNTIL_OVER), "over");
+    CHECK_INT(read_from(a, NULL, &all), PAWL_HALTED);
+    CHECK_INT(all.tools, 1);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
+/* Its call was cut off, and its run removed: nobody waits for what it may say. */
+static void test_A7_a_child_that_is_not_there_any_more_keeps_no_reader(void)
+{
+    static heard all;
+    pawl_handle *a, *child;
+    pawl_store *s;
+    pawl_head head;
+    pawl_err err = {0};
+    stage g;
+
+    host_begin(&g, true, 2);
+    a = spawned(&g, "r", "{\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"hang\\\"}\"}");
+    stage_waits(&g, &g.speaking, 1);
+    child = found(&g, "r.sub-s1");
+    said(pawl_handle_shutdown(a, &err), &err);
+    CHECK_STR(comes_to(a, PAWL_UNTIL_OVER), "over");
+    CHECK_STR(comes_to(child, PAWL_UNTIL_OVER), "over");
+    pawl_handle_free(child);
+    pawl_host_drain(g.h);
+    CHECK_INT(read_from(a, NULL, &all), PAWL_HALTED);
+    s = file_store();
+    said(s->verbs->head(s, "r.sub-s1", &head, &err), &err);
+    said(s->verbs->remove(s, "r.sub-s1", head.fence, &err), &err);
+    pawl_store_free(s);
+    CHECK_INT(read_from(a, NULL, &all), PAWL_HALTED);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_A3_many_drain_at_once), CASE(test_X1_without_what_it_needs_nothing_is_done), CASE(test_P2_another_input_is_one_value),
         CASE(test_A3_one_that_fails_as_it_begins_is_over), CASE(test_S9_one_that_was_made_of_another_machine_is_not_begun),
-        CASE(test_S7_a_record_is_checked_as_anywhere),
+        CASE(test_S7_a_record_is_checked_as_anywhere), CASE(test_G11_no_child_is_told_before_the_chunk_that_tells_of_it), CASE(test_X3_what_is_deep_is_told_through_all_parents), CASE(test_A7_a_child_that_is_not_there_any_more_keeps_no_reader),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
