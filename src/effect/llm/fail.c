@@ -3,18 +3,23 @@
 
 #include <strings.h>
 
-/* ---- shapes: {"error":{...}}, {"error":"..."}, [{"error":...}], {"message":"..."} ----------------------------- */
+/* ---- shapes: {"error":{...}}, {"error":"..."}, [{"error":...}], {"object":"error","message":"...",...}, {"message":"..."}, {"detail":"..."} ------ */
 
 static const pawl_value *unwrapped(const pawl_value *body)
 {
     return pawl_value_type(body) == PAWL_TYPE_ARRAY ? pawl_value_at(body, 0) : body;
 }
 
+static bool is_flat(const pawl_value *body)
+{
+    return strcmp(llm_text(body, "object"), "error") == 0;
+}
+
 bool llm_error_is(const pawl_value *body)
 {
     const pawl_type type = pawl_value_type(pawl_value_get(unwrapped(body), "error"));
 
-    return type == PAWL_TYPE_OBJECT || type == PAWL_TYPE_STRING;
+    return is_flat(unwrapped(body)) || type == PAWL_TYPE_OBJECT || type == PAWL_TYPE_STRING;
 }
 
 /* A code is a word, or a status. */
@@ -31,12 +36,14 @@ static void code_read(const pawl_value *code, llm_error *out)
 
 void llm_error_read(const pawl_value *body, llm_error *out)
 {
+    static const char *const texts[] = { "error", "message", "detail" };
     const pawl_value *error;
 
     body = unwrapped(body);
-    error = pawl_value_get(body, "error");
+    error = is_flat(body) ? body : pawl_value_get(body, "error");
     if (pawl_value_type(error) != PAWL_TYPE_OBJECT) {
-        out->text = *llm_text(body, "error") != '\0' ? llm_text(body, "error") : llm_text(body, "message");
+        for (size_t i = 0; i < sizeof texts / sizeof *texts && *out->text == '\0'; i++)
+            out->text = llm_text(body, texts[i]);
         return;
     }
     out->type = llm_text(error, "type");
@@ -84,8 +91,8 @@ static bool says(const char *text, const char *words)
 static bool is_long(const llm_error *e)
 {
     static const char *const types[] = { "context_length_exceeded", "exceed_context_size_error", "request_too_large" };
-    static const char *const texts[] = { "prompt is too long", "prompt too long", "input is too long", "exceed context limit", "maximum context length",
-                                         "maximum prompt length", "context size", "context window", "context length exceeded",
+    static const char *const texts[] = { "prompt is too long", "prompt too long", "input is too long", "exceed context limit", "context length",
+                                         "maximum prompt length", "context size", "context window", "model token limit", "reduce the length of the messages",
                                          "input token count" };
 
     if (e->status == 413)

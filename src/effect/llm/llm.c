@@ -118,19 +118,19 @@ static const char *joined(call *c, const char *before, const char *text, const c
     return out;
 }
 
-/* The base without the slashes at its end; Anthropic's may have the version in it, or not. */
+/* The base without the slashes at its end, and its query, if it has one, behind the path; Anthropic's may have the version in it, or not. */
 static const char *url_make(call *c)
 {
-    size_t n = strlen(c->base);
-    const char *base;
+    size_t n = strcspn(c->base, "?#");
+    const char *base, *query = c->base[n] == '?' ? c->base + n : "";
 
     while (n > 0 && c->base[n - 1] == '/')
         n--;
     if ((base = arena_strdup(&c->mem, c->base, n)) == NULL)
         return NULL;
-    if (c->api == &llm_anthropic && (n < 3 || strcmp(base + n - 3, "/v1") != 0))
-        return joined(c, base, "/v1", c->api->path);
-    return joined(c, base, "", c->api->path);
+    if (c->api == &llm_anthropic && (n < 3 || strcmp(base + n - 3, "/v1") != 0) && (base = joined(c, base, "/v1", "")) == NULL)
+        return NULL;
+    return joined(c, base, c->api->path, query);
 }
 
 static bool headers_make(call *c)
@@ -273,11 +273,12 @@ static pawl_code refused(call *c, const buf *body)
     return pawl_reply_fail(c->r, rc, "%s", why.text);
 }
 
-static bool starts_error(call *c)
+/* No event came, but something did: of another type, or of JSON, whatever its type. */
+static bool is_no_stream(call *c)
 {
     const char *type = header(c, "content-type");
 
-    return !c->events && c->head.size > 0 && (type == NULL || strncasecmp(type, "text/event-stream", 17) != 0);
+    return !c->events && c->head.size > 0 && (type == NULL || strncasecmp(type, "text/event-stream", 17) != 0 || strchr("{[", c->head.data[0]) != NULL);
 }
 
 /* A stream that came to its end. */
@@ -286,7 +287,7 @@ static pawl_code ended(call *c)
     const char *id = header(c, c->api->request_id);
     pawl_code rc = c->rc;
 
-    if (rc == PAWL_OK && c->a.rc == PAWL_OK && starts_error(c)) {
+    if (rc == PAWL_OK && c->a.rc == PAWL_OK && is_no_stream(c)) {
         if (llm_error_is(value_parse(&c->mem, c->head.data, c->head.size, "the answer", NULL)))
             return refused(c, &c->head);
         detail(c, &c->head);
