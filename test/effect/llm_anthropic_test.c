@@ -247,6 +247,24 @@ PAWL_TEST(test_a_conversation_is_sent_as_the_api_accepts_it)
     world_close(&w);
 }
 
+/* A model says a blank text, and what it says is sent back for as long as the conversation goes on. */
+PAWL_TEST(test_what_the_api_would_refuse_is_not_sent)
+{
+    world w;
+
+    world_open(&w);
+    says(&w, 200, NULL, START TEXT("0", "ok") STOP("end_turn", "1"), 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, "\"model\":\"anthropic/claude\",\"cache\":false,\"system\":\" \\n\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},"
+                      "{\"role\":\"assistant\",\"content\":\" \\n\\n\"},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"go\"},{\"type\":\"text\",\"text\":\" \"}]},"
+                      "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"\\n\\n\"},{\"type\":\"tool_use\",\"id\":\"functions.read:0\",\"name\":\"read\",\"input\":{}}]},"
+                      "{\"role\":\"tool\",\"tool_call_id\":\"functions.read:0\",\"name\":\"read\",\"content\":[{\"type\":\"text\",\"text\":\"\\n\"}]}]"), PAWL_OK);
+    body_has(&w, "/messages", "[{\"content\":[{\"text\":\"hi\",\"type\":\"text\"},{\"text\":\"go\",\"type\":\"text\"}],\"role\":\"user\"},"
+                              "{\"content\":[{\"id\":\"functions_read_0\",\"input\":{},\"name\":\"read\",\"type\":\"tool_use\"}],\"role\":\"assistant\"},"
+                              "{\"content\":[{\"content\":[],\"tool_use_id\":\"functions_read_0\",\"type\":\"tool_result\"}],\"role\":\"user\"}]");
+    CHECK(pawl_value_get(sent_to(&w, true), "system") == NULL);
+    world_close(&w);
+}
+
 PAWL_TEST(test_marks_can_be_left_out_and_more_of_a_conversation_keeps_its_beginning)
 {
     world w;
@@ -442,6 +460,7 @@ static const check_case cases[] = {
     CASE(test_A5_arguments_that_are_none_are_told_and_are_no_failure),
     CASE(test_X3_a_stream_that_contradicts_itself_is_refused),
     CASE(test_a_conversation_is_sent_as_the_api_accepts_it),
+    CASE(test_what_the_api_would_refuse_is_not_sent),
     CASE(test_marks_can_be_left_out_and_more_of_a_conversation_keeps_its_beginning),
     CASE(test_layers_of_arguments_are_one_request),
     CASE(test_choices_of_tools_and_thinking_are_sent),

@@ -4,6 +4,7 @@
 /* ---- requests: the same bytes for the same arguments, since what has been cached is found by its bytes ------------ */
 
 enum { MARKED_MESSAGES = 2 };           /* with tools and system the four that are allowed */
+static const char blanks[] = " \t\r\n\f\v";
 static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
 typedef struct writing {
@@ -14,13 +15,36 @@ typedef struct writing {
     bool first;                         /* no comma is due before the next block */
 } writing;
 
+/* A text without a word is refused by the API, though its models say such a thing. */
+static bool is_blank(const pawl_value *text)
+{
+    const char *s = pawl_value_string(text);
+
+    return s == NULL || strspn(s, blanks) == pawl_value_size(text);
+}
+
 static bool sends(const pawl_value *block, bool assistant)
 {
-    if (llm_is(block, "text"))          /* one of blanks alone is refused */
-        return strspn(llm_text(block, "text"), " \t\r\n") < pawl_value_size(pawl_value_get(block, "text"));
+    if (llm_is(block, "text"))
+        return !is_blank(pawl_value_get(block, "text"));
     if (llm_is(block, "thinking"))      /* of another API: it has none */
         return assistant && *llm_text(block, "signature") != '\0';
     return true;
+}
+
+/* Of a call, which may be another API's: in letters, digits, _ and - alone, as this one wants it. */
+static void id_write(buf *b, const char *name, const pawl_value *id)
+{
+    const char *s = pawl_value_string(id);
+
+    buf_text(b, name);
+    buf_char(b, '"');
+    for (size_t i = 0; i < pawl_value_size(id); i++) {
+        const bool fine = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') || (s[i] >= '0' && s[i] <= '9') || s[i] == '_' || s[i] == '-';
+
+        buf_char(b, fine ? s[i] : '_');
+    }
+    buf_char(b, '"');
 }
 
 static void image_write(const pawl_value *block, buf *b)
@@ -44,7 +68,7 @@ static bool block_open(const pawl_value *block, buf *b)
         return true;
     }
     if (llm_is(block, "tool_use")) {
-        llm_put_value(b, "{\"type\":\"tool_use\",\"id\":", pawl_value_get(block, "id"));
+        id_write(b, "{\"type\":\"tool_use\",\"id\":", pawl_value_get(block, "id"));
         llm_put_value(b, ",\"name\":", pawl_value_get(block, "name"));
         llm_put_value(b, ",\"input\":", pawl_value_get(block, "input"));
         return true;
@@ -82,7 +106,7 @@ static void result_write(writing *w, const pawl_value *m)
     const size_t outer = w->marks[1];
 
     comma(w);
-    llm_put_value(w->out, "{\"type\":\"tool_result\",\"tool_use_id\":", pawl_value_get(m, "tool_call_id"));
+    id_write(w->out, "{\"type\":\"tool_result\",\"tool_use_id\":", pawl_value_get(m, "tool_call_id"));
     buf_text(w->out, ",\"content\":");
     if (pawl_value_type(content) == PAWL_TYPE_STRING) {
         canon(w->out, content);
@@ -227,7 +251,7 @@ static void body(arena *mem, const llm_request *q, buf *out)
         tools_write(&w);
         choice_write(q, out);
     }
-    if (q->system != NULL && *q->system != '\0') {
+    if (q->system != NULL && q->system[strspn(q->system, blanks)] != '\0') {
         llm_put_text(out, ",\"system\":[{\"type\":\"text\",\"text\":", q->system);
         buf_text(out, q->cache ? mark : "");
         buf_text(out, "}]");

@@ -349,15 +349,13 @@ const pawl_value *llm_blocks(arena *mem, const pawl_value *message)
     return pawl_value_type(content) == PAWL_TYPE_STRING ? value_pack(mem, NULL, "[{s:s,s:v}]", "type", "text", "text", content) : content;
 }
 
-static bool sent(const pawl_value *m, llm_sends_fn *sends, bool assistant)
+static bool sent(arena *mem, const pawl_value *m, llm_sends_fn *sends, bool assistant)
 {
-    const pawl_value *content = pawl_value_get(m, "content"), *block;
-    pawl_iter it = pawl_iter_of(content);
+    const pawl_value *block;
+    pawl_iter it = pawl_iter_of(llm_blocks(mem, m));
 
     if (*llm_text(m, "role") == 't')
         return true;
-    if (pawl_value_type(content) == PAWL_TYPE_STRING)
-        return pawl_value_size(content) > 0;
     while ((block = pawl_iter_next(&it, NULL)) != NULL)
         if (sends(block, assistant))
             return true;
@@ -377,7 +375,7 @@ bool llm_turns(arena *mem, const llm_request *q, llm_sends_fn *sends, llm_turn *
     while ((m = pawl_iter_next(&it, NULL)) != NULL) {
         const bool assistant = *llm_text(m, "role") == 'a';
 
-        if (!sent(m, sends, assistant))
+        if (!sent(mem, m, sends, assistant))
             continue;
         if (count == 0 || turns[count - 1].assistant != assistant)
             turns[count++] = (llm_turn){ .assistant = assistant, .messages = all + used };
