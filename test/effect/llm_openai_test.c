@@ -96,11 +96,28 @@ PAWL_TEST(test_what_others_make_of_it_is_understood)
           TOOLS(CALL("2", "z", "t", "{")) TOOLS(CALL("2", "z", "t", "}")) FINISH("tool_calls") USAGE DONE,
           "[{\"id\":\"call_1_1\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"call_1_2\",\"input\":{},\"name\":\"s\",\"type\":\"tool_use\"},"
           "{\"id\":\"z\",\"input\":{},\"name\":\"t\",\"type\":\"tool_use\"}]", "tool_use" },
+        /* calls that are all of index 0, each whole, without ids; another id in each piece; one id for two */
+        { TOOLS(CALL("0", "", "r", "{\\\"a\\\":1}")) TOOLS(CALL("0", "", "r", "{\\\"a\\\":2}")) TOOLS(CALL("0", "", "s", "")) TOOLS(CALL("0", "", "t", "")) FINISH("stop") USAGE DONE,
+          "[{\"id\":\"call_1_1\",\"input\":{\"a\":1},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"call_1_2\",\"input\":{\"a\":2},\"name\":\"r\",\"type\":\"tool_use\"},"
+          "{\"id\":\"call_1_3\",\"input\":{},\"name\":\"s\",\"type\":\"tool_use\"},{\"id\":\"call_1_4\",\"input\":{},\"name\":\"t\",\"type\":\"tool_use\"}]", "tool_use" },
+        { TOOLS(CALL("0", "x1", "r", "")) TOOLS(CALL("0", "x2", "", "{\\\"a\\\":")) TOOLS(CALL("0", "x3", "", "1}")) FINISH("tool_calls") USAGE DONE,
+          "[{\"id\":\"x1\",\"input\":{\"a\":1},\"name\":\"r\",\"type\":\"tool_use\"}]", "tool_use" },
+        { TOOLS(CALL("0", "x", "r", "{}")) TOOLS(CALL("1", "x", "s", "{\\\"a\\\":")) TOOLS(MORE("1", "1}")) FINISH("tool_calls") USAGE DONE,
+          "[{\"id\":\"x\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"call_1_2\",\"input\":{\"a\":1},\"name\":\"s\",\"type\":\"tool_use\"}]", "tool_use" },
+        /* no arguments, as some say it */
+        { TOOLS(CALL("0", "x", "r", "null")) FINISH("tool_calls") USAGE DONE, "[{\"id\":\"x\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"}]", "tool_use" },
         /* thoughts */
         { DELTA("{\"reasoning_content\":\"h\",\"content\":null}") DELTA("{\"reasoning_content\":\"m\"}") DELTA("{\"content\":\"x\"}") FINISH("stop") USAGE DONE,
+          "[{\"thinking\":\"hm\",\"type\":\"thinking\",\"via\":\"else-where\"},{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        { DELTA("{\"reasoning_content\":\"\",\"reasoning\":\"hm\"}") DELTA("{\"content\":\"x\"}") FINISH("stop") USAGE DONE,
           "[{\"thinking\":\"hm\",\"type\":\"thinking\"},{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
         { DELTA("{\"reasoning\":\"hm\",\"content\":\"\"}") DELTA("{\"content\":\"x\"}") FINISH("stop") USAGE DONE,
           "[{\"thinking\":\"hm\",\"type\":\"thinking\"},{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        /* usage elsewhere; a blank at the end */
+        { CH("{\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\",\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}]}") CH("[DONE] "),
+          "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        { CH("{\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}],\"x_groq\":{\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}}") DONE,
+          "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
         /* a list of blocks; all of it in a message; another choice; the old way of a call */
         { DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"text\",\"text\":\"y\"}]}") FINISH("stop") USAGE DONE, "[{\"text\":\"xy\",\"type\":\"text\"}]", "end_turn" },
         { CH("{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"},\"finish_reason\":\"length\"},{\"index\":0,\"message\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}")
@@ -112,6 +129,11 @@ PAWL_TEST(test_what_others_make_of_it_is_understood)
         { DELTA("{\"content\":\"x\"}") FINISH("content_filter") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "refusal" },
         { DELTA("{\"refusal\":\"No.\"}") FINISH("stop") USAGE DONE, "[{\"text\":\"No.\",\"type\":\"text\"}]", "refusal" },
         { DELTA("{\"content\":\"x\"}") FINISH("eos") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        { DELTA("{\"content\":\"x\"}") FINISH("STOP") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
+        { DELTA("{\"content\":\"x\"}") FINISH("MAX_TOKENS") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "max_tokens" },
+        { DELTA("{\"content\":\"x\"}") FINISH("model_length") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "max_tokens" },
+        { DELTA("{\"content\":\"x\"}") FINISH("sensitive") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "refusal" },
+        { DELTA("{\"content\":\"x\"}") FINISH("model_context_window_exceeded") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "context_exceeded" },
         { TOOLS(CALL("0", "a", "r", "{\\\"x\\\":")) FINISH("length") USAGE DONE, "[{\"id\":\"a\",\"input\":{},\"invalid\":\"{\\\"x\\\":\",\"name\":\"r\",\"type\":\"tool_use\"}]", "max_tokens" },
         { TOOLS(CALL("0", "a", "r", "")) FINISH("length") USAGE DONE, "[{\"id\":\"a\",\"input\":{},\"invalid\":\"\",\"name\":\"r\",\"type\":\"tool_use\"}]", "max_tokens" },
     };
@@ -142,6 +164,13 @@ PAWL_TEST(test_X3_chunks_that_are_none_are_refused)
         { DELTA("{\"content\":\"x\"}") CH("{\"error\":\"busy\"}"), "API error: busy" },
         { DELTA("{\"content\":\"x\"}") CH("{\"error\":{\"message\":\"wait\",\"code\":429}}"), "Rate limited: 429: wait" },
         { DELTA("{\"content\":\"x\"}") EV("error", "{\"message\":\"no\"}"), "API error: no" },
+        { DELTA("{\"content\":\"x\"}") CH("{\"object\":\"error\",\"message\":\"it died\",\"type\":\"InternalServerError\",\"code\":500}") DONE,
+          "API error: 500 InternalServerError: it died" },
+        /* what its server has cut off, and says so, is no answer: of a call of a tool least of all */
+        { TOOLS(CALL("0", "a", "r", "{}")) FINISH("insufficient_system_resource") USAGE DONE, "API error: it was cut off: finish_reason insufficient_system_resource" },
+        { DELTA("{\"content\":\"x\"}") FINISH("abort") USAGE DONE, "API error: it was cut off: finish_reason abort" },
+        { DELTA("{\"content\":\"x\"}") FINISH("error") USAGE DONE, "API error: it was cut off: finish_reason error" },
+        { DELTA("{\"content\":\"x\"}") FINISH("network_error"), "API error: it was cut off: finish_reason network_error" },
     };
     world w;
 
@@ -195,6 +224,55 @@ PAWL_TEST(test_a_conversation_is_sent_as_the_api_accepts_it)
     first = model_heard(&w.s);
     CHECK(strstr(first, "Authorization") == NULL);
     free(first);
+    world_close(&w);
+}
+
+/* Some refuse a conversation in which their thoughts are missing, or what they gave with a call; nobody else takes it. */
+PAWL_TEST(test_what_a_provider_wants_back_goes_to_that_provider)
+{
+    char *told;
+    world w;
+    buf b;
+
+    world_open(&w);
+    says(&w, 200, NULL, DELTA("{\"reasoning_content\":\"so\"}") DELTA("{\"reasoning_content\":\" it is\"}")
+         TOOLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"r\",\"arguments\":\"{}\"},\"extra_content\":{\"google\":{\"thought_signature\":\"Ej==\"}}}")
+         FINISH("tool_calls") USAGE DONE, 0, MODEL_WHOLE);
+    CHECK_INT(ask(&w, "\"model\":\"deep/m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]"), PAWL_OK);
+    content_is(&w, "[{\"thinking\":\"so it is\",\"type\":\"thinking\",\"via\":\"deep\"},"
+                   "{\"extra_content\":{\"google\":{\"thought_signature\":\"Ej==\"}},\"id\":\"a\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\",\"via\":\"deep\"}]");
+    buf_init(&b, NULL);
+    canon(&b, pawl_value_find(w.h.value, "/message/content"));
+    told = check_copy(b.data, b.size);
+    buf_free(&b);
+    for (int other = 0; other < 2; other++) {
+        buf_init(&b, NULL);
+        buf_text(&b, other ? "\"model\":\"other/m\"," : "\"model\":\"deep/m\",");
+        buf_text(&b, "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":");
+        buf_text(&b, told);
+        buf_text(&b, "},{\"role\":\"tool\",\"tool_call_id\":\"a\",\"name\":\"r\",\"content\":\"x\"}]");
+        buf_char(&b, '\0');
+        CHECK_INT(ask(&w, b.data), PAWL_OK);
+        buf_free(&b);
+        body_has(&w, "/messages/1", other ? "{\"content\":null,\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"arguments\":\"{}\",\"name\":\"r\"},\"id\":\"a\",\"type\":\"function\"}]}"
+            : "{\"content\":null,\"reasoning_content\":\"so it is\",\"role\":\"assistant\",\"tool_calls\":[{\"extra_content\":{\"google\":{\"thought_signature\":\"Ej==\"}},"
+              "\"function\":{\"arguments\":\"{}\",\"name\":\"r\"},\"id\":\"a\",\"type\":\"function\"}]}");
+    }
+    free(told);
+    world_close(&w);
+}
+
+PAWL_TEST(test_a_query_of_the_address_stands_behind_the_path)
+{
+    char *sent;
+    world w;
+
+    world_open(&w);
+    says(&w, 200, NULL, DELTA("{\"content\":\"ok\"}") FINISH("stop") USAGE DONE, 0, MODEL_WHOLE);
+    snprintf(w.base, sizeof w.base, "http://127.0.0.1:%d/d/?api-version=v1", w.s.port);
+    CHECK_INT(ask(&w, ASK_O), PAWL_OK);
+    CHECK(strncmp(sent = model_heard(&w.s), "POST /d/chat/completions?api-version=v1 HTTP", 44) == 0);
+    free(sent);
     world_close(&w);
 }
 
@@ -253,6 +331,8 @@ static const check_case cases[] = {
     CASE(test_what_others_make_of_it_is_understood),
     CASE(test_X3_chunks_that_are_none_are_refused),
     CASE(test_a_conversation_is_sent_as_the_api_accepts_it),
+    CASE(test_what_a_provider_wants_back_goes_to_that_provider),
+    CASE(test_a_query_of_the_address_stands_behind_the_path),
     CASE(test_a_typed_value_is_asked_for_and_checked),
     CASE(test_an_answer_of_ten_megabytes_is_whole),
 };

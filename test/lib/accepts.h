@@ -138,11 +138,11 @@ static inline void openai_message(api_check *c, const pawl_value *m, const char 
         CHECK(pawl_value_size(content) > 0 && (strcmp(role, "user") == 0 || strcmp(role, "system") == 0));
         return;
     }
-    members_are(m, role, " role content tool_calls ");
+    members_are(m, role, " role content reasoning_content tool_calls ");
     CHECK(pawl_value_size(content) > 0 || pawl_value_size(calls) > 0);
     c->ncalls = c->answered = 0;
     while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        members_are(one, "a call", " id type function ");
+        members_are(one, "a call", " id type function extra_content ");
         members_are(pawl_value_get(one, "function"), "a function", " name arguments ");
         CHECK_INT(pawl_value_type(pawl_value_find(one, "/function/arguments")), PAWL_TYPE_STRING);
         CHECK(c->ncalls < 64);

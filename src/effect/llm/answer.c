@@ -286,6 +286,12 @@ static void raw_write(const llm_answer *a, const llm_part *p, buf *b)
     canon(b, input != NULL ? value_with(a->mem, p->raw, "input", input) : p->raw);
 }
 
+static void via_write(const llm_answer *a, const llm_part *p, buf *b)
+{
+    if (p->wanted)
+        member(b, ",\"via\":", a->q->provider, strlen(a->q->provider));
+}
+
 static void part_write(const llm_answer *a, const llm_part *p, const pawl_value *output, buf *b)
 {
     const bool thinking = p->kind == LLM_THINKING;
@@ -305,11 +311,15 @@ static void part_write(const llm_answer *a, const llm_part *p, const pawl_value 
         member(b, "{\"type\":\"tool_use\",\"id\":", p->id, strlen(p->id));
         member(b, ",\"name\":", p->name, strlen(p->name));
         input_write(a, p, b);
+        if (p->extra != NULL)
+            llm_put_value(b, ",\"extra_content\":", p->extra);
+        via_write(a, p, b);
         buf_char(b, '}');
     } else {
         member(b, thinking ? "{\"type\":\"thinking\",\"thinking\":" : "{\"type\":\"text\",\"text\":", p->text.data, p->text.size);
         if (thinking && p->more.size > 0)
             member(b, ",\"signature\":", p->more.data, p->more.size);
+        via_write(a, p, b);
         if (!thinking && p->more.size > 0) {
             buf_text(b, ",\"citations\":[");
             buf_put(b, p->more.data, p->more.size);

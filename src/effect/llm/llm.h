@@ -67,6 +67,8 @@ typedef struct llm_part {
     buf more;                   /* of LLM_TEXT: citations; of LLM_THINKING: the signature */
     const char *id, *name;      /* of a tool; "" */
     const pawl_value *raw;      /* as it began */
+    const pawl_value *extra;    /* of a tool: what its provider gave with the call; NULL: nothing */
+    bool wanted;                /* its provider wants it back, and nobody else */
     bool closed;
 } llm_part;
 
@@ -84,6 +86,7 @@ typedef struct llm_answer {
     bool whole;                 /* nothing is to come, and it is complete */
     bool counted;               /* usage is known */
     bool refused;               /* it says that it refuses */
+    const char *broken;         /* why its server has cut it off, in its words; NULL: it has not */
     const char *key;            /* that no text may have; NULL: none */
     pawl_code rc;               /* it is refused; err says why */
     pawl_err err;

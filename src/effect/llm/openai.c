@@ -1,9 +1,13 @@
 /* openai.c - OpenAI's Chat Completions API, and what those like it make of it: requests written, and its chunks read. */
 #include "effect/llm/llm.h"
 
+#include <strings.h>
+
+enum { EXTRA_DEPTH_MAX = 16 };
+
 /* ---- requests --------------------------------------------------------------------------------------------- */
 
-/* What an assistant thought, and what another API made, is not sent. */
+/* What another API made is not sent. What an assistant thought goes with what it said, and only to who wants it back. */
 static bool sends(const pawl_value *block, bool assistant)
 {
     if (llm_is(block, "text"))
@@ -81,7 +85,27 @@ static void parts_write(const pawl_value *blocks, bool texts, buf *b, bool *firs
     }
 }
 
-static void calls_write(const pawl_value *blocks, buf *calls)
+/* The block is of this provider, which wants it back. */
+static bool wants(const llm_request *q, const pawl_value *block)
+{
+    return strcmp(llm_text(block, "via"), q->provider) == 0;
+}
+
+static void thoughts_join(const llm_request *q, const pawl_value *blocks, buf *out)
+{
+    const pawl_value *block, *text;
+    pawl_iter it = pawl_iter_of(blocks);
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL) {
+        text = llm_is(block, "thinking") && wants(q, block) ? pawl_value_get(block, "thinking") : NULL;
+        if (pawl_value_size(text) > 0 && out->size > 0)
+            buf_char(out, '\n');
+        if (pawl_value_size(text) > 0)
+            buf_put(out, pawl_value_string(text), pawl_value_size(text));
+    }
+}
+
+static void calls_write(const llm_request *q, const pawl_value *blocks, buf *calls)
 {
     const pawl_value *block;
     pawl_iter it = pawl_iter_of(blocks);
@@ -96,38 +120,48 @@ static void calls_write(const pawl_value *blocks, buf *calls)
         llm_put_value(calls, ",\"type\":\"function\",\"function\":{\"name\":", pawl_value_get(block, "name"));
         buf_text(calls, ",\"arguments\":");
         text_write(calls, &input);
-        buf_text(calls, "}}");
+        buf_char(calls, '}');
+        if (wants(q, block) && pawl_value_get(block, "extra_content") != NULL)
+            llm_put_value(calls, ",\"extra_content\":", pawl_value_get(block, "extra_content"));
+        buf_char(calls, '}');
         buf_free(&input);
     }
 }
 
-static void assistant_write(arena *mem, const llm_turn *t, buf *b)
+static void assistant_write(arena *mem, const llm_request *q, const llm_turn *t, buf *b)
 {
-    buf text, calls;
+    buf text, calls, thoughts;
     bool some = false;
 
     buf_init(&text, &b->alloc);
     buf_init(&calls, &b->alloc);
+    buf_init(&thoughts, &b->alloc);
     for (size_t i = 0; i < t->n; i++) {
         const pawl_value *blocks = llm_blocks(mem, t->messages[i]);
 
         some = text_join(blocks, &text) || some;
-        calls_write(blocks, &calls);
+        calls_write(q, blocks, &calls);
+        thoughts_join(q, blocks, &thoughts);
     }
     buf_text(b, ",{\"role\":\"assistant\",\"content\":");
     if (some)
         text_write(b, &text);
     else
         buf_text(b, "null");
+    if (thoughts.size > 0) {
+        buf_text(b, ",\"reasoning_content\":");
+        text_write(b, &thoughts);
+    }
     if (calls.size > 0) {
         buf_text(b, ",\"tool_calls\":[");
         buf_put(b, calls.data, calls.size);
         buf_char(b, ']');
     }
     buf_char(b, '}');
-    b->failed = b->failed || calls.failed;
+    b->failed = b->failed || calls.failed || thoughts.failed;
     buf_free(&text);
     buf_free(&calls);
+    buf_free(&thoughts);
 }
 
 /* A tool answers with text; its images are shown by the user behind it. */
@@ -195,7 +229,7 @@ static void messages_write(arena *mem, const llm_request *q, buf *b)
     }
     for (size_t i = 0; i < n; i++) {
         if (turns[i].assistant)
-            assistant_write(mem, &turns[i], b);
+            assistant_write(mem, q, &turns[i], b);
         else
             user_write(mem, &turns[i], b);
     }
@@ -290,22 +324,42 @@ static size_t tools_of(const llm_answer *a)
     return n;
 }
 
-/* Calls are told apart by their index; where there is none, or it is the same for all, by their id. NULL: it is a new one. */
+/* Of one call, all of it. */
+static bool is_whole(const llm_answer *a, const llm_part *p)
+{
+    return p->text.size > 0 && p->text.data[p->text.size - 1] == '}' &&
+           pawl_value_type(value_parse(a->mem, p->text.data, p->text.size, "a call", NULL)) == PAWL_TYPE_OBJECT;
+}
+
+/* Calls are told apart by their index; where there is none, or it is the same for all, by their id. Where there is no id either, by their name, and
+ * by what is whole. An id alone, without a name, begins none: some give each piece another one. NULL: it is a new one. */
 static llm_part *call_of(const llm_answer *a, const pawl_value *call, const char *id, const char *name)
 {
     const pawl_value *index = pawl_value_get(call, "index");
     const bool indexed = pawl_value_type(index) == PAWL_TYPE_INT;
+    llm_part *last = NULL;
 
     for (size_t i = a->nparts; i > 0; i--) {
         llm_part *p = &a->parts[i - 1];
 
         if (p->kind != LLM_TOOL || (indexed && p->index != pawl_value_int(index)))
             continue;
-        if (*id != '\0' && strcmp(id, p->id) != 0)
-            continue;
-        return !indexed && *id == '\0' && *name != '\0' ? NULL : p;
+        if (*id != '\0' && strcmp(id, p->id) == 0)
+            return p;
+        last = last != NULL ? last : p;
     }
-    return NULL;
+    if (*name == '\0' || last == NULL)
+        return last;
+    return *id != '\0' || !indexed || strcmp(name, last->name) != 0 || is_whole(a, last) ? NULL : last;
+}
+
+/* Some call several by one id: results could not be told apart. */
+static bool id_taken(const llm_answer *a, const llm_part *but, const char *id)
+{
+    for (size_t i = 0; i < a->nparts; i++)
+        if (&a->parts[i] != but && a->parts[i].kind == LLM_TOOL && strcmp(a->parts[i].id, id) == 0)
+            return true;
+    return false;
 }
 
 static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *name)
@@ -314,7 +368,7 @@ static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *n
     buf b;
 
     buf_init(&b, &a->mem->alloc);
-    if (*id == '\0') {                  /* it is needed to answer the call */
+    if (*id == '\0' || id_taken(a, p, id)) {    /* it is needed to answer the call */
         buf_fmt(&b, "call_%llu_%llu", (unsigned long long)a->q->turn, (unsigned long long)tools_of(a));
         if (!b.failed && b.size < sizeof made) {
             memcpy(made, b.data, b.size);
@@ -329,6 +383,16 @@ static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *n
     p->name = llm_keep(a, name);
     if (a->rc == PAWL_OK)
         llm_tell_tool(a->job, &a->mem->alloc, (size_t)(p - a->parts), p->id, p->name, "", 0);
+}
+
+/* What it is to be sent back with. */
+static void extra_read(llm_answer *a, llm_part *p, const pawl_value *extra)
+{
+    if (pawl_value_type(extra) != PAWL_TYPE_OBJECT || value_deeper(extra, EXTRA_DEPTH_MAX))
+        return;
+    if ((p->extra = value_copy(a->mem, extra)) == NULL)
+        llm_nomem(a);
+    p->wanted = true;
 }
 
 static void call_read(llm_answer *a, const pawl_value *call)
@@ -348,10 +412,12 @@ static void call_read(llm_answer *a, const pawl_value *call)
             return;
         call_begin(a, p, id, name);
     }
+    extra_read(a, p, pawl_value_get(call, "extra_content"));
     if (a->rc != PAWL_OK || input == NULL || pawl_value_type(input) == PAWL_TYPE_NULL)
         return;
     if (pawl_value_type(input) == PAWL_TYPE_STRING) {
-        llm_part_text(a, p, pawl_value_string(input), pawl_value_size(input));
+        if (p->text.size > 0 || strcmp(pawl_value_string(input), "null") != 0)      /* so some say that there are none */
+            llm_part_text(a, p, pawl_value_string(input), pawl_value_size(input));
         return;
     }
     buf_init(&b, &a->mem->alloc);       /* all of it, as a value */
@@ -368,8 +434,11 @@ static void delta_read(llm_answer *a, const pawl_value *delta)
     const pawl_value *call, *thought = pawl_value_get(delta, "reasoning_content"), *refusal = pawl_value_get(delta, "refusal");
     const pawl_value *calls = pawl_value_get(delta, "tool_calls"), *function = pawl_value_get(delta, "function_call");
     pawl_iter it = pawl_iter_of(calls);
+    llm_part *p;
 
-    said(a, LLM_THINKING, pawl_value_type(thought) == PAWL_TYPE_STRING ? thought : pawl_value_get(delta, "reasoning"));
+    if (pawl_value_type(thought) == PAWL_TYPE_STRING && pawl_value_size(thought) > 0 && (p = only(a, LLM_THINKING)) != NULL)
+        p->wanted = true;       /* who says it by that name may refuse a conversation without it */
+    said(a, LLM_THINKING, pawl_value_type(thought) == PAWL_TYPE_STRING && pawl_value_size(thought) > 0 ? thought : pawl_value_get(delta, "reasoning"));
     said(a, LLM_TEXT, pawl_value_get(delta, "content"));
     if (pawl_value_type(refusal) == PAWL_TYPE_STRING && pawl_value_size(refusal) > 0) {
         said(a, LLM_TEXT, refusal);
@@ -381,23 +450,29 @@ static void delta_read(llm_answer *a, const pawl_value *delta)
         call_read(a, value_pack(a->mem, NULL, "{s:i,s:v}", "index", (int64_t)0, "function", function));
 }
 
+/* A reason that is not known is a good one, unless it says that the server has cut the answer off. */
 static void finish_read(llm_answer *a, const char *why)
 {
     static const struct { const char *name; llm_stop stop; } stops[] = {
-        { "stop", LLM_END_TURN }, { "length", LLM_MAX_TOKENS }, { "tool_calls", LLM_TOOL_USE }, { "function_call", LLM_TOOL_USE },
-        { "content_filter", LLM_REFUSAL },
+        { "stop", LLM_END_TURN }, { "length", LLM_MAX_TOKENS }, { "max_tokens", LLM_MAX_TOKENS }, { "model_length", LLM_MAX_TOKENS },
+        { "tool_calls", LLM_TOOL_USE }, { "tool_use", LLM_TOOL_USE }, { "function_call", LLM_TOOL_USE }, { "content_filter", LLM_REFUSAL },
+        { "refusal", LLM_REFUSAL }, { "safety", LLM_REFUSAL }, { "sensitive", LLM_REFUSAL }, { "model_context_window_exceeded", LLM_CONTEXT_EXCEEDED },
     };
+    static const char *const cuts[] = { "error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource", "malformed_function_call" };
 
     a->stopped = true;
     a->stop = LLM_END_TURN;
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        if (strcmp(why, stops[i].name) == 0)
+        if (strcasecmp(why, stops[i].name) == 0)
             a->stop = stops[i].stop;
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+        if (strcasecmp(why, cuts[i]) == 0)
+            a->broken = cuts[i];
     if (a->stop == LLM_TOOL_USE && tools_of(a) == 0)
         a->stop = LLM_END_TURN;
 }
 
-/* Of all so far; where each chunk has one, the last is right. */
+/* Of all so far; where each chunk has one, the last is right. Some have it at another place. */
 static void usage_read(llm_answer *a, const pawl_value *usage)
 {
     const int64_t all = llm_count(usage, "/prompt_tokens"), cached = llm_count(usage, "/prompt_tokens_details/cached_tokens");
@@ -418,12 +493,14 @@ static pawl_code chunk_read(llm_answer *a, const pawl_value *chunk)
     a->begun = true;
     if (a->model == NULL && *llm_text(chunk, "model") != '\0')
         a->model = llm_keep(a, llm_text(chunk, "model"));
+    usage_read(a, pawl_value_find(chunk, "/x_groq/usage"));
     usage_read(a, pawl_value_get(chunk, "usage"));
     while (pawl_value_type(choices) == PAWL_TYPE_ARRAY && (choice = pawl_iter_next(&it, NULL)) != NULL) {
         const pawl_value *delta = pawl_value_get(choice, "delta"), *why = pawl_value_get(choice, "finish_reason");
 
         if (pawl_value_int(pawl_value_get(choice, "index")) != 0)
             continue;
+        usage_read(a, pawl_value_get(choice, "usage"));
         delta_read(a, pawl_value_type(delta) == PAWL_TYPE_OBJECT ? delta : pawl_value_get(choice, "message"));
         if (pawl_value_type(why) == PAWL_TYPE_STRING && pawl_value_size(why) > 0)
             finish_read(a, pawl_value_string(why));
@@ -440,7 +517,7 @@ static pawl_code event(llm_answer *a, const sse_event *ev, arena *scratch)
         return a->rc;
     if (ev->data.size == 0)
         return PAWL_OK;
-    if (strcmp(ev->data.data, "[DONE]") == 0) {
+    if (strncmp(ev->data.data, "[DONE]", 6) == 0 && strspn(ev->data.data + 6, " \t") == ev->data.size - 6) {
         if (!a->stopped)
             return llm_invalid(a, "[DONE], and no finish_reason");
         a->whole = true;
@@ -463,6 +540,8 @@ static pawl_code end(llm_answer *a)
         return a->rc;
     if (!a->stopped)
         return llm_invalid(a, "it ended before a finish_reason");
+    if (a->broken != NULL)              /* told when its usage is counted */
+        return a->rc = fail(&a->err, PAWL_TRANSIENT, "API error: it was cut off: finish_reason %s", a->broken);
     a->whole = true;
     if (a->refused)
         a->stop = LLM_REFUSAL;
