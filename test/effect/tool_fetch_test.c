@@ -97,6 +97,24 @@ PAWL_TEST(test_A5_web_fetch_gives_text)
     server_stop(&s);
 }
 
+PAWL_TEST(test_A5_web_fetch_uses_no_proxy)
+{
+    server s;
+    kit k;
+
+    if (no_curl())
+        check_skip("there is no libcurl");
+    server_start(&s);
+    kit_open(&k);
+    k.more = HERE;
+    CHECK_INT(setenv("http_proxy", "http://127.0.0.1:9", 1), 0);
+    fetch(&k, &s, "/ok");
+    unsetenv("http_proxy");
+    CHECK_STR(content(&k), "hello");
+    kit_close(&k);
+    server_stop(&s);
+}
+
 PAWL_TEST(test_A5_web_fetch_follows_to_the_same_host_alone)
 {
     char text[200], told[600];
@@ -191,6 +209,7 @@ PAWL_TEST(test_X3_only_addresses_of_http_are_taken)
 static const check_case cases[] = {
     CASE(test_A5_a_page_becomes_text),
     CASE(test_A5_web_fetch_gives_text),
+    CASE(test_A5_web_fetch_uses_no_proxy),
     CASE(test_A5_web_fetch_follows_to_the_same_host_alone),
     CASE(test_X3_web_fetch_does_not_go_to_this_machine),
     CASE(test_X3_private_networks_are_known_by_their_addresses),

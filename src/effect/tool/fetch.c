@@ -22,6 +22,7 @@ typedef struct fetch {
     net_request q;
     net_answer a;
     bool barred;                /* an address was not gone to */
+    bool anywhere;              /* this machine and private networks, too */
     char host[HOST_BYTES];
 } fetch;
 
@@ -99,6 +100,8 @@ static bool may_connect(void *ctx, const struct sockaddr *to)
     fetch *f = ctx;
     bool inner = true;
 
+    if (f->anywhere)
+        return true;
     if (to->sa_family == AF_INET) {
         struct sockaddr_in a;
 
@@ -312,8 +315,8 @@ pawl_code tool_fetch(tool_call *c)
         f.q.stop = to_stop;
         f.q.poll_ms = CANCEL_POLL_MS;
     }
-    if (!pawl_value_bool(pawl_value_get(c->job->args, "private")))
-        f.q.may_connect = may_connect;
+    f.anywhere = pawl_value_bool(pawl_value_get(c->job->args, "private"));
+    f.q.may_connect = may_connect;      /* no proxy either way */
     net_answer_init(&f.a, &c->r->alloc);
     rc = hops(&f);
     net_answer_free(&f.a);
