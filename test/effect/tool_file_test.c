@@ -195,6 +195,12 @@ PAWL_TEST(test_A5_an_edit_fits_exactly_once)
     GIVES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"one\",\"new_string\":\"\",\"replace_all\":true}", "Edited a: 2 places");
     HOLDS(&k, "a", " 2 \n");
     REFUSES(&k, "edit_file", "{\"file_path\":\"b\",\"old_string\":\"one\",\"new_string\":\"\"}", "File not found: b");
+    put(&k, "a", "}\n}\n}\n");
+    REFUSES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"}\\n}\\n\",\"new_string\":\"}\\n\"}",
+            "Invalid arguments: old_string fits in a more than once, one over the other; give more of what is around it");
+    HOLDS(&k, "a", "}\n}\n}\n");
+    GIVES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"}\\n}\\n\",\"new_string\":\"]\\n\",\"replace_all\":true}", "Edited a: 1 place");
+    HOLDS(&k, "a", "]\n}\n");
     put_bytes(&k, "bin", "one\0two", 7);
     REFUSES(&k, "edit_file", "{\"file_path\":\"bin\",\"old_string\":\"one\",\"new_string\":\"1\"}", "Invalid arguments: bin: it is no text (7 bytes)");
     CHECK_INT(names_in(&k, "."), 2);
@@ -215,6 +221,9 @@ PAWL_TEST(test_A5_an_edit_keeps_the_ends_of_lines)
     GIVES(&k, "edit_file", "{\"file_path\":\"mixed\",\"old_string\":\"b\\nc\",\"new_string\":\"d\\ne\"}", "Edited mixed: 1 place");
     HOLDS(&k, "mixed", "a\r\nd\ne\n");
     put(&k, "unix", "a\nb\n");
+    put(&k, "mixed", "a\nb\r\nc\r\nd\n");      /* the other way round */
+    GIVES(&k, "edit_file", "{\"file_path\":\"mixed\",\"old_string\":\"b\\nc\\n\",\"new_string\":\"x\\ny\\nz\\n\"}", "Edited mixed: 1 place");
+    HOLDS(&k, "mixed", "a\nx\r\ny\r\nz\r\nd\n");
     GIVES(&k, "edit_file", "{\"file_path\":\"unix\",\"old_string\":\"a\\n\",\"new_string\":\"a\\nx\\n\"}", "Edited unix: 1 place");
     HOLDS(&k, "unix", "a\nx\nb\n");
     kit_close(&k);

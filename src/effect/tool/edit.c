@@ -60,26 +60,36 @@ static bool edit_failed(const edit *e)
     return e->file.failed || e->old.failed || e->new_.failed || e->out.failed;
 }
 
-/* With the file's line ends, and, where that fits nowhere, as it was asked for. */
+static void text_take(buf *out, const pawl_value *text, bool cr)
+{
+    buf_reset(out);
+    if (cr)
+        with_cr(out, pawl_value_string(text), pawl_value_size(text));
+    else
+        buf_put(out, pawl_value_string(text), pawl_value_size(text));
+}
+
+/* With the ends of the file's first line, and, where that fits nowhere, with the other ones: a file may have both, and who reads it sees no CR. */
 static void replace_asked(edit *e)
 {
     const pawl_value *old = pawl_value_get(e->c->input, "old_string"), *new_ = pawl_value_get(e->c->input, "new_string");
+    bool cr = has_cr(&e->file);
 
-    if (has_cr(&e->file)) {
-        with_cr(&e->old, pawl_value_string(old), pawl_value_size(old));
-        with_cr(&e->new_, pawl_value_string(new_), pawl_value_size(new_));
+    for (int i = 0; i < 2 && e->fits == 0; i++, cr = !cr) {
+        text_take(&e->old, old, cr);
+        text_take(&e->new_, new_, cr);
         if (edit_failed(e))
             return;
         replace(e);
-        if (e->fits > 0)
-            return;
-        buf_reset(&e->old);
-        buf_reset(&e->new_);
     }
-    buf_put(&e->old, pawl_value_string(old), pawl_value_size(old));
-    buf_put(&e->new_, pawl_value_string(new_), pawl_value_size(new_));
-    if (!edit_failed(e))
-        replace(e);
+}
+
+/* Whether it fits once more where it fits already: in }}} the text }} does. */
+static bool overlaps(const edit *e)
+{
+    const char *end = e->file.data + e->file.size, *first = find(e->file.data, end, &e->old);
+
+    return first != NULL && find(first + 1, end, &e->old) != NULL;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -124,6 +134,8 @@ static pawl_code edit_at(edit *e, const roots *r, const char *path, const place 
         return tool_error(c, "Target not found: old_string does not occur in %s", path);
     if (e->fits > 1 && !input_flag(c, "replace_all"))
         return tool_error(c, "Invalid arguments: old_string fits %zu times in %s; give more of what is around it, or replace_all", e->fits, path);
+    if (e->fits == 1 && !input_flag(c, "replace_all") && overlaps(e))
+        return tool_error(c, "Invalid arguments: old_string fits in %s more than once, one over the other; give more of what is around it", path);
     return edit_write(e, r, path, p, &st);
 }
 
