@@ -124,6 +124,7 @@ typedef struct walk {
     int64_t until_ms;           /* then it is cut short */
     size_t seen;
     bool done;                  /* fn has had enough */
+    bool deep;                  /* there are folders that were not gone into: the rest was looked at all the same */
     const char *cut;            /* why something was not looked at: too deep, too many, too late; NULL: all was */
 } walk;
 /* PAWL_OK, also cut short; or what tool_stop said. */

@@ -80,7 +80,7 @@ static void one(step *s, int fd, const char *name, size_t size, unsigned depth)
         s->w->done = !s->w->fn(s->w->ctx, &w);
     } else if (S_ISDIR(st.st_mode)) {
         if (depth == DEPTH_OF_FOLDERS)
-            s->w->cut = "the folders are too deep";
+            s->w->deep = true;
         else if ((next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
             folder(s, next, size + n, depth + 1);
     }
@@ -119,5 +119,7 @@ pawl_code walk_below(walk *w, const place *from)
         w->cut = "the folder cannot be read";
     else
         folder(s, fd, 0, 1);
+    if (w->cut == NULL && w->deep)
+        w->cut = "there are folders that are too deep";
     return s->rc;
 }
