@@ -225,7 +225,9 @@ static int ended(chat *k, pawl_code rc, const pawl_err *err)
         cli_note(k->c, "%s", err->text);
         return EXIT_WAITS;
     }
-    return k->result != NULL ? result_said(k, st) : k->frames_in ? EXIT_DONE : EXIT_WAITS;
+    if (k->result != NULL)
+        return result_said(k, st);
+    return !k->frames_in ? EXIT_WAITS : k->refused ? EXIT_USAGE : EXIT_DONE;
 }
 
 /* ---- driven -------------------------------------------------------------------------------------------------------------- */
@@ -239,6 +241,8 @@ static pawl_code converse(chat *k, pawl_code rc, pawl_err *err)
     while (rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && more) {
         more = chat_listener_wait(k, heard);
         heard = chat_heard(k);
+        if (go_stopped() != 0)
+            break;
         if (!more && !k->waits)
             more = chat_refuse_all(k);
         if (more)

@@ -62,10 +62,11 @@ typedef struct chat {
     pthread_mutex_t hearing;
     pthread_cond_t heard_some;
     unsigned heard;             /* times that something was left for the run */
-    bool deaf;                  /* stdin is over */
+    bool deaf;                  /* stdin is over, or nobody listens any more */
+    bool refused;               /* a frame was; of the listener's thread until it has ended */
     atomic_bool leaves;         /* the listener is to end */
     pawl_store *own;            /* the listener's handle */
-    uint64_t frames;            /* read so far */
+    uint64_t frames, left;      /* read so far; left for runs */
 } chat;
 
 /* ---- chat_out.c ------------------------------------------------------------------------------------- */

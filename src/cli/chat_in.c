@@ -24,7 +24,7 @@ static pawl_code leave_for(chat *k, const char *run, pawl_delivery_kind kind, co
     if (v != NULL)
         canon(&b, v);
     d.value = (pawl_bytes){ b.data, b.size };
-    snprintf(id, sizeof id, "chat-%ld-%lld-%llu", (long)getpid(), (long long)k->begun_ms, (unsigned long long)k->frames);
+    snprintf(id, sizeof id, "chat-%ld-%lld-%llu", (long)getpid(), (long long)k->begun_ms, (unsigned long long)++k->left);
     rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : k->own->verbs->deliver(k->own, run, &d, err);
     buf_free(&b);
     pthread_mutex_lock(&k->hearing);
@@ -120,7 +120,6 @@ static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
 
     (void)ctx;
     snprintf(note, sizeof note, "Permission denied for tool: %.64s", tool != NULL ? tool : "");
-    k->frames++;
     if (a->w.kind == PAWL_WAIT_APPROVAL)
         (void)leave_for(k, a->run, PAWL_DELIVER_ANSWER, a->w.id, value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", note), NULL);
     else
@@ -132,6 +131,7 @@ static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
 
 static void bad_frame(chat *k, const char *why)
 {
+    k->refused = true;
     cli_note(k->c, "pawl: frame %llu on stdin: %s", (unsigned long long)k->frames, why);
 }
 
@@ -167,11 +167,12 @@ static const pawl_value *content_of(chat *k, arena *mem, const pawl_value *conte
 
 static void on_user(chat *k, arena *mem, const pawl_value *v)
 {
-    const pawl_value *content = pawl_value_find(v, "/message/content");
+    const pawl_value *content = pawl_value_find(v, "/message/content"), *role = pawl_value_find(v, "/message/role");
     const pawl_type t = pawl_value_type(content);
+    const bool users = role == NULL || (pawl_value_string(role) != NULL && strcmp(pawl_value_string(role), "user") == 0);
     pawl_err err = {0};
 
-    if (t != PAWL_TYPE_STRING && t != PAWL_TYPE_ARRAY)
+    if (!users || (t != PAWL_TYPE_STRING && t != PAWL_TYPE_ARRAY))
         bad_frame(k, "a message of the user's is {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":TEXT or BLOCKS}}");
     else if ((content = content_of(k, mem, content)) == NULL)
         return;
@@ -198,7 +199,6 @@ static void on_response(chat *k, arena *mem, const pawl_value *v)
         bad_frame(k, a.err.text);
     else if (!a.found)
         bad_frame(k, "nothing of that request_id is open");
-    k->frames++;
     if (a.found && pawl_value_bool(pawl_value_get(reply, "interrupt")) && leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &err) != PAWL_OK)
         bad_frame(k, err.text);
 }
@@ -269,21 +269,21 @@ static void on_line(chat *k, const char *line, size_t size)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------------- */
 
-/* What is there of stdin. 0: it is over, or it is to be left. */
-static size_t part(chat *k, char *out)
+/* What is there of stdin. 0: it is over; -1: it is to be left. */
+static ssize_t part(chat *k, char *out)
 {
     struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
     ssize_t n;
 
-    while (!atomic_load(&k->leaves)) {
-        if (poll(&fd, 1, LOOK_MS) == 0)
+    while (!atomic_load(&k->leaves) && go_stopped() == 0) {
+        if (poll(&fd, 1, LOOK_MS) <= 0)
             continue;
         if ((n = read(STDIN_FILENO, out, PART_BYTES)) >= 0)
-            return (size_t)n;
+            return n;
         if (errno != EINTR && errno != EAGAIN)
             return 0;
     }
-    return 0;
+    return -1;
 }
 
 static bool line_take(chat *k, buf *line, const char *data, size_t size)
@@ -308,11 +308,11 @@ static void *listens(void *arg)
 {
     chat *k = arg;
     char data[PART_BYTES];
-    size_t n;
+    ssize_t n;
     buf line;
 
     buf_init(&line, NULL);
-    while ((n = part(k, data)) > 0 && line_take(k, &line, data, n))
+    while ((n = part(k, data)) > 0 && line_take(k, &line, data, (size_t)n))
         continue;
     if (line.size > 0 && n == 0)
         (void)line_take(k, &line, "\n", 1);
