@@ -187,6 +187,12 @@ PAWL_TEST(test_a_line_that_was_cut_off_is_taken_away_and_others_are_refused)
     err = (pawl_err){ 0 };
     CHECK(pawl_llm_record_open(path, PAWL_RECORD_SHADOW, NULL, NULL, &err) == NULL);
     CHECK_INT(err.code, PAWL_INVALID);
+    err = (pawl_err){ 0 };
+    CHECK_INT(mkfifo(path, 0600), 0);
+    CHECK(pawl_llm_record_open(path, PAWL_RECORD_LIVE, pawl_effect_script, s, &err) == NULL);
+    CHECK_INT(err.code, PAWL_INVALID);
+    CHECK(strstr(err.text, "it is no file") != NULL);
+    unlink(path);
     pawl_llm_script_free(s);
     end(&w);
 }

@@ -182,6 +182,7 @@ pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, p
     const pawl_alloc alloc = mem_or_default(NULL);
     const bool live = mode == PAWL_RECORD_LIVE;
     pawl_llm_record *r = NULL;
+    struct stat st;
     pawl_code rc;
     int fd;
 
@@ -191,6 +192,11 @@ pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, p
     }
     if ((fd = open(path, live ? O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600)) < 0) {
         fail(err, PAWL_IO, "%s: cannot be opened%s", path, errno == ENOENT ? ": it is not there" : "");
+        return NULL;
+    }
+    if (live && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {        /* the end of a pipe that is written to never comes */
+        close(fd);
+        fail(err, PAWL_INVALID, "%s: it is no file, and answers are to be written down", path);
         return NULL;
     }
     if ((r = mem_new(&alloc, sizeof *r)) == NULL) {
