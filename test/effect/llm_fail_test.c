@@ -66,6 +66,8 @@ PAWL_TEST(test_E7_refusals_are_told_apart_by_status_and_word)
         { ASK_O, 429, JSON, O_ERROR("", "credit_balance_exhausted"), PAWL_DENIED, "API error: 429 credit_balance_exhausted: no", 0 },
         { ASK_O, 429, JSON, O_ERROR("", "project_spend_limit_exceeded"), PAWL_DENIED, "API error: 429 project_spend_limit_exceeded: no", 0 },
         { ASK_O, 429, JSON, O_ERROR("", "organization_usage_limit_exceeded"), PAWL_DENIED, "API error: 429 organization_usage_limit_exceeded: no", 0 },
+        { ASK_O, 429, JSON, O_ERROR("exceeded_current_quota_error", ""), PAWL_DENIED, "API error: 429 exceeded_current_quota_error: no", 0 },
+        { ASK_O, 400, JSON, O_ERROR("invalid_request_error", "tool_use_failed"), PAWL_TRANSIENT, "API error: 400 invalid_request_error tool_use_failed: no", 0 },
         { ASK_O, 503, JSON, O_ERROR("server_error", "server_is_overloaded"), PAWL_TRANSIENT, "API error: 503 server_error server_is_overloaded: no", 0 },
         { ASK_O, 400, JSON, O_ERROR("invalid_request_error", "context_length_exceeded"), PAWL_LIMIT, "Context exceeded: 400 invalid_request_error context_length_exceeded: no", 0 },
         { ASK_O, 401, JSON, "{\"error\":{\"message\":\"wrong key: " KEY ".\"}}", PAWL_DENIED, "API error: 401: wrong key: **********************.", 0 },

@@ -68,7 +68,8 @@ static bool ends(const char *text, const char *with)
 static bool stays(const char *word)
 {
     static const char *const words[] = { "enforced_spend_limit_reached", "insufficient_quota", "credit_balance_exhausted",
-                                         "organization_usage_limit_exceeded", "billing_hard_limit_reached", "billing_not_active" };
+                                         "organization_usage_limit_exceeded", "billing_hard_limit_reached", "billing_not_active",
+                                         "exceeded_current_quota_error" };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i]) == 0)
@@ -144,6 +145,8 @@ static verdict meaning(const llm_error *e)
     } else {
         v = by_type(e->code) != OPEN ? by_type(e->code) : by_type(e->type) != OPEN ? by_type(e->type) : AGAIN;
     }
+    if (v == WRONG && strcmp(e->code, "tool_use_failed") == 0)      /* not what was asked, but what the model said */
+        v = AGAIN;
     if (e->should_retry && v != LATER)
         v = AGAIN;
     else if (e->should_not && v == LATER)
