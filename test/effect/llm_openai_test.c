@@ -76,9 +76,28 @@ PAWL_TEST(test_A7_a_stream_that_is_cut_at_any_byte_is_no_answer)
     world_close(&w);
 }
 
+typedef struct others_row { const char *body, *content, *stop; } others_row;
+
+static void are_understood(const others_row *all, size_t n)
+{
+    world w;
+
+    world_open(&w);
+    for (size_t i = 0; i < n; i++) {
+        says(&w, 200, NULL, all[i].body, i % 3, MODEL_WHOLE);
+        if (ask(&w, "\"model\":\"else-where/org/m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]") != PAWL_OK)
+            CHECK_FAIL("%zu: %s", i, text_of(&w));
+        content_is(&w, all[i].content);
+        CHECK_STR(said(&w.h, "/stop"), all[i].stop);
+        CHECK_INT(w.h.reply.tokens, 39);
+        CHECK_STR(pawl_value_string(pawl_value_get(sent_to(&w, false), "model")), "org/m");
+    }
+    world_close(&w);
+}
+
 PAWL_TEST(test_what_others_make_of_it_is_understood)
 {
-    static const struct { const char *body, *content, *stop; } all[] = {
+    static const others_row all[] = {
         /* no [DONE]; usage in every chunk; comments */
         { ": PROCESSING\n\n" CH("{\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":1}}") ": PROCESSING\n\n"
           CH("{\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}"),
@@ -124,7 +143,14 @@ PAWL_TEST(test_what_others_make_of_it_is_understood)
           USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
         { DELTA("{\"function_call\":{\"name\":\"r\",\"arguments\":\"\"}}") DELTA("{\"function_call\":{\"arguments\":\"{}\"}}") FINISH("function_call") USAGE DONE,
           "[{\"id\":\"call_1_1\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"}]", "tool_use" },
-        /* reasons */
+    };
+
+    are_understood(all, sizeof all / sizeof *all);
+}
+
+PAWL_TEST(test_every_reason_of_others_has_a_name)
+{
+    static const others_row all[] = {
         { DELTA("{\"content\":\"x\"}") FINISH("length") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "max_tokens" },
         { DELTA("{\"content\":\"x\"}") FINISH("content_filter") USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "refusal" },
         { DELTA("{\"refusal\":\"No.\"}") FINISH("stop") USAGE DONE, "[{\"text\":\"No.\",\"type\":\"text\"}]", "refusal" },
@@ -137,19 +163,8 @@ PAWL_TEST(test_what_others_make_of_it_is_understood)
         { TOOLS(CALL("0", "a", "r", "{\\\"x\\\":")) FINISH("length") USAGE DONE, "[{\"id\":\"a\",\"input\":{},\"invalid\":\"{\\\"x\\\":\",\"name\":\"r\",\"type\":\"tool_use\"}]", "max_tokens" },
         { TOOLS(CALL("0", "a", "r", "")) FINISH("length") USAGE DONE, "[{\"id\":\"a\",\"input\":{},\"invalid\":\"\",\"name\":\"r\",\"type\":\"tool_use\"}]", "max_tokens" },
     };
-    world w;
 
-    world_open(&w);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        says(&w, 200, NULL, all[i].body, i % 3, MODEL_WHOLE);
-        if (ask(&w, "\"model\":\"else-where/org/m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]") != PAWL_OK)
-            CHECK_FAIL("%zu: %s", i, text_of(&w));
-        content_is(&w, all[i].content);
-        CHECK_STR(said(&w.h, "/stop"), all[i].stop);
-        CHECK_INT(w.h.reply.tokens, 39);
-        CHECK_STR(pawl_value_string(pawl_value_get(sent_to(&w, false), "model")), "org/m");
-    }
-    world_close(&w);
+    are_understood(all, sizeof all / sizeof *all);
 }
 
 PAWL_TEST(test_X3_chunks_that_are_none_are_refused)
@@ -329,6 +344,7 @@ static const check_case cases[] = {
     CASE(test_A7_chunks_become_a_message_and_are_told_as_they_come),
     CASE(test_A7_a_stream_that_is_cut_at_any_byte_is_no_answer),
     CASE(test_what_others_make_of_it_is_understood),
+    CASE(test_every_reason_of_others_has_a_name),
     CASE(test_X3_chunks_that_are_none_are_refused),
     CASE(test_a_conversation_is_sent_as_the_api_accepts_it),
     CASE(test_what_a_provider_wants_back_goes_to_that_provider),
