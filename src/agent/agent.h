@@ -183,10 +183,17 @@ pawl_code request_call(turn *t, const char *tag, const pawl_value *args);   /* P
 /* ---- compact.c -------------------------------------------------------------------------------------------- */
 
 bool compact_due(turn *t);
-bool compact_can(turn *t);              /* something of it can be left out */
+bool compact_can(turn *t, bool heavy);  /* something of it can be left out; `heavy`: the model says that it is too much */
 void compact_begin(turn *t);
 void compact_again(turn *t);            /* the summary is asked for once more */
 void compact_told(turn *t);
+const char *compact_sizes(turn *t);     /* what is the most of it, and what to do about that */
+
+/* ---- cut.c: what is too long by itself. `all` are the n messages ------------------------------------------------ */
+
+bool cut_can(turn *t, const pawl_value **all, uint32_t n);
+const pawl_value *cut_longest(turn *t, const pawl_value **all, uint32_t n);     /* all of them, those that were cut among them; NULL: nothing to cut */
+const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n);
 
 /* ---- prefix.c ---------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  *
  * What is settled is, and no more: turns that are over, and in the turn at hand the rounds of tools before the last one, a call always with what
  * came of it. What is pinned, and what the user said in this turn, stay to the letter; rules, mode, plan, todo and budget stand in channels of
- * their own, and are not touched. */
+ * their own, and are not touched. Where the model says itself that it is too much, and none of that is left to do, what is longest is cut (cut.c). */
 #include "agent/agent.h"
 
 enum { DROPS_BYTES = 200 };     /* of a result; a smaller one is worth no line that says it is gone */
@@ -103,23 +103,25 @@ static bool drops(turn *t, const span *s)
     return false;
 }
 
-typedef enum shorter { SHORTER_NONE, SHORTER_DROP, SHORTER_SUM } shorter;
+typedef enum shorter { SHORTER_NONE, SHORTER_DROP, SHORTER_SUM, SHORTER_CUT } shorter;
 
-/* As it was declared. Where nothing was, it costs nothing if that will do. */
-static shorter shorter_of(turn *t, const span *s)
+/* As it was declared. Where nothing was, it costs nothing if that will do. Only what does not fit the model (`heavy`) is cut. */
+static shorter shorter_of(turn *t, const span *s, bool heavy)
 {
     const bool declared = t->def->a.compact_tokens > 0;
 
     if ((t->def->a.compact_drops || !declared) && drops(t, s))
         return SHORTER_DROP;
-    return !(declared && t->def->a.compact_drops) && sums_up(t, s) ? SHORTER_SUM : SHORTER_NONE;
+    if (!(declared && t->def->a.compact_drops) && sums_up(t, s))
+        return SHORTER_SUM;
+    return heavy && cut_can(t, s->all, s->n) ? SHORTER_CUT : SHORTER_NONE;
 }
 
-bool compact_can(turn *t)
+bool compact_can(turn *t, bool heavy)
 {
     const span s = span_of(t);
 
-    return shorter_of(t, &s) != SHORTER_NONE;
+    return shorter_of(t, &s, heavy) != SHORTER_NONE;
 }
 
 /* Once it was made shorter, not before it has grown by a quarter of the bound since: what stays may be over that by itself. */
@@ -129,7 +131,7 @@ bool compact_due(turn *t)
 
     if (bound <= 0 || t->tokens < bound || t->at == PHASE_COMPACT || t->least < 0)
         return false;
-    return (t->least == 0 || t->tokens - t->least >= (bound + 3) / 4) && compact_can(t);
+    return (t->least == 0 || t->tokens - t->least >= (bound + 3) / 4) && compact_can(t, false);
 }
 
 /* ---- made shorter --------------------------------------------------------------------------------------------- */
@@ -177,19 +179,37 @@ static bool results_dropped(turn *t)
     return some;
 }
 
+/* False: there is nothing to cut. */
+static bool longest_cut(turn *t)
+{
+    const span s = span_of(t);
+    const pawl_value *all = cut_longest(t, s.all, s.n);
+
+    if (all != NULL)
+        replaced(t, &s, all, "cut");
+    return all != NULL;
+}
+
+const char *compact_sizes(turn *t)
+{
+    const span s = span_of(t);
+
+    return cut_sizes(t, s.all, s.n);
+}
+
 /* By itself. `why` it is not by the model, which readers are told; NULL: it was not to be. */
 static void shorten(turn *t, const char *why)
 {
-    const bool some = results_dropped(t);
+    const bool dropped = results_dropped(t), some = dropped || (t->overflowed && longest_cut(t));
 
     if (!some && t->overflowed) {
-        turn_end(t, "error", pawl_format(t->s, "LLM error: the conversation is too long for the model, and could not be made shorter: %s",
-                                         why != NULL ? why : "there is nothing to leave out"));
+        turn_end(t, "error", pawl_format(t->s, "LLM error: the conversation is too long for the model, and could not be made shorter: %s: %s",
+                                         why != NULL ? why : "there is nothing to leave out", compact_sizes(t)));
         return;
     }
     if (why != NULL)
         readers_told(t, "status", pawl_pack(t->s, "{s:s}", "note", pawl_format(t->s, "The conversation could not be summed up, %s: %s",
-                                            some ? "and results of tools were left out" : "and goes on as it is", why)));
+                                            dropped ? "and results of tools were left out" : some ? "and what is longest was cut" : "and goes on as it is", why)));
     if (!some)
         t->least = t->tokens;   /* not for every request that follows */
     request_follows(t);
@@ -213,7 +233,7 @@ void compact_begin(turn *t)
 {
     const span s = span_of(t);
 
-    if (shorter_of(t, &s) != SHORTER_SUM) {
+    if (shorter_of(t, &s, t->overflowed) != SHORTER_SUM) {
         shorten(t, NULL);
         return;
     }

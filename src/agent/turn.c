@@ -169,14 +169,16 @@ bool told_too_long(const turn *t)
            strncmp(text, begins, sizeof begins - 1) == 0;
 }
 
-/* It is made shorter once, and the same is asked again; false: it was, or cannot be. */
+/* It is made shorter, and the same is asked again, until it fits; false: it cannot be made shorter any more. */
 static bool overflows(turn *t)
 {
-    if (t->overflowed || !compact_can(t))
+    const bool again = t->overflowed;   /* hooks had their say */
+
+    if (!compact_can(t, true))
         return false;
     t->overflowed = true;
     t->c.at = CORE_CALLING_LLM;
-    if (!life_compact(t, true))
+    if (again || !life_compact(t, true))
         compact_begin(t);
     return true;
 }
@@ -194,11 +196,12 @@ static bool calls_tools(const pawl_value *content)
 
 static void too_long(turn *t)
 {
-    const char *tried = t->overflowed ? "also after it was made shorter" : "and nothing of it can be left out";
+    const char *tried = t->overflowed ? "also after it was made shorter" : "and nothing of it can be left out", *sizes = compact_sizes(t);
     const char *text = t->h->outcome == PAWL_DONE ? NULL : pawl_value_string(pawl_value_get(t->h->value, "text"));
 
     turn_act(t, core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = true }),
-             pawl_format(t->s, "LLM error: the conversation is too long for the model, %s%s%s", tried, text != NULL ? ": " : "", text_cut(t, text, 500)));
+             pawl_format(t->s, "LLM error: the conversation is too long for the model, %s: %s%s%s", tried, sizes != NULL ? sizes : "", text != NULL ? ": " : "",
+                         text_cut(t, text, 500)));
 }
 
 static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message)
@@ -207,8 +210,8 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
     const char *stop = pawl_value_string(pawl_value_get(v, "stop"));
 
     stop = stop != NULL ? stop : "end_turn";
-    if (told_too_long(t) && overflows(t))
-        return;
+    if (told_too_long(t) && (!t->overflowed || pawl_value_size(content) == 0) && overflows(t))
+        return;                 /* what it could say is an answer, once it was made shorter */
     if (told_too_long(t) && pawl_value_size(content) == 0) {
         too_long(t);
         return;

@@ -338,7 +338,8 @@ static void test_one_that_overflows_at_once_says_so(void)
     begun(&w, 100, false, "{\"input\":\"one\"}");
     comes(&w, "llm", PAWL_ERROR, over_400);
     CHECK_STR(agent_shows(&w), "error");
-    CHECK(strstr(world_get(&w, "@agent"), "too long for the model, and nothing of it can be left out: Context exceeded: 400 invalid_request_error: prompt is too long") != NULL);
+    CHECK(strstr(world_get(&w, "@agent"), "too long for the model, and nothing of it can be left out: ") != NULL);
+    CHECK(strstr(world_get(&w, "@agent"), ": Context exceeded: 400 invalid_request_error: prompt is too long\"") != NULL);
     world_signal(&w, "input", "\"two\"");
     comes(&w, "llm", PAWL_ERROR, "{\"code\":\"limit\",\"text\":\"Invalid response: an event over 4 MiB\"}");
     CHECK(strstr(world_get(&w, "@agent"), "LLM error: Invalid response") != NULL);      /* another limit */
@@ -350,6 +351,198 @@ static void test_one_that_overflows_at_once_says_so(void)
     CHECK_STR(agent_shows(&w), "idle");
     CHECK_STR(world_get(&w, "output"), "\"half\"");
     world_end(&w);
+}
+
+/* ---- too long by itself ------------------------------------------------------------------------------------------- */
+
+/* The model reads what comes to it as `result`, a JSON text. */
+static void reads_json(world *w, const char *id, const char *result)
+{
+    char uses[96];
+
+    snprintf(uses, sizeof uses, "read_file %s {\"file_path\":\"a\"}", id);
+    says(w, NULL, uses, 10);
+    comes(w, id, PAWL_DONE, result);
+}
+
+/* What a cut text says of itself has to be so: what is left of it and what is missing are the whole. */
+static void check_cut(const char *text, size_t most, size_t whole)
+{
+    const char *note = strstr(text, "\n["), *behind;
+    size_t missing, of;
+
+    CHECK(strlen(text) <= most && strlen(text) > most / 2);
+    CHECK(note != NULL && sscanf(note, "\n[%zu of %zu bytes are left out here", &missing, &of) == 2);
+    CHECK((behind = strstr(note, " --json]\n")) != NULL);
+    CHECK_INT(of, whole);
+    CHECK_INT((size_t)(note - text) + missing + strlen(behind + 9), whole);
+    CHECK(strstr(behind + 9, "left out here") == NULL);
+}
+
+static void test_a_result_that_is_too_long_alone_is_cut_until_it_fits(void)
+{
+    world w;
+
+    begun(&w, 0, false, "{\"@once\":\"run\",\"input\":\"go\"}");
+    reads(&w, "r1", 16000, 10);
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    CHECK_STR(agent_shows(&w), "processing");
+    check_cut(content_at(&w, 2), 8000, 16000);
+    CHECK(strstr(content_at(&w, 2), "ask for less of it at a time. All of it is kept: pawl log ") != NULL);
+    world_crash(&w);
+    comes(&w, "llm", PAWL_DONE, over);
+    check_cut(content_at(&w, 2), 4000, 16000);
+    CHECK_STR(roles(&w), "user assistant tool:r1");
+    CHECK_STR(content_at(&w, 0), "go");
+    check_valid(&w);
+    CHECK_INT(times(&w, "emit compact {\"from\":3,\"method\":\"cut\",\"to\":3}"), 2);
+    CHECK_INT(times(&w, "1 of 3 messages are cut in what it is sent"), 2);
+    CHECK_INT(times(&w, "emit cache_break {\"cause\":\"compaction\"}"), 2);
+    says(&w, "done", NULL, 10);
+    CHECK_STR(world_status(&w), "completed");
+    world_end(&w);
+}
+
+static void test_what_is_longest_is_cut_and_what_is_short_stays(void)
+{
+    static const char two[] = "read_file r2 {\"file_path\":\"a\"};read_file r3 {\"file_path\":\"b\"};read_file r4 {\"file_path\":\"c\"}";
+    char result[12003], *at = result;
+    world w;
+
+    begun(&w, 0, false, "{\"@once\":\"run\",\"input\":\"go\"}");
+    reads(&w, "r1", 3000, 10);
+    says(&w, NULL, two, 10);
+    comes(&w, "r2", PAWL_DONE, "\"short\"");
+    *at++ = '"';
+    for (int i = 0; i < 1000; i++)
+        at += snprintf(at, 16, "line%04d\\n", i);
+    *at++ = '"';
+    *at = '\0';
+    comes(&w, "r3", PAWL_DONE, result);
+    comes(&w, "r4", PAWL_ERROR, "{\"code\":\"effect\",\"text\":\"no such file\"}");
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    CHECK_STR(content_at(&w, 2), "[3002 bytes, dropped]");      /* what is settled goes first */
+    CHECK_INT(strlen(content_at(&w, 5)), 9000);
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    sums_up(&w, "r1 was read");
+    CHECK_INT(strlen(content_at(&w, 4)), 9000);
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    CHECK_STR(roles(&w), "user user assistant tool:r2 tool:r3 tool:r4");
+    CHECK_STR(content_at(&w, 3), "short");
+    check_cut(content_at(&w, 4), 4500, 9000);
+    CHECK(strncmp(content_at(&w, 4), "line0000\nline0001\n", 18) == 0);
+    CHECK(strstr(content_at(&w, 4), "\n\n[") != NULL);           /* whole lines before it, and behind */
+    CHECK(strncmp(strstr(content_at(&w, 4), " --json]\n") + 9, "line", 4) == 0);
+    CHECK_STR(content_at(&w, 5), "Error: no such file");
+    says(&w, "done", NULL, 10);
+    CHECK_STR(world_status(&w), "completed");
+    world_end(&w);
+}
+
+static void test_no_character_is_torn_and_blocks_that_are_no_text_go_last(void)
+{
+    static const char image[] = ",{\"data\":\"AAAA\",\"media_type\":\"image/png\",\"type\":\"image\"}]}";
+    char result[16000], *at = result;
+    const pawl_value *content;
+    world w;
+
+    begun(&w, 0, false, "{\"@once\":\"run\",\"input\":\"go\"}");
+    at += snprintf(at, sizeof result, "{\"content\":[{\"text\":\"");
+    for (int i = 0; i < 3001; i++)
+        at += snprintf(at, 4, "\u20ac");
+    snprintf(at, sizeof result - (size_t)(at - result), "\",\"type\":\"text\"}%s", image);
+    reads_json(&w, "r1", result);
+    for (int most = 4502; most >= 2251; most -= 2251) {
+        comes(&w, "llm", PAWL_ERROR, over_400);
+        content = pawl_value_get(pawl_value_at(pawl_state_get(w.st, "messages"), 2), "content");
+        CHECK_INT(pawl_value_size(content), 2);
+        CHECK_STR(pawl_value_string(pawl_value_find(content, "/1/type")), "image");
+        check_cut(pawl_value_string(pawl_value_find(content, "/0/text")), (size_t)most, 9003);
+    }
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_ERROR, over_400);     /* 2,000 bytes of it are left, and now the image goes */
+    CHECK(strstr(content_at(&w, 2), "[image of 55 bytes is left out: it is too long for the model]") != NULL);
+    says(&w, "done", NULL, 10);
+    CHECK_STR(world_status(&w), "completed");
+    world_end(&w);
+}
+
+static void test_one_that_never_fits_ends(void)
+{
+    int n = 0;
+    world w;
+
+    begun(&w, 0, false, "{\"input\":\"go\"}");
+    reads(&w, "r1", 30000, 10);
+    reads(&w, "r2", 30000, 10);
+    for (; *command_of(&w, "llm") != '\0'; n++)
+        comes(&w, "llm", PAWL_ERROR, over_400);
+    CHECK(n >= 4 && n < 20);
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK(strstr(world_get(&w, "@agent"), "could not be made shorter: it is too long for that, too: ") != NULL);
+    check_valid(&w);
+    world_signal(&w, "input", "\"more\"");
+    says(&w, "done", NULL, 10);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
+static void test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next(void)
+{
+    char input[9002];
+    world w;
+
+    memset(input, 'y', sizeof input);
+    input[0] = input[sizeof input - 2] = '"';
+    input[sizeof input - 1] = '\0';
+    begun(&w, 0, false, "{\"input\":\"one\"}");
+    says(&w, "1", NULL, 10);
+    world_signal(&w, "input", input);
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    sums_up(&w, "sum");
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK(strstr(world_get(&w, "@agent"), "LLM error: the conversation is too long for the model, also after it was made shorter: what is said in this turn has 9027 of ") != NULL);
+    CHECK(strstr(world_get(&w, "@agent"), " bytes; say it in parts, or put it into a file that is read piece by piece, or take a model that reads more: Context") != NULL);
+    CHECK_INT(strlen(content_at(&w, 1)), 8999);
+    world_signal(&w, "input", "\"three\"");
+    comes(&w, "llm", PAWL_ERROR, over_400);
+    CHECK(compacting(&w));
+    comes(&w, "llm", PAWL_ERROR, over_400);     /* no summary of it is to be had */
+    check_cut(content_at(&w, 1), 4499, 8999);
+    CHECK(strstr(content_at(&w, 1), "ask for less") == NULL);
+    CHECK_INT(times(&w, "could not be summed up, and what is longest was cut: it is too long for that, too"), 1);
+    CHECK_STR(roles(&w), "user user user");
+    says(&w, "3", NULL, 10);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
+static void test_the_error_names_what_has_most(void)
+{
+    static const struct { const char *update, *says; } rows[] = {
+        { "{\"@system\":\"%s\"}", "the system prompt has 4" },
+        { "{\"@pinned\":\"%s\"}", "the system prompt has 4" },
+        { "{\"@tools\":[{\"description\":\"%s\",\"name\":\"read_file\"}]}", "the tools have 5" },
+    };
+    char text[4001], json[4100];
+
+    memset(text, 'z', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        world w;
+
+        begun(&w, 0, false, "{\"input\":\"one\"}");
+        says(&w, "1", NULL, 10);
+        snprintf(json, sizeof json, rows[i].update, text);
+        world_update(&w, NULL, json);
+        world_signal(&w, "input", "\"two\"");
+        comes(&w, "llm", PAWL_ERROR, over_400);
+        sums_up(&w, "sum");
+        comes(&w, "llm", PAWL_ERROR, over_400);
+        CHECK(strstr(world_get(&w, "@agent"), rows[i].says) != NULL);
+        world_end(&w);
+    }
 }
 
 /* ---- summaries that fail ------------------------------------------------------------------------------------------ */
@@ -546,6 +739,9 @@ int main(int argc, char **argv)
         CASE(test_turns_before_and_rounds_of_this_one_are_one_summary), CASE(test_an_answer_in_several_parts_is_not_cut_apart),
         CASE(test_results_of_a_long_turn_are_dropped_but_for_its_last_round), CASE(test_one_that_overflows_is_summed_up_once),
         CASE(test_one_that_overflows_drops_results_where_nothing_is_declared), CASE(test_one_that_overflows_at_once_says_so),
+        CASE(test_a_result_that_is_too_long_alone_is_cut_until_it_fits), CASE(test_what_is_longest_is_cut_and_what_is_short_stays),
+        CASE(test_no_character_is_torn_and_blocks_that_are_no_text_go_last), CASE(test_one_that_never_fits_ends),
+        CASE(test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next), CASE(test_the_error_names_what_has_most),
         CASE(test_A2_a_summary_is_asked_for_again), CASE(test_a_summary_that_fails_for_good_ends_no_turn),
         CASE(test_a_summary_that_is_too_long_itself_is_not_tried_again), CASE(test_A4_while_a_summary_waits_to_be_asked_for_again),
         CASE(test_A8_what_was_left_out_is_not_reserved), CASE(test_what_breaks_a_cache_is_told), CASE(test_a_fork_with_another_model_tells_so),

@@ -29,16 +29,18 @@ static const char *wire_setting(void *ctx, const char *name)
     return n > 8 && strcmp(name + n - 8, "BASE_URL") == 0 ? w->base : n > 7 && strcmp(name + n - 7, "API_KEY") == 0 ? "sk-1" : NULL;
 }
 
-/* 300 bytes of a file. */
+static size_t file_size = 300;
+
+/* So many bytes of a file. */
 static pawl_code reads(const pawl_job *job, pawl_reply *reply, void *arg)
 {
-    char text[304];
+    char text[9000];
 
     (void)job;
     (void)arg;
     memset(text, 'x', sizeof text);
-    text[0] = text[301] = '"';
-    text[302] = '\0';
+    text[0] = text[file_size + 1] = '"';
+    text[file_size + 2] = '\0';
     return pawl_reply_json(reply, text);
 }
 
@@ -127,6 +129,37 @@ static void test_a_first_turn_that_is_too_long_goes_on(void)
     wire_end(&w, &g, 4);
 }
 
+static void test_a_result_that_is_too_long_alone_is_cut_and_the_turn_goes_on(void)
+{
+    static const char said[] = "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 208310 tokens > 200000 maximum\"}}";
+    static const model_script scripts[] = {
+        { .body = EV("message_start", "{\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":10}}}")
+                  EV("content_block_start", "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"read_file\",\"input\":{}}}")
+                  EV("content_block_stop", "{\"type\":\"content_block_stop\",\"index\":0}")
+                  EV("message_delta", "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":1}}")
+                  EV("message_stop", "{\"type\":\"message_stop\"}") },
+        { .status = 400, .head = JSON, .body = said },
+        { .status = 400, .head = JSON, .body = said },
+        { .body = A_SAYS("Done.", "10") },
+    };
+    pawl_handle *a;
+    stage g;
+    wire w;
+
+    file_size = 8000;
+    wire_begin(&w, &g, "anthropic/claude", 0, scripts, 4);
+    a = spawned(&g, "r1", "{\"@mode\":\"bypassPermissions\",\"@once\":\"run\",\"input\":\"go\"}");
+    CHECK_STR(comes_to(a, PAWL_UNTIL_OVER), "over");
+    pawl_handle_free(a);
+    pawl_host_drain(g.h);
+    file_size = 300;
+    CHECK(!has(&w, 1, "left out here"));
+    CHECK(has(&w, 2, "of 8000 bytes are left out here") && has(&w, 3, "of 8000 bytes are left out here"));
+    CHECK(strlen(w.s.sent[1]) > strlen(w.s.sent[2]) + 3900 && strlen(w.s.sent[2]) > strlen(w.s.sent[3]) + 1900);
+    CHECK(!has(&w, 3, "\"cut\""));      /* a word of ours, that no provider knows */
+    wire_end(&w, &g, 4);
+}
+
 static void test_one_that_stays_too_long_ends_its_turn_with_words(void)
 {
     static const model_script scripts[] = {
@@ -141,8 +174,8 @@ static void test_one_that_stays_too_long_ends_its_turn_with_words(void)
     a = spawned(&g, "r1", "{\"input\":\"first\"}");
     CHECK_STR(rests(a), "error");
     v = viewed(a);
-    CHECK_STR(v.message, "LLM error: the conversation is too long for the model, and nothing of it can be left out: "
-                         "Context exceeded: 413 request_too_large: Request exceeds the maximum size");
+    CHECK(strncmp(v.message, "LLM error: the conversation is too long for the model, and nothing of it can be left out: the tools have ", 103) == 0);
+    CHECK(strstr(v.message, " bytes; give it fewer, or take a model that reads more: Context exceeded: 413 request_too_large: Request exceeds the maximum size") != NULL);
     pawl_handle_view_free(&v);
     pawl_handle_free(a);
     pawl_host_drain(g.h);
@@ -202,6 +235,7 @@ int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_a_prompt_that_is_too_long_is_summed_up_and_sent_again), CASE(test_a_first_turn_that_is_too_long_goes_on),
+        CASE(test_a_result_that_is_too_long_alone_is_cut_and_the_turn_goes_on),
         CASE(test_one_that_stays_too_long_ends_its_turn_with_words), CASE(test_A2_a_summary_is_asked_for_again_when_they_are_overloaded),
         CASE(test_a_summary_that_fails_for_good_ends_no_turn),
     };
