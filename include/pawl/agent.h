@@ -6,7 +6,9 @@
  *   llm          a model is asked            (pawl/llm.h)
  *   tool-NAME    a tool is used              (pawl/tool.h)
  *   hook, links  as the policy asks for them
- *   post-tools   after tools that changed something: {"tools":[{"succeeded","tool_name"}]}; what it replies, and whether it fails, changes nothing
+ *   post-tools   after tools that changed something: {"calls":[{"id","name","input"}],"cwd","tools":[{"succeeded","tool_name","tool_input"?}]}, `tools` in the
+ *                order of `calls`, with the input that a call was made with where it is not what the model said; what it replies, and whether it
+ *                fails, changes nothing
  *   tell         a child run is told a signal, or what it may do now: pawl_engine_tell
  *
  * What it is told: input, as PAWL_EV_INPUT or the signal "input" (it queues while a turn is under way): a text, {"input": TEXT or BLOCKS} or

@@ -65,14 +65,25 @@ void turn_send(turn *t)
 
 /* ---- what the core says ------------------------------------------------------------------------------------ */
 
+/* The calls as the model said them by reference; what hooks and people made of the input of one stands beside it. */
+static const pawl_value *post_tools_args(turn *t)
+{
+    const pawl_value *all = value_pack(t->mem, NULL, "[]"), *one;
+    const char *cwd = pawl_get_string(t->s, "@cwd");
+
+    for (uint32_t i = 0; i < t->ncalls; i++) {
+        const agent_call *c = &t->calls[i];
+
+        one = value_pack(t->mem, NULL, "{s:b,s:s}", "succeeded", !c->failed, "tool_name", c->name);
+        all = value_push(t->mem, all, c->changed ? value_with(t->mem, one, "tool_input", c->input) : one);
+    }
+    return pawl_pack(t->s, "{s:v,s:s,s:v}", "calls", pawl_ref(t->s, "@calls"), "cwd", cwd != NULL ? cwd : "", "tools", all);
+}
+
 static void post_tools(turn *t)
 {
-    const pawl_value *all = value_pack(t->mem, NULL, "[]");
-
-    for (uint32_t i = 0; i < t->ncalls; i++)
-        all = value_push(t->mem, all, value_pack(t->mem, NULL, "{s:b,s:s}", "succeeded", !t->calls[i].failed, "tool_name", t->calls[i].name));
     turn_phase(t, PHASE_HOOK);
-    if (!t->def->a.post_tools || pawl_flow_call_with(t->s, "post-tools", "post-tools", pawl_pack(t->s, "{s:v}", "tools", all), NULL) != PAWL_OK)
+    if (!t->def->a.post_tools || pawl_flow_call_with(t->s, "post-tools", "post-tools", post_tools_args(t), NULL) != PAWL_OK)
         turn_act(t, core_told_of(t, (core_told){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);    /* fail open, as the source has it */
 }
 

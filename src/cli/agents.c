@@ -84,19 +84,40 @@ static pawl_code own_tools_add(session *s, pawl_err *err)
 
 /* ---- after its tools ---------------------------------------------------------------------------------------------- */
 
+/* What it is told: each call with the input that it was made with. NULL: no memory. */
+static const pawl_value *post_tools_input(arena *mem, const pawl_value *args, const char *cwd)
+{
+    const pawl_value *calls = pawl_value_get(args, "calls"), *all = value_pack(mem, NULL, "[]"), *one, *id;
+    pawl_iter it = pawl_iter_of(pawl_value_get(args, "tools"));
+
+    for (size_t i = 0; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
+        const pawl_value *call = pawl_value_at(calls, i);
+
+        if (pawl_value_get(one, "tool_input") == NULL && pawl_value_get(call, "input") != NULL)
+            one = value_with(mem, one, "tool_input", pawl_value_get(call, "input"));
+        if ((id = pawl_value_get(call, "id")) != NULL)
+            one = value_with(mem, one, "tool_use_id", id);
+        all = value_push(mem, all, one);
+    }
+    return value_pack(mem, NULL, "{s:s,s:v}", "cwd", cwd, "tools", all);
+}
+
 static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const session *s = arg;
+    const char *cwd = pawl_value_string(pawl_value_get(job->args, "cwd"));
     const pawl_value *words;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
 
     arena_init(&mem, NULL, 4096);
+    cwd = cwd != NULL && *cwd != '\0' ? cwd : s->folder;
     words = value_pack(&mem, NULL, "[]");
     for (size_t i = 0; s->file->post_tools[i] != NULL; i++)
         words = value_push(&mem, words, value_string(&mem, s->file->post_tools[i], strlen(s->file->post_tools[i])));
-    own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", s->folder, "env", env_keyless(&mem, NULL), "run", words, "stdin", job->args);
+    own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", cwd, "env",
+                          env_keyless(&mem, NULL), "run", words, "stdin", post_tools_input(&mem, job->args, cwd));
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "post-tools: no memory");
     else if (pawl_mode_named(job->mode) == PAWL_PLAN)

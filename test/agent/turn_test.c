@@ -1,6 +1,21 @@
 /* turn_test.c - turns of an agent: golden traces G2 to G4, order of tools and messages, retries, the queue (A1 to A3, A5). */
 #include "agenting.h"
 
+/* What the command of that effect is told. Lives until the next look. */
+static const char *args_of(world *w, const char *effect)
+{
+    static buf text;
+    pawl_command cmd;
+
+    buf_free(&text);
+    buf_init(&text, NULL);
+    for (size_t i = 0; i < pawl_state_commands(w->st); i++)
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, effect) == 0)
+            canon(&text, cmd.args);
+    buf_char(&text, '\0');
+    return text.data;
+}
+
 /* ---- the golden traces of the source --------------------------------------------------------------------- */
 
 static void test_A1_G2_two_reads(void)
@@ -40,6 +55,8 @@ static void test_A1_G3_a_mutation_calls_for_the_hook(void)
     model_says(&w, NULL, "edit_file c1 {\"file_path\":\"/w/a\"}");
     comes(&w, "c1", PAWL_DONE, "{\"content\":\"edited\"}");
     CHECK_STR(command_of(&w, "llm"), "");
+    CHECK_STR(args_of(&w, "post-tools"), "{\"calls\":[{\"id\":\"c1\",\"input\":{\"file_path\":\"/w/a\"},\"name\":\"edit_file\",\"type\":\"tool_use\"}],\"cwd\":\"/w\","
+                                        "\"tools\":[{\"succeeded\":true,\"tool_name\":\"edit_file\"}]}");
     comes(&w, "post-tools", PAWL_DONE, "{\"action_taken\":false}");
     CHECK(*command_of(&w, "llm") != '\0');
     model_says(&w, NULL, "edit_file c2 {\"file_path\":\"/w/a\"}");
@@ -48,6 +65,24 @@ static void test_A1_G3_a_mutation_calls_for_the_hook(void)
     CHECK_STR(content_at(&w, 4), "Error: no such text");
     CHECK(*command_of(&w, "llm") != '\0');
     model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
+static void test_G3_the_hook_is_told_what_a_person_made_of_a_call(void)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.post_tools = true;
+    agent_begin(&w, &a, "{\"input\":\"edit\"}");
+    model_says(&w, NULL, "edit_file c1 {\"file_path\":\"/w/a\"};read_file c2 {\"file_path\":\"/w/b\"}");
+    world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"file_path\":\"/w/c\"}}");
+    comes(&w, "c1", PAWL_DONE, "{\"content\":\"edited\"}");
+    world_crash(&w);
+    comes(&w, "c2", PAWL_DONE, "{\"content\":\"no such file\",\"is_error\":true}");
+    world_crash(&w);
+    CHECK(strstr(args_of(&w, "post-tools"), "\"tools\":[{\"succeeded\":true,\"tool_input\":{\"file_path\":\"/w/c\"},\"tool_name\":\"edit_file\"},"
+                                            "{\"succeeded\":false,\"tool_name\":\"read_file\"}]}") != NULL);
     world_end(&w);
 }
 
@@ -374,7 +409,8 @@ static void test_the_model_is_told_its_system_and_what_is_pinned(void)
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
-        CASE(test_A1_G2_two_reads), CASE(test_A1_G3_a_mutation_calls_for_the_hook), CASE(test_A1_G3_the_hook_fails_open), CASE(test_A2_G4_retries),
+        CASE(test_A1_G2_two_reads), CASE(test_A1_G3_a_mutation_calls_for_the_hook),
+        CASE(test_G3_the_hook_is_told_what_a_person_made_of_a_call), CASE(test_A1_G3_the_hook_fails_open), CASE(test_A2_G4_retries),
         CASE(test_A2_delays_of_the_source), CASE(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends),
         CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A5_a_tool_says_that_it_runs_alone), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
         CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
