@@ -117,7 +117,7 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
     for (size_t i = 0; s->file->post_tools[i] != NULL; i++)
         words = value_push(&mem, words, value_string(&mem, s->file->post_tools[i], strlen(s->file->post_tools[i])));
     own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", cwd, "env",
-                          env_keyless(&mem, NULL), "run", words, "stdin", post_tools_input(&mem, job->args, cwd));
+                          env_keyless(&mem, (const char *const *)s->file->post_tools_env), "run", words, "stdin", post_tools_input(&mem, job->args, cwd));
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "post-tools: no memory");
     else if (pawl_mode_named(job->mode) == PAWL_PLAN)

@@ -169,19 +169,33 @@ static pawl_code bind_plugged(session *s, const plugin_handler *h, const file_ef
 
 /* ---- hooks -------------------------------------------------------------------------------------------- */
 
+/* The keys that it was given by name; NULL: no memory. */
+static const char *const *names_of(arena *mem, const pawl_value *list)
+{
+    const char **names = arena_zero(mem, (pawl_value_size(list) + 1) * sizeof *names);
+    pawl_iter it = pawl_iter_of(list);
+    const pawl_value *one;
+
+    for (size_t i = 0; names != NULL && (one = pawl_iter_next(&it, NULL)) != NULL; i++)
+        names[i] = pawl_value_string(one) != NULL ? pawl_value_string(one) : "";
+    return (const char *const *)names;
+}
+
 /* One hook is asked: a command with the input on its stdin, or a request with it as the body. */
 static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
     const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
+    const char *const *names;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
 
     (void)arg;
     arena_init(&mem, NULL, 4096);
+    names = names_of(&mem, pawl_value_get(h, "env"));
     if (run != NULL)
-        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}", "env", env_keyless(&mem, NULL), "run", run, "stdin", input, "timeout_ms", limit);
+        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}", "env", names != NULL ? env_keyless(&mem, names) : NULL, "run", run, "stdin", input, "timeout_ms", limit);
     else
         own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
     if (run != NULL && cwd != NULL)

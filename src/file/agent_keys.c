@@ -157,19 +157,45 @@ static void read_denied(loader *l, const doc *d)
         fault_at(l->f, d->at, PAWL_FAULT, "denied", "`denied` is end (a denial ends the turn) or tell (the model is told), and not \"%.40s\"", word);
 }
 
-static void read_post_tools(loader *l, const doc *d)
+/* Either may be NULL, which is none. */
+static bool same_words(const char **a, const char **b)
 {
-    const char **words = NULL, **root = l->a->root->post_tools;
     size_t i = 0;
 
-    if (!(agent_of(l)->post_tools = key_words(l, d, "post_tools", &words)))
-        return;
-    while (root != NULL && root[i] != NULL && words[i] != NULL && strcmp(root[i], words[i]) == 0)
+    if (a == NULL || b == NULL)
+        return a == b;
+    while (a[i] != NULL && b[i] != NULL && strcmp(a[i], b[i]) == 0)
         i++;
-    if (root != NULL && (root[i] != NULL || words[i] != NULL))
+    return a[i] == b[i];
+}
+
+/* A command, or {run, env}. */
+static void read_post_tools(loader *l, const doc *d)
+{
+    static const char *const names[] = { "run", "env" };
+    const char **words = NULL, **env = NULL;
+    const bool plain = d->kind != DOC_MAP;
+    agent_file *root = l->a->root;
+    const doc *run, *one;
+
+    if (!plain)
+        keys_known(l, d, "`post_tools`", names, sizeof names / sizeof *names);
+    run = plain ? d : doc_get(d, "run");
+    if (run == NULL) {
+        if (!key_there(d, "run"))
+            fault_at(l->f, d->at, PAWL_FAULT, "missing", "`post_tools` has no `run`, the program that is run after tools that changed something");
+        return;
+    }
+    if (!(agent_of(l)->post_tools = key_words(l, run, plain ? "post_tools" : "run", &words)))
+        return;
+    if (!plain && (one = doc_get(d, "env")) != NULL && !key_env(l, one, "`post_tools`", &env))
+        return;
+    if (root->post_tools != NULL && (!same_words(root->post_tools, words) || !same_words(root->post_tools_env, env))) {
         fault_at(l->f, d->at, PAWL_FAULT, "twice", "`post_tools` of agents that call each other is one command, and another one says something else");
-    else
-        l->a->root->post_tools = words;
+        return;
+    }
+    root->post_tools = words;
+    root->post_tools_env = env;
 }
 
 /* ---- agents that it may call ----------------------------------------------------------------------------------- */

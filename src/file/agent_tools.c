@@ -161,13 +161,12 @@ static void own_put(loader *l, const file_tool *made, place at)
     tool_put(l, &t->t, at);
 }
 
-/* Names of variables, which it gets although they are keys. */
-static bool read_env(loader *l, const doc *d, const char ***out)
+bool key_env(loader *l, const doc *d, const char *of, const char ***out)
 {
     const char **names;
 
     if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`env` of a tool is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and here stands %s",
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`env` of %s is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and here stands %s", of,
                  FILE_TOOL_WORDS_MAX, doc_what(l, d));
         return false;
     }
@@ -209,7 +208,7 @@ static void read_own(loader *l, const doc *d)
     if ((one = doc_get(d, "hint")) != NULL)
         good = key_text(l, one, "hint", &t.t.hint) && good;
     if ((one = doc_get(d, "env")) != NULL)
-        good = read_env(l, one, &t.env) && good;
+        good = key_env(l, one, "a tool", &t.env) && good;
     if ((one = doc_get(d, "class")) != NULL)
         read_class(l, one, &t.t.cls);
     t.t.effect = t.t.cls == PAWL_READ ? PAWL_AT_LEAST_ONCE : PAWL_ONCE;

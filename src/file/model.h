@@ -217,6 +217,7 @@ struct agent_file {
     file_tool *tools;
     file_helper *helpers;
     const char **post_tools;    /* of all agents that have one; NULL: none */
+    const char **post_tools_env;        /* keys that it gets from the environment; NULL: none */
     bool uses_tools;            /* a node is a tool */
     file_anew_fn *anew;
     void *anew_ctx;
@@ -295,6 +296,7 @@ void agent_check(loader *l);                                /* what its parts sa
 void read_tools(loader *l, const doc *d);
 const pawl_agent_tool *key_tool(loader *l, const doc *d);   /* one that comes with the program; NULL: told */
 bool key_words(loader *l, const doc *d, const char *key, const char ***out);   /* a command: a program and its arguments, ends in NULL */
+bool key_env(loader *l, const doc *d, const char *of, const char ***out);      /* names of variables, which it gets although they are keys; ends in NULL */
 file_helper *load_helper(loader *l, const char *name, const char *file, place at);     /* NULL: told */
 extern const char *const agent_key_names[];
 extern const size_t agent_key_count;

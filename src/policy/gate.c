@@ -243,6 +243,7 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
         v = value_with(mem, v, "url", value_string(mem, h->url, strlen(h->url)));
         return h->headers != NULL ? value_with(mem, v, "headers", h->headers) : v;
     }
+    v = h->env != NULL ? value_with(mem, v, "env", h->env) : v;
     return value_with(mem, v, "run", h->command != NULL ? value_pack(mem, NULL, "[s,s,s]", "sh", "-c", h->command) : h->run);
 }
 

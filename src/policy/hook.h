@@ -9,7 +9,7 @@
 enum {
     HOOKS_MAX = 256,                /* of one list */
     HOOK_MATCHER_BYTES = 512, HOOK_COMMAND_BYTES = 32768, HOOK_RULE_BYTES = 512, HOOK_URL_BYTES = 2048,
-    HOOK_RUN_WORDS = 64, HOOK_HEADERS = 32,
+    HOOK_RUN_WORDS = 64, HOOK_HEADERS = 32, HOOK_ENV_NAMES = 64,
     HOOK_TIMEOUT_S = 60, HOOK_TIMEOUT_S_MAX = 600,
     HOOK_REASON_LINES = 20,         /* of stderr */
     HOOK_TEXT_BYTES = 10000         /* of one reason, context or message; the rest is left out */
@@ -99,6 +99,7 @@ typedef struct hook_entry {
     hook_profile profile;
     const char *command;            /* for sh -c; NULL: `run` has the words */
     const pawl_value *run;
+    const pawl_value *env;          /* of a command: keys that it gets from the environment, a list of names; NULL: none */
     const char *url;
     const pawl_value *headers;      /* an object of strings; NULL: none */
     uint32_t timeout_s;

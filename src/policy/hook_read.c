@@ -14,7 +14,7 @@ static const char *const keys_elsewhere[] = { "async", "asyncRewake", "once", "s
 static const char *const events_here[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact",
                                            "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification", "before", "after" };
 static const char *const group_keys[] = { "matcher", "hooks" };
-static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage" };
+static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "env", "timeout", "profile", "if", "statusMessage" };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -91,7 +91,7 @@ static pawl_code take_texts(const settings_reading *r, const pawl_value *object,
         if (text == NULL || strlen(text) != pawl_value_size(one) || pawl_value_size(one) > HOOK_COMMAND_BYTES)
             return fail(r->err, PAWL_INVALID, "%s: \"%s\" is %s", r->where, key, what);
     }
-    if (type == PAWL_TYPE_ARRAY && pawl_value_size(pawl_value_at(v, 0)) == 0)
+    if (strcmp(key, "run") == 0 && pawl_value_size(pawl_value_at(v, 0)) == 0)
         return fail(r->err, PAWL_INVALID, "%s: \"%s\" names no program", r->where, key);
     return (*out = value_copy(r->mem, v)) != NULL ? PAWL_OK : fail(r->err, PAWL_NOMEM, "%s: no memory for \"%s\"", r->where, key);
 }
@@ -135,6 +135,19 @@ static pawl_code profile_take(const settings_reading *r, const pawl_value *v, ho
     return PAWL_OK;
 }
 
+/* Keys that it gets from the environment although they are some. */
+static pawl_code env_take(const settings_reading *r, const pawl_value *v, hook_entry *h)
+{
+    const pawl_code rc = take_texts(r, v, "env", PAWL_TYPE_ARRAY, HOOK_ENV_NAMES, &h->env);
+    pawl_iter it = pawl_iter_of(h->env);
+    const char *name;
+
+    while (rc == PAWL_OK && (name = pawl_value_string(pawl_iter_next(&it, NULL))) != NULL)
+        if (*name == '\0' || strchr(name, '=') != NULL)
+            return fail(r->err, PAWL_INVALID, "%s: \"env\": \"%.60s\" is no name of a variable: its value comes from the environment", r->where, name);
+    return rc;
+}
+
 /* What fits its type, and is there. */
 static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 {
@@ -147,8 +160,8 @@ static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
     if (h->type == HOOK_COMMAND && command == run)
         return fail(r->err, PAWL_INVALID, "%s: a command has \"command\", a line for the shell, or \"run\", a list of words%s", r->where,
                     command ? ", and not both" : "");
-    if (h->type == HOOK_HTTP && (command || run))
-        return fail(r->err, PAWL_INVALID, "%s: \"%s\" is of a hook of type \"command\"", r->where, command ? "command" : "run");
+    if (h->type == HOOK_HTTP && (command || run || h->env != NULL))
+        return fail(r->err, PAWL_INVALID, "%s: \"%s\" is of a hook of type \"command\"", r->where, command ? "command" : run ? "run" : "env");
     if (h->type == HOOK_HTTP && (h->url == NULL || (strncmp(h->url, "https://", 8) != 0 && strncmp(h->url, "http://", 7) != 0)))
         return fail(r->err, PAWL_INVALID, "%s: \"url\" begins with https:// or http://", r->where);
     return PAWL_OK;
@@ -170,7 +183,8 @@ static pawl_code hook_take(const settings_reading *r, const pawl_value *v)
         (rc = take_text(r, v, "if", 1, HOOK_RULE_BYTES, &h.rule)) != PAWL_OK ||
         (rc = take_text(r, v, "statusMessage", 0, HOOK_TEXT_BYTES, &status)) != PAWL_OK ||
         (rc = take_texts(r, v, "run", PAWL_TYPE_ARRAY, HOOK_RUN_WORDS, &h.run)) != PAWL_OK ||
-        (rc = take_texts(r, v, "headers", PAWL_TYPE_OBJECT, HOOK_HEADERS, &h.headers)) != PAWL_OK || (rc = doing_check(r, &h)) != PAWL_OK)
+        (rc = take_texts(r, v, "headers", PAWL_TYPE_OBJECT, HOOK_HEADERS, &h.headers)) != PAWL_OK ||
+        (rc = env_take(r, v, &h)) != PAWL_OK || (rc = doing_check(r, &h)) != PAWL_OK)
         return rc;
     if (r->out->count == HOOKS_MAX)
         return fail(r->err, PAWL_LIMIT, "%s: more than %d hooks (HOOKS_MAX)", r->where, HOOKS_MAX);

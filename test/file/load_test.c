@@ -187,6 +187,35 @@ PAWL_TEST(test_an_agent_has_what_its_file_says)
     bench_free(b);
 }
 
+PAWL_TEST(test_agents_that_call_each_other_have_one_post_tools)
+{
+    static const char twice[] = "1:38 twice: `post_tools` of agents that call each other is one command, and another one says something else\n";
+    static const struct { const char *boss, *helper, *said; } rows[] = {
+        { "{run: [a, b], env: [A_API_KEY]}", "{env: [A_API_KEY], run: [a, b]}", "" }, { "[a, b]", "{run: [a, b]}", "" }, { "[a, b]", "[a, b, c]", twice },
+        { "{run: [a, b], env: [A_API_KEY]}", "[a, b]", twice }, { "[a, b]", "{run: [a, b], env: [A_API_KEY]}", twice },
+        { "{run: [a], env: [A_API_KEY]}", "{run: [a], env: [B_API_KEY]}", twice },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char boss[200], helper[200];
+        const filing_text texts[] = { { "boss.yaml", boss }, { "helper.yaml", helper }, { NULL, NULL } };
+        bench *b = bench_new();
+        agent_file *file;
+        filing from;
+
+        snprintf(boss, sizeof boss, "agent: {model: anthropic/x, agents: {helper: helper.yaml}, post_tools: %s}\n", rows[i].boss);
+        snprintf(helper, sizeof helper, "agent: {model: openai/y, post_tools: %s}\n", rows[i].helper);
+        file = load_from(b, &from, texts);
+        CHECK_STR(told(b), rows[i].said);
+        if (rows[i].said[0] == '\0' && file->post_tools_env != NULL) {
+            CHECK_STR(file->post_tools_env[0], "A_API_KEY");
+            CHECK(file->post_tools_env[1] == NULL);
+        }
+        CHECK(rows[i].said[0] != '\0' || (file->post_tools_env != NULL) == (strstr(rows[i].boss, "env") != NULL));
+        bench_free(b);
+    }
+}
+
 /* The n-th allocation fails: no machine, nothing leaks, and it is said that memory was missing. */
 static void marched(const filing_text *texts)
 {
@@ -223,7 +252,7 @@ static const check_case cases[] = {
     CASE(test_F5_the_hash_covers_every_file_that_one_leads_to),
     CASE(test_a_file_without_a_name_is_called_after_its_own),
     CASE(test_large_files_take_their_time_and_no_more),
-    CASE(test_an_agent_has_what_its_file_says),
+    CASE(test_an_agent_has_what_its_file_says), CASE(test_agents_that_call_each_other_have_one_post_tools),
     CASE(test_every_allocation_may_fail),
     CASE(test_every_allocation_of_an_agent_may_fail),
 };

@@ -75,6 +75,8 @@ PAWL_TEST(test_every_key_further_down_is_explained)
     DESCRIBED(s, "/$defs/node/properties/undo/properties", "run", "stdin", "env", "cwd");
     DESCRIBED(s, "/properties/agent/properties/thinking/anyOf/1/properties", "budget_tokens");
     DESCRIBED(s, "/properties/agent/properties/compact/anyOf/1/properties", "tokens", "method");
+    DESCRIBED(s, "/properties/agent/properties/post_tools/anyOf/1/properties", "run", "env");
+    DESCRIBED(s, "/$defs/hook/properties", "type", "command", "run", "env", "url", "headers", "timeout", "profile", "if", "statusMessage");
     DESCRIBED(s, "/$defs/tool/properties", "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint", "env");
 }
 
@@ -308,12 +310,24 @@ PAWL_TEST(test_an_agent_in_place_of_a_graph)
         "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\",\"run\":[\"b\"],\"env\":{\"A_API_KEY\":\"x\"}}]}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"tools\":[{\"name\":\"a\",\"run\":[\"b\"],\"env\":[]}]}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"tool\":[]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"post_tools\":{\"env\":[\"A_API_KEY\"]}}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"post_tools\":{\"run\":[\"a\"],\"env\":[]}}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"post_tools\":{\"run\":[\"a\"],\"stdin\":\"x\"}}}",
+        "{\"agent\":{\"model\":\"anthropic/x\"},\"hooks\":{\"PreToolUse\":{}}}",
+        "{\"agent\":{\"model\":\"anthropic/x\"},\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\"}]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\"},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"shell\"}]}]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\"},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\",\"env\":{\"A\":\"b\"}}]}]}}",
+        "{\"agent\":{\"model\":\"anthropic/x\"},\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\",\"timeout\":0}]}]}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"compact\":{\"method\":\"drop\"}}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"max_iterations\":0}}",
         "{\"agent\":{\"model\":\"anthropic/x\",\"mcp\":{}}}",
     };
     static const char *const good[] = {
         "{\"agent\":{\"model\":\"anthropic/x\"}}",
+        "{\"agent\":{\"model\":\"anthropic/x\",\"post_tools\":{\"run\":[\"wc\",1],\"env\":[\"A_API_KEY\"]}},\"hooks\":{\"Notification\":[],\"PreToolUse\":["
+        "{\"matcher\":\"Bash|Edit\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\",\"env\":[\"A_API_KEY\"],\"timeout\":5,\"if\":\"Bash(git:*)\"},"
+        "{\"type\":\"command\",\"run\":[\"x\",\"y\"],\"profile\":\"claude\",\"statusMessage\":\"\"},"
+        "{\"type\":\"http\",\"url\":\"https://h/x\",\"headers\":{\"a\":\"b\"}}]}]}}",
         "{\"agent\":{\"model\":\"other-host/a/b:7\",\"name\":\"n\",\"tools\":[{\"name\":\"t\",\"run\":[\"wc\",1],\"class\":\"read\",\"schema\":{\"type\":\"object\"},"
         "\"timeout\":\"5s\",\"beside\":false,\"env\":[\"A_API_KEY\"]}],\"temperature\":0.5,\"thinking\":2000,\"compact\":{\"tokens\":5,\"method\":\"drop\"},\"denied\":\"tell\","
         "\"post_tools\":[\"cat\"],\"budget\":{\"calls\":5}},\"permissions\":{\"deny\":[\"Bash\"]},\"retention\":\"keep\"}",

@@ -134,6 +134,10 @@ static void hook_tell(const hook_entry *h, buf *b)
         buf_char(b, ' ');
         canon(b, h->headers);
     }
+    if (h->env != NULL) {
+        buf_text(b, " env ");
+        canon(b, h->env);
+    }
     buf_char(b, '\n');
 }
 
@@ -175,12 +179,12 @@ PAWL_TEST(test_P4_hooks_are_read_in_their_order)
 {
     reads("{\"PreToolUse\":[{\"matcher\":\"Bash|Edit\",\"hooks\":[{\"type\":\"command\",\"command\":\"check\",\"timeout\":5},"
           "{\"type\":\"http\",\"url\":\"https://h/x\",\"headers\":{\"a\":\"b\"},\"profile\":\"claude\",\"if\":\"Bash(git:*)\"}]},"
-          "{\"hooks\":[{\"type\":\"command\",\"run\":[\"check\",\"-v\"],\"profile\":\"strict\",\"statusMessage\":\"...\"}]}],"
+          "{\"hooks\":[{\"type\":\"command\",\"run\":[\"check\",\"-v\"],\"profile\":\"strict\",\"env\":[\"A_API_KEY\",\"B\"],\"statusMessage\":\"...\"}]}],"
           "\"before\":[{\"matcher\":\"^draft\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\",\"timeout\":600}]}],"
           "\"after\":[{\"matcher\":\"*\",\"hooks\":[{\"type\":\"command\",\"command\":\"y\"}]}],\"PostToolUseFailure\":[]}",
           "s.json: PreToolUse[0].hooks[0] = PreToolUse [Bash|Edit] command strict 5s sh: check\n"
           "s.json: PreToolUse[0].hooks[1] = PreToolUse [Bash|Edit] if Bash(git:*) http claude 60s https://h/x {\"a\":\"b\"}\n"
-          "s.json: PreToolUse[1].hooks[0] = PreToolUse [] command strict 60s [\"check\",\"-v\"]\n"
+          "s.json: PreToolUse[1].hooks[0] = PreToolUse [] command strict 60s [\"check\",\"-v\"] env [\"A_API_KEY\",\"B\"]\n"
           "s.json: before[0].hooks[0] = PreToolUse of nodes [^draft] command strict 600s sh: x\n"
           "s.json: after[0].hooks[0] = PostToolUse of nodes [*] command strict 60s sh: y\n");
     reads("{}", "");
@@ -219,6 +223,14 @@ PAWL_TEST(test_P4_no_hook_is_dropped_silently)
     hook_is("{\"type\":\"command\",\"run\":[]}", "s.json: PreToolUse[0].hooks[0]: \"run\" is a list of words, not empty");
     hook_is("{\"type\":\"command\",\"run\":[\"\"]}", "s.json: PreToolUse[0].hooks[0]: \"run\" names no program");
     hook_is("{\"type\":\"command\",\"run\":[\"a\",1]}", "s.json: PreToolUse[0].hooks[0]: \"run\" is a list of words, not empty");
+    hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":{\"A\":\"b\"}}", "s.json: PreToolUse[0].hooks[0]: \"env\" is a list of words, not empty");
+    hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":[]}", "s.json: PreToolUse[0].hooks[0]: \"env\" is a list of words, not empty");
+    hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":[\"\"]}",
+            "s.json: PreToolUse[0].hooks[0]: \"env\": \"\" is no name of a variable: its value comes from the environment");
+    hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":[\"A_API_KEY\",\"B=c\"]}",
+            "s.json: PreToolUse[0].hooks[0]: \"env\": \"B=c\" is no name of a variable: its value comes from the environment");
+    hook_is("{\"type\":\"command\",\"command\":\"x\",\"evn\":[\"A\"]}", "s.json: PreToolUse[0].hooks[0]: there is no \"evn\" (did you mean \"env\"?)");
+    hook_is("{\"type\":\"http\",\"url\":\"http://h\",\"env\":[\"A\"]}", "s.json: PreToolUse[0].hooks[0]: \"env\" is of a hook of type \"command\"");
     hook_is("{\"type\":\"command\",\"command\":\"x\",\"url\":\"http://h\"}", "s.json: PreToolUse[0].hooks[0]: \"url\" is of a hook of type \"http\"");
     hook_is("{\"type\":\"http\",\"command\":\"x\"}", "s.json: PreToolUse[0].hooks[0]: \"command\" is of a hook of type \"command\"");
     hook_is("{\"type\":\"http\",\"url\":\"file:///x\"}", "s.json: PreToolUse[0].hooks[0]: \"url\" begins with https:// or http://");
