@@ -187,6 +187,7 @@ bool compact_can(turn *t, bool heavy);  /* something of it can be left out; `hea
 void compact_begin(turn *t);
 void compact_again(turn *t);            /* the summary is asked for once more */
 void compact_told(turn *t);
+void compact_goes_on(turn *t);        /* the request that it was for follows */
 const char *compact_sizes(turn *t);     /* what is the most of it, and what to do about that */
 
 /* ---- cut.c: what is too long by itself. `all` are the n messages ------------------------------------------------ */
@@ -237,7 +238,8 @@ const char *text_cut(turn *t, const char *text, size_t most);   /* its beginning
 /* ---- life.c: hooks where it begins, takes input, answers, stops, is summed up, ends ------------------------------------ */
 
 /* Each: false, no hook is of that moment, and whoever asks goes on; else that is seen to once they have said. */
-bool life_start(turn *t, const pawl_value *message);    /* message NULL: there is no input yet */
+bool life_start(turn *t, const char *source, const pawl_value *message);        /* message NULL: there is no input yet */
+bool life_in_turn(const life *l);       /* a turn is under way at that moment */
 bool life_prompt(turn *t, const pawl_value *message);
 bool life_answer(turn *t);
 bool life_stop(turn *t);

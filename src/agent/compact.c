@@ -149,8 +149,8 @@ static void replaced(turn *t, const span *s, const pawl_value *all, const char *
     readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
 }
 
-/* The request that it was made shorter for; it is another one than before. */
-static void request_follows(turn *t)
+/* It is another one than before. */
+void compact_goes_on(turn *t)
 {
     if (t->at != PHASE_COMPACT)
         turn_phase(t, PHASE_COMPACT);
@@ -212,7 +212,7 @@ static void shorten(turn *t, const char *why)
                                             dropped ? "and results of tools were left out" : some ? "and what is longest was cut" : "and goes on as it is", why)));
     if (!some)
         t->least = t->tokens;   /* not for every request that follows */
-    request_follows(t);
+    compact_goes_on(t);
 }
 
 void compact_again(turn *t)
@@ -289,5 +289,6 @@ void compact_told(turn *t)
         return;
     }
     sum_up(t, summary);
-    request_follows(t);
+    if (!life_start(t, "compact", NULL))
+        compact_goes_on(t);
 }

@@ -337,30 +337,61 @@ static void compact_over(turn *t, bool heavy, const moment_gate *g)
 
 /* ---- its beginning and its end --------------------------------------------------------------------------------------- */
 
-bool life_start(turn *t, const pawl_value *message)
+bool life_start(turn *t, const char *source, const pawl_value *message)
 {
     const pawl_value *model = pawl_value_get(pawl_get(t->s, "@config"), "model");
 
     if (is_sub_agent(t) || pawl_value_size(hooks_said(t)) == 0)
         return false;
     return life_asks(t, (life){ .point = HOOK_SESSION_START, .message = message,
-                                .about = pawl_pack(t->s, "{s:v,s:s}", "model", model != NULL ? model : value_null(t->mem), "source", "startup") });
+                                .about = pawl_pack(t->s, "{s:v,s:s}", "model", model != NULL ? model : value_null(t->mem), "source", source) });
 }
 
-/* What hooks know of the place stands beside what is pinned, so that it is never summed up. */
-static void start_over(turn *t, const pawl_value *message, const moment_gate *g)
+/* What hooks know of the place stands beside what is pinned, so that it is never summed up; what they said of it before goes. */
+static void place_pinned(turn *t, const char *context)
 {
-    const char *pinned = pawl_get_string(t->s, "@pinned");
+    const char *before = pawl_get_string(t->s, "@place"), *pinned = pawl_get_string(t->s, "@pinned");
+    size_t size = pinned != NULL ? strlen(pinned) : 0;
+    const size_t n = before != NULL ? strlen(before) : 0;
+    const char *rest;
 
-    message = message != NULL ? message : queue_take(t);
-    if (g->said.context != NULL) {
-        t->pinned = pawl_pack(t->s, "s", pawl_format(t->s, "%s%s%s", pinned != NULL ? pinned : "", pinned != NULL ? "\n\n" : "", g->said.context));
-        pawl_set(t->s, "@pinned", t->pinned);
+    if (before != NULL && strcmp(before, context) == 0)
+        return;
+    if (n > 0 && size >= n && strcmp(pinned + size - n, before) == 0) {
+        size -= n;
+        size -= size >= 2 && memcmp(pinned + size - 2, "\n\n", 2) == 0 ? 2 : 0;
     }
+    rest = size > 0 ? arena_strdup(t->mem, pinned, size) : "";
+    t->pinned = pawl_pack(t->s, "s", pawl_format(t->s, "%s%s%s", rest != NULL ? rest : "", size > 0 ? "\n\n" : "", context));
+    pawl_set(t->s, "@pinned", t->pinned);
+    pawl_set_string(t->s, "@place", context);
+}
+
+/* It begins, goes on after a while, or goes on with a summary, and then a turn is under way. */
+static void start_over(turn *t, const life *was, const moment_gate *g)
+{
+    const pawl_value *message = was->message;
+
+    if (g->said.context != NULL)
+        place_pinned(t, g->said.context);
+    if (life_in_turn(was)) {
+        compact_goes_on(t);
+        return;
+    }
+    message = message != NULL ? message : queue_take(t);
     if (message != NULL)
         turn_begin(t, message);
     else
         turn_rests(t);
+}
+
+bool life_in_turn(const life *l)
+{
+    const char *source = pawl_value_string(pawl_value_get(l->about, "source"));
+
+    if (l->point == HOOK_SESSION_START)
+        return source != NULL && strcmp(source, "compact") == 0;
+    return l->point != HOOK_SESSION_END;
 }
 
 bool life_end(turn *t)
@@ -382,7 +413,7 @@ static void life_over(turn *t, const moment_gate *g)
     case HOOK_STOP:
     case HOOK_SUBAGENT_STOP: stop_over(t, was.point, g); return;
     case HOOK_PRE_COMPACT: compact_over(t, was.heavy, g); return;
-    case HOOK_SESSION_START: start_over(t, was.message, g); return;
+    case HOOK_SESSION_START: start_over(t, &was, g); return;
     case HOOK_SESSION_END: run_closes(t); return;
     case HOOK_ANSWER:
         if (g->said.stops)

@@ -156,7 +156,7 @@ static void started(turn *t)
 
     if (input != NULL && pawl_value_type(input) != PAWL_TYPE_NULL && m == NULL)
         bad_input(t, input);
-    if (life_start(t, m))
+    if (life_start(t, "startup", m))
         return;
     if (m != NULL)
         turn_begin(t, m);
@@ -400,6 +400,7 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
         { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue", .rule = PAWL_APPEND },
         { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools", .rule = PAWL_APPEND }, { .name = "@config" }, { .name = "@nature" },
         { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" }, { .name = "@life" }, { .name = "@heard", .rule = PAWL_APPEND },
+        { .name = "@resumed" }, { .name = "@place" },
         { .name = "@children", .rule = PAWL_MERGE },
         { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
         { .name = "@sent" },

@@ -87,8 +87,8 @@ void interrupt_told(turn *t)
     case PHASE_HOOK: pawl_flow_drop(t->s, "post-tools"); break;
     case PHASE_TOOLS: tools_interrupted(t); return;
     case PHASE_ASKED:
-        if (t->life.point == HOOK_SESSION_START || t->life.point == HOOK_SESSION_END)
-            return;             /* no turn is under way */
+        if (!life_in_turn(&t->life))
+            return;
         (void)life_drop(t);
         calls_cut(t, interrupted);
         break;

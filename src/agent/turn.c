@@ -12,6 +12,11 @@ static core_action core_told_of(turn *t, core_told told)
 
 void turn_begin(turn *t, const pawl_value *message)
 {
+    if (pawl_get_bool(t->s, "@resumed")) {      /* somebody came back to it: once */
+        pawl_set(t->s, "@resumed", value_bool(t->mem, false));
+        if (life_start(t, "resume", message))
+            return;
+    }
     if (!life_prompt(t, message))
         turn_opens(t, message);
 }

@@ -378,6 +378,18 @@ static pawl_code settle_children(chat *k, bool unasked, pawl_err *err)
     return rc == PAWL_CONFLICT || rc == PAWL_GONE ? PAWL_OK : rc;       /* that one is over by now */
 }
 
+/* A hook wants to know that somebody came back to it. */
+static bool told_of_resume(pawl_state *st)
+{
+    const pawl_value *all = pawl_value_get(pawl_state_get(st, "@policy"), "hooks"), *one;
+    pawl_iter it = pawl_iter_of(all);
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_get(pawl_value_get(one, "hooks"), "SessionStart") != NULL)
+            return true;
+    return false;
+}
+
 /* Its own channels, as they are to be from now on. */
 static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
 {
@@ -395,6 +407,8 @@ static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
         v = value_with(&s->mem, v, "@config", config);
     if (pawl_value_bool(pawl_state_get(st, "@unasked")) != unasked)
         v = value_with(&s->mem, v, "@unasked", value_bool(&s->mem, unasked));
+    if (told_of_resume(st))
+        v = value_with(&s->mem, v, "@resumed", value_bool(&s->mem, true));
     if (pawl_value_size(v) == 0)
         return PAWL_OK;
     buf_init(&b, NULL);

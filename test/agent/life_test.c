@@ -355,6 +355,88 @@ static void test_P4_what_a_session_begins_with_is_in_its_first_request(void)
     world_end(&w);
 }
 
+#define PLACE(text) SAYS("{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"SessionStart\\\",\\\"additionalContext\\\":\\\"" text "\\\"}}")
+
+static void test_P4_a_session_that_somebody_comes_back_to(void)
+{
+    world w;
+
+    begin(&w, "{" HOOKS(HOOK("SessionStart") "," HOOK("UserPromptSubmit")) ",\"@pinned\":\"rules\",\"input\":\"one\"}");
+    hears(&w, "SessionStart", PLACE("branch: main"));
+    hears(&w, "UserPromptSubmit", FINE);
+    model_says(&w, "1", NULL);
+    world_signal(&w, "input", "\"two\"");
+    hears(&w, "UserPromptSubmit", FINE);        /* nobody was away */
+    world_update(&w, NULL, "{\"@resumed\":true}");
+    world_crash(&w);
+    model_says(&w, "2", NULL);
+    CHECK_STR(asked(&w), "");           /* with the next input */
+    world_signal(&w, "input", "\"three\"");
+    CHECK(strstr(asked(&w), "\"source\":\"resume\"") != NULL);
+    world_signal(&w, "interrupt", NULL);        /* there is no turn */
+    world_signal(&w, "input", "\"four\"");
+    hears(&w, "SessionStart", PLACE("branch: next"));
+    CHECK_STR(world_get(&w, "@pinned"), "\"rules\\n\\nbranch: next\"");        /* in place of what was said before */
+    CHECK(strstr(asked(&w), "\"prompt\":\"three\"") != NULL);
+    hears(&w, "UserPromptSubmit", FINE);
+    model_says(&w, "3", NULL);
+    hears(&w, "UserPromptSubmit", FINE);        /* once */
+    model_says(&w, "4", NULL);
+    CHECK_STR(roles(&w), "user assistant user assistant user assistant user assistant");
+    world_update(&w, NULL, "{\"@resumed\":true}");
+    world_signal(&w, "input", "\"five\"");
+    hears(&w, "SessionStart", FINE);    /* it has nothing to say: what it said stays */
+    hears(&w, "UserPromptSubmit", FINE);
+    CHECK_STR(world_get(&w, "@pinned"), "\"rules\\n\\nbranch: next\"");
+    model_says(&w, "5", NULL);
+    world_update(&w, NULL, "{\"@pinned\":\"other rules\",\"@resumed\":true}");
+    world_signal(&w, "input", "\"six\"");
+    hears(&w, "SessionStart", PLACE("branch: last"));
+    CHECK_STR(world_get(&w, "@pinned"), "\"other rules\\n\\nbranch: last\"");
+    hears(&w, "UserPromptSubmit", FINE);
+    model_says(&w, "6", NULL);
+    world_end(&w);
+    begin(&w, "{\"input\":\"one\"}");
+    model_says(&w, "1", NULL);
+    world_update(&w, NULL, "{\"@resumed\":true}");
+    world_signal(&w, "input", "\"two\"");
+    model_says(&w, "2", NULL);          /* no hook is of that */
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
+static void test_P4_a_session_that_goes_on_with_a_summary(void)
+{
+    pawl_command cmd;
+    world w;
+
+    compacting(&w, HOOKS("\"SessionStart\":[{\"matcher\":\"compact\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]"));
+    model_says(&w, "sum", NULL);
+    CHECK(strstr(asked(&w), "\"source\":\"compact\"") != NULL);
+    CHECK(strncmp(content_at(&w, 0), "Summary of the conversation so far:", 35) == 0);
+    CHECK_STR(command_of(&w, "llm"), "");
+    hears(&w, "SessionStart", PLACE("branch: main"));
+    CHECK_STR(world_get(&w, "@pinned"), "\"branch: main\"");
+    CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, NULL), PAWL_OK);
+    CHECK_INT(pawl_value_size(pawl_value_get(cmd.args, "system")), 2);         /* with the request that follows */
+    CHECK(pawl_value_get(cmd.args, "upto") == NULL);
+    model_says(&w, "2", NULL);
+    CHECK_STR(roles(&w), "user user assistant");
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+    compacting(&w, HOOKS("\"SessionStart\":[{\"matcher\":\"compact\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]"));
+    model_says(&w, "sum", NULL);
+    world_signal(&w, "interrupt", NULL);        /* a turn is under way */
+    CHECK_STR(agent_shows(&w), "done");
+    CHECK_STR(asked(&w), "");
+    CHECK_STR(roles(&w), "user user user");
+    CHECK_STR(last(&w), "User interrupted this message");
+    world_signal(&w, "input", "\"three\"");
+    model_says(&w, "3", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    world_end(&w);
+}
+
 static void test_P4_one_that_runs_once_ends_its_session(void)
 {
     world w;
@@ -439,7 +521,8 @@ int main(int argc, char **argv)
         CASE(test_P4_a_hook_keeps_a_turn_from_its_end), CASE(test_P4_a_turn_is_kept_from_its_end_eight_times_at_most),
         CASE(test_P4_a_sub_agent_has_a_stop_of_its_own), CASE(test_P4_a_hook_hears_each_answer_before_its_tools_are_used),
         CASE(test_P4_a_hook_keeps_a_conversation_from_being_summed_up), CASE(test_P4_a_session_begins_and_ends),
-        CASE(test_P4_what_a_session_begins_with_is_in_its_first_request), CASE(test_P4_one_that_runs_once_ends_its_session),
+        CASE(test_P4_what_a_session_begins_with_is_in_its_first_request), CASE(test_P4_a_session_that_somebody_comes_back_to),
+        CASE(test_P4_a_session_that_goes_on_with_a_summary), CASE(test_P4_one_that_runs_once_ends_its_session),
         CASE(test_P4_a_note_keeps_nobody_waiting), CASE(test_P4_without_such_hooks_nothing_is_another),
     };
 
