@@ -88,12 +88,13 @@ static bool journal_add(run *r, pawl_bytes b)
     return true;
 }
 
+static pawl_err err;    /* of all runs: one for each event would be measured with it, and what goes wrong ends a figure */
+
 bool run_begin(run *r, const pawl_machine *m, unsigned flags, pawl_step *step, const pawl_alloc *alloc)
 {
-    const pawl_run_info info = { .id = "bench-1", .life = 0x5eed, .seed = 1, .created_ms = 1700000000000 };
-    const pawl_event start = { .kind = PAWL_EV_START, .time_ms = 1700000000000 };
+    static const pawl_run_info info = { .id = "bench-1", .life = 0x5eed, .seed = 1, .created_ms = 1700000000000 };
+    static const pawl_event start = { .kind = PAWL_EV_START, .time_ms = 1700000000000 };
     bool keep = r->keep;
-    pawl_err err = {0};
 
     *r = (run){ .m = m, .step = step, .keep = keep };
     if (m == NULL || step == NULL)
@@ -107,8 +108,6 @@ bool run_begin(run *r, const pawl_machine *m, unsigned flags, pawl_step *step, c
 
 bool run_take(run *r, const pawl_event *ev)
 {
-    pawl_err err = {0};
-
     r->rc = pawl_advance(r->m, r->st, ev, r->step, &err);
     if (r->rc < 0 || r->rc == PAWL_IGNORED)
         return bench_wrong("advance", &err);
