@@ -12,30 +12,61 @@ void hash_parts(const pawl_bytes *parts, size_t n, hash *out)
 #else
 #include <nettle/sha2.h>
 
-enum { TOGETHER_BYTES = 192 }; /* parts as short as an envelope and two digests go in one call */
+enum { BLOCK_BYTES = 64, LENGTH_BYTES = 8, SHORT_BYTES_MAX = 4 * BLOCK_BYTES - LENGTH_BYTES - 1 };
+
+static void put_64(uint8_t *out, uint64_t x)
+{
+    out[0] = (uint8_t)(x >> 56);
+    out[1] = (uint8_t)(x >> 48);
+    out[2] = (uint8_t)(x >> 40);
+    out[3] = (uint8_t)(x >> 32);
+    out[4] = (uint8_t)(x >> 24);
+    out[5] = (uint8_t)(x >> 16);
+    out[6] = (uint8_t)(x >> 8);
+    out[7] = (uint8_t)x;
+}
+
+/* What is hashed for an entry is this short, mostly. Padded here it is whole blocks, which the library takes as they lie;
+ * its own padding and its digest go byte by byte, for longer than a block takes. */
+static void hash_short(const pawl_bytes *parts, size_t n, size_t size, hash *out)
+{
+    const size_t padded = (size + LENGTH_BYTES + BLOCK_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
+    uint8_t text[SHORT_BYTES_MAX + LENGTH_BYTES + 1];
+    struct sha256_ctx sha;
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; at += parts[i++].size)
+        text_copy((char *)text + at, parts[i].data, parts[i].size);
+    memset(text + at, 0, padded - LENGTH_BYTES - at);
+    text[at] = 0x80;
+    put_64(text + padded - LENGTH_BYTES, (uint64_t)size * 8);
+    sha256_init(&sha);
+    sha256_update(&sha, padded, text);
+    for (size_t i = 0; i < HASH_BYTES / 8; i++)
+        put_64(out->b + 8 * i, (uint64_t)sha.state[2 * i] << 32 | sha.state[2 * i + 1]);
+}
+
+static void hash_long(const pawl_bytes *parts, size_t n, hash *out)
+{
+    struct sha256_ctx sha;
+
+    sha256_init(&sha);
+    for (size_t i = 0; i < n; i++)
+        if (parts[i].size > 0)
+            sha256_update(&sha, parts[i].size, (const uint8_t *)parts[i].data);
+    sha256_digest(&sha, HASH_BYTES, out->b);
+}
 
 void hash_parts(const pawl_bytes *parts, size_t n, hash *out)
 {
-    struct sha256_ctx sha;
-    uint8_t together[TOGETHER_BYTES];
     size_t size = 0;
 
-    sha256_init(&sha);
-    for (size_t i = 0; i < n; i++) {
-        if (n > 1 && parts[i].size <= sizeof together - size) {
-            text_copy((char *)together + size, parts[i].data, parts[i].size);
-            size += parts[i].size;
-            continue;
-        }
-        if (size > 0)
-            sha256_update(&sha, size, together);
-        if (parts[i].size > 0)
-            sha256_update(&sha, parts[i].size, (const uint8_t *)parts[i].data);
-        size = 0;
-    }
-    if (size > 0)
-        sha256_update(&sha, size, together);
-    sha256_digest(&sha, HASH_BYTES, out->b);
+    for (size_t i = 0; i < n && size <= SHORT_BYTES_MAX; i++)
+        size += parts[i].size;
+    if (size <= SHORT_BYTES_MAX)
+        hash_short(parts, n, size, out);
+    else
+        hash_long(parts, n, out);
 }
 #endif
 

@@ -185,6 +185,26 @@ PAWL_TEST(test_hashes_are_sha256)
     CHECK(!hash_unhex(hex, HASH_HEX, &again));
 }
 
+/* Of each length, one after another; what is told of all is what sha256sum says of them. */
+PAWL_TEST(test_hashes_of_every_length)
+{
+    char text[300], hex[HASH_HEX + 1];
+    hash all[301], h;
+
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(uint8_t)(i * 7 + 3);
+    for (size_t n = 0; n <= sizeof text; n++) {
+        const pawl_bytes parts[3] = { { text, n / 3 }, { text + n / 3, n / 2 - n / 3 }, { text + n / 2, n - n / 2 } };
+
+        hash_of(text, n, &all[n]);
+        hash_parts(parts, 3, &h);
+        CHECK(hash_equal(&h, &all[n]));
+    }
+    hash_of(all, sizeof all, &h);
+    hash_hex(&h, hex);
+    CHECK_STR(hex, "7d917fbd2cf49ddff9ad0a8706bba32d204e92e71d2e369c5a03d6af29278c9f");
+}
+
 PAWL_TEST(test_a_state_machine_is_its_table)
 {
     static const sm_row rows[] = { { "open", SM_TO(1), SM_FIRST }, { "shut", 0, SM_LAST } };
@@ -328,6 +348,7 @@ static const check_case cases[] = {
     CASE(test_an_arena_aligns_owns_and_gives_back),
     CASE(test_a_buffer_prints_and_stays_failed),
     CASE(test_hashes_are_sha256),
+    CASE(test_hashes_of_every_length),
     CASE(test_a_state_machine_is_its_table),
     CASE(test_K2_reals_have_one_text),
     CASE(test_K2_random_reals_read_back_and_none_is_shorter),
