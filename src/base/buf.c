@@ -51,25 +51,31 @@ void buf_text(buf *b, const char *text)
     buf_put(b, text, strlen(text));
 }
 
-/* Two digits at a time, from the last to the first. */
+static size_t digits_of(uint64_t n)
+{
+    size_t size = 1;
+
+    for (; n >= 10000; n /= 10000)
+        size += 4;
+    return size + (n >= 10) + (n >= 100) + (n >= 1000);
+}
+
+/* Two digits at a time, from the last to the first, each where it belongs. */
 size_t uint_text(uint64_t n, char out[UINT_TEXT_MAX])
 {
     static const char pairs[] =
         "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
         "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
         "8081828384858687888990919293949596979899";
-    char text[UINT_TEXT_MAX], *p = text + sizeof text;
-    size_t size;
+    const size_t size = digits_of(n);
+    char *p = out + size;
 
-    while (n >= 10) {
+    for (; n >= 10; n /= 100) {
         p -= 2;
         memcpy(p, pairs + n % 100 * 2, 2);
-        n /= 100;
     }
-    if (n > 0 || p == text + sizeof text)
-        *--p = (char)('0' + n);
-    size = (size_t)(text + sizeof text - p);
-    text_copy(out, p, size);
+    if (p > out)
+        *out = (char)('0' + n);
     return size;
 }
 
