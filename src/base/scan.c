@@ -15,7 +15,13 @@ bool scan_begin(scan *s, arena *a, const char *text, size_t size)
 {
     char *copy = size < TEXT_BYTES_MAX ? arena_get(a, size + NULS) : NULL;
 
-    *s = (scan){ .a = a, .at = copy, .from = copy, .end = copy, .text = text, .size = size };
+    s->a = a;       /* each by itself: a struct of this size is cleared by an instruction that takes its time */
+    s->at = s->from = s->end = copy;
+    s->text = text;
+    s->size = size;
+    s->nodes = NULL;
+    s->depth = s->start = s->used = s->cap = 0;
+    s->wrong = NULL;
     if (copy == NULL)
         return false;
     memcpy(copy, text, size);

@@ -17,7 +17,8 @@ const char *const rule_names[13] = {
 };
 const char *const op_names[3] = { "merge", "extend", "overwrite" };
 
-static const char *const item_names[ITEM_KINDS] = {
+enum { ITEM_NAME_ROOM = 8 };
+static const char item_names[ITEM_KINDS][ITEM_NAME_ROOM] = {
     [ITEM_START] = "start",   [ITEM_INPUT] = "input",     [ITEM_UPDATE] = "update",   [ITEM_SIGNAL] = "signal",
     [ITEM_CANCEL] = "cancel", [ITEM_REOPEN] = "reopen",   [ITEM_ADOPT] = "adopt",     [ITEM_RECORDS] = "records",
     [ITEM_VISIT] = "visit",   [ITEM_FRAME] = "frame",     [ITEM_CALL] = "call",       [ITEM_SLEEP] = "sleep",
@@ -60,7 +61,7 @@ int item_kind_of(const char *name, size_t size)
 {
     unsigned kind = size == 0 ? 0 : item_places[PLACE(name[0], name[size - 1], size)];
 
-    return strlen(item_names[kind]) == size && memcmp(item_names[kind], name, size) == 0 ? (int)kind : -1;
+    return size > 0 && size < ITEM_NAME_ROOM && memcmp(item_names[kind], name, size) == 0 && item_names[kind][size] == '\0' ? (int)kind : -1;
 }
 
 static const char *name_at(const char *const *names, size_t n, int index)

@@ -32,26 +32,28 @@ static const pawl_value *next_value(reader *r)
     return next(r) ? scan_value(&r->s) : NULL;
 }
 
-static scan_text text_whole(reader *r)
+/* A text without NUL. Told through `out`, for a struct that is returned is copied as soon as it is written. */
+static void text_into(reader *r, scan_text *out)
 {
-    const scan_text none = { "", 0, true };
-    scan_text t;
-
+    out->text = "";
+    out->size = 0;
     if (*r->s.at != '"') {
         (void)scan_value(&r->s);
         unfit(r, "a text is due");
-        return none;
-    }
-    if (!scan_string(&r->s, &t))
-        return none;
-    if (!t.plain && strlen(t.text) != t.size)
+    } else if (!scan_string(&r->s, out)) {
+        out->text = "";
+        out->size = 0;
+    } else if (!out->plain && strlen(out->text) != out->size) {
         unfit(r, "a text is due");
-    return t;
+    }
 }
 
 static const char *text_here(reader *r)
 {
-    return text_whole(r).text;
+    scan_text t;
+
+    text_into(r, &t);
+    return t.text;
 }
 
 static const char *next_text(reader *r)
@@ -657,7 +659,7 @@ static item *item_here(reader *r, pawl_err *err)
     it->task = "";
     array = *r->s.at == '[';
     if (enter(r, '[') && next(r))
-        name = text_whole(r);
+        text_into(r, &name);
     kind = item_kind_of(name.text, name.size);
     if (kind < 0 && r->s.wrong == NULL)
         fail(err, PAWL_CORRUPT, "\"%.40s\" is no kind of item that this version knows", name.text);
