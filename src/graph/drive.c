@@ -200,21 +200,12 @@ static pawl_code close_items(pawl_step *s, const pawl_graph *g, const gnode *lon
     return rc != PAWL_OK || h == NULL ? rc : holds_add(s, h, err);
 }
 
-/* Nothing is next, and nobody is asked: the run is complete, or waits for the next turn. */
-static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
+/* What the next turn begins with. */
+static pawl_code input_asked(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
-    const pawl_question q = { .kind = PAWL_WAIT_INPUT, .prompt = g->turns != NULL ? value_string(&s->mem, g->turns, strlen(g->turns)) : NULL };
-    const join *j;
-    const char *missing = "";
-    pawl_err why = {0};
+    const pawl_question q = { .kind = PAWL_WAIT_INPUT, .prompt = value_string(&s->mem, g->turns, strlen(g->turns)) };
     item *it;
 
-    if (join_stuck(g, &s->st->root, &j, &missing)) {
-        fail(&why, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", g->name, j->to, missing);
-        return close_fails(s, &why, err);
-    }
-    if (g->turns == NULL)
-        return step_end(s, PAWL_COMPLETED, NULL, 0, err);
     if ((it = step_item(s, ITEM_ASK)) == NULL)
         return PAWL_NOMEM;
     it->spec = spec_ask(s, &q, "input", s->now, NULL, NULL, NULL, true, &it->spec_size);
@@ -225,6 +216,21 @@ static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
     it->visit = 1;
     it->at = s->now;
     return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
+}
+
+/* Nothing is next, and nobody is asked: the run is complete, or waits for the next turn. */
+static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
+{
+    const join *j;
+    const char *missing = "";
+    pawl_err why;
+
+    if (join_stuck(g, &s->st->root, &j, &missing)) {
+        err_begin(&why);
+        fail(&why, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", g->name, j->to, missing);
+        return close_fails(s, &why, err);
+    }
+    return g->turns != NULL ? input_asked(s, g, err) : step_end(s, PAWL_COMPLETED, NULL, 0, err);
 }
 
 static APART pawl_code run_over(pawl_step *s, const pawl_graph *g, pawl_err *err)
