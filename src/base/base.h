@@ -210,13 +210,17 @@ void hash_parts(const pawl_bytes *parts, size_t n, hash *out); /* of the parts, 
 void hash_of(const void *data, size_t size, hash *out);
 void hash_hex(const hash *h, char out[HASH_HEX + 1]);
 bool hash_unhex(const char *text, size_t size, hash *out);  /* false: not 64 lower-case digits */
+static inline uint64_t hash_word(const hash *h, size_t i)
+{
+    uint64_t word;
+
+    memcpy(&word, h->b + i * sizeof word, sizeof word);
+    return word;
+}
 static inline bool hash_equal(const hash *a, const hash *b)
 {
-    uint64_t x[HASH_BYTES / 8], y[HASH_BYTES / 8];
-
-    memcpy(x, a->b, HASH_BYTES);
-    memcpy(y, b->b, HASH_BYTES);
-    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
+    return ((hash_word(a, 0) ^ hash_word(b, 0)) | (hash_word(a, 1) ^ hash_word(b, 1)) |
+            (hash_word(a, 2) ^ hash_word(b, 2)) | (hash_word(a, 3) ^ hash_word(b, 3))) == 0;
 }
 
 /* ---- number.c: a double as the shortest text that reads back ------------------------------- */
