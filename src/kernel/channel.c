@@ -461,15 +461,3 @@ pawl_code channels_init(pawl_state *st, frame *f)
     }
     return rc;
 }
-
-void channels_free(pawl_state *st, frame *f)
-{
-    union { const void *in; void *out; } p;
-
-    for (uint32_t i = 0; i < f->nchannels; i++) {
-        p.in = f->channels[i].block;
-        mem_free(&st->alloc, p.out, f->channels[i].block_bytes);
-        list_free(f->channels[i].list);
-    }
-    mem_free(&st->alloc, f->channels, f->nchannels * sizeof *f->channels);
-}

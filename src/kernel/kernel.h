@@ -228,6 +228,14 @@ static inline void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
     mem->failed = false;
     st->t = t;
 }
+/* To free what is in the state, all of it and at once: nothing is kept, and nobody goes back. */
+static inline void txn_begin_drop(pawl_state *st, txn *t)
+{
+    t->mem = NULL;
+    t->keep = t->now = true;
+    t->log = t->late = NULL;
+    st->t = t;
+}
 undo *txn_mark(pawl_state *st);         /* to go back to, once; the head is kept again */
 /* The same for what leaves the head alone until nothing but memory can be wrong. */
 static inline undo *txn_place(const pawl_state *st) { return st->t->log; }
@@ -439,7 +447,6 @@ static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value
 pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 pawl_code channel_clear(pawl_state *st, channel *c);
 pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
-void channels_free(pawl_state *st, frame *f);           /* at once, outside transactions */
 const pawl_value *list_value(list *l);
 bool list_push(pawl_state *st, list *l, const pawl_value *v);
 void list_free(list *l);

@@ -30,17 +30,12 @@ static pawl_state *state_empty(const pawl_alloc *alloc, size_t fixed)
 void pawl_state_free(pawl_state *st)
 {
     txn t;
-    arena mem;
 
     if (st == NULL)
         return;
-    arena_init(&mem, &st->alloc, 1024);
-    txn_begin(st, &t, &mem, true);
-    t.now = true;           /* freeing needs no memory */
+    txn_begin_drop(st, &t);
     state_drop(st);
-    txn_end(st, true);
     mem_free(&st->alloc, st->spare, SPARE_BYTES);
-    arena_free(&mem);
     arena_free(&st->fixed);
     pawl_alloc alloc = st->alloc;
     mem_free(&alloc, st, st->bytes);
