@@ -18,11 +18,6 @@ static bool may_run(const task *tk)
     return tk->child != NULL || tk->racing || task_ready(tk);
 }
 
-static inline reach reach_of(const task *tk)
-{
-    return tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
-}
-
 static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, reach *out, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -301,11 +296,13 @@ static inline pawl_code root_run(pawl_step *s, const pawl_graph *g, const gnode 
 /* What is next is begun, and kept if somebody must be waited for. */
 static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
-    undo *before = txn_mark(s->st);
+    frame *f = &s->st->root;
+    const gnode *lone = lone_node(g, f);
+    undo *before = lone == NULL ? txn_mark(s->st) : txn_place(s->st);
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
     reach how;
-    pawl_code rc = root_run(s, g, lone_node(g, &s->st->root), &how, err);
+    pawl_code rc = lone == NULL ? frame_run(s, g, f, "", &how, err) : bare_try(s, g, lone, f, &how, err);
 
     if (rc == PAWL_OK && how != REACH_WAITS) {
         txn_back(s->st, before);

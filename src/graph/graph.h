@@ -158,11 +158,17 @@ void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *
 /* drive.c */
 pawl_code graph_drive(const pawl_machine *m, pawl_step *s, pawl_err *err);
 typedef enum reach { REACH_WAITS = 0, REACH_DONE = 1, REACH_FAILED = 2 } reach;
+static inline reach reach_of(const task *tk)
+{
+    return tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
+}
 /* Every task of the frame as far as it goes. */
 pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err);
 
 /* pass.c: one pass of a task through its phases; of a bare node, which has none but its function */
 pawl_code bare_pass(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, task *tk, const char *path, pawl_err *err);
+/* The same of the run's lone task, to see what it asks for: when it leaves at once, nothing becomes of it. Else the head is marked. */
+pawl_code bare_try(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, reach *how, pawl_err *err);
 pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err);
 
 /* hold.c: what is asked between two supersteps */

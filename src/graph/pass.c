@@ -459,6 +459,23 @@ pawl_code bare_pass(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f,
     return rc;
 }
 
+pawl_code bare_try(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, reach *how, pawl_err *err)
+{
+    visit v;
+    pawl_code rc;
+
+    pass_begins(s, g, n, &v, f, f->tasks, f->tasks->name);
+    rc = n->fn(s, n->arg);
+    *how = REACH_DONE;
+    if (rc != PAWL_OK || v.err.code != PAWL_OK || v.unanswered || v.commands != NULL || s->mem.failed) {
+        (void)txn_mark(s->st);
+        rc = pass_ends(s, n, &v, rc, err);
+        *how = reach_of(f->tasks);
+    }
+    s->v = NULL;
+    return rc;
+}
+
 pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err)
 {
     const gnode *n = node_of_task(g, tk);
