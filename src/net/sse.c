@@ -1,7 +1,7 @@
 /* sse.c - server-sent events: lines, put together from pieces, become events. */
 #include "net/sse.h"
 
-enum { RETRY_DIGITS_MAX = 15 };
+enum { RETRY_DIGITS_MAX = 15, WINDOW_BYTES = 256 };
 
 void sse_init(sse *s, const pawl_alloc *alloc)
 {
@@ -73,14 +73,11 @@ static void begin(sse *s)
 }
 
 /* The line is whole. Whether an event is, by it. */
-static bool line_read(sse *s)
+static bool line_read(sse *s, const char *line, size_t n)
 {
-    const char *line = s->line.size > 0 ? s->line.data : "";
-    size_t n = s->line.size;
     const bool mark = !s->begun && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0;
 
     s->begun = true;
-    s->line.size = 0;
     if (mark) {
         line += 3;
         n -= 3;
@@ -123,12 +120,40 @@ static pawl_code refuse(sse *s, pawl_err *err)
     return fail(err, s->rc, "no memory for an event of the stream");
 }
 
+/* Bytes before the first LF or CR, or all of them. In windows, for where lines end in one of them the other may be far away. */
+static size_t line_bytes(const char *text, size_t size)
+{
+    for (size_t from = 0; from < size; from += WINDOW_BYTES) {
+        const size_t n = size - from < WINDOW_BYTES ? size - from : WINDOW_BYTES;
+        const char *lf = memchr(text + from, '\n', n), *cr = memchr(text + from, '\r', lf != NULL ? (size_t)(lf - text) - from : n);
+
+        if (cr != NULL || lf != NULL)
+            return (size_t)((cr != NULL ? cr : lf) - text);
+    }
+    return size;
+}
+
+/* `n` bytes more of the line, which end it or not: it is read where it lies when it came in one piece. */
+static bool line_more(sse *s, const char *text, size_t n, bool ended)
+{
+    bool whole;
+
+    if (ended && s->line.size == 0)
+        return line_read(s, text, n);
+    buf_put(&s->line, text, n);
+    whole = ended && line_read(s, s->line.data, s->line.size);
+    if (ended)
+        s->line.size = 0;
+    return whole;
+}
+
 pawl_code sse_next(sse *s, pawl_bytes *in, sse_event *ev, pawl_err *err)
 {
     if (s->told)
         begin(s);
     while (s->rc == PAWL_OK && in->size > 0) {
-        size_t n = 0;
+        const char *line = in->data;
+        size_t n;
         bool ended, whole;
 
         if (s->cr && in->data[0] == '\n') {
@@ -137,19 +162,17 @@ pawl_code sse_next(sse *s, pawl_bytes *in, sse_event *ev, pawl_err *err)
             in->size--;
             continue;
         }
-        while (n < in->size && in->data[n] != '\n' && in->data[n] != '\r')
-            n++;
+        n = line_bytes(line, in->size);
         ended = n < in->size;
         if (n > SSE_EVENT_BYTES_MAX - s->bytes) {
             s->rc = PAWL_LIMIT;
             break;
         }
         s->bytes += n;
-        buf_put(&s->line, in->data, n);
-        s->cr = ended && in->data[n] == '\r';
+        s->cr = ended && line[n] == '\r';
         in->data += n + (ended ? 1 : 0);
         in->size -= n + (ended ? 1 : 0);
-        whole = ended && line_read(s);
+        whole = line_more(s, line, n, ended);
         if (whole)
             hand_out(s, ev);
         if (failed(s))
@@ -165,7 +188,7 @@ bool sse_end(sse *s, sse_event *ev)
     if (s->told)
         begin(s);
     if (s->line.size > 0)
-        line_read(s);
+        (void)line_more(s, "", 0, true);
     if (!s->some || s->rc != PAWL_OK)
         return false;
     hand_out(s, ev);
