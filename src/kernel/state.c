@@ -358,18 +358,28 @@ bool pawl_state_snapshot_due(const pawl_state *st)
 
 static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *ctx);
 
+static inline bool is_open(const call *c) { return c->at == CALL_OPEN || BROKEN(BROKEN_RECEIPT); }
+
+static bool open_below(const task *tk)
+{
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        if (is_open(&tk->calls[i]))
+            return true;
+    return tk->child != NULL;
+}
+
 static bool each_of_task(const frame *f, const task *tk, const char *prefix, see_call_fn *see, void *ctx)
 {
     char path[PATH_BYTES_MAX + 64];
-    size_t n = strlen(prefix), m = strlen(tk->name);
+    size_t n, m;
     buf b;
 
-    if (n + m + 1 > sizeof path)
+    if (!open_below(tk) || (n = strlen(prefix)) + (m = strlen(tk->name)) + 1 > sizeof path)
         return true;
     memcpy(path, prefix, n);
     memcpy(path + n, tk->name, m + 1);
     for (uint32_t i = 0; i < tk->ncalls; i++)
-        if ((tk->calls[i].at == CALL_OPEN || BROKEN(BROKEN_RECEIPT)) && !see(ctx, f, tk, path, &tk->calls[i], i))
+        if (is_open(&tk->calls[i]) && !see(ctx, f, tk, path, &tk->calls[i], i))
             return false;
     if (tk->child == NULL || n + m + 44 > sizeof path)
         return true;
@@ -427,6 +437,30 @@ static bool see_nth(void *ctx, const frame *f, const task *tk, const char *path,
     return false;
 }
 
+/* Of many tasks those before it are passed by how much is open of them, which needs no path. */
+static bool nth_passes(const task *tk, nth_call *want)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        n += is_open(&tk->calls[i]) && call_asks(&tk->calls[i]) == want->waits;
+    if (tk->child != NULL || n > want->left)
+        return false;
+    want->left -= n;
+    return true;
+}
+
+static bool nth_find(const frame *f, nth_call *want)
+{
+    for (uint32_t i = 0; i < f->nloose; i++)
+        if (!see_nth(want, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
+            return true;
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        if (!nth_passes(&f->tasks[i], want) && !each_of_task(f, &f->tasks[i], "", see_nth, want))
+            return true;
+    return false;
+}
+
 static const char *full_id(pawl_step *s, const pawl_state *st, const nth_call *w)
 {
     const item it = { .superstep = w->c->superstep, .task = w->path, .visit = w->tk != NULL ? w->tk->visit : w->c->visit, .n = w->n };
@@ -447,7 +481,7 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
 {
     step_reset(s);
     *w = (nth_call){ .left = index, .waits = waits };
-    if (state_each_call(st, see_nth, w))
+    if (!nth_find(&st->root, w))
         return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
     *spec = w->c->asked ? value_read(&s->mem, w->c->doubt, strlen(w->c->doubt), "a spec", err)
                         : value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
