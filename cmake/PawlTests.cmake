@@ -24,6 +24,7 @@ pawl_flags(contract)
 
 # The library once more, with rules that can be broken: for the one test that shows that the simulator finds them.
 add_library(pawl_breakable STATIC EXCLUDE_FROM_ALL ${PAWL_SOURCES})
+add_dependencies(pawl_breakable pawl_inside_c)
 target_compile_definitions(pawl_breakable PRIVATE PAWL_BREAK)
 target_include_directories(pawl_breakable PRIVATE src PUBLIC include)
 target_link_libraries(pawl_breakable PRIVATE pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS})

@@ -116,13 +116,13 @@ static void look_bubblewrap(doctor *d, finding *f)
     (void)d;
     switch (sandbox_try(SANDBOX_READ_ONLY, said)) {
     case SANDBOX_WORKS:
-        tell(f, FINE, "a sandbox that can only read, without network, can be made");
+        tell(f, FINE, "a sandbox that can only read, without network, pipes and sockets, can be made");
         break;
     case SANDBOX_MISSING:
         tell(f, MISSING, "in plan mode commands run in its sandbox, or not at all: install bubblewrap");
         break;
     case SANDBOX_REFUSED:
-        tell(f, WARNING, "no sandbox can be made here (%s), and in plan mode commands run in one, or not at all: allow user namespaces, "
+        tell(f, WARNING, "no sandbox can be made here (%s), and in plan mode commands run in one, or not at all: allow user namespaces and Landlock, "
              "or run outside of this container", said);
         break;
     }

@@ -45,25 +45,18 @@ static pawl_code plan_denies(pawl_reply *reply)
 static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
 {
     const bool plan = in_plan(job) || pawl_value_bool(pawl_value_get(job->args, "sandbox"));
-    char why[SANDBOX_SAID_BYTES];
-    const sandbox_is is = plan ? sandbox_try(SANDBOX_READ_ONLY, why) : SANDBOX_WORKS;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
 
     if (plan && e->limits.cls != PAWL_PURE)
         return plan_denies(reply);
-    if (is != SANDBOX_WORKS) {
-        pawl_reply_untouched(reply);
-        return is == SANDBOX_MISSING
-                   ? pawl_reply_fail(reply, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap")
-                   : pawl_reply_fail(reply, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and none can be made here: %.160s", why);
-    }
     arena_init(&mem, NULL, 4096);
     own.args = without(&mem, job->args);
-    if (plan)
-        own.args = sandboxed(&mem, own.args);
-    rc = own.args != NULL ? pawl_effect_command(&own, reply, NULL) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
+    if (own.args == NULL)
+        rc = pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
+    else
+        rc = plan ? sandbox_command(&own, reply) : pawl_effect_command(&own, reply, NULL);
     arena_free(&mem);
     /* It ran, and ended with another status than 0: who said `retry` meant that. */
     return rc == PAWL_EFFECT && e->limits.retry.max_attempts > 1 ? PAWL_TRANSIENT : rc;

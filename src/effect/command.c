@@ -1,6 +1,7 @@
 /* command.c - an argument list becomes a process, and its end a reply. */
 #define _GNU_SOURCE             /* environ */
 #include "effect/effect.h"
+#include "effect/sandbox.h"
 #include "net/net.h"
 
 #include <unistd.h>
@@ -12,24 +13,30 @@ enum { STDERR_LINES = 20 };
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
 
-static pawl_code argv_make(const pawl_job *job, pawl_reply *r, arena *mem, process *p)
+/* Behind the words of its sandbox. */
+static pawl_code argv_make(const pawl_job *job, pawl_reply *r, const sandbox *in, arena *mem, process *p)
 {
     const pawl_value *list = pawl_value_get(job->args, "run"), *one;
-    size_t n = pawl_value_size(list), i = 0;
+    const size_t n = pawl_value_size(list), before = in != NULL ? in->n : 0;
+    size_t i = 0;
     pawl_iter it = pawl_iter_of(list);
 
     if (pawl_value_type(list) != PAWL_TYPE_ARRAY || n == 0)
         return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\" is due, a list of the program and its arguments", job->effect);
-    if ((p->argv = arena_get(mem, (n + 1) * sizeof *p->argv)) == NULL)
+    if ((p->argv = arena_get(mem, (before + n + 1) * sizeof *p->argv)) == NULL)
         return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
+    for (size_t k = 0; k < before; k++)
+        if ((p->argv[k] = arena_strdup(mem, in->words[k], strlen(in->words[k]))) == NULL)
+            return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
     for (; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
         if (!text_whole(one))
             return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\"[%zu] is no string, or holds NUL", job->effect, i);
-        if ((p->argv[i] = arena_strdup(mem, pawl_value_string(one), pawl_value_size(one))) == NULL)
+        if ((p->argv[before + i] = arena_strdup(mem, pawl_value_string(one), pawl_value_size(one))) == NULL)
             return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
     }
-    p->argv[n] = NULL;
-    if (p->argv[0][0] == '\0')
+    p->argv[before + n] = NULL;
+    p->third = in != NULL ? in->inside : 0;
+    if (p->argv[before][0] == '\0')
         return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\"[0], the program, is empty", job->effect);
     return PAWL_OK;
 }
@@ -147,14 +154,14 @@ static pawl_code in_make(const pawl_job *job, pawl_reply *r, buf *json, process 
     return PAWL_OK;
 }
 
-static pawl_code asked(const pawl_job *job, pawl_reply *r, arena *mem, buf *json, process *p, bool *check)
+static pawl_code asked(const pawl_job *job, pawl_reply *r, const sandbox *in, arena *mem, buf *json, process *p, bool *check)
 {
     static const char *const names[] = { "run", "stdin", "env", "cwd", "timeout_ms", "output_bytes", "check" };
     const pawl_value *strict = pawl_value_get(job->args, "check");
     int64_t timeout_ms = 0, output_bytes = OUTPUT_BYTES;
     pawl_code rc = args_known(job, r, names, sizeof names / sizeof *names);
 
-    if (rc != PAWL_OK || (rc = argv_make(job, r, mem, p)) != PAWL_OK || (rc = env_make(job, r, mem, p)) != PAWL_OK ||
+    if (rc != PAWL_OK || (rc = argv_make(job, r, in, mem, p)) != PAWL_OK || (rc = env_make(job, r, mem, p)) != PAWL_OK ||
         (rc = in_make(job, r, json, p)) != PAWL_OK || (rc = args_text(job, r, "cwd", &p->cwd)) != PAWL_OK ||
         (rc = args_count(job, r, "timeout_ms", TIMEOUT_MS_MAX, &timeout_ms)) != PAWL_OK ||
         (rc = args_count(job, r, "output_bytes", OUTPUT_BYTES_MAX, &output_bytes)) != PAWL_OK)
@@ -181,7 +188,7 @@ static void stderr_tell(pawl_reply *r, process *p)
     pawl_reply_detail(r, p->err.data + from);
 }
 
-static pawl_code result(pawl_reply *r, process *p)
+static pawl_code result(pawl_reply *r, const char *name, process *p)
 {
     size_t from = p->err_cut ? cut_begin(p->err.data, p->err.size) : 0;
 
@@ -201,16 +208,14 @@ static pawl_code result(pawl_reply *r, process *p)
         buf_text(&r->text, ",\"cut\":true");
     buf_char(&r->text, '}');
     if (p->out.failed || p->err.failed || r->text.failed)
-        return pawl_reply_fail(r, PAWL_NOMEM, "%s: it ended with %d; no memory for its output", p->argv[0], p->status);
+        return pawl_reply_fail(r, PAWL_NOMEM, "%s: it ended with %d; no memory for its output", name, p->status);
     return PAWL_OK;
 }
 
-static pawl_code ended(pawl_reply *r, process *p, bool check)
+static pawl_code ended(pawl_reply *r, const char *name, process *p, bool check)
 {
-    const char *name = p->argv[0];
-
     if (p->stopped == STOPPED_NOT && (!check || p->status == 0))
-        return result(r, p);
+        return result(r, name, p);
     stderr_tell(r, p);
     switch (p->stopped) {
     case STOPPED_TIMEOUT: return pawl_reply_fail(r, PAWL_TIMEOUT, "%s: not done within %s, and stopped", name, p->limit);
@@ -222,27 +227,27 @@ static pawl_code ended(pawl_reply *r, process *p, bool check)
     return pawl_reply_fail(r, PAWL_EFFECT, "%s: ended with status %d", name, p->status);
 }
 
-pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *r, void *arg)
+pawl_code command_run(const pawl_job *job, pawl_reply *r, const sandbox *in)
 {
+    const size_t first = in != NULL ? in->n : 0;
     process p = { .job = job };
     bool check = false;
     pawl_code rc;
     arena mem;
     buf json;
 
-    (void)arg;
     arena_init(&mem, &r->alloc, 4096);
     buf_init(&json, &r->alloc);
     buf_init(&p.out, &r->alloc);
     buf_init(&p.err, &r->alloc);
-    rc = asked(job, r, &mem, &json, &p, &check);
+    rc = asked(job, r, in, &mem, &json, &p, &check);
     if (rc != PAWL_OK) {
         pawl_reply_untouched(r);
     } else if (job_canceled(job)) {
         pawl_reply_untouched(r);
-        rc = pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled before it began", p.argv[0]);
+        rc = pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled before it began", p.argv[first]);
     } else if ((rc = process_run(&p, &r->err)) == PAWL_OK) {
-        rc = ended(r, &p, check);
+        rc = ended(r, p.argv[first], &p, check);
     } else if (rc != PAWL_UNKNOWN) {
         pawl_reply_untouched(r);
     }
@@ -251,4 +256,10 @@ pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *r, void *arg)
     buf_free(&json);
     arena_free(&mem);
     return rc;
+}
+
+pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *r, void *arg)
+{
+    (void)arg;
+    return command_run(job, r, NULL);
 }

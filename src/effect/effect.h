@@ -64,6 +64,11 @@ const pawl_value *env_keyless(arena *mem, const char *const *names);
 
 void http_forget(void);     /* closes the connections that no request uses; any thread */
 
+/* ---- command.c --------------------------------------------------------------------------------------- */
+
+struct sandbox;
+pawl_code command_run(const pawl_job *job, pawl_reply *r, const struct sandbox *in);    /* pawl_effect_command, in it; NULL: in none */
+
 /* ---- process.c ------------------------------------------------------------------------------------- */
 
 typedef enum stopped_by { STOPPED_NOT, STOPPED_TIMEOUT, STOPPED_CANCEL } stopped_by;
@@ -73,6 +78,7 @@ typedef struct process {
     const pawl_job *job;
     char **argv, **envp;
     const char *cwd;            /* NULL: the host's */
+    int third;                  /* a descriptor that it has as its 3; 0: none */
     const char *in;             /* NULL: /dev/null */
     size_t in_size;
     size_t output_bytes;        /* kept of each stream */

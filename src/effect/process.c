@@ -94,9 +94,11 @@ static int spawn(run *r, const int theirs[3])
                         : posix_spawn_file_actions_addopen(&acts, 0, "/dev/null", O_RDONLY, 0);
     for (int i = 1; i < 3 && rc == 0; i++)
         rc = posix_spawn_file_actions_adddup2(&acts, r->p->joined ? theirs[1] : theirs[i], i);
+    if (rc == 0 && r->p->third > 0)
+        rc = posix_spawn_file_actions_adddup2(&acts, r->p->third, 3);
 #if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
     if (rc == 0)                /* what the host left open without O_CLOEXEC is not the program's */
-        rc = posix_spawn_file_actions_addclosefrom_np(&acts, 3);
+        rc = posix_spawn_file_actions_addclosefrom_np(&acts, r->p->third > 0 ? 4 : 3);
 #endif
     if (rc == 0 && r->p->cwd != NULL)
         rc = posix_spawn_file_actions_addchdir_np(&acts, r->p->cwd);

@@ -51,15 +51,6 @@ static char **env_of(arena *mem)
 
 /* ---- the sandbox ------------------------------------------------------------------------------------------- */
 
-static pawl_code no_sandbox(tool_call *c, sandbox_is is, const char *why)
-{
-    pawl_reply_untouched(c->r);
-    if (is == SANDBOX_MISSING)
-        return pawl_reply_fail(c->r, PAWL_DENIED,
-                               "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
-    return pawl_reply_fail(c->r, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and none can be made here: %.160s", why);
-}
-
 /* The workspace, then the folders that belong to it and are there. */
 static const sandbox_folder *folders_of(tool_call *c, const roots *r, size_t *n)
 {
@@ -71,7 +62,7 @@ static const sandbox_folder *folders_of(tool_call *c, const roots *r, size_t *n)
 }
 
 /* The words before the command, none where there is no sandbox. */
-static pawl_code sandbox_of(tool_call *c, const roots *r, const char ***words, size_t *n)
+static pawl_code sandbox_of(tool_call *c, const roots *r, sandbox *in)
 {
     const char *off = pawl_value_string(pawl_value_get(c->job->args, "sandbox"));
     const bool plan = tool_in_plan(c->job);
@@ -79,13 +70,15 @@ static pawl_code sandbox_of(tool_call *c, const roots *r, const char ***words, s
     char why[SANDBOX_SAID_BYTES] = "";
     sandbox_is is;
     const sandbox_folder *folders;
-    size_t nfolders = 0;
+    pawl_err err = {0};
+    size_t n = 0;
+    pawl_code rc;
 
-    *n = 0;
+    *in = (sandbox){0};
     if (!plan && off != NULL && strcmp(off, "off") == 0)
         return PAWL_OK;
     if ((is = sandbox_try(kind, why)) != SANDBOX_WORKS && plan)
-        return no_sandbox(c, is, why);
+        return sandbox_refuses(c->r, is, why);
     if (is != SANDBOX_WORKS) {
         buf note;
 
@@ -102,9 +95,12 @@ static pawl_code sandbox_of(tool_call *c, const roots *r, const char ***words, s
         buf_free(&note);
         return c->note[0] != '\0' ? PAWL_OK : tool_nomem(c);
     }
-    if ((folders = folders_of(c, r, &nfolders)) == NULL || (*words = sandbox_words(&c->mem, kind, folders, nfolders, n)) == NULL)
+    if ((folders = folders_of(c, r, &n)) == NULL)
         return tool_nomem(c);
-    return PAWL_OK;
+    if ((rc = sandbox_open(&c->mem, kind, folders, n, in, &err)) == PAWL_OK)
+        return PAWL_OK;
+    pawl_reply_untouched(c->r);
+    return pawl_reply_fail(c->r, rc, "%s: %s", c->job->effect, err.text);
 }
 
 /* ---- bash ------------------------------------------------------------------------------------------------------ */
@@ -119,16 +115,17 @@ static const char *shell(void)
     return "/bin/sh";
 }
 
-static bool argv_make(tool_call *c, process *p, const char *const *words, size_t n)
+static bool argv_make(tool_call *c, process *p, const sandbox *in)
 {
     const char *const own[] = { shell(), "-c", input_text(c, "command") };
 
-    if ((p->argv = arena_zero(&c->mem, (n + 4) * sizeof *p->argv)) == NULL)
+    if ((p->argv = arena_zero(&c->mem, (in->n + 4) * sizeof *p->argv)) == NULL)
         return false;
-    for (size_t i = 0; i < n; i++)
-        p->argv[i] = arena_strdup(&c->mem, words[i], strlen(words[i]));
+    for (size_t i = 0; i < in->n; i++)
+        p->argv[i] = arena_strdup(&c->mem, in->words[i], strlen(in->words[i]));
+    p->third = in->inside;
     for (size_t i = 0; i < 3; i++)
-        p->argv[n + i] = arena_strdup(&c->mem, own[i], strlen(own[i]));
+        p->argv[in->n + i] = arena_strdup(&c->mem, own[i], strlen(own[i]));
     return !c->mem.failed;
 }
 
@@ -216,19 +213,15 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
     return rc;
 }
 
-static pawl_code bash_in(tool_call *c, const roots *r)
+static pawl_code bash_in(tool_call *c, const roots *r, const sandbox *in)
 {
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
     process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true };
     pawl_err why = {0};
-    const char **words = NULL;
-    size_t n = 0;
-    pawl_code rc = sandbox_of(c, r, &words, &n);
+    pawl_code rc;
 
-    if (rc != PAWL_OK)
-        return rc;
     p.until_ms = job_until(c->job, limit_ms, &p.limit);
-    if ((p.envp = env_of(&c->mem)) == NULL || !argv_make(c, &p, words, n))
+    if ((p.envp = env_of(&c->mem)) == NULL || !argv_make(c, &p, in))
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
@@ -248,12 +241,15 @@ pawl_code tool_bash(tool_call *c)
 {
     roots *r = arena_get(&c->mem, sizeof *r);
     pawl_code rc = PAWL_OK;
+    sandbox in;
 
     if (r == NULL)
         return tool_nomem(c);
     if (!roots_open(c, r, &rc))
         return rc;
-    rc = bash_in(c, r);
+    if ((rc = sandbox_of(c, r, &in)) == PAWL_OK)
+        rc = bash_in(c, r, &in);
+    sandbox_close(&in);
     roots_close(r);
     return rc;
 }
@@ -313,13 +309,11 @@ pawl_code tool_command(tool_call *c)
     pawl_code rc;
 
     if (tool_in_plan(c->job) && (is = sandbox_try(SANDBOX_READ_ONLY, why)) != SANDBOX_WORKS)
-        return no_sandbox(c, is, why);
-    if ((job.args = args_of(c)) != NULL && tool_in_plan(c->job))
-        job.args = sandboxed(&c->mem, job.args);
-    if (job.args == NULL)
+        return sandbox_refuses(c->r, is, why);
+    if ((job.args = args_of(c)) == NULL)
         return tool_nomem(c);
     reply_init(&reply, &c->r->alloc);
-    rc = pawl_effect_command(&job, &reply, NULL);
+    rc = tool_in_plan(c->job) ? sandbox_command(&job, &reply) : pawl_effect_command(&job, &reply, NULL);
     if (rc == PAWL_OK) {
         rc = program_ended(c, value_parse(&c->mem, reply.text.data, reply.text.size, "reply", NULL));
     } else if (rc == PAWL_CANCELED || rc == PAWL_UNKNOWN || rc == PAWL_NOMEM) {

@@ -1,0 +1,392 @@
+/* sandbox_test.c - out of the sandbox of plan mode no road leads: not into a pipe, and not to a socket.
+ *
+ * This program is its own client: `sandbox_test --knock` tries each road, and says which are open. */
+#define _GNU_SOURCE             /* syscall */
+#include "effect/hand.h"
+#include "effect/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/vm_sockets.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* ---- knocking ------------------------------------------------------------------------------------------------ */
+
+static void tells(const char *road, bool open) { printf("%s %s\n", road, open ? "open" : "shut"); }
+
+static bool writes(const char *path, int flags)
+{
+    const int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC);
+    const bool good = fd >= 0 && write(fd, "x", 1) == 1;
+
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static struct sockaddr_un named(const char *name)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", name);
+    return at;
+}
+
+static bool connects(const char *name, int type)
+{
+    const struct sockaddr_un at = named(name);
+    const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    const bool good = fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+/* From one of a pair, which is somebody's socket like any other. */
+static bool sends(const char *name, int type)
+{
+    const struct sockaddr_un at = named(name);
+    int fd[2];
+    bool good;
+
+    if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fd) != 0)
+        return false;
+    good = sendto(fd[0], "x", 1, 0, (const struct sockaddr *)&at, sizeof at) == 1;
+    close(fd[0]);
+    close(fd[1]);
+    return good;
+}
+
+static bool pairs(int type)
+{
+    char c = 0;
+    int fd[2];
+    bool good;
+
+    if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fd) != 0)
+        return false;
+    good = write(fd[0], "x", 1) == 1 && read(fd[1], &c, 1) == 1 && c == 'x';
+    close(fd[0]);
+    close(fd[1]);
+    return good;
+}
+
+static bool makes(int domain, int type, int protocol)
+{
+    const int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool own_pipe(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[200];
+    bool good;
+
+    snprintf(path, sizeof path, "%.100s/pawl-own-%ld", folder != NULL ? folder : "/tmp", (long)getpid());
+    good = mkfifo(path, 0600) == 0 && writes(path, O_RDWR);
+    unlink(path);
+    return good;
+}
+
+static int knock(void)
+{
+    tells("pipe", writes("pipe", O_WRONLY));
+    tells("pipe both ways", writes("pipe", O_RDWR));
+    tells("pipe by a link", writes("way", O_WRONLY));
+    tells("stream", connects("stream", SOCK_STREAM));
+    tells("datagram", connects("datagram", SOCK_DGRAM));
+    tells("datagram of a pair", sends("datagram", SOCK_DGRAM));
+    tells("raw of a pair", sends("datagram", SOCK_RAW));
+    puts("--");
+    tells("file", writes("file", O_WRONLY));
+    puts("--");
+    tells("null", writes("/dev/null", O_WRONLY));
+    tells("pipe of its own", own_pipe());
+    tells("pair", pairs(SOCK_STREAM) && pairs(SOCK_SEQPACKET));
+    tells("inet", makes(AF_INET, SOCK_STREAM, 0) && makes(AF_NETLINK, SOCK_RAW, 0));
+    puts("--");
+    tells("vsock", makes(AF_VSOCK, SOCK_STREAM, 0));
+    tells("netlink", makes(AF_NETLINK, SOCK_RAW, 15));
+#ifdef SYS_io_uring_setup
+    errno = 0;
+    tells("io_uring", syscall(SYS_io_uring_setup, 0, NULL) == -1 && errno != ENOSYS);
+#else
+    tells("io_uring", false);
+#endif
+    (void)fflush(stdout);
+    _exit(0);
+}
+
+#define OUTSIDE(is) "pipe " is "\npipe both ways " is "\npipe by a link " is "\nstream " is "\ndatagram " is "\ndatagram of a pair " is "\nraw of a pair " is "\n"
+#define OWN "null open\npipe of its own open\npair open\ninet open\n"
+#define SHUT OUTSIDE("shut") "--\nfile shut\n--\n" OWN "--\nvsock shut\nnetlink shut\nio_uring shut\n"
+
+/* ---- behind the doors -------------------------------------------------------------------------------------------- */
+
+typedef struct house { char path[200]; int pipe, stream, datagram, back; } house;
+
+static int socket_at(const char *name, int type)
+{
+    const struct sockaddr_un at = named(name);
+    const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    CHECK(fd >= 0);
+    CHECK_INT(bind(fd, (const struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+static void copy_self(const char *to)
+{
+    char chunk[65536];
+    FILE *in = fopen("/proc/self/exe", "r"), *out = fopen(to, "w");
+    size_t n;
+
+    CHECK(in != NULL && out != NULL);
+    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0)
+        CHECK(fwrite(chunk, 1, n, out) == n);
+    CHECK_INT(fclose(in), 0);
+    CHECK_INT(fclose(out), 0);
+    CHECK_INT(chmod(to, 0755), 0);
+}
+
+/* A folder in `in`, which is then the current one; false: nothing can be made there. */
+static bool house_open(house *h, const char *in)
+{
+    char path[100];
+
+    snprintf(path, sizeof path, "%s/pawl-house-XXXXXX", in);
+    if (mkdtemp(path) == NULL)
+        return false;
+    snprintf(h->path, sizeof h->path, "%s", path);
+    CHECK((h->back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+    CHECK_INT(chdir(path), 0);
+    CHECK_INT(mkfifo("pipe", 0600), 0);
+    CHECK_INT(symlink("pipe", "way"), 0);
+    CHECK((h->pipe = open("pipe", O_RDWR | O_NONBLOCK | O_CLOEXEC)) >= 0);
+    h->stream = socket_at("stream", SOCK_STREAM);
+    CHECK_INT(listen(h->stream, 10), 0);
+    h->datagram = socket_at("datagram", SOCK_DGRAM);
+    CHECK_INT(close(open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    copy_self("knocks");
+    return true;
+}
+
+static int house_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static void house_close(house *h)
+{
+    CHECK_INT(fchdir(h->back), 0);
+    close(h->back);
+    close(h->pipe);
+    close(h->stream);
+    close(h->datagram);
+    CHECK_INT(nftw(h->path, house_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* How often somebody came, by any road. */
+static int visits(const house *h)
+{
+    char c;
+    int n = 0, fd;
+
+    while (read(h->pipe, &c, 1) == 1)
+        n++;
+    while (recv(h->datagram, &c, 1, 0) >= 0)
+        n++;
+    while ((fd = accept(h->stream, NULL, NULL)) >= 0) {
+        close(fd);
+        n++;
+    }
+    return n;
+}
+
+static pawl_code in_plan(const pawl_job *job, pawl_reply *r, void *arg)
+{
+    (void)arg;
+    return sandbox_command(job, r);
+}
+
+static void knocks(hand *h, pawl_handler_fn *fn, const char *cwd)
+{
+    char args[600];
+
+    snprintf(args, sizeof args, "{\"run\":[\"./knocks\",\"--knock\"],\"cwd\":\"%s\",\"check\":true}", cwd);
+    CHECK_INT(hand_over(h, fn, args), PAWL_OK);
+}
+
+static void needs_plan(void)
+{
+    static char why[SANDBOX_SAID_BYTES];
+
+    const sandbox_is is = sandbox_try(SANDBOX_READ_ONLY, why);
+
+    if (is != SANDBOX_WORKS)
+        check_skip(is == SANDBOX_MISSING ? "bwrap is not here" : why);
+}
+
+/* ---- the tests -------------------------------------------------------------------------------------------------- */
+
+static void all_shut(const char *in)
+{
+    char way[250];
+    const char *text;
+    house at;
+    hand h;
+
+    if (!house_open(&at, in))
+        check_skip("nothing can be made there");
+    hand_init(&h);
+    knocks(&h, pawl_effect_command, at.path);       /* nobody is in the way: all of them are open */
+    text = said(&h, "/stdout");
+    CHECK(text != NULL && strncmp(text, OUTSIDE("open") "--\nfile open\n--\n" OWN, sizeof OUTSIDE("open") "--\nfile open\n--\n" OWN - 1) == 0);
+    CHECK_INT(visits(&at), 6);      /* who connects a datagram socket is not heard */
+    knocks(&h, in_plan, at.path);
+    CHECK_STR(said(&h, "/stdout"), SHUT);
+    CHECK_INT(visits(&at), 0);
+    snprintf(way, sizeof way, "%s/self", at.path);
+    CHECK_INT(symlink(at.path, way), 0);
+    knocks(&h, in_plan, way);
+    CHECK_STR(said(&h, "/stdout"), SHUT);
+    CHECK_INT(visits(&at), 0);
+    CHECK(no_children());
+    hand_free(&h);
+    house_close(&at);
+}
+
+PAWL_TEST(test_P1_no_pipe_and_no_socket_leads_out)
+{
+    needs_plan();
+    all_shut("/tmp");
+}
+
+PAWL_TEST(test_P1_nor_one_of_a_folder_that_is_not_in_tmp)
+{
+    needs_plan();
+    all_shut("/var/tmp");
+}
+
+PAWL_TEST(test_P1_nor_one_of_the_folder_for_memory)
+{
+    needs_plan();
+    all_shut("/dev/shm");
+}
+
+/* By a link that stands elsewhere a folder in /tmp is one all the same. */
+PAWL_TEST(test_P1_nor_one_behind_a_link)
+{
+    char way[] = "/var/tmp/pawl-way-XXXXXX", link[200];
+    house at;
+    hand h;
+
+    needs_plan();
+    if (mkdtemp(way) == NULL)
+        check_skip("nothing can be made in /var/tmp");
+    CHECK(house_open(&at, "/tmp"));
+    snprintf(link, sizeof link, "%s/link", way);
+    CHECK_INT(symlink(at.path, link), 0);
+    hand_init(&h);
+    knocks(&h, in_plan, link);
+    CHECK_STR(said(&h, "/stdout"), SHUT);
+    CHECK_INT(visits(&at), 0);
+    hand_free(&h);
+    house_close(&at);
+    CHECK_INT(unlink(link), 0);
+    CHECK_INT(rmdir(way), 0);
+}
+
+PAWL_TEST(test_P1_what_ends_in_the_sandbox_is_called_by_its_name)
+{
+    hand h;
+    int before;
+
+    needs_plan();
+    hand_init(&h);
+    before = open_fds();
+    CHECK_INT(hand_over(&h, in_plan, "{\"run\":[\"false\"],\"check\":true}"), PAWL_EFFECT);
+    CHECK_STR(h.reply.err.text, "false: ended with status 1");
+    CHECK_INT(hand_over(&h, in_plan, "{\"run\":[\"/pawl-no-such-program\"]}"), PAWL_OK);
+    CHECK_INT(number(&h, "/status"), 127);
+    CHECK(strstr(said(&h, "/stderr"), "/pawl-no-such-program: No such file") != NULL);
+    CHECK_INT(hand_over(&h, in_plan, "{\"run\":[\"ls\",\"/proc/self/fd\"]}"), PAWL_OK);
+    CHECK_STR(said(&h, "/stdout"), "0\n1\n2\n3\n");        /* the last is that of ls */
+    CHECK_INT(open_fds(), before);
+    hand_free(&h);
+}
+
+/* Started anew where the kernel seems to have no Landlock: then there is no sandbox for plan mode, and the reason is told. */
+static int without_landlock(void)
+{
+    char why[SANDBOX_SAID_BYTES] = "";
+
+    if (sandbox_try(SANDBOX_WORKSPACE, NULL) != SANDBOX_WORKS)
+        return 2;
+    if (sandbox_try(SANDBOX_READ_ONLY, why) == SANDBOX_REFUSED && strcmp(why, "a pipe could be written to, for this kernel has no Landlock, or it is switched off") == 0)
+        return 0;
+    (void)fprintf(stderr, "said: %s\n", why);
+    return 3;
+}
+
+static void loses_landlock(void)
+{
+    static const struct sock_filter filter[] = {
+        { BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr) },
+        { BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 444 },
+        { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS },
+        { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
+    };
+    const struct sock_fprog program = { 4, (struct sock_filter *)(uintptr_t)filter };
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0)
+        execl("/proc/self/exe", "sandbox_test", "--without", (char *)NULL);
+    _exit(4);
+}
+
+PAWL_TEST(test_P1_without_landlock_there_is_no_sandbox)
+{
+    int status = 0;
+    pid_t pid;
+
+    needs_plan();
+    if ((pid = fork()) == 0)
+        loses_landlock();
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
+static const check_case cases[] = {
+    CASE(test_P1_no_pipe_and_no_socket_leads_out),
+    CASE(test_P1_nor_one_of_a_folder_that_is_not_in_tmp),
+    CASE(test_P1_nor_one_of_the_folder_for_memory),
+    CASE(test_P1_nor_one_behind_a_link),
+    CASE(test_P1_what_ends_in_the_sandbox_is_called_by_its_name),
+    CASE(test_P1_without_landlock_there_is_no_sandbox),
+};
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--knock") == 0)
+        return knock();
+    if (argc == 2 && strcmp(argv[1], "--without") == 0)
+        return without_landlock();
+    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
