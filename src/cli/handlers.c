@@ -174,12 +174,14 @@ static const char *const *names_of(arena *mem, const pawl_value *list)
     return (const char *const *)names;
 }
 
-/* One hook is asked: a command with the input on its stdin, or a request with it as the body. */
+/* One hook is asked: a command with the input on its stdin, or a request with it as the body. In plan mode a command of a hook can only read, as
+ * any other can: by the mode that the call was made in, and by the one of now. */
 static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
     const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
     const char *const *names;
+    const bool plan = in_plan(job) || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
@@ -198,7 +200,7 @@ static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory");
     else
-        rc = run != NULL ? pawl_effect_command(&own, reply, NULL) : pawl_effect_http(&own, reply, NULL);
+        rc = run == NULL ? pawl_effect_http(&own, reply, NULL) : plan ? sandbox_command(&own, reply) : pawl_effect_command(&own, reply, NULL);
     arena_free(&mem);
     return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
 }
