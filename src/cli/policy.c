@@ -3,6 +3,7 @@
 #include "cli/links.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
+#include "file/guard.h"
 #include "net/net.h"
 #include "policy/gate.h"
 
@@ -84,6 +85,8 @@ static bool call_read(cli_call *c, const char *text, written *out, pawl_err *err
         k++;
     if (k < TOOLS)
         out->cls = tools[k].cls;
+    if (k < TOOLS && strcmp(out->tool, "Node") == 0 && spec != NULL && strncmp(spec, "name:", 5) == 0)
+        spec += 5;
     if (k < TOOLS && strcmp(out->tool, "WebFetch") == 0 && spec != NULL && strncmp(spec, "domain:", 7) == 0) {
         buf b;
 
@@ -144,10 +147,28 @@ static bool see_fit(void *ctx, size_t rule, const char *part, bool decides)
     return true;
 }
 
-static int why(cli_call *c, pawl_policy *p, pawl_mode mode)
+/* A node by its name, as the file has it: what it requires counts, and it runs where nothing speaks of it. *calls: what rules decide beside it. */
+static void node_fill(cli_call *c, const session *s, pawl_request *q, const char **calls)
+{
+    const char *name = pawl_value_string(pawl_value_get(q->args, "name"));
+    const file_node *n = s != NULL && name != NULL ? file_node_find(s->file, name) : NULL;
+    const pawl_request of = n != NULL ? guard_request(n, NULL, NULL, q->mode) : (pawl_request){ .cls = PAWL_READ };
+
+    if (name != NULL)
+        q->args = value_with(&c->mem, q->args, "node", value_string(&c->mem, name, strlen(name)));
+    q->node = true;
+    q->cls = of.cls;
+    q->requires = of.requires;
+    q->read_only = of.read_only;
+    q->deny_gate = of.deny_gate;
+    *calls = n != NULL ? guard_tool(n) : NULL;
+}
+
+static int why(cli_call *c, const session *s, pawl_policy *p, pawl_mode mode)
 {
     looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
     pawl_request q = { .mode = mode, .time_ms = epoch_ms() };
+    const char *calls = NULL;
     pawl_decision d;
     pawl_err err = {0};
     written w;
@@ -158,6 +179,8 @@ static int why(cli_call *c, pawl_policy *p, pawl_mode mode)
     q.tool = w.tool;
     q.args = w.args;
     q.cls = w.cls;
+    if (strcmp(w.tool, "Node") == 0)
+        node_fill(c, s, &q, &calls);
     q.links = links_here(c, p, &q);
     buf_init(&l.out, NULL);
     pawl_policy_why(p, &q, &d, see_fit, &l);
@@ -179,6 +202,8 @@ static int why(cli_call *c, pawl_policy *p, pawl_mode mode)
         buf_free(&head);
     }
     buf_free(&l.out);
+    if (calls != NULL)
+        cli_note(c, "that is what counts of its name; rules for what it does, %s, are asked, too: deny before ask, and ask before allow", calls);
     return put ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -362,7 +387,7 @@ static int policy_run(cli_call *c)
     if (i >= 4)
         return i == 4 ? modes(c) : trust(c, i == 5);
     if ((p = policy_here(c, &s, &code)) != NULL) {
-        code = i == 0 ? list(c, p) : i == 1 ? why(c, p, mode) : shadowed(c, p);
+        code = i == 0 ? list(c, p) : i == 1 ? why(c, s, p, mode) : shadowed(c, p);
         pawl_policy_free(p);
     }
     session_free(s);
@@ -381,10 +406,10 @@ const cli_verb verb_policy = {
     .run = policy_run,
     .about = "`list`, or no word at all: the rules that hold in this folder, and where each\n"
              "was written. `why CALL`: which rule decides a call, and which lost; CALL is\n"
-             "Bash(git push), Edit(src/a.c), WebFetch(https://a.org/), Tool{JSON}, or a\n"
-             "command line. `shadowed`: rules that never decide (exit 1). `diff A B`: calls\n"
-             "that two settings files decide differently (exit 1). `modes`: what each mode\n"
-             "says of each class of tools.\n"
+             "Bash(git push), Edit(src/a.c), WebFetch(https://a.org/), Tool{JSON}, a command\n"
+             "line, or Node(NAME), a node of --file. `shadowed`: rules that never decide\n"
+             "(exit 1). `diff A B`: calls that two settings files decide differently (exit 1).\n"
+             "`modes`: what each mode says of each class of tools.\n"
              "\n"
              "Rules come from the agent file (`permissions:`), from settings.json in\n"
              "~/.config/pawl, and from .pawl/settings.json of the project. Deny wins over\n"

@@ -220,6 +220,8 @@ static const char *sample_key(const policy_rule *r, const char *tool)
         return "notebook_path";
     if (tool_on_path(tool))
         return text_listed(tool, strlen(tool), " Glob Grep LS ") ? "path" : "file_path";
+    if (strcmp(tool, "Node") == 0)
+        return "name";
     return strcmp(tool, "WebFetch") == 0 ? "url" : strcmp(tool, "Skill") == 0 ? "skill" : "subagent_type";
 }
 
@@ -250,6 +252,8 @@ static bool compare(comparison *x, const policy_rule *r, int which)
     arena_reset(&x->mem);
     q.tool = x->tool.data;
     q.cls = sample_class(q.tool);
+    q.node = strcmp(q.tool, "Node") == 0;
+    q.requires = q.node ? PAWL_BYPASS : PAWL_MODE_NONE;     /* where an allow rule counts */
     q.args = value_pack(&x->mem, NULL, "{s:s}", sample_key(r, q.tool), x->text.data);
     if (q.args == NULL)
         return !x->mem.failed;

@@ -233,6 +233,19 @@ static bool compile_param(policy_rule *r, arena *mem, pawl_err *err)
     return true;
 }
 
+/* Node(write), Node(name:write): of its arguments there is no other. */
+static bool compile_name(policy_rule *r)
+{
+    const bool said = r->size > 5 && memcmp(r->text, "name:", 5) == 0;
+
+    if (!said && memchr(r->text, ':', r->size) != NULL)
+        return false;
+    r->text += said ? 5 : 0;
+    r->size -= said ? 5 : 0;
+    r->spec = SPEC_NAMED;
+    return true;
+}
+
 /* ---- tools ------------------------------------------------------------------------------------------------------------ */
 
 static bool tool_chars(const char *t, size_t n)
@@ -341,7 +354,7 @@ static bool rule_compiled(policy_rule *r, const pawl_policy *p, arena *mem, pawl
         r->spec = SPEC_NAMED;
         return true;
     }
-    return compile_param(r, mem, err);
+    return (strcmp(r->tool, "Node") == 0 && compile_name(r)) || compile_param(r, mem, err);
 }
 
 bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *err)

@@ -97,6 +97,7 @@ static const char *random_rules(void)
     static const char *const all[] = {
         "{\"allow\":[\"Bash(touch a:*)\"]}", "{\"ask\":[\"Bash(touch:*)\"]}", "{\"deny\":[\"Bash(touch b:*)\"]}",
         "{\"allow\":[\"Bash(touch:*)\"],\"ask\":[\"Node(name:b)\"]}", "{\"ask\":[\"Bash(touch a:*)\",\"Bash(ls c:*)\"],\"allow\":[\"Node\"]}",
+        "{\"allow\":[\"Node(a)\",\"Node(name:c)\"],\"ask\":[\"Bash(touch c:*)\"]}",
         "{\"hooks\":[{\"from\":\"h\",\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"look\"}]}]}}]}",
         "{\"ask\":[\"Bash(touch b:*)\"],\"hooks\":[{\"from\":\"h\",\"hooks\":{\"before\":[{\"matcher\":\"a|c\",\"hooks\":[{\"type\":\"command\","
         "\"command\":\"look\","

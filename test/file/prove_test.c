@@ -228,6 +228,15 @@ PAWL_TEST(test_P2_an_allow_rule_that_skips_a_requires_is_found)
                "begins in default\nw acts (run touch a) without a person's yes: the rule Bash(touch:*) allows it\n");
     finds_with(file, "{\"allow\":[\"Node\"]}", (prove_ask){0},
                "begins in default\nw acts (run touch a) without a person's yes: the rule Node allows it\n");
+    finds_with(file, "{\"allow\":[\"Node(w)\"]}", (prove_ask){0},
+               "begins in default\nw acts (run touch a) without a person's yes: the rule Node(w) allows it\n");
+    finds_with(file, "{\"allow\":[\"Node(name:w*)\"]}", (prove_ask){0},
+               "begins in default\nw acts (run touch a) without a person's yes: the rule Node(name:w*) allows it\n");
+    proves_with(file, "{\"allow\":[\"Node(v)\"]}", (prove_ask){0});
+    proves_with(file, "{\"allow\":[\"Node(w)\"],\"ask\":[\"Bash(touch:*)\"]}", (prove_ask){0});
+    proves_with(file, "{\"allow\":[\"Node(w)\"],\"deny\":[\"Bash(touch:*)\"]}", (prove_ask){0});
+    proves_with(file, "{\"allow\":[\"Node(w)\"],\"ask\":[\"Node(name:w)\"]}", (prove_ask){0});
+    proves_with("start: w\nnodes:\n  w: {ask: 'sure?', run: [touch, a], next: end}\n", "{\"allow\":[\"Node(w)\"]}", (prove_ask){0});
     proves_with(file, "{\"allow\":[\"Bash(touch:*)\"],\"ask\":[\"Node(name:w)\"]}", (prove_ask){0});
     proves_with(file, "{\"allow\":[\"Bash(mkdir:*)\"]}", (prove_ask){0});
     proves_with(file, "{\"allow\":[\"Bash(touch:*)\"],\"ask\":[\"Bash(touch a:*)\"]}", (prove_ask){0});

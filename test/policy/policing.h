@@ -26,7 +26,8 @@ static inline const pawl_value *police_args(arena *a, const char *tool, const ch
     const char *key = strcmp(tool, "Bash") == 0 ? "command" : strcmp(tool, "WebFetch") == 0 ? "url" :
                       strcmp(tool, "NotebookEdit") == 0 ? "notebook_path" :
                       strcmp(tool, "Glob") == 0 || strcmp(tool, "Grep") == 0 || strcmp(tool, "LS") == 0 ? "path" :
-                      strcmp(tool, "Agent") == 0 || strcmp(tool, "Task") == 0 ? "subagent_type" : "file_path";
+                      strcmp(tool, "Agent") == 0 || strcmp(tool, "Task") == 0 ? "subagent_type" :
+                      strcmp(tool, "Node") == 0 ? "name" : "file_path";
 
     if (strncmp(what, "{\"", 2) == 0 || strcmp(what, "{}") == 0)
         return value_parse(a, what, strlen(what), "arguments", NULL);

@@ -243,6 +243,24 @@ static bool note_difference(void *ctx, const char *tool, const char *spec, const
     return true;
 }
 
+PAWL_TEST(test_P3_nodes_by_their_names_are_looked_at_too)
+{
+    pawl_policy *p = policy_of("{\"allow\":[\"Node(a*)\",\"Node(name:ab)\",\"Node(b)\"]}"), *q = policy_of("{\"ask\":[\"Node(name:ab)\"],\"allow\":[\"Node(name:b)\"]}");
+    buf b;
+
+    buf_init(&b, NULL);
+    pawl_policy_shadowed(p, note_shadow, &b);
+    buf_char(&b, '\0');
+    CHECK_STR(b.data, "1<0 ");
+    buf_reset(&b);
+    CHECK_INT(pawl_policy_diff(p, q, PAWL_DEFAULT, note_difference, &b), PAWL_OK);
+    buf_char(&b, '\0');
+    CHECK_STR(b.data, "Node(ax) allow ask\nNode(ab) allow ask\n");
+    buf_free(&b);
+    pawl_policy_free(p);
+    pawl_policy_free(q);
+}
+
 PAWL_TEST(test_P3_what_two_policies_tell_apart)
 {
     pawl_policy *p = policy_of("{\"cwd\":\"/w\",\"allow\":[\"Bash(npm *)\",\"Edit(src/**)\",\"mcp__s\"]}");
@@ -388,8 +406,8 @@ int main(int argc, char **argv)
         CASE(test_P1_a_mode_permits_itself_and_those_before_it), CASE(test_P1_what_modes_say_of_classes), CASE(test_P1_names),
         CASE(test_P3_rules_in_their_order), CASE(test_P3_a_rule_that_cannot_be_read_is_told), CASE(test_P3_a_policy_that_cannot_be_read_is_told),
         CASE(test_P3_a_policy_has_limits), CASE(test_a_policy_without_memory_is_none), CASE(test_P2_why_names_those_that_lost),
-        CASE(test_P3_rules_that_never_decide), CASE(test_P3_what_two_policies_tell_apart), CASE(test_P3_always_is_offered_whole_or_not),
-        CASE(test_P3_paths_are_told_as_they_stand_in_the_call),
+        CASE(test_P3_rules_that_never_decide), CASE(test_P3_nodes_by_their_names_are_looked_at_too), CASE(test_P3_what_two_policies_tell_apart),
+        CASE(test_P3_always_is_offered_whole_or_not), CASE(test_P3_paths_are_told_as_they_stand_in_the_call),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
