@@ -181,7 +181,7 @@ struct pawl_state {
     list *undo;                 /* what may have to be undone: [KEY,ID,{"args","effect","refs"},RECEIPT] */
     ledger *budget;             /* NULL: none */
     uint32_t undone;            /* inverses that were issued */
-    uint32_t no_progress;       /* so often the same in a row, and a person is asked; 0: nobody is */
+    uint32_t no_progress, progress_nodes;   /* so often the same in a row, and a person is asked, 0: nobody is; 1: with the nodes, 0: of an older run */
     uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: none */
     size_t bytes;               /* of the block that this state begins */
     /* fixed since the base, but for adopt */
@@ -535,7 +535,7 @@ int64_t frame_time(const frame *f);
 /* state.c, load.c, snapshot.c */
 typedef struct base_parts {
     const char *channels, *machine, *machine_hash, *lineage, *prev;
-    uint32_t version, no_progress;
+    uint32_t version, no_progress, progress_nodes;
     uint64_t seq;
     pawl_bytes fold;
 } base_parts;

@@ -5,7 +5,10 @@
  * its visit, which later passes meet at the same number, whatever has happened by then. */
 #include "kernel/kernel.h"
 
+#include <assert.h>
 #include <string.h>
+
+static_assert((int)SAYS_NODE_BYTES > (int)NAME_BYTES_MAX, "a node's name is longer than what is kept of it");
 
 /* ---- laps ------------------------------------------------------------------------------------ */
 
@@ -89,6 +92,30 @@ static void lap_says(lap *l, const char *effect, const char *args, size_t size)
     memcpy(l->says + head + 1 + size, cut ? "...)" : ")", cut ? 5 : 2);
 }
 
+static bool is_digits(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!((p[i] >= '0' && p[i] <= '9') || (p[i] >= 'a' && p[i] <= 'f')))
+            return false;
+    return true;
+}
+
+/* NODE: EFFECT(ARGUMENTS), without what an agent file puts behind the name of an effect that has limits of its own: run-4c8cd8e7. */
+static void lap_put(buf *b, const lap *l)
+{
+    enum { LIMITS = 8 };        /* digits of them */
+    const size_t n = strcspn(l->says, "(");
+    const bool limits = n > LIMITS + 1 && l->says[n - LIMITS - 1] == '-' && is_digits(l->says + n - LIMITS, LIMITS);
+
+    if (*l->node == '\0') {
+        buf_text(b, l->says);
+        return;
+    }
+    buf_fmt(b, "%s: ", l->node);
+    buf_put(b, l->says, limits ? n - LIMITS - 1 : n);
+    buf_text(b, l->says + n);
+}
+
 /* What a reference to a receipt of the visit stands for is put in; of the others their digest says what it was. False: it hands
  * over the whole state, and whether that is another one is not said. */
 static bool args_whole(pawl_state *st, arena *a, const task *tk, const pawl_value *stand, const pawl_value **args, buf *beside)
@@ -135,6 +162,8 @@ static pawl_code lap_of(pawl_state *st, arena *a, const task *tk, const char *te
         *l = (lap){0};
         if (!b.failed && !beside.failed)
             lap_says(l, effect, b.data + head, b.size - head);
+        if (st->progress_nodes > 0 && tk->node_size <= NAME_BYTES_MAX)
+            memcpy(l->node, tk->name, tk->node_size);
         buf_put(&b, beside.data, beside.size);
         if (!b.failed)
             lap_digest(&b, l->command);
@@ -240,7 +269,7 @@ static const pawl_value *cost_value(arena *a, const amounts *c)
 static const pawl_value *cycle_value(pawl_step *s, const window *w, uint32_t p)
 {
     const uint32_t times = s->st->no_progress;
-    const pawl_value *cycle = value_pack(&s->mem, NULL, "[]");
+    const pawl_value *cycle = value_pack(&s->mem, NULL, "[]"), *one;
     char command[HASH_HEX + 1], result[HASH_HEX + 1];
     amounts sum = {0};
 
@@ -252,8 +281,10 @@ static const pawl_value *cycle_value(pawl_step *s, const window *w, uint32_t p)
 
         digest_hex(w->at[i]->command, command);
         digest_hex(w->at[i]->result, result);
-        cycle = value_push(&s->mem, cycle, value_pack(&s->mem, NULL, "{s:s,s:v,s:s}", "command", command, "effect",
-                                                      value_string(&s->mem, says, strcspn(says, "(")), "result", result));
+        one = value_pack(&s->mem, NULL, "{s:s,s:v,s:s}", "command", command, "effect", value_string(&s->mem, says, strcspn(says, "(")), "result", result);
+        if (*w->at[i]->node != '\0')
+            one = value_with(&s->mem, one, "node", value_string(&s->mem, w->at[i]->node, strlen(w->at[i]->node)));
+        cycle = value_push(&s->mem, cycle, one);
     }
     return value_pack(&s->mem, NULL, "{s:v,s:v,s:u}", "cost", cost_value(&s->mem, &sum), "cycle", cycle, "times", (uint64_t)times);
 }
@@ -269,8 +300,10 @@ static const pawl_value *cycle_prompt(pawl_step *s, const window *w, uint32_t p)
     else
         buf_fmt(b, "the same %u calls", (unsigned)p);
     buf_fmt(b, " came to the same %u times: ", (unsigned)s->st->no_progress);
-    for (uint32_t i = w->n - p; i < w->n; i++)
-        buf_fmt(b, "%s%s", w->at[i]->says, i + 1 < w->n ? ", " : ": go on?");
+    for (uint32_t i = w->n - p; i < w->n; i++) {
+        lap_put(b, w->at[i]);
+        buf_text(b, i + 1 < w->n ? ", " : ": go on?");
+    }
     text = step_copy(s, b, &size);
     return text != NULL ? value_string(&s->mem, text, size) : NULL;
 }
@@ -477,6 +510,10 @@ static void lap_code(buf *b, const lap *l)
     canon_string(b, l->says, strlen(l->says));
     buf_char(b, ',');
     share_code(b, &cost);
+    if (*l->node != '\0') {
+        buf_char(b, ',');
+        canon_string(b, l->node, strlen(l->node));
+    }
     buf_char(b, ']');
 }
 
@@ -575,19 +612,21 @@ static bool digest_read(const pawl_value *v, unsigned char out[LAP_BYTES])
 
 static bool lap_read(const pawl_value *v, lap *l)
 {
-    const char *says = pawl_value_string(pawl_value_at(v, 2));
+    const char *says = pawl_value_string(pawl_value_at(v, 2)), *node = pawl_value_string(pawl_value_at(v, 4));
     pawl_caps cost;
 
     if (pawl_value_type(v) == PAWL_TYPE_NULL) {
         l->fresh = true;
         return true;
     }
-    if (says == NULL || strlen(says) >= sizeof l->says || usage_wrong(pawl_value_at(v, 3)) != NULL)
+    if (says == NULL || strlen(says) >= sizeof l->says || (node != NULL && strlen(node) >= sizeof l->node) || usage_wrong(pawl_value_at(v, 3)) != NULL)
         return false;
     caps_read(pawl_value_at(v, 3), &cost);
     l->cost = share_due(&cost);
     l->told = true;
     memcpy(l->says, says, strlen(says) + 1);
+    if (node != NULL)
+        memcpy(l->node, node, strlen(node) + 1);
     return digest_read(pawl_value_at(v, 0), l->command) && digest_read(pawl_value_at(v, 1), l->result);
 }
 

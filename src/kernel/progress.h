@@ -17,7 +17,8 @@ enum {
     NO_PROGRESS_MAX = 100,      /* times in a row */
     CYCLE_MAX = 4,              /* calls in a cycle that is seen as one */
     LAP_BYTES = 16,             /* of a digest: there are some hundred at most */
-    SAYS_BYTES = 128            /* of a call as a person reads it */
+    SAYS_BYTES = 128,           /* of a call as a person reads it */
+    SAYS_NODE_BYTES = 65        /* of the name of its node */
 };
 
 typedef struct lap {
@@ -27,6 +28,7 @@ typedef struct lap {
     bool beside;                /* the same command of its visit was open when it was made: that is no repetition */
     bool fresh;                 /* no call: a person said go on, and what was before counts no more */
     char says[SAYS_BYTES];      /* EFFECT(ARGUMENTS), cut */
+    char node[SAYS_NODE_BYTES]; /* whose it is; "": of a run whose laps do not say */
 } lap;
 
 typedef struct laps { uint32_t n; lap of[]; } laps;     /* never changed once it is there */

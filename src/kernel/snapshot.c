@@ -577,7 +577,7 @@ static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step
     char hex[HASH_HEX + 1], machine_hex[HASH_HEX + 1];
     const pawl_value *base = value_read(&s->mem, st->base.data, st->base.size, "the base", err);
     base_parts p = { .machine = st->machine, .machine_hash = machine_hex, .version = st->version,
-                     .no_progress = st->no_progress };
+                     .no_progress = st->no_progress, .progress_nodes = st->progress_nodes };
     buf *lineage;
     pawl_code rc;
 

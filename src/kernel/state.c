@@ -140,6 +140,7 @@ void base_code(buf *b, const pawl_run_info *info, const base_parts *p)
     base_text(b, "prev", p->prev);
     base_int(b, "priority", info->priority);
     base_int(b, "progress", p->no_progress);
+    base_int(b, "progress_nodes", p->no_progress > 0 ? p->progress_nodes : 0);
     base_text(b, "retention", info->retention);
     base_text(b, "rights", info->rights);
     hex64(info->seed, hex);
@@ -162,6 +163,7 @@ static pawl_code state_from_machine(pawl_state *st, const pawl_machine *m, const
     st->retention = info->retention == NULL ? NULL : arena_strdup(&st->fixed, info->retention, strlen(info->retention));
     st->version = m->version;
     st->no_progress = m->no_progress;
+    st->progress_nodes = m->no_progress > 0 ? 1 : 0;
     st->machine_hash = m->hash;
     st->decls = d;
     if (d == NULL || st->run == NULL || st->machine == NULL)
@@ -220,7 +222,7 @@ pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsig
         return rc;
     if ((flags & PAWL_NO_JOURNAL) == 0) {
         const base_parts p = { .channels = m->channel_json, .machine = m->name, .machine_hash = m->hash_hex, .version = m->version,
-                               .no_progress = m->no_progress };
+                               .no_progress = m->no_progress, .progress_nodes = 1 };
         pawl_alloc mem = mem_or_default(alloc);
 
         buf_init(&b, &mem);

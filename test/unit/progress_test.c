@@ -168,12 +168,93 @@ static void test_W1_the_same_in_a_row_asks(void)
     CHECK_STR(world_status(&w), "input-required");
     wait = asked(&w);
     CHECK_INT(wait.kind, PAWL_WAIT_APPROVAL);
-    CHECK_STR(pawl_value_string(wait.prompt), "the same call came to the same 3 times: run({\"argv\":[\"wc\",\"a.c\"]}): go on?");
+    CHECK_STR(pawl_value_string(wait.prompt), "the same call came to the same 3 times: a: run({\"argv\":[\"wc\",\"a.c\"]}): go on?");
     CHECK_INT(pawl_value_int(pawl_value_find(wait.about, "/times")), 3);
     CHECK_INT(pawl_value_int(pawl_value_find(wait.about, "/cost/calls")), 3);
     CHECK_STR(pawl_value_string(pawl_value_find(wait.about, "/cycle/0/effect")), "run");
+    CHECK_STR(pawl_value_string(pawl_value_find(wait.about, "/cycle/0/node")), "a");
     CHECK_INT(pawl_value_size(pawl_value_find(wait.about, "/cycle")), 1);
     CHECK(strstr(line_of(&w, 0), "\"progress\":3") != NULL);
+    world_end(&w);
+}
+
+/* The name of an effect is as its author wrote it: an agent file's own limits stand behind a dash, as eight digits. */
+static void test_W1_it_says_effects_as_they_were_written(void)
+{
+    static const struct { const char *effect, *said; } names[] = {
+        { "run-4c8cd8e7", "a: run(1): go on?" }, { "run-4C8CD8E7", "a: run-4C8CD8E7(1): go on?" }, { "run-4c8cd8e", "a: run-4c8cd8e(1): go on?" },
+        { "tool-a-00000000", "a: tool-a(1): go on?" }, { "x-4c8cd8e71", "a: x-4c8cd8e71(1): go on?" }, { "4c8cd8e7", "a: 4c8cd8e7(1): go on?" },
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char round[64];
+        const char *text;
+        world w;
+
+        snprintf(round, sizeof round, "[[\"%s\",1]]", names[i].effect);
+        begin(&w, planned(2), plan_of(round, 9));
+        CHECK_INT(go(&w), 2);
+        world_snapshot(&w);
+        world_crash(&w);
+        text = pawl_value_string(asked(&w).prompt);
+        CHECK(strncmp(text, "the same call came to the same 2 times: ", 40) == 0);
+        CHECK_STR(text + 40, names[i].said);
+        CHECK_STR(pawl_value_string(pawl_value_find(asked(&w).about, "/cycle/0/effect")), names[i].effect);
+        world_end(&w);
+    }
+}
+
+/* Each call by the node that made it, also when it is read back from a snapshot. */
+static void test_W1_it_says_whose_calls_they_are(void)
+{
+    pawl_graph *g = planner("planned");
+    pawl_wait wait;
+    world w;
+
+    pawl_graph_node(g, "b", rounds, "a");
+    pawl_graph_goto(g, "b", "a", NULL);
+    pawl_graph_node(g, "c", rounds, "b");
+    pawl_graph_goto(g, "c", "b", NULL);
+    pawl_graph_goto(g, "a", "c", NULL);
+    pawl_graph_no_progress(g, 2);
+    begin(&w, script_compile(g), "{\"n\":0,\"plan\":[[[\"x\",0]],[[\"run\",1],[\"get\",2]],[[\"run\",1],[\"get\",2]],[[\"run\",1]]]}");
+    (void)go(&w);
+    world_snapshot(&w);
+    world_crash(&w);
+    wait = asked(&w);
+    CHECK_STR(pawl_value_string(wait.prompt), "the same 2 calls came to the same 2 times: a: run(1), a: get(2): go on?");
+    world_end(&w);
+}
+
+/* A run that an older version began: its base does not say that nodes are named, and what was written then has to come again. */
+static void test_K6_a_run_of_an_older_version_goes_on_as_it_did(void)
+{
+    static const char flag[] = ",\"progress_nodes\":1";
+    pawl_err err = { PAWL_OK, "" };
+    pawl_event start = { .kind = PAWL_EV_START };
+    pawl_state *old = NULL;
+    char *base, *at;
+    world w;
+
+    start.value = plan_of("[[\"run-4c8cd8e7\",1]]", 9);
+    begin(&w, planned(2), start.value);
+    base = check_copy(w.st->base.data, w.st->base.size);
+    CHECK((at = strstr(base, flag)) != NULL);
+    memmove(at, at + sizeof flag - 1, strlen(at + sizeof flag - 1) + 1);
+    CHECK_INT(pawl_state_load((pawl_bytes){ base, strlen(base) }, (pawl_bytes){0}, NULL, NULL, &old, &err), PAWL_OK);
+    pawl_state_free(w.st);
+    w.st = old;
+    buf_reset(&w.journal);
+    buf_reset(&w.snapshot);
+    buf_put(&w.journal, base, strlen(base));
+    buf_char(&w.journal, '\n');
+    free(base);
+    CHECK(world_feed(&w, &start) >= 0 && world_go(&w) >= 0);
+    CHECK_INT(go(&w), 2);
+    world_snapshot(&w);
+    world_crash(&w);
+    CHECK_STR(pawl_value_string(asked(&w).prompt), "the same call came to the same 2 times: run-4c8cd8e7(1): go on?");
+    CHECK(pawl_value_find(asked(&w).about, "/cycle/0/node") == NULL);
     world_end(&w);
 }
 
@@ -212,7 +293,7 @@ static void test_W1_yes_lets_as_many_rounds_go_and_no_rejects(void)
 
     begin(&w, planned(3), plan_of("[[\"run\",1],[\"get\",2]]", 20));
     CHECK_INT(go(&w), 6);
-    CHECK(strstr(pawl_value_string(asked(&w).prompt), "the same 2 calls came to the same 3 times: run(1), get(2): go on?") != NULL);
+    CHECK(strstr(pawl_value_string(asked(&w).prompt), "the same 2 calls came to the same 3 times: a: run(1), a: get(2): go on?") != NULL);
     CHECK_INT(world_answer(&w, NULL, "true"), PAWL_PENDING);
     world_crash(&w);
     CHECK_INT(go(&w), 6);
@@ -304,7 +385,7 @@ static void test_W1_siblings_are_one_round(void)
     CHECK_INT(go(&w), 10);      /* two supersteps of five */
     CHECK_INT(pawl_state_waits(w.st), 5);
     world_crash(&w);
-    CHECK(strstr(pawl_value_string(asked(&w).prompt), "the same call came to the same 2 times: run(1)") != NULL);
+    CHECK(strstr(pawl_value_string(asked(&w).prompt), "the same call came to the same 2 times: work: run(1)") != NULL);
     for (int i = 0; i < 5; i++)
         (void)world_answer(&w, world_open(&w, NULL, true), "true");
     CHECK_INT(go(&w), 10);
@@ -676,7 +757,8 @@ static void test_W1_memory_that_fails_leaks_none(void)
 }
 
 static const check_case cases[] = {
-    CASE(test_W1_the_same_in_a_row_asks), CASE(test_W1_it_says_what_the_cycle_has_cost),
+    CASE(test_W1_the_same_in_a_row_asks), CASE(test_W1_it_says_effects_as_they_were_written),
+    CASE(test_W1_it_says_whose_calls_they_are), CASE(test_K6_a_run_of_an_older_version_goes_on_as_it_did), CASE(test_W1_it_says_what_the_cycle_has_cost),
     CASE(test_W1_yes_lets_as_many_rounds_go_and_no_rejects),
     CASE(test_W1_cycles_of_up_to_four_calls), CASE(test_W1_what_is_not_quite_the_same_asks_nobody),
     CASE(test_W1_arguments_are_what_they_refer_to), CASE(test_W1_siblings_are_one_round),
