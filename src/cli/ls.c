@@ -1,4 +1,5 @@
-/* ls.c - the runs of a store, a page at a time: one look at it, and no journal is read. */
+/* ls.c - the runs of a store, a page at a time: of those that are shown, what is at work is looked into. */
+#include "cli/listed.h"
 #include "cli/verbs.h"
 
 enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_REJECTED + 1 };
@@ -291,7 +292,7 @@ static int ls_run(cli_call *c)
     f.changed_since_ms = cli_given(c, "since") == NULL ? 0 : p.now_ms - since_ms;
     buf_init(&p.out, NULL);
     arena_init(&p.mem, NULL, 1024);
-    rc = s->verbs->list(s, &f, see, &p, &err);
+    rc = runs_listed(s, &f, cli_given(c, "ids") != NULL, see, &p, &err);
     if (rc != PAWL_OK)
         code = cli_fail(c, rc, &err);
     else if (p.out.failed)
@@ -323,6 +324,9 @@ const cli_verb verb_ls = {
     .about = "A run is shown with its status, how many waits are open, its machine, when it\n"
              "was begun and when it changed, and why it is parked, who works on it, or when\n"
              "its timer is due. A page costs what it shows, however many runs there are.\n"
+             "A run that only waits for children which ask is input-required as they are, and\n"
+             "their waits count with its own. To find those, --waiting and --status\n"
+             "input-required look at all runs that wait and are newer than what is shown.\n"
              "\n"
              "--json: {\"before\",\"runs\":[{\"changed_ms\",\"context\",\"created_ms\",\"id\",\"lease_ms\",\n"
              "\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\"status\",\"waits\",\n"
