@@ -87,6 +87,25 @@ static void test_A6_W4_five_children_are_answered_in_any_order(void)
     host_end(&g);
 }
 
+/* What it is told is longer than a reference to it, and refers to the answer in which its parent's model said it. */
+static void test_K7_A6_a_child_is_told_what_is_long(void)
+{
+    static char script[300], input[600], talk[800];
+    pawl_handle *a;
+    stage g;
+
+    memset(script, 'x', sizeof script - 1);
+    host_begin(&g, true, 2);
+    snprintf(input, sizeof input, "{\"input\":\"use spawn_agent s1 {\\\"prompt\\\":\\\"say %s\\\"}\"}", script);
+    a = spawned(&g, "r", input);
+    CHECK_STR(rests(a), "idle");
+    pawl_host_drain(g.h);
+    snprintf(talk, sizeof talk, "user=say %s\nassistant=%s\n", script, script);
+    talk_is(&g, "r.sub-s1", talk);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
 /* ---- rights ------------------------------------------------------------------------------------------------ */
 
 static void update_left(const char *run, const char *value)
@@ -358,7 +377,7 @@ int main(int argc, char **argv)
         CASE(test_A6_K7_a_child_is_told_all_of_its_prompt),
         CASE(test_A6_W4_five_children_are_answered_in_any_order), CASE(test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent),
         CASE(test_P1_E16_a_mode_that_is_set_before_it_begins), CASE(test_A4_a_child_is_interrupted_with_its_parent),
-        CASE(test_P1_E11_a_child_knows_before_its_parents_entry_stands),
+        CASE(test_P1_E11_a_child_knows_before_its_parents_entry_stands), CASE(test_K7_A6_a_child_is_told_what_is_long),
         CASE(test_P1_E11_a_child_that_is_not_there_yet_begins_with_what_its_parent_has_then),
         CASE(test_P1_E11_a_child_at_work_goes_by_the_rules_that_its_parent_gets),
     };
