@@ -69,7 +69,8 @@ PAWL_API pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err);  /* A4; when nothing is under way: nothing */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err);   /* its end, from wherever it stands */
-/* `wait`: the wait's id (pawl_handle_view has it), its slot, or NULL: the only question or approval that is open. An id is exact: what
+/* `wait`: the wait's id (pawl_handle_view and pawl_handle_asks have it), its slot, or NULL: the only question or approval that is open, of the
+ * agent or of a child that it waits for, at any depth: whose it is does not matter, an id says it. An id is exact: what
  * has been asked anew since is another wait. PAWL_CONFLICT: it was answered before, and err says how, or nobody waits any more; PAWL_INVALID: never asked, several
  * are open, or its schema or options refuse the answer (W3). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_answer(pawl_handle *a, const char *wait, const char *json, pawl_err *err);
@@ -80,17 +81,17 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_handle_permit(pawl_handle *a, const char *
 /* ---- how it stands ---------------------------------------------------------------------------------------------- */
 
 typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what is not there is NULL */
-    pawl_shown state;           /* nothing: it has not begun */
+    pawl_shown state;           /* nothing: it has not begun. What a child asks that it waits for, at any depth, is what it waits for itself */
     pawl_badge badge;
-    pawl_status status;         /* of its run, */
+    pawl_status status;         /* of its run, with the children that it waits for: input-required when only they ask, */
     bool over;                  /* which is */
-    bool told;                  /* something was said to it that it has not taken yet */
+    bool told;                  /* something was said to it, or to one of those children, that it has not taken yet */
     const char *parked;         /* why nobody can drive it */
     uint64_t seq;               /* of the entry after which it stands so, */
     int64_t time_ms;            /* and when that was */
     const char *tool_name, *tool_use_id;        /* of a tool, of a permission, of a question, and of a tool that was cut off, of which somebody is asked, */
     const char *input;          /* what the tool would be given: JSON */
-    const char *session_id;     /* of a sub-agent: its run */
+    const char *session_id;     /* of a sub-agent: its run; of what is asked: the run of the child that asks, NULL where it is the agent itself */
     const char *request_id;     /* of a question or a permission: its slot, */
     const char *wait;           /* and its id, for an answer to this very one */
     const char *about;          /* of that: what is asked, and all that is known, JSON */
@@ -101,6 +102,12 @@ typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what i
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err);
 PAWL_API void pawl_handle_view_free(pawl_handle_view *v);
 
+/* Every question and every approval that is open: of the agent, and then of the children that it waits for, at any depth, each with its run. `w` is
+ * lent for the call; its id is what pawl_handle_answer takes. `fn` returns false to stop, and may use the host. An answer that was left and not taken
+ * yet leaves its request in the list. */
+typedef bool pawl_asked_fn(void *ctx, const char *run, const pawl_wait *w);
+PAWL_API pawl_code pawl_handle_asks(pawl_handle *a, pawl_asked_fn *fn, void *ctx, pawl_err *err);
+
 /* Of what was said to it by anybody all is taken, and it stands so. False also where that cannot be said. is_processing: it is at work, or has to begin. */
 PAWL_API bool pawl_handle_is_idle(pawl_handle *a);
 PAWL_API bool pawl_handle_is_processing(pawl_handle *a);
@@ -109,7 +116,7 @@ PAWL_API bool pawl_handle_is_error(pawl_handle *a);
 
 typedef enum pawl_until {
     PAWL_UNTIL_IDLE = 1, PAWL_UNTIL_DONE = 2, PAWL_UNTIL_ERROR = 4,
-    PAWL_UNTIL_ASKS = 8,        /* for a permission, a question, or what came of a command that was cut off */
+    PAWL_UNTIL_ASKS = 8,        /* for a permission, a question, or what came of a command that was cut off; or a child does, at any depth */
     PAWL_UNTIL_RESTS = 15,      /* any of these */
     PAWL_UNTIL_OVER = 16        /* which ends every wait */
 } pawl_until;
@@ -180,7 +187,7 @@ typedef struct pawl_shown_at {  /* lent for the call */
     const pawl_value *value;    /* {"state", "tool_name"?, "tool_use_id"?, "session_id"?, "request_id"?, "message"?} */
 } pawl_shown_at;
 typedef bool pawl_shown_fn(void *ctx, const pawl_shown_at *s);  /* false: enough. It may not use the host */
-/* Every state that was shown of it, from its beginning, or since its journal was pruned. */
+/* Every state that was shown of it alone, without what its children asked, from its beginning, or since its journal was pruned. */
 PAWL_API pawl_code pawl_handle_states(pawl_handle *a, pawl_shown_fn *fn, void *ctx, pawl_err *err);
 
 #ifdef __cplusplus

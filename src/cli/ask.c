@@ -1,5 +1,5 @@
 /* ask.c - a question of a run, put to whoever sits at the terminal; and what somebody typed, as an answer to it. */
-#include "cli/asks.h"
+#include "host/asks.h"
 #include "cli/view.h"
 #include "cli/words.h"
 

@@ -1,6 +1,6 @@
 /* chat_in.c - frames on stdin: messages of the user's, what is said to a request, an interrupt, another mode. Each is left for the run in its
  * store, by another handle than the engine's, so that it is taken while a turn goes on. */
-#include "cli/asks.h"
+#include "host/asks.h"
 #include "cli/chat.h"
 #include "cli/go.h"
 

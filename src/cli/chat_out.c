@@ -1,5 +1,5 @@
 /* chat_out.c - what is told of a turn while it goes on: the run's stream, read along by a thread of its own, as frames of one line each. */
-#include "cli/asks.h"
+#include "host/asks.h"
 #include "cli/chat.h"
 #include "net/net.h"
 

@@ -1,6 +1,6 @@
 /* go.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
 #include "cli/go.h"
-#include "cli/asks.h"
+#include "host/asks.h"
 #include "cli/kept.h"
 #include "cli/view.h"
 #include "cli/words.h"

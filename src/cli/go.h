@@ -2,7 +2,7 @@
 #ifndef CLI_GO_H
 #define CLI_GO_H
 
-#include "cli/asks.h"
+#include "host/asks.h"
 #include "cli/session.h"
 
 /* What begins it: called once with Ctrl-C and the view in place; returns what the engine says. */

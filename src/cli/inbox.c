@@ -1,5 +1,5 @@
 /* inbox.c - whatever is asked, of all runs, and how it is answered. */
-#include "cli/asks.h"
+#include "host/asks.h"
 #include "cli/verbs.h"
 #include "cli/words.h"
 #include "pawl/policy.h"

@@ -3,12 +3,12 @@
  * The store knows of each run what it asks itself. Whose children ask is found from those: a child began after its parent, so once all runs that
  * wait and are newer than some run were looked at, every run that is newer than it and has such children is known. */
 #include "cli/listed.h"
-#include "cli/asks.h"
+#include "host/asks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORTION = 200, ABOVE_MAX = 64 };         /* heads that are read at once; how far up is gone */
+enum { PORTION = 200 };         /* heads that are read at once */
 
 typedef struct portion {        /* what the store lists, some at a time, as it knows it */
     pawl_filter f;
@@ -154,7 +154,7 @@ static void above_find(listing *l, const char *parent)
     char run[RUN_ID_BYTES];
     pawl_head h;
 
-    for (int i = 0; i < ABOVE_MAX && parent != NULL; i++, parent = h.parent) {
+    for (int i = 0; i < ASKS_DEPTH_MAX && parent != NULL; i++, parent = h.parent) {
         asks_run_of(parent, run);
         if (l->store->verbs->head(l->store, run, &h, NULL) != PAWL_OK || h.over || !above_add(l, &h))
             return;

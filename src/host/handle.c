@@ -1,5 +1,6 @@
 /* handle.c - what is said to an agent: each is a delivery, durable when it was left, and taken by whoever drives the run (E16). */
 #include "agent/agent.h"
+#include "host/asks.h"
 #include "host/host.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
 }
 
 /* While the store is held. */
-static pawl_code left_for(pawl_handle *a, pawl_store *s, pawl_delivery *d, pawl_err *err)
+static pawl_code left_for(pawl_handle *a, pawl_store *s, const char *run, pawl_delivery *d, pawl_err *err)
 {
     uint64_t drawn[2];
     char id[40];
@@ -29,7 +30,7 @@ static pawl_code left_for(pawl_handle *a, pawl_store *s, pawl_delivery *d, pawl_
     snprintf(id, sizeof id, "h-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
     d->id = id;
     d->by = a->by[0] != '\0' ? a->by : NULL;
-    rc = s->verbs->deliver(s, a->id, d, err);
+    rc = s->verbs->deliver(s, run, d, err);
     pawl_engine_wake(a->h->e);
     return rc;
 }
@@ -56,7 +57,7 @@ static pawl_code signal_leave(pawl_handle *a, const char *name, const char *valu
         d.value = (pawl_bytes){ value, strlen(value) };
     s = host_hold(a->h);
     if ((rc = is_there(a, s, err)) == PAWL_OK)
-        rc = left_for(a, s, &d, err);
+        rc = left_for(a, s, a->id, &d, err);
     host_let(a->h);
     return rc;
 }
@@ -91,7 +92,7 @@ typedef struct meaning {
     size_t n;
     bool other;                 /* it is open, and of another kind */
     arena mem;
-    const char *id;
+    const char *run, *id;       /* whose wait it is: the run of the handle, or a child's */
 } meaning;
 
 static bool of_kind(const meaning *m, const pawl_value *spec)
@@ -109,7 +110,6 @@ static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
     const pawl_value *spec = value_parse(&m->mem, w->spec.data, w->spec.size, "a wait", NULL);
     const char *slot = pawl_value_string(pawl_value_get(spec, "slot"));
 
-    (void)run;
     m->exact = m->want != NULL && strcmp(m->want, w->id) == 0;
     if (m->want != NULL && !m->exact && (slot == NULL || strcmp(slot, m->want) != 0))
         return true;
@@ -119,12 +119,50 @@ static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
     }
     m->n++;
     m->id = arena_strdup(&m->mem, w->id, strlen(w->id));
+    m->run = arena_strdup(&m->mem, run, strlen(run));
     return !m->exact && !m->mem.failed;
+}
+
+/* An id says whose wait it is: of a run that is no child of this one, nor a child's, it is none. */
+static bool is_above(pawl_store *s, const char *run, const char *of)
+{
+    char at[ASKS_RUN_BYTES];
+    pawl_head head;
+
+    snprintf(at, sizeof at, "%s", of);
+    for (int i = 0; i < ASKS_DEPTH_MAX && strcmp(at, run) != 0; i++) {
+        if (s->verbs->head(s, at, &head, NULL) != PAWL_OK || head.parent == NULL)
+            return false;
+        asks_run_of(head.parent, at);
+    }
+    return strcmp(at, run) == 0;
+}
+
+/* Its own waits, and then those of the children that it waits for, at any depth; an id is looked for where it says. */
+static pawl_code waits_look(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
+{
+    char of[ASKS_RUN_BYTES];
+    asks all;
+    pawl_code rc;
+
+    m->run = a->id;
+    if (m->want != NULL && strchr(m->want, '~') != NULL) {
+        asks_run_of(m->want, of);
+        if (strcmp(of, a->id) != 0 && is_above(s, a->id, of) && (m->run = arena_strdup(&m->mem, of, strlen(of))) == NULL)
+            return PAWL_OK;
+        return s->verbs->waits(s, m->run, see_wait, m, err);
+    }
+    if ((rc = s->verbs->waits(s, a->id, see_wait, m, err)) != PAWL_OK || (rc = asks_read(s, &m->mem, a->id, &all, err)) != PAWL_OK)
+        return rc;
+    for (size_t i = 0; i < all.nchildren && rc == PAWL_OK; i++)
+        if ((rc = s->verbs->waits(s, all.children[i].run, see_wait, m, err)) == PAWL_GONE)
+            rc = PAWL_OK;       /* it is about to begin */
+    return rc;
 }
 
 static pawl_code meant(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
 {
-    const pawl_code rc = s->verbs->waits(s, a->id, see_wait, m, err);
+    const pawl_code rc = waits_look(a, s, m, err);
 
     if (rc != PAWL_OK)
         return rc;
@@ -158,7 +196,7 @@ static pawl_code answer_leave(pawl_handle *a, const char *wait, bool approvals, 
     s = host_hold(a->h);
     if ((rc = is_there(a, s, err)) == PAWL_OK && (rc = meant(a, s, &m, err)) == PAWL_OK) {
         d.name = m.id;
-        rc = left_for(a, s, &d, err);
+        rc = left_for(a, s, m.run, &d, err);
     }
     host_let(a->h);
     arena_free(&m.mem);

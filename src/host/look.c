@@ -1,22 +1,14 @@
 /* look.c - how an agent stands, and stood: read from what is stored, whoever drives it. */
+#include "host/asks.h"
 #include "host/host.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { SLICE_MS = 1000 };       /* that it was parked nobody tells: so often is looked */
+enum { CHILDREN_MS = 20 };      /* and so often, whether something of its children has moved */
 
 /* ---- a look ---------------------------------------------------------------------------------------- */
-
-/* Signals that it does not know stay, and are no reason to wait for anything. */
-static bool see_mail(void *ctx, const pawl_delivery *d)
-{
-    bool *told = ctx;
-
-    *told = d->kind != PAWL_DELIVER_SIGNAL || (d->name != NULL && (strcmp(d->name, "input") == 0 || strcmp(d->name, "interrupt") == 0 ||
-                                                                   strcmp(d->name, "shutdown") == 0));
-    return !*told;
-}
 
 static const char *kept(arena *a, const char *text)
 {
@@ -111,7 +103,84 @@ static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, paw
     return rc == PAWL_OK ? unknown_copy(st, v, mem, err) : rc;
 }
 
-static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, arena *mem, pawl_err *err)
+/* ---- what its children ask ------------------------------------------------------------------------- */
+
+/* A child that is no agent: what is asked is all that is known of it. */
+static void ask_copy(const ask *one, pawl_handle_view *v, arena *mem)
+{
+    const pawl_value *about = one->w.about;
+    const char *text = pawl_value_string(one->w.prompt);
+
+    v->state = one->w.kind == PAWL_WAIT_APPROVAL ? PAWL_SHOWN_WAITING_FOR_PERMISSION : PAWL_SHOWN_WAITING_FOR_USER_INPUT;
+    v->request_id = kept(mem, one->w.slot);
+    v->wait = kept(mem, one->w.id);
+    v->about = kept_json(mem, about != NULL ? about : one->w.prompt);
+    v->message = kept(mem, text != NULL ? text : pawl_value_string(pawl_value_get(one->w.prompt, "text")));
+    v->tool_name = kept(mem, pawl_value_string(pawl_value_get(about, "tool")));
+    v->input = kept_json(mem, pawl_value_get(about, "input"));
+}
+
+/* As the child itself is looked at. It may have been answered meanwhile: then there is something that it has not told yet. */
+static pawl_code child_copy(pawl_store *s, const ask *one, pawl_handle_view *v, arena *mem, pawl_err *err)
+{
+    pawl_handle_view c = { .state = PAWL_SHOWN_NOTHING };
+    pawl_state *st = NULL;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = pawl_history_state(s, one->run, 0, &st, &why);
+
+    if (rc == PAWL_OK && pawl_state_get(st, "@agent") == NULL)
+        ask_copy(one, &c, mem);
+    else if (rc == PAWL_OK)
+        rc = state_copy(st, &c, mem, &why);
+    pawl_state_free(st);
+    if (rc != PAWL_OK && rc != PAWL_GONE)
+        return fail(err, rc, "%s", why.text);
+    if (rc == PAWL_GONE || c.wait == NULL) {
+        v->told = true;
+        return PAWL_OK;
+    }
+    v->state = c.state;
+    v->badge = pawl_shown_badge(c.state);
+    v->session_id = kept(mem, one->run);
+    v->tool_name = c.tool_name;
+    v->tool_use_id = c.tool_use_id;
+    v->input = c.input;
+    v->request_id = c.request_id;
+    v->wait = c.wait;
+    v->about = c.about;
+    v->message = c.message;
+    return PAWL_OK;
+}
+
+/* A permission before a question, as of its own; of several the first. */
+static const ask *first_asked(const asks *all)
+{
+    static const pawl_wait_kind order[] = { PAWL_WAIT_APPROVAL, PAWL_WAIT_QUESTION };
+
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (size_t i = 0; i < all->n; i++)
+            if (all->all[i].w.kind == order[k])
+                return &all->all[i];
+    return NULL;
+}
+
+/* What it asks itself comes first; else it stands as what its children ask. */
+static pawl_code children_copy(pawl_handle *a, pawl_store *s, pawl_state *st, pawl_handle_view *v, asks *all, arena *mem, pawl_err *err)
+{
+    const pawl_status own = v->status;
+    const ask *one;
+    pawl_code rc;
+
+    if (own != PAWL_WORKING || (rc = asks_under(s, mem, st, &v->told, all, err)) == PAWL_GONE)
+        return PAWL_OK;
+    if (rc != PAWL_OK)
+        return rc;
+    v->status = asks_status(all, own);
+    one = v->request_id == NULL ? first_asked(all) : NULL;
+    return one != NULL && ask_is_childs(one, a->id) ? child_copy(s, one, v, mem, err) : PAWL_OK;
+}
+
+static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, asks *all, arena *mem, pawl_err *err)
 {
     pawl_state *st = NULL;
     pawl_head head;
@@ -120,16 +189,17 @@ static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, a
     if (rc != PAWL_OK)
         return rc;
     v->parked = kept(mem, head.parked);
-    rc = s->verbs->deliveries(s, a->id, see_mail, &v->told, err);
-    if (rc == PAWL_OK && (rc = pawl_history_state(s, a->id, 0, &st, err)) == PAWL_OK)
-        rc = state_copy(st, v, mem, err);
+    rc = asks_told(s, a->id, &v->told, err);
+    if (rc == PAWL_OK && (rc = pawl_history_state(s, a->id, 0, &st, err)) == PAWL_OK && (rc = state_copy(st, v, mem, err)) == PAWL_OK)
+        rc = children_copy(a, s, st, v, all, mem, err);
     v->told = v->told && !pawl_status_terminal(v->status);
     v->over = pawl_status_terminal(v->status);
     pawl_state_free(st);
     return rc == PAWL_NOMEM || (rc == PAWL_OK && mem->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
 }
 
-pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err)
+/* *all lies in what *out keeps. */
+static pawl_code looked(pawl_handle *a, pawl_handle_view *out, asks *all, pawl_err *err)
 {
     pawl_handle_view v = { .badge = pawl_shown_badge(PAWL_SHOWN_NOTHING) };
     arena *mem;
@@ -140,7 +210,8 @@ pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err
     if ((mem = mem_new(&a->h->alloc, sizeof *mem)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id);
     arena_init(mem, &a->h->alloc, 1024);
-    rc = look_held(a, host_hold(a->h), &v, mem, err);
+    *all = (asks){0};
+    rc = look_held(a, host_hold(a->h), &v, all, mem, err);
     host_let(a->h);
     v.kept = mem;
     if (rc == PAWL_OK)
@@ -148,6 +219,13 @@ pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err
     else
         pawl_handle_view_free(&v);
     return rc;
+}
+
+pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err)
+{
+    asks all;
+
+    return looked(a, out, &all, err);
 }
 
 void pawl_handle_view_free(pawl_handle_view *v)
@@ -163,29 +241,49 @@ void pawl_handle_view_free(pawl_handle_view *v)
     *v = (pawl_handle_view){ .kept = NULL };
 }
 
+pawl_code pawl_handle_asks(pawl_handle *a, pawl_asked_fn *fn, void *ctx, pawl_err *err)
+{
+    pawl_store *s;
+    pawl_head head;
+    arena mem;
+    asks all = {0};
+    pawl_code rc;
+
+    if (a == NULL || fn == NULL)
+        return fail(err, PAWL_INVALID, "%s: what is asked is told to somebody", a != NULL ? a->id : "there is no handle");
+    arena_init(&mem, &a->h->alloc, 1024);
+    s = host_hold(a->h);
+    if ((rc = handle_head(a, s, &head, err)) == PAWL_OK)
+        rc = asks_read(s, &mem, a->id, &all, err);
+    host_let(a->h);
+    for (size_t i = 0; rc == PAWL_OK && i < all.n; i++) {
+        const ask *one = &all.all[i];
+
+        if ((one->w.kind == PAWL_WAIT_APPROVAL || one->w.kind == PAWL_WAIT_QUESTION) && !fn(ctx, one->run, &one->w))
+            break;
+    }
+    arena_free(&mem);
+    return rc;
+}
+
 /* ---- is it so? ----------------------------------------------------------------------------------------- */
 
-typedef struct standing { pawl_shown state; bool told, over, parked; char why[160]; } standing;
-
-static pawl_code stands(pawl_handle *a, standing *s, pawl_err *err)
-{
+typedef struct standing {
     pawl_handle_view v;
-    const pawl_code rc = pawl_handle_state(a, &v, err);
-
-    if (rc != PAWL_OK)
-        return rc;
-    *s = (standing){ v.state, v.told, v.over, v.parked != NULL, "" };
-    if (v.parked != NULL)
-        snprintf(s->why, sizeof s->why, "%s", v.parked);
-    pawl_handle_view_free(&v);
-    return PAWL_OK;
-}
+    asks all;                   /* in what that keeps */
+    uint64_t version, moved;    /* before it was looked: of the store, and of the children that were known */
+} standing;
 
 static bool is(pawl_handle *a, pawl_shown state)
 {
-    standing s;
+    pawl_handle_view v;
+    bool so = pawl_handle_state(a, &v, NULL) == PAWL_OK;
 
-    return stands(a, &s, NULL) == PAWL_OK && !s.told && s.state == state;
+    if (so) {
+        so = !v.told && v.state == state;
+        pawl_handle_view_free(&v);
+    }
+    return so;
 }
 
 bool pawl_handle_is_idle(pawl_handle *a) { return is(a, PAWL_SHOWN_IDLE); }
@@ -194,56 +292,127 @@ bool pawl_handle_is_error(pawl_handle *a) { return is(a, PAWL_SHOWN_ERROR); }
 
 bool pawl_handle_is_processing(pawl_handle *a)
 {
-    standing s;
+    pawl_handle_view v;
+    bool so = pawl_handle_state(a, &v, NULL) == PAWL_OK;
 
-    return stands(a, &s, NULL) == PAWL_OK && (s.told || s.state == PAWL_SHOWN_PROCESSING);
+    if (so) {
+        so = v.told || v.state == PAWL_SHOWN_PROCESSING;
+        pawl_handle_view_free(&v);
+    }
+    return so;
 }
 
 /* ---- waited for ------------------------------------------------------------------------------------------- */
 
-static bool reached(const standing *s, unsigned until)
+static bool reached(const pawl_handle_view *v, unsigned until)
 {
     static const unsigned of[] = { [PAWL_SHOWN_IDLE] = PAWL_UNTIL_IDLE, [PAWL_SHOWN_DONE] = PAWL_UNTIL_DONE, [PAWL_SHOWN_ERROR] = PAWL_UNTIL_ERROR,
                                    [PAWL_SHOWN_WAITING_FOR_PERMISSION] = PAWL_UNTIL_ASKS, [PAWL_SHOWN_WAITING_FOR_USER_INPUT] = PAWL_UNTIL_ASKS };
 
-    return !s->told && (size_t)s->state < sizeof of / sizeof *of && (of[s->state] & until) != 0;
+    return !v->told && (size_t)v->state < sizeof of / sizeof *of && (of[v->state] & until) != 0;
+}
+
+static uint64_t mixed(uint64_t sum, const char *text)
+{
+    do
+        sum = (sum ^ (uint8_t)*text) * 1099511628211u;
+    while (*text++ != '\0');
+    return sum;
+}
+
+/* What can be seen of its children without reading any: whether one asks, has ended, was told something, or is at rest. */
+static uint64_t moved(pawl_store *s, const asks *all)
+{
+    uint64_t sum = 14695981039346656037u;
+    char how[64];
+    pawl_head h;
+
+    for (size_t i = 0; i < all->nchildren; i++) {
+        h = (pawl_head){ .seq = 0 };
+        (void)s->verbs->head(s, all->children[i].run, &h, NULL);
+        snprintf(how, sizeof how, "%u %d %d %d %d", (unsigned)h.waits, h.over, h.mail > 0, h.work, h.parked != NULL);
+        sum = mixed(mixed(sum, all->children[i].run), how);
+    }
+    return sum;
+}
+
+static void standing_free(standing *s)
+{
+    pawl_handle_view_free(&s->v);
+    s->all = (asks){0};
+}
+
+/* Anew: what has moved is looked at before how it stands is. */
+static pawl_code stands(pawl_handle *a, standing *s, pawl_err *err)
+{
+    pawl_store *store = host_hold(a->h);
+    pawl_code rc;
+
+    s->version = store->verbs->version(store);
+    s->moved = moved(store, &s->all);
+    host_let(a->h);
+    standing_free(s);
+    if ((rc = looked(a, &s->v, &s->all, err)) != PAWL_OK)
+        s->v = (pawl_handle_view){ .kept = NULL };
+    return rc;
+}
+
+/* Of children nobody tells this reader: the store is asked whether anything has moved in it, and then, whether it was they. */
+static bool children_moved(pawl_handle *a, standing *s)
+{
+    pawl_store *store = host_hold(a->h);
+    const uint64_t version = store->verbs->version(store);
+    bool did = false;
+
+    if (version == 0 || version != s->version) {
+        s->version = version;
+        did = moved(store, &s->all) != s->moved;
+    }
+    host_let(a->h);
+    return did;
+}
+
+static bool tells(const standing *s, const pawl_stream_event *ev)
+{
+    return (s->v.told && ev->live == 0) || strcmp(ev->name != NULL ? ev->name : "", ev->kind == PAWL_STREAM_TASKS ? "ask" : "state") == 0;
 }
 
 /* Something that may have changed how it stands; PAWL_PENDING: a slice passed. */
-static pawl_code something(pawl_stream *r, const standing *s, int64_t left_ms, pawl_err *err)
+static pawl_code something(pawl_handle *a, pawl_stream *r, standing *s, int64_t left_ms, pawl_err *err)
 {
     const int64_t end = steady_ms() + (left_ms < SLICE_MS ? left_ms : SLICE_MS);
     pawl_stream_event ev;
     pawl_code rc;
 
-    do {
-        const int64_t now = steady_ms();
+    for (;;) {
+        const int64_t now = steady_ms(), left = end > now ? end - now : 0;
+        const bool looks = s->all.nchildren > 0 && left > CHILDREN_MS;
 
-        rc = pawl_stream_wait(r, end > now ? end - now : 0, &ev, err);
-    } while (rc == PAWL_OK && !(s->told && ev.live == 0) && strcmp(ev.name != NULL ? ev.name : "", ev.kind == PAWL_STREAM_TASKS ? "ask" : "state") != 0);
-    return rc < 0 ? rc : PAWL_OK;
+        rc = pawl_stream_wait(r, looks ? CHILDREN_MS : left, &ev, err);
+        if (rc == PAWL_OK ? tells(s, &ev) : rc != PAWL_PENDING || !looks || children_moved(a, s))
+            return rc < 0 ? rc : PAWL_OK;
+    }
 }
 
-static pawl_code wait_on(pawl_handle *a, pawl_stream *r, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
+static pawl_code wait_on(pawl_handle *a, pawl_stream *r, standing *s, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
 {
     const int64_t end = timeout_ms < 0 || timeout_ms > INT64_MAX / 4 ? INT64_MAX / 2 : steady_ms() + timeout_ms;
     pawl_code rc;
-    standing s;
 
-    while ((rc = stands(a, &s, err)) == PAWL_OK) {
+    while ((rc = stands(a, s, err)) == PAWL_OK) {
         const int64_t left = end - steady_ms();
 
         if (state != NULL)
-            *state = s.state;
-        if (s.over)
+            *state = s->v.state;
+        if (s->v.over)
             return PAWL_HALTED;
-        if (reached(&s, until))
+        if (reached(&s->v, until))
             return PAWL_OK;
-        if (s.parked)
-            return fail(err, PAWL_CONFLICT, "%s: it is parked: %s", a->id, s.why);
+        if (s->v.parked != NULL)
+            return fail(err, PAWL_CONFLICT, "%s: it is parked: %s", a->id, s->v.parked);
         if (left <= 0)
             return PAWL_PENDING;
-        if ((rc = something(r, &s, left, err)) != PAWL_OK)
+        if ((rc = something(a, r, s, left, err)) != PAWL_OK)
             return rc;
     }
     return rc;
@@ -254,11 +423,13 @@ pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, p
 {
     const pawl_stream_options now = { .from = "now", .kinds = PAWL_STREAM_CUSTOM | PAWL_STREAM_TASKS | PAWL_STREAM_DEBUG };
     pawl_stream *r = pawl_handle_subscribe(a, &now, err);
+    standing s = { .version = 0 };
     pawl_code rc;
 
     if (r == NULL)
         return code_before(err);
-    rc = wait_on(a, r, until, timeout_ms, state, err);
+    rc = wait_on(a, r, &s, until, timeout_ms, state, err);
+    standing_free(&s);
     pawl_stream_close(r);
     return rc;
 }

@@ -66,7 +66,7 @@ static void test_A6_W4_five_children_are_answered_in_any_order(void)
     said(pawl_host_list(g.h, &(pawl_filter){ .waiting = true, .limit = 1000 }, count_waiting, &waiting, &err), &err);
     CHECK_INT(waiting, ORDERS * 5);
     v = viewed(a[0]);
-    CHECK_INT(v.state, PAWL_SHOWN_WAITING_FOR_SUB_AGENT);
+    CHECK_INT(v.state, PAWL_SHOWN_WAITING_FOR_PERMISSION);
     CHECK_STR(v.session_id, "r0.sub-s0");
     pawl_handle_view_free(&v);
     for (int p = 0; p < ORDERS; p++) {

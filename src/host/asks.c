@@ -1,12 +1,13 @@
 /* asks.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
-#include "cli/asks.h"
+#include "host/asks.h"
 #include "engine/errand.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { ASKED_DEPTH_MAX = 64 };
+_Static_assert((int)ASKS_RUN_BYTES == (int)RUN_BYTES_MAX + 1, "a run's id has another length");
 
-typedef struct reading { pawl_store *store; arena *mem; asks *out; pawl_err *err; } reading;
+typedef struct reading { pawl_store *store; arena *mem; asks *out; bool *told; pawl_err *err; } reading;
 
 static const char *kept(arena *mem, const char *text)
 {
@@ -62,6 +63,12 @@ static const char *call_of(pawl_state *st, const char *child)
     return id;
 }
 
+/* What an agent tells its children, as that they are interrupted, and has not left for them yet. */
+static bool is_tell(pawl_state *st, const pawl_command *cmd)
+{
+    return cmd->effect != NULL && strcmp(cmd->effect, "tell") == 0 && pawl_state_get(st, "@agent") != NULL;
+}
+
 static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth);
 
 static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsigned depth)
@@ -72,11 +79,14 @@ static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsi
     for (size_t i = 0; i < pawl_state_commands(st) && rc == PAWL_OK; i++) {
         const char *child, *of;
         pawl_command cmd;
+        bool refers;
 
-        if ((rc = pawl_state_command(st, i, step, &cmd, NULL, r->err)) != PAWL_OK)
+        if ((rc = state_command_bare(st, i, step, &cmd, &refers, r->err)) != PAWL_OK)
             return rc;
         if (cmd.kind != PAWL_SPAWN) {
             r->out->works = true;
+            if (r->told != NULL)
+                *r->told = *r->told || is_tell(st, &cmd);
             continue;
         }
         spawned++;
@@ -84,7 +94,7 @@ static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsi
         of = kept(r->mem, call_of(st, cmd.child));
         if (child != NULL && arena_room(r->mem, (void **)&r->out->children, &r->out->children_cap, r->out->nchildren, sizeof *r->out->children))
             r->out->children[r->out->nchildren++] = (ask_child){ child, of };
-        rc = child == NULL || depth == ASKED_DEPTH_MAX ? PAWL_GONE : run_read(r, child, of, depth + 1);
+        rc = child == NULL || depth == ASKS_DEPTH_MAX ? PAWL_GONE : run_read(r, child, of, depth + 1);
         r->out->works = r->out->works || rc == PAWL_GONE;       /* it is about to begin */
         rc = rc == PAWL_GONE ? PAWL_OK : rc;
     }
@@ -104,32 +114,79 @@ static pawl_code waits_read(reading *r, const char *run, const char *of, pawl_st
     return rc;
 }
 
-static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth)
+static pawl_code state_read(reading *r, const char *run, const char *of, pawl_state *st, unsigned depth)
 {
     pawl_step *step = pawl_step_new(NULL);
+    pawl_code rc = step == NULL ? fail(r->err, PAWL_NOMEM, "%s: no memory for what it asks", run) : waits_read(r, run, of, st, step);
+
+    if (rc == PAWL_OK)
+        rc = children_read(r, st, step, depth);
+    pawl_step_free(step);
+    return rc;
+}
+
+static bool see_mail(void *ctx, const pawl_delivery *d)
+{
+    bool *told = ctx;
+
+    *told = d->kind != PAWL_DELIVER_SIGNAL || (d->name != NULL && (strcmp(d->name, "input") == 0 || strcmp(d->name, "interrupt") == 0 ||
+                                                                   strcmp(d->name, "shutdown") == 0));
+    return !*told;
+}
+
+pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *err)
+{
+    return store->verbs->deliveries(store, run, see_mail, told, err);
+}
+
+/* Nobody takes what one that is parked was told. */
+static pawl_code mail_read(reading *r, const char *run, unsigned depth, pawl_err *err)
+{
+    pawl_head head;
+    pawl_code rc = PAWL_OK;
+
+    if (r->told == NULL || depth == 0 || *r->told)
+        return PAWL_OK;
+    if ((rc = r->store->verbs->head(r->store, run, &head, err)) == PAWL_OK && head.parked == NULL)
+        rc = asks_told(r->store, run, r->told, err);
+    return rc;
+}
+
+static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth)
+{
     pawl_state *st = NULL;
     pawl_err why = {0};
-    pawl_code rc = step == NULL ? fail(&why, PAWL_NOMEM, "%s: no memory for what it asks", run) : pawl_history_state(r->store, run, 0, &st, &why);
+    pawl_code rc = mail_read(r, run, depth, &why);
 
+    if (rc == PAWL_OK)
+        rc = pawl_history_state(r->store, run, 0, &st, &why);
     if (rc != PAWL_OK && (rc != PAWL_GONE || depth == 0))
         fail(r->err, rc, "%s", why.text);
     if (rc == PAWL_OK)
-        rc = waits_read(r, run, of, st, step);
-    if (rc == PAWL_OK)
-        rc = children_read(r, st, step, depth);
+        rc = state_read(r, run, of, st, depth);
     pawl_state_free(st);
-    pawl_step_free(step);
     return rc;
 }
 
 pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, pawl_err *err)
 {
-    reading r = { store, mem, out, err };
+    reading r = { store, mem, out, NULL, err };
     pawl_code rc;
 
     *out = (asks){0};
     rc = run_read(&r, kept(mem, run), NULL, 0);
     return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for what it asks", run) : rc;
+}
+
+pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, asks *out, pawl_err *err)
+{
+    reading r = { store, mem, out, told, err };
+    const char *run = kept(mem, pawl_state_run(st));
+    pawl_code rc;
+
+    *out = (asks){0};
+    rc = run == NULL ? PAWL_OK : state_read(&r, run, NULL, st, 0);
+    return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for what it asks", pawl_state_run(st)) : rc;
 }
 
 pawl_code asks_own(arena *mem, pawl_state *st, asks *out)
@@ -157,19 +214,19 @@ pawl_status asks_status(const asks *all, pawl_status own)
     return own == PAWL_WORKING && !all->works && asks_people(all) ? PAWL_INPUT_REQUIRED : own;
 }
 
-void asks_run_of(const char *wait, char run[RUN_ID_BYTES])
+void asks_run_of(const char *wait, char run[ASKS_RUN_BYTES])
 {
-    snprintf(run, RUN_ID_BYTES, "%.*s", (int)strcspn(wait, "~"), wait);
+    snprintf(run, ASKS_RUN_BYTES, "%.*s", (int)strcspn(wait, "~"), wait);
 }
 
-void asks_top(pawl_store *store, const char *run, char top[RUN_ID_BYTES])
+void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES])
 {
-    char at[RUN_ID_BYTES];
+    char at[ASKS_RUN_BYTES];
     pawl_head head;
 
     snprintf(at, sizeof at, "%s", run);
-    snprintf(top, RUN_ID_BYTES, "%s", run);
-    for (int i = 0; i < ASKED_DEPTH_MAX && store->verbs->head(store, at, &head, NULL) == PAWL_OK && !head.over; i++) {
+    snprintf(top, ASKS_RUN_BYTES, "%s", run);
+    for (int i = 0; i < ASKS_DEPTH_MAX && store->verbs->head(store, at, &head, NULL) == PAWL_OK && !head.over; i++) {
         memcpy(top, at, sizeof at);
         if (head.parent == NULL)
             return;
