@@ -60,6 +60,14 @@ static pawl_code start_leave(pawl_engine *e, const char *child, const buf *input
     return rc;
 }
 
+/* What it may do was settled meanwhile: it is told that before. */
+static pawl_code child_start(pawl_engine *e, live *r, const errand *er, const buf *input, pawl_err *err)
+{
+    const pawl_code rc = rights_coming(e, r, er);
+
+    return rc == PAWL_OK ? start_leave(e, er->child, input, err) : fail(err, rc, "%s: it could not be told what it may do", er->child);
+}
+
 static void child_refused(pawl_engine *e, errand *er, pawl_code code, const char *text)
 {
     er->rc = pawl_reply_fail(&er->reply, code, "%s", text);
@@ -107,7 +115,7 @@ static pawl_code child_create(pawl_engine *e, live *r, errand *er, const pawl_ma
         if (rc != PAWL_OK && rc != PAWL_CONFLICT)       /* somebody was faster: it is looked at again */
             fail(err, rc, "%s", why.text);
         if (rc == PAWL_OK)
-            rc = start_leave(e, er->child, input, err);
+            rc = child_start(e, r, er, input, err);
         er->began = rc == PAWL_OK;
     }
     pawl_state_free(st);
@@ -115,7 +123,7 @@ static pawl_code child_create(pawl_engine *e, live *r, errand *er, const pawl_ma
 }
 
 /* Made by somebody before, perhaps not started. */
-static pawl_code child_found(pawl_engine *e, errand *er, const pawl_head *head, const buf *input, pawl_err *err)
+static pawl_code child_found(pawl_engine *e, live *r, errand *er, const pawl_head *head, const buf *input, pawl_err *err)
 {
     char text[2 * NAME_BYTES + 64];
     pawl_code rc = PAWL_OK;
@@ -126,7 +134,9 @@ static pawl_code child_found(pawl_engine *e, errand *er, const pawl_head *head, 
         return PAWL_OK;
     }
     if (head->seq == 0 && !head->over)      /* its start may be there, and is left once; other mail may be, too */
-        rc = start_leave(e, er->child, input, err);
+        rc = child_start(e, r, er, input, err);
+    else if (!head->over && (rc = rights_coming(e, r, er)) != PAWL_OK)   /* whoever began it may not have known */
+        fail(err, rc, "%s: it could not be told what it may do", er->child);
     er->began = rc == PAWL_OK;
     return rc;
 }
@@ -147,7 +157,7 @@ static pawl_code child_begin(pawl_engine *e, live *r, errand *er, pawl_err *why,
         rc = PAWL_NOMEM;
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK)
-        rc = child_found(e, er, &head, &input, err);
+        rc = child_found(e, r, er, &head, &input, err);
     else if (rc == PAWL_GONE && m == NULL)
         rc = (fail(why, PAWL_PENDING, "%s: no machine \"%s\" here for a child run", er->job.id, er->job.effect), PAWL_OK);
     else if (rc == PAWL_GONE)

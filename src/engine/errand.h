@@ -25,6 +25,9 @@ bool child_make(pawl_engine *e, live *r, const char *child);    /* its base, whe
 
 /* tell.c */
 pawl_code tells_early(pawl_engine *e, live *r); /* likewise after a step was folded; PAWL_IO, PAWL_NOMEM */
+/* The same for a run whose machine does not do it: a mode, rules or grants that the step brought are left for its children at work. */
+pawl_code rights_early(pawl_engine *e, live *r);
+pawl_code rights_coming(pawl_engine *e, live *r, const errand *er);     /* before the child's start: what came while the superstep is open */
 
 /* borrow.c */
 pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err);         /* into its own memory; it may leave for another thread */

@@ -1,4 +1,4 @@
-/* tell.c - one run tells another something, as a command: its child is interrupted, or has other rights. */
+/* tell.c - one run tells another something, as a command: its child is interrupted, or has other rights. Of a graph the engine tells it. */
 #include "engine/errand.h"
 
 #include <stdio.h>
@@ -102,6 +102,115 @@ pawl_code tells_early(pawl_engine *e, live *r)
         if (pawl_state_command(r->st, i, e->lent, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
             rc = tell_early(e, r, &cmd);
     return rc;
+}
+
+/* ---- by a run whose machine tells its children nothing: a graph ------------------------------------------------- */
+
+static pawl_code right_leave(pawl_engine *e, const char *command, const char *child, const char *name, const pawl_value *v)
+{
+    pawl_code rc;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 512);
+    tell t = { .run = child, .v = v == NULL ? NULL : value_with(&mem, value_pack(&mem, NULL, "{}"), name, v) };
+    pthread_mutex_lock(&e->lock);
+    rc = t.v == NULL ? PAWL_NOMEM : tell_leave(e->store, &e->alloc, command, &t, NULL);
+    pthread_mutex_unlock(&e->lock);
+    e->left = e->left || rc == PAWL_OK;
+    arena_free(&mem);
+    return rc;
+}
+
+/* What is none of them is taken for "default", by nodes, too. */
+static const char *mode_meant(const pawl_value *mode)
+{
+    static const char *const others[] = { "plan", "acceptEdits", "bypassPermissions" };
+    const char *said = pawl_value_string(mode);
+
+    for (size_t i = 0; said != NULL && i < sizeof others / sizeof *others; i++)
+        if (strcmp(said, others[i]) == 0)
+            return others[i];
+    return "default";
+}
+
+/* As an agent tells them (agent/rights.c): a mode as the most that it may go by, rules with a number of which the highest holds, grants as they are. */
+static pawl_code rights_leave(pawl_engine *e, const char *command, const char *child, const pawl_value *update, int64_t n)
+{
+    const pawl_value *mode = pawl_value_get(update, "@mode"), *rules = pawl_value_get(update, "@policy"), *grants = pawl_value_get(update, "@grants");
+    pawl_code rc = PAWL_OK;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 512);
+    if (mode != NULL)
+        rc = right_leave(e, command, child, "@rights", value_pack(&mem, NULL, "s", mode_meant(mode)));
+    if (rc == PAWL_OK && rules != NULL)
+        rc = right_leave(e, command, child, "@law", value_pack(&mem, NULL, "{s:i,s:v}", "n", n, "policy", rules));
+    if (rc == PAWL_OK && grants != NULL)
+        rc = right_leave(e, command, child, "@grants", grants);
+    arena_free(&mem);
+    return rc;
+}
+
+/* Those of one superstep follow one another, and what is merged at once comes after them. */
+static int64_t number_pending(const pawl_state *st, size_t i) { return (int64_t)((st->seq + 1) << 20) + (int64_t)i + 1; }
+static int64_t number_merged(const pawl_state *st) { return (int64_t)((st->seq + 1) << 20) - 1; }
+
+static bool passes_on(const live *r) { return !pawl_machine_effect(r->m, "tell", NULL); }
+
+/* One that knows of rights. */
+static bool has_rights(const pawl_engine *e, const char *machine)
+{
+    const pawl_machine *m = machine_named(e, machine);
+
+    return m == NULL || machine_channel_find(m, "", "@rights") != NULL;
+}
+
+/* What the step brought from outside; NULL: nothing of rights. */
+static const pawl_value *rights_in(const pawl_entry *entry)
+{
+    const pawl_value *v, *out = NULL;
+
+    for (const item *it = entry->items; it != NULL; it = it->next) {
+        v = it->kind == ITEM_UPDATE ? it->value : it->kind == ITEM_ANSWER ? pawl_value_get(it->more, "update") : NULL;
+        if (pawl_value_get(v, "@mode") != NULL || pawl_value_get(v, "@policy") != NULL || pawl_value_get(v, "@grants") != NULL)
+            out = v;
+    }
+    return out;
+}
+
+pawl_code rights_early(pawl_engine *e, live *r)
+{
+    const pawl_value *update = r->st->commands > 0 && passes_on(r) ? rights_in(pawl_step_entry(e->step)) : NULL;
+    const size_t pending = r->st->pending != NULL ? pawl_value_size(list_value(r->st->pending)) : 0;
+    pawl_code rc = PAWL_OK;
+    pawl_command cmd;
+    const char *child;
+    bool refers;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 512);
+    for (size_t i = 0; update != NULL && rc == PAWL_OK && i < pawl_state_commands(r->st); i++) {
+        if ((rc = state_command_bare(r->st, i, e->lent, &cmd, &refers, NULL)) != PAWL_OK || cmd.kind != PAWL_SPAWN || !has_rights(e, cmd.effect))
+            continue;
+        if ((child = child_name(&mem, cmd.id, cmd.child)) == NULL)
+            rc = PAWL_NOMEM;
+        else
+            rc = rights_leave(e, cmd.id, child, update, pending > 0 ? number_pending(r->st, pending - 1) : number_merged(r->st));
+        rc = rc == PAWL_GONE || rc == PAWL_CONFLICT ? PAWL_OK : rc;     /* nobody has begun it: then it is told with its start; or it is over */
+    }
+    arena_free(&mem);
+    return rc == PAWL_OK || rc == PAWL_NOMEM ? rc : PAWL_IO;
+}
+
+pawl_code rights_coming(pawl_engine *e, live *r, const errand *er)
+{
+    pawl_iter it = pawl_iter_of(r->st->pending != NULL && passes_on(r) && has_rights(e, er->job.effect) ? list_value(r->st->pending) : NULL);
+    const pawl_value *update;
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; rc == PAWL_OK && (update = pawl_iter_next(&it, NULL)) != NULL; i++)
+        rc = rights_leave(e, er->job.id, er->child, update, number_pending(r->st, i));
+    return rc == PAWL_CONFLICT ? PAWL_OK : rc;
 }
 
 pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err)

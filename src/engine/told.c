@@ -152,7 +152,7 @@ pawl_code told_step(pawl_engine *e, live *r)
         r->commands_moved = it->kind == ITEM_CALL || it->kind == ITEM_SPAWN || it->kind == ITEM_SLEEP || it->kind == ITEM_DROP ||
                             it->kind == ITEM_SELECT || it->kind == ITEM_CANCEL || it->kind == ITEM_VISIT || it->kind == ITEM_DOUBT ||
                             it->kind == ITEM_ANSWER || it->kind == ITEM_UNWIND;
-    if (r->commands_moved && r->errands != NULL && (tells_early(e, r) != PAWL_OK || children_left(e, r) != PAWL_OK))
+    if ((r->commands_moved && r->errands != NULL && (tells_early(e, r) != PAWL_OK || children_left(e, r) != PAWL_OK)) || rights_early(e, r) != PAWL_OK)
         return PAWL_IO;
     if (r->st->waits == 0 && r->nasked == 0)
         return PAWL_OK;
