@@ -340,7 +340,7 @@ static void on_told(chat *k, const char *name, const pawl_value *v, chat_source 
 {
     static const struct { const char *name, *member, *subtype; } rows[] = {
         { "status", "again_in_ms", "api_retry" }, { "status", NULL, "informational" }, { "compact", NULL, "compact_boundary" },
-        { "sub_agent_spawned", NULL, "task_started" }, { "sub_agent_complete", NULL, "task_notification" },
+        { "cache_break", NULL, "cache_break" }, { "sub_agent_spawned", NULL, "task_started" }, { "sub_agent_complete", NULL, "task_notification" },
     };
 
     if (of->call == NULL && strcmp(name, "done") == 0)
