@@ -20,9 +20,9 @@ add_custom_command(OUTPUT ${PAWL_SCHEMA_C} DEPENDS ${PAWL_SCHEMA} ${PROJECT_SOUR
 add_library(pawl_program STATIC ${PAWL_PROGRAM_SOURCES} ${PAWL_SCHEMA_C})
 target_include_directories(pawl_program PRIVATE include src)
 # libjq is opened by the child that evaluates
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cli/jq_child.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cli/jq_child.c ${PROJECT_SOURCE_DIR}/src/cli/jq_big.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
 target_link_libraries(pawl_program PUBLIC PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads
-    ${CMAKE_DL_LIBS})
+    ${CMAKE_DL_LIBS} m)
 pawl_flags(pawl_program)
 
 # All of the library, not only what the verbs call: a plug-in may call the rest.
@@ -30,7 +30,7 @@ add_executable(pawl ${PROJECT_SOURCE_DIR}/src/cli/main.c $<TARGET_OBJECTS:pawl_p
 # A package carries beside it what its release lacks: cmake/PawlPackage.cmake.
 set_target_properties(pawl PROPERTIES ENABLE_EXPORTS ON INSTALL_RPATH "$ORIGIN/../lib/pawl/carried" BUILD_WITH_INSTALL_RPATH ON)
 target_include_directories(pawl PRIVATE include src)
-target_link_libraries(pawl PRIVATE PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(pawl PRIVATE PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
 pawl_flags(pawl)
 
 # What the program says of itself: completions, and the manual where scdoc is there.

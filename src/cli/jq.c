@@ -23,11 +23,9 @@ enum {
     LOOK_MS = 5,                /* between two looks at the child's memory */
     CHUNK_BYTES = 65536,        /* read at a time, at least */
     SHOWN_BYTES = 60,           /* of an expression in an error */
-    PATH_BYTES = 100,
     WORDS_BYTES = 256,
     TRIES = 2
 };
-#define EXACT_MAX (UINT64_C(1) << 53)
 
 struct jq {
     size_t n;
@@ -282,7 +280,7 @@ static news hear(jq *q, int64_t until_ms, jq_verb *verb, pawl_bytes *body)
     if ((what = have(q, sizeof head, until_ms)) != CAME)
         return what;
     memcpy(&head, q->in.data + q->at, sizeof head);
-    if (head.verb < JQ_HELLO || head.verb > JQ_WRONG || head.size > JQ_OUTPUT_BYTES_MAX)
+    if (head.verb < JQ_HELLO || head.verb > JQ_TOUCHED || head.size > JQ_OUTPUT_BYTES_MAX)
         return GARBLED;
     if ((what = have(q, sizeof head + head.size, until_ms)) != CAME)
         return what;
@@ -520,53 +518,74 @@ pawl_code jq_check(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err)
 
 /* ---- evaluate --------------------------------------------------------------------------------------------- */
 
-/* The first integer of `v` that a double does not hold; `path` leads to it. */
-static const pawl_value *inexact(const pawl_value *v, buf *path)
+/* The integers of an input that a double does not hold. */
+typedef struct bigs {
+    size_t n;
+    bool minus;                 /* the first: its sign, the rest of it, and where it stands */
+    uint64_t size;
+    buf path;
+} bigs;
+
+static void path_step(buf *path, const pawl_value *key, uint64_t index)
 {
-    const size_t size = path->size;
-    const pawl_value *key, *item, *is;
-    pawl_iter it;
-
-    switch (pawl_value_type(v)) {
-    case PAWL_TYPE_INT:
-        return pawl_value_uint(v) > EXACT_MAX || pawl_value_int(v) < -(int64_t)EXACT_MAX ? v : NULL;
-    case PAWL_TYPE_ARRAY:
-    case PAWL_TYPE_OBJECT:
-        it = pawl_iter_of(v);
-        for (uint64_t i = 0; (item = pawl_iter_next(&it, &key)) != NULL; i++) {
-            const pawl_type type = pawl_value_type(item);
-
-            if (type != PAWL_TYPE_INT && type != PAWL_TYPE_ARRAY && type != PAWL_TYPE_OBJECT)
-                continue;
-            buf_char(path, '/');
-            if (key == NULL)
-                buf_uint(path, i);
-            for (const char *c = pawl_value_string(key); c != NULL && *c != '\0'; c++)
-                if (*c == '~' || *c == '/')
-                    buf_text(path, *c == '~' ? "~0" : "~1");
-                else
-                    buf_char(path, *c);
-            if ((is = inexact(item, path)) != NULL)
-                return is;
-            path->size = size;
-        }
-        return NULL;
-    case PAWL_TYPE_NONE:
-    case PAWL_TYPE_NULL:
-    case PAWL_TYPE_BOOL:
-    case PAWL_TYPE_REAL:
-    case PAWL_TYPE_STRING: break;
-    }
-    return NULL;
+    buf_char(path, '/');
+    if (key == NULL)
+        buf_uint(path, index);
+    for (const char *c = pawl_value_string(key); c != NULL && *c != '\0'; c++)
+        if (*c == '~' || *c == '/')
+            buf_text(path, *c == '~' ? "~0" : "~1");
+        else
+            buf_char(path, *c);
 }
 
-static pawl_code input_right(const jq *q, uint32_t which, pawl_bytes input, arena *a, pawl_err *err)
+static void find_bigs(const pawl_value *v, bigs *b)
 {
-    char words[WORDS_BYTES], at[PATH_BYTES + 4], text[SHOWN_BYTES + 4];
+    const size_t size = b->path.size;
+    const pawl_type type = pawl_value_type(v);
+    const pawl_value *key, *item;
+    pawl_iter it;
+
+    if (type == PAWL_TYPE_INT && (pawl_value_uint(v) > JQ_EXACT_MAX || pawl_value_int(v) < -(int64_t)JQ_EXACT_MAX) && b->n++ == 0) {
+        b->minus = pawl_value_int(v) < 0;
+        b->size = b->minus ? 0 - (uint64_t)pawl_value_int(v) : pawl_value_uint(v);
+    }
+    if (type != PAWL_TYPE_ARRAY && type != PAWL_TYPE_OBJECT)
+        return;
+    it = pawl_iter_of(v);
+    for (uint64_t i = 0; (item = pawl_iter_next(&it, &key)) != NULL; i++) {
+        if (b->n == 0)
+            path_step(&b->path, key, i);
+        find_bigs(item, b);
+        if (b->n == 0)
+            b->path.size = size;
+    }
+}
+
+/* More was done with one of them than to pass it on. */
+static pawl_code touched(const jq *q, uint32_t which, bigs *b, pawl_err *err)
+{
+    char at[SHOWN_BYTES + 4], text[SHOWN_BYTES + 4], more[48] = "";
+
+    if (b->path.size == 0)
+        buf_text(&b->path, "the input");
+    buf_char(&b->path, '\0');
+    if (b->path.failed)
+        return fail(err, PAWL_NOMEM, "no memory for the input of an expression");
+    if (b->n > 1)
+        snprintf(more, sizeof more, ", with %zu more", b->n - 1);
+    return fail(err, PAWL_EFFECT,
+                "expression \"%s\": it works with an integer beyond 2^53 (%s is %s%llu%s), which jq can only pass on: take it by a plain "
+                "path, or keep it as a text",
+                shown(q->texts[which], SHOWN_BYTES, text), shown(b->path.data, SHOWN_BYTES, at), b->minus ? "-" : "",
+                (unsigned long long)b->size, more);
+}
+
+/* It has room in the child; which integers of it are too large for a double? */
+static pawl_code input_right(const jq *q, uint32_t which, pawl_bytes input, arena *a, bigs *b, pawl_err *err)
+{
+    char words[WORDS_BYTES];
     pawl_err why = { PAWL_OK, "" };
-    const pawl_value *v, *big;
-    pawl_code rc = PAWL_OK;
-    buf path;
+    const pawl_value *v;
 
     if (input.size > q->bytes / 2 || input.size > INT32_MAX) {
         snprintf(words, sizeof words, "its input has %zu MiB, too much for jq", input.size >> 20);
@@ -574,19 +593,8 @@ static pawl_code input_right(const jq *q, uint32_t which, pawl_bytes input, aren
     }
     if ((v = value_parse(a, input.data, input.size, "the input of an expression", &why)) == NULL)
         return fail(err, why.code, "%s", why.text);
-    buf_init(&path, NULL);
-    if ((big = inexact(v, &path)) != NULL) {
-        buf_char(&path, '\0');
-        rc = path.failed ? fail(err, PAWL_NOMEM, "no memory for the input of an expression")
-                         : fail(err, PAWL_EFFECT,
-                                "%s is %s%llu, an integer beyond 2^53, which jq would change: take it by a plain path, or keep it as a "
-                                "string (expression \"%s\")",
-                                path.size > 1 ? shown(path.data, PATH_BYTES, at) : "the input", pawl_value_uint(big) > 0 ? "" : "-",
-                                (unsigned long long)(pawl_value_uint(big) > 0 ? pawl_value_uint(big) : 0 - (uint64_t)pawl_value_int(big)),
-                                shown(q->texts[which], SHOWN_BYTES, text));
-    }
-    buf_free(&path);
-    return rc;
+    find_bigs(v, b);
+    return PAWL_OK;
 }
 
 /* A value is appended if it is one that Pawl takes. */
@@ -601,9 +609,9 @@ static pawl_code value_right(const jq *q, uint32_t which, pawl_bytes text, arena
     return PAWL_OK;
 }
 
-static pawl_code run(jq *q, const uint32_t *which, size_t n, pawl_bytes input, arena *a, buf *out, pawl_err *err)
+static pawl_code run(jq *q, const uint32_t *which, size_t n, pawl_bytes input, bigs *b, arena *a, buf *out, pawl_err *err)
 {
-    const uint32_t count = (uint32_t)n;
+    const uint32_t counts[2] = { (uint32_t)n, b->n > 0 };
     char words[WORDS_BYTES];
     pawl_bytes body;
     jq_verb verb;
@@ -611,7 +619,7 @@ static pawl_code run(jq *q, const uint32_t *which, size_t n, pawl_bytes input, a
     pawl_code rc = PAWL_OK;
 
     jq_frame_begin(&q->out, JQ_RUN);
-    buf_put(&q->out, &count, sizeof count);
+    buf_put(&q->out, counts, sizeof counts);
     buf_put(&q->out, which, n * sizeof *which);
     buf_put(&q->out, input.data, input.size);
     what = ask(q, q->evaluate_ms, &verb, &body);
@@ -622,6 +630,8 @@ static pawl_code run(jq *q, const uint32_t *which, size_t n, pawl_bytes input, a
             snprintf(words, sizeof words, "%.*s", (int)body.size, body.data);
             return wrong(q, which[i], words, err);
         }
+        if (what == CAME && verb == JQ_TOUCHED && b->n > 0)
+            return touched(q, which[i], b, err);
         if (what != CAME || verb != JQ_VALUE) {
             lost(q, what == CAME ? GARBLED : what, words);
             return what == NO_ROOM ? fail(err, PAWL_NOMEM, "no memory for the value of an expression")
@@ -634,7 +644,7 @@ static pawl_code run(jq *q, const uint32_t *which, size_t n, pawl_bytes input, a
     return rc;
 }
 
-static pawl_code evaluate(jq *q, const uint32_t *which, size_t n, pawl_bytes input, arena *a, buf *out, pawl_err *err)
+static pawl_code evaluate(jq *q, const uint32_t *which, size_t n, pawl_bytes input, bigs *b, arena *a, buf *out, pawl_err *err)
 {
     const size_t size = out->size;
     pawl_err why;
@@ -645,7 +655,7 @@ static pawl_code evaluate(jq *q, const uint32_t *which, size_t n, pawl_bytes inp
         out->size = size;
         q->outside = false;
         if ((rc = compile_all(q, NULL, NULL, &why)) == PAWL_OK)
-            rc = run(q, which, n, input, a, out, &why);
+            rc = run(q, which, n, input, b, a, out, &why);
         if (rc != PAWL_EFFECT || !q->outside)
             break;
     }
@@ -659,6 +669,7 @@ static pawl_code evaluate(jq *q, const uint32_t *which, size_t n, pawl_bytes inp
 
 pawl_code jq_evaluate(jq *q, const uint32_t *which, size_t n, pawl_bytes input, buf *out, pawl_err *err)
 {
+    bigs b = { .n = 0 };
     pawl_code rc;
     arena a;
 
@@ -670,14 +681,16 @@ pawl_code jq_evaluate(jq *q, const uint32_t *which, size_t n, pawl_bytes input, 
         return out->failed ? fail(err, PAWL_NOMEM, "no memory for the values of expressions") : PAWL_OK;
     }
     arena_init(&a, NULL, input.size);
-    rc = input_right(q, which[0], input, &a, err);
+    buf_init(&b.path, NULL);
+    rc = input_right(q, which[0], input, &a, &b, err);
     if (rc == PAWL_OK) {
         pthread_mutex_lock(&q->lock);
-        rc = evaluate(q, which, n, input, &a, out, err);
+        rc = evaluate(q, which, n, input, &b, &a, out, err);
         pthread_mutex_unlock(&q->lock);
         if (rc == PAWL_OK)
             buf_char(out, ']');
     }
+    buf_free(&b.path);
     arena_free(&a);
     return rc == PAWL_OK && out->failed ? fail(err, PAWL_NOMEM, "no memory for the values of expressions") : rc;
 }

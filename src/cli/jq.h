@@ -28,9 +28,10 @@ void jq_limits(jq *q, int64_t evaluate_ms, uint64_t bytes);
  * to get it), or no child. */
 typedef void jq_tell_fn(void *ctx, size_t index, const char *text);
 pawl_code jq_check(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err);
-/* Evaluate expressions `which` with `input`, JSON text, as `.`; appends an array of their values to `out`, as JSON text. PAWL_EFFECT: err
- * names the expression: it failed, gave not exactly one value, a value too large, an integer beyond 2^53 stands in the input (err has its
- * path), or the child was killed for time or memory. PAWL_IO as above. */
+/* Evaluate expressions `which` with `input`, JSON text, as `.`; appends an array of their values to `out`, as JSON text. An integer of the
+ * input beyond 2^53 that an expression passes on comes out as it was. PAWL_EFFECT: err names the expression: it failed, gave not exactly
+ * one value, a value too large, did more with such an integer than to pass it on (err has the path of the first in the input), or the child
+ * was killed for time or memory. PAWL_IO as above. */
 pawl_code jq_evaluate(jq *q, const uint32_t *which, size_t n, pawl_bytes input, buf *out, pawl_err *err);
 /* What evaluates, for the machine's hash: "jq-1.6"; "" when there is none. Lives as long as `q`. */
 const char *jq_engine(jq *q, pawl_err *err);

@@ -3,11 +3,11 @@
  * What it is given is not trusted, and what libjq makes of it is not either: a crash, a loop or all of the memory is the
  * child's alone. It has no environment and, once libjq is open, no way to open anything. */
 #include "cli/jq.h"
+#include "cli/jq_big.h"
 #include "cli/jq_wire.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <jq.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -32,36 +32,12 @@ typedef struct worker {
     jq_begin limits;
     jq_state *jq;               /* the program that was compiled last; NULL: none */
     buf in, out, source, said;  /* said: what jq complained of */
+    jq_bigs bigs;               /* of the input at hand */
 } worker;
 
 /* ---- the library ------------------------------------------------------------------------------------ */
 
-static struct {
-    jq_state *(*init)(void);
-    void (*teardown)(jq_state **jq);
-    void (*set_error_cb)(jq_state *jq, jq_msg_cb fn, void *ctx);
-    int (*compile)(jq_state *jq, const char *text);
-    void (*start)(jq_state *jq, jv input, int flags);
-    jv (*next)(jq_state *jq);
-    void (*set_nomem_handler)(jq_state *jq, jv_nomem_handler_f fn, void *ctx);
-    void (*nomem_handler)(jv_nomem_handler_f fn, void *ctx);
-    jv (*copy)(jv v);
-    void (*free)(jv v);
-    jv_kind (*kind)(jv v);
-    int (*has_msg)(jv v);
-    jv (*get_msg)(jv v);
-    jv (*parse)(const char *text, int size);
-    jv (*dump)(jv v, int flags);
-    const char *(*string)(jv v);
-    int (*string_bytes)(jv v);
-    jv (*null)(void);
-    jv (*new_string)(const char *text);
-    jv (*number)(double x);
-    jv (*array)(void);
-    jv (*append)(jv array, jv v);
-    jv (*at)(jv array, int i);
-    int (*length)(jv array);
-} api;
+static jq_api api;
 
 static bool symbol(void *lib, const char *name, void *slot)
 {
@@ -86,6 +62,11 @@ static void *library(void)
         { "jv_array", &api.array },                   { "jv_array_append", &api.append },
         { "jv_array_get", &api.at },                  { "jv_array_length", &api.length },
         { "jv_string", &api.new_string },             { "jq_set_nomem_handler", &api.set_nomem_handler },
+        { "jv_string_sized", &api.sized_string },     { "jv_bool", &api.truth },
+        { "jv_object", &api.object },                 { "jv_object_set", &api.set },
+        { "jv_object_iter", &api.iter },              { "jv_object_iter_next", &api.iter_next },
+        { "jv_object_iter_valid", &api.iter_valid },  { "jv_object_iter_key", &api.iter_key },
+        { "jv_object_iter_value", &api.iter_value },  { "jv_number_value", &api.number_value },
     };
     void *lib = dlopen("libjq.so.1", RTLD_NOW | RTLD_LOCAL);
 
@@ -558,54 +539,64 @@ static bool on_compile(worker *w)
 static bool answer_failure(worker *w, jv v)
 {
     jv msg;
-    bool fine;
 
     if (!api.has_msg(api.copy(v))) {
         api.free(v);
         return answer_text(w, JQ_WRONG, "gave nothing");
     }
     msg = api.get_msg(v);
-    if (api.kind(msg) != JV_KIND_STRING)
-        msg = api.dump(msg, 0);
-    fine = answer_text(w, JQ_WRONG, api.string_bytes(api.copy(msg)) > 0 ? api.string(msg) : "error(\"\")");
+    buf_reset(&w->said);
+    if (api.kind(msg) == JV_KIND_STRING)
+        buf_put(&w->said, api.string(msg), (size_t)api.string_bytes(api.copy(msg)));
+    else
+        jq_bigs_text(&w->bigs, &api, api.copy(msg), &w->said);
     api.free(msg);
-    return fine;
+    return answer_text(w, JQ_WRONG, w->said.size > 0 ? string(&w->said) : "error(\"\")");
 }
 
 /* Takes `v`. */
 static bool answer_value(worker *w, jv v, bool *right)
 {
-    jv text = api.dump(v, 0);
-    const size_t size = (size_t)api.string_bytes(api.copy(text));
+    jq_text came;
+    size_t size;
     char words[96];
-    bool fine;
 
-    *right = size <= w->limits.output_bytes;
-    if (*right) {
-        jq_frame_begin(&w->out, JQ_VALUE);
-        buf_put(&w->out, api.string(text), size);
-        fine = answer(w);
-    } else {
-        snprintf(words, sizeof words, "its value is more than %llu MiB (JQ_OUTPUT_BYTES_MAX)",
-                 (unsigned long long)(w->limits.output_bytes >> 20));
-        fine = answer_text(w, JQ_WRONG, words);
-    }
-    api.free(text);
-    return fine;
+    jq_frame_begin(&w->out, JQ_VALUE);
+    size = w->out.size;
+    came = jq_bigs_text(&w->bigs, &api, v, &w->out);
+    if (w->out.failed)
+        full(NULL);
+    size = w->out.size - size;
+    *right = came == JQ_TEXT_WHOLE && size <= w->limits.output_bytes;
+    if (*right)
+        return answer(w);
+    if (came == JQ_TEXT_CHANGED)
+        return answer_text(w, JQ_TOUCHED, "");
+    snprintf(words, sizeof words, "its value is %s %llu %s", came == JQ_TEXT_DEEP ? "nested more than" : "more than",
+             came == JQ_TEXT_DEEP ? (unsigned long long)DEPTH_MAX : (unsigned long long)(w->limits.output_bytes >> 20),
+             came == JQ_TEXT_DEEP ? "levels deep" : "MiB (JQ_OUTPUT_BYTES_MAX)");
+    return answer_text(w, JQ_WRONG, words);
 }
 
 /* All that it made is freed before it is answered: what is nested deep ends the child there, and belongs to this one. */
 static bool evaluate(worker *w, uint32_t which, jv input, bool *right)
 {
-    jv v, more;
+    jv v, more = api.null();
 
     wind(w);
     *right = false;
+    jq_bigs_watch();
     api.start(w->jq, api.append(api.append(api.array(), api.number(which)), input), 0);
     v = api.next(w->jq);
+    if (api.kind(v) != JV_KIND_INVALID)
+        more = api.next(w->jq);
+    if (jq_bigs_touched(&w->bigs)) {
+        api.free(v);
+        api.free(more);
+        return answer_text(w, JQ_TOUCHED, "");
+    }
     if (api.kind(v) == JV_KIND_INVALID)
         return answer_failure(w, v);
-    more = api.next(w->jq);
     if (api.kind(more) != JV_KIND_INVALID) {
         api.free(v);
         api.free(more);
@@ -620,21 +611,42 @@ static bool evaluate(worker *w, uint32_t which, jv input, bool *right)
     return answer_value(w, v, right);
 }
 
+/* JSON text as jq has it; where it has integers that a double does not hold, with those as they go through jq. */
+static jv input_of(worker *w, bool bigs, const char *text, size_t size)
+{
+    pawl_err err = { PAWL_OK, "" };
+    const pawl_value *v;
+    arena a;
+    jv made;
+
+    w->bigs.n = 0;
+    if (!bigs)
+        return api.parse(text, (int)size);
+    arena_init(&a, NULL, size);
+    v = value_parse(&a, text, size, "the input of an expression", &err);
+    if ((v == NULL && err.code == PAWL_NOMEM) || (v != NULL && !jq_bigs_of(&w->bigs, v)))
+        full(NULL);
+    made = v != NULL ? jq_bigs_value(&w->bigs, &api, v) : api.parse("", 0);
+    arena_free(&a);
+    return made;
+}
+
 static bool on_run(worker *w)
 {
     const size_t word = sizeof(uint32_t);
-    uint32_t n, which;
+    uint32_t n, bigs, which;
     bool right = true, fine = true;
     jv input;
 
-    if (w->jq == NULL || w->in.size < word)
+    if (w->jq == NULL || w->in.size < 2 * word)
         return false;
     memcpy(&n, w->in.data, word);
-    if (n > (w->in.size - word) / word)
+    memcpy(&bigs, w->in.data + word, word);
+    if (n > (w->in.size - 2 * word) / word)
         return false;
-    const char *numbers = w->in.data + word, *text = numbers + n * word;
+    const char *numbers = w->in.data + 2 * word, *text = numbers + n * word;
     wind(w);
-    input = api.parse(text, (int)(w->in.data + w->in.size - text));
+    input = input_of(w, bigs != 0, text, (size_t)(w->in.data + w->in.size - text));
     if (api.kind(input) == JV_KIND_INVALID)
         return answer_failure(w, input);
     for (uint32_t i = 0; i < n && right && fine; i++) {
@@ -681,7 +693,8 @@ static bool next_frame(worker *w)
     case JQ_HELLO:
     case JQ_DONE:
     case JQ_VALUE:
-    case JQ_WRONG: break;
+    case JQ_WRONG:
+    case JQ_TOUCHED: break;
     }
     return false;
 }

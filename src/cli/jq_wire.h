@@ -11,14 +11,18 @@ enum {
     JQ_ENDS_FULL = 3            /* the child's exit code when it has no memory left */
 };
 
+#define JQ_EXACT_MAX (UINT64_C(1) << 53)        /* a double holds all integers up to it */
+
 typedef enum jq_verb {
     JQ_BEGIN = 1,               /* a jq_begin. JQ_HELLO: what evaluates; "": no libjq */
     JQ_COMPILE = 2,             /* texts, a NUL behind each. JQ_DONE; JQ_WRONG: why, or "" when there are several */
-    JQ_RUN = 3,                 /* a count, as many numbers of texts, JSON. For each number JQ_VALUE; the first JQ_WRONG ends it */
+    JQ_RUN = 3,                 /* a count, 1 if integers beyond JQ_EXACT_MAX stand in the JSON, as many numbers of texts, JSON. For each
+                                 * number JQ_VALUE; the first JQ_WRONG or JQ_TOUCHED ends it */
     JQ_HELLO = 4,
     JQ_DONE = 5,
     JQ_VALUE = 6,               /* JSON */
-    JQ_WRONG = 7                /* words */
+    JQ_WRONG = 7,               /* words */
+    JQ_TOUCHED = 8              /* more was done with one of those integers than to pass it on */
 } jq_verb;
 
 typedef struct jq_head { uint32_t verb, size; } jq_head;        /* then `size` bytes */

@@ -203,11 +203,26 @@ static void look_digits(look *l)
         l->at++;
 }
 
-static void look_number(look *l)
+/* A literal that jq, whose numbers are doubles, would make another integer of. */
+static bool too_large(const char *text, size_t size)
 {
-    size_t sign;
+    static const char most[] = "9007199254740992";      /* 2^53 */
+    const size_t n = strlen(most);
+
+    while (size > 0 && *text == '0') {
+        text++;
+        size--;
+    }
+    return size > n || (size == n && memcmp(text, most, n) > 0);
+}
+
+static bool look_number(look *l)
+{
+    const size_t start = l->at;
+    size_t sign, size;
 
     look_digits(l);
+    size = l->at - start;
     if (peek(l, 0) == '.') {
         l->at++;
         look_digits(l);
@@ -217,14 +232,17 @@ static void look_number(look *l)
         l->at += 1 + sign;
         look_digits(l);
     }
+    if (l->at == start + size && too_large(l->text + start, size))
+        return look_fails(l, start, "an integer beyond 2^53, which jq would change: write it as a text, or as a real number such as 1e17");
+    return true;
 }
 
-static void look_dot(look *l)
+static bool look_dot(look *l)
 {
     if (is_digit(peek(l, 1)))
-        look_number(l);
-    else
-        l->at += name_begins(peek(l, 1)) ? 1 + name_size(l, 1) : peek(l, 1) == '.' ? 2 : 1;
+        return look_number(l);
+    l->at += name_begins(peek(l, 1)) ? 1 + name_size(l, 1) : peek(l, 1) == '.' ? 2 : 1;
+    return true;
 }
 
 /* ---- pieces --------------------------------------------------------------------------------------------------------------- */
@@ -280,10 +298,10 @@ static bool look_piece(look *l)
     if (c == '$')
         return look_variable(l);
     if (c == '.')
-        look_dot(l);
-    else if (is_digit(c))
-        look_number(l);
-    else if (c == '@')
+        return look_dot(l);
+    if (is_digit(c))
+        return look_number(l);
+    if (c == '@')
         l->at += 1 + name_size(l, 1);
     else
         l->at++;

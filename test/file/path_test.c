@@ -46,7 +46,7 @@ PAWL_TEST(test_plain_paths_are_taken_apart)
 PAWL_TEST(test_all_else_is_jq)
 {
     static const char *const texts[] = { ".a.\"b\"", ".a | length", "..", ".a?", ".[]", ".a[]", ".a.[0]", ".a [0]", ". a", ".a-1", "a", "1", "\"x\"",
-                                         ".a[1.5]", ".a[1e3]", ".a[- 1]", ".[99999999999999999999]", ".[\"a\\u0000b\"]", ".[\"\\(.x)\"]", ".a.",
+                                         ".a[1.5]", ".a[1e3]", ".a[- 1]", ".[99999999999999999999.0]", ".[\"a\\u0000b\"]", ".[\"\\(.x)\"]", ".a.",
                                          ".a[0:2]", ".\xC3\xA9", ".a # why", ".[\"a\nb\"]", ".a[.b]", "[.a]", "$x", "reduce .[] as $x (0; . + $x)" };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -160,6 +160,24 @@ static void refuses(const char *text, const char *name, uint32_t column)
     if (strncmp(b->f.first->text, head, strlen(head)) != 0 || b->f.first->at.column != column)
         CHECK_FAIL("%s: column %u: %s", text, (unsigned)b->f.first->at.column, b->f.first->text);
     bench_free(b);
+}
+
+PAWL_TEST(test_integers_that_jq_would_change_are_refused)
+{
+    static const char *const fines[] = { ".n == 9007199254740992", "[0009007199254740992, 1]", "9007199254740993.0 | .", "1e17 | .", ". + .00000000000000000001",
+                                         "\"9007199254740993\" | .", "[.a9007199254740993]", "{b: .x12345678901234567890}", "1.12345678901234567890 | .",
+                                         "1 # 9007199254740993" };
+    static const char rest[] = ": an integer beyond 2^53, which jq would change: write it as a text, or as a real number such as 1e17\n";
+    char due[256];
+
+    for (size_t i = 0; i < sizeof fines / sizeof *fines; i++)
+        fine(fines[i]);
+    snprintf(due, sizeof due, "3:14 expression%s", rest);
+    wrong("[.n == 9007199254740993]", due);
+    snprintf(due, sizeof due, "3:12 expression%s", rest);
+    wrong(".a[- 99999999999999999999]", due);
+    wrong("[1 - 000010000000000000000]", due);
+    wrong("\"a \\(9007199254740993)\"", due);
 }
 
 PAWL_TEST(test_they_are_refused_wherever_jq_would_call_them)
@@ -301,6 +319,7 @@ static const check_case cases[] = {
     CASE(test_paths_lead_where_jq_says),
     CASE(test_what_is_not_given_leads_nowhere),
     CASE(test_what_names_the_world_is_refused),
+    CASE(test_integers_that_jq_would_change_are_refused),
     CASE(test_they_are_refused_wherever_jq_would_call_them),
     CASE(test_names_that_are_no_calls_are_fine),
     CASE(test_brackets_and_quotes_close),
