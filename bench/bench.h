@@ -32,6 +32,7 @@ extern const figure memory_figures[], size_figures[], journal_figures[], sqlite_
 extern const figure policy_figures[], agent_figures[], wire_figures[];
 extern const figure cli_figures[];              /* of the program that lies beside this one */
 bool cli_ls_1m(reading *out);
+bool cli_show_1m(reading *out);
 extern const figure million_figures[];          /* measured when their whole name is given, or "all" */
 
 /* tools.c */

@@ -234,16 +234,30 @@ const figure cli_figures[] = {
     { NULL, NULL, NULL, 0, false, 0, NULL },
 };
 
-bool cli_ls_1m(reading *out)
+/* A page of a million runs, and one of them by a prefix of its id: both come of one store. */
+static bool million_ms(reading *ls, reading *show)
 {
+    static reading listed, shown;
     char path[4096];
-    char *ls[] = { path, "ls", "--store", "sqlite:store", NULL }, *nothing[] = { "true", NULL };
+    char *noop[] = { path, "run", "noop.yaml", "--store", "sqlite:store", NULL }, *list[] = { path, "ls", "--store", "sqlite:store", NULL },
+        *one[] = { path, "show", "noop-", "--store", "sqlite:store", NULL }, *nothing[] = { "true", NULL };
+    double first;
     disk d;
-    bool good = program(path) && disk_begin(&d, true);
+    bool good = true;
 
-    if (!good)
-        return false;
-    good = disk_runs(&d, 1000000, 0) && turns_ms(d.folder, ls, nothing, out);
-    disk_end(&d);
+    if (listed.value == 0) {
+        if (!program(path) || !disk_begin(&d, true))
+            return false;
+        good = text_put(d.folder, "noop.yaml", "start: a\nstate: {x: {}}\nnodes:\n  a: {set: {x: 1}, next: end}\n") && disk_runs(&d, 1000000, 0) &&
+               spawn(d.folder, noop, &first) && turns_ms(d.folder, list, nothing, &listed) && turns_ms(d.folder, one, nothing, &shown);
+        disk_end(&d);
+    }
+    if (ls != NULL)
+        *ls = listed;
+    if (show != NULL)
+        *show = shown;
     return good;
 }
+
+bool cli_ls_1m(reading *out) { return million_ms(out, NULL); }
+bool cli_show_1m(reading *out) { return million_ms(NULL, out); }

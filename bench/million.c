@@ -151,6 +151,7 @@ const figure million_figures[] = {
     { "sqlite.list_1m", "x", "the same page among a thousand", 1.5, false, 1, list_1m },
     { "engine.timers_1m", "us", "a plain row's commit, FULL", 1, false, 1, timers_1m },
     { "cli.ls_1m_ms", "ms", "a process that does nothing", 20, false, 1, cli_ls_1m },
+    { "cli.show_1m_ms", "ms", "a process that does nothing", 20, false, 1, cli_show_1m },
     { "engine.timers_1m_fired", "us", "a plain row's commit, FULL", 50, false, 1, timers_1m_fired },
     { 0 },
 };

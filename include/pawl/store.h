@@ -142,6 +142,7 @@ typedef struct pawl_delivery {
 
 typedef struct pawl_filter {    /* NULL, 0 or false: any */
     const char *machine, *context, *parent, *label;
+    const char *begins;         /* runs whose ids begin with this; found along them, however many others there are */
     int status;                 /* 1 + pawl_status */
     bool waiting;               /* a wait is open */
     bool parked;

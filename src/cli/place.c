@@ -179,15 +179,20 @@ static bool see_fit(void *ctx, const pawl_head *h)
 {
     search *l = ctx;
 
-    if (l->nnear < NEAR_RUNS_MAX && h->parent == NULL && (l->near[l->nnear] = arena_strdup(l->mem, h->run, strlen(h->run))) != NULL)
-        l->nnear++;
-    if (strncmp(h->run, l->prefix, l->size) != 0)
-        return true;
     if (h->parent != NULL)
         snprintf(l->child, RUN_ID_BYTES, "%s", h->run), l->nchildren++;
     else if (l->ntops++ < FITS_TOLD)
         snprintf(l->tops[l->ntops - 1], RUN_ID_BYTES, "%s", h->run);
     return l->ntops <= FITS_TOLD;       /* that it is not one of them is known */
+}
+
+static bool see_newest(void *ctx, const pawl_head *h)
+{
+    search *l = ctx;
+
+    if (h->parent == NULL && (l->near[l->nnear] = arena_strdup(l->mem, h->run, strlen(h->run))) != NULL)
+        l->nnear++;
+    return strncmp(h->run, l->prefix, l->size) != 0 || see_fit(ctx, h);
 }
 
 static pawl_code several(const search *l, pawl_err *err)
@@ -204,7 +209,7 @@ static pawl_code several(const search *l, pawl_err *err)
 
 static pawl_code by_prefix(cli_call *c, pawl_store *s, const char *given, char run[RUN_ID_BYTES], pawl_err *err)
 {
-    const pawl_filter all = { .limit = SIZE_MAX / 2 };
+    const pawl_filter fits = { .begins = given, .limit = SIZE_MAX / 2 }, newest = { .limit = NEAR_RUNS_MAX };
     search *l = arena_zero(&c->mem, sizeof *l);
     char near[RUN_ID_BYTES + 24];
     pawl_code rc;
@@ -214,7 +219,12 @@ static pawl_code by_prefix(cli_call *c, pawl_store *s, const char *given, char r
     l->mem = &c->mem;
     l->prefix = given;
     l->size = strlen(given);
-    if ((rc = s->verbs->list(s, &all, see_fit, l, err)) != PAWL_OK)
+    if ((rc = s->verbs->list(s, &newest, see_newest, l, err)) != PAWL_OK)
+        return rc;
+    if (l->ntops > FITS_TOLD)           /* as many more may fit, and need not be found */
+        return several(l, err);
+    l->ntops = l->nchildren = 0;
+    if ((rc = s->verbs->list(s, &fits, see_fit, l, err)) != PAWL_OK)
         return rc;
     if (l->ntops == 1 || (l->ntops == 0 && l->nchildren == 1)) {
         snprintf(run, RUN_ID_BYTES, "%s", l->ntops == 1 ? l->tops[0] : l->child);

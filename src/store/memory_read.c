@@ -110,7 +110,8 @@ static bool passes(const pawl_filter *f, const run *r)
 {
     const pawl_head *h = &r->head;
 
-    return is_text(f->machine, h->machine) && is_text(f->context, h->context) && is_text(f->parent, h->parent) &&
+    return (f->begins == NULL || strncmp(h->run, f->begins, strlen(f->begins)) == 0) && is_text(f->machine, h->machine) &&
+           is_text(f->context, h->context) && is_text(f->parent, h->parent) &&
            (f->label == NULL || has_label(r, f->label)) && (f->status == 0 || f->status == 1 + h->status) &&
            (!f->waiting || h->waits > 0) && (!f->parked || h->parked != NULL) && (!f->held || h->owner != NULL) && h->changed_ms >= f->changed_since_ms;
 }

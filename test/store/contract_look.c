@@ -81,6 +81,36 @@ PAWL_TEST(test_S6_runs_are_listed_by_what_they_are)
     pawl_store_free(s);
 }
 
+/* By bytes, and whatever is asked for: `_` and `%` mean themselves, and no id has a byte above ~. */
+PAWL_TEST(test_S6_runs_are_listed_by_how_their_ids_begin)
+{
+    static const char *const ids[] = { "ab", "a", "abc", "b", "ab-1", "aB", "a_c", "a.b", "ab.x", "abzz" };
+    pawl_store *s = fresh();
+
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        begun(s, ids[i], i % 2 == 0 ? ",\"labels\":[\"even\"]" : "");
+    s = again(s);
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "ab" }), "abzz ab.x ab-1 abc ab ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "abzz" }), "abzz ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "abzzz" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "a_" }), "a_c ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "%" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "c" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "A" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "a\xFF" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "' OR 1 --" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "" }), "abzz ab.x a.b a_c aB ab-1 b abc a ab ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "ab", .limit = 2 }), "abzz ab.x ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "ab", .limit = 2, .before = head(s, "ab.x").no }), "ab-1 abc ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "ab", .label = "even", .machine = "essay" }), "ab.x ab-1 abc ab ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "ab", .machine = "other" }), "");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "ab", .label = "even", .limit = 1, .before = head(s, "ab.x").no }), "ab-1 ");
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "ab", .changed_since_ms = INT64_MAX }), "");
+    CHECK_INT(s->verbs->remove(s, "abc", head(s, "abc").fence, NULL), PAWL_OK);
+    CHECK_STR(listed(s, &(pawl_filter){ .begins = "abc" }), "");
+    pawl_store_free(s);
+}
+
 typedef struct page {
     char ids[512];
     uint64_t last;
@@ -475,6 +505,7 @@ cases contract_look(void)
         CASE(test_G10_a_sweep_removes_what_is_over_and_past_its_time),
         CASE(test_G10_S6_many_go_in_one_sweep_past_many_that_are_due),
         CASE(test_S6_runs_are_listed_by_what_they_are),
+        CASE(test_S6_runs_are_listed_by_how_their_ids_begin),
         CASE(test_S6_pages_stay_as_they_were_while_runs_come_and_go),
         CASE(test_S6_a_page_has_fifty_when_nothing_is_said),
         CASE(test_E9_timers_are_due_the_first_one_first),

@@ -48,21 +48,12 @@ static size_t heads_tell(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t
     return limit;
 }
 
-pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *fn, void *ctx, pawl_err *err)
+/* The filter, but for how far to go. */
+static sqlite3_stmt *filter_use(sqlite_store *s, const pawl_filter *f, sql_id id)
 {
-    static const pawl_filter any = { 0 };
-    sqlite_store *s = sqlite_of(st);
-    const pawl_filter *f = filter == NULL ? &any : filter;
-    sqlite3_stmt *q;
-    pawl_code rc;
+    sqlite3_stmt *q = sql_use(s, id);
 
-    if (fn == NULL)
-        return fail(err, PAWL_INVALID, "runs are listed for nobody");
-    if ((rc = read_begin(s, err)) != PAWL_OK)
-        return rc;
-    q = sql_use(s, list_along(f));
     sql_int(q, 1, s->space);
-    sql_int(q, 2, f->before == 0 || f->before > INT64_MAX ? INT64_MAX : (int64_t)f->before);
     sql_text(q, 3, f->machine);
     sql_text(q, 4, f->context);
     sql_text(q, 5, f->parent);
@@ -71,7 +62,47 @@ pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *f
     bind_flag(q, 8, f->waiting, 1);
     bind_flag(q, 9, f->parked, 1);
     bind_flag(q, 10, f->held, 1);
-    heads_tell(s, q, f->limit == 0 ? STORE_LIST_LIMIT : f->limit, f->changed_since_ms, fn, ctx);
+    return q;
+}
+
+/* Along the ids: the numbers first, as there may be many, and then each run for itself. */
+static void begins_tell(sqlite_store *s, const pawl_filter *f, int64_t before, size_t limit, pawl_head_fn *fn, void *ctx)
+{
+    sqlite3_stmt *nos = sql_use(s, SQL_LIST_BEGINS);
+
+    sql_int(nos, 1, s->space);
+    sql_int(nos, 2, before);
+    sql_text(nos, 3, f->begins);
+    while (limit > 0 && sql_row(s, nos)) {
+        sqlite3_stmt *q = filter_use(s, f, SQL_LIST_ONE);
+
+        sql_int(q, 2, sql_get_int(nos, 0));
+        limit = heads_tell(s, q, limit, f->changed_since_ms, fn, ctx);
+    }
+    sql_end(nos);
+}
+
+pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *fn, void *ctx, pawl_err *err)
+{
+    static const pawl_filter any = { 0 };
+    sqlite_store *s = sqlite_of(st);
+    const pawl_filter *f = filter == NULL ? &any : filter;
+    const int64_t before = f->before == 0 || f->before > INT64_MAX ? INT64_MAX : (int64_t)f->before;
+    const size_t limit = f->limit == 0 ? STORE_LIST_LIMIT : f->limit;
+    sqlite3_stmt *q;
+    pawl_code rc;
+
+    if (fn == NULL)
+        return fail(err, PAWL_INVALID, "runs are listed for nobody");
+    if ((rc = read_begin(s, err)) != PAWL_OK)
+        return rc;
+    if (f->begins != NULL) {
+        begins_tell(s, f, before, limit, fn, ctx);
+    } else {
+        q = filter_use(s, f, list_along(f));
+        sql_int(q, 2, before);
+        heads_tell(s, q, limit, f->changed_since_ms, fn, ctx);
+    }
     return read_end(s, PAWL_OK, err);
 }
 

@@ -116,6 +116,9 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_LIST_WAITING] = LIST_HEADS_BY("heads_waiting", " AND h.waits>0"),
     [SQL_LIST_PARKED] = LIST_HEADS_BY("heads_parked", " AND h.parked IS NOT NULL"),
     [SQL_LIST_HELD] = LIST_HEADS_BY("heads_held", " AND h.owner IS NOT NULL"),
+    /* Ids have no byte above ~. */
+    [SQL_LIST_BEGINS] = "SELECT no FROM runs INDEXED BY runs_id WHERE space=?1 AND id>=?3 AND id<?3||char(127) AND no<?2 ORDER BY no DESC",
+    [SQL_LIST_ONE] = HEAD_SELECT "runs r CROSS JOIN heads h ON h.no=r.no WHERE r.no=?2" LIST_REST,
     [SQL_DUE] = DUE("h.look_ms>?4 AND h.look_ms<=max(?2,?3)") " ORDER BY h.look_ms,h.no",
     [SQL_DUE_THEN] = DUE("h.look_ms=?4 AND h.no>?5 AND ?4<=max(?2,?3)") " ORDER BY h.no",
     [SQL_NEXT_DUE] = "SELECT wake_ms FROM heads INDEXED BY heads_wake WHERE space=?1 AND wake_ms>0 ORDER BY wake_ms LIMIT 1",
