@@ -59,33 +59,81 @@ static void test_A3_the_wrapper_as_it_is(void)
     pawl_step_free(s);
 }
 
+/* "FROM: TO, TO" of each state, in their order: the table has these ways and no other. */
+static void ways_are(const sm_table *t, const char *const *rows, size_t n, const char *first, const char *last)
+{
+    CHECK_INT(t->count, n);
+    for (unsigned from = 0; from < t->count; from++) {
+        const sm_row *r = &t->rows[from];
+        char said[256] = "", due[256] = "";
+        size_t k = 0;
+
+        while (k < n && (strncmp(rows[k], r->name, strlen(r->name)) != 0 || rows[k][strlen(r->name)] != ':'))
+            k++;
+        if (k == n)
+            CHECK_FAIL("%s: nobody said what follows %s", t->name, r->name);
+        for (unsigned to = 0; to < t->count; to++) {
+            char word[64];
+
+            snprintf(word, sizeof word, " %s,", t->rows[to].name);
+            snprintf(due, sizeof due, "%s%s", rows[k] + strlen(r->name) + 1, rows[k][strlen(r->name) + 1] != '\0' ? "," : "");
+            if (sm_may(t, from, to) != (strstr(due, word) != NULL))
+                CHECK_FAIL("%s: %s to %s, %s", t->name, r->name, t->rows[to].name, sm_may(t, from, to) ? "which nobody said" : "there is no such way");
+            if (sm_may(t, from, to))
+                snprintf(said + strlen(said), sizeof said - strlen(said), "%s", word);
+        }
+        CHECK_INT(strlen(said), strlen(due));           /* each word of `due` is a state, and once */
+        CHECK_INT((r->flags & SM_FIRST) != 0, strcmp(r->name, first) == 0);
+        CHECK_INT((r->flags & SM_LAST) != 0, strcmp(r->name, last) == 0);
+    }
+}
+
+/* A turn: summing up comes before a request, hooks of its life are asked anywhere on the way, and each state but the end gives up. */
+static void test_A3_the_ways_of_a_turn(void)
+{
+    static const char *const rows[] = {
+        "idle: idle, compacting, asking the model, asking hooks, over",        /* it begins and waits */
+        "compacting: asking the model, waiting to ask again, idle, asking hooks, over",
+        "asking the model: asking the model, compacting, waiting to ask again, settling permissions, idle, asking hooks, over",
+        "waiting to ask again: asking the model, compacting, idle, asking hooks, over",
+        "settling permissions: using tools, idle, asking hooks, over",
+        "using tools: after tools, asking the model, compacting, stopping, idle, asking hooks, over",
+        "after tools: asking the model, compacting, idle, asking hooks, over",
+        "stopping: idle, asking hooks, over",
+        "asking hooks: asking hooks, asking the model, compacting, settling permissions, idle, over",
+        "over:",
+    };
+
+    ways_are(&phase_table, rows, sizeof rows / sizeof *rows, "idle", "over");
+}
+
+/* A tool call: permission first, then its run, then the hook behind it; rules that change begin its permission anew (P1), and one that was
+ * called off is done wherever it is. What left never goes back. */
+static void test_A3_the_ways_of_a_tool_call(void)
+{
+    static const char *const rows[] = {
+        "new: settling, ready, done", "settling: ready, done", "ready: settling, running, done", "running: after, done", "after: done", "done:",
+    };
+
+    ways_are(&stage_table, rows, sizeof rows / sizeof *rows, "new", "done");
+}
+
 /* The source's table, state by state, and the one way in. */
 static void test_A3_the_ways_between_what_is_shown(void)
 {
-    static const char *const ways[] = {
-        "new idle", "idle processing", "idle done", "processing executing_tool", "processing waiting_for_permission",
-        "processing waiting_for_sub_agent", "processing waiting_for_user_input", "processing idle", "processing done", "processing error",
-        "waiting_for_permission executing_tool", "waiting_for_permission done", "waiting_for_permission processing",
-        "executing_tool processing", "executing_tool done", "executing_tool error", "executing_tool waiting_for_sub_agent",
-        "waiting_for_sub_agent processing", "waiting_for_sub_agent error", "waiting_for_user_input processing", "waiting_for_user_input done",
-        "done idle", "error idle", "error processing",
+    static const char *const rows[] = {
+        "new: idle",
+        "idle: processing, done",
+        "processing: executing_tool, waiting_for_permission, waiting_for_sub_agent, waiting_for_user_input, idle, done, error",
+        "waiting_for_permission: executing_tool, done, processing",
+        "executing_tool: processing, done, error, waiting_for_sub_agent",
+        "waiting_for_sub_agent: processing, error",
+        "waiting_for_user_input: processing, done",
+        "done: idle",
+        "error: idle, processing",
     };
-    const size_t n = sizeof ways / sizeof *ways;
-    size_t found = 0;
 
-    for (unsigned from = 0; from < shown_table.count; from++)
-        for (unsigned to = 0; to < shown_table.count; to++) {
-            char text[64];
-            size_t i = 0;
-
-            snprintf(text, sizeof text, "%s %s", shown_table.rows[from].name, shown_table.rows[to].name);
-            while (i < n && strcmp(ways[i], text) != 0)
-                i++;
-            if (sm_may(&shown_table, from, to) != (i < n))
-                CHECK_FAIL("%s: %s", text, i < n ? "there is no such way" : "nobody said so");
-            found += i < n;
-        }
-    CHECK_INT(found, n);
+    ways_are(&shown_table, rows, sizeof rows / sizeof *rows, "new", "");
 }
 
 static void test_A3_each_state_has_its_badge(void)
@@ -108,7 +156,9 @@ static void test_A3_each_state_has_its_badge(void)
 
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = { CASE(test_A1_the_core_as_text), CASE(test_A3_the_wrapper_as_it_is), CASE(test_A3_the_ways_between_what_is_shown), CASE(test_A3_each_state_has_its_badge) };
+    static const check_case cases[] = { CASE(test_A1_the_core_as_text), CASE(test_A3_the_wrapper_as_it_is), CASE(test_A3_the_ways_of_a_turn),
+                                        CASE(test_A3_the_ways_of_a_tool_call), CASE(test_A3_the_ways_between_what_is_shown),
+                                        CASE(test_A3_each_state_has_its_badge) };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }
