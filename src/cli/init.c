@@ -40,7 +40,7 @@ static const char text_tail[] =
     "  write:\n"
     "    ask: \"Write this to report.txt: {{.report}}?\"  # a gate: a person lets it in\n"
     "    run: [tee, report.txt]\n"
-    "    stdin: \"{{.report}}\"\n"
+    "    stdin: \"{{.report}}\\n\"\n"
     "    effect: idempotent\n"
     "    next: end\n"
     "\n"
