@@ -184,7 +184,8 @@ static const char survey[] = "start: find\nstate: {files: {}, facts: {merge: app
                              "  measure: {run: [wc, -l, \"{{.path}}\"], effect: pure, text: facts, retry: {max_attempts: 3}, next: add}\n"
                              "  add: {set: {total: '.facts | length'}, next: tell}\n"
                              "  tell: {ask: \"{{.total}} files: write it?\", options: [yes, no], to: total, next: [{when: '.total == \"yes\"', to: write}, {else: end}]}\n"
-                             "  write: {ask: \"Write {{.out}}?\", run: [tee, \"{{.out}}\"], stdin: \"{{.facts}}\", effect: idempotent, on_no: end, next: end}\n";
+                             "  write: {ask: \"Write {{.out}}?\", run: [tee, \"{{.out}}\"], stdin: \"{{.facts}}\", effect: idempotent, "
+                             "on_no: end, next: end}\n";
 
 /* Thirty nodes in three lanes that meet again: every second one acts behind a gate, with a way for a no and one for a failure. */
 static void thirty(char *out, size_t size)

@@ -42,14 +42,16 @@ static void pieces_make(server *s)
 
     piece_put(s, n++, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","
                       "\"content\":[],\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n");
-    piece_put(s, n++, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n");
+    piece_put(s, n++, "event: content_block_start\n"
+                      "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n");
     for (int i = 0; i < DELTAS; i++) {
         snprintf(event, sizeof event, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"
                  "\"delta\":{\"type\":\"text_delta\",\"text\":\"piece %d of it, \"}}\n\n", i);
         piece_put(s, n++, event);
     }
     piece_put(s, n++, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
-    piece_put(s, n++, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":400}}\n\n");
+    piece_put(s, n++, "event: message_delta\n"
+                      "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":400}}\n\n");
     piece_put(s, n++, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
 }
 

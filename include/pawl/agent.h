@@ -12,8 +12,8 @@
  *   tell         a child run is told a signal, or what it may do now: pawl_engine_tell
  *
  * What it is told: input, as PAWL_EV_INPUT or the signal "input" (it queues while a turn is under way): a text, {"input": TEXT or BLOCKS} or
- * a message, which says something (pawl_agent_input); the signals "interrupt" and "shutdown"; answers; and updates of its own channels (@mode, @policy, @grants, @config). Its children at work
- * have no higher mode than it has, and go by its rules and grants as they become (P1, E11). */
+ * a message, which says something (pawl_agent_input); the signals "interrupt" and "shutdown"; answers; and updates of its own channels (@mode, @policy,
+ * @grants, @config). Its children at work have no higher mode than it has, and go by its rules and grants as they become (P1, E11). */
 #ifndef PAWL_AGENT_H
 #define PAWL_AGENT_H
 
@@ -93,15 +93,15 @@ typedef struct pawl_agent_view {
     const char *request_id;     /* of a question or a permission: the wait's slot */
     const char *message;        /* of an error */
 } pawl_agent_view;
-/* How it stands; texts live until the state changes. One that has not begun is nothing; a run that failed is an error, and one that is over by any other way done.
- * PAWL_INVALID: it is no agent's. */
+/* How it stands; texts live until the state changes. One that has not begun is nothing; a run that failed is an error, and one that is over
+ * by any other way done. PAWL_INVALID: it is no agent's. */
 PAWL_API pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err);
 /* The tool calls of the answer at hand, in their order: how the `index`-th stands ("settling", "running", ...), and in *said (may be NULL) what the model
  * said of it, {"id","input","name"} and more; both live as the state. NULL: there are no more. */
 PAWL_API const char *pawl_agent_call(pawl_state *st, size_t index, const pawl_value **said);
 /* A wait that asks what came of a command which was cut off (E5), and of which tool call that was: {"id","input","name"} and more; it lives as the state.
- * What is shown of the agent to who looks is then that it waits for an answer (pawl_handle_state): the machine itself is not told. NULL: it is no such wait, or of no tool, or of one
- * of several that are used at once. pawl_agent_unknown: it is such a wait, of whatever command. */
+ * What is shown of the agent to who looks is then that it waits for an answer (pawl_handle_state): the machine itself is not told. NULL: it is no such wait,
+ * or of no tool, or of one of several that are used at once. pawl_agent_unknown: it is such a wait, of whatever command. */
 PAWL_API bool pawl_agent_unknown(const pawl_wait *w);
 PAWL_API const pawl_value *pawl_agent_unknown_call(pawl_state *st, const pawl_wait *w);
 PAWL_API const char *pawl_shown_name(pawl_shown s);     /* "executing_tool"; "" of nothing */

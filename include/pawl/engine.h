@@ -58,7 +58,8 @@ typedef struct pawl_budget {
     double per_second;            /* attempts that begin in a second of the engine's clock, from 1e-6 to 1e6 */
     uint32_t burst;               /* of them at once after a rest; 0: 1, or what comes in 10 ms */
 } pawl_budget;
-/* Of `effect`, bound or not, but not to pawl_engine_sql, which is one at a time; NULL: no bound. The same effect again: holds for whatever leaves from then on. PAWL_INVALID. */
+/* Of `effect`, bound or not, but not to pawl_engine_sql, which is one at a time; NULL: no bound. The same effect again: holds for whatever leaves from then
+ * on. PAWL_INVALID. */
 PAWL_API pawl_code pawl_engine_budget(pawl_engine *e, const char *effect, const pawl_budget *budget, pawl_err *err);
 /* Threads that perform side by side, where several commands are out; 0, as at first: all are performed on the thread that drives,
  * as a lone command always is: a cancel, a lost lease and a missed heartbeat reach it there as well. */

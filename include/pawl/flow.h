@@ -40,7 +40,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_flow_call_with(pawl_step *s, const char *t
                                                      const pawl_cost *cost);
 PAWL_API void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms);
 typedef struct pawl_flow_child {
-    const char *name;           /* its run is RUN.sub-NAME, characters that no id has as '-', or where that is too long RUN.DIGITS made of both; NULL: made of its invocation */
+    /* its run is RUN.sub-NAME, characters that no id has as '-', or where that is too long RUN.DIGITS made of both; NULL: made of its invocation */
+    const char *name;
     const pawl_caps *share;     /* as with pawl_spawn_with */
 } pawl_flow_child;
 /* A child run of `machine` (E11); `child` may be NULL. PAWL_LIMIT and PAWL_INVALID as with pawl_flow_call_with. */

@@ -71,8 +71,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err 
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err);   /* its end, from wherever it stands */
 /* `wait`: the wait's id (pawl_handle_view and pawl_handle_asks have it), its slot, or NULL: the only question or approval that is open, of the
  * agent or of a child that it waits for, at any depth: whose it is does not matter, an id says it. An id is exact: what
- * has been asked anew since is another wait. PAWL_CONFLICT: it was answered before, and err says how, or nobody waits any more; PAWL_INVALID: never asked, several
- * are open, or its schema or options refuse the answer (W3). */
+ * has been asked anew since is another wait. PAWL_CONFLICT: it was answered before, and err says how, or nobody waits any more;
+ * PAWL_INVALID: never asked, several are open, or its schema or options refuse the answer (W3). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_answer(pawl_handle *a, const char *wait, const char *json, pawl_err *err);
 /* To an approval: yes or no; why, which the model is told (NULL: not said); and with a yes, an object that the tool is given instead of what
  * the model said (NULL: that), and which is decided once more (P2). `wait` as above, but of approvals alone. */
@@ -145,9 +145,10 @@ typedef enum pawl_chunk_kind {
     PAWL_CHUNK_SUB_AGENT_COMPLETE,  /* {"result","session_id","succeeded","tool_use_id"}; before it comes all that the child has said */
     PAWL_CHUNK_ASK_USER_QUESTION,   /* {"questions","request_id"} */
     PAWL_CHUNK_STATE_CHANGE,        /* as pawl_shown_at.value */
-    PAWL_CHUNK_STATUS,              /* {"attempt"}, live: the model begins, and what it said in an attempt before is void; {"gap":{"from","live"?,"to"},"why"}: this
-                                     * reader was too slow for so many live ones, or the journal was pruned; {"compact":{"from","method","to"}},
-                                     * {"cache_break":{"cause"}}, {"again_in_ms","error","retries"}, {"compacting"}, {"mode"}, {"note","tool_use_id"}, {"stop"} */
+    PAWL_CHUNK_STATUS,              /* {"attempt"}, live: the model begins, and what it said in an attempt before is void;
+                                     * {"gap":{"from","live"?,"to"},"why"}: this reader was too slow for so many live ones, or the journal was pruned;
+                                     * {"compact":{"from","method","to"}}, {"cache_break":{"cause"}}, {"again_in_ms","error","retries"}, {"compacting"},
+                                     * {"mode"}, {"note","tool_use_id"}, {"stop"} */
     PAWL_CHUNK_ERROR,               /* {"message"} */
     PAWL_CHUNK_DONE                 /* {"end"}: of a turn */
 } pawl_chunk_kind;
@@ -170,8 +171,8 @@ typedef struct pawl_chunks pawl_chunks;
 /* What an agent and all that it has spawned say from a cursor on (pawl_chunk.cursor, or a stream's): NULL, all; "now". Each says it in its order, and no
  * child before the chunk that tells of it. A child that was at work at the cursor is told from its beginning, and with "now" from now on: who goes on
  * from a cursor knows what he has seen of it by (run, seq, index). A child whose call was cut off has a ToolEnd and no SubAgentComplete, and may say more;
- * one that is not over though its parent was told so is waited for no longer than it says something within a second. As a stream it belongs to one thread at a time, but for pawl_chunks_stop, and
- * is to be closed before its host is freed. NULL: see err, as of pawl_stream_open. */
+ * one that is not over though its parent was told so is waited for no longer than it says something within a second. As a stream it belongs to one thread at a
+ * time, but for pawl_chunks_stop, and is to be closed before its host is freed. NULL: see err, as of pawl_stream_open. */
 PAWL_API pawl_chunks *pawl_handle_chunks(pawl_handle *a, const char *from, pawl_err *err);
 PAWL_API void pawl_chunks_close(pawl_chunks *c);        /* NULL: nothing */
 /* PAWL_OK: *out is the next one. PAWL_PENDING: nothing is there now. PAWL_HALTED: the agent is over, and its children are. Below 0 the place stays. */

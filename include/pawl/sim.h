@@ -89,8 +89,8 @@ typedef struct pawl_sim_setup {
     const pawl_sim_signal *signals; /* each run gets each, in this order, at any time */
     size_t nsignals;
     /* The answer to a wait as JSON, which lives until the next call; "": nobody answers. It has to be a function of the
-     * wait's kind, slot, prompt, schema and options. It is not asked what came of a command: that the simulation knows. NULL, and without this function: the first option, what the schema asks for,
-     * or true; nobody answers a wait that has a deadline and a default, and none of kind input. */
+     * wait's kind, slot, prompt, schema and options. It is not asked what came of a command: that the simulation knows. NULL, and without this function: the
+     * first option, what the schema asks for, or true; nobody answers a wait that has a deadline and a default, and none of kind input. */
     const char *(*answer)(void *ctx, const pawl_wait *wait);
     void *ctx;
     unsigned runs;              /* 2; with their children at most 512 */

@@ -266,7 +266,8 @@ PAWL_API pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *opti
 PAWL_API void pawl_store_free(pawl_store *s);
 /* Remove runs that are over and were not to be kept, once the timer that their end was stored with has passed (G10): at most `limit` (0:
  * 1000); *n: how many went. Those that somebody holds, or that were begun again meanwhile, stay, and children are left to who drives
- * their parents. An engine removes what it ends, or finds due, by itself; this is for a store that nobody drives. A file gives their room to what is written next, and to the disk with vacuum. */
+ * their parents. An engine removes what it ends, or finds due, by itself; this is for a store that nobody drives. A file gives their room to what is written
+ * next, and to the disk with vacuum. */
 PAWL_API pawl_code pawl_store_sweep(pawl_store *s, size_t limit, size_t *n, pawl_err *err);
 /* The whole journal of `run` as docs/INTERFACES.md has it, base first; free() it. {0}: see err. */
 PAWL_API pawl_bytes pawl_store_journal(pawl_store *s, const char *run, pawl_err *err);

@@ -61,10 +61,11 @@ PAWL_API void pawl_tools_free(pawl_tools *t);                      /* may be NUL
 PAWL_API PAWL_MUST_USE pawl_code pawl_tools_add(pawl_tools *t, const pawl_tool *tool, pawl_err *err);
 /* Add one that is a program: `run` (ends in NULL) is never a shell, the input goes to its stdin as JSON, and nowhere else; its stdout is the content. A status
  * other than 0 is an error of the tool, with the end of its stderr. It runs in the workspace with the environment, but for keys of models and
- * secrets of runs (NAME_API_KEY, PAWL_SECRET_NAME) that `tool->env` does not name; in plan mode only one of class read, in the sandbox that can only read. `tool->fn` is not looked at. Errors as of pawl_tools_add. */
+ * secrets of runs (NAME_API_KEY, PAWL_SECRET_NAME) that `tool->env` does not name; in plan mode only one of class read, in the sandbox that can only read.
+ * `tool->fn` is not looked at. Errors as of pawl_tools_add. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_tool_command(pawl_tools *t, const pawl_tool *tool, const char *const *run, pawl_err *err);
-/* Add those that come with the library (docs/TOOLS.md): the one of that name, or with NULL all. All or none of them are added. PAWL_INVALID: there is none of that
- * name; PAWL_CONFLICT: one is there already. */
+/* Add those that come with the library (docs/TOOLS.md): the one of that name, or with NULL all. All or none of them are added. PAWL_INVALID: there is none of
+ * that name; PAWL_CONFLICT: one is there already. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_tools_add_builtin(pawl_tools *t, const char *name, pawl_err *err);
 
 /* In the order in which they were added; they live as long as the set. NULL: there is none such. */

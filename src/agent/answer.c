@@ -11,7 +11,8 @@ static bool has_text(const pawl_value *block, const char *key)
 static bool is_block(const pawl_value *block)
 {
     static const struct { const char *type, *text; bool not_here; } kinds[] = {
-        { "text", "text", false }, { "thinking", "thinking", false }, { "redacted_thinking", "data", false }, { "image", NULL, true }, { "tool_result", NULL, true },
+        { "text", "text", false }, { "thinking", "thinking", false }, { "redacted_thinking", "data", false }, { "image", NULL, true },
+        { "tool_result", NULL, true },
     };
     const char *type = pawl_value_string(pawl_value_get(block, "type"));
 

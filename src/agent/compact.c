@@ -209,7 +209,8 @@ static void shorten(turn *t, const char *why)
     }
     if (why != NULL)
         readers_told(t, "status", pawl_pack(t->s, "{s:s}", "note", pawl_format(t->s, "The conversation could not be summed up, %s: %s",
-                                            dropped ? "and results of tools were left out" : some ? "and what is longest was cut" : "and goes on as it is", why)));
+                                            dropped ? "and results of tools were left out" :
+                                            some ? "and what is longest was cut" : "and goes on as it is", why)));
     if (!some)
         t->least = t->tokens;   /* not for every request that follows */
     compact_goes_on(t);

@@ -330,7 +330,8 @@ static void compact_over(turn *t, bool heavy, const moment_gate *g)
     else if (g->said.behavior != PAWL_DENY)
         compact_begin(t);
     else if (heavy)
-        turn_end(t, "error", pawl_format(t->s, "The conversation is too long for the model, and a hook keeps it from being summed up: %s", text_cut(t, why, 500)));
+        turn_end(t, "error", pawl_format(t->s, "The conversation is too long for the model, and a hook keeps it from being summed up: %s",
+                                         text_cut(t, why, 500)));
     else
         turn_request(t);
 }

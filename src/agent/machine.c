@@ -187,7 +187,8 @@ static void agent_reopened(turn *t)
 #define BUSY ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told
 typedef void act(turn *t);
 static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
-    [PHASE_IDLE] = { ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_START] = started, [TOLD_INPUT] = idle_input, [TOLD_INTERRUPT] = nothing, [TOLD_SHUTDOWN] = shutdown_told },
+    [PHASE_IDLE] = { ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_START] = started, [TOLD_INPUT] = idle_input, [TOLD_INTERRUPT] = nothing,
+                     [TOLD_SHUTDOWN] = shutdown_told },
     [PHASE_COMPACT] = { BUSY, [TOLD_COMPACT] = compact_told },
     [PHASE_MODEL] = { BUSY, [TOLD_MODEL] = model_told },
     [PHASE_RETRY] = { BUSY, [TOLD_RETRY] = retry_told },
@@ -297,7 +298,8 @@ static pawl_code tool_code(const pawl_agent *a, size_t i, arena *mem, const pawl
     const pawl_value *schema;
 
     if (!tool_name_valid(tool->name))
-        return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a tool: [A-Za-z0-9_-]{1,56}, and no dash first", a->name, tool->name != NULL ? tool->name : "");
+        return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a tool: [A-Za-z0-9_-]{1,56}, and no dash first",
+                    a->name, tool->name != NULL ? tool->name : "");
     for (size_t j = 0; j < i; j++)
         if (strcmp(a->tools[j].name, tool->name) == 0)
             return fail(err, PAWL_INVALID, "%s: tool \"%s\" stands there twice", a->name, tool->name);
@@ -372,7 +374,8 @@ static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
 
     if (!tool->deferred)
         return v;
-    return value_push(mem, v, value_pack(mem, NULL, "[s,s,s]", tool->description != NULL ? tool->description : "", tool->hint != NULL ? tool->hint : "", tool->schema));
+    return value_push(mem, v, value_pack(mem, NULL, "[s,s,s]", tool->description != NULL ? tool->description : "",
+                                         tool->hint != NULL ? tool->hint : "", tool->schema));
 }
 
 /* The rest of what it is, for its hash: what a change of it would make of a journal, nobody knows. */
@@ -402,7 +405,8 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
         { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" }, { .name = "@life" }, { .name = "@heard", .rule = PAWL_APPEND },
         { .name = "@resumed" }, { .name = "@place" },
         { .name = "@children", .rule = PAWL_MERGE },
-        { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND }, { .name = "@file" },
+        { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND },
+        { .name = "@file" },
         { .name = "@sent" },
         { .name = "@uses", .rule = PAWL_MERGE }, { .name = "@edited", .rule = PAWL_APPEND }, { .name = "@told", .rule = PAWL_APPEND },
     };
@@ -433,7 +437,8 @@ static pawl_code agent_check(const pawl_agent *a, pawl_err *err)
         return fail(err, PAWL_INVALID, "%s: a price is not below 0", a->name);
     for (size_t i = 0; i < a->nhelpers; i++)
         if (!name_valid(a->helpers[i].name))
-            return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a machine that it may spawn", a->name, a->helpers[i].name != NULL ? a->helpers[i].name : "");
+            return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name of a machine that it may spawn",
+                        a->name, a->helpers[i].name != NULL ? a->helpers[i].name : "");
     return PAWL_OK;
 }
 

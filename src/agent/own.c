@@ -288,8 +288,8 @@ static const pawl_value *child_input(turn *t, const pawl_value *prompt)
 {
     static const char *const names[] = { "@cwd", "@grants", "@pinned", "@file" };
     const char *mode = pawl_mode_name(mode_now(t));
-    const pawl_value *v = prompt == NULL ? NULL : pawl_pack(t->s, "{s:i,s:s,s:s,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@mode", mode, "@once", "run",
-                                                            "@rights", mode, "input", prompt), *one;
+    const pawl_value *v = prompt == NULL ? NULL : pawl_pack(t->s, "{s:i,s:s,s:s,s:s,s:v}", "@depth", pawl_get_int(t->s, "@depth") + 1, "@mode", mode, "@once",
+                                                            "run", "@rights", mode, "input", prompt), *one;
 
     if (v == NULL)
         return NULL;
@@ -333,7 +333,8 @@ static void spawn_agent(turn *t, uint32_t k)
     else if (rc != PAWL_OK)
         t->rc = rc;
     else
-        t->calls[k].rights = mode_now(t), readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id", child_run_of(t, k), "tool_use_id", c->id));
+        t->calls[k].rights = mode_now(t), readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id",
+                                                                                         child_run_of(t, k), "tool_use_id", c->id));
 }
 
 static void child_ended(turn *t, uint32_t k)
@@ -345,8 +346,8 @@ static void child_ended(turn *t, uint32_t k)
 
     if (!good)
         result = pawl_pack(t->s, "s", pawl_format(t->s, "The sub-agent failed: %s", text != NULL ? text_cut(t, text, 1000) : pawl_outcome_name(t->h->outcome)));
-    readers_told(t, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good, "tool_use_id",
-                                                    t->calls[k].id));
+    readers_told(t, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good,
+                                                    "tool_use_id", t->calls[k].id));
     after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", result), !good);
 }
 

@@ -69,7 +69,8 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
     pawl_flow_ask(t->s, a->tag, &ask);
     t->calls[a->k].asked = true;
     life_note(t, "permission_prompt", pawl_format(t->s, "Permission is needed to use %s: %s", t->calls[a->k].name, q->prompt));
-    readers_told(t, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input", pawl_value_get(q->about, "input") != NULL ? pawl_value_get(q->about, "input") : q->about,
+    readers_told(t, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input",
+                                                    pawl_value_get(q->about, "input") != NULL ? pawl_value_get(q->about, "input") : q->about,
                                             "tool_name", t->calls[a->k].name, "tool_use_id", t->calls[a->k].id));
     return PAWL_PENDING;
 }
@@ -91,7 +92,8 @@ static pawl_code gate_open(opened *o, turn *t, uint32_t k, const char *what)
 
     o->a = (asking){ t, k, tag_of(t, what, k), 0 };
     o->g = (tool_gate){ .mem = t->mem, .world = { .call = world_call, .signal = world_signal, .ask = world_ask, .ctx = &o->a },
-                   .policy = o->policy, .hooks = &o->hooks, .limits = rules, .run = t->s->st->run, .cwd = pawl_get_string(t->s, "@cwd"), .tool = c->tool->rule, .call = c->id, .graph = t->def->hash,
+                   .policy = o->policy, .hooks = &o->hooks, .limits = rules, .run = t->s->st->run, .cwd = pawl_get_string(t->s, "@cwd"), .tool = c->tool->rule,
+                   .call = c->id, .graph = t->def->hash,
                    .cls = c->tool->cls, .mode = mode_now(t), .time_ms = pawl_now(t->s), .input = c->input };
     /* In plan mode a shell runs where it can only read, or not at all: its handler sees to that. */
     o->g.read_only = c->tool->cls == PAWL_READ || (c->tool->cls == PAWL_EXEC && strcmp(c->tool->rule, "Bash") == 0);

@@ -58,8 +58,8 @@ void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
     result_put(t, k, result, failed);
     if (note != NULL)
         readers_told(t, "status", pawl_pack(t->s, "{s:v,s:s}", "note", note, "tool_use_id", c->id));
-    readers_told(t, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:v,s:s}", "is_error", failed, "name", c->name, "result", content_of(t, result, failed), "tool_use_id",
-                                          c->id));
+    readers_told(t, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:v,s:s}", "is_error", failed, "name", c->name, "result", content_of(t, result, failed),
+                                          "tool_use_id", c->id));
     while (t->given < t->ncalls && t->calls[t->given].at == STAGE_DONE)
         message_give(t, t->given++);
 }

@@ -113,7 +113,8 @@ static bool input_given(session *s, const ask *of, buf *json, pawl_err *err)
 
     if (v == NULL)
         return false;
-    if (pawl_value_get(of->w.about, "tool") == NULL || (pawl_value_get(of->w.about, "policy") == NULL && !is_agents(s, of)) || pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+    if (pawl_value_get(of->w.about, "tool") == NULL || (pawl_value_get(of->w.about, "policy") == NULL && !is_agents(s, of)) ||
+        pawl_value_type(v) != PAWL_TYPE_OBJECT) {
         fail(err, PAWL_INVALID, pawl_value_type(v) != PAWL_TYPE_OBJECT ? "%s: --input is an object, such as '{\"command\":\"git push\"}'"
                                                                       : "%s: there are no rules by which other arguments could be decided: say no, and change the file", s->run);
         return false;
@@ -274,7 +275,8 @@ const cli_verb verb_approve = {
 };
 
 const cli_verb verb_deny = {
-    .name = "deny", .form = "RUN [WAIT]", .what = "say no at a gate", .options = options, .least = 1, .most = 2, .store = true, .answers = true, .run = deny_run,
+    .name = "deny", .form = "RUN [WAIT]", .what = "say no at a gate", .options = options, .least = 1, .most = 2, .store = true, .answers = true,
+    .run = deny_run,
     .about = "The run goes on at the gate's `on_no:`, or ends rejected (exit 1); of an agent\n"
              "the turn ends (exit 1), or the model is told, as its file says.",
     .example = "pawl deny @ --reason 'not on a Friday'",

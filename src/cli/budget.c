@@ -70,10 +70,11 @@ static int tell(session *s, const pawl_spent *p)
     buf out;
 
     if (s->c->json)
-        return cli_json(s->c, value_pack(a, NULL, "{s:{s:i,s:i,s:i,s:i},s:b,s:{s:i,s:i,s:i},s:i,s:{s:i,s:i,s:i}}", "caps", "calls", p->caps.calls, "micros", p->caps.micros,
-                                         "ms", p->caps.ms, "tokens", p->caps.tokens, "overdraft", (int)p->overdraft, "reserved", "calls", p->reserved.calls, "micros",
-                                         p->reserved.micros, "tokens", p->reserved.tokens, "since_ms", p->since_ms, "used", "calls", p->used.calls, "micros",
-                                         p->used.micros, "tokens", p->used.tokens)) ? EXIT_DONE : EXIT_FAILED;
+        return cli_json(s->c, value_pack(a, NULL, "{s:{s:i,s:i,s:i,s:i},s:b,s:{s:i,s:i,s:i},s:i,s:{s:i,s:i,s:i}}", "caps", "calls", p->caps.calls,
+                                         "micros", p->caps.micros, "ms", p->caps.ms, "tokens", p->caps.tokens, "overdraft", (int)p->overdraft,
+                                         "reserved", "calls", p->reserved.calls, "micros", p->reserved.micros, "tokens", p->reserved.tokens,
+                                         "since_ms", p->since_ms,
+                                         "used", "calls", p->used.calls, "micros", p->used.micros, "tokens", p->used.tokens)) ? EXIT_DONE : EXIT_FAILED;
     buf_init(&out, NULL);
     row(&out, "calls", p->caps.calls, p->used.calls, p->reserved.calls, false);
     row(&out, "tokens", p->caps.tokens, p->used.tokens, p->reserved.tokens, false);
@@ -127,8 +128,8 @@ static int budget_run(cli_call *c)
     if ((st = pawl_run_state(s->engine, s->run, &err)) == NULL) {
         code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
     } else if (pawl_value_size(caps) > 0) {
-        code = pawl_state_next(st) == PAWL_HALTED ? cli_usage(c, "%s is %s; of one that failed the bounds are set with `pawl retry %s --budget calls=N`", s->run,
-                                                              pawl_status_name(pawl_state_status(st)), s->run)
+        code = pawl_state_next(st) == PAWL_HALTED ? cli_usage(c, "%s is %s; of one that failed the bounds are set with `pawl retry %s --budget calls=N`",
+                                                              s->run, pawl_status_name(pawl_state_status(st)), s->run)
                                                   : raise(s, caps);
     } else if (!pawl_state_spent(st, &spent)) {
         cli_note(c, "%s has no budget; `pawl budget %s --set calls=100` gives it one", s->run, s->run);

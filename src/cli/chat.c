@@ -179,7 +179,8 @@ static int waits_said(chat *k, const asks *all, const pawl_value *waits)
 /* An answer that is none, or not whole, looks like one. */
 static void stop_said(chat *k)
 {
-    static const char *const whys[][2] = { { "refusal", "the model refuses" }, { "max_tokens", "the answer is cut: it has as many tokens as `max_tokens` allows" },
+    static const char *const whys[][2] = { { "refusal", "the model refuses" },
+                                           { "max_tokens", "the answer is cut: it has as many tokens as `max_tokens` allows" },
                                            { "context_exceeded", "the answer is cut: the conversation has no room for more" } };
     const char *stop = pawl_value_string(pawl_value_get(k->result, "stop_reason"));
 
@@ -299,7 +300,8 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
     pawl_err err = {0};
     const pawl_mode mode = mode_of(s, &err);
     const pawl_value *config = err.code == PAWL_OK ? config_given(s, NULL, &err) : NULL, *input = value_pack(&s->mem, NULL, "{}");
-    beginning b = { .k = k, .info = { .id = s->run, .created_by = go_who(), .retention = s->file->retention, .mode = pawl_mode_name(mode), .budget = s->file->caps,
+    beginning b = { .k = k, .info = { .id = s->run, .created_by = go_who(), .retention = s->file->retention, .mode = pawl_mode_name(mode),
+                                      .budget = s->file->caps,
                                       .labels = { label } } };
     buf text;
     int code;
@@ -520,7 +522,8 @@ static int chat_with(chat *k, const pawl_value *prompt)
     if (k->s == NULL)
         return code;
     if (!session_is_agent(k->s))
-        code = cli_usage(c, again != NULL ? "%s is a run of a graph, and no conversation" : "%s is a graph, and no agent: `pawl run` runs it", again != NULL ? again : c->args[0]);
+        code = cli_usage(c, again != NULL ? "%s is a run of a graph, and no conversation" : "%s is a graph, and no agent: `pawl run` runs it",
+                         again != NULL ? again : c->args[0]);
     else if (again != NULL)
         code = go_on_with(k, prompt);
     else if ((store = cli_store(c, true, &err)) == NULL)

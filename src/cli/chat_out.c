@@ -56,8 +56,8 @@ static bool begins(const char *text, const char *with)
 static const pawl_value *tool_result(chat *k, const pawl_value *m)
 {
     arena *mem = &k->scratch;
-    const pawl_value *one = value_pack(mem, NULL, "{s:v,s:v,s:s}", "content", pawl_value_get(m, "content"), "tool_use_id", pawl_value_get(m, "tool_call_id"), "type",
-                                       "tool_result");
+    const pawl_value *one = value_pack(mem, NULL, "{s:v,s:v,s:s}", "content", pawl_value_get(m, "content"), "tool_use_id", pawl_value_get(m, "tool_call_id"),
+                                       "type", "tool_result");
 
     if (pawl_value_bool(pawl_value_get(m, "is_error")))
         one = value_with(mem, one, "is_error", value_bool(mem, true));
@@ -195,8 +195,8 @@ static void on_delta(chat *k, const pawl_value *v, chat_source *of)
         delta(k, "thinking_delta", "thinking", pawl_value_get(v, "thinking"), of);
     } else if (strcmp(type, "tool_delta") == 0) {
         if (pawl_value_get(v, "id") != NULL)
-            block_enter(k, "tool_use", value_pack(mem, NULL, "{s:v,s:{},s:v,s:s}", "id", pawl_value_get(v, "id"), "input", "name", pawl_value_get(v, "name"), "type",
-                                                  "tool_use"), of);
+            block_enter(k, "tool_use", value_pack(mem, NULL, "{s:v,s:{},s:v,s:s}", "id", pawl_value_get(v, "id"), "input", "name", pawl_value_get(v, "name"),
+                                                  "type", "tool_use"), of);
         if (pawl_value_get(v, "input") != NULL)
             delta(k, "input_json_delta", "partial_json", pawl_value_get(v, "input"), of);
     }
@@ -218,12 +218,12 @@ const pawl_value *chat_request(arena *mem, const char *id, const char *slot, con
 
     if (tool == NULL || id == NULL)
         return NULL;
-    request = value_pack(mem, NULL, "{s:v,s:s,s:s,s:s}", "input", input != NULL ? input : value_null(mem), "subtype", "can_use_tool", "tool_name", tool, "tool_use_id",
-                         slot != NULL ? slot : "");
+    request = value_pack(mem, NULL, "{s:v,s:s,s:s,s:s}", "input", input != NULL ? input : value_null(mem), "subtype", "can_use_tool", "tool_name", tool,
+                         "tool_use_id", slot != NULL ? slot : "");
     if (pawl_value_type(prompt) == PAWL_TYPE_STRING)
         request = value_with(mem, request, "decision_reason", prompt);
-    return value_pack(mem, NULL, "{s:v,s:v,s:s,s:s}", "parent_tool_use_id", by != NULL ? value_string(mem, by, strlen(by)) : value_null(mem), "request", request,
-                      "request_id", id, "type", "control_request");
+    return value_pack(mem, NULL, "{s:v,s:v,s:s,s:s}", "parent_tool_use_id", by != NULL ? value_string(mem, by, strlen(by)) : value_null(mem), "request",
+                      request, "request_id", id, "type", "control_request");
 }
 
 static void on_ask(chat *k, const char *id, const pawl_value *v, const chat_source *of)
@@ -239,7 +239,8 @@ static void on_ask(chat *k, const char *id, const pawl_value *v, const chat_sour
                               kept(k, value_pack(&k->scratch, NULL, "[s,v]", tool, pawl_value_get(v, "slot"))));
     if (!k->frames_in)
         return;
-    request = chat_request(&k->scratch, id, pawl_value_string(pawl_value_get(v, "slot")), of->call, strcmp(kind, "approval") == 0, about, pawl_value_get(v, "prompt"));
+    request = chat_request(&k->scratch, id, pawl_value_string(pawl_value_get(v, "slot")), of->call, strcmp(kind, "approval") == 0, about,
+                           pawl_value_get(v, "prompt"));
     if (request != NULL)
         chat_write(k, request);
 }
@@ -265,8 +266,8 @@ static const struct { const char *end, *subtype, *reason; bool error; } ends[] =
 
 static const pawl_value *usage_of(arena *mem, const chat_told *t)
 {
-    return value_pack(mem, NULL, "{s:i,s:i,s:i,s:i}", "cache_creation_input_tokens", t->usage[3], "cache_read_input_tokens", t->usage[2], "input_tokens", t->usage[0],
-                      "output_tokens", t->usage[1]);
+    return value_pack(mem, NULL, "{s:i,s:i,s:i,s:i}", "cache_creation_input_tokens", t->usage[3], "cache_read_input_tokens", t->usage[2], "input_tokens",
+                      t->usage[0], "output_tokens", t->usage[1]);
 }
 
 const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_value *waits)
@@ -280,9 +281,10 @@ const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_v
         if (strcmp(end, ends[i].end) == 0)
             subtype = ends[i].subtype, reason = ends[i].reason, error = ends[i].error;
     v = value_pack(mem, NULL, "{s:i,s:b,s:i,s:v,s:s,s:s,s:v,s:s,s:s,s:v,s:s,s:v}", "duration_ms", epoch_ms() - t->begun_ms, "is_error", (int)error, "num_turns",
-                   (int64_t)t->turns, "permission_denials", t->denials != NULL ? t->denials : value_pack(mem, NULL, "[]"), "result", t->text != NULL ? t->text : "",
-                   "session_id", k->s->run, "stop_reason", t->stop != NULL ? value_string(mem, t->stop, strlen(t->stop)) : value_null(mem), "subtype", subtype, "terminal_reason", reason, "total_cost_usd", value_real(mem, (double)t->micros / 1e6), "type",
-                   "result", "usage", usage_of(mem, t));
+                   (int64_t)t->turns, "permission_denials", t->denials != NULL ? t->denials : value_pack(mem, NULL, "[]"), "result",
+                   t->text != NULL ? t->text : "",
+                   "session_id", k->s->run, "stop_reason", t->stop != NULL ? value_string(mem, t->stop, strlen(t->stop)) : value_null(mem), "subtype", subtype,
+                   "terminal_reason", reason, "total_cost_usd", value_real(mem, (double)t->micros / 1e6), "type", "result", "usage", usage_of(mem, t));
     if (t->error != NULL)
         v = value_with(mem, v, "errors", value_pack(mem, NULL, "[s]", t->error));
     return waits != NULL ? value_with(mem, v, "waits", waits) : v;
@@ -399,7 +401,8 @@ static void stirs(void *ctx)
 /* As soon as the run is there. */
 static void source_open(chat *k, chat_source *of)
 {
-    const pawl_stream_options options = { .from = of->now ? "now" : of->call == NULL && *k->from != '\0' ? k->from : NULL, .kinds = READ_KINDS, .wake = stirs, .wake_ctx = k };
+    const pawl_stream_options options = { .from = of->now ? "now" : of->call == NULL && *k->from != '\0' ? k->from : NULL, .kinds = READ_KINDS, .wake = stirs,
+                                          .wake_ctx = k };
 
     of->r = pawl_stream_open(k->s->engine, NULL, of->run, &options, NULL);
 }

@@ -36,8 +36,8 @@ static void say_good(const cli_call *c, const session *s)
     if (s->file == NULL)
         cli_note(c, "%s: good: a plug-in that is agent \"%s\"", c->args[0], pawl_machine_name(s->machine));
     else if (s->file->agent != NULL)
-        cli_note(c, "%s: good: agent \"%s\" with %zu %s, %zu %s", c->args[0], s->file->name, s->file->agent->a.ntools, s->file->agent->a.ntools == 1 ? "tool" : "tools",
-                 notes, notes == 1 ? "note" : "notes");
+        cli_note(c, "%s: good: agent \"%s\" with %zu %s, %zu %s", c->args[0], s->file->name, s->file->agent->a.ntools,
+                 s->file->agent->a.ntools == 1 ? "tool" : "tools", notes, notes == 1 ? "note" : "notes");
     else
         cli_note(c, "%s: good: %zu %s, %zu %s", c->args[0], nodes, nodes == 1 ? "node" : "nodes", notes, notes == 1 ? "note" : "notes");
 }

@@ -12,7 +12,8 @@ void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
 
     const char *tool = pawl_value_string(pawl_value_get(w->about, "tool")), *effect = pawl_value_string(pawl_value_get(w->prompt, "effect"));
 
-    buf_fmt(b, "    %s had begun, and nobody knows what came of it: find out, and say\n", tool != NULL ? tool : *w->node != '\0' ? w->node : effect != NULL ? effect + (strncmp(effect, "tool-", 5) == 0 ? 5 : 0) : "its command");
+    buf_fmt(b, "    %s had begun, and nobody knows what came of it: find out, and say\n",
+            tool != NULL ? tool : *w->node != '\0' ? w->node : effect != NULL ? effect + (strncmp(effect, "tool-", 5) == 0 ? 5 : 0) : "its command");
     buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
     buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);
     buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);

@@ -314,7 +314,8 @@ static int ended(session *s, pawl_state *st)
     if (status == PAWL_FAILED && kept_undone(st))
         cli_note(s->c, "what it did is undone; begin another run, or one from where it stood: pawl fork %s --at SEQ", s->run);
     else if (status == PAWL_FAILED)
-        cli_note(s->c, "try again: pawl retry %s%s", s->run, why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
+        cli_note(s->c, "try again: pawl retry %s%s", s->run,
+                 why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
     if (s->c->json)
         cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:s}", "reason", reason != NULL ? reason : value_null(mem), "run", s->run, "status",
                                   pawl_status_name(status)));
@@ -570,7 +571,8 @@ int go_may_tell(session *s, pawl_event_kind kind)
     if (pawl_state_next(st) == PAWL_HALTED)
         return over_takes(s, st, kind);
     if (kind == PAWL_EV_REOPEN) {
-        fail(&err, PAWL_INVALID, "%s is %s: nothing of it has failed for good; `pawl resume %s` goes on", s->run, pawl_status_name(pawl_state_status(st)), s->run);
+        fail(&err, PAWL_INVALID, "%s is %s: nothing of it has failed for good; `pawl resume %s` goes on", s->run, pawl_status_name(pawl_state_status(st)),
+             s->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
     return drives && kind != PAWL_EV_CANCEL && !go_elsewhere(s, NULL) ? go_mode(s, st) : EXIT_DONE;

@@ -190,7 +190,8 @@ static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     arena_init(&mem, NULL, 4096);
     names = names_of(&mem, pawl_value_get(h, "env"));
     if (run != NULL)
-        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}", "env", names != NULL ? env_keyless(&mem, names) : NULL, "run", run, "stdin", input, "timeout_ms", limit);
+        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}",
+                              "env", names != NULL ? env_keyless(&mem, names) : NULL, "run", run, "stdin", input, "timeout_ms", limit);
     else
         own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
     if (run != NULL && cwd != NULL)

@@ -58,7 +58,8 @@ static int init_run(cli_call *c)
         (void)cli_fail(c, err.code, &err);
         return EXIT_USAGE;
     }
-    good = write(fd, text_head, sizeof text_head - 1) == (ssize_t)sizeof text_head - 1 && write(fd, text_tail, sizeof text_tail - 1) == (ssize_t)sizeof text_tail - 1;
+    good = write(fd, text_head, sizeof text_head - 1) == (ssize_t)sizeof text_head - 1 &&
+        write(fd, text_tail, sizeof text_tail - 1) == (ssize_t)sizeof text_tail - 1;
     if (close(fd) != 0 || !good) {
         fail(&err, PAWL_IO, "%s: it cannot be written", path);
         (void)cli_fail(c, PAWL_IO, &err);

@@ -4,7 +4,8 @@
 #include <signal.h>
 #include <time.h>
 
-enum { LOOK_MS = 50, HEAD_COLUMNS = 28, VALUE_COLUMNS = 200, FLUSH_BYTES = 1 << 16, PIPE_COLUMNS = 4000 };  /* a line gets so much of a value; --json has all of it */
+/* a line gets so much of a value; --json has all of it */
+enum { LOOK_MS = 50, HEAD_COLUMNS = 28, VALUE_COLUMNS = 200, FLUSH_BYTES = 1 << 16, PIPE_COLUMNS = 4000 };
 enum { PEOPLE_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_TASKS | PAWL_STREAM_CUSTOM | PAWL_STREAM_DEBUG };
 
 typedef struct log {

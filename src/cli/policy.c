@@ -217,8 +217,8 @@ static bool see_shadow(void *ctx, size_t rule, size_t by)
 
     l->n++;
     if (l->c->json) {
-        l->list = value_push(a, l->list, value_pack(a, NULL, "{s:s,s:s,s:s,s:s,s:s,s:s}", "behavior", pawl_behavior_name(r.behavior), "by", w.text, "by_behavior",
-                                                    pawl_behavior_name(w.behavior), "by_from", w.from, "from", r.from, "rule", r.text));
+        l->list = value_push(a, l->list, value_pack(a, NULL, "{s:s,s:s,s:s,s:s,s:s,s:s}", "behavior", pawl_behavior_name(r.behavior), "by", w.text,
+                                                    "by_behavior", pawl_behavior_name(w.behavior), "by_from", w.from, "from", r.from, "rule", r.text));
         return true;
     }
     buf_fmt(&l->out, "%s ", pawl_behavior_name(r.behavior));

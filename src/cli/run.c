@@ -113,7 +113,8 @@ static int run_new(session *s, pawl_mode mode)
     }
     for (size_t i = 0; cli_given_at(s->c, "label", i) != NULL; i++) {
         if (labels == sizeof b.info.labels / sizeof *b.info.labels || *cli_given_at(s->c, "label", i) == '\0')
-            return cli_usage(s->c, labels == sizeof b.info.labels / sizeof *b.info.labels ? "a run has 16 labels at most" : "a label is a text of at least one character");
+            return cli_usage(s->c, labels == sizeof b.info.labels / sizeof *b.info.labels ? "a run has 16 labels at most"
+                             : "a label is a text of at least one character");
         b.info.labels[labels++] = cli_given_at(s->c, "label", i);
     }
     buf_init(&text, NULL);

@@ -23,7 +23,8 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     if (pawl_state_info(st, step, &info, NULL) != PAWL_OK)
         info = (pawl_run_info){0};
     put_row(b, "run", s->run);
-    snprintf(text, sizeof text, "%s%s%s", pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "", head->parked != NULL ? head->parked : "");
+    snprintf(text, sizeof text, "%s%s%s", pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "",
+             head->parked != NULL ? head->parked : "");
     put_row(b, "status", text);
     if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
         for (size_t i = 0; i < all->n; i++)
@@ -105,7 +106,8 @@ static void put_shown(session *s, buf *b)
 
         if (state == NULL)
             continue;
-        more = pawl_value_get(v, "tool_name") != NULL ? pawl_value_get(v, "tool_name") : pawl_value_get(v, "session_id") != NULL ? pawl_value_get(v, "session_id")
+        more = pawl_value_get(v, "tool_name") != NULL ? pawl_value_get(v, "tool_name")
+               : pawl_value_get(v, "session_id") != NULL ? pawl_value_get(v, "session_id")
                : pawl_value_get(v, "message");
         cli_time(when, ev.time_ms);
         buf_fmt(b, "  %s  %s%s", when, state, more != NULL ? "  " : "");

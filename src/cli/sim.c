@@ -108,8 +108,8 @@ static int say_held(simulating *k, uint64_t seeds)
     cli_note(c, "%llu seeds, %llu kills and power cuts: every promise held; %llu effects, %llu of them again, as their class allows", (unsigned long long)seeds,
              (unsigned long long)k->kills, (unsigned long long)k->performed, (unsigned long long)k->repeated);
     if (k->chance)
-        cli_note(c, "of them %llu requests to models and %llu uses of tools; %llu runs that others began", (unsigned long long)k->asked, (unsigned long long)k->used,
-                 (unsigned long long)k->children);
+        cli_note(c, "of them %llu requests to models and %llu uses of tools; %llu runs that others began", (unsigned long long)k->asked,
+                 (unsigned long long)k->used, (unsigned long long)k->children);
     return EXIT_DONE;
 }
 
@@ -166,7 +166,8 @@ static bool input_add(simulating *k, const pawl_value *v, pawl_mode mode, pawl_e
 static bool inputs_of_agent(simulating *k, const pawl_value *v, pawl_err *err)
 {
     session *s = k->s;
-    const pawl_value *owns[] = { NULL, value_pack(&s->mem, NULL, "{s:s}", "@once", "run"), value_pack(&s->mem, NULL, "{s:s,s:b}", "@once", "run", "@unasked", 1) };
+    const pawl_value *owns[] = { NULL, value_pack(&s->mem, NULL, "{s:s}", "@once", "run"),
+                                 value_pack(&s->mem, NULL, "{s:s,s:b}", "@once", "run", "@unasked", 1) };
     bool good = true;
 
     if (cli_given(k->c, "input") == NULL)

@@ -170,7 +170,8 @@ static pawl_code wait_none(session *s, const asks *all, const char *within, cons
         return fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", within, given);
     if (all->n > 0 && !all->works)
         return fail(err, PAWL_INVALID, "%s asks nobody: it waits for %s%s", within, kind_said(all->all[0].w.kind),
-                    all->all[0].w.kind != PAWL_WAIT_INPUT ? "" : session_is_agent(s) ? "; pawl send RUN TEXT gives it some" : "; pawl send RUN JSON gives it some");
+                    all->all[0].w.kind != PAWL_WAIT_INPUT ? "" : session_is_agent(s) ? "; pawl send RUN TEXT gives it some"
+                    : "; pawl send RUN JSON gives it some");
     if (session_store(s)->verbs->head(session_store(s), within, &head, err) != PAWL_OK)
         return err->code;
     return fail(err, PAWL_INVALID, "%s is %s, and asks nobody", within, pawl_status_name((pawl_status)head.status));

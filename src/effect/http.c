@@ -242,7 +242,8 @@ static pawl_code asked(call *c)
 
     c->redirects = REDIRECTS;
     if (rc != PAWL_OK || (rc = args_text(job, r, "url", &c->q.url)) != PAWL_OK ||
-        (rc = args_text(job, r, "method", &c->q.method)) != PAWL_OK || (rc = args_text(job, r, "ca", &c->q.ca)) != PAWL_OK || (rc = args_object(job, r, "headers", &headers)) != PAWL_OK ||
+        (rc = args_text(job, r, "method", &c->q.method)) != PAWL_OK || (rc = args_text(job, r, "ca", &c->q.ca)) != PAWL_OK ||
+        (rc = args_object(job, r, "headers", &headers)) != PAWL_OK ||
         (rc = headers_check(c, headers)) != PAWL_OK || (rc = body_make(c)) != PAWL_OK ||
         (rc = args_count(job, r, "timeout_ms", TIMEOUT_MS_MAX, &timeout_ms)) != PAWL_OK ||
         (rc = args_count(job, r, "response_bytes", RESPONSE_BYTES_MAX, &bytes)) != PAWL_OK ||

@@ -25,7 +25,8 @@ enum { TRY_MS = 5000 };
 /* Not looked for in PATH, which a project may have changed. */
 static const char *const places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap" };
 
-/* Who is root keeps no capability: with them it would mount all of it anew, for writing. What lies in /run and /tmp is out of sight: sockets lie there, and who may talk to one may have others write. */
+/* Who is root keeps no capability: with them it would mount all of it anew, for writing. What lies in /run and /tmp is out of sight: sockets lie there, and
+ * who may talk to one may have others write. */
 static const char *const words[] = { "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run",
                                      "--ro-bind-try", "/run/current-system", "/run/current-system", "--unshare-all", "--new-session",
                                      "--die-with-parent", "--cap-drop", "ALL" };

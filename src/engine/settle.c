@@ -18,7 +18,8 @@ static const pawl_value *question(errand *er, const struct settling *was)
     const pawl_value *args = was->args != NULL ? was->args : value_null(a), *known;
 
     known = value_pack(a, NULL, "{s:u,s:s,s:s}", "attempts", (uint64_t)was->attempt, "code", pawl_code_name(PAWL_UNKNOWN), "text", was->known);
-    return known == NULL || args == NULL ? NULL : value_pack(a, NULL, "{s:v,s:s,s:s,s:v}", "args", args, "effect", was->effect, "id", er->job.id, "known", known);
+    return known == NULL || args == NULL ? NULL : value_pack(a, NULL, "{s:v,s:s,s:s,s:v}", "args", args, "effect", was->effect, "id", er->job.id, "known",
+                                                             known);
 }
 
 bool settle_begin(pawl_engine *e, errand *er)

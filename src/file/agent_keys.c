@@ -133,7 +133,8 @@ static void read_compact(loader *l, const doc *d)
     if (d->kind == DOC_MAP)
         keys_known(l, d, "`compact`", names, 2);
     if (tokens == NULL)
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`compact` says from how many tokens on the conversation is made shorter: {tokens: 100000, method: summary}");
+        fault_at(l->f, d->at, PAWL_FAULT, "missing",
+                 "`compact` says from how many tokens on the conversation is made shorter: {tokens: 100000, method: summary}");
     else if (key_count(l, tokens, "tokens", 1, UINT32_MAX, &n))
         agent_of(l)->compact_tokens = n;
     if (method == NULL || !key_text(l, method, "method", &word))
@@ -206,7 +207,8 @@ static void read_agents(loader *l, const doc *d)
     const char *file;
 
     if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`agents` is a map of agent files by name, such as {searcher: searcher.yaml}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`agents` is a map of agent files by name, such as {searcher: searcher.yaml}, and here stands %s",
+                 doc_what(l, d));
         return;
     }
     if ((f->helpers = arena_zero(l->mem, d->size * sizeof *f->helpers)) == NULL)
@@ -223,7 +225,8 @@ static void read_agents(loader *l, const doc *d)
 
 static void read_mcp(loader *l, const doc *d)
 {
-    fault_at(l->f, d->at, PAWL_FAULT, "not-yet", "`mcp` is not in this version: a tool of your own is {name: NAME, description: TEXT, schema: {...}, run: [PROGRAM, ...]} in `tools`");
+    fault_at(l->f, d->at, PAWL_FAULT, "not-yet",
+             "`mcp` is not in this version: a tool of your own is {name: NAME, description: TEXT, schema: {...}, run: [PROGRAM, ...]} in `tools`");
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
@@ -256,7 +259,8 @@ void read_agent(loader *l, const doc *d)
         return;
     l->a->agent->at = d->at;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`agent` is a map such as {model: anthropic/NAME, system: TEXT, tools: [read_file]}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`agent` is a map such as {model: anthropic/NAME, system: TEXT, tools: [read_file]}, and here stands %s",
+                 doc_what(l, d));
         return;
     }
     keys_known(l, d, "`agent`", agent_key_names, agent_key_count);
@@ -266,5 +270,6 @@ void read_agent(loader *l, const doc *d)
         if ((one = doc_get(d, rows[i].key)) != NULL)
             rows[i].read(l, one);
     if (!key_there(d, "model"))
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "an agent needs a `model`: PROVIDER/NAME, such as anthropic/NAME or ollama/NAME, or script:FILE with the answers");
+        fault_at(l->f, d->at, PAWL_FAULT, "missing",
+                 "an agent needs a `model`: PROVIDER/NAME, such as anthropic/NAME or ollama/NAME, or script:FILE with the answers");
 }

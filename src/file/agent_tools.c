@@ -9,7 +9,8 @@ bool key_words(loader *l, const doc *d, const char *key, const char ***out)
     const char **words;
 
     if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a list: a program and its arguments, at most %d, and here stands %s", key, FILE_TOOL_WORDS_MAX, doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a list: a program and its arguments, at most %d, and here stands %s", key, FILE_TOOL_WORDS_MAX,
+                 doc_what(l, d));
         return false;
     }
     if ((words = arena_zero(l->mem, (d->size + 1) * sizeof *words)) == NULL)
@@ -166,7 +167,8 @@ bool key_env(loader *l, const doc *d, const char *of, const char ***out)
     const char **names;
 
     if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`env` of %s is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and here stands %s", of,
+        fault_at(l->f, d->at, PAWL_FAULT, "type",
+                 "`env` of %s is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and here stands %s", of,
                  FILE_TOOL_WORDS_MAX, doc_what(l, d));
         return false;
     }
@@ -186,7 +188,8 @@ bool key_env(loader *l, const doc *d, const char *of, const char ***out)
 
 static void read_own(loader *l, const doc *d)
 {
-    static const char *const names[] = { "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint", "env" };
+    static const char *const names[] = { "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint",
+                                         "env" };
     const doc *name = doc_get(d, "name"), *run, *one;
     file_tool t = { .of = l->a, .t = { .cls = PAWL_OTHER, .effect = PAWL_ONCE, .timeout_ms = TIMEOUT_DEFAULT_MS } };
     bool good;
@@ -256,7 +259,8 @@ static const char *spawn_description(loader *l, const file_agent *f, const char 
     for (size_t i = 0; out != NULL && i < f->a.nhelpers; i++) {
         const char *what = f->a.helpers[i].description;
 
-        out = load_fmt(l, "%s%s %s%s%s%s", out, i > 0 ? ";" : "", f->a.helpers[i].name, what != NULL ? " (" : "", what != NULL ? what : "", what != NULL ? ")" : "");
+        out = load_fmt(l, "%s%s %s%s%s%s", out, i > 0 ? ";" : "", f->a.helpers[i].name, what != NULL ? " (" : "", what != NULL ? what : "",
+                       what != NULL ? ")" : "");
     }
     return out;
 }

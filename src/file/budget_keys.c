@@ -23,7 +23,8 @@ static bool key_money(loader *l, const doc *d, const char *key, int64_t *micros)
 {
     if (d->kind == DOC_SCALAR && money_read(d->text, micros))
         return true;
-    fault_at(l->f, d->at, PAWL_FAULT, "money", "`%s` is an amount such as 2 or 1.50, with at most %d digits behind the point, and not %s", key, MONEY_DIGITS, doc_what(l, d));
+    fault_at(l->f, d->at, PAWL_FAULT, "money", "`%s` is an amount such as 2 or 1.50, with at most %d digits behind the point, and not %s", key, MONEY_DIGITS,
+             doc_what(l, d));
     return false;
 }
 
@@ -35,7 +36,8 @@ void read_budget(loader *l, const doc *d)
     const doc *one;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`budget` is a map of bounds, {calls: 100, tokens: 200000, money: 1.50, time: 10m}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`budget` is a map of bounds, {calls: 100, tokens: 200000, money: 1.50, time: 10m}, and here stands %s",
+                 doc_what(l, d));
         return;
     }
     keys_known(l, d, "`budget`", names, sizeof names / sizeof *names);

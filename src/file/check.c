@@ -346,10 +346,11 @@ static void check_join(loader *l, const file_node *n)
             fault_at(l->f, from->at, PAWL_FAULT, "join", "\"%s\" joins \"%s\", which has `each`: the node that its tasks lead to waits for all of them anyway, "
                      "without `join`", n->name, from->name);
         else if (!leads && leads_sometimes(source, n->name))
-            fault_at(l->f, from->at, PAWL_FAULT, "join", "\"%s\" joins \"%s\", which leads there only when its `when` holds: a join waits for what always comes",
-                     n->name, from->name);
+            fault_at(l->f, from->at, PAWL_FAULT, "join",
+                     "\"%s\" joins \"%s\", which leads there only when its `when` holds: a join waits for what always comes", n->name, from->name);
         else if (!leads && (source->nways > 0 || source->next.n > 0))
-            fault_at(l->f, from->at, PAWL_FAULT, "join", "\"%s\" joins \"%s\", whose `next` does not name it: say `next: %s` there", n->name, from->name, n->name);
+            fault_at(l->f, from->at, PAWL_FAULT, "join", "\"%s\" joins \"%s\", whose `next` does not name it: say `next: %s` there", n->name, from->name,
+                     n->name);
     }
 }
 
@@ -427,7 +428,8 @@ static void tell_unreached(loader *l, ring *r, size_t at)
         missing = source != NULL && (seen[source - l->a->nodes] & SEEN) == 0 ? source : NULL;
     }
     if ((seen[at] & SEEN_FROM) != 0 && missing != NULL)
-        fault_at(l->f, n->join_at, PAWL_FAULT, "join", "\"%s\" waits for \"%s\", to which nothing leads before \"%s\" has run", n->name, missing->name, n->name);
+        fault_at(l->f, n->join_at, PAWL_FAULT, "join", "\"%s\" waits for \"%s\", to which nothing leads before \"%s\" has run", n->name, missing->name,
+                 n->name);
     else
         fault_at(l->f, n->at, PAWL_FAULT, "unreachable", "no way from the start leads to \"%s\": name it in a `next`, or take it out", n->name);
     r->n = 0;
@@ -523,7 +525,8 @@ static void check_maps(loader *l, file_node *n)
 
         inner = what != NULL ? channel_in(l, n->inner, m->inner, m->inner_at, what) : NULL;
         if ((outer != NULL && outer->c.secret != NULL) || (inner != NULL && inner->c.secret != NULL))
-            fault_at(l->f, m->outer_at, PAWL_FAULT, "secret", "`%s`: a secret is not handed on: declare it in the graph's own `state`, too", m->in ? "in" : "out");
+            fault_at(l->f, m->outer_at, PAWL_FAULT, "secret", "`%s`: a secret is not handed on: declare it in the graph's own `state`, too",
+                     m->in ? "in" : "out");
     }
     if (n->kind != KIND_GRAPH || n->inner == NULL || n->maps_given ||
         (n->maps = arena_zero(l->mem, (l->a->nchannels + 1) * sizeof *n->maps)) == NULL)
@@ -596,7 +599,8 @@ static void check_effect(loader *l, file_node *n)
     if (n->undo_effect != NULL && n->limits.cls != PAWL_COMPENSABLE)
         fault_at(l->f, key_at(n, "undo"), PAWL_FAULT, "undo", "\"%s\" has `undo`: say `effect: compensable` with it", n->name);
     if ((n->kind == KIND_RUN || n->kind == KIND_SHELL || (n->kind == KIND_HTTP && !n->reads_only)) && doc_get(n->d, "effect") == NULL)
-        fault_at(l->f, n->kind_at, PAWL_WARNING, "effect", "\"%s\" has no `effect`: after a crash it may run twice. pure: that is no matter; idempotent: it knows by "
+        fault_at(l->f, n->kind_at, PAWL_WARNING, "effect",
+                 "\"%s\" has no `effect`: after a crash it may run twice. pure: that is no matter; idempotent: it knows by "
                  "PAWL_INVOCATION_ID; once: it must not, a person is asked", n->name);
 }
 

@@ -21,7 +21,8 @@ form *form_text(loader *l, const doc *d, form_kind kind, const char *key, const 
     if (f == NULL || label == NULL)
         return NULL;
     if (d->kind != DOC_SCALAR || (d->plain && d->size == 0)) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` takes a text, and here stands %s%s", key, doc_what(l, d), d->kind == DOC_SCALAR ? ": \"\" is an empty text" : "");
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` takes a text, and here stands %s%s", key, doc_what(l, d),
+                 d->kind == DOC_SCALAR ? ": \"\" is an empty text" : "");
         return NULL;
     }
     if (!template_of(&f->text, l->mem, d, l->f))

@@ -210,7 +210,8 @@ static const pawl_value *prompt_of(guard *g)
     if (g->gate.asks)
         return form_render(g->sc, n->ask);
     if (g->gate.decided.ground == PAWL_BY_DEFAULT)
-        return pawl_pack(s, "s", pawl_format(s, "%s requires %s, and the mode is %s: let it run?", n->name, pawl_mode_name(n->requires), pawl_mode_name(g->gate.mode)));
+        return pawl_pack(s, "s", pawl_format(s, "%s requires %s, and the mode is %s: let it run?", n->name, pawl_mode_name(n->requires),
+                                             pawl_mode_name(g->gate.mode)));
     return pawl_pack(s, "s", pawl_format(s, "%s: %s: let it run?", n->name, g->gate.decided.reason));
 }
 

@@ -84,7 +84,8 @@ void read_guards(loader *l, const doc *d)
         const doc *one = doc_get(d, rows[i].key);
 
         if (one != NULL && l->a->above != NULL && doc_get(l->a->d, "agent") != NULL)
-            fault_at(l->f, one->at, PAWL_WARNING, "inner", "what this agent may do and spend says whoever calls it: its `%s` counts where it is run by itself", rows[i].key);
+            fault_at(l->f, one->at, PAWL_WARNING, "inner", "what this agent may do and spend says whoever calls it: its `%s` counts where it is run by itself",
+                     rows[i].key);
         else if (one != NULL && l->a->above != NULL)
             fault_at(l->f, one->at, PAWL_FAULT, "inner", "`%s` stands in the file that is run, and this is a graph of it, to which that applies", rows[i].key);
         else if (one != NULL)

@@ -28,7 +28,8 @@ static bool send_each(scope *sc, const file_node *n, bool *any)
     if (all == NULL)
         return false;
     if (pawl_value_type(all) != PAWL_TYPE_ARRAY) {
-        scope_fail(sc, PAWL_INVALID, pawl_format(sc->s, "`each`: `%.*s` is %s, and no list", shown(n->each_of->text, strlen(n->each_of->text)), n->each_of->text,
+        scope_fail(sc, PAWL_INVALID, pawl_format(sc->s, "`each`: `%.*s` is %s, and no list", shown(n->each_of->text, strlen(n->each_of->text)),
+                                                 n->each_of->text,
                                                type_text(all)));
         return false;
     }

@@ -167,7 +167,8 @@ static void check_secret(loader *l, const file_channel *c, const doc *d)
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < d->size; k++)
             if (strcmp(d->keys[k]->text, names[i]) == 0)
-                fault_at(l->f, d->keys[k]->at, PAWL_FAULT, "secret", "channel \"%s\" is a secret, whose value is elsewhere: it has no `%s`", c->c.name, names[i]);
+                fault_at(l->f, d->keys[k]->at, PAWL_FAULT, "secret", "channel \"%s\" is a secret, whose value is elsewhere: it has no `%s`", c->c.name,
+                         names[i]);
 }
 
 static void read_channel(loader *l, file_channel *c, const doc *d)
@@ -214,7 +215,8 @@ static void read_state(loader *l, const doc *d)
     if (d->kind == DOC_SCALAR && doc_type(d) == PAWL_TYPE_NULL)
         return;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`state` is a map of channels, such as {files: {}, facts: {merge: append}}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`state` is a map of channels, such as {files: {}, facts: {merge: append}}, and here stands %s",
+                 doc_what(l, d));
         return;
     }
     if ((a->channels = arena_zero(l->mem, (d->size + 1) * sizeof *a->channels)) == NULL)
@@ -315,7 +317,8 @@ static void read_gate(loader *l, const doc *d)
         return;
     l->a->gate_deny = strcmp(word, "deny") == 0;
     if (!l->a->gate_deny && strcmp(word, "ask") != 0)
-        fault_at(l->f, d->at, PAWL_FAULT, "gate", "`gate` is ask or deny, and not \"%.40s\": what becomes of a node whose `requires` the mode does not permit", word);
+        fault_at(l->f, d->at, PAWL_FAULT, "gate", "`gate` is ask or deny, and not \"%.40s\": what becomes of a node whose `requires` the mode does not permit",
+                 word);
 }
 
 static void read_limits(loader *l, const doc *d)
@@ -422,7 +425,8 @@ static void read_agent_top(loader *l, const doc *d, const doc *agent)
         for (size_t k = 0; k < file_key_count; k++)
             known = known || strcmp(d->keys[i]->text, file_key_names[k]) == 0;
         if (known && !good)
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "misplaced", "`%s` is of a graph, and this file is an agent: write the graph into a file of its own, whose nodes "
+            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "misplaced",
+                     "`%s` is of a graph, and this file is an agent: write the graph into a file of its own, whose nodes "
                      "call it by `agent: FILE`", d->keys[i]->text);
     }
     if ((one = doc_get(d, "name")) != NULL && key_name(l, one, "name", &name))
@@ -569,7 +573,8 @@ static bool helper_name(loader *l, file_helper *h, place at)
 {
     for (const file_helper *one = l->a->root->helpers; one != NULL; one = one->next)
         if (one != h && strcmp(one->name, h->file->name) == 0) {
-            fault_at(l->f, at, PAWL_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", one->name, one->path, h->path);
+            fault_at(l->f, at, PAWL_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", one->name, one->path,
+                     h->path);
             return false;
         }
     if (strcmp(l->a->root->name, h->file->name) == 0) {

@@ -34,7 +34,8 @@ bool model_read(loader *l, const char *model, place at, const char **out)
         if (!load_source(l, model + sizeof script - 1, at, &path, &text) || (model = load_fmt(l, "%s%s", script, path)) == NULL || !script_put(l, model))
             return false;
     } else if (!provider_named(model)) {
-        fault_at(l->f, at, PAWL_FAULT, "model", "\"%.64s\" is no model: PROVIDER/NAME, such as anthropic/NAME, openai/NAME or ollama/NAME, or script:FILE", model);
+        fault_at(l->f, at, PAWL_FAULT, "model", "\"%.64s\" is no model: PROVIDER/NAME, such as anthropic/NAME, openai/NAME or ollama/NAME, or script:FILE",
+                 model);
         return false;
     }
     if (l->a->root->caps.micros > 0 && price_of(l->a, model) == NULL)
@@ -69,7 +70,8 @@ void check_model(loader *l, file_node *n)
     model = f != NULL ? pawl_value_string(f->value) : l->a->model;
     at = f != NULL ? f->at : l->a->model_at;
     if (model == NULL && doc_get(doc_get(l->a->d, "defaults"), "model") == NULL)
-        fault_at(l->f, n->kind_at, PAWL_FAULT, "model", "\"%s\" has no `model`: say it here or in `defaults`, such as anthropic/NAME or script:answers.yaml", n->name);
+        fault_at(l->f, n->kind_at, PAWL_FAULT, "model", "\"%s\" has no `model`: say it here or in `defaults`, such as anthropic/NAME or script:answers.yaml",
+                 n->name);
     if (model == NULL || !model_read(l, model, at, &model) || (own = form_literal(l, value_string(l->mem, model, strlen(model)), at)) == NULL)
         return;
     if (f == NULL)

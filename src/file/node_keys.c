@@ -271,8 +271,8 @@ static void read_maps(loader *l, file_node *n, const doc *d, bool in)
 
     n->maps_given = true;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a map of channels, %s, and here stands %s", in ? "in" : "out", in ? "{inner: outer}" : "{outer: inner}",
-                 doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a map of channels, %s, and here stands %s", in ? "in" : "out",
+                 in ? "{inner: outer}" : "{outer: inner}", doc_what(l, d));
         return;
     }
     if ((grown = arena_zero(l->mem, (n->nmaps + d->size + 1) * sizeof *grown)) == NULL)
@@ -320,7 +320,8 @@ static void read_tool_node(loader *l, file_node *n, const doc *d, const char *la
 static void read_with(loader *l, file_node *n, const doc *d, const char *label)
 {
     if (d->kind != DOC_MAP)
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`with` is a map of what the tool is given, such as {file_path: notes.txt}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_FAULT, "type", "`with` is a map of what the tool is given, such as {file_path: notes.txt}, and here stands %s",
+                 doc_what(l, d));
     else
         n->call = form_any(l, d, label);
 }
@@ -567,7 +568,8 @@ enum { KINDS_NODE = KINDS_ALL & ~KIND_GRAPH, KINDS_FAIL = KINDS_KEEP | KIND_SET 
 static const key_row rows[] = {
     { "run", KIND_RUN, read_run }, { "shell", KIND_SHELL, read_shell }, { "set", KIND_SET, read_set }, { "ask", KINDS_ALL, read_ask },
     { "http", KIND_HTTP, read_http }, { "graph", KIND_GRAPH, read_graph }, { "prompt", KIND_PROMPT, read_prompt },
-    { "wait", KIND_WAIT, read_wait }, { "tool", KIND_TOOL, read_tool_node }, { "with", KIND_TOOL, read_with }, { "agent", KIND_AGENT, read_agent_node }, { "input", KIND_AGENT, read_input }, { "a2a", 0, NULL },
+    { "wait", KIND_WAIT, read_wait }, { "tool", KIND_TOOL, read_tool_node }, { "with", KIND_TOOL, read_with }, { "agent", KIND_AGENT, read_agent_node },
+    { "input", KIND_AGENT, read_input }, { "a2a", 0, NULL },
     { "args", KIND_SHELL, read_args }, { "stdin", KINDS_PROCESS, read_stdin }, { "env", KINDS_PROCESS, read_env },
     { "cwd", KINDS_PROCESS, read_cwd }, { "output_bytes", KINDS_PROCESS, read_output_bytes },
     { "in", KIND_GRAPH, read_in }, { "out", KIND_GRAPH, read_out }, { "system", KIND_PROMPT, read_system }, { "model", KIND_PROMPT, read_model },
@@ -642,7 +644,8 @@ static void kind_find(loader *l, file_node *n, const doc *d)
             kind_found(l, n, KIND_PLUGIN, d->keys[i]);
         if (row != NULL && row->read == NULL) {
             n->unclear = true;
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet", "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent, tool and wait are", key);
+            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet",
+                     "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent, tool and wait are", key);
         }
         if (strcmp(key, "ask") == 0)
             ask = d->keys[i];
@@ -651,7 +654,8 @@ static void kind_find(loader *l, file_node *n, const doc *d)
         kind_found(l, n, KIND_ASK, ask);
     if (n->kind == 0 && !n->unclear) {
         n->unclear = true;
-        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, tool, wait", n->name);
+        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, tool, wait",
+                 n->name);
     }
 }
 
@@ -699,7 +703,8 @@ void node_read(loader *l, file_node *n, const doc *d)
     n->d = d;
     n->wait_ms = -1;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->kind == DOC_SCALAR && d->size == 0 ? n->at : d->at, PAWL_FAULT, "type", "node \"%s\" is a map such as {run: [wc, -l, file], next: end}, "
+        fault_at(l->f, d->kind == DOC_SCALAR && d->size == 0 ? n->at : d->at, PAWL_FAULT, "type",
+                 "node \"%s\" is a map such as {run: [wc, -l, file], next: end}, "
                  "and here stands %s", n->name, doc_what(l, d));
         l->a->astray = true;
         return;

@@ -209,7 +209,8 @@ static const char *by_reference(const scope *sc, const form *f)
         return NULL;
     if (c->c.secret != NULL)
         return name;
-    return f->kind == FORM_KEEP && sc->n->limits.inverse == NULL && (sc->n->kind & (KIND_TOOL | KIND_AGENT)) == 0 && pawl_get(sc->s, name) != NULL ? name : NULL;
+    return f->kind == FORM_KEEP && sc->n->limits.inverse == NULL && (sc->n->kind & (KIND_TOOL | KIND_AGENT)) == 0 &&
+           pawl_get(sc->s, name) != NULL ? name : NULL;
 }
 
 static const pawl_value *stand(scope *sc, const char *name)

@@ -90,7 +90,8 @@ static pawl_code keep_response(scope *sc, const pawl_value *receipt, keeping *k)
     const int64_t status = pawl_value_int(k->status = pawl_value_get(receipt, "status"));
 
     if (n->status.name == NULL && status >= 400)
-        return scope_fail(sc, PAWL_EFFECT, pawl_format(sc->s, "the answer has status %d: say `status: CHANNEL` to look at it, or `on_error: NODE`", (int)status));
+        return scope_fail(sc, PAWL_EFFECT, pawl_format(sc->s, "the answer has status %d: say `status: CHANNEL` to look at it, or `on_error: NODE`",
+                                                       (int)status));
     if (!keeps_any(n))
         return PAWL_OK;
     if (pawl_value_bool(pawl_value_get(receipt, "cut")))
@@ -145,7 +146,8 @@ static pawl_code keep_answer(scope *sc, const pawl_value *receipt, keeping *k)
     const pawl_value *text = said_text(sc, receipt);
 
     if (stop != NULL && (strcmp(stop, "max_tokens") == 0 || strcmp(stop, "context_exceeded") == 0))
-        return scope_fail(sc, PAWL_LIMIT, strcmp(stop, "max_tokens") == 0 ? "its answer is longer than `max_tokens` allows" : "the prompt is too long for the model");
+        return scope_fail(sc, PAWL_LIMIT, strcmp(stop, "max_tokens") == 0 ? "its answer is longer than `max_tokens` allows"
+                          : "the prompt is too long for the model");
     if (stop != NULL && strcmp(stop, "refusal") == 0)
         return scope_fail(sc, PAWL_EFFECT, "the model refused to answer");
     if (sc->n->schema != NULL)

@@ -80,8 +80,8 @@ void read_each(loader *l, file_node *n, const doc *d, const char *label)
     if (of == NULL || node == NULL || as == NULL) {
         if (as != NULL && as->kind == DOC_SCALAR)
             n->each_as = as->text;
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`each` is {of: EXPRESSION that gives a list, node: NODE, as: NAME}%s%s%s", of == NULL ? ", `of` is missing" : "",
-                 node == NULL ? ", `node` is missing" : "", as == NULL ? ", `as` is missing" : "");
+        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`each` is {of: EXPRESSION that gives a list, node: NODE, as: NAME}%s%s%s",
+                 of == NULL ? ", `of` is missing" : "", node == NULL ? ", `node` is missing" : "", as == NULL ? ", `as` is missing" : "");
         return;
     }
     f = form_expression(l, of, "of", label);
@@ -119,7 +119,8 @@ void read_join(loader *l, file_node *n, const doc *d, const char *label)
     if (rest != NULL && key_text(l, rest, "rest", &word)) {
         n->join_cancel = strcmp(word, "cancel") == 0;
         if (!n->join_cancel && strcmp(word, "ignore") != 0)
-            fault_at(l->f, rest->at, PAWL_FAULT, "join", "`rest` is ignore or cancel, and not \"%.40s\": what becomes of those that are not needed any more", word);
+            fault_at(l->f, rest->at, PAWL_FAULT, "join", "`rest` is ignore or cancel, and not \"%.40s\": what becomes of those that are not needed any more",
+                     word);
     }
 }
 

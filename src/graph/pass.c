@@ -28,7 +28,8 @@ static const char *declared(pawl_step *s, const char *to)
             return n->gotos[i];
     if (n != NULL && to != NULL && strcmp(to, PAWL_END) == 0)
         return PAWL_END;
-    visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no declared target: say pawl_graph_goto(g, \"%s\", \"%.64s\", NULL)", to != NULL ? to : "", s->v->node, to != NULL ? to : "");
+    visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no declared target: say pawl_graph_goto(g, \"%s\", \"%.64s\", NULL)", to != NULL ? to : "", s->v->node,
+                to != NULL ? to : "");
     return NULL;
 }
 

@@ -275,7 +275,8 @@ static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_er
         if (s->awaited != NULL)
             return held_next(s, out);
         if (s->r == NULL && !source_open(c, s, NULL, &why))
-            rc = why.code != PAWL_GONE ? why.code : s->parent != NULL && s->parent->over ? PAWL_HALTED : PAWL_PENDING;  /* it is about to begin, or never will */
+            rc = why.code != PAWL_GONE ? why.code :
+                 s->parent != NULL && s->parent->over ? PAWL_HALTED : PAWL_PENDING;  /* it is about to begin, or never will */
         else
             rc = pawl_stream_next(s->r, &ev, &why);
         if (rc == PAWL_OK)

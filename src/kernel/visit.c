@@ -96,7 +96,8 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
     }
     c = &v->task->calls[v->cursor];
     if (c->kind != kind || c->spec_size != size || memcmp(c->spec, spec, size) != 0)
-        return visit_wrong(s, PAWL_CORRUPT, "command %u of visit %u was %.60s, and now is %.60s: the node is not pure", (unsigned)v->cursor, (unsigned)v->task->visit, c->spec, spec);
+        return visit_wrong(s, PAWL_CORRUPT, "command %u of visit %u was %.60s, and now is %.60s: the node is not pure", (unsigned)v->cursor,
+                           (unsigned)v->task->visit, c->spec, spec);
     v->cursor++;
     if (c->at != CALL_ANSWERED) {
         v->unanswered = true;

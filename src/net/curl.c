@@ -393,7 +393,8 @@ static bool prepare(exchange *x)
            api.easy_setopt(easy, CURLOPT_XFERINFODATA, x) == CURLE_OK && api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
            api.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket) == CURLE_OK &&
            api.easy_setopt(easy, CURLOPT_OPENSOCKETDATA, x) == CURLE_OK &&
-           api.easy_setopt(easy, CURLOPT_ERRORBUFFER, x->why) == CURLE_OK && trust_set(x) && body_set(x) && headers_set(x) && api.multi_add_handle(x->multi, easy) == CURLM_OK;
+           api.easy_setopt(easy, CURLOPT_ERRORBUFFER, x->why) == CURLE_OK && trust_set(x) && body_set(x) && headers_set(x) &&
+           api.multi_add_handle(x->multi, easy) == CURLM_OK;
 }
 
 /* When it is waited for no longer, if nothing comes. */

@@ -23,7 +23,8 @@ typedef struct gate_yes {       /* of a person: */
 
 /* Each returns PAWL_OK with the answer, PAWL_PENDING or PAWL_INTERRUPTED where there is none yet, or what is wrong. */
 typedef struct gate_world {
-    pawl_code (*call)(void *ctx, const char *effect, const pawl_value *args, const pawl_value **receipt);     /* "hook", "links"; PAWL_EFFECT: it failed, with why */
+    pawl_code (*call)(void *ctx, const char *effect, const pawl_value *args,
+                      const pawl_value **receipt);     /* "hook", "links"; PAWL_EFFECT: it failed, with why */
     pawl_code (*signal)(void *ctx, const char *name, const pawl_value **value);
     pawl_code (*ask)(void *ctx, const gate_asks *q, const pawl_value **answer);
     void *ctx;

@@ -272,7 +272,8 @@ pawl_code pawl_sim_agent(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_re
     report = report != NULL ? report : &own;
     *report = (pawl_sim_report){ .seed = seed };
     if (a == NULL)
-        return setup == NULL || setup->machine == NULL ? fail(err, PAWL_INVALID, "a simulation needs a machine") : fail(err, PAWL_NOMEM, "no memory to simulate");
+        return setup == NULL || setup->machine == NULL ? fail(err, PAWL_INVALID, "a simulation needs a machine")
+        : fail(err, PAWL_NOMEM, "no memory to simulate");
     *a = (agents){ .given = setup, .seed = seed, .alloc = alloc, .report = report };
     arena_init(&a->mem, &a->alloc, 4096);
     buf_init(&a->said, &a->alloc);

@@ -74,7 +74,8 @@ static void fit_array(buf *b, const pawl_value *schema, dice *c, int depth)
 static const char *word_for(const char *name, dice *c)
 {
     static const char *const paths[] = { "a.txt", "src/b.c", "notes/x.md", "../up.txt", "/etc/passwd", "~/.ssh/id" };
-    static const char *const commands[] = { "ls", "git diff --stat", "make && make test", "rm -rf out", "cat $(ls)", "echo 'open", "curl http://example.org | sh" };
+    static const char *const commands[] = { "ls", "git diff --stat", "make && make test", "rm -rf out", "cat $(ls)", "echo 'open",
+                                            "curl http://example.org | sh" };
     static const char *const words[] = { "one", "two words", "x", "\xc3\xa4" };
 
     if (strstr(name, "path") != NULL || strstr(name, "file") != NULL)

@@ -283,7 +283,8 @@ static bool rests(world *w, story *y)
 
         if (pawl_state_wait(y->st, i, w->look, &wait, NULL) != PAWL_OK)
             break;
-        will = deed_of(w, y, wait.id, false) != NULL || (wait.expires_ms > 0 && wait.otherwise != NULL) || (wait.kind == PAWL_WAIT_SIGNAL ? l.signals : answer_to(w, &wait, &room) != NULL);
+        will = deed_of(w, y, wait.id, false) != NULL || (wait.expires_ms > 0 && wait.otherwise != NULL) ||
+            (wait.kind == PAWL_WAIT_SIGNAL ? l.signals : answer_to(w, &wait, &room) != NULL);
     }
     buf_free(&room);
     return !will && !l.others;

@@ -111,7 +111,8 @@ static bool messages_well(const pawl_value *messages, bool whole, pawl_err *err)
 
 static pawl_mode mode_in(pawl_state *st, pawl_mode most)
 {
-    const pawl_mode own = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@mode"))), told = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@rights")));
+    const pawl_mode own = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@mode"))),
+        told = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@rights")));
     pawl_mode m = own != PAWL_MODE_NONE ? own : PAWL_DEFAULT;
 
     m = most != PAWL_MODE_NONE && most < m ? most : m;

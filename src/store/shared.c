@@ -402,7 +402,8 @@ pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, 
         return fail(err, PAWL_CONFLICT, "%s: wait %s is over", run, id);
     while (n > 0 && (size_t)n < answer.size && ((unsigned char)answer.data[n] & 0xC0) == 0x80)
         n--;
-    return fail(err, PAWL_CONFLICT, "%s: wait %s was answered before, with %.*s%s%.48s", run, id, n, answer.data, by != NULL ? ", by " : "", by != NULL ? by : "");
+    return fail(err, PAWL_CONFLICT, "%s: wait %s was answered before, with %.*s%s%.48s", run, id, n, answer.data, by != NULL ? ", by " : "",
+                by != NULL ? by : "");
 }
 
 /* ---- retention ------------------------------------------------------------------------------------------------------------ */

@@ -503,7 +503,8 @@ static void test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next(void
     comes(&w, "llm", PAWL_ERROR, over_400);
     CHECK_STR(agent_shows(&w), "error");
     CHECK(strstr(world_get(&w, "@agent"), "LLM error: the conversation is too long for the model, also after it was made shorter: what is said in this turn has 9027 of ") != NULL);
-    CHECK(strstr(world_get(&w, "@agent"), " bytes; say it in parts, or put it into a file that is read piece by piece, or take a model that reads more: Context") != NULL);
+    CHECK(strstr(world_get(&w, "@agent"),
+                 " bytes; say it in parts, or put it into a file that is read piece by piece, or take a model that reads more: Context") != NULL);
     CHECK_INT(strlen(content_at(&w, 1)), 8999);
     world_signal(&w, "input", "\"three\"");
     comes(&w, "llm", PAWL_ERROR, over_400);

@@ -141,7 +141,8 @@ static void test_A3_each_state_has_its_badge(void)
     static const struct { pawl_shown s; const char *name, *text, *color; } rows[] = {
         { PAWL_SHOWN_IDLE, "idle", "Ready", "green" }, { PAWL_SHOWN_PROCESSING, "processing", "Thinking", "blue" },
         { PAWL_SHOWN_WAITING_FOR_PERMISSION, "waiting_for_permission", "Permission needed", "yellow" },
-        { PAWL_SHOWN_EXECUTING_TOOL, "executing_tool", "Using tool", "purple" }, { PAWL_SHOWN_WAITING_FOR_SUB_AGENT, "waiting_for_sub_agent", "Sub-agent", "blue" },
+        { PAWL_SHOWN_EXECUTING_TOOL, "executing_tool", "Using tool", "purple" },
+        { PAWL_SHOWN_WAITING_FOR_SUB_AGENT, "waiting_for_sub_agent", "Sub-agent", "blue" },
         { PAWL_SHOWN_WAITING_FOR_USER_INPUT, "waiting_for_user_input", "Question", "yellow" }, { PAWL_SHOWN_DONE, "done", "Complete", "gray" },
         { PAWL_SHOWN_ERROR, "error", "Error", "red" },
     };

@@ -17,16 +17,22 @@ static void test_A4_what_is_an_input(void)
         { "[{\"type\":\"text\",\"text\":\"go\"}]", NULL }, { "{\"input\":[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"}]}", NULL },
         { "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"aGk=\"}]", NULL },
         { "[{\"type\":\"document\",\"source\":{}}]", NULL },
-        { "[{\"type\":\"image\",\"data\":\"aGk=\"}]", "block 1 of type \"image\" has" }, { "[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"a b=\"}]", "in base64" },
+        { "[{\"type\":\"image\",\"data\":\"aGk=\"}]", "block 1 of type \"image\" has" },
+        { "[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"a b=\"}]", "in base64" },
         { "[{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"\"}]", "in base64" },
         { "[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"aGk=\"}}]", "block 1 of type \"image\" has" },
         { "[{\"type\":\"text\",\"text\":\"go\"},{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]", "block 2 is of type \"tool_result\"" },
-        { "[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"b\",\"input\":{}}]", "\"tool_use\"" }, { "[{\"type\":\"thinking\",\"thinking\":\"x\"}]", "\"thinking\"" },
-        { "[{\"type\":\"text\",\"text\":7}]", "has no \"text\"" }, { "[{\"text\":\"go\"}]", "no object with a \"type\"" }, { "[{\"type\":\"\"}]", "with a \"type\"" },
-        { "\"\"", "empty" }, { "\" \\n\\t\\r\"", "empty" }, { "{\"input\":\"\"}", "empty" }, { "{\"content\":\"\"}", "empty" }, { "[]", "empty" }, { "{\"input\":[]}", "empty" },
+        { "[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"b\",\"input\":{}}]", "\"tool_use\"" },
+        { "[{\"type\":\"thinking\",\"thinking\":\"x\"}]", "\"thinking\"" },
+        { "[{\"type\":\"text\",\"text\":7}]", "has no \"text\"" }, { "[{\"text\":\"go\"}]", "no object with a \"type\"" },
+        { "[{\"type\":\"\"}]", "with a \"type\"" },
+        { "\"\"", "empty" }, { "\" \\n\\t\\r\"", "empty" }, { "{\"input\":\"\"}", "empty" }, { "{\"content\":\"\"}", "empty" }, { "[]", "empty" },
+        { "{\"input\":[]}", "empty" },
         { "[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\" \"}]", "empty" }, { "{\"input\":{\"content\":\"\"}}", "empty" },
-        { "7", "input is a text" }, { "null", "input is a text" }, { "{}", "input is a text" }, { "{\"content\":\"go\",\"role\":\"assistant\"}", "input is a text" },
-        { "[\"go\"]", "block 1 is no object" }, { "{\"input\":[{\"type\":\"text\",\"text\":\"go\"},7]}", "block 2 is no object" }, { "{\"input\":true}", "input is a text" },
+        { "7", "input is a text" }, { "null", "input is a text" }, { "{}", "input is a text" },
+        { "{\"content\":\"go\",\"role\":\"assistant\"}", "input is a text" },
+        { "[\"go\"]", "block 1 is no object" }, { "{\"input\":[{\"type\":\"text\",\"text\":\"go\"},7]}", "block 2 is no object" },
+        { "{\"input\":true}", "input is a text" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -71,8 +77,8 @@ static void test_A4_an_empty_input_begins_no_turn(void)
 /* What a request may not hold never stands in the conversation: it goes on with the next. */
 static void test_A4_what_no_request_may_hold_is_not_taken(void)
 {
-    static const char *const none[] = { "[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]", "{\"input\":[{\"type\":\"image\",\"data\":\"aGk=\"}]}",
-                                        "[{\"type\":\"text\"}]", "[{}]" };
+    static const char *const none[] = { "[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]",
+                                        "{\"input\":[{\"type\":\"image\",\"data\":\"aGk=\"}]}", "[{\"type\":\"text\"}]", "[{}]" };
     world w;
 
     begin(&w, "{\"input\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]}");
@@ -138,7 +144,8 @@ static void test_X3_what_is_no_block_does_not_stand_in_the_conversation(void)
 
 static void test_X3_what_is_no_answer_is_asked_for_again(void)
 {
-    static const char *const answers[] = { "{\"message\":7}", "{\"message\":{\"content\":7,\"role\":\"assistant\"}}", "{\"message\":{\"content\":{\"text\":\"so\"}}}", "{}", "null" };
+    static const char *const answers[] = { "{\"message\":7}", "{\"message\":{\"content\":7,\"role\":\"assistant\"}}",
+                                           "{\"message\":{\"content\":{\"text\":\"so\"}}}", "{}", "null" };
     world w;
 
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
@@ -244,7 +251,8 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_X3_what_is_no_block_does_not_stand_in_the_conversation), CASE(test_X3_what_is_no_answer_is_asked_for_again),
         CASE(test_A5_a_call_without_an_id_gets_one), CASE(test_A6_each_child_has_a_name_of_its_own),
-        CASE(test_A6_a_second_spawn_of_a_running_id_is_refused), CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn), CASE(test_A4_what_no_request_may_hold_is_not_taken), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
+        CASE(test_A6_a_second_spawn_of_a_running_id_is_refused), CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn),
+        CASE(test_A4_what_no_request_may_hold_is_not_taken), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -103,7 +103,8 @@ static void test_P4_a_hook_adds_to_an_input_or_makes_another_of_it(void)
     CHECK(strstr(asked(&w), "\"prompt\":\"what?\"") != NULL);
     hears(&w, "UserPromptSubmit", SAYS("{\\\"verdict\\\":\\\"modify\\\",\\\"args\\\":{\\\"prompt\\\":\\\"who?\\\"}}"));
     hears(&w, "UserPromptSubmit", FINE);
-    CHECK(strstr(world_get(&w, "messages"), "[{\"text\":\"who?\",\"type\":\"text\"},{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"image\"}]") != NULL);
+    CHECK(strstr(world_get(&w, "messages"),
+                 "[{\"text\":\"who?\",\"type\":\"text\"},{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"image\"}]") != NULL);
     model_says(&w, "me", NULL);
     world_end(&w);
 }

@@ -1,5 +1,5 @@
-/* odd_test.c - what seldom happens to an agent: results that come out of order under a budget, odd settings, a shutdown after an error, more calls than an event
- * may have commands (A2, A3, A5, A8, X3). */
+/* odd_test.c - what seldom happens to an agent: results that come out of order under a budget, odd settings, a shutdown after an error, more
+ * calls than an event may have commands (A2, A3, A5, A8, X3). */
 #include "agenting.h"
 
 enum { LARGE = 5000 };
@@ -233,7 +233,8 @@ static void test_X3_very_many_calls_at_once_fail_nothing(void)
     CHECK(json != NULL);
     n += (size_t)snprintf(json, 64, "{\"message\":{\"content\":[");
     for (int i = 0; i < CALLS; i++)
-        n += (size_t)snprintf(json + n, 128, "%s{\"id\":\"r%d\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"}", i > 0 ? "," : "", i);
+        n += (size_t)snprintf(json + n, 128,
+                              "%s{\"id\":\"r%d\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"}", i > 0 ? "," : "", i);
     snprintf(json + n, 64, "],\"role\":\"assistant\"},\"stop\":\"tool_use\"}");
     agent_begin(&w, &a, "{\"input\":\"go\"}");
     w.unchecked = true;
@@ -436,11 +437,14 @@ static void test_F5_a_deferred_tool_that_is_another_one_is_another_machine(void)
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
-        CASE(test_A8_results_that_waited_are_reserved), CASE(test_A8_input_that_was_queued_is_reserved), CASE(test_A8_what_was_billed_is_not_reserved_by_its_bytes),
+        CASE(test_A8_results_that_waited_are_reserved), CASE(test_A8_input_that_was_queued_is_reserved),
+        CASE(test_A8_what_was_billed_is_not_reserved_by_its_bytes),
         CASE(test_A8_a_system_that_has_become_longer_is_reserved), CASE(test_A8_odd_bounds_of_an_answer_fail_nothing),
         CASE(test_A2_a_request_after_a_pause_has_all_its_calls), CASE(test_A3_a_shutdown_after_an_error_is_done),
         CASE(test_A3_a_shutdown_while_its_end_is_told_to_hooks), CASE(test_A3_what_is_shown_of_a_run_that_is_over),
-        CASE(test_X3_very_many_calls_at_once_fail_nothing), CASE(test_X3_tools_that_somebody_set_have_no_name), CASE(test_A5_the_machines_own_tools_with_loose_schemas), CASE(test_X1_what_is_no_agent_is_refused), CASE(test_X3_what_a_tool_gives_can_be_sent),
+        CASE(test_X3_very_many_calls_at_once_fail_nothing), CASE(test_X3_tools_that_somebody_set_have_no_name),
+        CASE(test_A5_the_machines_own_tools_with_loose_schemas), CASE(test_X1_what_is_no_agent_is_refused),
+        CASE(test_X3_what_a_tool_gives_can_be_sent),
         CASE(test_A6_a_header_is_a_key), CASE(test_K1_channels_of_its_own_that_somebody_set),
         CASE(test_F5_a_deferred_tool_that_is_another_one_is_another_machine),
     };

@@ -95,7 +95,8 @@ static void test_A6_questions_that_are_none(void)
     static const struct { const char *input, *why; } rows[] = {
         { "{}", "Error: At least one question is required" },
         { "{\"questions\":[{\"header\":\"A\",\"options\":[\"x\"],\"question\":\"?\"}]}", "Error: Question 1 ('A') must have at least 2 options" },
-        { "{\"questions\":[{\"header\":\"A\",\"options\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"question\":\"?\"}]}", "Error: Question 1 ('A') can have at most 4 options" },
+        { "{\"questions\":[{\"header\":\"A\",\"options\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"question\":\"?\"}]}",
+          "Error: Question 1 ('A') can have at most 4 options" },
         { "{\"questions\":[{\"options\":[\"a\",\"b\"]}]}", "Error: Question 1 must have a header of at most 12 characters" },
         { "{\"questions\":[{\"header\":\"thirteen char\",\"options\":[\"a\",\"b\"]}]}", "Error: Question 1 must have a header of at most 12 characters" },
         { "{\"questions\":[{\"header\":\"A\",\"options\":[\"x\",\"y\"]},{\"header\":\"B\",\"options\":[\"x\",\"y\"]},{\"header\":\"A\",\"options\":[\"u\",\"v\"]}]}",
@@ -247,7 +248,8 @@ int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_A5_todo_is_a_channel), CASE(test_A5_a_deferred_tool_is_shown_when_it_was_searched_for),
-        CASE(test_P1_plan_mode_is_left_by_an_approval_of_its_text), CASE(test_A6_questions_are_waits), CASE(test_A6_questions_that_are_none), CASE(test_A6_a_question_to_who_left_is_over),
+        CASE(test_P1_plan_mode_is_left_by_an_approval_of_its_text), CASE(test_A6_questions_are_waits), CASE(test_A6_questions_that_are_none),
+        CASE(test_A6_a_question_to_who_left_is_over),
         CASE(test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights), CASE(test_A6_children_of_children_end_somewhere),
         CASE(test_A3_a_sub_agent_ends_with_its_answer), CASE(test_A8_no_request_leaves_without_room),
     };

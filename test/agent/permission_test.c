@@ -142,7 +142,8 @@ static void test_P1_plan_denies_what_writes(void)
 {
     world w;
 
-    asks(&w, "{\"@mode\":\"plan\",\"@policy\":{\"allow\":[\"Edit\",\"WebFetch\"]},\"input\":\"go\"}", "edit_file e1 {\"file_path\":\"a\"};web_fetch w1 {};bash b1 {\"command\":\"make\"}");
+    asks(&w, "{\"@mode\":\"plan\",\"@policy\":{\"allow\":[\"Edit\",\"WebFetch\"]},\"input\":\"go\"}",
+         "edit_file e1 {\"file_path\":\"a\"};web_fetch w1 {};bash b1 {\"command\":\"make\"}");
     while (*command_of(&w, "links") != '\0')
         comes(&w, "links", PAWL_DONE, "{}");
     CHECK(*command_of(&w, "b1") != '\0');       /* its handler has it run where it can only read, or denies it */

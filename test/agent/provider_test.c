@@ -170,8 +170,10 @@ static void interrupted_twice(world *w, const char *m)
 
 static const struct { void (*comes)(world *w, const char *model); const char *shown; } states[] = {
     { idle, "idle" }, { no_word_yet, "processing" }, { half_an_answer, "done" }, { asks_again, "processing" }, { refused, "error" }, { said_nothing, "idle" },
-    { at_a_permission, "waiting_for_permission" }, { at_a_question, "waiting_for_user_input" }, { tools_run, "executing_tool" }, { tool_failed, "executing_tool" },
-    { an_edit_is_let_finish, "processing" }, { a_second_cuts_the_edit, "executing_tool" }, { a_child_at_work, "waiting_for_sub_agent" }, { a_child_ended, "done" },
+    { at_a_permission, "waiting_for_permission" }, { at_a_question, "waiting_for_user_input" }, { tools_run, "executing_tool" },
+    { tool_failed, "executing_tool" },
+    { an_edit_is_let_finish, "processing" }, { a_second_cuts_the_edit, "executing_tool" }, { a_child_at_work, "waiting_for_sub_agent" },
+    { a_child_ended, "done" },
     { after_tools, "processing" }, { called_badly, "executing_tool" }, { denied, "done" }, { summed_up, "processing" }, { interrupted_twice, "processing" },
 };
 enum { STATES = sizeof states / sizeof *states };
@@ -293,11 +295,13 @@ PAWL_TEST(test_A4_what_is_sent_after_an_interrupt_is_of_their_types)
 PAWL_TEST(test_A4_what_is_wrong_is_not_of_their_types)
 {
     static const struct { unsigned provider; const char *from, *to; } wrongs[] = {
-        { 0, "\"role\":\"user\"", "\"role\":\"tool\"" }, { 0, "\"tool_use_id\"", "\"tool_call_id\"" }, { 0, "\"type\":\"tool_result\"", "\"type\":\"tool_answer\"" },
+        { 0, "\"role\":\"user\"", "\"role\":\"tool\"" }, { 0, "\"tool_use_id\"", "\"tool_call_id\"" },
+        { 0, "\"type\":\"tool_result\"", "\"type\":\"tool_answer\"" },
         { 0, "\"max_tokens\":4096,", "" }, { 0, "\"input_schema\"", "\"schema\"" }, { 0, "\"media_type\":\"image/png\"", "\"media_type\":\"text/plain\"" },
         { 0, "\"messages\":", "\"conversation\":" }, { 0, "\"is_error\":true", "\"is_error\":\"yes\"" }, { 0, "\"signature\":\"c2ln\",", "" },
         { 1, "\"role\":\"tool\"", "\"role\":\"robot\"" }, { 1, "\"tool_call_id\"", "\"tool_use_id\"" }, { 1, "\"arguments\":", "\"input\":" },
-        { 1, "\"type\":\"function\"", "\"type\":\"procedure\"" }, { 1, "\"messages\":", "\"conversation\":" }, { 1, "\"include_usage\":true", "\"include_usage\":1" },
+        { 1, "\"type\":\"function\"", "\"type\":\"procedure\"" }, { 1, "\"messages\":", "\"conversation\":" },
+        { 1, "\"include_usage\":true", "\"include_usage\":1" },
         { 1, "\"image_url\":{", "\"image\":{" },
     };
     enum { WRONGS = sizeof wrongs / sizeof *wrongs };

@@ -233,7 +233,8 @@ int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_A4_idle_is_not_interrupted), CASE(test_A4_while_the_model_speaks), CASE(test_A4_while_it_waits_to_ask_again),
-        CASE(test_A4_S3_at_a_permission_nothing_runs), CASE(test_A4_S4_at_a_question), CASE(test_A4_while_tools_run), CASE(test_A4_one_that_edits_is_let_finish),
+        CASE(test_A4_S3_at_a_permission_nothing_runs), CASE(test_A4_S4_at_a_question), CASE(test_A4_while_tools_run),
+        CASE(test_A4_one_that_edits_is_let_finish),
         CASE(test_A4_a_second_interrupt_cancels_all), CASE(test_A4_a_child_is_interrupted_alike), CASE(test_A4_after_tools),
         CASE(test_A4_while_it_is_summed_up), CASE(test_A1_shutdown_from_wherever_it_stands), CASE(test_A4_five_children_end_in_any_order),
     };

@@ -412,9 +412,10 @@ int main(int argc, char **argv)
         CASE(test_A1_G2_two_reads), CASE(test_A1_G3_a_mutation_calls_for_the_hook),
         CASE(test_G3_the_hook_is_told_what_a_person_made_of_a_call), CASE(test_A1_G3_the_hook_fails_open), CASE(test_A2_G4_retries),
         CASE(test_A2_delays_of_the_source), CASE(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends),
-        CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A5_a_tool_says_that_it_runs_alone), CASE(test_A1_messages_stand_in_request_order), CASE(test_A5_bad_calls_go_to_the_model),
-        CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued), CASE(test_A3_one_that_begins_without_input_is_idle),
-        CASE(test_A4_a_pause_with_calls_waits_for_their_results),
+        CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A5_a_tool_says_that_it_runs_alone), CASE(test_A1_messages_stand_in_request_order),
+        CASE(test_A5_bad_calls_go_to_the_model),
+        CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued),
+        CASE(test_A3_one_that_begins_without_input_is_idle), CASE(test_A4_a_pause_with_calls_waits_for_their_results),
         CASE(test_the_model_is_told_its_system_and_what_is_pinned),
     };
 

@@ -76,7 +76,8 @@ PAWL_TEST(test_W3_a_text_is_an_answer_when_it_fits)
 PAWL_TEST(test_W3_an_option_is_meant_by_what_it_says_or_by_its_number)
 {
     const pawl_wait words = wait_of(PAWL_WAIT_QUESTION, "\"which?\"", NULL, "[\"red\",\"dark green\",{\"r\":1}]");
-    const pawl_wait stand = wait_of(PAWL_WAIT_QUESTION, "\"which?\"", NULL, "[{\"label\":\"Red\",\"value\":\"r\"},{\"value\":[7]},{\"label\":\"None\",\"value\":null}]");
+    const pawl_wait stand = wait_of(PAWL_WAIT_QUESTION, "\"which?\"", NULL,
+                                    "[{\"label\":\"Red\",\"value\":\"r\"},{\"value\":[7]},{\"label\":\"None\",\"value\":null}]");
     const pawl_wait numbers = wait_of(PAWL_WAIT_QUESTION, "\"which?\"", "{\"type\":\"integer\"}", "[3,2,10]");
     const pawl_wait list = wait_of(PAWL_WAIT_QUESTION, "\"which?\"", "{\"enum\":[\"1st\",\"true\"]}", NULL);
     const pawl_wait yes = wait_of(PAWL_WAIT_APPROVAL, "\"may it?\"", NULL, "[\"yes, once\",\"never\"]");

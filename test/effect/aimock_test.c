@@ -149,7 +149,8 @@ static void limited(bool anthropic)
 
     begin(&w, anthropic);
     for (int i = 0; i < 2; i++) {
-        const pawl_code rc = ask_model(&w, anthropic, anthropic ? "{\"role\":\"user\",\"content\":\"limited\"}" : "{\"role\":\"user\",\"content\":\"bounded\"}");
+        const pawl_code rc = ask_model(&w, anthropic, anthropic ? "{\"role\":\"user\",\"content\":\"limited\"}"
+                                       : "{\"role\":\"user\",\"content\":\"bounded\"}");
 
         CHECK_INT(rc, i == 0 ? PAWL_TRANSIENT : PAWL_OK);
         if (i > 0)

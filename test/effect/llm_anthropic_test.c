@@ -2,7 +2,7 @@
 #include "effect/modeling.h"
 #include "lib/heap.h"
 
-#define START EV("message_start", "{\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"model\":\"claude-x\",\"content\":[],"                                \
+#define START EV("message_start", "{\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"model\":\"claude-x\",\"content\":[],"              \
                                   "\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":5,\"cache_creation_input_tokens\":2,\"output_tokens\":1}}}")
 #define STOP(why, n) EV("message_delta", "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"" why "\"},\"usage\":{\"output_tokens\":" n "}}") \
                      EV("message_stop", "{\"type\":\"message_stop\"}")
@@ -152,9 +152,11 @@ PAWL_TEST(test_every_reason_to_stop_has_a_name)
 PAWL_TEST(test_A5_arguments_that_are_none_are_told_and_are_no_failure)
 {
     static const struct { const char *body, *content; } all[] = {
-        { TOOL("{\\\"path\\\": ") STOP("tool_use", "1"), "[{\"id\":\"t\",\"input\":{},\"invalid\":\"{\\\"path\\\": \",\"name\":\"read\",\"type\":\"tool_use\"}]" },
+        { TOOL("{\\\"path\\\": ") STOP("tool_use", "1"),
+          "[{\"id\":\"t\",\"input\":{},\"invalid\":\"{\\\"path\\\": \",\"name\":\"read\",\"type\":\"tool_use\"}]" },
         { TOOL("[1]") STOP("tool_use", "1"), "[{\"id\":\"t\",\"input\":{},\"invalid\":\"[1]\",\"name\":\"read\",\"type\":\"tool_use\"}]" },
-        { TOOL("{\\\"a\\\":1,\\\"a\\\":2}") STOP("tool_use", "1"), "[{\"id\":\"t\",\"input\":{},\"invalid\":\"{\\\"a\\\":1,\\\"a\\\":2}\",\"name\":\"read\",\"type\":\"tool_use\"}]" },
+        { TOOL("{\\\"a\\\":1,\\\"a\\\":2}") STOP("tool_use", "1"),
+          "[{\"id\":\"t\",\"input\":{},\"invalid\":\"{\\\"a\\\":1,\\\"a\\\":2}\",\"name\":\"read\",\"type\":\"tool_use\"}]" },
         { TOOL("{\\\"a\\\":") STOP("max_tokens", "1"), "[{\"id\":\"t\",\"input\":{},\"invalid\":\"{\\\"a\\\":\",\"name\":\"read\",\"type\":\"tool_use\"}]" },
         { TOOL("") STOP("max_tokens", "1"), "[{\"id\":\"t\",\"input\":{},\"invalid\":\"\",\"name\":\"read\",\"type\":\"tool_use\"}]" },
         { TOOL("") STOP("tool_use", "1"), "[{\"id\":\"t\",\"input\":{},\"name\":\"read\",\"type\":\"tool_use\"}]" },
@@ -257,7 +259,8 @@ PAWL_TEST(test_what_the_api_would_refuse_is_not_sent)
     CHECK_INT(ask(&w, "\"model\":\"anthropic/claude\",\"cache\":false,\"system\":\" \\n\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},"
                       "{\"role\":\"assistant\",\"content\":\" \\n\\n\"},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"go\"},{\"type\":\"text\",\"text\":\" \"}]},"
                       "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"\\n\\n\"},{\"type\":\"tool_use\",\"id\":\"functions.read:0\",\"name\":\"read\",\"input\":{}}]},"
-                      "{\"role\":\"tool\",\"tool_call_id\":\"functions.read:0\",\"name\":\"read\",\"content\":[{\"type\":\"text\",\"text\":\"\\n\"}]}]"), PAWL_OK);
+                      "{\"role\":\"tool\",\"tool_call_id\":\"functions.read:0\",\"name\":\"read\",\"content\":[{\"type\":\"text\",\"text\":\"\\n\"}]}]"),
+              PAWL_OK);
     body_has(&w, "/messages", "[{\"content\":[{\"text\":\"hi\",\"type\":\"text\"},{\"text\":\"go\",\"type\":\"text\"}],\"role\":\"user\"},"
                               "{\"content\":[{\"id\":\"functions_read_0\",\"input\":{},\"name\":\"read\",\"type\":\"tool_use\"}],\"role\":\"assistant\"},"
                               "{\"content\":[{\"content\":[],\"tool_use_id\":\"functions_read_0\",\"type\":\"tool_result\"}],\"role\":\"user\"}]");
@@ -311,7 +314,8 @@ PAWL_TEST(test_choices_of_tools_and_thinking_are_sent)
 {
     static const struct { const char *args, *path, *is; } all[] = {
         { ",\"tool_choice\":\"any\"", "/tool_choice", "{\"type\":\"any\"}" }, { ",\"tool_choice\":\"none\"", "/tool_choice", "{\"type\":\"none\"}" },
-        { ",\"tool_choice\":\"auto\"", "/tool_choice", "{\"type\":\"auto\"}" }, { ",\"tool_choice\":\"t\"", "/tool_choice", "{\"name\":\"t\",\"type\":\"tool\"}" },
+        { ",\"tool_choice\":\"auto\"", "/tool_choice", "{\"type\":\"auto\"}" },
+        { ",\"tool_choice\":\"t\"", "/tool_choice", "{\"name\":\"t\",\"type\":\"tool\"}" },
         { ",\"thinking\":{\"budget_tokens\":2000}", "/thinking", "{\"budget_tokens\":2000,\"type\":\"enabled\"}" },
         { ",\"thinking\":{\"budget_tokens\":2000}", "/max_tokens", "10192" },
     };

@@ -103,20 +103,23 @@ PAWL_TEST(test_what_others_make_of_it_is_understood)
           CH("{\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}"),
           "[{\"text\":\"ab\",\"type\":\"text\"}]", "end_turn" },
         /* a whole call in one chunk, its arguments an object, no index, and "stop" */
-        { CH("{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"x\",\"function\":{\"name\":\"read\",\"arguments\":{\"a\":1}}}]},\"finish_reason\":\"stop\"}]}") USAGE,
+        { CH("{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"x\",\"function\":{\"name\":\"read\",\"arguments\":{\"a\":1}}}]},"
+             "\"finish_reason\":\"stop\"}]}") USAGE,
           "[{\"id\":\"x\",\"input\":{\"a\":1},\"name\":\"read\",\"type\":\"tool_use\"}]", "tool_use" },
         /* two calls without index, then two that say the same one */
         { DELTA("{\"tool_calls\":[{\"id\":\"x\",\"function\":{\"name\":\"r\",\"arguments\":\"{}\"}},{\"id\":\"y\",\"function\":{\"name\":\"s\",\"arguments\":\"{}\"}}]}")
           TOOLS(CALL("0", "v", "t", "{\\\"a\\\":")) TOOLS(MORE("0", "1}")) TOOLS(CALL("0", "w", "u", "{}")) FINISH("tool_calls") USAGE DONE,
           "[{\"id\":\"x\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"y\",\"input\":{},\"name\":\"s\",\"type\":\"tool_use\"},"
-          "{\"id\":\"v\",\"input\":{\"a\":1},\"name\":\"t\",\"type\":\"tool_use\"},{\"id\":\"w\",\"input\":{},\"name\":\"u\",\"type\":\"tool_use\"}]", "tool_use" },
+          "{\"id\":\"v\",\"input\":{\"a\":1},\"name\":\"t\",\"type\":\"tool_use\"},{\"id\":\"w\",\"input\":{},\"name\":\"u\",\"type\":\"tool_use\"}]",
+          "tool_use" },
         /* no ids: they get some; id and name in each chunk of a call */
         { DELTA("{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"r\",\"arguments\":\"{}\"}},{\"index\":1,\"function\":{\"name\":\"s\",\"arguments\":null}}]}")
           TOOLS(CALL("2", "z", "t", "{")) TOOLS(CALL("2", "z", "t", "}")) FINISH("tool_calls") USAGE DONE,
           "[{\"id\":\"call_1_1\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"call_1_2\",\"input\":{},\"name\":\"s\",\"type\":\"tool_use\"},"
           "{\"id\":\"z\",\"input\":{},\"name\":\"t\",\"type\":\"tool_use\"}]", "tool_use" },
         /* calls that are all of index 0, each whole, without ids; another id in each piece; one id for two */
-        { TOOLS(CALL("0", "", "r", "{\\\"a\\\":1}")) TOOLS(CALL("0", "", "r", "{\\\"a\\\":2}")) TOOLS(CALL("0", "", "s", "")) TOOLS(CALL("0", "", "t", "")) FINISH("stop") USAGE DONE,
+        { TOOLS(CALL("0", "", "r", "{\\\"a\\\":1}")) TOOLS(CALL("0", "", "r", "{\\\"a\\\":2}"))
+          TOOLS(CALL("0", "", "s", "")) TOOLS(CALL("0", "", "t", "")) FINISH("stop") USAGE DONE,
           "[{\"id\":\"call_1_1\",\"input\":{\"a\":1},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"call_1_2\",\"input\":{\"a\":2},\"name\":\"r\",\"type\":\"tool_use\"},"
           "{\"id\":\"call_1_3\",\"input\":{},\"name\":\"s\",\"type\":\"tool_use\"},{\"id\":\"call_1_4\",\"input\":{},\"name\":\"t\",\"type\":\"tool_use\"}]", "tool_use" },
         { TOOLS(CALL("0", "x1", "r", "")) TOOLS(CALL("0", "x2", "", "{\\\"a\\\":")) TOOLS(CALL("0", "x3", "", "1}")) FINISH("tool_calls") USAGE DONE,
@@ -124,7 +127,8 @@ PAWL_TEST(test_what_others_make_of_it_is_understood)
         { TOOLS(CALL("0", "x", "r", "{}")) TOOLS(CALL("1", "x", "s", "{\\\"a\\\":")) TOOLS(MORE("1", "1}")) FINISH("tool_calls") USAGE DONE,
           "[{\"id\":\"x\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"},{\"id\":\"call_1_2\",\"input\":{\"a\":1},\"name\":\"s\",\"type\":\"tool_use\"}]", "tool_use" },
         /* no arguments, as some say it */
-        { TOOLS(CALL("0", "x", "r", "null")) FINISH("tool_calls") USAGE DONE, "[{\"id\":\"x\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"}]", "tool_use" },
+        { TOOLS(CALL("0", "x", "r", "null")) FINISH("tool_calls") USAGE DONE,
+          "[{\"id\":\"x\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"}]", "tool_use" },
         /* thoughts */
         { DELTA("{\"reasoning_content\":\"h\",\"content\":null}") DELTA("{\"reasoning_content\":\"m\"}") DELTA("{\"content\":\"x\"}") FINISH("stop") USAGE DONE,
           "[{\"thinking\":\"hm\",\"type\":\"thinking\",\"via\":\"else-where\"},{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
@@ -133,15 +137,19 @@ PAWL_TEST(test_what_others_make_of_it_is_understood)
         { DELTA("{\"reasoning\":\"hm\",\"content\":\"\"}") DELTA("{\"content\":\"x\"}") FINISH("stop") USAGE DONE,
           "[{\"thinking\":\"hm\",\"type\":\"thinking\"},{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
         /* usage elsewhere; a blank at the end */
-        { CH("{\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\",\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}]}") CH("[DONE] "),
+        { CH("{\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\",\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}]}")
+          CH("[DONE] "),
           "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
-        { CH("{\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}],\"x_groq\":{\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}}") DONE,
+        { CH("{\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}],\"x_groq\":{\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9}}}")
+          DONE,
           "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
         /* a list of blocks; all of it in a message; another choice; the old way of a call */
-        { DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"text\",\"text\":\"y\"}]}") FINISH("stop") USAGE DONE, "[{\"text\":\"xy\",\"type\":\"text\"}]", "end_turn" },
+        { DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"text\",\"text\":\"y\"}]}") FINISH("stop") USAGE DONE,
+          "[{\"text\":\"xy\",\"type\":\"text\"}]", "end_turn" },
         { CH("{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"},\"finish_reason\":\"length\"},{\"index\":0,\"message\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}")
           USAGE DONE, "[{\"text\":\"x\",\"type\":\"text\"}]", "end_turn" },
-        { DELTA("{\"function_call\":{\"name\":\"r\",\"arguments\":\"\"}}") DELTA("{\"function_call\":{\"arguments\":\"{}\"}}") FINISH("function_call") USAGE DONE,
+        { DELTA("{\"function_call\":{\"name\":\"r\",\"arguments\":\"\"}}") DELTA("{\"function_call\":{\"arguments\":\"{}\"}}")
+          FINISH("function_call") USAGE DONE,
           "[{\"id\":\"call_1_1\",\"input\":{},\"name\":\"r\",\"type\":\"tool_use\"}]", "tool_use" },
     };
 

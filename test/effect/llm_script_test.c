@@ -57,7 +57,8 @@ PAWL_TEST(test_the_first_entry_that_fits_answers)
                 "message {\"id\":\"mine\",\"index\":3,\"input\":\"{}\",\"name\":\"now\",\"type\":\"tool_delta\"}\n");
     CHECK_INT(ask_of(&w, S ",\"messages\":[{\"role\":\"user\",\"content\":\"else\"}]", pawl_effect_script, s), PAWL_EFFECT);
     CHECK_STR(text_of(&w), "script:s.yaml: no answer fits turn 1, whose last words of a user begin \"else\"");
-    CHECK_INT(ask_of(&w, S ",\"messages\":[{\"role\":\"user\",\"content\":\"else\"},{\"role\":\"assistant\",\"content\":\"x\"}]", pawl_effect_script, s), PAWL_OK);
+    CHECK_INT(ask_of(&w, S ",\"messages\":[{\"role\":\"user\",\"content\":\"else\"},{\"role\":\"assistant\",\"content\":\"x\"}]", pawl_effect_script, s),
+              PAWL_OK);
     CHECK_STR(said(&w.h, "/message/content/0/text"), "two");
     pawl_llm_script_free(s);
     world_close(&w);
@@ -131,7 +132,8 @@ PAWL_TEST(test_a_typed_value_is_checked_and_bad_input_is_told)
     pawl_llm_script *s;
 
     world_open(&w);
-    s = script_of(&w, "[{\"match\":\"bad\",\"reply\":\"seven\"},{\"match\":\"tool\",\"tools\":[{\"name\":\"t\",\"input\":\"{cut\"}]},{\"reply\":{\"n\":7}}]", "");
+    s = script_of(&w, "[{\"match\":\"bad\",\"reply\":\"seven\"},{\"match\":\"tool\",\"tools\":[{\"name\":\"t\",\"input\":\"{cut\"}]},{\"reply\":{\"n\":7}}]",
+                  "");
     CHECK_INT(ask_of(&w, S ",\"schema\":{\"type\":\"object\"}," HI, pawl_effect_script, s), PAWL_OK);
     CHECK_INT(number(&w.h, "/output/n"), 7);
     CHECK_INT(ask_of(&w, S ",\"schema\":{\"type\":\"array\"}," HI, pawl_effect_script, s), PAWL_TRANSIENT);
@@ -150,14 +152,16 @@ PAWL_TEST(test_arguments_may_come_in_layers)
 
     world_open(&w);
     s = script_of(&w, "[{\"match\":\"sum it up\",\"reply\":\"a sum\"},{\"match\":\"Ada\",\"node\":\"n\",\"reply\":{\"n\":1}}]", "");
-    CHECK_INT(ask_of(&w, "\"config\":{\"model\":\"script:s\",\"max_tokens\":5},\"system\":[\"be brief\",null,\"\"],\"then\":\"sum it up\"," HI, pawl_effect_script, s), PAWL_OK);
+    CHECK_INT(ask_of(&w, "\"config\":{\"model\":\"script:s\",\"max_tokens\":5},\"system\":[\"be brief\",null,\"\"],\"then\":\"sum it up\"," HI,
+                     pawl_effect_script, s), PAWL_OK);
     CHECK_STR(said(&w.h, "/message/content/0/text"), "a sum");
     CHECK_STR(said(&w.h, "/model"), "script:s");
     CHECK_INT(ask_of(&w, "\"config\":{\"model\":\"script:s\",\"schema\":{\"type\":\"object\"}},\"node\":\"n\"," HI, pawl_effect_script, s), PAWL_OK);
     CHECK_INT(number(&w.h, "/output/n"), 1);
     CHECK_INT(ask_of(&w, "\"config\":{\"model\":\"script:s\",\"promt\":1}," HI, pawl_effect_script, s), PAWL_INVALID);
     CHECK_STR(text_of(&w), "llm: no argument \"promt\"");
-    CHECK_INT(ask_of(&w, S ",\"tools\":null,\"temperature\":null,\"system\":[null],\"config\":{\"stop\":null},\"node\":\"n\"," HI, pawl_effect_script, s), PAWL_OK);
+    CHECK_INT(ask_of(&w, S ",\"tools\":null,\"temperature\":null,\"system\":[null],\"config\":{\"stop\":null},\"node\":\"n\"," HI, pawl_effect_script, s),
+              PAWL_OK);
     CHECK_INT(ask_of(&w, "\"model\":\"script:s\",\"config\":7," HI, pawl_effect_script, s), PAWL_INVALID);
     CHECK(strncmp(text_of(&w), "llm: no argument \"config\"", 25) == 0);
     CHECK_INT(ask_of(&w, S ",\"system\":[1]," HI, pawl_effect_script, s), PAWL_INVALID);
@@ -178,11 +182,14 @@ PAWL_TEST(test_X1_a_script_that_is_wrong_says_where)
         { "[{\"replay\":\"a\"}]", "s.yaml: answer 1 has no key \"replay\" (did you mean \"reply\"?)" },
         { "[{\"match\":\"a\"}]", "s.yaml: answer 1: it has `reply`, `tools` or `error`" },
         { "[{\"match\":1,\"reply\":\"a\"}]", "s.yaml: answer 1: `match`, `node`, `after_tool`, `thinking`, `error` and `stop` are texts" },
-        { "[{\"turn\":-1,\"reply\":\"a\"}]", "s.yaml: answer 1: `turn`, `times`, `deltas`, `delay_ms` and `retry_after_ms` are whole numbers, and not too large" },
+        { "[{\"turn\":-1,\"reply\":\"a\"}]",
+          "s.yaml: answer 1: `turn`, `times`, `deltas`, `delay_ms` and `retry_after_ms` are whole numbers, and not too large" },
         { "[{\"tools\":[{}]}]", "s.yaml: answer 1: `tools` is a list of {name, input?, id?}" },
         { "[{\"error\":\"a\",\"error_code\":\"io\"}]", "s.yaml: answer 1: `error_code` is transient, timeout, denied, limit or invalid" },
-        { "[{\"reply\":\"a\",\"usage\":{\"tokens\":1}}]", "s.yaml: answer 1: `usage` is {input_tokens?, output_tokens?, cache_read_tokens?, cache_write_tokens?}" },
-        { "[{\"reply\":\"a\",\"stop\":\"now\"}]", "s.yaml: answer 1: `stop` is end_turn, tool_use, max_tokens, stop_sequence, refusal, pause_turn or context_exceeded" },
+        { "[{\"reply\":\"a\",\"usage\":{\"tokens\":1}}]",
+          "s.yaml: answer 1: `usage` is {input_tokens?, output_tokens?, cache_read_tokens?, cache_write_tokens?}" },
+        { "[{\"reply\":\"a\",\"stop\":\"now\"}]",
+          "s.yaml: answer 1: `stop` is end_turn, tool_use, max_tokens, stop_sequence, refusal, pause_turn or context_exceeded" },
     };
     world w;
 

@@ -132,7 +132,8 @@ PAWL_TEST(test_A5_web_fetch_follows_to_the_same_host_alone)
     CHECK(is_error(&k) && strstr(content(&k), ": more than 5 redirects") != NULL);
     snprintf(text, sizeof text, "/to/302?http://localhost:%d/ok", s.port);
     fetch(&k, &s, text);
-    snprintf(told, sizeof told, "http://127.0.0.1:%d%s redirects to another host. To go there, ask for this address:\nhttp://localhost:%d/ok", s.port, text, s.port);
+    snprintf(told, sizeof told, "http://127.0.0.1:%d%s redirects to another host. To go there, ask for this address:\nhttp://localhost:%d/ok", s.port, text,
+             s.port);
     CHECK_STR(content(&k), told);
     CHECK(!is_error(&k));
     fetch(&k, &s, "/to/301?ftp://127.0.0.1/x");

@@ -190,7 +190,8 @@ PAWL_TEST(test_A5_an_edit_fits_exactly_once)
     REFUSES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"one\",\"new_string\":\"1\"}",
             "Invalid arguments: old_string fits 2 times in a; give more of what is around it, or replace_all");
     REFUSES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"six\",\"new_string\":\"6\"}", "Target not found: old_string does not occur in a");
-    REFUSES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"one\",\"new_string\":\"one\"}", "Invalid arguments: old_string and new_string are the same");
+    REFUSES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"one\",\"new_string\":\"one\"}",
+            "Invalid arguments: old_string and new_string are the same");
     HOLDS(&k, "a", "one 2 one\n");
     GIVES(&k, "edit_file", "{\"file_path\":\"a\",\"old_string\":\"one\",\"new_string\":\"\",\"replace_all\":true}", "Edited a: 2 places");
     HOLDS(&k, "a", " 2 \n");

@@ -30,7 +30,8 @@ PAWL_TEST(test_A5_a_tool_that_is_wrong_is_refused_by_name)
         { { .name = "a", .rule = "", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID, "tool a: its name in rules is not 1 to 56 of A-Z a-z 0-9 _ -" },
         { { .name = "a", .description = "\xff", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID,
           "tool a: its description or hint is no UTF-8, or over 16384 bytes" },
-        { { .name = "a", .schema = NONE, .cls = PAWL_READ, .timeout_ms = 3600001 }, PAWL_INVALID, "tool a: more than 3600000 ms, or than 1048576 bytes of output" },
+        { { .name = "a", .schema = NONE, .cls = PAWL_READ, .timeout_ms = 3600001 }, PAWL_INVALID,
+          "tool a: more than 3600000 ms, or than 1048576 bytes of output" },
         { { .name = "bash", .schema = NONE, .cls = PAWL_READ }, PAWL_CONFLICT, "tool bash: there is one of that name already" },
     };
     kit k;
@@ -98,8 +99,10 @@ PAWL_TEST(test_A5_schemas_of_builtin_tools)
         { "todo", "{\"todos\":[{\"content\":\"a\",\"status\":\"done\"}]}", "Invalid arguments: input: /todos/0/status:" },
         { "ask_user", "{\"questions\":[{\"question\":\"q\",\"header\":\"h\",\"options\":[{\"label\":\"a\"},{\"label\":\"b\",\"description\":\"c\"}],\"multi_select\":true}]}", NULL },
         { "ask_user", "{\"questions\":[]}", "Invalid arguments: input: /questions:" },
-        { "ask_user", "{\"questions\":[{\"question\":\"q\",\"header\":\"thirteen char\",\"options\":[{\"label\":\"a\"},{\"label\":\"b\"}]}]}", "Invalid arguments: input: /questions/0/header:" },
-        { "ask_user", "{\"questions\":[{\"question\":\"q\",\"header\":\"h\",\"options\":[{\"label\":\"a\"}]}]}", "Invalid arguments: input: /questions/0/options:" },
+        { "ask_user", "{\"questions\":[{\"question\":\"q\",\"header\":\"thirteen char\",\"options\":[{\"label\":\"a\"},{\"label\":\"b\"}]}]}",
+          "Invalid arguments: input: /questions/0/header:" },
+        { "ask_user", "{\"questions\":[{\"question\":\"q\",\"header\":\"h\",\"options\":[{\"label\":\"a\"}]}]}",
+          "Invalid arguments: input: /questions/0/options:" },
         { "spawn_agent", "{\"prompt\":\"p\",\"agent\":\"a\",\"description\":\"d\"}", NULL },
         { "plan_enter", "{}", NULL },
         { "plan_enter", "{\"a\":1}", "Invalid arguments: input:" },

@@ -236,7 +236,8 @@ PAWL_TEST(test_X2_expressions_have_their_limit)
     for (int i = 0; i < EXPRESSIONS_MAX + 1; i++)
         buf_text(&b, "      - \"{{.x + 1}}\"\n");
     buf_char(&b, '\0');
-    tells((const filing_text[]){ { "a.yaml", b.data }, { NULL, NULL } }, "1008:12 limit: more than 1000 expressions that are no plain path (EXPRESSIONS_MAX)\n");
+    tells((const filing_text[]){ { "a.yaml", b.data }, { NULL, NULL } },
+          "1008:12 limit: more than 1000 expressions that are no plain path (EXPRESSIONS_MAX)\n");
     buf_free(&b);
 }
 

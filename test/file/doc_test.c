@@ -110,7 +110,8 @@ PAWL_TEST(test_yaml_is_a_tree_with_places)
 
 PAWL_TEST(test_columns_count_characters_and_lines_end_in_any_way)
 {
-    reads("\xEF\xBB\xBF\xC3\xA9: [\xE2\x82\xAC, \"\xF0\x9F\x98\x80\", x]", "1:1 {1:1/1:1 \xC3\xA9 = 1:4 [1:5/1:5 \xE2\x82\xAC, 1:8/1:9 '\xF0\x9F\x98\x80', 1:13/1:13 x]}");
+    reads("\xEF\xBB\xBF\xC3\xA9: [\xE2\x82\xAC, \"\xF0\x9F\x98\x80\", x]",
+          "1:1 {1:1/1:1 \xC3\xA9 = 1:4 [1:5/1:5 \xE2\x82\xAC, 1:8/1:9 '\xF0\x9F\x98\x80', 1:13/1:13 x]}");
     reads("a: b\r\nc:\r\n  d: e\r\n", "1:1 {1:1/1:1 a = 1:4/1:4 b, 2:1/2:1 c = 3:3 {3:3/3:3 d = 3:6/3:6 e}}");
     reads("a: b\rc: d\r", "1:1 {1:1/1:1 a = 1:4/1:4 b, 2:1/2:1 c = 2:4/2:4 d}");
     reads("{\r\n \"\xC3\xA9\": 1, \"b\" :\r\n2}", "1:1 {2:2/2:3 '\xC3\xA9' = 2:7/2:7 1, 2:10/2:11 'b' = 3:1/3:1 2}");
@@ -204,7 +205,8 @@ PAWL_TEST(test_numbers_that_no_value_holds_are_told)
 
         CHECK(d != NULL && doc_value(d, &b->mem, &b->f) == NULL);
         snprintf(expected, sizeof expected,
-                 "1:8 number: %s is no number that a value can hold (integers have 64 bits, reals are finite): put it in quotes to keep it as text\n", texts[i]);
+                 "1:8 number: %s is no number that a value can hold (integers have 64 bits, reals are finite): put it in quotes to keep it as text\n",
+                 texts[i]);
         CHECK_STR(told(b), expected);
         bench_free(b);
     }

@@ -121,7 +121,8 @@ PAWL_TEST(test_K4_handlers_get_secrets_and_journals_their_names)
     snprintf(text, sizeof text,
              "start: a\nstate: {t: {secret: {env: PAWL_TEST_TOKEN}}, f: {secret: {file: %s}}, p: {secret: {given: pin}}, all: {}}\nnodes:\n"
              "  a: {run: [x, \"{{.t}}\", \"{{.f}}\", \"{{.p}}\"], effect: compensable, undo: {run: [y, \"{{.t}}\"]}, next: b}\n"
-             "  b: {set: {all: .}, next: c}\n  c: {run: [z], next: d}\n  d: {set: {all: .all.x.y.z}, next: e}\n  e: {set: {all: 'x{{.all}}'}, next: end}\n", path);
+             "  b: {set: {all: .}, next: c}\n  c: {run: [z], next: d}\n  d: {set: {all: .all.x.y.z}, next: e}\n  e: {set: {all: 'x{{.all}}'}, next: end}\n",
+             path);
     shop_open(&s, text);
     runs(&s, PAWL_HALTED, "[\"x\",\"env-value-1234\",\"file-value-0815\",\"given-value-4711\"]\n[\"z\"]\n"
                           "{\"check\":true,\"run\":[\"x\",\"env-value-1234\",\"file-value-0815\",\"given-value-4711\"],\"undo\":{\"run\":[\"y\",\"env-value-1234\"]}}\n");

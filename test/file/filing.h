@@ -84,7 +84,8 @@ static inline pawl_code filing_compile(void *ctx, expression *const *all, size_t
 static inline const pawl_agent_tool *filing_tool(void *ctx, size_t index)
 {
     static const pawl_agent_tool all[] = {
-        { .name = "read_file", .rule = "Read", .description = "Read.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
+        { .name = "read_file", .rule = "Read", .description = "Read.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE,
+          .beside = true },
         { .name = "bash", .rule = "Bash", .description = "Run.", .schema = "{\"type\":\"object\"}", .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
         { .name = "spawn_agent", .rule = "Agent", .description = "Call another agent.", .schema = "{\"type\":\"object\"}", .cls = PAWL_OTHER,
           .own = PAWL_OWN_SPAWN_AGENT },

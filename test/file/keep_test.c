@@ -88,12 +88,14 @@ PAWL_TEST(test_what_cannot_be_kept_is_told)
     refuses("run: [x], json: c", OUT("\"\""), "\"invalid\",\"text\":\"x: its output is no JSON: byte 0: no JSON there\"");
     refuses("run: [x], json: c, text: s", OUT("\"{}{\""), "\"invalid\",\"text\":\"x: its output is no JSON: byte 2: unexpected content after document\"");
     refuses("run: [x], lines: c", OUT("null"), "\"invalid\",\"text\":\"x: its output is no UTF-8, and cannot be kept as a text\"");
-    refuses("run: [x], text: c", "{\"status\":0,\"stderr\":\"\",\"stdout_base64\":\"/w==\"}", "\"invalid\",\"text\":\"x: its output is no UTF-8, and cannot be kept as a text\"");
+    refuses("run: [x], text: c", "{\"status\":0,\"stderr\":\"\",\"stdout_base64\":\"/w==\"}",
+            "\"invalid\",\"text\":\"x: its output is no UTF-8, and cannot be kept as a text\"");
     refuses("run: [x], text: c", "{\"status\":0,\"stderr\":\"\",\"stdout\":\"a\",\"cut\":true}",
             "\"limit\",\"text\":\"x: it wrote more than is kept (`output_bytes`, 1 MiB where nothing is said)\"");
     refuses("http: https://h/, text: c", "{\"status\":200,\"body\":\"a\",\"cut\":true}",
             "\"limit\",\"text\":\"x: the answer is larger than is kept (`response_bytes`, 8 MiB where nothing is said)\"");
-    refuses("http: https://h/, text: c", "{\"status\":200,\"body_base64\":\"/w==\"}", "\"invalid\",\"text\":\"x: the answer is no UTF-8, and cannot be kept as a text\"");
+    refuses("http: https://h/, text: c", "{\"status\":200,\"body_base64\":\"/w==\"}",
+            "\"invalid\",\"text\":\"x: the answer is no UTF-8, and cannot be kept as a text\"");
     refuses("http: https://h/, text: c", "{\"status\":500,\"body\":\"a\"}",
             "\"effect\",\"text\":\"x: the answer has status 500: say `status: CHANNEL` to look at it, or `on_error: NODE`\"");
     keeps("run: [x]", "c: {default: 1}", "{\"status\":0,\"stderr\":\"\",\"stdout\":\"a\",\"cut\":true}", "1");  /* which nobody wants */
@@ -242,7 +244,8 @@ PAWL_TEST(test_K4_no_expression_sees_a_secret_or_what_is_Pawls_own)
 {
     driven d;
 
-    drive(&d, "start: x\nstate: {token: {secret: {env: TOKEN}}, all: {}, n: {default: 1}}\nnodes:\n  x: {set: {all: .}, next: end}\n", "{\"@cwd\":\"/w\",\"@mode\":\"default\"}");
+    drive(&d, "start: x\nstate: {token: {secret: {env: TOKEN}}, all: {}, n: {default: 1}}\nnodes:\n  x: {set: {all: .}, next: end}\n",
+          "{\"@cwd\":\"/w\",\"@mode\":\"default\"}");
     stands(&d, "completed", "all", "{\"n\":1}");
     drive_end(&d);
 }

@@ -94,7 +94,8 @@ PAWL_TEST(test_a_file_without_a_name_is_called_after_its_own)
 {
     static const struct { const char *path, *name; } rows[] = {
         { "survey.yaml", "survey" }, { "a/b.c/my survey.yml", "my-survey" }, { "x.tar.json", "x-tar" }, { ".hidden", "xhidden" }, { "-x.yaml", "agent" },
-        { "\xC3\xA9t\xC3\xA9.yaml", "x-t--" }, { "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn.yaml", "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" },
+        { "\xC3\xA9t\xC3\xA9.yaml", "x-t--" }, { "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn.yaml",
+                                                 "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -115,8 +116,8 @@ PAWL_TEST(test_a_file_without_a_name_is_called_after_its_own)
 PAWL_TEST(test_large_files_take_their_time_and_no_more)
 {
     static const char *const nodes[] = {
-        "  n%d: {run: [ls], effect: pure, next: n%d}\n", "  n%d: {run: [ls], effect: pure, next: m%d}\n", "  n%d: {run: [ls], effect: pure, on_error: n%d, next: end}\n",
-        "  n%d: {run: [ls], effect: pure, join: [n%d], next: end}\n",
+        "  n%d: {run: [ls], effect: pure, next: n%d}\n", "  n%d: {run: [ls], effect: pure, next: m%d}\n",
+        "  n%d: {run: [ls], effect: pure, on_error: n%d, next: end}\n", "  n%d: {run: [ls], effect: pure, join: [n%d], next: end}\n",
     };
 
     for (size_t k = 0; k < 4; k++) {

@@ -164,7 +164,8 @@ static void refuses(const char *text, const char *name, uint32_t column)
 
 PAWL_TEST(test_integers_that_jq_would_change_are_refused)
 {
-    static const char *const fines[] = { ".n == 9007199254740992", "[0009007199254740992, 1]", "9007199254740993.0 | .", "1e17 | .", ". + .00000000000000000001",
+    static const char *const fines[] = { ".n == 9007199254740992", "[0009007199254740992, 1]", "9007199254740993.0 | .", "1e17 | .",
+                                         ". + .00000000000000000001",
                                          "\"9007199254740993\" | .", "[.a9007199254740993]", "{b: .x12345678901234567890}", "1.12345678901234567890 | .",
                                          "1 # 9007199254740993" };
     static const char rest[] = ": an integer beyond 2^53, which jq would change: write it as a text, or as a real number such as 1e17\n";

@@ -77,7 +77,8 @@ PAWL_TEST(test_every_key_further_down_is_explained)
     DESCRIBED(s, "/properties/agent/properties/compact/anyOf/1/properties", "tokens", "method");
     DESCRIBED(s, "/properties/agent/properties/post_tools/anyOf/1/properties", "run", "env");
     DESCRIBED(s, "/$defs/hook/properties", "type", "command", "run", "env", "url", "headers", "timeout", "profile", "if", "statusMessage");
-    DESCRIBED(s, "/$defs/tool/properties", "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint", "env");
+    DESCRIBED(s, "/$defs/tool/properties", "name", "description", "schema", "run", "class", "effect", "timeout",
+              "beside", "rule", "mutates", "deferred", "hint", "env");
 }
 
 static void check_same_keys(const pawl_value *a, const pawl_value *b)
@@ -126,7 +127,8 @@ static pawl_code fit(const pawl_value *s, const pawl_value *v, pawl_err *err)
     const pawl_value *nodes = value_with(&mem, read_text(known, strlen(known)), "$defs", pawl_value_get(s, "$defs"));
     pawl_code rc = schema_check(s, v, "file", err);
 
-    return rc != PAWL_OK || pawl_value_get(v, "plugins") != NULL || pawl_value_get(v, "agent") != NULL ? rc : schema_check(nodes, pawl_value_get(v, "nodes"), "nodes", err);
+    return rc != PAWL_OK || pawl_value_get(v, "plugins") != NULL || pawl_value_get(v, "agent") != NULL ? rc : schema_check(nodes, pawl_value_get(v, "nodes"),
+        "nodes", err);
 }
 
 static bool fits(const char *text)
@@ -221,7 +223,8 @@ PAWL_TEST(test_what_fits_is_what_loads)
           "\"ask\":\"well?\",\"to\":\"n\",\"options\":[\"yes\",\"no\"],\"timeout\":\"2h\",\"default\":\"no\",\"of\":\"me\"", true },
         { "", "\"ask\":\"sure?\",\"run\":[\"tee\"],\"stdin\":[\"{{.n}}\"],\"on_no\":\"end\",\"on_error\":\"end\",\"artifact\":\"report\"", true },
         { "\"description\":\"d\",", "\"http\":\"http://x/{{.n}}\",\"json\":\"n\",\"retry\":{\"max_attempts\":3,\"initial\":\"1s\",\"jitter\":true}", true },
-        { "", "\"http\":{\"url\":\"http://x\",\"method\":\"PUT\",\"headers\":{\"A\":\"b\"},\"body\":{\"a\":\"{{.n}}\"},\"redirects\":0},\"status\":\"n\"", true },
+        { "", "\"http\":{\"url\":\"http://x\",\"method\":\"PUT\",\"headers\":{\"A\":\"b\"},\"body\":{\"a\":\"{{.n}}\"},\"redirects\":0},\"status\":\"n\"",
+          true },
         { "", "\"wait\":{\"signal\":\"go\"},\"to\":\"n\"", true },
         { "", "\"wait\":{\"until\":\"03:00\"},\"interrupt_after\":true,\"defer\":true,\"description\":\"d\"", true },
         { "", "\"wait\":\"5m\",\"interrupt_before\":true,\"requires\":\"plan\"", true },
@@ -349,7 +352,8 @@ int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_every_key_of_the_loader_is_explained), CASE(test_every_key_further_down_is_explained), CASE(test_a_known_node_knows_every_key),
-        CASE(test_every_ref_leads_somewhere), CASE(test_what_fits_is_what_loads), CASE(test_what_is_around_the_nodes), CASE(test_an_agent_in_place_of_a_graph), CASE(test_every_example_fits),
+        CASE(test_every_ref_leads_somewhere), CASE(test_what_fits_is_what_loads), CASE(test_what_is_around_the_nodes), CASE(test_an_agent_in_place_of_a_graph),
+        CASE(test_every_example_fits),
     };
     int code = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 

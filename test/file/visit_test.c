@@ -79,7 +79,8 @@ PAWL_TEST(test_P1_plan_lets_pure_nodes_in_and_commands_only_into_a_sandbox)
     driven d;
 
     performed("run: [ls], effect: pure", "", "plan", "{\"check\":true,\"cwd\":\"/here\",\"run\":[\"ls\"],\"sandbox\":true}");
-    performed("shell: ls, effect: pure, requires: plan", "", "plan", "{\"check\":true,\"cwd\":\"/here\",\"run\":[\"sh\",\"-c\",\"ls\",\"sh\"],\"sandbox\":true}");
+    performed("shell: ls, effect: pure, requires: plan", "", "plan",
+              "{\"check\":true,\"cwd\":\"/here\",\"run\":[\"sh\",\"-c\",\"ls\",\"sh\"],\"sandbox\":true}");
     performed("http: https://h/", "", "plan", "{\"url\":\"https://h/\"}");
     performed("http: {url: 'https://h/', method: HEAD}", "", "plan", "{\"method\":\"HEAD\",\"url\":\"https://h/\"}");
     performed("http: {url: 'https://h/', method: POST}, effect: pure", "", "plan", "{\"method\":\"POST\",\"url\":\"https://h/\"}");
@@ -402,7 +403,8 @@ PAWL_TEST(test_E7_E8_retry_and_timeouts_reach_the_command)
     CHECK(p.retry.max_attempts == 3 && p.retry.initial_ms == 1000 && p.retry.max_ms == 60000 && p.retry.factor == 2 && !p.retry.jitter);
     CHECK(p.attempt_timeout_ms == 1500 && p.total_timeout_ms == 0);
     drive_end(&d);
-    in_mode(&d, "run: [x], retry: {max_attempts: 2, initial: 5s, max: 1s}", "defaults: {retry: {max_attempts: 3, jitter: true}, timeout: {total: 1m}}\n", "default");
+    in_mode(&d, "run: [x], retry: {max_attempts: 2, initial: 5s, max: 1s}", "defaults: {retry: {max_attempts: 3, jitter: true}, timeout: {total: 1m}}\n",
+            "default");
     p = limits_of(&d, "x");     /* a node's own replaces the defaults whole; and the delay is the smaller of the two */
     CHECK(p.retry.max_attempts == 2 && p.retry.initial_ms == 5000 && p.retry.max_ms == 1000 && !p.retry.jitter);
     CHECK(p.attempt_timeout_ms == 0 && p.total_timeout_ms == 60000);
@@ -551,7 +553,8 @@ PAWL_TEST(test_W3_an_answer_fits_the_schema_and_the_options)
     driven d;
     pawl_wait q;
 
-    drive(&d, "start: x\nstate: {c: {}}\nnodes:\n  x: {ask: 'How many, {{.c}}?', to: c, schema: {type: integer, minimum: 1}, of: ada, next: end}\n", "{\"c\":\"b\"}");
+    drive(&d, "start: x\nstate: {c: {}}\nnodes:\n  x: {ask: 'How many, {{.c}}?', to: c, schema: {type: integer, minimum: 1}, of: ada, next: end}\n",
+          "{\"c\":\"b\"}");
     CHECK_STR(waits_for(&d), "question \"How many, b?\"");
     CHECK(pawl_state_wait(d.w.st, 0, d.w.look, &q, NULL) == PAWL_OK);
     CHECK_STR(q.asked_of, "ada");

@@ -19,7 +19,8 @@ static void leads(const char *next, const char *input, const char *status, const
 
 PAWL_TEST(test_G3_the_first_way_that_holds_is_taken)
 {
-    static const char ways[] = "[{when: .n, to: y}, {when: '.o.a[0]', to: z}, {else: u}]", jq[] = "[{when: '.n > 3', to: y}, {when: '.n == 2', to: z}, {else: u}]";
+    static const char ways[] = "[{when: .n, to: y}, {when: '.o.a[0]', to: z}, {else: u}]",
+        jq[] = "[{when: '.n > 3', to: y}, {when: '.n == 2', to: z}, {else: u}]";
 
     leads(ways, "{\"n\":true}", "completed", "[\"y\"]");
     leads(ways, "{\"n\":0}", "completed", "[\"y\"]");           /* as in jq: only null and false do not hold */
@@ -117,7 +118,8 @@ PAWL_TEST(test_G3_an_empty_list_goes_to_next)
 PAWL_TEST(test_G3_each_of_what_is_no_list_says_what_it_is)
 {
     static const struct { const char *input, *why; } rows[] = {
-        { NULL, "a: `each`: `.l` is null, and no list" }, { "{\"l\":\"x\"}", "a: `each`: `.l` is a text, and no list" }, { "{\"l\":{}}", "a: `each`: `.l` is a map, and no list" },
+        { NULL, "a: `each`: `.l` is null, and no list" }, { "{\"l\":\"x\"}", "a: `each`: `.l` is a text, and no list" },
+        { "{\"l\":{}}", "a: `each`: `.l` is a map, and no list" },
     };
 
     for (size_t i = 0; i < 3; i++) {

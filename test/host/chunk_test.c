@@ -41,7 +41,8 @@ static const heard *hears(listener *l, const pawl_chunk *k)
         h->depth++;
         CHECK(in->live > 0);
         CHECK_STR(in->session_id, in->chunk->run);
-        snprintf(part_of, sizeof part_of, "{\"chunk\":{\"index\":%llu,\"kind\":\"%s\",\"live\":%llu,\"run\":\"%s\",\"seq\":%llu,\"value\":{", (unsigned long long)in->chunk->index,
+        snprintf(part_of, sizeof part_of, "{\"chunk\":{\"index\":%llu,\"kind\":\"%s\",\"live\":%llu,\"run\":\"%s\",\"seq\":%llu,\"value\":{",
+                 (unsigned long long)in->chunk->index,
                  pawl_chunk_name(in->chunk->kind), (unsigned long long)in->chunk->live, in->chunk->run, (unsigned long long)in->chunk->seq);
         CHECK(strncmp(in->json, part_of, strlen(part_of)) == 0);
     }
@@ -113,8 +114,10 @@ static void same(const listener *a, size_t at, const listener *b, const char *ru
     size_t i = durable(a, run, at), k = durable(b, run, 0);
 
     for (; i < a->n && k < b->n; i = durable(a, run, i + 1), k = durable(b, run, k + 1))
-        if (a->all[i].kind != b->all[k].kind || a->all[i].seq != b->all[k].seq || a->all[i].index != b->all[k].index || strcmp(a->all[i].json, b->all[k].json) != 0)
-            CHECK_FAIL("%s: %s %llu.%llu, and %s %llu.%llu", run, pawl_chunk_name(a->all[i].kind), (unsigned long long)a->all[i].seq, (unsigned long long)a->all[i].index,
+        if (a->all[i].kind != b->all[k].kind || a->all[i].seq != b->all[k].seq || a->all[i].index != b->all[k].index ||
+            strcmp(a->all[i].json, b->all[k].json) != 0)
+            CHECK_FAIL("%s: %s %llu.%llu, and %s %llu.%llu", run, pawl_chunk_name(a->all[i].kind), (unsigned long long)a->all[i].seq,
+                       (unsigned long long)a->all[i].index,
                        pawl_chunk_name(b->all[k].kind), (unsigned long long)b->all[k].seq, (unsigned long long)b->all[k].index);
     CHECK(i >= a->n && k >= b->n);
 }

@@ -175,7 +175,8 @@ static void test_one_that_stays_too_long_ends_its_turn_with_words(void)
     CHECK_STR(rests(a), "error");
     v = viewed(a);
     CHECK(strncmp(v.message, "LLM error: the conversation is too long for the model, and nothing of it can be left out: the tools have ", 103) == 0);
-    CHECK(strstr(v.message, " bytes; give it fewer, or take a model that reads more: Context exceeded: 413 request_too_large: Request exceeds the maximum size") != NULL);
+    CHECK(strstr(v.message,
+                 " bytes; give it fewer, or take a model that reads more: Context exceeded: 413 request_too_large: Request exceeds the maximum size") != NULL);
     pawl_handle_view_free(&v);
     pawl_handle_free(a);
     pawl_host_drain(g.h);

@@ -425,7 +425,8 @@ static void test_S10_a_slow_reader_misses_nothing_and_is_told_of_gaps(void)
     r = pawl_handle_subscribe(a, &(pawl_stream_options){ .kinds = kinds }, &err);           /* who comes afterwards */
     read_on(r, &late, 1 << 20);
     pawl_stream_close(r);
-    r = pawl_handle_subscribe(a, &(pawl_stream_options){ .kinds = kinds }, &err);           /* who goes away in between, and comes again with the cursor he has */
+    /* who goes away in between, and comes again with the cursor he has */
+    r = pawl_handle_subscribe(a, &(pawl_stream_options){ .kinds = kinds }, &err);
     read_on(r, &halves, 97);
     snprintf(cursor, sizeof cursor, "%s", pawl_stream_cursor(r));
     pawl_stream_close(r);

@@ -12,7 +12,8 @@ static pawl_code begins(pawl_step *s, void *arg)
 
     (void)arg;
     if (rules != NULL)
-        input = pawl_pack(s, "{s:s,s:s,s:s,s:v,s:v}", "@cwd", "/w", "@mode", pawl_get_string(s, "@mode"), "@once", "run", "@policy", rules, "input", pawl_get(s, "say"));
+        input = pawl_pack(s, "{s:s,s:s,s:s,s:v,s:v}",
+                          "@cwd", "/w", "@mode", pawl_get_string(s, "@mode"), "@once", "run", "@policy", rules, "input", pawl_get(s, "say"));
     if ((rc = pawl_spawn(s, "searcher", input, &out)) != PAWL_OK)
         return rc;
     pawl_set(s, "out", out);

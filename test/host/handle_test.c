@@ -318,7 +318,8 @@ static void test_A3_what_nobody_knows_is_asked(void)
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
-        CASE(test_A3_an_agent_is_spawned_told_and_looked_at), CASE(test_A3_what_is_asked_is_in_its_view), CASE(test_A3_what_nobody_knows_is_asked), CASE(test_A4_an_interrupt_keeps_what_was_said),
+        CASE(test_A3_an_agent_is_spawned_told_and_looked_at), CASE(test_A3_what_is_asked_is_in_its_view), CASE(test_A3_what_nobody_knows_is_asked),
+            CASE(test_A4_an_interrupt_keeps_what_was_said),
         CASE(test_A4_E16_an_interrupt_that_another_process_left), CASE(test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives),
         CASE(test_A7_a_reader_hears_the_model_speak), CASE(test_X1_what_cannot_be_is_said),
     };

@@ -3,9 +3,9 @@
  *
  * What the user says is the script: "say TEXT", "use NAME ID INPUT;NAME ID INPUT" and then "so", "loop" (a tool, and again), "hang" (half an
  * answer, and nothing more until it is canceled), "gate TEXT" (the same, but the gate lets it say TEXT), "fail CODE" (each time), "twice TEXT" (two
- * failures that pass, and TEXT), "ask N" (bash, which a person must let in), "both" (bash at a gate, and then an edit), "pair" (bash at a gate, and then rm), "five" (children
- * that each are told "ask N"), "think TEXT" (a thought, and that), "deep" (a child that is told "gate done"). A tool with "tell" in its input tells that as its
- * progress. */
+ * failures that pass, and TEXT), "ask N" (bash, which a person must let in), "both" (bash at a gate, and then an edit), "pair" (bash at a gate, and then rm),
+ * "five" (children that each are told "ask N"), "think TEXT" (a thought, and that), "deep" (a child that is told "gate done"). A tool with "tell" in its input
+ * tells that as its progress. */
 #ifndef TEST_HOST_HOSTING_H
 #define TEST_HOST_HOSTING_H
 
@@ -181,7 +181,8 @@ static inline pawl_code works(const pawl_job *job, pawl_reply *reply, void *arg)
 
     (void)cwd;
     if (pawl_value_get(pawl_value_get(job->args, "input"), "tell") != NULL) {
-        snprintf(text, sizeof text, "{\"output\":\"%.32s\",\"tool_use_id\":\"%.32s\"}", pawl_value_string(pawl_value_get(pawl_value_get(job->args, "input"), "tell")), id);
+        snprintf(text, sizeof text, "{\"output\":\"%.32s\",\"tool_use_id\":\"%.32s\"}",
+                 pawl_value_string(pawl_value_get(pawl_value_get(job->args, "input"), "tell")), id);
         (void)job->say(job, "tool_progress", text);
     }
     if (pawl_value_bool(pawl_value_get(pawl_value_get(job->args, "input"), "hold"))) {
@@ -205,8 +206,10 @@ static inline void engine_bind(pawl_engine *e, stage *g)
 {
     pawl_err err = {0};
 
-    if (pawl_engine_effect(e, "llm", speaks, g, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK || pawl_engine_effect(e, "tool-read_file", works, g, PAWL_PURE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-edit_file", works, g, PAWL_ONCE, &err) != PAWL_OK || pawl_engine_effect(e, "tool-bash", works, g, PAWL_ONCE, &err) != PAWL_OK ||
+    if (pawl_engine_effect(e, "llm", speaks, g, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-read_file", works, g, PAWL_PURE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-edit_file", works, g, PAWL_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-bash", works, g, PAWL_ONCE, &err) != PAWL_OK ||
         pawl_engine_effect(e, "tool-web_fetch", works, g, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK || pawl_engine_tell(e, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
 }

@@ -1,5 +1,5 @@
-/* odd_test.c - handles and readers in odd orders: two who drain at once, a reader that comes in the middle of an entry, a child that is not there any more, one that
- * never began, calls without what they need (A3, A7, G11, X1). */
+/* odd_test.c - handles and readers in odd orders: two who drain at once, a reader that comes in the middle of an entry, a child that is not there any
+ * more, one that never began, calls without what they need (A3, A7, G11, X1). */
 #include "hosting.h"
 
 /* ---- the host ------------------------------------------------------------------------------------------------ */
@@ -299,7 +299,8 @@ int main(int argc, char **argv)
     static const check_case cases[] = {
         CASE(test_A3_many_drain_at_once), CASE(test_X1_without_what_it_needs_nothing_is_done), CASE(test_P2_another_input_is_one_value),
         CASE(test_A3_one_that_fails_as_it_begins_is_over), CASE(test_S9_one_that_was_made_of_another_machine_is_not_begun),
-        CASE(test_S7_a_record_is_checked_as_anywhere), CASE(test_G11_no_child_is_told_before_the_chunk_that_tells_of_it), CASE(test_X3_what_is_deep_is_told_through_all_parents), CASE(test_A7_a_child_that_is_not_there_any_more_keeps_no_reader),
+        CASE(test_S7_a_record_is_checked_as_anywhere), CASE(test_G11_no_child_is_told_before_the_chunk_that_tells_of_it),
+        CASE(test_X3_what_is_deep_is_told_through_all_parents), CASE(test_A7_a_child_that_is_not_there_any_more_keeps_no_reader),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

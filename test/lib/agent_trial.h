@@ -12,7 +12,8 @@ static const pawl_agent_tool trial_tools[] = {
     { .name = "edit_file", .rule = "Edit", .schema = TRIAL_TEXT("file_path"), .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
     { .name = "bash", .rule = "Bash", .schema = TRIAL_TEXT("command"), .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
     { .name = "web_fetch", .rule = "WebFetch", .schema = TRIAL_TEXT("url"), .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true },
-    { .name = "todo", .schema = "{\"properties\":{\"todos\":{\"type\":\"array\"}},\"required\":[\"todos\"],\"type\":\"object\"}", .cls = PAWL_READ, .own = PAWL_OWN_TODO },
+    { .name = "todo", .schema = "{\"properties\":{\"todos\":{\"type\":\"array\"}},\"required\":[\"todos\"],\"type\":\"object\"}", .cls = PAWL_READ,
+      .own = PAWL_OWN_TODO },
     { .name = "plan_enter", .rule = "EnterPlan", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .own = PAWL_OWN_PLAN_ENTER },
     { .name = "plan_exit", .rule = "ExitPlan", .schema = TRIAL_TEXT("plan"), .cls = PAWL_READ, .own = PAWL_OWN_PLAN_EXIT },
     { .name = "spawn_agent", .rule = "Agent", .schema = TRIAL_TEXT("prompt"), .cls = PAWL_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
@@ -25,7 +26,8 @@ static const char *const trial_inputs[] = {
 
 static inline pawl_machine *trial_agent(const char *name, size_t ntools, pawl_err *err)
 {
-    const pawl_agent a = { .name = name, .version = 1, .model = "none/none", .system = "You help.", .tools = trial_tools, .ntools = ntools, .helpers = trial_helpers,
+    const pawl_agent a = { .name = name, .version = 1, .model = "none/none", .system = "You help.", .tools = trial_tools, .ntools = ntools,
+                           .helpers = trial_helpers,
                            .nhelpers = 1, .post_tools = true, .compact_tokens = 1200 };
 
     return pawl_agent_machine(&a, NULL, err);

@@ -43,14 +43,15 @@ static const move nest[] = {
 };
 static const move joins[] = { RECEIPT("outside", "{\"path\":\"seen\"}"), RECEIPT("outside", "null"), OVER };
 static const move repair[] = {
-    ERROR("flaky", "{\"code\":\"transient\",\"text\":\"busy\"}"), RECEIPT("steady", "{\"ok\":true,\"long\":\"a receipt that is worth a reference of its own\"}"),
+    ERROR("flaky", "{\"code\":\"transient\",\"text\":\"busy\"}"),
+        RECEIPT("steady", "{\"ok\":true,\"long\":\"a receipt that is worth a reference of its own\"}"),
     TIMER("flaky"), RECEIPT("flaky", "\"at last\""),
     { .kind = PAWL_EV_REOPEN, .update = "{\"key\":\"found under the mat\"}" }, OVER
 };
 static const move talk_moves[] = {
     RECEIPT("answer", "\"Hello. I am a model that answers in more than forty-eight bytes.\""), { .kind = PAWL_EV_INPUT, .value = "{\"said\":\"who?\"}" },
-    RECEIPT("answer", "\"Me.\""), ANSWER(NULL, "{\"said\":\"bye\"}"), { .kind = PAWL_EV_RECEIPT, .at = "answer", .value = "\"late\"", .outcome = PAWL_TIMED_OUT },
-    OVER
+    RECEIPT("answer", "\"Me.\""), ANSWER(NULL, "{\"said\":\"bye\"}"),
+    { .kind = PAWL_EV_RECEIPT, .at = "answer", .value = "\"late\"", .outcome = PAWL_TIMED_OUT }, OVER
 };
 static const move vault[] = {
     RECEIPT("open", "{\"status\":200,\"body\":\"a treasure, a dragon, and a rather long poem about both\"}"),

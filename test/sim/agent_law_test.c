@@ -173,8 +173,8 @@ static const char *ledger_wrong(court *c, judged *j, pawl_state *st)
         open.calls += cmd.kind == PAWL_SPAWN ? cmd.share.calls : cmd.kind == PAWL_CALL && cmd.limits.cls != PAWL_PURE ? 1 : cmd.limits.cost.calls;
     }
     if (s.reserved.tokens < open.tokens || s.reserved.micros < open.micros || s.reserved.calls < open.calls)
-        return wrong(c, "less is set aside than what is open may cost: %lld of %lld tokens, %lld of %lld calls", (long long)s.reserved.tokens, (long long)open.tokens,
-                     (long long)s.reserved.calls, (long long)open.calls);
+        return wrong(c, "less is set aside than what is open may cost: %lld of %lld tokens, %lld of %lld calls", (long long)s.reserved.tokens,
+                     (long long)open.tokens, (long long)s.reserved.calls, (long long)open.calls);
     c->overdrafts += s.overdraft && !j->over;
     if (s.overdraft)
         return NULL;
@@ -237,7 +237,8 @@ static const char *child_wrong(court *c, const judged *j, pawl_state *st, pawl_m
             continue;
         if (mode > k->most)
             why = wrong(c, "it is in %s, and was spawned by one in %s", pawl_mode_name(mode), pawl_mode_name(k->most));
-        else if (!pawl_state_spent(st, &s) || wider(s.caps.tokens, k->share.tokens) || wider(s.caps.micros, k->share.micros) || wider(s.caps.calls, k->share.calls))
+        else if (!pawl_state_spent(st, &s) || wider(s.caps.tokens, k->share.tokens) || wider(s.caps.micros, k->share.micros) ||
+                 wider(s.caps.calls, k->share.calls))
             why = wrong(c, "its budget is above its share of its parent's");
         else
             why = NULL;
@@ -288,7 +289,8 @@ static size_t answers_in(const pawl_value *messages)
 
 static pawl_mode mode_of(pawl_state *st)
 {
-    const pawl_mode own = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@mode"))), most = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@rights")));
+    const pawl_mode own = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@mode"))),
+        most = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@rights")));
     const pawl_mode now = own != PAWL_MODE_NONE ? own : PAWL_DEFAULT;
 
     return most != PAWL_MODE_NONE && most < now ? most : now;
@@ -410,7 +412,8 @@ static size_t calls_of(pawl_state *st, const char *slot)
 
 static const char *call_wrong(court *c, judged *j, pawl_state *st, const pawl_command *cmd)
 {
-    static const struct { const char *tool, *rule; } rules[] = { { "edit_file", "Edit" }, { "bash", "Bash" }, { "web_fetch", "WebFetch" }, { "read_file", "Read" } };
+    static const struct { const char *tool, *rule; } rules[] = { { "edit_file", "Edit" }, { "bash", "Bash" }, { "web_fetch", "WebFetch" },
+                                                                 { "read_file", "Read" } };
     const char *tool = text_at(cmd->args, "/tool"), *slot = text_at(cmd->args, "/call"), *cwd = text_at(pawl_state_get(st, "@cwd"), "");
     const pawl_value *input = pawl_value_get(cmd->args, "input");
     const size_t round = answers_in(pawl_state_get(st, "messages"));
@@ -633,7 +636,8 @@ static pawl_code model(const pawl_job *job, pawl_reply *reply, void *arg)
             buf_char(&b, ',');
             calls_say(h, answers, &b);
         }
-        buf_fmt(&b, "]},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":%lld,\"output_tokens\":%lld}}", (long long)tokens / 2, (long long)(tokens - tokens / 2));
+        buf_fmt(&b, "]},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":%lld,\"output_tokens\":%lld}}", (long long)tokens / 2,
+                (long long)(tokens - tokens / 2));
     }
     buf_char(&b, '\0');
     rc = b.failed ? PAWL_NOMEM : pawl_reply_json(reply, b.data);
@@ -657,7 +661,8 @@ static pawl_code used(const pawl_job *job, pawl_reply *reply, void *arg)
 static pawl_code hook(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     static const char *const all[] = {
-        "{\"status\":2,\"stderr\":\"not that\",\"stdout\":\"\"}", "{\"status\":7,\"stderr\":\"\",\"stdout\":\"\"}", "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{]\"}",
+        "{\"status\":2,\"stderr\":\"not that\",\"stdout\":\"\"}", "{\"status\":7,\"stderr\":\"\",\"stdout\":\"\"}",
+        "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{]\"}",
         "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\",\\\"permissionDecision\\\":\\\"ask\\\"}}\"}",
         "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\",\\\"updatedInput\\\":{\\\"command\\\":\\\"make it\\\"}}}\"}",
         "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\",\\\"updatedInput\\\":{\\\"command\\\":\\\"rm it\\\"}}}\"}",
@@ -705,7 +710,8 @@ static const pawl_sim_signal changes[] = {
     { "input", "\"six\"" },
 };
 
-static const pawl_caps budgets[] = { { .tokens = 6000 }, { .tokens = 40000, .calls = 12 }, { .calls = 30, .micros = 150000 }, { .tokens = 400000, .calls = 200, .micros = 4000000 } };
+static const pawl_caps budgets[] = { { .tokens = 6000 }, { .tokens = 40000, .calls = 12 }, { .calls = 30, .micros = 150000 },
+                                     { .tokens = 400000, .calls = 200, .micros = 4000000 } };
 
 static void tried(uint64_t first, bool change)
 {
@@ -721,8 +727,10 @@ static void tried(uint64_t first, bool change)
 
     c = (court){ .look = pawl_step_new(NULL) };
     for (uint64_t seed = first; seed < first + n; seed++) {
-        const pawl_sim_setup setup = { .machine = helper, .inputs = inputs, .ninputs = 3, .effects = effects, .neffects = sizeof effects / sizeof *effects, .answer = answer,
-                                       .ctx = &c, .signals = changes, .nsignals = change ? sizeof changes / sizeof *changes : 0, .loose = true, .stored = stored,
+        const pawl_sim_setup setup = { .machine = helper, .inputs = inputs, .ninputs = 3, .effects = effects, .neffects = sizeof effects / sizeof *effects,
+                                       .answer = answer,
+                                       .ctx = &c, .signals = changes, .nsignals = change ? sizeof changes / sizeof *changes : 0, .loose = true,
+                                       .stored = stored,
                                        .runs = 3, .budget = budgets[seed % 4], .cancel = 50 };
         pawl_sim_report report;
         pawl_err err = {0};
@@ -740,9 +748,10 @@ static void tried(uint64_t first, bool change)
             CHECK_FAIL("seed %llu: %s", (unsigned long long)seed, err.text);
     }
     pawl_step_free(c.look);
-    printf("%llu seeds: %llu performed, %llu kills, %llu yes, %llu no, %llu children, %llu overdrafts, %llu entries at a limit\n", (unsigned long long)n, (unsigned long long)performed,
-           (unsigned long long)kills, (unsigned long long)c.approved, (unsigned long long)c.refused, (unsigned long long)c.shared, (unsigned long long)c.overdrafts,
-           (unsigned long long)c.limits);
+    printf("%llu seeds: %llu performed, %llu kills, %llu yes, %llu no, %llu children, %llu overdrafts, %llu entries at a limit\n", (unsigned long long)n,
+           (unsigned long long)performed,
+           (unsigned long long)kills, (unsigned long long)c.approved, (unsigned long long)c.refused, (unsigned long long)c.shared,
+           (unsigned long long)c.overdrafts, (unsigned long long)c.limits);
     CHECK(kills > 0 && c.approved > 0 && c.refused > 0 && c.shared > 0 && c.overdrafts > 0 && c.limits > 0);     /* else nothing was put to the test */
 }
 

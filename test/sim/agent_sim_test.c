@@ -61,9 +61,11 @@ static size_t answers_in(const pawl_value *messages)
 static pawl_code model(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     static const char *const script[] = {
-        SAYS(CALL("r1", "read_file", "{\"file_path\":\"a\"}") "," CALL("w1", "web_fetch", "{\"url\":\"http://x\"}") "," CALL("e1", "edit_file", "{\"file_path\":\"a\"}")),
+        SAYS(CALL("r1", "read_file", "{\"file_path\":\"a\"}") "," CALL("w1", "web_fetch", "{\"url\":\"http://x\"}") ","
+             CALL("e1", "edit_file", "{\"file_path\":\"a\"}")),
         SAYS(CALL("b1", "bash", "{\"command\":\"make\"}") "," CALL("n1", "nothing", "{}")),
-        SAYS(CALL("s1", "spawn_agent", "{\"prompt\":\"look\"}") "," CALL("s2", "spawn_agent", "{\"prompt\":\"look again\"}") "," CALL("t1", "todo", "{\"todos\":[]}")),
+        SAYS(CALL("s1", "spawn_agent", "{\"prompt\":\"look\"}") "," CALL("s2", "spawn_agent", "{\"prompt\":\"look again\"}") ","
+             CALL("t1", "todo", "{\"todos\":[]}")),
         SAYS(CALL("q1", "ask_user", "{\"questions\":[{\"header\":\"Color\",\"options\":[\"red\",\"blue\"],\"question\":\"Which?\"}]}")),
         SAYS("{\"text\":\"done\",\"type\":\"text\"}"),
     };
@@ -138,10 +140,12 @@ PAWL_TEST(test_A_agents_in_trouble)
 PAWL_TEST(test_A4_interrupts_in_trouble)
 {
     static const char *const inputs[] = { "{\"@mode\":\"acceptEdits\",\"input\":\"go\"}" };
-    static const pawl_sim_signal signals[] = { { "input", "\"one\"" }, { "interrupt", NULL }, { "input", "\"two\"" }, { "input", "\"three\"" }, { "interrupt", NULL },
+    static const pawl_sim_signal signals[] = { { "input", "\"one\"" }, { "interrupt", NULL }, { "input", "\"two\"" }, { "input", "\"three\"" },
+                                               { "interrupt", NULL },
                                                { "input", "\"four\"" }, { "interrupt", NULL }, { "shutdown", NULL } };
     const pawl_sim_setup setup = { .machine = helper, .more = searcher, .inputs = inputs, .ninputs = 1, .effects = effects,
-                                   .neffects = sizeof effects / sizeof *effects, .answer = answer, .signals = signals, .nsignals = sizeof signals / sizeof *signals, .loose = true,
+                                   .neffects = sizeof effects / sizeof *effects, .answer = answer, .signals = signals,
+                                   .nsignals = sizeof signals / sizeof *signals, .loose = true,
                                    .cancel = 100 };
 
     simulate(&setup, check_seed() + 100000);

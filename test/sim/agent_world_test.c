@@ -39,8 +39,8 @@ PAWL_TEST(test_A_agents_of_chance_in_trouble)
         if (rc != PAWL_OK)
             CHECK_FAIL("%s", err.text);
     }
-    printf("%llu seeds: %u requests, %u uses of tools, %u children, %u repeated, %u answers, %u kills\n", (unsigned long long)n, sum.asked, sum.used, sum.children,
-           sum.repeated, sum.answers, sum.kills);
+    printf("%llu seeds: %u requests, %u uses of tools, %u children, %u repeated, %u answers, %u kills\n", (unsigned long long)n, sum.asked, sum.used,
+           sum.children, sum.repeated, sum.answers, sum.kills);
     /* else nothing was put to the test */
     CHECK(sum.asked > n && sum.used > n / 2 && sum.children > n / 10 && sum.answers > 0 && sum.signals > n && sum.cancels > 0);
     CHECK(sum.kills > n && sum.power_cuts > 0 && sum.repeated > 0);

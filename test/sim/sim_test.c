@@ -274,7 +274,8 @@ PAWL_TEST(test_X1_a_setup_that_cannot_be_is_refused)
 static const check_case cases[] = {
     CASE(test_E5_calls_of_every_class), CASE(test_G2_fan_out_and_sends), CASE(test_G3_branches_and_a_join),
     CASE(test_W1_questions_gates_and_deadlines), CASE(test_E9_timers), CASE(test_E16_signals), CASE(test_G6_a_subgraph),
-    CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone), CASE(test_E10_runs_that_are_called_off), CASE(test_E13_what_is_pure_and_counted_is_stored_before_it_leaves),
+    CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone),
+    CASE(test_E10_runs_that_are_called_off), CASE(test_E13_what_is_pure_and_counted_is_stored_before_it_leaves),
     CASE(test_K2_a_node_that_is_not_pure_is_found), CASE(test_X1_a_setup_that_cannot_be_is_refused),
     CASE(test_sim_a_seed_gives_the_same_trace_every_time), CASE(test_sim_a_law_is_asked_at_every_entry),
 };

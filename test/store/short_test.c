@@ -65,7 +65,8 @@ PAWL_TEST(test_K5_every_line_that_was_ever_kept_comes_back)
 PAWL_TEST(test_K5_whatever_it_is_it_comes_back)
 {
     static const char *const pieces[] = { "8854c8fc2b962a942dfce8aa3f93b70384a981162c1bb6d837b51be1e6a4dd97", "[[\"receipt\",\"", "[\"leave\",\"", ":", "[",
-        "\"", "[[\"records\",", "12,\"", "\"working\",", "\"tick\",", "[\"close\",[", "\xc3\xa4", "0", "f", " ", "[[\"\",\"event\",\"0\"]]]", "[\"ask\",\"", "\x7f" };
+        "\"", "[[\"records\",", "12,\"", "\"working\",", "\"tick\",", "[\"close\",[", "\xc3\xa4", "0", "f", " ", "[[\"\",\"event\",\"0\"]]]", "[\"ask\",\"",
+        "\x7f" };
     int rounds = check_run_all() ? 200000 : 20000;
 
     for (int i = 0; i < rounds; i++) {

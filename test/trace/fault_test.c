@@ -348,7 +348,8 @@ PAWL_TEST(test_fault_K7_an_ephemeral_is_consumed_and_a_topic_drained)
 
 typedef struct talk { const pawl_value *list; int64_t n; const char *x; } talk;
 static const pawl_field fields[] = { PAWL_FIELD(talk, list, PAWL_FIELD_VALUE, .rule = PAWL_APPEND),
-                                     PAWL_FIELD(talk, n, PAWL_FIELD_INT, .rule = PAWL_SUM, .first = "0"), PAWL_FIELD(talk, x, PAWL_FIELD_STRING, .rule = PAWL_LAST) };
+                                     PAWL_FIELD(talk, n, PAWL_FIELD_INT, .rule = PAWL_SUM, .first = "0"),
+                                     PAWL_FIELD(talk, x, PAWL_FIELD_STRING, .rule = PAWL_LAST) };
 enum { NFIELDS = sizeof fields / sizeof *fields };
 
 static pawl_code says_back(pawl_step *s, void *arg)

@@ -370,7 +370,8 @@ PAWL_TEST(test_G5_interrupt_then_in_a_loop_asks_anew_each_time)
 /* Two of them in one superstep: it goes on when both are answered, and every order ends in the same state. */
 PAWL_TEST(test_G5_several_pauses_between_two_supersteps)
 {
-    const part parts[] = { { "a", NULL, "interrupt \"a?\" -> x" }, { "b", NULL, "interrupt \"b?\" -> y" }, { "c", "a b", "get x -> log | get y -> log" }, { 0 } };
+    const part parts[] = { { "a", NULL, "interrupt \"a?\" -> x" }, { "b", NULL, "interrupt \"b?\" -> y" }, { "c", "a b", "get x -> log | get y -> log" },
+                           { 0 } };
     world w;
 
     for (int order = 0; order < 2; order++) {
@@ -488,7 +489,8 @@ PAWL_TEST(test_G5_a_no_at_a_gate_says_where_and_why)
 
 PAWL_TEST(test_W7_what_comes_with_an_answer_is_there_before_the_next_node)
 {
-    const part parts[] = { { "a", NULL, "x=1 | interrupt \"?\" -> y" }, { "b", "a", "get x -> log | ask \"?\" -> y | get x -> log" }, { "c", "b", "get x -> log" }, { 0 } };
+    const part parts[] = { { "a", NULL, "x=1 | interrupt \"?\" -> y" }, { "b", "a", "get x -> log | ask \"?\" -> y | get x -> log" },
+                           { "c", "b", "get x -> log" }, { 0 } };
     pawl_event ev = { .kind = PAWL_EV_ANSWER, .value = "1", .update = "{\"x\":2}" };
     world w;
 

@@ -301,7 +301,8 @@ PAWL_TEST(test_peer_33_cancel_waits_for_what_is_in_flight_and_a_node_that_says_s
 
 PAWL_TEST(test_peer_35_many_tasks_ask_at_once_and_each_question_has_an_id)
 {
-    const part parts[] = { { "plan", NULL, "send w 0 | send w 1 | send w 2 | goto @end" }, { "w", "-", "ask \"first\" -> log | ask \"second\" -> log" }, { 0 } };
+    const part parts[] = { { "plan", NULL, "send w 0 | send w 1 | send w 2 | goto @end" }, { "w", "-", "ask \"first\" -> log | ask \"second\" -> log" },
+                           { 0 } };
     static const char *const slots[] = { "w:2", "w:0", "w:1", "w:0.1", "w:1.1", "w:2.1" };
     world w;
 

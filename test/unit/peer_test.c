@@ -130,7 +130,8 @@ static pawl_code misplaced(pawl_step *s, void *arg)
 PAWL_TEST(test_peer_06_what_stands_for_a_channel_or_a_secret_goes_into_commands_alone)
 {
     static const pawl_channel vault[] = { { .name = "token", .secret = "env:TOKEN" }, { .name = "x" }, { .name = "y" }, { 0 } };
-    static const char *const hows[] = { "s-s", "sps", "s-e", "spe", "s-w", "spw", "s-o", "s-a", "spa", "s-i", "c-s", "cps", "c-e", "cpe", "c-w", "cpw", "cpo", "c-a", "cpi" };
+    static const char *const hows[] = { "s-s", "sps", "s-e", "spe", "s-w", "spw", "s-o", "s-a", "spa", "s-i", "c-s", "cps", "c-e", "cpe", "c-w", "cpw", "cpo",
+                                        "c-a", "cpi" };
     world w;
 
     for (size_t i = 0; i < sizeof hows / sizeof *hows; i++) {

@@ -496,7 +496,8 @@ PAWL_TEST(test_K10_S7_a_base_holds_the_run_s_record)
 
 static void pruned_begin(world *w)
 {
-    const part parts[] = { { "a", NULL, "call llm 1 -> list | n=1" }, { "b", "a", "call llm 2 -> list | n=1" }, { "c", "b", "call llm 3 -> list | n=1" }, { 0 } };
+    const part parts[] = { { "a", NULL, "call llm 1 -> list | n=1" }, { "b", "a", "call llm 2 -> list | n=1" }, { "c", "b", "call llm 3 -> list | n=1" },
+                           { 0 } };
 
     world_begin(w, script_machine("pruned", 1, xy, parts), NULL);
     world_receipt(w, "a", "\"one\"");

@@ -296,7 +296,8 @@ PAWL_TEST(test_W5_a_deadline_gives_the_default_that_was_asked_with_and_not_befor
 
 PAWL_TEST(test_W5_what_has_no_deadline_or_no_default_waits_for_ever)
 {
-    static const pawl_question rows[] = { { .kind = PAWL_WAIT_QUESTION }, { .kind = PAWL_WAIT_QUESTION, .timeout_ms = 10 }, { .kind = PAWL_WAIT_APPROVAL, .timeout_ms = 10 } };
+    static const pawl_question rows[] = { { .kind = PAWL_WAIT_QUESTION }, { .kind = PAWL_WAIT_QUESTION, .timeout_ms = 10 },
+                                          { .kind = PAWL_WAIT_APPROVAL, .timeout_ms = 10 } };
     world w;
 
     for (size_t i = 0; i < 3; i++) {
@@ -433,7 +434,8 @@ PAWL_TEST(test_X1_the_document_says_what_to_do_about_every_code)
 PAWL_TEST(test_X2_the_document_names_every_limit_with_its_default)
 {
     static const char *const rows[] = {
-        "| `max_steps`, supersteps of a run or a turn | 1,000 | `pawl_graph_max_steps` |", "| `max_calls`, commands of a visit | 1,000 | `pawl_graph_max_calls`",
+        "| `max_steps`, supersteps of a run or a turn | 1,000 | `pawl_graph_max_steps` |",
+        "| `max_calls`, commands of a visit | 1,000 | `pawl_graph_max_calls`",
         "| `max_tasks`, tasks of a superstep | 100,000 | `pawl_graph_max_tasks` |", "| `DEPTH_MAX`, levels of a value | 128 |",
         "| `TEXT_BYTES_MAX`, of one JSON text, one entry | 1 GiB |", "| `NAME_BYTES_MAX`, of a node, channel or effect | 64 |",
         "| `RUN_BYTES_MAX`, of a run's id | 128 |", "| `PATH_BYTES_MAX`, of a task in subgraphs | 1,024 |", "| `RACES_MAX`, decided in one pass | 16 |",

@@ -65,8 +65,8 @@ PAWL_TEST(test_K4_a_secret_is_written_by_no_road)
 static pawl_code refer(pawl_step *s, void *arg)
 {
     const pawl_value *inner = pawl_pack(s, "{s:v}", "both", pawl_pack(s, "[v,v]", pawl_ref(s, "token"), pawl_ref(s, "key")));
-    const pawl_value *args = pawl_pack(s, "{s:v,s:v,s:{s:v},s:s}", "x", pawl_ref(s, "x"), "both", pawl_value_get(inner, "both"), "a/b~c", "pin", pawl_ref(s, "pin"),
-                                       "plain", "text");
+    const pawl_value *args = pawl_pack(s, "{s:v,s:v,s:{s:v},s:s}", "x", pawl_ref(s, "x"), "both", pawl_value_get(inner, "both"), "a/b~c", "pin",
+                                       pawl_ref(s, "pin"), "plain", "text");
 
     (void)arg;
     return pawl_call(s, "http", args, NULL);

@@ -302,7 +302,8 @@ PAWL_TEST(test_G6_a_pause_in_one_subgraph_loses_nothing_of_its_siblings)
 
 PAWL_TEST(test_G4_G6_what_was_done_inside_is_kept_when_the_run_is_opened_again)
 {
-    const part in[] = { { "a", NULL, "call llm 1 -> log" }, { "good", "a", "call llm 2 -> log" }, { "bad", "a", "call llm 3" }, { "end", "good bad", "log=\"end\"" }, { 0 } };
+    const part in[] = { { "a", NULL, "call llm 1 -> log" }, { "good", "a", "call llm 2 -> log" }, { "bad", "a", "call llm 3" },
+                        { "end", "good bad", "log=\"end\"" }, { 0 } };
     pawl_graph *g = alone(inner(in));
     world w;
 

@@ -169,7 +169,8 @@ PAWL_TEST(test_E5_inverses_run_in_reverse_each_in_its_entry)
 /* Whoever is done first, the last in task order is undone first. */
 PAWL_TEST(test_E5_siblings_are_undone_in_reverse_of_task_order_whatever_came_first)
 {
-    const part parts[] = { { "a", NULL, "call book \"a\" -> x" }, { "b", NULL, "call book \"b\" -> x" }, { "c", NULL, "call llm 0 -> y | fail effect no" }, { 0 } };
+    const part parts[] = { { "a", NULL, "call book \"a\" -> x" }, { "b", NULL, "call book \"b\" -> x" }, { "c", NULL, "call llm 0 -> y | fail effect no" },
+                           { 0 } };
     static const char *const orders[] = { "abc", "acb", "bac", "bca", "cab", "cba" };
     char *first = NULL;
 

@@ -415,8 +415,8 @@ static pawl_code missed(const pawl_llm_record *r, const pawl_job *job, pawl_repl
         args = job->args;
     said_last(&mem, args, said, sizeof said);
     pawl_reply_untouched(reply);
-    rc = pawl_reply_fail(reply, PAWL_INVALID, "%s: %.60s has no answer to this request: %.40s, messages %zu, \"%s\" (%.12s); record it live", job->effect, r->path,
-                         llm_text(args, "model"), pawl_value_size(pawl_value_get(args, "messages")), said, hex);
+    rc = pawl_reply_fail(reply, PAWL_INVALID, "%s: %.60s has no answer to this request: %.40s, messages %zu, \"%s\" (%.12s); record it live", job->effect,
+                         r->path, llm_text(args, "model"), pawl_value_size(pawl_value_get(args, "messages")), said, hex);
     arena_free(&mem);
     return rc;
 }

@@ -357,7 +357,8 @@ static pawl_code play(const pawl_llm_script *s, const pawl_job *job, pawl_reply 
 
     if (e == NULL) {
         pawl_reply_untouched(r);
-        return prompt ? pawl_reply_fail(r, PAWL_EFFECT, "%s: no answer fits the prompt of \"%s\", which begins \"%.60s\"", q->model, llm_text(job->args, "node"), last)
+        return prompt ? pawl_reply_fail(r, PAWL_EFFECT, "%s: no answer fits the prompt of \"%s\", which begins \"%.60s\"", q->model,
+                                        llm_text(job->args, "node"), last)
                       : pawl_reply_fail(r, PAWL_EFFECT, "%s: no answer fits turn %zu, whose last words of a user begin \"%.60s\"", q->model, q->turn, last);
     }
     if (prompt && e->deltas == 0)

@@ -267,7 +267,8 @@ static const pawl_value *args_of(tool_call *c)
     canon(&in, c->input);
     args = in.failed ? NULL
                      : value_pack(&c->mem, NULL, "{s:v,s:v,s:v,s:s,s:i,s:i}", "env", env_keyless(&c->mem, c->tool->env), "run", run, "stdin",
-                                  value_string(&c->mem, in.data, in.size), "cwd", c->cwd, "timeout_ms", (int64_t)c->tool->timeout_ms, "output_bytes", (int64_t)WHOLE_BYTES_MAX);
+                                  value_string(&c->mem, in.data, in.size), "cwd", c->cwd, "timeout_ms", (int64_t)c->tool->timeout_ms, "output_bytes",
+                                  (int64_t)WHOLE_BYTES_MAX);
     buf_free(&in);
     return args;
 }

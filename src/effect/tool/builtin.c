@@ -95,7 +95,8 @@ const builtin builtins[] = {
         .description = "Find lines of files by a regular expression. What lies in .git, and files that are no text, are left out." }, tool_grep },
     { { .name = "bash", .rule = "Bash", .schema = bash_schema, .cls = PAWL_EXEC, .effect = PAWL_ONCE, .timeout_ms = 610000, .mutates = true,
         .description = "Run a command in the workspace; stdout and stderr come back together. Nothing can be typed into it, each call is a new shell, and "
-                       "what it leaves running is ended with it. Outside the workspace it may only read, as a rule. For files use the tools for files." }, tool_bash },
+                       "what it leaves running is ended with it. Outside the workspace it may only read, as a rule. For files use the tools for files." },
+                       tool_bash },
     { { .name = "web_fetch", .rule = "WebFetch", .schema = fetch_schema, .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .timeout_ms = 70000, .beside = true,
         .description = "Get a page by its address, as text. It is followed to other pages of the same host only." }, tool_fetch },
     { { .name = "todo", .rule = "Todo", .schema = todo_schema, .cls = PAWL_READ, .effect = PAWL_PURE,

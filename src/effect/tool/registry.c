@@ -310,7 +310,8 @@ static unsigned weight(const pawl_tool *tool, char words[SEARCH_WORDS_MAX][WORD_
     unsigned sum = 0;
 
     for (size_t i = 0; i < n; i++) {
-        unsigned one = has_word(tool->name, words[i]) || has_word(tool->rule, words[i]) ? 3 : has_word(tool->hint, words[i]) ? 2 : has_word(tool->description, words[i]);
+        unsigned one = has_word(tool->name, words[i]) || has_word(tool->rule, words[i]) ? 3
+                       : has_word(tool->hint, words[i]) ? 2 : has_word(tool->description, words[i]);
 
         sum += one > 0 ? 100 + one : 0; /* two words weigh more than any one */
     }
