@@ -177,6 +177,7 @@ bool asked_later(turn *t, const char *why, core_action *then);  /* a timer is se
 
 /* ---- ask.c: what is sent to a model ---------------------------------------------------------------------- */
 
+size_t canon_bytes(turn *t, const pawl_value *v);   /* of its canonical JSON; NULL: 0 */
 const pawl_value *request_make(turn *t, const pawl_value *then);    /* `then`: what the user says behind the first `upto` messages; NULL: all, and no more */
 pawl_code request_call(turn *t, const char *tag, const pawl_value *args);   /* PAWL_LIMIT: the budget refused it */
 

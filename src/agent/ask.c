@@ -22,9 +22,9 @@ const pawl_value *request_make(turn *t, const pawl_value *then)
 
 /* ---- what it may cost ---------------------------------------------------------------------------------------- */
 
-static int64_t bytes_of(turn *t, const pawl_value *v)
+size_t canon_bytes(turn *t, const pawl_value *v)
 {
-    int64_t size;
+    size_t size;
     buf b;
 
     if (v == NULL)
@@ -32,34 +32,34 @@ static int64_t bytes_of(turn *t, const pawl_value *v)
     buf_init(&b, &t->mem->alloc);
     canon(&b, v);
     t->mem->failed = t->mem->failed || b.failed;
-    size = (int64_t)b.size;
+    size = b.size;
     buf_free(&b);
     return size;
 }
 
 /* Of messages that no bill is of yet, with those of this event. */
-static int64_t messages_bytes(turn *t)
+static size_t messages_bytes(turn *t)
 {
     const pawl_value *messages = t->all != NULL ? t->all : pawl_get(t->s, "messages"), *one;
     pawl_iter it = pawl_iter_of(messages);
-    int64_t bytes = 0;
+    size_t bytes = 0;
     uint32_t i = 0;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        bytes += i++ >= t->seen ? bytes_of(t, one) : 0;
+        bytes += i++ >= t->seen ? canon_bytes(t, one) : 0;
     for (size_t k = 0; k < t->nadded; k++)
-        bytes += i++ >= t->seen ? bytes_of(t, t->added[k]) : 0;
+        bytes += i++ >= t->seen ? canon_bytes(t, t->added[k]) : 0;
     return bytes;
 }
 
 /* A token has a byte at least; and what was sent before is known from its bill. */
 static int64_t input_bound(turn *t, const pawl_value *args)
 {
-    int64_t bytes = messages_bytes(t) + bytes_of(t, pawl_value_get(args, "then"));
+    size_t bytes = messages_bytes(t) + canon_bytes(t, pawl_value_get(args, "then"));
 
     if (t->tokens == 0 || prefix_is_new(t))
-        bytes += bytes_of(t, pawl_get(t->s, "@system")) + bytes_of(t, pinned_now(t)) + bytes_of(t, tools_now(t));
-    return t->tokens + bytes;
+        bytes += canon_bytes(t, pawl_get(t->s, "@system")) + canon_bytes(t, pinned_now(t)) + canon_bytes(t, tools_now(t));
+    return t->tokens + (int64_t)bytes;
 }
 
 /* As @config has it, which may be somebody's odd word; and as the machine where that says nothing. */

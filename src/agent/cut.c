@@ -233,21 +233,6 @@ const pawl_value *cut_longest(turn *t, const pawl_value **all, uint32_t n)
 
 enum { CUT_SAID, CUT_PINNED, CUT_SYSTEM, CUT_TOOLS, CUT_REST, CUT_PARTS };
 
-static size_t cut_bytes(turn *t, const pawl_value *v)
-{
-    size_t size;
-    buf b;
-
-    if (v == NULL)
-        return 0;
-    buf_init(&b, &t->mem->alloc);
-    canon(&b, v);
-    size = b.size;
-    t->mem->failed = t->mem->failed || b.failed;
-    buf_free(&b);
-    return size;
-}
-
 const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n)
 {
     static const struct { const char *what, *then; } parts[CUT_PARTS] = {
@@ -257,14 +242,14 @@ const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n)
         [CUT_TOOLS] = { "the tools have", "give it fewer" },
         [CUT_REST] = { "the rest has", "begin another conversation" },
     };
-    size_t sizes[CUT_PARTS] = { [CUT_SYSTEM] = cut_bytes(t, pawl_get(t->s, "@system")) + cut_bytes(t, pawl_get(t->s, "@pinned")),
-                                [CUT_TOOLS] = cut_bytes(t, tools_now(t)) }, total = 0;
+    size_t sizes[CUT_PARTS] = { [CUT_SYSTEM] = canon_bytes(t, pawl_get(t->s, "@system")) + canon_bytes(t, pawl_get(t->s, "@pinned")),
+                                [CUT_TOOLS] = canon_bytes(t, tools_now(t)) }, total = 0;
     unsigned most = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         const bool user = strcmp(cut_role(all[i]), "user") == 0, pinned = user && pawl_value_bool(pawl_value_get(all[i], "pinned"));
 
-        sizes[user && i >= t->begun ? CUT_SAID : pinned ? CUT_PINNED : CUT_REST] += cut_bytes(t, all[i]);
+        sizes[user && i >= t->begun ? CUT_SAID : pinned ? CUT_PINNED : CUT_REST] += canon_bytes(t, all[i]);
     }
     for (unsigned k = 0; k < CUT_PARTS; k++) {
         total += sizes[k];
