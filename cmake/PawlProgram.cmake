@@ -6,7 +6,12 @@ if(NOT PAWL_YAML_FOUND OR NOT PAWL_JQ_INCLUDE)
     message(FATAL_ERROR "the program needs libyaml and the headers of libjq; script/setup installs them, -DPAWL_PROGRAM=OFF leaves it out")
 endif()
 
-file(GLOB PAWL_PROGRAM_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/file/*.c ${PROJECT_SOURCE_DIR}/src/cli/*.c)
+set(PAWL_PROGRAM_SOURCES "")
+foreach(folder file proof app effect/jq cli)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
+    list(APPEND PAWL_PROGRAM_SOURCES ${found})
+endforeach()
+list(APPEND PAWL_PROGRAM_SOURCES ${PROJECT_SOURCE_DIR}/src/effect/resolve_links.c)
 list(REMOVE_ITEM PAWL_PROGRAM_SOURCES ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 set_source_files_properties(${PAWL_PROGRAM_SOURCES} ${PROJECT_SOURCE_DIR}/src/cli/main.c PROPERTIES COMPILE_DEFINITIONS _POSIX_C_SOURCE=200809L)
 
@@ -20,7 +25,7 @@ add_custom_command(OUTPUT ${PAWL_SCHEMA_C} DEPENDS ${PAWL_SCHEMA} ${PROJECT_SOUR
 add_library(pawl_program STATIC ${PAWL_PROGRAM_SOURCES} ${PAWL_SCHEMA_C})
 target_include_directories(pawl_program PRIVATE include src)
 # libjq is opened by the child that evaluates
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cli/jq_child.c ${PROJECT_SOURCE_DIR}/src/cli/jq_big.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_child.c ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_big.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
 target_link_libraries(pawl_program PUBLIC PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads
     ${CMAKE_DL_LIBS} m)
 pawl_flags(pawl_program)

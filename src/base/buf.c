@@ -1,5 +1,5 @@
 /* buf.c - bytes that grow; one check at the end tells whether all of them are there. */
-#include "base/inner.h"
+#include "json/inner.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* err.c - errors: told once, in one line, into the caller's hands. */
-#include "base/inner.h"
+#include "json/inner.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* mem.c - memory: the caller's function, or malloc's. Sizes are checked here, once. */
-#include "base/inner.h"
+#include "json/inner.h"
 
 #include <stdlib.h>
 

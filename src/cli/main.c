@@ -1,6 +1,6 @@
 /* main.c - the program. */
 #include "cli/cli.h"
-#include "cli/jq.h"
+#include "effect/jq/jq.h"
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* options.c - what was typed becomes a call of a verb; and how a verb says that something is wrong. */
-#include "cli/jq.h"
+#include "effect/jq/jq.h"
 #include "cli/verbs.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #ifndef CLI_PROVE_H
 #define CLI_PROVE_H
 
-#include "cli/session.h"
-#include "file/prove.h"
+#include "app/session.h"
+#include "proof/prove.h"
 
 /* The modes of --modes, a list with commas; 0: said. */
 unsigned prove_modes(const cli_call *c, const char *text);

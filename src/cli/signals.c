@@ -1,6 +1,6 @@
 /* signals.c - Ctrl-C once: what is under way ends, and nothing new begins. Twice: at once. Nothing is lost either way. */
-#include "cli/go.h"
-#include "cli/view.h"
+#include "cli/run_driver.h"
+#include "cli/ui/view.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* engine.c - an engine is made, runs are told things and looked at. */
 #include "engine/engine.h"
-#include "engine/owner.h"
+#include "engine/run/owner.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* handle.c - what is said to an agent: each is a delivery, durable when it was left, and taken by whoever drives the run (E16). */
 #include "agent/agent.h"
-#include "host/asks.h"
+#include "host/open_questions.h"
 #include "host/host.h"
 
 #include <stdio.h>

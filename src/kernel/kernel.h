@@ -8,9 +8,9 @@
 #define KERNEL_KERNEL_H
 
 #include "base/base.h"
-#include "kernel/blob.h"
+#include "kernel/journal/blobs.h"
 #include "kernel/budget.h"
-#include "kernel/progress.h"
+#include "kernel/loop_guard.h"
 #include "pawl/kernel.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* ask_test.c - a question put to a terminal, and what was typed as an answer: what fits, what does not, and what is said then. */
-#include "cli/view.h"
+#include "cli/ui/view.h"
 #include "lib/check.h"
 
 #include <stdlib.h>

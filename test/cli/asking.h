@@ -2,7 +2,7 @@
 #ifndef TEST_CLI_ASKING_H
 #define TEST_CLI_ASKING_H
 
-#include "cli/jq.h"
+#include "effect/jq/jq.h"
 #include "lib/check.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "cli/verbs.h"
 #include "lib/check.h"
 
-#include "engine/owner.h"
+#include "engine/run/owner.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
 /* view_test.c - the picture of a run as text: what stands there while it is at work, what stays, and how wide and high it gets. */
-#include "cli/view.h"
-#include "lib/town.h"
+#include "cli/ui/view.h"
+#include "lib/engine_fixture.h"
 
 #include <stdlib.h>
 #include <unistd.h>

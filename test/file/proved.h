@@ -3,7 +3,7 @@
 #define TEST_FILE_PROVED_H
 
 #include "file/filing.h"
-#include "file/prove.h"
+#include "proof/prove.h"
 
 typedef struct proved {
     bench *b;

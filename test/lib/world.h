@@ -13,7 +13,7 @@
 #ifndef TEST_LIB_WORLD_H
 #define TEST_LIB_WORLD_H
 
-#include "bag.h"
+#include "blob_fixture.h"
 #include "check.h"
 #include "heap.h"
 #include "kernel/kernel.h"

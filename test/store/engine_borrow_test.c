@@ -1,5 +1,5 @@
 /* engine_borrow_test.c - arguments that refer to channels: whoever performs a command has them as they were when it was made. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "pawl/flow.h"
 

@@ -1,5 +1,5 @@
 /* engine_budget_test.c - how much of an effect is performed at a time: places, keys, rates, and what waits for them. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "store/store.h"
 

@@ -1,6 +1,6 @@
 /* engine_drain_test.c - nothing more leaves, and what is out is stored; or it is told to stop at once, and nothing of it is. Another engine
  * on the same store goes on, and in the end everything was performed once, but for what was told to stop. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "store/store.h"
 

@@ -1,6 +1,6 @@
 /* The engine where things meet: a back-off beside work, a deadline, a delivery before an answer, workers of two machines. */
 #include "lib/check.h"
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "pawl/engine.h"
 #include "pawl/flow.h"
 #include "pawl/graph.h"

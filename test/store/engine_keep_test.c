@@ -1,5 +1,5 @@
 /* engine_keep_test.c - what becomes of a run when it is over: kept, removed, or kept for a time (G10); on both stores. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "store/store.h"
 

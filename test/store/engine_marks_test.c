@@ -1,5 +1,5 @@
 /* engine_marks_test.c - attempts, back-offs and time limits of a command go on in the next process. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "store/store.h"
 

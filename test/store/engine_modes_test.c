@@ -1,5 +1,5 @@
 /* engine_modes_test.c - durability (G9): what may be stored late is, and nobody sees what is not stored; killed at any moment. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "pawl/stream.h"
 #include "store/place.h"
 #include "store/store.h"

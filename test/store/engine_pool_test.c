@@ -1,5 +1,5 @@
 /* engine_pool_test.c - several commands are out at once: side by side, over their limits, called off. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "store/store.h"
 

@@ -1,5 +1,5 @@
 /* engine_record_test.c - runs are begun with their record: what it says is stored, found, kept to; and its deadline. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "store/store.h"
 

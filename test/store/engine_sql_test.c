@@ -1,5 +1,5 @@
 /* engine_sql_test.c - effects with SQL of their own: their rows are there exactly when their receipts are. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 
 #include <signal.h>

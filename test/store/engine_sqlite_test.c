@@ -1,5 +1,5 @@
 /* engine_sqlite_test.c - runs that outlive the process: driven, killed, taken up by another, told things from outside. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/place.h"
 #include "store/store.h"
 

@@ -1,5 +1,5 @@
 /* engine_stop_test.c - what is out is told to stop, and when: deadlines, cancels, a lease that is lost, a handler that does not hear. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/one.h"
 #include "store/place.h"
 #include "store/store.h"

@@ -1,5 +1,5 @@
 /* engine_unsure_test.c - a store that does what it says it did not, and rivals who are quick: what an engine then believes. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define TEST_STORE_SHELF_H
 
 #include "lib/machines.h"
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "pawl/history.h"
 #include "store/one.h"
 #include "store/store.h"

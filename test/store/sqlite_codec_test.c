@@ -1,5 +1,5 @@
 /* sqlite_codec_test.c - what is written through a codec: nothing of it is in the file in clear, and each key finds its own. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "store/seal.h"
 #include "store/sqlite_file.h"
 

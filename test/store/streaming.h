@@ -2,7 +2,7 @@
 #ifndef TEST_STORE_STREAMING_H
 #define TEST_STORE_STREAMING_H
 
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "pawl/stream.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* fault_test.c - twelve faults that were measured in another engine of supersteps, each shown to be absent here, through every
  * crash. */
 #include "lib/tell.h"
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

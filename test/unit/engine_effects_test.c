@@ -1,5 +1,5 @@
 /* engine_effects_test.c - commands are performed: what handlers are given, what they reply, when they are asked again. */
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "pawl/engine.h"
 
 #include <stdio.h>

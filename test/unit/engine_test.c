@@ -1,6 +1,6 @@
 /* engine_test.c - one engine, one store in memory: runs are driven as far as they go, and what is stored is all there is. */
 #include "lib/heap.h"
-#include "lib/town.h"
+#include "lib/engine_fixture.h"
 #include "pawl/engine.h"
 #include "store/store.h"
 

@@ -1,0 +1,285 @@
+/* agents.c - what an agent is run with: the tools that it has, the models that it asks, the agents that it calls, and what it is told. */
+#include "effect/resolve_links.h"
+#include "app/session.h"
+#include "effect/effect.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool session_is_agent(const session *s)
+{
+    return s->of != NULL && s->of->agent != NULL;
+}
+
+bool session_of_agent(session *s, const char *name)
+{
+    for (const file_helper *h = s->file != NULL ? s->file->helpers : NULL; h != NULL; h = h->next)
+        if (strcmp(h->name, name) == 0 && h->file != s->file) {
+            s->of = h->file;
+            return true;
+        }
+    return false;
+}
+
+/* ---- the tools that come with the program ------------------------------------------------------------------ */
+
+static pawl_own_tool own_of(const char *name)
+{
+    static const struct { const char *name; pawl_own_tool own; } rows[] = {
+        { "todo", PAWL_OWN_TODO }, { "ask_user", PAWL_OWN_ASK_USER }, { "spawn_agent", PAWL_OWN_SPAWN_AGENT }, { "plan_enter", PAWL_OWN_PLAN_ENTER },
+        { "plan_exit", PAWL_OWN_PLAN_EXIT }, { "tool_search", PAWL_OWN_TOOL_SEARCH },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].own;
+    return PAWL_OWN_NOT;
+}
+
+/* As the machine knows it. */
+static pawl_agent_tool described(const pawl_tool *t)
+{
+    return (pawl_agent_tool){ .name = t->name, .rule = t->rule, .description = t->description, .schema = t->schema, .cls = t->cls, .effect = t->effect,
+                              .timeout_ms = t->fn == NULL ? 0 : t->timeout_ms > 0 ? t->timeout_ms : PAWL_TOOL_TIMEOUT_MS,
+                              .own = t->fn == NULL ? own_of(t->name) : PAWL_OWN_NOT, .beside = t->beside, .mutates = t->mutates,
+                              .deferred = t->deferred, .hint = t->hint };
+}
+
+const pawl_agent_tool *session_tool(void *ctx, size_t index)
+{
+    session *s = ctx;
+    pawl_agent_tool *all;
+
+    if (s->tools == NULL && ((s->tools = pawl_tools_new(NULL, NULL)) == NULL || pawl_tools_add_builtin(s->tools, NULL, NULL) != PAWL_OK)) {
+        s->mem.failed = true;
+        return NULL;
+    }
+    if (s->builtins == NULL) {
+        if ((all = arena_zero(&s->mem, (pawl_tools_count(s->tools) + 1) * sizeof *all)) == NULL)
+            return NULL;
+        for (size_t i = 0; i < pawl_tools_count(s->tools); i++)
+            all[i] = described(pawl_tools_at(s->tools, i));
+        s->builtins = all;
+        s->nbuiltins = pawl_tools_count(s->tools);
+    }
+    return index < s->nbuiltins ? &s->builtins[index] : NULL;
+}
+
+/* Programs of its own stand behind those. */
+static pawl_code own_tools_add(session *s, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (const file_tool *t = s->file->tools; t != NULL && rc == PAWL_OK; t = t->next) {
+        const pawl_tool tool = { .name = t->t.name, .rule = t->t.rule, .description = t->t.description, .schema = t->t.schema, .cls = t->t.cls,
+                                 .effect = t->t.effect, .timeout_ms = t->t.timeout_ms, .beside = t->t.beside, .mutates = t->t.mutates,
+                                 .deferred = t->t.deferred, .hint = t->t.hint, .env = t->env };
+
+        if (pawl_tools_find(s->tools, t->t.name) == NULL)
+            rc = pawl_tool_command(s->tools, &tool, t->run, err);
+    }
+    return rc;
+}
+
+/* ---- after its tools ---------------------------------------------------------------------------------------------- */
+
+/* What it is told: each call with the input that it was made with. NULL: no memory. */
+static const pawl_value *post_tools_input(arena *mem, const pawl_value *args, const char *cwd)
+{
+    const pawl_value *calls = pawl_value_get(args, "calls"), *all = value_pack(mem, NULL, "[]"), *one, *id;
+    pawl_iter it = pawl_iter_of(pawl_value_get(args, "tools"));
+
+    for (size_t i = 0; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
+        const pawl_value *call = pawl_value_at(calls, i);
+
+        if (pawl_value_get(one, "tool_input") == NULL && pawl_value_get(call, "input") != NULL)
+            one = value_with(mem, one, "tool_input", pawl_value_get(call, "input"));
+        if ((id = pawl_value_get(call, "id")) != NULL)
+            one = value_with(mem, one, "tool_use_id", id);
+        all = value_push(mem, all, one);
+    }
+    return value_pack(mem, NULL, "{s:s,s:v}", "cwd", cwd, "tools", all);
+}
+
+static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const session *s = arg;
+    const char *cwd = pawl_value_string(pawl_value_get(job->args, "cwd"));
+    const pawl_value *words;
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    cwd = cwd != NULL && *cwd != '\0' ? cwd : s->folder;
+    words = value_pack(&mem, NULL, "[]");
+    for (size_t i = 0; s->file->post_tools[i] != NULL; i++)
+        words = value_push(&mem, words, value_string(&mem, s->file->post_tools[i], strlen(s->file->post_tools[i])));
+    own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", cwd, "env",
+                          env_keyless(&mem, (const char *const *)s->file->post_tools_env), "run", words, "stdin", post_tools_input(&mem, job->args, cwd));
+    if (own.args == NULL)
+        rc = pawl_reply_fail(reply, PAWL_NOMEM, "post-tools: no memory");
+    else if (pawl_mode_named(job->mode) == PAWL_PLAN)
+        rc = pawl_reply_fail(reply, PAWL_DENIED, "post-tools: nothing is changed in plan mode");
+    else
+        rc = pawl_effect_command(&own, reply, NULL);
+    arena_free(&mem);
+    return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
+}
+
+/* ---- all agents of a file -------------------------------------------------------------------------------------------- */
+
+pawl_code session_each_agent(session *s, pawl_code (*fn)(session *s, const agent_file *a, pawl_err *err), pawl_err *err)
+{
+    pawl_code rc = s->file != NULL && s->file->agent != NULL ? fn(s, s->file, err) : PAWL_OK;
+
+    for (const file_helper *h = s->file != NULL ? s->file->helpers : NULL; h != NULL && rc == PAWL_OK; h = h->next)
+        if (h->file != s->file)
+            rc = fn(s, h->file, err);
+    return rc;
+}
+
+static pawl_code machine_add(session *s, const agent_file *a, pawl_err *err)
+{
+    pawl_machine *m = a == s->file ? NULL : pawl_agent_machine(&a->agent->a, NULL, err);
+
+    if (a == s->file)
+        return PAWL_OK;
+    if (a == s->of)             /* the engine has it now, and keeps it */
+        s->machine = m;
+    return m != NULL ? pawl_engine_add(s->engine, m, err) : err->code < 0 ? err->code : PAWL_NOMEM;
+}
+
+static pawl_code tools_bind(session *s, const agent_file *a, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+    char name[80];
+
+    for (size_t i = 0; i < a->agent->a.ntools && rc == PAWL_OK; i++) {
+        const pawl_agent_tool *t = &a->agent->a.tools[i];
+        const pawl_tool *tool = pawl_tools_find(s->tools, t->name);
+
+        if (t->own != PAWL_OWN_NOT || tool == NULL)
+            continue;
+        snprintf(name, sizeof name, "tool-%s", t->name);
+        rc = pawl_engine_effect(s->engine, name, tool->fn, tool->arg, t->effect, err);
+    }
+    return rc;
+}
+
+pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err)
+{
+    const pawl_tool *tool = s->tools != NULL ? pawl_tools_find(s->tools, e->word + 5) : NULL;
+
+    if (tool == NULL || tool->fn == NULL)
+        return fail(err, PAWL_INVALID, "%s: there is no such tool", e->word);
+    return pawl_engine_effect(s->engine, e->name, tool->fn, tool->arg, e->limits.cls, err);
+}
+
+pawl_code session_agents_bind(session *s, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (s->file == NULL || s->hands_out || (s->file->agent == NULL && s->file->helpers == NULL))
+        return PAWL_OK;
+    (void)session_tool(s, 0);
+    if (s->tools == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for tools");
+    rc = own_tools_add(s, err);
+    if (rc == PAWL_OK)
+        rc = session_each_agent(s, machine_add, err);
+    if (rc == PAWL_OK)
+        rc = session_each_agent(s, tools_bind, err);
+    if (rc == PAWL_OK)
+        rc = pawl_engine_effect(s->engine, "llm", session_llm, s, PAWL_AT_LEAST_ONCE, err);
+    if (rc == PAWL_OK)
+        rc = pawl_engine_tell(s->engine, err);
+    if (rc == PAWL_OK && s->file->post_tools != NULL)
+        rc = pawl_engine_effect(s->engine, "post-tools", run_post_tools, s, PAWL_AT_LEAST_ONCE, err);
+    return rc;
+}
+
+/* ---- what it begins with ------------------------------------------------------------------------------------------------ */
+
+/* What the project says of itself: AGENTS.md, else CLAUDE.md. */
+static const pawl_value *pinned(session *s, pawl_err *err)
+{
+    static const char *const names[] = { "AGENTS.md", "CLAUDE.md" };
+    char path[4200];
+    pawl_bytes text;
+    buf b;
+    const pawl_value *v = NULL;
+
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", s->folder, names[i]);
+        if (access(path, R_OK) != 0)
+            continue;
+        if (read_disk(&s->mem, path, &text, err) != PAWL_OK)
+            return NULL;
+        if (!utf8_valid(text.data, text.size)) {
+            fail(err, PAWL_INVALID, "%s is no UTF-8", path);
+            return NULL;
+        }
+        buf_init(&b, NULL);
+        buf_fmt(&b, "%s of this project:\n\n", names[i]);
+        buf_put(&b, text.data, text.size);
+        if (!b.failed)
+            v = value_string(&s->mem, b.data, b.size);
+        buf_free(&b);
+        return v;
+    }
+    return NULL;
+}
+
+const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err)
+{
+    const pawl_value *text, *key, *one;
+    pawl_iter it = pawl_iter_of(s->own);
+
+    if (!session_is_agent(s))
+        return v;
+    if ((one = pawl_value_get(v, "input")) != NULL && pawl_value_type(one) != PAWL_TYPE_NULL && pawl_agent_input(one, err) != PAWL_OK)
+        return NULL;
+    while ((one = pawl_iter_next(&it, &key)) != NULL)
+        v = value_with(&s->mem, v, pawl_value_string(key), one);
+    if ((text = pinned(s, err)) != NULL)
+        v = value_with(&s->mem, v, "@pinned", text);
+    else if (err->code != PAWL_OK)
+        return NULL;
+    return v;
+}
+
+/* ---- how it stands ---------------------------------------------------------------------------------------------------- */
+
+const char *agent_end(pawl_state *st)
+{
+    const char *end = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "end"));
+
+    return end != NULL ? end : "";
+}
+
+const char *agent_no(const session *s)
+{
+    return s->of->agent->a.denied == PAWL_DENIED_TELLS ? "the model is told" : "the turn ends";
+}
+
+bool agent_failed(const session *s, pawl_state *st)
+{
+    const char *end = agent_end(st), *why = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "note"));
+    pawl_agent_view v;
+
+    if (pawl_agent_look(st, &v, NULL) != PAWL_OK || (v.state != PAWL_SHOWN_ERROR && v.state != PAWL_SHOWN_DONE))
+        return false;
+    if (v.state == PAWL_SHOWN_ERROR)
+        cli_note(s->c, "%s: %s", s->run, v.message != NULL ? v.message : "it failed");
+    else if (strcmp(end, "budget") == 0)
+        cli_note(s->c, "%s: its budget has no room for more; pawl budget %s shows it, and raises it", s->run, s->run);
+    else if (strcmp(end, "max_iterations") == 0)
+        cli_note(s->c, "%s: its turn asked the model as often as `max_iterations` allows", s->run);
+    else if (why != NULL)
+        cli_note(s->c, "%s: %s", s->run, why);
+    else if (*end != '\0')
+        cli_note(s->c, "%s: its turn ended by %s", s->run, strcmp(end, "denial") == 0 ? "a denial" : strcmp(end, "interrupt") == 0 ? "an interrupt" : end);
+    return v.state == PAWL_SHOWN_ERROR || strcmp(end, "budget") == 0 || strcmp(end, "max_iterations") == 0;
+}

@@ -1,0 +1,413 @@
+/* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions. */
+#include "effect/resolve_links.h"
+#include "app/session.h"
+#include "effect/effect.h"
+#include "effect/sandbox.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RECEIPT_BYTES_MAX = 100000 };    /* in the environment of an undo */
+
+/* ---- programs --------------------------------------------------------------------------------------- */
+
+/* Without what is not for whoever performs it. */
+static const pawl_value *without(arena *mem, const pawl_value *args)
+{
+    static const char *const own[] = { "decision", "sandbox", "undo" };
+    const pawl_value *out = value_pack(mem, NULL, "{}"), *key, *v;
+    pawl_iter it = pawl_iter_of(args);
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        size_t i = 0;
+
+        while (i < 3 && strcmp(pawl_value_string(key), own[i]) != 0)
+            i++;
+        if (i == 3)
+            out = value_with(mem, out, pawl_value_string(key), v);
+    }
+    return out;
+}
+
+/* Plan mode holds for what was decided, asked or begun in another one, too: a command goes by the mode of the moment when it leaves (P1). */
+static bool in_plan(const pawl_job *job)
+{
+    return pawl_mode_named(job->mode) == PAWL_PLAN;
+}
+
+static pawl_code plan_denies(pawl_reply *reply)
+{
+    pawl_reply_untouched(reply);
+    return pawl_reply_fail(reply, PAWL_DENIED, "it requires %s mode; current mode is %s.", mode_spoken(PAWL_DEFAULT), mode_spoken(PAWL_PLAN));
+}
+
+static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
+{
+    const bool plan = in_plan(job) || pawl_value_bool(pawl_value_get(job->args, "sandbox"));
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    if (plan && e->limits.cls != PAWL_PURE)
+        return plan_denies(reply);
+    arena_init(&mem, NULL, 4096);
+    own.args = without(&mem, job->args);
+    if (own.args == NULL)
+        rc = pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
+    else
+        rc = plan ? sandbox_command(&own, reply) : pawl_effect_command(&own, reply, NULL);
+    arena_free(&mem);
+    /* It ran, and ended with another status than 0: who said `retry` meant that. */
+    return rc == PAWL_EFFECT && e->limits.retry.max_attempts > 1 ? PAWL_TRANSIENT : rc;
+}
+
+static pawl_code run_command(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    return command(job, reply, arg);
+}
+
+/* What the command came to, for PAWL_RECEIPT: JSON, null when nobody knows. NULL: more than an environment takes. */
+static const pawl_value *receipt_text(arena *mem, const pawl_value *args)
+{
+    const pawl_value *receipt = pawl_value_get(args, "receipt"), *out = NULL;
+    buf b;
+
+    buf_init(&b, NULL);
+    canon(&b, receipt != NULL ? receipt : value_null(mem));
+    if (!b.failed && b.size <= RECEIPT_BYTES_MAX)
+        out = value_string(mem, b.data, b.size);
+    buf_free(&b);
+    return out;
+}
+
+static const pawl_value *env_of(arena *mem, const pawl_value *undo)
+{
+    const pawl_value *env = pawl_value_get(undo, "env");
+
+    return env != NULL ? env : value_pack(mem, NULL, "{}");
+}
+
+/* What takes back a command: it was told with it, since the state may be another one now. */
+static pawl_code undo_command(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const pawl_value *args = pawl_value_get(job->args, "args"), *undo = pawl_value_get(args, "undo"), *cwd = pawl_value_get(args, "cwd");
+    const pawl_value *receipt;
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    if (undo != NULL && cwd != NULL && pawl_value_get(undo, "cwd") == NULL)
+        undo = value_with(&mem, undo, "cwd", cwd);
+    if (undo != NULL)
+        undo = value_with(&mem, undo, "check", value_bool(&mem, true));
+    if (undo != NULL && (receipt = receipt_text(&mem, job->args)) != NULL)
+        undo = value_with(&mem, undo, "env", value_with(&mem, env_of(&mem, undo), "PAWL_RECEIPT", receipt));
+    own.args = undo;
+    rc = undo != NULL ? command(&own, reply, arg) : pawl_reply_fail(reply, PAWL_INVALID, "%s: nothing says how it is taken back", job->effect);
+    arena_free(&mem);
+    return rc;
+}
+
+/* Any other handler, which is to see the arguments that the author wrote. */
+static pawl_code bare(const pawl_job *job, pawl_reply *reply, pawl_handler_fn *fn, void *arg)
+{
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    if (pawl_value_get(job->args, "decision") == NULL)
+        return fn(job, reply, arg);
+    arena_init(&mem, NULL, 4096);
+    own.args = without(&mem, job->args);
+    rc = own.args != NULL ? fn(&own, reply, arg) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
+    arena_free(&mem);
+    return rc;
+}
+
+static pawl_code request(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const file_effect *e = arg;
+
+    if (in_plan(job) && e->limits.cls != PAWL_PURE && file_request_writes(job->args))
+        return plan_denies(reply);
+    return bare(job, reply, pawl_effect_http, NULL);
+}
+
+/* A plug-in's kind, under the class that a node has given it. */
+typedef struct plugged_kind {
+    const plugin_handler *h;
+    const file_effect *e;
+} plugged_kind;
+
+static pawl_code plugged(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const plugged_kind *k = arg;
+
+    if (in_plan(job) && k->e->limits.cls != PAWL_PURE)
+        return plan_denies(reply);
+    return bare(job, reply, k->h->fn, k->h->arg);
+}
+
+static pawl_code bind_plugged(session *s, const plugin_handler *h, const file_effect *e, pawl_err *err)
+{
+    plugged_kind *k = arena_zero(&s->mem, sizeof *k);
+
+    if (k == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to bind it", e->name);
+    *k = (plugged_kind){ .h = h, .e = e };
+    return pawl_engine_effect(s->engine, e->name, plugged, k, e->limits.cls, err);
+}
+
+/* ---- hooks -------------------------------------------------------------------------------------------- */
+
+/* The keys that it was given by name; NULL: no memory. */
+static const char *const *names_of(arena *mem, const pawl_value *list)
+{
+    const char **names = arena_zero(mem, (pawl_value_size(list) + 1) * sizeof *names);
+    pawl_iter it = pawl_iter_of(list);
+    const pawl_value *one;
+
+    for (size_t i = 0; names != NULL && (one = pawl_iter_next(&it, NULL)) != NULL; i++)
+        names[i] = pawl_value_string(one) != NULL ? pawl_value_string(one) : "";
+    return (const char *const *)names;
+}
+
+/* One hook is asked: a command with the input on its stdin, or a request with it as the body. In plan mode a command of a hook can only read, as
+ * any other can: by the mode that the call was made in, and by the one of now. */
+static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
+    const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
+    const char *const *names;
+    const bool plan = in_plan(job) || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    (void)arg;
+    arena_init(&mem, NULL, 4096);
+    names = names_of(&mem, pawl_value_get(h, "env"));
+    if (run != NULL)
+        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}",
+                              "env", names != NULL ? env_keyless(&mem, names) : NULL, "run", run, "stdin", input, "timeout_ms", limit);
+    else
+        own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
+    if (run != NULL && cwd != NULL)
+        own.args = value_with(&mem, own.args, "cwd", cwd);
+    if (run == NULL && headers != NULL)
+        own.args = value_with(&mem, own.args, "headers", headers);
+    if (own.args == NULL)
+        rc = pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory");
+    else
+        rc = run == NULL ? pawl_effect_http(&own, reply, NULL) : plan ? sandbox_command(&own, reply) : pawl_effect_command(&own, reply, NULL);
+    arena_free(&mem);
+    return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
+}
+
+/* The mode and the rules of a visit, where others have come since the superstep began. */
+static pawl_code told_mode(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    buf b;
+    pawl_code rc;
+
+    (void)arg;
+    buf_init(&b, NULL);
+    canon(&b, job->args);
+    buf_char(&b, '\0');
+    rc = b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "mode: no memory") : pawl_reply_json(reply, b.data);
+    buf_free(&b);
+    return rc;
+}
+
+/* ---- links ------------------------------------------------------------------------------------------------ */
+
+static pawl_code run_links(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const pawl_value *out;
+    pawl_code rc;
+    arena mem;
+    buf b;
+
+    (void)arg;
+    arena_init(&mem, NULL, 4096);
+    buf_init(&b, NULL);
+    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"))) != NULL)
+        canon(&b, out);
+    buf_char(&b, '\0');
+    rc = out == NULL || b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "links: no memory") : pawl_reply_json(reply, b.data);
+    buf_free(&b);
+    arena_free(&mem);
+    return rc;
+}
+
+/* ---- expressions -------------------------------------------------------------------------------------- */
+
+static bool labels_found(const session *s, const pawl_value *labels, uint32_t *which, size_t n, const char **missing)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *label = pawl_value_string(pawl_value_at(labels, i));
+        size_t k = 0;
+
+        while (label != NULL && k < s->file->njq && strcmp(s->file->jq[k]->label, label) != 0)
+            k++;
+        *missing = label != NULL ? label : "";
+        if (label == NULL || k == s->file->njq)
+            return false;
+        which[i] = s->file->jq[k]->number;
+    }
+    return true;
+}
+
+/* Values of the expressions that `labels` name, as JSON text in `out`. */
+static pawl_code evaluate(const session *s, const pawl_value *labels, const pawl_value *input, buf *out, pawl_err *err)
+{
+    const size_t n = pawl_value_size(labels);
+    uint32_t *which = malloc((n + 1) * sizeof *which);
+    const char *missing = "";
+    pawl_code rc = PAWL_NOMEM;
+    buf in;
+
+    buf_init(&in, NULL);
+    canon(&in, input);
+    if (which == NULL || in.failed || input == NULL)
+        fail(err, PAWL_NOMEM, "no memory to evaluate expressions");
+    else if (!labels_found(s, labels, which, n, &missing))
+        rc = fail(err, PAWL_INVALID, "the file has no expression \"%.80s\"", missing);
+    else
+        rc = jq_evaluate(s->jq, which, n, (pawl_bytes){ in.data, in.size }, out, err);
+    buf_free(&in);
+    free(which);
+    return rc;
+}
+
+static const pawl_value *merged(arena *mem, const pawl_value *state, const pawl_value *args)
+{
+    const pawl_value *out = pawl_value_type(state) == PAWL_TYPE_OBJECT ? state : value_pack(mem, NULL, "{}"), *key, *v;
+    pawl_iter it = pawl_iter_of(args);
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        out = value_with(mem, out, pawl_value_string(key), v);
+    return out;
+}
+
+pawl_code session_jq(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const session *s = arg;
+    pawl_err err = {0};
+    pawl_code rc;
+    arena mem;
+    buf out;
+
+    arena_init(&mem, NULL, 4096);
+    buf_init(&out, NULL);
+    rc = evaluate(s, pawl_value_get(job->args, "jq"), merged(&mem, pawl_value_get(job->args, "state"), pawl_value_get(job->args, "args")), &out, &err);
+    buf_char(&out, '\0');
+    if (rc == PAWL_OK && !out.failed)
+        rc = pawl_reply_json(reply, out.data);
+    else
+        rc = pawl_reply_fail(reply, rc == PAWL_OK ? PAWL_NOMEM : PAWL_EFFECT, "%s", *err.text != '\0' ? err.text : "no memory");
+    buf_free(&out);
+    arena_free(&mem);
+    return rc;
+}
+
+static const pawl_value *evaluate_in(const session *s, arena *mem, const pawl_value *labels, const pawl_value *input, pawl_err *err)
+{
+    const pawl_value *v = NULL;
+    buf out;
+
+    buf_init(&out, NULL);
+    if (evaluate(s, labels, input, &out, err) == PAWL_OK)
+        v = value_parse(mem, out.data, out.size, "what the expressions gave", err);
+    buf_free(&out);
+    return v;
+}
+
+static const pawl_value *anew(void *ctx, arena *mem, const pawl_value *labels, const pawl_value *input, pawl_err *err)
+{
+    return evaluate_in(ctx, mem, labels, input, err);
+}
+
+const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
+{
+    const expression *e = s->file != NULL ? s->file->output : NULL;
+    const pawl_value *state, *labels, *out;
+    pawl_step *step = pawl_engine_step(s->engine);
+    const char *json;
+
+    if (session_is_agent(s))
+        return pawl_state_get(st, "output");
+    if (e == NULL)
+        return NULL;
+    if ((json = pawl_state_json(st, step, err)) == NULL || (state = value_parse(&s->mem, json, strlen(json), "the state", err)) == NULL)
+        return NULL;
+    if (e->path) {
+        out = e->nsteps > 0 ? path_follow(e, state, err) : state;
+        return out;
+    }
+    labels = value_pack(&s->mem, err, "[s]", e->label);
+    out = labels != NULL ? evaluate_in(s, &s->mem, labels, state, err) : NULL;
+    return pawl_value_at(out, 0);
+}
+
+/* ---- binding -------------------------------------------------------------------------------------------------- */
+
+static pawl_code bind_file(session *s, pawl_err *err)
+{
+    const pawl_budget places = { .running = session_threads() };
+    pawl_code rc = PAWL_OK;
+
+    for (const file_effect *e = s->hands_out ? NULL : s->file->effects; e != NULL && rc == PAWL_OK; e = e->next) {
+        const plugin_handler *h = plugin_kind(s->plugins, e->word);
+        void *own = (void *)(uintptr_t)e;
+
+        if (h != NULL)
+            rc = bind_plugged(s, h, e, err);
+        else if (strncmp(e->word, "tool-", 5) == 0)
+            rc = session_tool_bind(s, e, err);
+        else if (strcmp(e->word, "run") == 0)
+            rc = pawl_engine_effect(s->engine, e->name, run_command, own, e->limits.cls, err);
+        else if (strcmp(e->word, "undo") == 0)
+            rc = pawl_engine_effect(s->engine, e->name, undo_command, own, e->limits.cls, err);
+        else if (strcmp(e->word, "http") == 0)
+            rc = pawl_engine_effect(s->engine, e->name, request, own, e->limits.cls, err);
+        else
+            rc = pawl_engine_effect(s->engine, e->name, session_prompt, s, e->limits.cls, err);
+        if (rc == PAWL_OK)
+            rc = pawl_engine_budget(s->engine, e->name, &places, err);
+    }
+    if (rc == PAWL_OK && !s->hands_out)
+        rc = pawl_engine_effect(s->engine, "hook", run_hook, NULL, PAWL_AT_LEAST_ONCE, err);
+    if (rc == PAWL_OK && !s->hands_out)
+        rc = pawl_engine_effect(s->engine, "links", run_links, NULL, PAWL_AT_LEAST_ONCE, err);
+    if (rc == PAWL_OK && s->file->agent == NULL)
+        rc = pawl_engine_effect(s->engine, "mode", told_mode, NULL, PAWL_PURE, err);
+    if (rc == PAWL_OK && s->file->njq > 0)
+        rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_PURE, err);
+    return rc;
+}
+
+void session_anew(session *s)
+{
+    if (s->file == NULL)
+        return;
+    s->file->anew = anew;
+    s->file->anew_ctx = s;
+}
+
+pawl_code session_bind(session *s, pawl_err *err)
+{
+    pawl_code rc = session_models(s, err);
+
+    if (rc == PAWL_OK && s->file != NULL)
+        rc = bind_file(s, err);
+    if (rc == PAWL_OK)
+        rc = session_agents_bind(s, err);
+    for (const pawl_plugin *p = s->plugins; p != NULL && rc == PAWL_OK; p = p->next)
+        for (const plugin_handler *h = p->handlers; h != NULL && rc == PAWL_OK; h = h->next)
+            if (!h->kind)
+                rc = pawl_engine_effect(s->engine, h->name, h->fn, h->arg, h->cls, err);
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* kept.c - what a run keeps of its agent file, as of now; and what else only the kernel knows of a run. */
+#include "app/run_settings.h"
+#include "kernel/kernel.h"
+
+/* An update that came while a superstep is open is merged when that closes; what is Pawl's own counts at once. */
+const pawl_value *kept_value(pawl_state *st, const char *name)
+{
+    pawl_iter it = pawl_iter_of(st->pending != NULL ? list_value(st->pending) : NULL);
+    const pawl_value *one, *last = NULL;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_get(one, name) != NULL)
+            last = pawl_value_get(one, name);
+    return last != NULL ? last : pawl_state_get(st, name);
+}
+
+bool kept_undone(const pawl_state *st)
+{
+    return st->undone > 0;
+}

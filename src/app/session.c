@@ -1,0 +1,537 @@
+/* session.c - an agent file becomes a machine, an engine and a run: of a file, or of what a run kept of one. */
+#include "app/run_settings.h"
+#include "app/session.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- faults ------------------------------------------------------------------------------------------ */
+
+void session_say_faults(const cli_call *c, const faults *f, bool all)
+{
+    const char *red = c->err_colour ? "\033[31m" : "", *yellow = c->err_colour ? "\033[33m" : "", *plain = c->err_colour ? "\033[0m" : "";
+    size_t told = 0;
+
+    for (const file_fault *one = f->first; one != NULL; one = one->next) {
+        bool fault = one->severity == PAWL_FAULT;
+        buf line;
+
+        if (!fault && !all)
+            continue;
+        told += fault;
+        buf_init(&line, NULL);
+        cli_clean(&line, one->at.file, strlen(one->at.file));
+        buf_fmt(&line, ":%u:%u: %s%s%s", (unsigned)one->at.line, (unsigned)one->at.column, fault ? red : yellow, fault ? "" : "note: ", fault ? plain : "");
+        cli_clean(&line, one->text, strlen(one->text));
+        buf_fmt(&line, "%s\n", fault ? "" : plain);
+        if (!line.failed)
+            fwrite(line.data, 1, line.size, stderr);
+        buf_free(&line);
+    }
+    if (f->count > told)
+        cli_note(c, "and %zu more", f->count - told);
+}
+
+/* ---- what the loader asks ------------------------------------------------------------------------------ */
+
+static const char *in_full(session *s, const char *path)
+{
+    buf b;
+    const char *out;
+
+    if (*path == '/' || s->folder == NULL)
+        return path;
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s/%s", s->folder, path);
+    out = b.failed ? NULL : arena_strdup(&s->mem, b.data, b.size);
+    buf_free(&b);
+    return out != NULL ? path_beside(&s->mem, NULL, out) : NULL;
+}
+
+static pawl_code open_plugin(void *ctx, const char *from, const char *name, pawl_err *err)
+{
+    session *s = ctx;
+    const char *beside = path_beside(&s->mem, from, name), *path = beside != NULL ? in_full(s, beside) : NULL;
+
+    return path != NULL ? plugin_load(&s->plugins, &s->mem, path, err) : fail(err, PAWL_NOMEM, "%s: no memory", name);
+}
+
+static bool has_kind(void *ctx, const char *kind, pawl_class *cls)
+{
+    const session *s = ctx;
+    const plugin_handler *h = plugin_kind(s->plugins, kind);
+
+    if (h != NULL)
+        *cls = h->cls;
+    return h != NULL;
+}
+
+typedef struct compiling { void (*tell)(void *to, size_t number, const char *text); void *to; } compiling;
+
+static void compiled(void *ctx, size_t index, const char *text)
+{
+    const compiling *k = ctx;
+
+    k->tell(k->to, index, text);
+}
+
+/* What a run kept was compiled when the run began: it is not looked at again before it is needed. */
+static pawl_code compile(void *ctx, expression *const *all, size_t n, void (*tell)(void *to, size_t number, const char *text), void *to, pawl_err *err)
+{
+    session *s = ctx;
+    const char **texts = arena_get(&s->mem, n * sizeof *texts);
+    compiling k = { tell, to };
+
+    for (size_t i = 0; texts != NULL && i < n; i++)
+        texts[i] = all[i]->text;
+    if (texts == NULL || (s->jq = jq_open(texts, n)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for expressions");
+    return s->kept != NULL ? PAWL_OK : jq_check(s->jq, compiled, &k, err);
+}
+
+/* ---- of a file --------------------------------------------------------------------------------------------- */
+
+static session *session_new(cli_call *c)
+{
+    session *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->c = c;
+    arena_init(&s->mem, NULL, 16384);
+    faults_init(&s->faults, &s->mem);
+    return s;
+}
+
+static bool working_folder(session *s)
+{
+    char here[4096];
+
+    if (s->folder != NULL)
+        return true;
+    if (getcwd(here, sizeof here) == NULL)
+        return false;
+    s->folder = arena_strdup(&s->mem, here, strlen(here));
+    return s->folder != NULL;
+}
+
+static bool is_plugin(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 3 && strcmp(path + n - 3, ".so") == 0;
+}
+
+static pawl_code load_plugin(session *s, const char *path, pawl_err *err)
+{
+    pawl_code rc;
+
+    if ((s->path = in_full(s, path)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory", path);
+    if ((rc = plugin_load(&s->plugins, &s->mem, s->path, err)) != PAWL_OK)
+        return rc;
+    s->machine = s->plugins->machine;
+    s->plugins->machine = NULL;
+    return s->machine != NULL ? PAWL_OK : fail(err, PAWL_INVALID, "%s: it gives no machine: name it in the `plugins` of an agent file", path);
+}
+
+static pawl_code load_file(session *s, const char *path, pawl_err *err)
+{
+    const file_reader reader = { .read = session_read, .plugin = open_plugin, .kind = has_kind, .tool = session_tool, .compile = compile, .ctx = s };
+    const char *same;
+    pawl_bytes text;
+    pawl_code rc;
+
+    s->evaluator = "";
+    s->path = path;
+    if ((rc = session_read(s, &s->mem, NULL, path, &same, &text, err)) != PAWL_OK)
+        return rc;              /* nothing of it has a line and a column */
+    s->first = text;
+    s->file = file_load(&s->mem, path, &reader, &s->faults);
+    s->of = s->file;
+    if (s->file != NULL && s->faults.count == 0 && s->file->njq > 0)
+        s->evaluator = jq_engine(s->jq, err);
+    if (err->code != PAWL_OK)
+        return err->code;
+    if (s->file != NULL && s->faults.count == 0)
+        s->machine = file_machine(s->file, s->evaluator, &s->faults, err);
+    if (s->mem.failed)
+        return fail(err, PAWL_NOMEM, "%s: no memory", path);
+    return s->machine != NULL ? PAWL_OK : PAWL_INVALID;
+}
+
+static pawl_code load(session *s, const char *path, pawl_err *err)
+{
+    if (!working_folder(s))
+        return fail(err, PAWL_IO, "this folder is gone");
+    return is_plugin(path) ? load_plugin(s, path, err) : load_file(s, path, err);
+}
+
+/* Load it, and say what is wrong with it. */
+static int session_load(session *s, const char *path)
+{
+    pawl_err err = {0};
+    pawl_code rc = load(s, path, &err);
+
+    session_say_faults(s->c, &s->faults, false);
+    if (rc == PAWL_OK)
+        return EXIT_DONE;
+    if (s->faults.count == 0)
+        cli_fail(s->c, rc, &err);
+    return EXIT_USAGE;
+}
+
+session *session_of_file(cli_call *c, const char *path, int *code)
+{
+    session *s = session_new(c);
+
+    *code = s != NULL ? session_load(s, path) : EXIT_FAILED;
+    if (*code == EXIT_DONE)
+        return s;
+    session_free(s);
+    return NULL;
+}
+
+session *session_of_text(cli_call *c, const char *path, pawl_bytes text, int *code)
+{
+    session *s = session_new(c);
+    const char *copy = s != NULL ? arena_strdup(&s->mem, text.data, text.size) : NULL;
+
+    if (copy != NULL)
+        s->first = (pawl_bytes){ copy, text.size };
+    *code = copy != NULL ? session_load(s, path) : EXIT_FAILED;
+    if (*code == EXIT_DONE)
+        return s;
+    session_free(s);
+    return NULL;
+}
+
+pawl_machine *session_machine_again(session *s, pawl_err *err)
+{
+    return file_machine(s->file, s->evaluator, &s->faults, err);
+}
+
+session *session_load_quietly(cli_call *c, const char *path, pawl_err *err)
+{
+    session *s = session_new(c);
+
+    if (s == NULL)
+        fail(err, PAWL_NOMEM, "%s: no memory", path);
+    else
+        (void)load(s, path, err);
+    return s;
+}
+
+void session_free(session *s)
+{
+    if (s == NULL)
+        return;
+    if (s->engine != NULL)
+        pawl_engine_free(s->engine);
+    else
+        pawl_machine_free(s->machine);
+    logging_close(&s->log);
+    session_models_free(s);
+    pawl_tools_free(s->tools);
+    jq_close(s->jq);
+    plugins_close(s->plugins);
+    arena_free(&s->mem);
+    free(s->kept);
+    free(s);
+}
+
+/* ---- an engine ------------------------------------------------------------------------------------------------- */
+
+/* Programs and requests wait more than they compute. */
+unsigned session_threads(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 2 ? 4 : n > 16 ? 64 : (unsigned)n * 4;
+}
+
+/* `{given: TOKEN}` is given by whoever starts the program, as PAWL_SECRET_TOKEN. */
+static const char *given_secret(void *ctx, const char *name)
+{
+    char variable[160];
+
+    (void)ctx;
+    snprintf(variable, sizeof variable, "PAWL_SECRET_%s", name);
+    return getenv(variable);
+}
+
+static void session_told(void *ctx, const pawl_state *st, const pawl_entry *entry)
+{
+    session *s = ctx;
+
+    if (s->log.level != LOG_OFF)
+        logging_told(&s->log, st, entry);
+    if (s->watch != NULL)
+        s->watch(s->watch_ctx, st, entry);
+}
+
+void session_watch(session *s, pawl_watch_fn *fn, void *ctx)
+{
+    s->watch = fn;
+    s->watch_ctx = ctx;
+    pawl_engine_watch(s->engine, session_told, s);
+}
+
+pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
+{
+    pawl_err why = {0};
+
+    s->engine = pawl_engine_new(s->machine, store, &why);
+    if (s->engine == NULL) {
+        s->machine = NULL;          /* taken */
+        return fail(err, why.code < 0 ? why.code : PAWL_NOMEM, "%s", why.text);
+    }
+    pawl_engine_threads(s->engine, session_threads());
+    if (logging_open(&s->log, err) != PAWL_OK)
+        return err->code;
+    if (s->log.level != LOG_OFF)
+        pawl_engine_watch(s->engine, session_told, s);
+    pawl_engine_secret(s->engine, given_secret, NULL);
+    return session_bind(s, err);
+}
+
+pawl_engine *session_engine(session *s) { return s->engine; }
+pawl_store *session_store(session *s) { return pawl_engine_store(s->engine); }
+const pawl_machine *session_machine(const session *s) { return s->machine; }
+const char *session_run(const session *s) { return s->run; }
+
+void session_no(const session *s, const char *run, const pawl_wait *w, buf *out)
+{
+    const file_node *n = s->file != NULL && w->node != NULL ? file_node_find(s->file, w->node) : NULL;
+
+    if (strcmp(run, s->run) != 0)
+        return;
+    if (n != NULL && n->on_no.name != NULL)
+        buf_fmt(out, "goes on at %s", n->on_no.name);
+    else
+        buf_text(out, session_is_agent(s) && w->about != NULL ? agent_no(s) : "the run ends rejected");
+}
+
+/* ---- of a run -------------------------------------------------------------------------------------------------------- */
+
+static const char *text_kept(session *s, pawl_state *st, const char *name)
+{
+    const char *text = pawl_value_string(kept_value(st, name));
+
+    return text != NULL ? arena_strdup(&s->mem, text, strlen(text)) : NULL;
+}
+
+/* A run of a plug-in keeps where that lies as a label. */
+static const char *plugin_label(session *s, pawl_state *st)
+{
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_run_info info;
+    const char *path = NULL;
+
+    if (step != NULL && pawl_state_info(st, step, &info, NULL) == PAWL_OK)
+        for (size_t i = 0; i < sizeof info.labels / sizeof *info.labels && path == NULL; i++)
+            if (info.labels[i] != NULL && strncmp(info.labels[i], "plugin=", 7) == 0)
+                path = arena_strdup(&s->mem, info.labels[i] + 7, strlen(info.labels[i] + 7));
+    pawl_step_free(step);
+    return path;
+}
+
+static pawl_code kept_of(session *s, pawl_state *st, const char **main, pawl_err *err)
+{
+    const pawl_value *kept = kept_value(st, "@file");
+    size_t bytes;
+
+    s->folder = text_kept(s, st, "@cwd");
+    if (kept == NULL) {
+        *main = plugin_label(s, st);
+        if (*main == NULL && pawl_state_status(st) == PAWL_SUBMITTED)
+            return fail(err, PAWL_GONE, "%s: it was made, but its start was not stored: begin it again, and `pawl rm --force %s`", s->run, s->run);
+        return *main != NULL ? PAWL_OK : fail(err, PAWL_GONE, "%s: it has kept no agent file: it was begun by another program; --file FILE gives one", s->run);
+    }
+    bytes = value_block_bytes(kept);
+    if ((s->kept = malloc(bytes)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory", s->run);
+    value_copy_to(s->kept, kept);
+    *main = pawl_value_string(pawl_value_get(s->kept, "main"));
+    return *main != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "%s: what it has kept of its agent file is damaged", s->run);
+}
+
+static bool told_first(void *ctx, const pawl_divergence *d)
+{
+    const session *s = ctx;
+
+    cli_note(s->c, "%s", d->text);
+    return false;
+}
+
+/* The first thing that it would do otherwise, for who thinks about --upgrade. */
+static int say_divergence(session *s)
+{
+    pawl_against sum = {0};
+    pawl_err err = {0};
+    pawl_code rc = pawl_history_against(session_store(s), s->machine, s->run, NULL, told_first, s, &sum, &err);
+
+    if (rc != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    if (sum.diverged == 0)
+        cli_note(s->c, "%s: all that it did so far, this file would have done too", s->run);
+    cli_note(s->c, "%s runs under another version of its file: --upgrade goes on under this one", s->run);
+    return EXIT_FAILED;
+}
+
+/* From here on it goes by the file that was given: machine, and what it keeps. */
+static pawl_code upgrade(session *s, pawl_err *err)
+{
+    pawl_event adopt = { .kind = PAWL_EV_ADOPT }, update = { .kind = PAWL_EV_UPDATE, .by = "pawl" };
+    pawl_code rc = pawl_event_send(s->engine, s->run, &adopt, err);
+    buf b;
+
+    if (rc < 0 || (s->upgraded = rc == PAWL_HALTED))
+        return rc < 0 ? rc : PAWL_OK;
+    buf_init(&b, NULL);
+    if (session_input(s, NULL, PAWL_MODE_NONE, &b, err)) {
+        buf_char(&b, '\0');
+        update.value = b.data;
+        rc = b.failed ? PAWL_NOMEM : pawl_event_send(s->engine, s->run, &update, err);
+    } else {
+        rc = err->code;
+    }
+    buf_free(&b);
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+/* A file that is given from another folder than the run works in: what it names is found from there later, too. */
+static const char *other_file(session *s, const char *file)
+{
+    char here[4096];
+    buf b;
+    const char *out;
+
+    if (*file == '/' || s->folder == NULL || getcwd(here, sizeof here) == NULL || strcmp(here, s->folder) == 0)
+        return file;
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s/%s", here, file);
+    out = b.failed ? NULL : arena_strdup(&s->mem, b.data, b.size);
+    buf_free(&b);
+    return out != NULL ? out : file;
+}
+
+/* `st`: the run as it stands; `other`: the file that it is to go on by, or NULL. */
+static int take_run(session *s, pawl_store *store, pawl_state *st, const char *other)
+{
+    const char *main = other, *name;
+    pawl_err err = {0};
+    pawl_code rc = PAWL_OK;
+    bool changed;
+    int code;
+
+    if (other == NULL)
+        rc = kept_of(s, st, &main, &err);
+    else if ((s->folder = text_kept(s, st, "@cwd")) != NULL)
+        main = other_file(s, other);
+    if (rc != PAWL_OK || (code = session_load(s, main)) != EXIT_DONE) {
+        pawl_store_free(store);
+        return rc != PAWL_OK ? cli_fail(s->c, rc, &err) : code;
+    }
+    name = pawl_state_machine(st, NULL);
+    if (strcmp(pawl_machine_name(s->machine), name) != 0 && !session_of_agent(s, name)) {
+        pawl_store_free(store);
+        fail(&err, PAWL_CONFLICT, "%s is a run of \"%s\", and %s is \"%s\"", s->run, name, main, pawl_machine_name(s->machine));
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
+    if ((rc = session_open(s, store, &err)) != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    changed = !pawl_state_under(st, s->machine);
+    if (!changed)
+        return EXIT_DONE;
+    if (other == NULL)
+        cli_note(s->c, "%s: it ran under another machine than its file makes now: another version of Pawl, of jq, or of a plug-in", s->run);
+    if (cli_given(s->c, "upgrade") == NULL)
+        return s->only_look ? EXIT_DONE : say_divergence(s);
+    rc = upgrade(s, &err);
+    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
+}
+
+session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code)
+{
+    session *s = session_new(c);
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (s == NULL) {
+        pawl_store_free(store);
+        *code = EXIT_FAILED;
+        return NULL;
+    }
+    snprintf(s->run, sizeof s->run, "%s", run);
+    s->only_look = c->verb->looks;
+    rc = pawl_history_state(store, run, 0, &st, &err);
+    if (rc == PAWL_OK) {
+        *code = take_run(s, store, st, file);
+    } else {
+        *code = cli_fail(c, rc == PAWL_CORRUPT ? PAWL_IO : rc, &err);      /* no machine has a part in that */
+        pawl_store_free(store);
+    }
+    pawl_state_free(st);
+    if (*code == EXIT_DONE)
+        return s;
+    session_free(s);
+    return NULL;
+}
+
+session *session_of_run(cli_call *c, const char *given, int *code)
+{
+    char run[RUN_ID_BYTES];
+    pawl_store *store = cli_store_of(c, given, run, code);
+
+    return store != NULL ? session_of_run_in(c, store, run, cli_given(c, "file"), code) : NULL;
+}
+
+/* ---- what a run begins with --------------------------------------------------------------------------------------------- */
+
+static const pawl_value *file_value(session *s)
+{
+    const pawl_value *files = value_pack(&s->mem, NULL, "{}");
+
+    for (const file_source *src = s->file->sources; src != NULL && files != NULL; src = src->next)
+        files = value_with(&s->mem, files, src->path, value_string(&s->mem, src->text.data, src->text.size));
+    return value_pack(&s->mem, NULL, "{s:v,s:s}", "files", files, "main", s->path);
+}
+
+static bool own_named(const pawl_value *input)
+{
+    pawl_iter it = pawl_iter_of(input);
+    const pawl_value *key;
+
+    while (pawl_iter_next(&it, &key) != NULL)
+        if (key != NULL && pawl_value_string(key)[0] == '@')
+            return true;
+    return false;
+}
+
+bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err)
+{
+    const pawl_value *v = input != NULL ? input : value_pack(&s->mem, err, "{}");
+
+    if (own_named(input)) {
+        fail(err, PAWL_INVALID, "names that begin with @ are Pawl's own, and no input");
+        return false;
+    }
+    if (s->file != NULL) {
+        v = value_with(&s->mem, v, "@cwd", value_string(&s->mem, s->folder, strlen(s->folder)));
+        v = value_with(&s->mem, v, "@file", file_value(s));
+        if (s->policy != NULL)
+            v = value_with(&s->mem, v, "@policy", s->policy);
+        if ((v = session_agent_input(s, v, err)) == NULL && err->code != PAWL_OK)
+            return false;
+        if (mode != PAWL_MODE_NONE)
+            v = value_with(&s->mem, v, "@mode", value_string(&s->mem, pawl_mode_name(mode), strlen(pawl_mode_name(mode))));
+    }
+    if (v == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for the input");
+        return false;
+    }
+    canon(out, v);
+    return !out->failed;
+}

@@ -1,0 +1,399 @@
+/* settings.c - settings.json of the person and of the project, in the shape that people know, and which projects are trusted.
+ *
+ * A project's deny and ask rules always count. Its allow rules and hooks are somebody else's say over this machine until the person has
+ * trusted the folder. What cannot be read is an error, and no run begins by it: rules that are lost would let in what they were to stop. */
+#define _XOPEN_SOURCE 700       /* realpath */
+#include "app/settings.h"
+#include "policy/gate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SETTINGS_PATH_MAX = 4096 };
+
+/* ---- files ------------------------------------------------------------------------------------------------- */
+
+static const char *joined(arena *mem, const char *folder, const char *name)
+{
+    char path[SETTINGS_PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name) >= (int)sizeof path)
+        return NULL;
+    return arena_strdup(mem, path, strlen(path));
+}
+
+static const char *config_folder(arena *mem)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+    if (xdg != NULL && *xdg == '/')
+        return joined(mem, xdg, "pawl");
+    return home == NULL || *home != '/' ? NULL : joined(mem, home, ".config/pawl");
+}
+
+const char *settings_of_person(arena *mem)
+{
+    const char *folder = config_folder(mem);
+
+    return folder == NULL ? NULL : joined(mem, folder, "settings.json");
+}
+
+const char *settings_of_project(arena *mem, const char *project)
+{
+    const char *folder = joined(mem, project, ".pawl");
+
+    return folder == NULL ? NULL : joined(mem, folder, "settings.json");
+}
+
+const char *settings_project(arena *mem, const char *folder)
+{
+    char at[SETTINGS_PATH_MAX], *slash;
+    struct stat st;
+
+    if (snprintf(at, sizeof at, "%s", folder) >= (int)sizeof at)
+        return folder;
+    for (;;) {
+        const char *here = joined(mem, *at == '\0' ? "/" : at, ".pawl");
+
+        if (here != NULL && stat(here, &st) == 0 && S_ISDIR(st.st_mode))
+            return arena_strdup(mem, *at == '\0' ? "/" : at, *at == '\0' ? 1 : strlen(at));
+        if ((slash = strrchr(at, '/')) == NULL || *at == '\0')
+            return folder;
+        *slash = '\0';
+    }
+}
+
+/* NULL with err->code PAWL_OK: it is not there. */
+static const pawl_value *json_file(arena *mem, const char *path, pawl_err *err)
+{
+    const pawl_value *v = NULL;
+    pawl_bytes text;
+
+    if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)))
+        return NULL;
+    if (read_disk(mem, path, &text, err) == PAWL_OK)
+        v = value_parse(mem, text.data, text.size, path, err);
+    if (v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+        fail(err, PAWL_INVALID, "%s: settings are an object, such as {\"permissions\": {\"deny\": [\"Bash(git push:*)\"]}}", path);
+        v = NULL;
+    }
+    return v;
+}
+
+/* All of it or nothing: a file beside it takes its place. */
+static pawl_code json_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
+{
+    char *folder = arena_strdup(mem, path, strlen(path)), beside[SETTINGS_PATH_MAX];
+    pawl_code rc = PAWL_OK;
+    FILE *f = NULL;
+    buf b;
+
+    if (folder == NULL || v == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory", path);
+    for (char *at = folder + 1; *at != '\0'; at++)
+        if (*at == '/') {
+            *at = '\0';
+            (void)!mkdir(folder, 0777);
+            *at = '/';
+        }
+    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
+    buf_init(&b, NULL);
+    canon(&b, v);
+    buf_char(&b, '\n');
+    if (b.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory", path);
+    else if ((f = fopen(beside, "wb")) == NULL || fwrite(b.data, 1, b.size, f) != b.size || fflush(f) != 0 || fsync(fileno(f)) != 0)
+        rc = fail(err, PAWL_IO, "%s: %s", beside, strerror(errno));
+    if (f != NULL && fclose(f) != 0 && rc == PAWL_OK)
+        rc = fail(err, PAWL_IO, "%s: %s", beside, strerror(errno));
+    if (rc == PAWL_OK && rename(beside, path) != 0)
+        rc = fail(err, PAWL_IO, "%s: %s", path, strerror(errno));
+    if (rc != PAWL_OK)
+        (void)unlink(beside);
+    buf_free(&b);
+    return rc;
+}
+
+/* ---- trust --------------------------------------------------------------------------------------------------- */
+
+static const char *trust_path(arena *mem)
+{
+    const char *folder = config_folder(mem);
+
+    return folder == NULL ? NULL : joined(mem, folder, "trusted.json");
+}
+
+static bool names(const pawl_value *folders, const char *project)
+{
+    pawl_iter it = pawl_iter_of(folders);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), project) == 0)
+            return true;
+    return false;
+}
+
+/* By where it really lies: a link to a trusted folder is that folder, and not more. */
+static const char *real_folder(arena *mem, const char *project)
+{
+    char *real = realpath(project, NULL);
+    const char *out = real == NULL ? project : arena_strdup(mem, real, strlen(real));
+
+    free(real);
+    return out;
+}
+
+bool settings_trusts(arena *mem, const char *project, pawl_err *err)
+{
+    const pawl_value *v = json_file(mem, trust_path(mem), err);
+
+    return v != NULL && names(pawl_value_get(v, "folders"), real_folder(mem, project));
+}
+
+pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err)
+{
+    const char *path = trust_path(mem), *real = real_folder(mem, project);
+    const pawl_value *v, *kept = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it;
+
+    if (path == NULL)
+        return fail(err, PAWL_INVALID, "there is no HOME, and nowhere to keep which folders are trusted");
+    v = json_file(mem, path, err);
+    if (v == NULL && err->code != PAWL_OK)
+        return err->code;
+    it = pawl_iter_of(pawl_value_get(v, "folders"));
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), real) != 0)
+            kept = value_push(mem, kept, one);
+    if (trusted)
+        kept = value_push(mem, kept, value_string(mem, real, strlen(real)));
+    return json_write(mem, path, value_with(mem, v != NULL ? v : value_pack(mem, NULL, "{}"), "folders", kept), err);
+}
+
+/* ---- what they say ----------------------------------------------------------------------------------------------- */
+
+typedef struct gathered {
+    arena *mem;
+    const pawl_value *lists[3];     /* allow, ask, deny */
+    const pawl_value *directories, *hooks;
+    int64_t expires_ms;
+    bool any;
+} gathered;
+
+static const char *const behaviors[] = { "allow", "ask", "deny" };
+
+/* "RULE", or {"rule","until_ms","by"} as this program writes them. */
+static pawl_code rules_gather(gathered *g, size_t which, const pawl_value *list, const char *from, const char *base, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(list);
+    const pawl_value *one;
+
+    if (list != NULL && pawl_value_type(list) != PAWL_TYPE_ARRAY)
+        return fail(err, PAWL_INVALID, "%s: permissions.%s is a list of rules, such as [\"Bash(git diff:*)\"]", from, behaviors[which]);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const pawl_value *rule = pawl_value_type(one) == PAWL_TYPE_OBJECT ? pawl_value_get(one, "rule") : one;
+        const pawl_value *until = pawl_value_get(one, "until_ms"), *made;
+
+        if (pawl_value_type(rule) != PAWL_TYPE_STRING)
+            return fail(err, PAWL_INVALID, "%s: permissions.%s has something that is no rule", from, behaviors[which]);
+        made = value_pack(g->mem, NULL, "{s:s,s:s,s:v}", "base", base, "from", from, "rule", rule);
+        if (until != NULL)
+            made = value_with(g->mem, made, "until", until);
+        g->lists[which] = value_push(g->mem, g->lists[which], made);
+        g->any = true;
+    }
+    return g->mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory", from) : PAWL_OK;
+}
+
+static void hooks_gather(gathered *g, const pawl_value *hooks, const char *from)
+{
+    if (pawl_value_size(hooks) == 0)
+        return;
+    g->hooks = value_push(g->mem, g->hooks, value_pack(g->mem, NULL, "{s:s,s:v}", "from", from, "hooks", hooks));
+    g->any = true;
+}
+
+static void directories_gather(gathered *g, const pawl_value *list, const char *base)
+{
+    pawl_iter it = pawl_iter_of(list);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *name = pawl_value_string(one), *whole = name == NULL ? NULL : path_beside(g->mem, joined(g->mem, base, "."), name);
+
+        if (whole != NULL)
+            g->directories = value_push(g->mem, g->directories, value_string(g->mem, whole, strlen(whole)));
+    }
+}
+
+static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, pawl_err *err)
+{
+    static const char *const known[] = { "allow", "ask", "deny", "additionalDirectories", "defaultMode" };
+    const pawl_value *p = pawl_value_get(v, "permissions"), *key;
+    pawl_iter it = pawl_iter_of(p);
+    pawl_code rc = PAWL_OK;
+    hook_list checked = {0};
+
+    if (p != NULL && pawl_value_type(p) != PAWL_TYPE_OBJECT)
+        return fail(err, PAWL_INVALID, "%s: \"permissions\" is an object with allow, ask and deny", from);
+    while (pawl_iter_next(&it, &key) != NULL) {
+        size_t i = 0;
+
+        while (i < 5 && strcmp(pawl_value_string(key), known[i]) != 0)
+            i++;
+        if (i == 5)
+            return fail(err, PAWL_INVALID, "%s: permissions.%.40s is not known here: allow, ask, deny, additionalDirectories and defaultMode are", from,
+                        pawl_value_string(key));
+    }
+    for (size_t i = trusted ? 0 : 1; i < 3 && rc == PAWL_OK; i++)
+        rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), from, base, err);
+    if (rc != PAWL_OK || !trusted)
+        return rc;
+    directories_gather(g, pawl_value_get(p, "additionalDirectories"), base);
+    if (pawl_value_get(v, "hooks") != NULL && (rc = hooks_read(g->mem, pawl_value_get(v, "hooks"), from, &checked, err)) == PAWL_OK)
+        hooks_gather(g, pawl_value_get(v, "hooks"), from);
+    return rc;
+}
+
+static pawl_code file_gather(gathered *g, const agent_file *file, const char *folder, pawl_err *err)
+{
+    const pawl_value *p = file != NULL ? file->permissions : NULL;
+    pawl_code rc = PAWL_OK;
+
+    if (file == NULL)
+        return PAWL_OK;
+    for (size_t i = 0; i < 3 && rc == PAWL_OK; i++)
+        rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), file->path, folder, err);
+    directories_gather(g, pawl_value_get(p, "directories"), folder);
+    hooks_gather(g, file->hooks, file->path);
+    g->expires_ms = pawl_value_int(pawl_value_get(p, "expires_ms"));
+    g->any = g->any || p != NULL;
+    return rc;
+}
+
+/* What an untrusted project would have liked. */
+static bool wants_more(const pawl_value *v)
+{
+    return pawl_value_size(pawl_value_get(pawl_value_get(v, "permissions"), "allow")) > 0 || pawl_value_size(pawl_value_get(v, "hooks")) > 0;
+}
+
+static pawl_code project_gather(gathered *g, cli_call *c, const char *folder, pawl_err *err)
+{
+    const char *project = settings_project(g->mem, folder), *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
+    const pawl_value *v;
+    bool trusted;
+
+    if (path == NULL || (person != NULL && strcmp(path, person) == 0) || (v = json_file(g->mem, path, err)) == NULL)
+        return err->code;
+    trusted = settings_trusts(g->mem, project, err);
+    if (err->code != PAWL_OK)
+        return err->code;
+    if (!trusted && c != NULL && wants_more(v))
+        cli_note(c, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
+    return settings_gather(g, v, path, project, trusted, err);
+}
+
+static const pawl_value *policy_made(const gathered *g, const char *folder)
+{
+    const char *home = getenv("HOME");
+    const pawl_value *v = value_pack(g->mem, NULL, "{s:s}", "cwd", folder);
+
+    for (size_t i = 0; i < 3; i++)
+        if (pawl_value_size(g->lists[i]) > 0)
+            v = value_with(g->mem, v, behaviors[i], g->lists[i]);
+    if (home != NULL && *home == '/')
+        v = value_with(g->mem, v, "home", value_string(g->mem, home, strlen(home)));
+    if (pawl_value_size(g->directories) > 0)
+        v = value_with(g->mem, v, "directories", g->directories);
+    if (pawl_value_size(g->hooks) > 0)
+        v = value_with(g->mem, v, "hooks", g->hooks);
+    return g->expires_ms > 0 ? value_with(g->mem, v, "expires_ms", value_int(g->mem, g->expires_ms)) : v;
+}
+
+/* Read as it will be when a node is decided: a rule that is none stops the run before it begins. */
+static pawl_code policy_check(const pawl_value *v, pawl_err *err)
+{
+    pawl_policy *p = gate_policy(NULL, v, err);
+
+    pawl_policy_free(p);
+    return p != NULL ? PAWL_OK : err->code;
+}
+
+static bool has_agents(const agent_file *file)
+{
+    return file != NULL && (file->agent != NULL || file->helpers != NULL);
+}
+
+const pawl_value *settings_policy(cli_call *c, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
+{
+    const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
+    gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
+    const char *path = settings_of_person(mem), *base = config_folder(mem);
+    pawl_code rc = file_gather(&g, file, folder, err);
+
+    if (rc == PAWL_OK && (person = json_file(mem, path, err)) != NULL)
+        rc = settings_gather(&g, person, path, base, true, err);
+    else
+        rc = err->code;
+    if (rc == PAWL_OK)
+        rc = project_gather(&g, c, folder, err);
+    if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* what tools may do goes by the workspace, without rules, too */
+        return NULL;
+    if ((v = policy_made(&g, folder)) == NULL)
+        fail(err, PAWL_NOMEM, "no memory for the rules");
+    return v != NULL && policy_check(v, err) == PAWL_OK ? v : NULL;
+}
+
+const pawl_value *settings_of_file(arena *mem, const char *path, const char *folder, pawl_err *err)
+{
+    const pawl_value *none = value_pack(mem, NULL, "[]"), *v = json_file(mem, path, err), *made;
+    gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
+
+    if (v == NULL && err->code == PAWL_OK)
+        fail(err, PAWL_GONE, "%s: there is no such file", path);
+    if (v == NULL || settings_gather(&g, v, path, folder, true, err) != PAWL_OK)
+        return NULL;
+    if ((made = policy_made(&g, folder)) == NULL)
+        fail(err, PAWL_NOMEM, "%s: no memory", path);
+    return made != NULL && policy_check(made, err) == PAWL_OK ? made : NULL;
+}
+
+pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err)
+{
+    const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
+
+    for (size_t i = 0; i < 2; i++) {
+        const pawl_value *v = i == 0 && !settings_trusts(mem, project, err) ? NULL : json_file(mem, paths[i], err);
+        const char *word = pawl_value_string(pawl_value_get(pawl_value_get(v, "permissions"), "defaultMode"));
+
+        if (err->code != PAWL_OK)
+            return PAWL_MODE_NONE;
+        if (word == NULL)
+            continue;
+        if (pawl_mode_named(word) == PAWL_MODE_NONE || pawl_mode_named(word) == PAWL_BYPASS) {
+            fail(err, PAWL_INVALID, "%s: permissions.defaultMode is plan, default or acceptEdits, and not \"%.40s\"%s", paths[i], word,
+                 pawl_mode_named(word) == PAWL_BYPASS ? ": that is given with --mode, each time" : "");
+            return PAWL_MODE_NONE;
+        }
+        return pawl_mode_named(word);
+    }
+    return PAWL_MODE_NONE;
+}
+
+pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err)
+{
+    const char *path = settings_of_project(mem, project);
+    const pawl_value *v = json_file(mem, path, err), *p, *list, *one;
+
+    if (path == NULL || err->code != PAWL_OK)
+        return err->code != PAWL_OK ? err->code : fail(err, PAWL_NOMEM, "%s: its path is too long", project);
+    if (v == NULL)
+        v = value_pack(mem, NULL, "{}");
+    p = pawl_value_get(v, "permissions") != NULL ? pawl_value_get(v, "permissions") : value_pack(mem, NULL, "{}");
+    list = pawl_value_get(p, "allow") != NULL ? pawl_value_get(p, "allow") : value_pack(mem, NULL, "[]");
+    one = until_ms == 0 ? value_string(mem, rule, strlen(rule)) : value_pack(mem, NULL, "{s:s,s:s,s:i}", "by", by, "rule", rule, "until_ms", until_ms);
+    return json_write(mem, path, value_with(mem, v, "permissions", value_with(mem, p, "allow", value_push(mem, list, one))), err);
+}

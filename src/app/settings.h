@@ -1,0 +1,26 @@
+/* settings.h - rules and hooks from outside of an agent file: of the person, and of the project. */
+#ifndef CLI_SETTINGS_H
+#define CLI_SETTINGS_H
+
+#include "app/session.h"
+
+/* What a run of `file` (NULL: none) in `folder` is decided by, as it stands in "@policy": the rules and hooks of the file, of the person's
+ * settings and of the project's. NULL with err->code PAWL_OK: there are none. Allow rules and hooks of a project that nobody trusts are left
+ * out, which is said once in `c` (unless NULL). */
+const pawl_value *settings_policy(cli_call *c, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
+/* The mode that settings say where none is given; PAWL_MODE_NONE: none. */
+pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err);
+
+/* The rules of one settings file alone, as if it were trusted. NULL: see err. */
+const pawl_value *settings_of_file(arena *mem, const char *path, const char *folder, pawl_err *err);
+
+/* The project that `folder` lies in: where .pawl is, or the folder itself. */
+const char *settings_project(arena *mem, const char *folder);
+const char *settings_of_person(arena *mem);                     /* path of the file; NULL: no HOME */
+const char *settings_of_project(arena *mem, const char *project);
+bool settings_trusts(arena *mem, const char *project, pawl_err *err);
+pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err);
+/* One more allow rule of the project, until then (0: for ever). */
+pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err);
+
+#endif

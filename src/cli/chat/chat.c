@@ -1,0 +1,592 @@
+/* chat.c - `pawl chat -p`: one question to an agent, or a conversation in frames, from a script or a program. */
+#include "cli/chat/chat.h"
+#include "cli/run_driver.h"
+#include "app/settings.h"
+#include "cli/verbs.h"
+#include "net/net.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PROMPT_BYTES_MAX = 8 << 20, LABEL_BYTES = 4096, MAX_TURNS = 100000 };
+
+/* ---- the agent ------------------------------------------------------------------------------------------ */
+
+static const char own_system[] =
+    "You are an agent in a terminal. Work in the workspace with the tools that you have: look before you change something, change as little as the task needs, and "
+    "check what you did. When a tool is denied, say so, and do what can be done without it. Answer briefly, in plain text.";
+
+/* Where no file is named: a model and all tools. */
+static session *session_of_none(cli_call *c, int *code)
+{
+    const char *model = cli_given(c, "model") != NULL ? cli_given(c, "model") : getenv("PAWL_MODEL");
+    const pawl_value *v;
+    session *s = NULL;
+    buf b;
+
+    if (model == NULL || *model == '\0') {
+        *code = cli_usage(c, "no model is named: --model PROVIDER/NAME or PAWL_MODEL, such as anthropic/NAME, openai/NAME or ollama/NAME; or an agent FILE that has one");
+        return NULL;
+    }
+    v = value_pack(&c->mem, NULL, "{s:{s:s,s:s,s:s,s:s}}", "agent", "model", model, "name", "chat", "system", own_system, "tools", "all");
+    buf_init(&b, NULL);
+    if (v != NULL)
+        canon(&b, v);
+    if (v == NULL || b.failed)
+        *code = cli_fail(c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no memory for an agent" });
+    else
+        s = session_of_text(c, "chat.json", (pawl_bytes){ b.data, b.size }, code);
+    buf_free(&b);
+    return s;
+}
+
+/* What a request has of the agent's own, with what was given for this run. NULL: nothing was, or see err. */
+static const pawl_value *config_given(session *s, const pawl_value *was, pawl_err *err)
+{
+    const char *model = cli_given(s->c, "model"), *turns = cli_given(s->c, "max-turns");
+    const pawl_agent *a = &s->of->agent->a;
+    const pawl_value *v = was;
+    uint64_t n = 0;
+
+    if (model == NULL && turns == NULL)
+        return NULL;
+    (void)cli_number(s->c, "max-turns", 1, MAX_TURNS, 0, &n);
+    if (v == NULL)
+        v = a->options != NULL ? value_parse(&s->mem, a->options, strlen(a->options), "options", NULL) : value_pack(&s->mem, NULL, "{}");
+    if (was == NULL)
+        v = value_with(&s->mem, v, "max_tokens", value_int(&s->mem, a->max_tokens > 0 ? a->max_tokens : 4096));
+    if (was == NULL)
+        v = value_with(&s->mem, v, "model", value_string(&s->mem, a->model, strlen(a->model)));
+    if (model != NULL && strcmp(model, a->model) != 0) {
+        if (strchr(model, '/') == NULL || strncmp(model, "script:", 7) == 0)
+            fail(err, PAWL_INVALID, "--model %.64s: PROVIDER/NAME is due where the agent has a model already", model);
+        else if (s->file->caps.micros > 0 && price_of(s->file, model) == NULL)
+            fail(err, PAWL_INVALID, "--model %.64s: its budget of money needs the price of it, in the file of `prices`", model);
+        v = value_with(&s->mem, v, "model", value_string(&s->mem, model, strlen(model)));
+    }
+    if (n > 0)
+        v = value_with(&s->mem, v, "max_iterations", value_int(&s->mem, (int64_t)n));
+    if (v == NULL)
+        fail(err, PAWL_NOMEM, "no memory");
+    return err->code == PAWL_OK ? v : NULL;
+}
+
+/* ---- the prompt ------------------------------------------------------------------------------------------------ */
+
+static bool is_piped(void)
+{
+    struct stat st;
+
+    return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
+}
+
+static bool says_something(const buf *b, pawl_err *err)
+{
+    size_t n = 0;
+
+    while (n < b->size && strchr(" \t\r\n", b->data[n]) != NULL && b->data[n] != '\0')
+        n++;
+    if (n == b->size)
+        fail(err, PAWL_INVALID, "the prompt is empty");
+    return n < b->size;
+}
+
+/* What was given, and what is piped in behind it; "-": only that. */
+static bool prompt_of(chat *k, buf *out, pawl_err *err)
+{
+    const char *given = cli_given(k->c, "print");
+    const bool only = strcmp(given, "-") == 0;
+    char part[16384];
+    buf in;
+    size_t n;
+
+    if (!utf8_valid(given, strlen(given))) {
+        fail(err, PAWL_INVALID, "the prompt is no UTF-8");
+        return false;
+    }
+    if (!only)
+        buf_text(out, given);
+    if (k->frames_in)
+        return !out->failed;
+    if (!only && !is_piped())
+        return !out->failed && says_something(out, err);
+    buf_init(&in, NULL);
+    while (in.size <= PROMPT_BYTES_MAX && (n = fread(part, 1, sizeof part, stdin)) > 0)
+        buf_put(&in, part, n);
+    if (in.size > PROMPT_BYTES_MAX)
+        fail(err, PAWL_LIMIT, "the prompt has more than 8 MiB (PROMPT_BYTES_MAX)");
+    else if (!utf8_valid(in.data != NULL ? in.data : "", in.size))
+        fail(err, PAWL_INVALID, "the prompt on stdin is no UTF-8");
+    while (in.size > 0 && in.data[in.size - 1] == '\n')
+        in.size--;
+    if (in.size > 0)
+        buf_text(out, out->size > 0 ? "\n\n" : "");
+    buf_put(out, in.data != NULL ? in.data : "", in.size);
+    buf_free(&in);
+    return err->code == PAWL_OK && !out->failed && says_something(out, err);
+}
+
+/* ---- begun --------------------------------------------------------------------------------------------------------- */
+
+typedef struct beginning { chat *k; pawl_run_info info; const char *input; const pawl_event *ev; } beginning;
+
+static pawl_code begins(session *s, void *ctx, pawl_err *err)
+{
+    const beginning *b = ctx;
+
+    return b->ev != NULL ? pawl_event_send(s->engine, s->run, b->ev, err) : pawl_run_with(s->engine, &b->info, b->input, err);
+}
+
+static void label_of(const session *s, char out[LABEL_BYTES])
+{
+    snprintf(out, LABEL_BYTES, "chat:%s", s->folder);
+}
+
+static const char *model_of(const session *s, const pawl_value *config)
+{
+    const char *model = pawl_value_string(pawl_value_get(config, "model"));
+
+    return model != NULL ? model : s->of->agent->a.model;
+}
+
+/* ---- how it stands at the end ------------------------------------------------------------------------------------------ */
+
+/* All that is asked, of it and of its children; that it waits for input goes without saying. */
+static const pawl_value *waits_of(chat *k, asks *all)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < all->n; i++)
+        if (all->all[i].w.kind != PAWL_WAIT_INPUT)
+            all->all[n++] = all->all[i];
+    all->n = n;
+    return n > 0 ? asks_json(&k->s->mem, all) : NULL;
+}
+
+static int waits_said(chat *k, const asks *all, const pawl_value *waits)
+{
+    const pawl_value *result = chat_result(k, &k->s->mem, "", waits);
+
+    if (k->format != CHAT_TEXT)
+        chat_write(k, result);
+    say_asks(k->s, all);
+    return EXIT_WAITS;
+}
+
+/* An answer that is none, or not whole, looks like one. */
+static void stop_said(chat *k)
+{
+    static const char *const whys[][2] = { { "refusal", "the model refuses" },
+                                           { "max_tokens", "the answer is cut: it has as many tokens as `max_tokens` allows" },
+                                           { "context_exceeded", "the answer is cut: the conversation has no room for more" } };
+    const char *stop = pawl_value_string(pawl_value_get(k->result, "stop_reason"));
+
+    for (size_t i = 0; stop != NULL && i < sizeof whys / sizeof *whys; i++)
+        if (strcmp(stop, whys[i][0]) == 0)
+            cli_note(k->c, "%s: %s", k->s->run, whys[i][1]);
+}
+
+static int result_said(chat *k, pawl_state *st)
+{
+    const char *text = pawl_value_string(pawl_value_get(k->result, "result")), *end = agent_end(st);
+
+    if (k->format == CHAT_JSON)
+        chat_write(k, k->result);
+    if (k->format == CHAT_TEXT && text != NULL && *text != '\0')
+        printf("%s\n", text);
+    if (k->format == CHAT_TEXT)
+        stop_said(k);
+    if (pawl_state_next(st) == PAWL_HALTED)
+        return cli_exit_of(pawl_state_status(st), false);
+    (void)agent_failed(k->s, st);
+    return strcmp(end, "answer") == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int ended(chat *k, pawl_code rc, const pawl_err *err)
+{
+    const pawl_value *waits;
+    pawl_err why = {0};
+    pawl_state *st;
+    asks all;
+
+    if (go_stopped() != 0) {
+        cli_note(k->c, "%s is stopped, and nothing is lost; go on: pawl chat --resume %s -p TEXT", k->s->run, k->s->run);
+        return go_stopped();
+    }
+    if (rc < 0)
+        return cli_fail(k->c, rc, err);
+    if ((st = pawl_run_state(k->s->engine, k->s->run, &why)) == NULL)
+        return cli_fail(k->c, why.code < 0 ? why.code : PAWL_IO, &why);
+    if (go_asks(k->s, k->s->run, &all) && (waits = waits_of(k, &all)) != NULL)
+        return waits_said(k, &all, waits);
+    if (*err->text != '\0') {
+        cli_note(k->c, "%s", err->text);
+        return EXIT_WAITS;
+    }
+    if (k->result != NULL)
+        return result_said(k, st);
+    return !k->frames_in ? EXIT_WAITS : k->refused ? EXIT_USAGE : EXIT_DONE;
+}
+
+/* ---- driven -------------------------------------------------------------------------------------------------------------- */
+
+/* A client's frames come in between: the run is driven on with whatever they left for it, until there are no more. */
+static pawl_code converse(chat *k, pawl_code rc, pawl_err *err)
+{
+    unsigned heard = 0;
+    bool more = true;
+
+    while (rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && more) {
+        more = chat_listener_wait(k, heard);
+        heard = chat_heard(k);
+        if (go_stopped() != 0)
+            break;
+        if (!more && !k->waits)
+            more = chat_refuse_all(k);
+        if (more)
+            rc = pawl_run(k->s->engine, k->s->run, NULL, err);
+    }
+    return rc;
+}
+
+static int drive(chat *k, beginning *b)
+{
+    pawl_err err = {0};
+    pawl_code rc;
+    int code;
+
+    go_signals(k->s->engine);
+    /* What is told piece by piece is told to who looks on already: then the run is there before it is driven. */
+    if (k->partial && b->input != NULL && (rc = pawl_begin_with(k->s->engine, &b->info, b->input, &err)) < 0)
+        return cli_fail(k->c, rc, &err);
+    if (k->partial)
+        b->input = NULL;
+    if (!chat_reader_begin(k))
+        return cli_fail(k->c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no thread to read along" });
+    rc = b->ev == NULL && b->input == NULL ? pawl_run(k->s->engine, k->s->run, NULL, &err) : begins(k->s, b, &err);
+    if (rc >= 0 && k->frames_in && !chat_listener_begin(k)) {
+        rc = fail(&err, PAWL_INVALID, "frames on stdin need a store in a file: --store sqlite:PATH");
+    } else if (rc >= 0 && k->frames_in) {
+        rc = converse(k, rc, &err);
+        chat_listener_end(k);
+    }
+    chat_reader_end(k);
+    code = ended(k, rc, &err);
+    go_signals(NULL);
+    arena_free(&k->mem);
+    arena_free(&k->scratch);
+    return code;
+}
+
+/* ---- a new one --------------------------------------------------------------------------------------------------------------- */
+
+static pawl_mode mode_of(session *s, pawl_err *err)
+{
+    const char *word = cli_given(s->c, "mode");
+    pawl_mode mode = word != NULL ? pawl_mode_named(word) : settings_mode(&s->mem, s->folder, err);
+
+    if (mode == PAWL_MODE_NONE && err->code == PAWL_OK)
+        mode = s->of->agent->mode;
+    return mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT;
+}
+
+static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
+{
+    session *s = k->s;
+    char label[LABEL_BYTES];
+    pawl_err err = {0};
+    const pawl_mode mode = mode_of(s, &err);
+    const pawl_value *config = err.code == PAWL_OK ? config_given(s, NULL, &err) : NULL, *input = value_pack(&s->mem, NULL, "{}");
+    beginning b = { .k = k, .info = { .id = s->run, .created_by = go_who(), .retention = s->file->retention, .mode = pawl_mode_name(mode),
+                                      .budget = s->file->caps,
+                                      .labels = { label } } };
+    buf text;
+    int code;
+
+    label_of(s, label);
+    if (err.code == PAWL_OK)
+        s->policy = settings_policy(k->c, &s->mem, s->file, s->folder, &err);
+    if (err.code == PAWL_OK && cli_new_id(store, pawl_machine_name(s->machine), s->run, &err) != PAWL_OK && err.code == PAWL_OK)
+        fail(&err, PAWL_IO, "no id can be drawn");
+    if (err.code != PAWL_OK) {
+        pawl_store_free(store);
+        return cli_fail(k->c, err.code, &err);
+    }
+    if (session_open(s, store, &err) != PAWL_OK)
+        return cli_fail(k->c, err.code, &err);
+    s->own = value_pack(&s->mem, NULL, "{s:b}", "@unasked", (int)(!k->waits && !k->frames_in));
+    if (config != NULL)
+        s->own = value_with(&s->mem, s->own, "@config", config);
+    if (prompt != NULL)
+        input = value_with(&s->mem, input, "input", prompt);
+    buf_init(&text, NULL);
+    if (session_input(s, input, mode, &text, &err)) {
+        buf_char(&text, '\0');
+        b.input = text.data;
+        chat_init_frame(k, mode, model_of(s, config));
+        code = drive(k, &b);
+    } else {
+        code = cli_fail(k->c, err.code, &err);
+    }
+    buf_free(&text);
+    return code;
+}
+
+/* ---- one that is there ---------------------------------------------------------------------------------------------------------- */
+
+static bool see_first(void *ctx, const pawl_head *head)
+{
+    snprintf(ctx, RUN_ID_BYTES, "%s", head->run);
+    return false;
+}
+
+/* The latest that was begun in this folder. */
+static int latest(cli_call *c, char run[RUN_ID_BYTES])
+{
+    char here[4000], label[LABEL_BYTES];
+    pawl_filter f = { .label = label };
+    pawl_err err = {0};
+    pawl_store *store = cli_store(c, false, &err);
+
+    *run = '\0';
+    if (store == NULL)
+        return cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if (getcwd(here, sizeof here) == NULL)
+        fail(&err, PAWL_IO, "this folder is gone");
+    snprintf(label, sizeof label, "chat:%s", here);
+    if (err.code == PAWL_OK)
+        (void)store->verbs->list(store, &f, see_first, run, &err);
+    pawl_store_free(store);
+    if (err.code != PAWL_OK)
+        return cli_fail(c, err.code, &err);
+    if (*run != '\0')
+        return EXIT_DONE;
+    fail(&err, PAWL_GONE, "no chat was begun in this folder: leave --continue out to begin one");
+    return cli_fail(c, PAWL_GONE, &err);
+}
+
+/* Its children at work ask as it does. */
+static pawl_code settle_children(chat *k, bool unasked, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who(), .value = unasked ? "{\"@unasked\":true}" : "{\"@unasked\":false}" };
+    asks all;
+    pawl_code rc = asks_read(session_store(k->s), &k->s->mem, k->s->run, &all, err);
+
+    for (size_t i = 0; i < all.nchildren && rc == PAWL_OK; i++)
+        rc = session_tell_run(k->s, all.children[i].run, &ev, err);
+    return rc == PAWL_CONFLICT || rc == PAWL_GONE ? PAWL_OK : rc;       /* that one is over by now */
+}
+
+/* A hook wants to know that somebody came back to it. */
+static bool told_of_resume(pawl_state *st)
+{
+    const pawl_value *all = pawl_value_get(pawl_state_get(st, "@policy"), "hooks"), *one;
+    pawl_iter it = pawl_iter_of(all);
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_get(pawl_value_get(one, "hooks"), "SessionStart") != NULL)
+            return true;
+    return false;
+}
+
+/* Its own channels, as they are to be from now on. */
+static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
+{
+    session *s = k->s;
+    const pawl_value *config = config_given(s, pawl_state_get(st, "@config"), err);
+    const bool unasked = !k->waits && !k->frames_in;
+    const pawl_value *v = value_pack(&s->mem, NULL, "{}");
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_code rc = PAWL_OK;
+    buf b;
+
+    if (err->code != PAWL_OK)
+        return err->code;
+    if (config != NULL)
+        v = value_with(&s->mem, v, "@config", config);
+    if (pawl_value_bool(pawl_state_get(st, "@unasked")) != unasked)
+        v = value_with(&s->mem, v, "@unasked", value_bool(&s->mem, unasked));
+    if (told_of_resume(st))
+        v = value_with(&s->mem, v, "@resumed", value_bool(&s->mem, true));
+    if (pawl_value_size(v) == 0)
+        return PAWL_OK;
+    buf_init(&b, NULL);
+    canon(&b, v);
+    buf_char(&b, '\0');
+    ev.value = b.data;
+    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : session_tell(s, &ev, err);
+    buf_free(&b);
+    return rc != PAWL_OK || pawl_value_get(v, "@unasked") == NULL ? rc : settle_children(k, unasked, err);
+}
+
+static void from_now(chat *k)
+{
+    pawl_stream *r = pawl_stream_open(k->s->engine, NULL, k->s->run, &(pawl_stream_options){ .from = "now", .kinds = PAWL_STREAM_UPDATES }, NULL);
+
+    if (r != NULL)
+        snprintf(k->from, sizeof k->from, "%s", pawl_stream_cursor(r));
+    pawl_stream_close(r);
+}
+
+static int go_on_with(chat *k, const pawl_value *prompt)
+{
+    session *s = k->s;
+    pawl_event ev = { .kind = PAWL_EV_INPUT, .by = go_who() };
+    beginning b = { .k = k };
+    pawl_err err = {0};
+    pawl_state *st = pawl_run_state(s->engine, s->run, &err);
+    int code;
+    buf json;
+
+    if (st == NULL)
+        return cli_fail(k->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if ((code = go_may_tell(s, PAWL_EV_INPUT)) != EXIT_DONE)
+        return code;
+    st = pawl_run_state(s->engine, s->run, &err);
+    if (st == NULL || settle_own(k, st, &err) != PAWL_OK)
+        return cli_fail(k->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    from_now(k);
+    st = pawl_run_state(s->engine, s->run, &err);
+    chat_init_frame(k, st != NULL && pawl_mode_named(go_mode_of(st)) != PAWL_MODE_NONE ? pawl_mode_named(go_mode_of(st)) : PAWL_DEFAULT,
+                    model_of(s, st != NULL ? pawl_state_get(st, "@config") : NULL));
+    buf_init(&json, NULL);
+    if (prompt != NULL) {
+        canon(&json, value_pack(&s->mem, NULL, "{s:v}", "input", prompt));
+        buf_char(&json, '\0');
+        ev.value = json.data;
+        b.ev = &ev;
+    }
+    code = json.failed ? EXIT_FAILED : drive(k, &b);
+    buf_free(&json);
+    return code;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------------------------------------------ */
+
+/* False: the usage was said. */
+static bool words_read(chat *k)
+{
+    cli_call *c = k->c;
+    const char *out = cli_given(c, "output-format"), *in = cli_given(c, "input-format"), *absent = cli_given(c, "ask"), *mode = cli_given(c, "mode");
+    uint64_t turns;
+
+    if (out != NULL && strcmp(out, "text") != 0 && strcmp(out, "json") != 0 && strcmp(out, "stream-json") != 0)
+        cli_usage(c, "--output-format is text, json or stream-json, and not \"%s\"", out);
+    else if (in != NULL && strcmp(in, "text") != 0 && strcmp(in, "stream-json") != 0)
+        cli_usage(c, "--input-format is text or stream-json, and not \"%s\"", in);
+    else if (absent != NULL && strcmp(absent, "deny") != 0 && strcmp(absent, "wait") != 0)
+        cli_usage(c, "--ask is deny or wait, and not \"%s\"", absent);
+    else if (mode != NULL && pawl_mode_named(mode) == PAWL_MODE_NONE)
+        cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", mode);
+    else if (cli_given(c, "continue") != NULL && cli_given(c, "resume") != NULL)
+        cli_usage(c, "--continue or --resume, not both");
+    else if ((cli_given(c, "continue") != NULL || cli_given(c, "resume") != NULL) && c->nargs > 0)
+        cli_usage(c, "a conversation goes on by the file that it keeps: leave %s out", c->args[0]);
+    else if (in != NULL && strcmp(in, "stream-json") == 0 && (out == NULL || strcmp(out, "stream-json") != 0))
+        cli_usage(c, "--input-format stream-json needs --output-format stream-json");
+    else if (in != NULL && strcmp(in, "stream-json") == 0 && strcmp(cli_given(c, "print"), "-") != 0)
+        cli_usage(c, "with --input-format stream-json the prompt comes in frames: -p -");
+    else if (cli_number(c, "max-turns", 1, MAX_TURNS, 0, &turns)) {
+        k->format = out == NULL || strcmp(out, "text") == 0 ? CHAT_TEXT : strcmp(out, "json") == 0 ? CHAT_JSON : CHAT_STREAM;
+        k->frames_in = in != NULL && strcmp(in, "stream-json") == 0;
+        k->waits = absent != NULL && strcmp(absent, "wait") == 0;
+        k->bypass = mode != NULL && pawl_mode_named(mode) == PAWL_BYPASS;
+        k->partial = cli_given(c, "include-partial-messages") != NULL;
+        k->verbose = cli_given(c, "verbose") != NULL;
+        return true;
+    }
+    return false;
+}
+
+static int chat_with(chat *k, const pawl_value *prompt)
+{
+    cli_call *c = k->c;
+    char run[RUN_ID_BYTES];
+    const char *again = cli_given(c, "resume");
+    pawl_err err = {0};
+    pawl_store *store;
+    int code = EXIT_DONE;
+
+    if (cli_given(c, "continue") != NULL) {
+        if ((code = latest(c, run)) != EXIT_DONE)
+            return code;
+        again = run;
+    }
+    if (again != NULL)
+        k->s = session_of_run(c, again, &code);
+    else
+        k->s = c->nargs > 0 ? session_of_file(c, c->args[0], &code) : session_of_none(c, &code);
+    if (k->s == NULL)
+        return code;
+    if (!session_is_agent(k->s))
+        code = cli_usage(c, again != NULL ? "%s is a run of a graph, and no conversation" : "%s is a graph, and no agent: `pawl run` runs it",
+                         again != NULL ? again : c->args[0]);
+    else if (again != NULL)
+        code = go_on_with(k, prompt);
+    else if ((store = cli_store(c, true, &err)) == NULL)
+        code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
+    else
+        code = begin_new(k, store, prompt);
+    session_free(k->s);
+    return code;
+}
+
+static int chat_run(cli_call *c)
+{
+    chat *k;
+    pawl_err err = {0};
+    const pawl_value *prompt = NULL;
+    int code = EXIT_USAGE;
+    buf text;
+
+    if (cli_given(c, "print") == NULL)
+        return cli_usage(c, "the interactive screen is not in this version: -p PROMPT asks once, --continue goes on");
+    if ((k = calloc(1, sizeof *k)) == NULL)
+        return cli_fail(c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no memory" });
+    k->c = c;
+    k->begun_ms = epoch_ms();
+    buf_init(&text, NULL);
+    if (words_read(k)) {
+        if (!prompt_of(k, &text, &err))
+            code = cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
+        else if (!k->frames_in && (prompt = value_string(&c->mem, text.data, text.size)) == NULL)
+            code = cli_fail(c, PAWL_NOMEM, &err);
+        else
+            code = chat_with(k, prompt);
+    }
+    buf_free(&text);
+    free(k);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "print", "PROMPT", "ask once, and print the answer (-p); \"-\": what is on stdin; what is piped in stands behind it" },
+    { "model", "PROVIDER/NAME", "who answers; where no FILE says so, else PAWL_MODEL" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what it may do without asking" },
+    { "ask", "deny|wait", "what becomes of what a person would be asked: a no, or a wait (exit 3); deny" },
+    { "continue", NULL, "go on with the latest chat of this folder" },
+    { "resume", "RUN", "go on with that one" },
+    { "max-turns", "N", "ask the model at most so often for one prompt" },
+    { "output-format", "text|json|stream-json", "the answer; one object with what it cost; a frame a line while it goes on" },
+    { "input-format", "text|stream-json", "of stdin: frames, with -p -" },
+    { "include-partial-messages", NULL, "with stream-json: also what the model says piece by piece" },
+    RECORD_OPTIONS,
+    { "verbose", NULL, "say on stderr which tools are used" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_chat = {
+    .name = "chat", .form = "[FILE]", .what = "ask an agent", .options = options, .most = 1, .store = true, .run = chat_run,
+    .about = "The agent is FILE, or one of Pawl's own with all tools. It works in this folder,\n"
+             "of which AGENTS.md, else CLAUDE.md, is told to it. The conversation is a run: it\n"
+             "is kept, can be looked at and gone on with by every verb, and killed at any\n"
+             "time.\n"
+             "\n"
+             "Exit: 0 answered; 1 the turn failed, or was denied; 3 it waits, and the waits\n"
+             "are listed. docs/CHAT.md says what the frames of stream-json are.",
+    .example = "pawl chat -p 'what is in this folder?' --model anthropic/NAME\ngit diff | pawl chat -p 'review this' reviewer.yaml\n"
+               "pawl chat --continue -p 'and the tests?'",
+};

@@ -1,0 +1,375 @@
+/* chat_in.c - frames on stdin: messages of the user's, what is said to a request, an interrupt, another mode. Each is left for the run in its
+ * store, by another handle than the engine's, so that it is taken while a turn goes on. */
+#include "host/open_questions.h"
+#include "cli/chat/chat.h"
+#include "cli/run_driver.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 100, PART_BYTES = 65536 };
+
+/* ---- left for the run -------------------------------------------------------------------------------------- */
+
+static pawl_code leave_for(chat *k, const char *run, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
+{
+    char id[96];
+    pawl_delivery d = { .kind = kind, .name = name, .id = id, .by = go_who() };
+    pawl_code rc;
+    buf b;
+
+    buf_init(&b, NULL);
+    if (v != NULL)
+        canon(&b, v);
+    d.value = (pawl_bytes){ b.data, b.size };
+    snprintf(id, sizeof id, "chat-%ld-%lld-%llu", (long)getpid(), (long long)k->begun_ms, (unsigned long long)++k->left);
+    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : k->own->verbs->deliver(k->own, run, &d, err);
+    buf_free(&b);
+    pthread_mutex_lock(&k->hearing);
+    k->heard++;
+    pthread_cond_broadcast(&k->heard_some);
+    pthread_mutex_unlock(&k->hearing);
+    return rc;
+}
+
+static pawl_code leave(chat *k, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
+{
+    return leave_for(k, k->s->run, kind, name, v, err);
+}
+
+static void respond(chat *k, arena *mem, const char *id, const pawl_value *v, const char *error)
+{
+    const pawl_value *r;
+
+    if (error != NULL)
+        r = value_pack(mem, NULL, "{s:s,s:s,s:s}", "error", error, "request_id", id, "subtype", "error");
+    else
+        r = value_pack(mem, NULL, "{s:s,s:v,s:s}", "request_id", id, "response", v != NULL ? v : value_pack(mem, NULL, "{}"), "subtype", "success");
+    chat_write(k, value_pack(mem, NULL, "{s:v,s:s}", "response", r, "type", "control_response"));
+}
+
+/* ---- what is open ---------------------------------------------------------------------------------------------- */
+
+typedef bool each_wait_fn(chat *k, arena *mem, const ask *a, void *ctx);
+
+/* Of the run, and of the children that it waits for. */
+static void each_wait(chat *k, arena *mem, each_wait_fn *fn, void *ctx)
+{
+    asks all;
+
+    if (asks_read(k->own, mem, k->s->run, &all, NULL) != PAWL_OK)
+        return;
+    for (size_t i = 0; i < all.n; i++)
+        if ((all.all[i].w.kind == PAWL_WAIT_APPROVAL || all.all[i].w.kind == PAWL_WAIT_QUESTION) && !fn(k, mem, &all.all[i], ctx))
+            return;
+}
+
+/* Whoever begins anew is asked anew; a client takes the same request twice. */
+static bool again(chat *k, arena *mem, const ask *a, void *ctx)
+{
+    const pawl_value *request = chat_request(mem, a->w.id, a->w.slot, a->call, a->w.kind == PAWL_WAIT_APPROVAL, a->w.about, a->w.prompt);
+
+    (void)ctx;
+    if (request != NULL)
+        chat_write(k, request);
+    return true;
+}
+
+typedef struct answering { const char *id; const pawl_value *reply; pawl_code rc; pawl_err err; bool found; } answering;
+
+/* A yes, perhaps to other arguments; or a no, perhaps with why. */
+static const pawl_value *approval_of(arena *mem, const pawl_wait *w, const pawl_value *reply)
+{
+    const char *behavior = pawl_value_string(pawl_value_get(reply, "behavior"));
+    const pawl_value *input = pawl_value_get(reply, "updatedInput"), *note = pawl_value_get(reply, "message");
+
+    if (behavior != NULL && strcmp(behavior, "allow") == 0)
+        return input == NULL || pawl_value_equal(input, pawl_value_get(w->about, "input")) ? value_bool(mem, true)
+                                                                                          : value_pack(mem, NULL, "{s:b,s:v}", "approve", 1, "input", input);
+    if (behavior == NULL || strcmp(behavior, "deny") != 0)
+        return NULL;
+    return pawl_value_size(note) > 0 ? value_pack(mem, NULL, "{s:b,s:v}", "approve", 0, "note", note) : value_bool(mem, false);
+}
+
+static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
+{
+    answering *a = ctx;
+    const pawl_wait *w = &asked->w;
+    const pawl_value *v;
+
+    if (strcmp(w->id, a->id) != 0)
+        return true;
+    a->found = true;
+    v = w->kind == PAWL_WAIT_APPROVAL ? approval_of(mem, w, a->reply) : pawl_value_find(a->reply, "/updatedInput/answers");
+    if (v != NULL)
+        a->rc = leave_for(k, asked->run, PAWL_DELIVER_ANSWER, w->id, v, &a->err);
+    else if (w->kind == PAWL_WAIT_QUESTION)
+        a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);     /* nobody answers: the turn is over */
+    else
+        a->rc = fail(&a->err, PAWL_INVALID, "behavior is allow or deny");
+    return false;
+}
+
+/* Nobody is there any more: that is a no. */
+static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
+{
+    const char *tool = chat_tool(a->w.about);
+    char note[128];
+
+    (void)ctx;
+    snprintf(note, sizeof note, "Permission denied for tool: %.64s", tool != NULL ? tool : "");
+    if (a->w.kind == PAWL_WAIT_APPROVAL)
+        (void)leave_for(k, a->run, PAWL_DELIVER_ANSWER, a->w.id, value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", note), NULL);
+    else
+        (void)leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, NULL);
+    return true;
+}
+
+/* ---- frames -------------------------------------------------------------------------------------------------------- */
+
+static void bad_frame(chat *k, const char *why)
+{
+    k->refused = true;
+    cli_note(k->c, "pawl: frame %llu on stdin: %s", (unsigned long long)k->frames, why);
+}
+
+/* An image as clients of Claude's send it is one of ours. NULL: said. */
+static const pawl_value *image_of(chat *k, arena *mem, const pawl_value *block)
+{
+    const pawl_value *source = pawl_value_get(block, "source"), *data = pawl_value_get(source, "data"), *media = pawl_value_get(source, "media_type");
+    const char *type = pawl_value_string(pawl_value_get(source, "type"));
+
+    if (type == NULL || strcmp(type, "base64") != 0 || data == NULL || media == NULL) {
+        bad_frame(k, "the source of an image is {\"type\":\"base64\",\"media_type\",\"data\"}: nothing is fetched for it, by \"url\" or otherwise");
+        return NULL;
+    }
+    return value_pack(mem, NULL, "{s:v,s:v,s:s}", "data", data, "media_type", media, "type", "image");
+}
+
+static const pawl_value *content_of(chat *k, arena *mem, const pawl_value *content)
+{
+    const pawl_value *all = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(content);
+
+    if (pawl_value_type(content) != PAWL_TYPE_ARRAY)
+        return content;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *type = pawl_value_string(pawl_value_get(one, "type"));
+
+        if (type != NULL && strcmp(type, "image") == 0 && pawl_value_get(one, "source") != NULL && (one = image_of(k, mem, one)) == NULL)
+            return NULL;
+        all = value_push(mem, all, one);
+    }
+    return all;
+}
+
+static void on_user(chat *k, arena *mem, const pawl_value *v)
+{
+    const pawl_value *content = pawl_value_find(v, "/message/content"), *role = pawl_value_find(v, "/message/role");
+    const pawl_type t = pawl_value_type(content);
+    const bool users = role == NULL || (pawl_value_string(role) != NULL && strcmp(pawl_value_string(role), "user") == 0);
+    pawl_err err = {0};
+
+    if (!users || (t != PAWL_TYPE_STRING && t != PAWL_TYPE_ARRAY))
+        bad_frame(k, "a message of the user's is {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":TEXT or BLOCKS}}");
+    else if ((content = content_of(k, mem, content)) == NULL)
+        return;
+    else if (pawl_agent_input(content, &err) != PAWL_OK)
+        bad_frame(k, err.text);
+    else if (leave(k, PAWL_DELIVER_INPUT, NULL, value_pack(mem, NULL, "{s:v}", "input", content), &err) != PAWL_OK)
+        bad_frame(k, err.text);
+}
+
+static void on_response(chat *k, arena *mem, const pawl_value *v)
+{
+    const pawl_value *r = pawl_value_get(v, "response"), *reply = pawl_value_get(r, "response");
+    answering a = { .id = pawl_value_string(pawl_value_get(r, "request_id")), .reply = reply };
+    pawl_err err = {0};
+
+    if (a.id == NULL) {
+        bad_frame(k, "a control_response names its request_id");
+        return;
+    }
+    if (pawl_value_string(pawl_value_get(r, "subtype")) != NULL && strcmp(pawl_value_string(pawl_value_get(r, "subtype")), "error") == 0)
+        a.reply = value_pack(mem, NULL, "{s:s}", "behavior", "deny");
+    each_wait(k, mem, answer, &a);
+    if (a.rc != PAWL_OK)
+        bad_frame(k, a.err.text);
+    else if (!a.found)
+        bad_frame(k, "nothing of that request_id is open");
+    if (a.found && pawl_value_bool(pawl_value_get(reply, "interrupt")) && leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &err) != PAWL_OK)
+        bad_frame(k, err.text);
+}
+
+static pawl_code mode_set(chat *k, arena *mem, const pawl_value *request, pawl_err *err)
+{
+    const char *word = pawl_value_string(pawl_value_get(request, "mode"));
+    const pawl_mode mode = pawl_mode_named(word);
+
+    if (mode == PAWL_MODE_NONE)
+        return fail(err, PAWL_INVALID, "mode is plan, default, acceptEdits or bypassPermissions");
+    if (mode == PAWL_BYPASS && !k->bypass)
+        return fail(err, PAWL_INVALID, "bypassPermissions has to be given when it begins: --mode bypassPermissions");
+    return leave(k, PAWL_DELIVER_UPDATE, NULL, value_pack(mem, NULL, "{s:s}", "@mode", word), err);
+}
+
+static void on_request(chat *k, arena *mem, const pawl_value *v)
+{
+    const char *id = pawl_value_string(pawl_value_get(v, "request_id"));
+    const pawl_value *request = pawl_value_get(v, "request");
+    const char *subtype = pawl_value_string(pawl_value_get(request, "subtype"));
+    pawl_code rc = PAWL_OK;
+    pawl_err err = {0};
+
+    if (id == NULL || subtype == NULL) {
+        bad_frame(k, "a control_request has a request_id, and a request with its subtype");
+        return;
+    }
+    if (strcmp(subtype, "initialize") == 0) {
+        respond(k, mem, id, value_pack(mem, NULL, "{s:[],s:s}", "commands", "session_id", k->s->run), NULL);
+        each_wait(k, mem, again, NULL);
+        return;
+    }
+    if (strcmp(subtype, "interrupt") == 0)
+        rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &err);
+    else if (strcmp(subtype, "set_permission_mode") == 0)
+        rc = mode_set(k, mem, request, &err);
+    else
+        rc = fail(&err, PAWL_INVALID, "no such request: \"%.40s\"; initialize, interrupt and set_permission_mode are", subtype);
+    respond(k, mem, id, NULL, rc == PAWL_OK ? NULL : err.text);
+}
+
+static void on_line(chat *k, const char *line, size_t size)
+{
+    pawl_err err = {0};
+    const pawl_value *v;
+    const char *type;
+    arena mem;
+
+    if (strspn(line, " \t\r\n") >= size)
+        return;
+    k->frames++;
+    arena_init(&mem, NULL, 4096);
+    v = value_parse(&mem, line, size, "it is no JSON", &err);
+    type = pawl_value_string(pawl_value_get(v, "type"));
+    if (v == NULL)
+        bad_frame(k, err.text);
+    else if (type != NULL && strcmp(type, "user") == 0)
+        on_user(k, &mem, v);
+    else if (type != NULL && strcmp(type, "control_request") == 0)
+        on_request(k, &mem, v);
+    else if (type != NULL && strcmp(type, "control_response") == 0)
+        on_response(k, &mem, v);
+    else
+        bad_frame(k, "its type is none of user, control_request, control_response");
+    arena_free(&mem);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------------------------- */
+
+/* What is there of stdin. 0: it is over; -1: it is to be left. */
+static ssize_t part(chat *k, char *out)
+{
+    struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
+    ssize_t n;
+
+    while (!atomic_load(&k->leaves) && go_stopped() == 0) {
+        if (poll(&fd, 1, LOOK_MS) <= 0)
+            continue;
+        if ((n = read(STDIN_FILENO, out, PART_BYTES)) >= 0)
+            return n;
+        if (errno != EINTR && errno != EAGAIN)
+            return 0;
+    }
+    return -1;
+}
+
+static bool line_take(chat *k, buf *line, const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] != '\n') {
+            buf_char(line, data[i]);
+            continue;
+        }
+        buf_char(line, '\0');
+        if (!line->failed)
+            on_line(k, line->data, line->size - 1);
+        buf_reset(line);
+    }
+    if (line->size <= CHAT_LINE_BYTES_MAX)
+        return !line->failed;
+    bad_frame(k, "a line of more than 32 MiB (CHAT_LINE_BYTES_MAX)");
+    return false;
+}
+
+static void *listens(void *arg)
+{
+    chat *k = arg;
+    char data[PART_BYTES];
+    ssize_t n;
+    buf line;
+
+    buf_init(&line, NULL);
+    while ((n = part(k, data)) > 0 && line_take(k, &line, data, (size_t)n))
+        continue;
+    if (line.size > 0 && n == 0)
+        (void)line_take(k, &line, "\n", 1);
+    buf_free(&line);
+    pthread_mutex_lock(&k->hearing);
+    k->deaf = true;
+    pthread_cond_broadcast(&k->heard_some);
+    pthread_mutex_unlock(&k->hearing);
+    return NULL;
+}
+
+bool chat_listener_begin(chat *k)
+{
+    const char *name = k->c->store_name;
+
+    pthread_mutex_init(&k->hearing, NULL);
+    pthread_cond_init(&k->heard_some, NULL);
+    k->own = name != NULL && strncmp(name, "sqlite:", 7) == 0 ? pawl_store_sqlite(name + 7, NULL, NULL) : NULL;
+    return k->own != NULL && pthread_create(&k->listener, NULL, listens, k) == 0;
+}
+
+unsigned chat_heard(chat *k)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&k->hearing);
+    n = k->heard;
+    pthread_mutex_unlock(&k->hearing);
+    return n;
+}
+
+bool chat_listener_wait(chat *k, unsigned heard)
+{
+    bool more;
+
+    pthread_mutex_lock(&k->hearing);
+    while (k->heard == heard && !k->deaf)
+        pthread_cond_wait(&k->heard_some, &k->hearing);
+    more = k->heard != heard;
+    pthread_mutex_unlock(&k->hearing);
+    return more;
+}
+
+bool chat_refuse_all(chat *k)
+{
+    const unsigned before = k->heard;
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    each_wait(k, &mem, refuse, NULL);
+    arena_free(&mem);
+    return k->heard != before;
+}
+
+void chat_listener_end(chat *k)
+{
+    atomic_store(&k->leaves, true);
+    pthread_join(k->listener, NULL);
+    pawl_store_free(k->own);
+}

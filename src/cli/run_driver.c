@@ -1,0 +1,619 @@
+/* go.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
+#include "cli/run_driver.h"
+#include "host/open_questions.h"
+#include "app/run_settings.h"
+#include "cli/ui/view.h"
+#include "cli/ui/format.h"
+#include "engine/run/owner.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TAKEN_LOOKS = 25, TAKEN_MS = 20 };
+
+const char *go_who(void)
+{
+    const char *who = getenv("PAWL_USER");
+
+    if (who == NULL || *who == '\0')
+        who = getenv("USER");
+    if (who == NULL || *who == '\0')
+        who = getenv("LOGNAME");
+    return who != NULL && *who != '\0' ? who : "somebody";
+}
+
+pawl_code go_on(session *s, void *ctx, pawl_err *err)
+{
+    (void)ctx;
+    return pawl_run(s->engine, s->run, NULL, err);
+}
+
+static pawl_code driven(session *s, go_fn *fn, void *ctx, pawl_err *err)
+{
+    viewing *w = view_begin(s->c, s->engine, s->run);
+    const pawl_code rc = fn(s, ctx, err);
+
+    view_end(w);
+    return rc;
+}
+
+/* The answer to a wait that somebody else has given this moment: it may not be stored yet. */
+static bool said_soon(session *s, const char *id, said *out)
+{
+    char run[RUN_ID_BYTES];
+    bool found;
+
+    asks_run_of(id, run);
+    found = go_said(s, run, id, out);
+    for (int i = 0; i < TAKEN_LOOKS && !found; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_MS * 1000000L }, NULL);
+        found = go_said(s, run, id, out);
+    }
+    return found;
+}
+
+/* The second of two who answered at the same moment is told the first, as one who comes later is. */
+static pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
+{
+    said before = {0};
+    char text[sizeof err->text];
+
+    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || ev->id == NULL || err == NULL || strstr(err->text, ", by ") != NULL ||
+        !said_soon(s, ev->id, &before) || before.by == NULL)
+        return rc;
+    memcpy(text, err->text, sizeof text);
+    *err = (pawl_err){0};
+    return fail(err, rc, "%s, by %.48s", text, before.by);
+}
+
+pawl_code go_event(session *s, void *ctx, pawl_err *err)
+{
+    const pawl_event *ev = ctx;
+    pawl_code rc = pawl_event_send(s->engine, s->run, ev, err);
+
+    if (rc == PAWL_IGNORED)
+        logging_say(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
+    if (rc == PAWL_IGNORED && ev->kind == PAWL_EV_INPUT)
+        return fail(err, PAWL_INVALID, "%s: it takes no input as it stands: only an agent does, and a graph with `turns:` when its turn is over", s->run);
+    return rc == PAWL_IGNORED ? pawl_run(s->engine, s->run, NULL, err) : rc;
+}
+
+/* ---- others ------------------------------------------------------------------------------------------- */
+
+bool go_elsewhere(session *s, char who[GO_WHO_BYTES])
+{
+    pawl_store *store = session_store(s);
+    char own[GO_WHO_BYTES];
+    pawl_head head;
+
+    if (store->verbs->head(store, s->run, &head, NULL) != PAWL_OK || head.owner == NULL || head.lease_ms <= store->verbs->now(store) || owner_dead(head.owner))
+        return false;
+    owner_name(own, sizeof own, 0);     /* "host:pid:number" */
+    own[strrchr(own, ':') - own + 1] = '\0';
+    if (strncmp(head.owner, own, strlen(own)) == 0)
+        return false;
+    if (who != NULL)
+        snprintf(who, GO_WHO_BYTES, "%s", head.owner);
+    return true;
+}
+
+/* Of an answer's id RUN~LIFE/SUPERSTEP.TASK.VISIT.N, or its node. */
+static bool said_meant(const pawl_stream_event *ev, const char *given)
+{
+    return given == NULL || strcmp(given, ev->node) == 0 || strcmp(given, ev->path) == 0 || (ev->id != NULL && strcmp(given, ev->id) == 0);
+}
+
+bool go_said(session *s, const char *run, const char *given, said *out)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), run, &from, NULL);
+    pawl_stream_event ev;
+    bool any = false;
+
+    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
+        const pawl_value *v;
+
+        if (strcmp(ev.name, "answer") != 0 || !said_meant(&ev, given) || (v = value_parse(&s->mem, ev.json, strlen(ev.json), "answer", NULL)) == NULL)
+            continue;
+        any = true;
+        *out = (said){ .node = arena_strdup(&s->mem, ev.node, strlen(ev.node)), .by = pawl_value_string(pawl_value_get(v, "by")),
+                       .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value") };
+    }
+    pawl_stream_close(r);
+    return any && out->node != NULL;
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------- */
+
+typedef enum answered { ANSWERED, LEFT, GONE } answered;
+
+static bool is_childs(const session *s, const pawl_event *ev)
+{
+    char run[RUN_ID_BYTES];
+
+    if (ev->kind != PAWL_EV_ANSWER || ev->id == NULL || strchr(ev->id, '~') == NULL)
+        return false;
+    asks_run_of(ev->id, run);
+    return strcmp(run, s->run) != 0;
+}
+
+/* An answer to a child is left for it, before anything is driven (the store is the engine's then), and then its parent is, which drives the child. */
+static pawl_code tell_child(session *s, void *ctx, pawl_err *err)
+{
+    const pawl_event *ev = ctx;
+    char run[RUN_ID_BYTES];
+    pawl_code rc;
+
+    asks_run_of(ev->id, run);
+    rc = session_tell_run(s, run, ev, err);
+    return rc == PAWL_OK ? driven(s, go_on, NULL, err) : rc;
+}
+
+static pawl_code give(session *s, const pawl_wait *w, const char *json, const char *by, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .value = json, .by = by };
+    char id[512];
+
+    snprintf(id, sizeof id, "%s", w->id);
+    ev.id = id;
+    return is_childs(s, &ev) ? tell_child(s, &ev, err) : driven(s, go_event, &ev, err);
+}
+
+/* --yes and --no answer approvals, never a question. */
+static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_err *err)
+{
+    bool yes = cli_given(s->c, "yes") != NULL, no = cli_given(s->c, "no") != NULL;
+    char by[128];
+
+    if (w->kind != PAWL_WAIT_APPROVAL || (!yes && !no))
+        return LEFT;
+    snprintf(by, sizeof by, "%s, by %s", go_who(), yes ? "--yes" : "--no");
+    *rc = give(s, w, yes ? "true" : "false", by, err);
+    return ANSWERED;
+}
+
+static answered answer_here(session *s, const char *run, const pawl_wait *w, pawl_code *rc, pawl_err *err)
+{
+    answered how = LEFT;
+    buf json, no;
+
+    if (!s->c->err_tty || !isatty(STDIN_FILENO) || w->kind == PAWL_WAIT_SIGNAL || w->kind == PAWL_WAIT_INPUT || s->c->json)
+        return LEFT;
+    buf_init(&json, NULL);
+    buf_init(&no, NULL);
+    session_no(s, run, w, &no);
+    buf_char(&no, '\0');
+    switch (view_ask(s->c, w, no.size > 1 ? no.data : NULL, &json)) {
+    case ASKED_ANSWER:
+        buf_char(&json, '\0');
+        *rc = give(s, w, json.data, go_who(), err);
+        how = ANSWERED;
+        break;
+    case ASKED_LATER:
+        break;
+    case ASKED_GONE:
+        how = GONE;
+        break;
+    }
+    buf_free(&no);
+    buf_free(&json);
+    return how;
+}
+
+/* The first wait that can be answered here is; LEFT: none can. */
+static answered answer_one(session *s, pawl_code *rc, pawl_err *err)
+{
+    answered how = LEFT;
+    asks all;
+
+    if (!go_asks(s, s->run, &all))
+        return LEFT;
+    for (size_t i = 0; i < all.n && how == LEFT; i++) {
+        how = answer_flag(s, &all.all[i].w, rc, err);
+        if (how == LEFT)
+            how = answer_here(s, all.all[i].run, &all.all[i].w, rc, err);
+    }
+    return how;
+}
+
+/* ---- how it ended ------------------------------------------------------------------------------------------ */
+
+static void print_value(const session *s, const pawl_value *v)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    if (pawl_value_type(v) == PAWL_TYPE_STRING && !s->c->json)
+        buf_put(&b, pawl_value_string(v), pawl_value_size(v));
+    else
+        canon(&b, v);
+    if (b.size == 0 || b.data[b.size - 1] != '\n')
+        buf_char(&b, '\n');
+    cli_put(s->c, &b);
+    buf_free(&b);
+}
+
+static int completed(session *s, pawl_state *st)
+{
+    pawl_err err = {0};
+    const pawl_value *out = session_output(s, st, &err);
+    const char *json;
+
+    if (err.code != PAWL_OK)
+        return cli_fail(s->c, PAWL_EFFECT, &err);
+    if (out != NULL) {
+        print_value(s, out);
+    } else if (s->c->json && (json = pawl_state_json(st, pawl_engine_step(s->engine), &err)) != NULL) {
+        fputs(json, stdout);
+        fputc('\n', stdout);
+    }
+    return EXIT_DONE;
+}
+
+static void say_detail(const pawl_value *reason)
+{
+    const char *detail = pawl_value_string(pawl_value_find(reason, "/receipt/detail"));
+    buf b;
+
+    if (detail == NULL)
+        return;
+    buf_init(&b, NULL);
+    while (*detail != '\0') {
+        size_t n = strcspn(detail, "\n");
+
+        buf_text(&b, "    | ");
+        cli_clean(&b, detail, n);
+        buf_char(&b, '\n');
+        detail += n + (detail[n] == '\n');
+    }
+    if (!b.failed)
+        fwrite(b.data, 1, b.size, stderr);
+    buf_free(&b);
+}
+
+static const char *ended_said(pawl_status status)
+{
+    return status == PAWL_CANCELED_RUN ? "was canceled" : status == PAWL_REJECTED ? "was rejected" : "failed";
+}
+
+/* Who said no, and why, of a run that ended so. */
+static void put_refusal(session *s, buf *b)
+{
+    said last = {0};
+
+    if (!go_said(s, s->run, NULL, &last) || pawl_value_type(last.value) != PAWL_TYPE_BOOL || pawl_value_bool(last.value))
+        return;
+    if (last.by != NULL)
+        buf_fmt(b, ", by %s", last.by);
+    if (last.note != NULL)
+        buf_fmt(b, ": %s", last.note);
+}
+
+static int ended(session *s, pawl_state *st)
+{
+    pawl_status status = pawl_state_status(st);
+    const pawl_value *reason = pawl_state_reason(st);
+    const char *why = pawl_value_string(pawl_value_get(reason, "text")), *inner = pawl_value_string(pawl_value_find(reason, "/receipt/text"));
+    arena *mem = &s->c->mem;
+    buf b;
+
+    if (status == PAWL_COMPLETED)
+        return completed(s, st);
+    buf_init(&b, NULL);
+    if (why != NULL)
+        buf_fmt(&b, ": %s", why);
+    if (inner != NULL && (why == NULL || strstr(why, inner) == NULL))
+        buf_fmt(&b, " (%s)", inner);
+    if (status == PAWL_REJECTED)
+        put_refusal(s, &b);
+    buf_char(&b, '\0');
+    cli_note(s->c, "%s %s%s", s->run, ended_said(status), b.failed ? "" : b.data);
+    buf_free(&b);
+    say_detail(reason);
+    if (status == PAWL_FAILED && kept_undone(st))
+        cli_note(s->c, "what it did is undone; begin another run, or one from where it stood: pawl fork %s --at SEQ", s->run);
+    else if (status == PAWL_FAILED)
+        cli_note(s->c, "try again: pawl retry %s%s", s->run,
+                 why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
+    if (s->c->json)
+        cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:s}", "reason", reason != NULL ? reason : value_null(mem), "run", s->run, "status",
+                                  pawl_status_name(status)));
+    return cli_exit_of(status, false);
+}
+
+/* Where it stands, for a program. */
+static void print_waiting(session *s, pawl_state *st, const asks *all, const pawl_value *turn)
+{
+    arena *mem = &s->c->mem;
+    const pawl_value *v = value_pack(mem, NULL, "{s:s,s:s,s:v}", "run", s->run, "status", pawl_status_name(asks_status(all, pawl_state_status(st))), "waits",
+                                     asks_json(mem, all));
+
+    if (turn != NULL)
+        v = value_with(mem, v, "output", turn);
+    cli_json(s->c, v);
+}
+
+/* Its turn is over: what that came to. NULL: it is not, or there is nothing. */
+static const pawl_value *turn_output(session *s, pawl_state *st, pawl_err *err)
+{
+    pawl_wait w;
+
+    if (session_is_agent(s) && strcmp(agent_end(st), "answer") != 0)
+        return NULL;
+    if (pawl_state_waits(st) != 1 || pawl_state_wait(st, 0, pawl_engine_step(s->engine), &w, NULL) != PAWL_OK || w.kind != PAWL_WAIT_INPUT)
+        return NULL;
+    return session_output(s, st, err);
+}
+
+static int waiting(session *s, pawl_state *st, const asks *all)
+{
+    pawl_err err = {0};
+    const pawl_value *turn = turn_output(s, st, &err);
+
+    if (err.code != PAWL_OK)
+        return cli_fail(s->c, PAWL_EFFECT, &err);
+    if (s->c->json)
+        print_waiting(s, st, all, turn);
+    else if (turn != NULL)
+        print_value(s, turn);
+    if (session_is_agent(s) && agent_failed(s, st))
+        return EXIT_FAILED;
+    say_asks(s, all);
+    if (s->c->verb->answers && session_is_agent(s) && all->n == 1 && all->all[0].w.kind == PAWL_WAIT_INPUT)
+        return strcmp(agent_end(st), "answer") == 0 ? EXIT_DONE : EXIT_FAILED;
+    return EXIT_WAITS;
+}
+
+static int held(session *s, const pawl_err *err)
+{
+    char who[GO_WHO_BYTES];
+    pawl_err why = {0};
+
+    if (!go_elsewhere(s, who))
+        return cli_fail(s->c, PAWL_HELD, err);
+    fail(&why, PAWL_HELD, "%s: %s drives it; answers and signals reach it there, `pawl log %s --follow` looks on", s->run, who, s->run);
+    return cli_fail(s->c, PAWL_HELD, &why);
+}
+
+/* What came in is stored, and with whoever drives the run. */
+static int told(session *s, const char *who)
+{
+    cli_note(s->c, "%s: told; %s drives it, and goes on with it", s->run, who);
+    if (s->c->json)
+        cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:s,s:s}", "owner", who, "run", s->run));
+    return EXIT_DONE;
+}
+
+static int stands(session *s, pawl_code rc, const pawl_err *err)
+{
+    char who[GO_WHO_BYTES];
+    pawl_err why = {0};
+    pawl_state *st;
+    asks all;
+
+    if (rc == PAWL_HELD)
+        return held(s, err);
+    if (rc == PAWL_CORRUPT || rc == PAWL_CONFLICT)
+        logging_say(&s->log, LOG_ERROR, s->run, "parked", err->text);
+    if (rc < 0)
+        return cli_fail(s->c, rc, err);
+    if (rc == PAWL_PENDING && go_stopped() == 0 && go_elsewhere(s, who))
+        return told(s, who);
+    if ((st = pawl_run_state(s->engine, s->run, &why)) == NULL)
+        return cli_fail(s->c, why.code < 0 ? why.code : PAWL_IO, &why);
+    if (pawl_state_next(st) == PAWL_HALTED)
+        return ended(s, st);
+    if (go_stopped() != 0) {
+        cli_note(s->c, "%s is stopped, and nothing is lost; go on: pawl resume %s", s->run, s->run);
+        return go_stopped();
+    }
+    if (go_asks(s, s->run, &all) && all.n > 0)
+        return waiting(s, st, &all);
+    if (*err->text != '\0') {
+        cli_note(s->c, "%s", err->text);
+        cli_note(s->c, "go on when it is there: pawl resume %s", s->run);
+        return EXIT_WAITS;
+    }
+    cli_note(s->c, "%s is %s; go on: pawl resume %s", s->run, pawl_status_name(pawl_state_status(st)), s->run);
+    return EXIT_WAITS;
+}
+
+/* ---- driving -------------------------------------------------------------------------------------------------- */
+
+static bool ask_on(session *s, pawl_code rc)
+{
+    return rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && !(rc == PAWL_PENDING && go_elsewhere(s, NULL));
+}
+
+static bool see_left(void *ctx, const pawl_delivery *d)
+{
+    (void)d;
+    *(bool *)ctx = true;
+    return false;
+}
+
+static bool is_left(session *s)
+{
+    pawl_store *store = session_store(s);
+    bool any = false;
+
+    (void)store->verbs->deliveries(store, s->run, see_left, &any, NULL);
+    return any;
+}
+
+/* It was left for whoever drives the run: once he has taken it, he is in `who`. He may have let go of it before that: then it is driven here. */
+static pawl_code left_to(session *s, char who[GO_WHO_BYTES], pawl_err *err)
+{
+    for (int i = 0; i < TAKEN_LOOKS && go_stopped() == 0; i++) {
+        pawl_code rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
+
+        if (rc != PAWL_HELD) {
+            *who = '\0';
+            return rc;
+        }
+        *err = (pawl_err){0};
+        if (*who != '\0' && !is_left(s))
+            break;
+        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_MS * 1000000L }, NULL);
+    }
+    if (go_stopped() != 0)
+        *who = '\0';
+    return PAWL_PENDING;
+}
+
+/* Of two who answer at the same moment, the first may have left it to the second: his is refused, and the run goes on with the other's. */
+static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[GO_WHO_BYTES], pawl_err *err)
+{
+    pawl_err why = {0};
+    pawl_code on;
+
+    if (rc == PAWL_PENDING)
+        return left_to(s, who, err);
+    rc = answered_before(s, ev, rc, err);       /* not before: the store is the engine's while it drives */
+    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || go_stopped() != 0)
+        return rc;
+    on = driven(s, go_on, NULL, &why);
+    if (on < 0 && on != PAWL_HELD && on != rc)
+        cli_note(s->c, "%s", why.text);
+    return rc;
+}
+
+int go(session *s, go_fn *first, void *ctx)
+{
+    char who[GO_WHO_BYTES] = "";
+    pawl_err err = {0};
+    pawl_code rc;
+    int code;
+
+    go_signals(s->engine);
+    rc = first == tell_child ? tell_child(s, ctx, &err) : driven(s, first, ctx, &err);
+    if (first == go_event)
+        rc = sent(s, ctx, rc, who, &err);
+    else if (first == tell_child && rc == PAWL_HELD)
+        rc = left_to(s, who, &err);
+    while (*who == '\0' && ask_on(s, rc)) {
+        pawl_err why = {0};
+
+        if (answer_one(s, &rc, &why) != ANSWERED)
+            break;
+        err = (pawl_err){0};
+        if (rc == PAWL_CONFLICT) {      /* somebody else was first */
+            cli_note(s->c, "%s", why.text);
+            rc = driven(s, go_on, NULL, &err);
+        } else {
+            err = why;
+        }
+    }
+    code = *who != '\0' ? told(s, who) : stands(s, rc, &err);
+    go_signals(NULL);
+    return code;
+}
+
+/* ---- told, and left --------------------------------------------------------------------------------------------- */
+
+static pawl_delivery_kind delivery_of(pawl_event_kind kind)
+{
+    switch (kind) {
+    case PAWL_EV_ANSWER: return PAWL_DELIVER_ANSWER;
+    case PAWL_EV_SIGNAL: return PAWL_DELIVER_SIGNAL;
+    case PAWL_EV_CANCEL: return PAWL_DELIVER_CANCEL;
+    case PAWL_EV_UPDATE: return PAWL_DELIVER_UPDATE;
+    case PAWL_EV_REOPEN: return PAWL_DELIVER_REOPEN;
+    default: return PAWL_DELIVER_INPUT;
+    }
+}
+
+/* Left in the store, for whoever drives it. */
+pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err)
+{
+    pawl_delivery d = { .kind = delivery_of(ev->kind), .name = ev->kind == PAWL_EV_ANSWER ? ev->id : ev->name, .by = ev->by, .note = ev->note };
+    pawl_store *store = session_store(s);
+    char id[64];
+
+    if (ev->value != NULL)
+        d.value = (pawl_bytes){ ev->value, strlen(ev->value) };
+    if (ev->update != NULL)
+        d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
+    snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
+    d.id = id;
+    return answered_before(s, ev, store->verbs->deliver(store, run, &d, err), err);
+}
+
+pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err) { return session_tell_run(s, s->run, ev, err); }
+
+/* What is over takes nothing any more; but what failed may be tried again. */
+static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
+{
+    pawl_status status = pawl_state_status(st);
+    const char *is = pawl_status_name(status);
+    pawl_err err = {0};
+
+    if (kind == PAWL_EV_REOPEN && status == PAWL_FAILED)
+        return EXIT_DONE;
+    if (kind == PAWL_EV_REOPEN)
+        fail(&err, PAWL_INVALID, "%s is %s, and only what failed is tried again; `pawl fork %s --at SEQ` begins where it stood once", s->run, is, s->run);
+    else if (kind == PAWL_EV_CANCEL)
+        fail(&err, PAWL_INVALID, "%s is %s: nothing is left to call off", s->run, is);
+    else
+        fail(&err, PAWL_INVALID, "%s is %s, and takes nothing any more", s->run, is);
+    return cli_fail(s->c, PAWL_INVALID, &err);
+}
+
+int go_may_tell(session *s, pawl_event_kind kind)
+{
+    pawl_err err = {0};
+    pawl_state *st = pawl_run_state(s->engine, s->run, &err);
+    bool drives = cli_given(s->c, "no-run") == NULL && kind != PAWL_EV_UPDATE;
+
+    if (st == NULL)
+        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if (pawl_state_next(st) == PAWL_HALTED)
+        return over_takes(s, st, kind);
+    if (kind == PAWL_EV_REOPEN) {
+        fail(&err, PAWL_INVALID, "%s is %s: nothing of it has failed for good; `pawl resume %s` goes on", s->run, pawl_status_name(pawl_state_status(st)),
+             s->run);
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
+    return drives && kind != PAWL_EV_CANCEL && !go_elsewhere(s, NULL) ? go_mode(s, st) : EXIT_DONE;
+}
+
+static int leave(session *s, const pawl_event *ev)
+{
+    pawl_err err = {0};
+    char run[RUN_ID_BYTES];
+    pawl_code rc;
+
+    asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
+    if ((rc = session_tell_run(s, run, ev, &err)) != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    cli_note(s->c, "%s: told, and not driven; go on: pawl resume %s", run, s->run);
+    return EXIT_DONE;
+}
+
+/* Whoever drives the run may have had another answer already: then this one is not taken, and whoever gave it has to know. */
+static int answer_taken(session *s, const pawl_event *ev)
+{
+    const pawl_value *mine = ev->value != NULL ? value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL) : NULL;
+    pawl_err err = {0};
+    said first = {0};
+
+    if (mine == NULL || !said_soon(s, ev->id, &first) || first.by == NULL || first.value == NULL ||
+        (strcmp(first.by, ev->by) == 0 && pawl_value_equal(first.value, mine)))
+        return EXIT_DONE;
+    (void)go_said_before(s->run, &first, &err);
+    return cli_fail(s->c, PAWL_CONFLICT, &err);
+}
+
+int go_tell(session *s, const pawl_event *ev)
+{
+    pawl_event copy = *ev;
+    int code = go_may_tell(s, ev->kind);
+
+    if (code != EXIT_DONE)
+        return code;
+    if (cli_given(s->c, "no-run") != NULL)
+        return leave(s, ev);
+    code = go(s, is_childs(s, ev) ? tell_child : go_event, &copy);
+    return code == EXIT_DONE && ev->kind == PAWL_EV_ANSWER && ev->id != NULL ? answer_taken(s, ev) : code;
+}

@@ -1,0 +1,282 @@
+/* listed.c - the runs of a store, newest first, where a run whose children ask is one that asks.
+ *
+ * The store knows of each run what it asks itself. Whose children ask is found from those: a child began after its parent, so once all runs that
+ * wait and are newer than some run were looked at, every run that is newer than it and has such children is known. */
+#include "cli/run_list.h"
+#include "host/open_questions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORTION = 200 };         /* heads that are read at once */
+
+typedef struct portion {        /* what the store lists, some at a time, as it knows it */
+    pawl_filter f;
+    arena mem;                  /* of those */
+    pawl_head all[PORTION];
+    size_t n, at;
+    bool last, failed;
+} portion;
+
+typedef struct waiting {        /* all that wait, as far as they were looked at */
+    pawl_filter f;
+    uint64_t upto;              /* no further than this */
+    arena mem;
+    const char *parents[PORTION];
+    size_t n;
+    bool reached, last;
+} waiting;
+
+typedef struct above {          /* a run that has a child which waits, and was not told yet */
+    arena mem;
+    pawl_head head;
+} above;
+
+typedef struct listing {
+    pawl_store *store;
+    const pawl_filter *f;
+    portion own;                /* what the filter takes */
+    waiting waiting;
+    above **all;                /* by their numbers, the newest last */
+    size_t n, cap;
+    pawl_head_fn *fn;
+    void *ctx;
+    size_t left;
+    bool looks, ends;
+    arena mem;                  /* of the run at hand */
+    pawl_err *err;
+} listing;
+
+/* ---- heads ------------------------------------------------------------------------------------------ */
+
+static const char *kept(arena *mem, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
+}
+
+static void head_keep(arena *mem, pawl_head *out, const pawl_head *h)
+{
+    *out = *h;
+    out->run = kept(mem, h->run);
+    out->machine = kept(mem, h->machine);
+    out->context = kept(mem, h->context);
+    out->parent = kept(mem, h->parent);
+    out->owner = kept(mem, h->owner);
+    out->parked = kept(mem, h->parked);
+}
+
+static bool see(void *ctx, const pawl_head *h)
+{
+    portion *p = ctx;
+
+    head_keep(&p->mem, &p->all[p->n++], h);
+    p->failed = p->mem.failed;
+    return p->n < PORTION && !p->failed;
+}
+
+/* The next one; *out NULL: there is none. It stands until the one after it is asked for. */
+static pawl_code portion_look(listing *l, portion *p, const pawl_head **out)
+{
+    pawl_code rc = PAWL_OK;
+
+    if (p->at == p->n && !p->last) {
+        arena_reset(&p->mem);
+        p->at = p->n = 0;
+        rc = l->store->verbs->list(l->store, &p->f, see, p, l->err);
+        if (rc == PAWL_OK && p->failed)
+            rc = fail(l->err, PAWL_NOMEM, "no memory for the list");
+        if (rc != PAWL_OK)
+            return rc;
+        p->last = p->n < p->f.limit;
+        p->f.before = p->n > 0 ? p->all[p->n - 1].no : p->f.before;
+        p->f.limit = PORTION;
+    }
+    *out = p->at < p->n ? &p->all[p->at] : NULL;
+    return rc;
+}
+
+/* ---- whose children wait ------------------------------------------------------------------------------ */
+
+static void above_free(above *a)
+{
+    if (a != NULL)
+        arena_free(&a->mem);
+    free(a);
+}
+
+/* Where it stands, or would. */
+static size_t above_place(const listing *l, uint64_t no)
+{
+    size_t from = 0, to = l->n;
+
+    while (from < to) {
+        const size_t mid = from + (to - from) / 2;
+
+        if (l->all[mid]->head.no < no)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* False: it is there already, with those above it; or there is no memory. */
+static bool above_add(listing *l, const pawl_head *h)
+{
+    const size_t at = above_place(l, h->no);
+    above *one;
+
+    if (at < l->n && l->all[at]->head.no == h->no)
+        return false;
+    if (l->n == l->cap) {
+        const size_t cap = l->cap == 0 ? 16 : 2 * l->cap;
+        above **all = realloc(l->all, cap * sizeof *all);
+
+        if (all == NULL)
+            return !(l->mem.failed = true);
+        l->all = all;
+        l->cap = cap;
+    }
+    if ((one = calloc(1, sizeof *one)) == NULL)
+        return !(l->mem.failed = true);
+    arena_init(&one->mem, NULL, 256);
+    head_keep(&one->mem, &one->head, h);
+    l->mem.failed = l->mem.failed || one->mem.failed;
+    memmove(l->all + at + 1, l->all + at, (l->n - at) * sizeof *l->all);
+    l->all[at] = one;
+    l->n++;
+    return true;
+}
+
+/* One that is over waits for nobody, and nobody waits for what is below it. */
+static void above_find(listing *l, const char *parent)
+{
+    char run[RUN_ID_BYTES];
+    pawl_head h;
+
+    for (int i = 0; i < ASKS_DEPTH_MAX && parent != NULL; i++, parent = h.parent) {
+        asks_run_of(parent, run);
+        if (l->store->verbs->head(l->store, run, &h, NULL) != PAWL_OK || h.over || !above_add(l, &h))
+            return;
+    }
+}
+
+static bool see_waiting(void *ctx, const pawl_head *h)
+{
+    waiting *w = ctx;
+
+    w->reached = h->no <= w->upto;
+    if (w->reached)
+        return false;
+    w->f.before = h->no;
+    if (h->parent != NULL)
+        w->parents[w->n++] = kept(&w->mem, h->parent);
+    return w->n < PORTION && !w->mem.failed;
+}
+
+/* All that have children which wait and are newer than `no` are known then. */
+static pawl_code above_reach(listing *l, uint64_t no)
+{
+    waiting *w = &l->waiting;
+    pawl_code rc = PAWL_OK;
+
+    w->upto = no;
+    w->reached = false;
+    while (rc == PAWL_OK && !w->reached && !w->last) {
+        arena_reset(&w->mem);
+        w->n = 0;
+        rc = l->store->verbs->list(l->store, &w->f, see_waiting, w, l->err);
+        w->last = !w->reached && w->n < PORTION;
+        for (size_t i = 0; rc == PAWL_OK && i < w->n && !w->mem.failed; i++)
+            above_find(l, w->parents[i]);
+        if (rc == PAWL_OK && (l->mem.failed || w->mem.failed))
+            rc = fail(l->err, PAWL_NOMEM, "no memory for the list");
+    }
+    return rc;
+}
+
+/* ---- told --------------------------------------------------------------------------------------------- */
+
+static bool same(const char *wanted, const char *is)
+{
+    return wanted == NULL || (is != NULL && strcmp(wanted, is) == 0);
+}
+
+/* What the store did not look at, of one that it was not asked for; and what it knows otherwise. */
+static bool fits(const pawl_filter *f, const pawl_head *h)
+{
+    return same(f->machine, h->machine) && same(f->context, h->context) && (!f->parked || h->parked != NULL) && h->changed_ms >= f->changed_since_ms &&
+           (f->before == 0 || h->no < f->before) && (f->status == 0 || h->status == f->status - 1) && (!f->waiting || h->waits > 0);
+}
+
+static void tell(listing *l, const pawl_head *as_stored)
+{
+    pawl_head h = *as_stored;
+    asks all;
+
+    if (l->looks && h.status == PAWL_WORKING && asks_read(l->store, &l->mem, h.run, &all, NULL) == PAWL_OK) {
+        h.status = (uint8_t)asks_status(&all, PAWL_WORKING);
+        h.waits = (uint32_t)all.n;
+    }
+    arena_reset(&l->mem);
+    if (!fits(l->f, &h))
+        return;
+    l->ends = !l->fn(l->ctx, &h) || --l->left == 0;
+}
+
+/* Those that have children which wait, before the next one that the store lists, or all that are left. */
+static pawl_code above_tell(listing *l, const pawl_head *next)
+{
+    const pawl_code rc = above_reach(l, next != NULL ? next->no : 0);
+
+    while (rc == PAWL_OK && !l->ends && l->n > 0 && (next == NULL || l->all[l->n - 1]->head.no >= next->no)) {
+        above *one = l->all[--l->n];
+
+        if (next == NULL || one->head.no > next->no)
+            tell(l, &one->head);
+        above_free(one);
+    }
+    return rc;
+}
+
+static pawl_code all_tell(listing *l)
+{
+    const bool asked = l->f->waiting || l->f->status == 1 + PAWL_INPUT_REQUIRED;
+    const pawl_head *next = NULL;
+    pawl_code rc;
+
+    do {
+        rc = portion_look(l, &l->own, &next);
+        if (rc == PAWL_OK && asked)
+            rc = above_tell(l, next);
+        if (rc == PAWL_OK && !l->ends && next != NULL) {
+            tell(l, next);
+            l->own.at++;
+        }
+    } while (rc == PAWL_OK && !l->ends && next != NULL);
+    return rc;
+}
+
+pawl_code runs_listed(pawl_store *store, const pawl_filter *f, bool ids, pawl_head_fn *fn, void *ctx, pawl_err *err)
+{
+    listing *l = calloc(1, sizeof *l);
+    pawl_code rc;
+
+    if (l == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for the list");
+    *l = (listing){ .store = store, .f = f, .own.f = *f, .waiting.f = { .waiting = true, .limit = SIZE_MAX }, .fn = fn, .ctx = ctx,
+                     .left = f->limit, .looks = !ids || f->status != 0 || f->waiting, .err = err };
+    arena_init(&l->mem, NULL, 4096);
+    arena_init(&l->own.mem, NULL, 4096);
+    arena_init(&l->waiting.mem, NULL, 4096);
+    l->own.f.limit = f->limit < PORTION ? f->limit : PORTION;
+    rc = all_tell(l);
+    while (l->n > 0)
+        above_free(l->all[--l->n]);
+    free(l->all);
+    arena_free(&l->own.mem);
+    arena_free(&l->waiting.mem);
+    arena_free(&l->mem);
+    free(l);
+    return rc;
+}

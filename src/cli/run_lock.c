@@ -1,0 +1,45 @@
+/* hold.c - a verb takes a run for itself, as a worker would. */
+#include "cli/verbs.h"
+
+#include "engine/run/owner.h"
+
+enum { HOLD_MS = 60000, OWNER_BYTES = 128 };
+
+void hold_drop(pawl_store *s, const char *run, uint64_t fence)
+{
+    pawl_hold h = { .run = run, .fence = fence };
+
+    (void)s->verbs->release(s, &h, 1, NULL);
+}
+
+static pawl_code claim(pawl_store *s, const char *run, pawl_head *head, pawl_err *err)
+{
+    char owner[OWNER_BYTES];
+    pawl_claim c = { .run = run };
+    pawl_code rc;
+
+    owner_name(owner, sizeof owner, 0);
+    rc = s->verbs->claim(s, owner, HOLD_MS, &c, 1, err);
+    *head = c.head;
+    return rc == PAWL_OK ? c.rc : rc;
+}
+
+/* Whoever died a moment ago still has his lease. */
+pawl_code hold_run(pawl_store *s, const char *run, pawl_head *head, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    char until[32];
+    pawl_code rc = claim(s, run, head, &why);
+
+    if (rc == PAWL_HELD && owner_dead(head->owner)) {
+        hold_drop(s, run, head->fence);
+        why = (pawl_err){ PAWL_OK, "" };
+        rc = claim(s, run, head, &why);
+    }
+    if (rc == PAWL_HELD) {
+        cli_time(until, head->lease_ms);
+        return fail(err, rc, "%.120s: %.60s works on it, and has it until %s; try again when it is done", run,
+                    head->owner == NULL ? "somebody" : head->owner, until);
+    }
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text[0] != '\0' ? why.text : pawl_code_name(rc));
+}

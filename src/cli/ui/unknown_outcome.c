@@ -1,0 +1,68 @@
+/* doubt.c - what may happen once had begun when its process died: what somebody says came of it, in words in place of a receipt. */
+#include "cli/run_driver.h"
+
+bool doubt_is(const pawl_wait *w)
+{
+    return pawl_agent_unknown(w);
+}
+
+void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
+{
+    const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
+
+    const char *tool = pawl_value_string(pawl_value_get(w->about, "tool")), *effect = pawl_value_string(pawl_value_get(w->prompt, "effect"));
+
+    buf_fmt(b, "    %s had begun, and nobody knows what came of it: find out, and say\n",
+            tool != NULL ? tool : *w->node != '\0' ? w->node : effect != NULL ? effect + (strncmp(effect, "tool-", 5) == 0 ? 5 : 0) : "its command");
+    buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
+    buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);
+    buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);
+}
+
+/* The receipt of an effect that gave `text`: as its handler would have made it. */
+static const pawl_value *receipt(const session *s, arena *mem, const pawl_wait *w, const pawl_value *text)
+{
+    const char *name = pawl_value_string(pawl_value_get(w->prompt, "effect")), *word = "";
+
+    for (const file_effect *e = s->file != NULL && name != NULL ? s->file->effects : NULL; e != NULL; e = e->next)
+        if (strcmp(e->name, name) == 0)
+            word = e->word;
+    if (strcmp(word, "run") == 0 || strcmp(word, "undo") == 0)
+        return value_pack(mem, NULL, "{s:i,s:s,s:v}", "status", (int64_t)0, "stderr", "", "stdout", text);
+    if (strcmp(word, "http") == 0)
+        return value_pack(mem, NULL, "{s:v,s:{},s:i}", "body", text, "headers", "status", (int64_t)200);
+    if (strcmp(word, "prompt") == 0)
+        return value_pack(mem, NULL, "{s:v}", "text", text);
+    return text;
+}
+
+/* "done", "done:TEXT", "failed", "failed:WHY"; NULL: it is none of them. */
+static const pawl_value *worded(const session *s, arena *mem, const pawl_wait *w, const char *text)
+{
+    const size_t done = strlen("done"), failed = strlen("failed");
+
+    if (strncmp(text, "done", done) == 0 && (text[done] == '\0' || text[done] == ':')) {
+        text += done + (text[done] == ':');
+        return value_pack(mem, NULL, "{s:v}", "done", receipt(s, mem, w, value_string(mem, text, strlen(text))));
+    }
+    if (strncmp(text, "failed", failed) == 0 && (text[failed] == '\0' || text[failed] == ':')) {
+        text += failed + (text[failed] == ':');
+        return value_pack(mem, NULL, "{s:s}", "failed", *text != '\0' ? text : "it failed, as somebody says");
+    }
+    return strcmp(text, "again") == 0 ? value_pack(mem, NULL, "s", "again") : NULL;
+}
+
+pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *json, pawl_err *err)
+{
+    arena *mem = &s->mem;
+    const pawl_value *v = worded(s, mem, w, text);
+
+    if (v == NULL)
+        v = value_parse(mem, text, strlen(text), "the answer", NULL);
+    if (pawl_value_type(pawl_value_get(v, "done")) == PAWL_TYPE_STRING)
+        v = value_with(mem, v, "done", receipt(s, mem, w, pawl_value_get(v, "done")));
+    if (v == NULL || (w->schema != NULL && schema_check(w->schema, v, "the answer", NULL) != PAWL_OK))
+        return fail(err, PAWL_INVALID, "%.56s: \"%.80s\" does not fit: answer with done, done:TEXT, failed:WHY or again", w->node, text);
+    canon(json, v);
+    return json->failed ? fail(err, PAWL_NOMEM, "no memory for the answer") : PAWL_OK;
+}

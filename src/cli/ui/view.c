@@ -1,0 +1,644 @@
+/* view.c - the picture of a run: events are folded into nodes that are at work, and lines about those that are not any more. */
+#include "cli/ui/picture.h"
+
+#include <stdlib.h>
+
+/* ---- pieces ----------------------------------------------------------------------------------------- */
+
+static char *text_of(view *v, buf *b)
+{
+    char *text = b->failed ? NULL : malloc(b->size + 1);
+
+    if (text == NULL) {
+        v->failed = true;
+    } else {
+        if (b->size > 0)
+            memcpy(text, b->data, b->size);
+        text[b->size] = '\0';
+    }
+    buf_free(b);
+    return text;
+}
+
+static char *text_copied(view *v, const char *from)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_text(&b, from);
+    return text_of(v, &b);
+}
+
+static void text_take(char **at, char *text)
+{
+    free(*at);
+    *at = text;
+}
+
+static char *label(view *v, const char *path, bool numbered)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    words_task(&b, path, numbered);
+    return text_of(v, &b);
+}
+
+/* Takes both texts. */
+static void note_add(view *v, note_kind kind, char *name, char *what, int64_t took_ms)
+{
+    note *n = name == NULL || what == NULL ? NULL : malloc(sizeof *n);
+
+    if (n == NULL) {
+        free(name);
+        free(what);
+        v->failed = true;
+        return;
+    }
+    *n = (note){ .kind = kind, .name = name, .what = what, .took_ms = took_ms };
+    *v->notes_last = n;
+    v->notes_last = &n->next;
+}
+
+/* ---- groups and tasks --------------------------------------------------------------------------------- */
+
+static seen **slot_of(view *v, const char *path)
+{
+    uint32_t h = 2166136261u;
+
+    for (const char *p = path; *p != '\0'; p++)
+        h = (h ^ (uint8_t)*p) * 16777619u;
+    return &v->slots[(h ^ h >> 15) % TASK_SLOTS];
+}
+
+static seen *task_find(view *v, const char *path)
+{
+    seen *t = *slot_of(v, path);
+
+    while (t != NULL && strcmp(t->path, path) != 0)
+        t = t->next;
+    return t;
+}
+
+static group *group_find(view *v, const char *name)
+{
+    group *g = v->first;
+
+    while (g != NULL && strcmp(g->name, name) != 0)
+        g = g->next;
+    return g;
+}
+
+static group *group_of(view *v, const char *name, bool deep)
+{
+    group *g = group_find(v, name);
+    size_t size = strlen(name) + 1;
+
+    if (g != NULL)
+        return g;
+    if ((g = calloc(1, sizeof *g + size)) == NULL) {
+        v->failed = true;
+        return NULL;
+    }
+    memcpy(g->name, name, size);
+    g->began_ms = v->now_ms;
+    g->deep = deep;
+    *v->last = g;
+    v->last = &g->next;
+    return g;
+}
+
+static void group_remove(view *v, group *g)
+{
+    group **at = &v->first;
+
+    while (*at != g)
+        at = &(*at)->next;
+    *at = g->next;
+    if (v->last == &g->next)
+        v->last = at;
+    for (seen *t = g->tasks, *next; t != NULL; t = next) {
+        seen **in = slot_of(v, t->path);
+
+        next = t->sibling;
+        while (*in != t)
+            in = &(*in)->next;
+        *in = t->next;
+        free(t);
+    }
+    free(g->what);
+    free(g->trouble);
+    free(g);
+}
+
+/* Whether a path leads through one of several subgraphs of a name. */
+static bool is_deep(const char *path)
+{
+    const char *last = strrchr(path, '/'), *colon = strchr(path, ':');
+
+    return last != NULL && colon != NULL && colon < last;
+}
+
+static seen *task_of(view *v, const char *path)
+{
+    seen *t = task_find(v, path);
+    size_t size = strlen(path) + 1;
+    char *name;
+    group *g;
+
+    if (t != NULL)
+        return t;
+    name = label(v, path, false);
+    g = name == NULL ? NULL : group_of(v, name, is_deep(path));
+    free(name);
+    if (g == NULL || (t = calloc(1, sizeof *t + size)) == NULL) {
+        v->failed = true;
+        return NULL;
+    }
+    memcpy(t->path, path, size);
+    t->of = g;
+    t->next = *slot_of(v, path);
+    *slot_of(v, path) = t;
+    t->sibling = g->tasks;
+    g->tasks = t;
+    g->count[TASK_READY]++;
+    if (++g->known > g->total)
+        g->total = g->known;
+    return t;
+}
+
+static void task_move(seen *t, doing to)
+{
+    t->of->count[t->at]--;
+    t->of->count[to]++;
+    t->at = to;
+}
+
+static size_t group_ended(const group *g) { return g->count[TASK_DONE] + g->count[TASK_FAILED]; }
+
+/* All of its tasks are over, or will not be any more. */
+static void group_end(view *v, group *g)
+{
+    buf b;
+
+    if (g->total > 1 && group_ended(g) > 0) {
+        buf_init(&b, NULL);
+        buf_fmt(&b, "%zu/%zu", g->count[TASK_DONE], g->total);
+        if (g->count[TASK_FAILED] > 0)
+            buf_fmt(&b, ", %zu failed", g->count[TASK_FAILED]);
+        note_add(v, g->count[TASK_FAILED] > 0 ? NOTE_FAILED : NOTE_DONE, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
+    } else if (g->count[TASK_DONE] > 0) {
+        note_add(v, NOTE_DONE, text_copied(v, g->name), text_copied(v, ""), v->now_ms - g->began_ms);
+    }
+    group_remove(v, g);
+}
+
+static void so_far(view *v, group *g)
+{
+    size_t tenth = g->total < FAN_OUT_TENTHS ? 0 : group_ended(g) * FAN_OUT_TENTHS / g->total;
+    buf b;
+
+    if (tenth <= g->tenth || tenth == FAN_OUT_TENTHS)
+        return;
+    g->tenth = tenth;
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%zu/%zu", g->count[TASK_DONE], g->total);
+    if (g->count[TASK_FAILED] > 0)
+        buf_fmt(&b, ", %zu failed", g->count[TASK_FAILED]);
+    note_add(v, NOTE_SO_FAR, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
+}
+
+static void task_ends(view *v, seen *t, doing how)
+{
+    group *g = t->of;
+
+    t->over = true;
+    task_move(t, how);
+    if (!g->deep && group_ended(g) >= g->total)
+        group_end(v, g);
+    else
+        so_far(v, g);
+}
+
+/* ---- what the next superstep will hold ------------------------------------------------------------------- */
+
+static void sends_free(sends *s)
+{
+    free(s->at);
+    free(s->node);
+    free(s);
+}
+
+static void sends_add(view *v, uint64_t seq, bool close, const char *at, const char *node)
+{
+    sends *s;
+
+    for (s = v->sent; s != NULL; s = s->next)
+        if (s->seq == seq && s->close == close && !s->due && strcmp(s->at, at) == 0 && strcmp(s->node, node) == 0) {
+            s->n++;
+            return;
+        }
+    if ((s = calloc(1, sizeof *s)) == NULL) {
+        v->failed = true;
+        return;
+    }
+    *s = (sends){ .seq = seq, .close = close, .n = 1, .at = text_copied(v, at), .node = text_copied(v, node) };
+    if (s->at == NULL || s->node == NULL) {
+        sends_free(s);
+        return;
+    }
+    *v->sent_last = s;
+    v->sent_last = &s->next;
+}
+
+/* In an item of an entry or a record: the leave of a task has [[NODE,VALUE]...], a close [[SENDER,NODE,VALUE]...]. */
+static void sends_of(view *v, uint64_t seq, const pawl_value *item)
+{
+    const char *kind = pawl_value_string(pawl_value_at(item, 0));
+    bool close = kind != NULL && strcmp(kind, "close") == 0;
+    const pawl_value *how = pawl_value_at(item, close ? 2 : 4), *list = pawl_value_get(how, "send"), *one;
+    const char *at = pawl_value_string(pawl_value_at(item, close ? 3 : 1)), *node;
+    pawl_iter it = pawl_iter_of(list);
+
+    if (kind == NULL || (!close && strcmp(kind, "leave") != 0))
+        return;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if ((node = pawl_value_string(pawl_value_at(one, close ? 1 : 0))) != NULL)
+            sends_add(v, seq, close, at != NULL ? at : "", node);
+}
+
+/* Whether the task of that path stands in the frame. */
+static bool stands_in(const char *path, const char *frame)
+{
+    size_t n = strlen(frame);
+    const char *rest = n == 0 ? path : path + n + 1;
+
+    if (n > 0 && (strncmp(path, frame, n) != 0 || path[n] != '/'))
+        return false;
+    if (n > 0 && ((rest = strchr(rest, '/')) == NULL || (rest = strchr(rest + 1, '/')) == NULL))
+        return false;
+    return strchr(n > 0 ? rest + 1 : rest, '/') == NULL;
+}
+
+static group *group_in(view *v, const char *frame, const char *node)
+{
+    char *name;
+    group *g;
+    buf b;
+
+    buf_init(&b, NULL);
+    words_task(&b, frame, false);
+    buf_text(&b, *frame != '\0' ? "/" : "");
+    buf_text(&b, node);
+    name = text_of(v, &b);
+    g = name == NULL ? NULL : group_of(v, name, strchr(frame, ':') != NULL);
+    free(name);
+    return g;
+}
+
+static void sends_begin(view *v, const char *frame)
+{
+    for (sends **at = &v->sent, *s; (s = *at) != NULL;) {
+        bool mine = s->close ? strcmp(s->at, frame) == 0 : s->due && stands_in(s->at, frame);
+        group *g = !mine || words_own(s->node) || words_choice(s->node) ? NULL : group_in(v, frame, s->node);
+
+        if (g != NULL)
+            g->total += s->n;
+        if (!mine) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        if (v->sent_last == &s->next)
+            v->sent_last = at;
+        sends_free(s);
+    }
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------ */
+
+typedef struct told { const pawl_stream_event *ev; const pawl_value *json; } told;
+
+static char *failure_text(view *v, const pawl_value *failure)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    words_failure(&b, failure);
+    return text_of(v, &b);
+}
+
+static const pawl_value *parsed(view *v, const char *json)
+{
+    const pawl_value *value = value_read(&v->mem, json, strlen(json), "an event", NULL);
+
+    v->failed = v->failed || value == NULL;
+    return value;
+}
+
+/* What a line of the journal says before its items do: how the run stands, and how many tasks will be sent. */
+static void on_line(view *v, const pawl_stream_event *ev)
+{
+    const pawl_value *whole, *body, *item;
+    const char *status;
+    pawl_iter it;
+
+    if (strstr(ev->json, "\"send\"") == NULL && strcmp(ev->name, "entry") != 0)
+        return;
+    if ((whole = parsed(v, ev->json)) == NULL)
+        return;
+    body = strcmp(ev->name, "entry") == 0 ? pawl_value_get(whole, "body") : whole;
+    status = pawl_value_string(pawl_value_at(pawl_value_get(whole, "envelope"), 3));
+    if (status != NULL) {
+        v->over = false;
+        for (int s = PAWL_COMPLETED; s <= PAWL_REJECTED; s++)
+            v->over = v->over || strcmp(status, pawl_status_name((pawl_status)s)) == 0;
+    }
+    it = pawl_iter_of(body);
+    while ((item = pawl_iter_next(&it, NULL)) != NULL)
+        sends_of(v, ev->seq, item);
+}
+
+/* What stood in that superstep is over, and in what was below it. */
+static void on_close(view *v, told t)
+{
+    const char *frame = t.ev->path, *node;
+    char *name = label(v, frame, false);
+    size_t n = name == NULL ? 0 : strlen(name);
+    pawl_iter it = pawl_iter_of(pawl_value_get(t.json, "next"));
+    const pawl_value *item;
+    group *g;
+
+    if (name == NULL)
+        return;
+    for (group *at = v->first, *next; at != NULL && strchr(frame, ':') == NULL; at = next) {
+        next = at->next;
+        if (n == 0 || (strncmp(at->name, name, n) == 0 && at->name[n] == '/'))
+            group_end(v, at);
+    }
+    free(name);
+    while ((item = pawl_iter_next(&it, NULL)) != NULL)
+        if ((node = pawl_value_string(item)) != NULL && !words_own(node) && !words_choice(node) && (g = group_in(v, frame, node)) != NULL)
+            g->total++;
+    sends_begin(v, frame);
+}
+
+static void failed_add(view *v, const seen *s, const pawl_value *failure, char *why)
+{
+    const char *code = pawl_value_string(pawl_value_get(failure, "code"));
+    bool one = s->of->total == 1, denied = code != NULL && strcmp(code, pawl_code_name(PAWL_DENIED)) == 0;
+
+    note_add(v, denied ? NOTE_DENIED : NOTE_FAILED, label(v, s->path, !one), why, one ? v->now_ms - s->of->began_ms : -1);
+}
+
+static void on_leave(view *v, told t)
+{
+    seen *s;
+
+    for (sends *at = v->sent; at != NULL; at = at->next)
+        at->due = at->due || (!at->close && strcmp(at->at, t.ev->path) == 0);
+    if (words_own(t.ev->path) || words_choice(t.ev->path) || (s = task_of(v, t.ev->path)) == NULL)
+        return;
+    if (s->erred && s->of->trouble != NULL && s->of->failures++ < FAILURES_TOLD)
+        failed_add(v, s, NULL, text_copied(v, s->of->trouble));
+    task_ends(v, s, s->erred ? TASK_FAILED : TASK_DONE);
+}
+
+static void on_fail(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+
+    if (s == NULL)
+        return;
+    if (s->of->failures++ < FAILURES_TOLD)
+        failed_add(v, s, t.json, failure_text(v, t.json));
+    task_ends(v, s, TASK_FAILED);
+}
+
+static void on_call(view *v, told t)
+{
+    const char *effect = pawl_value_string(pawl_value_get(t.json, "effect"));
+    seen *s = task_of(v, t.ev->path);
+    buf b;
+
+    if (s == NULL)
+        return;
+    task_move(s, TASK_OUT);
+    buf_init(&b, NULL);
+    if (effect == NULL || strcmp(effect, "jq") != 0)    /* an expression of the file: no work of the node's */
+        words_command(&b, t.json);
+    text_take(&s->of->what, text_of(v, &b));
+}
+
+static void on_started(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+
+    if (s != NULL)
+        task_move(s, TASK_OUT);
+}
+
+static void on_again(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+    char time[ELAPSED_BYTES];
+    buf b;
+
+    if (s == NULL)
+        return;
+    task_move(s, TASK_AGAIN);
+    s->due_ms = pawl_value_int(pawl_value_get(t.json, "at"));
+    text_take(&s->of->trouble, failure_text(v, pawl_value_get(t.json, "error")));
+    if (s->of->total > 1 || s->of->trouble == NULL)
+        return;
+    words_elapsed(time, s->due_ms - (t.ev->time_ms > 0 ? t.ev->time_ms : v->now_ms));
+    buf_init(&b, NULL);
+    buf_fmt(&b, "in %s: %s", time, s->of->trouble);
+    note_add(v, NOTE_AGAIN, label(v, t.ev->path, false), text_of(v, &b), -1);
+}
+
+static void on_sleep(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+    char time[ELAPSED_BYTES];
+    buf b;
+
+    if (s == NULL)
+        return;
+    task_move(s, TASK_SLEEPS);
+    s->due_ms = pawl_value_int(pawl_value_get(t.json, "due"));
+    if (s->of->total > 1)
+        return;
+    words_elapsed(time, s->due_ms - v->now_ms);
+    buf_init(&b, NULL);
+    buf_fmt(&b, "for %s", time);
+    note_add(v, NOTE_WAITS, label(v, t.ev->path, false), text_of(v, &b), -1);
+}
+
+static void on_ask(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+    const char *kind = pawl_value_string(pawl_value_get(t.json, "kind"));
+    buf b;
+
+    if (s == NULL)
+        return;
+    task_move(s, TASK_ASKS);
+    s->over = pawl_value_bool(pawl_value_get(t.json, "hold"));
+    buf_init(&b, NULL);
+    if (kind != NULL && strcmp(kind, "signal") == 0) {
+        buf_text(&b, "for the signal ");
+        words_prompt(&b, pawl_value_get(t.json, "name"));
+    } else {
+        words_prompt(&b, pawl_value_get(t.json, "prompt"));
+    }
+    text_take(&s->of->what, text_of(v, &b));
+    if (s->of->what != NULL && s->of->count[TASK_ASKS] == 1)
+        note_add(v, NOTE_WAITS, label(v, t.ev->path, true), text_copied(v, s->of->what), -1);
+}
+
+static void on_answer(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+    const char *by = pawl_value_string(pawl_value_get(t.json, "by"));
+    const char *why = pawl_value_string(pawl_value_get(t.json, "note"));
+    buf b;
+
+    if (s == NULL)
+        return;
+    buf_init(&b, NULL);
+    words_prompt(&b, pawl_value_get(t.json, "value"));
+    if (by != NULL)
+        buf_fmt(&b, ", by %s", *by == '@' ? by + 1 : by);
+    if (why != NULL)
+        buf_fmt(&b, ": %s", why);
+    note_add(v, NOTE_ANSWER, label(v, t.ev->path, true), text_of(v, &b), -1);
+    text_take(&s->of->what, NULL);
+    if (s->over && s->of->total == 1)
+        group_remove(v, s->of);
+    else
+        task_move(s, s->over ? TASK_DONE : TASK_READY);
+}
+
+static void on_receipt(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+    const char *outcome = pawl_value_string(pawl_value_get(t.json, "outcome"));
+    const pawl_value *value = pawl_value_get(t.json, "value");
+
+    if (s == NULL)
+        return;
+    task_move(s, TASK_READY);
+    s->erred = outcome != NULL && strcmp(outcome, "done") != 0;
+    if (s->erred)
+        text_take(&s->of->trouble, pawl_value_type(value) == PAWL_TYPE_OBJECT ? failure_text(v, value) : text_copied(v, outcome));
+}
+
+static void on_visit(view *v, told t)
+{
+    seen *s = task_of(v, t.ev->path);
+
+    if (s == NULL)
+        return;
+    task_move(s, TASK_READY);
+    s->over = s->erred = false;
+}
+
+static void on_drop(view *v, told t)
+{
+    seen *s = task_find(v, t.ev->path);
+
+    if (s != NULL && !s->over)
+        task_move(s, TASK_READY);
+}
+
+static void on_cancel(view *v, told t)
+{
+    const char *by = pawl_value_string(pawl_value_get(t.json, "by"));
+    const char *why = pawl_value_string(pawl_value_get(t.json, "note"));
+    buf b;
+
+    buf_init(&b, NULL);
+    if (by != NULL)
+        buf_fmt(&b, "by %s%s", *by == '@' ? by + 1 : by, why != NULL ? ": " : "");
+    buf_text(&b, why != NULL ? why : "");
+    note_add(v, NOTE_CANCEL, text_copied(v, "the run is called off"), text_of(v, &b), -1);
+}
+
+static void on_unwind(view *v, told t)
+{
+    (void)t;
+    note_add(v, NOTE_UNDO, text_copied(v, "what was done is undone"), text_copied(v, ""), -1);
+}
+
+static const struct { const char *name; void (*fn)(view *v, told t); bool task; } events[] = {
+    { "answer", on_answer, true }, { "ask", on_ask, true }, { "again", on_again, true }, { "call", on_call, true },
+    { "cancel", on_cancel, false }, { "close", on_close, false }, { "doubt", on_ask, true }, { "drop", on_drop, true },
+    { "fail", on_fail, true }, { "frame", on_visit, true }, { "leave", on_leave, true }, { "receipt", on_receipt, true },
+    { "sleep", on_sleep, true }, { "spawn", on_call, true }, { "started", on_started, true }, { "unwind", on_unwind, false },
+    { "visit", on_visit, true },
+};
+
+static void on_task(view *v, const pawl_stream_event *ev)
+{
+    told t = { .ev = ev };
+
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (strcmp(events[i].name, ev->name) != 0)
+            continue;
+        if (events[i].task && (*ev->path == '\0' || words_own(ev->path) || words_choice(ev->path)) && events[i].fn != on_leave)
+            return;
+        if ((t.json = parsed(v, ev->json)) != NULL)
+            events[i].fn(v, t);
+        return;
+    }
+}
+
+bool view_feed(view *v, const pawl_stream_event *ev)
+{
+    v->failed = false;
+    arena_reset(&v->mem);
+    if (ev->time_ms > v->now_ms)
+        v->now_ms = ev->time_ms;
+    if (ev->kind == PAWL_STREAM_DEBUG)
+        on_line(v, ev);
+    else if (ev->kind == PAWL_STREAM_TASKS)
+        on_task(v, ev);
+    return !v->failed;
+}
+
+void view_stop(view *v)
+{
+    note_add(v, NOTE_STOP, text_copied(v, "what is under way ends first"), text_copied(v, "once more stops at once"), -1);
+}
+
+/* ---- made and freed ---------------------------------------------------------------------------------------- */
+
+view *view_new(bool colour)
+{
+    view *v = calloc(1, sizeof *v);
+
+    if (v == NULL)
+        return NULL;
+    v->colour = colour;
+    v->last = &v->first;
+    v->notes_last = &v->notes;
+    v->sent_last = &v->sent;
+    arena_init(&v->mem, NULL, 4096);
+    return v;
+}
+
+void view_free(view *v)
+{
+    if (v == NULL)
+        return;
+    while (v->first != NULL)
+        group_remove(v, v->first);
+    for (sends *s = v->sent, *next; s != NULL; s = next) {
+        next = s->next;
+        sends_free(s);
+    }
+    view_past(v, 0, true, NULL);
+    arena_free(&v->mem);
+    free(v);
+}

@@ -1,0 +1,306 @@
+/* view_paint.c - a thread that reads a run's stream while another one drives it, and shows the picture on stderr.
+ *
+ * On a terminal lines that are over scroll away as they are, and those that change stand below them, painted again in place. Each
+ * painting is one write that hides the cursor first and shows it last: whatever kills the program, the terminal is as it was. The
+ * cursor rests below the last line, so what somebody types meanwhile is painted over. */
+#include "cli/ui/view.h"
+#include "cli/ui/format.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PAINT_MS = 100,             /* between two paintings */
+    LOOK_MS = PAINT_MS / 2,     /* between two looks at what happened: to be woken by each event costs more than most events */
+    QUIET_MS = 50,              /* a run that is over by then was never seen at work */
+    OPEN_MS = 2,                /* a run that is not begun yet is looked for so often */
+    PAST_ENTRIES = 2000,        /* of a run that is older, only so many are read to see where it is */
+    ROWS = 24, ROWS_LEAST = 4
+};
+
+struct viewing {
+    pawl_engine *e;
+    view *v;
+    bool live;                  /* a terminal: there is something to paint */
+    pthread_t thread;
+    pthread_mutex_t lock;       /* of the next two */
+    pthread_cond_t woken;
+    bool stop;
+    char from[32], past[64];    /* where to begin to read, and to tell; "": at the beginning */
+    int64_t begun_ms, painted_ms;
+    buf out, drawn, next;       /* what is written; the changing lines as they stand there, and as they are now */
+    int columns;                /* they were drawn for */
+    char run[RUN_ID_BYTES];
+};
+
+static atomic_int looking;         /* views that are shown */
+static atomic_bool stopping;
+
+static int64_t clock_in_ms(clockid_t which)
+{
+    struct timespec t;
+
+    clock_gettime(which, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- painting ------------------------------------------------------------------------------------------ */
+
+static void write_all(const buf *b)
+{
+    for (size_t at = 0; at < b->size;) {
+        ssize_t n = write(STDERR_FILENO, b->data + at, b->size - at);
+
+        if (n <= 0)
+            return;
+        at += (size_t)n;
+    }
+}
+
+static int rows_of_terminal(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 ? ROWS : size.ws_row < ROWS_LEAST ? ROWS_LEAST : size.ws_row;
+}
+
+/* How many rows the changing lines take now: a terminal that has become narrower has broken them. */
+static int rows_drawn(const viewing *w, int columns)
+{
+    const char *at = w->drawn.data, *end = at == NULL ? NULL : at + w->drawn.size;      /* NULL: nothing was drawn yet */
+    int rows = 0;
+
+    while (at < end) {
+        size_t size = 0;
+        const char *nl = memchr(at, '\n', (size_t)(end - at));
+
+        for (bool sgr = false; at < nl; at++) {
+            sgr = sgr || *at == '\x1b';
+            size += !sgr && ((unsigned char)*at & 0xc0) != 0x80;
+            sgr = sgr && *at != 'm';
+        }
+        rows += columns < w->columns && size > (size_t)columns ? (int)((size + (size_t)columns - 1) / (size_t)columns) : 1;
+        at = nl + 1;
+    }
+    return rows;
+}
+
+static void paint(viewing *w, bool last)
+{
+    int columns = cli_columns(STDERR_FILENO), up = rows_drawn(w, columns);
+    size_t head;
+    buf was = w->drawn;
+
+    buf_reset(&w->out);
+    buf_text(&w->out, "\x1b[?25l\r");
+    if (up > 0)
+        buf_fmt(&w->out, "\x1b[%dA", up);
+    buf_text(&w->out, "\x1b[J");
+    head = w->out.size;
+    view_past(w->v, columns - 1, false, &w->out);
+    buf_reset(&w->next);
+    if (!last)
+        view_draw(w->v, clock_in_ms(CLOCK_REALTIME), columns - 1, rows_of_terminal() - 1, &w->next);
+    if (w->out.size == head && columns == w->columns && was.size == w->next.size &&
+        (was.size == 0 || memcmp(was.data, w->next.data, was.size) == 0))
+        return;
+    buf_put(&w->out, w->next.data, w->next.size);
+    buf_text(&w->out, "\x1b[?25h");
+    if (w->out.failed || w->next.failed)
+        return;
+    write_all(&w->out);
+    w->columns = columns;
+    w->drawn = w->next;
+    w->next = was;
+}
+
+/* As often as anything can be seen of it. */
+static void show(viewing *w, bool last)
+{
+    int64_t now = clock_in_ms(CLOCK_MONOTONIC);
+
+    if (atomic_exchange(&stopping, false))
+        view_stop(w->v);
+    if (!w->live) {
+        buf_reset(&w->out);
+        view_past(w->v, COLUMNS_ANY, true, &w->out);
+        if (!w->out.failed)
+            write_all(&w->out);
+        return;
+    }
+    if (!last && (now - w->begun_ms < QUIET_MS || now - w->painted_ms < PAINT_MS))
+        return;
+    paint(w, last);
+    w->painted_ms = now;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------- */
+
+static bool is_past(viewing *w, const pawl_stream_event *ev)
+{
+    unsigned long long seq, index;
+
+    if (*w->past == '\0')
+        return false;
+    if (sscanf(w->past, "%llu.%llu", &seq, &index) == 2 && (ev->seq < seq || (ev->seq == seq && ev->index <= index)) && ev->live == 0)
+        return true;
+    *w->past = '\0';
+    return false;
+}
+
+static void feed(viewing *w, const pawl_stream_event *ev)
+{
+    bool past = is_past(w, ev);
+
+    (void)view_feed(w->v, ev);
+    if (past)
+        view_past(w->v, 0, true, NULL);
+}
+
+/* Sleep unless it was stopped. True: it was. */
+static bool stopped_after(viewing *w, int64_t ms)
+{
+    struct timespec until;
+    bool stop;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop && pthread_cond_timedwait(&w->woken, &w->lock, &until) == 0)
+        continue;
+    stop = w->stop;
+    pthread_mutex_unlock(&w->lock);
+    return stop;
+}
+
+/* When the run is there. NULL: it was stopped before. */
+static pawl_stream *opened(viewing *w)
+{
+    const pawl_stream_options options = { .from = *w->from != '\0' ? w->from : NULL, .kinds = VIEW_KINDS };
+    pawl_stream *r;
+    bool last;
+
+    do {
+        pthread_mutex_lock(&w->lock);
+        last = w->stop;
+        pthread_mutex_unlock(&w->lock);
+        r = pawl_stream_open(w->e, NULL, w->run, &options, NULL);
+    } while (r == NULL && !last && (stopped_after(w, OPEN_MS), true));
+    return r;
+}
+
+static void *look_on(void *arg)
+{
+    viewing *w = arg;
+    pawl_stream *r = opened(w);
+    pawl_stream_event ev;
+    pawl_code rc;
+
+    if (r == NULL) {
+        show(w, true);
+        return NULL;
+    }
+    do {
+        while ((rc = pawl_stream_next(r, &ev, NULL)) == PAWL_OK) {
+            feed(w, &ev);
+            if (*w->past == '\0')
+                show(w, false);
+        }
+        if (rc == PAWL_PENDING || rc == PAWL_HALTED)
+            *w->past = '\0';    /* that was all of it */
+        if (*w->past == '\0')
+            show(w, false);
+    } while (!stopped_after(w, LOOK_MS));
+    while (pawl_stream_next(r, &ev, NULL) == PAWL_OK)
+        feed(w, &ev);
+    show(w, true);
+    pawl_stream_close(r);
+    return NULL;
+}
+
+/* ---- begun and ended -------------------------------------------------------------------------------------- */
+
+/* Of a run that is there already, what was before is read to see where it is, and not told. */
+static void past_find(viewing *w)
+{
+    pawl_stream *r = pawl_stream_open(w->e, NULL, w->run, &(pawl_stream_options){ .from = "now", .kinds = VIEW_KINDS }, NULL);
+    unsigned long long seq;
+
+    if (r == NULL)
+        return;
+    snprintf(w->past, sizeof w->past, "%s", pawl_stream_cursor(r));
+    if (sscanf(w->past, "%llu", &seq) == 1 && seq > PAST_ENTRIES)
+        snprintf(w->from, sizeof w->from, "%llu.0", seq - PAST_ENTRIES);
+    pawl_stream_close(r);
+}
+
+static void viewing_free(viewing *w)
+{
+    atomic_fetch_sub(&looking, 1);
+    view_free(w->v);
+    buf_free(&w->out);
+    buf_free(&w->drawn);
+    buf_free(&w->next);
+    pthread_cond_destroy(&w->woken);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+viewing *view_begin(cli_call *c, pawl_engine *e, const char *run)
+{
+    const char *term = getenv("TERM");
+    viewing *w = calloc(1, sizeof *w);
+    pthread_condattr_t attr;
+    pawl_code live;
+
+    if (w == NULL)
+        return NULL;
+    w->e = e;
+    w->live = c->err_tty && term != NULL && strcmp(term, "dumb") != 0;
+    w->v = view_new(c->err_colour);
+    w->begun_ms = clock_in_ms(CLOCK_MONOTONIC);
+    snprintf(w->run, sizeof w->run, "%s", run);
+    buf_init(&w->out, NULL);
+    buf_init(&w->drawn, NULL);
+    buf_init(&w->next, NULL);
+    w->columns = cli_columns(STDERR_FILENO);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->woken, &attr);
+    pthread_condattr_destroy(&attr);
+    past_find(w);
+    /* from now on what attempts say is kept, so that a reader who comes after one began is told of it */
+    live = pawl_engine_live(e, 0, 0, NULL);
+    atomic_fetch_add(&looking, 1);
+    if (w->v != NULL && (live == PAWL_OK || live == PAWL_CONFLICT) && pthread_create(&w->thread, NULL, look_on, w) == 0)
+        return w;
+    viewing_free(w);
+    return NULL;
+}
+
+bool view_stopping(void)
+{
+    if (atomic_load(&looking) == 0)
+        return false;
+    atomic_store(&stopping, true);
+    return true;
+}
+
+void view_end(viewing *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_broadcast(&w->woken);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    viewing_free(w);
+}

@@ -1,0 +1,283 @@
+/* answer.c - what somebody waits for is given: an answer, a yes, a no. */
+#include "cli/run_driver.h"
+#include "app/settings.h"
+#include "cli/verbs.h"
+#include "cli/ui/view.h"
+#include "net/net.h"
+#include "policy/gate.h"
+
+/* ---- for ever, or for a while ------------------------------------------------------------------------------ */
+
+enum { ALWAYS_DEFAULT_DAYS = 30 };
+
+typedef struct always {
+    char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES];
+    size_t n;
+    int64_t until_ms;
+    bool project;
+} always;
+
+/* Which rules would have let it in. Where an allow rule would not, it is said why. */
+static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wait *w, always *out, pawl_err *err)
+{
+    const char *ground = pawl_value_string(pawl_value_get(w->about, "ground")), *risk = pawl_value_string(pawl_value_get(w->about, "risk"));
+    pawl_request q = { .tool = pawl_value_string(pawl_value_get(w->about, "tool")), .args = pawl_value_get(w->about, "input"),
+                       .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_OTHER };
+    pawl_policy *p;
+
+    if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_BY_DEFAULT)) != 0)
+        return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", s->run,
+                    ground == NULL ? "its author wrote that it is asked" : "what asks is a rule, a hook, or a command that cannot be read for sure");
+    for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
+        if (risk != NULL && strcmp(pawl_permission_name((pawl_permission)k), risk) == 0)
+            q.cls = (pawl_permission)k;
+    p = pawl_value_type(rules) == PAWL_TYPE_OBJECT ? gate_policy(NULL, rules, err) : pawl_policy_read(NULL, "{}", 2, err);
+    if (p == NULL)
+        return err->code;
+    out->n = pawl_policy_always(p, &q, out->rules);
+    pawl_policy_free(p);
+    return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can name this call whole: approve it once", s->run);
+}
+
+/* In the run from now on (and in the child of it that asks), and in the project's settings. It is shown before anything is done. */
+static pawl_code always_give(session *s, const char *run, const always *a, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    const pawl_value *list = value_pack(&s->mem, NULL, "[]");
+    char until[32], from[160];
+    pawl_code rc = PAWL_OK;
+    buf b;
+
+    cli_time(until, a->until_ms);
+    snprintf(from, sizeof from, "an approval by %s", go_who());
+    for (size_t i = 0; i < a->n && rc == PAWL_OK; i++) {
+        cli_note(s->c, "from now on, %s, until %s: allow %s", a->project ? "in this project" : "in this run", until, a->rules[i]);
+        list = value_push(&s->mem, list, value_pack(&s->mem, NULL, "{s:s,s:s,s:i}", "from", from, "rule", a->rules[i], "until", a->until_ms));
+        if (a->project)
+            rc = settings_allow(&s->mem, settings_project(&s->mem, s->folder), a->rules[i], a->until_ms, go_who(), err);
+    }
+    if (rc != PAWL_OK)
+        return rc;
+    buf_init(&b, NULL);
+    buf_text(&b, "{\"@grants\":");
+    if (list != NULL)
+        canon(&b, list);
+    buf_text(&b, "}");
+    buf_char(&b, '\0');
+    ev.value = b.data;
+    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell_run(s, run, &ev, err);
+    if (rc == PAWL_OK && strcmp(run, s->run) != 0)
+        rc = session_tell(s, &ev, err);
+    buf_free(&b);
+    return rc;
+}
+
+/* --always and --for; EXIT_DONE: none was wanted, or it is given. */
+static int always_wanted(session *s, const ask *of)
+{
+    const char *word = cli_given(s->c, "always"), *span = cli_given(s->c, "for");
+    int64_t ms = (int64_t)ALWAYS_DEFAULT_DAYS * 86400000;
+    always a = {0};
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    int code = EXIT_DONE;
+
+    if (word == NULL)
+        return span == NULL ? EXIT_DONE : cli_usage(s->c, "--for belongs to --always run or --always project");
+    if (strcmp(word, "run") != 0 && strcmp(word, "project") != 0)
+        return cli_usage(s->c, "--always is run or project, and not \"%s\"", word);
+    if (span != NULL && !cli_duration(span, &ms))
+        return cli_usage(s->c, "--for is a duration such as 2h or 7d, and not \"%s\"", span);
+    a.project = strcmp(word, "project") == 0;
+    a.until_ms = epoch_ms() + ms;
+    if (pawl_history_state(session_store(s), of->run, 0, &st, &err) != PAWL_OK || always_find(s, pawl_state_get(st, "@policy"), &of->w, &a, &err) != PAWL_OK ||
+        always_give(s, of->run, &a, &err) != PAWL_OK)
+        code = cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    pawl_state_free(st);
+    return code;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------- */
+
+/* Of whose call it is: rules decide it, or an agent's own gate. */
+static bool is_agents(session *s, const ask *of)
+{
+    return ask_is_childs(of, s->run) ? pawl_value_get(of->w.about, "tool") != NULL && *of->w.node == '\0' : session_is_agent(s);
+}
+
+/* A yes to other arguments. */
+static bool input_given(session *s, const ask *of, buf *json, pawl_err *err)
+{
+    const char *text = cli_given(s->c, "input");
+    const pawl_value *v = value_parse(&s->mem, text, strlen(text), "--input", err);
+
+    if (v == NULL)
+        return false;
+    if (pawl_value_get(of->w.about, "tool") == NULL || (pawl_value_get(of->w.about, "policy") == NULL && !is_agents(s, of)) ||
+        pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+        fail(err, PAWL_INVALID, pawl_value_type(v) != PAWL_TYPE_OBJECT ? "%s: --input is an object, such as '{\"command\":\"git push\"}'"
+                                                                      : "%s: there are no rules by which other arguments could be decided: say no, and change the file", s->run);
+        return false;
+    }
+    buf_text(json, "{\"approve\":true,\"input\":");
+    canon(json, v);
+    buf_text(json, "}");
+    return true;
+}
+
+/* A no with its reason, which the model of an agent is told. */
+static void reason_given(const char *reason, buf *json)
+{
+    buf_text(json, "{\"approve\":false,\"note\":");
+    canon_string(json, reason, strlen(reason));
+    buf_text(json, "}");
+}
+
+/* An agent asks again under its new rules, which let the call in. */
+static int let_in(session *s)
+{
+    return cli_given(s->c, "no-run") != NULL ? EXIT_DONE : go(s, go_on, NULL);
+}
+
+/* What a child asks is answered through the run that waits for it in the end, which is driven on with it. */
+static session *session_of_top(cli_call *c, const char *given, char run[RUN_ID_BYTES], int *code)
+{
+    pawl_store *store = cli_store_of(c, given, run, code);
+    char top[RUN_ID_BYTES];
+
+    if (store == NULL)
+        return NULL;
+    if (cli_given(c, "file") == NULL)
+        asks_top(store, run, top);
+    else
+        memcpy(top, run, sizeof top);
+    return session_of_run_in(c, store, top, cli_given(c, "file"), code);
+}
+
+static int answer_found(session *s, const ask *of, const char *text, const char *value)
+{
+    cli_call *c = s->c;
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = of->w.id, .by = go_who(), .note = cli_given(c, "reason"), .value = value };
+    const bool yes = value != NULL && strcmp(value, "true") == 0, told = value != NULL && !yes && ev.note != NULL && is_agents(s, of);
+    const bool edits = (yes && cli_given(c, "input") != NULL) || told;
+    pawl_err err = {0};
+    int code = EXIT_DONE;
+    buf json;
+
+    buf_init(&json, NULL);
+    if (value == NULL && (doubt_is(&of->w) ? doubt_answer(s, &of->w, text, &json, &err) : view_answer(&of->w, text, &json, &err)) != PAWL_OK) {
+        code = cli_fail(c, PAWL_INVALID, &err);
+    } else if (yes && cli_given(c, "input") != NULL && !input_given(s, of, &json, &err)) {
+        code = cli_fail(c, PAWL_INVALID, &err);
+    } else {
+        if (told)
+            reason_given(ev.note, &json);
+        buf_char(&json, '\0');
+        if (value == NULL || edits)
+            ev.value = json.data;
+        if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
+            code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : go_tell(s, &ev);
+    }
+    buf_free(&json);
+    return code;
+}
+
+/* `value` NULL: `text` has to be read as the wait wants it. */
+static int answer_wait(cli_call *c, const char *given, const char *which, const char *text, const char *value, pawl_wait_kind kind)
+{
+    char run[RUN_ID_BYTES];
+    pawl_err err = {0};
+    session *s;
+    int code;
+    ask of;
+
+    if ((s = session_of_top(c, given, run, &code)) == NULL)
+        return code;
+    if (wait_find(s, run, which, &of, &err) != PAWL_OK) {
+        code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
+    } else if (value != NULL && of.w.kind != kind && kind != 0) {
+        fail(&err, PAWL_INVALID, of.w.kind == PAWL_WAIT_INPUT ? "%s waits%s%s for input, and not for a yes or a no: pawl send %s TEXT"
+                                                              : "%s waits%s%s for an answer, and not for a yes or a no: pawl answer %s %s VALUE",
+             of.run, *of.w.node != '\0' ? " at " : "", of.w.node, of.run, of.w.slot);
+        code = cli_fail(c, PAWL_INVALID, &err);
+    } else {
+        code = answer_found(s, &of, text, value);
+    }
+    session_free(s);
+    return code;
+}
+
+static int answer_run(cli_call *c)
+{
+    return answer_wait(c, c->args[0], c->nargs == 3 ? c->args[1] : NULL, c->args[c->nargs - 1], NULL, 0);
+}
+
+static int approve_run(cli_call *c)
+{
+    return answer_wait(c, c->args[0], c->nargs == 2 ? c->args[1] : NULL, NULL, "true", PAWL_WAIT_APPROVAL);
+}
+
+static int deny_run(cli_call *c)
+{
+    return answer_wait(c, c->args[0], c->nargs == 2 ? c->args[1] : NULL, NULL, "false", PAWL_WAIT_APPROVAL);
+}
+
+static const cli_option options[] = {
+    { "reason", "TEXT", "a note that stands beside it in the journal" },
+    { "file", "FILE", "go on by this file" },
+    { "upgrade", NULL, "with --file: although it is another one now" },
+    { "no-run", NULL, "only say so; whoever drives the run goes on" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
+    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { NULL, NULL, NULL },
+};
+
+static const cli_option approve_options[] = {
+    { "always", "run|project", "and every call that the same rules name, in this run, or in the project" },
+    { "for", "DURATION", "with --always: so long; 30d" },
+    { "input", "JSON", "yes, with these arguments instead; they are decided by the rules, too" },
+    { "reason", "TEXT", "a note that stands beside it in the journal" },
+    { "file", "FILE", "go on by this file" },
+    { "upgrade", NULL, "with --file: although it is another one now" },
+    { "no-run", NULL, "only say so; whoever drives the run goes on" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
+    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_answer = {
+    .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer what a run asks, and go on with it", .options = options, .least = 2, .most = 3,
+    .store = true, .answers = true, .run = answer_run,
+    .about = "WAIT is the node that asks, or the wait's id; it is needed where several are\n"
+             "open. VALUE is JSON; where a text or one of several options is wanted, the bare\n"
+             "text or the number of the option, or several of them with commas where an\n"
+             "agent takes several; where it asks several questions, an object with one answer\n"
+             "each, by their headers. It is checked before anything changes, and taken once.\n"
+             "\n"
+             "What a command of class once came to whose process died in the middle of it is\n"
+             "asked, too: done, done:TEXT (with what it printed), failed:WHY or again.\n"
+             "\n"
+             "Where it ends the turn of an agent, the exit is 0, or 1 where that has no\n"
+             "answer.",
+    .example = "pawl answer @ 42\npawl answer review-9x3d verdict approve\npawl inbox                      # what waits, over all runs",
+};
+
+const cli_verb verb_approve = {
+    .name = "approve", .form = "RUN [WAIT]", .what = "say yes at a gate, and go on", .options = approve_options, .least = 1, .most = 2, .store = true,
+    .answers = true, .run = approve_run,
+    .about = "Who said so and when stands in the journal. A yes is to the very call that is\n"
+             "shown, by its digest, and is used up with it: other arguments are asked again.\n"
+             "--always shows the allow rules that it adds. What a child run asks is answered\n"
+             "by its name or its parent's, with `pawl answer` and `deny` too, and both go on.\n"
+             "Where it ends the turn of an agent, the exit is 0, or 1 where that has no\n"
+             "answer.",
+    .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
+};
+
+const cli_verb verb_deny = {
+    .name = "deny", .form = "RUN [WAIT]", .what = "say no at a gate", .options = options, .least = 1, .most = 2, .store = true, .answers = true,
+    .run = deny_run,
+    .about = "The run goes on at the gate's `on_no:`, or ends rejected (exit 1); of an agent\n"
+             "the turn ends (exit 1), or the model is told, as its file says.",
+    .example = "pawl deny @ --reason 'not on a Friday'",
+};

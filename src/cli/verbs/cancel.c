@@ -1,0 +1,78 @@
+/* cancel.c - a run is called off. */
+#include "cli/run_driver.h"
+#include "cli/verbs.h"
+
+static bool canceled_already(session *s)
+{
+    pawl_state *st = pawl_run_state(s->engine, s->run, NULL);
+
+    return st != NULL && pawl_state_status(st) == PAWL_CANCELED_RUN;
+}
+
+static int cancel_run(cli_call *c)
+{
+    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = go_who(), .note = cli_given(c, "reason") };
+    int code;
+    session *s = session_of_run(c, c->args[0], &code);
+
+    if (s == NULL)
+        return code;
+    if (canceled_already(s)) {
+        cli_note(c, "%s was canceled before", s->run);
+        code = EXIT_DONE;
+    } else {
+        code = go_tell(s, &ev);
+    }
+    session_free(s);
+    return code == EXIT_CANCELED ? EXIT_DONE : code;
+}
+
+static const cli_option options[] = {
+    { "reason", "TEXT", "why; it stands in the journal" },
+    { "no-run", NULL, "only say so; whoever drives the run does it" },
+    { "json", NULL, "what it waits for, where it is not over yet, as JSON" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_cancel = {
+    .name = "cancel", .form = "RUN", .what = "call a run off", .options = options, .least = 1, .most = 1, .store = true, .run = cancel_run,
+    .about = "Nothing new begins, what is under way is told to stop, what has an `undo:` is\n"
+             "undone, and then the run is canceled. A second cancel does not wait for what is\n"
+             "under way.",
+    .example = "pawl cancel @\npawl cancel deploy-3fza --reason 'wrong branch'",
+};
+
+/* What it was at ends; the run lives, and takes input. */
+static int interrupt_run(cli_call *c)
+{
+    pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "interrupt", .by = go_who(), .value = "null" };
+    pawl_err err = {0};
+    int code;
+    session *s = session_of_run(c, c->args[0], &code);
+
+    if (s == NULL)
+        return code;
+    if (!session_is_agent(s)) {
+        fail(&err, PAWL_INVALID, "%s is a run of a graph, and has no turn: `pawl cancel %s` calls it off", s->run, s->run);
+        code = cli_fail(c, PAWL_INVALID, &err);
+    } else {
+        code = go_tell(s, &ev);
+    }
+    session_free(s);
+    return code == EXIT_WAITS ? EXIT_DONE : code;
+}
+
+static const cli_option interrupt_options[] = {
+    { "no-run", NULL, "only say so; whoever drives the run does it" },
+    { "json", NULL, "how it stands then, as JSON" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_interrupt = {
+    .name = "interrupt", .form = "RUN", .what = "stop an agent in the middle of its turn", .options = interrupt_options, .least = 1, .most = 1, .store = true,
+    .run = interrupt_run,
+    .about = "What the model has said so far is kept, tools are stopped (one that changes a\n"
+             "file ends first; a second interrupt does not wait), what is asked is given up.\n"
+             "The agent lives, and takes input. When it is idle nothing happens.",
+    .example = "pawl interrupt @\npawl send @ 'do it otherwise'",
+};

@@ -1,0 +1,582 @@
+/* doctor.c - `pawl doctor`: what works on this machine and in this folder, one line each. */
+#define _GNU_SOURCE             /* environ */
+#include "cli/cli.h"
+#include "effect/jq/jq.h"
+#include "effect/effect.h"
+#include "effect/sandbox.h"
+#include "net/net.h"
+#include "store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
+
+enum {
+    PROGRAM_MS = 5000,          /* for a program that is tried */
+    SAID_BYTES = 4096,          /* kept of what it says */
+    COMMITS = 9,                /* timed, of which the middle one is told */
+    COMMIT_BYTES = 4096,
+    PAGE_RUNS = 1000,           /* read at a time */
+    FILES_LEAST = 256,          /* open files that a few nodes side by side may take */
+    AHEAD_MS = 60000,           /* that the newest change may be ahead of the clock, of another machine's or a corrected one */
+    FREE_MIB_LEAST = 100
+};
+static const int64_t EPOCH_LEAST_MS = 1767225600000;    /* 2026-01-01: this Pawl is younger */
+
+typedef enum state { FINE, WARNING, MISSING, BROKEN } state;
+static const char *const state_names[] = { "ok", "warning", "missing", "broken" };
+static const char *const state_colours[] = { "\x1b[32m", "\x1b[33m", "\x1b[33m", "\x1b[31m" };
+
+typedef struct finding {
+    state state;
+    buf text;                   /* one line: what there is, and what to do */
+} finding;
+
+typedef struct doctor {
+    cli_call *call;
+    pawl_store *store;          /* NULL: `store_err` says why, or there is none yet */
+    pawl_err store_err;
+    const char *path;           /* of the store's file; NULL: it has none */
+    const char *folder;         /* where that lies, or would lie */
+    int64_t newest_ms;          /* of the store: when it was changed last; 0: never */
+} doctor;
+
+static void tell(finding *f, state s, const char *fmt, ...) PAWL_PRINTF(3, 4);
+static void tell(finding *f, state s, const char *fmt, ...)
+{
+    va_list args;
+
+    f->state = s;
+    va_start(args, fmt);
+    buf_fmtv(&f->text, fmt, args);
+    va_end(args);
+}
+
+/* ---- programs ------------------------------------------------------------------------------------ */
+
+extern char **environ;
+
+/* Whether `argv` ran to its end and was content. `said`: the first line of its stderr, else of its stdout; of one that did not run, why. */
+static bool try_program(char **argv, char said[SAID_BYTES], bool *there)
+{
+    const pawl_job job = { .effect = "doctor" };
+    process p = { .job = &job, .argv = argv, .envp = environ, .output_bytes = SAID_BYTES, .until_ms = clock_ms() + PROGRAM_MS };
+    pawl_err err = { 0 };
+    const buf *from;
+    pawl_code rc;
+    size_t n = 0;
+
+    buf_init(&p.out, NULL);
+    buf_init(&p.err, NULL);
+    rc = process_run(&p, &err);
+    from = p.err.size > 0 ? &p.err : &p.out;
+    while (n < from->size && n < SAID_BYTES - 1 && from->data[n] != '\n')
+        n++;
+    if (rc != PAWL_OK)
+        snprintf(said, SAID_BYTES, "%s", err.text);
+    else if (p.stopped != STOPPED_NOT)
+        snprintf(said, SAID_BYTES, "%s: did not end within %d s", argv[0], PROGRAM_MS / 1000);
+    else
+        snprintf(said, SAID_BYTES, "%.*s", (int)n, n == 0 ? "" : from->data);
+    *there = rc == PAWL_OK;
+    buf_free(&p.out);
+    buf_free(&p.err);
+    return rc == PAWL_OK && p.stopped == STOPPED_NOT && p.status == 0;
+}
+
+static void look_dot(doctor *d, finding *f)
+{
+    char name[] = "dot", version[] = "-V", *argv[] = { name, version, NULL }, said[SAID_BYTES];
+    bool there;
+
+    (void)d;
+    if (try_program(argv, said, &there))
+        tell(f, FINE, "%s", said);
+    else if (there)
+        tell(f, BROKEN, "%s; `pawl draw --format svg` needs it: install graphviz again", said);
+    else
+        tell(f, MISSING, "`pawl draw --format svg` needs it: install graphviz; text, mermaid and dot are drawn without");
+}
+
+/* As a command of plan mode would be run. */
+static void look_bubblewrap(doctor *d, finding *f)
+{
+    char said[SANDBOX_SAID_BYTES];
+
+    (void)d;
+    switch (sandbox_try(SANDBOX_READ_ONLY, said)) {
+    case SANDBOX_WORKS:
+        tell(f, FINE, "a sandbox that can only read, without network, pipes and sockets, can be made");
+        break;
+    case SANDBOX_MISSING:
+        tell(f, MISSING, "in plan mode commands run in its sandbox, or not at all: install bubblewrap");
+        break;
+    case SANDBOX_REFUSED:
+        tell(f, WARNING, "no sandbox can be made here (%s), and in plan mode commands run in one, or not at all: allow user namespaces and Landlock, "
+             "or run outside of this container", said);
+        break;
+    }
+}
+
+/* ---- libraries ------------------------------------------------------------------------------------- */
+
+static void look_sqlite(doctor *d, finding *f)
+{
+    const int n = sqlite3_libversion_number();
+    const bool fixed = n >= 3051003 || (n >= 3050007 && n < 3051000) || (n >= 3044006 && n < 3045000);
+
+    (void)d;
+    if (sqlite3_threadsafe() == 0)
+        tell(f, BROKEN, "%s was built for one thread alone; install one that was not", sqlite3_libversion());
+    else if (fixed)
+        tell(f, FINE, "%s", sqlite3_libversion());
+    else
+        tell(f, FINE, "%s; before 3.51.3, so a lock beside the file keeps writers apart", sqlite3_libversion());
+}
+
+/* The whole way: the child, its limits, the library. */
+static void look_jq(doctor *d, finding *f)
+{
+    static const char *const texts[] = { "map(. + 1) | add" };
+    const uint32_t which = 0;
+    pawl_err err = { 0 };
+    jq *q = jq_open(texts, 1);
+    const char *engine = q == NULL ? NULL : jq_engine(q, &err);
+    buf out;
+
+    (void)d;
+    buf_init(&out, NULL);
+    if (q == NULL)
+        tell(f, BROKEN, "no memory for it");
+    else if (engine == NULL || *engine == '\0')
+        tell(f, MISSING, "expressions other than plain paths need it: %s", err.text[0] != '\0' ? err.text : "install libjq1");
+    else if (jq_evaluate(q, &which, 1, (pawl_bytes){ "[1,2]", 5 }, &out, &err) != PAWL_OK)
+        tell(f, BROKEN, "%s does not evaluate: %s", engine, err.text);
+    else if (out.size != 3 || memcmp(out.data, "[5]", 3) != 0)
+        tell(f, BROKEN, "%s evaluates [1,2] | %s to %.*s", engine, texts[0], (int)out.size, out.data);
+    else
+        tell(f, FINE, "%s", engine);
+    buf_free(&out);
+    jq_close(q);
+}
+
+static void look_curl(doctor *d, finding *f)
+{
+    net_library l;
+
+    (void)d;
+    if (net_library_of(&l))
+        tell(f, l.tls == NULL ? WARNING : FINE, "libcurl %s, %s", l.version, l.tls == NULL ? "without TLS: no https" : l.tls);
+    else
+        tell(f, MISSING, "`http` nodes need it: install libcurl4");
+}
+
+static bool holds_certificates(const char *path)
+{
+    static const char mark[] = "-----BEGIN ";
+    char head[16384];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head - 1);
+
+    if (fd >= 0)
+        close(fd);
+    head[n > 0 ? n : 0] = '\0';
+    return strstr(head, mark) != NULL;      /* a comment may stand before the first */
+}
+
+static void look_certificates(doctor *d, finding *f)
+{
+    const char *own = getenv("SSL_CERT_FILE");
+    struct stat st;
+    net_library l;
+
+    (void)d;
+    if (!net_library_of(&l))
+        tell(f, WARNING, "libcurl is missing, which would say where it looks for them");
+    else if (own != NULL && *own != '\0' && holds_certificates(own))
+        tell(f, FINE, "%s (SSL_CERT_FILE)", own);
+    else if (own != NULL && *own != '\0')
+        tell(f, BROKEN, "SSL_CERT_FILE names %s, in which there are none; name another file, or unset it", own);
+    else if (l.ca_file != NULL && holds_certificates(l.ca_file))
+        tell(f, FINE, "%s", l.ca_file);
+    else if (l.ca_file == NULL && l.ca_folder != NULL && stat(l.ca_folder, &st) == 0)
+        tell(f, FINE, "%s", l.ca_folder);
+    else if (l.ca_file == NULL && l.ca_folder == NULL)
+        tell(f, FINE, "those of %s", l.tls == NULL ? "nobody" : l.tls);
+    else
+        tell(f, MISSING, "no https without them: install ca-certificates, or name a file in SSL_CERT_FILE");
+}
+
+/* ---- the machine ------------------------------------------------------------------------------------- */
+
+static void look_clock(doctor *d, finding *f)
+{
+    const int64_t now = epoch_ms();
+    char text[32], ahead[16];
+
+    cli_time(text, now);
+    if (now < EPOCH_LEAST_MS) {
+        tell(f, BROKEN, "it says %s: set it, for timers and leases go by it", text);
+    } else if (d->newest_ms > now + AHEAD_MS) {
+        cli_ago(ahead, d->newest_ms - now);
+        tell(f, WARNING, "it says %s, and the newest change in the store is %s ahead of that: set it, for timers and leases go by it", text, ahead);
+    } else {
+        tell(f, FINE, "it says %s", text);
+    }
+}
+
+static void look_program(doctor *d, finding *f)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    (void)d;
+    if (n > 0)
+        tell(f, FINE, "%.*s", (int)n, path);
+    else
+        tell(f, BROKEN, "/proc/self/exe is not to be read (%s); expressions other than plain paths need it: mount /proc", strerror(errno));
+}
+
+static void look_files(doctor *d, finding *f)
+{
+    struct rlimit limit;
+
+    (void)d;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        tell(f, FINE, "no limit");
+    else if (limit.rlim_cur < FILES_LEAST)
+        tell(f, WARNING, "%llu at a time, which a few nodes side by side may reach: `ulimit -n 1024`", (unsigned long long)limit.rlim_cur);
+    else
+        tell(f, FINE, "%llu at a time", (unsigned long long)limit.rlim_cur);
+}
+
+static void look_terminal(doctor *d, finding *f)
+{
+    const char *term = getenv("TERM");
+    struct winsize size = { 0 };
+
+    if (!d->call->err_tty) {
+        tell(f, FINE, "stderr is none: plain lines, no questions");
+        return;
+    }
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        tell(f, WARNING, "its size is not known, 80 columns are assumed");
+    else if (size.ws_col < CLI_COLUMNS_LEAST)
+        tell(f, WARNING, "%d columns, less than the %d that lines need", size.ws_col, CLI_COLUMNS_LEAST);
+    else
+        tell(f, FINE, "%d columns, %d rows", size.ws_col, size.ws_row);
+    buf_fmt(&f->text, ", TERM=%s, %s", term == NULL ? "" : term, d->call->err_colour ? "colour" : "no colour");
+}
+
+/* ---- the store's folder ---------------------------------------------------------------------------------- */
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* A file in the folder, without a name as soon as it is there. -1: errno says why. */
+static int scratch_open(const char *folder)
+{
+    char path[STORE_URL_BYTES + 64];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/.pawl-doctor-%ld", folder, (long)getpid());
+    if ((fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) >= 0)
+        unlink(path);
+    return fd;
+}
+
+/* The middle one of some durable writes, in us; below 0: errno says why there was none. */
+static int64_t time_commit(int fd)
+{
+    static const char page[COMMIT_BYTES];
+    int64_t took[COMMITS];
+
+    for (int i = 0; i < COMMITS; i++) {
+        int64_t began = now_us();
+
+        if (write(fd, page, sizeof page) != (ssize_t)sizeof page || fdatasync(fd) != 0)
+            return -1;
+        took[i] = now_us() - began;
+    }
+    qsort(took, COMMITS, sizeof *took, by_size);
+    return took[COMMITS / 2];
+}
+
+/* What a store should not lie on, and why; NULL: nothing is known against it. */
+static const char *poor_ground(int fd)
+{
+#ifdef __linux__
+    struct statfs fs;
+
+    if (fstatfs(fd, &fs) != 0)
+        return NULL;
+    switch ((unsigned long)fs.f_type) {
+    case TMPFS_MAGIC:
+    case RAMFS_MAGIC: return "it lies in memory, and is gone with the power";
+    case NFS_SUPER_MAGIC:
+    case SMB_SUPER_MAGIC:
+    case 0xff534d42UL:          /* cifs */
+    case 0xfe534d42UL:          /* smb2 */
+    case AFS_SUPER_MAGIC: return "it lies on another machine: use it from one machine alone";
+    case V9FS_MAGIC: return "it is shared with another system: use it from one of them alone";
+    default: return NULL;
+    }
+#else
+    (void)fd;
+    return NULL;
+#endif
+}
+
+static void look_folder(doctor *d, finding *f)
+{
+    struct statvfs fs;
+    const char *poor;
+    uint64_t free_mib;
+    int fd;
+
+    if (d->folder == NULL) {
+        tell(f, FINE, "none: %s", cli_store_name(d->call));
+        return;
+    }
+    if ((fd = scratch_open(d->folder)) < 0) {
+        tell(f, MISSING, "%s takes no file (%s): make it writable, or name another store, --store sqlite:PATH", d->folder, strerror(errno));
+        return;
+    }
+    poor = poor_ground(fd);
+    free_mib = fstatvfs(fd, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize >> 20 : UINT64_MAX;
+    close(fd);
+    if (poor != NULL)
+        tell(f, WARNING, "%s: %s", d->folder, poor);
+    else if (free_mib < FREE_MIB_LEAST)
+        tell(f, WARNING, "%s: %llu MiB are free; make room before runs stand still", d->folder, (unsigned long long)free_mib);
+    else
+        tell(f, FINE, "%s", d->folder);
+}
+
+static void look_commit(doctor *d, finding *f)
+{
+    int fd = d->folder == NULL ? -1 : scratch_open(d->folder);
+    int64_t us;
+
+    if (fd < 0) {
+        tell(f, d->folder == NULL ? FINE : WARNING, "not measured: there is no folder to write to");
+        return;
+    }
+    if ((us = time_commit(fd)) < 0)
+        tell(f, BROKEN, "%s: nothing can be written durably (%s)", d->folder, strerror(errno));
+    else
+        tell(f, FINE, "%llu.%03llu ms for %d bytes and fdatasync", (unsigned long long)us / 1000, (unsigned long long)us % 1000, COMMIT_BYTES);
+    close(fd);
+}
+
+/* ---- the store ---------------------------------------------------------------------------------------------- */
+
+typedef struct counts {
+    size_t page;
+    uint64_t before, runs, going, waits, parked;
+    int64_t newest_ms;
+} counts;
+
+static bool count_head(void *ctx, const pawl_head *h)
+{
+    counts *n = ctx;
+
+    n->page++;
+    n->before = h->no;
+    n->runs++;
+    n->going += !h->over;
+    n->waits += h->waits;
+    n->parked += h->parked != NULL;
+    if (h->changed_ms > n->newest_ms)
+        n->newest_ms = h->changed_ms;
+    return true;
+}
+
+static pawl_code count_runs(pawl_store *s, counts *n, pawl_err *err)
+{
+    pawl_filter filter = { .limit = PAGE_RUNS };
+    pawl_code rc;
+
+    *n = (counts){ 0 };
+    do {
+        n->page = 0;
+        filter.before = n->before;
+        rc = s->verbs->list(s, &filter, count_head, n, err);
+    } while (rc == PAWL_OK && n->page == PAGE_RUNS);
+    return rc;
+}
+
+static void look_store(doctor *d, finding *f)
+{
+    const char *name = cli_store_name(d->call);
+    pawl_err err = { 0 };
+    int64_t began = now_us();
+    counts n;
+    struct stat st;
+
+    if (d->store == NULL && d->path != NULL && (stat(d->path, &st) != 0 ? errno == ENOENT || errno == ENOTDIR : st.st_size == 0)) {
+        tell(f, FINE, "none yet; `pawl run FILE` makes %s", d->path);
+        return;
+    }
+    if (d->store == NULL) {
+        tell(f, BROKEN, "%s", d->store_err.text);
+        return;
+    }
+    if (count_runs(d->store, &n, &err) != PAWL_OK || d->store->verbs->check(d->store, &err) != PAWL_OK) {
+        tell(f, BROKEN, "%s", err.text);
+        return;
+    }
+    d->newest_ms = n.newest_ms;
+    tell(f, n.parked > 0 ? WARNING : FINE, "%s, format %d, whole (%lld ms to check): %llu run%s, %llu not over, %llu wait%s open, %llu parked",
+         name, SCHEMA_VERSION, (long long)(now_us() - began) / 1000, (unsigned long long)n.runs, n.runs == 1 ? "" : "s",
+         (unsigned long long)n.going, (unsigned long long)n.waits, n.waits == 1 ? "" : "s", (unsigned long long)n.parked);
+    if (n.parked > 0)
+        buf_text(&f->text, "; `pawl ls --parked` lists those, `pawl show RUN` says why");
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------------------ */
+
+static const struct check {
+    const char *name;
+    bool needed;                /* without it no run can be trusted, or begun */
+    void (*look)(doctor *d, finding *f);
+} checks[] = {
+    { "store", true, look_store },          /* first: the clock is held against what it says */
+    { "folder", true, look_folder },
+    { "durable write", true, look_commit },
+    { "clock", true, look_clock },
+    { "SQLite", true, look_sqlite },
+    { "jq", false, look_jq },
+    { "HTTP", false, look_curl },
+    { "certificates", false, look_certificates },
+    { "graphviz", false, look_dot },
+    { "bubblewrap", false, look_bubblewrap },
+    { "program", false, look_program },
+    { "open files", false, look_files },
+    { "terminal", false, look_terminal },
+};
+enum { CHECKS = sizeof checks / sizeof *checks };
+
+/* The store as every verb would find it; and where its file lies, or would. */
+static void find_store(doctor *d)
+{
+    static const char kind[] = "sqlite:", file[] = "/pawl.db";
+    cli_call *c = d->call;
+    const char *name, *slash;
+    char path[STORE_URL_BYTES];
+
+    d->store = cli_store(c, false, &d->store_err);
+    name = cli_store_name(c);
+    if (name != NULL && strncmp(name, kind, sizeof kind - 1) == 0) {
+        d->path = name + sizeof kind - 1;
+    } else if (d->store == NULL && d->store_err.code != PAWL_INVALID && getcwd(path, sizeof path - sizeof file) != NULL) {
+        size_t n = strcmp(path, "/") == 0 ? 0 : strlen(path);
+
+        memcpy(path + n, file, sizeof file);
+        d->path = arena_strdup(&c->mem, path, strlen(path));
+    }
+    if (d->path == NULL)
+        return;
+    slash = strrchr(d->path, '/');
+    d->folder = slash == NULL ? "." : slash == d->path ? "/" : arena_strdup(&c->mem, d->path, (size_t)(slash - d->path));
+}
+
+static void print_line(const cli_call *c, const char *name, const finding *f, buf *out)
+{
+    buf_fmt(out, "%s%-8s%s %-14s ", c->colour ? state_colours[f->state] : "", state_names[f->state], c->colour ? "\x1b[0m" : "", name);
+    cli_clean(out, f->text.size > 0 ? f->text.data : "", f->text.size);
+    buf_char(out, '\n');
+}
+
+static void print_member(const struct check *check, const finding *f, buf *out)
+{
+    buf clean;
+
+    buf_init(&clean, NULL);
+    cli_clean(&clean, f->text.size > 0 ? f->text.data : "", f->text.size);
+    buf_fmt(out, "%s{\"name\":\"%s\",\"needed\":%s,\"state\":\"%s\",\"text\":", out->size > 1 ? "," : "", check->name,
+            check->needed ? "true" : "false", state_names[f->state]);
+    canon_string(out, clean.size > 0 ? clean.data : "", clean.size);
+    buf_char(out, '}');
+    out->failed = out->failed || clean.failed;
+    buf_free(&clean);
+}
+
+static int run_doctor(cli_call *c)
+{
+    doctor d = { .call = c };
+    size_t bad = 0;
+    buf out;
+
+    buf_init(&out, NULL);
+    find_store(&d);
+    if (c->json)
+        buf_char(&out, '[');
+    for (size_t i = 0; i < CHECKS; i++) {
+        finding f = { .state = FINE };
+
+        buf_init(&f.text, NULL);
+        checks[i].look(&d, &f);
+        bad += f.state >= MISSING && checks[i].needed;
+        if (c->json)
+            print_member(&checks[i], &f, &out);
+        else
+            print_line(c, checks[i].name, &f, &out);
+        out.failed = out.failed || f.text.failed;
+        buf_free(&f.text);
+    }
+    if (c->json)
+        buf_word(&out, "]\n");
+    pawl_store_free(d.store);
+    if (out.failed)
+        fputs("pawl doctor: no memory for what is to be said\n", stderr);
+    else
+        fwrite(out.data, 1, out.size, stdout);
+    if (bad > 0 && !c->json)
+        fprintf(stderr, "pawl doctor: %zu needed thing%s not as %s should be\n", bad, bad == 1 ? " is" : "s are", bad == 1 ? "it" : "they");
+    bad += out.failed;
+    buf_free(&out);
+    return bad > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static const cli_option doctor_options[] = {
+    { "json", NULL, "an array of {name, needed, state, text}" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_doctor = {
+    .name = "doctor",
+    .form = "",
+    .what = "say what works here, what is missing, and what to do",
+    .about = "Looks at the store and its folder, the clock, the libraries and the programs\n"
+             "that Pawl can use; a line for each: ok, warning, missing or broken. The whole\n"
+             "store is checked, which takes its time where it is large; one small file is\n"
+             "written beside it and removed. Ends with 1 when something is missing or broken\n"
+             "that every run needs: store, folder, durable writes, clock, SQLite.",
+    .example = "pawl doctor\npawl doctor --store sqlite:/srv/pawl/pawl.db --json",
+    .options = doctor_options,
+    .store = true,
+    .run = run_doctor,
+};

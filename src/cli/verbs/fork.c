@@ -1,0 +1,70 @@
+/* fork.c - a new run begins where another one stood (G8). */
+#include "cli/run_driver.h"
+#include "cli/verbs.h"
+
+static int fork_from(session *s, uint64_t seq, const pawl_value *set)
+{
+    const char *id = cli_given(s->c, "id");
+    char fork[RUN_ID_BYTES], from[RUN_ID_BYTES];
+    pawl_event change = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_err err = {0};
+    pawl_code rc = PAWL_OK;
+    buf text, line;
+
+    snprintf(from, sizeof from, "%s", s->run);
+    if (id != NULL)
+        snprintf(fork, sizeof fork, "%s", id);
+    else
+        rc = cli_new_id(session_store(s), pawl_machine_name(s->machine), fork, &err);
+    buf_init(&text, NULL);
+    canon(&text, set);
+    buf_char(&text, '\0');
+    change.value = text.data;
+    if (rc == PAWL_OK && text.failed)
+        rc = PAWL_NOMEM;
+    if (rc == PAWL_OK)
+        rc = pawl_value_size(set) > 0 ? pawl_run_fork_with(s->engine, s->run, seq, fork, &change, &err) : pawl_run_fork(s->engine, s->run, seq, fork, &err);
+    buf_free(&text);
+    if (rc < 0)
+        return cli_fail(s->c, rc, &err);
+    cli_note(s->c, "%s begins where %s stood%s; go on: pawl resume %s", fork, from, seq > 0 ? " then" : "", fork);
+    buf_init(&line, NULL);
+    buf_fmt(&line, "%s\n", fork);
+    cli_put(s->c, &line);
+    buf_free(&line);
+    return EXIT_DONE;
+}
+
+static int fork_run(cli_call *c)
+{
+    const pawl_value *set;
+    uint64_t seq = 0;
+    session *s;
+    int code = EXIT_DONE;
+
+    if (!cli_number(c, "at", 1, UINT64_MAX, 0, &seq))
+        return EXIT_USAGE;
+    if (cli_given(c, "id") != NULL && strlen(cli_given(c, "id")) >= RUN_ID_BYTES)
+        return cli_usage(c, "an id has 128 characters at most");
+    if ((set = set_values(c, &code)) == NULL || (s = session_of_run(c, c->args[0], &code)) == NULL)
+        return code;
+    code = fork_from(s, seq, set);
+    session_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "at", "SEQ", "the entry after which it parts; without it: as the run stands now" },
+    { "set", "CHANNEL=JSON...", "with another value there" },
+    { "id", "RUN", "the id of the new one" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_fork = {
+    .name = "fork", .form = "RUN", .what = "begin a run where another one stood", .options = options, .least = 1, .most = 1, .store = true, .looks = true,
+    .run = fork_run,
+    .about = "Prints the new run's id; it is not driven yet. The old one stays as it is.\n"
+             "Commands that were open are issued anew, those of class once only after a\n"
+             "person says so; waits are asked anew; answers are not taken over.",
+    .example = "pawl fork survey-7k2m --at 3 --set 'dir=\"src\"'\npawl resume $(pawl fork @ --at 3) && pawl diff survey-7k2m @",
+};

@@ -1,0 +1,342 @@
+/* inbox.c - whatever is asked, of all runs, and how it is answered. */
+#include "host/open_questions.h"
+#include "cli/verbs.h"
+#include "cli/ui/format.h"
+#include "pawl/policy.h"
+
+#include <stdlib.h>
+
+enum { INBOX_LIMIT = 50, INBOX_LIMIT_MAX = 1000000, INBOX_READ_MAX = 1000000, PROMPT_COLUMNS_MAX = 1000 };
+
+typedef struct asked {
+    const char *run, *id, *task, *kind, *slot, *signal, *of, *how;
+    const pawl_value *spec;
+    int64_t asked_ms, expires_ms;       /* expires_ms INT64_MAX: never */
+    int risk;
+    size_t place;               /* as they were found: oldest runs first */
+    bool alone;                 /* the only wait of its run */
+} asked;
+
+typedef struct inbox {
+    cli_call *c;
+    asked *all;
+    size_t n, cap, limit;
+    bool more;
+    bool idle;                  /* also what only waits for its next input */
+} inbox;
+
+/* ---- what is asked ------------------------------------------------------------------------------ */
+
+/* Of RUN~LIFE/SUPERSTEP.TASK.VISIT.N. */
+static const char *task_of(arena *a, const char *id)
+{
+    const char *slash = strchr(id, '/'), *dot = slash == NULL ? NULL : strchr(slash, '.'), *end = id + strlen(id);
+
+    for (int i = 0; i < 2 && dot != NULL; i++)
+        do
+            end--;
+        while (end > dot && *end != '.');
+    return dot == NULL || end <= dot + 1 ? "" : arena_strdup(a, dot + 1, (size_t)(end - dot - 1));
+}
+
+/* What a yes would let happen: a command may do anything, a request leaves this machine, an edit stays on it. */
+static int risk_of(const char *name)
+{
+    static const pawl_permission rising[] = { PAWL_READ, PAWL_EDIT, PAWL_OTHER, PAWL_NET, PAWL_EXEC };
+
+    for (int i = 4; i >= 0 && name != NULL; i--)
+        if (strcmp(name, pawl_permission_name(rising[i])) == 0)
+            return i + 1;
+    return 0;
+}
+
+static int by_deadline(const void *a, const void *b)
+{
+    const asked *x = a, *y = b;
+
+    if (x->expires_ms != y->expires_ms)
+        return x->expires_ms < y->expires_ms ? -1 : 1;
+    if (x->risk != y->risk)
+        return x->risk > y->risk ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static bool see(void *ctx, const char *run, const pawl_waiting *w)
+{
+    inbox *in = ctx;
+    arena *a = &in->c->mem;
+    asked *it;
+
+    if (in->n == INBOX_READ_MAX) {
+        in->more = true;
+        if (strcmp(in->all[in->n - 1].run, run) == 0)
+            in->all[in->n - 1].alone = false;
+        return false;
+    }
+    if (!arena_room(a, (void **)&in->all, &in->cap, in->n, sizeof *in->all))
+        return false;
+    it = &in->all[in->n];
+    *it = (asked){ .asked_ms = w->asked_ms, .alone = true };
+    it->run = arena_strdup(a, run, strlen(run));
+    it->id = arena_strdup(a, w->id, strlen(w->id));
+    it->spec = value_read(a, w->spec.data, w->spec.size, "a wait", NULL);
+    if (a->failed)
+        return false;
+    it->task = task_of(a, it->id);
+    it->kind = pawl_value_string(pawl_value_get(it->spec, "kind"));
+    it->slot = pawl_value_string(pawl_value_get(it->spec, "slot"));
+    it->signal = pawl_value_string(pawl_value_get(it->spec, "name"));
+    it->of = pawl_value_string(pawl_value_get(it->spec, "of"));
+    it->kind = it->kind == NULL ? "wait" : it->kind;
+    if (strcmp(it->kind, "input") == 0 && !in->idle)
+        return true;
+    it->expires_ms = pawl_value_int(pawl_value_get(it->spec, "expires"));
+    it->expires_ms = it->expires_ms > 0 ? it->expires_ms : INT64_MAX;
+    it->risk = risk_of(pawl_value_string(pawl_value_get(pawl_value_get(it->spec, "about"), "risk")));
+    it->place = in->n;
+    if (in->n > 0 && strcmp(it[-1].run, it->run) == 0)
+        it[-1].alone = it->alone = false;
+    in->n++;
+    return true;
+}
+
+/* ---- how it is answered --------------------------------------------------------------------------- */
+
+static void shell_word(buf *out, const char *word)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/@+,=";
+
+    buf_char(out, ' ');
+    if (word[0] != '\0' && word[strspn(word, safe)] == '\0') {
+        buf_text(out, word);
+        return;
+    }
+    buf_char(out, '\'');
+    for (; *word != '\0'; word++)
+        if (*word == '\'')
+            buf_word(out, "'\\''");
+        else
+            buf_char(out, *word);
+    buf_char(out, '\'');
+}
+
+static const char *how_of(const inbox *in, const asked *it)
+{
+    const char *name = it->slot != NULL ? it->slot : it->id, *text;
+    bool approval = strcmp(it->kind, "approval") == 0, signal = strcmp(it->kind, "signal") == 0;
+    bool input = strcmp(it->kind, "input") == 0;
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_text(&b, approval ? "pawl approve" : signal || input ? "pawl send" : "pawl answer");
+    shell_word(&b, it->run);
+    if (!it->alone && !signal && !input)
+        shell_word(&b, name);
+    if (!approval)
+        buf_word(&b, input && strcmp(it->task, "@") == 0 ? " TEXT" : signal || input ? " JSON" : " VALUE");
+    if (signal && it->signal != NULL) {
+        buf_word(&b, " --signal");
+        shell_word(&b, it->signal);
+    }
+    if (in->c->store_url != NULL) {
+        buf_word(&b, " --store");
+        shell_word(&b, in->c->store_url);
+    }
+    text = b.failed ? NULL : arena_strdup(&in->c->mem, b.data, b.size);
+    buf_free(&b);
+    return text;
+}
+
+/* ---- as JSON, for people -------------------------------------------------------------------------------- */
+
+static const pawl_value *json_of(arena *a, const asked *it)
+{
+    static const char *const taken[][2] = { { "about", "about" }, { "expires", "expires_ms" }, { "name", "name" }, { "of", "of" }, { "options", "options" },
+                                            { "otherwise", "otherwise" }, { "prompt", "prompt" }, { "schema", "schema" },
+                                            { "slot", "slot" } };
+    const pawl_value *v = value_pack(a, NULL, "{s:s,s:i,s:s,s:s,s:s,s:s}", "answer", it->how, "asked_ms", it->asked_ms, "id", it->id,
+                                     "kind", it->kind, "run", it->run, "task", it->task);
+
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        const pawl_value *said = pawl_value_get(it->spec, taken[i][0]);
+
+        if (said != NULL)
+            v = value_with(a, v, taken[i][1], said);
+    }
+    return v;
+}
+
+static bool json_out(inbox *in)
+{
+    buf out;
+    bool put;
+
+    buf_init(&out, NULL);
+    buf_fmt(&out, "{\"more\":%s,\"store\":", in->more ? "true" : "false");
+    canon_string(&out, cli_store_name(in->c), strlen(cli_store_name(in->c)));
+    buf_word(&out, ",\"waits\":[");
+    for (size_t i = 0; i < in->n; i++) {
+        const pawl_value *v = json_of(&in->c->mem, &in->all[i]);
+
+        if (i > 0)
+            buf_char(&out, ',');
+        if (v == NULL)
+            out.failed = true;
+        else
+            canon(&out, v);
+    }
+    buf_word(&out, "]}\n");
+    put = cli_put(in->c, &out);
+    buf_free(&out);
+    return put;
+}
+
+static void options_out(buf *out, const pawl_value *options, size_t columns)
+{
+    pawl_iter it = pawl_iter_of(options);
+    const pawl_value *one;
+    buf text;
+
+    if (pawl_value_size(options) == 0)
+        return;
+    buf_init(&text, NULL);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        buf_text(&text, text.size == 0 ? "one of: " : ", ");
+        words_option(&text, one, false);
+    }
+    buf_text(out, "  ");
+    words_fit(out, text.data != NULL ? text.data : "", text.size, columns);
+    buf_char(out, '\n');
+    out->failed = out->failed || text.failed;
+    buf_free(&text);
+}
+
+static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
+{
+    const cli_call *c = in->c;
+    size_t columns = c->out_tty ? (size_t)cli_columns(1) - 2 : PROMPT_COLUMNS_MAX;
+    const pawl_value *prompt = pawl_value_get(it->spec, "prompt");
+    const char *text = pawl_value_string(pawl_value_get(prompt, "text"));
+    char ago[16], until[32];
+
+    cli_ago(ago, now_ms - it->asked_ms);
+    buf_fmt(out, "%s%s%s  ", c->colour ? "\x1b[1m" : "", it->run, c->colour ? "\x1b[0m" : "");
+    if (*it->task != '\0' && !words_own(it->task)) {
+        cli_clean(out, it->task, strlen(it->task));
+        buf_text(out, ": ");
+    }
+    buf_fmt(out, "%s, asked %s ago", it->kind, ago);
+    if (it->of != NULL) {
+        buf_word(out, " of ");
+        cli_clean(out, it->of, strlen(it->of));
+    }
+    if (it->expires_ms < INT64_MAX) {
+        cli_time(until, it->expires_ms);
+        buf_fmt(out, ", until %s", until);
+    }
+    buf_word(out, "\n");
+    if (prompt != NULL) {
+        buf_word(out, "  ");
+        if (text != NULL)
+            cli_cut(out, text, strlen(text), columns);
+        else
+            cli_short(out, prompt, columns);
+        buf_char(out, '\n');
+    }
+    words_about(out, pawl_value_get(it->spec, "about"), "  ", columns);
+    words_questions(out, pawl_value_get(it->spec, "about"), "  ", columns);
+    options_out(out, pawl_value_get(it->spec, "options"), columns);
+    buf_word(out, "  ");
+    cli_clean(out, it->how, strlen(it->how));
+    buf_char(out, '\n');
+}
+
+static bool people_out(const inbox *in, int64_t now_ms)
+{
+    bool put;
+    buf out;
+
+    buf_init(&out, NULL);
+    for (size_t i = 0; i < in->n; i++)
+        wait_out(in, &out, &in->all[i], now_ms);
+    put = cli_put(in->c, &out);
+    buf_free(&out);
+    if (in->n == 0)
+        cli_note(in->c, "nothing is asked in %s", cli_store_name(in->c));
+    if (in->more)
+        cli_note(in->c, "there are more: --limit N shows N of them");
+    return put;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------------- */
+
+/* Of a command that was cut off: which it was stands in the run. */
+static void about_find(inbox *in, pawl_store *s)
+{
+    for (size_t i = 0; i < in->n && i < in->limit; i++) {
+        const pawl_value *spec = in->all[i].spec;
+        asks all;
+
+        if (pawl_value_find(spec, "/prompt/known") == NULL || pawl_value_get(spec, "about") != NULL ||
+            asks_read(s, &in->c->mem, in->all[i].run, &all, NULL) != PAWL_OK)
+            continue;
+        for (size_t k = 0; k < all.n; k++)
+            if (strcmp(all.all[k].w.id, in->all[i].id) == 0 && all.all[k].w.about != NULL)
+                in->all[i].spec = value_with(&in->c->mem, spec, "about", all.all[k].w.about);
+    }
+}
+
+static int inbox_run(cli_call *c)
+{
+    inbox in = { .c = c };
+    pawl_err err = { PAWL_OK, "" };
+    int64_t now_ms;
+    uint64_t limit;
+    int code = EXIT_USAGE;
+    pawl_store *s;
+    pawl_code rc;
+
+    if (!cli_number(c, "limit", 1, INBOX_LIMIT_MAX, INBOX_LIMIT, &limit) || (s = cli_store_of(c, NULL, NULL, &code)) == NULL)
+        return code;
+    in.limit = (size_t)limit;
+    in.idle = cli_given(c, "all") != NULL;
+    now_ms = s->verbs->now(s);
+    rc = s->verbs->waits(s, NULL, see, &in, &err);
+    if (in.n > 1)
+        qsort(in.all, in.n, sizeof *in.all, by_deadline);
+    about_find(&in, s);
+    pawl_store_free(s);
+    for (size_t i = 0; rc == PAWL_OK && i < in.n && i < in.limit; i++)
+        if ((in.all[i].how = how_of(&in, &in.all[i])) == NULL)
+            c->mem.failed = true;
+    if (rc == PAWL_OK && c->mem.failed)
+        rc = fail(&err, PAWL_NOMEM, "no memory for what is asked");
+    in.more = in.more || in.n > in.limit;
+    in.n = in.n < in.limit ? in.n : in.limit;
+    if (rc != PAWL_OK)
+        return cli_fail(c, rc, &err);
+    return (c->json ? json_out(&in) : people_out(&in, now_ms)) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static const cli_option options[] = {
+    { "all", NULL, "also runs that nobody has to decide anything of: they wait for their next input" },
+    { "limit", "N", "so many; 50" },
+    { "json", NULL, "one JSON object" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_inbox = {
+    .name = "inbox", .form = "", .what = "show what is asked, of all runs, and how to answer", .options = options, .store = true,
+    .run = inbox_run,
+    .about = "What somebody has to decide: each open wait with its run, the node that asks,\n"
+             "what is asked, since when and until when, and the one command that answers it:\n"
+             "first what ends soonest, then what could do most harm, then the oldest. A\n"
+             "conversation that is over for now asks nothing: --all shows it, too.\n"
+             "\n"
+             "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"asked_ms\",\"expires_ms\",\n"
+             "\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\"run\",\"schema\",\n"
+             "\"slot\",\"task\"}]}.\n"
+             "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
+             "is the signal's. What was not said when it was asked is not there.",
+    .example = "pawl inbox\npawl inbox --json | jq -r '.waits[].run'",
+};

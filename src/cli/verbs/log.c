@@ -1,0 +1,441 @@
+/* log.c - pawl log: what happened in a run, from any entry on; and what happens, until it is over. */
+#include "cli/ui/format.h"
+
+#include <signal.h>
+#include <time.h>
+
+/* a line gets so much of a value; --json has all of it */
+enum { LOOK_MS = 50, HEAD_COLUMNS = 28, VALUE_COLUMNS = 200, FLUSH_BYTES = 1 << 16, PIPE_COLUMNS = 4000 };
+enum { PEOPLE_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_TASKS | PAWL_STREAM_CUSTOM | PAWL_STREAM_DEBUG };
+
+typedef struct log {
+    const cli_call *c;
+    buf out, what;
+    arena mem;                  /* of one event */
+    size_t columns;
+    uint64_t seq;               /* of the line before, whose number is not said again; 0: none */
+    char status[24], said[24];  /* of the entry at hand, to be said behind it; the one that was said last */
+    char day[11];
+} log;
+
+static volatile sig_atomic_t stopped;
+
+static void on_stop(int sig) { stopped = sig; }
+
+/* ---- one line ---------------------------------------------------------------------------------------------- */
+
+/* The day, when it is another one; then the time of day. */
+static void time_text(log *l, int64_t time_ms, char out[32])
+{
+    cli_time(out, time_ms);
+    if (strlen(out) < 19)
+        return;
+    if (strncmp(out, l->day, 10) != 0)
+        buf_fmt(&l->out, "        %.10s\n", out);
+    snprintf(l->day, sizeof l->day, "%.10s", out);
+    memmove(out, out + 11, 9);
+}
+
+/* "    12  14:03:07  receipt   measure:3  -> status 0" */
+static void say(log *l, uint64_t seq, int64_t time_ms, const char *kind, const char *path)
+{
+    const char *dim = l->c->colour ? "\x1b[2m" : "", *plain = l->c->colour ? "\x1b[0m" : "";
+    char number[24] = "", time[32] = "";
+    buf rest;
+
+    if (seq != l->seq)
+        snprintf(number, sizeof number, "%llu", (unsigned long long)seq);
+    if (seq != l->seq && time_ms > 0)
+        time_text(l, time_ms, time);
+    l->seq = seq;
+    buf_init(&rest, NULL);
+    words_task(&rest, path, true);
+    buf_text(&rest, *path != '\0' && l->what.size > 0 ? "  " : "");
+    buf_put(&rest, l->what.data, l->what.size);
+    buf_fmt(&l->out, "%s%6s  %8s%s  ", dim, number, time, plain);
+    buf_fmt(&l->out, rest.size > 0 ? "%-8s  " : "%s", kind);
+    words_fit(&l->out, rest.data, rest.size, l->columns - HEAD_COLUMNS);
+    buf_char(&l->out, '\n');
+    l->out.failed = l->out.failed || rest.failed || l->what.failed;
+    buf_free(&rest);
+}
+
+/* More of what the line before said: a lesser one below it. */
+static void say_more(log *l, const char *text)
+{
+    for (const char *nl; *text != '\0'; text = *nl == '\0' ? nl : nl + 1) {
+        nl = text + strcspn(text, "\n");
+        buf_fmt(&l->out, "%*s", HEAD_COLUMNS + 2, "");
+        words_fit(&l->out, text, (size_t)(nl - text), l->columns - HEAD_COLUMNS - 2);
+        buf_char(&l->out, '\n');
+    }
+}
+
+/* ---- what an event says ---------------------------------------------------------------------------------------- */
+
+static void write_text(buf *out, const pawl_value *w)
+{
+    const char *channel = pawl_value_string(pawl_value_at(w, 0)), *op = pawl_value_string(pawl_value_at(w, 2));
+
+    buf_fmt(out, "%s %s ", channel != NULL ? channel : "?", op == NULL ? "<-" : strcmp(op, "overwrite") == 0 ? ":=" : "<-*");
+    cli_short(out, pawl_value_at(w, 1), VALUE_COLUMNS);
+}
+
+/* A line for each write: the first on the line of the node. */
+static void on_update(log *l, const pawl_stream_event *ev, const pawl_value *v)
+{
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *w;
+    bool any = false, leave = strcmp(ev->name, "leave") == 0;
+
+    while ((w = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *channel = pawl_value_string(pawl_value_at(w, 0));
+
+        if (channel == NULL || words_own(channel))
+            continue;
+        buf_reset(&l->what);
+        write_text(&l->what, w);
+        say(l, ev->seq, ev->time_ms, any ? "" : ev->name, any ? "" : ev->path);
+        any = true;
+    }
+    buf_reset(&l->what);
+    if (!any && (leave || strcmp(ev->name, "start") == 0))
+        say(l, ev->seq, ev->time_ms, ev->name, ev->path);
+}
+
+static void on_call(log *l, const pawl_value *v)
+{
+    words_command(&l->what, v);
+}
+
+static void on_receipt(log *l, const pawl_value *v)
+{
+    const char *outcome = pawl_value_string(pawl_value_get(v, "outcome"));
+    const pawl_value *value = pawl_value_get(v, "value"), *status = pawl_value_get(value, "status");
+
+    buf_text(&l->what, "-> ");
+    if (outcome != NULL && strcmp(outcome, "done") != 0) {
+        buf_fmt(&l->what, "%s%s", outcome, pawl_value_type(value) == PAWL_TYPE_OBJECT ? ": " : "");
+        if (pawl_value_type(value) == PAWL_TYPE_OBJECT)
+            words_failure(&l->what, value);
+    } else if (status != NULL) {
+        buf_fmt(&l->what, "status %lld", (long long)pawl_value_int(status));
+    } else {
+        cli_short(&l->what, value, VALUE_COLUMNS);
+    }
+}
+
+static void on_ask(log *l, const pawl_value *v)
+{
+    const char *kind = pawl_value_string(pawl_value_get(v, "kind")), *of = pawl_value_string(pawl_value_get(v, "of"));
+
+    if (kind != NULL && strcmp(kind, "signal") == 0) {
+        buf_text(&l->what, "for the signal ");
+        words_prompt(&l->what, pawl_value_get(v, "name"));
+        return;
+    }
+    if (of != NULL)
+        buf_fmt(&l->what, "of %s: ", of);
+    words_prompt(&l->what, pawl_value_get(v, "prompt"));
+}
+
+/* Who, and what he said of it. */
+static void by_whom(log *l, const pawl_value *v)
+{
+    const char *by = pawl_value_string(pawl_value_get(v, "by")), *note = pawl_value_string(pawl_value_get(v, "note"));
+
+    if (by != NULL)
+        buf_fmt(&l->what, "%sby %s", l->what.size > 0 ? ", " : "", *by == '@' ? by + 1 : by);
+    if (note != NULL)
+        buf_fmt(&l->what, "%s%s", l->what.size > 0 ? ": " : "", note);
+}
+
+static void on_answer(log *l, const pawl_value *v)
+{
+    cli_short(&l->what, pawl_value_get(v, "value"), VALUE_COLUMNS);
+    by_whom(l, v);
+}
+
+static void on_sleep(log *l, const pawl_value *v)
+{
+    char when[32];
+
+    cli_time(when, pawl_value_int(pawl_value_get(v, "due")));
+    buf_fmt(&l->what, "until %s", when);
+}
+
+static void on_signal(log *l, const pawl_value *v)
+{
+    words_prompt(&l->what, pawl_value_get(v, "name"));
+    buf_char(&l->what, ' ');
+    cli_short(&l->what, pawl_value_get(v, "value"), VALUE_COLUMNS);
+}
+
+static void on_unwind(log *l, const pawl_value *v)
+{
+    const char *status = pawl_value_string(pawl_value_get(v, "status"));
+
+    buf_fmt(&l->what, "what was done is undone, then the run is %s", status != NULL ? status : "over");
+}
+
+static void on_adopt(log *l, const pawl_value *v)
+{
+    const char *name = pawl_value_string(pawl_value_get(v, "name"));
+
+    buf_fmt(&l->what, "%s, version %llu", name != NULL ? name : "", (unsigned long long)pawl_value_uint(pawl_value_get(v, "version")));
+}
+
+static void on_failure(log *l, const pawl_value *v) { words_failure(&l->what, v); }
+static void nothing(log *l, const pawl_value *v) { (void)l, (void)v; }
+
+/* What is not in it is not for people: where a superstep ends, and how often a node was visited. */
+static const struct { const char *name; void (*fn)(log *l, const pawl_value *v); } tasks[] = {
+    { "adopt", on_adopt }, { "answer", on_answer }, { "ask", on_ask }, { "call", on_call }, { "cancel", by_whom }, { "doubt", on_ask },
+    { "drop", nothing }, { "end", on_failure }, { "fail", on_failure }, { "receipt", on_receipt }, { "reopen", by_whom },
+    { "signal", on_signal }, { "sleep", on_sleep }, { "spawn", on_call }, { "turn", nothing }, { "unwind", on_unwind },
+};
+
+static void on_task(log *l, const pawl_stream_event *ev, const pawl_value *v)
+{
+    const char *detail = pawl_value_string(pawl_value_get(pawl_value_get(v, "value"), "detail"));
+
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (strcmp(tasks[i].name, ev->name) == 0 && (*ev->path == '\0' || !words_own(ev->path))) {
+            tasks[i].fn(l, v);
+            say(l, ev->seq, ev->time_ms, ev->name, ev->path);
+            if (detail != NULL && strcmp(ev->name, "receipt") == 0)
+                say_more(l, detail);
+        }
+}
+
+static void on_told(log *l, const pawl_stream_event *ev, const pawl_value *v)
+{
+    buf_fmt(&l->what, "%s ", ev->name);
+    cli_short(&l->what, v, VALUE_COLUMNS);
+    say(l, ev->seq, ev->time_ms, "emit", ev->path);
+}
+
+/* How the run stands after an entry, when that is news. */
+static void say_status(log *l)
+{
+    if (strcmp(l->status, l->said) == 0)
+        return;
+    snprintf(l->said, sizeof l->said, "%s", l->status);
+    buf_reset(&l->what);
+    buf_text(&l->what, l->status);
+    say(l, l->seq, 0, "status", "");
+}
+
+static void on_entry(log *l, const pawl_stream_event *ev, const pawl_value *v)
+{
+    const char *status = pawl_value_string(pawl_value_at(pawl_value_get(v, "envelope"), 3));
+
+    say_status(l);
+    if (strcmp(ev->name, "entry") == 0 && status != NULL)
+        snprintf(l->status, sizeof l->status, "%s", status);
+}
+
+static void on_gap(log *l, const pawl_stream_event *ev, const pawl_value *v)
+{
+    buf_fmt(&l->what, "%s: from ", ev->name);
+    words_prompt(&l->what, pawl_value_get(v, "from"));
+    buf_text(&l->what, " to ");
+    words_prompt(&l->what, pawl_value_get(v, "to"));
+    say(l, ev->seq, ev->time_ms, "gap", "");
+}
+
+static void say_event(log *l, const pawl_stream_event *ev)
+{
+    const pawl_value *v;
+
+    arena_reset(&l->mem);
+    buf_reset(&l->what);
+    v = value_read(&l->mem, ev->json, strlen(ev->json), "an event", NULL);
+    switch (ev->kind) {
+    case PAWL_STREAM_UPDATES: on_update(l, ev, v); break;
+    case PAWL_STREAM_TASKS: on_task(l, ev, v); break;
+    case PAWL_STREAM_MESSAGES:
+    case PAWL_STREAM_CUSTOM: on_told(l, ev, v); break;
+    case PAWL_STREAM_DEBUG: on_entry(l, ev, v); break;
+    case PAWL_STREAM_GAP: on_gap(l, ev, v); break;
+    case PAWL_STREAM_VALUES: break;
+    }
+}
+
+/* ---- for programs -------------------------------------------------------------------------------------------- */
+
+static const char *kind_name(pawl_stream_kind kind)
+{
+    switch (kind) {
+    case PAWL_STREAM_VALUES: return "values";
+    case PAWL_STREAM_UPDATES: return "updates";
+    case PAWL_STREAM_MESSAGES: return "messages";
+    case PAWL_STREAM_TASKS: return "tasks";
+    case PAWL_STREAM_CUSTOM: return "custom";
+    case PAWL_STREAM_DEBUG: return "debug";
+    case PAWL_STREAM_GAP: return "gap";
+    }
+    return "";
+}
+
+static void json_event(log *l, const pawl_stream_event *ev)
+{
+    const struct { const char *name, *text; } members[] = {
+        { "{\"cursor\":", ev->cursor }, { ",\"id\":", ev->id }, { ",\"json\":", NULL }, { ",\"kind\":", kind_name(ev->kind) },
+        { ",\"name\":", ev->name }, { ",\"node\":", ev->node }, { ",\"path\":", ev->path },
+    };
+
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        buf_text(&l->out, members[i].name);
+        if (members[i].text != NULL)
+            canon_string(&l->out, members[i].text, strlen(members[i].text));
+        else
+            buf_text(&l->out, i == 2 ? ev->json : "null");
+    }
+    buf_fmt(&l->out, ",\"time\":%lld}\n", (long long)ev->time_ms);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* False: nobody reads on. */
+static bool out_flush(log *l)
+{
+    bool good = l->out.size == 0 || fwrite(l->out.data, 1, l->out.size, stdout) == l->out.size;
+
+    buf_reset(&l->out);
+    return fflush(stdout) == 0 && good;
+}
+
+static void look_again(void)
+{
+    const struct timespec rest = { .tv_nsec = LOOK_MS * 1000000L };
+
+    nanosleep(&rest, NULL);
+}
+
+static pawl_code read_on(log *l, pawl_stream *r, bool follow, pawl_err *err)
+{
+    pawl_stream_event ev;
+    pawl_code rc;
+
+    while (!stopped) {
+        rc = pawl_stream_next(r, &ev, err);
+        if (rc == PAWL_OK && l->c->json)
+            json_event(l, &ev);
+        else if (rc == PAWL_OK)
+            say_event(l, &ev);
+        if (rc == PAWL_OK && l->out.size < FLUSH_BYTES && !l->out.failed)
+            continue;
+        if (rc == PAWL_PENDING || rc == PAWL_HALTED)
+            say_status(l);
+        if (l->out.failed)
+            return fail(err, PAWL_NOMEM, "log: no memory for what happened");
+        if (!out_flush(l))
+            return fail(err, PAWL_IO, "stdout: it cannot be written");
+        if (rc == PAWL_OK)
+            continue;
+        if (rc != PAWL_PENDING || !follow)
+            return rc;
+        look_again();
+    }
+    return PAWL_CANCELED;
+}
+
+static void stop_on_signals(void)
+{
+    struct sigaction act = { .sa_handler = on_stop };
+
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
+/* How it ended; of one that is not kept, as it was seen. */
+static int exit_of(log *l, pawl_store *s, const char *run)
+{
+    pawl_head head = { .run = NULL };
+
+    if (s->verbs->head(s, run, &head, NULL) == PAWL_OK)
+        return cli_exit_of((pawl_status)head.status, head.waits > 0);
+    for (int i = PAWL_SUBMITTED; i <= PAWL_REJECTED; i++)
+        if (strcmp(l->status, pawl_status_name((pawl_status)i)) == 0)
+            return cli_exit_of((pawl_status)i, false);
+    return EXIT_DONE;
+}
+
+static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from)
+{
+    const pawl_stream_options options = { .from = from, .kinds = c->json ? 0 : PEOPLE_KINDS };
+    bool follow = cli_given(c, "follow") != NULL;
+    pawl_err err = { PAWL_OK, "" };
+    pawl_stream *r = pawl_stream_open(NULL, s, run, &options, &err);
+    log l = { .c = c, .columns = c->out_tty ? (size_t)cli_columns(1) : PIPE_COLUMNS };
+    pawl_code rc = err.code;
+    int code;
+
+    if (r == NULL)
+        return cli_fail(c, rc, &err);
+    buf_init(&l.out, NULL);
+    buf_init(&l.what, NULL);
+    arena_init(&l.mem, NULL, 4096);
+    if (follow)
+        stop_on_signals();
+    rc = read_on(&l, r, follow, &err);
+    pawl_stream_close(r);
+    if (stopped)
+        code = stopped == SIGTERM ? EXIT_STOPPED + SIGTERM - SIGINT : EXIT_STOPPED;
+    else if (rc < 0)
+        code = cli_fail(c, rc, &err);
+    else
+        code = follow ? exit_of(&l, s, run) : EXIT_DONE;
+    buf_free(&l.out);
+    buf_free(&l.what);
+    arena_free(&l.mem);
+    return code;
+}
+
+static int log_verb(cli_call *c)
+{
+    const char *given = cli_given(c, "from");
+    char run[RUN_ID_BYTES], from[32];
+    pawl_err err = { PAWL_OK, "" };
+    const char *end;
+    uint64_t seq = 0;
+    pawl_store *s;
+    pawl_code rc;
+    int code;
+
+    if (given != NULL && ((end = digits_read(given, &seq)) == NULL || *end != '\0' || seq == 0))
+        return cli_usage(c, "--from takes the number of an entry, from 1 on, not \"%.40s\"", given);
+    if ((s = cli_store(c, false, &err)) == NULL)
+        return cli_fail(c, err.code, &err);
+    snprintf(from, sizeof from, "%llu.0", (unsigned long long)seq);
+    rc = cli_run_id(c, s, c->args[0], run, &err);
+    code = rc == PAWL_OK ? log_run(c, s, run, given != NULL ? from : NULL) : cli_fail(c, rc, &err);
+    pawl_store_free(s);
+    return code;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------------------------------- */
+
+static const cli_option options[] = {
+    { "from", "SEQ", "begin with this entry" },
+    { "follow", NULL, "go on until the run is over, or Ctrl-C" },
+    { "json", NULL, "one JSON object a line" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_log = {
+    .name = "log",
+    .form = "RUN",
+    .what = "show what happened in a run, and what happens",
+    .about = "A line for each thing that happened: the number of its entry, the time, what it\n"
+             "was, and the node. With --follow it goes on while the run does, whoever drives\n"
+             "it, and ends with the run's exit code; Ctrl-C ends the log, not the run.",
+    .example = "pawl log @\npawl log survey-7k2m --from 12 --follow\npawl log @ --json | jq .name",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .store = true,
+    .run = log_verb,
+};

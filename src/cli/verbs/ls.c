@@ -1,0 +1,339 @@
+/* ls.c - the runs of a store, a page at a time: of those that are shown, what is at work is looked into. */
+#include "cli/run_list.h"
+#include "cli/verbs.h"
+
+enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_REJECTED + 1 };
+enum { RUN_COLUMNS_MAX = 40, MACHINE_COLUMNS_MAX = 24, NOTE_COLUMNS_MAX = 200, LINE_BYTES = 1024 };
+
+typedef struct row { const char *run, *machine, *status, *note; uint8_t code; bool waits; char age[16], changed[16]; } row;
+
+typedef struct page {
+    cli_call *c;
+    size_t limit, n;            /* how many are shown */
+    uint64_t last;              /* the number of the last one that is */
+    bool more;
+    int64_t now_ms;
+    buf out;                    /* JSON, or ids */
+    arena mem;                  /* of one run */
+    row *rows;                  /* for people */
+    size_t rows_cap;
+} page;
+
+/* ---- as JSON, as ids ---------------------------------------------------------------------------- */
+
+static const pawl_value *with_text(arena *a, const pawl_value *v, const char *key, const char *text)
+{
+    return text == NULL ? v : value_with(a, v, key, value_string(a, text, strlen(text)));
+}
+
+static const pawl_value *with_int(arena *a, const pawl_value *v, const char *key, int64_t n)
+{
+    return n == 0 ? v : value_with(a, v, key, value_int(a, n));
+}
+
+static void json_run(page *p, const pawl_head *h)
+{
+    arena *a = &p->mem;
+    const pawl_value *v = value_pack(a, NULL, "{s:i,s:i,s:s,s:u,s:b,s:u,s:s,s:u}", "changed_ms", h->changed_ms, "created_ms",
+                                     h->created_ms, "id", h->run, "no", h->no, "over", (int)h->over, "seq", h->seq, "status",
+                                     pawl_status_name((pawl_status)h->status), "waits", (uint64_t)h->waits);
+
+    v = with_text(a, v, "machine", h->machine);
+    v = with_text(a, v, "context", h->context);
+    v = with_text(a, v, "parent", h->parent);
+    v = with_text(a, v, "parked", h->parked);
+    v = with_int(a, v, "mail", h->mail);
+    v = with_int(a, v, "wake_ms", h->wake_ms);
+    if (h->lease_ms > p->now_ms) {
+        v = with_text(a, v, "owner", h->owner);
+        v = with_int(a, v, "lease_ms", h->lease_ms);
+    }
+    if (p->n > 1)
+        buf_char(&p->out, ',');
+    if (v == NULL)
+        p->out.failed = true;
+    else
+        canon(&p->out, v);
+    arena_reset(a);
+}
+
+static bool json_end(page *p)
+{
+    const pawl_value *name = value_string(&p->mem, cli_store_name(p->c), strlen(cli_store_name(p->c)));
+    buf all;
+    bool put;
+
+    buf_init(&all, NULL);
+    buf_char(&all, '{');
+    if (p->more)
+        buf_fmt(&all, "\"before\":%llu,", (unsigned long long)p->last);
+    buf_word(&all, "\"runs\":[");
+    buf_put(&all, p->out.data, p->out.size);
+    buf_word(&all, "],\"store\":");
+    if (name == NULL || p->out.failed)
+        all.failed = true;
+    else
+        canon(&all, name);
+    buf_word(&all, "}\n");
+    put = cli_put(p->c, &all);
+    buf_free(&all);
+    return put;
+}
+
+/* ---- for people ------------------------------------------------------------------------------------ */
+
+static const char *note_of(page *p, const pawl_head *h)
+{
+    arena *a = &p->c->mem;
+    char ago[16];
+    const char *text;
+    buf b;
+
+    buf_init(&b, NULL);
+    if (h->parked != NULL) {
+        buf_fmt(&b, "parked: %s", h->parked);
+    } else if (h->lease_ms > p->now_ms && h->owner != NULL) {
+        buf_fmt(&b, "held by %s", h->owner);
+    } else if (!h->over && h->wake_ms > 0) {
+        cli_ago(ago, h->wake_ms - p->now_ms);
+        buf_fmt(&b, h->wake_ms > p->now_ms ? "timer in %s" : "timer is due", ago);
+    } else if (h->mail > 0) {
+        buf_fmt(&b, h->mail == 1 ? "%u delivery waits for it" : "%u deliveries wait for it", (unsigned)h->mail);
+    }
+    text = b.failed ? NULL : arena_strdup(a, b.size == 0 ? "" : b.data, b.size);
+    buf_free(&b);
+    return text;
+}
+
+static bool row_of(page *p, const pawl_head *h)
+{
+    arena *a = &p->c->mem;
+    char status[64];
+    row *r;
+
+    if (!arena_room(a, (void **)&p->rows, &p->rows_cap, p->n - 1, sizeof *p->rows))
+        return false;
+    r = &p->rows[p->n - 1];
+    *r = (row){ .code = h->status, .waits = h->waits > 0 };
+    if (h->waits > 0)
+        snprintf(status, sizeof status, "%s, waits: %u", pawl_status_name((pawl_status)h->status), (unsigned)h->waits);
+    else
+        snprintf(status, sizeof status, "%s", pawl_status_name((pawl_status)h->status));
+    r->run = arena_strdup(a, h->run, strlen(h->run));
+    r->status = arena_strdup(a, status, strlen(status));
+    r->machine = h->machine == NULL ? "-" : arena_strdup(a, h->machine, strlen(h->machine));
+    r->note = note_of(p, h);
+    cli_ago(r->age, p->now_ms - h->created_ms);
+    cli_ago(r->changed, p->now_ms - h->changed_ms);
+    return !a->failed && r->note != NULL;
+}
+
+static const char *colour_of(const row *r)
+{
+    if (r->waits)
+        return "\x1b[33m";
+    switch ((pawl_status)r->code) {
+    case PAWL_COMPLETED: return "\x1b[32m";
+    case PAWL_FAILED: case PAWL_REJECTED: return "\x1b[31m";
+    case PAWL_CANCELED_RUN: return "\x1b[2m";
+    case PAWL_INPUT_REQUIRED: return "\x1b[33m";
+    case PAWL_SUBMITTED: case PAWL_WORKING: break;
+    }
+    return "\x1b[36m";
+}
+
+static void widen(size_t *width, const char *text, size_t most)
+{
+    size_t n = strlen(text);
+
+    if (n > *width)
+        *width = n > most ? most : n;
+}
+
+static void line_out(buf *out, const page *p, const row *r, const size_t width[5], size_t rest)
+{
+    cli_cell(out, r->run, width[0]);
+    buf_word(out, "  ");
+    if (p->c->colour && r->code < STATUSES)
+        buf_text(out, colour_of(r));
+    cli_cell(out, r->status, width[1]);
+    if (p->c->colour && r->code < STATUSES)
+        buf_word(out, "\x1b[0m");
+    buf_word(out, "  ");
+    cli_cell(out, r->machine, width[2]);
+    buf_word(out, "  ");
+    cli_cell(out, r->age, width[3]);
+    buf_word(out, "  ");
+    cli_cell(out, r->changed, width[4]);
+    buf_word(out, "  ");
+    cli_cut(out, r->note, strlen(r->note), rest);
+    while (!out->failed && out->size > 0 && out->data[out->size - 1] == ' ')
+        out->size--;
+    buf_char(out, '\n');
+}
+
+static bool table_out(page *p)
+{
+    static const row head = { .run = "RUN", .status = "STATUS", .machine = "MACHINE", .note = "", .age = "BEGUN", .changed = "CHANGED", .code = STATUSES };
+    size_t width[5] = { 3, 6, 7, 5, 7 }, used = 10, columns = p->c->out_tty ? (size_t)cli_columns(1) : NOTE_COLUMNS_MAX + 100;
+    bool put;
+    buf out;
+
+    for (size_t i = 0; i < p->n; i++) {
+        widen(&width[0], p->rows[i].run, p->c->out_tty ? RUN_COLUMNS_MAX : RUN_ID_BYTES);
+        widen(&width[1], p->rows[i].status, 40);
+        widen(&width[2], p->rows[i].machine, p->c->out_tty ? MACHINE_COLUMNS_MAX : 64);
+        widen(&width[3], p->rows[i].age, 15);
+        widen(&width[4], p->rows[i].changed, 15);
+    }
+    for (size_t i = 0; i < 5; i++)
+        used += width[i];
+    buf_init(&out, NULL);
+    line_out(&out, p, &head, width, 0);
+    for (size_t i = 0; i < p->n; i++)
+        line_out(&out, p, &p->rows[i], width, columns > used + 8 ? columns - used : 8);
+    put = cli_put(p->c, &out);
+    buf_free(&out);
+    return put;
+}
+
+/* ---- the verb ---------------------------------------------------------------------------------------- */
+
+static bool see(void *ctx, const pawl_head *h)
+{
+    page *p = ctx;
+
+    if (p->n == p->limit) {
+        p->more = true;
+        return false;
+    }
+    p->n++;
+    p->last = h->no;
+    if (cli_given(p->c, "ids") != NULL) {
+        cli_clean(&p->out, h->run, strlen(h->run));
+        buf_char(&p->out, '\n');
+    } else if (p->c->json) {
+        json_run(p, h);
+    } else if (!row_of(p, h)) {
+        p->out.failed = true;
+    }
+    return !p->out.failed;
+}
+
+static bool status_of(const cli_call *c, int *status)
+{
+    const char *given = cli_given(c, "status"), *names[STATUSES];
+    char near[96];
+
+    for (int i = 0; i < STATUSES; i++)
+        names[i] = pawl_status_name((pawl_status)i);
+    *status = 0;
+    for (int i = 0; given != NULL && i < STATUSES; i++)
+        if (strcmp(given, names[i]) == 0)
+            *status = 1 + i;
+    if (given == NULL || *status != 0)
+        return true;
+    did_you_mean(near, sizeof near, given, names, STATUSES);
+    cli_usage(c, "--status %s: no such status%s; there are submitted, working, input-required, completed, failed, canceled, rejected",
+              given, near);
+    return false;
+}
+
+static bool filter_of(const cli_call *c, pawl_filter *f, uint64_t *limit, int64_t *since_ms)
+{
+    const char *since = cli_given(c, "since");
+
+    *since_ms = 0;
+    if (since != NULL && !cli_duration(since, since_ms)) {
+        cli_usage(c, "--since %s: a time such as 90s, 10m, 2h or 7d is due", since);
+        return false;
+    }
+    f->machine = cli_given(c, "machine");
+    f->context = cli_given(c, "context");
+    f->waiting = cli_given(c, "waiting") != NULL;
+    f->parked = cli_given(c, "parked") != NULL;
+    return status_of(c, &f->status) && cli_number(c, "before", 1, INT64_MAX, 0, &f->before) &&
+           cli_number(c, "limit", 1, LIST_LIMIT_MAX, LIST_LIMIT, limit);
+}
+
+static bool page_out(page *p)
+{
+    cli_call *c = p->c;
+
+    if (cli_given(c, "ids") != NULL)
+        return cli_put(c, &p->out);
+    if (c->json)
+        return json_end(p);
+    if (p->n == 0)
+        cli_note(c, "no such run in %s", cli_store_name(c));
+    else if (!table_out(p))
+        return false;
+    if (p->more)
+        cli_note(c, "there are more: --before %llu", (unsigned long long)p->last);
+    return true;
+}
+
+static int ls_run(cli_call *c)
+{
+    page p = { .c = c };
+    pawl_filter f = { 0 };
+    pawl_err err = { PAWL_OK, "" };
+    uint64_t limit;
+    int64_t since_ms;
+    int code = EXIT_USAGE;
+    pawl_store *s;
+    pawl_code rc;
+
+    if (!filter_of(c, &f, &limit, &since_ms) || (s = cli_store_of(c, NULL, NULL, &code)) == NULL)
+        return code;
+    p.now_ms = s->verbs->now(s);
+    p.limit = (size_t)limit;
+    f.limit = p.limit + 1;
+    f.changed_since_ms = cli_given(c, "since") == NULL ? 0 : p.now_ms - since_ms;
+    buf_init(&p.out, NULL);
+    arena_init(&p.mem, NULL, 1024);
+    rc = runs_listed(s, &f, cli_given(c, "ids") != NULL, see, &p, &err);
+    if (rc != PAWL_OK)
+        code = cli_fail(c, rc, &err);
+    else if (p.out.failed)
+        code = cli_fail(c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no memory for the list" });
+    else
+        code = page_out(&p) ? EXIT_DONE : EXIT_FAILED;
+    arena_free(&p.mem);
+    buf_free(&p.out);
+    pawl_store_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "status", "STATUS", "only those: submitted, working, input-required, completed, failed, canceled, rejected" },
+    { "machine", "NAME", "only those of this machine" },
+    { "context", "NAME", "only those of this context" },
+    { "waiting", NULL, "only those that somebody has to answer" },
+    { "parked", NULL, "only those that nobody can drive as they are; it says why" },
+    { "since", "DURATION", "only those that changed within it: 90s, 10m, 2h, 7d" },
+    { "limit", "N", "so many a page; 50" },
+    { "before", "NO", "the page after the one that ended with this number" },
+    { "ids", NULL, "only their ids, one a line" },
+    { "json", NULL, "one JSON object" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_ls = {
+    .name = "ls", .form = "", .what = "list runs, newest first", .options = options, .store = true, .run = ls_run,
+    .about = "A run is shown with its status, how many waits are open, its machine, when it\n"
+             "was begun and when it changed, and why it is parked, who works on it, or when\n"
+             "its timer is due. A page costs what it shows, however many runs there are.\n"
+             "A run that only waits for children which ask is input-required as they are, and\n"
+             "their waits count with its own. To find those, --waiting and --status\n"
+             "input-required look at all runs that wait and are newer than what is shown.\n"
+             "\n"
+             "--json: {\"before\",\"runs\":[{\"changed_ms\",\"context\",\"created_ms\",\"id\",\"lease_ms\",\n"
+             "\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\"status\",\"waits\",\n"
+             "\"wake_ms\"}],\"store\"}. `before` is there when there are more: it is what --before\n"
+             "takes. Times are milliseconds since 1970; context, lease_ms, mail, owner,\n"
+             "parent, parked and wake_ms are there when there is something to say.",
+    .example = "pawl ls --waiting               # who is asked something\n"
+               "pawl ls --status failed --since 1d\n"
+               "pawl ls --ids --status completed --limit 1000 | xargs pawl rm",
+};

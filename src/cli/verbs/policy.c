@@ -1,0 +1,419 @@
+/* policy.c - `pawl policy`: the rules that hold here, what they say of a call, and who is trusted to write them. */
+#define _XOPEN_SOURCE 700       /* realpath */
+#include "effect/resolve_links.h"
+#include "app/settings.h"
+#include "cli/verbs.h"
+#include "file/run/permission.h"
+#include "net/net.h"
+#include "policy/gate.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct looking { cli_call *c; pawl_policy *p; buf out; size_t n; const pawl_value *list; } looking;
+
+/* ---- the rules of here -------------------------------------------------------------------------------------- */
+
+static const char *folder_here(cli_call *c)
+{
+    char here[STORE_URL_BYTES];
+
+    return getcwd(here, sizeof here) == NULL ? NULL : arena_strdup(&c->mem, here, strlen(here));
+}
+
+static pawl_policy *policy_of(const pawl_value *v, pawl_err *err)
+{
+    return v != NULL ? gate_policy(NULL, v, err) : pawl_policy_read(NULL, "{}", 2, err);
+}
+
+/* Those of --file, of the person and of the project that this folder lies in. */
+static pawl_policy *policy_here(cli_call *c, session **s, int *code)
+{
+    const char *path = cli_given(c, "file"), *folder = folder_here(c);
+    const pawl_value *v = NULL;
+    pawl_policy *p = NULL;
+    pawl_err err = {0};
+
+    *s = NULL;
+    *code = EXIT_USAGE;
+    if (path != NULL && (*s = session_of_file(c, path, code)) == NULL)
+        return NULL;
+    if (folder == NULL)
+        fail(&err, PAWL_IO, "this folder is gone");
+    else
+        v = settings_policy(c, &c->mem, *s != NULL ? (*s)->file : NULL, folder, &err);
+    if (err.code == PAWL_OK)
+        p = policy_of(v, &err);
+    if (p == NULL)
+        *code = cli_fail(c, err.code, &err);
+    return p;
+}
+
+/* ---- a call, as it is written: Tool(spec), Tool{JSON}, or a command line ---------------------------------------- */
+
+typedef struct written { const char *tool; const pawl_value *args; pawl_permission cls; } written;
+
+static const struct { const char *tool, *member; pawl_permission cls; } tools[] = {
+    { "Bash", "command", PAWL_EXEC }, { "Read", "file_path", PAWL_READ }, { "Edit", "file_path", PAWL_EDIT }, { "Write", "file_path", PAWL_EDIT },
+    { "MultiEdit", "file_path", PAWL_EDIT }, { "NotebookEdit", "notebook_path", PAWL_EDIT }, { "Glob", "path", PAWL_READ },
+    { "Grep", "path", PAWL_READ }, { "LS", "path", PAWL_READ }, { "WebFetch", "url", PAWL_NET }, { "WebSearch", "query", PAWL_NET },
+    { "Agent", "subagent_type", PAWL_OTHER }, { "Node", "name", PAWL_READ },
+};
+enum { TOOLS = sizeof tools / sizeof *tools };
+
+static bool call_read(cli_call *c, const char *text, written *out, pawl_err *err)
+{
+    const size_t name = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"), n = strlen(text);
+    const bool whole = name > 0 && (text[name] == '\0' || (text[name] == '(' && text[n - 1] == ')') || (text[name] == '{' && text[n - 1] == '}'));
+    const char *spec = "";
+    size_t k = 0;
+
+    *out = (written){ .tool = "Bash", .cls = PAWL_OTHER };
+    if (!whole || (text[name] == '\0' && strncmp(text, "mcp__", 5) != 0 && (*text < 'A' || *text > 'Z'))) {
+        spec = text;
+    } else {
+        out->tool = arena_strdup(&c->mem, text, name);
+        if (text[name] == '{') {
+            out->args = value_parse(&c->mem, text + name, n - name, "the arguments of the call", err);
+            if (out->args == NULL)
+                return false;
+        } else if (text[name] == '(') {
+            spec = arena_strdup(&c->mem, text + name + 1, n - name - 2);
+        }
+    }
+    while (k < TOOLS && out->tool != NULL && strcmp(tools[k].tool, out->tool) != 0)
+        k++;
+    if (k < TOOLS)
+        out->cls = tools[k].cls;
+    if (k < TOOLS && strcmp(out->tool, "Node") == 0 && spec != NULL && strncmp(spec, "name:", 5) == 0)
+        spec += 5;
+    if (k < TOOLS && strcmp(out->tool, "WebFetch") == 0 && spec != NULL && strncmp(spec, "domain:", 7) == 0) {
+        buf b;
+
+        buf_init(&b, NULL);
+        buf_fmt(&b, "https://%s/", spec + 7);
+        spec = b.failed ? NULL : arena_strdup(&c->mem, b.data, b.size);
+        buf_free(&b);
+    }
+    if (out->args == NULL)
+        out->args = k == TOOLS || spec == NULL || *spec == '\0' ? value_pack(&c->mem, err, "{}") : value_pack(&c->mem, err, "{s:s}", tools[k].member, spec);
+    return out->args != NULL && out->tool != NULL ? true : fail(err, PAWL_NOMEM, "no memory for the call") == PAWL_OK;
+}
+
+typedef struct naming { arena *mem; const pawl_value *list; } naming;
+
+static bool see_path(void *ctx, const char *path)
+{
+    naming *n = ctx;
+
+    n->list = value_push(n->mem, n->list, value_string(n->mem, path, strlen(path)));
+    return n->list != NULL;
+}
+
+/* As a run looks them up. */
+static const pawl_value *links_here(cli_call *c, const pawl_policy *p, const pawl_request *q)
+{
+    naming n = { &c->mem, value_pack(&c->mem, NULL, "[]") };
+
+    pawl_policy_paths(p, q, see_path, &n);
+    return n.list == NULL ? NULL : links_of(&c->mem, folder_here(c), n.list);
+}
+
+/* ---- why ------------------------------------------------------------------------------------------------------------ */
+
+static bool see_fit(void *ctx, size_t rule, const char *part, bool decides)
+{
+    looking *l = ctx;
+    const pawl_rule_info r = pawl_policy_rule(l->p, rule);
+    arena *a = &l->c->mem;
+
+    l->n++;
+    if (l->c->json) {
+        l->list = value_push(a, l->list, value_pack(a, NULL, "{s:s,s:b,s:s,s:s,s:s}", "behavior", pawl_behavior_name(r.behavior), "decides", (int)decides,
+                                                    "from", r.from, "part", part, "rule", r.text));
+        return true;
+    }
+    buf_fmt(&l->out, "  %-7s  %-5s  ", decides ? "decides" : "lost", pawl_behavior_name(r.behavior));
+    cli_clean(&l->out, r.text, strlen(r.text));
+    if (*part != '\0') {
+        buf_text(&l->out, "  fits  ");
+        cli_clean(&l->out, part, strlen(part));
+    }
+    if (*r.from != '\0') {
+        buf_text(&l->out, "  of ");
+        cli_clean(&l->out, r.from, strlen(r.from));
+    }
+    buf_char(&l->out, '\n');
+    return true;
+}
+
+/* A node by its name, as the file has it: what it requires counts, and it runs where nothing speaks of it. *calls: what rules decide beside it. */
+static void node_fill(cli_call *c, const session *s, pawl_request *q, const char **calls)
+{
+    const char *name = pawl_value_string(pawl_value_get(q->args, "name"));
+    const file_node *n = s != NULL && name != NULL ? file_node_find(s->file, name) : NULL;
+    const pawl_request of = n != NULL ? guard_request(n, NULL, NULL, q->mode) : (pawl_request){ .cls = PAWL_READ };
+
+    if (name != NULL)
+        q->args = value_with(&c->mem, q->args, "node", value_string(&c->mem, name, strlen(name)));
+    q->node = true;
+    q->cls = of.cls;
+    q->requires = of.requires;
+    q->read_only = of.read_only;
+    q->deny_gate = of.deny_gate;
+    *calls = n != NULL ? guard_tool(n) : NULL;
+}
+
+static int why(cli_call *c, const session *s, pawl_policy *p, pawl_mode mode)
+{
+    looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
+    pawl_request q = { .mode = mode, .time_ms = epoch_ms() };
+    const char *calls = NULL;
+    pawl_decision d;
+    pawl_err err = {0};
+    written w;
+    bool put;
+
+    if (!call_read(c, c->args[1], &w, &err))
+        return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
+    q.tool = w.tool;
+    q.args = w.args;
+    q.cls = w.cls;
+    if (strcmp(w.tool, "Node") == 0)
+        node_fill(c, s, &q, &calls);
+    q.links = links_here(c, p, &q);
+    buf_init(&l.out, NULL);
+    pawl_policy_why(p, &q, &d, see_fit, &l);
+    if (c->json) {
+        put = cli_json(c, value_pack(&c->mem, NULL, "{s:s,s:v,s:s,s:s,s:s,s:v,s:s}", "behavior", pawl_behavior_name(d.behavior), "fits", l.list, "ground",
+                                     pawl_ground_name(d.ground), "mode", pawl_mode_name(mode), "reason", d.reason, "args", w.args, "tool", w.tool));
+        buf_free(&l.out);
+        return put ? EXIT_DONE : EXIT_FAILED;
+    }
+    {
+        buf head;
+
+        buf_init(&head, NULL);
+        buf_fmt(&head, "%s, by %s: ", pawl_behavior_name(d.behavior), pawl_ground_name(d.ground));
+        cli_clean(&head, d.reason, strlen(d.reason));
+        buf_char(&head, '\n');
+        buf_put(&head, l.out.size > 0 ? l.out.data : "", l.out.size);
+        put = cli_put(c, &head);
+        buf_free(&head);
+    }
+    buf_free(&l.out);
+    if (calls != NULL)
+        cli_note(c, "that is what counts of its name; rules for what it does, %s, are asked, too: deny before ask, and ask before allow", calls);
+    return put ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* ---- the others ------------------------------------------------------------------------------------------------------ */
+
+static bool see_shadow(void *ctx, size_t rule, size_t by)
+{
+    looking *l = ctx;
+    const pawl_rule_info r = pawl_policy_rule(l->p, rule), w = pawl_policy_rule(l->p, by);
+    arena *a = &l->c->mem;
+
+    l->n++;
+    if (l->c->json) {
+        l->list = value_push(a, l->list, value_pack(a, NULL, "{s:s,s:s,s:s,s:s,s:s,s:s}", "behavior", pawl_behavior_name(r.behavior), "by", w.text,
+                                                    "by_behavior", pawl_behavior_name(w.behavior), "by_from", w.from, "from", r.from, "rule", r.text));
+        return true;
+    }
+    buf_fmt(&l->out, "%s ", pawl_behavior_name(r.behavior));
+    cli_clean(&l->out, r.text, strlen(r.text));
+    buf_fmt(&l->out, "%s%s never decides: %s ", *r.from != '\0' ? ", of " : "", r.from, pawl_behavior_name(w.behavior));
+    cli_clean(&l->out, w.text, strlen(w.text));
+    buf_fmt(&l->out, "%s%s comes before it\n", *w.from != '\0' ? ", of " : "", w.from);
+    return true;
+}
+
+static int shadowed(cli_call *c, pawl_policy *p)
+{
+    looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
+    bool put;
+
+    buf_init(&l.out, NULL);
+    pawl_policy_shadowed(p, see_shadow, &l);
+    put = c->json ? cli_json(c, l.list) : cli_put(c, &l.out);
+    if (l.n == 0 && !c->json)
+        cli_note(c, "each of %zu rules decides some call", pawl_policy_count(p));
+    buf_free(&l.out);
+    return !put ? EXIT_FAILED : l.n > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int list(cli_call *c, pawl_policy *p)
+{
+    looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
+    bool put;
+
+    buf_init(&l.out, NULL);
+    for (size_t i = 0; i < pawl_policy_count(p); i++) {
+        const pawl_rule_info r = pawl_policy_rule(p, i);
+
+        l.list = value_push(&c->mem, l.list, value_pack(&c->mem, NULL, "{s:s,s:s,s:s,s:i}", "behavior", pawl_behavior_name(r.behavior), "from", r.from, "rule",
+                                                        r.text, "until_ms", r.until_ms));
+        buf_fmt(&l.out, "%-5s  ", pawl_behavior_name(r.behavior));
+        cli_clean(&l.out, r.text, strlen(r.text));
+        buf_fmt(&l.out, "%s%s\n", *r.from != '\0' ? "  of " : "", r.from);
+    }
+    put = c->json ? cli_json(c, l.list) : cli_put(c, &l.out);
+    if (pawl_policy_count(p) == 0 && !c->json)
+        cli_note(c, "there are no rules here; settings.json in %s or .pawl has them: {\"permissions\": {\"deny\": [\"Bash(git push:*)\"]}}",
+                 settings_of_person(&c->mem) != NULL ? settings_of_person(&c->mem) : "~/.config/pawl");
+    buf_free(&l.out);
+    return put ? EXIT_DONE : EXIT_FAILED;
+}
+
+static bool see_difference(void *ctx, const char *tool, const char *spec, const pawl_decision *a, const pawl_decision *b)
+{
+    looking *l = ctx;
+    arena *m = &l->c->mem;
+
+    l->n++;
+    if (l->c->json) {
+        l->list = value_push(m, l->list, value_pack(m, NULL, "{s:s,s:s,s:s,s:s,s:s,s:s}", "a", pawl_behavior_name(a->behavior), "a_reason", a->reason, "b",
+                                                    pawl_behavior_name(b->behavior), "b_reason", b->reason, "spec", spec, "tool", tool));
+        return true;
+    }
+    cli_clean(&l->out, tool, strlen(tool));
+    buf_char(&l->out, '(');
+    cli_clean(&l->out, spec, strlen(spec));
+    buf_fmt(&l->out, ")\n- %-5s  ", pawl_behavior_name(a->behavior));
+    cli_clean(&l->out, a->reason, strlen(a->reason));
+    buf_fmt(&l->out, "\n+ %-5s  ", pawl_behavior_name(b->behavior));
+    cli_clean(&l->out, b->reason, strlen(b->reason));
+    buf_char(&l->out, '\n');
+    return true;
+}
+
+static int differences(cli_call *c, pawl_mode mode)
+{
+    looking l = { .c = c, .list = value_pack(&c->mem, NULL, "[]") };
+    pawl_policy *both[2] = { NULL, NULL };
+    pawl_err err = {0};
+    pawl_code rc = PAWL_OK;
+    bool put = false;
+
+    for (size_t i = 0; i < 2 && err.code == PAWL_OK; i++) {
+        const pawl_value *v = settings_of_file(&c->mem, c->args[1 + i], folder_here(c), &err);
+
+        both[i] = v != NULL ? policy_of(v, &err) : NULL;
+    }
+    buf_init(&l.out, NULL);
+    if (both[0] != NULL && both[1] != NULL && (rc = pawl_policy_diff(both[0], both[1], mode, see_difference, &l)) == PAWL_OK) {
+        put = c->json ? cli_json(c, l.list) : cli_put(c, &l.out);
+        if (l.n == 0 && !c->json)
+            cli_note(c, "no call that their rules name is decided otherwise");
+    }
+    if (rc != PAWL_OK)
+        fail(&err, rc, "no memory to compare them");
+    buf_free(&l.out);
+    pawl_policy_free(both[0]);
+    pawl_policy_free(both[1]);
+    if (err.code != PAWL_OK)
+        return cli_fail(c, err.code, &err);
+    return put && l.n == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int modes(cli_call *c)
+{
+    buf out;
+    bool put;
+
+    buf_init(&out, NULL);
+    buf_fmt(&out, "%-18s", "");
+    for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
+        buf_fmt(&out, "%-*s", k == PAWL_EDIT ? 22 : 7, k == PAWL_EDIT ? "edit (in, outside)" : pawl_permission_name((pawl_permission)k));
+    buf_char(&out, '\n');
+    for (int m = PAWL_PLAN; m <= PAWL_BYPASS; m++) {
+        buf_fmt(&out, "%-18s", pawl_mode_name((pawl_mode)m));
+        for (int k = PAWL_READ; k <= PAWL_OTHER; k++) {
+            buf_fmt(&out, "%-7s", pawl_behavior_name(pawl_mode_says((pawl_mode)m, (pawl_permission)k, true)));
+            if (k == PAWL_EDIT)
+                buf_fmt(&out, "%-15s", pawl_behavior_name(pawl_mode_says((pawl_mode)m, PAWL_EDIT, false)));
+        }
+        buf_char(&out, '\n');
+    }
+    put = cli_put(c, &out);
+    buf_free(&out);
+    return put ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int trust(cli_call *c, bool trusted)
+{
+    const char *given = c->nargs > 1 ? c->args[1] : ".";
+    char *real = realpath(given, NULL);
+    pawl_err err = {0};
+    const char *project;
+    pawl_code rc;
+
+    if (real == NULL) {
+        fail(&err, PAWL_INVALID, "%s: there is no such folder", given);
+        return cli_fail(c, PAWL_INVALID, &err);
+    }
+    project = settings_project(&c->mem, arena_strdup(&c->mem, real, strlen(real)));
+    free(real);
+    if (project == NULL || (rc = settings_trust(&c->mem, project, trusted, &err)) != PAWL_OK)
+        return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
+    cli_note(c, trusted ? "%s is trusted: allow rules and hooks of its .pawl/settings.json count from now on" :
+                          "%s is not trusted: of its .pawl/settings.json deny and ask rules count", project);
+    return EXIT_DONE;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------------------------------- */
+
+static int policy_run(cli_call *c)
+{
+    static const struct { const char *word; size_t least, most; } words[] = {
+        { "list", 1, 1 }, { "why", 2, 2 }, { "shadowed", 1, 1 }, { "diff", 3, 3 }, { "modes", 1, 1 }, { "trust", 1, 2 }, { "untrust", 1, 2 },
+    };
+    const char *word = c->nargs > 0 ? c->args[0] : "list", *given = cli_given(c, "mode");
+    pawl_mode mode = given != NULL ? pawl_mode_named(given) : PAWL_DEFAULT;
+    pawl_policy *p;
+    session *s;
+    size_t i = 0;
+    int code;
+
+    while (i < 7 && strcmp(words[i].word, word) != 0)
+        i++;
+    if (i == 7 || (c->nargs > 0 && (c->nargs < words[i].least || c->nargs > words[i].most)))
+        return cli_usage(c, "policy list, why CALL, shadowed, diff A B, modes, trust [FOLDER] or untrust [FOLDER]");
+    if (mode == PAWL_MODE_NONE)
+        return cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", given);
+    if (i == 3)
+        return differences(c, mode);
+    if (i >= 4)
+        return i == 4 ? modes(c) : trust(c, i == 5);
+    if ((p = policy_here(c, &s, &code)) != NULL) {
+        code = i == 0 ? list(c, p) : i == 1 ? why(c, s, p, mode) : shadowed(c, p);
+        pawl_policy_free(p);
+    }
+    session_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "file", "FILE", "with the rules of that agent file, too" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "in which mode the call is made; default" },
+    { "json", NULL, "one JSON value" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_policy = {
+    .name = "policy", .form = "[WORD [ARG...]]", .what = "show the rules of allow, ask and deny, and what they say", .options = options, .most = 3,
+    .run = policy_run,
+    .about = "`list`, or no word at all: the rules that hold in this folder, and where each\n"
+             "was written. `why CALL`: which rule decides a call, and which lost; CALL is\n"
+             "Bash(git push), Edit(src/a.c), WebFetch(https://a.org/), Tool{JSON}, a command\n"
+             "line, or Node(NAME), a node of --file. `shadowed`: rules that never decide\n"
+             "(exit 1). `diff A B`: calls that two settings files decide differently (exit 1).\n"
+             "`modes`: what each mode says of each class of tools.\n"
+             "\n"
+             "Rules come from the agent file (`permissions:`), from settings.json in\n"
+             "~/.config/pawl, and from .pawl/settings.json of the project. Deny wins over\n"
+             "everything, then ask, then allow. A project's allow rules and hooks count once\n"
+             "its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`.",
+    .example = "pawl policy why 'git diff && git push'\npawl policy why 'Edit(/etc/hosts)' --mode acceptEdits\npawl policy shadowed",
+};

@@ -1,0 +1,132 @@
+/* replay.c - a journal is folded, fed again, or fed to another file (K5, F5). */
+#include "app/session.h"
+#include "cli/verbs.h"
+
+static int fold(session *s)
+{
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    pawl_code rc = pawl_history_state(session_store(s), s->run, 0, &st, &err);
+    const char *json;
+    buf b;
+
+    if (rc != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    json = pawl_state_json(st, pawl_engine_step(s->engine), &err);
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s\n", json != NULL ? json : "{}");
+    cli_note(s->c, "%s: %llu entries folded, %s", s->run, (unsigned long long)pawl_state_seq(st), pawl_status_name(pawl_state_status(st)));
+    cli_put(s->c, &b);
+    buf_free(&b);
+    pawl_state_free(st);
+    return EXIT_DONE;
+}
+
+static int verify(session *s)
+{
+    pawl_verdict v = {0};
+    pawl_err err = {0};
+    pawl_code rc = pawl_history_verify(session_store(s), s->machine, s->run, &v, &err);
+
+    if (s->c->json)
+        cli_json(s->c, value_pack(&s->mem, NULL, "{s:u,s:u,s:b,s:u,s:s,s:u,s:s}", "entries", v.entries, "folded", v.folded, "good", rc == PAWL_OK, "records",
+                                  v.records, "run", s->run, "seq", v.seq, "text", err.text));
+    if (rc == PAWL_OK) {
+        if (!s->c->json)
+            cli_note(s->c, "%s is good: entries %llu, task records %llu; fed again, all say the same to the byte%s", s->run, (unsigned long long)v.entries,
+                     (unsigned long long)v.records, v.folded > 0 ? "; what ran under an earlier file was folded only" : "");
+        return EXIT_DONE;
+    }
+    if (rc == PAWL_GONE || rc == PAWL_CONFLICT) {
+        cli_note(s->c, "%s: %s", s->run, err.text);
+        return rc == PAWL_GONE ? EXIT_DONE : EXIT_FAILED;
+    }
+    cli_fail(s->c, rc, &err);
+    return EXIT_FAILED;
+}
+
+typedef struct comparing { cli_call *c; const pawl_value *all; } comparing;
+
+static bool told(void *ctx, const pawl_divergence *d)
+{
+    comparing *k = ctx;
+
+    if (k->c->json)
+        k->all = value_push(&k->c->mem, k->all, value_pack(&k->c->mem, NULL, "{s:s,s:u,s:s}", "run", d->run, "seq", d->seq, "text", d->text));
+    else
+        cli_note(k->c, "%s", d->text);
+    return true;
+}
+
+static int against(session *s, pawl_store *store, const char *run)
+{
+    comparing k = { .c = s->c, .all = value_pack(&s->c->mem, NULL, "[]") };
+    pawl_against sum = {0};
+    pawl_err err = {0};
+    pawl_code rc = pawl_history_against(store, s->machine, run, NULL, told, &k, &sum, &err);
+
+    if (rc != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    if (s->c->json)
+        cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:v,s:u,s:u,s:u}", "diverged", k.all, "runs", (uint64_t)sum.runs, "same", (uint64_t)sum.same, "unread",
+                                  (uint64_t)sum.unread));
+    else
+        cli_note(s->c, "runs %zu: the same way %zu, another way %zu%s", sum.runs, sum.same, sum.diverged, sum.unread > 0 ? ", and some could not be read" : "");
+    return sum.diverged + sum.unread > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* `run` NULL: all of the file's name that are not over. */
+static int replay_against(cli_call *c, const char *given, const char *file)
+{
+    char run[RUN_ID_BYTES];
+    pawl_store *store;
+    session *s;
+    int code;
+
+    if ((s = session_of_file(c, file, &code)) == NULL)
+        return code;
+    store = cli_store_of(c, given, run, &code);
+    if (store != NULL) {
+        session_anew(s);
+        code = against(s, store, given != NULL ? run : NULL);
+        pawl_store_free(store);
+    }
+    session_free(s);
+    return code;
+}
+
+static int replay_run(cli_call *c)
+{
+    const char *file = cli_given(c, "against");
+    bool all = cli_given(c, "all") != NULL;
+    session *s;
+    int code;
+
+    if (all ? file == NULL || c->nargs > 0 : c->nargs == 0)
+        return cli_usage(c, all ? "--all stands with --against FILE, and without RUN" : "which run? `@` is the latest; --all --against FILE takes all");
+    if (file != NULL)
+        return replay_against(c, all ? NULL : c->args[0], file);
+    if ((s = session_of_run(c, c->args[0], &code)) == NULL)
+        return code;
+    code = cli_given(c, "verify") != NULL ? verify(s) : fold(s);
+    session_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "verify", NULL, "feed every event again to the machine, and compare every byte" },
+    { "against", "FILE", "where would this file have led it elsewhere? expressions are evaluated anew" },
+    { "all", NULL, "with --against: all runs of that agent that are not over" },
+    { "json", NULL, "as JSON" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_replay = {
+    .name = "replay", .form = "[RUN]", .what = "fold a run's journal; verify it; try another file on it", .options = options, .most = 1, .store = true,
+    .looks = true, .run = replay_run,
+    .about = "Nothing is performed. Alone it prints the state that the journal folds to.\n"
+             "--verify ends with 1 when a byte was changed, or when the machine now says\n"
+             "something else. --against ends with 1 when a run would have gone elsewhere: ask\n"
+             "it before a new file is deployed.",
+    .example = "pawl replay @ --verify\npawl replay --all --against survey.yaml",
+};

@@ -1,0 +1,130 @@
+/* resume.c - a run goes on where it stands. */
+#include "cli/run_driver.h"
+#include "cli/verbs.h"
+
+/* ---- what a crash left --------------------------------------------------------------------------------- */
+
+typedef struct made { const char *id; uint64_t seq; bool work, marked; } made;   /* a command; `work`: no expression, for a person counts work */
+typedef struct all_made { made *all; size_t n, cap; } all_made;
+
+static bool made_read(session *s, all_made *m)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &from, NULL);
+    pawl_stream_event ev;
+
+    while (r != NULL && !s->mem.failed && pawl_stream_next(r, &ev, NULL) == PAWL_OK)
+        if (strcmp(ev.name, "call") == 0 && ev.id != NULL && arena_room(&s->mem, (void **)&m->all, &m->cap, m->n, sizeof *m->all))
+            m->all[m->n++] = (made){ arena_strdup(&s->mem, ev.id, strlen(ev.id)), ev.seq, strstr(ev.json, "\"effect\":\"jq\"") == NULL, false };
+    pawl_stream_close(r);
+    return r != NULL && !s->mem.failed;
+}
+
+/* From the end: it is among the newest. */
+static made *made_find(const all_made *m, const char *id)
+{
+    for (size_t i = m->n; i > 0; i--)
+        if (strcmp(m->all[i - 1].id, id) == 0)
+            return &m->all[i - 1];
+    return NULL;
+}
+
+static bool see_mark(void *ctx, const pawl_mark *told)
+{
+    made *one = told->attempts > 0 && told->again_ms == 0 ? made_find(ctx, told->id) : NULL;
+
+    if (one != NULL)
+        one->marked = true;
+    return true;
+}
+
+/* What had to wait for a thread was counted when it left. Of those that an entry began, so many had not to wait. */
+static bool had_begun(const all_made *m, const made *one)
+{
+    size_t before = 0;
+
+    for (const made *at = one; at > m->all && at[-1].seq == one->seq && before < session_threads(); at--)
+        before++;
+    return one->marked || before < session_threads();
+}
+
+/* "61 kept, 2 begun again": what is finished stays so, what was under way begins anew, by its effect's class. */
+static void say_kept(session *s, pawl_state *st)
+{
+    pawl_step *step = pawl_engine_step(s->engine);
+    pawl_store *store = session_store(s);
+    size_t n = pawl_state_commands(st), kept = 0, again = 0;
+    all_made m = {0};
+
+    if (!made_read(s, &m) || store->verbs->marks(store, s->run, see_mark, &m, NULL) != PAWL_OK)
+        return;
+    for (size_t i = 0; i < m.n; i++)
+        kept += m.all[i].work;
+    for (size_t i = 0; i < n; i++) {
+        pawl_command cmd;
+        const made *one;
+
+        if (pawl_state_command(st, i, step, &cmd, NULL, NULL) != PAWL_OK || (one = made_find(&m, cmd.id)) == NULL || !one->work)
+            continue;
+        kept--;
+        again += had_begun(&m, one);
+    }
+    if (kept > 0 || again > 0)
+        cli_note(s->c, "%s goes on: %zu kept, %zu begun again", s->run, kept, again);
+}
+
+/* ---- on ---------------------------------------------------------------------------------------------------- */
+
+int resume_session(session *s)
+{
+    pawl_err err = {0};
+    pawl_state *st = pawl_run_state(s->engine, s->run, &err);
+    int code;
+
+    if (st == NULL)
+        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if (pawl_state_next(st) == PAWL_HALTED || go_elsewhere(s, NULL))
+        return go(s, go_on, NULL);
+    if ((code = go_mode(s, st)) != EXIT_DONE)
+        return code;
+    if (pawl_state_next(st) == PAWL_PENDING)
+        say_kept(s, st);
+    return go(s, go_on, NULL);
+}
+
+static int resume_run(cli_call *c)
+{
+    session *s;
+    int code;
+
+    if (cli_given(c, "yes") != NULL && cli_given(c, "no") != NULL)
+        return cli_usage(c, "--yes or --no, not both");
+    if ((s = session_of_run(c, c->args[0], &code)) == NULL)
+        return code;
+    code = resume_session(s);
+    session_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "file", "FILE", "go on by this file; the run has kept the one it was begun with" },
+    { "upgrade", NULL, "with --file: although it is another one now" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
+    { "yes", NULL, "say yes at every gate; questions are still asked" },
+    { "no", NULL, "say no at every gate" },
+    RECORD_OPTIONS,
+    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_resume = {
+    .name = "resume", .form = "RUN", .what = "go on with a run, from any folder", .options = options, .least = 1, .most = 1, .store = true,
+    .run = resume_run,
+    .about = "What was finished stays finished; what was under way when a process died begins\n"
+             "again as its `effect:` says, under the same PAWL_INVOCATION_ID. One that is\n"
+             "over prints its result again. RUN may be a prefix of its id; @ is the latest.\n"
+             "\n"
+             "With --file and a file that is not the one it runs under: tells the first thing\n"
+             "that would have gone otherwise, and ends with 1; --upgrade goes on under it.",
+    .example = "pawl resume @\npawl resume survey-7k2m --file survey.yaml --upgrade",
+};

@@ -1,0 +1,76 @@
+/* retry.c - a run that failed is tried again where it failed. */
+#include "cli/run_driver.h"
+#include "cli/verbs.h"
+
+/* --set CHANNEL=JSON..., as one object; NULL: usage was said. Bare text is a string. */
+const pawl_value *set_values(cli_call *c, int *code)
+{
+    const pawl_value *out = value_pack(&c->mem, NULL, "{}");
+    const char *one;
+
+    for (size_t i = 0; (one = cli_given_at(c, "set", i)) != NULL && out != NULL; i++) {
+        const char *eq = strchr(one, '=');
+        char *name = eq != NULL ? arena_strdup(&c->mem, one, (size_t)(eq - one)) : NULL;
+        const pawl_value *v;
+
+        if (name == NULL || *name == '\0' || *name == '@') {
+            *code = cli_usage(c, "--set CHANNEL=JSON, and not \"%s\"", one);
+            return NULL;
+        }
+        if ((v = value_parse(&c->mem, eq + 1, strlen(eq + 1), name, NULL)) == NULL)
+            v = value_string(&c->mem, eq + 1, strlen(eq + 1));
+        out = value_with(&c->mem, out, name, v);
+    }
+    if (out == NULL)
+        *code = cli_usage(c, "--set: a value is no UTF-8");
+    return out;
+}
+
+static int retry_run(cli_call *c)
+{
+    pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = go_who() };
+    const pawl_value *set, *caps;
+    pawl_err err = {0};
+    session *s;
+    buf text;
+    int code = EXIT_DONE;
+
+    if ((set = set_values(c, &code)) == NULL || (code = budget_bounds(c, "budget", &caps)) != EXIT_DONE)
+        return code;
+    if (pawl_value_size(caps) > 0)
+        set = value_with(&c->mem, set, "@budget", caps);
+    if ((s = session_of_run(c, c->args[0], &code)) == NULL)
+        return code;
+    buf_init(&text, NULL);
+    if (s->upgraded && !session_input(s, set, pawl_mode_named(cli_given(c, "mode")), &text, &err))
+        code = cli_fail(c, err.code, &err);
+    else if (!s->upgraded && (code = go_mode_with(s, &set)) == EXIT_DONE)
+        canon(&text, set);
+    buf_char(&text, '\0');
+    if (pawl_value_size(set) > 0 || s->upgraded)
+        ev.update = text.data;
+    if (code == EXIT_DONE)
+        code = go_tell(s, &ev);
+    buf_free(&text);
+    session_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "set", "CHANNEL=JSON...", "change the state first" },
+    { "budget", "BOUND=N...", "and what it may spend: calls=200, tokens=500000, money=2.50, time=1h" },
+    { "file", "FILE", "go on by this file" },
+    { "upgrade", NULL, "with --file: although it is another one now" },
+    { "no-run", NULL, "only say so; whoever drives the run does it" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
+    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_retry = {
+    .name = "retry", .form = "RUN", .what = "try again what failed", .options = options, .least = 1, .most = 1, .store = true, .run = retry_run,
+    .about = "Only the tasks that failed run again, with attempts of their own; what their\n"
+             "siblings finished is kept. A run whose inverses have run (`undo:`) stays as it\n"
+             "is.",
+    .example = "pawl retry survey-7k2m\npawl retry survey-7k2m --set 'dir=\"src\"'",
+};

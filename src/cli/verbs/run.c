@@ -1,0 +1,278 @@
+/* run.c - an agent file is run: a new run of it, or one that is there goes on. */
+#include "cli/run_driver.h"
+#include "cli/prove.h"
+#include "app/settings.h"
+#include "cli/verbs.h"
+
+#include <errno.h>
+
+/* ---- input -------------------------------------------------------------------------------------------- */
+
+enum { INPUT_BYTES_MAX = 64 << 20 };
+
+static bool input_bytes(const char *given, buf *out, pawl_err *err)
+{
+    FILE *f = strcmp(given, "-") == 0 ? stdin : *given == '@' ? fopen(given + 1, "rb") : NULL;
+    char part[16384];
+    size_t n;
+
+    if (f == NULL && *given == '@') {
+        fail(err, PAWL_INVALID, "--input %s: %s", given, strerror(errno));
+        return false;
+    }
+    if (f == NULL) {
+        buf_text(out, given);
+        return !out->failed;
+    }
+    while (out->size <= INPUT_BYTES_MAX && (n = fread(part, 1, sizeof part, f)) > 0)
+        buf_put(out, part, n);
+    if (ferror(f))
+        fail(err, PAWL_INVALID, "--input %s: %s", given, strerror(errno));
+    else if (out->size > INPUT_BYTES_MAX)
+        fail(err, PAWL_LIMIT, "--input: more than 64 MiB (INPUT_BYTES_MAX)");
+    if (f != stdin)
+        fclose(f);
+    return err->code == PAWL_OK && !out->failed;
+}
+
+/* What the file says of it, and its channels. */
+static bool input_fits(const session *s, const pawl_value *v, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *key;
+
+    if (s->file == NULL)
+        return true;
+    while (pawl_iter_next(&it, &key) != NULL) {
+        const char *name = pawl_value_string(key), *names[256];
+        char hint[120] = "";
+        size_t n = 0;
+        const file_channel *ch = file_channel_find(s->file, name);
+
+        if (ch != NULL && ch->c.secret == NULL)
+            continue;
+        for (size_t i = 0; i < s->file->nchannels && n < 256; i++)
+            names[n++] = s->file->channels[i].c.name;
+        if (ch != NULL)
+            fail(err, PAWL_INVALID, "input: channel \"%s\" is a secret, which is never given as input", name);
+        else
+            fail(err, PAWL_INVALID, "input: the agent has no channel \"%s\"%s", name, did_you_mean(hint, sizeof hint, name, names, n));
+        return false;
+    }
+    return s->file->input == NULL || schema_check(s->file->input, v, "input", err) == PAWL_OK;
+}
+
+/* NULL: said in `err`, or none was given and none is needed (err.code PAWL_OK). */
+static const pawl_value *input_of(session *s, pawl_err *err)
+{
+    const char *given = cli_given(s->c, "input");
+    const pawl_value *v = NULL;
+    buf b;
+
+    buf_init(&b, NULL);
+    if (given == NULL)
+        v = value_pack(&s->mem, err, "{}");
+    else if (input_bytes(given, &b, err))
+        v = value_parse(&s->mem, b.data != NULL ? b.data : "", b.size, "--input", err);
+    buf_free(&b);
+    if (v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+        fail(err, PAWL_INVALID, "--input is an object of channels, such as '{\"dir\":\".\"}'");
+        return NULL;
+    }
+    return v != NULL && input_fits(s, v, err) ? v : NULL;
+}
+
+/* ---- a new one -------------------------------------------------------------------------------------------- */
+
+typedef struct beginning { pawl_run_info info; const char *input; } beginning;
+
+static pawl_code begin(session *s, void *ctx, pawl_err *err)
+{
+    const beginning *b = ctx;
+
+    return pawl_run_with(s->engine, &b->info, b->input, err);
+}
+
+static int run_new(session *s, pawl_mode mode)
+{
+    char label[4200];
+    beginning b = { .info = { .id = s->run, .context = cli_given(s->c, "context"), .created_by = go_who(),
+                              .retention = s->file != NULL ? s->file->retention : NULL, .mode = mode != PAWL_MODE_NONE ? pawl_mode_name(mode) : NULL,
+                              .budget = s->file != NULL ? s->file->caps : (pawl_caps){0} } };
+    pawl_err err = {0};
+    const pawl_value *input = input_of(s, &err);
+    size_t labels = 0;
+    buf text;
+    int code;
+
+    if (input == NULL)
+        return cli_fail(s->c, err.code, &err);
+    if (s->file == NULL) {
+        snprintf(label, sizeof label, "plugin=%s", s->path);
+        b.info.labels[labels++] = label;
+    }
+    for (size_t i = 0; cli_given_at(s->c, "label", i) != NULL; i++) {
+        if (labels == sizeof b.info.labels / sizeof *b.info.labels || *cli_given_at(s->c, "label", i) == '\0')
+            return cli_usage(s->c, labels == sizeof b.info.labels / sizeof *b.info.labels ? "a run has 16 labels at most"
+                             : "a label is a text of at least one character");
+        b.info.labels[labels++] = cli_given_at(s->c, "label", i);
+    }
+    buf_init(&text, NULL);
+    if (session_input(s, input, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, &text, &err)) {
+        buf_char(&text, '\0');
+        b.input = text.data;
+        cli_note(s->c, "%s begins", s->run);
+        code = go(s, begin, &b);
+    } else {
+        code = cli_fail(s->c, err.code, &err);
+    }
+    buf_free(&text);
+    return code;
+}
+
+/* ---- one that is there ---------------------------------------------------------------------------------------- */
+
+/* What it was begun with, without what is Pawl's own; NULL: pruned, or no start. */
+static const pawl_value *begun_with(session *s)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_UPDATES };
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &from, NULL);
+    const pawl_value *out = NULL, *writes, *one;
+    pawl_stream_event ev;
+    pawl_iter it;
+
+    if (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK && strcmp(ev.name, "start") == 0) {
+        writes = value_parse(&s->mem, ev.json, strlen(ev.json), "start", NULL);
+        out = value_pack(&s->mem, NULL, "{}");
+        it = pawl_iter_of(writes);
+        while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+            const char *name = pawl_value_string(pawl_value_at(one, 0));
+
+            if (name != NULL && *name != '@')
+                out = value_with(&s->mem, out, name, pawl_value_at(one, 1));
+        }
+    }
+    pawl_stream_close(r);
+    return out;
+}
+
+static int run_again(session *s)
+{
+    pawl_err err = {0};
+    const pawl_value *input = cli_given(s->c, "input") != NULL ? input_of(s, &err) : NULL;
+
+    if (err.code != PAWL_OK)
+        return cli_fail(s->c, err.code, &err);
+    if (input != NULL && !pawl_value_equal(input, begun_with(s))) {
+        fail(&err, PAWL_INVALID, "%s was begun with another input: leave --input out to go on with it, or take another --id", s->run);
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
+    cli_note(s->c, "%s is there already, and goes on", s->run);
+    return resume_session(s);
+}
+
+static bool exists(pawl_store *store, const char *run, pawl_err *err)
+{
+    pawl_err why = {0};
+    pawl_head head;
+    pawl_code rc = store->verbs->head(store, run, &head, &why);
+
+    if (rc == PAWL_INVALID)
+        fail(err, rc, "--id %.64s: an id is of letters, digits, \".\", \"_\" and \"-\", and begins with a letter or a digit", run);
+    else if (rc != PAWL_OK && rc != PAWL_GONE)
+        fail(err, rc, "%s", why.text);
+    return rc == PAWL_OK;
+}
+
+static int run_in(session *s, pawl_store *store, pawl_mode mode)
+{
+    const char *id = cli_given(s->c, "id");
+    pawl_err err = {0};
+    pawl_code rc = PAWL_OK;
+    int code = EXIT_DONE;
+
+    if (id != NULL && exists(store, id, &err)) {
+        session *there = session_of_run_in(s->c, store, id, s->c->args[0], &code);
+
+        if (there != NULL)
+            code = run_again(there);
+        session_free(there);
+        return code;
+    }
+    if (err.code == PAWL_OK && id != NULL)
+        snprintf(s->run, sizeof s->run, "%s", id);
+    else if (err.code == PAWL_OK)
+        rc = cli_new_id(store, pawl_machine_name(s->machine), s->run, &err);
+    if (err.code != PAWL_OK) {
+        pawl_store_free(store);
+        return cli_fail(s->c, err.code, &err);
+    }
+    if (rc == PAWL_OK)
+        rc = session_open(s, store, &err);
+    return rc == PAWL_OK ? run_new(s, mode) : cli_fail(s->c, rc, &err);
+}
+
+static int run_run(cli_call *c)
+{
+    const char *word = cli_given(c, "mode");
+    pawl_mode mode = pawl_mode_named(word);
+    pawl_err err = {0};
+    pawl_store *store;
+    session *s;
+    int code;
+
+    if (word != NULL && mode == PAWL_MODE_NONE)
+        return cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
+    if (cli_given(c, "yes") != NULL && cli_given(c, "no") != NULL)
+        return cli_usage(c, "--yes or --no, not both");
+    if (cli_given(c, "id") != NULL && strlen(cli_given(c, "id")) >= RUN_ID_BYTES)
+        return cli_usage(c, "an id has 128 characters at most");
+    if ((s = session_of_file(c, c->args[0], &code)) == NULL)
+        return code;
+    if (s->file != NULL && word == NULL)
+        mode = settings_mode(&s->mem, s->folder, &err);
+    if (word == NULL && mode == PAWL_MODE_NONE && session_is_agent(s))
+        mode = s->file->agent->mode;
+    if (s->file != NULL && err.code == PAWL_OK)
+        s->policy = settings_policy(c, &s->mem, s->file, s->folder, &err);
+    if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&
+        prove_admits(s, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
+        err.code = PAWL_INVALID;    /* of the file, not of a run */
+    store = err.code == PAWL_OK ? cli_store(c, true, &err) : NULL;
+    code = store != NULL ? run_in(s, store, mode) : cli_fail(c, err.code, &err);
+    session_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "id", "RUN", "its id; one that is there goes on, by FILE" },
+    { "input", "JSON|@FILE|-", "what its channels begin with, an object" },
+    { "context", "TEXT", "what it belongs to: channels with `keep: context` carry over" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking" },
+    { "yes", NULL, "say yes at every gate; questions are still asked" },
+    { "no", NULL, "say no at every gate" },
+    { "label", "TEXT...", "to find it by: up to 16" },
+    { "upgrade", NULL, "with --id: go on under FILE although it is another one now" },
+    RECORD_OPTIONS,
+    { "proven", NULL, "only with a proof, in its mode, that no node acts without a person's yes" },
+    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_run = {
+    .name = "run", .form = "FILE", .what = "run an agent file", .options = options, .least = 1, .most = 1, .store = true, .run = run_run,
+    .about = "Checks FILE whole, begins a run and drives it until it is over or waits for a\n"
+             "person. On a terminal it shows what runs, asks when something is asked, and\n"
+             "goes on. Without one it prints what it waits for and ends with 3. Kill it at\n"
+             "any time: `pawl resume` goes on. Ctrl-C lets what is under way end; a second\n"
+             "one stops at once.\n"
+             "\n"
+             "stdout has the `output:` of the file alone; without one, and with --json, the\n"
+             "final state; of an agent that takes turns, after each. FILE may be a plug-in\n"
+             "(.so) that is a whole agent.\n"
+             "\n"
+             "--json where it waits:\n"
+             "{\"run\",\"status\",\"waits\":[{\"id\",\"kind\",\"node\",\"prompt\",...}]}.\n"
+             "Where it failed, was rejected or canceled: {\"reason\",\"run\",\"status\"}.",
+    .example = "pawl run survey.yaml\npawl run survey.yaml --input '{\"dir\":\"src\"}' --id tonight\npawl run survey.yaml --yes --json | jq .",
+};

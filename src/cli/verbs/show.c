@@ -1,0 +1,215 @@
+/* show.c - how a run stands: its record, its graph with its place in it, its state, what it waits for. */
+#include "cli/run_driver.h"
+#include "cli/verbs.h"
+
+static void put_row(buf *b, const char *name, const char *text)
+{
+    if (text == NULL || *text == '\0')
+        return;
+    buf_fmt(b, "%-10s ", name);
+    cli_clean(b, text, strlen(text));
+    buf_char(b, '\n');
+}
+
+static void put_record(session *s, pawl_state *st, const pawl_head *head, const asks *all, buf *b)
+{
+    pawl_step *step = pawl_engine_step(s->engine);
+    pawl_run_info info = {0};
+    pawl_agent_view view;
+    char when[32], text[160];
+    const pawl_value *reason = pawl_state_reason(st);
+    const char *mode = pawl_value_string(pawl_state_get(st, "@mode"));
+
+    if (pawl_state_info(st, step, &info, NULL) != PAWL_OK)
+        info = (pawl_run_info){0};
+    put_row(b, "run", s->run);
+    snprintf(text, sizeof text, "%s%s%s", pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "",
+             head->parked != NULL ? head->parked : "");
+    put_row(b, "status", text);
+    if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
+        for (size_t i = 0; i < all->n; i++)
+            if (!ask_is_childs(&all->all[i], s->run) && doubt_is(&all->all[i].w))
+                view.state = PAWL_SHOWN_WAITING_FOR_USER_INPUT;
+        snprintf(text, sizeof text, "%s (%s)%s%s", pawl_shown_badge(view.state).text, pawl_shown_name(view.state), view.tool_name != NULL ? ": " : "",
+                 view.tool_name != NULL ? view.tool_name : "");
+        put_row(b, "agent", text);
+        put_row(b, "error", view.message);
+    }
+    put_row(b, "why", pawl_value_string(pawl_value_get(reason, "text")));
+    put_row(b, "machine", pawl_state_machine(st, NULL));
+    put_row(b, "file", s->path);
+    put_row(b, "mode", mode != NULL && strcmp(mode, "default") != 0 ? mode : NULL);
+    put_row(b, "context", info.context);
+    put_row(b, "begun by", info.created_by);
+    for (size_t i = 0; i < sizeof info.labels / sizeof *info.labels; i++)
+        put_row(b, "label", info.labels[i]);
+    cli_time(when, head->created_ms);
+    put_row(b, "begun", when);
+    cli_time(when, head->changed_ms);
+    put_row(b, "changed", when);
+    snprintf(text, sizeof text, "%llu %s, %llu %s", (unsigned long long)pawl_state_seq(st), pawl_state_seq(st) == 1 ? "entry" : "entries",
+             (unsigned long long)pawl_state_steps(st), pawl_state_steps(st) == 1 ? "superstep" : "supersteps");
+    put_row(b, "journal", text);
+    if (head->owner != NULL)
+        put_row(b, "held by", head->owner);
+    put_row(b, "store", cli_store_name(s->c));
+}
+
+static void put_state(session *s, pawl_state *st, buf *b, int columns)
+{
+    pawl_err err = {0};
+    const char *json = pawl_state_json(st, pawl_engine_step(s->engine), &err);
+    const pawl_value *all = json != NULL ? value_parse(&s->mem, json, strlen(json), "state", &err) : NULL, *key, *v;
+    pawl_iter it = pawl_iter_of(all);
+
+    if (pawl_value_size(all) > 0)
+        buf_text(b, "\nstate\n");
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        buf_fmt(b, "  %-14s ", pawl_value_string(key));
+        cli_short(b, v, columns > 30 ? (size_t)columns - 18 : 12);
+        buf_char(b, '\n');
+    }
+}
+
+static void put_graph(session *s, pawl_state *st, buf *b)
+{
+    pawl_err err = {0};
+    const char *text = pawl_draw(s->machine, pawl_state_under(st, s->machine) ? st : NULL, PAWL_PICTURE_TEXT, pawl_engine_step(s->engine), &err);
+
+    if (text == NULL)
+        return;
+    buf_char(b, '\n');
+    buf_text(b, text);
+    if (b->size > 0 && b->data[b->size - 1] != '\n')
+        buf_char(b, '\n');
+}
+
+static void put_machines(session *s, buf *b)
+{
+    const char *text;
+
+    for (size_t i = 0; (text = pawl_draw_own(i, PAWL_PICTURE_TEXT, pawl_engine_step(s->engine), NULL)) != NULL; i++)
+        buf_fmt(b, "\n%s", text);
+}
+
+/* What was shown of an agent, and when. */
+static void put_shown(session *s, buf *b)
+{
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &(pawl_stream_options){ .kinds = PAWL_STREAM_CUSTOM }, NULL);
+    pawl_stream_event ev;
+    char when[32];
+
+    buf_text(b, "\nshown\n");
+    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
+        const pawl_value *v = strcmp(ev.name, "state") == 0 ? value_parse(&s->mem, ev.json, strlen(ev.json), "state", NULL) : NULL, *more;
+        const char *state = pawl_value_string(pawl_value_get(v, "state"));
+
+        if (state == NULL)
+            continue;
+        more = pawl_value_get(v, "tool_name") != NULL ? pawl_value_get(v, "tool_name")
+               : pawl_value_get(v, "session_id") != NULL ? pawl_value_get(v, "session_id")
+               : pawl_value_get(v, "message");
+        cli_time(when, ev.time_ms);
+        buf_fmt(b, "  %s  %s%s", when, state, more != NULL ? "  " : "");
+        if (more != NULL)
+            cli_short(b, more, 100);
+        buf_char(b, '\n');
+    }
+    pawl_stream_close(r);
+}
+
+static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *head, const asks *all)
+{
+    arena *mem = &s->mem;
+    pawl_step *step = pawl_engine_step(s->engine);
+    pawl_err err = {0};
+    const char *json = pawl_state_json(st, step, &err);
+    const pawl_value *state = json != NULL ? value_parse(mem, json, strlen(json), "state", &err) : NULL, *v;
+    const pawl_value *tasks = value_pack(mem, NULL, "[]");
+    const char *task, *at;
+
+    for (size_t i = 0; (task = pawl_state_task(st, i, &at)) != NULL; i++)
+        tasks = value_push(mem, tasks, value_pack(mem, NULL, "{s:s,s:s}", "at", at, "task", task));
+    v = value_pack(mem, NULL, "{s:i,s:i,s:s,s:s,s:u,s:v,s:s,s:u,s:v,s:v}", "changed_ms", head->changed_ms, "created_ms", head->created_ms, "machine",
+                   pawl_state_machine(st, NULL), "run", s->run, "seq", pawl_state_seq(st), "state", state, "status",
+                   pawl_status_name(asks_status(all, pawl_state_status(st))), "steps", pawl_state_steps(st), "tasks", tasks, "waits", asks_json(mem, all));
+    if (pawl_state_reason(st) != NULL)
+        v = value_with(mem, v, "reason", pawl_state_reason(st));
+    if (head->parked != NULL)
+        v = value_with(mem, v, "parked", value_string(mem, head->parked, strlen(head->parked)));
+    return v;
+}
+
+static int show(session *s, pawl_state *st, const asks *all)
+{
+    pawl_store *store = session_store(s);
+    pawl_head head;
+    pawl_err err = {0};
+    pawl_code rc = store->verbs->head(store, s->run, &head, &err);
+    char owner[160] = "", parked[256] = "";
+    buf b;
+
+    if (rc != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    if (head.owner != NULL)     /* its texts are lent until the store is asked again */
+        snprintf(owner, sizeof owner, "%s", head.owner), head.owner = owner;
+    if (head.parked != NULL)
+        snprintf(parked, sizeof parked, "%s", head.parked), head.parked = parked;
+    if (s->c->json)
+        return cli_json(s->c, as_json(s, st, &head, all)) ? EXIT_DONE : EXIT_FAILED;
+    buf_init(&b, NULL);
+    put_record(s, st, &head, all, &b);
+    put_graph(s, st, &b);
+    put_state(s, st, &b, cli_columns(1));
+    if (cli_given(s->c, "states") != NULL && session_is_agent(s))
+        put_shown(s, &b);
+    else if (cli_given(s->c, "states") != NULL)
+        put_machines(s, &b);
+    cli_put(s->c, &b);
+    buf_free(&b);
+    say_asks(s, all);
+    return EXIT_DONE;
+}
+
+static int show_run(cli_call *c)
+{
+    uint64_t seq = 0;
+    pawl_err err = {0};
+    pawl_state *st = NULL, *old = NULL;
+    pawl_code rc;
+    asks all = { .works = true };
+    session *s;
+    int code;
+
+    if (!cli_number(c, "at", 1, UINT64_MAX, 0, &seq))
+        return EXIT_USAGE;
+    if ((s = session_of_run(c, c->args[0], &code)) == NULL)
+        return code;
+    if (seq > 0) {
+        rc = pawl_history_state(session_store(s), s->run, seq, &old, &err);
+        st = old;
+    } else {
+        st = pawl_run_state(s->engine, s->run, &err);
+        rc = st != NULL ? PAWL_OK : err.code < 0 ? err.code : PAWL_IO;
+    }
+    if (rc == PAWL_OK && seq == 0)
+        (void)go_asks(s, s->run, &all);
+    else if (rc == PAWL_OK)
+        (void)asks_own(&s->mem, st, &all);
+    code = rc == PAWL_OK ? show(s, st, &all) : cli_fail(c, rc, &err);
+    pawl_state_free(old);
+    session_free(s);
+    return code;
+}
+
+static const cli_option options[] = {
+    { "at", "SEQ", "as it stood after that entry; `pawl log` numbers them" },
+    { "states", NULL, "of an agent what was shown of it, and when; else the state machines that every run and task goes through, from Pawl's own tables" },
+    { "json", NULL, "one JSON object: {\"run\",\"status\",\"state\",\"tasks\",\"waits\",...}" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_show = {
+    .name = "show", .form = "RUN", .what = "show a run: its graph and its place in it, its state, its waits", .options = options, .least = 1, .most = 1,
+    .store = true, .looks = true, .run = show_run, .example = "pawl show @\npawl show survey-7k2m --at 3\npawl show @ --json | jq .state",
+};

@@ -1,0 +1,219 @@
+/* tell.c - one run tells another something, as a command: its child is interrupted, or has other rights. Of a graph the engine tells it. */
+#include "engine/command/outbox.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct tell { const char *run, *signal; const pawl_value *v; } tell;
+
+static bool tell_read(const pawl_value *args, tell *t)
+{
+    *t = (tell){ pawl_value_string(pawl_value_get(args, "run")), pawl_value_string(pawl_value_get(args, "signal")), pawl_value_get(args, "update") };
+    if (t->run == NULL || !run_id_valid(t->run) || (t->signal == NULL) != (t->v != NULL))
+        return false;
+    t->v = t->signal != NULL ? pawl_value_get(args, "value") : t->v;
+    return true;
+}
+
+/* The same however often it is left: it has the command's id. And the digest of what it says, for a command that was not stored may have had
+ * that id before, and said another thing. */
+static pawl_code tell_leave(pawl_store *s, const pawl_alloc *alloc, const char *command, const tell *t, pawl_err *err)
+{
+    pawl_delivery d = { .kind = t->signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = t->signal, .by = "@parent" };
+    char id[ID_BYTES_MAX + 32], hex[HASH_HEX + 1];
+    pawl_code rc;
+    buf value;
+    hash h;
+
+    buf_init(&value, alloc);
+    if (t->v != NULL)
+        canon(&value, t->v);
+    hash_of(value.data, value.size, &h);
+    hash_hex(&h, hex);
+    snprintf(id, sizeof id, "tell-%s-%.16s", command, hex);
+    d.id = id;
+    d.value = (pawl_bytes){ value.data, value.size };
+    rc = value.failed ? PAWL_NOMEM : s->verbs->deliver(s, t->run, &d, err);
+    buf_free(&value);
+    return rc;
+}
+
+pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc;
+    tell t;
+
+    if (!tell_read(job->args, &t))
+        return pawl_reply_fail(reply, PAWL_INVALID, "tell: {\"run\"} and one of {\"signal\"} and {\"update\"} are needed");
+    rc = tell_leave(s, alloc, job->id, &t, &why);
+    if (rc == PAWL_OK || rc == PAWL_GONE)       /* it is no more: nobody has to be told */
+        return pawl_reply_json(reply, rc == PAWL_OK ? "true" : "false");
+    return pawl_reply_fail(reply, rc == PAWL_IO || rc == PAWL_NOMEM || rc == PAWL_LIMIT ? PAWL_TRANSIENT : rc, "%s", why.text);
+}
+
+static pawl_code tells(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    pawl_engine *e = arg;
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = tell_left(e->store, &e->alloc, job, reply);
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+/* ---- before it is stored --------------------------------------------------------------------------------------- */
+
+static bool entry_calls(const pawl_entry *entry)
+{
+    const item *it = entry->items;
+
+    while (it != NULL && it->kind != ITEM_CALL)
+        it = it->next;
+    return it != NULL;
+}
+
+/* One that nobody has begun is made first: what is left for it then is there before its start. */
+static pawl_code tell_early(pawl_engine *e, live *r, const pawl_command *cmd)
+{
+    pawl_code rc;
+    tell t;
+
+    if (!tell_read(cmd->args, &t) || t.signal != NULL)
+        return PAWL_OK;
+    pthread_mutex_lock(&e->lock);
+    if ((rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL)) == PAWL_GONE && child_make(e, r, t.run))
+        rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL);
+    pthread_mutex_unlock(&e->lock);
+    e->left = e->left || rc == PAWL_OK;
+    return rc == PAWL_IO || rc == PAWL_NOMEM ? rc : PAWL_OK;
+}
+
+/* What children may not do any more they are told before the step is stored by which their parent may not: so whatever they begin after it is
+ * there they begin under it. Killed in between they have lost what the parent did not yet, and no harm is done. */
+pawl_code tells_early(pawl_engine *e, live *r)
+{
+    const handler *h = entry_calls(pawl_step_entry(e->step)) && pawl_machine_effect(r->m, "tell", NULL) ? handler_of(e, "tell") : NULL;
+    pawl_code rc = PAWL_OK;
+    pawl_command cmd;
+
+    for (size_t i = 0; h != NULL && h->fn == tells && rc == PAWL_OK && i < pawl_state_commands(r->st); i++)
+        if (pawl_state_command(r->st, i, e->lent, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
+            rc = tell_early(e, r, &cmd);
+    return rc;
+}
+
+/* ---- by a run whose machine tells its children nothing: a graph ------------------------------------------------- */
+
+static pawl_code right_leave(pawl_engine *e, const char *command, const char *child, const char *name, const pawl_value *v)
+{
+    pawl_code rc;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 512);
+    tell t = { .run = child, .v = v == NULL ? NULL : value_with(&mem, value_pack(&mem, NULL, "{}"), name, v) };
+    pthread_mutex_lock(&e->lock);
+    rc = t.v == NULL ? PAWL_NOMEM : tell_leave(e->store, &e->alloc, command, &t, NULL);
+    pthread_mutex_unlock(&e->lock);
+    e->left = e->left || rc == PAWL_OK;
+    arena_free(&mem);
+    return rc;
+}
+
+/* What is none of them is taken for "default", by nodes, too. */
+static const char *mode_meant(const pawl_value *mode)
+{
+    static const char *const others[] = { "plan", "acceptEdits", "bypassPermissions" };
+    const char *said = pawl_value_string(mode);
+
+    for (size_t i = 0; said != NULL && i < sizeof others / sizeof *others; i++)
+        if (strcmp(said, others[i]) == 0)
+            return others[i];
+    return "default";
+}
+
+/* As an agent tells them (agent/rights.c): a mode as the most that it may go by, rules with a number of which the highest holds, grants as they are. */
+static pawl_code rights_leave(pawl_engine *e, const char *command, const char *child, const pawl_value *update, int64_t n)
+{
+    const pawl_value *mode = pawl_value_get(update, "@mode"), *rules = pawl_value_get(update, "@policy"), *grants = pawl_value_get(update, "@grants");
+    pawl_code rc = PAWL_OK;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 512);
+    if (mode != NULL)
+        rc = right_leave(e, command, child, "@rights", value_pack(&mem, NULL, "s", mode_meant(mode)));
+    if (rc == PAWL_OK && rules != NULL)
+        rc = right_leave(e, command, child, "@law", value_pack(&mem, NULL, "{s:i,s:v}", "n", n, "policy", rules));
+    if (rc == PAWL_OK && grants != NULL)
+        rc = right_leave(e, command, child, "@grants", grants);
+    arena_free(&mem);
+    return rc;
+}
+
+/* Those of one superstep follow one another, and what is merged at once comes after them. */
+static int64_t number_pending(const pawl_state *st, size_t i) { return (int64_t)((st->seq + 1) << 20) + (int64_t)i + 1; }
+static int64_t number_merged(const pawl_state *st) { return (int64_t)((st->seq + 1) << 20) - 1; }
+
+static bool passes_on(const live *r) { return !pawl_machine_effect(r->m, "tell", NULL); }
+
+/* One that knows of rights. */
+static bool has_rights(const pawl_engine *e, const char *machine)
+{
+    const pawl_machine *m = machine_named(e, machine);
+
+    return m == NULL || machine_channel_find(m, "", "@rights") != NULL;
+}
+
+/* What the step brought from outside; NULL: nothing of rights. */
+static const pawl_value *rights_in(const pawl_entry *entry)
+{
+    const pawl_value *v, *out = NULL;
+
+    for (const item *it = entry->items; it != NULL; it = it->next) {
+        v = it->kind == ITEM_UPDATE ? it->value : it->kind == ITEM_ANSWER ? pawl_value_get(it->more, "update") : NULL;
+        if (pawl_value_get(v, "@mode") != NULL || pawl_value_get(v, "@policy") != NULL || pawl_value_get(v, "@grants") != NULL)
+            out = v;
+    }
+    return out;
+}
+
+pawl_code rights_early(pawl_engine *e, live *r)
+{
+    const pawl_value *update = r->st->commands > 0 && passes_on(r) ? rights_in(pawl_step_entry(e->step)) : NULL;
+    const size_t pending = r->st->pending != NULL ? pawl_value_size(list_value(r->st->pending)) : 0;
+    pawl_code rc = PAWL_OK;
+    pawl_command cmd;
+    const char *child;
+    bool refers;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 512);
+    for (size_t i = 0; update != NULL && rc == PAWL_OK && i < pawl_state_commands(r->st); i++) {
+        if ((rc = state_command_bare(r->st, i, e->lent, &cmd, &refers, NULL)) != PAWL_OK || cmd.kind != PAWL_SPAWN || !has_rights(e, cmd.effect))
+            continue;
+        if ((child = child_name(&mem, cmd.id, cmd.child)) == NULL)
+            rc = PAWL_NOMEM;
+        else
+            rc = rights_leave(e, cmd.id, child, update, pending > 0 ? number_pending(r->st, pending - 1) : number_merged(r->st));
+        rc = rc == PAWL_GONE || rc == PAWL_CONFLICT ? PAWL_OK : rc;     /* nobody has begun it: then it is told with its start; or it is over */
+    }
+    arena_free(&mem);
+    return rc == PAWL_OK || rc == PAWL_NOMEM ? rc : PAWL_IO;
+}
+
+pawl_code rights_coming(pawl_engine *e, live *r, const errand *er)
+{
+    pawl_iter it = pawl_iter_of(r->st->pending != NULL && passes_on(r) && has_rights(e, er->job.effect) ? list_value(r->st->pending) : NULL);
+    const pawl_value *update;
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; rc == PAWL_OK && (update = pawl_iter_next(&it, NULL)) != NULL; i++)
+        rc = rights_leave(e, er->job.id, er->child, update, number_pending(r->st, i));
+    return rc == PAWL_CONFLICT ? PAWL_OK : rc;
+}
+
+pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err)
+{
+    return e == NULL ? PAWL_INVALID : pawl_engine_effect(e, "tell", tells, e, PAWL_AT_LEAST_ONCE, err);
+}

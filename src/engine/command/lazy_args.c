@@ -1,0 +1,170 @@
+/* borrow.c - arguments that refer to what the state has: they stay there until their errand leaves, or the state moves. A conversation is
+ * long, and its model alone reads it. */
+#include "engine/command/outbox.h"
+#include "history/history.h"
+
+#include <string.h>
+
+static pawl_code command_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, const pawl_value **secrets, bool *open, pawl_err *err)
+{
+    const size_t n = pawl_state_commands(st);
+    bool refers;
+
+    *open = false;
+    for (size_t i = 0; i < n; i++) {
+        pawl_code rc = state_command_bare(st, i, s, out, &refers, err);
+
+        if (rc != PAWL_OK)
+            return rc;
+        if ((*open = strcmp(out->id, id) == 0))
+            return pawl_state_command(st, i, s, out, secrets, err);
+    }
+    return PAWL_OK;
+}
+
+/* ---- as they were ---------------------------------------------------------------------------- */
+
+typedef struct seeking { const char *code; buf text; pawl_step *look; uint64_t seq; } seeking;
+
+/* Whether this entry made the command. */
+static bool see_entry(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    seeking *sk = ctx;
+    pawl_entry *e;
+
+    if (kind != PAWL_LINE_ENTRY || pawl_entry_read(line, sk->look, &e, NULL) != PAWL_OK)
+        return true;
+    for (const item *it = e->items; it != NULL && sk->seq == 0; it = it->next) {
+        if (it->kind != ITEM_CALL && it->kind != ITEM_SPAWN)
+            continue;
+        buf_reset(&sk->text);
+        id_code(&sk->text, it);
+        buf_char(&sk->text, '\0');
+        if (!sk->text.failed && strcmp(sk->text.data, sk->code) == 0)
+            sk->seq = seq;
+    }
+    return sk->seq == 0;
+}
+
+/* The state after that entry; *st stays NULL where it is gone, or there is none. */
+static pawl_code state_then(pawl_engine *e, live *r, const char *id, pawl_state **st, pawl_err *err)
+{
+    const pawl_loader loader = { .blob = loader_blob, .ctx = r };
+    seeking sk = { .code = id + strlen(r->id) + strlen("~0123456789abcdef/"), .look = e->lent };
+    pawl_code rc;
+    buf text;
+
+    buf_init(&sk.text, &e->alloc);
+    buf_init(&text, &e->alloc);
+    pthread_mutex_lock(&e->lock);
+    if ((rc = e->store->verbs->read(e->store, r->id, 0, 0, see_entry, &sk, err)) == PAWL_OK && sk.seq > 0)
+        rc = history_journal(e->store, r->id, sk.seq, &text, NULL, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK && sk.seq > 0)
+        rc = journal_fold((pawl_bytes){ text.data, text.size }, sk.seq, &loader, NULL, st, err);
+    buf_free(&text);
+    buf_free(&sk.text);
+    return rc;
+}
+
+pawl_code args_then(pawl_engine *e, live *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
+{
+    const char *name = arena_strdup(mem, id, strlen(id));       /* it may lie in the step that is used here */
+    pawl_err why = { PAWL_OK, "" };
+    pawl_state *st = NULL;
+    bool open = false;
+    pawl_code rc = name == NULL ? PAWL_NOMEM : state_then(e, r, name, &st, &why);
+
+    if (rc == PAWL_OK && st != NULL)
+        rc = command_named(st, name, e->lent, cmd, secrets, &open, &why);
+    if (rc == PAWL_OK && open) {
+        cmd->id = name;
+        cmd->args = cmd->args != NULL ? value_copy(mem, cmd->args) : NULL;
+    }
+    pawl_state_free(st);
+    if (mem->failed || rc == PAWL_NOMEM)
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", r->id);
+    if (rc == PAWL_OK && open)
+        return PAWL_OK;
+    return fail(err, rc == PAWL_OK || rc == PAWL_GONE ? PAWL_CORRUPT : rc, "%s: what it refers to has changed, and what it was is not to be had: %s",
+                name, why.code != PAWL_OK ? why.text : "the journal does not say");
+}
+
+/* ---- lent ------------------------------------------------------------------------------------ */
+
+/* Of a settling, its question is in place of them. */
+static bool borrows(const errand *er)
+{
+    return er->refers && er->settling == NULL && er->job.args == NULL;
+}
+
+static pawl_code not_open(const errand *er, pawl_err *err)
+{
+    return fail(err, PAWL_CORRUPT, "%s: it is to be performed, and is not open", er->job.id);
+}
+
+/* *open: its command is. */
+static pawl_code take(pawl_engine *e, errand *er, bool *open, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_command cmd;
+    pawl_code rc = command_named(er->run->st, er->job.id, e->lent, &cmd, NULL, open, &why);
+
+    if (rc == PAWL_GONE)
+        rc = args_then(e, er->run, er->job.id, &er->mem, &cmd, NULL, err);
+    else if (rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);
+    else if (*open && cmd.args != NULL && (cmd.args = value_copy(&er->mem, cmd.args)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", er->job.id);
+    if (rc == PAWL_OK && *open) {
+        er->job.args = cmd.args;
+        er->refers = false;
+    }
+    return rc;
+}
+
+pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err)
+{
+    bool open = true;
+    pawl_code rc = borrows(er) ? take(e, er, &open, err) : PAWL_OK;
+
+    return rc != PAWL_OK || open ? rc : not_open(er, err);
+}
+
+/* One whose command is over goes when somebody looks at the commands next. */
+pawl_code args_take_all(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+    bool open;
+
+    for (errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next)
+        if (er->at == ERRAND_READY && borrows(er))
+            rc = take(e, er, &open, err);
+    r->borrowed = rc != PAWL_OK;
+    return rc;
+}
+
+pawl_code args_lend(pawl_engine *e, errand *er, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_command cmd;
+    bool open;
+    pawl_code rc;
+
+    if (!borrows(er))
+        return PAWL_OK;
+    if ((rc = command_named(er->run->st, er->job.id, e->lent, &cmd, NULL, &open, &why)) == PAWL_GONE)
+        return args_take(e, er, err);
+    if (rc != PAWL_OK || !open)
+        return rc != PAWL_OK ? fail(err, rc, "%s", why.text) : not_open(er, err);
+    er->lent = true;
+    er->job.args = cmd.args;
+    return PAWL_OK;
+}
+
+void args_return(errand *er)
+{
+    if (er->lent)
+        er->job.args = NULL;
+    er->lent = false;
+}

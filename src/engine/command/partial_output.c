@@ -1,0 +1,96 @@
+/* said.c - what handlers have said so far, for the signal that interrupts a run (A4): the text that a reader has seen is kept by the entry
+ * that ends it, though nobody will hear the rest. */
+#include "engine/command/outbox.h"
+
+enum { SAID_BYTES_MAX = 4 << 20 };      /* of one attempt, as JSON; what comes after that is not kept */
+
+static const char *delta_text(const pawl_value *message)
+{
+    const char *type = pawl_value_string(pawl_value_get(message, "type"));
+
+    return type != NULL && strcmp(type, "text_delta") == 0 ? pawl_value_string(pawl_value_get(message, "text")) : NULL;
+}
+
+/* On the handler's thread, and often: it is read when somebody interrupts. Each with its NUL. */
+void said_add(errand *er, const char *json)
+{
+    const size_t size = strlen(json) + 1;
+
+    if (strstr(json, "text_delta") == NULL)
+        return;
+    pthread_mutex_lock(&er->e->said_lock);
+    if (er->said.size + size <= SAID_BYTES_MAX)
+        buf_put(&er->said, json, size);
+    pthread_mutex_unlock(&er->e->said_lock);
+}
+
+static const pawl_value *said_text(const errand *er, arena *mem)
+{
+    const char *at = er->said.data, *end = at + er->said.size, *piece;
+    const pawl_value *out = NULL;
+    arena one;
+    buf text;
+
+    arena_init(&one, &er->e->alloc, 512);
+    buf_init(&text, &er->e->alloc);
+    for (; at < end; at += strlen(at) + 1) {
+        arena_reset(&one);
+        if ((piece = delta_text(value_parse(&one, at, strlen(at), "a message", NULL))) != NULL)
+            buf_text(&text, piece);
+    }
+    if (text.failed)
+        mem->failed = true;
+    else
+        out = value_string(mem, text.size > 0 ? text.data : "", text.size);
+    buf_free(&text);
+    arena_free(&one);
+    return out;
+}
+
+/* A new attempt says it all again. */
+void said_begin(errand *er)
+{
+    if (!er->listened)
+        return;
+    pthread_mutex_lock(&er->e->said_lock);
+    buf_reset(&er->said);
+    pthread_mutex_unlock(&er->e->said_lock);
+}
+
+bool said_due(const live *r, const pawl_event *ev)
+{
+    return ev->kind == PAWL_EV_SIGNAL && r->m->interrupt != NULL && ev->name != NULL && strcmp(ev->name, r->m->interrupt) == 0;
+}
+
+static const pawl_value *said_object(live *r, arena *mem)
+{
+    const pawl_value *out = value_pack(mem, NULL, "{}");
+
+    pthread_mutex_lock(&r->e->said_lock);
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->open && er->at != ERRAND_READY && er->said.size > 0 && !er->said.failed)
+            out = value_with(mem, out, er->job.id, said_text(er, mem));
+    pthread_mutex_unlock(&r->e->said_lock);
+    return out;
+}
+
+pawl_code said_with(live *r, const pawl_event *ev, buf *out, pawl_err *err)
+{
+    const size_t size = ev->value_size > 0 || ev->value == NULL ? ev->value_size : strlen(ev->value);
+    const pawl_value *v = NULL, *said;
+    pawl_code rc = PAWL_OK;
+    arena mem;
+
+    arena_init(&mem, &r->e->alloc, 1024);
+    said = said_object(r, &mem);
+    if (ev->value != NULL && (v = value_parse(&mem, ev->value, size, "the event's value", err)) == NULL)
+        rc = mem.failed ? PAWL_NOMEM : PAWL_INVALID;
+    if (rc == PAWL_OK && pawl_value_size(said) > 0 && (v == NULL || pawl_value_type(v) == PAWL_TYPE_NULL || pawl_value_type(v) == PAWL_TYPE_OBJECT))
+        v = value_with(&mem, v != NULL && pawl_value_type(v) == PAWL_TYPE_OBJECT ? v : value_pack(&mem, NULL, "{}"), "said", said);
+    if (rc == PAWL_OK && v != NULL)
+        canon(out, v);
+    if (rc == PAWL_OK && (mem.failed || out->failed))
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for what was said", r->id);
+    arena_free(&mem);
+    return rc;
+}

@@ -1,0 +1,368 @@
+/* budget.c - how much of an effect is performed at a time: what is over it waits here, in order of arrival, and holds no thread.
+ *
+ * A budget has a queue for each key (one, when it has none). Its turn list holds the keys that have somebody waiting and a place
+ * free, the one whose first has waited longest at its head. Whoever waits belongs to a run that is being driven: so nobody is kept
+ * waiting by one that nobody asks for. All of it is the driving thread's. */
+#include "engine/command/outbox.h"
+
+#include <string.h>
+
+enum { BUDGET_KEY_BYTES_MAX = 256, KEY_SLOTS = 64, BURSTS_A_SECOND = 100 };
+
+#define RATE_LEAST      1e-6
+#define RATE_MOST       1e6
+
+struct budget_key {
+    struct budget_key *next;            /* in its slot */
+    struct budget_key *before, *after;  /* in the turn list */
+    struct budget *of;
+    errand *first, *last;               /* those that wait */
+    uint32_t running;
+    bool turn;                          /* it is in that list */
+    size_t size;
+    char text[];
+};
+
+struct budget {
+    struct budget *next;
+    pawl_budget is;                     /* its key is ours */
+    double tokens;
+    int64_t filled_ms;                  /* when they were counted; 0: never */
+    uint32_t running;
+    uint64_t arrived;
+    size_t waiting;
+    budget_key *slots[KEY_SLOTS];
+    budget_key *turn_first, *turn_last;
+    errand *held;                       /* those that have a place */
+    char key[BUDGET_KEY_BYTES_MAX + 1];
+    char effect[];
+};
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+static budget_key **slot_of(budget *b, const char *text, size_t size)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ (unsigned char)text[i]) * 16777619u;
+    return &b->slots[(h ^ h >> 16) % KEY_SLOTS];
+}
+
+/* NULL: no memory. What has nothing at the pointer shares the empty text, which no JSON is. */
+static budget_key *key_of(pawl_engine *e, budget *b, const errand *er)
+{
+    const pawl_value *v = b->is.key == NULL ? NULL : pawl_value_find(er->job.args, b->is.key);
+    budget_key *k = NULL, **slot;
+    buf text;
+
+    buf_init(&text, &e->alloc);
+    if (v != NULL)
+        canon(&text, v);
+    slot = slot_of(b, text.data, text.size);
+    if (!text.failed)
+        for (k = *slot; k != NULL; k = k->next)
+            if (k->size == text.size && (k->size == 0 || memcmp(k->text, text.data, k->size) == 0))
+                break;
+    if (!text.failed && k == NULL && (k = mem_new(&e->alloc, sizeof *k + text.size)) != NULL) {
+        k->of = b;
+        k->size = text.size;
+        if (k->size > 0)
+            memcpy(k->text, text.data, k->size);
+        k->next = *slot;
+        *slot = k;
+    }
+    buf_free(&text);
+    return k;
+}
+
+static void turn_end(budget_key *k)
+{
+    budget *b = k->of;
+
+    if (!k->turn)
+        return;
+    *(k->before != NULL ? &k->before->after : &b->turn_first) = k->after;
+    *(k->after != NULL ? &k->after->before : &b->turn_last) = k->before;
+    k->before = k->after = NULL;
+    k->turn = false;
+}
+
+/* Anew at its place, if it has one; gone, when nobody has anything to do with it. */
+static void key_settle(pawl_engine *e, budget_key *k)
+{
+    budget *b = k->of;
+    budget_key *at = b->turn_last, **link;
+
+    turn_end(k);
+    if (k->first == NULL && k->running == 0) {
+        for (link = slot_of(b, k->text, k->size); *link != k; link = &(*link)->next)
+            ;
+        *link = k->next;
+        mem_free(&e->alloc, k, sizeof *k + k->size);
+        return;
+    }
+    if (k->first == NULL || (b->is.running_per_key > 0 && k->running >= b->is.running_per_key))
+        return;
+    at = b->turn_last;
+    while (at != NULL && at->first->ticket > k->first->ticket)
+        at = at->before;
+    k->before = at;
+    k->after = at != NULL ? at->after : b->turn_first;
+    *(at != NULL ? &at->after : &b->turn_first) = k;
+    *(k->after != NULL ? &k->after->before : &b->turn_last) = k;
+    k->turn = true;
+}
+
+/* ---- made --------------------------------------------------------------------------------------------- */
+
+static budget *budget_of(const pawl_engine *e, const char *effect)
+{
+    for (budget *b = e->budgets; b != NULL && effect != NULL; b = b->next)
+        if (strcmp(b->effect, effect) == 0)
+            return b;
+    return NULL;
+}
+
+static pawl_code budget_check(const char *effect, const pawl_budget *b, pawl_err *err)
+{
+    size_t n = b->key == NULL ? 0 : strlen(b->key);
+
+    if ((b->key == NULL) != (b->running_per_key == 0))
+        return fail(err, PAWL_INVALID, "%s: its budget has %s: both, or neither", effect,
+                    b->key == NULL ? "a running_per_key and no key" : "a key and no running_per_key");
+    if (b->key != NULL && (n > BUDGET_KEY_BYTES_MAX || (n > 0 && *b->key != '/') || !utf8_valid(b->key, n)))
+        return fail(err, PAWL_INVALID, "%s: the key of its budget is \"%.64s\": a JSON pointer begins with / and has at most %d bytes", effect,
+                    b->key, BUDGET_KEY_BYTES_MAX);
+    if (b->per_second != 0 && !(b->per_second >= RATE_LEAST && b->per_second <= RATE_MOST))
+        return fail(err, PAWL_INVALID, "%s: the per_second of its budget is no number from %g to %g, nor 0", effect, RATE_LEAST, RATE_MOST);
+    if (b->burst > 0 && b->per_second == 0)
+        return fail(err, PAWL_INVALID, "%s: its budget has a burst and no per_second: both, or neither", effect);
+    return PAWL_OK;
+}
+
+/* Those that wait are looked at by the new numbers. */
+static void keys_settle(pawl_engine *e, budget *b)
+{
+    for (size_t i = 0; i < KEY_SLOTS; i++)
+        for (budget_key *k = b->slots[i], *next; k != NULL; k = next) {
+            next = k->next;
+            key_settle(e, k);
+        }
+}
+
+pawl_code pawl_engine_budget(pawl_engine *e, const char *effect, const pawl_budget *is, pawl_err *err)
+{
+    static const pawl_budget none = { .running = 0 };
+    size_t n = effect == NULL ? 0 : strlen(effect) + 1;
+    budget *b;
+    pawl_code rc;
+
+    if (e == NULL)
+        return PAWL_INVALID;
+    if (is == NULL)
+        is = &none;
+    if (!name_valid(effect))
+        return fail(err, PAWL_INVALID, "\"%.64s\": a budget needs the name of its effect", n > 0 ? effect : "");
+    if ((rc = budget_check(effect, is, err)) != PAWL_OK)
+        return rc;
+    if ((b = budget_of(e, effect)) == NULL) {
+        if ((b = mem_new(&e->alloc, sizeof *b + n)) == NULL)
+            return fail(err, PAWL_NOMEM, "no memory for a budget");
+        memcpy(b->effect, effect, n);
+        b->next = e->budgets;
+        e->budgets = b;
+    }
+    b->is = *is;
+    b->is.key = is->key == NULL ? NULL : memcpy(b->key, is->key, strlen(is->key) + 1);
+    b->is.burst = is->burst > 0 ? is->burst : is->per_second > BURSTS_A_SECOND ? (uint32_t)(is->per_second / BURSTS_A_SECOND) : 1;
+    b->tokens = b->is.burst;
+    keys_settle(e, b);
+    return PAWL_OK;
+}
+
+void budgets_free(pawl_engine *e)
+{
+    for (budget *b = e->budgets, *next; b != NULL; b = next) {
+        next = b->next;
+        mem_free(&e->alloc, b, sizeof *b + strlen(b->effect) + 1);
+    }
+    e->budgets = NULL;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------- */
+
+static void queue_put(budget_key *k, errand *er)
+{
+    errand *at = k->last;
+
+    while (at != NULL && at->ticket > er->ticket)
+        at = at->before;
+    er->before = at;
+    er->after = at != NULL ? at->after : k->first;
+    *(at != NULL ? &at->after : &k->first) = er;
+    *(er->after != NULL ? &er->after->before : &k->last) = er;
+}
+
+static void queue_take(budget_key *k, errand *er)
+{
+    *(er->before != NULL ? &er->before->after : &k->first) = er->after;
+    *(er->after != NULL ? &er->after->before : &k->last) = er->before;
+    er->before = er->after = NULL;
+}
+
+bool budget_enter(pawl_engine *e, errand *er)
+{
+    budget *b = e->budgets == NULL || er->place != PLACE_NONE ? NULL : budget_of(e, er->job.effect);
+
+    if (b == NULL)
+        return true;
+    if ((b->is.key != NULL && args_take(e, er, NULL) != PAWL_OK) || (er->key = key_of(e, b, er)) == NULL)
+        return false;
+    if (er->ticket == 0)
+        er->ticket = ++b->arrived;
+    er->place = PLACE_WAITS;
+    er->not_before_ms = 0;      /* that is over */
+    queue_put(er->key, er);
+    b->waiting++;
+    e->waiting++;
+    key_settle(e, er->key);
+    return true;
+}
+
+void budget_leave(pawl_engine *e, errand *er)
+{
+    budget_key *k = er->key;
+    budget *b;
+
+    if (er->place == PLACE_NONE)
+        return;
+    b = k->of;
+    if (er->place == PLACE_WAITS) {
+        queue_take(k, er);
+        b->waiting--;
+        e->waiting--;
+    } else {
+        *(er->before != NULL ? &er->before->after : &b->held) = er->after;
+        if (er->after != NULL)
+            er->after->before = er->before;
+        er->before = er->after = NULL;
+        k->running--;
+        b->running--;
+        e->granted -= er->at == ERRAND_READY;
+        if (er->at == ERRAND_READY && b->is.per_second > 0 && b->tokens + 1 <= b->is.burst)
+            b->tokens += 1;     /* it was not used */
+    }
+    er->place = PLACE_NONE;
+    er->key = NULL;
+    key_settle(e, k);
+}
+
+void budget_begun(pawl_engine *e, errand *er)
+{
+    e->granted -= er->place == PLACE_HELD;
+    er->ticket = 0;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------ */
+
+static void refill(budget *b, int64_t now)
+{
+    if (b->is.per_second > 0 && b->filled_ms > 0 && now > b->filled_ms) {
+        b->tokens += (double)(now - b->filled_ms) * b->is.per_second / 1000;
+        if (b->tokens > b->is.burst)
+            b->tokens = b->is.burst;
+    }
+    b->filled_ms = now;
+}
+
+static bool has_token(const budget *b)
+{
+    return b->is.per_second == 0 || b->tokens > 1 - 1e-9;
+}
+
+static bool has_place(const budget *b)
+{
+    return b->is.running == 0 || b->running < b->is.running;
+}
+
+/* Who was told to stop and does not has no place for ever. */
+static void deaf_leave(pawl_engine *e, budget *b)
+{
+    int64_t now = steady_ms();
+
+    for (errand *er = b->held, *next; er != NULL; er = next) {
+        next = er->after;
+        if (er->at == ERRAND_OUT && er->told_ms > 0 && now - er->told_ms >= e->grace_ms)
+            budget_leave(e, er);
+    }
+}
+
+static void grant_next(pawl_engine *e, budget *b)
+{
+    budget_key *k = b->turn_first;
+    errand *er = k->first;
+
+    queue_take(k, er);
+    b->waiting--;
+    e->waiting--;
+    k->running++;
+    b->running++;
+    b->tokens -= b->is.per_second > 0 ? 1 : 0;
+    er->place = PLACE_HELD;
+    er->after = b->held;
+    if (b->held != NULL)
+        b->held->before = er;
+    b->held = er;
+    e->granted++;
+    key_settle(e, k);
+}
+
+void budgets_grant(pawl_engine *e, int64_t now)
+{
+    if (e->waiting == 0)
+        return;
+    for (budget *b = e->budgets; b != NULL; b = b->next) {
+        if (b->waiting == 0)
+            continue;
+        refill(b, now);
+        if (!has_place(b) || b->turn_first == NULL)
+            deaf_leave(e, b);
+        while (b->turn_first != NULL && has_place(b) && has_token(b))
+            grant_next(e, b);
+    }
+}
+
+static int64_t token_at(const budget *b)
+{
+    double ms = (1 - b->tokens) * 1000 / b->is.per_second;
+
+    return b->filled_ms + 1 + (int64_t)(ms > 1 ? ms - 1e-6 : 0);
+}
+
+/* Only for a token: what waits for a place is told by who comes back. */
+static int64_t budget_next(const budget *b)
+{
+    return b->waiting == 0 || b->turn_first == NULL || !has_place(b) || has_token(b) ? 0 : token_at(b);
+}
+
+int64_t budgets_next(const pawl_engine *e)
+{
+    int64_t first = 0;
+
+    for (const budget *b = e->waiting == 0 ? NULL : e->budgets; b != NULL; b = b->next) {
+        int64_t at = budget_next(b);
+
+        if (at > 0 && (first == 0 || at < first))
+            first = at;
+    }
+    return first;
+}
+
+int64_t budget_guess(const errand *er, int64_t now)
+{
+    const budget *b = er->key->of;
+    double ms = b->is.per_second > 0 ? (double)b->waiting * 1000 / b->is.per_second : 1000;
+
+    return now + (ms < 50 ? 50 : ms > 60000 ? 60000 : (int64_t)ms);
+}

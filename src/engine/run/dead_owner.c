@@ -1,0 +1,59 @@
+/* dead.c - runs that are held by a process of this machine which is dead: nobody waits for the end of its leases (S2). */
+#include "engine/engine.h"
+#include "engine/run/owner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PAGE = 256 };
+
+typedef struct burial {
+    arena mem;
+    pawl_hold holds[PAGE];
+    size_t n, seen;
+    uint64_t last;              /* the number of the run that was seen last */
+    char owner[128];            /* of that one, and whether he is dead: mostly one holds many */
+    bool dead;
+} burial;
+
+static bool see_held(void *ctx, const pawl_head *h)
+{
+    burial *b = ctx;
+
+    b->seen++;
+    b->last = h->no;
+    if (h->owner == NULL)
+        return true;
+    if (strcmp(b->owner, h->owner) != 0) {
+        snprintf(b->owner, sizeof b->owner, "%s", h->owner);
+        b->dead = owner_dead(h->owner);
+    }
+    if (b->dead)
+        b->holds[b->n++] = (pawl_hold){ .run = arena_strdup(&b->mem, h->run, strlen(h->run)), .fence = h->fence };
+    return b->n < PAGE && !b->mem.failed;
+}
+
+pawl_code dead_let_go(pawl_engine *e, pawl_err *err)
+{
+    burial *b = mem_new(&e->alloc, sizeof *b);
+    pawl_code rc = b == NULL ? fail(err, PAWL_NOMEM, "no memory to look for who is dead") : PAWL_OK;
+
+    if (b == NULL)
+        return rc;
+    arena_init(&b->mem, &e->alloc, 1024);
+    do {
+        pawl_filter f = { .held = true, .before = b->last, .limit = PAGE };
+
+        b->n = b->seen = 0;
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->list(e->store, &f, see_held, b, err);
+        if (rc == PAWL_OK && b->mem.failed)
+            rc = fail(err, PAWL_NOMEM, "no memory to look for who is dead");
+        if (rc == PAWL_OK && b->n > 0)
+            rc = e->store->verbs->release(e->store, b->holds, b->n, NULL);
+        pthread_mutex_unlock(&e->lock);
+    } while (rc == PAWL_OK && b->seen == PAGE);
+    arena_free(&b->mem);
+    mem_free(&e->alloc, b, sizeof *b);
+    return rc;
+}

@@ -1,0 +1,444 @@
+/* lives.c - runs that are claimed, loaded and let go of. */
+#include "engine/engine.h"
+#include "engine/run/owner.h"
+
+#include <string.h>
+
+/* ---- found ------------------------------------------------------------------------------------- */
+
+static size_t slot_of(const char *run)
+{
+    uint32_t h = name_hash(run);
+
+    return (h ^ h >> 16) % LIVE_SLOTS;
+}
+
+live *live_find(const pawl_engine *e, const char *run)
+{
+    for (live *r = e->lives[slot_of(run)]; r != NULL; r = r->next)
+        if (strcmp(r->id, run) == 0)
+            return r;
+    return NULL;
+}
+
+live *live_of(pawl_engine *e, const char *run, pawl_err *err)
+{
+    live *r = live_find(e, run);
+    size_t n = strlen(run) + 1;
+
+    if (r != NULL)
+        return r;
+    if ((r = mem_new(&e->alloc, sizeof *r + n)) == NULL) {
+        fail(err, PAWL_NOMEM, "%s: no memory for a run", run);
+        return NULL;
+    }
+    memcpy(r->id, run, n);
+    r->e = e;
+    r->m = e->m;
+    buf_init(&r->lines, &e->alloc);
+    buf_init(&r->snapshot, &e->alloc);
+    buf_init(&r->cache, &e->alloc);
+    buf_init(&r->blob, &e->alloc);
+    pthread_mutex_lock(&e->lock);       /* the keeper reads along */
+    r->next = e->lives[slot_of(run)];
+    e->lives[slot_of(run)] = r;
+    pthread_mutex_unlock(&e->lock);
+    return r;
+}
+
+/* What is not stored never was: the state is loaded again when somebody asks (G9). Receipts of what was performed stay. */
+void live_drop(pawl_engine *e, live *r)
+{
+    pawl_state_free(r->st);
+    r->st = NULL;
+    buf_reset(&r->lines);
+    buf_reset(&r->snapshot);
+    buf_reset(&r->cache);
+    r->nlines = r->ntaken = 0;
+    r->records = r->records_fed = 0;
+    r->hurry = false;
+    told_forget(e, r);
+    blobs_drop(e, r);
+    for (size_t i = 0; i < r->nasked; i++)
+        mem_free(&e->alloc, r->asked[i], strlen(r->asked[i]) + 1);
+    r->nasked = 0;
+    errands_stale(r);
+}
+
+void live_free(pawl_engine *e, live *r)
+{
+    live_drop(e, r);
+    errands_free(e, r);
+    buf_free(&r->lines);
+    buf_free(&r->snapshot);
+    buf_free(&r->cache);
+    blobs_free(e, r);
+    mem_free(&e->alloc, r->asked, r->asked_cap * sizeof *r->asked);
+    mem_free(&e->alloc, r->taken, r->taken_cap * sizeof *r->taken);
+    mem_free(&e->alloc, r->waits, r->waits_cap * sizeof *r->waits);
+    mem_free(&e->alloc, r, sizeof *r + strlen(r->id) + 1);
+}
+
+void live_park(pawl_engine *e, live *r)
+{
+    live **at = &e->parked[e->parked_next % PARKED_MAX], *old = *at;
+
+    if (r->parked)
+        return;
+    *at = r;
+    r->parked = true;
+    e->parked_next++;
+    if (old != NULL)
+        old->parked = false;
+    if (old == NULL || old->fence != 0 || old->in_pass || old->shown || old->errands != NULL)
+        return;
+    pthread_mutex_lock(&e->lock);       /* the keeper goes through them */
+    for (live **link = &e->lives[slot_of(old->id)]; *link != NULL; link = &(*link)->next)
+        if (*link == old) {
+            *link = old->next;
+            break;
+        }
+    pthread_mutex_unlock(&e->lock);
+    live_free(e, old);
+}
+
+/* ---- loaded --------------------------------------------------------------------------------------- */
+
+typedef struct loading { buf base, snapshot, lines; } loading;  /* gathered first: folding may ask the store for more */
+
+static bool load_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    loading *l = ctx;
+    buf *b = kind == PAWL_LINE_BASE ? &l->base : kind == PAWL_LINE_SNAPSHOT ? &l->snapshot : &l->lines;
+
+    (void)seq;
+    buf_put(b, line.data, line.size);
+    if (b == &l->lines)
+        buf_char(b, '\n');
+    return !b->failed;
+}
+
+/* ---- a loader for what a snapshot left in the journal ------------------------------------------------ */
+
+static bool cache_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    live *r = ctx;
+
+    if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
+        return true;
+    if (kind == PAWL_LINE_ENTRY)
+        r->cache_to = seq;
+    buf_put(&r->cache, line.data, line.size);
+    buf_char(&r->cache, '\n');
+    return !r->cache.failed;
+}
+
+/* The lines of entry `seq` in the cache: its records, then itself. */
+static bool cache_find(const live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
+{
+    const char *at = r->cache.data, *end = at == NULL ? at : at + r->cache.size, *first = at;
+    uint64_t now = r->cache_from;
+
+    if (at == NULL || seq < r->cache_from || seq > r->cache_to)
+        return false;
+    if (seq >= r->cache_next && r->cache_next > 0) {
+        at = first = r->cache.data + r->cache_at;
+        now = r->cache_next;
+    }
+    while (at < end) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at));
+
+        if (*at != '[' && now++ == seq) {
+            *entry = (pawl_bytes){ at, (size_t)(nl - at) };
+            *records = (pawl_bytes){ first, (size_t)(at - first) };
+            return true;
+        }
+        if (*at != '[')
+            first = nl + 1;
+        at = nl + 1;
+    }
+    return false;
+}
+
+static pawl_code loader_entry(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err)
+{
+    live *r = ctx;
+    pawl_engine *e = r->e;
+    pawl_code rc;
+
+    if (!cache_find(r, seq, entry, records)) {
+        buf_reset(&r->cache);
+        r->cache_from = seq;
+        r->cache_to = r->cache_next = r->cache_at = 0;
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->read(e->store, r->id, seq - 1, seq + CACHE_ENTRIES, cache_line, r, err);
+        pthread_mutex_unlock(&e->lock);
+        if (rc != PAWL_OK)
+            return rc;
+        if (r->cache.failed)
+            return fail(err, PAWL_NOMEM, "%s: no memory for entry %llu", r->id, (unsigned long long)seq);
+        if (!cache_find(r, seq, entry, records))
+            return fail(err, PAWL_GONE, "%s: there is no entry %llu", r->id, (unsigned long long)seq);
+    }
+    r->cache_next = seq + 1;
+    r->cache_at = (size_t)(entry->data + entry->size + 1 - r->cache.data);
+    return PAWL_OK;
+}
+
+pawl_code live_entry(live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
+{
+    return loader_entry(r, seq, entry, records, NULL);
+}
+
+/* ---- the state ---------------------------------------------------------------------------------------- */
+
+static pawl_code lines_apply(pawl_engine *e, live *r, const buf *lines, pawl_err *err)
+{
+    const char *at = lines->data, *end = lines->size > 0 ? at + lines->size : at;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && at < end) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at));
+        pawl_entry *entry;
+
+        rc = pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, err);
+        if (rc == PAWL_OK)
+            rc = pawl_apply(r->st, entry, err);
+        r->records = *at == '[' ? r->records + 1 : 0;
+        at = nl + 1;
+    }
+    return rc;
+}
+
+/* Of its name; it may have come since. */
+static void machine_choose(const pawl_engine *e, live *r)
+{
+    const pawl_machine *m = machine_named(e, r->st->machine);
+
+    if (m != NULL)
+        r->m = m;
+}
+
+static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
+{
+    const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
+    pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size },
+                                   &loader, NULL, &r->st, err);
+
+    if (rc == PAWL_OK)
+        rc = lines_apply(e, r, &l->lines, err);
+    if (rc != PAWL_OK) {
+        pawl_state_free(r->st);
+        r->st = NULL;
+        return rc;
+    }
+    machine_choose(e, r);
+    r->seq = pawl_state_seq(r->st);
+    r->records_fed = r->records;
+    r->tail_bytes = l->lines.size;
+    return PAWL_OK;
+}
+
+/* Of a format that a newer one knows: not damaged, and left alone (K5). */
+static bool is_newer(pawl_engine *e, const loading *l)
+{
+    arena mem;
+    const pawl_value *v;
+    bool newer;
+
+    arena_init(&mem, &e->alloc, l->base.size);
+    v = value_parse(&mem, l->base.data, l->base.size, "a base", NULL);
+    newer = pawl_value_uint(pawl_value_get(v, "format")) > STORE_FORMAT;
+    arena_free(&mem);
+    return newer;
+}
+
+pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    loading l;
+    pawl_code rc;
+
+    if (r->st != NULL) {
+        machine_choose(e, r);
+        return PAWL_OK;
+    }
+    buf_init(&l.base, &e->alloc);
+    buf_init(&l.snapshot, &e->alloc);
+    buf_init(&l.lines, &e->alloc);
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->load(e->store, r->id, load_line, &l, err);
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK && (l.base.failed || l.snapshot.failed || l.lines.failed))
+        rc = fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
+    if (rc == PAWL_OK && (rc = state_load(e, r, &l, &why)) != PAWL_OK)
+        rc = fail(err, rc == PAWL_CORRUPT && is_newer(e, &l) ? PAWL_INVALID : rc, "%s", why.text);
+    if (rc == PAWL_OK)
+        rc = told_begin(e, r) == PAWL_OK ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
+    if (rc != PAWL_OK)
+        live_drop(e, r);
+    buf_free(&l.base);
+    buf_free(&l.snapshot);
+    buf_free(&l.lines);
+    return rc;
+}
+
+/* ---- claimed --------------------------------------------------------------------------------------------- */
+
+static void claimed(pawl_engine *e, live *r, const pawl_head *head)
+{
+    if (r->st != NULL && (head->fence_before != r->last_fence || head->seq != r->seq))
+        live_drop(e, r);        /* somebody else has had it since */
+    r->fence = r->last_fence = head->fence;
+    r->lease_ms = head->lease_ms;
+    r->no = head->no;
+    r->head_seq = head->seq;
+    r->changed_ms = head->changed_ms;
+    r->mail = head->mail;
+    r->shelved = head->parked != NULL;
+    r->lease_lost = r->quiet = r->gone = r->fresh = false;
+    r->status = head->status;
+    r->over = head->over;
+    r->work = head->work;
+    r->wake_ms = head->wake_ms;
+}
+
+/* Those that a process held which is dead are let go of for it, and claimed again. */
+static pawl_code claim_of_dead(pawl_engine *e, pawl_claim *all, size_t n, arena *mem, pawl_err *err)
+{
+    const pawl_store_verbs *v = e->store->verbs;
+    pawl_claim *again = NULL;
+    pawl_hold *holds = NULL;
+    size_t *at = NULL, dead = 0;
+    pawl_code rc;
+
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].rc != PAWL_HELD || !owner_dead(all[i].head.owner))
+            continue;
+        if (at == NULL && ((at = arena_get(mem, n * sizeof *at)) == NULL || (again = arena_get(mem, n * sizeof *again)) == NULL ||
+                           (holds = arena_get(mem, n * sizeof *holds)) == NULL))
+            return fail(err, PAWL_NOMEM, "%s: no memory for a claim", all[i].run);
+        holds[dead] = (pawl_hold){ .run = all[i].run, .fence = all[i].head.fence };
+        again[dead] = (pawl_claim){ .run = all[i].run };
+        at[dead++] = i;
+    }
+    if (dead == 0)
+        return PAWL_OK;
+    if ((rc = v->release(e->store, holds, dead, NULL)) == PAWL_OK)
+        rc = v->claim(e->store, e->owner, e->ttl_ms, again, dead, err);
+    for (size_t i = 0; i < dead && rc == PAWL_OK; i++)
+        all[at[i]] = again[i];
+    return rc;
+}
+
+pawl_code lives_claim(pawl_engine *e, live **runs, pawl_claim *all, size_t n, pawl_err *err)
+{
+    pawl_err held = { PAWL_OK, "" }, why = { PAWL_OK, "" };
+    arena mem;
+    pawl_code rc;
+
+    arena_init(&mem, &e->alloc, 1024);
+    for (size_t i = 0; i < n; i++)
+        all[i] = (pawl_claim){ .run = runs[i]->id };
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->claim(e->store, e->owner, e->ttl_ms, all, n, &held);
+    if (rc == PAWL_OK)
+        rc = claim_of_dead(e, all, n, &mem, &why);
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        if (all[i].rc == PAWL_OK)
+            claimed(e, runs[i], &all[i].head);
+    pthread_mutex_unlock(&e->lock);
+    arena_free(&mem);
+    if (why.code == PAWL_OK && (rc != PAWL_OK || n > 1 || all[0].rc != PAWL_OK))
+        why = held;
+    if (why.code != PAWL_OK)
+        fail(err, why.code, "%s", why.text);
+    return rc;
+}
+
+bool live_fits(const live *r)
+{
+    return hash_equal(&r->m->hash, &r->st->machine_hash) && r->m->version == r->st->version;
+}
+
+/* Claimed just now. One that should not be there any more is gone with it. */
+pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_code rc = live_load(e, r, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    r->told = r->over && r->wake_ms != UNTOLD_MS;
+    if (!child_untold(r) && live_retired(e, r) && (rc = live_remove(e, r, err)) == PAWL_OK)
+        rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and was not to be kept", r->id);
+    return rc;
+}
+
+pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err)
+{
+    pawl_claim one;
+    pawl_code rc = PAWL_OK;
+    bool fresh;
+
+    if (r->fence != 0 && r->lease_lost)
+        live_lost(e, r);
+    fresh = r->fence == 0;
+    if (fresh && (rc = lives_claim(e, &r, &one, 1, err)) == PAWL_OK)
+        rc = one.rc;
+    if (rc != PAWL_OK)
+        return rc;
+    return fresh ? live_enter(e, r, err) : live_load(e, r, err);
+}
+
+static pawl_code release_some(pawl_engine *e, live **runs, pawl_hold *all, size_t n, pawl_err *err)
+{
+    size_t held = 0;
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < n; i++)
+        if (runs[i]->fence != 0)
+            all[held++] = (pawl_hold){ .run = runs[i]->id, .fence = runs[i]->fence };
+    rc = held == 0 ? PAWL_OK : e->store->verbs->release(e->store, all, held, err);
+    if (rc == PAWL_OK && n == 1 && held == 1)
+        rc = all[0].rc;
+    for (size_t i = 0; i < n; i++)
+        runs[i]->fence = 0;     /* whatever came of it: nobody renews them any more */
+    pthread_mutex_unlock(&e->lock);
+    for (size_t i = 0, k = 0; i < n && k < held; i++)
+        if (runs[i]->id == all[k].run && all[k++].rc != PAWL_OK)
+            live_drop(e, runs[i]);
+    return rc;
+}
+
+/* In one go, but for want of memory. What is refused is somebody else's already. */
+pawl_code lives_let_go(pawl_engine *e, live **runs, size_t n, pawl_err *err)
+{
+    pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
+    size_t room = all == NULL ? sizeof few / sizeof *few : n;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < n; i += room) {
+        pawl_code some = release_some(e, runs + i, all == NULL ? few : all, n - i < room ? n - i : room, &why);
+
+        rc = rc == PAWL_OK ? some : rc;
+    }
+    if (all != few)
+        mem_free(&e->alloc, all, n * sizeof *all);
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
+}
+
+pawl_code live_let_go(pawl_engine *e, live *r, pawl_err *err)
+{
+    return lives_let_go(e, &r, 1, err);
+}
+
+void live_lost(pawl_engine *e, live *r)
+{
+    pthread_mutex_lock(&e->lock);
+    r->fence = 0;
+    pthread_mutex_unlock(&e->lock);
+    errands_lost(r);
+    live_drop(e, r);
+}

@@ -1,0 +1,558 @@
+/* loop.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
+ *
+ * Few threads and big commits: a run waits for its own step to be stored, and for nobody's work. */
+#include "engine/command/outbox.h"
+#include "engine/run/owner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* those that wait for a place are less than half: others get in */
+enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, BURY_MS = 500 };
+
+typedef struct crowd {
+    live *runs[RUNS_MAX];
+    live *some[RUNS_MAX];       /* those to be claimed, stored, or let go of in one transaction */
+    pawl_claim claims[RUNS_MAX];
+    size_t n, nsome;
+    int64_t looked_ms;          /* when the store was asked who is due */
+    pawl_due deep;              /* how far those were looked at that stand behind the first LOOK_MAX */
+    bool clean;                 /* none of these could come in since the first of them */
+    bool whole;                 /* all that was due was looked at, when the store was at `version`; since then, what came after: */
+    uint64_t version;
+    int64_t since_ms;
+    bool moved;                 /* something was done in this pass */
+    unsigned fills;             /* since something was */
+    int64_t pass_ms;            /* when this pass began */
+} crowd;
+
+/* What is of this world and no run's fault: it ends the work. */
+static bool is_worlds(pawl_code rc)
+{
+    return rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT;
+}
+
+static int64_t stored_now(pawl_engine *e)
+{
+    int64_t now;
+
+    pthread_mutex_lock(&e->lock);
+    now = e->store->verbs->now(e->store);
+    pthread_mutex_unlock(&e->lock);
+    return now;
+}
+
+/* ---- who is in ------------------------------------------------------------------------------------ */
+
+typedef struct looking {
+    const pawl_engine *e;
+    buf ids;                    /* of those that are let in */
+    size_t n, room, seen;
+    int64_t now_ms;
+    pawl_due last;
+    bool full;                  /* there were more than room */
+} looking;
+
+static bool see_due(void *ctx, const pawl_head *head)
+{
+    looking *l = ctx;
+
+    l->seen++;
+    if (!idle_is(l->e, head, l->now_ms)) {
+        if ((l->full = l->n == l->room))
+            return false;
+        buf_put(&l->ids, head->run, strlen(head->run) + 1);
+        l->n++;
+    }
+    l->last = (pawl_due){ head->look_ms, head->no };
+    return !l->ids.failed;
+}
+
+/* *end: there are no more after those that were seen. */
+static pawl_code look(pawl_engine *e, looking *l, const pawl_due *after, bool *end, pawl_err *err)
+{
+    pawl_code rc;
+
+    l->seen = 0;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->due(e->store, l->now_ms, after, LOOK_MAX, see_due, l, err);
+    pthread_mutex_unlock(&e->lock);
+    *end = !l->full && l->seen < LOOK_MAX;
+    return rc == PAWL_OK && l->ids.failed ? fail(err, PAWL_NOMEM, "no memory for the runs that are due") : rc;
+}
+
+/* The first that are due; and when with so many of them nothing can be done, some of the others, all of them in turn. */
+static pawl_code look_around(pawl_engine *e, crowd *c, looking *l, pawl_err *err)
+{
+    bool again = !c->whole || e->idle_forgot || l->now_ms >= e->idle_again_ms, end;
+    uint64_t version;
+    int64_t now = stored_now(e);
+    pawl_due since = { c->since_ms, 0 };
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    version = e->store->verbs->version(e->store);
+    pthread_mutex_unlock(&e->lock);
+    again = again || version == 0 || version != c->version;
+    if (again) {
+        e->idle_forgot = false;
+        if (l->now_ms >= e->idle_again_ms)
+            e->idle_again_ms = INT64_MAX;
+    }
+    if ((rc = look(e, l, again ? NULL : &since, &end, err)) != PAWL_OK)
+        return rc;
+    if (!end && !l->full) {
+        if (c->deep.no == 0) {
+            c->deep = l->last;
+            c->clean = true;
+        }
+        rc = look(e, l, &c->deep, &end, err);
+        c->clean = c->clean && l->n == 0 && !l->full;
+        c->deep = end ? (pawl_due){ 0, 0 } : l->last;
+        end = end && c->clean;
+    }
+    c->whole = end;
+    c->version = version;
+    c->since_ms = now < l->now_ms ? now : l->now_ms;
+    return rc;
+}
+
+/* What cannot go on is no reason for the others not to. */
+static pawl_code put_aside(pawl_engine *e, live *r, pawl_code rc, const pawl_err *why, pawl_err *err)
+{
+    if (is_worlds(rc))
+        return fail(err, rc, "%s", why->text);
+    (void)store_all(e, r, NULL);        /* the steps before it */
+    return run_shelve(e, r, why->text, err);
+}
+
+/* Claimed together. One that somebody else holds, or of another machine, is left to who can. */
+static pawl_code come_in(pawl_engine *e, crowd *c, int64_t now_ms, pawl_err *err)
+{
+    pawl_err claiming = { PAWL_OK, "" };
+    pawl_code rc = c->nsome == 0 ? PAWL_OK : lives_claim(e, c->some, c->claims, c->nsome, &claiming);
+    int64_t stored_ms = stored_now(e);
+    size_t left = 0;
+
+    if (rc != PAWL_OK)
+        fail(err, rc, "%s", claiming.text);
+    for (size_t i = 0; i < c->nsome; i++) {
+        live *r = c->some[i];
+        pawl_err why = { PAWL_OK, "" };
+        pawl_code one = rc == PAWL_OK ? c->claims[i].rc : rc;
+
+        if (one == PAWL_OK && (one = live_enter(e, r, &why)) == PAWL_OK && live_fits(r)) {
+            r->fresh = r->mail == 0;
+            r->heard = 0;
+            r->admitted = false;
+            c->runs[c->n++] = r;
+            continue;
+        }
+        if (r->fence != 0 && (one == PAWL_OK || one == PAWL_INVALID))
+            idle_put(e, r, now_ms, stored_ms);
+        else if (r->fence != 0 && rc == PAWL_OK)
+            rc = put_aside(e, r, one, &why, err);
+        c->some[left++] = r;
+    }
+    (void)lives_let_go(e, c->some, left, NULL);
+    for (size_t i = 0; i < left; i++) {
+        c->some[i]->in_pass = false;
+        live_park(e, c->some[i]);
+    }
+    return rc;
+}
+
+static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    looking l = { .e = e, .room = RUNS_MAX - c->n, .now_ms = engine_now(e) };
+    const char *id;
+    pawl_code rc;
+
+    if (c->n > RUNS_MAX / 2 || (c->moved && l.now_ms == c->looked_ms)) {
+        c->whole = false;
+        return PAWL_OK;
+    }
+    e->left = false;
+    c->looked_ms = l.now_ms;
+    c->fills = c->moved ? 0 : c->fills + 1;
+    c->nsome = 0;
+    buf_init(&l.ids, &e->alloc);
+    rc = look_around(e, c, &l, err);
+    id = l.ids.data;
+    for (size_t k = 0; k < l.n && rc == PAWL_OK; k++, id += strlen(id) + 1) {
+        live *r = live_of(e, id, err);
+
+        if (r == NULL) {
+            rc = PAWL_NOMEM;
+        } else if (!r->in_pass) {
+            r->in_pass = true;
+            c->some[c->nsome++] = r;
+        }
+    }
+    buf_free(&l.ids);
+    if (rc == PAWL_OK)
+        return come_in(e, c, l.now_ms, err);
+    for (size_t i = 0; i < c->nsome; i++)
+        c->some[i]->in_pass = false;
+    return rc;
+}
+
+/* ---- one pass ---------------------------------------------------------------------------------------- */
+
+static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
+{
+    pawl_event tick = { .kind = PAWL_EV_TICK };
+    pawl_code next, rc;
+    size_t before = r->nlines;
+    pawl_err why = { PAWL_OK, "" };
+    bool did = false;
+
+    if (r->lease_lost) {
+        live_lost(e, r);
+        return PAWL_OK;
+    }
+    r->stepped = false;
+    rc = deliveries_feed(e, r, err);
+    r->took = rc == PAWL_OK && (r->nlines > before || r->ntaken > 0);
+    c->moved = c->moved || r->took;
+    if (rc != PAWL_OK || r->fence == 0 || r->took)      /* stored before anything leaves for it */
+        return rc;
+    if ((rc = admission(e, r, err)) != PAWL_OK)
+        return rc;
+    next = pawl_state_next(r->st);
+    errands_leftover(e, r, next);
+    if (next == PAWL_HALTED && child_untold(r)) {
+        rc = child_tell(e, r, err);
+        c->moved = true;
+        return rc;
+    }
+    if (next == PAWL_PENDING) {
+        rc = perform(e, r, false, &did, &why);
+        if (rc == PAWL_FENCED)
+            return PAWL_OK;     /* it is somebody else's */
+        if (rc != PAWL_OK)
+            fail(err, rc, "%s", why.text);
+    } else if (next == PAWL_INTERRUPTED) {
+        int64_t first;
+
+        rc = timers_fire(e, r, &first, &did, err);
+    } else if (next == PAWL_OK && (rc = deadline_keep(e, r, &did, err)) == PAWL_OK && !did) {
+        tick.time_ms = engine_now(e);
+        rc = run_feed(e, r, &tick, err);
+        rc = rc < 0 ? rc : PAWL_OK;
+    }
+    c->moved = c->moved || r->nlines > before || r->sql != NULL;
+    return rc;
+}
+
+/* When one of them must be stored, all that wait for it are: it is one commit. */
+static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc;
+
+    c->nsome = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        live *r = c->runs[i];
+        bool told = r->st != NULL && r->fence != 0 && child_told(r);
+
+        if (r->st != NULL && r->fence != 0 && (run_has_news(r) || told))
+            c->some[c->nsome++] = r;
+        all = all || told || store_due(e, r);
+    }
+    if (c->nsome == 0)
+        return PAWL_OK;
+    if (!all) {
+        keeper_begin(e);        /* nothing is appended for a while */
+        return PAWL_OK;
+    }
+    rc = runs_commit(e, c->some, c->nsome, true, &why);
+    return is_worlds(rc) ? fail(err, rc, "%s", why.text) : PAWL_OK;
+}
+
+static bool has_work(const live *r)
+{
+    for (const errand *er = r->errands; er != NULL; er = er->next)
+        if (er->open && er->h != NULL && (er->at != ERRAND_READY || er->not_before_ms == 0))
+            return true;
+    return r->stepped || pawl_state_next(r->st) == PAWL_OK || child_untold(r);
+}
+
+/* Nothing more can be done for it now. What it waits for, and whether there is work, stands in the store already, or in *some;
+ * and if it is due all the same, it need not be tried again. */
+static pawl_code rest(pawl_engine *e, live *r, crowd *c, int64_t stored_ms, pawl_err *err)
+{
+    bool works;
+    int64_t wake;
+
+    if (r->fence == 0)
+        return PAWL_OK;
+    if (r->st == NULL) {
+        char why[200];
+
+        snprintf(why, sizeof why, "%.128s: the store refuses what it comes to", r->id);
+        return r->refused >= REFUSALS_MAX ? run_shelve(e, r, why, err) : PAWL_OK;
+    }
+    wake = told_wake(e, r, &works);
+    if (works || r->mail > 0 || (wake != 0 && wake <= c->pass_ms))
+        idle_put(e, r, c->pass_ms, stored_ms);
+    if (wake != r->wake_ms || works != r->work || r->nlines > 0)       /* a back-off; or what may wait, but not for so long */
+        c->some[c->nsome++] = r;
+    return PAWL_OK;
+}
+
+/* Those that were let go of or lost, and those that only wait: their timers stand in the store. */
+static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    int64_t stored_ms = stored_now(e);
+    pawl_code rc = PAWL_OK;
+    size_t kept = 0, left = 0, waiting = 0;
+    live *gone[RUNS_MAX];
+
+    c->nsome = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        live *r = c->runs[i];
+
+        if (r->fence != 0 && r->st != NULL && !r->took && !r->stepped && errands_wait(r) && ++waiting > WAITING_MAX)
+            errands_postpone(e, r, c->pass_ms);         /* the last to come wait in the store */
+        if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
+            c->runs[kept++] = r;
+            continue;
+        }
+        gone[left++] = r;
+        errands_unqueue(e, r);
+        if (rc == PAWL_OK)
+            rc = rest(e, r, c, stored_ms, err);
+    }
+    c->n = kept;
+    if (rc == PAWL_OK && c->nsome > 0) {
+        pawl_err why = { PAWL_OK, "" };
+        pawl_code stored = runs_commit(e, c->some, c->nsome, true, &why);
+
+        rc = is_worlds(stored) ? fail(err, stored, "%s", why.text) : PAWL_OK;
+    }
+    if (rc == PAWL_OK && left > 0)
+        rc = lives_let_go(e, gone, left, err);
+    for (size_t i = 0; i < left; i++) {
+        gone[i]->in_pass = false;       /* not before: parking one forgets another */
+        if (gone[i]->fence == 0)
+            errands_forget(e, gone[i]);
+        live_park(e, gone[i]);
+    }
+    return rc;
+}
+
+static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK, stored;
+
+    c->moved = false;
+    c->pass_ms = engine_now(e);
+    for (size_t i = 0; i < c->n && rc == PAWL_OK; i++) {
+        pawl_err why = { PAWL_OK, "" };
+        pawl_code one = e->draining && errands_back(c->runs[i]) ? PAWL_OK : step_once(e, c->runs[i], c, &why);
+
+        if (one == PAWL_FENCED)
+            live_lost(e, c->runs[i]);
+        else if (one != PAWL_OK)
+            rc = put_aside(e, c->runs[i], one, &why, err);
+    }
+    stored = crowd_store(e, c, rc != PAWL_OK, err);
+    rc = rc == PAWL_OK ? stored : rc;
+    return rc == PAWL_OK ? crowd_sift(e, c, err) : rc;
+}
+
+static pawl_code leave_all(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    pawl_code rc = crowd_store(e, c, true, err);
+
+    c->nsome = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        live *r = c->runs[i];
+
+        r->in_pass = false;
+        errands_unqueue(e, r);
+        unbegun_look(r);
+        (void)rests_mark(e, r, NULL);
+        if (errands_quiet(r) || (e->draining && errands_back(r)))       /* else it stays this engine's until that is back */
+            c->some[c->nsome++] = r;
+    }
+    (void)lives_let_go(e, c->some, c->nsome, NULL);
+    c->n = 0;
+    return rc;
+}
+
+static bool crowd_out(const crowd *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        for (const errand *er = c->runs[i]->errands; er != NULL; er = er->next)
+            if (er->at == ERRAND_OUT)
+                return true;
+    return false;
+}
+
+/* Nothing is out any more, and all that was is stored. */
+static bool crowd_home(const crowd *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!errands_back(c->runs[i]))
+            return false;
+    return true;
+}
+
+/* Nothing could be done: wait for the pool, a token, a timer, a delivery; false: there is nothing to wait for until then. */
+static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
+{
+    int64_t now = engine_now(e), until = now + POLL_MS, token = budgets_next(e), next;
+    bool given = e->clock.sleep_until != NULL;
+
+    if (e->draining) {
+        (void)errands_come(e, POLL_MS);
+        return true;
+    }
+    if (e->granted > 0)
+        return true;            /* they were stepped before they had a place */
+    if (c->n > 0 && (e->waiting == 0 || crowd_out(c) || (token == 0 && pool_out(e) > 0))) {
+        (void)errands_come(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
+        return true;
+    }
+    if (c->n == 0 && !c->whole && c->fills < FILLS_MAX)
+        return true;
+    pthread_mutex_lock(&e->lock);
+    next = e->store->verbs->next_due(e->store);
+    pthread_mutex_unlock(&e->lock);
+    if (now >= until_ms)
+        return false;
+    if (token > 0 && (next <= now || token < next))
+        next = token;
+    if (until > until_ms || (given && token > 0))
+        until = until_ms;
+    engine_sleep(e, next > now && next < until ? next : until);
+    return true;
+}
+
+pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
+{
+    crowd *c = e == NULL ? NULL : mem_new(&e->alloc, sizeof *c);
+    pawl_code rc = c == NULL ? fail(err, e == NULL ? PAWL_INVALID : PAWL_NOMEM, "no engine, or no memory, to work with") : PAWL_OK;
+
+    for (int64_t buried = 0; rc == PAWL_OK && !e->stopping && !(e->draining && crowd_home(c));) {
+        int64_t now = steady_ms();
+
+        if (buried == 0 || now - buried >= BURY_MS) {
+            buried = now;
+            if ((rc = dead_let_go(e, err)) != PAWL_OK)
+                break;
+        }
+        if ((!e->draining && (rc = crowd_fill(e, c, err)) != PAWL_OK) || (rc = pass(e, c, err)) != PAWL_OK)
+            break;
+        if (!c->moved && !(c->n == 0 && e->left) && !wait_some(e, c, until_ms))
+            break;
+    }
+    if (c != NULL) {
+        pawl_code left = leave_all(e, c, rc == PAWL_OK ? err : NULL);
+
+        rc = rc == PAWL_OK ? left : rc;
+        mem_free(&e->alloc, c, sizeof *c);
+    }
+    return rc;
+}
+
+/* ---- the children of one run ------------------------------------------------------------------------------ */
+
+typedef struct family { crowd *c; int64_t wake_ms; bool fresh; } family;
+
+/* One that is due comes in, as does one that nobody here has looked at since handlers came: what it waits for is known then. */
+static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err *err)
+{
+    live *r = live_of(e, id, err);
+    int64_t now = engine_now(e), store_ms;
+    pawl_head head;
+    pawl_code rc;
+    bool due, fresh, held, dead = false;
+
+    if (r == NULL)
+        return PAWL_NOMEM;
+    if (r->in_pass || f->c->n + f->c->nsome == RUNS_MAX)
+        return PAWL_OK;
+    if (r->fence != 0 && r->st != NULL) {       /* something of it is out */
+        r->in_pass = true;
+        f->c->runs[f->c->n++] = r;
+        return PAWL_OK;
+    }
+    if (e->draining)
+        return PAWL_OK;
+    pthread_mutex_lock(&e->lock);
+    store_ms = e->store->verbs->now(e->store);
+    rc = e->store->verbs->head(e->store, id, &head, NULL);
+    held = rc == PAWL_OK && head.owner != NULL && store_held(&head, store_ms) && !(dead = owner_dead(head.owner));
+    due = rc == PAWL_OK && (dead || store_is_due(&head, now, store_ms));
+    pthread_mutex_unlock(&e->lock);
+    if (rc != PAWL_OK)
+        return rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: it cannot be looked at", id);
+    fresh = (r->st == NULL || r->tried != e->tries) && !head.over;
+    if (!held && (due || fresh)) {
+        f->fresh = f->fresh || fresh;
+        r->tried = e->tries;
+        r->in_pass = true;
+        f->c->some[f->c->nsome++] = r;
+        return PAWL_OK;
+    }
+    if (held)
+        head.wake_ms = now + POLL_MS;
+    if (head.wake_ms > 0 && (f->wake_ms == 0 || head.wake_ms < f->wake_ms))
+        f->wake_ms = head.wake_ms;
+    return PAWL_OK;
+}
+
+static pawl_code children_come(pawl_engine *e, family *f, const live *r, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (const errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next) {
+        const live *child = !er->began || !er->open || er->at != ERRAND_READY ? NULL : live_find(e, er->child);
+
+        if (er->began && er->open && er->at == ERRAND_READY)
+            rc = child_comes(e, f, er->child, err);
+        if (rc == PAWL_OK && child != NULL)
+            rc = children_come(e, f, child, err);
+    }
+    return rc;
+}
+
+/* They wait for a token, and nothing else. */
+static bool child_naps(pawl_engine *e, const crowd *c, int64_t *wake)
+{
+    int64_t token = e->granted > 0 || crowd_out(c) ? 0 : budgets_next(e);
+
+    if (token > 0 && (*wake == 0 || token < *wake))
+        *wake = token;
+    return token > 0;
+}
+
+pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl_err *err)
+{
+    family f = { .c = mem_new(&e->alloc, sizeof *f.c) };
+    pawl_code rc = f.c == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to drive its children", r->id) : PAWL_OK;
+
+    do {
+        if (rc != PAWL_OK)
+            break;
+        f.wake_ms = 0;
+        f.fresh = e->left = false;
+        f.c->nsome = 0;
+        if ((rc = children_come(e, &f, r, err)) == PAWL_OK && (rc = come_in(e, f.c, engine_now(e), err)) == PAWL_OK)
+            rc = pass(e, f.c, err);
+        *did = *did || f.c->moved;
+    } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->left) && !e->stopping && !r->lease_lost && !delivered(e, r));
+    *wake = f.wake_ms;
+    if (rc == PAWL_OK && !*did && f.c->n > 0 && !child_naps(e, f.c, wake))
+        (void)errands_come(e, POLL_MS), *did = true;
+    if (f.c != NULL) {
+        pawl_code left = leave_all(e, f.c, rc == PAWL_OK ? err : NULL);
+
+        rc = rc == PAWL_OK ? left : rc;
+        mem_free(&e->alloc, f.c, sizeof *f.c);
+    }
+    return rc;
+}

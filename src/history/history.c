@@ -1,0 +1,387 @@
+/* history.c - runs are looked back at: walked, folded to an entry, verified, replayed against another machine. */
+#include "history/history.h"
+
+/* ---- a journal as text ----------------------------------------------------------------------- */
+
+typedef struct gathering { buf *out; uint64_t base_seq; bool base; } gathering;
+
+static bool gather_base(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    gathering *g = ctx;
+
+    g->base = kind == PAWL_LINE_BASE;
+    g->base_seq = seq;
+    buf_put(g->out, line.data, line.size);
+    buf_char(g->out, '\n');
+    return false;
+}
+
+static bool gather_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    gathering *g = ctx;
+
+    (void)seq;
+    if (kind == PAWL_LINE_BASE)
+        return true;
+    buf_put(g->out, line.data, line.size);
+    buf_char(g->out, '\n');
+    return !g->out->failed;
+}
+
+static pawl_code base_seq_of(pawl_store *s, const char *run, gathering *g, pawl_err *err)
+{
+    pawl_code rc = run == NULL ? fail(err, PAWL_INVALID, "a run has an id") : s->verbs->load(s, run, gather_base, g, err);
+
+    return rc == PAWL_OK && !g->base ? fail(err, PAWL_CORRUPT, "%s: its journal has no base", run) : rc;
+}
+
+pawl_code history_journal(pawl_store *s, const char *run, uint64_t upto, buf *out, uint64_t *base_seq, pawl_err *err)
+{
+    gathering g = { .out = out };
+    pawl_code rc = base_seq_of(s, run, &g, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (upto != 0 && upto < g.base_seq)
+        return fail(err, PAWL_GONE, "%s: entry %llu was pruned, it begins at %llu", run, (unsigned long long)upto,
+                    (unsigned long long)g.base_seq);
+    rc = s->verbs->read(s, run, g.base_seq, upto, gather_line, &g, err);
+    if (rc == PAWL_OK && out->failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", run);
+    if (base_seq != NULL)
+        *base_seq = g.base_seq;
+    return rc;
+}
+
+static bool take_blob(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    (void)kind, (void)seq;
+    buf_put(ctx, line.data, line.size);
+    return false;
+}
+
+static pawl_code blob_load(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    blobs_of *b = ctx;
+    pawl_code rc;
+
+    buf_reset(&b->bytes);
+    rc = b->s->verbs->blob(b->s, b->run, digest, take_blob, &b->bytes, err);
+    *bytes = (pawl_bytes){ b->bytes.data, b->bytes.size };
+    return rc == PAWL_OK && b->bytes.failed ? fail(err, PAWL_NOMEM, "%s: no memory for a blob", b->run) : rc;
+}
+
+void blobs_begin(blobs_of *b, pawl_store *s, const char *run)
+{
+    *b = (blobs_of){ .s = s, .run = run, .loader = { .blob = blob_load, .ctx = b } };
+    buf_init(&b->bytes, NULL);
+}
+
+void blobs_end(blobs_of *b)
+{
+    buf_free(&b->bytes);
+}
+
+/* ---- what stands beside a journal ---------------------------------------------------------------- */
+
+bool blob_next(pawl_bytes text, size_t *at, char digest[HASH_HEX + 1])
+{
+    static const char form[] = "\"blob\",\"";
+    const size_t n = sizeof form - 1;
+    hash h;
+
+    while (*at + n + HASH_HEX < text.size) {
+        const char *from = text.data + *at, *found = memchr(from, '"', text.size - *at - n - HASH_HEX);
+
+        if (found == NULL)
+            break;
+        *at = (size_t)(found - text.data) + 1;
+        if (memcmp(found, form, n) == 0 && hash_unhex(found + n, HASH_HEX, &h) && found[n + HASH_HEX] == '"') {
+            memcpy(digest, found + n, HASH_HEX);
+            digest[HASH_HEX] = '\0';
+            return true;
+        }
+    }
+    *at = text.size;
+    return false;
+}
+
+static bool blob_known(const blob_list *l, const char *digest)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->all[i].digest, digest) == 0)
+            return true;
+    return false;
+}
+
+pawl_code blobs_gather(pawl_store *s, const char *run, pawl_bytes text, arena *mem, blob_list *out, pawl_err *err)
+{
+    char digest[HASH_HEX + 1];
+    pawl_code rc = PAWL_OK;
+    size_t at = 0;
+    buf bytes;
+
+    buf_init(&bytes, NULL);
+    while (rc == PAWL_OK && blob_next(text, &at, digest)) {
+        pawl_err why = { PAWL_OK, "" };
+
+        if (blob_known(out, digest))
+            continue;
+        buf_reset(&bytes);
+        rc = s->verbs->blob(s, run, digest, take_blob, &bytes, &why);
+        if (rc == PAWL_GONE) {  /* it only looks like one; if it is one, whoever resolves it says so */
+            rc = PAWL_OK;
+            continue;
+        }
+        if (rc != PAWL_OK) {
+            fail(err, rc, "%s", why.text);
+        } else if (bytes.failed || !arena_room(mem, (void **)&out->all, &out->cap, out->n, sizeof *out->all)) {
+            rc = fail(err, PAWL_NOMEM, "%s: no memory for its blobs", run);
+        } else {
+            out->all[out->n++] = (pawl_blob){ arena_strdup(mem, digest, HASH_HEX), { arena_strdup(mem, bytes.data != NULL ? bytes.data : "",
+                                                                                                  bytes.size), bytes.size } };
+            rc = mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for its blobs", run) : PAWL_OK;
+        }
+    }
+    buf_free(&bytes);
+    return rc;
+}
+
+typedef struct listing { const pawl_state *st; arena *mem; wait_list *out; } listing;
+
+static bool see_wait(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    listing *l = ctx;
+    const item it = { .superstep = c->superstep, .task = path, .visit = tk != NULL ? tk->visit : c->visit, .n = n };
+    const char *spec = c->asked ? c->doubt : c->spec;
+    size_t size = c->asked ? strlen(c->doubt) : c->spec_size;
+    buf id;
+
+    (void)f;
+    if (!call_asks(c))
+        return true;
+    buf_init(&id, &l->st->alloc);
+    buf_fmt(&id, "%s~%016llx/", l->st->run, (unsigned long long)l->st->life);
+    id_code(&id, &it);
+    if (!id.failed && arena_room(l->mem, (void **)&l->out->all, &l->out->cap, l->out->n, sizeof *l->out->all))
+        l->out->all[l->out->n++] = (pawl_waiting){ .id = arena_strdup(l->mem, id.data, id.size), .asked_ms = c->time_ms,
+                                                   .spec = { arena_strdup(l->mem, spec, size), size } };
+    l->mem->failed = l->mem->failed || id.failed;
+    buf_free(&id);
+    return !l->mem->failed;
+}
+
+pawl_code waits_open(const pawl_state *st, arena *mem, wait_list *out)
+{
+    listing l = { st, mem, out };
+
+    state_each_call(st, see_wait, &l);
+    return mem->failed ? PAWL_NOMEM : PAWL_OK;
+}
+
+/* ---- looking back ------------------------------------------------------------------------------ */
+
+pawl_code pawl_history_state(pawl_store *s, const char *run, uint64_t seq, pawl_state **state, pawl_err *err)
+{
+    blobs_of blobs;
+    buf text;
+    pawl_code rc;
+
+    if (state != NULL)
+        *state = NULL;
+    if (s == NULL || state == NULL)
+        return fail(err, PAWL_INVALID, "a state is asked of no store, or has nowhere to go");
+    buf_init(&text, NULL);
+    blobs_begin(&blobs, s, run);
+    rc = history_journal(s, run, seq, &text, NULL, err);
+    if (rc == PAWL_OK)
+        rc = journal_fold((pawl_bytes){ text.data, text.size }, seq, &blobs.loader, NULL, state, err);
+    if (rc == PAWL_OK)
+        pawl_state_loader(*state, NULL);
+    blobs_end(&blobs);
+    buf_free(&text);
+    return rc;
+}
+
+typedef struct walking { pawl_history_fn *fn; void *ctx; pawl_step *step; pawl_code rc; pawl_err *err; } walking;
+
+static bool walk_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    walking *w = ctx;
+    pawl_entry *e;
+
+    if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
+        return true;
+    w->rc = pawl_entry_read(line, w->step, &e, w->err);
+    return w->rc == PAWL_OK && w->fn(w->ctx, seq, e);
+}
+
+pawl_code pawl_history_walk(pawl_store *s, const char *run, uint64_t after, uint64_t upto, pawl_history_fn *fn, void *ctx, pawl_err *err)
+{
+    walking w = { fn, ctx, NULL, PAWL_OK, err };
+    gathering g = { .base = false };
+    buf base;
+    pawl_code rc = PAWL_OK;
+
+    if (s == NULL || fn == NULL)
+        return fail(err, PAWL_INVALID, "a history is asked of no store, or told to nobody");
+    if ((w.step = pawl_step_new(NULL)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a history");
+    buf_init(&base, NULL);
+    g.out = &base;
+    if (after == 0 && (rc = base_seq_of(s, run, &g, err)) == PAWL_OK)
+        after = g.base_seq;
+    if (rc == PAWL_OK)
+        rc = s->verbs->read(s, run, after, upto, walk_line, &w, err);
+    buf_free(&base);
+    pawl_step_free(w.step);
+    return rc == PAWL_OK ? w.rc : rc;
+}
+
+/* ---- is it right? ---------------------------------------------------------------------------------- */
+
+/* How many entries the store says there are: a journal that ends before is not whole, though its chain holds. */
+static pawl_code all_there(const char *run, uint64_t entries, uint64_t base_seq, journal_check *c, pawl_err *err)
+{
+    if (base_seq + c->v.entries >= entries)
+        return PAWL_OK;
+    c->v.seq = base_seq + c->v.entries + 1;
+    return fail(err, PAWL_CORRUPT, "%s: its journal ends after entry %llu, and the store knows of %llu", run,
+                (unsigned long long)(c->v.seq - 1), (unsigned long long)entries);
+}
+
+/* c->says is to be freed. */
+static pawl_code check_stored(pawl_store *s, const char *run, buf *text, journal_check *c, pawl_err *err)
+{
+    pawl_head head;
+    uint64_t entries, base_seq;
+    blobs_of blobs;
+    pawl_code rc;
+
+    c->v = (pawl_verdict){0};
+    if (run == NULL)
+        return fail(err, PAWL_INVALID, "a run has an id");
+    if ((rc = s->verbs->head(s, run, &head, err)) != PAWL_OK)
+        return rc;
+    entries = head.seq;
+    if ((rc = history_journal(s, run, 0, text, &base_seq, err)) != PAWL_OK)
+        return rc;
+    blobs_begin(&blobs, s, run);
+    c->loader = &blobs.loader;
+    rc = journal_verify(c, (pawl_bytes){ text->data, text->size }, NULL, err);
+    blobs_end(&blobs);
+    return rc == PAWL_OK ? all_there(run, entries, base_seq, c, err) : rc;
+}
+
+pawl_code pawl_history_verify(pawl_store *s, const pawl_machine *m, const char *run, pawl_verdict *v, pawl_err *err)
+{
+    journal_check c = { .m = m };
+    buf text;
+    pawl_code rc;
+
+    if (s == NULL || v == NULL)
+        return fail(err, PAWL_INVALID, "verify: a store and room for a verdict are needed");
+    buf_init(&text, NULL);
+    buf_init(&c.says, NULL);
+    rc = check_stored(s, run, &text, &c, err);
+    *v = c.v;
+    buf_free(&c.says);
+    buf_free(&text);
+    return rc;
+}
+
+/* ---- against another machine (F5) --------------------------------------------------------------------- */
+
+enum { PAGE = 64 };
+
+typedef struct comparing {
+    pawl_store *s;
+    const pawl_machine *m;
+    pawl_divergence_fn *fn;
+    void *ctx;
+    pawl_against sum;
+    bool enough;
+} comparing;
+
+/* What has to do with memory or the store is a failure; all else is told of the run. */
+static pawl_code compare_run(comparing *k, const char *run, bool alone, pawl_err *err)
+{
+    journal_check c = { .m = k->m, .against = true };
+    pawl_err why = { PAWL_OK, "" };
+    buf text;
+    pawl_code rc;
+
+    buf_init(&text, NULL);
+    buf_init(&c.says, NULL);
+    rc = check_stored(k->s, run, &text, &c, &why);
+    if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT || (alone && (rc == PAWL_CONFLICT || text.size == 0))) {
+        fail(err, rc, "%s", why.text);
+    } else if (rc == PAWL_GONE && text.size == 0) {
+        rc = PAWL_OK;           /* removed since it was listed */
+    } else {
+        const pawl_divergence d = { .run = run, .seq = c.v.seq, .journaled = c.stored, .says = { c.says.data, c.says.size }, .code = rc,
+                                    .text = why.text };
+
+        k->sum.runs++;
+        k->sum.same += rc == PAWL_OK;
+        k->sum.diverged += rc != PAWL_OK && c.differs;
+        k->sum.unread += rc != PAWL_OK && !c.differs;
+        if (rc != PAWL_OK && k->fn != NULL)
+            k->enough = !k->fn(k->ctx, &d);
+        rc = PAWL_OK;
+    }
+    buf_free(&c.says);
+    buf_free(&text);
+    return rc;
+}
+
+typedef struct page { buf ids; size_t n; uint64_t last; bool all; } page;
+
+static bool see_head(void *ctx, const pawl_head *head)
+{
+    page *p = ctx;
+
+    p->last = head->no;
+    p->n++;
+    if (p->all || !head->over)
+        buf_put(&p->ids, head->run, strlen(head->run) + 1);
+    return !p->ids.failed;
+}
+
+static pawl_code compare_all(comparing *k, const pawl_filter *which, pawl_err *err)
+{
+    pawl_filter f = which != NULL ? *which : (pawl_filter){0};
+    page p = { .all = which != NULL };
+    pawl_code rc;
+
+    f.machine = pawl_machine_name(k->m);
+    f.before = 0;
+    f.limit = PAGE;
+    buf_init(&p.ids, NULL);
+    do {
+        buf_reset(&p.ids);
+        p.n = 0;
+        rc = k->s->verbs->list(k->s, &f, see_head, &p, err);
+        if (rc == PAWL_OK && p.ids.failed)
+            rc = fail(err, PAWL_NOMEM, "no memory for the runs of %s", f.machine);
+        for (size_t at = 0; rc == PAWL_OK && !k->enough && at < p.ids.size; at += strlen(p.ids.data + at) + 1)
+            rc = compare_run(k, p.ids.data + at, false, err);
+        f.before = p.last;
+    } while (rc == PAWL_OK && !k->enough && p.n == PAGE);
+    buf_free(&p.ids);
+    return rc;
+}
+
+pawl_code pawl_history_against(pawl_store *s, const pawl_machine *m, const char *run, const pawl_filter *which, pawl_divergence_fn *fn,
+                               void *ctx, pawl_against *sum, pawl_err *err)
+{
+    comparing k = { .s = s, .m = m, .fn = fn, .ctx = ctx };
+    pawl_code rc;
+
+    if (s == NULL || m == NULL)
+        return fail(err, PAWL_INVALID, "a replay needs a store and a machine");
+    rc = run != NULL ? compare_run(&k, run, true, err) : compare_all(&k, which, err);
+    if (sum != NULL)
+        *sum = k.sum;
+    return rc;
+}

@@ -1,0 +1,235 @@
+/* asks.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
+#include "host/open_questions.h"
+#include "engine/command/outbox.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert((int)ASKS_RUN_BYTES == (int)RUN_BYTES_MAX + 1, "a run's id has another length");
+
+typedef struct reading { pawl_store *store; arena *mem; asks *out; bool *told; pawl_err *err; } reading;
+
+static const char *kept(arena *mem, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
+}
+
+static const pawl_value *kept_value(arena *mem, const pawl_value *v)
+{
+    return v == NULL ? NULL : value_copy(mem, v);
+}
+
+/* What a question about a command that was cut off is about: the call, as an approval has it. */
+const pawl_value *asks_about(arena *mem, pawl_state *st, const pawl_wait *w)
+{
+    const pawl_value *one = pawl_agent_unknown_call(st, w);
+    const pawl_value *v = one == NULL ? NULL : value_pack(mem, NULL, "{s:v,s:v}", "input", pawl_value_get(one, "input"), "tool", pawl_value_get(one, "name"));
+
+    return v != NULL ? value_copy(mem, v) : NULL;
+}
+
+static void ask_add(reading *r, const char *run, const char *of, size_t open, pawl_state *st, const pawl_wait *w)
+{
+    arena *mem = r->mem;
+    ask *a;
+
+    if (!arena_room(mem, (void **)&r->out->all, &r->out->cap, r->out->n, sizeof *r->out->all))
+        return;
+    a = &r->out->all[r->out->n++];
+    *a = (ask){ .run = run, .call = of, .open = open, .w = *w };
+    a->w.id = kept(mem, w->id);
+    a->w.slot = kept(mem, w->slot);
+    a->w.node = kept(mem, w->node);
+    a->w.asked_of = kept(mem, w->asked_of);
+    a->w.prompt = kept_value(mem, w->prompt);
+    a->w.schema = kept_value(mem, w->schema);
+    a->w.options = kept_value(mem, w->options);
+    a->w.otherwise = kept_value(mem, w->otherwise);
+    a->w.about = w->about != NULL ? kept_value(mem, w->about) : asks_about(mem, st, w);
+}
+
+/* The tool call that began a child of that name: where an id came twice, what is kept of the call says which name the second one has. */
+static const char *call_of(pawl_state *st, const char *child)
+{
+    const pawl_value *calls = pawl_state_get(st, "@calls"), *one, *key;
+    pawl_iter it = pawl_iter_of(pawl_state_get(st, "@uses"));
+    const char *id = child, *name, *rest;
+    uint64_t k;
+
+    while (child != NULL && (one = pawl_iter_next(&it, &key)) != NULL)
+        if ((name = pawl_value_string(pawl_value_get(one, "child"))) != NULL && strcmp(name, child) == 0 &&
+            (rest = digits_read(pawl_value_string(key), &k)) != NULL && *rest == '\0')
+            id = pawl_value_string(pawl_value_get(pawl_value_at(calls, (size_t)k), "id"));
+    return id;
+}
+
+/* What an agent tells its children, as that they are interrupted, and has not left for them yet. */
+static bool is_tell(pawl_state *st, const pawl_command *cmd)
+{
+    return cmd->effect != NULL && strcmp(cmd->effect, "tell") == 0 && pawl_state_get(st, "@agent") != NULL;
+}
+
+static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth);
+
+static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsigned depth)
+{
+    pawl_code rc = PAWL_OK;
+    size_t spawned = 0;
+
+    for (size_t i = 0; i < pawl_state_commands(st) && rc == PAWL_OK; i++) {
+        const char *child, *of;
+        pawl_command cmd;
+        bool refers;
+
+        if ((rc = state_command_bare(st, i, step, &cmd, &refers, r->err)) != PAWL_OK)
+            return rc;
+        if (cmd.kind != PAWL_SPAWN) {
+            r->out->works = true;
+            if (r->told != NULL)
+                *r->told = *r->told || is_tell(st, &cmd);
+            continue;
+        }
+        spawned++;
+        child = child_name(r->mem, cmd.id, cmd.child);
+        of = kept(r->mem, call_of(st, cmd.child));
+        if (child != NULL && arena_room(r->mem, (void **)&r->out->children, &r->out->children_cap, r->out->nchildren, sizeof *r->out->children))
+            r->out->children[r->out->nchildren++] = (ask_child){ child, of };
+        rc = child == NULL || depth == ASKS_DEPTH_MAX ? PAWL_GONE : run_read(r, child, of, depth + 1);
+        r->out->works = r->out->works || rc == PAWL_GONE;       /* it is about to begin */
+        rc = rc == PAWL_GONE ? PAWL_OK : rc;
+    }
+    r->out->works = r->out->works || (spawned == 0 && pawl_state_status(st) != PAWL_INPUT_REQUIRED);
+    return rc;
+}
+
+static pawl_code waits_read(reading *r, const char *run, const char *of, pawl_state *st, pawl_step *step)
+{
+    const size_t n = pawl_state_waits(st);
+    pawl_code rc = PAWL_OK;
+    pawl_wait w;
+
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        if ((rc = pawl_state_wait(st, i, step, &w, r->err)) == PAWL_OK)
+            ask_add(r, run, of, n, st, &w);
+    return rc;
+}
+
+static pawl_code state_read(reading *r, const char *run, const char *of, pawl_state *st, unsigned depth)
+{
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_code rc = step == NULL ? fail(r->err, PAWL_NOMEM, "%s: no memory for what it asks", run) : waits_read(r, run, of, st, step);
+
+    if (rc == PAWL_OK)
+        rc = children_read(r, st, step, depth);
+    pawl_step_free(step);
+    return rc;
+}
+
+static bool see_mail(void *ctx, const pawl_delivery *d)
+{
+    bool *told = ctx;
+
+    *told = d->kind != PAWL_DELIVER_SIGNAL || (d->name != NULL && (strcmp(d->name, "input") == 0 || strcmp(d->name, "interrupt") == 0 ||
+                                                                   strcmp(d->name, "shutdown") == 0));
+    return !*told;
+}
+
+pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *err)
+{
+    return store->verbs->deliveries(store, run, see_mail, told, err);
+}
+
+/* Nobody takes what one that is parked was told. */
+static pawl_code mail_read(reading *r, const char *run, unsigned depth, pawl_err *err)
+{
+    pawl_head head;
+    pawl_code rc = PAWL_OK;
+
+    if (r->told == NULL || depth == 0 || *r->told)
+        return PAWL_OK;
+    if ((rc = r->store->verbs->head(r->store, run, &head, err)) == PAWL_OK && head.parked == NULL)
+        rc = asks_told(r->store, run, r->told, err);
+    return rc;
+}
+
+static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth)
+{
+    pawl_state *st = NULL;
+    pawl_err why = {0};
+    pawl_code rc = mail_read(r, run, depth, &why);
+
+    if (rc == PAWL_OK)
+        rc = pawl_history_state(r->store, run, 0, &st, &why);
+    if (rc != PAWL_OK && (rc != PAWL_GONE || depth == 0))
+        fail(r->err, rc, "%s", why.text);
+    if (rc == PAWL_OK)
+        rc = state_read(r, run, of, st, depth);
+    pawl_state_free(st);
+    return rc;
+}
+
+pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, pawl_err *err)
+{
+    reading r = { store, mem, out, NULL, err };
+    pawl_code rc;
+
+    *out = (asks){0};
+    rc = run_read(&r, kept(mem, run), NULL, 0);
+    return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for what it asks", run) : rc;
+}
+
+pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, asks *out, pawl_err *err)
+{
+    reading r = { store, mem, out, told, err };
+    const char *run = kept(mem, pawl_state_run(st));
+    pawl_code rc;
+
+    *out = (asks){0};
+    rc = run == NULL ? PAWL_OK : state_read(&r, run, NULL, st, 0);
+    return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for what it asks", pawl_state_run(st)) : rc;
+}
+
+pawl_code asks_own(arena *mem, pawl_state *st, asks *out)
+{
+    reading r = { .mem = mem, .out = out };
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_code rc = step == NULL ? PAWL_NOMEM : waits_read(&r, kept(mem, pawl_state_run(st)), NULL, st, step);
+
+    pawl_step_free(step);
+    return rc == PAWL_OK && mem->failed ? PAWL_NOMEM : rc;
+}
+
+bool ask_is_childs(const ask *a, const char *run) { return strcmp(a->run, run) != 0; }
+
+bool asks_people(const asks *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->all[i].w.kind == PAWL_WAIT_APPROVAL || all->all[i].w.kind == PAWL_WAIT_QUESTION)
+            return true;
+    return false;
+}
+
+pawl_status asks_status(const asks *all, pawl_status own)
+{
+    return own == PAWL_WORKING && !all->works && asks_people(all) ? PAWL_INPUT_REQUIRED : own;
+}
+
+void asks_run_of(const char *wait, char run[ASKS_RUN_BYTES])
+{
+    snprintf(run, ASKS_RUN_BYTES, "%.*s", (int)strcspn(wait, "~"), wait);
+}
+
+void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES])
+{
+    char at[ASKS_RUN_BYTES];
+    pawl_head head;
+
+    snprintf(at, sizeof at, "%s", run);
+    snprintf(top, ASKS_RUN_BYTES, "%s", run);
+    for (int i = 0; i < ASKS_DEPTH_MAX && store->verbs->head(store, at, &head, NULL) == PAWL_OK && !head.over; i++) {
+        memcpy(top, at, sizeof at);
+        if (head.parent == NULL)
+            return;
+        asks_run_of(head.parent, at);
+    }
+}

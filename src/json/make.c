@@ -1,0 +1,178 @@
+/* make.c - values of one node, and what a string must be to become one. */
+#include "json/inner.h"
+
+void node_set_string(yyjson_val *v, const char *text, size_t size)
+{
+    bool plain = text_run(text, text + size) == size;
+
+    node_set(v, plain ? FORM_PLAIN : YYJSON_TYPE_STR, size);
+    v->uni.str = text;
+}
+
+void node_set_holder(yyjson_val *v, unsigned type, size_t members, const yyjson_val *end)
+{
+    node_set(v, type, members);
+    v->uni.ofs = (size_t)(end - v) * sizeof *v;
+}
+
+const pawl_value *value_null(arena *a)
+{
+    yyjson_val *v = arena_get(a, sizeof *v);
+
+    if (v != NULL)
+        node_set(v, YYJSON_TYPE_NULL, 0);
+    return of_val(v);
+}
+
+const pawl_value *value_bool(arena *a, bool b)
+{
+    yyjson_val *v = arena_get(a, sizeof *v);
+
+    if (v != NULL)
+        node_set(v, b ? FORM_TRUE : YYJSON_TYPE_BOOL, 0);
+    return of_val(v);
+}
+
+const pawl_value *value_int(arena *a, int64_t n)
+{
+    yyjson_val *v = arena_get(a, sizeof *v);
+
+    if (v != NULL)
+        node_set_int(v, n);
+    return of_val(v);
+}
+
+const pawl_value *value_uint(arena *a, uint64_t n)
+{
+    yyjson_val *v = arena_get(a, sizeof *v);
+
+    if (v != NULL)
+        node_set_uint(v, n);
+    return of_val(v);
+}
+
+const pawl_value *value_real(arena *a, double x)
+{
+    yyjson_val *v = real_finite(x) ? arena_get(a, sizeof *v) : NULL;
+
+    if (v != NULL)
+        node_set_real(v, x);
+    return of_val(v);
+}
+
+/* Node and text in one piece. */
+const pawl_value *value_string(arena *a, const char *text, size_t size)
+{
+    yyjson_val *v;
+    char *copy;
+
+    if (text == NULL || size > TEXT_BYTES_MAX || !utf8_valid(text, size))
+        return NULL;
+    v = arena_get(a, sizeof *v + size + 1);
+    if (v == NULL)
+        return NULL;
+    copy = (char *)(v + 1);
+    text_copy(copy, text, size);
+    copy[size] = '\0';
+    node_set_string(v, copy, size);
+    return of_val(v);
+}
+
+/* ---- UTF-8 ---------------------------------------------------------------------------------- */
+
+/* Bytes of the character that starts with byte `lead`; *low and *high bound its second byte, which is
+ * how overlong forms, surrogates and what lies above U+10FFFF are told apart (Unicode, table 3-7). */
+static size_t utf8_length(unsigned char lead, unsigned char *low, unsigned char *high)
+{
+    *low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    *high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (lead < 0x80)
+        return 1;
+    if (lead < 0xC2 || lead > 0xF4)
+        return 0;
+    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+static size_t ascii_run(const char *p, const char *end)
+{
+    const char *start = p;
+
+    for (uint64_t x; end - p >= 8; p += 8) {
+        memcpy(&x, p, 8);
+        if ((x & UINT64_C(0x8080808080808080)) != 0)
+            break;
+    }
+    while (p < end && (unsigned char)*p < 0x80)
+        p++;
+    return (size_t)(p - start);
+}
+
+bool utf8_valid(const char *text, size_t size)
+{
+    const char *p = text, *end = text + size;
+    unsigned char low, high;
+
+    while (p += ascii_run(p, end), p < end) {
+        size_t n = utf8_length((unsigned char)*p, &low, &high);
+        if (n == 0 || n > (size_t)(end - p) || (unsigned char)p[1] < low || (unsigned char)p[1] > high)
+            return false;
+        for (size_t i = 2; i < n; i++)
+            if (((unsigned char)p[i] & 0xC0) != 0x80)
+                return false;
+        p += n;
+    }
+    return true;
+}
+
+/* ---- one more ----------------------------------------------------------------------------- */
+
+static void node_put(yyjson_val *out, size_t *used, const pawl_value *v)
+{
+    memcpy(out + *used, val_of(v), value_nodes(v) * sizeof *out);
+    *used += value_nodes(v);
+}
+
+const pawl_value *value_with(arena *a, const pawl_value *object, const char *key, const pawl_value *v)
+{
+    const pawl_value *name, *at, *member;
+    size_t used = 1, count = 0;
+    bool put = false;
+    pawl_iter it = pawl_iter_of(object);
+    yyjson_val *out;
+
+    if (object == NULL || v == NULL || (name = value_string(a, key, strlen(key))) == NULL)
+        return NULL;
+    if ((out = arena_get(a, (value_nodes(object) + value_nodes(v) + 1) * sizeof *out)) == NULL)
+        return NULL;
+    while ((member = pawl_iter_next(&it, &at)) != NULL) {
+        bool here = strcmp(pawl_value_string(at), key) == 0;
+
+        put = put || here;
+        node_put(out, &used, at);
+        node_put(out, &used, here ? v : member);
+        count++;
+    }
+    if (!put) {
+        node_put(out, &used, name);
+        node_put(out, &used, v);
+        count++;
+    }
+    node_set_holder(out, YYJSON_TYPE_OBJ, count, out + used);
+    return of_val(out);
+}
+
+const pawl_value *value_push(arena *a, const pawl_value *array, const pawl_value *v)
+{
+    size_t used, n = pawl_value_size(array);
+    yyjson_val *out;
+
+    if (array == NULL || v == NULL)
+        return NULL;
+    used = value_nodes(array);
+    if ((out = arena_get(a, (used + value_nodes(v)) * sizeof *out)) == NULL)
+        return NULL;
+    memcpy(out, val_of(array), used * sizeof *out);
+    node_put(out, &used, v);
+    node_set_holder(out, YYJSON_TYPE_ARR, n + 1, out + used);
+    return of_val(out);
+}

@@ -1,0 +1,101 @@
+/* prove_inner.h - what the files of a proof share. */
+#ifndef FILE_PROVE_INNER_H
+#define FILE_PROVE_INNER_H
+
+#include "file/run/permission.h"
+#include "proof/prove.h"
+#include "graph/search.h"
+
+/* prove_call.c: what may become of one node's call. */
+typedef struct rules {              /* of the whole search */
+    arena *mem;
+    const prove_ask *q;
+    const pawl_value *policy;       /* with what was granted; NULL: none */
+    hook_list hooks;
+    const int64_t *times;           /* moments between which no rule ends; */
+    size_t ntimes;
+    uint64_t decided;               /* so often was it asked */
+} rules;
+
+typedef struct trace {              /* how it came to be let through */
+    pawl_ground ground;
+    const char *rule;               /* NULL: none */
+    const char *unfit;              /* an ask rule that a text need not fit; NULL */
+    const char *text;               /* that is not known, and may be this; NULL */
+    const char *hook, *outcome;     /* the last hook that mattered; NULL: none */
+    bool opened;                    /* it failed, and was let through */
+} trace;
+
+typedef struct judged {             /* of one node in one mode */
+    bool acts;                      /* it may change something, and is not excused */
+    bool asks, denies;
+    bool passes;                    /* nobody is asked, and it does what it does: `how`; */
+    bool replaced;                  /* a hook says what came of it */
+    bool slips;                     /* after a yes to other arguments a hook's are called */
+    bool reroutes;                  /* a hook says where to go on */
+    trace how, asked;               /* asked: by which hook, if by one */
+} judged;
+
+pawl_code rules_read(rules *r, pawl_err *err);
+pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, judged *out, pawl_err *err);
+bool form_unknown(const form *f);                               /* an expression is in it */
+const char *call_words(arena *mem, const file_node *n);         /* "run find ." for people; NULL: no memory */
+
+/* prove_visit.c: the visit of one node as a machine of its own: asked, answered, out, killed, resumed, tried again, forked. */
+enum { WAY_ON = 1, WAY_NO = 2, WAY_ERROR = 4, WAY_ROUTED = 8 };
+typedef struct visiting {
+    unsigned ways;                  /* how it may leave */
+    bool broken;                    /* a command left without a yes: */
+    const char *slip;               /* by this event, where that is not plainly the decision; NULL */
+    uint32_t states, transitions;
+} visiting;
+void visit_explore(const file_node *n, const judged *j, visiting *out);
+
+/* prove.c: what was searched. */
+typedef struct seen_node {          /* one node in one mode */
+    bool known;
+    judged j;
+    visiting v;
+    unsigned char *ways;            /* of each option of its exit: WAY_ON, ... */
+} seen_node;
+typedef struct seen_graph seen_graph;
+typedef struct found {              /* a graph, searched in one mode, or in all that there are */
+    bool known, completes, broken;
+    size_t cost;                    /* steps to the hole */
+    uint32_t hole, end;             /* states: where it is, and one where the graph is done */
+    size_t node;                    /* of the hole */
+    check_set states;               /* each with its mode behind it */
+    uint32_t *parents, *depths;
+    size_t parents_cap, depths_cap;
+} found;
+enum { PROVE_MODES = PAWL_BYPASS + 1 };
+struct seen_graph {
+    const agent_file *a;
+    const pawl_graph *g;
+    const char *prefix;             /* "sub/" */
+    search s;
+    check_exit *exits;              /* that the search itself made; */
+    check_exit *own[PROVE_MODES];   /* and those of each mode. NULL: not yet */
+    seen_node *nodes[PROVE_MODES];
+    seen_graph **inner;             /* by node; NULL: none, or not yet */
+    found in[PROVE_MODES];          /* [0]: with switches */
+};
+typedef struct proving {
+    const prove_ask *q;
+    rules rules;
+    arena *mem;
+    pawl_err *err;
+    pawl_code rc;
+    unsigned modes;
+    uint64_t states, transitions;
+    size_t limit;
+    const char *cut;                /* which limit ended it; NULL: none */
+    const char *apart;              /* a node of which nothing is proved, and why; NULL: none was met, or nobody asked */
+    seen_graph *root;
+} proving;
+const file_node *seen_file_node(const seen_graph *g, size_t at);    /* NULL: @start. Of a choice, what evaluates it */
+/* prove_path.c: the steps to the hole, appended to `steps`; or, without `hole`, until the graph is done. NULL: no memory. */
+const pawl_value *path_steps(proving *p, seen_graph *g, const found *f, bool hole, const pawl_value *steps);
+const char *path_why(arena *mem, const seen_graph *g, size_t node, pawl_mode mode);
+
+#endif

@@ -1,0 +1,679 @@
+/* stream.c - readers: each knows its place in a journal, and takes what comes next from the ring of its engine or from the store. */
+#include "stream/stream.h"
+
+#include <string.h>
+
+enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the longer nothing comes, the seldomer it looks */
+
+/* ---- the store ---------------------------------------------------------------------------------- */
+
+static void store_lock(pawl_stream *r)
+{
+    if (!r->lent)
+        pthread_mutex_lock(&r->e->lock);
+}
+
+static void store_unlock(pawl_stream *r)
+{
+    if (!r->lent)
+        pthread_mutex_unlock(&r->e->lock);
+}
+
+pawl_code stream_read(pawl_stream *r, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    pawl_code rc;
+
+    store_lock(r);
+    rc = r->store->verbs->read(r->store, r->run, after, upto, fn, ctx, err);
+    store_unlock(r);
+    return rc;
+}
+
+pawl_code stream_base(pawl_stream *r, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    pawl_code rc;
+
+    store_lock(r);
+    rc = r->store->verbs->load(r->store, r->run, fn, ctx, err);
+    store_unlock(r);
+    return rc;
+}
+
+static bool see_blob(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes bytes)
+{
+    (void)kind, (void)seq;
+    buf_put(ctx, bytes.data, bytes.size);
+    return false;
+}
+
+pawl_code stream_blob(pawl_stream *r, const char *digest, buf *out, pawl_err *err)
+{
+    pawl_code rc;
+
+    store_lock(r);
+    rc = r->store->verbs->blob(r->store, r->run, digest, see_blob, out, err);
+    store_unlock(r);
+    return rc == PAWL_OK && out->failed ? fail(err, PAWL_NOMEM, "%s: no memory for a blob", r->run) : rc;
+}
+
+/* ---- lines from the store ------------------------------------------------------------------------- */
+
+typedef struct gathering { pawl_stream *r; uint64_t line; bool stopped; } gathering;
+
+/* Those that are behind already are left out. */
+static bool gather(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    gathering *g = ctx;
+    pawl_stream *r = g->r;
+
+    if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
+        return true;
+    if (kind == PAWL_LINE_RECORD && seq == r->at.seq && g->line++ < r->at.line)
+        return true;
+    buf_put(&r->lines, line.data, line.size);
+    buf_char(&r->lines, '\n');
+    g->stopped = r->lines.failed || r->lines.size >= READ_BYTES;
+    return !g->stopped;
+}
+
+/* Whether it is still the run that was opened: lives are never given twice, so what was read before this is of it. */
+static pawl_code same_life(const pawl_stream *r, const pawl_head *head, pawl_err *err)
+{
+    if (head->life == r->life)
+        return PAWL_OK;
+    return fail(err, PAWL_GONE, "%s: the run was deleted, and another one was begun under its id: open another stream", r->run);
+}
+
+static pawl_code run_read(pawl_stream *r, gathering *g, pawl_head *head, pawl_err *err)
+{
+    const pawl_store_verbs *v = r->store->verbs;
+    uint64_t after = r->at.seq - 1;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = v->read(r->store, r->run, after, after + READ_ENTRIES, gather, g, &why), there;
+
+    if (rc != PAWL_OK && rc != PAWL_GONE)
+        return fail(err, rc, "%s", why.text);
+    there = v->head(r->store, r->run, head, err);
+    if (there == PAWL_GONE && err != NULL)
+        *err = (pawl_err){ PAWL_OK, "" };
+    if (there == PAWL_GONE)
+        return fail(err, PAWL_GONE, "%s: the run was deleted", r->run);
+    if (there == PAWL_OK && (there = same_life(r, head, err)) == PAWL_OK && rc != PAWL_OK)
+        return fail(err, rc, "%s", why.text);           /* pruned past this place */
+    return there;
+}
+
+/* What comes next, if the store has anything new. PAWL_PENDING: it has not. */
+static pawl_code lines_read(pawl_stream *r, pawl_err *err)
+{
+    gathering g = { .r = r };
+    pawl_head head;
+    uint64_t now;
+    pawl_code rc;
+
+    buf_reset(&r->lines);
+    r->lines_at = 0;
+    store_lock(r);
+    now = r->store->verbs->version(r->store);
+    rc = !r->look && now != 0 && now == r->heard ? PAWL_PENDING : run_read(r, &g, &head, err);
+    store_unlock(r);
+    if (rc == PAWL_OK && r->lines.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", r->run);
+    if (rc == PAWL_GONE && r->over)     /* it was kept until its end, and no longer */
+        rc = PAWL_PENDING;
+    if (rc != PAWL_OK) {
+        buf_reset(&r->lines);
+        return rc;
+    }
+    if (!g.stopped && head.seq < r->at.seq - 1 + READ_ENTRIES) {    /* that was all */
+        r->look = false;
+        r->heard = now;
+    }
+    if (r->lines.size > 0)
+        return PAWL_OK;
+    r->over = head.seq + 1 == r->at.seq && r->at.line == 0 && pawl_status_terminal((pawl_status)head.status);
+    return PAWL_PENDING;
+}
+
+/* ---- the ring ------------------------------------------------------------------------------------------ */
+
+typedef enum taken { TAKEN_NONE, TAKEN_LINE, TAKEN_LIVE, TAKEN_AHEAD } taken;
+
+static bool wants_live(const pawl_stream *r)
+{
+    return (r->kinds & (PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM | PAWL_STREAM_TASKS)) != 0;
+}
+
+/* Up to that number, `n` of them. */
+static void lost_more(pawl_stream *r, uint64_t last, uint64_t n)
+{
+    if (n == 0 || !wants_live(r))
+        return;
+    if (r->lost == 0)
+        cursor_text(r, r->lost_from);
+    r->lost += n;
+    r->lost_last = last;
+}
+
+static taken live_take(pawl_stream *r, hub *h, uint64_t slot)
+{
+    const told *t = &h->ring[slot % h->cap];
+
+    lost_more(r, t->live - 1, t->live > r->live + 1 ? t->live - r->live - 1 : 0);
+    if (t->live > r->live)
+        r->live = t->live;
+    if ((t->kind & r->kinds) == 0 || (slot < r->open_slot && !hub_is_out(h, t->run, t->block, slot)))
+        return TAKEN_NONE;      /* what an attempt said that is over was settled before this reader came */
+    if (place_before(r->at, t->at) || (t->at.seq == 0 && r->look))
+        return TAKEN_AHEAD;
+    r->take = *t;
+    if ((r->take.block = mem_grow(&r->alloc, NULL, 0, t->size)) != NULL)
+        memcpy(r->take.block, t->block, t->size);
+    else
+        lost_more(r, t->live, 1);
+    return r->take.block != NULL ? TAKEN_LIVE : TAKEN_NONE;
+}
+
+/* Passed over when it is behind; left when it lies ahead, or when what was read from the store leads up to it. */
+static taken line_take(pawl_stream *r, const told *t)
+{
+    if (place_before(t->at, r->at))
+        return TAKEN_NONE;
+    if (place_before(r->at, t->at) || r->lines_at < r->lines.size)
+        return TAKEN_AHEAD;
+    buf_reset(&r->lines);
+    r->lines_at = 0;
+    buf_put(&r->lines, t->block, t->size);
+    buf_char(&r->lines, '\n');
+    if (!r->lines.failed)
+        return TAKEN_LINE;
+    buf_reset(&r->lines);
+    return TAKEN_AHEAD;         /* the store has it as well */
+}
+
+static taken ring_take(pawl_stream *r)
+{
+    hub *h = hub_here(r->e);
+    taken what = TAKEN_NONE;
+
+    pthread_mutex_lock(&h->lock);
+    for (uint64_t slot; what == TAKEN_NONE && (slot = slot_after(h, r->hub, r->slot)) != 0;) {
+        const told *t = &h->ring[slot % h->cap];
+
+        what = t->live > 0 ? live_take(r, h, slot) : line_take(r, t);
+        if (what != TAKEN_AHEAD)
+            r->slot = slot;
+    }
+    if (what == TAKEN_NONE) {
+        lost_more(r, r->hub->live, r->hub->live - r->live);
+        r->live = r->hub->live;
+        what = place_before(r->at, r->hub->end) ? TAKEN_AHEAD : TAKEN_NONE;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return what;
+}
+
+/* ---- what comes next --------------------------------------------------------------------------------------- */
+
+static pawl_code line_first(pawl_stream *r, pawl_err *err)
+{
+    const char *at = r->lines.data + r->lines_at, *nl = memchr(at, '\n', r->lines.size - r->lines_at);
+    pawl_code rc = line_begin(r, (pawl_bytes){ at, (size_t)(nl - at) }, err);
+
+    r->poll_ms = POLL_LEAST_MS;
+    if (rc == PAWL_OK)
+        r->lines_at += (size_t)(nl - at) + 1;
+    return rc;
+}
+
+/* On an engine the store is asked when the ring does not say what comes next, and now and then for what others have written. */
+static pawl_code lines_find(pawl_stream *r, taken what, pawl_err *err)
+{
+    int64_t now = steady_ms();
+
+    if (r->e != NULL && what == TAKEN_NONE && !r->look && now - r->looked_ms < r->poll_ms)
+        return PAWL_PENDING;
+    r->looked_ms = now;
+    r->look = r->look || what == TAKEN_AHEAD;
+    r->poll_ms = r->poll_ms < POLL_MOST_MS ? r->poll_ms * 2 : POLL_MOST_MS;
+    return lines_read(r, err);
+}
+
+/* To the place at hand. PAWL_OK: there is one, or a live event. */
+static pawl_code place_find(pawl_stream *r, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && r->entry == NULL && r->take.block == NULL) {
+        taken what = r->e != NULL ? ring_take(r) : TAKEN_NONE;
+
+        if (what == TAKEN_LINE || what == TAKEN_LIVE)
+            continue;
+        rc = r->lines_at < r->lines.size ? line_first(r, err) : lines_find(r, what, err);
+    }
+    return rc;
+}
+
+static pawl_code gap_event(pawl_stream *r, const char *name, const char *from, const char *to, pawl_stream_event *ev, pawl_err *err)
+{
+    buf_reset(&r->json);
+    if (r->lost > 0)
+        buf_fmt(&r->json, "{\"from\":\"%s\",\"live\":%llu,\"to\":\"%s\"}", from, (unsigned long long)r->lost, to);
+    else
+        buf_fmt(&r->json, "{\"from\":\"%s\",\"to\":\"%s\"}", from, to);
+    buf_char(&r->json, '\0');
+    if (r->json.failed)
+        return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
+    *ev = (pawl_stream_event){ .kind = PAWL_STREAM_GAP, .cursor = cursor_text(r, r->cursor), .seq = r->at.seq, .index = r->index,
+                               .live = r->lost > 0 ? r->lost_last : 0,
+                               .run = r->run, .name = name, .path = "", .node = "", .json = r->json.data };
+    return PAWL_OK;
+}
+
+static pawl_code pruned_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
+{
+    pawl_code rc = gap_event(r, "pruned", "1.0", cursor_text(r, r->cursor), ev, err);
+
+    r->pruned = rc != PAWL_OK;
+    return rc;
+}
+
+static pawl_code lost_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
+{
+    pawl_code rc = gap_event(r, "slow", r->lost_from, cursor_text(r, r->cursor), ev, err);
+
+    if (rc == PAWL_OK)
+        r->lost = 0;
+    return rc;
+}
+
+/* Its texts stay in r->json until the next one. */
+static pawl_code live_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
+{
+    told *t = &r->take;
+    char *id, *name, *path;
+
+    arena_reset(&r->mem);
+    buf_reset(&r->json);
+    buf_put(&r->json, t->block, t->size);
+    path = arena_strdup(&r->mem, t->block, t->size);
+    if (r->json.failed || path == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
+    id = r->json.data;
+    name = id + strlen(id) + 1;
+    path += strcspn(path, "/") + 1;                     /* RUN~LIFE/SUPERSTEP.TASK.VISIT.N */
+    path += strcspn(path, ".") + 1;
+    for (int i = 0; i < 2; i++)
+        if (strrchr(path, '.') != NULL)
+            *strrchr(path, '.') = '\0';
+    *ev = (pawl_stream_event){ .kind = (pawl_stream_kind)t->kind, .cursor = cursor_text(r, r->cursor), .seq = r->at.seq, .index = r->index,
+                               .live = t->live, .run = r->run, .name = name, .path = path, .node = node_of(r, path), .id = id,
+                               .json = name + strlen(name) + 1, .time_ms = t->time_ms };
+    if (ev->node == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
+    mem_free(&r->alloc, t->block, t->size);
+    t->block = NULL;
+    return PAWL_OK;
+}
+
+pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (r == NULL || ev == NULL)
+        return fail(err, PAWL_INVALID, "next: a stream and room for an event are needed");
+    *ev = (pawl_stream_event){ .kind = (pawl_stream_kind)0 };
+    if (r->pruned)
+        return pruned_event(r, ev, err);
+    for (;;) {
+        rc = place_find(r, err);
+        if (rc < 0)
+            return rc;
+        if (r->lost > 0 && r->entry == NULL)
+            return lost_event(r, ev, err);
+        if (rc != PAWL_OK)
+            return r->over ? PAWL_HALTED : rc;
+        if (r->entry == NULL)
+            return live_event(r, ev, err);
+        if ((line_kind(r) & r->kinds) != 0)
+            break;
+        line_next(r);
+    }
+    if ((rc = line_event(r, ev, err)) == PAWL_OK)
+        line_next(r);
+    return rc;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------------ */
+
+static pthread_mutex_t *gate_of(pawl_stream *r)
+{
+    return r->e != NULL ? &hub_here(r->e)->lock : &r->gate;
+}
+
+/* Until somebody tells, or it is time to look. */
+static void rest(pawl_stream *r, int64_t until)
+{
+    const hub *h = r->e == NULL ? NULL : hub_here(r->e);
+    int64_t at = steady_ms() + r->poll_ms;
+
+    if (until < at)
+        at = until;
+    pthread_mutex_lock(gate_of(r));
+    while (!r->stopped && (h == NULL || (slot_after(h, r->hub, r->slot) == 0 && !place_before(r->at, r->hub->end))) &&
+           cond_wait(&r->woken, gate_of(r), at))
+        continue;
+    pthread_mutex_unlock(gate_of(r));
+}
+
+pawl_code pawl_stream_wait(pawl_stream *r, int64_t timeout_ms, pawl_stream_event *ev, pawl_err *err)
+{
+    int64_t now = steady_ms(), until = timeout_ms < 0 || timeout_ms > INT64_MAX - now ? INT64_MAX : now + timeout_ms;
+    pawl_code rc;
+
+    while (r == NULL || !r->stopped) {
+        rc = pawl_stream_next(r, ev, err);
+        if (rc != PAWL_PENDING || steady_ms() >= until)
+            return rc;
+        rest(r, until);
+    }
+    return fail(err, PAWL_CANCELED, "%s: its reader was told to stop", r->run);
+}
+
+void pawl_stream_stop(pawl_stream *r)
+{
+    if (r == NULL)
+        return;
+    pthread_mutex_lock(gate_of(r));
+    r->stopped = true;
+    pthread_cond_broadcast(&r->woken);
+    pthread_mutex_unlock(gate_of(r));
+}
+
+const char *pawl_stream_cursor(pawl_stream *r)
+{
+    return r == NULL ? "" : cursor_text(r, r->cursor);
+}
+
+/* ---- what a state asks for ---------------------------------------------------------------------------------------- */
+
+static pawl_code blob_load(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    pawl_stream *r = ctx;
+    pawl_code rc;
+
+    buf_reset(&r->blob);
+    rc = stream_blob(r, digest, &r->blob, err);
+    *bytes = (pawl_bytes){ r->blob.data, r->blob.size };
+    return rc;
+}
+
+static bool see_past(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    (void)seq;
+    if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
+        return true;
+    buf_put(ctx, line.data, line.size);
+    buf_char(ctx, '\n');
+    return !((buf *)ctx)->failed && (kind == PAWL_LINE_RECORD || ((buf *)ctx)->size < READ_BYTES);
+}
+
+/* Asked for one after another, they are read many at once. */
+static pawl_code entry_load(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err)
+{
+    pawl_stream *r = ctx;
+    pawl_code rc = PAWL_OK;
+
+    if (seq != r->past_next || r->past_at == r->past.size) {
+        buf_reset(&r->past);
+        r->past_next = r->past_at = 0;
+        rc = stream_read(r, seq - 1, seq - 1 + READ_ENTRIES, see_past, &r->past, err);
+        if (rc == PAWL_OK && r->past.failed)
+            rc = fail(err, PAWL_NOMEM, "%s: no memory for entry %llu", r->run, (unsigned long long)seq);
+    }
+    for (size_t first = r->past_at, at = first; rc == PAWL_OK && at < r->past.size;) {
+        const char *line = r->past.data + at, *nl = memchr(line, '\n', r->past.size - at);
+
+        at = (size_t)(nl - r->past.data) + 1;
+        if (*line == '[')
+            continue;
+        *records = (pawl_bytes){ r->past.data + first, (size_t)(line - r->past.data) - first };
+        *entry = (pawl_bytes){ line, (size_t)(nl - line) };
+        r->past_at = at;
+        r->past_next = seq + 1;
+        return PAWL_OK;
+    }
+    r->past_at = r->past.size;
+    return rc == PAWL_OK ? fail(err, PAWL_GONE, "%s: there is no entry %llu", r->run, (unsigned long long)seq) : rc;
+}
+
+/* ---- opened ------------------------------------------------------------------------------------------------------- */
+
+typedef struct begun { buf base, snapshot; uint64_t base_seq, snapshot_seq, before; } begun;
+
+/* A snapshot is of use when it is of an entry before the one to begin with. */
+static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    begun *b = ctx;
+    bool base = kind == PAWL_LINE_BASE;
+
+    if (!base && (kind != PAWL_LINE_SNAPSHOT || seq >= b->before))
+        return false;
+    *(base ? &b->base_seq : &b->snapshot_seq) = seq;
+    buf_put(base ? &b->base : &b->snapshot, line.data, line.size);
+    return base && b->before > 0;
+}
+
+/* The base, and who is there before and after it was read; with values the state that the first line is folded into. */
+static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint64_t *first, pawl_head *head, pawl_err *err)
+{
+    const pawl_loader loader = { .entry = entry_load, .blob = blob_load, .ctx = r };
+    const pawl_store_verbs *v = r->store->verbs;
+    bool values = (r->kinds & PAWL_STREAM_VALUES) != 0;
+    begun b = { .before = values && snapshot ? before : 0 };
+    pawl_code rc;
+
+    buf_init(&b.base, &r->alloc);
+    buf_init(&b.snapshot, &r->alloc);
+    store_lock(r);
+    rc = v->head(r->store, r->run, head, err);
+    r->life = head->life;
+    if (rc == PAWL_OK && (rc = v->load(r->store, r->run, see_begin, &b, err)) == PAWL_OK && (rc = v->head(r->store, r->run, head, err)) == PAWL_OK)
+        rc = same_life(r, head, err);
+    store_unlock(r);
+    if (rc == PAWL_OK && (b.base.failed || b.snapshot.failed))
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
+    r->base_seq = b.base_seq;
+    *first = (b.snapshot.size > 0 ? b.snapshot_seq : b.base_seq) + 1;
+    if (rc == PAWL_OK && values && before > b.base_seq)
+        rc = pawl_state_load((pawl_bytes){ b.base.data, b.base.size }, (pawl_bytes){ b.snapshot.data, b.snapshot.size }, &loader, &r->alloc, &r->st, err);
+    buf_free(&b.base);
+    buf_free(&b.snapshot);
+    return rc;
+}
+
+static bool cursor_read(const char *text, uint64_t *seq, uint64_t *index)
+{
+    const char *dot = digits_read(text, seq), *end = dot == NULL || *dot != '.' ? NULL : digits_read(dot + 1, index);
+
+    return end != NULL && *end == '\0' && *seq > 0;
+}
+
+/* Past all up to that place, or to the end of what is there. PAWL_PENDING: it is not there. */
+static pawl_code seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, pawl_err *err)
+{
+    pawl_code rc;
+
+    r->look = true;
+    while (now || r->at.seq < seq || (r->at.seq == seq && r->index < index)) {
+        bool there = r->at.seq == seq && r->index + 1 == index;
+
+        if (r->entry == NULL && r->lines_at == r->lines.size && (rc = lines_read(r, err)) != PAWL_OK)
+            return rc;
+        if (r->entry == NULL && (rc = line_first(r, err)) != PAWL_OK)
+            return rc;
+        line_next(r);
+        if (there && !now)
+            return PAWL_OK;
+    }
+    return r->at.seq == seq ? PAWL_OK : PAWL_PENDING;
+}
+
+static pawl_code beyond(const pawl_stream *r, const char *from, pawl_err *err)
+{
+    return fail(err, PAWL_INVALID, "%s: there is no event \"%.40s\" of this run yet: take a cursor that it has given", r->run, from);
+}
+
+static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
+{
+    bool now = from != NULL && strcmp(from, "now") == 0;
+    uint64_t seq = 1, index = 0, first;
+    pawl_head head = { .run = NULL };
+    pawl_code rc;
+
+    if (from != NULL && !now && !cursor_read(from, &seq, &index))
+        return fail(err, PAWL_INVALID, "%s: \"%.40s\" is no cursor: SEQ.INDEX, as a stream gave it, or now", r->run, from);
+    if ((rc = base_load(r, from == NULL || now ? UINT64_MAX : seq, from != NULL, &first, &head, err)) != PAWL_OK)
+        return rc;
+    r->pruned = from == NULL && r->base_seq > 0;
+    if (from == NULL)
+        seq = r->base_seq + 1;
+    if (!now && seq <= r->base_seq)
+        return fail(err, PAWL_GONE, "%s: cursor \"%.40s\" was pruned: entries up to %llu are gone, go on from %llu.0", r->run, from,
+                    (unsigned long long)r->base_seq, (unsigned long long)r->base_seq + 1);
+    if (!now && seq > head.seq + 1)
+        return beyond(r, from, err);
+    r->at.seq = r->st != NULL ? first : now ? head.seq + 1 : seq;
+    r->told_all = r->at.seq == 1;
+    rc = seek(r, now, seq, index, err);
+    if (rc == PAWL_PENDING)
+        rc = now ? PAWL_OK : beyond(r, from, err);
+    r->look = true;
+    return rc;
+}
+
+/* As if it had had what is not there any more. */
+static uint64_t live_begin(const hub *h, const hub_run *r)
+{
+    for (uint64_t slot = r->first; slot != 0; slot = h->ring[slot % h->cap].next)
+        if (h->ring[slot % h->cap].live > 0)
+            return h->ring[slot % h->cap].live - 1;
+    return r->live;
+}
+
+static pawl_code reader_join(pawl_stream *r, pawl_err *err)
+{
+    hub *h = hub_of(r->e, err);
+
+    if (h == NULL)
+        return PAWL_NOMEM;
+    pthread_mutex_lock(&h->lock);
+    if ((r->hub = hub_run_of(h, r->run)) != NULL) {
+        r->next_reader = r->hub->readers;
+        r->hub->readers = r;
+        r->open_slot = h->next;
+        r->live = live_begin(h, r->hub);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return r->hub != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
+}
+
+static void reader_leave(pawl_stream *r)
+{
+    hub *h = r->hub == NULL ? NULL : hub_here(r->e);
+
+    if (h == NULL)
+        return;
+    pthread_mutex_lock(&h->lock);
+    for (pawl_stream **at = &r->hub->readers; *at != NULL; at = &(*at)->next_reader)
+        if (*at == r) {
+            *at = r->next_reader;
+            break;
+        }
+    hub_run_let(h, r->hub);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *o)
+{
+    pawl_alloc alloc = mem_or_default(NULL);
+    pawl_stream *r = mem_new(&alloc, sizeof *r);
+    size_t n = strlen(run) + 1;
+
+    if (r == NULL)
+        return NULL;
+    r->alloc = alloc;
+    r->e = e;
+    r->lent = store != NULL;
+    r->store = store != NULL ? store : e->store;
+    r->kinds = (o->kinds != 0 ? o->kinds : PAWL_STREAM_DEBUG - 1) | PAWL_STREAM_GAP;
+    r->wake = o->wake;
+    r->wake_ctx = o->wake_ctx;
+    r->look = true;
+    r->poll_ms = POLL_LEAST_MS;
+    pthread_mutex_init(&r->gate, NULL);
+    cond_begin(&r->woken);
+    arena_init(&r->mem, &alloc, 1024);
+    buf_init(&r->lines, &alloc);
+    buf_init(&r->json, &alloc);
+    buf_init(&r->id, &alloc);
+    buf_init(&r->receipts, &alloc);
+    buf_init(&r->past, &alloc);
+    buf_init(&r->blob, &alloc);
+    r->step = pawl_step_new(NULL);
+    r->shown = pawl_step_new(NULL);
+    if ((r->run = mem_new(&alloc, n)) != NULL)
+        memcpy(r->run, run, n);
+    if (r->run == NULL || r->step == NULL || r->shown == NULL) {
+        pawl_stream_close(r);
+        return NULL;
+    }
+    return r;
+}
+
+pawl_stream *pawl_stream_open(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *options, pawl_err *err)
+{
+    static const pawl_stream_options usual;
+    const pawl_stream_options *o = options != NULL ? options : &usual;
+    pawl_stream *r;
+
+    if ((e == NULL && store == NULL) || run == NULL || !run_id_valid(run) || (o->kinds & ~(PAWL_STREAM_GAP * 2u - 1)) != 0) {
+        fail(err, PAWL_INVALID, "\"%.64s\": a stream needs an engine or a store, a run, and kinds that there are", run != NULL ? run : "");
+        return NULL;
+    }
+    if ((r = stream_new(e, store, run, o)) == NULL) {
+        fail(err, PAWL_NOMEM, "%s: no memory for a stream", run);
+        return NULL;
+    }
+    if ((e != NULL && reader_join(r, err) != PAWL_OK) || stream_begin(r, o->from, err) != PAWL_OK) {
+        pawl_stream_close(r);
+        return NULL;
+    }
+    return r;
+}
+
+void pawl_stream_close(pawl_stream *r)
+{
+    pawl_alloc alloc;
+
+    if (r == NULL)
+        return;
+    alloc = r->alloc;
+    reader_leave(r);
+    told_free(r);
+    mem_free(&alloc, r->take.block, r->take.size);
+    pawl_state_free(r->st);
+    pawl_step_free(r->step);
+    pawl_step_free(r->shown);
+    arena_free(&r->mem);
+    buf_free(&r->lines);
+    buf_free(&r->json);
+    buf_free(&r->id);
+    buf_free(&r->receipts);
+    buf_free(&r->past);
+    buf_free(&r->blob);
+    pthread_cond_destroy(&r->woken);
+    pthread_mutex_destroy(&r->gate);
+    mem_free(&alloc, r->run, r->run != NULL ? strlen(r->run) + 1 : 0);
+    mem_free(&alloc, r, sizeof *r);
+}
