@@ -34,7 +34,7 @@ static pawl_machine *helper(void)
 /* Input, an answer that calls for two tools, both of them, and an answer: five events. */
 static bool event_ns(reading *out)
 {
-    static const core_told told[] = { { .event = CORE_USER_INPUT }, { .event = CORE_COMPLETED, .calls = 2 }, { .event = CORE_TOOL_COMPLETED },
+    static const core_input told[] = { { .event = CORE_USER_INPUT }, { .event = CORE_COMPLETED, .calls = 2 }, { .event = CORE_TOOL_COMPLETED },
                                       { .event = CORE_TOOL_COMPLETED }, { .event = CORE_COMPLETED } };
     volatile core_action last = CORE_SHUTDOWN;
     double from = bench_ns();

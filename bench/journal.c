@@ -1,7 +1,7 @@
 /* journal.c - the bytes of a journal, and how fast it is folded again. */
 #include "bench.h"
 
-#include "base/base.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* memory.c - what a superstep costs when nothing is stored. */
 #include "bench.h"
 
-#include "base/base.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <string.h>

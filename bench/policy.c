@@ -1,6 +1,6 @@
 /* policy.c - what a decision takes: a rule among many, and a command line that has to be split first. */
 #include "bench.h"
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/policy.h"
 
 #include <stdlib.h>

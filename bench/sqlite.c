@@ -1,5 +1,5 @@
-/* sqlite.c - what a durable step costs, beside a plain row of as many bytes with a commit of its own. Both lie in one folder, have
- * pages of one size, and take turns. The first thousand steps of either are not counted: until its WAL begins again from its
+/* sqlite.c - what a durable step costs, beside a plain row of as many bytes with a commit of its own. Both lie in one folder
+ * and take turns. The first thousand steps of either are not counted: until its WAL begins again from its
  * start, each commit makes a file longer. */
 #include "bench.h"
 

@@ -64,6 +64,10 @@ foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c host
             continue()
         endif()
         pawl_test(${folder} ${file} pawl_static)
+        if(folder STREQUAL "effect" AND name MATCHES "^(command|command_stop|http|tls|sandbox|llm_anthropic|llm_fail|llm_openai)_test$")
+            # The same tests, with every job answered later: by the loop thread.
+            add_test(NAME ${folder}/${name}_later COMMAND ${CMAKE_COMMAND} -E env PAWL_TEST_LATER=1 $<TARGET_FILE:${folder}-${name}>)
+        endif()
         if(folder STREQUAL "effect" OR folder STREQUAL "host" OR name MATCHES "^(engine|store|sqlite|stream|effect|peer)_")
             add_dependencies(threaded_tests ${folder}-${name})
         endif()

@@ -14,7 +14,11 @@ extern "C" {
 typedef struct pawl_job pawl_job;
 typedef struct pawl_reply pawl_reply;
 
-/* One attempt at one command; lent for the call. What is 0 or NULL is not there. */
+/* Called once when a job that is answered later is to stop: see pawl_job.later. `id` is the job's. */
+typedef void pawl_stop_fn(void *ctx, const char *id);
+
+/* One attempt at one command; lent for the call, unless it is answered later. What is 0 or NULL is not there. Its functions go by `ctx`, so that a
+ * copy of the struct is as good. */
 struct pawl_job {
     const char *id;               /* of the invocation: the idempotency key, the same at every attempt */
     const char *effect;
@@ -31,10 +35,25 @@ struct pawl_job {
     void *ctx;                    /* of whoever made the job */
     void *sql;                    /* see pawl_ctx_sql in engine.h */
     const char *mode;             /* the text in its run's channel "@mode" as this attempt begins, also one that only comes; NULL: none */
+    /* Announces that this attempt is answered later (E17): called by the handler before it hands the job to another thread; then it returns
+     * PAWL_PENDING, and holds no thread. The attempt is over when somebody calls `finish`, or pawl_engine_reply (pawl/engine.h) with the job's id. Limits,
+     * heartbeats, cancel, budgets and retry hold as for any other. NULL: whoever made the job cannot wait; answer before you return.
+     *   stop    called once, when the run is canceled, a limit has passed, the lease is lost or the engine is freed: then finish soon. With it the job
+     *           is held: job, texts, arguments and reply stay valid until `finish`, and pawl_engine_free waits for that. It may be called on any thread,
+     *           under a lock of the engine's: it does not block, takes no lock that is held where `finish` is called, and calls nothing of the engine but
+     *           `finish`. None comes after `finish` has returned.
+     *   NULL    keep nothing but the id; the engine forgets the job when its command goes on without it.
+     * It may move the arguments: read job->args anew. PAWL_OK; PAWL_CANCELED, PAWL_NOMEM, PAWL_INVALID (announced before): return that code. A handler
+     * that changes its mind returns another code than PAWL_PENDING, and nobody calls `finish`. */
+    pawl_code (*later)(const pawl_job *job, pawl_stop_fn *stop, void *ctx);
+    /* Ends an attempt that was announced, once, on any thread, also before its handler has returned: `code` is what a handler returns, the result is in
+     * the reply that the handler was given. After it neither job nor reply is touched. */
+    void (*finish)(const pawl_job *job, pawl_code code);
+    bool alone;                   /* the driving thread calls, and nothing else is out: to answer later saves no thread, and costs a hand-over */
 };
 
 /* Perform `job`. Say the result with pawl_reply_... and return PAWL_OK; or return a code below 0: PAWL_TRANSIENT,
- * PAWL_TIMEOUT and PAWL_IO are tried again as the command's retry says, any other is final. */
+ * PAWL_TIMEOUT and PAWL_IO are tried again as the command's retry says, any other is final. PAWL_PENDING: it is answered later, see pawl_job.later. */
 typedef pawl_code pawl_handler_fn(const pawl_job *job, pawl_reply *reply, void *arg);
 
 /* ---- replies --------------------------------------------------------------------------------- */

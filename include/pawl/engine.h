@@ -17,10 +17,10 @@ typedef struct pawl_engine pawl_engine;
 
 /* Takes `m` and `store`, also on failure; either may be NULL, then so is the engine, `err` as it was. */
 PAWL_API pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err);
-/* Tells every handler to stop, and waits until all have returned. Runs stay where they are. */
 /* Another machine whose runs it drives, and that children may be of (pawl_spawn); runs are begun of the first. Takes `m`, also on
  * failure. PAWL_CONFLICT: it has one of that name. */
 PAWL_API pawl_code pawl_engine_add(pawl_engine *e, pawl_machine *m, pawl_err *err);
+/* Tells every handler to stop, and waits until all have returned, and until each job that is held is finished. Runs stay where they are. NULL does nothing. */
 PAWL_API void pawl_engine_free(pawl_engine *e);
 /* Nothing for handlers: while one is called, the engine may be using it. */
 PAWL_API pawl_store *pawl_engine_store(pawl_engine *e);
@@ -64,13 +64,37 @@ PAWL_API pawl_code pawl_engine_budget(pawl_engine *e, const char *effect, const 
 /* Threads that perform side by side, where several commands are out; 0, as at first: all are performed on the thread that drives,
  * as a lone command always is: a cancel, a lost lease and a missed heartbeat reach it there as well. */
 PAWL_API void pawl_engine_threads(pawl_engine *e, unsigned threads);
+/* What an attempt that is answered later (pawl_job.later in pawl/effect.h) came to. What is 0 or NULL is not there. */
+typedef struct pawl_result {
+    const char *id;               /* the job's */
+    uint32_t attempt;             /* the job's; 0: whichever is out */
+    uint64_t fence;               /* the job's; 0: it is not compared */
+    pawl_code code;               /* PAWL_OK, or below 0, as a handler returns it */
+    const char *value;            /* of PAWL_OK: JSON; NULL: null */
+    const char *text;             /* of a failure: its one line; copied, as all texts */
+    const char *detail;           /* of a failure: any number of lines */
+    int64_t retry_after_ms;       /* as pawl_reply_retry_after */
+    bool untouched;               /* as pawl_reply_untouched */
+    bool costs;                   /* as pawl_reply_cost: */
+    int64_t tokens, micros;
+} pawl_result;
+/* Answers the attempt of that id, from any thread, once: PAWL_OK: it was taken, and the thread that drives stores its receipt. Else nothing was taken, and
+ * it is counted (pawl_engine_late):
+ *   PAWL_GONE      no attempt of that id waits for an answer here: it is unknown, was finished or given up, or its run is another engine's now
+ *   PAWL_CONFLICT  another attempt of it is out, or one under another fence
+ *   PAWL_FENCED    the lease of its run was lost: the command is for whoever holds the run
+ * or it may be tried again: PAWL_INVALID (no id, no JSON, a code above 0), PAWL_NOMEM. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_engine_reply(pawl_engine *e, const pawl_result *result, pawl_err *err);
+/* A descriptor to wait for in a loop of your own: readable while something came back from a thread or was answered, and was not taken yet, and after
+ * pawl_engine_wake, until somebody drives. The engine's: neither read nor close it. Below 0: the system has none left. */
+PAWL_API int pawl_engine_fd(pawl_engine *e);
 /* How long what is called off, or over a limit, may take to come back before its command goes on without it: 10 s; 0: not at all; below
  * 0: 10 s again. What is called off is `unknown` then, but for one of class pure, which is `canceled`; what is over a limit has timed out,
  * and may be tried again while the handler is still there. Somebody who cancels again does not wait either. What the
  * handler says later is dropped, and counted; until it returns its job stays as it is, and another thread takes the place of its
  * own. That holds for the threads of pawl_engine_threads: a handler on the thread that drives is told to stop, and waited for. */
 PAWL_API void pawl_engine_grace(pawl_engine *e, int64_t ms);
-/* Replies that came when their command had ended without them. */
+/* Replies that came when their command had ended without them, and those that pawl_engine_reply refused. */
 PAWL_API uint64_t pawl_engine_late(const pawl_engine *e);
 /* By what name it holds runs (NULL: host, process and a number) and for how long at a time (0: 30 s); renewed while it lives. */
 PAWL_API void pawl_engine_lease(pawl_engine *e, const char *owner, int64_t ttl_ms);

@@ -56,7 +56,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_history_diff(pawl_store *s, const char *a,
 /* ---- is it right? (K5, F5) --------------------------------------------------------------------------- */
 
 /* Fold the whole journal and feed every event again to `m`, as pawl_verify does, whose codes it returns; `m` NULL: fold it only, then
- * v->folded counts all. PAWL_CORRUPT also when the store knows of entries that are not there. PAWL_GONE: no such run, or an erased body. */
+ * v->folded counts all. PAWL_CORRUPT also when the store knows of entries that are not there, or has a snapshot that is damaged or is another
+ * state than the journal's. PAWL_GONE: no such run, or an erased body. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_verify(pawl_store *s, const pawl_machine *m, const char *run, pawl_verdict *v, pawl_err *err);
 
 typedef struct pawl_divergence {    /* lent for the call */

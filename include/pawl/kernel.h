@@ -6,14 +6,14 @@
  * effects leave as commands. So a run folded again from its journal stands, byte for byte,
  * where it stood - after a crash, on another host, inside a test.
  *
- * The loop that drives a run, whole:
+ * The loop that drives a run, whole, as the engine does it:
  *
- *     pawl_feed(machine, state, &event, step, &err);       the machine says what happens
- *     store base, pawl_step_bytes(step) in one transaction  durable from here on
- *     pawl_apply(state, pawl_step_entry(step), &err);       the fold
+ *     pawl_advance(machine, state, &event, step, &err);    the machine says what happens, and the state has moved on
+ *     store base, pawl_step_bytes(step) in one transaction  durable from here on; refused: drop the state, load it again
  *     perform pawl_state_command(state, i, ...)             effects; each ends in a receipt event
  *
- * Killed anywhere in between, load what is stored with pawl_state_load and go on. */
+ * Killed anywhere in between, load what is stored with pawl_state_load and go on. Whoever wants to keep a state that the store refused
+ * feeds it with pawl_feed, which leaves it as it was, and folds the entry with pawl_apply once it is stored. */
 #ifndef PAWL_KERNEL_H
 #define PAWL_KERNEL_H
 
@@ -336,7 +336,7 @@ PAWL_API pawl_bytes pawl_step_bytes(const pawl_step *s);
 PAWL_API PAWL_MUST_USE pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err);
 
 /* pawl_feed and pawl_apply at once, at the cost of one: what pawl_feed returns, and the state has moved on. For who keeps no
- * journal, and for an owner who throws the state away when the entry cannot be stored, before anybody saw it (G9). */
+ * journal, and for an owner, such as the engine, who drops the state when the entry cannot be stored, before anybody saw it (G9). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_advance(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s,
                                               pawl_err *err);
 

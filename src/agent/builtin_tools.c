@@ -1,4 +1,6 @@
-/* own.c - tools that the machine itself is: what they do is a channel, a wait, or a child run. */
+/* builtin_tools.c - tools that the machine performs itself: todo list, plan mode, questions, tool search, sub-agents.
+ *
+ * They have no handler: what they do is a write to a channel, a wait, or a child run. */
 #include "agent/agent.h"
 
 /* ---- todo, and the plan ---------------------------------------------------------------------------------------- */
@@ -9,14 +11,14 @@ static void todo(turn *t, uint32_t k)
     call_done(t, k, content_text(t, "The list is kept."), false);
 }
 
-static void mode_is(turn *t, const char *mode)
+static void mode_switch(turn *t, const char *mode)
 {
     pawl_set_string(t->s, "@mode", mode);
     t->mode_set = pawl_mode_named(mode);
-    t->unsettled = true;        /* what was let in under the other mode looks again; */
-    calls_unsettle(t);
-    rights_changed(t);          /* and children are told */
-    readers_told(t, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
+    t->reauthorize = true;        /* calls that were approved in the old mode are decided again */
+    calls_reauthorize(t);
+    rights_changed(t);          /* sub-agents get the new mode */
+    emit_event(t, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
 }
 
 static void plan_enter(turn *t, uint32_t k)
@@ -28,30 +30,30 @@ static void plan_enter(turn *t, uint32_t k)
         return;
     }
     pawl_set(t->s, "plan", pawl_pack(t->s, "{s:s}", "from", mode));
-    mode_is(t, "plan");
+    mode_switch(t, "plan");
     call_done(t, k, content_text(t, "Plan mode is on: look, change nothing, and leave it by plan_exit with a plan, which a person approves."), false);
 }
 
-/* A person has let it in, with this text and no other. */
+/* Allowed only by an approval of exactly this plan. */
 static void plan_exit(turn *t, uint32_t k)
 {
     const char *from = pawl_value_string(pawl_value_get(pawl_get(t->s, "plan"), "from"));
 
-    if (mode_now(t) != PAWL_PLAN || pawl_value_get(t->calls[k].why, "digest") == NULL) {
-        call_fails(t, k, mode_now(t) != PAWL_PLAN ? "Plan mode is not on." : "Nobody has approved this plan.");
+    if (mode_now(t) != PAWL_PLAN || pawl_value_get(t->calls[k].decision, "digest") == NULL) {
+        call_fail(t, k, mode_now(t) != PAWL_PLAN ? "Plan mode is not on." : "Nobody has approved this plan.");
         return;
     }
     if (from == NULL || pawl_mode_named(from) == PAWL_MODE_NONE || pawl_mode_named(from) == PAWL_PLAN)
         from = "default";
-    from = pawl_mode_name(pawl_mode_named(from) < t->most ? pawl_mode_named(from) : t->most);
+    from = pawl_mode_name(pawl_mode_named(from) < t->mode_cap ? pawl_mode_named(from) : t->mode_cap);
     pawl_set(t->s, "plan", pawl_pack(t->s, "{s:v}", "approved", pawl_value_get(t->calls[k].input, "plan")));
-    mode_is(t, from);
+    mode_switch(t, from);
     call_done(t, k, content_text(t, "The plan is approved. Carry it out."), false);
 }
 
 /* ---- tools that are looked for ------------------------------------------------------------------------------------ */
 
-/* Also by another search of this event. */
+/* In @tools, or added by this event. */
 static bool shown_already(turn *t, size_t i)
 {
     const char *name = t->def->a.tools[i].name;
@@ -61,7 +63,7 @@ static bool shown_already(turn *t, size_t i)
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if ((own = pawl_value_string(pawl_value_get(one, "name"))) != NULL && strcmp(own, name) == 0)
-            return true;        /* a provider's own may have no name */
+            return true;        /* tools of the provider may have no name */
     return false;
 }
 
@@ -76,14 +78,14 @@ static void tool_offer(turn *t, size_t i)
     t->tools = value_push(t->mem, tools_now(t), one);
 }
 
-static char low(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+static char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 static bool found_in(const char *text, const char *word, size_t n)
 {
     for (; text != NULL && *text != '\0'; text++) {
         size_t i = 0;
 
-        while (i < n && low(text[i]) == low(word[i]))
+        while (i < n && ascii_lower(text[i]) == ascii_lower(word[i]))
             i++;
         if (i == n)
             return true;
@@ -91,8 +93,8 @@ static bool found_in(const char *text, const char *word, size_t n)
     return false;
 }
 
-/* Any word of the query stands in its name, hint or description. */
-static bool fits(const pawl_agent_tool *tool, const char *query)
+/* A tool matches when its name, hint or description contains any word of the query. */
+static bool tool_matches(const pawl_agent_tool *tool, const char *query)
 {
     while (*query != '\0') {
         const size_t n = strcspn(query, " ,");
@@ -112,7 +114,7 @@ static void tool_search(turn *t, uint32_t k)
     for (size_t i = 0; i < t->def->a.ntools && query != NULL; i++) {
         const pawl_agent_tool *tool = &t->def->a.tools[i];
 
-        if (!tool->deferred || !fits(tool, query))
+        if (!tool->deferred || !tool_matches(tool, query))
             continue;
         names = pawl_format(t->s, "%s%s%s", names, *names != '\0' ? ", " : "", tool->name);
         if (!shown_already(t, i))
@@ -132,14 +134,14 @@ static size_t characters(const char *text)
     return n;
 }
 
-static const pawl_value *label_of(const pawl_value *option)      /* NULL: it has none */
+static const pawl_value *label_of(const pawl_value *option)      /* NULL: no label */
 {
     const pawl_value *v = pawl_value_type(option) == PAWL_TYPE_OBJECT ? pawl_value_get(option, "label") : option;
 
     return pawl_value_type(v) == PAWL_TYPE_STRING ? v : NULL;
 }
 
-/* A text that can be a key; NULL: it is none. */
+/* A non-empty string without NUL, usable as a key; else NULL. */
 static const char *name_in(const pawl_value *v, const char *key)
 {
     const pawl_value *text = pawl_value_get(v, key);
@@ -148,7 +150,7 @@ static const char *name_in(const pawl_value *v, const char *key)
     return name != NULL && *name != '\0' && strlen(name) == pawl_value_size(text) ? name : NULL;
 }
 
-/* Answers are keyed by it. */
+/* Headers must be unique: answers are keyed by them. */
 static bool header_twice(const pawl_value *questions, const char *header, int upto)
 {
     for (int i = 0; i < upto; i++) {
@@ -206,8 +208,8 @@ static const pawl_value *one_schema(turn *t, const pawl_value *question)
     return value_pack(t->mem, NULL, "{s:v,s:i,s:s,s:b}", "items", one, "minItems", (int64_t)1, "type", "array", "uniqueItems", 1);
 }
 
-/* An answer names each header; where there is one question alone, its answer will do. */
-const pawl_value *own_schema(turn *t, const pawl_value *questions)
+/* An answer is an object keyed by header; a single question also takes its bare answer. */
+const pawl_value *questions_schema(turn *t, const pawl_value *questions)
 {
     const pawl_value *properties = value_pack(t->mem, NULL, "{}"), *required = value_pack(t->mem, NULL, "[]"), *one, *all;
     pawl_iter it = pawl_iter_of(questions);
@@ -233,29 +235,29 @@ static void ask_user(turn *t, uint32_t k)
     if (wrong == NULL && pawl_get_bool(t->s, "@unasked"))
         wrong = "Nobody is there to be asked";
     if (wrong != NULL) {
-        call_fails(t, k, wrong);
+        call_fail(t, k, wrong);
         return;
     }
     text = text != NULL ? text : "";
     q.prompt = pawl_pack(t->s, "s", pawl_value_size(questions) == 1 ? text : pawl_format(t->s, "%s (and %zu more)", text, pawl_value_size(questions) - 1));
-    q.schema = own_schema(t, questions);
+    q.schema = questions_schema(t, questions);
     q.about = pawl_pack(t->s, "{s:v}", "questions", questions);
     pawl_flow_ask(t->s, tag_of(t, "tool", k), &q);
-    life_note(t, "agent_needs_input", text);
-    readers_told(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
+    notify_hooks(t, "agent_needs_input", text);
+    emit_event(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
 }
 
-/* Those that were put to a person while somebody was there. */
+/* Close questions that were asked while a person was available. */
 void questions_unasked(turn *t)
 {
     for (uint32_t k = 0; k < t->ncalls && pawl_get_bool(t->s, "@unasked"); k++)
         if (t->calls[k].at == STAGE_RUNNING && t->calls[k].tool->own == PAWL_OWN_ASK_USER) {
             pawl_flow_drop(t->s, tag_of(t, "tool", k));
-            call_fails(t, k, "Nobody is there to be asked");
+            call_fail(t, k, "Nobody is there to be asked");
         }
 }
 
-/* Keyed by header; several labels are joined by ", ". */
+/* The result for the model is keyed by header; several labels are joined by ", ". */
 static void questions_answered(turn *t, uint32_t k)
 {
     const pawl_value *questions = pawl_value_get(t->calls[k].input, "questions"), *v = t->h->value, *one;
@@ -283,7 +285,7 @@ static const pawl_agent_helper *helper_of(turn *t, const char *name)
     return name == NULL && t->def->a.nhelpers > 0 ? &t->def->a.helpers[0] : NULL;
 }
 
-/* What its rights are: those of its parent, as they are now. */
+/* The input of a sub-agent, with the rights that its parent has now (E11). */
 static const pawl_value *child_input(turn *t, const pawl_value *prompt)
 {
     static const char *const names[] = { "@cwd", "@grants", "@pinned", "@file" };
@@ -309,31 +311,31 @@ static void spawn_agent(turn *t, uint32_t k)
     const pawl_value *input = child_input(t, pawl_value_get(c->input, "prompt"));
     pawl_code rc;
 
-    if (input == NULL || pawl_agent_input(pawl_value_get(c->input, "prompt"), NULL) != PAWL_OK) {      /* never without its rights */
-        call_fails(t, k, "Invalid arguments: a prompt is needed");
+    if (input == NULL || pawl_agent_input(pawl_value_get(c->input, "prompt"), NULL) != PAWL_OK) {      /* a sub-agent never starts without its rights */
+        call_fail(t, k, "Invalid arguments: a prompt is needed");
         return;
     }
     if (helper == NULL) {
-        call_fails(t, k, "There is no such agent");
+        call_fail(t, k, "There is no such agent");
         return;
     }
     if (pawl_get_int(t->s, "@depth") >= t->def->a.max_depth) {
-        call_fails(t, k, pawl_format(t->s, "An agent may not go deeper than %u", (unsigned)t->def->a.max_depth));
+        call_fail(t, k, pawl_format(t->s, "An agent may not go deeper than %u", (unsigned)t->def->a.max_depth));
         return;
     }
-    if (!child_named(t, k)) {
-        call_fails(t, k, pawl_format(t->s, "A sub-agent of the id %s is at work", text_cut(t, c->id, 100)));
+    if (!child_assign_name(t, k)) {
+        call_fail(t, k, pawl_format(t->s, "A sub-agent of the id %s is at work", text_cut(t, c->id, 100)));
         return;
     }
     if (t->rc != PAWL_OK)
         return;
     rc = pawl_flow_spawn(t->s, tag_of(t, "tool", k), helper->name, input, &(pawl_flow_child){ .name = c->child });
     if (rc == PAWL_LIMIT)
-        call_fails(t, k, "The budget has no room for it");
+        call_fail(t, k, "The budget has no room for it");
     else if (rc != PAWL_OK)
         t->rc = rc;
     else
-        t->calls[k].rights = mode_now(t), readers_told(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id",
+        t->calls[k].rights = mode_now(t), emit_event(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id",
                                                                                          child_run_of(t, k), "tool_use_id", c->id));
 }
 
@@ -346,14 +348,14 @@ static void child_ended(turn *t, uint32_t k)
 
     if (!good)
         result = pawl_pack(t->s, "s", pawl_format(t->s, "The sub-agent failed: %s", text != NULL ? text_cut(t, text, 1000) : pawl_outcome_name(t->h->outcome)));
-    readers_told(t, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good,
+    emit_event(t, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good,
                                                     "tool_use_id", t->calls[k].id));
     after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", result), !good);
 }
 
 /* ---- what they cannot do without ---------------------------------------------------------------------------------------- */
 
-const char *own_wrong(const pawl_agent_tool *tool, const pawl_value *input)
+const char *builtin_input_error(const pawl_agent_tool *tool, const pawl_value *input)
 {
     if (tool->own == PAWL_OWN_TODO && pawl_value_get(input, "todos") == NULL)
         return "Invalid arguments: todos are needed";
@@ -364,21 +366,21 @@ const char *own_wrong(const pawl_agent_tool *tool, const pawl_value *input)
 
 /* ---- begun, and told ------------------------------------------------------------------------------------------------------ */
 
-void own_begin(turn *t, uint32_t k)
+void builtin_begin(turn *t, uint32_t k)
 {
     static void (*const begins[])(turn *, uint32_t) = { [PAWL_OWN_TODO] = todo, [PAWL_OWN_ASK_USER] = ask_user, [PAWL_OWN_SPAWN_AGENT] = spawn_agent,
                                                         [PAWL_OWN_PLAN_ENTER] = plan_enter, [PAWL_OWN_PLAN_EXIT] = plan_exit,
                                                         [PAWL_OWN_TOOL_SEARCH] = tool_search };
 
-    const char *wrong = own_wrong(t->calls[k].tool, t->calls[k].input);
+    const char *wrong = builtin_input_error(t->calls[k].tool, t->calls[k].input);
 
-    if (wrong != NULL)          /* a hook or a person has made that of it */
-        call_fails(t, k, wrong);
+    if (wrong != NULL)          /* hooks or people may have changed the input */
+        call_fail(t, k, wrong);
     else
         begins[t->calls[k].tool->own](t, k);
 }
 
-void own_told(turn *t, uint32_t k)
+void builtin_result(turn *t, uint32_t k)
 {
     if (t->calls[k].tool->own == PAWL_OWN_ASK_USER)
         questions_answered(t, k);

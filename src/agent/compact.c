@@ -1,11 +1,11 @@
-/* compact.c - a conversation that has become too long is made shorter: summed up by the model, or what old tools gave is left out.
+/* compact.c - shortens a conversation that has become too long: the model summarises it, or the results of old tool calls are dropped.
  *
- * What is settled is, and no more: turns that are over, and in the turn at hand the rounds of tools before the last one, a call always with what
- * came of it. What is pinned, and what the user said in this turn, stay to the letter; rules, mode, plan, todo and budget stand in channels of
- * their own, and are not touched. Where the model says itself that it is too much, and none of that is left to do, what is longest is cut (cut.c). */
+ * Only closed parts are shortened: earlier turns, and in the current turn the tool rounds before the last one, always a call together with its
+ * result. Pinned text and what the user said in this turn stay word for word; rules, mode, plan, todo and budget are channels of their own and are
+ * not touched. When the model still refuses the length and nothing of that is left, the longest messages are truncated (truncate.c). */
 #include "agent/agent.h"
 
-enum { DROPS_BYTES = 200 };     /* of a result; a smaller one is worth no line that says it is gone */
+enum { DROPS_BYTES = 200 };     /* smaller results are kept: the line that replaces them would be as long */
 
 static const char instruction[] =
     "Summarise the conversation above for yourself, since it will be replaced by your summary. Keep: what the user asked for, in their words; decisions "
@@ -13,10 +13,10 @@ static const char instruction[] =
 
 /* ---- what can be left out ------------------------------------------------------------------------------------ */
 
-typedef struct span {           /* all messages, with those of this event */
+typedef struct span {           /* all messages, those of this event included */
     const pawl_value **all;
     uint32_t n;
-    uint32_t cut;               /* of these, so many are settled */
+    uint32_t cut;               /* the first so many are closed */
 } span;
 
 static bool is_role(const pawl_value *message, const char *role)
@@ -36,16 +36,16 @@ static bool is_pinned(const pawl_value *message)
     return pawl_value_bool(pawl_value_get(message, "pinned"));
 }
 
-/* The last answer of this turn, with what it came to, is not settled, nor what the user said since the one before. */
+/* The last answer of this turn with its results is open, and so is what the user said since the answer before. */
 static uint32_t settled_to(const turn *t, const span *s)
 {
     uint32_t i = s->n;
 
-    while (i > t->begun && !is_role(s->all[i - 1], "assistant"))
+    while (i > t->first_message && !is_role(s->all[i - 1], "assistant"))
         i--;
-    while (i > t->begun && is_role(s->all[i - 1], "assistant"))
-        i--;                    /* what was said in several parts goes on, and is one */
-    while (i > t->begun && is_role(s->all[i - 1], "user"))
+    while (i > t->first_message && is_role(s->all[i - 1], "assistant"))
+        i--;                    /* an answer in several parts counts as one */
+    while (i > t->first_message && is_role(s->all[i - 1], "user"))
         i--;
     return i;
 }
@@ -64,13 +64,13 @@ static span span_of(turn *t)
     return s;
 }
 
-/* A summary does not take its place. */
+/* Messages that a summary never replaces. */
 static bool stays(const turn *t, const span *s, uint32_t i)
 {
-    return i >= s->cut || (is_role(s->all[i], "user") && (is_pinned(s->all[i]) || (i >= t->begun && !is_summary(s->all[i]))));
+    return i >= s->cut || (is_role(s->all[i], "user") && (is_pinned(s->all[i]) || (i >= t->first_message && !is_summary(s->all[i]))));
 }
 
-/* What is a summary already is not worth one. */
+/* A summary is not summarised again. */
 static bool sums_up(const turn *t, const span *s)
 {
     for (uint32_t i = 0; i < s->cut; i++)
@@ -79,7 +79,7 @@ static bool sums_up(const turn *t, const span *s)
     return false;
 }
 
-/* The bytes that it has for nothing; 0: it is no result, or stays. */
+/* The bytes that dropping this result would save; 0: it is no result, or it stays. */
 static size_t result_bytes(turn *t, const span *s, uint32_t i)
 {
     size_t size = 0;
@@ -105,7 +105,7 @@ static bool drops(turn *t, const span *s)
 
 typedef enum shorter { SHORTER_NONE, SHORTER_DROP, SHORTER_SUM, SHORTER_CUT } shorter;
 
-/* As it was declared. Where nothing was, it costs nothing if that will do. Only what does not fit the model (`heavy`) is cut. */
+/* The declared method; without one, dropping results if that is enough, because it costs nothing. Truncation only when the model refuses the length. */
 static shorter shorter_of(turn *t, const span *s, bool heavy)
 {
     const bool declared = t->def->a.compact_tokens > 0;
@@ -124,14 +124,14 @@ bool compact_can(turn *t, bool heavy)
     return shorter_of(t, &s, heavy) != SHORTER_NONE;
 }
 
-/* Once it was made shorter, not before it has grown by a quarter of the bound since: what stays may be over that by itself. */
+/* After a compaction the next one waits until the conversation has grown by a quarter of the limit: what remains may exceed the limit by itself. */
 bool compact_due(turn *t)
 {
     const int64_t bound = t->def->a.compact_tokens;
 
-    if (bound <= 0 || t->tokens < bound || t->at == PHASE_COMPACT || t->least < 0)
+    if (bound <= 0 || t->tokens < bound || t->at == PHASE_COMPACT || t->least_tokens < 0)
         return false;
-    return (t->least == 0 || t->tokens - t->least >= (bound + 3) / 4) && compact_can(t, false);
+    return (t->least_tokens == 0 || t->tokens - t->least_tokens >= (bound + 3) / 4) && compact_can(t, false);
 }
 
 /* ---- made shorter --------------------------------------------------------------------------------------------- */
@@ -139,28 +139,28 @@ bool compact_due(turn *t)
 static void replaced(turn *t, const span *s, const pawl_value *all, const char *method)
 {
     pawl_overwrite(t->s, "messages", all);
-    t->all = all;
+    t->messages_now = all;
     t->nmessages = (uint32_t)pawl_value_size(all);
     t->nadded = 0;
-    t->seen = 0;
+    t->messages_seen = 0;
     t->tokens = 0;
-    t->least = -1;
-    readers_told(t, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)s->n, "method", method, "to", (int64_t)t->nmessages));
-    readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
+    t->least_tokens = -1;
+    emit_event(t, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)s->n, "method", method, "to", (int64_t)t->nmessages));
+    emit_event(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
 }
 
-/* It is another one than before. */
-void compact_goes_on(turn *t)
+/* The conversation changed as a whole: report it to readers. */
+void compact_continue(turn *t)
 {
     if (t->at != PHASE_COMPACT)
-        turn_phase(t, PHASE_COMPACT);
+        phase_move(t, PHASE_COMPACT);
     t->c.at = CORE_CALLING_LLM;
     t->c.retries = 0;
-    t->loops -= t->loops > 0;
-    turn_act(t, CORE_SEND_LLM_REQUEST, NULL);
+    t->requests -= t->requests > 0;
+    turn_do(t, CORE_SEND_LLM_REQUEST, NULL);
 }
 
-/* False: there is nothing to drop. */
+/* False: no result can be dropped. */
 static bool results_dropped(turn *t)
 {
     const span s = span_of(t);
@@ -179,7 +179,7 @@ static bool results_dropped(turn *t)
     return some;
 }
 
-/* False: there is nothing to cut. */
+/* False: no message can be truncated. */
 static bool longest_cut(turn *t)
 {
     const span s = span_of(t);
@@ -197,7 +197,7 @@ const char *compact_sizes(turn *t)
     return cut_sizes(t, s.all, s.n);
 }
 
-/* By itself. `why` it is not by the model, which readers are told; NULL: it was not to be. */
+/* Compaction without the model. `why`: the reason why the model does not summarise, for readers; NULL: it was not supposed to. */
 static void shorten(turn *t, const char *why)
 {
     const bool dropped = results_dropped(t), some = dropped || (t->overflowed && longest_cut(t));
@@ -208,12 +208,12 @@ static void shorten(turn *t, const char *why)
         return;
     }
     if (why != NULL)
-        readers_told(t, "status", pawl_pack(t->s, "{s:s}", "note", pawl_format(t->s, "The conversation could not be summed up, %s: %s",
+        emit_event(t, "status", pawl_pack(t->s, "{s:s}", "note", pawl_format(t->s, "The conversation could not be summed up, %s: %s",
                                             dropped ? "and results of tools were left out" :
                                             some ? "and what is longest was cut" : "and goes on as it is", why)));
     if (!some)
-        t->least = t->tokens;   /* not for every request that follows */
-    compact_goes_on(t);
+        t->least_tokens = t->tokens;   /* else every following request would try again */
+    compact_continue(t);
 }
 
 void compact_again(turn *t)
@@ -226,8 +226,8 @@ void compact_again(turn *t)
     }
     if (rc != PAWL_OK)
         t->rc = rc;
-    readers_told(t, "status", pawl_pack(t->s, "{s:b}", "compacting", 1));
-    turn_phase(t, PHASE_COMPACT);
+    emit_event(t, "status", pawl_pack(t->s, "{s:b}", "compacting", 1));
+    phase_move(t, PHASE_COMPACT);
 }
 
 void compact_begin(turn *t)
@@ -238,14 +238,14 @@ void compact_begin(turn *t)
         shorten(t, NULL);
         return;
     }
-    t->upto = s.cut;
+    t->summary_upto = s.cut;
     t->c.retries = 0;
     compact_again(t);
 }
 
 /* ---- summed up -------------------------------------------------------------------------------------------------- */
 
-/* Its texts; NULL: it has none. */
+/* The texts of a message; NULL: none. */
 static const char *summary_of(turn *t, const pawl_value *v)
 {
     const pawl_value *content = pawl_value_get(pawl_value_get(v, "message"), "content"), *block;
@@ -258,7 +258,7 @@ static const char *summary_of(turn *t, const pawl_value *v)
     return all == NULL || *all == '\0' ? NULL : all;
 }
 
-/* The summary, what is pinned and what the user says in this turn, and what is not settled. */
+/* The new conversation: the summary, pinned messages, what the user said in this turn, and the open part. */
 static void sum_up(turn *t, const char *summary)
 {
     span s = span_of(t);
@@ -266,30 +266,30 @@ static void sum_up(turn *t, const char *summary)
     const pawl_value *all = pawl_pack(t->s, "[{s:s,s:s,s:b}]", "content", text, "role", "user", "summary", 1);
     uint32_t begun = 1;
 
-    s.cut = t->upto < s.n ? t->upto : s.n;
+    s.cut = t->summary_upto < s.n ? t->summary_upto : s.n;
     for (uint32_t i = 0; i < s.n; i++) {
         if (!stays(t, &s, i))
             continue;
         all = value_push(t->mem, all, s.all[i]);
-        begun += i < t->begun;
+        begun += i < t->first_message;
     }
-    t->begun = begun;
+    t->first_message = begun;
     replaced(t, &s, all, "summary");
 }
 
-void compact_told(turn *t)
+void on_summary(turn *t)
 {
-    const bool fits = !told_too_long(t);
+    const bool fits = !reply_too_long(t);
     const char *summary = t->h->outcome == PAWL_DONE && fits ? summary_of(t, t->h->value) : NULL;
-    const char *why = t->h->outcome == PAWL_DONE && fits ? "there is no summary in the answer" : !fits ? "it is too long for that, too" : told_why(t);
+    const char *why = t->h->outcome == PAWL_DONE && fits ? "there is no summary in the answer" : !fits ? "it is too long for that, too" : reply_error(t);
     core_action then;
 
     if (summary == NULL) {
-        if (!fits || !asked_later(t, pawl_format(t->s, "LLM error: %s", why), &then))
+        if (!fits || !retry_later(t, pawl_format(t->s, "LLM error: %s", why), &then))
             shorten(t, why);
         return;
     }
     sum_up(t, summary);
-    if (!life_start(t, "compact", NULL))
-        compact_goes_on(t);
+    if (!lifecycle_start(t, "compact", NULL))
+        compact_continue(t);
 }

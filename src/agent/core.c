@@ -1,8 +1,8 @@
-/* core.c - the table of the agent's heart, and how it is read. */
+/* core.c - the transition table of the core, and the function that reads it (A1). */
 #include "agent/core.h"
 
 enum { ALWAYS = 0, HAS_CALLS, MAY_RETRY, SOME_OPEN, MUTATED, WHENS };
-enum { COMES_BY_ITSELF = 0 };   /* what follows at once, without an event */
+enum { COMES_BY_ITSELF = 0 };   /* an automatic transition: no event is needed */
 
 const core_row core_rows[] = {
     { 0, CORE_SHUTDOWN_REQUESTED, ALWAYS, CORE_SHUTTING_DOWN, CORE_SHUTDOWN },
@@ -49,7 +49,7 @@ void core_begin(core *c, uint32_t max_retries)
     *c = (core){ .at = CORE_WAITING_FOR_USER_INPUT, .max_retries = max_retries };
 }
 
-static bool holds(const core *c, const core_told *told, unsigned when)
+static bool holds(const core *c, const core_input *told, unsigned when)
 {
     switch (when) {
     case HAS_CALLS: return told->calls > 0;
@@ -60,7 +60,7 @@ static bool holds(const core *c, const core_told *told, unsigned when)
     }
 }
 
-static const core_row *row_of(const core *c, const core_told *told, unsigned event)
+static const core_row *row_of(const core *c, const core_input *told, unsigned event)
 {
     for (size_t i = 0; i < core_row_count; i++)
         if ((core_rows[i].at == 0 || core_rows[i].at == c->at) && core_rows[i].event == event && holds(c, told, core_rows[i].when))
@@ -68,8 +68,8 @@ static const core_row *row_of(const core *c, const core_told *told, unsigned eve
     return NULL;
 }
 
-/* What is counted along the way. */
-static void count(core *c, const core_told *told, const core_row *row)
+/* The counters that a transition changes. */
+static void count(core *c, const core_input *told, const core_row *row)
 {
     if (told->event == CORE_LLM_ERROR)
         c->retries++;
@@ -85,7 +85,7 @@ static void count(core *c, const core_told *told, const core_row *row)
         c->retries = 0;
 }
 
-core_action core_feed(core *c, const core_told *told, bool *ignored)
+core_action core_feed(core *c, const core_input *told, bool *ignored)
 {
     const core_row *row = (int)told->event == COMES_BY_ITSELF ? NULL : row_of(c, told, told->event);
 

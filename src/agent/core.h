@@ -3,7 +3,7 @@
 #ifndef AGENT_CORE_H
 #define AGENT_CORE_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 typedef enum core_at {
     CORE_WAITING_FOR_USER_INPUT = 1, CORE_CALLING_LLM, CORE_PROCESSING_LLM_RESPONSE, CORE_EXECUTING_TOOLS, CORE_POST_TOOLS_HOOK, CORE_ERROR,
@@ -28,16 +28,16 @@ typedef struct core {
     bool mutated;               /* one of them succeeded, and may have changed files */
 } core;
 
-typedef struct core_told {
+typedef struct core_input {
     core_event event;
     uint32_t calls;             /* of CORE_COMPLETED: tools that the answer calls for */
     bool permanent;             /* of CORE_LLM_ERROR: the same would come again */
     bool mutating;              /* of CORE_TOOL_COMPLETED: a success of one that may have changed files */
-} core_told;
+} core_input;
 
 void core_begin(core *c, uint32_t max_retries);
 /* What follows. *ignored (may be NULL): the event means nothing in this state; it stays as it is, and the action is CORE_WAIT_FOR_INPUT. */
-core_action core_feed(core *c, const core_told *told, bool *ignored);
+core_action core_feed(core *c, const core_input *told, bool *ignored);
 
 const char *core_at_name(core_at at);           /* "CallingLlm"; "" of none */
 core_at core_at_named(const char *name);        /* 0: none; `name` may be NULL */

@@ -1,5 +1,7 @@
-/* shown.c - what people see of an agent (A3): eight states, with the ways between them that the source has. Where there is none between two
- * that follow one another, processing comes in between; and before that idle, at the start and where a turn was done. */
+/* display_state.c - what people see of an agent (A3): eight states with the transitions of the source.
+ *
+ * When two states that follow one another have no transition between them, `processing` is entered in between, and before it `idle` at the start
+ * and after a turn that was done. */
 #include "agent/agent.h"
 
 #define TO(s) SM_TO(PAWL_SHOWN_##s)
@@ -17,7 +19,7 @@ const sm_row shown_rows[] = {
 };
 #undef TO
 enum { SHOWN_STATES = PAWL_SHOWN_ERROR + 1 };
-const sm_table shown_table = { "shown", shown_rows, SHOWN_STATES };
+const sm_table shown_table = { "shown", shown_rows, SHOWN_STATES, NULL };
 
 const char *pawl_shown_name(pawl_shown s)
 {
@@ -51,11 +53,11 @@ static pawl_shown shown_named(const char *name)
 
 /* ---- which of them --------------------------------------------------------------------------------------------- */
 
-static bool is_shown(const agent_call *c, pawl_shown as)
+static bool call_displayed_as(const agent_call *c, pawl_shown as)
 {
     if (as == PAWL_SHOWN_WAITING_FOR_PERMISSION)
-        return c->asked && c->at == STAGE_SETTLING;
-    if (c->tool == NULL || (c->at != STAGE_RUNNING && c->at != STAGE_AFTER))
+        return c->asked && c->at == STAGE_CHECKING;
+    if (c->tool == NULL || (c->at != STAGE_RUNNING && c->at != STAGE_AFTER_HOOKS))
         return false;
     if (as == PAWL_SHOWN_WAITING_FOR_USER_INPUT)
         return c->tool->own == PAWL_OWN_ASK_USER;
@@ -64,8 +66,8 @@ static bool is_shown(const agent_call *c, pawl_shown as)
     return true;
 }
 
-/* The first that applies; *of is the lowest call that it is about, NULL: none. */
-static pawl_shown shown_of(const turn *t, const agent_call **of)
+/* The first state that applies. *of: the call with the lowest index that it is about, or NULL. */
+static pawl_shown display_state_now(const turn *t, const agent_call **of)
 {
     static const pawl_shown order[] = { PAWL_SHOWN_WAITING_FOR_PERMISSION, PAWL_SHOWN_WAITING_FOR_USER_INPUT, PAWL_SHOWN_WAITING_FOR_SUB_AGENT,
                                         PAWL_SHOWN_EXECUTING_TOOL };
@@ -78,19 +80,19 @@ static pawl_shown shown_of(const turn *t, const agent_call **of)
     }
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         for (uint32_t k = 0; k < t->ncalls; k++)
-            if (is_shown(&t->calls[k], order[i])) {
+            if (call_displayed_as(&t->calls[k], order[i])) {
                 *of = &t->calls[k];
                 return order[i];
             }
     return PAWL_SHOWN_PROCESSING;
 }
 
-void readers_told(turn *t, const char *name, const pawl_value *v)
+void emit_event(turn *t, const char *name, const pawl_value *v)
 {
     pawl_emit(t->s, name, v);
 }
 
-static const pawl_value *told_state(turn *t, pawl_shown s, const agent_call *c, const char *id)
+static const pawl_value *display_event(turn *t, pawl_shown s, const agent_call *c, const char *id)
 {
     const char *name = pawl_shown_name(s);
 
@@ -105,19 +107,19 @@ static const pawl_value *told_state(turn *t, pawl_shown s, const agent_call *c, 
     return pawl_pack(t->s, "{s:s,s:s,s:s}", "state", name, "tool_name", c->name, "tool_use_id", c->id);
 }
 
-void shown_look(turn *t)
+void display_update(turn *t)
 {
     const agent_call *c;
-    const pawl_shown now = shown_of(t, &c), was = shown_named(t->shown);
+    const pawl_shown now = display_state_now(t, &c), was = shown_named(t->shown);
     const char *id = c == NULL ? "" : now == PAWL_SHOWN_WAITING_FOR_SUB_AGENT ? child_run_of(t, (uint32_t)(c - t->calls)) : c->id;
 
     if (id == NULL || (now == was && strcmp(id, t->shown_id) == 0))
         return;
     for (pawl_shown at = was; !sm_may(&shown_table, at, now);) {
         at = sm_may(&shown_table, at, PAWL_SHOWN_PROCESSING) ? PAWL_SHOWN_PROCESSING : PAWL_SHOWN_IDLE;
-        readers_told(t, "state", told_state(t, at, NULL, ""));
+        emit_event(t, "state", display_event(t, at, NULL, ""));
     }
-    readers_told(t, "state", told_state(t, now, c, id));
+    emit_event(t, "state", display_event(t, now, c, id));
     t->shown = pawl_shown_name(now);
     t->shown_id = id;
 }
@@ -158,10 +160,10 @@ const char *pawl_agent_call(pawl_state *st, size_t index, const pawl_value **sai
             at = pawl_value_string(pawl_value_get(one, "at"));
     if (said != NULL)
         *said = pawl_value_at(pawl_state_get(st, "@calls"), index);
-    return at != NULL ? at : stage_rows[STAGE_NEW].name;
+    return at != NULL ? at : stage_rows[STAGE_PROPOSED].name;
 }
 
-/* The one that is used; of two of a tool nobody can say which. */
+/* The running call of that tool; NULL when several are running. */
 const pawl_value *pawl_agent_unknown_call(pawl_state *st, const pawl_wait *w)
 {
     const char *effect = pawl_agent_unknown(w) ? pawl_value_string(pawl_value_get(w->prompt, "effect")) : NULL, *at, *name;
@@ -180,7 +182,7 @@ const pawl_value *pawl_agent_unknown_call(pawl_state *st, const pawl_wait *w)
     return n == 1 ? found : NULL;
 }
 
-/* Its machine was not asked when it failed or was canceled: nobody is at work all the same. */
+/* A run that failed or was canceled ended without its machine: the stored display state is out of date. */
 static pawl_code look_over(const pawl_state *st, pawl_agent_view *out)
 {
     const pawl_status status = pawl_state_status(st);

@@ -1,4 +1,4 @@
-/* draw.c - the tables that an agent is, printed from themselves. */
+/* draw.c - pawl_agent_draw: the tables of the agent as text, printed from the tables themselves. */
 #include "agent/agent.h"
 #include "graph/graph.h"
 

@@ -27,7 +27,7 @@ static size_t blank_blocks(const pawl_value *blocks)
     return n;
 }
 
-/* Its content, and whether it is pinned; NULL: it is no input. */
+/* The content of an input, and whether it is pinned; NULL: no valid input. */
 static const pawl_value *content_in(const pawl_value *v, bool *pinned)
 {
     const char *role = pawl_value_string(pawl_value_get(v, "role"));
@@ -39,7 +39,7 @@ static const pawl_value *content_in(const pawl_value *v, bool *pinned)
         content = content != NULL ? content : pawl_value_get(v, "content");
         *pinned = pawl_value_bool(pawl_value_get(v, "pinned"));
     }
-    if (pawl_value_type(content) == PAWL_TYPE_OBJECT)       /* a message inside {"input"} */
+    if (pawl_value_type(content) == PAWL_TYPE_OBJECT)       /* {"input": message} */
         return content_in(content, pinned);
     if (role != NULL && strcmp(role, "user") != 0)
         return NULL;
@@ -133,7 +133,7 @@ pawl_code pawl_agent_input(const pawl_value *input, pawl_err *err)
     return PAWL_OK;
 }
 
-/* Blocks of text that say nothing are left out. */
+/* Empty text blocks are left out: providers refuse them. */
 static const pawl_value *without_blanks(turn *t, const pawl_value *blocks)
 {
     const pawl_value *all = value_pack(t->mem, NULL, "[]"), *one;

@@ -1,53 +1,84 @@
-/* machine.c - the agent as a machine: its channels and effects, and the table of what it does when it is told something. */
+/* machine.c - the agent as a machine: its channels and effects, and the table of what it does for each input in each phase.
+ *
+ * agent_reduce() is the only door. It loads the turn, looks up the transition for (phase, input), runs it, checks the invariants A-1 to A-4 below
+ * and saves what changed. An input without a transition is ignored (K1). */
 #include "agent/agent.h"
 
 /* ---- the wrapper's states -------------------------------------------------------------------------------- */
 
 #define TO(p) SM_TO(PHASE_##p)
 const sm_row phase_rows[PHASES] = {
-    [PHASE_IDLE] = { "idle", TO(IDLE) | TO(COMPACT) | TO(MODEL) | TO(ASKED) | TO(OVER), SM_FIRST },
-    [PHASE_COMPACT] = { "compacting", TO(MODEL) | TO(RETRY) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
-    [PHASE_MODEL] = { "asking the model", TO(MODEL) | TO(COMPACT) | TO(RETRY) | TO(SETTLE) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
-    [PHASE_RETRY] = { "waiting to ask again", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
-    [PHASE_SETTLE] = { "settling permissions", TO(TOOLS) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
-    [PHASE_TOOLS] = { "using tools", TO(HOOK) | TO(MODEL) | TO(COMPACT) | TO(STOPPING) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
-    [PHASE_HOOK] = { "after tools", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
-    [PHASE_STOPPING] = { "stopping", TO(IDLE) | TO(ASKED) | TO(OVER), 0 },
-    [PHASE_ASKED] = { "asking hooks", TO(ASKED) | TO(MODEL) | TO(COMPACT) | TO(SETTLE) | TO(IDLE) | TO(OVER), 0 },
+    [PHASE_IDLE] = { "idle", TO(IDLE) | TO(COMPACT) | TO(MODEL) | TO(LIFECYCLE) | TO(OVER), SM_FIRST },
+    [PHASE_COMPACT] = { "compacting", TO(MODEL) | TO(RETRY) | TO(IDLE) | TO(LIFECYCLE) | TO(OVER), 0 },
+    [PHASE_MODEL] = { "asking the model", TO(MODEL) | TO(COMPACT) | TO(RETRY) | TO(AUTHORIZE) | TO(IDLE) | TO(LIFECYCLE) | TO(OVER), 0 },
+    [PHASE_RETRY] = { "waiting to ask again", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(LIFECYCLE) | TO(OVER), 0 },
+    [PHASE_AUTHORIZE] = { "settling permissions", TO(TOOLS) | TO(IDLE) | TO(LIFECYCLE) | TO(OVER), 0 },
+    [PHASE_TOOLS] = { "using tools", TO(AFTER_TOOLS) | TO(MODEL) | TO(COMPACT) | TO(STOPPING) | TO(IDLE) | TO(LIFECYCLE) | TO(OVER), 0 },
+    [PHASE_AFTER_TOOLS] = { "after tools", TO(MODEL) | TO(COMPACT) | TO(IDLE) | TO(LIFECYCLE) | TO(OVER), 0 },
+    [PHASE_STOPPING] = { "stopping", TO(IDLE) | TO(LIFECYCLE) | TO(OVER), 0 },
+    [PHASE_LIFECYCLE] = { "asking hooks", TO(LIFECYCLE) | TO(MODEL) | TO(COMPACT) | TO(AUTHORIZE) | TO(IDLE) | TO(OVER), 0 },
     [PHASE_OVER] = { "over", 0, SM_LAST },
 };
 #undef TO
-const sm_table phase_table = { "agent", phase_rows, PHASES };
+const sm_table phase_table = { "agent", phase_rows, PHASES, NULL };
 
 #define TO(p) SM_TO(STAGE_##p)
 const sm_row stage_rows[STAGES] = {
-    [STAGE_NEW] = { "new", TO(SETTLING) | TO(READY) | TO(DONE), SM_FIRST },
-    [STAGE_SETTLING] = { "settling", TO(READY) | TO(DONE), 0 },
-    [STAGE_READY] = { "ready", TO(RUNNING) | TO(SETTLING) | TO(DONE), 0 },
-    [STAGE_RUNNING] = { "running", TO(AFTER) | TO(DONE), 0 },
-    [STAGE_AFTER] = { "after", TO(DONE), 0 },
+    [STAGE_PROPOSED] = { "new", TO(CHECKING) | TO(APPROVED) | TO(DONE), SM_FIRST },
+    [STAGE_CHECKING] = { "settling", TO(APPROVED) | TO(DONE), 0 },
+    [STAGE_APPROVED] = { "ready", TO(RUNNING) | TO(CHECKING) | TO(DONE), 0 },
+    [STAGE_RUNNING] = { "running", TO(AFTER_HOOKS) | TO(DONE), 0 },
+    [STAGE_AFTER_HOOKS] = { "after", TO(DONE), 0 },
     [STAGE_DONE] = { "done", 0, SM_LAST },
 };
 #undef TO
-const sm_table stage_table = { "tool call", stage_rows, STAGES };
+const sm_table stage_table = { "tool call", stage_rows, STAGES, NULL };
 
-static void no_way(turn *t, const char *what, const char *from, const char *to)
+/* ---- invariants ---------------------------------------------------------------------------------------------- */
+
+/* A-1 While there are calls: the results of the first `delivered` of them are messages, and those calls are done.
+ * A-2 Calls are decided and run only while there are calls.
+ * A-3 A call runs, or waits for the hooks after it, only in PHASE_TOOLS and PHASE_STOPPING.
+ * A-4 An approval is open only for a call that is being checked.
+ * NULL: all hold; else the number of the one that does not. */
+static const char *turn_wrong(const turn *t)
+{
+    if (t->ncalls > 0 && t->delivered > t->ncalls)
+        return "A-1";
+    if ((t->at == PHASE_AUTHORIZE || t->at == PHASE_TOOLS || t->at == PHASE_STOPPING) && t->ncalls == 0)
+        return "A-2";
+    for (uint32_t k = 0; k < t->ncalls; k++) {
+        const agent_call *c = &t->calls[k];
+
+        if (k < t->delivered && c->at != STAGE_DONE)
+            return "A-1";
+        if ((c->at == STAGE_RUNNING || c->at == STAGE_AFTER_HOOKS) && t->at != PHASE_TOOLS && t->at != PHASE_STOPPING)
+            return "A-3";
+        if (c->asked && c->at != STAGE_CHECKING)
+            return "A-4";
+    }
+    return NULL;
+}
+
+/* ---- the only movers ------------------------------------------------------------------------------------------ */
+
+static void illegal_move(turn *t, const char *what, const char *from, const char *to)
 {
     if (t->rc == PAWL_OK)
         t->rc = pawl_fail(t->s, PAWL_CORRUPT, "%s: from %s to %s there is no way", what, from, to);
 }
 
-void turn_phase(turn *t, phase to)
+void phase_move(turn *t, phase to)
 {
     if (!sm_may(&phase_table, t->at, to))
-        no_way(t, phase_table.name, phase_rows[t->at].name, phase_rows[to].name);
+        illegal_move(t, phase_table.name, phase_rows[t->at].name, phase_rows[to].name);
     t->at = to;
 }
 
-void call_stage_to(turn *t, uint32_t k, call_stage to)
+void call_move(turn *t, uint32_t k, call_stage to)
 {
     if (!sm_may(&stage_table, t->calls[k].at, to))
-        no_way(t, stage_table.name, stage_rows[t->calls[k].at].name, stage_rows[to].name);
+        illegal_move(t, stage_table.name, stage_rows[t->calls[k].at].name, stage_rows[to].name);
     t->calls[k].at = to;
 }
 
@@ -58,7 +89,7 @@ const char *tag_of(turn *t, const char *what, uint32_t k)
     return pawl_format(t->s, "%s:%u.%u", what, (unsigned)t->round, (unsigned)k);
 }
 
-/* "tool:7.2": of which call of this answer; false: it is not one of those at hand. */
+/* "tool:7.2": the call that a tag names; false: it is no call of the current answer. */
 static bool of_call(turn *t, const char *tag, const char *what)
 {
     const size_t n = strlen(what);
@@ -72,12 +103,15 @@ static bool of_call(turn *t, const char *tag, const char *what)
     return true;
 }
 
-static told_kind tagged(turn *t, const char *tag)
+static agent_input input_of_tag(turn *t, const char *tag)
 {
-    static const struct { const char *tag; told_kind kind; } plain[] = { { "llm", TOLD_MODEL }, { "compact", TOLD_COMPACT }, { "retry", TOLD_RETRY },
-                                                                         { "post-tools", TOLD_HOOK }, { "input", TOLD_INPUT },
-                                                                         { "life", TOLD_LIFE }, { "note", TOLD_NOTE }, { "note:claude", TOLD_NOTE } };
-    static const struct { const char *tag; told_kind kind; } calls[] = { { "gate:", TOLD_GATE }, { "tool:", TOLD_TOOL }, { "after:", TOLD_AFTER } };
+    static const struct { const char *tag; agent_input kind; } plain[] = {
+        { "llm", INPUT_MODEL_REPLY }, { "compact", INPUT_SUMMARY }, { "retry", INPUT_RETRY_TIMER }, { "post-tools", INPUT_POST_TOOLS },
+        { "input", INPUT_MESSAGE }, { "life", INPUT_LIFECYCLE_HOOK }, { "note", INPUT_NOTIFICATION }, { "note:claude", INPUT_NOTIFICATION },
+    };
+    static const struct { const char *tag; agent_input kind; } calls[] = {
+        { "gate:", INPUT_GATE_ANSWER }, { "tool:", INPUT_TOOL_RESULT }, { "after:", INPUT_AFTER_HOOK },
+    };
 
     for (size_t i = 0; tag != NULL && i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i].tag, tag) == 0)
@@ -85,54 +119,54 @@ static told_kind tagged(turn *t, const char *tag)
     for (size_t i = 0; tag != NULL && i < sizeof calls / sizeof *calls; i++)
         if (of_call(t, tag, calls[i].tag))
             return calls[i].kind;
-    return TOLD_NOTHING;
+    return INPUT_NONE;
 }
 
-static told_kind kind_of(turn *t)
+static agent_input input_of(turn *t)
 {
-    static const struct { const char *name; told_kind kind; } signals[] = { { "input", TOLD_INPUT }, { "interrupt", TOLD_INTERRUPT },
-                                                                            { "shutdown", TOLD_SHUTDOWN } };
+    static const struct { const char *name; agent_input kind; } signals[] = { { "input", INPUT_MESSAGE }, { "interrupt", INPUT_INTERRUPT },
+                                                                            { "shutdown", INPUT_SHUTDOWN } };
 
     switch (t->h->kind) {
-    case PAWL_EV_START:  return TOLD_START;
-    case PAWL_EV_UPDATE: return TOLD_CHANGE;
-    case PAWL_EV_REOPEN: return TOLD_REOPEN;
+    case PAWL_EV_START:  return INPUT_START;
+    case PAWL_EV_UPDATE: return INPUT_UPDATE;
+    case PAWL_EV_REOPEN: return INPUT_REOPEN;
     case PAWL_EV_SIGNAL:
         for (size_t i = 0; t->h->tag != NULL && i < sizeof signals / sizeof *signals; i++)
             if (strcmp(signals[i].name, t->h->tag) == 0)
                 return signals[i].kind;
-        return TOLD_NOTHING;
-    default: return tagged(t, t->h->tag);
+        return INPUT_NONE;
+    default: return input_of_tag(t, t->h->tag);
     }
 }
 
 /* ---- and does ------------------------------------------------------------------------------------------------- */
 
-static void bad_input(turn *t, const pawl_value *v)
+static void report_bad_input(turn *t, const pawl_value *v)
 {
     const char *once = pawl_get_string(t->s, "@once");
     pawl_err err = {0};
 
     if (pawl_agent_input(v, &err) == PAWL_OK)
         return;
-    readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", err.text));
+    emit_event(t, "error", pawl_pack(t->s, "{s:s}", "message", err.text));
     if (once != NULL && strcmp(once, "run") == 0 && t->h->kind == PAWL_EV_START)
-        t->rc = pawl_fail(t->s, PAWL_INVALID, "%s", err.text);      /* nobody will give it another */
+        t->rc = pawl_fail(t->s, PAWL_INVALID, "%s", err.text);      /* a one-shot gets no other input */
 }
 
-static void ask_input(turn *t)
+static void wait_for_input(turn *t)
 {
     pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
 }
 
-static void idle_input(turn *t)
+static void on_idle_message(turn *t)
 {
     const pawl_value *m = message_of_input(t, t->h->value);
 
     if (m == NULL) {
-        bad_input(t, t->h->value);
+        report_bad_input(t, t->h->value);
         if (t->h->kind == PAWL_EV_ANSWER)
-            ask_input(t);
+            wait_for_input(t);
         return;
     }
     if (t->h->kind == PAWL_EV_SIGNAL)
@@ -140,39 +174,39 @@ static void idle_input(turn *t)
     turn_begin(t, m);
 }
 
-static void queue_input(turn *t)
+static void on_busy_message(turn *t)
 {
     const pawl_value *m = message_of_input(t, t->h->value);
 
     if (m == NULL)
-        bad_input(t, t->h->value);
+        report_bad_input(t, t->h->value);
     else
         queue_put(t, m);
 }
 
-static void started(turn *t)
+static void on_start(turn *t)
 {
     const pawl_value *input = pawl_value_get(t->h->value, "input"), *m = input != NULL ? message_of_input(t, input) : NULL;
 
     if (input != NULL && pawl_value_type(input) != PAWL_TYPE_NULL && m == NULL)
-        bad_input(t, input);
-    if (life_start(t, "startup", m))
+        report_bad_input(t, input);
+    if (lifecycle_start(t, "startup", m))
         return;
     if (m != NULL)
         turn_begin(t, m);
     else
-        ask_input(t);
+        wait_for_input(t);
 }
 
-static void nothing(turn *t) { (void)t; }
+static void on_nothing(turn *t) { (void)t; }
 
-/* A run that failed goes on where it can take input. */
-static void agent_reopened(turn *t)
+/* A run that failed continues where it can take input. */
+static void on_reopen(turn *t)
 {
     const pawl_value *next = t->life.message;
 
-    (void)life_drop(t);
-    calls_cut(t, "Interrupted");
+    (void)lifecycle_drop(t);
+    calls_abort(t, "Interrupted");
     t->at = PHASE_IDLE;
     core_begin(&t->c, t->def->a.max_retries);
     t->ncalls = 0;
@@ -180,45 +214,47 @@ static void agent_reopened(turn *t)
     if (next != NULL || (next = queue_take(t)) != NULL)
         turn_begin(t, next);
     else
-        ask_input(t);
+        wait_for_input(t);
 }
 
-#define ALWAYS [TOLD_REOPEN] = agent_reopened, [TOLD_NOTE] = note_told
-#define BUSY ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told
-typedef void act(turn *t);
-static act *const acts[PHASES][TOLD_KINDS] = {     /* none: it is ignored */
-    [PHASE_IDLE] = { ALWAYS, [TOLD_CHANGE] = rights_changed, [TOLD_START] = started, [TOLD_INPUT] = idle_input, [TOLD_INTERRUPT] = nothing,
-                     [TOLD_SHUTDOWN] = shutdown_told },
-    [PHASE_COMPACT] = { BUSY, [TOLD_COMPACT] = compact_told },
-    [PHASE_MODEL] = { BUSY, [TOLD_MODEL] = model_told },
-    [PHASE_RETRY] = { BUSY, [TOLD_RETRY] = retry_told },
-    [PHASE_SETTLE] = { ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told,
-                       [TOLD_GATE] = gate_told, [TOLD_CHANGE] = rules_changed },
-    [PHASE_TOOLS] = { ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told, [TOLD_GATE] = gate_again,
-                      [TOLD_CHANGE] = tools_changed, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
-    [PHASE_HOOK] = { BUSY, [TOLD_HOOK] = hook_told },
-    [PHASE_STOPPING] = { BUSY, [TOLD_TOOL] = use_told, [TOLD_AFTER] = after_told },
-    [PHASE_ASKED] = { ALWAYS, [TOLD_INPUT] = queue_input, [TOLD_INTERRUPT] = interrupt_told, [TOLD_SHUTDOWN] = shutdown_told, [TOLD_LIFE] = life_told,
-                      [TOLD_CHANGE] = life_changed },
-    [PHASE_OVER] = { ALWAYS, [TOLD_CHANGE] = nothing },
+#define ALWAYS [INPUT_REOPEN] = on_reopen, [INPUT_NOTIFICATION] = on_notification
+#define OPEN ALWAYS, [INPUT_MESSAGE] = on_busy_message, [INPUT_INTERRUPT] = on_interrupt, [INPUT_SHUTDOWN] = on_shutdown
+typedef void transition(turn *t);
+static transition *const transitions[PHASES][AGENT_INPUTS] = {      /* NULL: the input is ignored */
+    [PHASE_IDLE] = { ALWAYS, [INPUT_UPDATE] = rights_changed, [INPUT_START] = on_start, [INPUT_MESSAGE] = on_idle_message, [INPUT_INTERRUPT] = on_nothing,
+                     [INPUT_SHUTDOWN] = on_shutdown },
+    [PHASE_COMPACT] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_SUMMARY] = on_summary },
+    [PHASE_MODEL] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_MODEL_REPLY] = on_model_reply },
+    [PHASE_RETRY] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_RETRY_TIMER] = on_retry_timer },
+    [PHASE_AUTHORIZE] = { OPEN, [INPUT_UPDATE] = on_update_authorizing, [INPUT_GATE_ANSWER] = on_gate_answer },
+    [PHASE_TOOLS] = { OPEN, [INPUT_UPDATE] = on_update_using_tools, [INPUT_GATE_ANSWER] = on_gate_answer_using_tools, [INPUT_TOOL_RESULT] = on_tool_result,
+                      [INPUT_AFTER_HOOK] = on_after_hook },
+    [PHASE_AFTER_TOOLS] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_POST_TOOLS] = on_post_tools },
+    [PHASE_STOPPING] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_TOOL_RESULT] = on_tool_result, [INPUT_AFTER_HOOK] = on_after_hook },
+    [PHASE_LIFECYCLE] = { OPEN, [INPUT_UPDATE] = on_lifecycle_update, [INPUT_LIFECYCLE_HOOK] = on_lifecycle_hook },
+    [PHASE_OVER] = { ALWAYS, [INPUT_UPDATE] = on_nothing },
 };
-#undef BUSY
+#undef OPEN
 #undef ALWAYS
 
 static pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
 {
     turn t;
     pawl_code rc = turn_load(&t, s, arg, h);
-    told_kind told;
+    agent_input input;
+    const char *before, *after;
 
     if (rc != PAWL_OK)
         return rc;
-    told = kind_of(&t);
-    if (acts[t.at][told] == NULL)
+    input = input_of(&t);
+    if (transitions[t.at][input] == NULL)
         return PAWL_IGNORED;
-    acts[t.at][told](&t);
-    shown_look(&t);
-    turn_keep(&t);
+    before = turn_wrong(&t);    /* not NULL: somebody wrote the agent's channels with an update, and the agent makes the best of it (K1) */
+    transitions[t.at][input](&t);
+    if (t.rc >= 0 && before == NULL && (after = turn_wrong(&t)) != NULL)
+        t.rc = pawl_fail(s, PAWL_CORRUPT, "invariant %s of the agent does not hold after an event in phase \"%s\"", after, phase_rows[t.at].name);
+    display_update(&t);
+    turn_save(&t);
     if (t.rc < 0)
         return t.rc;
     return t.over ? pawl_flow_complete(s) : PAWL_OK;
@@ -243,7 +279,7 @@ const pawl_agent_tool *tool_of(const agent_def *d, const char *name)
     return NULL;
 }
 
-static const char *kept(arena *mem, const char *text)
+static const char *copied_text(arena *mem, const char *text)
 {
     return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
 }
@@ -266,19 +302,19 @@ static bool def_copy(agent_def *d, const pawl_agent *a, arena *mem)
 
     d->a = *a;
     defaults(&d->a);
-    d->a.model = kept(mem, a->model);
-    d->a.options = d->a.system = d->a.name = NULL;      /* the first two stand in channels */
+    d->a.model = copied_text(mem, a->model);
+    d->a.options = d->a.system = d->a.name = NULL;      /* options and system are channels */
     for (size_t i = 0; i < a->ntools && tools != NULL; i++) {
         tools[i] = a->tools[i];
         tools[i].beside = !a->tools[i].alone && (a->tools[i].beside || (a->tools[i].cls == PAWL_READ && a->tools[i].own == PAWL_OWN_NOT));
-        tools[i].name = kept(mem, a->tools[i].name);
-        tools[i].rule = kept(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
-        tools[i].description = kept(mem, a->tools[i].description);
-        tools[i].schema = kept(mem, a->tools[i].schema);
-        tools[i].hint = kept(mem, a->tools[i].hint);
+        tools[i].name = copied_text(mem, a->tools[i].name);
+        tools[i].rule = copied_text(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
+        tools[i].description = copied_text(mem, a->tools[i].description);
+        tools[i].schema = copied_text(mem, a->tools[i].schema);
+        tools[i].hint = copied_text(mem, a->tools[i].hint);
     }
     for (size_t i = 0; i < a->nhelpers && helpers != NULL; i++)
-        helpers[i] = (pawl_agent_helper){ kept(mem, a->helpers[i].name), kept(mem, a->helpers[i].description) };
+        helpers[i] = (pawl_agent_helper){ copied_text(mem, a->helpers[i].name), copied_text(mem, a->helpers[i].description) };
     d->a.tools = tools;
     d->a.helpers = helpers;
     return !mem->failed;
@@ -291,7 +327,7 @@ static bool tool_name_valid(const char *name)
     return name != NULL && *name != '\0' && *name != '-' && strlen(name) <= 56 && name[strspn(name, good)] == '\0';
 }
 
-/* What models are shown of it; of a deferred one not before it was searched for. */
+/* Checks a tool and appends what models see of it; a deferred tool is hidden until a search finds it. */
 static pawl_code tool_code(const pawl_agent *a, size_t i, arena *mem, const pawl_value **all, pawl_err *err)
 {
     const pawl_agent_tool *tool = &a->tools[i];
@@ -331,7 +367,7 @@ static const char *text_json(arena *mem, const pawl_value *v)
     return out;
 }
 
-/* What every request has beside the conversation, as the channel @config: a person may change it while it runs. */
+/* The channel @config: what every request has beside the conversation. People may change it while the agent runs. */
 static const pawl_value *config_of(const agent_def *d, const char *options, arena *mem, pawl_err *err)
 {
     const pawl_value *v = options == NULL ? value_pack(mem, err, "{}") : value_parse(mem, options, strlen(options), "its options", err);
@@ -366,7 +402,7 @@ static pawl_code effects_declare(pawl_machine *m, const agent_def *d, pawl_err *
     return rc;
 }
 
-/* Of a deferred tool also what a search finds and shows of it: of others that stands in @tools. */
+/* What of a tool goes into the hash. The description of other tools is in @tools; that of a deferred tool is not. */
 static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
 {
     const pawl_value *v = value_pack(mem, NULL, "[s,s,i,i,i,b,b,b]", tool->name, tool->rule, (int64_t)tool->cls, (int64_t)tool->effect, (int64_t)tool->own,
@@ -378,7 +414,7 @@ static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
                                          tool->hint != NULL ? tool->hint : "", tool->schema));
 }
 
-/* The rest of what it is, for its hash: what a change of it would make of a journal, nobody knows. */
+/* What belongs to the hash of the machine beside its channels: a change of it could make a replay differ. */
 static const pawl_value *nature_of(const agent_def *d, arena *mem)
 {
     const pawl_agent *a = &d->a;
@@ -392,6 +428,18 @@ static const pawl_value *nature_of(const agent_def *d, arena *mem)
                       (int64_t)a->max_iterations, (int64_t)a->max_depth, (int64_t)a->retry_initial_ms, (int64_t)a->retry_max_ms, "compact",
                       a->compact_tokens, a->compact_drops, "ends", a->post_tools, (int64_t)a->denied, "tools", tools, "prices", a->price_input,
                       a->price_output);
+}
+
+/* Give the channel its first value; false: `text` is NULL. */
+static bool channel_first(pawl_channel *channels, size_t n, const char *name, const char *text)
+{
+    size_t i = 0;
+
+    while (i < n && strcmp(channels[i].name, name) != 0)
+        i++;
+    PAWL_ASSERT(i < n, "a channel of the agent that machine_made() declares");
+    channels[i].first = text;
+    return text != NULL;
 }
 
 static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena *mem, const pawl_alloc *alloc, pawl_err *err)
@@ -416,14 +464,16 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
             return NULL;
     if ((config = config_of(d, a->options, mem, err)) == NULL)
         return NULL;
-    channels[9].first = text_json(mem, value_string(mem, system, strlen(system)));
-    channels[11].first = text_json(mem, tools);
-    channels[12].first = text_json(mem, config);
-    channels[13].first = text_json(mem, nature_of(d, mem));
-    if (channels[9].first == NULL || channels[11].first == NULL || channels[12].first == NULL || channels[13].first == NULL) {
-        fail(err, PAWL_NOMEM, "%s: no memory for an agent", a->name);
-        return NULL;
-    }
+
+    const struct { const char *name; const pawl_value *value; } firsts[] = {
+        { "@system", value_string(mem, system, strlen(system)) }, { "@tools", tools }, { "@config", config }, { "@nature", nature_of(d, mem) },
+    };
+
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+        if (!channel_first(channels, sizeof channels / sizeof *channels, firsts[i].name, text_json(mem, firsts[i].value))) {
+            fail(err, PAWL_NOMEM, "%s: no memory for an agent", a->name);
+            return NULL;
+        }
     return pawl_flow_reducer(a->name, a->version, channels, sizeof channels / sizeof *channels, agent_reduce, NULL, alloc, err);
 }
 

@@ -1,4 +1,4 @@
-/* answer.c - an answer of a model, as it may stand in the conversation: what of it is no block is left out, and a call without an id, a name or an
+/* model_answer.c - an answer of a model, as it may stand in the conversation: what of it is no block is left out, and a call without an id, a name or an
  * object for its input gets one. A request that holds such a thing would be refused, and so would all after it. */
 #include "agent/agent.h"
 
@@ -7,7 +7,7 @@ static bool has_text(const pawl_value *block, const char *key)
     return pawl_value_type(pawl_value_get(block, key)) == PAWL_TYPE_STRING;
 }
 
-/* Of an assistant's message. Types that are not known are the provider's own, and stay as they are. */
+/* Blocks of an assistant message. Unknown types belong to the provider and are kept. */
 static bool is_block(const pawl_value *block)
 {
     static const struct { const char *type, *text; bool not_here; } kinds[] = {

@@ -1,7 +1,7 @@
-/* ask.c - what is sent to a model: all of it by reference, so that an entry costs what it adds (K7). */
+/* model_request.c - requests to a model. All of it is by reference, so that an entry costs only what it adds (K7). */
 #include "agent/agent.h"
 
-/* What is pinned stands behind @system. All in one go: a reference inside of what is packed once more is none. */
+/* Pinned text follows @system. Packed in one call: a reference inside a value that is packed again would be lost. */
 const pawl_value *request_make(turn *t, const pawl_value *then)
 {
     pawl_step *s = t->s;
@@ -9,9 +9,9 @@ const pawl_value *request_make(turn *t, const pawl_value *then)
     const pawl_value *config = pawl_ref(s, "@config"), *messages = pawl_ref(s, "messages"), *system = pawl_ref(s, "@system");
     const pawl_value *more = pinned ? pawl_ref(s, "@pinned") : NULL;
 
-    if (then != NULL)           /* no tool is to be called for it; they stand there all the same, since calls of them are in the messages, and in the cache */
+    if (then != NULL)           /* a summary calls no tool; the tools stay because the messages contain calls, and for the cache */
         return pawl_pack(s, pinned ? "{s:v,s:v,s:i,s:v,s:s,s:v,s:i,s:[v,v]}" : "{s:v,s:v,s:i,s:v,s:s,s:v,s:i,s:[v]}", "config", config, "messages", messages,
-                         "retry", (int64_t)t->c.retries, "then", then, "tool_choice", "none", "tools", pawl_ref(s, "@tools"), "upto", (int64_t)t->upto,
+                         "retry", (int64_t)t->c.retries, "then", then, "tool_choice", "none", "tools", pawl_ref(s, "@tools"), "upto", (int64_t)t->summary_upto,
                          "system", system, more);
     if (t->c.retries > 0)
         return pawl_pack(s, pinned ? "{s:v,s:v,s:i,s:v,s:[v,v]}" : "{s:v,s:v,s:i,s:v,s:[v]}", "config", config, "messages", messages, "retry",
@@ -37,32 +37,32 @@ size_t canon_bytes(turn *t, const pawl_value *v)
     return size;
 }
 
-/* Of messages that no bill is of yet, with those of this event. */
+/* Bytes of the messages since the last usage report, those of this event included. */
 static size_t messages_bytes(turn *t)
 {
-    const pawl_value *messages = t->all != NULL ? t->all : pawl_get(t->s, "messages"), *one;
+    const pawl_value *messages = t->messages_now != NULL ? t->messages_now : pawl_get(t->s, "messages"), *one;
     pawl_iter it = pawl_iter_of(messages);
     size_t bytes = 0;
     uint32_t i = 0;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        bytes += i++ >= t->seen ? canon_bytes(t, one) : 0;
+        bytes += i++ >= t->messages_seen ? canon_bytes(t, one) : 0;
     for (size_t k = 0; k < t->nadded; k++)
-        bytes += i++ >= t->seen ? canon_bytes(t, t->added[k]) : 0;
+        bytes += i++ >= t->messages_seen ? canon_bytes(t, t->added[k]) : 0;
     return bytes;
 }
 
-/* A token has a byte at least; and what was sent before is known from its bill. */
+/* An upper bound: a token has at least one byte; for earlier messages the usage report counts. */
 static int64_t input_bound(turn *t, const pawl_value *args)
 {
     size_t bytes = messages_bytes(t) + canon_bytes(t, pawl_value_get(args, "then"));
 
-    if (t->tokens == 0 || prefix_is_new(t))
+    if (t->tokens == 0 || prefix_changed(t))
         bytes += canon_bytes(t, pawl_get(t->s, "@system")) + canon_bytes(t, pinned_now(t)) + canon_bytes(t, tools_now(t));
     return t->tokens + (int64_t)bytes;
 }
 
-/* As @config has it, which may be somebody's odd word; and as the machine where that says nothing. */
+/* From @config, which people may set to anything; else the default of the machine. */
 static int64_t output_bound(turn *t)
 {
     const int64_t most = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_tokens"));
@@ -87,6 +87,6 @@ pawl_code request_call(turn *t, const char *tag, const pawl_value *args)
 
     rc = pawl_flow_call_with(t->s, tag, "llm", args, counts ? &cost : NULL);
     if (rc == PAWL_OK)
-        prefix_look(t);
+        prefix_check(t);
     return rc;
 }

@@ -1,6 +1,7 @@
-/* kept.c - what the agent keeps between two events: how it stands, and the messages, calls, results and inputs that it works with.
+/* persist.c - what an agent stores between two events: its state, messages, calls, results and queued inputs.
  *
- * An event writes what it changes, and no more (K7): what can grow with a turn is added to, and never written again as a whole. */
+ * An event writes what it changed and nothing else (K7): whatever can grow during a turn is appended to, never written again as a whole. The keys
+ * and names that are written here are stored in journals: never change them. */
 #include "agent/agent.h"
 
 /* ---- how it stands ------------------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static pawl_mode mode_in(const pawl_value *v, const char *key)
     return m != PAWL_MODE_NONE ? m : PAWL_BYPASS;
 }
 
-/* {"call", ...} of @edited or @told; NULL: of none at hand. */
+/* The call that a record of @edited or @told is about; NULL: no current call. */
 static agent_call *call_in(turn *t, const pawl_value *one)
 {
     const uint64_t k = pawl_value_uint(pawl_value_get(one, "call"));
@@ -35,13 +36,13 @@ static agent_call *call_in(turn *t, const pawl_value *one)
     return k < t->ncalls ? &t->calls[k] : NULL;
 }
 
-static void said_add(turn *t, agent_call *c, const pawl_value *v, bool failed)
+static void answer_add(turn *t, agent_call *c, const pawl_value *v, bool failed)
 {
-    if (v != NULL && arena_room(t->mem, (void **)&c->told, &c->told_cap, c->ntold, sizeof *c->told))
-        c->told[c->ntold++] = (gate_said){ v, failed };
+    if (v != NULL && arena_room(t->mem, (void **)&c->answers, &c->answers_cap, c->nanswers, sizeof *c->answers))
+        c->answers[c->nanswers++] = (gate_answer){ v, failed };
 }
 
-static void uses_load(turn *t)
+static void stored_calls_load(turn *t)
 {
     pawl_iter it = pawl_iter_of(pawl_get(t->s, "@uses"));
     const pawl_value *one, *key;
@@ -50,11 +51,11 @@ static void uses_load(turn *t)
 
     while ((one = pawl_iter_next(&it, &key)) != NULL)
         if ((rest = digits_read(pawl_value_string(key), &k)) != NULL && *rest == '\0' && k < t->ncalls)
-            t->calls[k].kept = one;
+            t->calls[k].stored = one;
 }
 
-/* After how they stand is known: what was edited and told before that is over. */
-static void added_load(turn *t)
+/* After the records of the calls are loaded: answers before answers_from belong to a gate that was restarted. */
+static void answers_load(turn *t)
 {
     pawl_iter edited = pawl_iter_of(pawl_get(t->s, "@edited")), told = pawl_iter_of(pawl_get(t->s, "@told"));
     const pawl_value *one, *e;
@@ -64,9 +65,9 @@ static void added_load(turn *t)
         if ((c = call_in(t, one)) != NULL)
             c->edited = pawl_value_get(one, "input");
     for (uint32_t i = 0; (one = pawl_iter_next(&told, NULL)) != NULL; i++)
-        if ((c = call_in(t, one)) != NULL && i >= c->told_from && (c->at == STAGE_SETTLING || c->at == STAGE_READY || c->at == STAGE_AFTER)) {
+        if ((c = call_in(t, one)) != NULL && i >= c->answers_from && (c->at == STAGE_CHECKING || c->at == STAGE_APPROVED || c->at == STAGE_AFTER_HOOKS)) {
             e = pawl_value_get(one, "e");
-            said_add(t, c, e != NULL ? e : pawl_value_get(one, "v"), e != NULL);
+            answer_add(t, c, e != NULL ? e : pawl_value_get(one, "v"), e != NULL);
         }
 }
 
@@ -78,31 +79,31 @@ static void calls_load(turn *t, uint32_t n)
     if (t->calls == NULL)
         return;
     t->ncalls = n;
-    uses_load(t);
+    stored_calls_load(t);
     for (uint32_t i = 0; i < n; i++) {
         agent_call *c = &t->calls[i];
-        const pawl_value *block = pawl_iter_next(&said, NULL), *one = c->kept;
+        const pawl_value *block = pawl_iter_next(&said, NULL), *one = c->stored;
 
         c->id = text_in(block, "id", "");
         c->name = text_in(block, "name", "");
         c->at = (call_stage)row_named(stage_rows, STAGES, text_in(one, "at", NULL));
-        if ((c->tool = tool_of(t->def, c->name)) == NULL && c->at != STAGE_NEW)
-            c->tool = &tool_gone;       /* the machine that let it in had it */
-        c->said = pawl_value_get(block, "input");
+        if ((c->tool = tool_of(t->def, c->name)) == NULL && c->at != STAGE_PROPOSED)
+            c->tool = &tool_gone;       /* an earlier version of the machine had this tool */
+        c->proposed = pawl_value_get(block, "input");
         c->changed = pawl_value_bool(pawl_value_get(one, "edited"));
         c->invalid = text_in(block, "invalid", NULL);
-        c->told_from = (uint32_t)pawl_value_uint(pawl_value_get(one, "told_from"));
-        c->under = text_in(one, "under", NULL);
-        c->why = pawl_value_get(one, "why");
+        c->answers_from = (uint32_t)pawl_value_uint(pawl_value_get(one, "told_from"));
+        c->policy_key = text_in(one, "under", NULL);
+        c->decision = pawl_value_get(one, "why");
         c->asked = pawl_value_bool(pawl_value_get(one, "asked"));
         c->refused = pawl_value_bool(pawl_value_get(one, "refused"));
         c->failed = pawl_value_bool(pawl_value_get(one, "failed"));
         c->child = text_in(one, "child", NULL);
         c->rights = mode_in(one, "rights");
     }
-    added_load(t);
+    answers_load(t);
     for (uint32_t i = 0; i < n; i++)
-        t->calls[i].input = t->calls[i].changed ? t->calls[i].edited : t->calls[i].said;
+        t->calls[i].input = t->calls[i].changed ? t->calls[i].edited : t->calls[i].proposed;
 }
 
 static void core_load(turn *t, const pawl_value *v)
@@ -124,30 +125,30 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     t->at = (phase)row_named(phase_rows, PHASES, text_in(v, "phase", NULL));
     core_load(t, pawl_value_get(v, "core"));
     calls_load(t, (uint32_t)pawl_value_uint(pawl_value_get(v, "calls")));
-    t->given = (uint32_t)pawl_value_uint(pawl_value_get(v, "given"));
+    t->delivered = (uint32_t)pawl_value_uint(pawl_value_get(v, "given"));
     t->round = (uint32_t)pawl_value_uint(pawl_value_get(v, "round"));
-    t->loops = (uint32_t)pawl_value_uint(pawl_value_get(v, "loops"));
-    t->begun = (uint32_t)pawl_value_uint(pawl_value_get(v, "begun"));
+    t->requests = (uint32_t)pawl_value_uint(pawl_value_get(v, "loops"));
+    t->first_message = (uint32_t)pawl_value_uint(pawl_value_get(v, "begun"));
     t->tokens = pawl_value_int(pawl_value_get(v, "tokens"));
-    t->seen = (uint32_t)pawl_value_uint(pawl_value_get(v, "seen"));
+    t->messages_seen = (uint32_t)pawl_value_uint(pawl_value_get(v, "seen"));
     t->overflowed = pawl_value_bool(pawl_value_get(v, "overflowed"));
-    t->least = pawl_value_int(pawl_value_get(v, "least"));
-    t->upto = (uint32_t)pawl_value_uint(pawl_value_get(v, "upto"));
-    t->sums = pawl_value_bool(pawl_value_get(v, "sums"));
+    t->least_tokens = pawl_value_int(pawl_value_get(v, "least"));
+    t->summary_upto = (uint32_t)pawl_value_uint(pawl_value_get(v, "upto"));
+    t->retry_summary = pawl_value_bool(pawl_value_get(v, "sums"));
     t->shown = text_in(v, "shown", "");
     t->shown_id = text_in(v, "shown_id", "");
     t->end = text_in(v, "end", "");
     t->error = text_in(v, "error", NULL);
-    t->law = pawl_value_uint(pawl_value_get(v, "law"));
+    t->parent_entry = pawl_value_uint(pawl_value_get(v, "law"));
     t->note = text_in(v, "note", NULL);
     t->stops = (uint32_t)pawl_value_uint(pawl_value_get(v, "stops"));
-    life_load(t);
-    t->most = mode_in(v, "most");
-    t->most = mode_most(t);
+    lifecycle_load(t);
+    t->mode_cap = mode_in(v, "most");
+    t->mode_cap = mode_cap_now(t);
     t->nmessages = (uint32_t)pawl_value_size(pawl_get(s, "messages"));
-    t->results = (uint32_t)pawl_value_size(pawl_get(s, "@results"));
-    t->told = (uint32_t)pawl_value_size(pawl_get(s, "@told"));
-    t->taken = (uint32_t)pawl_value_uint(pawl_value_get(v, "taken"));
+    t->nresults = (uint32_t)pawl_value_size(pawl_get(s, "@results"));
+    t->nanswers = (uint32_t)pawl_value_size(pawl_get(s, "@told"));
+    t->queue_taken = (uint32_t)pawl_value_uint(pawl_value_get(v, "taken"));
     return s->mem.failed || s->st->load_failed != PAWL_OK ? PAWL_NOMEM : PAWL_OK;
 }
 
@@ -166,16 +167,16 @@ static const pawl_value *with_true(turn *t, const pawl_value *v, const char *key
     return yes ? value_with(t->mem, v, key, value_bool(t->mem, true)) : v;
 }
 
-/* Why it may, and under what, is of use until it begins; and while hooks after it are asked. */
-static const pawl_value *use_kept(turn *t, const agent_call *c)
+/* The record of a call in @uses. Decision and policy key are needed until the call starts, and while hooks after it are asked. */
+static const pawl_value *call_record(turn *t, const agent_call *c)
 {
     const pawl_value *v = value_pack(t->mem, NULL, "{s:s}", "at", stage_rows[c->at].name);
-    const bool settles = c->at == STAGE_SETTLING || c->at == STAGE_READY;
+    const bool settles = c->at == STAGE_CHECKING || c->at == STAGE_APPROVED;
 
     v = with_true(t, v, "edited", c->changed);
-    v = with_int(t, v, "told_from", settles || c->at == STAGE_AFTER ? c->told_from : 0);
-    v = c->why != NULL && settles ? value_with(t->mem, v, "why", c->why) : v;
-    v = with_text(t, v, "under", settles || c->at == STAGE_AFTER ? c->under : NULL);
+    v = with_int(t, v, "told_from", settles || c->at == STAGE_AFTER_HOOKS ? c->answers_from : 0);
+    v = c->decision != NULL && settles ? value_with(t->mem, v, "why", c->decision) : v;
+    v = with_text(t, v, "under", settles || c->at == STAGE_AFTER_HOOKS ? c->policy_key : NULL);
     v = with_true(t, v, "asked", c->asked);
     v = with_true(t, v, "refused", c->refused && settles);
     v = with_true(t, v, "failed", c->failed);
@@ -183,8 +184,8 @@ static const pawl_value *use_kept(turn *t, const agent_call *c)
     return with_text(t, v, "rights", c->rights == PAWL_BYPASS ? NULL : pawl_mode_name(c->rights));
 }
 
-/* Those that moved on. */
-static void uses_keep(turn *t)
+/* Write the records of the calls that changed in this event. */
+static void calls_save(turn *t)
 {
     const pawl_value *some = NULL, *v;
 
@@ -193,7 +194,7 @@ static void uses_keep(turn *t)
 
         if (c->changed && (c->edited == NULL || !pawl_value_equal(c->edited, c->input)))
             pawl_set(t->s, "@edited", pawl_pack(t->s, "{s:i,s:v}", "call", (int64_t)k, "input", c->input));
-        if (c->at == STAGE_NEW || (v = use_kept(t, c)) == NULL || (c->kept != NULL && pawl_value_equal(c->kept, v)))
+        if (c->at == STAGE_PROPOSED || (v = call_record(t, c)) == NULL || (c->stored != NULL && pawl_value_equal(c->stored, v)))
             continue;
         some = value_with(t->mem, some != NULL ? some : value_pack(t->mem, NULL, "{}"), pawl_format(t->s, "%u", (unsigned)k), v);
     }
@@ -201,52 +202,52 @@ static void uses_keep(turn *t)
         pawl_set(t->s, "@uses", some);
 }
 
-/* When more of them became turns than are left, these are written anew: so none is more than twice. */
-static void queue_keep(turn *t, uint32_t was)
+/* Once more inputs were taken than are left, the rest is written again: so each input is written at most twice. */
+static void queue_save(turn *t, uint32_t was)
 {
     const pawl_value *q = pawl_get(t->s, "@queue"), *one;
     pawl_iter it = pawl_iter_of(q);
 
-    if (t->taken == was || t->taken < pawl_value_size(q) - t->taken)
+    if (t->queue_taken == was || t->queue_taken < pawl_value_size(q) - t->queue_taken)
         return;
     pawl_overwrite(t->s, "@queue", value_pack(t->mem, NULL, "[]"));
     for (uint32_t i = 0; (one = pawl_iter_next(&it, NULL)) != NULL; i++)
-        if (i >= t->taken)
+        if (i >= t->queue_taken)
             pawl_set(t->s, "@queue", one);
-    t->taken = 0;
+    t->queue_taken = 0;
 }
 
-void turn_keep(turn *t)
+void turn_save(turn *t)
 {
     const pawl_value *c = value_pack(t->mem, NULL, "{s:s}", "at", core_at_name(t->c.at)), *v;
 
-    uses_keep(t);
-    queue_keep(t, (uint32_t)pawl_value_uint(pawl_value_get(pawl_get(t->s, "@agent"), "taken")));
+    calls_save(t);
+    queue_save(t, (uint32_t)pawl_value_uint(pawl_value_get(pawl_get(t->s, "@agent"), "taken")));
     c = with_int(t, c, "retries", t->c.retries);
     c = with_int(t, c, "open", t->c.open);
     c = with_true(t, c, "mutated", t->c.mutated);
     v = value_pack(t->mem, NULL, "{s:s,s:v,s:s}", "phase", phase_rows[t->at].name, "core", c, "shown", t->shown);
     v = with_int(t, v, "calls", t->ncalls);
-    v = with_int(t, v, "given", t->given);
+    v = with_int(t, v, "given", t->delivered);
     v = with_int(t, v, "round", t->round);
-    v = with_int(t, v, "loops", t->loops);
-    v = with_int(t, v, "begun", t->begun);
+    v = with_int(t, v, "loops", t->requests);
+    v = with_int(t, v, "begun", t->first_message);
     v = with_int(t, v, "tokens", t->tokens);
-    v = with_int(t, v, "seen", t->seen);
-    v = with_int(t, v, "taken", t->taken);
+    v = with_int(t, v, "seen", t->messages_seen);
+    v = with_int(t, v, "taken", t->queue_taken);
     v = with_true(t, v, "overflowed", t->overflowed);
-    v = with_int(t, v, "least", t->least);
-    v = with_int(t, v, "upto", t->upto);
-    v = with_true(t, v, "sums", t->sums);
-    v = with_int(t, v, "law", (int64_t)t->law);
+    v = with_int(t, v, "least", t->least_tokens);
+    v = with_int(t, v, "upto", t->summary_upto);
+    v = with_true(t, v, "sums", t->retry_summary);
+    v = with_int(t, v, "law", (int64_t)t->parent_entry);
     v = with_text(t, v, "shown_id", t->shown_id);
     v = with_text(t, v, "end", t->end);
     v = with_text(t, v, "error", t->error);
     v = with_text(t, v, "note", t->note);
     v = with_int(t, v, "stops", t->stops);
-    v = with_text(t, v, "most", t->most == PAWL_BYPASS ? NULL : pawl_mode_name(t->most));
+    v = with_text(t, v, "most", t->mode_cap == PAWL_BYPASS ? NULL : pawl_mode_name(t->mode_cap));
     pawl_set(t->s, "@agent", v);
-    life_keep(t);
+    lifecycle_save(t);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------- */
@@ -261,11 +262,11 @@ void message_add(turn *t, const pawl_value *message)
 
 /* ---- inputs that wait for the turn to end ------------------------------------------------------------------ */
 
-/* No event both puts one there and takes one. */
+/* No event both adds an input and takes one. */
 void queue_put(turn *t, const pawl_value *message)
 {
-    if (pawl_value_size(pawl_get(t->s, "@queue")) - t->taken >= QUEUE_MAX) {
-        readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", pawl_format(t->s, "input is not taken: %d inputs wait (QUEUE_MAX)", QUEUE_MAX)));
+    if (pawl_value_size(pawl_get(t->s, "@queue")) - t->queue_taken >= QUEUE_MAX) {
+        emit_event(t, "error", pawl_pack(t->s, "{s:s}", "message", pawl_format(t->s, "input is not taken: %d inputs wait (QUEUE_MAX)", QUEUE_MAX)));
         return;
     }
     pawl_set(t->s, "@queue", message);
@@ -273,24 +274,24 @@ void queue_put(turn *t, const pawl_value *message)
 
 const pawl_value *queue_take(turn *t)
 {
-    const pawl_value *first = pawl_value_at(pawl_get(t->s, "@queue"), t->taken);
+    const pawl_value *first = pawl_value_at(pawl_get(t->s, "@queue"), t->queue_taken);
 
-    t->taken += first != NULL;
+    t->queue_taken += first != NULL;
     return first;
 }
 
 /* ---- what came of calls ---------------------------------------------------------------------------------------- */
 
-/* Messages stand in the order of the calls: what comes too early waits in @results. */
+/* Result messages are in request order: a result that comes too early waits in @results. */
 void result_put(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
     t->calls[k].failed = failed;
     t->calls[k].result = result;
     t->k = (int)k;
-    if (k == t->given && t->calls[k].at == STAGE_DONE)
-        return;                 /* its message is made at once */
+    if (k == t->delivered && t->calls[k].at == STAGE_DONE)
+        return;                 /* its message is added at once */
     pawl_set(t->s, "@results", pawl_pack(t->s, "{s:i,s:v}", "call", (int64_t)k, "result", result));
-    t->results++;
+    t->nresults++;
 }
 
 const pawl_value *result_of(turn *t, uint32_t k)
@@ -298,7 +299,7 @@ const pawl_value *result_of(turn *t, uint32_t k)
     pawl_iter it = pawl_iter_of(pawl_get(t->s, "@results"));
     const pawl_value *one, *found = NULL;
 
-    if (t->calls[k].result != NULL)     /* of this event, and not among those of before */
+    if (t->calls[k].result != NULL)     /* it came with this event and is not in @results yet */
         return t->calls[k].result;
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_int(pawl_value_get(one, "call")) == (int64_t)k)
@@ -308,25 +309,25 @@ const pawl_value *result_of(turn *t, uint32_t k)
 
 void results_drop(turn *t)
 {
-    if (t->results > 0)
+    if (t->nresults > 0)
         pawl_overwrite(t->s, "@results", value_pack(t->mem, NULL, "[]"));
-    t->results = 0;
+    t->nresults = 0;
 }
 
 /* ---- what gates are told --------------------------------------------------------------------------------------- */
 
-void gate_hears(turn *t, uint32_t k, const pawl_value *v, bool failed)
+void gate_answer_add(turn *t, uint32_t k, const pawl_value *v, bool failed)
 {
     v = v != NULL ? v : value_null(t->mem);
-    said_add(t, &t->calls[k], v, failed);
+    answer_add(t, &t->calls[k], v, failed);
     pawl_set(t->s, "@told", pawl_pack(t->s, "{s:i,s:v}", "call", (int64_t)k, failed ? "e" : "v", v));
-    t->told++;
+    t->nanswers++;
 }
 
-void gate_forgets(turn *t, uint32_t k)
+void gate_answers_clear(turn *t, uint32_t k)
 {
-    t->calls[k].ntold = 0;
-    t->calls[k].told_from = t->told;
+    t->calls[k].nanswers = 0;
+    t->calls[k].answers_from = t->nanswers;
 }
 
 /* ---- the calls at hand -------------------------------------------------------------------------------------------- */
@@ -338,7 +339,7 @@ static bool is_call(const pawl_value *block)
     return type != NULL && strcmp(type, "tool_use") == 0;
 }
 
-/* Of those before, nothing. */
+/* Remove everything about the calls of the previous answer. */
 static void calls_drop(turn *t)
 {
     static const char *const lists[] = { "@calls", "@edited", "@told" };
@@ -348,7 +349,7 @@ static void calls_drop(turn *t)
             pawl_overwrite(t->s, lists[i], value_pack(t->mem, NULL, "[]"));
     if (pawl_value_size(pawl_get(t->s, "@uses")) > 0)
         pawl_overwrite(t->s, "@uses", value_pack(t->mem, NULL, "{}"));
-    t->told = 0;
+    t->nanswers = 0;
 }
 
 void turn_calls(turn *t, const pawl_value *blocks)
@@ -363,13 +364,13 @@ void turn_calls(turn *t, const pawl_value *blocks)
         if (is_call(block)) {
             agent_call *c = &t->calls[n++];
 
-            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .said = pawl_value_get(block, "input"),
+            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .proposed = pawl_value_get(block, "input"),
                                .invalid = text_in(block, "invalid", NULL), .rights = PAWL_BYPASS };
-            c->input = c->said;
+            c->input = c->proposed;
             c->tool = tool_of(t->def, c->name);
             pawl_set(t->s, "@calls", block);
         }
     t->ncalls = n;
-    t->given = 0;
+    t->delivered = 0;
     t->round += n > 0;
 }

@@ -1,5 +1,6 @@
-/* prefix.c - what the beginning of each request is made of: as long as it is the same, a provider finds it in its cache. Where it has become
- * another since the last one, whoever changed it, readers are told what. */
+/* prompt_cache.c - the beginning of requests: model, tools, system and thinking.
+ *
+ * A provider caches it as long as it does not change. When it changed since the last request, readers are told which part. */
 #include "agent/agent.h"
 
 enum { DIGEST_CHARS = 16 };
@@ -25,7 +26,7 @@ static const pawl_value *prefix_digest(turn *t, const pawl_value *one, const paw
     return out;
 }
 
-static const pawl_value *or_null(turn *t, const pawl_value *v)
+static const pawl_value *value_or_null(turn *t, const pawl_value *v)
 {
     return v != NULL ? v : value_null(t->mem);
 }
@@ -44,19 +45,19 @@ static const pawl_value *prefix_now(turn *t)
 {
     const pawl_value *config = pawl_get(t->s, "@config");
 
-    return value_pack(t->mem, NULL, "{s:v,s:v,s:v,s:v}", "model", or_null(t, pawl_value_get(config, "model")), "system",
-                      prefix_digest(t, pawl_get(t->s, "@system"), pinned_now(t)), "thinking", or_null(t, pawl_value_get(config, "thinking")), "tools",
+    return value_pack(t->mem, NULL, "{s:v,s:v,s:v,s:v}", "model", value_or_null(t, pawl_value_get(config, "model")), "system",
+                      prefix_digest(t, pawl_get(t->s, "@system"), pinned_now(t)), "thinking", value_or_null(t, pawl_value_get(config, "thinking")), "tools",
                       prefix_digest(t, tools_now(t), NULL));
 }
 
-bool prefix_is_new(turn *t)
+bool prefix_changed(turn *t)
 {
     return !pawl_value_equal(pawl_get(t->s, "@sent"), prefix_now(t));
 }
 
-void prefix_look(turn *t)
+void prefix_check(turn *t)
 {
-    static const char *const parts[] = { "model", "tools", "system", "thinking" };     /* the first that broke it says the most */
+    static const char *const parts[] = { "model", "tools", "system", "thinking" };     /* in the order in which providers compare */
     const pawl_value *was = pawl_get(t->s, "@sent"), *now = prefix_now(t);
 
     if (was != NULL && pawl_value_equal(was, now))
@@ -64,5 +65,5 @@ void prefix_look(turn *t)
     pawl_set(t->s, "@sent", now);
     for (size_t i = 0; was != NULL && i < sizeof parts / sizeof *parts; i++)
         if (!pawl_value_equal(pawl_value_get(was, parts[i]), pawl_value_get(now, parts[i])))
-            readers_told(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", parts[i]));
+            emit_event(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", parts[i]));
 }

@@ -1,27 +1,26 @@
-/* rights.c - a child may do no more than its parent may now (P1, E11): what its parent loses it loses, and does not get back.
+/* rights.c - a sub-agent may never do more than its parent may do now (P1, E11).
  *
- * @rights is the mode that a child was told so far. The least of all of that counts, in whatever order it comes; its own mode never goes above
- * it, whoever sets it. @law is the rules that its parent goes by since: the newest of them are its own from then on. Grants are only ever added,
- * here as there. */
+ * The parent sends @rights, a cap of the mode; the lowest cap that ever arrived counts, in whatever order caps arrive. It sends @law, its rules,
+ * numbered by its entry; the newest count. Grants are only ever added. */
 #include "agent/agent.h"
 
-static pawl_mode mode_said(turn *t, const char *where, pawl_mode otherwise)
+static pawl_mode mode_in_channel(turn *t, const char *where, pawl_mode otherwise)
 {
     const pawl_mode m = pawl_mode_named(pawl_get_string(t->s, where));
 
     return m != PAWL_MODE_NONE ? m : otherwise;
 }
 
-pawl_mode mode_most(turn *t)
+pawl_mode mode_cap_now(turn *t)
 {
-    const pawl_mode told = mode_said(t, "@rights", PAWL_BYPASS);
+    const pawl_mode told = mode_in_channel(t, "@rights", PAWL_BYPASS);
 
-    return told < t->most ? told : t->most;
+    return told < t->mode_cap ? told : t->mode_cap;
 }
 
 pawl_mode mode_now(turn *t)
 {
-    const pawl_mode own = t->mode_set != PAWL_MODE_NONE ? t->mode_set : mode_said(t, "@mode", PAWL_DEFAULT), most = t->most;
+    const pawl_mode own = t->mode_set != PAWL_MODE_NONE ? t->mode_set : mode_in_channel(t, "@mode", PAWL_DEFAULT), most = t->mode_cap;
 
     return own < most ? own : most;
 }
@@ -35,37 +34,37 @@ const char *child_run_of(turn *t, uint32_t k)
     return child_run_name(t->mem, t->s->st->run, strlen(t->s->st->run), c->child != NULL ? c->child : c->id);
 }
 
-static const char *child_word(turn *t, const char *id)
+static const char *child_name_base(turn *t, const char *id)
 {
-    const char *run = child_run_name(t->mem, "", 0, *id != '\0' ? id : "call");  /* ".sub-ID", with the characters that a run may have */
+    const char *run = child_run_name(t->mem, "", 0, *id != '\0' ? id : "call");  /* ".sub-ID", reduced to the characters of a run id */
 
     return run == NULL ? NULL : strncmp(run, ".sub-", 5) == 0 ? run + 5 : run + 1;
 }
 
-static bool word_taken(turn *t, const char *word)
+static bool child_name_taken(turn *t, const char *word)
 {
     if (pawl_value_get(pawl_get(t->s, "@children"), word) != NULL)
         return true;
-    for (uint32_t j = 0; j < t->ncalls; j++)    /* also by this event */
+    for (uint32_t j = 0; j < t->ncalls; j++)    /* names that this event assigned */
         if (t->calls[j].child != NULL && strcmp(t->calls[j].child, word) == 0)
             return true;
     return false;
 }
 
-/* Some providers count the calls of each answer anew: the id of one that has ended may come again, and its child is another one. */
-bool child_named(turn *t, uint32_t k)
+/* Some providers reuse call ids in each answer: the same id may come again after its sub-agent has ended, and gets another name. */
+bool child_assign_name(turn *t, uint32_t k)
 {
-    const char *word = child_word(t, t->calls[k].id), *name = word, *other;
+    const char *word = child_name_base(t, t->calls[k].id), *name = word, *other;
     uint64_t n;
 
     for (uint32_t j = 0; j < t->ncalls && word != NULL; j++) {
         if (j == k || t->calls[j].tool == NULL || t->calls[j].tool->own != PAWL_OWN_SPAWN_AGENT || t->calls[j].at != STAGE_RUNNING)
             continue;
-        if ((other = child_word(t, t->calls[j].id)) != NULL && strcmp(other, word) == 0)
+        if ((other = child_name_base(t, t->calls[j].id)) != NULL && strcmp(other, word) == 0)
             return false;
     }
     n = word == NULL ? 0 : pawl_value_uint(pawl_value_get(pawl_get(t->s, "@children"), word)) + 1;
-    for (name = n > 1 ? pawl_format(t->s, "%s-%llu", word, (unsigned long long)n) : word; name != NULL && word_taken(t, name);)
+    for (name = n > 1 ? pawl_format(t->s, "%s-%llu", word, (unsigned long long)n) : word; name != NULL && child_name_taken(t, name);)
         name = pawl_format(t->s, "%s-%llu", word, (unsigned long long)++n);
     if (name == NULL) {
         t->rc = PAWL_NOMEM;
@@ -85,42 +84,42 @@ static bool child_at_work(const turn *t, uint32_t k)
     return t->calls[k].at == STAGE_RUNNING && t->calls[k].tool->own == PAWL_OWN_SPAWN_AGENT;
 }
 
-static bool child_given(turn *t, uint32_t k, const char *name, const pawl_value *v)
+static bool child_send(turn *t, uint32_t k, const char *name, const pawl_value *v)
 {
     return pawl_flow_call_with(t->s, "tell", "tell", pawl_pack(t->s, "{s:s,s:{s:v}}", "run", child_run_of(t, k), "update", name, v), NULL) == PAWL_OK;
 }
 
-/* It cannot be told what it may not do any more: then it may do nothing. */
-static void child_ends(turn *t, uint32_t k)
+/* The new limits could not be sent: end the sub-agent (fail closed). */
+static void child_abort(turn *t, uint32_t k)
 {
     pawl_flow_drop(t->s, tag_of(t, "tool", k));
-    call_fails(t, k, "The sub-agent could not be told what it may do now, and was ended");
+    call_fail(t, k, "The sub-agent could not be told what it may do now, and was ended");
 }
 
-static void children_lowered(turn *t, pawl_mode to)
+static void children_lower_mode(turn *t, pawl_mode to)
 {
     for (uint32_t k = 0; k < t->ncalls; k++) {
         if (!child_at_work(t, k) || t->calls[k].rights <= to)
             continue;
         t->calls[k].rights = to;
-        if (!child_given(t, k, "@rights", pawl_pack(t->s, "s", pawl_mode_name(to))))
-            child_ends(t, k);
+        if (!child_send(t, k, "@rights", pawl_pack(t->s, "s", pawl_mode_name(to))))
+            child_abort(t, k);
     }
 }
 
-/* Numbered by the entry that says it, since they may come in any order: of two the newer holds. */
-static void children_ruled(turn *t, const pawl_value *rules)
+/* Numbered by the entry of this event: deliveries may arrive in any order, and the newest rules count. */
+static void children_send_rules(turn *t, const pawl_value *rules)
 {
     for (uint32_t k = 0; k < t->ncalls; k++)
-        if (child_at_work(t, k) && !child_given(t, k, "@law", pawl_pack(t->s, "{s:i,s:v}", "n", (int64_t)t->s->st->seq + 1, "policy", rules)))
-            child_ends(t, k);
+        if (child_at_work(t, k) && !child_send(t, k, "@law", pawl_pack(t->s, "{s:i,s:v}", "n", (int64_t)t->s->st->seq + 1, "policy", rules)))
+            child_abort(t, k);
 }
 
-static void children_granted(turn *t, const pawl_value *grants)
+static void children_send_grants(turn *t, const pawl_value *grants)
 {
     for (uint32_t k = 0; k < t->ncalls; k++)
         if (child_at_work(t, k))
-            (void)child_given(t, k, "@grants", grants);  /* more: without it they ask */
+            (void)child_send(t, k, "@grants", grants);  /* grants only add rights: without them a sub-agent asks */
 }
 
 /* ---- what it is told itself --------------------------------------------------------------------------------- */
@@ -130,28 +129,28 @@ const pawl_value *rules_now(turn *t)
     return t->rules != NULL ? t->rules : pawl_get(t->s, "@policy");
 }
 
-/* What this event brings as rules, from its parent or from somebody else; NULL: none. */
-static const pawl_value *rules_told(turn *t)
+/* Rules that this event brings, from the parent (@law) or from outside (@policy); NULL: none. */
+static const pawl_value *rules_of_event(turn *t)
 {
     const pawl_value *law = pawl_value_get(t->h->value, "@law"), *rules = pawl_value_get(law, "policy");
     const uint64_t n = pawl_value_uint(pawl_value_get(law, "n"));
 
-    if (rules == NULL || n <= t->law)
+    if (rules == NULL || n <= t->parent_entry)
         return pawl_value_get(t->h->value, "@policy");
-    t->law = n;
+    t->parent_entry = n;
     t->rules = rules;
     pawl_set(t->s, "@policy", rules);
     return rules;
 }
 
-static void rules_pass(turn *t)
+static void rules_to_children(turn *t)
 {
-    const pawl_value *rules = rules_told(t), *grants = pawl_value_get(t->h->value, "@grants");
+    const pawl_value *rules = rules_of_event(t), *grants = pawl_value_get(t->h->value, "@grants");
 
     if (rules != NULL)
-        children_ruled(t, rules);
+        children_send_rules(t, rules);
     if (grants != NULL)
-        children_granted(t, grants);
+        children_send_grants(t, grants);
 }
 
 void rights_changed(turn *t)
@@ -159,14 +158,14 @@ void rights_changed(turn *t)
     const pawl_mode now = mode_now(t);
 
     if (t->h->kind == PAWL_EV_UPDATE && pawl_value_get(t->h->value, "@mode") != NULL && pawl_value_get(pawl_get(t->s, "plan"), "from") != NULL)
-        pawl_set(t->s, "plan", value_null(t->mem));     /* somebody has set the mode: there is none to go back to */
-    if (t->mode_set == PAWL_MODE_NONE && now < mode_said(t, "@mode", PAWL_DEFAULT)) {
+        pawl_set(t->s, "plan", value_null(t->mem));     /* the mode was set from outside: plan_exit has no mode to return to */
+    if (t->mode_set == PAWL_MODE_NONE && now < mode_in_channel(t, "@mode", PAWL_DEFAULT)) {
         pawl_set_string(t->s, "@mode", pawl_mode_name(now));
-        readers_told(t, "status", pawl_pack(t->s, "{s:s}", "mode", pawl_mode_name(now)));
+        emit_event(t, "status", pawl_pack(t->s, "{s:s}", "mode", pawl_mode_name(now)));
     }
-    children_lowered(t, now);
+    children_lower_mode(t, now);
     if (t->h->kind == PAWL_EV_UPDATE)
-        rules_pass(t);
+        rules_to_children(t);
     if (t->at == PHASE_STOPPING)
-        use_next(t);            /* perhaps that was the last */
+        tools_start_next(t);            /* a call may have ended above */
 }

@@ -1,5 +1,6 @@
-/* use.c - tools are used: those that may run beside others side by side, all others one by one in request order (A3); and what comes of them
- * goes to the model in request order. */
+/* tool_runs.c - approved calls run: tools that may run beside others side by side, all others one by one in request order (A3).
+ *
+ * Results go to the model in request order, whatever the order in which the tools finish. */
 #include "agent/agent.h"
 
 const pawl_value *content_text(turn *t, const char *text)
@@ -21,7 +22,7 @@ const char *text_cut(turn *t, const char *text, size_t most)
 
 /* ---- done ------------------------------------------------------------------------------------------------ */
 
-/* A text as it is, blocks as they are, anything else as JSON: also a list of what is no block, which no provider would take, with all that follows it. */
+/* The content of a result message: text and valid blocks as they are, anything else as JSON text. Providers would refuse a list with an invalid block. */
 static const pawl_value *content_of(turn *t, const pawl_value *result, bool failed)
 {
     const pawl_value *v = pawl_value_get(result, "content");
@@ -37,7 +38,7 @@ static const pawl_value *content_of(turn *t, const pawl_value *result, bool fail
     return pawl_pack(t->s, "s", failed && text != NULL ? pawl_format(t->s, "Error: %s", text) : text);
 }
 
-static void message_give(turn *t, uint32_t k)
+static void result_message_add(turn *t, uint32_t k)
 {
     const agent_call *c = &t->calls[k];
     const pawl_value *content = content_of(t, result_of(t, k), c->failed);
@@ -53,23 +54,23 @@ void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
     agent_call *c = &t->calls[k];
     const pawl_value *note = pawl_value_get(result, "note");
 
-    call_stage_to(t, k, STAGE_DONE);
+    call_move(t, k, STAGE_DONE);
     c->asked = false;
     result_put(t, k, result, failed);
     if (note != NULL)
-        readers_told(t, "status", pawl_pack(t->s, "{s:v,s:s}", "note", note, "tool_use_id", c->id));
-    readers_told(t, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:v,s:s}", "is_error", failed, "name", c->name, "result", content_of(t, result, failed),
+        emit_event(t, "status", pawl_pack(t->s, "{s:v,s:s}", "note", note, "tool_use_id", c->id));
+    emit_event(t, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:v,s:s}", "is_error", failed, "name", c->name, "result", content_of(t, result, failed),
                                           "tool_use_id", c->id));
-    while (t->given < t->ncalls && t->calls[t->given].at == STAGE_DONE)
-        message_give(t, t->given++);
+    while (t->delivered < t->ncalls && t->calls[t->delivered].at == STAGE_DONE)
+        result_message_add(t, t->delivered++);
 }
 
-void call_fails(turn *t, uint32_t k, const char *text)
+void call_fail(turn *t, uint32_t k, const char *text)
 {
     call_done(t, k, content_text(t, text), true);
 }
 
-void calls_cut(turn *t, const char *text)
+void calls_abort(turn *t, const char *text)
 {
     for (uint32_t k = 0; k < t->ncalls; k++) {
         if (t->calls[k].at == STAGE_DONE)
@@ -77,12 +78,12 @@ void calls_cut(turn *t, const char *text)
         pawl_flow_drop(t->s, tag_of(t, "gate", k));
         pawl_flow_drop(t->s, tag_of(t, "tool", k));
         pawl_flow_drop(t->s, tag_of(t, "after", k));
-        call_fails(t, k, text);
+        call_fail(t, k, text);
     }
 }
 
-/* The core is told of those that are done; once it knows of all, it says what follows. */
-static void core_hears(turn *t)
+/* Report finished calls to the core; after the last one the core decides how the turn continues. */
+static void core_report(turn *t)
 {
     core_action action = CORE_WAIT_FOR_INPUT;
     uint32_t open = 0;
@@ -95,29 +96,27 @@ static void core_hears(turn *t)
         mutating = mutating || (c->at == STAGE_DONE && !c->failed && c->tool != NULL && c->tool->mutates);
     }
     while (t->c.at == CORE_EXECUTING_TOOLS && t->c.open > open)
-        action = core_feed(&t->c, &(core_told){ .event = CORE_TOOL_COMPLETED, .mutating = mutating }, NULL);
+        action = core_feed(&t->c, &(core_input){ .event = CORE_TOOL_COMPLETED, .mutating = mutating }, NULL);
     if (t->c.at == CORE_EXECUTING_TOOLS)
         return;
     results_drop(t);
-    turn_act(t, action, NULL);
+    turn_do(t, action, NULL);
 }
 
 /* ---- begun ---------------------------------------------------------------------------------------------------- */
 
-/* In which folders it may work, by the rules of now. */
+/* Add the folders in which the tool may work by the current rules. */
 static const pawl_value *with_folders(turn *t, const pawl_value *args)
 {
     const pawl_value *rules = rules_now(t);
-    pawl_policy *p;
+    compiled_policy compiled;
     pawl_err err = {0};
 
     if (pawl_value_size(pawl_value_get(rules, "directories")) == 0)
         return args;
-    if ((p = gate_policy(&t->mem->alloc, rules, &err)) == NULL)
-        return err.code == PAWL_NOMEM ? NULL : args;        /* rules that cannot be read let nobody in, and give no folders */
-    args = gate_folders(t->mem, rules, p, args);
-    pawl_policy_free(p);
-    return args;
+    if (step_policy(t->s, rules, &compiled, &err) != PAWL_OK)
+        return err.code == PAWL_NOMEM ? NULL : args;        /* unreadable rules allow nothing and name no folders */
+    return gate_folders(t->mem, rules, compiled.policy, args);
 }
 
 static void effect_begin(turn *t, uint32_t k)
@@ -125,31 +124,31 @@ static void effect_begin(turn *t, uint32_t k)
     const agent_call *c = &t->calls[k];
     const char *effect = pawl_format(t->s, "tool-%s", c->name), *cwd = pawl_get_string(t->s, "@cwd");
     const pawl_value *args = pawl_pack(t->s, "{s:s,s:s,s:v,s:v,s:s}", "call", c->id, "cwd", cwd != NULL ? cwd : "", "decision",
-                                       c->why != NULL ? c->why : value_null(t->mem), "input", c->input, "tool", c->name);
+                                       c->decision != NULL ? c->decision : value_null(t->mem), "input", c->input, "tool", c->name);
     pawl_code rc = PAWL_NOMEM;
 
     if ((args = with_folders(t, args)) != NULL)
         rc = pawl_flow_call_with(t->s, tag_of(t, "tool", k), effect, args, NULL);
     if (rc == PAWL_LIMIT)
-        call_fails(t, k, "The budget has no room for it");
+        call_fail(t, k, "The budget has no room for it");
     else if (rc != PAWL_OK)
         t->rc = rc;
 }
 
-static void use_begin(turn *t, uint32_t k)
+static void tool_begin(turn *t, uint32_t k)
 {
     const agent_call *c = &t->calls[k];
 
-    call_stage_to(t, k, STAGE_RUNNING);
-    readers_told(t, "tool_start", pawl_pack(t->s, "{s:v,s:s,s:s}", "input", c->input, "name", c->name, "tool_use_id", c->id));
+    call_move(t, k, STAGE_RUNNING);
+    emit_event(t, "tool_start", pawl_pack(t->s, "{s:v,s:s,s:s}", "input", c->input, "name", c->name, "tool_use_id", c->id));
     if (c->tool->own != PAWL_OWN_NOT)
-        own_begin(t, k);
+        builtin_begin(t, k);
     else
         effect_begin(t, k);
 }
 
-/* The first that may begin now; false: none may. */
-static bool begin_one(turn *t)
+/* Start the first call that may start now; false: none may. */
+static bool tool_begin_one(turn *t)
 {
     uint32_t busy = 0;
 
@@ -158,34 +157,34 @@ static bool begin_one(turn *t)
 
         if (c->at == STAGE_DONE)
             continue;
-        if (c->at == STAGE_SETTLING || c->at == STAGE_NEW)
-            return false;       /* it is decided anew; or somebody has set @agent to what it never is */
-        if (c->at == STAGE_READY && c->tool == &tool_gone) {
-            call_fails(t, k, pawl_format(t->s, "Tool not found: %s", text_cut(t, c->name, 100)));
+        if (c->at == STAGE_CHECKING || c->at == STAGE_PROPOSED)
+            return false;       /* it is being decided again; later calls wait for it */
+        if (c->at == STAGE_APPROVED && c->tool == &tool_gone) {
+            call_fail(t, k, pawl_format(t->s, "Tool not found: %s", text_cut(t, c->name, 100)));
             return true;
         }
-        if (c->at == STAGE_READY && (c->tool->beside || busy == 0)) {
-            use_begin(t, k);
+        if (c->at == STAGE_APPROVED && (c->tool->beside || busy == 0)) {
+            tool_begin(t, k);
             return true;
         }
         if (!c->tool->beside)
-            return false;       /* what follows waits for it */
+            return false;       /* later calls wait for it */
         busy++;
     }
     return false;
 }
 
-void use_next(turn *t)
+void tools_start_next(turn *t)
 {
-    while (t->at == PHASE_TOOLS && t->rc == PAWL_OK && !t->unsettled && begin_one(t))
+    while (t->at == PHASE_TOOLS && t->rc == PAWL_OK && !t->reauthorize && tool_begin_one(t))
         continue;
-    if (t->unsettled && t->at == PHASE_TOOLS && t->rc == PAWL_OK) {     /* one of them has changed the mode */
-        t->unsettled = false;
-        settle_again(t);
+    if (t->reauthorize && t->at == PHASE_TOOLS && t->rc == PAWL_OK) {     /* a call changed the mode */
+        t->reauthorize = false;
+        authorize_again(t);
         return;
     }
     if (t->at == PHASE_TOOLS && t->rc == PAWL_OK)
-        core_hears(t);
+        core_report(t);
     if (t->at == PHASE_STOPPING && stopping_over(t))
         stopping_end(t);
 }
@@ -205,7 +204,7 @@ static const char *why_not(turn *t)
     return text != NULL ? text_cut(t, text, 2000) : "Tool execution failed";
 }
 
-void use_told(turn *t)
+void on_tool_result(turn *t)
 {
     const uint32_t k = (uint32_t)t->k;
     agent_call *c = &t->calls[k];
@@ -213,10 +212,10 @@ void use_told(turn *t)
     if (c->at != STAGE_RUNNING)
         return;
     if (c->tool->own != PAWL_OWN_NOT)
-        own_told(t, k);
+        builtin_result(t, k);
     else if (t->h->outcome != PAWL_DONE)
         after_begin(t, k, content_text(t, why_not(t)), true);
     else
         after_begin(t, k, t->h->value != NULL ? t->h->value : value_null(t->mem), pawl_value_bool(pawl_value_get(t->h->value, "is_error")));
-    use_next(t);
+    tools_start_next(t);
 }

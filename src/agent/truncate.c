@@ -1,11 +1,11 @@
-/* cut.c - what is too long for the model by itself is cut: what a tool came to, also in the last round, and what a user said in a turn before. Its
+/* truncate.c - what is too long for the model by itself is cut: what a tool came to, also in the last round, and what a user said in a turn before. Its
  * beginning and its end stay, whole lines where there are some, and between them a line says what is missing and where it is.
  *
  * Nobody says how much would fit. So half goes each time that the model says it is too much, from what is longest; blocks that are no text go when
  * no text is left to cut. What is pinned, and what is said in this turn, is never cut: then the turn ends, and what it is told names sizes. */
 #include "agent/agent.h"
 
-enum { CUT_LEAST = 2000 };      /* bytes that are left of each */
+enum { CUT_LEAST = 2000 };      /* bytes that remain of each at least */
 
 /* ---- what may be cut ------------------------------------------------------------------------------------------- */
 
@@ -20,7 +20,7 @@ static bool cut_may(const turn *t, const pawl_value *message, uint32_t i)
 {
     if (pawl_value_bool(pawl_value_get(message, "pinned")) || pawl_value_bool(pawl_value_get(message, "summary")))
         return false;
-    return strcmp(cut_role(message), "tool") == 0 || (i < t->begun && strcmp(cut_role(message), "user") == 0);
+    return strcmp(cut_role(message), "tool") == 0 || (i < t->first_message && strcmp(cut_role(message), "user") == 0);
 }
 
 static const pawl_value *cut_block_text(const pawl_value *block)
@@ -31,7 +31,7 @@ static const pawl_value *cut_block_text(const pawl_value *block)
     return type != NULL && strcmp(type, "text") == 0 && pawl_value_type(text) == PAWL_TYPE_STRING ? text : NULL;
 }
 
-/* Its texts have so many bytes, and so many blocks are none. */
+/* Bytes of the texts of a message, and the number of its blocks that are no text. */
 static size_t cut_texts(const pawl_value *message, size_t *others)
 {
     const pawl_value *content = pawl_value_get(message, "content"), *block, *text;
@@ -77,7 +77,7 @@ bool cut_can(turn *t, const pawl_value **all, uint32_t n)
 
 /* ---- cut ---------------------------------------------------------------------------------------------------------- */
 
-/* The longest that any may be, so that half of all is left. */
+/* The limit for a single message at which half of all bytes remain. */
 static size_t cut_level(turn *t, const pawl_value **all, uint32_t n, const cut_look *l)
 {
     size_t low = CUT_LEAST, high = l->longest, others;
@@ -99,7 +99,7 @@ static size_t cut_level(turn *t, const pawl_value **all, uint32_t n, const cut_l
     return low;
 }
 
-/* Before `at`: behind the last line there, where it is not far, and no character is torn. */
+/* A position before `at`: after the last line break if one is near, else between two characters. */
 static size_t cut_head(const char *text, size_t at)
 {
     for (size_t i = at; i > at - at / 8; i--)
@@ -120,7 +120,7 @@ static size_t cut_tail(const char *text, size_t at, size_t size)
     return at;
 }
 
-/* Of the message, which had `whole` bytes when it came. */
+/* The line that replaces the middle of a message of `whole` bytes. */
 static const pawl_value *cut_text(turn *t, const char *text, size_t size, size_t level, size_t whole, bool result)
 {
     static const char form[] = "\n[%zu of %zu bytes are left out here, since it is too long for the model%s. All of it is kept: pawl log %s --json]\n";
@@ -142,7 +142,7 @@ static const pawl_value *cut_text(turn *t, const char *text, size_t size, size_t
     return out;
 }
 
-/* Its texts as one; with `all`, a line for each block that is none. */
+/* The texts of a message as one; with `all`, also a line for each block that is no text. */
 static void cut_joined(turn *t, const pawl_value *content, bool all, buf *b)
 {
     pawl_iter it = pawl_iter_of(content);
@@ -183,7 +183,7 @@ static const pawl_value *cut_with_others(turn *t, const pawl_value *content, con
     return all;
 }
 
-/* Itself where nothing of it goes. `level` 0: the blocks that are no text do. */
+/* The message truncated to `level` bytes; itself when it is short enough. `level` 0: only blocks that are no text are removed. */
 static const pawl_value *cut_message(turn *t, const pawl_value *message, size_t level)
 {
     const pawl_value *content = pawl_value_get(message, "content"), *text;
@@ -224,7 +224,7 @@ const pawl_value *cut_longest(turn *t, const pawl_value **all, uint32_t n)
         some += one != all[i];
         out = value_push(t->mem, out, one);
     }
-    readers_told(t, "status", pawl_pack(t->s, "{s:s}", "note",
+    emit_event(t, "status", pawl_pack(t->s, "{s:s}", "note",
                  pawl_format(t->s, "It is too long for the model: %u of %u messages are cut in what it is sent", (unsigned)some, (unsigned)n)));
     return out;
 }
@@ -249,7 +249,7 @@ const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         const bool user = strcmp(cut_role(all[i]), "user") == 0, pinned = user && pawl_value_bool(pawl_value_get(all[i], "pinned"));
 
-        sizes[user && i >= t->begun ? CUT_SAID : pinned ? CUT_PINNED : CUT_REST] += canon_bytes(t, all[i]);
+        sizes[user && i >= t->first_message ? CUT_SAID : pinned ? CUT_PINNED : CUT_REST] += canon_bytes(t, all[i]);
     }
     for (unsigned k = 0; k < CUT_PARTS; k++) {
         total += sizes[k];

@@ -1,9 +1,9 @@
-/* turn.c - a turn, from input to answer: what the core says is done here. */
+/* turn.c - a turn from its input to its answer: carries out what the core decides. */
 #include "agent/agent.h"
 
 enum { TOKENS_MOST = 1000000000 };
 
-static core_action core_told_of(turn *t, core_told told)
+static core_action core_event_fed(turn *t, core_input told)
 {
     return core_feed(&t->c, &told, NULL);
 }
@@ -12,32 +12,32 @@ static core_action core_told_of(turn *t, core_told told)
 
 void turn_begin(turn *t, const pawl_value *message)
 {
-    if (pawl_get_bool(t->s, "@resumed")) {      /* somebody came back to it: once */
+    if (pawl_get_bool(t->s, "@resumed")) {      /* the first input after a resume */
         pawl_set(t->s, "@resumed", value_bool(t->mem, false));
-        if (life_start(t, "resume", message))
+        if (lifecycle_start(t, "resume", message))
             return;
     }
-    if (!life_prompt(t, message))
-        turn_opens(t, message);
+    if (!lifecycle_prompt(t, message))
+        turn_open(t, message);
 }
 
-void turn_opens(turn *t, const pawl_value *message)
+void turn_open(turn *t, const pawl_value *message)
 {
-    t->loops = 0;
+    t->requests = 0;
     t->stops = 0;
     t->note = NULL;
-    t->begun = t->nmessages;
+    t->first_message = t->nmessages;
     t->end = "";
     t->error = NULL;
     t->overflowed = false;
     message_add(t, message);
-    turn_act(t, core_told_of(t, (core_told){ .event = CORE_USER_INPUT }), NULL);
+    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
 }
 
-void turn_goes_on(turn *t, const char *text)
+void turn_continue(turn *t, const char *text)
 {
     message_add(t, pawl_pack(t->s, "{s:s,s:s}", "content", text, "role", "user"));
-    turn_act(t, core_told_of(t, (core_told){ .event = CORE_USER_INPUT }), NULL);
+    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
 }
 
 void turn_request(turn *t)
@@ -50,27 +50,27 @@ void turn_request(turn *t)
     }
     if (rc != PAWL_OK)
         t->rc = rc;
-    turn_phase(t, PHASE_MODEL);
+    phase_move(t, PHASE_MODEL);
 }
 
 void turn_send(turn *t)
 {
     const int64_t fewer = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_iterations"));
 
-    if (t->loops >= t->def->a.max_iterations || (fewer > 0 && t->loops >= fewer)) {
+    if (t->requests >= t->def->a.max_iterations || (fewer > 0 && t->requests >= fewer)) {
         turn_end(t, "max_iterations", NULL);
         return;
     }
-    t->loops++;
+    t->requests++;
     if (!compact_due(t))
         turn_request(t);
-    else if (!life_compact(t, false))
+    else if (!lifecycle_compact(t, false))
         compact_begin(t);
 }
 
 /* ---- what the core says ------------------------------------------------------------------------------------ */
 
-/* The calls as the model said them by reference; what hooks and people made of the input of one stands beside it. */
+/* The calls by reference, as the model made them; inputs that hooks or people changed are added. */
 static const pawl_value *post_tools_args(turn *t)
 {
     const pawl_value *all = value_pack(t->mem, NULL, "[]"), *one;
@@ -87,23 +87,23 @@ static const pawl_value *post_tools_args(turn *t)
 
 static void post_tools(turn *t)
 {
-    turn_phase(t, PHASE_HOOK);
+    phase_move(t, PHASE_AFTER_TOOLS);
     if (!t->def->a.post_tools || pawl_flow_call_with(t->s, "post-tools", "post-tools", post_tools_args(t), NULL) != PAWL_OK)
-        turn_act(t, core_told_of(t, (core_told){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);    /* fail open, as the source has it */
+        turn_do(t, core_event_fed(t, (core_input){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
 }
 
-void turn_act(turn *t, core_action action, const char *why)
+void turn_do(turn *t, core_action action, const char *why)
 {
     switch (action) {
     case CORE_SEND_LLM_REQUEST: turn_send(t); return;
     case CORE_EXECUTE_TOOLS:
-        turn_phase(t, PHASE_SETTLE);
-        settle_next(t);
+        phase_move(t, PHASE_AUTHORIZE);
+        authorize_next(t);
         return;
     case CORE_RUN_POST_TOOLS_HOOK: post_tools(t); return;
     case CORE_DISPLAY_ERROR: turn_end(t, "error", why); return;
     case CORE_WAIT_FOR_INPUT:
-        if (t->c.at == CORE_WAITING_FOR_USER_INPUT && !life_stop(t))
+        if (t->c.at == CORE_WAITING_FOR_USER_INPUT && !lifecycle_stop(t))
             turn_end(t, "answer", NULL);
         return;
     default: return;
@@ -119,7 +119,7 @@ static const char *type_of(const pawl_value *block)
     return type != NULL ? type : "";
 }
 
-/* Readers are told each block that is settled; what it says is told by reference. */
+/* Tell readers about each completed block; the content is emitted by reference. */
 static void blocks_tell(turn *t, const pawl_value *content)
 {
     pawl_iter it = pawl_iter_of(content);
@@ -127,9 +127,9 @@ static void blocks_tell(turn *t, const pawl_value *content)
 
     while ((block = pawl_iter_next(&it, NULL)) != NULL) {
         if (strcmp(type_of(block), "text") == 0 && pawl_value_get(block, "text") != NULL)
-            readers_told(t, "text_complete", pawl_pack(t->s, "{s:v}", "text", pawl_value_get(block, "text")));
+            emit_event(t, "text_complete", pawl_pack(t->s, "{s:v}", "text", pawl_value_get(block, "text")));
         else if (strcmp(type_of(block), "thinking") == 0 && pawl_value_get(block, "thinking") != NULL)
-            readers_told(t, "thinking_complete", pawl_pack(t->s, "{s:v}", "thinking", pawl_value_get(block, "thinking")));
+            emit_event(t, "thinking_complete", pawl_pack(t->s, "{s:v}", "thinking", pawl_value_get(block, "thinking")));
     }
 }
 
@@ -162,17 +162,17 @@ static void usage_take(turn *t, const pawl_value *usage)
     for (size_t i = 0; i < 4; i++) {
         const int64_t n = pawl_value_int(pawl_value_get(usage, names[i]));
 
-        t->tokens += n < 0 ? 0 : n > TOKENS_MOST ? TOKENS_MOST : n;     /* the far end's word */
+        t->tokens += n < 0 ? 0 : n > TOKENS_MOST ? TOKENS_MOST : n;     /* a provider may report anything */
     }
-    t->seen = t->nmessages;
+    t->messages_seen = t->nmessages;
     t->overflowed = false;
-    if (t->tokens > 0 && (t->least < 0 || t->tokens < t->least))
-        t->least = t->tokens;
+    if (t->tokens > 0 && (t->least_tokens < 0 || t->tokens < t->least_tokens))
+        t->least_tokens = t->tokens;
 }
 
 /* ---- too long for the model ----------------------------------------------------------------------------------- */
 
-bool told_too_long(const turn *t)
+bool reply_too_long(const turn *t)
 {
     static const char begins[] = "Context exceeded";
     const pawl_value *v = t->h->value;
@@ -185,16 +185,16 @@ bool told_too_long(const turn *t)
            strncmp(text, begins, sizeof begins - 1) == 0;
 }
 
-/* It is made shorter, and the same is asked again, until it fits; false: it cannot be made shorter any more. */
+/* Shorten the conversation and repeat the request until it fits; false: nothing is left to shorten. */
 static bool overflows(turn *t)
 {
-    const bool again = t->overflowed;   /* hooks had their say */
+    const bool again = t->overflowed;   /* the hooks were asked before the first attempt */
 
     if (!compact_can(t, true))
         return false;
     t->overflowed = true;
     t->c.at = CORE_CALLING_LLM;
-    if (again || !life_compact(t, true))
+    if (again || !lifecycle_compact(t, true))
         compact_begin(t);
     return true;
 }
@@ -215,7 +215,7 @@ static void too_long(turn *t)
     const char *tried = t->overflowed ? "also after it was made shorter" : "and nothing of it can be left out", *sizes = compact_sizes(t);
     const char *text = t->h->outcome == PAWL_DONE ? NULL : pawl_value_string(pawl_value_get(t->h->value, "text"));
 
-    turn_act(t, core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = true }),
+    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_LLM_ERROR, .permanent = true }),
              pawl_format(t->s, "LLM error: the conversation is too long for the model, %s: %s%s%s", tried, sizes != NULL ? sizes : "", text != NULL ? ": " : "",
                          text_cut(t, text, 500)));
 }
@@ -226,9 +226,9 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
     const char *stop = pawl_value_string(pawl_value_get(v, "stop"));
 
     stop = stop != NULL ? stop : "end_turn";
-    if (told_too_long(t) && (!t->overflowed || pawl_value_size(content) == 0) && overflows(t))
-        return;                 /* what it could say is an answer, once it was made shorter */
-    if (told_too_long(t) && pawl_value_size(content) == 0) {
+    if (reply_too_long(t) && (!t->overflowed || pawl_value_size(content) == 0) && overflows(t))
+        return;                 /* after a shortening, a truncated answer counts as an answer */
+    if (reply_too_long(t) && pawl_value_size(content) == 0) {
         too_long(t);
         return;
     }
@@ -236,7 +236,7 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
     if (pawl_value_size(content) > 0)
         message_add(t, message);
     usage_take(t, pawl_value_get(v, "usage"));
-    if (strcmp(stop, "pause_turn") == 0 && !calls_tools(content)) {     /* it goes on when it is sent what it said; calls want their results first */
+    if (strcmp(stop, "pause_turn") == 0 && !calls_tools(content)) {     /* the model continues when it gets its own text back */
         t->c.retries = 0;
         turn_send(t);
         return;
@@ -244,17 +244,17 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
     turn_calls(t, content);
     output_set(t, content);
     if (strcmp(stop, "end_turn") != 0 && strcmp(stop, "tool_use") != 0 && strcmp(stop, "stop_sequence") != 0)
-        readers_told(t, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
-    if (!life_answer(t))
-        turn_answered(t);
+        emit_event(t, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
+    if (!lifecycle_answer(t))
+        turn_use_answer(t);
 }
 
-void turn_answered(turn *t)
+void turn_use_answer(turn *t)
 {
-    turn_act(t, core_told_of(t, (core_told){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
+    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
 }
 
-/* Only what may pass is asked again (A2). */
+/* Only transient errors are retried (A2). */
 static bool permanent(const turn *t, const pawl_value *v)
 {
     const char *code = pawl_value_string(pawl_value_get(v, "code"));
@@ -263,19 +263,19 @@ static bool permanent(const turn *t, const pawl_value *v)
     return code != NULL && t->h->outcome == PAWL_ERROR && rc != PAWL_TRANSIENT && rc != PAWL_TIMEOUT && rc != PAWL_IO;
 }
 
-const char *told_why(turn *t)
+const char *reply_error(turn *t)
 {
     const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
 
     return t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed";
 }
 
-bool asked_later(turn *t, const char *why, core_action *then)
+bool retry_later(turn *t, const char *why, core_action *then)
 {
     const pawl_value *v = t->h->value;
     int64_t delay = t->def->a.retry_initial_ms;
 
-    *then = core_told_of(t, (core_told){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
+    *then = core_event_fed(t, (core_input){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
     if (t->c.at != CORE_ERROR)
         return false;
     for (uint32_t i = 1; i < t->c.retries && delay < t->def->a.retry_max_ms; i++)
@@ -284,23 +284,23 @@ bool asked_later(turn *t, const char *why, core_action *then)
         delay = t->def->a.retry_max_ms;
     if (pawl_value_int(pawl_value_get(v, "retry_after_ms")) > delay)
         delay = pawl_value_int(pawl_value_get(v, "retry_after_ms"));
-    readers_told(t, "status", pawl_pack(t->s, "{s:i,s:s,s:i}", "again_in_ms", delay, "error", why, "retries", (int64_t)t->c.retries));
+    emit_event(t, "status", pawl_pack(t->s, "{s:i,s:s,s:i}", "again_in_ms", delay, "error", why, "retries", (int64_t)t->c.retries));
     pawl_flow_sleep(t->s, "retry", delay);
-    t->sums = t->at == PHASE_COMPACT;
-    turn_phase(t, PHASE_RETRY);
+    t->retry_summary = t->at == PHASE_COMPACT;
+    phase_move(t, PHASE_RETRY);
     return true;
 }
 
 static void failed(turn *t, const char *wrong)
 {
-    const char *why = pawl_format(t->s, "LLM error: %s", wrong != NULL ? text_cut(t, wrong, 1000) : told_why(t));
+    const char *why = pawl_format(t->s, "LLM error: %s", wrong != NULL ? text_cut(t, wrong, 1000) : reply_error(t));
     core_action then;
 
-    if (!asked_later(t, why, &then))
-        turn_act(t, then, why);
+    if (!retry_later(t, why, &then))
+        turn_do(t, then, why);
 }
 
-void model_told(turn *t)
+void on_model_reply(turn *t)
 {
     const pawl_value *message = NULL;
     const char *wrong = NULL;
@@ -309,33 +309,33 @@ void model_told(turn *t)
         t->rc = PAWL_NOMEM;
     else if (message != NULL)
         answer_taken(t, t->h->value, message);
-    else if (!told_too_long(t))
+    else if (!reply_too_long(t))
         failed(t, wrong);
     else if (!overflows(t))
         too_long(t);
 }
 
-void retry_told(turn *t)
+void on_retry_timer(turn *t)
 {
-    const core_action then = core_told_of(t, (core_told){ .event = CORE_RETRY_TIMEOUT_FIRED });
+    const core_action then = core_event_fed(t, (core_input){ .event = CORE_RETRY_TIMEOUT_FIRED });
 
-    if (t->sums) {
+    if (t->retry_summary) {
         compact_again(t);
         return;
     }
-    t->loops -= t->loops > 0;   /* it is the same request */
-    turn_act(t, then, NULL);
+    t->requests -= t->requests > 0;   /* a retry is no new request */
+    turn_do(t, then, NULL);
 }
 
-void hook_told(turn *t)
+void on_post_tools(turn *t)
 {
-    turn_act(t, core_told_of(t, (core_told){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
+    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
 }
 
 /* ---- its end --------------------------------------------------------------------------------------------------- */
 
-/* A sub-agent, or one that is a node: its run is over, and its parent gets the output. */
-void run_closes(turn *t)
+/* A sub-agent, a node or a one-shot: the run ends, and its parent gets the output. */
+void run_close(turn *t)
 {
     const bool shutdown = strcmp(t->end, "shutdown") == 0;
 
@@ -346,7 +346,7 @@ void run_closes(turn *t)
     if (strcmp(t->end, "answer") != 0 && !shutdown)
         pawl_set(t->s, "output", pawl_pack(t->s, "s", pawl_format(t->s, "It ended without an answer: %s.", t->end)));
     t->over = true;
-    turn_phase(t, PHASE_OVER);
+    phase_move(t, PHASE_OVER);
 }
 
 void turn_end(turn *t, const char *how, const char *error)
@@ -360,25 +360,25 @@ void turn_end(turn *t, const char *how, const char *error)
     t->c.at = CORE_WAITING_FOR_USER_INPUT;
     results_drop(t);
     if (error != NULL)
-        readers_told(t, "error", pawl_pack(t->s, "{s:s}", "message", error));
-    readers_told(t, "done", pawl_pack(t->s, "{s:s}", "end", how));
+        emit_event(t, "error", pawl_pack(t->s, "{s:s}", "message", error));
+    emit_event(t, "done", pawl_pack(t->s, "{s:s}", "end", how));
     if (once != NULL && strcmp(once, "run") == 0) {
-        if (!life_end(t))
-            run_closes(t);
+        if (!lifecycle_end(t))
+            run_close(t);
         return;
     }
-    turn_phase(t, PHASE_IDLE);
-    shown_look(t);              /* also of what lasts for no more than this moment */
+    phase_move(t, PHASE_IDLE);
+    display_update(t);              /* readers see `done` even if the next turn starts in this event */
     if ((next = queue_take(t)) != NULL) {
         turn_begin(t, next);
         return;
     }
-    turn_rests(t);
-    life_note(t, "idle_prompt", "It waits for input");
+    turn_wait(t);
+    notify_hooks(t, "idle_prompt", "It waits for input");
 }
 
-void turn_rests(turn *t)
+void turn_wait(turn *t)
 {
-    turn_phase(t, PHASE_IDLE);
+    phase_move(t, PHASE_IDLE);
     pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
 }

@@ -123,9 +123,9 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
     else if (pawl_mode_named(job->mode) == PAWL_PLAN)
         rc = pawl_reply_fail(reply, PAWL_DENIED, "post-tools: nothing is changed in plan mode");
     else
-        rc = pawl_effect_command(&own, reply, NULL);
+        rc = command_run(&own, reply, NULL, (effect_codes){ .transient = PAWL_EFFECT });
     arena_free(&mem);
-    return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
+    return rc;
 }
 
 /* ---- all agents of a file -------------------------------------------------------------------------------------------- */
@@ -262,24 +262,4 @@ const char *agent_end(pawl_state *st)
 const char *agent_no(const session *s)
 {
     return s->of->agent->a.denied == PAWL_DENIED_TELLS ? "the model is told" : "the turn ends";
-}
-
-bool agent_failed(const session *s, pawl_state *st)
-{
-    const char *end = agent_end(st), *why = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "note"));
-    pawl_agent_view v;
-
-    if (pawl_agent_look(st, &v, NULL) != PAWL_OK || (v.state != PAWL_SHOWN_ERROR && v.state != PAWL_SHOWN_DONE))
-        return false;
-    if (v.state == PAWL_SHOWN_ERROR)
-        cli_note(s->c, "%s: %s", s->run, v.message != NULL ? v.message : "it failed");
-    else if (strcmp(end, "budget") == 0)
-        cli_note(s->c, "%s: its budget has no room for more; pawl budget %s shows it, and raises it", s->run, s->run);
-    else if (strcmp(end, "max_iterations") == 0)
-        cli_note(s->c, "%s: its turn asked the model as often as `max_iterations` allows", s->run);
-    else if (why != NULL)
-        cli_note(s->c, "%s: %s", s->run, why);
-    else if (*end != '\0')
-        cli_note(s->c, "%s: its turn ended by %s", s->run, strcmp(end, "denial") == 0 ? "a denial" : strcmp(end, "interrupt") == 0 ? "an interrupt" : end);
-    return v.state == PAWL_SHOWN_ERROR || strcmp(end, "budget") == 0 || strcmp(end, "max_iterations") == 0;
 }

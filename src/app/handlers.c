@@ -45,6 +45,8 @@ static pawl_code plan_denies(pawl_reply *reply)
 static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
 {
     const bool plan = in_plan(job) || pawl_value_bool(pawl_value_get(job->args, "sandbox"));
+    /* It ran, and ended with another status than 0: an author who writes `retry` means that, too. */
+    const effect_codes as = { .effect = e->limits.retry.max_attempts > 1 ? PAWL_TRANSIENT : PAWL_OK };
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
@@ -56,10 +58,9 @@ static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effe
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
     else
-        rc = plan ? sandbox_command(&own, reply) : pawl_effect_command(&own, reply, NULL);
+        rc = plan ? sandbox_command(&own, reply, as) : command_run(&own, reply, NULL, as);
     arena_free(&mem);
-    /* It ran, and ended with another status than 0: who said `retry` meant that. */
-    return rc == PAWL_EFFECT && e->limits.retry.max_attempts > 1 ? PAWL_TRANSIENT : rc;
+    return rc;
 }
 
 static pawl_code run_command(const pawl_job *job, pawl_reply *reply, void *arg)
@@ -121,6 +122,8 @@ static pawl_code bare(const pawl_job *job, pawl_reply *reply, pawl_handler_fn *f
         return fn(job, reply, arg);
     arena_init(&mem, NULL, 4096);
     own.args = without(&mem, job->args);
+    if (fn != pawl_effect_http)     /* which copies the arguments that it needs later */
+        own.later = NULL;
     rc = own.args != NULL ? fn(&own, reply, arg) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
     arena_free(&mem);
     return rc;
@@ -182,6 +185,7 @@ static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
     const char *const *names;
     const bool plan = in_plan(job) || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
+    const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is asked once */
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
@@ -201,9 +205,9 @@ static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory");
     else
-        rc = run == NULL ? pawl_effect_http(&own, reply, NULL) : plan ? sandbox_command(&own, reply) : pawl_effect_command(&own, reply, NULL);
+        rc = run == NULL ? http_request(&own, reply, as) : plan ? sandbox_command(&own, reply, as) : command_run(&own, reply, NULL, as);
     arena_free(&mem);
-    return rc == PAWL_TRANSIENT ? PAWL_EFFECT : rc;
+    return rc;
 }
 
 /* The mode and the rules of a visit, where others have come since the superstep began. */
@@ -350,6 +354,14 @@ const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
     labels = value_pack(&s->mem, err, "[s]", e->label);
     out = labels != NULL ? evaluate_in(s, &s->mem, labels, state, err) : NULL;
     return pawl_value_at(out, 0);
+}
+
+/* Programs and requests wait more than they compute. */
+unsigned session_threads(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 2 ? 4 : n > 16 ? 64 : (unsigned)n * 4;
 }
 
 /* ---- binding -------------------------------------------------------------------------------------------------- */

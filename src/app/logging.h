@@ -1,9 +1,9 @@
 /* logging.h - PAWL_LOG=LEVEL[:FILE]: one JSON line a transition, on stderr or at the end of a file. Never a value of the state. */
-#ifndef CLI_LOGGING_H
-#define CLI_LOGGING_H
+#ifndef APP_LOGGING_H
+#define APP_LOGGING_H
 
-#include "base/base.h"
-#include "pawl/pawl.h"
+#include "json/json.h"
+#include "pawl/host.h"
 
 typedef enum log_level { LOG_OFF = 0, LOG_ERROR = 1, LOG_WARN = 2, LOG_INFO = 3, LOG_DEBUG = 4, LOG_TRACE = 5 } log_level;
 

@@ -1,8 +1,8 @@
 /* plugin.h - plug-ins that are open, and what they gave. */
-#ifndef CLI_PLUGIN_H
-#define CLI_PLUGIN_H
+#ifndef APP_PLUGIN_H
+#define APP_PLUGIN_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/plugin.h"
 
 typedef struct plugin_handler {

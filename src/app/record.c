@@ -1,6 +1,5 @@
 /* record.c - what models answer is kept in a file, and comes from there: while a run goes on, or of one that is there already. */
 #include "app/session.h"
-#include "cli/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,9 +8,9 @@
 
 /* ---- while it goes on --------------------------------------------------------------------------------- */
 
-static const char *given_or(const cli_call *c, const char *option, const char *variable)
+static const char *given_or(const char *given, const char *variable)
 {
-    const char *value = cli_given(c, option) != NULL ? cli_given(c, option) : getenv(variable);
+    const char *value = given != NULL ? given : getenv(variable);
 
     return value != NULL && *value != '\0' ? value : NULL;
 }
@@ -31,24 +30,14 @@ static bool mode_named(const char *name, pawl_record_mode *out)
     return name == NULL;
 }
 
-/* A verb that only looks asks no model. */
-static bool asks(const cli_verb *v)
-{
-    const cli_option *o;
-
-    for (size_t i = 0; (o = cli_option_at(v, i)) != NULL; i++)
-        if (strcmp(o->name, "record") == 0)
-            return true;
-    return !v->looks;
-}
-
 pawl_code session_record_open(session *s, pawl_handler_fn *fn, pawl_err *err)
 {
-    const char *path = given_or(s->c, "record", "PAWL_RECORD"), *name = given_or(s->c, "record-mode", "PAWL_RECORD_MODE");
+    const app_caller *c = s->caller;
+    const char *path = given_or(c != NULL ? c->record : NULL, "PAWL_RECORD"), *name = given_or(c != NULL ? c->record_mode : NULL, "PAWL_RECORD_MODE");
     pawl_record_mode mode;
     pawl_err why = {0};
 
-    if (!asks(s->c->verb) || (path == NULL && cli_given(s->c, "record-mode") == NULL))
+    if (c == NULL || !c->models || (path == NULL && c->record_mode == NULL))
         return PAWL_OK;
     if (path == NULL)
         return fail(err, PAWL_INVALID, "--record-mode %.60s: of which record? --record FILE (or PAWL_RECORD) names it", name != NULL ? name : "");
@@ -73,7 +62,7 @@ static void heard_beat(const pawl_job *job) { heard_of(job)->of->heartbeat(heard
 
 static void say_record(const pawl_job *job, const char *text)
 {
-    const cli_call *c = heard_of(job)->s->c;
+    const app_caller *c = heard_of(job)->s->caller;
     const pawl_value *v, *list, *one;
     pawl_iter it;
     arena mem;
@@ -87,11 +76,11 @@ static void say_record(const pawl_job *job, const char *text)
         buf_fmt(&b, "%s%s", b.size > 0 ? ", " : "", pawl_value_string(one));
     buf_char(&b, '\0');
     if (list == NULL)
-        cli_note(c, "%s: its answer was not written to the record: %s", job->id, pawl_value_string(pawl_value_get(v, "failed")));
+        app_note(c, "%s: its answer was not written to the record: %s", job->id, pawl_value_string(pawl_value_get(v, "failed")));
     else if (!b.failed && strcmp(b.data, "missing") == 0)
-        cli_note(c, "%s: the record has no answer to this", job->id);
+        app_note(c, "%s: the record has no answer to this", job->id);
     else if (!b.failed)
-        cli_note(c, "%s: another answer than in the record, by: %s", job->id, b.data);
+        app_note(c, "%s: another answer than in the record, by: %s", job->id, b.data);
     buf_free(&b);
     arena_free(&mem);
 }
@@ -111,6 +100,7 @@ pawl_code session_recorded(session *s, const pawl_job *job, pawl_reply *reply)
     pawl_job own = *job;
 
     own.ctx = &h;
+    own.later = NULL;           /* `h` is this call's: it is waited for */
     own.say = heard_say;
     own.canceled = job->canceled != NULL ? heard_canceled : NULL;
     own.heartbeat = job->heartbeat != NULL ? heard_beat : NULL;
@@ -120,11 +110,11 @@ pawl_code session_recorded(session *s, const pawl_job *job, pawl_reply *reply)
 /* ---- of a run that is there ----------------------------------------------------------------------------- */
 
 typedef struct member { const char *run, *parent; bool in; } member;
-typedef struct family { arena *mem; member *all; size_t n, cap; } family;
+typedef struct run_family { arena *mem; member *all; size_t n, cap; } run_family;
 
 static bool see_child(void *ctx, const pawl_head *h)
 {
-    family *f = ctx;
+    run_family *f = ctx;
     member one = { 0 };
 
     if (h->parent == NULL)
@@ -138,7 +128,7 @@ static bool see_child(void *ctx, const pawl_head *h)
 }
 
 /* All that lead to `run`, over any number of others, as `in`; those of an import may stand in any order. NULL: no memory. */
-static const member **family_of(family *f, const char *run, size_t *n)
+static const member **family_of(run_family *f, const char *run, size_t *n)
 {
     const member **in = arena_get(f->mem, (f->n + 1) * sizeof *in);
 
@@ -167,7 +157,7 @@ pawl_code record_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void
     const pawl_filter all = { .limit = SIZE_MAX / 2 };
     const member **in = NULL;
     arena mem;
-    family f = { .mem = &mem };
+    run_family f = { .mem = &mem };
     size_t n = 0;
     pawl_code rc;
 

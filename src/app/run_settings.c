@@ -1,4 +1,4 @@
-/* kept.c - what a run keeps of its agent file, as of now; and what else only the kernel knows of a run. */
+/* run_settings.c - what a run keeps of its agent file, as of now; and what else only the kernel knows of a run. */
 #include "app/run_settings.h"
 #include "kernel/kernel.h"
 

@@ -1,6 +1,6 @@
-/* kept.h - what a run keeps of its agent file. */
-#ifndef CLI_KEPT_H
-#define CLI_KEPT_H
+/* run_settings.h - what a run keeps of its agent file. */
+#ifndef APP_RUN_SETTINGS_H
+#define APP_RUN_SETTINGS_H
 
 #include "pawl/kernel.h"
 

@@ -1,36 +1,12 @@
-/* session.c - an agent file becomes a machine, an engine and a run: of a file, or of what a run kept of one. */
+/* session.c - makes a machine and an engine of an agent file, or of the copy of one that a run keeps.
+ *
+ * Owns the session with all that it points to: arena, engine, plug-ins, evaluator. Called by the verbs on one thread; handlers and the watch
+ * run on threads of the engine and read what session_open has set. Invariant: once there is an engine, it owns the machine. */
 #include "app/run_settings.h"
 #include "app/session.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-/* ---- faults ------------------------------------------------------------------------------------------ */
-
-void session_say_faults(const cli_call *c, const faults *f, bool all)
-{
-    const char *red = c->err_colour ? "\033[31m" : "", *yellow = c->err_colour ? "\033[33m" : "", *plain = c->err_colour ? "\033[0m" : "";
-    size_t told = 0;
-
-    for (const file_fault *one = f->first; one != NULL; one = one->next) {
-        bool fault = one->severity == PAWL_FAULT;
-        buf line;
-
-        if (!fault && !all)
-            continue;
-        told += fault;
-        buf_init(&line, NULL);
-        cli_clean(&line, one->at.file, strlen(one->at.file));
-        buf_fmt(&line, ":%u:%u: %s%s%s", (unsigned)one->at.line, (unsigned)one->at.column, fault ? red : yellow, fault ? "" : "note: ", fault ? plain : "");
-        cli_clean(&line, one->text, strlen(one->text));
-        buf_fmt(&line, "%s\n", fault ? "" : plain);
-        if (!line.failed)
-            fwrite(line.data, 1, line.size, stderr);
-        buf_free(&line);
-    }
-    if (f->count > told)
-        cli_note(c, "and %zu more", f->count - told);
-}
 
 /* ---- what the loader asks ------------------------------------------------------------------------------ */
 
@@ -66,11 +42,11 @@ static bool has_kind(void *ctx, const char *kind, pawl_class *cls)
     return h != NULL;
 }
 
-typedef struct compiling { void (*tell)(void *to, size_t number, const char *text); void *to; } compiling;
+typedef struct expression_check { void (*tell)(void *to, size_t number, const char *text); void *to; } expression_check;
 
 static void compiled(void *ctx, size_t index, const char *text)
 {
-    const compiling *k = ctx;
+    const expression_check *k = ctx;
 
     k->tell(k->to, index, text);
 }
@@ -80,7 +56,7 @@ static pawl_code compile(void *ctx, expression *const *all, size_t n, void (*tel
 {
     session *s = ctx;
     const char **texts = arena_get(&s->mem, n * sizeof *texts);
-    compiling k = { tell, to };
+    expression_check k = { tell, to };
 
     for (size_t i = 0; texts != NULL && i < n; i++)
         texts[i] = all[i]->text;
@@ -91,13 +67,13 @@ static pawl_code compile(void *ctx, expression *const *all, size_t n, void (*tel
 
 /* ---- of a file --------------------------------------------------------------------------------------------- */
 
-static session *session_new(cli_call *c)
+session *session_new(const app_caller *caller)
 {
     session *s = calloc(1, sizeof *s);
 
     if (s == NULL)
         return NULL;
-    s->c = c;
+    s->caller = caller;
     arena_init(&s->mem, NULL, 16384);
     faults_init(&s->faults, &s->mem);
     return s;
@@ -160,66 +136,25 @@ static pawl_code load_file(session *s, const char *path, pawl_err *err)
     return s->machine != NULL ? PAWL_OK : PAWL_INVALID;
 }
 
-static pawl_code load(session *s, const char *path, pawl_err *err)
+pawl_code session_load(session *s, const char *path, pawl_err *err)
 {
     if (!working_folder(s))
         return fail(err, PAWL_IO, "this folder is gone");
     return is_plugin(path) ? load_plugin(s, path, err) : load_file(s, path, err);
 }
 
-/* Load it, and say what is wrong with it. */
-static int session_load(session *s, const char *path)
+bool session_text(session *s, pawl_bytes text)
 {
-    pawl_err err = {0};
-    pawl_code rc = load(s, path, &err);
-
-    session_say_faults(s->c, &s->faults, false);
-    if (rc == PAWL_OK)
-        return EXIT_DONE;
-    if (s->faults.count == 0)
-        cli_fail(s->c, rc, &err);
-    return EXIT_USAGE;
-}
-
-session *session_of_file(cli_call *c, const char *path, int *code)
-{
-    session *s = session_new(c);
-
-    *code = s != NULL ? session_load(s, path) : EXIT_FAILED;
-    if (*code == EXIT_DONE)
-        return s;
-    session_free(s);
-    return NULL;
-}
-
-session *session_of_text(cli_call *c, const char *path, pawl_bytes text, int *code)
-{
-    session *s = session_new(c);
-    const char *copy = s != NULL ? arena_strdup(&s->mem, text.data, text.size) : NULL;
+    const char *copy = arena_strdup(&s->mem, text.data, text.size);
 
     if (copy != NULL)
         s->first = (pawl_bytes){ copy, text.size };
-    *code = copy != NULL ? session_load(s, path) : EXIT_FAILED;
-    if (*code == EXIT_DONE)
-        return s;
-    session_free(s);
-    return NULL;
+    return copy != NULL;
 }
 
 pawl_machine *session_machine_again(session *s, pawl_err *err)
 {
     return file_machine(s->file, s->evaluator, &s->faults, err);
-}
-
-session *session_load_quietly(cli_call *c, const char *path, pawl_err *err)
-{
-    session *s = session_new(c);
-
-    if (s == NULL)
-        fail(err, PAWL_NOMEM, "%s: no memory", path);
-    else
-        (void)load(s, path, err);
-    return s;
 }
 
 void session_free(session *s)
@@ -241,14 +176,6 @@ void session_free(session *s)
 }
 
 /* ---- an engine ------------------------------------------------------------------------------------------------- */
-
-/* Programs and requests wait more than they compute. */
-unsigned session_threads(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n < 2 ? 4 : n > 16 ? 64 : (unsigned)n * 4;
-}
 
 /* `{given: TOKEN}` is given by whoever starts the program, as PAWL_SECRET_TOKEN. */
 static const char *given_secret(void *ctx, const char *name)
@@ -356,31 +283,7 @@ static pawl_code kept_of(session *s, pawl_state *st, const char **main, pawl_err
     return *main != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "%s: what it has kept of its agent file is damaged", s->run);
 }
 
-static bool told_first(void *ctx, const pawl_divergence *d)
-{
-    const session *s = ctx;
-
-    cli_note(s->c, "%s", d->text);
-    return false;
-}
-
-/* The first thing that it would do otherwise, for who thinks about --upgrade. */
-static int say_divergence(session *s)
-{
-    pawl_against sum = {0};
-    pawl_err err = {0};
-    pawl_code rc = pawl_history_against(session_store(s), s->machine, s->run, NULL, told_first, s, &sum, &err);
-
-    if (rc != PAWL_OK)
-        return cli_fail(s->c, rc, &err);
-    if (sum.diverged == 0)
-        cli_note(s->c, "%s: all that it did so far, this file would have done too", s->run);
-    cli_note(s->c, "%s runs under another version of its file: --upgrade goes on under this one", s->run);
-    return EXIT_FAILED;
-}
-
-/* From here on it goes by the file that was given: machine, and what it keeps. */
-static pawl_code upgrade(session *s, pawl_err *err)
+pawl_code session_upgrade(session *s, pawl_err *err)
 {
     pawl_event adopt = { .kind = PAWL_EV_ADOPT }, update = { .kind = PAWL_EV_UPDATE, .by = "pawl" };
     pawl_code rc = pawl_event_send(s->engine, s->run, &adopt, err);
@@ -416,76 +319,14 @@ static const char *other_file(session *s, const char *file)
     return out != NULL ? out : file;
 }
 
-/* `st`: the run as it stands; `other`: the file that it is to go on by, or NULL. */
-static int take_run(session *s, pawl_store *store, pawl_state *st, const char *other)
+pawl_code session_run_file(session *s, pawl_state *st, const char *other, const char **path, pawl_err *err)
 {
-    const char *main = other, *name;
-    pawl_err err = {0};
-    pawl_code rc = PAWL_OK;
-    bool changed;
-    int code;
-
     if (other == NULL)
-        rc = kept_of(s, st, &main, &err);
-    else if ((s->folder = text_kept(s, st, "@cwd")) != NULL)
-        main = other_file(s, other);
-    if (rc != PAWL_OK || (code = session_load(s, main)) != EXIT_DONE) {
-        pawl_store_free(store);
-        return rc != PAWL_OK ? cli_fail(s->c, rc, &err) : code;
-    }
-    name = pawl_state_machine(st, NULL);
-    if (strcmp(pawl_machine_name(s->machine), name) != 0 && !session_of_agent(s, name)) {
-        pawl_store_free(store);
-        fail(&err, PAWL_CONFLICT, "%s is a run of \"%s\", and %s is \"%s\"", s->run, name, main, pawl_machine_name(s->machine));
-        return cli_fail(s->c, PAWL_INVALID, &err);
-    }
-    if ((rc = session_open(s, store, &err)) != PAWL_OK)
-        return cli_fail(s->c, rc, &err);
-    changed = !pawl_state_under(st, s->machine);
-    if (!changed)
-        return EXIT_DONE;
-    if (other == NULL)
-        cli_note(s->c, "%s: it ran under another machine than its file makes now: another version of Pawl, of jq, or of a plug-in", s->run);
-    if (cli_given(s->c, "upgrade") == NULL)
-        return s->only_look ? EXIT_DONE : say_divergence(s);
-    rc = upgrade(s, &err);
-    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
-}
-
-session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code)
-{
-    session *s = session_new(c);
-    pawl_state *st = NULL;
-    pawl_err err = {0};
-    pawl_code rc;
-
-    if (s == NULL) {
-        pawl_store_free(store);
-        *code = EXIT_FAILED;
-        return NULL;
-    }
-    snprintf(s->run, sizeof s->run, "%s", run);
-    s->only_look = c->verb->looks;
-    rc = pawl_history_state(store, run, 0, &st, &err);
-    if (rc == PAWL_OK) {
-        *code = take_run(s, store, st, file);
-    } else {
-        *code = cli_fail(c, rc == PAWL_CORRUPT ? PAWL_IO : rc, &err);      /* no machine has a part in that */
-        pawl_store_free(store);
-    }
-    pawl_state_free(st);
-    if (*code == EXIT_DONE)
-        return s;
-    session_free(s);
-    return NULL;
-}
-
-session *session_of_run(cli_call *c, const char *given, int *code)
-{
-    char run[RUN_ID_BYTES];
-    pawl_store *store = cli_store_of(c, given, run, code);
-
-    return store != NULL ? session_of_run_in(c, store, run, cli_given(c, "file"), code) : NULL;
+        return kept_of(s, st, path, err);
+    *path = other;
+    if ((s->folder = text_kept(s, st, "@cwd")) != NULL)
+        *path = other_file(s, other);
+    return PAWL_OK;
 }
 
 /* ---- what a run begins with --------------------------------------------------------------------------------------------- */

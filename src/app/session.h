@@ -2,21 +2,23 @@
  *
  * A run keeps the text of its file, of the files that it names, and its working folder, in channels of Pawl's own ("@file", "@cwd",
  * "@mode"), which no expression sees and no output shows. So a verb needs the run's id alone. */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#ifndef APP_SESSION_H
+#define APP_SESSION_H
 
-#include "cli/cli.h"
-#include "effect/jq/jq.h"
+#include "app/app.h"
 #include "app/logging.h"
+#include "effect/jq/jq.h"
 #include "app/plugin.h"
 #include "file/model.h"
+#include "pawl/history.h"
 #include "pawl/llm.h"
 #include "pawl/tool.h"
 
 typedef struct script script;   /* of a scripted model: models.c */
 
 typedef struct session {
-    cli_call *c;
+    const app_caller *caller;   /* of session_new */
+    struct cli_call *c;         /* the verb that is called: of src/cli alone, not read here */
     arena mem;
     faults faults;
     agent_file *file;           /* NULL: a plug-in is the whole agent */
@@ -47,33 +49,31 @@ typedef struct session {
     char run[RUN_ID_BYTES];     /* "": none yet */
 } session;
 
-/* Of a file: loaded, checked whole; its faults are said on stderr (JSON on stdout with --json when `findings`). NULL: *code is the exit
- * code, and why was said. */
-session *session_of_file(cli_call *c, const char *path, int *code);
-/* The same of a text, which is copied, that is called `path`. */
-session *session_of_text(cli_call *c, const char *path, pawl_bytes text, int *code);
-/* The same, and nothing is said: what was found is in its faults; it has no machine when one of them is more than a note, or `err` says
- * what else was wrong. NULL: no memory, or the folder is gone. */
-session *session_load_quietly(cli_call *c, const char *path, pawl_err *err);
+/* An empty one in the working folder. `caller` is borrowed until session_free. NULL: no memory. */
+session *session_new(const app_caller *caller);
+/* Loads the file or the plug-in at `path` and checks it whole. PAWL_OK: s->machine is there. Else s->faults has what is wrong with the file,
+ * or, where it has none, err says why. */
+pawl_code session_load(session *s, const char *path, pawl_err *err);
+/* The text of the first file, which is copied: set before session_load, which then reads nothing under that path. False: no memory. */
+bool session_text(session *s, pawl_bytes text);
+/* The file of s->run, whose state is `st`: the one that it keeps, or `other` (NULL: none), which then stands for it. Loads nothing; *path
+ * is for session_load. */
+PAWL_MUST_USE pawl_code session_run_file(session *s, pawl_state *st, const char *other, const char **path, pawl_err *err);
+/* From here on s->run, which is not driven now, uses the loaded file: its machine, and what it keeps of the file. */
+PAWL_MUST_USE pawl_code session_upgrade(session *s, pawl_err *err);
 /* Expressions are evaluated anew from now on, whatever a journal says of them. */
 void session_anew(session *s);
 /* Its machine once more, for who keeps one of his own; it leans on the session. */
 pawl_machine *session_machine_again(session *s, pawl_err *err);
 /* The handler of "jq", for who performs otherwise; its argument is the session. */
 pawl_code session_jq(const pawl_job *job, pawl_reply *reply, void *arg);
-/* Of the run that `given` means, in the store of the call, by the file it keeps; --file of the call, where the verb has it, gives
- * another: one with another hash is *code EXIT_FAILED with the first divergence, unless --upgrade was given, and then it is adopted.
- * NULL as above. */
-session *session_of_run(cli_call *c, const char *given, int *code);
-/* The same of a run in a store that is open, and by `file` (NULL: the one that it keeps); takes `store`, also on failure. */
-session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code);
 void session_free(session *s);
 
 /* Give it a store to run in: makes the engine. Takes `store`, also on failure. */
 pawl_code session_open(session *s, pawl_store *store, pawl_err *err);
-unsigned session_threads(void);                     /* of an engine here: so much is performed side by side */
-/* handlers.c: who performs the effects of its machine. */
+/* handlers.c: binds the handlers of all effects of its machine; how many effects an engine performs at a time. */
 pawl_code session_bind(session *s, pawl_err *err);
+unsigned session_threads(void);
 
 /* models.c: the scripts that its file names, read; freed. Handlers of "llm" and "prompt", whose argument is the session. */
 pawl_code session_models(session *s, pawl_err *err);
@@ -81,13 +81,12 @@ void session_models_free(session *s);
 pawl_code session_llm(const pawl_job *job, pawl_reply *reply, void *arg);
 pawl_code session_prompt(const pawl_job *job, pawl_reply *reply, void *arg);
 
-/* record.c: the record that --record names, before `fn`, whose argument is the session; none is PAWL_OK. */
+/* record.c: all that models answered in a run and its children, as lines of a record. PAWL_IO: `sink` refused a line. */
+pawl_code record_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void *ctx, pawl_err *err);
+/* The record that --record names, before `fn`, whose argument is the session; none is PAWL_OK. */
 pawl_code session_record_open(session *s, pawl_handler_fn *fn, pawl_err *err);
-/* Answer from s->record; what it says of itself is said on stderr, too. */
+/* Answers from s->record; what the record says of itself goes to the caller as a note, too. */
 pawl_code session_recorded(session *s, const pawl_job *job, pawl_reply *reply);
-#define RECORD_OPTIONS \
-    { "record", "FILE", "models answer from FILE what they have answered before; else PAWL_RECORD" }, \
-    { "record-mode", "strict|live-on-miss|shadow", "what is not in it fails; is asked, and written to it (the default); all is asked, and compared" }
 
 /* agents.c */
 bool session_is_agent(const session *s);            /* its run is an agent's, and no graph's */
@@ -101,8 +100,6 @@ pawl_code session_agents_bind(session *s, pawl_err *err);
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);
 /* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": none has. Lent until the state changes. */
 const char *agent_end(pawl_state *st);
-/* It did not end well; said on stderr, unless the turn is still under way or ended otherwise. */
-bool agent_failed(const session *s, pawl_state *st);
 const char *agent_no(const session *s);             /* what a no to a call of a tool leads to */
 pawl_code session_each_agent(session *s, pawl_code (*fn)(session *s, const agent_file *a, pawl_err *err), pawl_err *err);
 
@@ -118,9 +115,6 @@ void session_no(const session *s, const char *run, const pawl_wait *w, buf *out)
 bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err);
 /* Evaluate the file's `output` over the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */
 const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err);
-/* Say what was found in the file: one line each, "FILE:LINE:COLUMN: ...". Notes too, when `all`. */
-void session_say_faults(const cli_call *c, const faults *f, bool all);
-
 /* reader.c: where texts come from: the disk (FILE_BYTES_MAX), or what a run kept. */
 pawl_code read_disk(arena *mem, const char *path, pawl_bytes *text, pawl_err *err);
 pawl_code session_read(void *ctx, arena *mem, const char *from, const char *name, const char **path, pawl_bytes *text, pawl_err *err);

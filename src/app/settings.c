@@ -280,7 +280,7 @@ static bool wants_more(const pawl_value *v)
     return pawl_value_size(pawl_value_get(pawl_value_get(v, "permissions"), "allow")) > 0 || pawl_value_size(pawl_value_get(v, "hooks")) > 0;
 }
 
-static pawl_code project_gather(gathered *g, cli_call *c, const char *folder, pawl_err *err)
+static pawl_code project_gather(gathered *g, const app_caller *caller, const char *folder, pawl_err *err)
 {
     const char *project = settings_project(g->mem, folder), *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
     const pawl_value *v;
@@ -291,8 +291,8 @@ static pawl_code project_gather(gathered *g, cli_call *c, const char *folder, pa
     trusted = settings_trusts(g->mem, project, err);
     if (err->code != PAWL_OK)
         return err->code;
-    if (!trusted && c != NULL && wants_more(v))
-        cli_note(c, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
+    if (!trusted && wants_more(v))
+        app_note(caller, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
     return settings_gather(g, v, path, project, trusted, err);
 }
 
@@ -327,7 +327,7 @@ static bool has_agents(const agent_file *file)
     return file != NULL && (file->agent != NULL || file->helpers != NULL);
 }
 
-const pawl_value *settings_policy(cli_call *c, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
+const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
 {
     const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
     gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
@@ -339,7 +339,7 @@ const pawl_value *settings_policy(cli_call *c, arena *mem, const agent_file *fil
     else
         rc = err->code;
     if (rc == PAWL_OK)
-        rc = project_gather(&g, c, folder, err);
+        rc = project_gather(&g, caller, folder, err);
     if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* what tools may do goes by the workspace, without rules, too */
         return NULL;
     if ((v = policy_made(&g, folder)) == NULL)

@@ -1,13 +1,13 @@
 /* settings.h - rules and hooks from outside of an agent file: of the person, and of the project. */
-#ifndef CLI_SETTINGS_H
-#define CLI_SETTINGS_H
+#ifndef APP_SETTINGS_H
+#define APP_SETTINGS_H
 
 #include "app/session.h"
 
 /* What a run of `file` (NULL: none) in `folder` is decided by, as it stands in "@policy": the rules and hooks of the file, of the person's
  * settings and of the project's. NULL with err->code PAWL_OK: there are none. Allow rules and hooks of a project that nobody trusts are left
- * out, which is said once in `c` (unless NULL). */
-const pawl_value *settings_policy(cli_call *c, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
+ * out, which is noted to `caller` (may be NULL). */
+const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
 /* The mode that settings say where none is given; PAWL_MODE_NONE: none. */
 pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err);
 

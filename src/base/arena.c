@@ -1,5 +1,5 @@
 /* arena.c - memory of one step: taken by moving a pointer, given back all at once. */
-#include "json/inner.h"
+#include "base/base.h"
 
 enum { CHUNK_BYTES_MIN = 256, CHUNK_BYTES_MAX = 1 << 20 };
 

@@ -1,5 +1,5 @@
 /* buf.c - bytes that grow; one check at the end tells whether all of them are there. */
-#include "json/inner.h"
+#include "base/base.h"
 
 #include <stdio.h>
 

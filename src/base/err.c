@@ -1,5 +1,5 @@
 /* err.c - errors: told once, in one line, into the caller's hands. */
-#include "json/inner.h"
+#include "base/base.h"
 
 #include <stdio.h>
 

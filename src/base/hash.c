@@ -1,5 +1,5 @@
 /* hash.c - SHA-256, by which records are chained and definitions are named. */
-#include "json/inner.h"
+#include "base/base.h"
 
 #ifdef PAWL_HOST_SHA256
 /* The single-file build has no library to call: its host brings the hash. */

@@ -1,5 +1,5 @@
 /* mem.c - memory: the caller's function, or malloc's. Sizes are checked here, once. */
-#include "json/inner.h"
+#include "base/base.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "base/base.h"
+#include "app/app.h"
 #include "pawl/pawl.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ typedef enum cli_exit {         /* X1 */
     EXIT_STOPPED = 130          /* by Ctrl-C; 143 by SIGTERM: the run is kept */
 } cli_exit;
 
-enum { RUN_ID_BYTES = 129, STORE_URL_BYTES = 4096 };
+enum { STORE_URL_BYTES = 4096 };
 
 /* ---- verbs and options: tables, from which help, completions and the man page are printed ------------ */
 /* What completions offer follows from the words: RUN, A and B are runs, FILE and PATH files, VERB a verb, "a|b" itself. */
@@ -46,10 +46,22 @@ typedef struct cli_verb {
     int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
     const char *later;
 } cli_verb;
-extern const cli_verb *const cli_verbs[];      /* in the order of the help; NULL at the end */
+
+typedef struct cli_section { const char *title; const cli_verb *first; } cli_section;  /* up to the first verb of the next one */
+typedef struct cli_program {
+    const cli_verb *const *verbs;       /* in the order of the help; NULL at the end */
+    const cli_section *sections;        /* ends with a title of NULL */
+} cli_program;
+
+/* Options of verbs that ask models. */
+#define RECORD_OPTIONS \
+    { "record", "FILE", "models answer from FILE what they have answered before; else PAWL_RECORD" }, \
+    { "record-mode", "strict|live-on-miss|shadow", "what is not in it fails; is asked, and written to it (the default); all is asked, and compared" }
 
 struct cli_call {
+    const cli_program *program;
     const cli_verb *verb;
+    app_caller app;             /* the same for src/app */
     const char **args;          /* the arguments that are no options */
     size_t nargs;
     const char **given;         /* by option of the verb: its value, "" of a flag; NULL: not given */
@@ -64,8 +76,8 @@ struct cli_call {
     const char *store_name;     /* see cli_store_name */
 };
 
-/* options.c: find the verb, parse, call. `argv` as main has it. Returns the exit code. */
-int cli_main(int argc, char **argv);
+/* options.c: finds the verb in `program`, parses, calls it. `argv` as main has it. Returns the exit code. */
+int cli_main(const cli_program *program, int argc, char **argv);
 const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several the last */
 /* The `index`-th value of an option that may be given several times; NULL after the last. */
 const char *cli_given_at(const cli_call *c, const char *option, size_t index);
@@ -89,7 +101,7 @@ bool cli_json(const cli_call *c, const pawl_value *v);
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err);
 int cli_exit_of(pawl_status status, bool waits);
 
-/* ---- place.c: the store, and which run is meant ------------------------------------------------------------ */
+/* ---- locate.c: the store, and which run is meant ------------------------------------------------------------ */
 
 /* By --store, else PAWL_STORE, else the nearest pawl.db upward, else one in this folder (made when `make`; else PAWL_GONE, which says
  * where was looked). postgres: and dynamodb: are PAWL_INVALID, not in this version. NULL: see err. */
@@ -105,7 +117,7 @@ pawl_code cli_run_id(cli_call *c, pawl_store *s, const char *given, char run[RUN
  * is left out of NAME. */
 pawl_code cli_new_id(pawl_store *s, const char *name, char run[RUN_ID_BYTES], pawl_err *err);
 
-/* ---- text.c: text for people ------------------------------------------------------------------------------------ */
+/* ---- ui/text.c: text for people ------------------------------------------------------------------------------------ */
 
 enum { CLI_COLUMNS_LEAST = 40, CLI_COLUMNS = 80 };
 int cli_columns(int fd);                                        /* of the terminal, 80 where there is none */

@@ -1,4 +1,4 @@
-/* place.c - which store, and which run in it. */
+/* locate.c - which store, and which run in it. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -157,7 +157,7 @@ const char *cli_store_name(const cli_call *c)
 
 /* ---- the run -------------------------------------------------------------------------------------- */
 
-typedef struct search {
+typedef struct run_search {
     arena *mem;
     const char *prefix;
     size_t size;
@@ -165,7 +165,7 @@ typedef struct search {
     size_t ntops, nchildren;
     const char *near[NEAR_RUNS_MAX];
     size_t nnear;
-} search;
+} run_search;
 
 static bool see_latest(void *ctx, const pawl_head *h)
 {
@@ -177,7 +177,7 @@ static bool see_latest(void *ctx, const pawl_head *h)
 
 static bool see_fit(void *ctx, const pawl_head *h)
 {
-    search *l = ctx;
+    run_search *l = ctx;
 
     if (h->parent != NULL)
         snprintf(l->child, RUN_ID_BYTES, "%s", h->run), l->nchildren++;
@@ -188,14 +188,14 @@ static bool see_fit(void *ctx, const pawl_head *h)
 
 static bool see_newest(void *ctx, const pawl_head *h)
 {
-    search *l = ctx;
+    run_search *l = ctx;
 
     if (h->parent == NULL && (l->near[l->nnear] = arena_strdup(l->mem, h->run, strlen(h->run))) != NULL)
         l->nnear++;
     return strncmp(h->run, l->prefix, l->size) != 0 || see_fit(ctx, h);
 }
 
-static pawl_code several(const search *l, pawl_err *err)
+static pawl_code several(const run_search *l, pawl_err *err)
 {
     char list[FITS_TOLD * 40] = "";
 
@@ -210,7 +210,7 @@ static pawl_code several(const search *l, pawl_err *err)
 static pawl_code by_prefix(cli_call *c, pawl_store *s, const char *given, char run[RUN_ID_BYTES], pawl_err *err)
 {
     const pawl_filter fits = { .begins = given, .limit = SIZE_MAX / 2 }, newest = { .limit = NEAR_RUNS_MAX };
-    search *l = arena_zero(&c->mem, sizeof *l);
+    run_search *l = arena_zero(&c->mem, sizeof *l);
     char near[RUN_ID_BYTES + 24];
     pawl_code rc;
 

@@ -1,5 +1,4 @@
 /* options.c - what was typed becomes a call of a verb; and how a verb says that something is wrong. */
-#include "effect/jq/jq.h"
 #include "cli/verbs.h"
 
 #include <errno.h>
@@ -322,11 +321,24 @@ static int not_there(const cli_call *c, int n, char **words)
     return EXIT_USAGE;
 }
 
-static int call(const cli_verb *v, int n, char **words)
+static void note(void *ctx, const char *text) { cli_note(ctx, "%s", text); }
+
+/* What src/app reads of the options; a verb that changes nothing asks no model. */
+static void app_options(cli_call *c)
 {
-    cli_call c = { .verb = v, .out_tty = isatty(STDOUT_FILENO) == 1, .err_tty = isatty(STDERR_FILENO) == 1 };
+    bool records = c->verb->options != NULL && c->verb->options[option_index(c->verb, "record")].name != NULL;
+
+    c->app.models = records || !c->verb->looks;
+    c->app.record = cli_given(c, "record");
+    c->app.record_mode = cli_given(c, "record-mode");
+}
+
+static int call(const cli_program *p, const cli_verb *v, int n, char **words)
+{
+    cli_call c = { .program = p, .verb = v, .app = { .note = note }, .out_tty = isatty(STDOUT_FILENO) == 1, .err_tty = isatty(STDERR_FILENO) == 1 };
     int code = EXIT_FAILED;
 
+    c.app.ctx = &c;
     c.colour = colour_wanted(c.out_tty);
     c.err_colour = colour_wanted(c.err_tty);
     arena_init(&c.mem, NULL, 4096);
@@ -336,35 +348,35 @@ static int call(const cli_verb *v, int n, char **words)
         code = not_there(&c, n, words);
     else if ((code = parse(&c, n, words)) == HELP_WANTED)
         code = print_help(&c);
-    else if (code == PARSED)
+    else if (code == PARSED) {
+        app_options(&c);
         code = v->run(&c);
+    }
     arena_free(&c.mem);
     return code;
 }
 
-static int dispatch(int argc, char **argv)
+static int dispatch(const cli_program *p, int argc, char **argv)
 {
     const cli_verb *v;
 
     if (argc < 2)
-        return help_unknown(NULL);
-    if (strcmp(argv[1], "@jq") == 0)
-        return jq_child();
+        return help_unknown(p, NULL);
     if (strcmp(argv[1], "@man") == 0)
-        return man_page();
+        return man_page(p);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return call(&verb_help, argc - 2, argv + 2);
+        return call(p, cli_verb_named(p, "help"), argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("pawl %s\n", pawl_version());
         return EXIT_DONE;
     }
-    v = cli_verb_named(argv[1]);
-    return v == NULL ? help_unknown(argv[1]) : call(v, argc - 2, argv + 2);
+    v = cli_verb_named(p, argv[1]);
+    return v == NULL ? help_unknown(p, argv[1]) : call(p, v, argc - 2, argv + 2);
 }
 
-int cli_main(int argc, char **argv)
+int cli_main(const cli_program *program, int argc, char **argv)
 {
-    int code = dispatch(argc, argv);
+    int code = dispatch(program, argc, argv);
 
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {

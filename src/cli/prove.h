@@ -2,7 +2,7 @@
 #ifndef CLI_PROVE_H
 #define CLI_PROVE_H
 
-#include "app/session.h"
+#include "cli/open_session.h"
 #include "proof/prove.h"
 
 /* The modes of --modes, a list with commas; 0: said. */

@@ -1,4 +1,4 @@
-/* go.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
+/* run_driver.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
 #include "cli/run_driver.h"
 #include "host/open_questions.h"
 #include "app/run_settings.h"
@@ -10,18 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAKEN_LOOKS = 25, TAKEN_MS = 20 };
-
-const char *go_who(void)
-{
-    const char *who = getenv("PAWL_USER");
-
-    if (who == NULL || *who == '\0')
-        who = getenv("USER");
-    if (who == NULL || *who == '\0')
-        who = getenv("LOGNAME");
-    return who != NULL && *who != '\0' ? who : "somebody";
-}
 
 pawl_code go_on(session *s, void *ctx, pawl_err *err)
 {
@@ -36,35 +24,6 @@ static pawl_code driven(session *s, go_fn *fn, void *ctx, pawl_err *err)
 
     view_end(w);
     return rc;
-}
-
-/* The answer to a wait that somebody else has given this moment: it may not be stored yet. */
-static bool said_soon(session *s, const char *id, said *out)
-{
-    char run[RUN_ID_BYTES];
-    bool found;
-
-    asks_run_of(id, run);
-    found = go_said(s, run, id, out);
-    for (int i = 0; i < TAKEN_LOOKS && !found; i++) {
-        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_MS * 1000000L }, NULL);
-        found = go_said(s, run, id, out);
-    }
-    return found;
-}
-
-/* The second of two who answered at the same moment is told the first, as one who comes later is. */
-static pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
-{
-    said before = {0};
-    char text[sizeof err->text];
-
-    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || ev->id == NULL || err == NULL || strstr(err->text, ", by ") != NULL ||
-        !said_soon(s, ev->id, &before) || before.by == NULL)
-        return rc;
-    memcpy(text, err->text, sizeof text);
-    *err = (pawl_err){0};
-    return fail(err, rc, "%s, by %.48s", text, before.by);
 }
 
 pawl_code go_event(session *s, void *ctx, pawl_err *err)
@@ -84,44 +43,15 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err)
 bool go_elsewhere(session *s, char who[GO_WHO_BYTES])
 {
     pawl_store *store = session_store(s);
-    char own[GO_WHO_BYTES];
     pawl_head head;
 
     if (store->verbs->head(store, s->run, &head, NULL) != PAWL_OK || head.owner == NULL || head.lease_ms <= store->verbs->now(store) || owner_dead(head.owner))
         return false;
-    owner_name(own, sizeof own, 0);     /* "host:pid:number" */
-    own[strrchr(own, ':') - own + 1] = '\0';
-    if (strncmp(head.owner, own, strlen(own)) == 0)
+    if (owner_is_own(head.owner))
         return false;
     if (who != NULL)
         snprintf(who, GO_WHO_BYTES, "%s", head.owner);
     return true;
-}
-
-/* Of an answer's id RUN~LIFE/SUPERSTEP.TASK.VISIT.N, or its node. */
-static bool said_meant(const pawl_stream_event *ev, const char *given)
-{
-    return given == NULL || strcmp(given, ev->node) == 0 || strcmp(given, ev->path) == 0 || (ev->id != NULL && strcmp(given, ev->id) == 0);
-}
-
-bool go_said(session *s, const char *run, const char *given, said *out)
-{
-    const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
-    pawl_stream *r = pawl_stream_open(NULL, session_store(s), run, &from, NULL);
-    pawl_stream_event ev;
-    bool any = false;
-
-    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
-        const pawl_value *v;
-
-        if (strcmp(ev.name, "answer") != 0 || !said_meant(&ev, given) || (v = value_parse(&s->mem, ev.json, strlen(ev.json), "answer", NULL)) == NULL)
-            continue;
-        any = true;
-        *out = (said){ .node = arena_strdup(&s->mem, ev.node, strlen(ev.node)), .by = pawl_value_string(pawl_value_get(v, "by")),
-                       .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value") };
-    }
-    pawl_stream_close(r);
-    return any && out->node != NULL;
 }
 
 /* ---- asking --------------------------------------------------------------------------------------------- */
@@ -445,17 +375,23 @@ static bool is_left(session *s)
 /* It was left for whoever drives the run: once he has taken it, he is in `who`. He may have let go of it before that: then it is driven here. */
 static pawl_code left_to(session *s, char who[GO_WHO_BYTES], pawl_err *err)
 {
-    for (int i = 0; i < TAKEN_LOOKS && go_stopped() == 0; i++) {
-        pawl_code rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
+    pawl_store *store = session_store(s);
+    uint64_t seen = store->verbs->version(store), looked = 0;
 
-        if (rc != PAWL_HELD) {
-            *who = '\0';
-            return rc;
+    for (int i = 0; i < TAKEN_LOOKS && go_stopped() == 0; i++) {
+        if (seen == 0 || seen != looked || *who == '\0' || owner_dead(who)) {  /* else nobody has written, and he is alive */
+            pawl_code rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
+
+            if (rc != PAWL_HELD) {
+                *who = '\0';
+                return rc;
+            }
+            *err = (pawl_err){0};
+            if (*who != '\0' && !is_left(s))
+                break;
         }
-        *err = (pawl_err){0};
-        if (*who != '\0' && !is_left(s))
-            break;
-        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_MS * 1000000L }, NULL);
+        looked = seen;
+        wait_for_write(store, &seen);
     }
     if (go_stopped() != 0)
         *who = '\0';
@@ -510,37 +446,7 @@ int go(session *s, go_fn *first, void *ctx)
     return code;
 }
 
-/* ---- told, and left --------------------------------------------------------------------------------------------- */
-
-static pawl_delivery_kind delivery_of(pawl_event_kind kind)
-{
-    switch (kind) {
-    case PAWL_EV_ANSWER: return PAWL_DELIVER_ANSWER;
-    case PAWL_EV_SIGNAL: return PAWL_DELIVER_SIGNAL;
-    case PAWL_EV_CANCEL: return PAWL_DELIVER_CANCEL;
-    case PAWL_EV_UPDATE: return PAWL_DELIVER_UPDATE;
-    case PAWL_EV_REOPEN: return PAWL_DELIVER_REOPEN;
-    default: return PAWL_DELIVER_INPUT;
-    }
-}
-
-/* Left in the store, for whoever drives it. */
-pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err)
-{
-    pawl_delivery d = { .kind = delivery_of(ev->kind), .name = ev->kind == PAWL_EV_ANSWER ? ev->id : ev->name, .by = ev->by, .note = ev->note };
-    pawl_store *store = session_store(s);
-    char id[64];
-
-    if (ev->value != NULL)
-        d.value = (pawl_bytes){ ev->value, strlen(ev->value) };
-    if (ev->update != NULL)
-        d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
-    snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
-    d.id = id;
-    return answered_before(s, ev, store->verbs->deliver(store, run, &d, err), err);
-}
-
-pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err) { return session_tell_run(s, s->run, ev, err); }
+/* ---- delivered, not driven --------------------------------------------------------------------------------------------- */
 
 /* What is over takes nothing any more; but what failed may be tried again. */
 static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)

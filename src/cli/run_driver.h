@@ -1,9 +1,9 @@
-/* go.h - a run is driven for who called: shown, asked about, stopped by Ctrl-C, and told how it ended. */
-#ifndef CLI_GO_H
-#define CLI_GO_H
+/* run_driver.h - a run is driven for who called: shown, asked about, stopped by Ctrl-C, and told how it ended. */
+#ifndef CLI_RUN_DRIVER_H
+#define CLI_RUN_DRIVER_H
 
 #include "host/open_questions.h"
-#include "app/session.h"
+#include "cli/open_session.h"
 
 /* What begins it: called once with Ctrl-C and the view in place; returns what the engine says. */
 typedef pawl_code go_fn(session *s, void *ctx, pawl_err *err);
@@ -19,6 +19,8 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err);
 int go_tell(session *s, const pawl_event *ev);
 pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err);    /* left in the store for who drives it; durable */
 pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err);   /* the same for another run: a child of it */
+/* After `rc` of an answer: a conflict gets the name of whoever answered first. */
+pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err);
 /* Whether it may be told an event of that kind as it stands. EXIT_DONE; else said. */
 int go_may_tell(session *s, pawl_event_kind kind);
 const pawl_value *set_values(cli_call *c, int *code);                       /* retry.c: --set CHANNEL=JSON... as an object */
@@ -26,14 +28,14 @@ const char *go_who(void);                       /* who is at the keyboard: "ada"
 
 /* budget.c: the bounds that an option gives, as "@budget" has them. EXIT_DONE, or the usage was said. */
 int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);
-/* mode.c: before it is driven on, --mode and the settings of the moment are left for it. Bypass is not kept, and has to be given again.
+/* run_mode.c: before it is driven on, --mode and the settings of the moment are left for it. Bypass is not kept, and has to be given again.
  * EXIT_DONE; else said. */
 const char *go_mode_of(pawl_state *st);                /* the mode that it has, or is about to have; NULL: none */
 int go_mode(session *s, pawl_state *st);
 int go_mode_with(session *s, const pawl_value **set);   /* of one that is over, which takes them with its reopening alone: beside `set` */
 int resume_session(session *s);                 /* resume.c: a run that is there goes on where it stands */
 
-/* waits.c: what a run waits for, as a block on stderr, and as JSON. */
+/* ui/waits.c: what a run waits for, as a block on stderr, and as JSON. */
 const pawl_value *wait_json(arena *mem, const pawl_wait *w);
 /* All that a run and its children ask, as it is stored. False: it cannot be read. */
 bool go_asks(session *s, const char *run, asks *out);
@@ -44,13 +46,16 @@ const pawl_value *asks_json(arena *mem, const asks *all);
  * was answered before, and err tells with what. */
 pawl_code wait_find(session *s, const char *within, const char *given, ask *out, pawl_err *err);
 /* Another process drives the session's run now: who, in `who` (may be NULL). Not while this one does. */
-enum { GO_WHO_BYTES = 160 };
+enum { GO_WHO_BYTES = 160, TAKEN_LOOKS = 25, TAKEN_MS = 20, TAKEN_LOOK_MS = 2 };     /* a delivery is waited for so often, so long */
 bool go_elsewhere(session *s, char who[GO_WHO_BYTES]);
 /* What was answered last, of those waits of `run` that `given` (an id, a node; NULL: any) means: lives as long as the session. False: nothing was. */
 typedef struct said { const char *node, *by, *note; const pawl_value *value; } said;
 bool go_said(session *s, const char *run, const char *given, said *out);
+/* Until somebody has written to the store, or for TAKEN_MS: no table is read for that. `seen`: the version that was looked at, and then is. */
+void wait_for_write(pawl_store *store, uint64_t *seen);
+bool said_soon(session *s, const char *id, said *out);  /* the same of the wait `id`; it is waited for shortly, since it may not be stored yet */
 pawl_code go_said_before(const char *run, const said *before, pawl_err *err);  /* PAWL_CONFLICT: that it was, and with what */
-/* doubt.c: a wait that asks what came of a command; how it is answered, and what was answered as the wait wants it. */
+/* ui/unknown_outcome.c: a wait that asks what came of a command; how it is answered, and what was answered as the wait wants it. */
 bool doubt_is(const pawl_wait *w);
 void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b);
 pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *json, pawl_err *err);

@@ -1,4 +1,4 @@
-/* listed.c - the runs of a store, newest first, where a run whose children ask is one that asks.
+/* run_list.c - the runs of a store, newest first, where a run whose children ask is one that asks.
  *
  * The store knows of each run what it asks itself. Whose children ask is found from those: a child began after its parent, so once all runs that
  * wait and are newer than some run were looked at, every run that is newer than it and has such children is known. */
@@ -18,25 +18,25 @@ typedef struct portion {        /* what the store lists, some at a time, as it k
     bool last, failed;
 } portion;
 
-typedef struct waiting {        /* all that wait, as far as they were looked at */
+typedef struct list_wait {        /* all that wait, as far as they were looked at */
     pawl_filter f;
     uint64_t upto;              /* no further than this */
     arena mem;
     const char *parents[PORTION];
     size_t n;
     bool reached, last;
-} waiting;
+} list_wait;
 
 typedef struct above {          /* a run that has a child which waits, and was not told yet */
     arena mem;
     pawl_head head;
 } above;
 
-typedef struct listing {
+typedef struct run_listing {
     pawl_store *store;
     const pawl_filter *f;
     portion own;                /* what the filter takes */
-    waiting waiting;
+    list_wait waiting;
     above **all;                /* by their numbers, the newest last */
     size_t n, cap;
     pawl_head_fn *fn;
@@ -45,7 +45,7 @@ typedef struct listing {
     bool looks, ends;
     arena mem;                  /* of the run at hand */
     pawl_err *err;
-} listing;
+} run_listing;
 
 /* ---- heads ------------------------------------------------------------------------------------------ */
 
@@ -75,7 +75,7 @@ static bool see(void *ctx, const pawl_head *h)
 }
 
 /* The next one; *out NULL: there is none. It stands until the one after it is asked for. */
-static pawl_code portion_look(listing *l, portion *p, const pawl_head **out)
+static pawl_code portion_look(run_listing *l, portion *p, const pawl_head **out)
 {
     pawl_code rc = PAWL_OK;
 
@@ -105,7 +105,7 @@ static void above_free(above *a)
 }
 
 /* Where it stands, or would. */
-static size_t above_place(const listing *l, uint64_t no)
+static size_t above_place(const run_listing *l, uint64_t no)
 {
     size_t from = 0, to = l->n;
 
@@ -121,7 +121,7 @@ static size_t above_place(const listing *l, uint64_t no)
 }
 
 /* False: it is there already, with those above it; or there is no memory. */
-static bool above_add(listing *l, const pawl_head *h)
+static bool above_add(run_listing *l, const pawl_head *h)
 {
     const size_t at = above_place(l, h->no);
     above *one;
@@ -149,7 +149,7 @@ static bool above_add(listing *l, const pawl_head *h)
 }
 
 /* One that is over waits for nobody, and nobody waits for what is below it. */
-static void above_find(listing *l, const char *parent)
+static void above_find(run_listing *l, const char *parent)
 {
     char run[RUN_ID_BYTES];
     pawl_head h;
@@ -163,7 +163,7 @@ static void above_find(listing *l, const char *parent)
 
 static bool see_waiting(void *ctx, const pawl_head *h)
 {
-    waiting *w = ctx;
+    list_wait *w = ctx;
 
     w->reached = h->no <= w->upto;
     if (w->reached)
@@ -175,9 +175,9 @@ static bool see_waiting(void *ctx, const pawl_head *h)
 }
 
 /* All that have children which wait and are newer than `no` are known then. */
-static pawl_code above_reach(listing *l, uint64_t no)
+static pawl_code above_reach(run_listing *l, uint64_t no)
 {
-    waiting *w = &l->waiting;
+    list_wait *w = &l->waiting;
     pawl_code rc = PAWL_OK;
 
     w->upto = no;
@@ -209,7 +209,7 @@ static bool fits(const pawl_filter *f, const pawl_head *h)
            (f->before == 0 || h->no < f->before) && (f->status == 0 || h->status == f->status - 1) && (!f->waiting || h->waits > 0);
 }
 
-static void tell(listing *l, const pawl_head *as_stored)
+static void tell(run_listing *l, const pawl_head *as_stored)
 {
     pawl_head h = *as_stored;
     asks all;
@@ -225,7 +225,7 @@ static void tell(listing *l, const pawl_head *as_stored)
 }
 
 /* Those that have children which wait, before the next one that the store lists, or all that are left. */
-static pawl_code above_tell(listing *l, const pawl_head *next)
+static pawl_code above_tell(run_listing *l, const pawl_head *next)
 {
     const pawl_code rc = above_reach(l, next != NULL ? next->no : 0);
 
@@ -239,7 +239,7 @@ static pawl_code above_tell(listing *l, const pawl_head *next)
     return rc;
 }
 
-static pawl_code all_tell(listing *l)
+static pawl_code all_tell(run_listing *l)
 {
     const bool asked = l->f->waiting || l->f->status == 1 + PAWL_INPUT_REQUIRED;
     const pawl_head *next = NULL;
@@ -259,12 +259,12 @@ static pawl_code all_tell(listing *l)
 
 pawl_code runs_listed(pawl_store *store, const pawl_filter *f, bool ids, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
-    listing *l = calloc(1, sizeof *l);
+    run_listing *l = calloc(1, sizeof *l);
     pawl_code rc;
 
     if (l == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the list");
-    *l = (listing){ .store = store, .f = f, .own.f = *f, .waiting.f = { .waiting = true, .limit = SIZE_MAX }, .fn = fn, .ctx = ctx,
+    *l = (run_listing){ .store = store, .f = f, .own.f = *f, .waiting.f = { .waiting = true, .limit = SIZE_MAX }, .fn = fn, .ctx = ctx,
                      .left = f->limit, .looks = !ids || f->status != 0 || f->waiting, .err = err };
     arena_init(&l->mem, NULL, 4096);
     arena_init(&l->own.mem, NULL, 4096);

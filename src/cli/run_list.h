@@ -1,8 +1,8 @@
-/* listed.h - the runs of a store, newest first, each with what is asked of its children: as `show` says it of one. */
+/* run_list.h - the runs of a store, newest first, each with what is asked of its children: as `show` says it of one. */
 #ifndef CLI_LISTED_H
 #define CLI_LISTED_H
 
-#include "app/session.h"
+#include "cli/open_session.h"
 
 /* As the store's `list`, and `fn` may use the handle. Of a run at work that waits for children the head says the status of all of it together,
  * and how many waits are open of them, too; and so does the filter take it. Only runs at work cost more than their heads, and with `ids` (nothing

@@ -1,9 +1,9 @@
-/* hold.c - a verb takes a run for itself, as a worker would. */
+/* run_lock.c - a verb takes a run for itself, as a worker would. */
 #include "cli/verbs.h"
 
 #include "engine/run/owner.h"
 
-enum { HOLD_MS = 60000, OWNER_BYTES = 128 };
+enum { HOLD_MS = 60000 };
 
 void hold_drop(pawl_store *s, const char *run, uint64_t fence)
 {

@@ -1,4 +1,6 @@
-/* help.c - what verbs there are, and how each is used: all of it from their rows. */
+/* usage.c - how a verb is used, printed from its row: one line, or the whole of --help.
+ *
+ * Called by the options, the help and the verbs on the main thread. Pure but for help_unknown, which writes to stderr. */
 #include "cli/verbs.h"
 
 enum { USAGE_COLUMNS = 72, HELP_COLUMNS = 80, TERM_COLUMNS = 24 };
@@ -20,15 +22,15 @@ const cli_option *cli_option_at(const cli_verb *v, size_t index)
     return index == 0 ? &option_help : NULL;
 }
 
-const cli_verb *cli_verb_named(const char *name)
+const cli_verb *cli_verb_named(const cli_program *p, const char *name)
 {
-    for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        if (strcmp(cli_verbs[i]->name, name) == 0)
-            return cli_verbs[i];
+    for (size_t i = 0; p->verbs[i] != NULL; i++)
+        if (strcmp(p->verbs[i]->name, name) == 0)
+            return p->verbs[i];
     return NULL;
 }
 
-int help_unknown(const char *name)
+int help_unknown(const cli_program *p, const char *name)
 {
     const char *names[64];
     char near[96];
@@ -39,8 +41,8 @@ int help_unknown(const char *name)
         fputs("pawl: no verb; usage: pawl VERB [ARGUMENT...], and `pawl help` lists the verbs\n", stderr);
         return EXIT_USAGE;
     }
-    for (; cli_verbs[n] != NULL && n < sizeof names / sizeof *names; n++)
-        names[n] = cli_verbs[n]->name;
+    for (; p->verbs[n] != NULL && n < sizeof names / sizeof *names; n++)
+        names[n] = p->verbs[n]->name;
     buf_init(&said, NULL);
     cli_clean(&said, name, strlen(name));
     buf_char(&said, '\0');
@@ -118,6 +120,8 @@ static void indented(buf *out, const char *text)
     }
 }
 
+void help_term(buf *out, const char *name, const char *what) { term(out, name, strlen(name), what); }
+
 void help_verb(const cli_verb *v, buf *out)
 {
     const cli_option *o;
@@ -148,52 +152,3 @@ void help_verb(const cli_verb *v, buf *out)
         indented(out, v->example);
     }
 }
-
-/* ---- all of them -------------------------------------------------------------------------------------- */
-
-void help_all(buf *out)
-{
-    const cli_section *section = cli_sections;
-
-    buf_word(out, "Pawl runs agents as durable state machines: what has happened stays happened.\n\n"
-                  "usage: pawl VERB [ARGUMENT...] [OPTION...]\n");
-    for (size_t i = 0; cli_verbs[i] != NULL; i++) {
-        const cli_verb *v = cli_verbs[i];
-
-        if (section->title != NULL && section->first == v)
-            buf_fmt(out, "\n%s\n", section++->title);
-        term(out, v->name, strlen(v->name), v->what);
-    }
-    buf_word(out, "\n`pawl help VERB` says more of one. RUN is an id, the beginning of one, or @ for\nthe run that was begun last.\n"
-                  "\n`pawl init` writes a first file, `pawl run FILE` runs it.\n");
-}
-
-static int help_run(cli_call *c)
-{
-    const cli_verb *v = c->nargs == 0 ? NULL : cli_verb_named(c->args[0]);
-    int code;
-    buf text;
-
-    if (c->nargs > 0 && v == NULL)
-        return help_unknown(c->args[0]);
-    buf_init(&text, NULL);
-    if (v == NULL)
-        help_all(&text);
-    else
-        help_verb(v, &text);
-    code = cli_put(c, &text) ? EXIT_DONE : EXIT_FAILED;
-    buf_free(&text);
-    return code;
-}
-
-const cli_verb verb_help = {
-    .name = "help", .form = "[VERB]", .what = "list the verbs, or say how one is used", .most = 1, .run = help_run,
-    .about = "Exit codes of all verbs: 0 completed; 1 failed or rejected, and findings of\n"
-             "check, diff and replay --verify; 2 usage, or a bad file; 3 waits for an answer;\n"
-             "4 canceled; 5 the store is not there, or busy; 6 held by another process, which\n"
-             "is named; 130 and 143 stopped by Ctrl-C or SIGTERM, and the run is kept.\n"
-             "\n"
-             "stdout has results alone; progress, prompts and errors go to stderr. With --json\n"
-             "a verb writes one JSON document, canonical and in one line.",
-    .example = "pawl help run\npawl run --help",
-};

@@ -6,7 +6,7 @@ static const cli_verb verb_serve = {
     .example = "pawl worker survey.yaml         # drives whatever is due, without HTTP",
     .later = "serving over HTTP is not in this version; `pawl worker FILE...` drives what others begin, and the library can be embedded",
 };
-const cli_verb *const cli_verbs[] = {
+static const cli_verb *const verbs[] = {
     &verb_init, &verb_run, &verb_chat, &verb_resume, &verb_retry, &verb_interrupt, &verb_cancel,
     &verb_answer, &verb_approve, &verb_deny, &verb_send, &verb_mode, &verb_inbox, &verb_policy, &verb_budget,
     &verb_rm, &verb_ls, &verb_show, &verb_log, &verb_replay, &verb_fork, &verb_diff,
@@ -17,7 +17,7 @@ const cli_verb *const cli_verbs[] = {
     NULL,
 };
 
-const cli_section cli_sections[] = {
+static const cli_section sections[] = {
     { "Begin a run, go on, stop", &verb_init },
     { "Answer it, tell it something", &verb_answer },
     { "Runs of a store", &verb_rm },
@@ -27,3 +27,5 @@ const cli_section cli_sections[] = {
     { "Not there yet", &verb_serve },
     { NULL, NULL },
 };
+
+const cli_program cli_program_pawl = { verbs, sections };

@@ -4,6 +4,7 @@
 #include "effect/sandbox.h"
 #include "net/net.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 enum { STDERR_LINES = 20 };
@@ -227,39 +228,129 @@ static pawl_code ended(pawl_reply *r, const char *name, process *p, bool check)
     return pawl_reply_fail(r, PAWL_EFFECT, "%s: ended with status %d", name, p->status);
 }
 
-pawl_code command_run(const pawl_job *job, pawl_reply *r, const sandbox *in)
-{
-    const size_t first = in != NULL ? in->n : 0;
-    process p = { .job = job };
-    bool check = false;
-    pawl_code rc;
-    arena mem;
-    buf json;
+/* ---- one command ------------------------------------------------------------------------------------------ */
 
-    arena_init(&mem, &r->alloc, 4096);
-    buf_init(&json, &r->alloc);
-    buf_init(&p.out, &r->alloc);
-    buf_init(&p.err, &r->alloc);
-    rc = asked(job, r, in, &mem, &json, &p, &check);
+typedef struct command {
+    pawl_job job;               /* a copy; answered later, its arguments are one, too */
+    pawl_reply *r;
+    process p;
+    arena mem;
+    buf json;                   /* the stdin that is no string */
+    const char *name;           /* the program that was asked for, without its sandbox */
+    int inside;                 /* a descriptor of ours for p.third; 0: none */
+    bool check;
+    effect_codes as;
+} command;
+
+static command *command_new(const pawl_job *job, pawl_reply *r, effect_codes as)
+{
+    command *c = mem_new(&r->alloc, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->job = *job;
+    c->r = r;
+    c->as = as;
+    c->p.job = &c->job;
+    arena_init(&c->mem, &r->alloc, 4096);
+    buf_init(&c->json, &r->alloc);
+    buf_init(&c->p.out, &r->alloc);
+    buf_init(&c->p.err, &r->alloc);
+    return c;
+}
+
+static void command_free(command *c)
+{
+    const pawl_alloc alloc = c->r->alloc;
+
+    if (c->inside > 0)
+        close(c->inside);
+    buf_free(&c->p.err);
+    buf_free(&c->p.out);
+    buf_free(&c->json);
+    arena_free(&c->mem);
+    mem_free(&alloc, c, sizeof *c);
+}
+
+/* The reply, of what process_run() or process_start() gave. */
+static pawl_code command_came(command *c, pawl_code rc, const pawl_err *err)
+{
+    if (rc == PAWL_OK)
+        return code_as(&c->as, ended(c->r, c->name, &c->p, c->check));
+    if (rc != PAWL_UNKNOWN)
+        pawl_reply_untouched(c->r);     /* it did not start */
+    return code_as(&c->as, pawl_reply_fail(c->r, rc, "%s", err->text));
+}
+
+static void command_done(void *ctx, pawl_code rc, const pawl_err *err)
+{
+    command *c = ctx;
+    const pawl_job job = c->job;
+
+    rc = command_came(c, rc, err);
+    command_free(c);
+    job.finish(&job, rc);
+}
+
+static pawl_code command_start(command *c)
+{
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (c->p.third > 0)         /* the sandbox is closed before the loop starts the program */
+        c->p.third = c->inside = fcntl(c->p.third, F_DUPFD_CLOEXEC, 3);
+    if (c->inside < 0)
+        rc = fail(&err, PAWL_TRANSIENT, "%s: no file descriptor is left to run it with", c->name);
+    else
+        rc = process_start(&c->p, command_done, c, &err);
+    return rc == PAWL_PENDING ? rc : command_came(c, rc, &err);
+}
+
+/* PAWL_PENDING: command_done() follows. */
+static pawl_code command_make(command *c, const sandbox *in, bool later)
+{
+    pawl_reply *r = c->r;
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (later && (c->job.args = value_copy(&c->mem, c->job.args)) == NULL)     /* it outlives the handler's call */
+        rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", c->job.effect);
+    else
+        rc = asked(&c->job, r, in, &c->mem, &c->json, &c->p, &c->check);
     if (rc != PAWL_OK) {
         pawl_reply_untouched(r);
-    } else if (job_canceled(job)) {
-        pawl_reply_untouched(r);
-        rc = pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled before it began", p.argv[first]);
-    } else if ((rc = process_run(&p, &r->err)) == PAWL_OK) {
-        rc = ended(r, p.argv[first], &p, check);
-    } else if (rc != PAWL_UNKNOWN) {
-        pawl_reply_untouched(r);
+        return code_as(&c->as, rc);
     }
-    buf_free(&p.err);
-    buf_free(&p.out);
-    buf_free(&json);
-    arena_free(&mem);
+    c->name = c->p.argv[in != NULL ? in->n : 0];
+    if (job_canceled(&c->job)) {
+        pawl_reply_untouched(r);
+        return pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled before it began", c->name);
+    }
+    if (later)
+        return command_start(c);
+    rc = process_run(&c->p, &err);
+    return command_came(c, rc, &err);
+}
+
+pawl_code command_run(const pawl_job *job, pawl_reply *r, const sandbox *in, effect_codes as)
+{
+    command *c;
+    bool later;
+    pawl_code rc = answer_later(job, r, &later);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if ((c = command_new(job, r, as)) == NULL) {
+        pawl_reply_untouched(r);
+        return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
+    }
+    if ((rc = command_make(c, in, later)) != PAWL_PENDING)
+        command_free(c);
     return rc;
 }
 
 pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *r, void *arg)
 {
     (void)arg;
-    return command_run(job, r, NULL);
+    return command_run(job, r, NULL, (effect_codes){ 0 });
 }

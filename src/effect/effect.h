@@ -2,7 +2,7 @@
 #ifndef EFFECT_EFFECT_H
 #define EFFECT_EFFECT_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/effect.h"
 
 /* ---- reply.c ----------------------------------------------------------------------------------- */
@@ -26,13 +26,25 @@ void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *
 
 /* ---- job.c: what jobs and arguments have in common ------------------------------------------------ */
 
-enum { CANCEL_POLL_MS = 50, HEARTBEAT_MS = 100 };
+enum {
+    CANCEL_POLL_MS = 50,        /* between two looks whether a job is canceled, by a thread that waits for it */
+    LATER_POLL_MS = 100,        /* by the loop: the engine says so at once, but for an abandoned one */
+    HEARTBEAT_MS = 100          /* between two heartbeats at least */
+};
 
 bool job_canceled(const pawl_job *job);
 void job_moved(const pawl_job *job, int64_t *last_ms);  /* a heartbeat, unless there was one just now */
 /* When the job is to stop, by clock_ms: its deadline or `timeout_ms` from now (0: none); INT64_MAX: never.
  * *limit names the one that ends it. */
 int64_t job_until(const pawl_job *job, int64_t timeout_ms, const char **limit);
+
+/* What a caller makes of two codes of a handler; 0: they stay as they are. */
+typedef struct effect_codes { pawl_code effect, transient; } effect_codes;
+pawl_code code_as(const effect_codes *as, pawl_code rc);
+/* Announce that the job is answered later, by its finish(), if whoever made it can wait for that and gains by it (*later). The first thing that a
+ * handler does: it may move job->args. A cancel has the loop look at its jobs at once. Below 0: the code to return; `r` says that nothing was touched.
+ * When the handler has returned, `args` may be gone; all else of the job stays valid. */
+pawl_code answer_later(const pawl_job *job, pawl_reply *r, bool *later);
 
 /* All of these tell a fault once, by the argument's name, and never by its value. */
 pawl_code args_known(const pawl_job *job, pawl_reply *r, const char *const *names, size_t n);
@@ -63,11 +75,13 @@ const pawl_value *env_keyless(arena *mem, const char *const *names);
 /* ---- http.c --------------------------------------------------------------------------------------- */
 
 void http_forget(void);     /* closes the connections that no request uses; any thread */
+pawl_code http_request(const pawl_job *job, pawl_reply *r, effect_codes as);    /* pawl_effect_http, with other codes */
 
 /* ---- command.c --------------------------------------------------------------------------------------- */
 
 struct sandbox;
-pawl_code command_run(const pawl_job *job, pawl_reply *r, const struct sandbox *in);    /* pawl_effect_command, in it; NULL: in none */
+/* pawl_effect_command, in a sandbox (NULL: in none), with other codes. The sandbox is the caller's to close when this returns. */
+pawl_code command_run(const pawl_job *job, pawl_reply *r, const struct sandbox *in, effect_codes as);
 
 /* ---- process.c ------------------------------------------------------------------------------------- */
 
@@ -97,5 +111,9 @@ typedef struct process {
 /* Run it to its end. PAWL_OK, also when it was stopped; PAWL_INVALID, PAWL_LIMIT, PAWL_TRANSIENT: it did not start;
  * PAWL_UNKNOWN: what became of it cannot be known. `err` begins with the program's name. */
 pawl_code process_run(process *p, pawl_err *err);
+/* The same without waiting. PAWL_PENDING: `done` will be called once, on the loop thread, with what process_run() would have returned; `p` and what it
+ * refers to must be valid until then, `err` is lent for the call. Any other code: it was not begun. A cancel is seen at once after io_poke(). */
+typedef void process_done_fn(void *ctx, pawl_code rc, const pawl_err *err);
+pawl_code process_start(process *p, process_done_fn *done, void *ctx, pawl_err *err);
 
 #endif

@@ -18,14 +18,16 @@ enum {
 #define RESPONSE_BYTES_MAX  (INT64_C(1) << 28)
 
 typedef struct call {
-    const pawl_job *job;
+    pawl_job own;               /* a copy of the job; answered later, its arguments are one, too */
+    const pawl_job *job;        /* that copy */
     pawl_reply *r;
     arena mem;
     buf json;                   /* the body, when it is not a string */
     net_request q;
     net_answer a;
-    int64_t redirects;
+    int64_t redirects, followed;
     int64_t beat_ms;
+    effect_codes as;
     bool away;                  /* a redirect has led to another origin */
     const char *limit;          /* what until_ms is called */
     char origin[ORIGIN_BYTES_MAX];
@@ -307,32 +309,6 @@ static void moved(void *ctx)
     job_moved(c->job, &c->beat_ms);
 }
 
-static pawl_code exchanges(call *c)
-{
-    pawl_err why = {0};
-    pawl_code rc;
-
-    for (int64_t followed = 0;; followed++) {
-        if ((rc = headers_make(c)) != PAWL_OK)
-            return rc;
-        rc = net_fetch(&c->q, &c->a, &why);
-        if (rc != PAWL_OK && followed == 0 && c->a.untouched)
-            pawl_reply_untouched(c->r);
-        if (rc == PAWL_TIMEOUT)
-            return pawl_reply_fail(c->r, rc, "%s %s: %s within %s", c->q.method, c->origin, why.text, c->limit);
-        if (rc != PAWL_OK)
-            return pawl_reply_fail(c->r, rc, "%s %s: %s", c->q.method, c->origin, why.text);
-        if (c->redirects == 0 || !leads_on(&c->a))
-            return PAWL_OK;
-        if (followed == c->redirects)
-            return pawl_reply_fail(c->r, PAWL_EFFECT, "%s %s: more than %lld redirects", c->q.method, c->origin, (long long)c->redirects);
-        if ((rc = follow(c)) != PAWL_OK)
-            return rc;
-        net_answer_free(&c->a);
-        net_answer_init(&c->a, &c->r->alloc);
-    }
-}
-
 /* ---- the reply --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a header that are no UTF-8 are Latin-1. */
@@ -463,27 +439,128 @@ void http_forget(void)
     net_forget();
 }
 
-pawl_code pawl_effect_http(const pawl_job *job, pawl_reply *r, void *arg)
+/* ---- one call ------------------------------------------------------------------------------------------------------------ */
+
+/* What an exchange came to; `rc` and `why` are its own. PAWL_PENDING: it led to another request, which is ready to be made. */
+static pawl_code came(call *c, pawl_code rc, const pawl_err *why)
 {
-    call c = { .job = job, .r = r };
+    if (rc != PAWL_OK && c->followed == 0 && c->a.untouched)
+        pawl_reply_untouched(c->r);
+    if (rc == PAWL_TIMEOUT)
+        return pawl_reply_fail(c->r, rc, "%s %s: %s within %s", c->q.method, c->origin, why->text, c->limit);
+    if (rc != PAWL_OK)
+        return pawl_reply_fail(c->r, rc, "%s %s: %s", c->q.method, c->origin, why->text);
+    if (c->redirects == 0 || !leads_on(&c->a))
+        return c->a.status == 429 || c->a.status >= 500 ? refused(c) : result(c);
+    if (c->followed++ == c->redirects)
+        return pawl_reply_fail(c->r, PAWL_EFFECT, "%s %s: more than %lld redirects", c->q.method, c->origin, (long long)c->redirects);
+    if ((rc = follow(c)) != PAWL_OK || (rc = headers_make(c)) != PAWL_OK)
+        return rc;
+    net_answer_free(&c->a);
+    net_answer_init(&c->a, &c->r->alloc);
+    return PAWL_PENDING;
+}
+
+static call *call_new(const pawl_job *job, pawl_reply *r, effect_codes as)
+{
+    call *c = mem_new(&r->alloc, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->own = *job;
+    c->job = &c->own;
+    c->r = r;
+    c->as = as;
+    c->q = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = c };
+    if (job->canceled != NULL) {
+        c->q.stop = to_stop;
+        c->q.poll_ms = job->later != NULL ? LATER_POLL_MS : CANCEL_POLL_MS;
+    }
+    arena_init(&c->mem, &r->alloc, 4096);
+    buf_init(&c->json, &r->alloc);
+    net_answer_init(&c->a, &r->alloc);
+    return c;
+}
+
+static void call_free(call *c)
+{
+    const pawl_alloc alloc = c->r->alloc;
+
+    net_answer_free(&c->a);
+    buf_free(&c->json);
+    arena_free(&c->mem);
+    mem_free(&alloc, c, sizeof *c);
+}
+
+static pawl_code call_begin(call *c);
+
+static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
+{
+    call *c = ctx;
+    pawl_job job;
+
+    rc = came(c, rc, why);
+    if (rc == PAWL_PENDING)
+        rc = call_begin(c);
+    if (rc == PAWL_PENDING)
+        return;
+    job = c->own;
+    rc = code_as(&c->as, rc);
+    call_free(c);
+    job.finish(&job, rc);
+}
+
+/* By the loop thread. PAWL_PENDING: call_done() follows. */
+static pawl_code call_begin(call *c)
+{
+    pawl_err why = {0};
+    const pawl_code rc = net_start(&c->q, &c->a, call_done, c, &why);
+
+    return rc == PAWL_PENDING ? rc : came(c, rc, &why);
+}
+
+/* On this thread. */
+static pawl_code call_run(call *c)
+{
     pawl_code rc;
 
-    (void)arg;
-    c.q = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = &c };
-    if (job->canceled != NULL) {
-        c.q.stop = to_stop;
-        c.q.poll_ms = CANCEL_POLL_MS;
+    do {
+        pawl_err why = {0};
+
+        rc = net_fetch(&c->q, &c->a, &why);
+        rc = came(c, rc, &why);
+    } while (rc == PAWL_PENDING);
+    return rc;
+}
+
+pawl_code http_request(const pawl_job *job, pawl_reply *r, effect_codes as)
+{
+    call *c;
+    bool later;
+    pawl_code rc = answer_later(job, r, &later);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if ((c = call_new(job, r, as)) == NULL) {
+        pawl_reply_untouched(r);
+        return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for a request", job->effect);
     }
-    arena_init(&c.mem, &r->alloc, 4096);
-    buf_init(&c.json, &r->alloc);
-    net_answer_init(&c.a, &r->alloc);
-    rc = asked(&c);
+    if (later && (c->own.args = value_copy(&c->mem, c->own.args)) == NULL)     /* it outlives the handler's call */
+        rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
+    else
+        rc = asked(c);
     if (rc != PAWL_OK)
         pawl_reply_untouched(r);
-    else if ((rc = exchanges(&c)) == PAWL_OK)
-        rc = c.a.status == 429 || c.a.status >= 500 ? refused(&c) : result(&c);
-    net_answer_free(&c.a);
-    buf_free(&c.json);
-    arena_free(&c.mem);
-    return rc;
+    else if ((rc = headers_make(c)) == PAWL_OK)
+        rc = later ? call_begin(c) : call_run(c);
+    if (rc == PAWL_PENDING)
+        return rc;
+    call_free(c);
+    return code_as(&as, rc);
+}
+
+pawl_code pawl_effect_http(const pawl_job *job, pawl_reply *r, void *arg)
+{
+    (void)arg;
+    return http_request(job, r, (effect_codes){ 0 });
 }

@@ -1,5 +1,6 @@
 /* job.c - what handlers ask of their job, and how they read their arguments. */
 #include "effect/effect.h"
+#include "net/io_loop.h"
 #include "net/net.h"
 
 bool job_canceled(const pawl_job *job)
@@ -15,6 +16,32 @@ void job_moved(const pawl_job *job, int64_t *last_ms)
         return;
     *last_ms = now;
     job->heartbeat(job);
+}
+
+pawl_code code_as(const effect_codes *as, pawl_code rc)
+{
+    if (rc == PAWL_EFFECT && as->effect != PAWL_OK)
+        return as->effect;
+    return rc == PAWL_TRANSIENT && as->transient != PAWL_OK ? as->transient : rc;
+}
+
+/* The engine's call: it holds locks of its own. What the job's canceled() says now is seen by the next ticks of the loop. */
+static void on_stop(void *ctx, const char *id)
+{
+    (void)ctx;
+    (void)id;
+    io_poke();
+}
+
+pawl_code answer_later(const pawl_job *job, pawl_reply *r, bool *later)
+{
+    pawl_code rc;
+
+    *later = job->later != NULL && !job->alone;
+    if (!*later || (rc = job->later(job, on_stop, NULL)) == PAWL_OK)
+        return PAWL_OK;
+    pawl_reply_untouched(r);
+    return pawl_reply_fail(r, rc, rc == PAWL_CANCELED ? "%s: canceled before it began" : "%s: no memory to answer it later", job->effect);
 }
 
 int64_t job_until(const pawl_job *job, int64_t timeout_ms, const char **limit)

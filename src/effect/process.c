@@ -1,15 +1,25 @@
 /* process.c - one program run to its end: started in a group of its own, fed, drained, stopped.
  *
- * The leader is not reaped before its group has been killed: until then nobody else can get its number. */
-#define _GNU_SOURCE             /* pipe2, and what posix_spawn lacks: a working folder, closing all else */
+ * A run is driven in one of two ways: process_run() waits with poll() on the caller's thread, process_start() has it watched by the loop thread. It
+ * belongs to that thread from its start on.
+ *
+ * Invariants:
+ *   R1  the leader is not reaped before its group has been killed: until then its number cannot be given to another process
+ *   R2  a run moves by run_move() alone: it works; or it is told to stop (SIGTERM), then killed; when its leader has ended, its output may still come
+ *       until the grace is over
+ *   R3  a descriptor is taken out of the loop before it is closed */
+#define _GNU_SOURCE             /* pipe2 */
+#include "base/sm.h"
 #include "effect/effect.h"
+#include "effect/spawn.h"
+#include "net/io_loop.h"
 #include "net/net.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,21 +28,43 @@
 
 enum {
     GRACE_MS = 2000,            /* from SIGTERM to SIGKILL; and for output that still comes when the program has ended */
-    KILLED_MS = 10000,          /* until what was killed is taken for immortal */
+    KILLED_MS = 10000,          /* a process that is still there so long after SIGKILL is given up */
     LOOK_MS = 20,               /* between two looks at it where no descriptor tells its end */
     CHUNK_BYTES = 16384,
-    CHUNKS_MAX = 16             /* at a time, so that an endless writer can be stopped */
+    CHUNKS_MAX = 16             /* read at a time, so that an endless writer can be stopped */
 };
+
+typedef enum run_state { RUN_WORKS, RUN_STOPPING, RUN_KILLED, RUN_GIVEN_UP, RUN_STATES } run_state;
+
+static const sm_row run_rows[RUN_STATES] = {
+    [RUN_WORKS]    = { "works",    SM_TO(RUN_STOPPING) | SM_TO(RUN_KILLED), SM_FIRST },
+    [RUN_STOPPING] = { "stopping", SM_TO(RUN_KILLED), 0 },
+    [RUN_KILLED]   = { "killed",   SM_TO(RUN_GIVEN_UP), SM_LAST },
+    [RUN_GIVEN_UP] = { "given up", 0, SM_LAST },
+};
+static const sm_table run_table = { "process", run_rows, RUN_STATES, NULL };
+
+enum { FD_IN, FD_OUT, FD_ERR, FD_END, FDS };
 
 typedef struct run {
     process *p;
+    uint8_t state;              /* a run_state */
     pid_t pid;
-    int in, out, err, end, stop;    /* ours; -1: closed. `end` is readable when it has ended, `stop` when it is to stop */
+    int fd[FDS];                /* ours; -1: closed. FD_END is readable when the leader has ended */
+    int stop;                   /* readable when it is to stop; -1: none */
     size_t fed;
-    int64_t due_ms;                 /* of the next signal */
+    int64_t due_ms;             /* of the next signal */
     int64_t beat_ms;
-    bool ended, lost, killed, immortal;
+    bool ended, lost;           /* the leader has ended; and its status was taken by somebody else */
+    bool stop_heard;
+    io_job job;                 /* from here on: of a run that the loop drives */
+    io_watch watch[FDS];
+    process_done_fn *done;
+    void *done_ctx;
+    pawl_alloc alloc;
 } run;
+
+static void run_move(run *r, run_state to) { sm_move(&run_table, &r->state, to, r); }       /* R2 */
 
 /* ---- start -------------------------------------------------------------------------------------------- */
 
@@ -41,6 +73,12 @@ static void shut(int *fd)
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
+}
+
+static void run_shut(run *r, int which)
+{
+    io_watch_end(&r->watch[which]);     /* R3 */
+    shut(&r->fd[which]);
 }
 
 /* Above 2, so that no two of the child's three are in each other's way. */
@@ -69,46 +107,6 @@ static bool pipe_open(int *ours, int *theirs, bool read)
     return lift(theirs) && lifted && fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
 }
 
-static int spawn(run *r, const int theirs[3])
-{
-    posix_spawn_file_actions_t acts;
-    posix_spawnattr_t attr;
-    sigset_t all, none;
-    int rc;
-
-    sigfillset(&all);
-    sigdelset(&all, SIGKILL);
-    sigdelset(&all, SIGSTOP);
-    sigemptyset(&none);
-    if ((rc = posix_spawn_file_actions_init(&acts)) != 0)
-        return rc;
-    if ((rc = posix_spawnattr_init(&attr)) != 0) {
-        posix_spawn_file_actions_destroy(&acts);
-        return rc;
-    }
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setpgroup(&attr, 0);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawnattr_setsigmask(&attr, &none);
-    rc = theirs[0] >= 0 ? posix_spawn_file_actions_adddup2(&acts, theirs[0], 0)
-                        : posix_spawn_file_actions_addopen(&acts, 0, "/dev/null", O_RDONLY, 0);
-    for (int i = 1; i < 3 && rc == 0; i++)
-        rc = posix_spawn_file_actions_adddup2(&acts, r->p->joined ? theirs[1] : theirs[i], i);
-    if (rc == 0 && r->p->third > 0)
-        rc = posix_spawn_file_actions_adddup2(&acts, r->p->third, 3);
-#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-    if (rc == 0)                /* what the host left open without O_CLOEXEC is not the program's */
-        rc = posix_spawn_file_actions_addclosefrom_np(&acts, r->p->third > 0 ? 4 : 3);
-#endif
-    if (rc == 0 && r->p->cwd != NULL)
-        rc = posix_spawn_file_actions_addchdir_np(&acts, r->p->cwd);
-    if (rc == 0)
-        rc = posix_spawnp(&r->pid, r->p->argv[0], &acts, &attr, r->p->argv, r->p->envp);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&acts);
-    return rc;
-}
-
 static pawl_code not_started(const process *p, int why, pawl_err *err)
 {
     const char *name = p->argv[0];
@@ -130,23 +128,29 @@ static pawl_code not_started(const process *p, int why, pawl_err *err)
 
 static pawl_code start(run *r, pawl_err *err)
 {
-    int theirs[3] = { -1, -1, -1 }, why = 0;
     process *p = r->p;
+    spawn_plan plan = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .fds = { -1, -1, -1 }, .third = p->third };
     struct stat st;
+    int why;
 
     if (p->cwd != NULL && (stat(p->cwd, &st) != 0 || !S_ISDIR(st.st_mode)))
         return fail(err, PAWL_INVALID, "%s: its working folder %s is not there", p->argv[0], p->cwd);
-    if (!pipe_open(&r->out, &theirs[1], true) || (!p->joined && !pipe_open(&r->err, &theirs[2], true)) ||
-        (p->in != NULL && !pipe_open(&r->in, &theirs[0], false)))
+    if (!pipe_open(&r->fd[FD_OUT], &plan.fds[1], true) || (!p->joined && !pipe_open(&r->fd[FD_ERR], &plan.fds[2], true)) ||
+        (p->in != NULL && !pipe_open(&r->fd[FD_IN], &plan.fds[0], false))) {
         why = errno;
-    else
-        why = spawn(r, theirs);
+    } else {
+        if (p->joined)
+            plan.fds[2] = plan.fds[1];
+        why = spawn_program(&plan, &r->pid);
+        if (p->joined)
+            plan.fds[2] = -1;
+    }
     for (int i = 0; i < 3; i++)
-        shut(&theirs[i]);
+        shut(&plan.fds[i]);
     if (why != 0)
         return not_started(p, why, err);
 #ifdef SYS_pidfd_open
-    r->end = (int)syscall(SYS_pidfd_open, r->pid, 0);
+    r->fd[FD_END] = (int)syscall(SYS_pidfd_open, r->pid, 0);
 #endif
     return PAWL_OK;
 }
@@ -185,7 +189,7 @@ static void keep_end(buf *b, size_t most, bool *cut, const char *data, size_t n)
     buf_put(b, data, n);
 }
 
-static void keep(run *r, const int *fd, const char *data, size_t n)
+static void keep(run *r, int which, const char *data, size_t n)
 {
     process *p = r->p;
     size_t room = p->output_bytes - p->out.size;
@@ -195,7 +199,7 @@ static void keep(run *r, const int *fd, const char *data, size_t n)
             buf_put(&p->out, data, n < room ? n : room);
         if (n > room)
             keep_end(&p->err, p->output_bytes, &p->err_cut, data + room, n - room);
-    } else if (fd == &r->out) {
+    } else if (which == FD_OUT) {
         keep_begin(&p->out, p->output_bytes, &p->out_cut, data, n);
     } else {
         keep_end(&p->err, p->output_bytes, &p->err_cut, data, n);
@@ -203,21 +207,21 @@ static void keep(run *r, const int *fd, const char *data, size_t n)
 }
 
 /* Whether anything came. */
-static bool drain(run *r, int *fd)
+static bool drain(run *r, int which)
 {
     char chunk[CHUNK_BYTES];
     bool came = false;
 
-    for (int i = 0; i < CHUNKS_MAX && *fd >= 0; i++) {
-        ssize_t n = read(*fd, chunk, sizeof chunk);
+    for (int i = 0; i < CHUNKS_MAX && r->fd[which] >= 0; i++) {
+        ssize_t n = read(r->fd[which], chunk, sizeof chunk);
 
         if (n > 0) {
             came = true;
-            keep(r, fd, chunk, (size_t)n);
+            keep(r, which, chunk, (size_t)n);
             if (r->p->heard != NULL)
                 r->p->heard(r->p->heard_ctx, chunk, (size_t)n);
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            shut(fd);
+            run_shut(r, which);
         } else if (errno == EAGAIN) {
             break;
         }
@@ -232,7 +236,7 @@ static bool feed(run *r)
     size_t before = r->fed;
 
     while (r->fed < p->in_size) {
-        ssize_t n = write(r->in, p->in + r->fed, p->in_size - r->fed);
+        ssize_t n = write(r->fd[FD_IN], p->in + r->fed, p->in_size - r->fed);
 
         if (n > 0)
             r->fed += (size_t)n;
@@ -241,7 +245,7 @@ static bool feed(run *r)
         else if (n < 0 && errno != EINTR)
             break;
     }
-    shut(&r->in);
+    run_shut(r, FD_IN);
     return r->fed > before;
 }
 
@@ -259,7 +263,8 @@ static void look(run *r, int64_t now)
     r->ended = r->lost || info.si_pid == r->pid;
     if (!r->ended)
         return;
-    shut(&r->in);
+    run_shut(r, FD_IN);
+    io_watch_end(&r->watch[FD_END]);    /* it stays readable */
     if (now + GRACE_MS < r->due_ms)
         r->due_ms = now + GRACE_MS;
 }
@@ -270,34 +275,33 @@ static void to_group(const run *r, int sig)
         kill(-r->pid, sig);
 }
 
-/* What the hour asks for. */
+/* Stop by cancel or deadline: SIGTERM, after the grace SIGKILL, then give up. */
 static void decide(run *r, int64_t now)
 {
     process *p = r->p;
 
     if (!r->ended && p->stopped == STOPPED_NOT) {
-        if (r->stop == -2 || job_canceled(p->job))
+        if (r->stop_heard || job_canceled(p->job))
             p->stopped = STOPPED_CANCEL;
         else if (now >= p->until_ms)
             p->stopped = STOPPED_TIMEOUT;
         if (p->stopped != STOPPED_NOT) {
             to_group(r, SIGTERM);
-            to_group(r, SIGCONT);       /* one that is halted hears nothing */
+            to_group(r, SIGCONT);       /* a process that is halted handles no SIGTERM */
             r->due_ms = now + GRACE_MS;
+            run_move(r, RUN_STOPPING);
         }
     }
     if (now < r->due_ms)
         return;
-    if (r->killed) {
-        r->immortal = true;
-        return;
-    }
-    to_group(r, SIGKILL);
-    r->killed = true;
+    if (r->state != RUN_KILLED)
+        to_group(r, SIGKILL);
+    run_move(r, r->state == RUN_KILLED ? RUN_GIVEN_UP : RUN_KILLED);
     r->due_ms = now + KILLED_MS;
 }
 
-static int wait_ms(const run *r, int64_t now)
+/* When something is to be done that no descriptor tells. */
+static int64_t due(const run *r, int64_t now)
 {
     int64_t until = r->due_ms;
 
@@ -307,48 +311,19 @@ static int wait_ms(const run *r, int64_t now)
         if (r->stop < 0 && r->p->job->canceled != NULL && now + CANCEL_POLL_MS < until)
             until = now + CANCEL_POLL_MS;
     }
-    if (!r->ended && r->end < 0 && now + LOOK_MS < until)
-        until = r->out < 0 && r->err < 0 ? now + 1 : now + LOOK_MS;
-    return until <= now ? 0 : until - now > 60000 ? 60000 : (int)(until - now);
+    if (!r->ended && r->fd[FD_END] < 0 && now + LOOK_MS < until)
+        until = r->fd[FD_OUT] < 0 && r->fd[FD_ERR] < 0 ? now + 1 : now + LOOK_MS;
+    return until;
 }
 
-static void turn(run *r)
+/* Whether it has ended and its output has, too, or is no longer waited for. */
+static bool over(run *r, int64_t now)
 {
-    struct pollfd fds[5] = { { .fd = r->in, .events = POLLOUT }, { .fd = r->out, .events = POLLIN },
-                             { .fd = r->err, .events = POLLIN }, { .fd = r->ended ? -1 : r->end, .events = POLLIN },
-                             { .fd = r->stop, .events = POLLIN } };
-    bool moved = false;
-
-    if (poll(fds, 5, wait_ms(r, clock_ms())) <= 0)
-        return;
-    if (r->in >= 0 && fds[0].revents != 0)
-        moved |= feed(r);
-    if (fds[1].revents != 0)
-        moved |= drain(r, &r->out);
-    if (fds[2].revents != 0)
-        moved |= drain(r, &r->err);
-    if (fds[4].revents != 0)
-        r->stop = fds[4].revents & POLLIN ? -2 : -1;    /* -2: heard */
-    if (moved)
-        job_moved(r->p->job, &r->beat_ms);
-}
-
-/* Until it has ended and its output has, or nobody is left to write any. */
-static void pump(run *r)
-{
-    while (!r->immortal) {
-        int64_t now = clock_ms();
-
-        if (!r->ended)
-            look(r, now);
-        if (r->ended && (r->killed || r->lost || (r->out < 0 && r->err < 0)))
-            break;
-        decide(r, now);
-        turn(r);
-    }
-    to_group(r, SIGKILL);       /* what it left behind */
-    drain(r, &r->out);
-    drain(r, &r->err);
+    if (r->state == RUN_GIVEN_UP)
+        return true;
+    if (!r->ended)
+        look(r, now);
+    return r->ended && (r->state == RUN_KILLED || r->lost || (r->fd[FD_OUT] < 0 && r->fd[FD_ERR] < 0));
 }
 
 static pawl_code reap(run *r, pawl_err *err)
@@ -357,7 +332,7 @@ static pawl_code reap(run *r, pawl_err *err)
     int status = 0;
     pid_t got = -1;
 
-    if (r->immortal && !r->ended)
+    if (r->state == RUN_GIVEN_UP && !r->ended)
         return fail(err, PAWL_UNKNOWN, "%s: does not end, though it was killed (process %ld)", p->argv[0], (long)r->pid);
     if (!r->lost)
         do
@@ -370,23 +345,181 @@ static pawl_code reap(run *r, pawl_err *err)
     return PAWL_OK;
 }
 
+/* Of a run that was started and is over. */
+static pawl_code settle(run *r, pawl_err *err)
+{
+    to_group(r, SIGKILL);       /* what it left behind */
+    drain(r, FD_OUT);
+    drain(r, FD_ERR);
+    tail_trim(&r->p->err, r->p->output_bytes);
+    return reap(r, err);        /* R1 */
+}
+
+static void run_init(run *r, process *p)
+{
+    *r = (run){ .p = p, .fd = { -1, -1, -1, -1 }, .stop = p->job->cancel_fd > 0 ? p->job->cancel_fd : -1, .due_ms = INT64_MAX };
+}
+
+static void run_close(run *r)
+{
+    for (int i = 0; i < FDS; i++)
+        run_shut(r, i);
+}
+
+/* ---- driven on the caller's thread ------------------------------------------------------------------------------ */
+
+static void turn(run *r)
+{
+    struct pollfd fds[FDS + 1] = { { .fd = r->fd[FD_IN], .events = POLLOUT }, { .fd = r->fd[FD_OUT], .events = POLLIN },
+                                   { .fd = r->fd[FD_ERR], .events = POLLIN }, { .fd = r->ended ? -1 : r->fd[FD_END], .events = POLLIN },
+                                   { .fd = r->stop, .events = POLLIN } };
+    const int64_t now = clock_ms(), until = due(r, now);
+    bool moved = false;
+
+    if (poll(fds, FDS + 1, until <= now ? 0 : until - now > 60000 ? 60000 : (int)(until - now)) <= 0)
+        return;
+    if (r->fd[FD_IN] >= 0 && fds[FD_IN].revents != 0)
+        moved |= feed(r);
+    if (fds[FD_OUT].revents != 0)
+        moved |= drain(r, FD_OUT);
+    if (fds[FD_ERR].revents != 0)
+        moved |= drain(r, FD_ERR);
+    if (fds[FDS].revents != 0) {
+        r->stop_heard = (fds[FDS].revents & POLLIN) != 0;
+        r->stop = -1;
+    }
+    if (moved)
+        job_moved(r->p->job, &r->beat_ms);
+}
+
 pawl_code process_run(process *p, pawl_err *err)
 {
-    run r = { .p = p, .in = -1, .out = -1, .err = -1, .end = -1, .stop = p->job->cancel_fd > 0 ? p->job->cancel_fd : -1,
-              .due_ms = INT64_MAX };
+    run r;
     pipe_hold hold;
-    pawl_code rc = start(&r, err);
+    pawl_code rc;
 
-    if (rc == PAWL_OK) {
+    run_init(&r, p);
+    if ((rc = start(&r, err)) == PAWL_OK) {
         pipe_guard(&hold);
-        pump(&r);
+        for (int64_t now = clock_ms(); !over(&r, now); now = clock_ms()) {
+            decide(&r, now);
+            turn(&r);
+        }
+        rc = settle(&r, err);
         pipe_release(&hold);
-        rc = reap(&r, err);
-        tail_trim(&p->err, p->output_bytes);
     }
-    shut(&r.in);
-    shut(&r.out);
-    shut(&r.err);
-    shut(&r.end);
+    run_close(&r);
     return rc;
+}
+
+/* ---- driven by the loop --------------------------------------------------------------------------------------------- */
+
+static run *run_of(io_job *job)
+{
+    return (run *)(void *)((char *)job - offsetof(run, job));
+}
+
+static void finish(run *r, pawl_code rc, const pawl_err *err)
+{
+    const pawl_alloc alloc = r->alloc;
+    process_done_fn *done = r->done;
+    void *ctx = r->done_ctx;
+
+    run_close(r);
+    io_job_end(&r->job);
+    mem_free(&alloc, r, sizeof *r);
+    done(ctx, rc, err);
+}
+
+/* Also after an event: the run goes on, or is done. Returns when it wants to be called again. */
+static int64_t advance(run *r)
+{
+    const int64_t now = clock_ms();
+    struct pollfd stop = { .fd = r->stop, .events = POLLIN };
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (r->stop >= 0 && poll(&stop, 1, 0) == 1) {
+        r->stop_heard = (stop.revents & POLLIN) != 0;
+        r->stop = -1;
+    }
+    if (over(r, now)) {
+        rc = settle(r, &err);
+        finish(r, rc, &err);
+        return INT64_MAX;
+    }
+    decide(r, now);
+    if (r->stop >= 0 && now + CANCEL_POLL_MS < due(r, now))
+        return now + CANCEL_POLL_MS;
+    return due(r, now);
+}
+
+static void on_ready(io_watch *w, uint32_t events)
+{
+    run *r = NULL;
+    bool moved = false;
+
+    (void)events;
+    r = w->ctx;
+    if (w == &r->watch[FD_IN])
+        moved = feed(r);
+    else if (w == &r->watch[FD_OUT])
+        moved = drain(r, FD_OUT);
+    else if (w == &r->watch[FD_ERR])
+        moved = drain(r, FD_ERR);
+    if (moved)
+        job_moved(r->p->job, &r->beat_ms);
+    io_tick_by(advance(r));
+}
+
+static bool watch_all(run *r)
+{
+    for (int i = 0; i < FDS; i++) {
+        r->watch[i].ready = on_ready;
+        r->watch[i].ctx = r;
+        if (r->fd[i] >= 0 && !io_watch_set(&r->watch[i], r->fd[i], i == FD_IN ? EPOLLOUT : EPOLLIN))
+            return false;
+    }
+    return true;
+}
+
+static int64_t tick(io_job *job, int64_t now)
+{
+    (void)now;
+    return advance(run_of(job));
+}
+
+static int64_t begin(io_job *job)
+{
+    run *r = run_of(job);
+    pawl_err err = {0};
+    pawl_code rc = start(r, &err);
+
+    if (rc == PAWL_OK && watch_all(r))
+        return advance(r);
+    if (rc == PAWL_OK) {        /* it runs, and cannot be watched */
+        to_group(r, SIGKILL);
+        (void)reap(r, NULL);
+        rc = fail(&err, PAWL_UNKNOWN, "%s: it was started and killed: no descriptor or memory is left to watch it", r->p->argv[0]);
+    }
+    finish(r, rc, &err);
+    return INT64_MAX;
+}
+
+pawl_code process_start(process *p, process_done_fn *done, void *ctx, pawl_err *err)
+{
+    const pawl_alloc alloc = p->out.alloc;
+    run *r = mem_new(&alloc, sizeof *r);
+
+    if (r == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to run it", p->argv[0]);
+    run_init(r, p);
+    r->job = (io_job){ .start = begin, .tick = tick };
+    r->done = done;
+    r->done_ctx = ctx;
+    r->alloc = alloc;
+    if (io_job_start(&r->job))
+        return PAWL_PENDING;
+    mem_free(&alloc, r, sizeof *r);
+    return fail(err, PAWL_TRANSIENT, "%s: no memory, descriptor or thread is left to watch it", p->argv[0]);
 }

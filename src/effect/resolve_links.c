@@ -1,4 +1,4 @@
-/* links.c - where the paths of a command lead: what rules about paths have to know of the world. */
+/* resolve_links.c - where the paths of a command lead: what rules about paths have to know of the world. */
 #define _XOPEN_SOURCE 700       /* realpath, readlink */
 #include "effect/resolve_links.h"
 

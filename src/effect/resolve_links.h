@@ -1,8 +1,8 @@
-/* links.h - where paths lead. */
+/* resolve_links.h - where paths lead. */
 #ifndef CLI_LINKS_H
 #define CLI_LINKS_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 /* {PATH: where it leads} of those texts in the list `paths` that lead elsewhere than they say, as pawl_request.links has it; `cwd` (NULL: they are
  * in full) is where relative ones begin. NULL: no memory. */

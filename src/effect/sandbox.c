@@ -305,7 +305,7 @@ pawl_code sandbox_refuses(pawl_reply *r, sandbox_is now, const char *said)
     return pawl_reply_fail(r, PAWL_DENIED, "in plan mode a command runs in a sandbox that can only read, and none can be made here: %.160s", said);
 }
 
-pawl_code sandbox_command(const pawl_job *job, pawl_reply *r)
+pawl_code sandbox_command(const pawl_job *job, pawl_reply *r, effect_codes as)
 {
     const char *cwd = pawl_value_string(pawl_value_get(job->args, "cwd"));
     const sandbox_folder folder = { cwd, true };
@@ -320,7 +320,7 @@ pawl_code sandbox_command(const pawl_job *job, pawl_reply *r)
         return sandbox_refuses(r, now, said);
     arena_init(&mem, &r->alloc, 4096);
     if ((rc = sandbox_open(&mem, SANDBOX_READ_ONLY, &folder, cwd != NULL ? 1 : 0, &s, &err)) == PAWL_OK) {
-        rc = command_run(job, r, &s);
+        rc = command_run(job, r, &s, as);
     } else {
         pawl_reply_untouched(r);
         rc = pawl_reply_fail(r, rc, "%s: %s", job->effect, err.text);

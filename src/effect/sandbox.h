@@ -2,8 +2,7 @@
 #ifndef EFFECT_SANDBOX_H
 #define EFFECT_SANDBOX_H
 
-#include "base/base.h"
-#include "pawl/effect.h"
+#include "effect/effect.h"
 
 enum { SANDBOX_SAID_BYTES = 4096, SANDBOX_KINDS = 2 };
 
@@ -30,7 +29,7 @@ typedef struct sandbox {
 pawl_code sandbox_open(arena *mem, sandbox_kind kind, const sandbox_folder *folders, size_t n, sandbox *out, pawl_err *err);
 void sandbox_close(sandbox *s);
 
-/* pawl_effect_command in plan mode: in one that is read only, and its folder is there, too. PAWL_DENIED: there is none here. */
-pawl_code sandbox_command(const pawl_job *job, pawl_reply *r);
+/* pawl_effect_command in plan mode, with other codes: in a read-only sandbox that has its folder. PAWL_DENIED: none can be made here. */
+pawl_code sandbox_command(const pawl_job *job, pawl_reply *r, effect_codes as);
 
 #endif

@@ -1,5 +1,8 @@
 /* engine.c - an engine is made, runs are told things and looked at. */
-#include "engine/engine.h"
+#include "engine/command/outbox.h"
+#include "engine/run/run.h"
+#include "engine/run/stream_ring.h"
+#include "engine/scheduler/scheduler.h"
 #include "engine/run/owner.h"
 
 #include <stdio.h>
@@ -55,7 +58,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->reply_bytes_max = REPLY_BYTES_MAX;
     (void)chance(e, drawn);
     owner_name(e->owner, sizeof e->owner, drawn[0]);
-    if (e->step == NULL || e->look == NULL || e->lent == NULL) {
+    if (e->step == NULL || e->look == NULL || e->lent == NULL || !completions_begin(e)) {
         fail(err, PAWL_NOMEM, "no memory for an engine");
         pawl_engine_free(e);
         return NULL;
@@ -72,15 +75,16 @@ void pawl_engine_free(pawl_engine *e)
     pawl_alloc alloc = e->alloc;
 
     e->draining = true;         /* what waits for a thread never begins, and is not called off */
-    for (size_t i = 0; i < LIVE_SLOTS; i++)
-        for (live *r = e->lives[i]; r != NULL; r = r->next)
+    for (size_t i = 0; i < RUN_SLOTS; i++)
+        for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             for (errand *er = r->errands; er != NULL; er = er->next)
-                er->stop = true;
+                told_to_stop(er);
     pool_end(e);
+    completions_wait(e);
     keeper_end(e);
     http_forget();
-    for (size_t i = 0; i < LIVE_SLOTS; i++)
-        for (live *r = e->lives[i], *next; r != NULL; r = next) {
+    for (size_t i = 0; i < RUN_SLOTS; i++)
+        for (cached_run *r = e->runs[i], *next; r != NULL; r = next) {
             next = r->next;
             errands_keep(e, r);
             (void)live_let_go(e, r, NULL);
@@ -90,7 +94,8 @@ void pawl_engine_free(pawl_engine *e)
         next = h->next;
         mem_free(&alloc, h, sizeof *h + strlen(h->name) + 1);
     }
-    hub_end(e);
+    completions_end(e);
+    ring_end(e);
     idle_free(e);
     budgets_free(e);
     buf_free(&e->text);
@@ -125,7 +130,7 @@ void pawl_engine_reply_max(pawl_engine *e, size_t bytes)
 
 pawl_code pawl_run_loader(pawl_engine *e, const char *run, pawl_loader *loader, pawl_err *err)
 {
-    live *r = NULL;
+    cached_run *r = NULL;
     pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
 
     *loader = (pawl_loader){ .ctx = NULL };
@@ -178,7 +183,7 @@ void pawl_engine_wake(pawl_engine *e)
     pthread_mutex_lock(&e->rouse_lock);
     pthread_cond_signal(&e->rouse);
     pthread_mutex_unlock(&e->rouse_lock);
-    pool_rouse(e);
+    completions_wake(e);
 }
 
 void pawl_engine_drain(pawl_engine *e)
@@ -312,7 +317,7 @@ pawl_code code_before(const pawl_err *err)
     return err != NULL && err->code < 0 ? err->code : PAWL_INVALID;
 }
 
-pawl_code run_known(pawl_engine *e, const char *run, live **out, pawl_err *err)
+pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err)
 {
     *out = NULL;
     if (run == NULL || !run_id_valid(run))
@@ -352,7 +357,7 @@ static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, 
 pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    live *r = NULL;
+    cached_run *r = NULL;
     pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
 
     if (rc != PAWL_OK)
@@ -373,29 +378,41 @@ pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const c
 }
 
 /* What is known of it here, or in the store: to look at, without holding it. */
-live *run_look(pawl_engine *e, const char *run, pawl_err *err)
+cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
 {
-    live *r;
+    cached_run *r;
     pawl_head head;
+    bool loads, same;
+    uint64_t now;
     pawl_code rc;
 
     if (e == NULL || run_known(e, run, &r, err) != PAWL_OK)
         return NULL;
     pthread_mutex_lock(&e->lock);
-    rc = r->fence != 0 ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
+    now = r->fence != 0 ? 0 : e->store->verbs->version(e->store);
+    same = now != 0 && now == r->looked && r->st != NULL && !r->gone;       /* nobody has written anything since */
+    rc = r->fence != 0 || same ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
     pthread_mutex_unlock(&e->lock);
+    if (same)
+        return live_load(e, r, err) == PAWL_OK ? r : NULL;      /* its machine may have come since */
     if (rc == PAWL_GONE && r->gone && r->st != NULL)
         return r;               /* it was not to be kept: as it was at its end */
     if (rc != PAWL_OK)
         return NULL;
-    if (r->fence == 0 && r->st != NULL && (head.fence != r->last_fence || head.seq != r->seq))
+    if (r->fence == 0 && r->st != NULL && ((head.fence != r->last_fence && !live_loaded_under(r, head.fence)) || head.seq != r->seq))
         live_drop(e, r);
-    return live_load(e, r, err) == PAWL_OK ? r : NULL;
+    loads = r->st == NULL;
+    if (live_load(e, r, err) != PAWL_OK)
+        return NULL;
+    if (loads && r->fence == 0)
+        r->loaded_fence = head.owner == NULL ? head.fence : 0;
+    r->looked = r->fence == 0 ? now : 0;
+    return r;
 }
 
 pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err)
 {
-    live *r = run_look(e, run, err);
+    cached_run *r = run_look(e, run, err);
 
     if (r != NULL)
         r->shown = true;
@@ -417,14 +434,14 @@ static const char *value_shown(pawl_engine *e, const pawl_value *v)
 
 const char *pawl_run_get(pawl_engine *e, const char *run, const char *name)
 {
-    live *r = run_look(e, run, NULL);
+    cached_run *r = run_look(e, run, NULL);
 
     return value_shown(e, r == NULL ? NULL : pawl_state_get(r->st, name));
 }
 
 const char *pawl_run_reason(pawl_engine *e, const char *run)
 {
-    live *r = run_look(e, run, NULL);
+    cached_run *r = run_look(e, run, NULL);
 
     return value_shown(e, r == NULL ? NULL : pawl_value_get(pawl_state_reason(r->st), "text"));
 }

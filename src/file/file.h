@@ -5,7 +5,7 @@
 #ifndef FILE_FILE_H
 #define FILE_FILE_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/graph.h"
 
 enum {
@@ -16,11 +16,11 @@ enum {
 
 /* ---- faults ------------------------------------------------------------------------------------ */
 
-typedef struct place { const char *file; uint32_t line, column; } place;    /* from 1; columns count characters */
+typedef struct source_place { const char *file; uint32_t line, column; } source_place;    /* from 1; columns count characters */
 
 typedef struct file_fault {
     struct file_fault *next;
-    place at;
+    source_place at;
     pawl_severity severity;
     const char *kind;           /* "syntax", "unknown-key", ...; see docs/ERRORS.md */
     const char *text;           /* one line: what is wrong, and what would be right */
@@ -35,15 +35,15 @@ typedef struct faults {         /* in order of file and place; those of one plac
 
 void faults_init(faults *f, arena *mem);
 /* Told once for one place and kind; past FILE_FAULTS_MAX only counted. */
-void fault_at(faults *f, place at, pawl_severity severity, const char *kind, const char *fmt, ...) PAWL_PRINTF(5, 6);
+void fault_at(faults *f, source_place at, pawl_severity severity, const char *kind, const char *fmt, ...) PAWL_PRINTF(5, 6);
 
 /* ---- doc.c: YAML or JSON as a tree with places --------------------------------------------------- */
 
 typedef enum doc_kind { DOC_SCALAR = 1, DOC_LIST = 2, DOC_MAP = 3 } doc_kind;
 typedef struct doc {
     doc_kind kind;
-    place at;                   /* of its first character, quotes included */
-    place text_at;              /* of a scalar's text, where that stands in one line as it is; else its line is 0 */
+    source_place at;                   /* of its first character, quotes included */
+    source_place text_at;              /* of a scalar's text, where that stands in one line as it is; else its line is 0 */
     bool plain;                 /* a scalar without quotes: its text decides its type */
     const char *text;           /* a scalar's, as written; ends in NUL, has no other NUL */
     size_t size;                /* of the text, or items, or members */
@@ -65,7 +65,7 @@ const pawl_value *doc_value(const doc *d, arena *mem, faults *f);
 typedef struct path_step { const char *key; int64_t index; } path_step;     /* key NULL: an index, below 0 from the end */
 typedef struct expression {
     const char *text;
-    place at;
+    source_place at;
     bool path;                  /* a plain path: Pawl's own */
     path_step *steps;
     size_t nsteps;
@@ -77,7 +77,7 @@ typedef struct expression {
  * So what is no path may stand between parentheses and stays there: `e->text` is `text` without the blanks around it, and with a
  * newline behind it when it ends in a comment. False: a fault of kind "expression", or no memory.
  * `at` is where the text begins; what is wrong further on in its first line is told at that character, else at `at`. */
-bool expression_read(expression *e, arena *mem, const char *text, place at, faults *f);
+bool expression_read(expression *e, arena *mem, const char *text, source_place at, faults *f);
 /* The same of a scalar: exact where its text stands in the file as it is, else everything is told where the scalar begins. */
 bool expression_of(expression *e, arena *mem, const doc *scalar, faults *f);
 /* Follow a plain path from `root`; what is not there is null, as in jq; a member of what is no object (null has all), an index of
@@ -85,10 +85,10 @@ bool expression_of(expression *e, arena *mem, const doc *scalar, faults *f);
 const pawl_value *path_follow(const expression *e, const pawl_value *root, pawl_err *err);
 
 typedef struct piece { const char *text; size_t size; expression *e; } piece;   /* either text or an expression */
-typedef struct template { piece *pieces; size_t npieces; place at; } template;
+typedef struct template { piece *pieces; size_t npieces; source_place at; } template;
 /* Cut "a {{EXPR}} b" into pieces. Quotes and brackets inside an expression are respected, so `{{"}}"}}` is one. `at` is as above.
  * False: a fault of kind "template", or "expression" for what is wrong inside the braces; or no memory. */
-bool template_read(template *t, arena *mem, const char *text, size_t size, place at, faults *f);
+bool template_read(template *t, arena *mem, const char *text, size_t size, source_place at, faults *f);
 bool template_of(template *t, arena *mem, const doc *scalar, faults *f);
 /* The one expression that it is, with nothing around it; else NULL. */
 expression *template_whole(const template *t);

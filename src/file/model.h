@@ -28,7 +28,7 @@ typedef enum form_kind {
 } form_kind;
 typedef struct form {
     form_kind kind;
-    place at;
+    source_place at;
     const pawl_value *value;
     template text;
     expression *e;
@@ -44,7 +44,7 @@ typedef struct file_node file_node;
 
 typedef struct file_channel {
     pawl_channel c;
-    place at;
+    source_place at;
     bool unclear;               /* its rule was told, and is none */
 } file_channel;
 
@@ -58,11 +58,11 @@ enum { KINDS_PROCESS = KIND_RUN | KIND_SHELL, KINDS_CALL = KIND_RUN | KIND_SHELL
 bool file_request_writes(const pawl_value *args);       /* of an `http` node: anything but a GET or HEAD without a body */
 const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": as sentences of denial have it */
 
-typedef struct named_place { const char *name; place at; } named_place;
+typedef struct named_place { const char *name; source_place at; } named_place;
 typedef struct name_list { named_place *names; size_t n; } name_list;
-typedef struct way_out { expression *when; const char *to; place at; } way_out;   /* when NULL: else */
-typedef struct assignment { const char *channel; place at, value_at; form *f; bool overwrite, extend; } assignment;
-typedef struct mapping { const char *outer, *inner; place outer_at, inner_at; bool in, out; } mapping;
+typedef struct way_out { expression *when; const char *to; source_place at; } way_out;   /* when NULL: else */
+typedef struct assignment { const char *channel; source_place at, value_at; form *f; bool overwrite, extend; } assignment;
+typedef struct mapping { const char *outer, *inner; source_place outer_at, inner_at; bool in, out; } mapping;
 
 /* ---- agents ---------------------------------------------------------------------------------------------------- */
 
@@ -89,7 +89,7 @@ typedef struct file_agent {     /* `agent:` of a file */
     pawl_agent a;
     pawl_mode mode;             /* PAWL_MODE_NONE: not said */
     file_helper **helpers;      /* those of it, a.nhelpers */
-    place at, model_at;
+    source_place at, model_at;
 } file_agent;
 
 /* ---- nodes and files ------------------------------------------------------------------------------------------ */
@@ -97,12 +97,12 @@ typedef struct file_agent {     /* `agent:` of a file */
 struct file_node {
     agent_file *file;
     const char *name;
-    place at;
+    source_place at;
     node_kind kind;             /* 0: none that is known; */
     unsigned kinds;             /* and where there are several by mistake, all of them */
     bool unclear;               /* what it is to do was told already */
     const char *word;           /* "run" */
-    place kind_at;
+    source_place kind_at;
     const doc *d;
     /* what it does */
     form *call;                 /* arguments of its effect; */
@@ -113,7 +113,7 @@ struct file_node {
     bool class_given, retry_given, timeout_given, model_told;
     bool reads_only;            /* an http GET or HEAD */
     uint32_t max_tokens;        /* of a model's answer */
-    place effect_at;
+    source_place effect_at;
     assignment *sets;
     size_t nsets;
     form *ask;                  /* its gate's prompt, or its question's */
@@ -137,16 +137,16 @@ struct file_node {
     name_list next;             /* all of them */
     way_out *ways;              /* the first that holds */
     size_t nways;
-    place next_at;
+    source_place next_at;
     expression *each_of;
     const char *each_node, *each_as;
-    place each_at, each_as_at, each_node_at;
+    source_place each_at, each_as_at, each_node_at;
     bool chooses;               /* a way on needs jq: it stands in the node NAME--next */
     file_node *choice_of;       /* of such a one: whose; NULL: this is written in the file */
     name_list join;
     uint32_t join_need;         /* 0: all */
     bool join_cancel;
-    place join_at;
+    source_place join_at;
     named_place on_no, on_error;
     pawl_mode requires;
     bool before, after, defer;
@@ -174,14 +174,14 @@ struct agent_file {
     const char *path, *name, *description;
     const char *prefix;         /* of its labels: "" or, of the graph of a node, "sub/", so that they are unique */
     const doc *d;
-    place at;
+    source_place at;
     const char **loose;         /* names that tasks are sent, nobody knows to where */
     size_t nloose;
     bool astray;                /* a way on could not be read, or leads nowhere: nobody knows what is reached */
     uint32_t version;
     unsigned depth;
     name_list start;
-    place start_at;
+    source_place start_at;
     file_channel *channels;
     size_t nchannels;
     file_node *nodes;
@@ -196,12 +196,12 @@ struct agent_file {
     const pawl_value *permissions, *hooks;      /* NULL: none were written */
     bool reroutes;              /* a hook of it may say where to go on */
     const char *moment;         /* a hook of it is of an agent's life: its event; NULL: none is */
-    place moment_at;
+    source_place moment_at;
     pawl_caps caps;             /* what a run of it may spend */
-    place budget_at;
+    source_place budget_at;
     model_price *prices;
     const char *retention, *turns, *model;
-    place turns_at, model_at;
+    source_place turns_at, model_at;
     name_list before, after;
     pawl_retry retry;
     bool has_retry;
@@ -253,8 +253,8 @@ void file_search(const agent_file *a, const pawl_machine *m, faults *f);
 
 /* load.c */
 typedef struct loader { arena *mem; faults *f; const file_reader *reader; agent_file *a; } loader;
-agent_file *load_graph(loader *l, const char *node, const char *name, place at);    /* of that node; NULL: told */
-bool load_source(loader *l, const char *name, place at, const char **path, pawl_bytes *text);
+agent_file *load_graph(loader *l, const char *node, const char *name, source_place at);    /* of that node; NULL: told */
+bool load_source(loader *l, const char *name, source_place at, const char **path, pawl_bytes *text);
 expression *load_expression(loader *l, const doc *d, const char *label);
 bool load_known(loader *l, expression *e, const char *label);       /* one of jq's gets its number; false: no memory, or too many */
 file_channel *file_channel_find(const agent_file *a, const char *name);
@@ -280,7 +280,7 @@ void keys_known(loader *l, const doc *map, const char *what, const char *const *
 void key_unknown(loader *l, doc *map, size_t i, const char *what, const char *const *names, size_t n);
 const char *name_meant(const char *name, const char *const *names, size_t n);  /* for which it is a slip; NULL: none */
 bool key_there(const doc *map, const char *key);                   /* or what it is called elsewhere, which was told */
-void fault_hint(loader *l, place at, const char *kind, const char *what, const char *name, const char *const *names, size_t n);
+void fault_hint(loader *l, source_place at, const char *kind, const char *what, const char *name, const char *const *names, size_t n);
 
 /* guard_keys.c, budget_keys.c */
 void read_guards(loader *l, const doc *d);
@@ -297,12 +297,12 @@ void read_tools(loader *l, const doc *d);
 const pawl_agent_tool *key_tool(loader *l, const doc *d);   /* one that comes with the program; NULL: told */
 bool key_words(loader *l, const doc *d, const char *key, const char ***out);   /* a command: a program and its arguments, ends in NULL */
 bool key_env(loader *l, const doc *d, const char *of, const char ***out);      /* names of variables, which it gets although they are keys; ends in NULL */
-file_helper *load_helper(loader *l, const char *name, const char *file, place at);     /* NULL: told */
+file_helper *load_helper(loader *l, const char *name, const char *file, source_place at);     /* NULL: told */
 extern const char *const agent_key_names[];
 extern const size_t agent_key_count;
 
 /* models.c: "script:FILE" or "PROVIDER/NAME", and its price where money is counted; *out: what it is called from now on. False: told. */
-bool model_read(loader *l, const char *model, place at, const char **out);
+bool model_read(loader *l, const char *model, source_place at, const char **out);
 void check_model(loader *l, file_node *n);
 
 /* node_keys.c */
@@ -325,8 +325,8 @@ form *form_any(loader *l, const doc *d, const char *label);         /* lists, ma
 form *form_words(loader *l, const doc *d, const char *key, const char *label);  /* a list of texts */
 form *form_table(loader *l, const doc *d, const char *key, const char *label);  /* a map of texts */
 form *form_expression(loader *l, const doc *d, const char *key, const char *label);
-form *form_literal(loader *l, const pawl_value *v, place at);
-form *form_map(loader *l, place at);
+form *form_literal(loader *l, const pawl_value *v, source_place at);
+form *form_map(loader *l, source_place at);
 bool form_put(loader *l, form *map, const char *key, form *f);      /* f NULL: nothing */
 typedef void form_see_fn(void *ctx, expression *e, bool whole, bool keeps);
 void form_each(const form *f, form_see_fn *see, void *ctx);         /* every expression in it */
@@ -339,7 +339,7 @@ typedef struct scope {          /* what expressions see, in one visit */
     pawl_step *s;
     const file_node *n;
     const pawl_value *values;   /* of n->body, in their order; NULL: there are none */
-    struct standing *standing;  /* what is to stand by reference */
+    struct render_item *standing;  /* what is to stand by reference */
     bool arguments;             /* what is made is a command's arguments; */
     bool showing;               /* to look at */
     const pawl_value *folders;  /* of a tool: {"directories", "read_only"}, in which it may work, too; NULL: none */

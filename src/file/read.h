@@ -7,7 +7,7 @@
 /* ---- documents ------------------------------------------------------------------------------------ */
 
 /* A text and how far it was looked at. A line ends in LF, CR or both. */
-typedef struct reading {
+typedef struct doc_reading {
     arena *mem;
     faults *f;
     const char *file;
@@ -15,21 +15,21 @@ typedef struct reading {
     const char *at;             /* here, */
     size_t index;               /* which is that character, counted from 0, */
     uint32_t line, column;      /* and stands there, counted from 1 */
-} reading;
+} doc_reading;
 
-void reading_to(reading *r, const char *at);            /* forward */
-void reading_to_index(reading *r, size_t index);        /* by characters; from the beginning when it lies behind */
-static inline place reading_place(const reading *r) { return (place){ r->file, r->line, r->column }; }
+void reading_to(doc_reading *r, const char *at);            /* forward */
+void reading_to_index(doc_reading *r, size_t index);        /* by characters; from the beginning when it lies behind */
+static inline source_place reading_place(const doc_reading *r) { return (source_place){ r->file, r->line, r->column }; }
 /* Where the line begins, from 1 on; the end of the text when there is none. */
-const char *reading_line(const reading *r, uint32_t line);
+const char *reading_line(const doc_reading *r, uint32_t line);
 
-doc *json_read(reading *r);     /* NULL: told, or no memory */
-doc *yaml_read(reading *r);
+doc *json_read(doc_reading *r);     /* NULL: told, or no memory */
+doc *yaml_read(doc_reading *r);
 /* Tell in our words what libyaml has against a text; `parser` is its yaml_parser_t. */
-void yaml_complain(reading *r, const void *parser);
+void yaml_complain(doc_reading *r, const void *parser);
 
 /* A node without what is in it. NULL: no memory. */
-doc *doc_new(arena *mem, doc_kind kind, place at);
+doc *doc_new(arena *mem, doc_kind kind, source_place at);
 bool doc_text_set(doc *d, arena *mem, const char *text, size_t size, bool plain);
 /* One item more, with its key if `map` is a map. `cap` is the room of its vectors. */
 bool doc_add(doc *map, arena *mem, size_t *cap, doc *key, doc *item);
@@ -43,7 +43,7 @@ int shown(const char *text, size_t size);
 enum { LOOK_DEPTH_MAX = 200 };  /* brackets, strings and `if` in one another */
 
 /* A text of jq, looked over: what does it do, as far as one sees without understanding it? */
-typedef struct look {
+typedef struct jq_lint_state {
     const char *text;
     size_t size, at;            /* looked over so far */
     bool empty;                 /* blanks and comments only */
@@ -52,15 +52,15 @@ typedef struct look {
     char wrong[240];            /* its text */
     size_t depth;
     struct look_frame { char open; bool key; size_t at; } frames[LOOK_DEPTH_MAX];
-} look;
+} jq_lint_state;
 
 /* Look to the end or, if `braces`, as in a template, to `}}` that closes nothing. False: `wrong` says why. */
-bool look_over(look *l, const char *text, size_t size, bool braces);
+bool look_over(jq_lint_state *l, const char *text, size_t size, bool braces);
 
 /* Move `at`, where `text` begins, by the characters before `offset`. False: they do not stand in one line, and it stays. */
-bool place_move(place *at, const char *text, size_t offset);
+bool place_move(source_place *at, const char *text, size_t offset);
 /* As expression_read() and template_read(). Not `exact`: faults are told at `at` itself, which is not the place of the text. */
-bool expression_parse(expression *e, arena *mem, const char *text, size_t size, place at, bool exact, faults *f);
-bool template_parse(template *t, arena *mem, const char *text, size_t size, place at, bool exact, faults *f);
+bool expression_parse(expression *e, arena *mem, const char *text, size_t size, source_place at, bool exact, faults *f);
+bool template_parse(template *t, arena *mem, const char *text, size_t size, source_place at, bool exact, faults *f);
 
 #endif

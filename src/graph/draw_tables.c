@@ -1,4 +1,4 @@
-/* draw_own.c - Pawl's own state machines as pictures, printed from the tables that they are; and what all pictures share. */
+/* draw_tables.c - Pawl's own state machines as pictures, printed from the tables that they are; and what all pictures share. */
 #include "graph/graph.h"
 
 const char draw_dot_head[] =

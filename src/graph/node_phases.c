@@ -1,4 +1,4 @@
-/* pass.c - one pass of a task: before, body, after; and how a node says that it leaves.
+/* node_phases.c - one pass of a task: before, body, after; and how a node says that it leaves.
  *
  * Hooks, gates and the body draw their commands from one count, so a visit that runs again meets every answer at the
  * same place. What a hook says is a receipt like any other: replay never asks it again. */

@@ -1,4 +1,4 @@
-/* hold.c - what is asked between two supersteps: interrupts after a node, and nodes that leave with a question (G5).
+/* pauses.c - what is asked between two supersteps: interrupts after a node, and nodes that leave with a question (G5).
  * The node is done, its writes are merged, the next tasks stand ready; they run when everybody has answered. */
 #include "graph/graph.h"
 

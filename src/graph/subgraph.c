@@ -1,4 +1,4 @@
-/* sub.c - a graph as a node (G6): its own channels and tasks, entered and left like any node. */
+/* subgraph.c - a graph as a node (G6): its own channels and tasks, entered and left like any node. */
 #include "graph/graph.h"
 
 #include <string.h>

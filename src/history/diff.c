@@ -290,7 +290,7 @@ static pawl_code story_tell(parting *p, story *st, const char *run, uint64_t upt
 
     buf_init(&text, NULL);
     st->run = run;
-    rc = history_journal(p->s, run, upto, &text, &base_seq, err);
+    rc = store_journal(p->s, run, upto, &text, &base_seq, err);
     if (rc == PAWL_OK) {
         nl = memchr(text.data, '\n', text.size);
         arena_init(&mem, NULL, (size_t)(nl - text.data));

@@ -1,5 +1,6 @@
 /* fork.c - a run begins where another one stood, with its state or a changed one (G8, K10). */
-#include "engine/engine.h"
+#include "engine/run/begin.h"
+#include "engine/run/run.h"
 #include "history/history.h"
 
 #include <string.h>
@@ -61,7 +62,7 @@ static pawl_code fork_state(forking *f, uint64_t seq, pawl_err *err)
     buf_init(&text, &e->alloc);
     blobs_begin(&blobs, e->store, f->run);
     pthread_mutex_lock(&e->lock);
-    rc = history_journal(e->store, f->run, seq, &text, NULL, err);
+    rc = store_journal(e->store, f->run, seq, &text, NULL, err);
     if (rc == PAWL_OK)
         rc = journal_fold((pawl_bytes){ text.data, text.size }, seq, &blobs.loader, NULL, &then, err);
     if (rc == PAWL_OK)
@@ -131,7 +132,7 @@ static pawl_code fork_found(forking *f, const pawl_head *head, const pawl_err *w
     if ((f->change == NULL && !blobs_miss(f)) || head->seq > 0)
         return fail(err, why->code, "%s", why->text);
     buf_init(&text, &f->e->alloc);
-    rc = history_journal(f->e->store, f->fork, 0, &text, NULL, err);
+    rc = store_journal(f->e->store, f->fork, 0, &text, NULL, err);
     if (rc == PAWL_OK)
         rc = pawl_replay_with((pawl_bytes){ text.data, text.size }, 0, &loader, NULL, &there, err);
     if (rc == PAWL_GONE || rc == PAWL_CORRUPT || (rc == PAWL_OK && (there->nmarks > 0 || !lineage_same(there, f->st)))) {
@@ -182,7 +183,7 @@ static pawl_code fork_store(forking *f, bool more, pawl_err *err)
     pawl_err why = { PAWL_OK, "" };
     pawl_claim one = { .run = f->fork };
     pawl_hold held;
-    pawl_code rc = v->create(e->store, pawl_state_base(f->st), &why);
+    pawl_code rc = v->create(e->store, pawl_state_base(f->st), NULL, &why);
 
     f->made = rc == PAWL_OK;
     if (rc != PAWL_OK && rc != PAWL_CONFLICT)

@@ -1,57 +1,7 @@
 /* history.c - runs are looked back at: walked, folded to an entry, verified, replayed against another machine. */
 #include "history/history.h"
 
-/* ---- a journal as text ----------------------------------------------------------------------- */
-
-typedef struct gathering { buf *out; uint64_t base_seq; bool base; } gathering;
-
-static bool gather_base(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
-{
-    gathering *g = ctx;
-
-    g->base = kind == PAWL_LINE_BASE;
-    g->base_seq = seq;
-    buf_put(g->out, line.data, line.size);
-    buf_char(g->out, '\n');
-    return false;
-}
-
-static bool gather_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
-{
-    gathering *g = ctx;
-
-    (void)seq;
-    if (kind == PAWL_LINE_BASE)
-        return true;
-    buf_put(g->out, line.data, line.size);
-    buf_char(g->out, '\n');
-    return !g->out->failed;
-}
-
-static pawl_code base_seq_of(pawl_store *s, const char *run, gathering *g, pawl_err *err)
-{
-    pawl_code rc = run == NULL ? fail(err, PAWL_INVALID, "a run has an id") : s->verbs->load(s, run, gather_base, g, err);
-
-    return rc == PAWL_OK && !g->base ? fail(err, PAWL_CORRUPT, "%s: its journal has no base", run) : rc;
-}
-
-pawl_code history_journal(pawl_store *s, const char *run, uint64_t upto, buf *out, uint64_t *base_seq, pawl_err *err)
-{
-    gathering g = { .out = out };
-    pawl_code rc = base_seq_of(s, run, &g, err);
-
-    if (rc != PAWL_OK)
-        return rc;
-    if (upto != 0 && upto < g.base_seq)
-        return fail(err, PAWL_GONE, "%s: entry %llu was pruned, it begins at %llu", run, (unsigned long long)upto,
-                    (unsigned long long)g.base_seq);
-    rc = s->verbs->read(s, run, g.base_seq, upto, gather_line, &g, err);
-    if (rc == PAWL_OK && out->failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", run);
-    if (base_seq != NULL)
-        *base_seq = g.base_seq;
-    return rc;
-}
+/* ---- blobs ------------------------------------------------------------------------------------ */
 
 static bool take_blob(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
@@ -193,7 +143,7 @@ pawl_code pawl_history_state(pawl_store *s, const char *run, uint64_t seq, pawl_
         return fail(err, PAWL_INVALID, "a state is asked of no store, or has nowhere to go");
     buf_init(&text, NULL);
     blobs_begin(&blobs, s, run);
-    rc = history_journal(s, run, seq, &text, NULL, err);
+    rc = store_journal(s, run, seq, &text, NULL, err);
     if (rc == PAWL_OK)
         rc = journal_fold((pawl_bytes){ text.data, text.size }, seq, &blobs.loader, NULL, state, err);
     if (rc == PAWL_OK)
@@ -216,24 +166,27 @@ static bool walk_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
     return w->rc == PAWL_OK && w->fn(w->ctx, seq, e);
 }
 
+static bool base_at(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    (void)line;
+    if (kind == PAWL_LINE_BASE)
+        *(uint64_t *)ctx = seq;
+    return false;
+}
+
 pawl_code pawl_history_walk(pawl_store *s, const char *run, uint64_t after, uint64_t upto, pawl_history_fn *fn, void *ctx, pawl_err *err)
 {
     walking w = { fn, ctx, NULL, PAWL_OK, err };
-    gathering g = { .base = false };
-    buf base;
     pawl_code rc = PAWL_OK;
 
     if (s == NULL || fn == NULL)
         return fail(err, PAWL_INVALID, "a history is asked of no store, or told to nobody");
     if ((w.step = pawl_step_new(NULL)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a history");
-    buf_init(&base, NULL);
-    g.out = &base;
-    if (after == 0 && (rc = base_seq_of(s, run, &g, err)) == PAWL_OK)
-        after = g.base_seq;
+    if (after == 0)
+        rc = run == NULL ? fail(err, PAWL_INVALID, "a run has an id") : s->verbs->load(s, run, base_at, &after, err);
     if (rc == PAWL_OK)
         rc = s->verbs->read(s, run, after, upto, walk_line, &w, err);
-    buf_free(&base);
     pawl_step_free(w.step);
     return rc == PAWL_OK ? w.rc : rc;
 }
@@ -251,10 +204,10 @@ static pawl_code all_there(const char *run, uint64_t entries, uint64_t base_seq,
 }
 
 /* c->says is to be freed. */
-static pawl_code check_stored(pawl_store *s, const char *run, buf *text, journal_check *c, pawl_err *err)
+static pawl_code check_stored(pawl_store *s, const char *run, buf *text, uint64_t *base_seq, journal_check *c, pawl_err *err)
 {
     pawl_head head;
-    uint64_t entries, base_seq;
+    uint64_t entries;
     blobs_of blobs;
     pawl_code rc;
 
@@ -264,26 +217,31 @@ static pawl_code check_stored(pawl_store *s, const char *run, buf *text, journal
     if ((rc = s->verbs->head(s, run, &head, err)) != PAWL_OK)
         return rc;
     entries = head.seq;
-    if ((rc = history_journal(s, run, 0, text, &base_seq, err)) != PAWL_OK)
+    if ((rc = store_journal(s, run, 0, text, base_seq, err)) != PAWL_OK)
         return rc;
     blobs_begin(&blobs, s, run);
     c->loader = &blobs.loader;
     rc = journal_verify(c, (pawl_bytes){ text->data, text->size }, NULL, err);
     blobs_end(&blobs);
-    return rc == PAWL_OK ? all_there(run, entries, base_seq, c, err) : rc;
+    return rc == PAWL_OK ? all_there(run, entries, *base_seq, c, err) : rc;
 }
 
 pawl_code pawl_history_verify(pawl_store *s, const pawl_machine *m, const char *run, pawl_verdict *v, pawl_err *err)
 {
     journal_check c = { .m = m };
+    pawl_err why = { PAWL_OK, "" };
+    uint64_t base_seq = 0;
+    pawl_code rc, snapshot;
     buf text;
-    pawl_code rc;
 
     if (s == NULL || v == NULL)
         return fail(err, PAWL_INVALID, "verify: a store and room for a verdict are needed");
     buf_init(&text, NULL);
     buf_init(&c.says, NULL);
-    rc = check_stored(s, run, &text, &c, err);
+    rc = check_stored(s, run, &text, &base_seq, &c, err);
+    if ((rc == PAWL_OK || rc == PAWL_CONFLICT) &&
+        (snapshot = snapshot_check(s, run, (pawl_bytes){ text.data, text.size }, base_seq, &c.v.seq, &why)) != PAWL_OK)
+        rc = fail(err, snapshot, "%s", why.text);
     *v = c.v;
     buf_free(&c.says);
     buf_free(&text);
@@ -307,13 +265,14 @@ typedef struct comparing {
 static pawl_code compare_run(comparing *k, const char *run, bool alone, pawl_err *err)
 {
     journal_check c = { .m = k->m, .against = true };
+    uint64_t base_seq = 0;
     pawl_err why = { PAWL_OK, "" };
     buf text;
     pawl_code rc;
 
     buf_init(&text, NULL);
     buf_init(&c.says, NULL);
-    rc = check_stored(k->s, run, &text, &c, &why);
+    rc = check_stored(k->s, run, &text, &base_seq, &c, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT || (alone && (rc == PAWL_CONFLICT || text.size == 0))) {
         fail(err, rc, "%s", why.text);
     } else if (rc == PAWL_GONE && text.size == 0) {

@@ -6,9 +6,6 @@
 #include "pawl/history.h"
 #include "store/store.h"
 
-/* The base and the lines after it up to entry `upto` (0: all), each with its newline, appended to `out`. `base_seq` may be NULL. */
-pawl_code history_journal(pawl_store *s, const char *run, uint64_t upto, buf *out, uint64_t *base_seq, pawl_err *err);
-
 typedef struct blobs_of {       /* a loader of one run's blobs */
     pawl_store *s;
     const char *run;
@@ -22,6 +19,10 @@ bool blob_next(pawl_bytes text, size_t *at, char digest[HASH_HEX + 1]);
 typedef struct blob_list { pawl_blob *all; size_t n, cap; } blob_list;
 /* Those of them that the store has for that run, each once, kept in `mem`. */
 pawl_code blobs_gather(pawl_store *s, const char *run, pawl_bytes text, arena *mem, blob_list *out, pawl_err *err);
+
+/* Whether the stored snapshot fits its digest, and is the state that the journal (base_seq: where it begins) gives at its entry. PAWL_CORRUPT:
+ * it is not, *seq is its entry (0: not known). PAWL_OK also when there is none. */
+pawl_code snapshot_check(pawl_store *s, const char *run, pawl_bytes journal, uint64_t base_seq, uint64_t *seq, pawl_err *err);
 
 /* What a store is told of a state beside its lines. */
 typedef struct wait_list { pawl_waiting *all; size_t n, cap; } wait_list;

@@ -589,7 +589,7 @@ static pawl_code run_claim(importing *i, pawl_head *head, pawl_err *err)
     pawl_err why = { PAWL_OK, "" };
     pawl_claim one = { .run = i->id };
     uint64_t drawn[2];
-    char owner[96];
+    char owner[OWNER_BYTES];
     pawl_code rc;
 
     if (!chance(NULL, drawn))
@@ -621,7 +621,7 @@ static pawl_code write_all(importing *i, pawl_err *err)
     why = (pawl_err){ PAWL_OK, "" };
     if (old && !is_unfinished(i, &head))
         return run_is_there(i, err);
-    if ((rc = v->create(i->s, base, &why)) != PAWL_OK)
+    if ((rc = v->create(i->s, base, NULL, &why)) != PAWL_OK)
         return rc == PAWL_CONFLICT ? run_is_there(i, err) : fail(err, rc, "%s", why.text);
     if ((rc = run_claim(i, &head, err)) != PAWL_OK)
         return rc;

@@ -141,7 +141,7 @@ pawl_code pawl_llm_recording_of_run(pawl_store *s, const char *run, const char *
     arena_init(&r.mem, NULL, 4096);
     buf_init(&text, NULL);
     blobs_begin(&blobs, s, run);
-    rc = history_journal(s, run, 0, &text, NULL, err);
+    rc = store_journal(s, run, 0, &text, NULL, err);
     if (rc == PAWL_OK)
         rc = lines_fold(&r, &text, &blobs.loader);
     blobs_end(&blobs);

@@ -1,4 +1,5 @@
 /* host.c - an engine that is driven on a thread of its own; agents begin, are found and listed. */
+#include "engine/run/begin.h"
 #include "host/host.h"
 
 #include <stdio.h>
@@ -267,7 +268,7 @@ pawl_code pawl_host_spawn_with(pawl_host *h, const char *machine, const pawl_run
     }
     life = info.life;
     s = host_hold(h);
-    rc = s->verbs->create(s, pawl_state_base(st), &why);
+    rc = s->verbs->create(s, pawl_state_base(st), NULL, &why);
     if (rc == PAWL_CONFLICT)
         rc = taken_id(s, m, given, &life, err);
     else if (rc != PAWL_OK)

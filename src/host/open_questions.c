@@ -1,4 +1,4 @@
-/* asks.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
+/* open_questions.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
 #include "host/open_questions.h"
 #include "engine/command/outbox.h"
 

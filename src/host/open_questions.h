@@ -1,8 +1,8 @@
-/* asks.h - what a run asks, and what is asked by the children that it waits for. */
+/* open_questions.h - what a run asks, and what is asked by the children that it waits for. */
 #ifndef HOST_ASKS_H
 #define HOST_ASKS_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/agent.h"
 #include "pawl/history.h"
 

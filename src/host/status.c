@@ -1,4 +1,4 @@
-/* look.c - how an agent stands, and stood: read from what is stored, whoever drives it. */
+/* status.c - how an agent stands, and stood: read from what is stored, whoever drives it. */
 #include "host/open_questions.h"
 #include "host/host.h"
 

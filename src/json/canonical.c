@@ -1,4 +1,4 @@
-/* canon.c - the one text of a value (K2): what is hashed, stored and compared.
+/* canonical.c - the one text of a value (K2): what is hashed, stored and compared.
  *
  * Nothing is allocated but the text, unless an object's keys are out of order and many.
  * Depth is bounded where values are made, so recursion is bounded here. */

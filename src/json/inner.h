@@ -2,10 +2,10 @@
  * node is read and made, how keys are ordered, and text that needs no escape.
  *
  * yyjson's own accessors compare whole tags, so NODE_REF would break them: these mask. */
-#ifndef BASE_INNER_H
-#define BASE_INNER_H
+#ifndef JSON_INNER_H
+#define JSON_INNER_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 #include <string.h>
 
@@ -141,6 +141,6 @@ static inline bool text_plain(const char *p, size_t n)
 }
 
 enum { ESCAPE_TEXT_MAX = 6 };
-size_t escape_char(char *out, unsigned char c); /* of a character that text_run() stops at; canon.c */
+size_t escape_char(char *out, unsigned char c); /* of a character that text_run() stops at; canonical.c */
 
 #endif

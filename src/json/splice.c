@@ -1,5 +1,5 @@
 /* splice.c - a value with a part replaced, or several. */
-#include "base/base.h"
+#include "json/json.h"
 
 #include <string.h>
 

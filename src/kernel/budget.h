@@ -6,7 +6,7 @@
 #ifndef KERNEL_BUDGET_H
 #define KERNEL_BUDGET_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/kernel.h"
 
 struct call;

@@ -1,4 +1,4 @@
-/* undo.c - what came of a command is in doubt, and somebody is asked; what was done is undone when a run fails (E5).
+/* compensation.c - what came of a command is in doubt, and somebody is asked; what was done is undone when a run fails (E5).
  *
  * A doubt turns an open command into a wait of the same id: its answer is the receipt, or lets it be performed again. What was
  * done by commands that have an inverse is noted as it comes, and so is what was given up of theirs: it may have been done. When

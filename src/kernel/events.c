@@ -1,4 +1,4 @@
-/* intake.c - what came in becomes an item, or is ignored, or refused, before any machine sees it (K1, E6, W3). */
+/* events.c - what came in becomes an item, or is ignored, or refused, before any machine sees it (K1, E6, W3). */
 #include "kernel/kernel.h"
 
 #include <string.h>

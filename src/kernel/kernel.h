@@ -7,13 +7,12 @@
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 
-#include "base/base.h"
+#include "base/sm.h"
+#include "json/json.h"
 #include "kernel/journal/blobs.h"
 #include "kernel/budget.h"
 #include "kernel/loop_guard.h"
 #include "pawl/kernel.h"
-
-#include <string.h>
 
 enum {
     NAME_BYTES_MAX = 64,        /* of a node, a channel, an effect */
@@ -622,6 +621,7 @@ struct pawl_step {
     bool texts;                 /* the state keeps leaves of it as text */
     int final;                  /* the terminal status that the machine came to; -1: none */
     pawl_code next;             /* what pawl_feed returns */
+    struct { void *at; void (*free)(void *at); } derived;       /* a cache of the layer above: a function of values alone; `at` NULL: none */
 };
 
 /* A new item, zeroed, with `more` bytes after it; NULL: no memory. */

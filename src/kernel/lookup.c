@@ -1,4 +1,4 @@
-/* find.c - tasks, frames and calls by the names that they have in a journal. */
+/* lookup.c - tasks, frames and calls by the names that they have in a journal. */
 #include "kernel/kernel.h"
 
 #include <string.h>

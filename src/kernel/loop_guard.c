@@ -1,4 +1,4 @@
-/* progress.c - the same calls came to the same again and again: a person is asked before they are made once more.
+/* loop_guard.c - the same calls came to the same again and again: a person is asked before they are made once more.
  *
  * A command is the digest of its effect and its arguments, with what they refer to; a result that of its outcome and its value. The
  * last CYCLE_MAX * N of them are kept for each graph, and a yes begins the count anew. What a node sees of it is a wait more in

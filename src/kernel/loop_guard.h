@@ -1,11 +1,11 @@
-/* progress.h - the same call with the same result again: before it leaves once more, somebody is asked.
+/* loop_guard.h - the same call with the same result again: before it leaves once more, somebody is asked.
  *
  * Each frame keeps the last laps of its calls, in task order: a lap is a command and what it came to, both as digests. It
  * grows as a superstep is closed, so no order of arrival shows in it. A run without `no_progress` in its record has none. */
 #ifndef KERNEL_PROGRESS_H
 #define KERNEL_PROGRESS_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "kernel/budget.h"
 #include "pawl/kernel.h"
 

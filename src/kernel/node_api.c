@@ -1,4 +1,4 @@
-/* node.c - what code inside a machine may say: read, build, write, ask. */
+/* node_api.c - what code inside a machine may say: read, build, write, ask. */
 #include "kernel/kernel.h"
 
 #include <string.h>

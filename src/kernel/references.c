@@ -1,4 +1,4 @@
-/* ref.c - what stands beside a value is put into it (K3, K7). */
+/* references.c - what stands beside a value is put into it (K3, K7). */
 #include "kernel/kernel.h"
 
 #include <stdlib.h>

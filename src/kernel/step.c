@@ -34,6 +34,8 @@ void pawl_step_free(pawl_step *s)
     buf_free(&s->scratch);
     buf_free(&s->text);
     blobs_done(&s->blobs);
+    if (s->derived.at != NULL)
+        s->derived.free(s->derived.at);
     mem_free(&mem, s->refs, s->refs_cap * sizeof *s->refs);
     mem_free(&mem, s, sizeof *s);
 }

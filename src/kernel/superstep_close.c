@@ -1,4 +1,4 @@
-/* close.c - a superstep is over: its writes are merged in task order, and the next tasks stand ready. */
+/* superstep_close.c - a superstep is over: its writes are merged in task order, and the next tasks stand ready. */
 #include "kernel/kernel.h"
 
 #include <string.h>

@@ -23,5 +23,5 @@ static const sm_row run_rows[] = {
     [PAWL_REJECTED] = { "rejected", 0, SM_LAST },
 };
 
-const sm_table run_table = { "run", run_rows, sizeof run_rows / sizeof *run_rows };
-const sm_table task_table = { "task", task_rows, TASK_STATES };
+const sm_table run_table = { "run", run_rows, sizeof run_rows / sizeof *run_rows, NULL };
+const sm_table task_table = { "task", task_rows, TASK_STATES, NULL };

@@ -1,4 +1,4 @@
-/* typed.c - a C struct stands for the channels (K9). Nodes get it whole and write it by field. */
+/* typed_state.c - a C struct stands for the channels (K9). Nodes get it whole and write it by field. */
 #include "kernel/kernel.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef NET_SSE_H
 #define NET_SSE_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 #define SSE_EVENT_BYTES_MAX ((size_t)4 << 20)   /* of one event, names and comments of its lines with it */
 

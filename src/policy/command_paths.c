@@ -1,11 +1,11 @@
-/* walk.c - the paths of a command: where its redirections lead, and the words of programs that are known to take files. */
+/* command_paths.c - the paths of a command: where its redirections lead, and the words of programs that are known to take files. */
 #include "policy/policy.h"
 
 typedef struct walker {
-    const policed *c;
-    walk_fn *fn;
+    const policy_call *c;
+    command_path_fn *fn;
     void *ctx;
-    walked w;
+    command_path w;
     path here;                      /* where cd led */
     char key[PATH_BYTES];           /* of the one at hand, in `links` */
     int moved;                      /* 0: nowhere; 1: there; 2: nobody knows where */
@@ -14,7 +14,7 @@ typedef struct walker {
 /* Set given and real from `text`; false: nobody can tell. */
 static bool path_place(walker *k, const char *text, size_t size, uint32_t flags, const char *cwd)
 {
-    const policed *c = k->c;
+    const policy_call *c = k->c;
     const char *home = c->p != NULL ? c->p->home : NULL, *to;
     char *at = k->key;
 
@@ -44,7 +44,7 @@ static bool path_place(walker *k, const char *text, size_t size, uint32_t flags,
 /* Tell of a path; after a cd of both places where it may lie. */
 static bool tell(walker *k, const shell_word *w, const char *text, size_t size, uint32_t flags)
 {
-    const policed *c = k->c;
+    const policy_call *c = k->c;
     bool relative = size == 0 || (*text != '/' && (flags & WORD_TILDE) == 0);
 
     k->w.word = w;
@@ -73,18 +73,18 @@ static void move(walker *k, const shell_part *p)
     k->moved = 1;
 }
 
-static bool walk_operands(walker *k, const shell_part *p, operand_use use)
+static bool visit_operands(walker *k, const shell_part *p, operand_use use)
 {
     const shell *s = &k->c->sh;
     bool after = false;
 
     k->w.redirection = false;
-    k->w.removal = known_removal(s, p);
+    k->w.removal = program_removes_tree(s, p);
     for (uint32_t i = 1; i < p->count; i++) {
         const shell_word *w = &s->words[p->first + i];
         uint32_t size = w->size;
         bool ends = false;
-        const char *text = after ? w->text : known_operand(s, p, i, &ends, &size);
+        const char *text = after ? w->text : program_operand(s, p, i, &ends, &size);
 
         after = after || word_is(w, "--");
         if (ends)
@@ -108,7 +108,7 @@ static bool walk_operands(walker *k, const shell_part *p, operand_use use)
     return true;
 }
 
-static bool walk_part(walker *k, size_t i)
+static bool visit_part(walker *k, size_t i)
 {
     const shell *s = &k->c->sh;
     shell_part p = s->parts[i];
@@ -127,11 +127,11 @@ static bool walk_part(walker *k, size_t i)
     }
     if (p.count == 0)
         return true;
-    for (; p.carries && use == OPERAND_NONE && p.count > 1; use = known_use(s, &p)) {
+    for (; p.carries && use == OPERAND_NONE && p.count > 1; use = program_operand_use(s, &p)) {
         p.first++;
         p.count--;
     }
-    if (use != OPERAND_NONE && !walk_operands(k, &p, use))
+    if (use != OPERAND_NONE && !visit_operands(k, &p, use))
         return false;
     if (text_listed(s->words[p.first].text, s->words[p.first].size, " cd pushd popd ")) {
         move(k, &p);
@@ -143,7 +143,7 @@ static bool walk_part(walker *k, size_t i)
     return true;
 }
 
-void call_walk(const policed *c, walk_fn *fn, void *ctx)
+void command_paths_visit(const policy_call *c, command_path_fn *fn, void *ctx)
 {
     walker k;
 
@@ -152,7 +152,7 @@ void call_walk(const policed *c, walk_fn *fn, void *ctx)
     k.ctx = ctx;
     k.moved = 0;
     for (size_t i = 0; i < c->sh.nparts; i++)
-        if ((c->use[i] != OPERAND_NONE || c->sh.parts[i].edits > 0) && !walk_part(&k, i))
+        if ((c->use[i] != OPERAND_NONE || c->sh.parts[i].edits > 0) && !visit_part(&k, i))
             return;
 }
 
@@ -166,17 +166,17 @@ bool folder_inside(const pawl_policy *p, const path *at)
     return false;
 }
 
-bool call_inside(const policed *c, const walked *w)
+bool call_inside(const policy_call *c, const command_path *w)
 {
     return w->sure && !w->moved && folder_inside(c->p, &w->given) && (!w->linked || folder_inside(c->p, &w->real));
 }
 
 typedef struct path_rules {
-    const policed *c;
+    const policy_call *c;
     size_t from, to, found, *part, *may, *may_part;
 } path_rules;
 
-static bool rules_of_path(void *ctx, const walked *w)
+static bool rules_of_path(void *ctx, const command_path *w)
 {
     path_rules *x = ctx;
 
@@ -199,12 +199,12 @@ static bool rules_of_path(void *ctx, const walked *w)
     return true;
 }
 
-size_t call_path_rule(const policed *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part)
+size_t call_path_rule(const policy_call *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part)
 {
     path_rules x = { c, from, to, SIZE_MAX, part, may, may_part };
 
     if (c->command && c->has_paths && from < to)
-        call_walk(c, rules_of_path, &x);
+        command_paths_visit(c, rules_of_path, &x);
     return x.found;
 }
 
@@ -212,7 +212,7 @@ size_t call_path_rule(const policed *c, size_t from, size_t to, size_t *part, si
 
 typedef struct path_teller { pawl_path_fn *fn; void *ctx; } path_teller;
 
-static bool tell_key(void *ctx, const walked *w)
+static bool visit_key(void *ctx, const command_path *w)
 {
     const path_teller *t = ctx;
 
@@ -222,7 +222,7 @@ static bool tell_key(void *ctx, const walked *w)
 void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx)
 {
     path_teller t = { fn, ctx };
-    policed c;
+    policy_call c;
     bool any = false;
 
     for (size_t i = 0; p != NULL && i < p->count && !any; i++)
@@ -231,7 +231,7 @@ void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn
         return;
     call_read(&c, p, q);
     if (c.command)
-        call_walk(&c, tell_key, &t);
+        command_paths_visit(&c, visit_key, &t);
     else if (c.has_path)
         (void)fn(ctx, c.given.text);
 }

@@ -36,7 +36,7 @@ void line_put(char *out, size_t size, const char *fmt, ...)
     *at = '\0';
 }
 
-pawl_bytes call_subject(const policed *c, size_t part)
+pawl_bytes call_subject(const policy_call *c, size_t part)
 {
     static const char *const keys[] = { "command", "file_path", "path", "notebook_path", "url" };
 
@@ -59,7 +59,7 @@ static void outcome(pawl_decision *out, pawl_behavior b, pawl_ground g, size_t r
     out->part[0] = out->reason[0] = '\0';
 }
 
-static void outcome_part(const policed *c, size_t part, pawl_decision *out)
+static void outcome_part(const policy_call *c, size_t part, pawl_decision *out)
 {
     pawl_bytes b = call_subject(c, part);
 
@@ -67,7 +67,7 @@ static void outcome_part(const policed *c, size_t part, pawl_decision *out)
         line_put(out->part, sizeof out->part, "%t", &b);
 }
 
-static void by_rule(const policed *c, size_t rule, size_t part, pawl_decision *out)
+static void by_rule(const policy_call *c, size_t rule, size_t part, pawl_decision *out)
 {
     static const char *const verbs[] = { "", "allowed", "asked", "denied" };
     const pawl_rule_info *r = &c->p->rules[rule].told;
@@ -79,7 +79,7 @@ static void by_rule(const policed *c, size_t rule, size_t part, pawl_decision *o
              &subject);
 }
 
-static void by_mode(const policed *c, pawl_behavior b, const char *why, size_t part, pawl_decision *out)
+static void by_mode(const policy_call *c, pawl_behavior b, const char *why, size_t part, pawl_decision *out)
 {
     pawl_bytes subject = call_subject(c, part);
 
@@ -88,7 +88,7 @@ static void by_mode(const policed *c, pawl_behavior b, const char *why, size_t p
     line_put(out->reason, sizeof out->reason, "%s: %t", why, &subject);
 }
 
-static void by_hook(const policed *c, pawl_behavior b, pawl_decision *out)
+static void by_hook(const policy_call *c, pawl_behavior b, pawl_decision *out)
 {
     static const char *const verbs[] = { "", "allowed", "asked", "denied" };
     const char *name = c->q->hook_name, *why = c->q->hook_reason;
@@ -98,7 +98,7 @@ static void by_hook(const policed *c, pawl_behavior b, pawl_decision *out)
              why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
-static void by_syntax(const policed *c, const char *why, size_t rule, size_t part, pawl_decision *out)
+static void by_syntax(const policy_call *c, const char *why, size_t rule, size_t part, pawl_decision *out)
 {
     pawl_bytes subject = call_subject(c, part);
 
@@ -114,7 +114,7 @@ static void by_syntax(const policed *c, const char *why, size_t rule, size_t par
 
 typedef struct hit { size_t rule, part, may, may_part; } hit;
 
-static bool first_rule(const policed *c, size_t from, size_t to, hit *h)
+static bool first_rule(const policy_call *c, size_t from, size_t to, hit *h)
 {
     size_t part, found;
 
@@ -136,7 +136,7 @@ static bool first_rule(const policed *c, size_t from, size_t to, hit *h)
 }
 
 /* A rule that denies or asks could be evaded: what is not known may be what it is about. */
-static bool evadable(const policed *c, hit *h)
+static bool evadable(const policy_call *c, hit *h)
 {
     if (!c->vague || c->p == NULL)
         return false;
@@ -152,7 +152,7 @@ static bool evadable(const policed *c, hit *h)
 /* ---- what a command would edit ------------------------------------------------------------------------------------- */
 
 typedef struct judged {
-    const policed *c;
+    const policy_call *c;
     bool edits_allowed;             /* inside the workspace, by the mode */
     size_t critical, protected_part, edit, rule;    /* parts; SIZE_MAX: none. `edit`: a redirection that nothing allows */
     bool unknown;                   /* what `critical` removes is not known */
@@ -166,7 +166,7 @@ static bool is_sink(const path *p)
 }
 
 /* The root, a folder in it, home, the workspace, or above one of those. */
-static bool is_critical(const policed *c, const path *at)
+static bool is_critical(const policy_call *c, const path *at)
 {
     if (path_critical(at->text) || (c->p != NULL && c->p->home != NULL && path_within(at->text, c->p->home)))
         return true;
@@ -177,7 +177,7 @@ static bool is_critical(const policed *c, const path *at)
 }
 
 /* All that is in a critical folder: *, ~/ *, /.[!.]* */
-static bool glob_critical(const policed *c, const shell_word *w)
+static bool glob_critical(const policy_call *c, const shell_word *w)
 {
     const char *end = w->text + w->size, *at;
     char text[PATH_BYTES];
@@ -198,7 +198,7 @@ static bool glob_critical(const policed *c, const shell_word *w)
     return is_critical(c, &folder);
 }
 
-static void judge_removal(judged *j, const walked *w)
+static void judge_removal(judged *j, const command_path *w)
 {
     bool dot;
 
@@ -215,9 +215,9 @@ static void judge_removal(judged *j, const walked *w)
     }
 }
 
-static void judge_redirection(judged *j, const walked *w)
+static void judge_redirection(judged *j, const command_path *w)
 {
-    const policed *c = j->c;
+    const policy_call *c = j->c;
     bool hidden = c->sh.parts[w->part].hidden;
 
     if (hidden || (w->sure && is_sink(&w->given)) || (j->edits_allowed && call_inside(c, w)))
@@ -235,7 +235,7 @@ static void judge_redirection(judged *j, const walked *w)
     j->edit = j->edit == SIZE_MAX ? w->part : j->edit;
 }
 
-static bool judge_one(void *ctx, const walked *w)
+static bool judge_one(void *ctx, const command_path *w)
 {
     judged *j = ctx;
     const char *home = j->c->p != NULL ? j->c->p->home : NULL;
@@ -257,7 +257,7 @@ static bool judge_one(void *ctx, const walked *w)
     return true;
 }
 
-static void judge(const policed *c, judged *j, bool edits_allowed)
+static void judge(const policy_call *c, judged *j, bool edits_allowed)
 {
     j->c = c;
     j->edits_allowed = edits_allowed;
@@ -265,12 +265,12 @@ static void judge(const policed *c, judged *j, bool edits_allowed)
     j->unknown = j->by_rule = false;
     memset(j->outside, 0, c->sh.nparts * sizeof *j->outside);
     if (c->command && c->has_paths)
-        call_walk(c, judge_one, j);
+        command_paths_visit(c, judge_one, j);
 }
 
 /* ---- what allows ----------------------------------------------------------------------------------------------------- */
 
-static size_t allow_rule(const policed *c, size_t part)
+static size_t allow_rule(const policy_call *c, size_t part)
 {
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && i < c->p->count; i++)
         if (rule_live(&c->p->rules[i], c->q->time_ms) && rule_fits_part(&c->p->rules[i], c, part))
@@ -278,7 +278,7 @@ static size_t allow_rule(const policed *c, size_t part)
     return SIZE_MAX;
 }
 
-static bool part_reads(const policed *c, const judged *j, size_t i, bool *moved)
+static bool part_reads(const policy_call *c, const judged *j, size_t i, bool *moved)
 {
     const shell_part *p = &c->sh.parts[i];
     const shell_word *w = &c->sh.words[p->first];
@@ -291,11 +291,11 @@ static bool part_reads(const policed *c, const judged *j, size_t i, bool *moved)
     }
     if (*moved && word_is(w, "git"))
         return false;       /* another repository says what it runs */
-    return known_read_only(&c->sh, p);
+    return program_only_reads(&c->sh, p);
 }
 
 /* Every part by the mode (*rule SIZE_MAX) or by rules; false: *part is by none. `rules`: they count, too. */
-static bool command_allowed(const policed *c, const judged *j, bool reads, bool rules, size_t *rule, size_t *part)
+static bool command_allowed(const policy_call *c, const judged *j, bool reads, bool rules, size_t *rule, size_t *part)
 {
     bool moved = false;
 
@@ -313,7 +313,7 @@ static bool command_allowed(const policed *c, const judged *j, bool reads, bool 
             continue;
         if (reads && part_reads(c, j, i, &moved))
             continue;
-        if (j->edits_allowed && !j->outside[i] && known_file_edit(&c->sh, &c->sh.parts[i]))
+        if (j->edits_allowed && !j->outside[i] && program_edits_operands(&c->sh, &c->sh.parts[i]))
             continue;
         if (!rules || (by = allow_rule(c, i)) == SIZE_MAX)
             return false;
@@ -325,12 +325,12 @@ static bool command_allowed(const policed *c, const judged *j, bool reads, bool 
 
 /* ---- the decision ------------------------------------------------------------------------------------------------------ */
 
-typedef struct asked {
+typedef struct policy_question {
     pawl_mode mode;
     pawl_permission cls;
     bool node, unmet;               /* `requires` is more than the mode */
     bool lenient;                   /* what cannot be read for sure is not asked for that alone */
-} asked;
+} policy_question;
 
 static const char *spoken(pawl_mode m)
 {
@@ -339,10 +339,10 @@ static const char *spoken(pawl_mode m)
     return (unsigned)m < sizeof words / sizeof *words ? words[m] : "";
 }
 
-static asked asked_of(const policed *c)
+static policy_question asked_of(const policy_call *c)
 {
     const pawl_request *q = c->q;
-    asked a;
+    policy_question a;
 
     a.mode = q->mode >= PAWL_PLAN && q->mode <= PAWL_BYPASS ? q->mode : PAWL_DEFAULT;
     a.cls = c->command ? PAWL_EXEC : tool_edits(c->tool) ? PAWL_EDIT : q->cls;
@@ -352,7 +352,7 @@ static asked asked_of(const policed *c)
     return a;
 }
 
-static bool mode_denies(const policed *c, const asked *a, pawl_decision *out)
+static bool mode_denies(const policy_call *c, const policy_question *a, pawl_decision *out)
 {
     const pawl_request *q = c->q;
     bool acts = a->mode == PAWL_PLAN && a->cls != PAWL_READ && !q->read_only;
@@ -373,7 +373,7 @@ static bool mode_denies(const policed *c, const asked *a, pawl_decision *out)
     return true;
 }
 
-static bool denies(const policed *c, const asked *a, pawl_decision *out)
+static bool denies(const policy_call *c, const policy_question *a, pawl_decision *out)
 {
     hit h;
 
@@ -394,14 +394,14 @@ static bool denies(const policed *c, const asked *a, pawl_decision *out)
     return mode_denies(c, a, out);
 }
 
-static bool path_is_protected(const policed *c)
+static bool path_is_protected(const policy_call *c)
 {
     const char *home = c->p != NULL ? c->p->home : NULL;
 
     return c->has_path && c->given.sure && (path_protected(c->given.text, home) || (c->linked && path_protected(c->real.text, home)));
 }
 
-static bool asks(const policed *c, const asked *a, const judged *j, pawl_decision *out)
+static bool asks(const policy_call *c, const policy_question *a, const judged *j, pawl_decision *out)
 {
     hit h = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
     bool guarded = a->mode != PAWL_BYPASS && !a->node && !(a->mode == PAWL_PLAN && c->q->read_only);
@@ -427,9 +427,9 @@ static bool asks(const policed *c, const asked *a, const judged *j, pawl_decisio
     return true;
 }
 
-static bool mode_allows(const policed *c, const asked *a, const judged *j, pawl_decision *out)
+static bool mode_allows(const policy_call *c, const policy_question *a, const judged *j, pawl_decision *out)
 {
-    walked w;
+    command_path w;
     size_t rule, part;
     bool inside = false;
 
@@ -457,7 +457,7 @@ static bool mode_allows(const policed *c, const asked *a, const judged *j, pawl_
     return true;
 }
 
-static void by_default(const policed *c, const asked *a, size_t part, pawl_decision *out)
+static void by_default(const policy_call *c, const policy_question *a, size_t part, pawl_decision *out)
 {
     pawl_bytes subject = call_subject(c, part);
 
@@ -469,9 +469,9 @@ static void by_default(const policed *c, const asked *a, size_t part, pawl_decis
         line_put(out->reason, sizeof out->reason, a->node ? "allowed, for no rule speaks of it: %t" : "asked, for no rule allows it: %t", &subject);
 }
 
-void call_decide(policed *c, pawl_decision *out)
+void call_decide(policy_call *c, pawl_decision *out)
 {
-    const asked a = asked_of(c);
+    const policy_question a = asked_of(c);
     size_t rule = SIZE_MAX, part = SIZE_MAX;
     judged j;
 
@@ -498,7 +498,7 @@ void call_decide(policed *c, pawl_decision *out)
 
 void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out)
 {
-    policed c;
+    policy_call c;
 
     call_read(&c, p, q);
     call_decide(&c, out);
@@ -506,7 +506,7 @@ void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out
 
 void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decision *out)
 {
-    policed c;
+    policy_call c;
     hit h;
 
     outcome(out, PAWL_OPEN, PAWL_BY_DEFAULT, SIZE_MAX);

@@ -1,9 +1,9 @@
-/* look.c - policies looked at: which rules fit a call, which never decide, what two policies tell apart, what "always" would write. */
+/* explain.c - policies looked at: which rules fit a call, which never decide, what two policies tell apart, what "always" would write. */
 #include "policy/policy.h"
 
 /* ---- why ----------------------------------------------------------------------------------------------- */
 
-static bool tell_fit(const policed *c, const pawl_decision *out, size_t i, size_t part, pawl_fits_fn *fn, void *ctx)
+static bool tell_fit(const policy_call *c, const pawl_decision *out, size_t i, size_t part, pawl_fits_fn *fn, void *ctx)
 {
     pawl_bytes b = call_subject(c, part);
     char text[160] = "";
@@ -13,7 +13,7 @@ static bool tell_fit(const policed *c, const pawl_decision *out, size_t i, size_
     return fn(ctx, i, text, i == out->rule && out->ground != PAWL_BY_SYNTAX);
 }
 
-static bool fits_some(const policed *c, size_t i, size_t *part)
+static bool fits_some(const policy_call *c, size_t i, size_t *part)
 {
     const policy_rule *r = &c->p->rules[i];
 
@@ -30,7 +30,7 @@ static bool fits_some(const policed *c, size_t i, size_t *part)
 
 void pawl_policy_why(const pawl_policy *p, const pawl_request *q, pawl_decision *out, pawl_fits_fn *fn, void *ctx)
 {
-    policed c;
+    policy_call c;
     size_t part;
 
     call_read(&c, p, q);
@@ -343,7 +343,7 @@ static bool always_part(const shell *s, const shell_part *p, char out[PAWL_RULE_
 }
 
 typedef struct offers {
-    const policed *c;
+    const policy_call *c;
     char (*rules)[PAWL_RULE_BYTES];
     size_t n;
     bool lost;
@@ -367,7 +367,7 @@ static char *offer_room(offers *o)
     return o->lost ? NULL : o->rules[o->n];
 }
 
-static bool offer_edit(void *ctx, const walked *w)
+static bool offer_edit(void *ctx, const command_path *w)
 {
     offers *o = ctx;
     char *room;
@@ -385,24 +385,24 @@ static bool offer_edit(void *ctx, const walked *w)
 
 static void offer_parts(offers *o)
 {
-    const policed *c = o->c;
+    const policy_call *c = o->c;
 
     for (size_t i = 0; i < c->sh.nparts && !o->lost; i++) {
         const shell_part *p = &c->sh.parts[i];
         char *room;
 
-        if (p->hidden || p->count == 0 || (c->q->mode != PAWL_PLAN && !c->q->node && known_read_only(&c->sh, p)))
+        if (p->hidden || p->count == 0 || (c->q->mode != PAWL_PLAN && !c->q->node && program_only_reads(&c->sh, p)))
             continue;
         if ((room = offer_room(o)) != NULL)
             offer(o, always_part(&c->sh, p, room));
     }
     if (c->has_paths && !o->lost)
-        call_walk(c, offer_edit, o);
+        command_paths_visit(c, offer_edit, o);
 }
 
 static void offer_call(offers *o)
 {
-    const policed *c = o->c;
+    const policy_call *c = o->c;
     const char *agent = pawl_value_string(pawl_value_get(c->q->args, "subagent_type"));
     bool known_name = strcmp(c->tool, "Agent") == 0 || strcmp(c->tool, "Task") == 0;
 
@@ -430,7 +430,7 @@ static void offer_call(offers *o)
 
 size_t pawl_policy_always(const pawl_policy *p, const pawl_request *q, char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES])
 {
-    policed c;
+    policy_call c;
     pawl_decision d;
     offers o = { &c, rules, 0, false };
 

@@ -58,24 +58,6 @@ pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl
     return rc;
 }
 
-pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grants, pawl_policy **policy, hook_list *hooks, pawl_err *err)
-{
-    const pawl_value *all = gate_rules(mem, rules, grants);
-    pawl_code rc;
-
-    *policy = NULL;
-    *hooks = (hook_list){0};
-    if (all == NULL)
-        return mem->failed ? fail(err, PAWL_NOMEM, "no memory for the rules") : PAWL_OK;
-    if ((*policy = gate_policy(&mem->alloc, all, err)) == NULL)
-        return err->code;
-    if ((rc = gate_hooks(mem, all, hooks, err)) != PAWL_OK) {
-        pawl_policy_free(*policy);
-        *policy = NULL;
-    }
-    return rc;
-}
-
 /* ---- folders of the workspace ----------------------------------------------------------------------------------- */
 
 /* A file that nobody has in mind: so a rule that fits it fits whatever lies there. */

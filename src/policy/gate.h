@@ -72,12 +72,11 @@ typedef struct tool_gate {
     gate_yes yes;
 } tool_gate;
 
-/* The hooks of `rules`, and the policy that they are; `grants` are what was allowed to the run alone. *policy NULL: there are no rules. Free it. */
-pawl_code gate_read(arena *mem, const pawl_value *rules, const pawl_value *grants, pawl_policy **policy, hook_list *hooks, pawl_err *err);
-/* Its parts. `policy` with what was allowed in the run alone; NULL: there are no rules. What they say; NULL: see err, and `rules` NULL is
- * PAWL_NOMEM. The hooks among them; none where `rules` is NULL. */
+/* The parts of a policy; policy_cache_get() puts them together. `policy` with what was allowed in the run alone; NULL: there are no rules. */
 const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_value *grants);
+/* What `rules` say, compiled: free it. NULL: see err, and `rules` NULL is PAWL_NOMEM. */
 pawl_policy *gate_policy(const pawl_alloc *alloc, const pawl_value *rules, pawl_err *err);
+/* The hooks of `rules`; none where `rules` is NULL. */
 pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl_err *err);
 
 /* The folders of the workspace beside the one that a tool runs in, for its handler: `args` with "directories", and "read_only", those of them in which

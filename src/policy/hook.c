@@ -2,44 +2,11 @@
  * under HOOK_STRICT, and is let through and marked under HOOK_CLAUDE. */
 #include "policy/hook.h"
 
-static const struct { const char *name, *matches; bool denies; } points[HOOK_POINTS] = {
-    [HOOK_NOWHERE] = { "", NULL, false },
-    [HOOK_PRE] = { "PreToolUse", "tools", true },
-    [HOOK_POST] = { "PostToolUse", "tools", true },
-    [HOOK_POST_FAILURE] = { "PostToolUseFailure", "tools", true },
-    [HOOK_PROMPT] = { "UserPromptSubmit", NULL, true },
-    [HOOK_STOP] = { "Stop", NULL, true },
-    [HOOK_SUBAGENT_STOP] = { "SubagentStop", "agents", true },
-    [HOOK_PRE_COMPACT] = { "PreCompact", "a trigger", true },
-    [HOOK_SESSION_START] = { "SessionStart", "a source", false },
-    [HOOK_SESSION_END] = { "SessionEnd", "a reason", false },
-    [HOOK_ANSWER] = { "PostAssistantResponse", NULL, false },
-    [HOOK_NOTICE] = { "Notification", "a type", false },
-};
-
-const char *hook_point_name(hook_point p) { return points[p].name; }
-bool hook_point_may_deny(hook_point p) { return points[p].denies; }
-const char *hook_point_matches(hook_point p) { return points[p].matches; }
-
-hook_point hook_point_named(const char *name)
-{
-    if (name == NULL || *name == '\0')
-        return HOOK_NOWHERE;
-    if (strcmp(name, "before") == 0)
-        return HOOK_PRE;
-    if (strcmp(name, "after") == 0)
-        return HOOK_POST;
-    for (int p = HOOK_PRE; p < HOOK_POINTS; p++)
-        if (strcmp(points[p].name, name) == 0)
-            return (hook_point)p;
-    return HOOK_NOWHERE;
-}
-
 /* ---- what it printed --------------------------------------------------------------------------------------- */
 
 typedef enum printed { PRINTED_NOTHING, PRINTED_TEXT, PRINTED_JSON, PRINTED_BROKEN } printed;
 
-typedef struct reading {
+typedef struct hook_output {
     arena *mem;
     hook_profile profile;
     hook_point point;
@@ -47,9 +14,9 @@ typedef struct reading {
     printed kind;
     verdict said;           /* PRINTED_JSON; of PRINTED_TEXT what it is for the model */
     const char *wrong;      /* PRINTED_BROKEN */
-} reading;
+} hook_output;
 
-static bool broken(reading *r, const char *why)
+static bool broken(hook_output *r, const char *why)
 {
     r->kind = PRINTED_BROKEN;
     r->wrong = why;
@@ -98,7 +65,7 @@ static bool hides_answer(const char *text, const char *end)
     return false;
 }
 
-static bool json_read(reading *r, const pawl_value *json)
+static bool json_read(hook_output *r, const pawl_value *json)
 {
     const char *wrong = NULL;
 
@@ -111,7 +78,7 @@ static bool json_read(reading *r, const pawl_value *json)
     return true;
 }
 
-static bool text_read(reading *r, const char *text, size_t size)
+static bool text_read(hook_output *r, const char *text, size_t size)
 {
     const char *end = text + size;
     const pawl_value *json;
@@ -138,7 +105,7 @@ static bool text_read(reading *r, const char *text, size_t size)
 }
 
 /* What stands under `name`, or under `name`_base64 and is no UTF-8. False: no memory. */
-static bool printed_read(reading *r, const char *name, const char *torn)
+static bool printed_read(hook_output *r, const char *name, const char *torn)
 {
     const pawl_value *text = pawl_value_get(r->receipt, name), *json = pawl_value_get(r->receipt, "body_json");
     const pawl_value *cut = pawl_value_get(r->receipt, "cut");
@@ -162,7 +129,7 @@ static bool printed_read(reading *r, const char *name, const char *torn)
 /* ---- what it came to ------------------------------------------------------------------------------------------ */
 
 /* It failed. False: no memory, for why is NULL. */
-static bool broke(const reading *r, verdict *out, const char *why)
+static bool broke(const hook_output *r, verdict *out, const char *why)
 {
     *out = (verdict){ .behavior = r->profile == HOOK_CLAUDE ? PAWL_OPEN : PAWL_DENY, .open = r->profile == HOOK_CLAUDE, .reason = why };
     return why != NULL;
@@ -189,7 +156,7 @@ static const char *joined(arena *mem, const char *a, const char *b)
 }
 
 /* The beginning of stderr; NULL: there is none. *good false: no memory. */
-static const char *complaint(const reading *r, size_t lines, bool *good)
+static const char *complaint(const hook_output *r, size_t lines, bool *good)
 {
     const pawl_value *v = pawl_value_get(r->receipt, "stderr");
     const char *text = pawl_value_string(v), *out;
@@ -204,7 +171,7 @@ static const char *complaint(const reading *r, size_t lines, bool *good)
     return out;
 }
 
-static bool exited_2(const reading *r, verdict *out)
+static bool exited_2(const hook_output *r, verdict *out)
 {
     bool good = true;
     const char *why = complaint(r, HOOK_REASON_LINES, &good);
@@ -234,7 +201,7 @@ static bool decides(const verdict *v)
     return v->behavior != PAWL_OPEN || v->input != NULL || v->result != NULL;
 }
 
-static bool command_read(reading *r, int64_t status, verdict *out)
+static bool command_read(hook_output *r, int64_t status, verdict *out)
 {
     const pawl_value *killed = pawl_value_get(r->receipt, "signal");
     bool good = true;
@@ -267,7 +234,7 @@ static bool command_read(reading *r, int64_t status, verdict *out)
     return why != NULL;
 }
 
-static bool http_read(reading *r, int64_t status, verdict *out)
+static bool http_read(hook_output *r, int64_t status, verdict *out)
 {
     if (status < 200 || status > 299)
         return broke(r, out, hook_words(r->mem, "HTTP status %lld", (long long)status));
@@ -279,7 +246,7 @@ static bool http_read(reading *r, int64_t status, verdict *out)
     return true;
 }
 
-static bool failed_read(reading *r, verdict *out)
+static bool failed_read(hook_output *r, verdict *out)
 {
     const pawl_value *failed = pawl_value_get(r->receipt, "failed");
     const char *code = pawl_value_string(failed), *text = pawl_value_string(pawl_value_get(r->receipt, "text"));
@@ -295,7 +262,7 @@ static bool has(const pawl_value *receipt, const char *name)
     return pawl_value_get(receipt, name) != NULL;
 }
 
-static bool receipt_read(reading *r, verdict *out)
+static bool receipt_read(hook_output *r, verdict *out)
 {
     const pawl_value *receipt = r->receipt, *v = pawl_value_get(receipt, "status");
     const int64_t status = pawl_value_int(v);
@@ -318,7 +285,7 @@ static bool receipt_read(reading *r, verdict *out)
 
 pawl_code hook_verdict(arena *mem, hook_profile profile, const char *point, const pawl_value *receipt, verdict *out, pawl_err *err)
 {
-    reading r = { .mem = mem, .profile = profile, .point = hook_point_named(point), .receipt = receipt };
+    hook_output r = { .mem = mem, .profile = profile, .point = hook_point_named(point), .receipt = receipt };
     verdict said = { .behavior = PAWL_OPEN };
 
     if (r.point == HOOK_NOWHERE)

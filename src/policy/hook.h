@@ -3,7 +3,7 @@
 #ifndef POLICY_HOOK_H
 #define POLICY_HOOK_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/policy.h"
 
 enum {
@@ -29,6 +29,7 @@ typedef enum hook_point {
     HOOK_POINTS
 } hook_point;
 
+/* hook_point.c */
 const char *hook_point_name(hook_point p);          /* "PreToolUse" */
 bool hook_point_may_deny(hook_point p);             /* a no there keeps something from happening */
 const char *hook_point_matches(hook_point p);       /* what a matcher is held against: "tools", "a source"; NULL: nothing, it fits all */

@@ -82,13 +82,13 @@ static const hook_member own_members[OWN_MEMBERS] = {
     [S_RESULT] = { "updatedToolOutput", PAWL_TYPE_NONE, AT(HOOK_POST) },
 };
 
-typedef struct answering {
+typedef struct claude_answer {
     arena *mem;
     hook_profile profile;
     hook_point point;
     const pawl_value *top[TOP_MEMBERS], *own[OWN_MEMBERS];      /* NULL: not said, or not here */
     const char *why;
-} answering;
+} claude_answer;
 
 static const char *type_word(pawl_type type)
 {
@@ -96,7 +96,7 @@ static const char *type_word(pawl_type type)
 }
 
 /* True: it stands in `values`, or is left out. False: why is set, or there is no memory. */
-static bool member_take(answering *a, const hook_member *m, const pawl_value *v, const pawl_value **to)
+static bool member_take(claude_answer *a, const hook_member *m, const pawl_value *v, const pawl_value **to)
 {
     if (m->type != PAWL_TYPE_NONE && pawl_value_type(v) != m->type)
         a->why = hook_words(a->mem, "its \"%s\" is not %s", m->name, type_word(m->type));
@@ -109,7 +109,7 @@ static bool member_take(answering *a, const hook_member *m, const pawl_value *v,
     return *to == v;
 }
 
-static bool members_take(answering *a, const pawl_value *object, const hook_member *members, size_t n, const pawl_value **values)
+static bool members_take(claude_answer *a, const pawl_value *object, const hook_member *members, size_t n, const pawl_value **values)
 {
     const pawl_value *key, *v;
     pawl_iter it = pawl_iter_of(object);
@@ -135,7 +135,7 @@ static bool members_take(answering *a, const pawl_value *object, const hook_memb
 }
 
 /* What `decision` and `permissionDecision` say, the stricter of the two. False: why is set, or there is no memory. */
-static bool decisions_take(answering *a, verdict *said)
+static bool decisions_take(claude_answer *a, verdict *said)
 {
     static const char *const tops[] = { "approve", "block" }, *const own[] = { "allow", "ask", "deny", "defer" };
     static const pawl_behavior means[] = { PAWL_ALLOW, PAWL_ASK, PAWL_DENY, PAWL_ASK };
@@ -167,7 +167,7 @@ static bool decisions_take(answering *a, verdict *said)
     return true;
 }
 
-static bool event_fits(answering *a)
+static bool event_fits(claude_answer *a)
 {
     const pawl_value *name = a->own[S_EVENT];
 
@@ -178,7 +178,7 @@ static bool event_fits(answering *a)
 }
 
 /* Once it is known to be right: the texts, and what goes with the decision. False: no memory. */
-static bool said_fill(answering *a, verdict *said)
+static bool said_fill(claude_answer *a, verdict *said)
 {
     const bool blocks = said->behavior == PAWL_DENY;
     const pawl_value *why = a->own[S_REASON] != NULL ? a->own[S_REASON] : a->top[M_REASON];
@@ -215,7 +215,7 @@ static bool said_fill(answering *a, verdict *said)
 
 pawl_code hook_answer(arena *mem, hook_profile profile, hook_point point, const pawl_value *json, verdict *out, const char **wrong)
 {
-    answering a = { .mem = mem, .profile = profile, .point = point };
+    claude_answer a = { .mem = mem, .profile = profile, .point = point };
     verdict said = { .behavior = PAWL_OPEN };
 
     *wrong = NULL;

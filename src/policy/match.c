@@ -14,7 +14,7 @@ static size_t name_begins(const shell_word *w)
 }
 
 /* Where a rule's text may begin to fit: so most rules need one look. */
-static void note_begins(policed *c, const shell_part *p)
+static void note_begins(policy_call *c, const shell_part *p)
 {
     const shell_word *w = &c->sh.words[p->first];
 
@@ -28,7 +28,7 @@ static void note_begins(policed *c, const shell_part *p)
     }
 }
 
-static void read_command(policed *c)
+static void read_command(policy_call *c)
 {
     const pawl_value *v = pawl_value_get(c->q->args, "command");
     bool text = pawl_value_type(v) == PAWL_TYPE_STRING;
@@ -48,7 +48,7 @@ static void read_command(policed *c)
         const shell_word *w = &c->sh.words[p->first];
 
         note_begins(c, p);
-        c->use[i] = (unsigned char)known_use(&c->sh, p);
+        c->use[i] = (unsigned char)program_operand_use(&c->sh, p);
         if (c->use[i] == OPERAND_NONE && p->count > 0 && (p->carries || text_listed(w->text, w->size, " cd pushd popd ")))
             c->use[i] = OPERAND_LOOK;
         for (uint32_t k = 0; k < p->count; k++)
@@ -58,7 +58,7 @@ static void read_command(policed *c)
     }
 }
 
-static const pawl_value *path_arg(const policed *c)
+static const pawl_value *path_arg(const policy_call *c)
 {
     static const char *const keys[] = { "file_path", "path", "notebook_path" };
     const pawl_value *v = NULL;
@@ -68,7 +68,7 @@ static const pawl_value *path_arg(const policed *c)
     return v;
 }
 
-static void read_path(policed *c)
+static void read_path(policy_call *c)
 {
     const pawl_value *v = path_arg(c);
     const char *text = pawl_value_string(v), *to, *cwd = c->p != NULL ? c->p->cwd : NULL, *home = c->p != NULL ? c->p->home : NULL;
@@ -103,7 +103,7 @@ static void read_path(policed *c)
     }
 }
 
-static void read_url(policed *c)
+static void read_url(policy_call *c)
 {
     const pawl_value *v = pawl_value_get(c->q->args, "url");
     const char *text = pawl_value_string(v);
@@ -117,7 +117,7 @@ static void read_url(policed *c)
     }
 }
 
-void call_read(policed *c, const pawl_policy *p, const pawl_request *q)
+void call_read(policy_call *c, const pawl_policy *p, const pawl_request *q)
 {
     c->p = p;
     c->q = q;
@@ -142,7 +142,7 @@ void call_read(policed *c, const pawl_policy *p, const pawl_request *q)
 
 /* ---- rules ------------------------------------------------------------------------------------------------- */
 
-bool rule_for(const policy_rule *r, const policed *c)
+bool rule_for(const policy_rule *r, const policy_call *c)
 {
     const char *t = c->tool;
 
@@ -170,7 +170,7 @@ bool rule_fits_path(const policy_rule *r, const path *given, const path *real, b
     return path_fits(&r->path, given, false) && (!linked || path_fits(&r->path, real, false));
 }
 
-static bool fits_named(const policy_rule *r, const policed *c)
+static bool fits_named(const policy_rule *r, const policy_call *c)
 {
     static const char *const keys[] = { "subagent_type", "agent_type", "agent", "skill", "name", "command" };
 
@@ -183,7 +183,7 @@ static bool fits_named(const policy_rule *r, const policed *c)
     return false;
 }
 
-static bool fits_param(const policy_rule *r, const policed *c)
+static bool fits_param(const policy_rule *r, const policy_call *c)
 {
     const pawl_value *v = pawl_value_get(c->q->args, r->param);
     char digits[UINT_TEXT_MAX + 1], *end;
@@ -227,7 +227,7 @@ static bool fits_words(const policy_rule *r, const shell *s, const shell_part *p
     return false;
 }
 
-static bool fits_command(const policy_rule *r, const policed *c, size_t *part)
+static bool fits_command(const policy_rule *r, const policy_call *c, size_t *part)
 {
     const shell *s = &c->sh;
     const pawl_value *v;
@@ -247,7 +247,7 @@ static bool fits_command(const policy_rule *r, const policed *c, size_t *part)
     return pawl_value_string(v) != NULL && rule_text_fits(r, pawl_value_string(v), pawl_value_size(v), true);
 }
 
-bool rule_fits_any(const policy_rule *r, const policed *c, size_t *part)
+bool rule_fits_any(const policy_rule *r, const policy_call *c, size_t *part)
 {
     *part = SIZE_MAX;
     if (!rule_for(r, c))
@@ -309,7 +309,7 @@ static bool may_fit_part(const policy_rule *r, const shell *s, const shell_part 
     return false;
 }
 
-bool rule_may_fit(const policy_rule *r, const policed *c, size_t *part)
+bool rule_may_fit(const policy_rule *r, const policy_call *c, size_t *part)
 {
     *part = SIZE_MAX;
     if (c->command && c->sh.unseen && (r->spec == SPEC_COMMAND || rule_on_paths(r, true) || rule_on_paths(r, false)))
@@ -350,7 +350,7 @@ static bool fits_command_part(const policy_rule *r, const shell *s, const shell_
     return !r->word && r->literal + 1 == r->size && r->text[r->literal] == '*';
 }
 
-bool rule_fits_part(const policy_rule *r, const policed *c, size_t part)
+bool rule_fits_part(const policy_rule *r, const policy_call *c, size_t part)
 {
     if (!rule_for(r, c))
         return false;

@@ -1,4 +1,4 @@
-/* read.c - a policy from its JSON. */
+/* parse_policy.c - a policy from its JSON. */
 #include "policy/policy.h"
 
 static const char *const policy_keys[] = { "allow", "ask", "deny", "cwd", "directories", "home", "hooks", "expires_ms" };

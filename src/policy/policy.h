@@ -1,110 +1,17 @@
-/* policy.h - inside the policy: what its files share. */
+/* policy.h - private to src/policy: what its files share. Pure; every object is the caller's, one thread at a time. */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/policy.h"
+#include "shell/shell.h"
 
-/* ---- limits: over one of them, a call is not read for sure; policies beyond theirs are refused -------------- */
-
+/* Limits: a path beyond PATH_BYTES is not read for sure; a policy beyond the others is refused. */
 enum {
-    SHELL_BYTES_MAX = 16384,        /* of a command line */
-    SHELL_POOL_BYTES = 24576,       /* its words, unquoted */
-    SHELL_ASIDE_BYTES = 16384,      /* targets of redirections, and texts that are split in turn */
-    SHELL_WORDS_MAX = 1024,
-    SHELL_PARTS_MAX = 64,
-    SHELL_EDITS_MAX = 64,
-    SHELL_TEXTS_MAX = 48,           /* substitutions and the like, wherever they stand */
-    SHELL_NEST_MAX = 64,            /* quotes in brackets in quotes */
     PATH_BYTES = 4096,
     POLICY_RULES_MAX = 10000,
     POLICY_FOLDERS_MAX = 256
 };
-
-/* ---- shell.c, shell_word.c, shell_part.c: a command line, split --------------------------------------------- */
-
-/* Of a word: it has an expansion that nobody can foretell, stands for names of files or several words, begins with ~. */
-enum { WORD_UNKNOWN = 1, WORD_GLOB = 2, WORD_TILDE = 4 };
-#define WORD_BLANK '\x1f'           /* a blank inside a word, in the text of all words: unlike one between words */
-
-typedef struct shell_word {
-    const char *text;               /* what the program gets, with WORD_BLANK for ' ' */
-    uint32_t size, flags;
-    uint32_t known;                 /* bytes of it before the first thing that is not known */
-} shell_word;
-
-typedef struct shell_edit {         /* a redirection */
-    shell_word to;
-    bool reads;                     /* < : else it is written */
-} shell_edit;
-
-typedef struct shell_part {
-    const char *from;               /* as it stands in the text */
-    uint32_t size;
-    uint32_t first, count;          /* words, the wrappers and assignments gone */
-    uint32_t edit, edits;
-    bool hidden;                    /* inside of something: no allow rule needs to fit it, and none helps */
-    bool more;                      /* words follow that nobody can foretell (xargs) */
-    bool carries;                   /* some of its words are a command, but not for sure which (sudo, find -exec) */
-    bool fed;                       /* by a here-document whose text is plain */
-    shell_word feed;                /* its here-string, or the document */
-} shell_part;
-
-typedef struct shell_text { const char *text; uint32_t size; } shell_text;
-
-typedef struct shell {
-    const char *unsure;             /* why it is not read for sure; NULL: it is */
-    const char *unsure_text;        /* there */
-    bool unseen;                    /* something runs, or may, that is in no part */
-    size_t nparts, nwords, nedits, ntexts, texts_done;
-    size_t pool_used, aside_used;
-    size_t work;                    /* bytes looked at, of all texts */
-    shell_part parts[SHELL_PARTS_MAX];
-    shell_word words[SHELL_WORDS_MAX];
-    shell_edit edits[SHELL_EDITS_MAX];
-    shell_text texts[SHELL_TEXTS_MAX];
-    char pool[SHELL_POOL_BYTES], aside[SHELL_ASIDE_BYTES];
-} shell;
-
-/* Splits `text` into `s`; what of `s` is past its counts is not set. Nothing is allocated. */
-void shell_split(shell *s, const char *text, size_t size);
-/* The same for a command that was given as its words. */
-void shell_split_words(shell *s, const pawl_value *words);
-void shell_doubt(shell *s, const char *why, const char *at);    /* the first one stays */
-void shell_lost(shell *s, const char *why, const char *at);     /* and something is not seen */
-void shell_queue(shell *s, const char *text, size_t size, bool copy);   /* split it, too; `copy`: blanks are to be put back */
-/* Words of a part as one text, joined by blanks. */
-pawl_bytes shell_joined(const shell *s, const shell_part *p);
-bool word_is(const shell_word *w, const char *text);
-bool text_listed(const char *p, size_t n, const char *words);   /* words, each between blanks */
-bool shell_harmless(const char *name, size_t n);                /* a variable that no program takes a command from */
-
-/* shell_word.c */
-typedef struct shell_pen { char *at, *end; uint32_t known; uint32_t flags; char *from; bool quoted; } shell_pen;
-/* One word from `p` on, unquoted, to the pen; where it ends. */
-const char *shell_word_read(shell *s, shell_pen *pen, const char *p, const char *end);
-/* Behind what closes the bracket or quote `open` that stands before `p` ('(' '{' '"' '`'); NULL: nothing does. */
-const char *shell_skip(const char *p, const char *end, char open);
-/* Queue all substitutions in text that is no command. */
-void shell_inner(shell *s, const char *p, const char *end);
-/* What a here-document's line `<<` names, to the pen; `quoted`: so that nothing in it is expanded. */
-const char *shell_blanks(const char *p, const char *end);
-
-/* shell_part.c: once a part is whole. */
-void shell_part_done(shell *s, shell_part *p);
-void shell_part_fed(shell *s, shell_part *p);
-
-/* ---- known.c: programs that are known ------------------------------------------------------------------------- */
-
-typedef enum operand_use { OPERAND_NONE, OPERAND_READ, OPERAND_EDIT, OPERAND_BOTH, OPERAND_LOOK } operand_use;   /* LOOK: none, and it matters */
-bool known_read_only(const shell *s, const shell_part *p);          /* whatever it is given, it only reads */
-bool known_file_edit(const shell *s, const shell_part *p);          /* mkdir, cp, sed -i and so on, and edits only its operands */
-bool known_literal_reader(const shell *s, const shell_part *p);     /* a here-document is text for it */
-bool known_shell(const shell_word *w);
-/* What `p` does with the paths among its words; word i of them by known_operand: where the path begins, or NULL. */
-operand_use known_use(const shell *s, const shell_part *p);
-const char *known_operand(const shell *s, const shell_part *p, size_t i, bool *ends, uint32_t *size);
-bool known_removal(const shell *s, const shell_part *p);            /* with what is in it */
 
 /* ---- path.c ------------------------------------------------------------------------------------------------------ */
 
@@ -171,7 +78,7 @@ bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool lo
 
 /* ---- match.c: a call, read once, and whether a rule fits it ---------------------------------------------------------- */
 
-typedef struct policed {
+typedef struct policy_call {
     const pawl_policy *p;
     const pawl_request *q;
     const char *tool;
@@ -187,19 +94,19 @@ typedef struct policed {
     unsigned char use[SHELL_PARTS_MAX];
     bool begins[256];               /* of a command: with these bytes something that a rule may fit begins */
     shell sh;
-} policed;
+} policy_call;
 
-void call_read(policed *c, const pawl_policy *p, const pawl_request *q);
+void call_read(policy_call *c, const pawl_policy *p, const pawl_request *q);
 static inline bool rule_live(const policy_rule *r, int64_t time_ms) { return r->told.until_ms == 0 || r->told.until_ms > time_ms; }
-bool rule_for(const policy_rule *r, const policed *c);                    /* of that tool */
+bool rule_for(const policy_rule *r, const policy_call *c);                    /* of that tool */
 static inline bool rule_on_paths(const policy_rule *r, bool edit) { return edit ? r->on_edits : r->on_reads; }
 bool rule_fits_path(const policy_rule *r, const path *given, const path *real, bool linked, bool loose);
 /* Of deny and ask rules, but those on paths of a command: any part. *part: which one, SIZE_MAX: all of it. */
-bool rule_fits_any(const policy_rule *r, const policed *c, size_t *part);
+bool rule_fits_any(const policy_rule *r, const policy_call *c, size_t *part);
 /* What is unknown of the call may be what it fits. */
-bool rule_may_fit(const policy_rule *r, const policed *c, size_t *part);
+bool rule_may_fit(const policy_rule *r, const policy_call *c, size_t *part);
 /* Of allow rules: this part (of a command), or the whole call. */
-bool rule_fits_part(const policy_rule *r, const policed *c, size_t part);
+bool rule_fits_part(const policy_rule *r, const policy_call *c, size_t part);
 
 /* ---- url.c ------------------------------------------------------------------------------------------------------------- */
 
@@ -209,9 +116,9 @@ bool url_host(const char *url, size_t size, char *out, size_t out_size);
 bool host_read(const char *text, size_t size, char *out, size_t out_size, bool wild);
 bool host_fits(const char *pattern, const char *host);
 
-/* ---- walk.c: the paths of a command -------------------------------------------------------------------------------------- */
+/* ---- command_paths.c: the paths of a command -------------------------------------------------------------------------------- */
 
-typedef struct walked {
+typedef struct command_path {
     size_t part;
     bool edit;                      /* else it is read */
     bool redirection, removal;
@@ -222,21 +129,21 @@ typedef struct walked {
     const char *key;                /* the path as it stands in the command, and in `links`; NULL: it is not known */
     const shell_word *word;
     path given, real;
-} walked;
-typedef bool walk_fn(void *ctx, const walked *w);       /* false: enough */
-void call_walk(const policed *c, walk_fn *fn, void *ctx);
-bool call_inside(const policed *c, const walked *w);
+} command_path;
+typedef bool command_path_fn(void *ctx, const command_path *w);       /* false: enough */
+void command_paths_visit(const policy_call *c, command_path_fn *fn, void *ctx);
+bool call_inside(const policy_call *c, const command_path *w);
 bool folder_inside(const pawl_policy *p, const path *at);
 /* The first of the rules `from` to `to` - 1 on paths that fits one of a command; SIZE_MAX: none. *may: one would, of a path unknown. */
-size_t call_path_rule(const policed *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part);
+size_t call_path_rule(const policy_call *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part);
 
 /* ---- decide.c -------------------------------------------------------------------------------------------------------------- */
 
 /* One line: %s a text, %t a pawl_bytes, without control characters and cut between characters. */
 void line_put(char *out, size_t size, const char *fmt, ...);
 /* What a decision speaks of: a part of a command, or all of the call. */
-pawl_bytes call_subject(const policed *c, size_t part);
+pawl_bytes call_subject(const policy_call *c, size_t part);
 /* All that pawl_decide does, of a call that was read. */
-void call_decide(policed *c, pawl_decision *out);
+void call_decide(policy_call *c, pawl_decision *out);
 
 #endif

@@ -21,13 +21,6 @@ static bool no_memory(proving *p)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------- */
 
-const file_node *seen_file_node(const seen_graph *g, size_t at)
-{
-    const gnode *n = g->g->nodes[at];
-
-    return n->kind == GNODE_SUB ? file_node_find(g->a, n->name) : n->kind == GNODE_START ? NULL : n->arg;
-}
-
 static bool excused(const proving *p, const seen_graph *g, const file_node *n)
 {
     const size_t size = strlen(g->prefix);
@@ -285,7 +278,7 @@ static bool mode_prepare(proving *p, seen_graph *g, pawl_mode mode)
 
 /* ---- states --------------------------------------------------------------------------------------------------------- */
 
-static bool state_reach(proving *p, found *f, const uint64_t *key, uint32_t parent)
+static bool state_reach(proving *p, graph_search_result *f, const uint64_t *key, uint32_t parent)
 {
     const size_t before = f->states.count;
     uint32_t at = check_add(&f->states, key, SIZE_MAX - 1, &(bool){false});
@@ -304,7 +297,7 @@ static bool state_reach(proving *p, found *f, const uint64_t *key, uint32_t pare
     return true;
 }
 
-static void hole(found *f, uint32_t state, size_t node, size_t cost)
+static void hole(graph_search_result *f, uint32_t state, size_t node, size_t cost)
 {
     if (f->broken && f->cost <= cost)
         return;
@@ -314,7 +307,7 @@ static void hole(found *f, uint32_t state, size_t node, size_t cost)
     f->node = node;
 }
 
-static bool nodes_look(proving *p, seen_graph *g, found *f, uint32_t at, pawl_mode mode)
+static bool nodes_look(proving *p, seen_graph *g, graph_search_result *f, uint32_t at, pawl_mode mode)
 {
     for (size_t i = 0; i < g->g->nnodes; i++) {
         if (!check_bit(g->s.now, i))
@@ -330,7 +323,7 @@ static bool nodes_look(proving *p, seen_graph *g, found *f, uint32_t at, pawl_mo
 }
 
 /* A superstep of it, and before it a switch of the mode: that holds from the next one on. */
-static bool expand(proving *p, seen_graph *g, found *f, uint32_t at, pawl_mode only, uint64_t *key)
+static bool expand(proving *p, seen_graph *g, graph_search_result *f, uint32_t at, pawl_mode only, uint64_t *key)
 {
     const size_t width = g->s.states.width;
     const check_set *layer;
@@ -380,7 +373,7 @@ static bool over_limit(proving *p, const seen_graph *g)
 /* False: p->rc says why. Cut off: p->cut does. */
 static bool explore(proving *p, seen_graph *g, pawl_mode only)
 {
-    found *f = &g->in[only];
+    graph_search_result *f = &g->in[only];
     uint64_t *key;
 
     if (f->known)
@@ -465,7 +458,7 @@ static const pawl_value *summary(proving *p, const pawl_machine *m, const prove_
 
 static pawl_code result(proving *p, const pawl_machine *m, prove_result *out)
 {
-    const found *f = &p->root->in[0];
+    const graph_search_result *f = &p->root->in[0];
     const char *why = p->cut != NULL ? p->cut : p->apart;
     const pawl_value *steps;
 

@@ -3,8 +3,8 @@
  * A state is what is next in the graph and the mode. Whatever values would decide is left open: every way on may be taken, every
  * expression may fail, every hook may say anything, a text that is not known may fit any rule and none. So what is proved holds for every
  * run; a path that is found is one that the graph allows, and prove_replay looks whether values lead there. */
-#ifndef FILE_PROVE_H
-#define FILE_PROVE_H
+#ifndef PROOF_PROVE_H
+#define PROOF_PROVE_H
 
 #include "file/model.h"
 

@@ -1,12 +1,12 @@
 /* prove_call.c - what may become of one node's call: by every rule that its text may fit, every moment and everything that hooks may say. */
 #include "proof/prove_inner.h"
 
-typedef struct view {               /* one way to look at it: a text, and the rules that fit it */
+typedef struct call_view {               /* one way to look at it: a text, and the rules that fit it */
     const pawl_value *args;
     pawl_policy *policy;
     const char *rule, *unfit, *text;
     bool lent;                      /* the policy is another view's */
-} view;
+} call_view;
 
 typedef struct judging {
     rules *r;
@@ -14,9 +14,9 @@ typedef struct judging {
     pawl_mode mode;
     const char *tool;               /* NULL: it calls nothing */
     const pawl_value *name;
-    view *own, *foreign;            /* of what its author wrote; and of what a hook made of it */
+    call_view *own, *foreign;            /* of what its author wrote; and of what a hook made of it */
     size_t nown, nforeign;
-    judged *out;
+    node_judgement *out;
     pawl_err *err;
 } judging;
 
@@ -276,20 +276,20 @@ static const char *rule_example(arena *mem, const char *rule)
     return out;
 }
 
-static pawl_code views_known(judging *j, view **out, size_t *n)
+static pawl_code views_known(judging *j, call_view **out, size_t *n)
 {
     const pawl_value *args = args_filled(j, "");
 
     if ((*out = arena_zero(j->r->mem, sizeof **out)) == NULL || args == NULL)
         return fail(j->err, PAWL_NOMEM, "no memory for the rules");
-    **out = (view){ .args = args };
+    **out = (call_view){ .args = args };
     *n = 1;
     if (j->r->policy != NULL && ((*out)->policy = policy_of(j, j->r->policy)) == NULL)
         return j->err->code;
     return PAWL_OK;
 }
 
-static pawl_code views_unknown(judging *j, const pawl_value *args, const char *known, view **out, size_t *n)
+static pawl_code views_unknown(judging *j, const pawl_value *args, const char *known, call_view **out, size_t *n)
 {
     const char *rule, *asks = NULL;
     size_t which;
@@ -302,12 +302,12 @@ static pawl_code views_unknown(judging *j, const pawl_value *args, const char *k
     for (size_t i = 0; i < *n; i++) {
         rule = rule_chosen(j, known, i, &which);
         asks = asks == NULL && which < 2 ? rule : asks;
-        (*out)[i + 1] = (view){ .args = args, .rule = which == 2 ? rule : NULL, .text = rule_example(j->r->mem, rule),
+        (*out)[i + 1] = (call_view){ .args = args, .rule = which == 2 ? rule : NULL, .text = rule_example(j->r->mem, rule),
                                 .policy = policy_of(j, rules_chosen(j, known, i)) };
         if ((*out)[i + 1].policy == NULL)
             return j->err->code;
     }
-    **out = (view){ .args = args, .unfit = asks };
+    **out = (call_view){ .args = args, .unfit = asks };
     ++*n;
     if (j->r->policy != NULL && ((*out)->policy = policy_of(j, rules_chosen(j, known, SIZE_MAX))) == NULL)
         return j->err->code;
@@ -368,7 +368,7 @@ static const outcome outcomes[] = {
 /* Whether it is asked: 0 no, 1 perhaps, 2 yes. */
 static pawl_code hook_due(judging *j, const hook_entry *h, hook_point point, int *due)
 {
-    view *all;
+    call_view *all;
     size_t n;
     pawl_request q = guard_request(j->n, j->tool, NULL, j->mode);
     judging only = *j;
@@ -458,9 +458,9 @@ static pawl_code hooks_route(judging *j)
 /* ---- decided ---------------------------------------------------------------------------------------------------------- */
 
 /* The later of two that let it through does not count: the first is told. */
-static void decision_takes(judging *j, const view *v, const pawl_decision *d, const hooked *h)
+static void decision_takes(judging *j, const call_view *v, const pawl_decision *d, const hooked *h)
 {
-    judged *out = j->out;
+    node_judgement *out = j->out;
 
     out->denies = out->denies || d->behavior == PAWL_DENY;
     if (d->behavior == PAWL_ASK && !out->asks)
@@ -479,7 +479,7 @@ static void decision_takes(judging *j, const view *v, const pawl_decision *d, co
 
 static void views_decide(judging *j, size_t behavior, const hooked *h, bool changed)
 {
-    const view *all = changed ? j->foreign : j->own;
+    const call_view *all = changed ? j->foreign : j->own;
     const size_t n = changed ? j->nforeign : j->nown;
     pawl_request q = guard_request(j->n, j->tool, NULL, j->mode);
     pawl_decision d;
@@ -520,13 +520,13 @@ static bool may_change(const hooked all[HOOKED])
     return false;
 }
 
-pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, judged *out, pawl_err *err)
+pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, node_judgement *out, pawl_err *err)
 {
     judging j = { .r = r, .n = n, .mode = mode, .tool = guard_tool(n), .out = out, .err = err };
     hooked all[HOOKED];
     pawl_code rc;
 
-    *out = (judged){ .acts = guard_acts(n) };
+    *out = (node_judgement){ .acts = guard_acts(n) };
     if ((j.name = value_pack(r->mem, NULL, "{s:s}", "name", n->name)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the rules");
     rc = views_make(&j);

@@ -1,6 +1,6 @@
 /* prove_inner.h - what the files of a proof share. */
-#ifndef FILE_PROVE_INNER_H
-#define FILE_PROVE_INNER_H
+#ifndef PROOF_PROVE_INNER_H
+#define PROOF_PROVE_INNER_H
 
 #include "file/run/permission.h"
 #include "proof/prove.h"
@@ -26,7 +26,7 @@ typedef struct trace {              /* how it came to be let through */
     bool opened;                    /* it failed, and was let through */
 } trace;
 
-typedef struct judged {             /* of one node in one mode */
+typedef struct node_judgement {             /* of one node in one mode */
     bool acts;                      /* it may change something, and is not excused */
     bool asks, denies;
     bool passes;                    /* nobody is asked, and it does what it does: `how`; */
@@ -34,10 +34,10 @@ typedef struct judged {             /* of one node in one mode */
     bool slips;                     /* after a yes to other arguments a hook's are called */
     bool reroutes;                  /* a hook says where to go on */
     trace how, asked;               /* asked: by which hook, if by one */
-} judged;
+} node_judgement;
 
 pawl_code rules_read(rules *r, pawl_err *err);
-pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, judged *out, pawl_err *err);
+pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, node_judgement *out, pawl_err *err);
 bool form_unknown(const form *f);                               /* an expression is in it */
 const char *call_words(arena *mem, const file_node *n);         /* "run find ." for people; NULL: no memory */
 
@@ -49,17 +49,17 @@ typedef struct visiting {
     const char *slip;               /* by this event, where that is not plainly the decision; NULL */
     uint32_t states, transitions;
 } visiting;
-void visit_explore(const file_node *n, const judged *j, visiting *out);
+void visit_explore(const file_node *n, const node_judgement *j, visiting *out);
 
 /* prove.c: what was searched. */
 typedef struct seen_node {          /* one node in one mode */
     bool known;
-    judged j;
+    node_judgement j;
     visiting v;
     unsigned char *ways;            /* of each option of its exit: WAY_ON, ... */
 } seen_node;
 typedef struct seen_graph seen_graph;
-typedef struct found {              /* a graph, searched in one mode, or in all that there are */
+typedef struct graph_search_result {              /* a graph, searched in one mode, or in all that there are */
     bool known, completes, broken;
     size_t cost;                    /* steps to the hole */
     uint32_t hole, end;             /* states: where it is, and one where the graph is done */
@@ -67,7 +67,7 @@ typedef struct found {              /* a graph, searched in one mode, or in all 
     check_set states;               /* each with its mode behind it */
     uint32_t *parents, *depths;
     size_t parents_cap, depths_cap;
-} found;
+} graph_search_result;
 enum { PROVE_MODES = PAWL_BYPASS + 1 };
 struct seen_graph {
     const agent_file *a;
@@ -78,7 +78,7 @@ struct seen_graph {
     check_exit *own[PROVE_MODES];   /* and those of each mode. NULL: not yet */
     seen_node *nodes[PROVE_MODES];
     seen_graph **inner;             /* by node; NULL: none, or not yet */
-    found in[PROVE_MODES];          /* [0]: with switches */
+    graph_search_result in[PROVE_MODES];          /* [0]: with switches */
 };
 typedef struct proving {
     const prove_ask *q;
@@ -93,9 +93,10 @@ typedef struct proving {
     const char *apart;              /* a node of which nothing is proved, and why; NULL: none was met, or nobody asked */
     seen_graph *root;
 } proving;
-const file_node *seen_file_node(const seen_graph *g, size_t at);    /* NULL: @start. Of a choice, what evaluates it */
-/* prove_path.c: the steps to the hole, appended to `steps`; or, without `hole`, until the graph is done. NULL: no memory. */
-const pawl_value *path_steps(proving *p, seen_graph *g, const found *f, bool hole, const pawl_value *steps);
+/* prove_path.c: the node of the file at index `at` of the graph; of a choice, the node that evaluates it; NULL: @start. */
+const file_node *seen_file_node(const seen_graph *g, size_t at);
+/* The steps to the hole, appended to `steps`; or, without `hole`, until the graph is done. NULL: no memory. */
+const pawl_value *path_steps(proving *p, seen_graph *g, const graph_search_result *f, bool hole, const pawl_value *steps);
 const char *path_why(arena *mem, const seen_graph *g, size_t node, pawl_mode mode);
 
 #endif

@@ -3,6 +3,13 @@
 
 #include <stdarg.h>
 
+const file_node *seen_file_node(const seen_graph *g, size_t at)
+{
+    const gnode *n = g->g->nodes[at];
+
+    return n->kind == GNODE_SUB ? file_node_find(g->a, n->name) : n->kind == GNODE_START ? NULL : n->arg;
+}
+
 static const char *words(arena *mem, const char *fmt, ...) PAWL_PRINTF(2, 3);
 static const char *words(arena *mem, const char *fmt, ...)
 {
@@ -143,7 +150,7 @@ static const pawl_value *step_mode(proving *p, pawl_mode mode, bool first)
 static const pawl_value *step_hole(proving *p, seen_graph *g, size_t at, pawl_mode mode)
 {
     const file_node *n = seen_file_node(g, at);
-    const judged *j = &g->nodes[mode][at].j;
+    const node_judgement *j = &g->nodes[mode][at].j;
     const pawl_value *v = value_pack(p->mem, NULL, "{s:s,s:s,s:s,s:s}", "graph", g->prefix, "kind", "act", "node", n->name, "text",
                                      words(p->mem, "%s%s acts (%s) without a person's yes: %s", g->prefix, n->name, call_words(p->mem, n),
                                            path_why(p->mem, g, at, mode)));
@@ -235,7 +242,7 @@ static bool ways_taken(proving *p, seen_graph *g, pawl_mode mode, const size_t *
     return good;
 }
 
-static const pawl_value *steps_between(proving *p, seen_graph *g, const found *f, uint32_t from, uint32_t next, const pawl_value *steps)
+static const pawl_value *steps_between(proving *p, seen_graph *g, const graph_search_result *f, uint32_t from, uint32_t next, const pawl_value *steps)
 {
     const size_t width = g->s.states.width;
     const uint64_t *key = check_item(&f->states, from), *after = check_item(&f->states, next);
@@ -268,7 +275,7 @@ static const pawl_value *steps_between(proving *p, seen_graph *g, const found *f
     return steps == NULL ? NULL : value_push(p->mem, steps, value_pack(p->mem, NULL, "{s:s,s:s}", "graph", g->prefix, "kind", "close"));
 }
 
-const pawl_value *path_steps(proving *p, seen_graph *g, const found *f, bool hole, const pawl_value *steps)
+const pawl_value *path_steps(proving *p, seen_graph *g, const graph_search_result *f, bool hole, const pawl_value *steps)
 {
     const uint32_t last = hole ? f->hole : f->end;
     const size_t n = f->depths[last];

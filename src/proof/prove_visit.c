@@ -4,7 +4,7 @@
  * Tasks of a superstep do not see each other (G2), so each visit is explored by itself, for each mode. */
 #include "proof/prove_inner.h"
 
-typedef enum phase { TOP, ASKED, CLEAR, OUT, FAILED, LEFT, OVER, PHASES } phase;   /* CLEAR: the next thing is the command */
+typedef enum visit_phase { TOP, ASKED, CLEAR, OUT, FAILED, LEFT, OVER, PHASES } visit_phase;   /* CLEAR: the next thing is the command */
 enum { YES = 1, DOWN = 2, SPOTS = PHASES * 4 };     /* a yes to this very call stands in this visit; the process is dead */
 
 /* When: */
@@ -53,7 +53,7 @@ static bool stumbles(const file_node *n)
     return any;
 }
 
-static unsigned holds(const file_node *n, const judged *j)
+static unsigned holds(const file_node *n, const node_judgement *j)
 {
     const bool gated = n->kind != KIND_ASK && n->ask != NULL;
     unsigned all = n->on_error.name != NULL ? IF_HANDLED : IF_LOST;
@@ -88,7 +88,7 @@ static void spot_found(exploring *x, visiting *out, unsigned at)
     out->states++;
 }
 
-void visit_explore(const file_node *n, const judged *j, visiting *out)
+void visit_explore(const file_node *n, const node_judgement *j, visiting *out)
 {
     const unsigned when = holds(n, j);
     const char *slips[SPOTS] = { NULL };

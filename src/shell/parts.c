@@ -1,5 +1,5 @@
-/* shell_part.c - a part of a command line once it is whole: wrappers are taken off, and what runs other commands is looked into. */
-#include "policy/policy.h"
+/* parts.c - a part of a command line once it is whole: wrappers are taken off, and what runs other commands is looked into. */
+#include "shell/shell.h"
 
 /* ---- wrappers: programs that run the rest of their words ------------------------------------------------ */
 
@@ -110,7 +110,7 @@ static const char *base_name(const shell_word *w, size_t *n)
 }
 
 /* sh -c TEXT */
-static void look_into_shell(shell *s, const shell_part *p)
+static void inspect_shell(shell *s, const shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
     bool command = false;
@@ -131,7 +131,7 @@ static void look_into_shell(shell *s, const shell_part *p)
 }
 
 /* Commands of the shell that change what later ones mean. */
-static void look_into_builtin(shell *s, const shell_part *p)
+static void inspect_builtin(shell *s, const shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
 
@@ -156,7 +156,7 @@ static void look_into_builtin(shell *s, const shell_part *p)
     }
 }
 
-static void look_into_carrier(shell *s, shell_part *p)
+static void inspect_carrier(shell *s, shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
 
@@ -193,7 +193,7 @@ void shell_part_done(shell *s, shell_part *p)
             break;
         wrapped = unwrap(s, p, x);
         if (!wrapped && p->count > 1 && !(strcmp(x->name, "command") == 0 && has_word(s, p, " -v -V ")))
-            look_into_carrier(s, p);
+            inspect_carrier(s, p);
     }
     if (p->count == 0)
         return;
@@ -203,26 +203,26 @@ void shell_part_done(shell *s, shell_part *p)
         return;
     }
     name = base_name(w, &n);
-    if (known_shell(w)) {
-        look_into_shell(s, p);
+    if (program_is_shell(w)) {
+        inspect_shell(s, p);
         if (p->fed && p->feed.flags & (WORD_UNKNOWN | WORD_GLOB))
             shell_lost(s, "a shell in it is given what is not known", p->feed.text);
         else if (p->fed)
             shell_queue(s, p->feed.text, p->feed.size, true);
     } else if (text_listed(name, n, CARRIERS)) {
-        look_into_carrier(s, p);
+        inspect_carrier(s, p);
     } else if (n == 4 && memcmp(name, "find", 4) == 0 && has_word(s, p, " -exec -execdir -ok -okdir ")) {
-        look_into_carrier(s, p);
+        inspect_carrier(s, p);
     }
-    look_into_builtin(s, p);
+    inspect_builtin(s, p);
 }
 
 void shell_part_fed(shell *s, shell_part *p)
 {
     p->fed = true;
-    if (p->count > 0 && known_shell(&s->words[p->first]))
+    if (p->count > 0 && program_is_shell(&s->words[p->first]))
         shell_queue(s, p->feed.text, p->feed.size, false);
-    else if (known_literal_reader(s, p))
+    else if (program_reads_text(s, p))
         return;
     shell_doubt(s, "it has a here-document", p->feed.text);
 }

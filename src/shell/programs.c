@@ -1,6 +1,6 @@
-/* known.c - programs that are known: those that only read, those that edit no more than the files they name, and what of their words
+/* programs.c - programs that are known: those that only read, those that edit no more than the files they name, and what of their words
  * is a path. What is not in these tables is not known, and asked. */
-#include "policy/policy.h"
+#include "shell/shell.h"
 
 enum {
     ANY_WORDS = 1,      /* of read-only programs: words that nobody can foretell do no harm */
@@ -8,13 +8,13 @@ enum {
     SPECIAL = 4         /* there is a function for it */
 };
 
-typedef struct known_reader {
+typedef struct program_reader {
     const char *name;
     const char *letters, *words;    /* options with which it writes or runs something; words may be shortened */
     unsigned flags;
-} known_reader;
+} program_reader;
 
-static const known_reader readers[] = {
+static const program_reader readers[] = {
     { "[",         "v",  " ",                                                 0 },
     { "arch",      "",   " ",                                                 0 },
     { "basename",  "",   " ",                                                 0 },
@@ -78,7 +78,7 @@ static const known_reader readers[] = {
     { "whoami",    "",   " ",                                                 0 },
 };
 
-static const known_reader *reader_of(const shell_word *w)
+static const program_reader *reader_of(const shell_word *w)
 {
     size_t low = 0, high = sizeof readers / sizeof *readers;
 
@@ -200,10 +200,10 @@ static bool special_only_reads(const shell_word *w, uint32_t n)
     return word_is(w, "date") || operands <= 1;     /* uniq: what follows is written */
 }
 
-bool known_read_only(const shell *s, const shell_part *p)
+bool program_only_reads(const shell *s, const shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
-    const known_reader *r = p->count > 0 ? reader_of(w) : NULL;
+    const program_reader *r = p->count > 0 ? reader_of(w) : NULL;
     bool writes, ended = false;
 
     if (r == NULL || p->carries)
@@ -223,14 +223,14 @@ bool known_read_only(const shell *s, const shell_part *p)
     return (r->flags & SPECIAL) == 0 || special_only_reads(w, p->count);
 }
 
-bool known_literal_reader(const shell *s, const shell_part *p)
+bool program_reads_text(const shell *s, const shell_part *p)
 {
-    const known_reader *r = p->count > 0 ? reader_of(&s->words[p->first]) : NULL;
+    const program_reader *r = p->count > 0 ? reader_of(&s->words[p->first]) : NULL;
 
-    return r != NULL && (r->flags & LITERAL) != 0 && known_read_only(s, p);
+    return r != NULL && (r->flags & LITERAL) != 0 && program_only_reads(s, p);
 }
 
-bool known_shell(const shell_word *w)
+bool program_is_shell(const shell_word *w)
 {
     size_t n;
     const char *name = program_of(w, &n);
@@ -275,7 +275,7 @@ static const editor *editor_of(const shell_word *w)
     return NULL;
 }
 
-bool known_file_edit(const shell *s, const shell_part *p)
+bool program_edits_operands(const shell *s, const shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
     const editor *e = p->count > 1 && !p->more ? editor_of(w) : NULL;
@@ -313,7 +313,7 @@ bool known_file_edit(const shell *s, const shell_part *p)
 #define BOTHS " mv cp install rsync scp dd "
 #define PATTERN_FIRST " grep egrep fgrep rg awk gawk sed jq chmod chown chgrp "
 
-operand_use known_use(const shell *s, const shell_part *p)
+operand_use program_operand_use(const shell *s, const shell_part *p)
 {
     size_t n;
     const char *name;
@@ -328,7 +328,7 @@ operand_use known_use(const shell *s, const shell_part *p)
                 return OPERAND_BOTH;
         }
     if (n == 4 && memcmp(name, "find", 4) == 0)
-        return known_removal(s, p) ? OPERAND_BOTH : OPERAND_READ;
+        return program_removes_tree(s, p) ? OPERAND_BOTH : OPERAND_READ;
     if (text_listed(name, n, READS))
         return OPERAND_READ;
     if (text_listed(name, n, EDITS))
@@ -336,7 +336,7 @@ operand_use known_use(const shell *s, const shell_part *p)
     return text_listed(name, n, BOTHS) ? OPERAND_BOTH : OPERAND_NONE;
 }
 
-const char *known_operand(const shell *s, const shell_part *p, size_t i, bool *ends, uint32_t *size)
+const char *program_operand(const shell *s, const shell_part *p, size_t i, bool *ends, uint32_t *size)
 {
     const shell_word *w = &s->words[p->first], *x = &w[i];
     const char *eq = memchr(x->text, '=', x->size), *name;
@@ -366,7 +366,7 @@ const char *known_operand(const shell *s, const shell_part *p, size_t i, bool *e
     return x->text;
 }
 
-bool known_removal(const shell *s, const shell_part *p)
+bool program_removes_tree(const shell *s, const shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
     size_t n;

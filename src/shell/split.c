@@ -1,8 +1,8 @@
-/* shell.c - a command line, split into its parts: what runs, with which words, and what is written where.
+/* split.c - a command line, split into its parts: what runs, with which words, and what is written where.
  *
  * It is read as POSIX shells and bash read it, as far as that can be done without running it. What cannot be read for sure is said to
  * be so; what could be seen of it is in the parts all the same, for the rules that deny. */
-#include "policy/policy.h"
+#include "shell/shell.h"
 
 enum { HERES_MAX = 4, WORK_MAX = 16 * SHELL_BYTES_MAX };
 
@@ -20,57 +20,6 @@ typedef struct lexer {
     heredoc heres[HERES_MAX];
     size_t nheres;
 } lexer;
-
-void shell_doubt(shell *s, const char *why, const char *at)
-{
-    if (s->unsure == NULL) {
-        s->unsure = why;
-        s->unsure_text = at;
-    }
-}
-
-void shell_lost(shell *s, const char *why, const char *at)
-{
-    shell_doubt(s, why, at);
-    s->unseen = true;
-}
-
-void shell_queue(shell *s, const char *text, size_t size, bool copy)
-{
-    if (copy) {
-        char *to = s->aside + s->aside_used;
-
-        if (size > SHELL_ASIDE_BYTES - s->aside_used) {
-            shell_lost(s, "a command in it is too long", text);
-            return;
-        }
-        for (size_t i = 0; i < size; i++)
-            to[i] = text[i] == WORD_BLANK ? ' ' : text[i];
-        s->aside_used += size;
-        text = to;
-    }
-    if (s->ntexts == SHELL_TEXTS_MAX) {
-        shell_lost(s, "it has too many commands in commands", text);
-        return;
-    }
-    s->texts[s->ntexts++] = (shell_text){ text, (uint32_t)size };
-}
-
-pawl_bytes shell_joined(const shell *s, const shell_part *p)
-{
-    const shell_word *first, *last;
-
-    if (p->count == 0)
-        return (pawl_bytes){ "", 0 };
-    first = &s->words[p->first];
-    last = first + p->count - 1;
-    return (pawl_bytes){ first->text, (size_t)(last->text - first->text) + last->size };
-}
-
-bool word_is(const shell_word *w, const char *text)
-{
-    return (w->flags & (WORD_UNKNOWN | WORD_GLOB)) == 0 && strlen(text) == w->size && memcmp(w->text, text, w->size) == 0;
-}
 
 /* ---- parts ------------------------------------------------------------------------------------------ */
 
@@ -252,23 +201,6 @@ static void here_lines(lexer *l)
 
 /* ---- words -------------------------------------------------------------------------------------------------- */
 
-bool text_listed(const char *p, size_t n, const char *words)
-{
-    if (n == 0 || n > 40)
-        return false;
-    for (const char *at = words + 1; *at != '\0'; at++) {
-        size_t same = 0;
-
-        while (same < n && at[same] == p[same] && at[same] != ' ' && at[same] != '\0')
-            same++;
-        if (same == n && at[n] == ' ')
-            return true;
-        while (*at != ' ')
-            at++;
-    }
-    return false;
-}
-
 /* A word that is the shell's own where a command is due. False: it is none, and stays a word. */
 static bool reserved(lexer *l, const char *p, size_t n)
 {
@@ -301,13 +233,6 @@ static size_t assigned(const char *p, const char *end)
     if (n > 0 && q < end && *q == '+')
         q++;
     return q < end && *q == '=' ? n : 0;
-}
-
-bool shell_harmless(const char *p, size_t n)
-{
-    return text_listed(p, n, " CI NODE_ENV RAILS_ENV RACK_ENV APP_ENV LANG LC_ALL LC_CTYPE LC_MESSAGES LC_COLLATE LC_NUMERIC LC_TIME "
-        "TZ NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES RUST_BACKTRACE RUST_LOG GOOS GOARCH CGO_ENABLED GO111MODULE PYTHONUNBUFFERED "
-        "PYTHONDONTWRITEBYTECODE PYTHONIOENCODING DEBIAN_FRONTEND CARGO_TERM_COLOR ");
 }
 
 /* What is set before a command may change what all commands do. */

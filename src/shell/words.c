@@ -1,5 +1,5 @@
-/* shell_word.c - one word of a command line, as the program gets it, and where brackets and quotes end. */
-#include "policy/policy.h"
+/* words.c - one word of a command line, as the program gets it, and where brackets and quotes end. */
+#include "shell/shell.h"
 
 static void word_put(shell *s, shell_pen *pen, char c)
 {

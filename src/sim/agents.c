@@ -24,9 +24,9 @@ uint64_t mark_of(const char *kind, const char *text, const pawl_value *v)
     return out;
 }
 
-dice dice_of(const agents *a, const char *what, const pawl_value *v)
+rng rng_of(const agents *a, const char *what, const pawl_value *v)
 {
-    return (dice){ mark_of(what, "", v) ^ a->seed * UINT64_C(0x9E3779B97F4A7C15) };
+    return (rng){ mark_of(what, "", v) ^ a->seed * UINT64_C(0x9E3779B97F4A7C15) };
 }
 
 bool mark_is(const marks *m, uint64_t one)
@@ -116,10 +116,10 @@ static bool fits(const pawl_wait *wait, arena *mem, const buf *b)
 }
 
 /* Of an approval: most say yes, some no, some say why, some change the call, some say nothing until it is too late. */
-static const char *permit(agents *a, const pawl_wait *wait, dice *c)
+static const char *permit(agents *a, const pawl_wait *wait, rng *c)
 {
     const pawl_value *input = pawl_value_get(wait->about, "input");
-    const uint64_t what = dice_below(c, 100);
+    const uint64_t what = rng_below(c, 100);
     buf *b = &a->said;
 
     if (what < 4 && wait->expires_ms > 0)
@@ -158,7 +158,7 @@ static void permit_note(agents *a, const pawl_wait *wait)
 static const char *people_say(void *ctx, const pawl_wait *wait)
 {
     agents *a = ctx;
-    dice c;
+    rng c;
     const char *out = NULL;
 
     if (a->given->answer != NULL)
@@ -167,13 +167,13 @@ static const char *people_say(void *ctx, const pawl_wait *wait)
         return "";
     arena_reset(&a->mem);
     buf_reset(&a->said);
-    c = (dice){ mark_of(wait->slot, "", wait->prompt) ^ mark_of("about", "", wait->about) ^ a->seed };
+    c = (rng){ mark_of(wait->slot, "", wait->prompt) ^ mark_of("about", "", wait->about) ^ a->seed };
     if (wait->kind == PAWL_WAIT_APPROVAL)
         out = permit(a, wait, &c);
     else if (pawl_value_size(wait->options) > 0)
-        canon(&a->said, value_option(pawl_value_at(wait->options, dice_below(&c, pawl_value_size(wait->options)))));
+        canon(&a->said, value_option(pawl_value_at(wait->options, rng_below(&c, pawl_value_size(wait->options)))));
     else
-        fit(&a->said, wait->schema, &c);
+        schema_value(&a->said, wait->schema, &c);
     buf_char(&a->said, '\0');
     a->no_memory = a->no_memory || a->said.failed;
     if (out == NULL && !a->said.failed && wait->kind == PAWL_WAIT_APPROVAL)
@@ -183,31 +183,31 @@ static const char *people_say(void *ctx, const pawl_wait *wait)
 
 /* ---- what is said unasked ------------------------------------------------------------------------------------------------ */
 
-static void signals_make(agents *a, dice *c)
+static void signals_make(agents *a, rng *c)
 {
     static const char *const modes[] = { "plan", "default", "acceptEdits", "bypassPermissions" };
-    const size_t n = dice_below(c, AGENT_SIGNALS_MAX + 1);
+    const size_t n = rng_below(c, AGENT_SIGNALS_MAX + 1);
 
     for (size_t i = 0; i < n; i++) {
-        const uint64_t what = dice_below(c, 100);
+        const uint64_t what = rng_below(c, 100);
         char *text = a->signal_text[i];
 
         a->signals[i] = (pawl_sim_signal){ .name = what < 45 ? "input" : what < 80 ? "interrupt" : what < 95 ? NULL : "shutdown" };
         if (what < 45)
             snprintf(text, sizeof a->signal_text[i], "\"input %zu\"", i);
         else if (what >= 80 && what < 95)
-            snprintf(text, sizeof a->signal_text[i], "{\"@mode\":\"%s\"}", modes[dice_below(c, 4)]);
+            snprintf(text, sizeof a->signal_text[i], "{\"@mode\":\"%s\"}", modes[rng_below(c, 4)]);
         a->signals[i].value = *text != '\0' ? text : NULL;
     }
 }
 
-static void budget_make(agents *a, dice *c)
+static void budget_make(agents *a, rng *c)
 {
-    if (dice_below(c, 4) != 0)
+    if (rng_below(c, 4) != 0)
         return;
-    a->budget.calls = 1 + (int64_t)dice_below(c, 20);
-    if (dice_below(c, 2) == 0)
-        a->budget.tokens = 1000 + (int64_t)dice_below(c, 100000);
+    a->budget.calls = 1 + (int64_t)rng_below(c, 20);
+    if (rng_below(c, 2) == 0)
+        a->budget.tokens = 1000 + (int64_t)rng_below(c, 100000);
 }
 
 static bool budget_given(const pawl_caps *b)
@@ -220,9 +220,9 @@ static bool budget_given(const pawl_caps *b)
 static pawl_sim_setup setup_make(agents *a, const pawl_sim_effect *otherwise)
 {
     pawl_sim_setup setup = *a->given;
-    dice c = { a->seed ^ UINT64_C(0xA6E47) };
+    rng c = { a->seed ^ UINT64_C(0xA6E47) };
 
-    a->same_ids = dice_below(&c, 8) == 0;
+    a->same_ids = rng_below(&c, 8) == 0;
     signals_make(a, &c);
     a->budget = a->given->budget;
     if (!budget_given(&a->budget) && a->root)

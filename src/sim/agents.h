@@ -35,7 +35,7 @@ typedef struct agents {
 
 /* ---- agents.c ---------------------------------------------------------------------------------------- */
 
-dice dice_of(const agents *a, const char *what, const pawl_value *v);    /* the same for the same */
+rng rng_of(const agents *a, const char *what, const pawl_value *v);    /* the same for the same */
 uint64_t mark_of(const char *kind, const char *text, const pawl_value *v);
 bool mark_is(const marks *m, uint64_t one);
 void mark_set(agents *a, marks *m, uint64_t one);

@@ -19,7 +19,7 @@ const char *answer_to(world *w, const pawl_wait *wait, buf *room)
     else if (pawl_value_at(wait->options, 0) != NULL)
         canon(room, value_option(pawl_value_at(wait->options, 0)));
     else
-        fit(room, wait->schema, NULL);
+        schema_value(room, wait->schema, NULL);
     buf_char(room, '\0');
     if (room->failed)
         sim_nomem(w);
@@ -28,22 +28,22 @@ const char *answer_to(world *w, const pawl_wait *wait, buf *room)
 
 /* ---- what is said -------------------------------------------------------------------------------------- */
 
-static bool left(world *w, worker *k, const story *y, pawl_delivery *d, const char *what)
+static bool left(world *w, worker *k, const sim_run *y, pawl_delivery *d, const char *what)
 {
     pawl_store *s = pawl_engine_store(k->e);
     pawl_err err = { PAWL_OK, "" };
     pawl_code rc = s->verbs->deliver(s, y->id, d, &err);
 
-    sim_tell(w, k, "%s: %s is left: %s", y->id, what, rc == PAWL_OK ? "ok" : err.text);
+    trace_line(w, k, "%s: %s is left: %s", y->id, what, rc == PAWL_OK ? "ok" : err.text);
     return rc == PAWL_OK;
 }
 
 /* Some hands it to the engine and see it through, some leave it for whoever works. */
-static void begin(world *w, worker *k, story *y)
+static void begin(world *w, worker *k, sim_run *y)
 {
     const pawl_run_info info = { .id = y->id, .budget = w->setup->budget };
     pawl_err err = { PAWL_OK, "" };
-    const story *before = w->starting;
+    const sim_run *before = w->starting;
     bool through = !w->plain && sim_below(w, 3) == 0;
     pawl_code rc;
 
@@ -52,11 +52,11 @@ static void begin(world *w, worker *k, story *y)
     w->starting = before;
     if (k->dead)
         return;                 /* whatever he said, nobody has heard it */
-    sim_tell(w, k, "%s: %s: %s", y->id, through ? "run" : "begin", rc >= 0 ? "ok" : err.text);
+    trace_line(w, k, "%s: %s: %s", y->id, through ? "run" : "begin", rc >= 0 ? "ok" : err.text);
     y->begun = rc >= 0 || (y->st != NULL && pawl_state_seq(y->st) > 0);
 }
 
-static void call_off(world *w, worker *k, story *y)
+static void call_off(world *w, worker *k, sim_run *y)
 {
     pawl_delivery d = { .id = "call-off", .kind = PAWL_DELIVER_CANCEL, .by = "sim" };
     const pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = "sim" };
@@ -71,11 +71,11 @@ static void call_off(world *w, worker *k, story *y)
     rc = pawl_event_send(k->e, y->id, &ev, &err);
     if (k->dead)
         return;
-    sim_tell(w, k, "%s: cancel: %s", y->id, rc >= 0 ? "ok" : err.text);
+    trace_line(w, k, "%s: cancel: %s", y->id, rc >= 0 ? "ok" : err.text);
     y->called_off = y->called_off || rc >= 0;
 }
 
-static void signal_next(world *w, worker *k, story *y)
+static void signal_next(world *w, worker *k, sim_run *y)
 {
     const pawl_sim_signal *signal = &w->setup->signals[y->signals];
     char id[32] = "";
@@ -92,13 +92,13 @@ static void signal_next(world *w, worker *k, story *y)
         y->signals++;
 }
 
-static bool answer_next(world *w, worker *k, story *y)
+static bool answer_next(world *w, worker *k, sim_run *y)
 {
     char id[ID_BYTES_MAX + 1], said[ID_BYTES_MAX + 32] = "";
     buf name = { .data = said, .cap = sizeof said - 1 };
     const char *text = NULL;
     pawl_err err = { PAWL_OK, "" };
-    const deed *d = NULL;
+    const sim_command *d = NULL;
     buf room;
 
     buf_init(&room, &w->alloc);
@@ -111,9 +111,9 @@ static bool answer_next(world *w, worker *k, story *y)
         name.size = 0;
         buf_fmt(&name, "%s@%lld", id, (long long)wait.asked_ms);    /* it may be asked again */
         buf_char(&name, '\0');
-        if ((d = deed_of(w, y, id, false)) == NULL)
+        if ((d = command_find(w, y, id, false)) == NULL)
             text = answer_to(w, &wait, &room);
-        else if (far_tells(w, d, &room))        /* what came of a command is in doubt */
+        else if (remote_outcome(w, y, d, &room))        /* what came of a command is in doubt */
             text = room.data;
     }
     if (text != NULL) {
@@ -126,14 +126,14 @@ static bool answer_next(world *w, worker *k, story *y)
             (void)left(w, k, y, &note, "an answer");
         } else {
             rc = pawl_answer(k->e, y->id, id, text, &err);
-            sim_tell(w, k, "%s: answer: %s", id, rc >= 0 ? "ok" : err.text);
+            trace_line(w, k, "%s: answer: %s", id, rc >= 0 ? "ok" : err.text);
         }
     }
     buf_free(&room);
     return text != NULL;
 }
 
-static bool says(world *w, worker *k, story *y)
+static bool client_turn(world *w, worker *k, sim_run *y)
 {
     bool over = y->st != NULL && pawl_state_next(y->st) == PAWL_HALTED;
 
@@ -160,7 +160,7 @@ bool client_acts(world *w, worker *k)
     unsigned from = (unsigned)sim_below(w, w->nruns);
 
     for (unsigned i = 0; i < w->nruns; i++)
-        if (says(w, k, &w->runs[(from + i) % w->nruns]))
+        if (client_turn(w, k, &w->runs[(from + i) % w->nruns]))
             return true;
     return false;
 }

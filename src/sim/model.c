@@ -7,7 +7,7 @@
 
 enum { ROUNDS_MAX = 6, CALLS_MAX = 4, LEVELS_MAX = 2, SPAWNS_MAX = 2, ID_ROOM = 40 };
 
-static bool now_and_then(dice *c, unsigned of_hundred) { return dice_below(c, 100) < of_hundred; }
+static bool one_in_a_while(rng *c, unsigned of_hundred) { return rng_below(c, 100) < of_hundred; }
 
 static const char *text_of(const pawl_value *v, const char *key)
 {
@@ -30,7 +30,7 @@ static pawl_code reply_text(pawl_reply *reply, buf *b)
 
 typedef struct fault_kind { pawl_code code; const char *text; int64_t after_ms; } fault_kind;
 
-static pawl_code model_fails(dice *c, pawl_reply *reply)
+static pawl_code model_fails(rng *c, pawl_reply *reply)
 {
     static const fault_kind pass[] = { { PAWL_TRANSIENT, "API error: 529 overloaded_error: Overloaded", 0 },
                                        { PAWL_TRANSIENT, "Rate limited: 429 rate_limit_error: slower", 700 },
@@ -41,12 +41,12 @@ static pawl_code model_fails(dice *c, pawl_reply *reply)
     static const fault_kind stay[] = { { PAWL_DENIED, "API error: 401 authentication_error: invalid x-api-key", 0 },
                                        { PAWL_INVALID, "API error: 400 invalid_request_error", 0 },
                                        { PAWL_LIMIT, "Invalid response: a stream over 256 MiB", 0 } };
-    const fault_kind *f = now_and_then(c, 90) ? &pass[dice_below(c, sizeof pass / sizeof *pass)] : &stay[dice_below(c, sizeof stay / sizeof *stay)];
+    const fault_kind *f = one_in_a_while(c, 90) ? &pass[rng_below(c, sizeof pass / sizeof *pass)] : &stay[rng_below(c, sizeof stay / sizeof *stay)];
 
     if (f->after_ms > 0)
         pawl_reply_retry_after(reply, f->after_ms);
-    if (now_and_then(c, 30))
-        pawl_reply_cost(reply, (int64_t)dice_below(c, 50), (int64_t)dice_below(c, 50));
+    if (one_in_a_while(c, 30))
+        pawl_reply_cost(reply, (int64_t)rng_below(c, 50), (int64_t)rng_below(c, 50));
     return pawl_reply_fail(reply, f->code, "%s", f->text);
 }
 
@@ -90,7 +90,7 @@ static talk talk_read(const pawl_value *messages)
 
 /* ---- calls of tools --------------------------------------------------------------------------------------------- */
 
-typedef struct answering { const agents *a; dice *c; const pawl_value *tools; talk t; buf *b; size_t blocks, calls; } answering;
+typedef struct answering { const agents *a; rng *c; const pawl_value *tools; talk t; buf *b; size_t blocks, calls; } answering;
 
 static void block_begin(answering *w)
 {
@@ -102,19 +102,19 @@ static void id_put(answering *w)
     if (w->a->same_ids)
         buf_fmt(w->b, "call_%zu", w->calls);
     else
-        buf_fmt(w->b, "call_%zu_%zu_%08llx", w->t.answers + 1, w->calls, (unsigned long long)(dice_draw(w->c) & 0xffffffff));
+        buf_fmt(w->b, "call_%zu_%zu_%08llx", w->t.answers + 1, w->calls, (unsigned long long)(rng_draw(w->c) & 0xffffffff));
 }
 
 /* What does not fit, in the ways of models. */
 static void input_bad(answering *w, const pawl_value *schema)
 {
-    switch (dice_below(w->c, 4)) {
+    switch (rng_below(w->c, 4)) {
     case 0: buf_text(w->b, "{}"); break;
     case 1: buf_text(w->b, "{\"no such thing\":[1,{\"a\":null}]}"); break;
     case 2: buf_text(w->b, "{},\"invalid\":\"{\\\"half\\\": [\""); break;       /* it is no JSON, and kept as it was said */
     default:
         buf_text(w->b, "{\"prompt\":7,\"command\":false,\"file_path\":{},\"questions\":");
-        fit(w->b, schema, w->c);
+        schema_value(w->b, schema, w->c);
         buf_char(w->b, '}');
     }
 }
@@ -129,14 +129,14 @@ static void call_put(answering *w, const char *name, const pawl_value *schema)
     id_put(w);
     buf_text(w->b, "\",\"input\":");
     w->t.spawns += spawns;
-    if (now_and_then(w->c, 12))
+    if (one_in_a_while(w->c, 12))
         input_bad(w, schema);
     else if (spawns)
         buf_fmt(w->b, "{\"prompt\":\"level %u: look\"}", w->t.level + 1);
     else if (schema == NULL)
         buf_text(w->b, "{}");
     else
-        fit(w->b, schema, w->c);
+        schema_value(w->b, schema, w->c);
     buf_text(w->b, ",\"name\":");
     canon_string(w->b, name, strlen(name));
     buf_text(w->b, ",\"type\":\"tool_use\"}");
@@ -150,25 +150,25 @@ static bool may_spawn(const answering *w)
 /* Any; one that begins a child more often, where it may be begun. */
 static const pawl_value *tool_chosen(answering *w)
 {
-    const bool likes = may_spawn(w) && now_and_then(w->c, 30);
+    const bool likes = may_spawn(w) && one_in_a_while(w->c, 30);
     pawl_iter it = pawl_iter_of(w->tools);
     const pawl_value *tool;
 
     while (likes && (tool = pawl_iter_next(&it, NULL)) != NULL)
         if (strcmp(text_of(tool, "name"), "spawn_agent") == 0)
             return tool;
-    return pawl_value_at(w->tools, dice_below(w->c, pawl_value_size(w->tools)));
+    return pawl_value_at(w->tools, rng_below(w->c, pawl_value_size(w->tools)));
 }
 
 static void calls_put(answering *w)
 {
-    const size_t n = pawl_value_size(w->tools), calls = 1 + (now_and_then(w->c, 50) ? dice_below(w->c, CALLS_MAX) : 0);
+    const size_t n = pawl_value_size(w->tools), calls = 1 + (one_in_a_while(w->c, 50) ? rng_below(w->c, CALLS_MAX) : 0);
 
     for (size_t i = 0; i < calls; i++) {
         const pawl_value *tool = tool_chosen(w);
         const char *name = text_of(tool, "name");
 
-        if (n == 0 || now_and_then(w->c, 3))
+        if (n == 0 || one_in_a_while(w->c, 3))
             call_put(w, "nosuch", NULL);
         else if (strcmp(name, "spawn_agent") != 0 || may_spawn(w))
             call_put(w, name, pawl_value_get(tool, "input_schema"));
@@ -180,53 +180,53 @@ static void calls_put(answering *w)
 static void text_put(answering *w, const char *type, const char *key)
 {
     block_begin(w);
-    buf_fmt(w->b, "{\"%s\":\"said %llu\",\"type\":\"%s\"}", key, (unsigned long long)dice_below(w->c, 1000), type);
+    buf_fmt(w->b, "{\"%s\":\"said %llu\",\"type\":\"%s\"}", key, (unsigned long long)rng_below(w->c, 1000), type);
 }
 
 static const char *stop_of(answering *w)
 {
     static const char *const odd[] = { "max_tokens", "refusal", "pause_turn", "context_exceeded", "stop_sequence", "no such reason" };
 
-    if (now_and_then(w->c, 8))
-        return odd[dice_below(w->c, sizeof odd / sizeof *odd)];
+    if (one_in_a_while(w->c, 8))
+        return odd[rng_below(w->c, sizeof odd / sizeof *odd)];
     return w->calls > 0 ? "tool_use" : "end_turn";
 }
 
 static void message_put(answering *w)
 {
-    const bool calls = w->t.rounds < ROUNDS_MAX && pawl_value_size(w->tools) > 0 && now_and_then(w->c, 75);
+    const bool calls = w->t.rounds < ROUNDS_MAX && pawl_value_size(w->tools) > 0 && one_in_a_while(w->c, 75);
 
     buf_text(w->b, "{\"message\":{\"content\":[");
-    if (now_and_then(w->c, 15))
+    if (one_in_a_while(w->c, 15))
         text_put(w, "thinking", "thinking");
-    if (now_and_then(w->c, calls ? 40 : 95))
+    if (one_in_a_while(w->c, calls ? 40 : 95))
         text_put(w, "text", "text");
     if (calls)
         calls_put(w);
     buf_fmt(w->b, "],\"role\":\"assistant\"},\"stop\":\"%s\",\"usage\":{\"input_tokens\":%llu,\"output_tokens\":%llu}}", stop_of(w),
-            (unsigned long long)dice_below(w->c, 400), (unsigned long long)dice_below(w->c, 100));
+            (unsigned long long)rng_below(w->c, 400), (unsigned long long)rng_below(w->c, 100));
 }
 
 static pawl_code model_says(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
-    dice c = dice_of(a, "llm", job->args);
+    rng c = rng_of(a, "llm", job->args);
     const pawl_value *messages = pawl_value_get(job->args, "messages");
     answering w = { .a = a, .c = &c, .tools = pawl_value_get(job->args, "tools"), .t = talk_read(messages) };
     buf b;
 
-    if (now_and_then(&c, 12))
+    if (one_in_a_while(&c, 12))
         return model_fails(&c, reply);
     buf_init(&b, NULL);
     w.b = &b;
-    if (now_and_then(&c, 1))
-        buf_text(&b, dice_below(&c, 2) == 0 ? "{\"text\":\"no message\"}" : "[]");
-    else if (pawl_value_get(job->args, "then") != NULL && now_and_then(&c, 90))
+    if (one_in_a_while(&c, 1))
+        buf_text(&b, rng_below(&c, 2) == 0 ? "{\"text\":\"no message\"}" : "[]");
+    else if (pawl_value_get(job->args, "then") != NULL && one_in_a_while(&c, 90))
         buf_text(&b, "{\"message\":{\"content\":[{\"text\":\"What was said, in short.\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
     else
         message_put(&w);
-    if (now_and_then(&c, 95))       /* rarely more than anybody thought */
-        pawl_reply_cost(reply, (int64_t)dice_below(&c, 60), (int64_t)dice_below(&c, 100));
-    else if (now_and_then(&c, 20))
+    if (one_in_a_while(&c, 95))       /* rarely more than anybody thought */
+        pawl_reply_cost(reply, (int64_t)rng_below(&c, 60), (int64_t)rng_below(&c, 100));
+    else if (one_in_a_while(&c, 20))
         pawl_reply_cost(reply, 1000000, 1000000);
     return reply_text(reply, &b);
 }
@@ -251,8 +251,8 @@ static bool plan_denies(const agents *a, const pawl_job *job)
 
 static pawl_code tool_says(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
-    dice c = dice_of(a, "tool", job->args);
-    const uint64_t what = dice_below(&c, 100), n = dice_below(&c, 1000);
+    rng c = rng_of(a, "tool", job->args);
+    const uint64_t what = rng_below(&c, 100), n = rng_below(&c, 1000);
     buf b;
 
     if (plan_denies(a, job)) {
@@ -284,29 +284,29 @@ static pawl_code hook_says(const agents *a, const pawl_job *job, pawl_reply *rep
         "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\",\\\"permissionDecision\\\":\\\"allow\\\"}}\"}",
         "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\",\\\"permissionDecision\\\":\\\"ask\\\"}}\"}",
     };
-    dice c = dice_of(a, "hook", job->args);
+    rng c = rng_of(a, "hook", job->args);
 
-    if (now_and_then(&c, 10))
+    if (one_in_a_while(&c, 10))
         return pawl_reply_fail(reply, PAWL_TIMEOUT, "the hook took too long");
-    if (now_and_then(&c, 50))
+    if (one_in_a_while(&c, 50))
         return pawl_reply_json(reply, pawl_value_get(pawl_value_get(job->args, "hook"), "url") != NULL ? "{\"body\":\"\",\"status\":200}"
                                                                                                        : "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
-    return pawl_reply_json(reply, commands[dice_below(&c, sizeof commands / sizeof *commands)]);
+    return pawl_reply_json(reply, commands[rng_below(&c, sizeof commands / sizeof *commands)]);
 }
 
 /* A node's model: a value by its schema, or a text. */
 static pawl_code prompt_says(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
-    dice c = dice_of(a, "prompt", job->args);
+    rng c = rng_of(a, "prompt", job->args);
     const pawl_value *schema = pawl_value_get(job->args, "schema");
     buf b;
 
-    if (now_and_then(&c, 5))
+    if (one_in_a_while(&c, 5))
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "API error: 529 overloaded_error: Overloaded");
     buf_init(&b, NULL);
     buf_text(&b, schema != NULL ? "{\"output\":" : "{\"text\":\"1\"");
     if (schema != NULL)
-        fit(&b, schema, &c);
+        schema_value(&b, schema, &c);
     buf_char(&b, '}');
     return reply_text(reply, &b);
 }

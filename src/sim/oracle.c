@@ -1,18 +1,18 @@
-/* ledger.c - what is durable, folded line by line as it is stored, and everything held against it. */
+/* oracle.c - what is durable, folded line by line as it is stored, and everything held against it. */
 #include "sim/sim.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- deeds ---------------------------------------------------------------------------------------- */
+/* ---- commands ---------------------------------------------------------------------------------------- */
 
-deed *deed_of(world *w, story *y, const char *id, bool make)
+sim_command *command_find(world *w, sim_run *y, const char *id, bool make)
 {
     uint32_t h = name_hash(id);
     size_t n = strlen(id) + 1;
-    deed *d;
+    sim_command *d;
 
-    for (d = y->deeds; d != NULL; d = d->next)
+    for (d = y->commands; d != NULL; d = d->next)
         if (d->hash == h && strcmp(d->id, id) == 0)
             return d;
     if (!make)
@@ -23,14 +23,14 @@ deed *deed_of(world *w, story *y, const char *id, bool make)
     }
     memcpy(d->id, id, n);
     d->hash = h;
-    d->next = y->deeds;
-    y->deeds = d;
+    d->next = y->commands;
+    y->commands = d;
     return d;
 }
 
-static deed *deed_named(world *w, story *y, const item *it, bool make)
+static sim_command *command_of_item(world *w, sim_run *y, const item *it, bool make)
 {
-    deed *d;
+    sim_command *d;
     buf b;
 
     buf_init(&b, &w->alloc);
@@ -39,7 +39,7 @@ static deed *deed_named(world *w, story *y, const item *it, bool make)
     buf_char(&b, '\0');
     if (b.failed)
         sim_nomem(w);
-    d = b.failed ? NULL : deed_of(w, y, b.data, make);
+    d = b.failed ? NULL : command_find(w, y, b.data, make);
     buf_free(&b);
     return d;
 }
@@ -57,12 +57,12 @@ static void effect_see(world *w, const item *it)
             continue;
         at += sizeof key - 1;
         if ((quote = memchr(at, '"', (size_t)(end - at))) != NULL)
-            effect_known(w, at, (size_t)(quote - at));
+            effect_register(w, at, (size_t)(quote - at));
         return;
     }
 }
 
-static void receipt_see(world *w, story *y, deed *d, const item *it)
+static void receipt_see(world *w, sim_run *y, sim_command *d, const item *it)
 {
     if (it->kind == ITEM_ANSWER && pawl_value_type(it->value) == PAWL_TYPE_STRING)
         return;                 /* "again" */
@@ -72,24 +72,24 @@ static void receipt_see(world *w, story *y, deed *d, const item *it)
         y->undone += strstr(d->id, "." UNDO_TASK ".") != NULL;
     }
     if (d->receipts > 1)
-        sim_broken(w, "E6", y, d->id, "%s: a second receipt is stored", d->id);
+        oracle_failed(w, "E6", y, d->id, "%s: a second receipt is stored", d->id);
     if (!d->durable)
-        sim_broken(w, "E6", y, d->id, "%s: a receipt is stored for what was never asked", d->id);
+        oracle_failed(w, "E6", y, d->id, "%s: a receipt is stored for what was never asked", d->id);
     if (d->own)
         return;
     if (it->outcome == PAWL_DONE && d->performed == 0)
-        sim_broken(w, "E6", y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
+        oracle_failed(w, "E6", y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
     if (it->outcome != PAWL_DONE && !d->failed && !y->st->canceling)
         y->marred = true;
 }
 
-static void item_see(world *w, story *y, const item *it)
+static void item_see(world *w, sim_run *y, const item *it)
 {
-    deed *d;
+    sim_command *d;
 
     if (it->kind != ITEM_CALL && it->kind != ITEM_SLEEP && it->kind != ITEM_SPAWN && it->kind != ITEM_RECEIPT && it->kind != ITEM_ANSWER)
         return;
-    if ((d = deed_named(w, y, it, it->kind != ITEM_ANSWER)) == NULL)
+    if ((d = command_of_item(w, y, it, it->kind != ITEM_ANSWER)) == NULL)
         return;                 /* an answer to what is no command */
     if (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER) {
         receipt_see(w, y, d, it);
@@ -102,16 +102,16 @@ static void item_see(world *w, story *y, const item *it)
 }
 
 /* What whoever knows the machine has against how it stands now. */
-static void own_look(world *w, story *y, const pawl_entry *entry)
+static void setup_stored(world *w, sim_run *y, const pawl_entry *entry)
 {
     const char *oracle = "own";
     pawl_err why = { PAWL_OK, "" };
 
     if (!w->over && w->setup->stored != NULL && !w->setup->stored(w->setup->ctx, y->st, entry, &oracle, &why))
-        sim_broken(w, oracle, y, NULL, "%s: at entry %llu %s", y->id, (unsigned long long)pawl_state_seq(y->st), why.text);
+        oracle_failed(w, oracle, y, NULL, "%s: at entry %llu %s", y->id, (unsigned long long)pawl_state_seq(y->st), why.text);
 }
 
-typedef struct reading { world *w; story *y; size_t skip; buf lines; } reading;
+typedef struct reading { world *w; sim_run *y; size_t skip; buf lines; } reading;
 typedef struct line_head { pawl_line_kind kind; uint64_t seq; size_t size; } line_head;
 
 /* Gathered first: what stands apart of them is read from the same store. */
@@ -132,30 +132,30 @@ static bool blob_see(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes by
     return false;
 }
 
-static pawl_code story_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+static pawl_code sim_run_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
 {
-    story *y = ctx;
+    sim_run *y = ctx;
     pawl_code rc;
 
     buf_reset(&y->blob);
-    rc = y->of->truth->verbs->blob(y->of->truth, y->id, digest, blob_see, &y->blob, err);
+    rc = y->of->store->verbs->blob(y->of->store, y->id, digest, blob_see, &y->blob, err);
     *bytes = (pawl_bytes){ y->blob.data, y->blob.size };
     return rc == PAWL_OK && y->blob.failed ? fail(err, PAWL_NOMEM, "%s: no memory for a blob", y->id) : rc;
 }
 
-static pawl_loader story_loader(world *w, story *y)
+static pawl_loader sim_run_loader(world *w, sim_run *y)
 {
     if (y->of == NULL)
         buf_init(&y->blob, &w->alloc);
     y->of = w;
-    return (pawl_loader){ .blob = story_blob, .ctx = y };
+    return (pawl_loader){ .blob = sim_run_blob, .ctx = y };
 }
 
 static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
     world *w = r->w;
-    story *y = r->y;
-    const pawl_loader loader = story_loader(w, y);
+    sim_run *y = r->y;
+    const pawl_loader loader = sim_run_loader(w, y);
     pawl_err why = { PAWL_OK, "" };
     pawl_entry *entry;
     pawl_code rc;
@@ -164,7 +164,7 @@ static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes l
         rc = PAWL_OK;
     } else if (kind == PAWL_LINE_BASE) {
         if ((rc = pawl_state_load(line, (pawl_bytes){0}, &loader, NULL, &y->st, &why)) == PAWL_OK)
-            own_look(w, y, NULL);
+            setup_stored(w, y, NULL);
     } else if (kind == PAWL_LINE_RECORD && r->skip > 0) {
         r->skip--;
         return true;
@@ -175,35 +175,35 @@ static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes l
             rc = pawl_apply(y->st, entry, &why);
         y->nrecords = entry->record ? y->nrecords + 1 : 0;
         if (rc == PAWL_OK)
-            own_look(w, y, entry);
+            setup_stored(w, y, entry);
     }
     if (rc == PAWL_NOMEM)
         sim_nomem(w);
     else if (rc != PAWL_OK)
-        sim_broken(w, "K8", y, NULL, "%s: what is stored after entry %llu cannot be folded: %s", y->id, (unsigned long long)seq, why.text);
+        oracle_failed(w, "K8", y, NULL, "%s: what is stored after entry %llu cannot be folded: %s", y->id, (unsigned long long)seq, why.text);
     return !w->over;
 }
 
-void story_born(world *w, pawl_bytes base)
+void sim_run_created(world *w, pawl_bytes base)
 {
     store_base b;
     arena mem;
-    story *y;
+    sim_run *y;
 
     arena_init(&mem, &w->alloc, base.size);
-    if (store_base_read(&mem, base, &b, NULL) == PAWL_OK && story_of(w, b.run) == NULL) {
+    if (store_base_read(&mem, base, &b, NULL) == PAWL_OK && sim_run_find(w, b.run) == NULL) {
         if (w->nruns < SIM_RUNS_MAX) {
             y = &w->runs[w->nruns++];
-            *y = (story){ .child = true, .begun = true };
+            *y = (sim_run){ .child = true, .begun = true };
             memcpy(y->id, b.run, strlen(b.run) + 1);
         } else {
-            sim_broken(w, "limit", NULL, NULL, "%s: more than %d runs, children among them", b.run, (int)SIM_RUNS_MAX);
+            oracle_failed(w, "limit", NULL, NULL, "%s: more than %d runs, children among them", b.run, (int)SIM_RUNS_MAX);
         }
     }
     arena_free(&mem);
 }
 
-void story_follow(world *w, story *y)
+void sim_run_follow(world *w, sim_run *y)
 {
     reading r = { .w = w, .y = y, .skip = y->nrecords };
     uint64_t after = y->st != NULL ? pawl_state_seq(y->st) : 0;
@@ -213,7 +213,7 @@ void story_follow(world *w, story *y)
     pawl_code rc;
 
     buf_init(&r.lines, &w->alloc);
-    rc = w->over ? PAWL_OK : w->truth->verbs->read(w->truth, y->id, after, 0, line_gather, &r, &why);
+    rc = w->over ? PAWL_OK : w->store->verbs->read(w->store, y->id, after, 0, line_gather, &r, &why);
     if (r.lines.failed)
         rc = PAWL_NOMEM;
     for (size_t at = 0; rc == PAWL_OK && goes_on && at < r.lines.size; at += sizeof head + head.size) {
@@ -224,28 +224,28 @@ void story_follow(world *w, story *y)
     if (rc == PAWL_NOMEM)
         sim_nomem(w);
     else if (rc != PAWL_OK && rc != PAWL_GONE)
-        sim_broken(w, "K8", y, NULL, "%s: what was stored cannot be read: %s", y->id, why.text);
+        oracle_failed(w, "K8", y, NULL, "%s: what was stored cannot be read: %s", y->id, why.text);
 }
 
-void story_forget(world *w, story *y)
+void sim_run_refold(world *w, sim_run *y)
 {
     pawl_state_free(y->st);
     y->st = NULL;
     y->nrecords = y->done = y->undone = 0;
-    for (deed *d = y->deeds; d != NULL; d = d->next) {
+    for (sim_command *d = y->commands; d != NULL; d = d->next) {
         d->durable = false;
         d->receipts = 0;
     }
-    story_follow(w, y);
+    sim_run_follow(w, y);
     y->begun = y->child || (y->st != NULL && pawl_state_seq(y->st) > 0);
     y->called_off = false;
     y->signals = 0;
 }
 
-void story_free(world *w, story *y)
+void sim_run_free(world *w, sim_run *y)
 {
     pawl_state_free(y->st);
-    for (deed *d = y->deeds, *next; d != NULL; d = next) {
+    for (sim_command *d = y->commands, *next; d != NULL; d = next) {
         next = d->next;
         mem_free(&w->alloc, d->reply, d->reply_size);
         mem_free(&w->alloc, d, sizeof *d + strlen(d->id) + 1);
@@ -260,14 +260,14 @@ void story_free(world *w, story *y)
 
 typedef struct left { bool signals, others; } left;
 
-static bool see_left(void *ctx, const pawl_delivery *d)
+static bool see_delivery(void *ctx, const pawl_delivery *d)
 {
     *(d->kind == PAWL_DELIVER_SIGNAL ? &((left *)ctx)->signals : &((left *)ctx)->others) = true;
     return true;
 }
 
 /* It waits for somebody who will never come. */
-static bool rests(world *w, story *y)
+static bool waits_for_nobody(world *w, sim_run *y)
 {
     left l = { false, false };
     bool will = false;
@@ -275,7 +275,7 @@ static bool rests(world *w, story *y)
 
     if (pawl_state_next(y->st) != PAWL_INTERRUPTED || (!y->child && y->signals < w->setup->nsignals))
         return false;
-    (void)w->truth->verbs->deliveries(w->truth, y->id, see_left, &l, NULL);
+    (void)w->store->verbs->deliveries(w->store, y->id, see_delivery, &l, NULL);
     will = w->m->hears && l.signals;
     buf_init(&room, &w->alloc);
     for (size_t i = 0; i < pawl_state_waits(y->st) && !will; i++) {
@@ -283,27 +283,27 @@ static bool rests(world *w, story *y)
 
         if (pawl_state_wait(y->st, i, w->look, &wait, NULL) != PAWL_OK)
             break;
-        will = deed_of(w, y, wait.id, false) != NULL || (wait.expires_ms > 0 && wait.otherwise != NULL) ||
+        will = command_find(w, y, wait.id, false) != NULL || (wait.expires_ms > 0 && wait.otherwise != NULL) ||
             (wait.kind == PAWL_WAIT_SIGNAL ? l.signals : answer_to(w, &wait, &room) != NULL);
     }
     buf_free(&room);
     return !will && !l.others;
 }
 
-bool story_settled(world *w, story *y)
+bool sim_run_settled(world *w, sim_run *y)
 {
     pawl_head head;
 
     if (y->st == NULL || pawl_state_seq(y->st) == 0)
         return y->child && y->st == NULL;       /* nobody asks for it any more */
     if (pawl_state_next(y->st) == PAWL_HALTED)      /* until its parent knows, a child's end is due like a timer */
-        return !y->child || !w->calm || (w->truth->verbs->head(w->truth, y->id, &head, NULL) == PAWL_OK && head.wake_ms == 0);
-    return (!y->cancel || w->plain || y->called_off) && rests(w, y);
+        return !y->child || !w->calm || (w->store->verbs->head(w->store, y->id, &head, NULL) == PAWL_OK && head.wake_ms == 0);
+    return (!y->cancel || w->plain || y->called_off) && waits_for_nobody(w, y);
 }
 
 /* ---- what has to hold -------------------------------------------------------------------------------------- */
 
-void story_audit(world *w, story *y)
+void sim_run_audit(world *w, sim_run *y)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_state *st = w->over ? NULL : pawl_run_state(w->auditor, y->id, &why);
@@ -312,7 +312,7 @@ void story_audit(world *w, story *y)
     if (w->over || y->st == NULL)
         return;
     if (st == NULL) {
-        sim_broken(w, "K6", y, NULL, "%s: it cannot be loaded: %s", y->id, why.text);
+        oracle_failed(w, "K6", y, NULL, "%s: it cannot be loaded: %s", y->id, why.text);
         return;
     }
     is = pawl_state_json(st, pawl_engine_step(w->auditor), &why);
@@ -320,47 +320,47 @@ void story_audit(world *w, story *y)
     if (why.code == PAWL_NOMEM)
         sim_nomem(w);
     else if (is == NULL || due == NULL)
-        sim_broken(w, "K6", y, NULL, "%s: it cannot be read: %s", y->id, why.text);
+        oracle_failed(w, "K6", y, NULL, "%s: it cannot be read: %s", y->id, why.text);
     else if (pawl_state_seq(st) != pawl_state_seq(y->st) || strcmp(is, due) != 0 || pawl_state_commands(st) != pawl_state_commands(y->st) ||
              pawl_state_waits(st) != pawl_state_waits(y->st))
-        sim_broken(w, "K6", y, NULL, "%s: loaded from its snapshot it stands at entry %llu with %.80s, and is at %llu with %.80s", y->id,
+        oracle_failed(w, "K6", y, NULL, "%s: loaded from its snapshot it stands at entry %llu with %.80s, and is at %llu with %.80s", y->id,
                    (unsigned long long)pawl_state_seq(st), is, (unsigned long long)pawl_state_seq(y->st), due);
 }
 
-static void head_check(world *w, story *y)
+static void head_check(world *w, sim_run *y)
 {
     pawl_head head;
     pawl_err why = { PAWL_OK, "" };
     bool over = pawl_status_terminal(pawl_state_status(y->st));
 
-    if (w->truth->verbs->head(w->truth, y->id, &head, &why) != PAWL_OK)
-        sim_broken(w, "S6", y, NULL, "%s: the store does not know it: %s", y->id, why.text);
+    if (w->store->verbs->head(w->store, y->id, &head, &why) != PAWL_OK)
+        oracle_failed(w, "S6", y, NULL, "%s: the store does not know it: %s", y->id, why.text);
     else if (head.status != pawl_state_status(y->st) || head.over != over || head.seq != pawl_state_seq(y->st) ||
              head.waits != pawl_state_waits(y->st))
-        sim_broken(w, "S6", y, NULL, "%s: the store says %s at entry %llu, %u waits; the journal %s at %llu, %zu", y->id,
+        oracle_failed(w, "S6", y, NULL, "%s: the store says %s at entry %llu, %u waits; the journal %s at %llu, %zu", y->id,
                    pawl_status_name((pawl_status)head.status), (unsigned long long)head.seq, (unsigned)head.waits,
                    pawl_status_name(pawl_state_status(y->st)), (unsigned long long)pawl_state_seq(y->st), pawl_state_waits(y->st));
     else if (over && head.wake_ms != 0)
-        sim_broken(w, "S6", y, NULL, "%s: it is over, and the store keeps a timer for it", y->id);
+        oracle_failed(w, "S6", y, NULL, "%s: it is over, and the store keeps a timer for it", y->id);
 }
 
-static void journal_look(world *w, story *y)
+static void journal_look(world *w, sim_run *y)
 {
     pawl_err why = { PAWL_OK, "" };
-    pawl_bytes journal = pawl_store_journal(w->truth, y->id, &why);
+    pawl_bytes journal = pawl_store_journal(w->store, y->id, &why);
     union { const char *in; void *out; } bytes = { journal.data };
-    const pawl_loader loader = story_loader(w, y);
+    const pawl_loader loader = sim_run_loader(w, y);
     pawl_verdict v;
 
     if (journal.data == NULL)
-        sim_broken(w, "K5", y, NULL, "%s: its journal cannot be read: %s", y->id, why.text);
+        oracle_failed(w, "K5", y, NULL, "%s: its journal cannot be read: %s", y->id, why.text);
     else if (pawl_verify_with(machine_of(w, pawl_state_machine(y->st, NULL)), journal, &loader, NULL, &v, &why) != PAWL_OK)
-        sim_broken(w, "K5", y, NULL, "%s: entry %llu of its journal: %s", y->id, (unsigned long long)v.seq, why.text);
+        oracle_failed(w, "K5", y, NULL, "%s: entry %llu of its journal: %s", y->id, (unsigned long long)v.seq, why.text);
     free(bytes.out);
 }
 
 /* What a child came to is part of what its parent does. */
-static bool any_marred(const world *w, const story *y)
+static bool any_marred(const world *w, const sim_run *y)
 {
     for (unsigned i = 0; i < w->nruns; i++)
         if (w->runs[i].marred && (w->runs[i].child || &w->runs[i] == y))
@@ -368,7 +368,7 @@ static bool any_marred(const world *w, const story *y)
     return false;
 }
 
-static void end_check(world *w, story *y)
+static void end_check(world *w, sim_run *y)
 {
     const char *json = pawl_state_json(y->st, w->look, &w->err);
     pawl_status is = pawl_state_status(y->st);
@@ -379,21 +379,21 @@ static void end_check(world *w, story *y)
     }
     w->report->marred += y->marred;
     if (pawl_status_terminal(is) && is != PAWL_COMPLETED && y->undone != y->done)
-        sim_broken(w, "E5", y, NULL, "%s: it ends %s, and of %zu things that were done %zu were undone", y->id, pawl_status_name(is), y->done,
+        oracle_failed(w, "E5", y, NULL, "%s: it ends %s, and of %zu things that were done %zu were undone", y->id, pawl_status_name(is), y->done,
                    y->undone);
     if (w->setup->loose || y->child || any_marred(w, y) || (y->cancel && is == PAWL_CANCELED_RUN))
         return;
     if (is != (pawl_status)y->status)
-        sim_broken(w, "G2", y, NULL, "%s: it ends %s, undisturbed it ends %s", y->id, pawl_status_name(is), pawl_status_name((pawl_status)y->status));
+        oracle_failed(w, "G2", y, NULL, "%s: it ends %s, undisturbed it ends %s", y->id, pawl_status_name(is), pawl_status_name((pawl_status)y->status));
     else if (strcmp(json, y->json) != 0)
-        sim_broken(w, "G2", y, NULL, "%s: it ends with %.100s, undisturbed with %.100s", y->id, json, y->json);
+        oracle_failed(w, "G2", y, NULL, "%s: it ends with %.100s, undisturbed with %.100s", y->id, json, y->json);
 }
 
-void story_judge(world *w, story *y)
+void sim_run_judge(world *w, sim_run *y)
 {
     if (y->st == NULL)
         return;
-    story_audit(w, y);
+    sim_run_audit(w, y);
     if (!w->over)
         journal_look(w, y);
     if (!w->over)

@@ -1,15 +1,17 @@
-/* far.c - the far end: effects happen here, are counted, and are asked whether they may. */
+/* remote.c - the far end: effects happen here, are counted, and are asked whether they may. */
+#include "engine/child/child.h"
+#include "engine/command/outbox.h"
 #include "sim/sim.h"
 
 #include <string.h>
 
 /* ---- what may happen ------------------------------------------------------------------------------ */
 
-static uint64_t fence_now(world *w, const story *y)
+static uint64_t fence_now(world *w, const sim_run *y)
 {
     pawl_head head;
 
-    return w->truth->verbs->head(w->truth, y->id, &head, NULL) == PAWL_OK ? head.fence : 0;
+    return w->store->verbs->head(w->store, y->id, &head, NULL) == PAWL_OK ? head.fence : 0;
 }
 
 static bool is_counted(const errand *er)
@@ -17,7 +19,7 @@ static bool is_counted(const errand *er)
     return er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1;
 }
 
-static void args_check(world *w, const story *y, deed *d, const pawl_value *args)
+static void args_check(world *w, const sim_run *y, sim_command *d, const pawl_value *args)
 {
     char hex[HASH_HEX + 1];
     hash digest;
@@ -34,40 +36,40 @@ static void args_check(world *w, const story *y, deed *d, const pawl_value *args
     hash_of(b.data, b.size, &digest);
     buf_free(&b);
     hash_hex(&digest, hex);
-    if (d->args.hex[0] != '\0' && strcmp(d->args.hex, hex) != 0 && !w->forgot)
-        sim_broken(w, "E5", y, d->id, "%s: it has other arguments now", d->id);
+    if (d->args.hex[0] != '\0' && strcmp(d->args.hex, hex) != 0 && !w->lost_writes)
+        oracle_failed(w, "E5", y, d->id, "%s: it has other arguments now", d->id);
     memcpy(d->args.hex, hex, sizeof hex);
 }
 
-static void attempt_check(world *w, story *y, deed *d, const pawl_job *job)
+static void attempt_check(world *w, sim_run *y, sim_command *d, const pawl_job *job)
 {
     const errand *er = job->ctx;
     uint64_t fence = fence_now(w, y);
 
     if (!d->durable && (er->limits.cls != PAWL_PURE || w->durability == PAWL_DURABLE_SYNC))     /* G9 */
-        sim_broken(w, "E1", y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
+        oracle_failed(w, "E1", y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
     if (d->receipts > 0 && job->fence == fence)
-        sim_broken(w, "E4", y, d->id, "%s: it is performed by who holds the run, and its receipt is stored", d->id);
+        oracle_failed(w, "E4", y, d->id, "%s: it is performed by who holds the run, and its receipt is stored", d->id);
     if (job->fence == 0 || job->fence > fence)
-        sim_broken(w, "E15", y, d->id, "%s: its fence %llu was never given", d->id, (unsigned long long)job->fence);
+        oracle_failed(w, "E15", y, d->id, "%s: its fence %llu was never given", d->id, (unsigned long long)job->fence);
     if (y->st != NULL && y->st->canceling && job->fence == fence && strstr(d->id, "." UNDO_TASK ".") == NULL)
-        sim_broken(w, "E10", y, d->id, "%s: it is performed by who holds the run, and that is called off", d->id);
-    if (w->forgot)
+        oracle_failed(w, "E10", y, d->id, "%s: it is performed by who holds the run, and that is called off", d->id);
+    if (w->lost_writes)
         return;
     if (er->limits.cls == PAWL_ONCE && d->performed > 0)
-        sim_broken(w, "E5", y, d->id, "%s: it is of class once, and performed twice", d->id);
+        oracle_failed(w, "E5", y, d->id, "%s: it is of class once, and performed twice", d->id);
     if (is_counted(er) && (d->attempts & UINT64_C(1) << job->attempt % 64) != 0)
-        sim_broken(w, "E13", y, d->id, "%s: attempt %u is performed twice", d->id, (unsigned)job->attempt);
+        oracle_failed(w, "E13", y, d->id, "%s: attempt %u is performed twice", d->id, (unsigned)job->attempt);
 }
 
 /* What whoever knows the machine has against it. */
-static void own_check(world *w, const story *y, const deed *d, const pawl_job *job)
+static void setup_performed(world *w, const sim_run *y, const sim_command *d, const pawl_job *job)
 {
     const char *oracle = "own";
     pawl_err why = { PAWL_OK, "" };
 
     if (!w->over && w->setup->performed != NULL && !w->setup->performed(w->setup->ctx, job, &oracle, &why))
-        sim_broken(w, oracle, y, d->id, "%s: %s", d->id, why.text);
+        oracle_failed(w, oracle, y, d->id, "%s: %s", d->id, why.text);
 }
 
 /* ---- what comes of it -------------------------------------------------------------------------------- */
@@ -81,7 +83,7 @@ static bool never(const pawl_job *job)
 static void nothing(const pawl_job *job) { (void)job; }
 
 /* A text made of effect and arguments. */
-static pawl_code reply_default(const pawl_job *job, pawl_reply *reply, const deed *d)
+static pawl_code reply_default(const pawl_job *job, pawl_reply *reply, const sim_command *d)
 {
     buf b;
     pawl_code rc;
@@ -94,7 +96,7 @@ static pawl_code reply_default(const pawl_job *job, pawl_reply *reply, const dee
     return rc;
 }
 
-static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, deed *d)
+static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, sim_command *d)
 {
     const pawl_sim_effect *by = strcmp(job->effect, "tell") == 0 ? NULL : w->setup->otherwise;
     pawl_job copy = *job;
@@ -104,6 +106,8 @@ static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, de
     copy.heartbeat = nothing;
     copy.ctx = NULL;
     copy.cancel_fd = 0;
+    copy.later = NULL;
+    copy.finish = NULL;
     copy.deadline_ms = 0;
     for (size_t i = 0; i < w->setup->neffects; i++) {
         const pawl_sim_effect *e = &w->setup->effects[i];
@@ -118,7 +122,7 @@ static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, de
     return rc;
 }
 
-static void reply_keep(world *w, deed *d, const pawl_reply *reply)
+static void reply_keep(world *w, sim_command *d, const pawl_reply *reply)
 {
     if (d->reply != NULL || reply->text.failed || reply->text.size == 0)
         return;
@@ -130,16 +134,29 @@ static void reply_keep(world *w, deed *d, const pawl_reply *reply)
     memcpy(d->reply, reply->text.data, d->reply_size);
 }
 
-static void letter_put(world *w, const worker *k, story *y, deed *d)
+static void late_reply_put(world *w, const worker *k, sim_run *y, sim_command *d)
 {
-    if (d->reply == NULL || !mem_room(&w->alloc, (void **)&w->letters, &w->letters_cap, w->nletters, sizeof *w->letters))
+    if (d->reply == NULL || !mem_room(&w->alloc, (void **)&w->late, &w->late_cap, w->nlate, sizeof *w->late))
         return;
-    w->letters[w->nletters++] = (letter){ w->now + 1 + (int64_t)sim_below(w, (uint64_t)w->t.late_ms), y, d, ++w->letter_no };
+    w->late[w->nlate++] = (late_reply){ w->now + 1 + (int64_t)sim_below(w, (uint64_t)w->t.late_ms), y, d, ++w->late_no };
     w->report->late++;
-    sim_tell(w, k, "%s: the answer is to come by mail", d->id);
+    trace_line(w, k, "%s: the answer is to come by mail", d->id);
 }
 
-bool far_tells(world *w, const deed *d, buf *out)
+/* A worker has handed it to a thread that will call its handler. */
+static bool is_out(const world *w, const sim_run *y, const char *id)
+{
+    for (unsigned i = 0; i < w->nworkers; i++) {
+        const cached_run *r = w->workers[i].e == NULL ? NULL : live_find(w->workers[i].e, y->id);
+        const errand *er = r == NULL ? NULL : errand_find(r, id);
+
+        if (er != NULL && er->at == ERRAND_OUT && er->begun_ms == 0 && !er->stop)
+            return true;
+    }
+    return false;
+}
+
+bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out)
 {
     buf_reset(out);
     if (d->reply != NULL) {
@@ -148,8 +165,8 @@ bool far_tells(world *w, const deed *d, buf *out)
         buf_char(out, '}');
     } else if (d->failed) {
         buf_text(out, "{\"failed\":\"it did not work\"}");
-    } else if (w->depth > 1) {
-        return false;           /* another worker stands still somewhere, perhaps right before it */
+    } else if (w->depth > 1 || is_out(w, y, d->id)) {
+        return false;           /* another worker stands still somewhere, perhaps right before it; or has a thread that will come to it */
     } else {
         buf_text(out, "\"again\"");
     }
@@ -159,12 +176,12 @@ bool far_tells(world *w, const deed *d, buf *out)
     return !out->failed;
 }
 
-bool letter_send(world *w)
+bool late_reply_send(world *w)
 {
     pawl_store *mail = pawl_engine_store(w->auditor);
 
-    for (size_t i = 0; i < w->nletters; i++) {
-        letter l = w->letters[i];
+    for (size_t i = 0; i < w->nlate; i++) {
+        late_reply l = w->late[i];
         char id[32] = "";
         buf name = { .data = id, .cap = sizeof id - 1 };
         pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = l.of->id, .outcome = PAWL_DONE,
@@ -175,11 +192,11 @@ bool letter_send(world *w)
             continue;
         buf_text(&name, "mail-");
         buf_uint(&name, l.no);
-        w->letters[i] = w->letters[--w->nletters];
+        w->late[i] = w->late[--w->nlate];
         if (mail->verbs->deliver(mail, l.run->id, &d, &err) != PAWL_OK)
-            sim_tell(w, NULL, "%s: its answer comes, and is refused: %s", l.of->id, err.text);
+            trace_line(w, NULL, "%s: its answer comes, and is refused: %s", l.of->id, err.text);
         else
-            sim_tell(w, NULL, "%s: its answer comes", l.of->id);
+            trace_line(w, NULL, "%s: its answer comes", l.of->id);
         return true;
     }
     return false;
@@ -187,7 +204,7 @@ bool letter_send(world *w)
 
 /* ---- one attempt ----------------------------------------------------------------------------------------- */
 
-static pawl_code act(world *w, worker *k, story *y, deed *d, const pawl_job *job, pawl_reply *reply)
+static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl_job *job, pawl_reply *reply)
 {
     const errand *er = job->ctx;
     const pawl_limits *declared = machine_limits(y->st != NULL ? machine_of(w, pawl_state_machine(y->st, NULL)) : w->m, job->effect);
@@ -196,16 +213,16 @@ static pawl_code act(world *w, worker *k, story *y, deed *d, const pawl_job *job
 
     if (more && sim_happens(w, w->t.refuse)) {
         w->report->refused++;
-        sim_tell(w, k, "%s: attempt %u is refused", d->id, (unsigned)job->attempt);
+        trace_line(w, k, "%s: attempt %u is refused", d->id, (unsigned)job->attempt);
         pawl_reply_untouched(reply);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "busy");
     }
     args_check(w, y, d, job->args);
     attempt_check(w, y, d, job);
-    own_check(w, y, d, job);
+    setup_performed(w, y, d, job);
     if (w->over)
         return PAWL_IO;
-    sim_tell(w, k, "%s: performed, attempt %u, fence %llu", d->id, (unsigned)job->attempt, (unsigned long long)job->fence);
+    trace_line(w, k, "%s: performed, attempt %u, fence %llu", d->id, (unsigned)job->attempt, (unsigned long long)job->fence);
     w->report->performed++;
     w->report->repeated += d->performed > 0;
     d->performed++;
@@ -215,27 +232,27 @@ static pawl_code act(world *w, worker *k, story *y, deed *d, const pawl_job *job
     if (rc >= 0)
         reply_keep(w, d, reply);
     if (rc >= 0 && sim_happens(w, w->t.late))
-        letter_put(w, k, y, d);
+        late_reply_put(w, k, y, d);
     if (sim_happens(w, w->t.slow)) {
         w->report->slow++;
         w->now += 1 + (int64_t)sim_below(w, (uint64_t)w->t.slow_ms);
     }
     if (more && er->limits.cls != PAWL_ONCE && sim_happens(w, w->t.lose)) {
         w->report->lost++;
-        sim_tell(w, k, "%s: its answer is lost", d->id);
+        trace_line(w, k, "%s: its answer is lost", d->id);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "the line went dead");
     }
     return rc;
 }
 
 /* An effect that finds out what came of another. */
-static pawl_code find_out(world *w, const deed *d, pawl_reply *reply)
+static pawl_code find_out(world *w, const sim_run *y, const sim_command *d, pawl_reply *reply)
 {
     pawl_code rc = PAWL_TRANSIENT;
     buf b;
 
     buf_init(&b, &w->alloc);
-    if (far_tells(w, d, &b))
+    if (remote_outcome(w, y, d, &b))
         rc = pawl_reply_json(reply, b.data);
     else
         pawl_reply_fail(reply, rc, "nobody knows yet");
@@ -243,24 +260,24 @@ static pawl_code find_out(world *w, const deed *d, pawl_reply *reply)
     return rc;
 }
 
-pawl_code far_act(const pawl_job *job, pawl_reply *reply, void *arg)
+pawl_code remote_act(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const errand *er = job->ctx;
     worker *k = arg;
     world *w = k->w;
     const char *tilde = strchr(job->id, '~');
     char run[RUN_BYTES_MAX + 1] = "";
-    story *y;
-    deed *d;
+    sim_run *y;
+    sim_command *d;
     pawl_code rc;
 
     if (tilde != NULL && (size_t)(tilde - job->id) < sizeof run)
         memcpy(run, job->id, (size_t)(tilde - job->id));
     if (!point(k))
         return pawl_reply_fail(reply, PAWL_IO, "nobody is there to perform it");
-    if ((y = story_of(w, run)) == NULL || (d = deed_of(w, y, job->id, true)) == NULL)
+    if ((y = sim_run_find(w, run)) == NULL || (d = command_find(w, y, job->id, true)) == NULL)
         return pawl_reply_fail(reply, PAWL_IO, "no such run");
-    rc = er->settling != NULL ? find_out(w, d, reply) : act(w, k, y, d, job, reply);
+    rc = er->settling != NULL ? find_out(w, y, d, reply) : act(w, k, y, d, job, reply);
     if (!point(k))
         return pawl_reply_fail(reply, PAWL_IO, "nobody is there to hear of it");
     return rc;

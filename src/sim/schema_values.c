@@ -1,14 +1,14 @@
-/* fit.c - values by their schema: what a person would answer, and what a model gives a tool. */
+/* schema_values.c - values by their schema: what a person would answer, and what a model gives a tool. */
 #include "sim/sim.h"
 
 #include <string.h>
 
 enum { ITEMS_MAX = 64, LENGTH_MAX = 4096, SOME = 3 };
 
-static void fit_any(buf *b, const pawl_value *schema, dice *c, const char *name, int depth);
+static void fit_any(buf *b, const pawl_value *schema, rng *c, const char *name, int depth);
 
 /* Of `n`: any by chance, else the first. */
-static uint64_t one_of(dice *c, uint64_t n) { return c == NULL ? 0 : dice_below(c, n); }
+static uint64_t one_of(rng *c, uint64_t n) { return c == NULL ? 0 : rng_below(c, n); }
 
 /* ---- objects ---------------------------------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ static bool is_required(const pawl_value *schema, const char *name, size_t n)
     return false;
 }
 
-static void member(buf *b, const pawl_value *schema, const char *name, bool *more, dice *c, int depth)
+static void member(buf *b, const pawl_value *schema, const char *name, bool *more, rng *c, int depth)
 {
     buf_text(b, *more ? "," : "");
     *more = true;
@@ -34,7 +34,7 @@ static void member(buf *b, const pawl_value *schema, const char *name, bool *mor
 }
 
 /* What is required, and by chance some of the rest. */
-static void fit_object(buf *b, const pawl_value *schema, dice *c, int depth)
+static void fit_object(buf *b, const pawl_value *schema, rng *c, int depth)
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(schema, "required"));
     const pawl_value *one, *key;
@@ -46,20 +46,20 @@ static void fit_object(buf *b, const pawl_value *schema, dice *c, int depth)
             member(b, schema, pawl_value_string(one), &more, c, depth);
     it = pawl_iter_of(pawl_value_get(schema, "properties"));
     while (c != NULL && pawl_iter_next(&it, &key) != NULL)
-        if (!is_required(schema, pawl_value_string(key), SIZE_MAX) && dice_below(c, SOME) == 0)
+        if (!is_required(schema, pawl_value_string(key), SIZE_MAX) && rng_below(c, SOME) == 0)
             member(b, schema, pawl_value_string(key), &more, c, depth);
     buf_char(b, '}');
 }
 
 /* ---- the other types -------------------------------------------------------------------------------------------- */
 
-static void fit_array(buf *b, const pawl_value *schema, dice *c, int depth)
+static void fit_array(buf *b, const pawl_value *schema, rng *c, int depth)
 {
     const pawl_value *most = pawl_value_get(schema, "maxItems");
     uint64_t n = pawl_value_uint(pawl_value_get(schema, "minItems"));
 
     if (c != NULL && !pawl_value_bool(pawl_value_get(schema, "uniqueItems")))
-        n += dice_below(c, SOME);
+        n += rng_below(c, SOME);
     if (most != NULL && n > pawl_value_uint(most))
         n = pawl_value_uint(most);
     buf_char(b, '[');
@@ -71,7 +71,7 @@ static void fit_array(buf *b, const pawl_value *schema, dice *c, int depth)
 }
 
 /* What such a thing is called elsewhere: paths, commands and addresses, harmless and not. */
-static const char *word_for(const char *name, dice *c)
+static const char *word_for(const char *name, rng *c)
 {
     static const char *const paths[] = { "a.txt", "src/b.c", "notes/x.md", "../up.txt", "/etc/passwd", "~/.ssh/id" };
     static const char *const commands[] = { "ls", "git diff --stat", "make && make test", "rm -rf out", "cat $(ls)", "echo 'open",
@@ -79,15 +79,15 @@ static const char *word_for(const char *name, dice *c)
     static const char *const words[] = { "one", "two words", "x", "\xc3\xa4" };
 
     if (strstr(name, "path") != NULL || strstr(name, "file") != NULL)
-        return paths[dice_below(c, sizeof paths / sizeof *paths)];
+        return paths[rng_below(c, sizeof paths / sizeof *paths)];
     if (strcmp(name, "command") == 0)
-        return commands[dice_below(c, sizeof commands / sizeof *commands)];
+        return commands[rng_below(c, sizeof commands / sizeof *commands)];
     if (strcmp(name, "url") == 0)
-        return dice_below(c, 2) == 0 ? "https://example.org/a" : "http://127.0.0.1/b";
-    return words[dice_below(c, sizeof words / sizeof *words)];
+        return rng_below(c, 2) == 0 ? "https://example.org/a" : "http://127.0.0.1/b";
+    return words[rng_below(c, sizeof words / sizeof *words)];
 }
 
-static void fit_text(buf *b, const pawl_value *schema, dice *c, const char *name)
+static void fit_text(buf *b, const pawl_value *schema, rng *c, const char *name)
 {
     const pawl_value *most = pawl_value_get(schema, "maxLength");
     const uint64_t least = pawl_value_uint(pawl_value_get(schema, "minLength"));
@@ -105,7 +105,7 @@ static void fit_text(buf *b, const pawl_value *schema, dice *c, const char *name
     buf_char(b, '"');
 }
 
-static void fit_number(buf *b, const pawl_value *schema, dice *c)
+static void fit_number(buf *b, const pawl_value *schema, rng *c)
 {
     const pawl_value *least = pawl_value_get(schema, "minimum"), *most = pawl_value_get(schema, "maximum");
     int64_t n = pawl_value_int(least);
@@ -117,13 +117,13 @@ static void fit_number(buf *b, const pawl_value *schema, dice *c)
             buf_char(b, '0');
         return;
     }
-    n += (int64_t)dice_below(c, 10);
+    n += (int64_t)rng_below(c, 10);
     if (pawl_value_type(most) == PAWL_TYPE_INT && n > pawl_value_int(most))
         n = pawl_value_int(most);
     buf_int(b, n);
 }
 
-static void fit_type(buf *b, const pawl_value *schema, const char *type, dice *c, const char *name, int depth)
+static void fit_type(buf *b, const pawl_value *schema, const char *type, rng *c, const char *name, int depth)
 {
     if (strcmp(type, "object") == 0)
         fit_object(b, schema, c, depth);
@@ -141,12 +141,12 @@ static void fit_type(buf *b, const pawl_value *schema, const char *type, dice *c
 
 /* ---- any ------------------------------------------------------------------------------------------------------ */
 
-static const pawl_value *chosen(const pawl_value *all, dice *c)
+static const pawl_value *chosen(const pawl_value *all, rng *c)
 {
     return pawl_value_at(all, one_of(c, pawl_value_size(all)));
 }
 
-static void fit_any(buf *b, const pawl_value *schema, dice *c, const char *name, int depth)
+static void fit_any(buf *b, const pawl_value *schema, rng *c, const char *name, int depth)
 {
     const pawl_value *given = pawl_value_get(schema, "const"), *type = pawl_value_get(schema, "type"), *inner;
     const char *word = pawl_value_string(pawl_value_type(type) == PAWL_TYPE_ARRAY ? chosen(type, c) : type);
@@ -168,7 +168,7 @@ static void fit_any(buf *b, const pawl_value *schema, dice *c, const char *name,
         fit_type(b, schema, word == NULL || depth >= DEPTH_MAX ? "" : word, c, name, depth);
 }
 
-void fit(buf *b, const pawl_value *schema, dice *c)
+void schema_value(buf *b, const pawl_value *schema, rng *c)
 {
     fit_any(b, schema, c, "", 0);
 }

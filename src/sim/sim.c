@@ -6,7 +6,7 @@
 
 /* ---- chance ------------------------------------------------------------------------------------- */
 
-uint64_t dice_draw(dice *c)
+uint64_t rng_draw(rng *c)
 {
     uint64_t z = c->at += UINT64_C(0x9E3779B97F4A7C15);
 
@@ -15,9 +15,9 @@ uint64_t dice_draw(dice *c)
     return z ^ z >> 31;
 }
 
-uint64_t dice_below(dice *c, uint64_t n) { return n == 0 ? 0 : dice_draw(c) % n; }
+uint64_t rng_below(rng *c, uint64_t n) { return n == 0 ? 0 : rng_draw(c) % n; }
 
-uint64_t sim_draw(world *w) { return dice_draw(&w->rand); }
+uint64_t sim_draw(world *w) { return rng_draw(&w->rand); }
 uint64_t sim_below(world *w, uint64_t n) { return n == 0 ? 0 : sim_draw(w) % n; }
 
 bool sim_happens(world *w, unsigned of_thousand)
@@ -27,7 +27,7 @@ bool sim_happens(world *w, unsigned of_thousand)
 
 /* ---- telling -------------------------------------------------------------------------------------- */
 
-void sim_tell(world *w, const worker *k, const char *fmt, ...)
+void trace_line(world *w, const worker *k, const char *fmt, ...)
 {
     va_list args;
 
@@ -59,7 +59,7 @@ static void all_stop(world *w)
         w->workers[i].dead = true;
 }
 
-void sim_broken(world *w, const char *oracle, const story *y, const char *id, const char *fmt, ...)
+void oracle_failed(world *w, const char *oracle, const sim_run *y, const char *id, const char *fmt, ...)
 {
     pawl_err why = { PAWL_OK, "" };
     va_list args;
@@ -71,7 +71,7 @@ void sim_broken(world *w, const char *oracle, const story *y, const char *id, co
         w->report->oracle = oracle;
         name_keep(w->report->run, sizeof w->report->run, y != NULL ? y->id : "");
         name_keep(w->report->command, sizeof w->report->command, id != NULL ? id : "");
-        sim_tell(w, NULL, "%s: %s", oracle, why.text);
+        trace_line(w, NULL, "%s: %s", oracle, why.text);
         fail(&w->err, PAWL_CORRUPT, "seed %llu: %s: %s", (unsigned long long)w->report->seed, oracle, why.text);
     }
     all_stop(w);
@@ -85,7 +85,7 @@ void sim_nomem(world *w)
 
 /* ---- a world ---------------------------------------------------------------------------------------- */
 
-story *story_of(world *w, const char *run)
+sim_run *sim_run_find(world *w, const char *run)
 {
     for (unsigned i = 0; i < w->nruns && run != NULL; i++)
         if (strcmp(w->runs[i].id, run) == 0)
@@ -122,7 +122,7 @@ static pawl_code machines_make(world *w)
 static pawl_code auditor_make(world *w)
 {
     pawl_machine *m = w->m;
-    pawl_store *s = handle_plain(w);
+    pawl_store *s = plain_store(w);
 
     w->auditor = pawl_engine_new(m, s, &w->err);
     if (w->auditor == NULL)
@@ -145,13 +145,13 @@ static void mix(world *w)
     }
 }
 
-static void stories_begin(world *w)
+static void sim_runs_begin(world *w)
 {
     const pawl_sim_setup *setup = w->setup;
     unsigned runs = setup->runs > 0 ? setup->runs : 2;
 
     for (w->nruns = 0; w->nruns < runs; w->nruns++) {
-        story *y = &w->runs[w->nruns];
+        sim_run *y = &w->runs[w->nruns];
         buf id = { .data = y->id, .cap = sizeof y->id - 1 };
 
         buf_text(&id, "r");
@@ -176,19 +176,19 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
         w->workers[i] = (worker){ .w = w, .number = i };
     if ((rc = machines_make(w)) != PAWL_OK)
         return rc;
-    if ((w->look = pawl_step_new(NULL)) == NULL || (w->truth = pawl_store_memory(&w->err)) == NULL)
+    if ((w->look = pawl_step_new(NULL)) == NULL || (w->store = pawl_store_memory(&w->err)) == NULL)
         return fail(&w->err, PAWL_NOMEM, "no memory to simulate");
-    store_memory_clock(w->truth, world_now, w);
+    store_memory_clock(w->store, world_now, w);
     if ((rc = auditor_make(w)) != PAWL_OK)
         return rc;
     for (size_t i = 0; i < setup->neffects; i++)
-        effect_known(w, setup->effects[i].name, strlen(setup->effects[i].name));
+        effect_register(w, setup->effects[i].name, strlen(setup->effects[i].name));
     for (uint32_t i = 0; i < w->m->neffects; i++)
-        effect_known(w, w->m->effects[i].name, strlen(w->m->effects[i].name));
+        effect_register(w, w->m->effects[i].name, strlen(w->m->effects[i].name));
     for (unsigned k = 0; k < w->nmore; k++)
         for (uint32_t i = 0; i < w->more[k]->neffects; i++)
-            effect_known(w, w->more[k]->effects[i].name, strlen(w->more[k]->effects[i].name));
-    stories_begin(w);
+            effect_register(w, w->more[k]->effects[i].name, strlen(w->more[k]->effects[i].name));
+    sim_runs_begin(w);
     if (setup->trouble == NULL)
         mix(w);
     w->durability = plain ? PAWL_DURABLE_SYNC : (pawl_durability)sim_below(w, 3);
@@ -200,20 +200,20 @@ static void world_end(world *w)
     w->calm = true;
     for (unsigned i = 0; i < w->nworkers; i++) {
         w->workers[i].dead = true;
-        dismiss(w, &w->workers[i]);
+        worker_stop(w, &w->workers[i]);
     }
     if (w->auditor != NULL) {
         w->auditor->m = NULL;           /* they are the world's */
         w->auditor->nmore = 0;
     }
     pawl_engine_free(w->auditor);
-    pawl_store_free(w->truth);
+    pawl_store_free(w->store);
     for (unsigned i = 0; i < w->nruns; i++)
-        story_free(w, &w->runs[i]);
+        sim_run_free(w, &w->runs[i]);
     for (unsigned i = 0; i < w->neffects; i++)
         mem_free(&w->alloc, w->effects[i], strlen(w->effects[i]) + 1);
-    mem_free(&w->alloc, w->letters, w->letters_cap * sizeof *w->letters);
-    wrote_free(w);
+    mem_free(&w->alloc, w->late, w->late_cap * sizeof *w->late);
+    writes_free(w);
     pawl_step_free(w->look);
     pawl_machine_free(w->m);
     for (unsigned i = 0; i < w->nmore; i++)
@@ -229,7 +229,7 @@ static pawl_code undisturbed(world *w, const pawl_sim_setup *setup, uint64_t see
     pawl_code rc = world_begin(w, setup, seed, true, report);
 
     if (rc == PAWL_OK)
-        peace(w);
+        calm_phase(w);
     if (w->report->oracle != NULL) {
         pawl_err why = w->err;
 
@@ -262,10 +262,10 @@ static pawl_code disturbed(world *w, world *plain, const pawl_sim_setup *setup, 
         w->runs[i].json_size = plain->runs[i].json_size;
         plain->runs[i].json = NULL;
     }
-    trouble(w);
-    peace(w);
+    trouble_phase(w);
+    calm_phase(w);
     for (unsigned i = 0; i < w->nruns && !w->over; i++)
-        story_judge(w, &w->runs[i]);
+        sim_run_judge(w, &w->runs[i]);
     for (unsigned i = 0; i < w->nruns; i++)
         report->children += w->runs[i].child;
     report->took_ms = w->now - 1000000;

@@ -1,10 +1,10 @@
-/* crew.c - workers take turns: a portion of one may stand inside a portion of another, between any two of its actions. */
+/* workers.c - workers take turns: a turn of one may stand inside a turn of another, between any two of its actions. */
 #include "sim/sim.h"
 
 #include <string.h>
 
-enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, PEACE_ROUNDS = 400, QUIET_ROUNDS = 2, PEACE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256,
-       BLOB_BYTES = 24 };         /* so that much stands apart */
+enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, CALM_ROUNDS = 400, QUIET_ROUNDS = 2, CALM_PHASE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256,
+       BLOB_BYTES = 24, THREADS_MAX = 4 };         /* so that much stands apart */
 
 /* ---- points --------------------------------------------------------------------------------------- */
 
@@ -20,14 +20,14 @@ static void rival(world *w, const worker *k)
         if (other->active || other == k)
             continue;
         w->report->rivals++;
-        portion(w, other, do_work, NULL);
+        worker_turn(w, other, do_work, NULL);
         return;
     }
 }
 
 static void die(world *w, worker *k)
 {
-    sim_tell(w, k, "is killed");
+    trace_line(w, k, "is killed");
     w->report->kills++;
     k->dead = true;
 }
@@ -85,7 +85,7 @@ static bool drawn(void *ctx, uint64_t out[2])
     return true;
 }
 
-/* ---- hired and dismissed ------------------------------------------------------------------------------ */
+/* ---- worker_start and dismissed ------------------------------------------------------------------------------ */
 
 pawl_code machines_lend(world *w, pawl_engine *e)
 {
@@ -112,11 +112,11 @@ static void handler_give(world *w, worker *k, const char *name)
         declared = pawl_machine_effect(w->more[i], name, &cls);
     if (!declared)
         cls = PAWL_AT_LEAST_ONCE;
-    if (pawl_engine_effect(k->e, name, far_act, k, cls, &w->err) != PAWL_OK)
+    if (pawl_engine_effect(k->e, name, remote_act, k, cls, &w->err) != PAWL_OK)
         sim_nomem(w);
 }
 
-void effect_known(world *w, const char *name, size_t size)
+void effect_register(world *w, const char *name, size_t size)
 {
     char *copy;
 
@@ -136,7 +136,7 @@ void effect_known(world *w, const char *name, size_t size)
             handler_give(w, &w->workers[i], copy);
 }
 
-bool hired(world *w, worker *k)
+bool worker_start(world *w, worker *k)
 {
     const pawl_clock clock = { now_ms, sleep_until, k };
     buf name = { .data = k->name, .cap = sizeof k->name - 1 };
@@ -150,7 +150,7 @@ bool hired(world *w, worker *k)
     buf_char(&name, '.');
     buf_uint(&name, ++k->life);
     k->dead = false;
-    if ((s = handle_new(k)) == NULL || (k->e = pawl_engine_new(w->m, s, &w->err)) == NULL) {
+    if ((s = worker_store(k)) == NULL || (k->e = pawl_engine_new(w->m, s, &w->err)) == NULL) {
         if (s != NULL)
             w->m = NULL;        /* it was taken */
         sim_nomem(w);
@@ -160,17 +160,18 @@ bool hired(world *w, worker *k)
     pawl_engine_lease(k->e, k->name, w->t.lease_ms);
     k->e->drawn = drawn;
     k->e->drawn_ctx = k;
+    pawl_engine_threads(k->e, w->plain ? 0 : (unsigned)sim_below(w, THREADS_MAX + 1));
     pawl_engine_durability(k->e, w->durability);
     k->e->tail_bytes_least = TAIL_BYTES;
     pawl_engine_blobs(k->e, BLOB_BYTES);
     if (machines_lend(w, k->e) != PAWL_OK)
-        sim_broken(w, "setup", NULL, NULL, "%s", w->err.text);
+        oracle_failed(w, "setup", NULL, NULL, "%s", w->err.text);
     for (unsigned i = 0; i < w->neffects && !w->over; i++)
         handler_give(w, k, w->effects[i]);
     return !w->over;
 }
 
-void dismiss(world *w, worker *k)
+void worker_stop(world *w, worker *k)
 {
     pawl_engine *e = k->e;
 
@@ -185,24 +186,25 @@ void dismiss(world *w, worker *k)
 
 /* ---- portions -------------------------------------------------------------------------------------------- */
 
-void portion(world *w, worker *k, job_fn *fn, void *arg)
+void worker_turn(world *w, worker *k, turn_fn *fn, void *arg)
 {
-    if (w->over || k->active || !hired(w, k))
+    if (w->over || k->active || !worker_start(w, k))
         return;
     w->report->portions++;
     k->active = true;
     w->depth++;
     k->left = w->calm ? CALM_POINTS : 2 + (unsigned)sim_below(w, PORTION_POINTS);
     k->e->stopping = false;
+    pool_simulate(k->e, w->calm);
     fn(w, k, arg);
     if (!k->dead && sim_happens(w, w->t.restart)) {
-        sim_tell(w, k, "is closed");
+        trace_line(w, k, "is closed");
         w->report->restarts++;
         k->left = 0;
-        dismiss(w, k);
+        worker_stop(w, k);
     }
     if (k->dead)
-        dismiss(w, k);
+        worker_stop(w, k);
     w->depth--;
     k->active = false;
 }
@@ -214,7 +216,7 @@ static void do_work(world *w, worker *k, void *arg)
 
     (void)arg;
     if (pawl_work(k->e, until, &err) != PAWL_OK)
-        sim_tell(w, k, "work: %s", err.text);
+        trace_line(w, k, "work: %s", err.text);
 }
 
 static void do_say(world *w, worker *k, void *arg)
@@ -225,54 +227,54 @@ static void do_say(world *w, worker *k, void *arg)
 static bool all_settled(world *w)
 {
     for (unsigned i = 0; i < w->nruns; i++)
-        if (!story_settled(w, &w->runs[i]))
+        if (!sim_run_settled(w, &w->runs[i]))
             return false;
     return true;
 }
 
-void trouble(world *w)
+void trouble_phase(world *w)
 {
     for (int i = 0; i < PORTIONS && !w->over && !all_settled(w); i++) {
         worker *k = &w->workers[sim_below(w, w->nworkers)];
         bool said = true;
 
         if (sim_below(w, 3) == 0)
-            portion(w, k, do_say, &said);
+            worker_turn(w, k, do_say, &said);
         else
-            portion(w, k, do_work, NULL);
-        (void)letter_send(w);
+            worker_turn(w, k, do_work, NULL);
+        (void)late_reply_send(w);
         if (sim_below(w, 4) == 0)
             w->now += (int64_t)sim_below(w, (uint64_t)w->t.lease_ms);
     }
 }
 
-static void round_of_peace(world *w)
+static void calm_round(world *w)
 {
     for (unsigned i = 0; i < w->nworkers && !w->over; i++) {
         bool said = true;
 
         for (unsigned n = 0; said && n < 4 * w->nruns && !w->over; n++)
-            portion(w, &w->workers[i], do_say, &said);
-        portion(w, &w->workers[i], do_work, NULL);
+            worker_turn(w, &w->workers[i], do_say, &said);
+        worker_turn(w, &w->workers[i], do_work, NULL);
     }
-    while (!w->over && letter_send(w))
+    while (!w->over && late_reply_send(w))
         continue;
 }
 
-void peace(world *w)
+void calm_phase(world *w)
 {
-    uint32_t until = w->report->points + PEACE_POINTS, appends = 0, quiet = 0;
+    uint32_t until = w->report->points + CALM_PHASE_POINTS, appends = 0, quiet = 0;
 
     if (!w->calm)
-        sim_tell(w, NULL, "no trouble from here on");
+        trace_line(w, NULL, "no trouble from here on");
     w->calm = true;
-    for (int i = 0; i < PEACE_ROUNDS && w->report->points < until && !w->over; i++) {
+    for (int i = 0; i < CALM_ROUNDS && w->report->points < until && !w->over; i++) {
         int64_t next;
 
-        round_of_peace(w);
-        if (w->over || (all_settled(w) && w->nletters == 0))
+        calm_round(w);
+        if (w->over || (all_settled(w) && w->nlate == 0))
             return;
-        next = w->truth->verbs->next_due(w->truth);
+        next = w->store->verbs->next_due(w->store);
         quiet = w->report->appends == appends ? quiet + 1 : 0;
         appends = w->report->appends;
         if (next > w->now && (next < w->now + w->t.lease_ms || quiet > QUIET_ROUNDS))     /* every lease has run out: it is a timer, however far away */
@@ -281,10 +283,10 @@ void peace(world *w)
             w->now += w->t.lease_ms;
     }
     for (unsigned i = 0; i < w->nruns && !w->over; i++) {
-        const story *y = &w->runs[i];
+        const sim_run *y = &w->runs[i];
 
-        if (!story_settled(w, &w->runs[i]))
-            sim_broken(w, "end", y, NULL, "%s: it is stuck: %s, %zu commands and %zu waits open", y->id,
+        if (!sim_run_settled(w, &w->runs[i]))
+            oracle_failed(w, "end", y, NULL, "%s: it is stuck: %s, %zu commands and %zu waits open", y->id,
                        y->st != NULL ? pawl_status_name(pawl_state_status(y->st)) : "not begun", y->st != NULL ? pawl_state_commands(y->st) : 0,
                        y->st != NULL ? pawl_state_waits(y->st) : 0);
     }

@@ -1,5 +1,7 @@
-/* sweep.c - runs that are over and were not to be kept go (G10). Their base says that they may, and the timer that their end was
- * stored with says when. The end of a child is its parent's matter too: whoever drives that removes it. */
+/* retention.c - removes finished runs whose retention has passed (G10). Their base has the rule, and the timer that was stored with their end
+ * the time. A finished child is removed by the engine that drives its parent.
+ *
+ * Owns nothing. Called by pawl_store_sweep, on the thread that uses the handle; each run is claimed before it is removed. */
 #include "store/store.h"
 
 enum { SWEEP_LIMIT = 1000, SWEEP_BATCH = 64, SWEEP_TTL_MS = 30000 };

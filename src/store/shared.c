@@ -1,4 +1,6 @@
-/* shared.c - what every store reads from the bytes it is given, and the rules that all of them keep. */
+/* shared.c - the rules that every store keeps: what may be appended, delivered, answered and created; when a run is due; the digest of a snapshot.
+ *
+ * Pure functions over the bytes that a caller gives; the only clock is store_system_ms. Called by the stores in memory and in SQLite. */
 #include "store/store.h"
 
 #include <stdio.h>
@@ -204,6 +206,19 @@ pawl_code store_snapshot_stands(const pawl_alloc *alloc, pawl_bytes snapshot, ui
     return failed ? PAWL_NOMEM : PAWL_OK;
 }
 
+bool store_entry_hash(pawl_bytes line, hash *out)
+{
+    return line.size > HASH_HEX && hash_unhex(line.data, HASH_HEX, out);
+}
+
+void store_snapshot_digest(const hash *entry, pawl_bytes snapshot, hash *out)
+{
+    hash body;
+
+    hash_of(snapshot.data, snapshot.size, &body);
+    hash_parts((const pawl_bytes[]){ { (const char *)entry->b, HASH_BYTES }, { (const char *)body.b, HASH_BYTES } }, 2, out);
+}
+
 /* ---- an append ----------------------------------------------------------------------------------------------- */
 
 static bool is_hex(const char *text, size_t n)
@@ -285,6 +300,23 @@ pawl_code store_claim_check(const char *owner, int64_t ttl_ms, const pawl_claim 
     if (!store_id_valid(owner) || ttl_ms <= 0 || (all == NULL && n > 0))
         return fail(err, PAWL_INVALID, "a claim needs an owner of 1 to %d bytes, a time above 0, and runs", STORE_ID_BYTES_MAX);
     return PAWL_OK;
+}
+
+pawl_code store_beginning_check(const pawl_alloc *alloc, const char *run, const pawl_beginning *with, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    if (with == NULL)
+        return PAWL_OK;
+    if (with->owner != NULL)
+        rc = store_claim_check(with->owner, with->ttl_ms, NULL, 0, err);
+    else if (with->first != NULL)
+        rc = fail(err, PAWL_INVALID, "%s: whoever writes its first lines claims it with them", run);
+    if (rc == PAWL_OK && with->first != NULL && with->first->within != NULL)
+        rc = fail(err, PAWL_INVALID, "%s: a run does not begin with SQL of its own", run);
+    if (rc == PAWL_OK && with->left != NULL)
+        rc = store_delivery_check(alloc, run, with->left, err);
+    return rc;
 }
 
 pawl_code store_holds_check(const pawl_hold *all, size_t n, pawl_err *err)

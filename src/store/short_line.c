@@ -1,4 +1,4 @@
-/* short.c - a journal's line with fewer bytes: digests as what they are, and what every line says as one byte each.
+/* short_line.c - a journal's line with fewer bytes: digests as what they are, and what every line says as one byte each.
  *
  * No byte below 20 stands in a line, so each of them may stand for a text; docs/INTERFACES.md has them all. A line of which nothing
  * would be shorter is left as it is. */

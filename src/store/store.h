@@ -2,7 +2,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/store.h"
 
 enum {
@@ -39,6 +39,8 @@ pawl_code store_append_check(const pawl_append *a, uint64_t *entries, pawl_err *
 
 /* Whether many can be claimed, renewed or let go of at all: else nobody is answered. PAWL_INVALID. */
 pawl_code store_claim_check(const char *owner, int64_t ttl_ms, const pawl_claim *all, size_t n, pawl_err *err);
+/* Whether run `run` can begin with all that `with` says; it may be NULL. PAWL_INVALID. */
+pawl_code store_beginning_check(const pawl_alloc *alloc, const char *run, const pawl_beginning *with, pawl_err *err);
 pawl_code store_holds_check(const pawl_hold *all, size_t n, pawl_err *err);
 
 /* Whether `d` can be delivered at all: kind, id, name and outcome, and JSON where JSON is due. `alloc`: to
@@ -56,6 +58,10 @@ pawl_code store_answer_late(const char *run, const char *id, pawl_bytes answer, 
 /* What a base's retention asks for (G10): NULL, "keep"; "delete"; "keep:N" and one of ms, s, m, h, d. *ms: kept so long after its
  * end, INT64_MAX for ever. False: it is none of these. */
 bool store_retention_read(const char *text, int64_t *ms);
+/* The hash that an entry's line begins with; false: it is no line of an entry. */
+bool store_entry_hash(pawl_bytes line, hash *out);
+/* What stands beside a snapshot, and has to fit when it is read: SHA-256 over the hash of its entry and the SHA-256 of its bytes. */
+void store_snapshot_digest(const hash *entry, pawl_bytes snapshot, hash *out);
 /* Whether a snapshot of entry `of` may stay when the journal begins at `seq`: it is of a later one, and none of its segments reaches
  * into what goes (K7). PAWL_NOMEM. */
 pawl_code store_snapshot_stands(const pawl_alloc *alloc, pawl_bytes snapshot, uint64_t of, uint64_t seq, bool *stands);
@@ -76,6 +82,12 @@ int64_t store_system_ms(void);                  /* the clock on the wall */
 /* PAWL_GONE, as every verb says it. */
 pawl_code store_no_run(const char *run, pawl_err *err);
 pawl_code store_fenced(const char *run, uint64_t fence, uint64_t newest, pawl_err *err);
+
+/* ---- journal_text.c ------------------------------------------------------------------------------------- */
+
+/* The base and the lines after it up to entry `upto` (0: all), each with its newline, appended to `out`. `base_seq` may be NULL. PAWL_GONE: there is
+ * no such run, or that entry was pruned. */
+pawl_code store_journal(pawl_store *s, const char *run, uint64_t upto, buf *out, uint64_t *base_seq, pawl_err *err);
 
 /* ---- codec.c: values as they stand in a file ------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* stream.c - readers: each knows its place in a journal, and takes what comes next from the ring of its engine or from the store. */
+/* reader.c - readers: each knows its place in a journal, and takes what comes next from the ring of its engine or from the store. */
 #include "stream/stream.h"
 
 #include <string.h>
@@ -155,14 +155,24 @@ static void lost_more(pawl_stream *r, uint64_t last, uint64_t n)
     r->lost_last = last;
 }
 
-static taken live_take(pawl_stream *r, hub *h, uint64_t slot)
+/* What readers select it by: of what a handler says the name decides. */
+static pawl_stream_kind live_kind(const ring_entry *t)
 {
-    const told *t = &h->ring[slot % h->cap];
+    const char *name = t->block == NULL ? "" : t->block + strlen(t->block) + 1;
+
+    if (t->kind != RING_SAID)
+        return PAWL_STREAM_TASKS;
+    return strcmp(name, "message") == 0 ? PAWL_STREAM_MESSAGES : PAWL_STREAM_CUSTOM;
+}
+
+static taken live_take(pawl_stream *r, stream_ring *h, uint64_t slot)
+{
+    const ring_entry *t = &h->ring[slot % h->cap];
 
     lost_more(r, t->live - 1, t->live > r->live + 1 ? t->live - r->live - 1 : 0);
     if (t->live > r->live)
         r->live = t->live;
-    if ((t->kind & r->kinds) == 0 || (slot < r->open_slot && !hub_is_out(h, t->run, t->block, slot)))
+    if ((live_kind(t) & r->kinds) == 0 || (slot < r->open_slot && !ring_is_running(h, t->run, t->block, slot)))
         return TAKEN_NONE;      /* what an attempt said that is over was settled before this reader came */
     if (place_before(r->at, t->at) || (t->at.seq == 0 && r->look))
         return TAKEN_AHEAD;
@@ -175,7 +185,7 @@ static taken live_take(pawl_stream *r, hub *h, uint64_t slot)
 }
 
 /* Passed over when it is behind; left when it lies ahead, or when what was read from the store leads up to it. */
-static taken line_take(pawl_stream *r, const told *t)
+static taken line_take(pawl_stream *r, const ring_entry *t)
 {
     if (place_before(t->at, r->at))
         return TAKEN_NONE;
@@ -193,21 +203,21 @@ static taken line_take(pawl_stream *r, const told *t)
 
 static taken ring_take(pawl_stream *r)
 {
-    hub *h = hub_here(r->e);
+    stream_ring *h = ring_here(r->e);
     taken what = TAKEN_NONE;
 
     pthread_mutex_lock(&h->lock);
-    for (uint64_t slot; what == TAKEN_NONE && (slot = slot_after(h, r->hub, r->slot)) != 0;) {
-        const told *t = &h->ring[slot % h->cap];
+    for (uint64_t slot; what == TAKEN_NONE && (slot = ring_after(h, r->in_ring, r->slot)) != 0;) {
+        const ring_entry *t = &h->ring[slot % h->cap];
 
         what = t->live > 0 ? live_take(r, h, slot) : line_take(r, t);
         if (what != TAKEN_AHEAD)
             r->slot = slot;
     }
     if (what == TAKEN_NONE) {
-        lost_more(r, r->hub->live, r->hub->live - r->live);
-        r->live = r->hub->live;
-        what = place_before(r->at, r->hub->end) ? TAKEN_AHEAD : TAKEN_NONE;
+        lost_more(r, r->in_ring->live, r->in_ring->live - r->live);
+        r->live = r->in_ring->live;
+        what = place_before(r->at, r->in_ring->end) ? TAKEN_AHEAD : TAKEN_NONE;
     }
     pthread_mutex_unlock(&h->lock);
     return what;
@@ -290,7 +300,7 @@ static pawl_code lost_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err
 /* Its texts stay in r->json until the next one. */
 static pawl_code live_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
 {
-    told *t = &r->take;
+    ring_entry *t = &r->take;
     char *id, *name, *path;
 
     arena_reset(&r->mem);
@@ -306,7 +316,7 @@ static pawl_code live_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err
     for (int i = 0; i < 2; i++)
         if (strrchr(path, '.') != NULL)
             *strrchr(path, '.') = '\0';
-    *ev = (pawl_stream_event){ .kind = (pawl_stream_kind)t->kind, .cursor = cursor_text(r, r->cursor), .seq = r->at.seq, .index = r->index,
+    *ev = (pawl_stream_event){ .kind = live_kind(t), .cursor = cursor_text(r, r->cursor), .seq = r->at.seq, .index = r->index,
                                .live = t->live, .run = r->run, .name = name, .path = path, .node = node_of(r, path), .id = id,
                                .json = name + strlen(name) + 1, .time_ms = t->time_ms };
     if (ev->node == NULL)
@@ -348,20 +358,20 @@ pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
 
 static pthread_mutex_t *gate_of(pawl_stream *r)
 {
-    return r->e != NULL ? &hub_here(r->e)->lock : &r->gate;
+    return r->e != NULL ? &ring_here(r->e)->lock : &r->gate;
 }
 
 /* Until somebody tells, or it is time to look. */
 static void rest(pawl_stream *r, int64_t until)
 {
-    const hub *h = r->e == NULL ? NULL : hub_here(r->e);
+    const stream_ring *h = r->e == NULL ? NULL : ring_here(r->e);
     int64_t at = steady_ms() + r->poll_ms;
 
     if (until < at)
         at = until;
     pthread_mutex_lock(gate_of(r));
-    while (!r->stopped && (h == NULL || (slot_after(h, r->hub, r->slot) == 0 && !place_before(r->at, r->hub->end))) &&
-           cond_wait(&r->woken, gate_of(r), at))
+    while (!r->stopped && (h == NULL || (ring_after(h, r->in_ring, r->slot) == 0 && !place_before(r->at, r->in_ring->end))) &&
+           cond_wait(&r->join.woken, gate_of(r), at))
         continue;
     pthread_mutex_unlock(gate_of(r));
 }
@@ -386,7 +396,7 @@ void pawl_stream_stop(pawl_stream *r)
         return;
     pthread_mutex_lock(gate_of(r));
     r->stopped = true;
-    pthread_cond_broadcast(&r->woken);
+    pthread_cond_broadcast(&r->join.woken);
     pthread_mutex_unlock(gate_of(r));
 }
 
@@ -464,6 +474,20 @@ static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
     return base && b->before > 0;
 }
 
+/* A snapshot that cannot be used is no loss: what comes after the base is folded instead (K11). */
+static pawl_code begun_load(pawl_stream *r, const begun *b, const pawl_loader *loader, uint64_t *first, pawl_err *err)
+{
+    const pawl_bytes base = { b->base.data, b->base.size };
+    pawl_code rc = pawl_state_load(base, (pawl_bytes){ b->snapshot.data, b->snapshot.size }, loader, &r->alloc, &r->st, err);
+
+    if (rc != PAWL_CORRUPT || b->snapshot.size == 0)
+        return rc;
+    *first = b->base_seq + 1;
+    if (err != NULL)
+        *err = (pawl_err){ PAWL_OK, "" };
+    return pawl_state_load(base, (pawl_bytes){0}, loader, &r->alloc, &r->st, err);
+}
+
 /* The base, and who is there before and after it was read; with values the state that the first line is folded into. */
 static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint64_t *first, pawl_head *head, pawl_err *err)
 {
@@ -486,7 +510,7 @@ static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint6
     r->base_seq = b.base_seq;
     *first = (b.snapshot.size > 0 ? b.snapshot_seq : b.base_seq) + 1;
     if (rc == PAWL_OK && values && before > b.base_seq)
-        rc = pawl_state_load((pawl_bytes){ b.base.data, b.base.size }, (pawl_bytes){ b.snapshot.data, b.snapshot.size }, &loader, &r->alloc, &r->st, err);
+        rc = begun_load(r, &b, &loader, first, err);
     buf_free(&b.base);
     buf_free(&b.snapshot);
     return rc;
@@ -553,7 +577,7 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
 }
 
 /* As if it had had what is not there any more. */
-static uint64_t live_begin(const hub *h, const hub_run *r)
+static uint64_t live_begin(const stream_ring *h, const ring_run *r)
 {
     for (uint64_t slot = r->first; slot != 0; slot = h->ring[slot % h->cap].next)
         if (h->ring[slot % h->cap].live > 0)
@@ -563,34 +587,34 @@ static uint64_t live_begin(const hub *h, const hub_run *r)
 
 static pawl_code reader_join(pawl_stream *r, pawl_err *err)
 {
-    hub *h = hub_of(r->e, err);
+    stream_ring *h = ring_of(r->e, err);
 
     if (h == NULL)
         return PAWL_NOMEM;
     pthread_mutex_lock(&h->lock);
-    if ((r->hub = hub_run_of(h, r->run)) != NULL) {
-        r->next_reader = r->hub->readers;
-        r->hub->readers = r;
+    if ((r->in_ring = ring_run_of(h, r->run)) != NULL) {
+        r->join.next = r->in_ring->readers;
+        r->in_ring->readers = &r->join;
         r->open_slot = h->next;
-        r->live = live_begin(h, r->hub);
+        r->live = live_begin(h, r->in_ring);
     }
     pthread_mutex_unlock(&h->lock);
-    return r->hub != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
+    return r->in_ring != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
 }
 
 static void reader_leave(pawl_stream *r)
 {
-    hub *h = r->hub == NULL ? NULL : hub_here(r->e);
+    stream_ring *h = r->in_ring == NULL ? NULL : ring_here(r->e);
 
     if (h == NULL)
         return;
     pthread_mutex_lock(&h->lock);
-    for (pawl_stream **at = &r->hub->readers; *at != NULL; at = &(*at)->next_reader)
-        if (*at == r) {
-            *at = r->next_reader;
+    for (ring_reader **at = &r->in_ring->readers; *at != NULL; at = &(*at)->next)
+        if (*at == &r->join) {
+            *at = r->join.next;
             break;
         }
-    hub_run_let(h, r->hub);
+    ring_run_release(h, r->in_ring);
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -607,12 +631,12 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     r->lent = store != NULL;
     r->store = store != NULL ? store : e->store;
     r->kinds = (o->kinds != 0 ? o->kinds : PAWL_STREAM_DEBUG - 1) | PAWL_STREAM_GAP;
-    r->wake = o->wake;
-    r->wake_ctx = o->wake_ctx;
+    r->join.wake = o->wake;
+    r->join.wake_ctx = o->wake_ctx;
     r->look = true;
     r->poll_ms = POLL_LEAST_MS;
     pthread_mutex_init(&r->gate, NULL);
-    cond_begin(&r->woken);
+    cond_begin(&r->join.woken);
     arena_init(&r->mem, &alloc, 1024);
     buf_init(&r->lines, &alloc);
     buf_init(&r->json, &alloc);
@@ -672,8 +696,19 @@ void pawl_stream_close(pawl_stream *r)
     buf_free(&r->receipts);
     buf_free(&r->past);
     buf_free(&r->blob);
-    pthread_cond_destroy(&r->woken);
+    pthread_cond_destroy(&r->join.woken);
     pthread_mutex_destroy(&r->gate);
     mem_free(&alloc, r->run, r->run != NULL ? strlen(r->run) + 1 : 0);
     mem_free(&alloc, r, sizeof *r);
+}
+
+pawl_code pawl_engine_live(pawl_engine *e, size_t events, size_t bytes, pawl_err *err)
+{
+    pawl_code rc = e == NULL ? PAWL_INVALID : ring_begin(e, events, bytes);
+
+    if (e == NULL)
+        return fail(err, rc, "live events are kept by an engine");
+    if (rc == PAWL_NOMEM)
+        return fail(err, rc, "no memory for %zu live events", events);
+    return rc == PAWL_OK ? rc : fail(err, rc, "there is a stream already: say before the first how much is kept for them");
 }

@@ -1,71 +1,16 @@
-/* stream.h - inside the streams: what an engine keeps for its readers (hub.c), lines as events (telling.c), readers (stream.c).
+/* stream.h - inside the streams: readers (reader.c) and journal lines as events (stream_events.c).
  *
- * The hub is a ring of lines that were just stored and of live events, of all runs, numbered on. A reader goes through it, and
- * knows its own place in the journal: the line that comes next. A line of the ring that is the next one is taken, one that is
- * behind is passed over, and before one that lies ahead the store is read. So it does not matter what the ring has lost. */
-#ifndef ENGINE_STREAM_H
-#define ENGINE_STREAM_H
+ * A reader knows its own place in the journal: the line that comes next. It goes through its engine's ring (engine/run/stream_ring.h): a line
+ * of the ring that is the next one is taken, one that is behind is passed over, and before one that lies ahead the store is read. So it does not
+ * matter what the ring has dropped. A pawl_stream belongs to one thread at a time; the ring's lock covers what lies in `join`. */
+#ifndef STREAM_STREAM_H
+#define STREAM_STREAM_H
 
 #include "engine/engine.h"
+#include "engine/run/stream_ring.h"
 #include "pawl/stream.h"
 
-enum { LIVE_EVENTS = 4096, LIVE_BYTES = 4 << 20, CURSOR_BYTES = 48 };     /* the ring holds so much, unless it is told */
-
-/* ---- hub.c ------------------------------------------------------------------------------------- */
-
-/* A place between two lines: `line` lines of those that entry `seq` closes, or will, are before it. seq 0: not known. */
-typedef struct place { uint64_t seq, line; } place;
-
-static inline bool place_before(place a, place b)
-{
-    return a.seq < b.seq || (a.seq == b.seq && a.line < b.line);
-}
-
-typedef struct hub_run {
-    struct hub_run *next;       /* in its slot */
-    struct pawl_stream *readers;
-    size_t refs;                /* readers, entries of the ring, attempts that are out */
-    uint64_t live;              /* live events so far */
-    place end;                  /* of what this engine knows to be stored */
-    uint64_t first, last;       /* of its own in the ring, the oldest and the newest; first 0: none */
-    char id[];
-} hub_run;
-
-typedef struct told {           /* an entry of the ring */
-    hub_run *run;
-    uint64_t next;              /* of the same run; 0: none yet */
-    place at;                   /* of a line: where it stands; of a live event: what was stored before it */
-    uint64_t live;              /* 0: a line */
-    int64_t time_ms;
-    unsigned kind;
-    char *block;                /* of a live event ID NUL NAME NUL JSON NUL; else the line */
-    size_t size;
-} told;
-
-typedef struct attempt { struct attempt *next; hub_run *run; uint64_t from; char id[]; } attempt;    /* from: its number in the ring */
-
-enum { HUB_SLOTS = 256 };
-typedef struct hub {
-    pawl_engine *e;
-    pawl_alloc alloc;
-    pthread_mutex_t lock;       /* of all of this; the engine's own is never taken under it */
-    told *ring;
-    size_t cap, bytes, bytes_max;
-    uint64_t first, next;       /* numbers: what is in the ring, and what comes next */
-    attempt *out[HUB_SLOTS];
-    hub_run *runs[HUB_SLOTS];
-} hub;
-
-/* The one of that run after `slot`, or the oldest when that is forgotten; 0: none. Under the lock. */
-static inline uint64_t slot_after(const hub *h, const hub_run *r, uint64_t slot)
-{
-    return slot < h->first ? r->first : h->ring[slot % h->cap].next;
-}
-
-hub *hub_of(pawl_engine *e, pawl_err *err);     /* made when it is not there; NULL: no memory */
-hub_run *hub_run_of(hub *h, const char *run);   /* under the lock; found or made, and counted; NULL: no memory */
-void hub_run_let(hub *h, hub_run *r);
-bool hub_is_out(const hub *h, const hub_run *r, const char *id, uint64_t number);       /* said by an attempt that is not over */
+enum { CURSOR_BYTES = 48 };
 
 /* ---- telling.c: a line as events ------------------------------------------------------------------ */
 
@@ -112,17 +57,14 @@ struct pawl_stream {
     uint64_t past_next;
     size_t past_at;
     /* on an engine */
-    struct pawl_stream *next_reader;   /* under the hub's lock */
-    hub_run *hub;
+    ring_reader join;           /* under the ring's lock; without an engine only `woken` is used, with `gate` */
+    ring_run *in_ring;
     uint64_t slot, open_slot;   /* the last one of the ring that it has passed; the first that came after it was opened */
     uint64_t live;              /* the number of the live event before */
     uint64_t lost, lost_last;   /* live events, to be told; the number of the last of them */
     char lost_from[CURSOR_BYTES];
-    told take;                  /* a live event at hand; block NULL: none */
-    void (*wake)(void *ctx);
-    void *wake_ctx;
+    ring_entry take;            /* a live event at hand; block NULL: none */
     pthread_mutex_t gate;       /* without an engine */
-    pthread_cond_t woken;
     atomic_bool stopped;
     bool pruned;                /* the gap before the base is to be told */
 };

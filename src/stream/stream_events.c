@@ -1,4 +1,4 @@
-/* telling.c - a line of a journal as events: which places its items have, and what each of them tells (docs/INTERFACES.md). */
+/* stream_events.c - a line of a journal as events: which places its items have, and what each of them tells (docs/INTERFACES.md). */
 #include "stream/stream.h"
 
 #include <stdlib.h>

@@ -18,7 +18,7 @@ static core calling(uint32_t retries, uint32_t max)
     return (core){ .at = CORE_CALLING_LLM, .retries = retries, .max_retries = max };
 }
 
-#define TOLD(...) ((core_told){ __VA_ARGS__ })
+#define TOLD(...) ((core_input){ __VA_ARGS__ })
 
 /* ---- the matrix --------------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ static void test_A1_every_pair_of_state_and_event_is_answered(void)
     for (int state = 1; state < CORE_STATES; state++)
         for (int event = 1; event < CORE_EVENTS; event++) {
             core c = state == CORE_EXECUTING_TOOLS ? tools(2, false) : at((core_at)state);
-            const core_told told = { .event = (core_event)event };
+            const core_input told = { .event = (core_event)event };
             bool ignored;
             const core_action action = core_feed(&c, &told, &ignored);
 
@@ -141,9 +141,9 @@ static void test_A2_G4_retries_stay_over_the_timer(void)
 
 /* ---- whatever comes ------------------------------------------------------------------------------------------ */
 
-static core_told any_event(void)
+static core_input any_event(void)
 {
-    return (core_told){ .event = (core_event)(1 + check_rand_below(CORE_EVENTS - 2)), .calls = (uint32_t)check_rand_below(3),
+    return (core_input){ .event = (core_event)(1 + check_rand_below(CORE_EVENTS - 2)), .calls = (uint32_t)check_rand_below(3),
                         .permanent = check_rand_below(4) == 0, .mutating = check_rand_below(2) == 0 };
 }
 
@@ -158,7 +158,7 @@ static void test_A1_whatever_comes(void)
         core_begin(&b, max);
         CHECK_INT(a.at, CORE_WAITING_FOR_USER_INPUT);
         for (int i = 0; i < 40; i++) {
-            const core_told told = any_event();
+            const core_input told = any_event();
             const core_at before = a.at;
             const core_action action = core_feed(&a, &told, NULL);
 

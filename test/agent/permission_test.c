@@ -18,6 +18,22 @@ static void begin(world *w, pawl_denied denied, const char *input, const char *c
     model_says(w, NULL, calls);
 }
 
+/* ---- the policy ------------------------------------------------------------------------------------------- */
+
+static void test_P2_the_policy_of_a_run_is_compiled_once_for_all_its_calls(void)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"@policy\":{\"allow\":[\"Bash(ls:*)\"]},\"input\":\"go\"}");
+    model_says(&w, NULL, "bash b1 {\"command\":\"ls a\"};bash b2 {\"command\":\"ls b\"};bash b3 {\"command\":\"ls c\"}");
+    for (int i = 0; i < 3; i++)
+        comes(&w, (const char *[]){ "b1", "b2", "b3" }[i], PAWL_DONE, "\"x\"");
+    CHECK(w.s->derived.at != NULL);
+    CHECK_INT(policy_cache_compiled(w.s->derived.at), 1);
+    world_end(&w);
+}
+
 /* ---- a person ------------------------------------------------------------------------------------------- */
 
 static void test_A3_permissions_are_settled_first_in_request_order(void)
@@ -381,6 +397,7 @@ static void test_P5_a_hook_that_fails_denies(void)
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
+        CASE(test_P2_the_policy_of_a_run_is_compiled_once_for_all_its_calls),
         CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
         CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_what_was_asked_of_who_left_is_over),
         CASE(test_P2_rules_decide_without_a_person), CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked),

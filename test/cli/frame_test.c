@@ -278,7 +278,7 @@ static bool has(int which, const char *part)
 
 static void what_is_held_stays(void)
 {
-    char owner[128], dead[160], *number;
+    char owner[OWNER_BYTES], dead[OWNER_BYTES + 32], *number, *behind;
     pawl_store *s;
     pawl_head head;
     pid_t pid;
@@ -304,7 +304,8 @@ static void what_is_held_stays(void)
     CHECK(waitpid(pid, NULL, 0) == pid);
     number = strchr(owner, ':');
     CHECK(number != NULL);
-    snprintf(dead, sizeof dead, "%.*s:%ld:00000001", (int)(number - owner), owner, (long)pid);
+    CHECK((behind = strchr(number + 1, ':')) != NULL);
+    snprintf(dead, sizeof dead, "%.*s:%ld%s", (int)(number - owner), owner, (long)pid, behind);
     claim_as(s, "done-1", dead);
     pawl_store_free(s);
     CHECK_INT(PAWL("rm", "done-1"), EXIT_DONE);

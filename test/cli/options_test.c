@@ -142,7 +142,7 @@ static void begin(pawl_store *s, const char *run, const char *parent)
              "{\"at\":5,\"channels\":{},\"format\":1,\"id\":\"%s\",\"life\":\"00000000000004d2\",\"machine\":{\"hash\":\"%064d\",\"name\":\"essay\","
              "\"version\":1}%s%s%s,\"seed\":\"0000000000000001\"}",
              run, 0, parent == NULL ? "" : ",\"parent\":\"", parent == NULL ? "" : parent, parent == NULL ? "" : "\"");
-    if (s->verbs->create(s, (pawl_bytes){ base, strlen(base) }, &err) != PAWL_OK)
+    if (s->verbs->create(s, (pawl_bytes){ base, strlen(base) }, NULL, &err) != PAWL_OK)
         CHECK_FAIL("%s: %s", run, err.text);
 }
 

@@ -1,4 +1,6 @@
-/* hand.h - a job handed to a handler, and what came back. */
+/* hand.h - a job handed to a handler, and what came back.
+ *
+ * With PAWL_TEST_LATER in the environment each job may be answered later (E17): the same tests then go through the loop thread. */
 #ifndef TEST_EFFECT_HAND_H
 #define TEST_EFFECT_HAND_H
 
@@ -6,6 +8,7 @@
 #include "lib/check.h"
 
 #include <dirent.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -16,7 +19,58 @@ typedef struct hand {
     pawl_reply reply;
     pawl_code rc;
     const pawl_value *value;    /* of the reply, or NULL */
+    sem_t finished;             /* of a job that is answered later: posted by finish(), which says: */
+    pawl_code late_rc;
+    pawl_stop_fn *stop;
+    void *stop_ctx;
 } hand;
+
+static inline bool hand_is_late(void) { return getenv("PAWL_TEST_LATER") != NULL; }
+
+/* The thread sanitizer lets no thread begin in a child of a program that has threads. */
+static inline void hand_needs_fork(void)
+{
+#if defined __SANITIZE_THREAD__
+    check_skip("no thread may begin after a fork under the thread sanitizer");
+#elif defined __has_feature
+#if __has_feature(thread_sanitizer)
+    check_skip("no thread may begin after a fork under the thread sanitizer");
+#endif
+#endif
+}
+
+static inline pawl_code hand_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx)
+{
+    hand *h = job->sql;         /* what no handler here uses */
+
+    h->stop = stop;
+    h->stop_ctx = ctx;
+    return PAWL_OK;
+}
+
+static inline void hand_finish(const pawl_job *job, pawl_code rc)
+{
+    hand *h = job->sql;
+
+    h->late_rc = rc;
+    sem_post(&h->finished);
+}
+
+/* Called as an engine does it, and waited for. Safe in any thread. */
+static inline pawl_code hand_call(hand *h, pawl_handler_fn *fn, pawl_reply *reply, void *arg)
+{
+    pawl_code rc;
+
+    h->job.sql = h;
+    h->job.later = hand_is_late() ? hand_later : NULL;
+    h->job.finish = hand_finish;
+    rc = fn(&h->job, reply, arg);
+    if (rc != PAWL_PENDING || h->job.later == NULL)
+        return rc;
+    while (sem_wait(&h->finished) != 0)
+        continue;
+    return h->late_rc;
+}
 
 static inline void hand_init(hand *h)
 {
@@ -25,12 +79,14 @@ static inline void hand_init(hand *h)
     *h = (hand){ .job = { .id = "essay-1~9f3a/2.review.1.0", .effect = "do", .fence = 7, .attempt = 1 } };
     arena_init(&h->mem, &alloc, 4096);
     reply_init(&h->reply, &alloc);
+    sem_init(&h->finished, 0, 0);
 }
 
 static inline void hand_free(hand *h)
 {
     reply_free(&h->reply);
     arena_free(&h->mem);
+    sem_destroy(&h->finished);
 }
 
 /* Safe in any thread: nothing is checked here. */
@@ -43,7 +99,7 @@ static inline pawl_code hand_over(hand *h, pawl_handler_fn *fn, const char *args
     h->job.args = value_parse(&h->mem, args, strlen(args), "args", &err);
     if (h->job.args == NULL)
         return h->rc = PAWL_CORRUPT;
-    h->rc = fn(&h->job, &h->reply, NULL);
+    h->rc = hand_call(h, fn, &h->reply, NULL);
     if (h->rc >= 0)
         h->value = value_parse(&h->mem, h->reply.text.data, h->reply.text.size, "reply", &err);
     return h->rc;

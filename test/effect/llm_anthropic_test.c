@@ -388,7 +388,7 @@ PAWL_TEST(test_memory_may_end_at_any_call)
         CHECK_INT(ask(&w, loop), PAWL_OK);      /* a connection is kept, and the arguments are there */
         reply_init(&r, &alloc);
         heap_fail_at(&mem, n);
-        rc = pawl_effect_llm(&w.h.job, &r, &w.own);
+        rc = hand_call(&w.h, pawl_effect_llm, &r, &w.own);
         if (!mem.fired || rc != PAWL_NOMEM) {   /* what is told may be lost without harm: the answer is the same */
             CHECK_INT(rc, PAWL_OK);
             CHECK_BYTES(r.text.data, r.text.size, w.h.reply.text.data, w.h.reply.text.size);

@@ -108,7 +108,7 @@ static inline pawl_code ask_of(world *w, const char *args, pawl_handler_fn *fn, 
     w->h.job.args = value_parse(&w->h.mem, b.data, b.size, "args", &err);
     CHECK_STR(err.text, "");
     buf_free(&b);
-    w->h.rc = fn(&w->h.job, &w->h.reply, arg);
+    w->h.rc = hand_call(&w->h, fn, &w->h.reply, arg);
     if (w->h.rc >= 0) {
         CHECK((w->h.value = value_parse(&w->h.mem, w->h.reply.text.data, w->h.reply.text.size, "reply", &err)) != NULL);
         no_key_in(w->h.reply.text.data, w->h.reply.text.size);

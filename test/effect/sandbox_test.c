@@ -223,7 +223,7 @@ static int visits(const house *h)
 static pawl_code in_plan(const pawl_job *job, pawl_reply *r, void *arg)
 {
     (void)arg;
-    return sandbox_command(job, r);
+    return sandbox_command(job, r, (effect_codes){ 0 });
 }
 
 static void knocks(hand *h, pawl_handler_fn *fn, const char *cwd)

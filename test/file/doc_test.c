@@ -6,9 +6,9 @@
 
 /* ---- faults ---------------------------------------------------------------------------------------------- */
 
-static place at(const char *file, uint32_t line, uint32_t column)
+static source_place at(const char *file, uint32_t line, uint32_t column)
 {
-    return (place){ file, line, column };
+    return (source_place){ file, line, column };
 }
 
 PAWL_TEST(test_faults_stand_in_order_and_once)

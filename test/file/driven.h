@@ -32,7 +32,7 @@ static inline const pawl_value *jq_path(arena *mem, const char *text, size_t siz
     const pawl_value *v;
 
     faults_init(&f, mem);
-    if (!expression_read(&e, mem, copy, (place){ "jq", 1, 1 }, &f) || !e.path)
+    if (!expression_read(&e, mem, copy, (source_place){ "jq", 1, 1 }, &f) || !e.path)
         CHECK_FAIL("the jq of the tests knows no `%s`", copy);
     v = path_follow(&e, state, &err);
     if (v == NULL)

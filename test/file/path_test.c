@@ -10,7 +10,7 @@ static void is_path(const char *text, const char *expected)
 {
     bench *b = bench_new();
     expression e;
-    bool good = expression_read(&e, &b->mem, text, (place){ "f", 3, 7 }, &b->f);
+    bool good = expression_read(&e, &b->mem, text, (source_place){ "f", 3, 7 }, &b->f);
 
     CHECK_STR(told(b), "");
     CHECK(good);
@@ -60,7 +60,7 @@ static void leads(const char *text, const char *root, const char *expected)
     expression e;
     const pawl_value *v;
 
-    CHECK(expression_read(&e, &b->mem, text, (place){ "f", 1, 1 }, &b->f) && e.path);
+    CHECK(expression_read(&e, &b->mem, text, (source_place){ "f", 1, 1 }, &b->f) && e.path);
     v = path_follow(&e, value_parse(&b->mem, root, strlen(root), "root", NULL), &err);
     CHECK(v != NULL || err.code == PAWL_INVALID);
     buf_reset(&b->out);
@@ -103,7 +103,7 @@ PAWL_TEST(test_what_is_not_given_leads_nowhere)
     bench *b = bench_new();
     expression e;
 
-    CHECK(expression_read(&e, &b->mem, ".a", (place){ "f", 1, 1 }, &b->f));
+    CHECK(expression_read(&e, &b->mem, ".a", (source_place){ "f", 1, 1 }, &b->f));
     CHECK(path_follow(&e, NULL, NULL) == NULL);
     bench_free(b);
 }
@@ -115,7 +115,7 @@ static void wrong(const char *text, const char *expected)
     bench *b = bench_new();
     expression e;
 
-    CHECK(!expression_read(&e, &b->mem, text, (place){ "f", 3, 7 }, &b->f));
+    CHECK(!expression_read(&e, &b->mem, text, (source_place){ "f", 3, 7 }, &b->f));
     CHECK_STR(told(b), expected);
     bench_free(b);
 }
@@ -137,7 +137,7 @@ PAWL_TEST(test_what_names_the_world_is_refused)
         expression e;
 
         buf_fmt(&b->out, "1 | %s(.a)%c", texts[i], '\0');
-        CHECK(!expression_read(&e, &b->mem, b->out.data, (place){ "f", 3, 7 }, &b->f));
+        CHECK(!expression_read(&e, &b->mem, b->out.data, (source_place){ "f", 3, 7 }, &b->f));
         CHECK_STR(b->f.first->kind, "expression");
         CHECK_INT(b->f.first->at.column, 11);
         snprintf(head, sizeof head, "`%s` is refused, for an expression depends on the state alone: ", texts[i]);
@@ -155,7 +155,7 @@ static void refuses(const char *text, const char *name, uint32_t column)
     char head[64];
 
     snprintf(head, sizeof head, "`%s` is refused", name);
-    CHECK(!expression_read(&e, &b->mem, text, (place){ "f", 1, 1 }, &b->f));
+    CHECK(!expression_read(&e, &b->mem, text, (source_place){ "f", 1, 1 }, &b->f));
     CHECK(b->f.first != NULL && b->f.first->next == NULL);
     if (strncmp(b->f.first->text, head, strlen(head)) != 0 || b->f.first->at.column != column)
         CHECK_FAIL("%s: column %u: %s", text, (unsigned)b->f.first->at.column, b->f.first->text);
@@ -239,10 +239,10 @@ PAWL_TEST(test_a_comment_ends_before_what_comes_behind)
     bench *b = bench_new();
     expression e;
 
-    CHECK(expression_read(&e, &b->mem, " .a|1 # )) now \" \n ", (place){ "f", 3, 7 }, &b->f));
+    CHECK(expression_read(&e, &b->mem, " .a|1 # )) now \" \n ", (source_place){ "f", 3, 7 }, &b->f));
     CHECK_STR(e.text, ".a|1 # )) now \"\n");
     CHECK_INT(e.at.column, 8);
-    CHECK(expression_read(&e, &b->mem, "# a\n.a|1", (place){ "f", 3, 7 }, &b->f));
+    CHECK(expression_read(&e, &b->mem, "# a\n.a|1", (source_place){ "f", 3, 7 }, &b->f));
     CHECK_STR(e.text, "# a\n.a|1");
     bench_free(b);
     /* what versions of jq disagree on */
@@ -305,7 +305,7 @@ PAWL_TEST(test_every_allocation_may_fail)
 
             b->mem.chunk_bytes = 16;
             heap_fail_at(&b->h, n);
-            good = expression_read(&e, &b->mem, texts[i], (place){ "f", 1, 1 }, &b->f);
+            good = expression_read(&e, &b->mem, texts[i], (source_place){ "f", 1, 1 }, &b->f);
             fired = b->h.fired;
             CHECK(!fired || (!good && b->mem.failed));
             CHECK(fired || good == (i < 2));

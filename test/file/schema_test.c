@@ -1,5 +1,5 @@
 /* The JSON Schema of agent files has every key that a file may have, explains it, and takes and refuses what it should. */
-#include "base/base.h"
+#include "json/json.h"
 #include "file/model.h"
 #include "file/schema.h"
 #include "lib/check.h"

@@ -8,7 +8,7 @@ static void cuts(const char *text, const char *expected)
 {
     bench *b = bench_new();
     template t;
-    bool good = template_read(&t, &b->mem, text, strlen(text), (place){ "f", 3, 7 }, &b->f);
+    bool good = template_read(&t, &b->mem, text, strlen(text), (source_place){ "f", 3, 7 }, &b->f);
 
     CHECK_STR(told(b), "");
     CHECK(good);
@@ -29,7 +29,7 @@ static void wrong(const char *text, const char *expected)
     bench *b = bench_new();
     template t;
 
-    CHECK(!template_read(&t, &b->mem, text, strlen(text), (place){ "f", 3, 7 }, &b->f));
+    CHECK(!template_read(&t, &b->mem, text, strlen(text), (source_place){ "f", 3, 7 }, &b->f));
     CHECK_STR(told(b), expected);
     bench_free(b);
 }
@@ -76,9 +76,9 @@ PAWL_TEST(test_a_NUL_is_text_and_no_expression)
     bench *b = bench_new();
     template t;
 
-    CHECK(template_read(&t, &b->mem, "a\0b{{.c}}", 9, (place){ "f", 1, 1 }, &b->f) && t.pieces[0].size == 3);
+    CHECK(template_read(&t, &b->mem, "a\0b{{.c}}", 9, (source_place){ "f", 1, 1 }, &b->f) && t.pieces[0].size == 3);
     CHECK_BYTES(t.pieces[0].text, t.pieces[0].size, "a\0b", 3);
-    CHECK(!template_read(&t, &b->mem, "{{\"a\0\"}}", 8, (place){ "f", 1, 1 }, &b->f));
+    CHECK(!template_read(&t, &b->mem, "{{\"a\0\"}}", 8, (source_place){ "f", 1, 1 }, &b->f));
     CHECK_STR(told(b), "1:3 expression: a NUL character in an expression: take it out\n");
     bench_free(b);
 }
@@ -86,7 +86,7 @@ PAWL_TEST(test_a_NUL_is_text_and_no_expression)
 PAWL_TEST(test_one_expression_alone_is_the_whole)
 {
     bench *b = bench_new();
-    const place at = { "f", 1, 1 };
+    const source_place at = { "f", 1, 1 };
     template t;
 
     CHECK(template_read(&t, &b->mem, "{{.a}}", 6, at, &b->f) && template_whole(&t) != NULL && template_whole(&t)->path);
@@ -128,11 +128,11 @@ PAWL_TEST(test_many_expressions_take_little)
     CHECK(text != NULL);
     for (size_t i = 0; i < n; i++)
         memcpy(text + i * 5, "{{.}}", 5);
-    CHECK(template_read(&t, &b->mem, text, n * 5, (place){ "f", 1, 1 }, &b->f));
+    CHECK(template_read(&t, &b->mem, text, n * 5, (source_place){ "f", 1, 1 }, &b->f));
     CHECK_INT(t.npieces, n);
     CHECK_INT(t.pieces[n - 1].e->at.column, n * 5 - 2);
     memset(text, '{', n * 5);
-    CHECK(!template_read(&t, &b->mem, text, n * 5, (place){ "f", 1, 1 }, &b->f));
+    CHECK(!template_read(&t, &b->mem, text, n * 5, (source_place){ "f", 1, 1 }, &b->f));
     free(text);
     bench_free(b);
 }
@@ -151,7 +151,7 @@ PAWL_TEST(test_every_allocation_may_fail)
 
             b->mem.chunk_bytes = 16;
             heap_fail_at(&b->h, n);
-            good = template_read(&t, &b->mem, texts[i], strlen(texts[i]), (place){ "f", 1, 1 }, &b->f);
+            good = template_read(&t, &b->mem, texts[i], strlen(texts[i]), (source_place){ "f", 1, 1 }, &b->f);
             fired = b->h.fired;
             CHECK(!fired || (!good && b->mem.failed));
             CHECK(fired || good == (i == 0));

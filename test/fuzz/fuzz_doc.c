@@ -25,7 +25,7 @@ static void faults_hold(const faults *f)
 }
 
 /* The byte that stands at a place of a text: counted here in another way than by those who read. */
-static const char *byte_at(pawl_bytes text, place at)
+static const char *byte_at(pawl_bytes text, source_place at)
 {
     const char *p = text.data, *end = p + text.size;
     uint32_t column = 1;

@@ -1,7 +1,7 @@
 /* fuzz_schema.c - any schema on any value: an answer with words, and never more (X3).
  *
  * The input is the schema's text, a NUL, the value's text. */
-#include "base/base.h"
+#include "json/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -81,7 +81,7 @@ static void pieces_hold(const template *t, const char *text, size_t size, arena 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const place at = { "fuzz", 1, 1 };
+    const source_place at = { "fuzz", 1, 1 };
     char *text = malloc(size + 1);
     template t;
     expression e;

@@ -2,7 +2,7 @@
  *
  * What parses must print, and what is printed must parse to an equal value and print
  * to the same bytes again. */
-#include "base/base.h"
+#include "json/json.h"
 
 #include <stdlib.h>
 #include <string.h>

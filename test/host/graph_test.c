@@ -1,5 +1,5 @@
 /* graph_test.c - an agent that a node of a graph has begun goes by what the graph's run may do now, as an agent's child does by its parent (P1, E11). */
-#include "base/base.h"
+#include "json/json.h"
 #include "hosting.h"
 
 /* ---- a graph with an agent ----------------------------------------------------------------------------- */

@@ -123,7 +123,7 @@ static void test_S9_one_that_was_made_of_another_machine_is_not_begun(void)
     host_begin(&g, true, 0);
     s = file_store();
     said(pawl_state_new(m, &info, 0, NULL, &st, &err), &err);
-    said(s->verbs->create(s, pawl_state_base(st), &err), &err);
+    said(s->verbs->create(s, pawl_state_base(st), NULL, &err), &err);
     pawl_store_free(s);
     pawl_state_free(st);
     pawl_machine_free(m);

@@ -3,7 +3,7 @@
 #ifndef TEST_LIB_ACCEPTS_H
 #define TEST_LIB_ACCEPTS_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "lib/check.h"
 
 #include <stdio.h>

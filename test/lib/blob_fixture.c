@@ -1,4 +1,4 @@
-/* bag.c - where a test keeps what steps set apart. */
+/* blob_fixture.c - where a test keeps what steps set apart. */
 #include "blob_fixture.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* bag.h - where a test keeps what steps set apart, by content.
+/* blob_fixture.h - where a test keeps what steps set apart, by content.
  *
  *     bag_take(&b, step);                     each content once
  *     const pawl_loader loader = bag_loader(&b);

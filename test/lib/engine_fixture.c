@@ -1,4 +1,4 @@
-/* town.c - an engine in a test. */
+/* engine_fixture.c - an engine in a test. */
 #include "engine_fixture.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* town.h - an engine in a test: a clock that stands still until somebody sleeps, an effect that is told what to reply, and a
+/* engine_fixture.h - an engine in a test: a clock that stands still until somebody sleeps, an effect that is told what to reply, and a
  * log of both.
  *
  *     town_begin(&t, town_essay(NULL), NULL);
@@ -9,7 +9,7 @@
 #ifndef TEST_LIB_TOWN_H
 #define TEST_LIB_TOWN_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "check.h"
 #include "pawl/engine.h"
 #include "pawl/flow.h"

@@ -2,7 +2,7 @@
 #ifndef TEST_POLICY_POLICING_H
 #define TEST_POLICY_POLICING_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "lib/check.h"
 #include "pawl/policy.h"
 

@@ -102,7 +102,7 @@ uint64_t begun(pawl_store *s, const char *run, const char *more)
 {
     pawl_err err = { PAWL_OK, "" };
 
-    if (s->verbs->create(s, bytes(base(run, more)), &err) != PAWL_OK)
+    if (s->verbs->create(s, bytes(base(run, more)), NULL, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
     return claimed(s, run, "me");
 }
@@ -307,7 +307,7 @@ const char *marks(pawl_store *s, const char *run)
 
 int contract_main(int argc, char **argv, const contract_maker *maker, const check_case *more, size_t n)
 {
-    const cases parts[] = { contract_runs(), contract_append(), contract_deliver(), contract_look(), contract_model(), { more, n } };
+    const cases parts[] = { contract_begin(), contract_runs(), contract_append(), contract_deliver(), contract_look(), contract_model(), { more, n } };
     static check_case all[256];
     size_t count = 0;
 

@@ -1,7 +1,7 @@
 /* contract_append.c - the contract: what a holder writes, and how it is read again. */
 #include "store/contract_inner.h"
 
-#include "base/base.h"
+#include "json/json.h"
 
 /* SHA-256 of "abc" and of nothing */
 static const char abc[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -464,7 +464,7 @@ PAWL_TEST(test_K8_what_is_large_comes_back_whole)
     sizes z = { 0 };
 
     free(of_run);
-    CHECK_INT(s->verbs->create(s, begin, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, begin, NULL, NULL), PAWL_OK);
     a.fence = claimed(s, "r", "me");
     CHECK_INT(put_one(s, &a), PAWL_OK);
     CHECK_INT(put_one(s, &a), PAWL_OK);
@@ -480,7 +480,7 @@ PAWL_TEST(test_K8_what_is_large_comes_back_whole)
     CHECK_INT(z.entry, LARGE);
     CHECK_INT(z.delivery, LARGE);
     CHECK_INT(z.spec, LARGE);
-    CHECK_INT(s->verbs->create(s, begin, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, begin, NULL, NULL), PAWL_OK);
     CHECK_INT(s->verbs->deliver(s, "r", &d, NULL), PAWL_OK);
     CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
     pawl_store_free(s);

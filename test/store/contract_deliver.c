@@ -338,6 +338,45 @@ PAWL_TEST(test_W3_an_answer_is_checked_against_schema_and_options)
     pawl_store_free(s);
 }
 
+static bool see_answered(void *ctx, const char *run, const pawl_waiting *w)
+{
+    char *list = ctx;
+    size_t n = strlen(list);
+
+    (void)run;
+    snprintf(list + n, 100 - n, "%s %s ", w->id, w->answered ? "answered" : "open");
+    return true;
+}
+
+static const char *answered(pawl_store *s, const char *run)
+{
+    char list[100] = "";
+
+    CHECK_INT(s->verbs->waits(s, run, see_answered, list, NULL), PAWL_OK);
+    return text("%s", list);
+}
+
+/* Its holder may be stopped for hours: the wait is his to end, and nobody else's to answer. */
+PAWL_TEST(test_W3_a_wait_says_that_its_answer_is_on_its_way)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", ""), no;
+    pawl_delivery d = { .id = "1", .kind = PAWL_DELIVER_ANSWER, .name = "w", .value = bytes("1") };
+    pawl_append a = { .run = "r", .fence = f, .taken = &no, .ntaken = 1 };
+
+    CHECK_INT(ask(s, f, "w", "{\"kind\":\"question\"}"), PAWL_OK);
+    CHECK_INT(ask(s, f, "v", "{\"kind\":\"question\"}"), PAWL_OK);
+    CHECK_STR(answered(s, "r"), "w open v open ");
+    CHECK_INT(s->verbs->deliver(s, "r", &d, NULL), PAWL_OK);
+    no = d.no;
+    s = again(s);
+    CHECK_STR(answered(s, "r"), "w answered v open ");
+    CHECK_STR(answered(s, NULL), "w answered v open ");
+    CHECK_INT(put_one(s, &a), PAWL_OK);         /* ignored: the wait is free for another */
+    CHECK_STR(answered(s, "r"), "w open v open ");
+    pawl_store_free(s);
+}
+
 PAWL_TEST(test_W3_the_first_answer_wins_and_the_second_is_told_it)
 {
     pawl_store *s = fresh();
@@ -563,6 +602,7 @@ cases contract_deliver(void)
         CASE(test_X3_a_delivery_that_is_none_is_refused),
         CASE(test_W1_open_waits_are_listed_until_they_are_over),
         CASE(test_W3_an_answer_is_checked_against_schema_and_options),
+        CASE(test_W3_a_wait_says_that_its_answer_is_on_its_way),
         CASE(test_W3_the_first_answer_wins_and_the_second_is_told_it),
         CASE(test_E5_a_wait_that_was_over_may_be_asked_again),
         CASE(test_W3_an_answer_that_was_ignored_leaves_its_wait_open),

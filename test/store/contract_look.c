@@ -41,7 +41,7 @@ PAWL_TEST(test_S6_runs_are_listed_by_what_they_are)
 
     begun(s, "a", ",\"context\":\"talk\",\"labels\":[\"x\",\"y\"]");
     begun(s, "b", ",\"context\":\"talk\",\"parent\":\"p~00000000000000aa/1.a.1.0\"");
-    CHECK_INT(s->verbs->create(s, bytes("{\"format\":1,\"id\":\"c\",\"life\":\"00000000000000ab\",\"labels\":[\"y\"],\"machine\":{\"name\":\"other\"}}"),
+    CHECK_INT(s->verbs->create(s, bytes("{\"format\":1,\"id\":\"c\",\"life\":\"00000000000000ab\",\"labels\":[\"y\"],\"machine\":{\"name\":\"other\"}}"), NULL,
                                NULL), PAWL_OK);
     a.fence = begun(s, "d", "");
     move(s, "b", head(s, "b").fence, COMPLETED, 0);
@@ -78,6 +78,54 @@ PAWL_TEST(test_S6_runs_are_listed_by_what_they_are)
     CHECK_STR(listed(s, &(pawl_filter){ .limit = 2 }), "d c ");
     CHECK_STR(listed(s, &(pawl_filter){ .label = "y", .before = head(s, "c").no }), "a ");
     CHECK_STR(listed(s, &(pawl_filter){ .before = head(s, "a").no }), "");
+    pawl_store_free(s);
+}
+
+typedef struct since_all { char text[400]; int64_t since_ms; uint64_t before; } since_all;
+
+static bool add_since(void *ctx, const pawl_head *h)
+{
+    since_all *a = ctx;
+    size_t n = strlen(a->text);
+
+    if (h->changed_ms >= a->since_ms && h->no < a->before)
+        snprintf(a->text + n, sizeof a->text - n, "%s ", h->run);
+    return true;
+}
+
+/* Whether their heads or their newest rows say when they changed; newest first, whatever changed last. */
+PAWL_TEST(test_S6_what_changed_since_a_time_is_what_a_look_at_all_runs_finds)
+{
+    enum { RUNS = 24 };
+    static const int touched[] = { 3, 20, 7, 3, 0, 23, 11, 7 };
+    pawl_store *s = fresh(), *other = opened("other");
+    uint64_t fences[RUNS], seqs[RUNS] = {0};
+    const pawl_filter all = { .limit = 100 };
+
+    for (int i = 0; i < RUNS; i++)
+        fences[i] = begun(s, text("r%d", i), i % 2 == 0 ? ",\"labels\":[\"even\"]" : "");
+    begun(other, "elsewhere", "");
+    for (size_t i = 0; i < sizeof touched / sizeof *touched; i++) {
+        int r = touched[i];
+
+        pass(s, 3);
+        put(s, text("r%d", r), fences[r], seqs[r], text("%s", entry(seqs[r] + 1, "[]")), NULL);
+        seqs[r]++;
+        if (i == 4)
+            let_go(s, text("r%d", r), fences[r]);
+        for (int k = 0; k < RUNS; k++) {
+            since_all due = { .since_ms = head(s, text("r%d", k)).changed_ms, .before = k % 3 == 0 ? (uint64_t)k + 1 : UINT64_MAX };
+            const pawl_filter f = { .changed_since_ms = due.since_ms, .before = k % 3 == 0 ? due.before : 0, .limit = 100 };
+            const char *one;
+
+            CHECK_INT(s->verbs->list(s, &all, add_since, &due, NULL), PAWL_OK);
+            CHECK_STR(listed(s, &f), due.text);
+            one = text("%.*s", (int)strcspn(due.text, " ") + (*due.text != '\0'), due.text);
+            CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = due.since_ms, .before = f.before, .limit = 1 }), one);
+        }
+    }
+    CHECK_STR(listed(s, &(pawl_filter){ .changed_since_ms = head(s, "r23").changed_ms, .label = "even" }), "");
+    pawl_store_free(other);
     pawl_store_free(s);
 }
 
@@ -153,7 +201,7 @@ PAWL_TEST(test_S6_a_page_has_fifty_when_nothing_is_said)
     size_t n = 0;
 
     for (int i = 0; i < 60; i++)
-        CHECK_INT(s->verbs->create(s, bytes(base(text("r%d", i), "")), NULL), PAWL_OK);
+        CHECK_INT(s->verbs->create(s, bytes(base(text("r%d", i), "")), NULL, NULL), PAWL_OK);
     for (const char *at = listed(s, NULL); *at != '\0'; at++)
         n += *at == ' ';
     CHECK_INT(n, 50);
@@ -224,8 +272,8 @@ PAWL_TEST(test_E16_a_run_is_due_while_a_delivery_waits)
     pawl_delivery d = { .id = "d", .kind = PAWL_DELIVER_START, .value = bytes("{}") };
     pawl_append a = { .run = "a", .taken = &d.no, .ntaken = 1, .moves = true, .status = INPUT_REQUIRED };
 
-    CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->create(s, bytes(base("b", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("b", "")), NULL, NULL), PAWL_OK);
     CHECK_STR(due(s, 0, 10), ""); /* begun, and nobody has said start */
     CHECK_INT(s->verbs->deliver(s, "a", &d, NULL), PAWL_OK);
     CHECK_STR(due(s, 0, 10), "a ");
@@ -254,7 +302,7 @@ PAWL_TEST(test_E12_a_run_whose_lease_ran_out_is_due)
     for (int i = 0; i < 3; i++) {
         const char *run = text("r%d", i);
 
-        CHECK_INT(s->verbs->create(s, bytes(base(run, "")), NULL), PAWL_OK);
+        CHECK_INT(s->verbs->create(s, bytes(base(run, "")), NULL, NULL), PAWL_OK);
         CHECK_INT(claim_one(s, run, "me", i == 2 ? LONG_MS : 1, &h, NULL), PAWL_OK);
         move(s, run, h.fence, i == 1 ? COMPLETED : WORKING, 0);
     }
@@ -329,7 +377,7 @@ PAWL_TEST(test_E14_what_is_due_is_paged_in_one_order)
         let_go(s, run, head(s, run).fence);
     }
     begun(s, "held", "");
-    CHECK_INT(s->verbs->create(s, bytes(base("mail", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("mail", "")), NULL, NULL), PAWL_OK);
     CHECK_INT(deliver(s, "mail", "d", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
     CHECK_INT(head(s, "mail").mail, 1);
     CHECK(head(s, "mail").look_ms > 0);
@@ -505,6 +553,7 @@ cases contract_look(void)
         CASE(test_G10_a_sweep_removes_what_is_over_and_past_its_time),
         CASE(test_G10_S6_many_go_in_one_sweep_past_many_that_are_due),
         CASE(test_S6_runs_are_listed_by_what_they_are),
+        CASE(test_S6_what_changed_since_a_time_is_what_a_look_at_all_runs_finds),
         CASE(test_S6_runs_are_listed_by_how_their_ids_begin),
         CASE(test_S6_pages_stay_as_they_were_while_runs_come_and_go),
         CASE(test_S6_a_page_has_fifty_when_nothing_is_said),

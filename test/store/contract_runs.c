@@ -9,7 +9,7 @@ PAWL_TEST(test_S7_a_run_begins_with_what_its_base_says)
     const char *b = base("r", ",\"context\":\"talk\",\"labels\":[\"x\"],\"parent\":\"p~00000000000000aa/1.a.1.0\"");
     pawl_head h;
 
-    CHECK_INT(s->verbs->create(s, bytes(b), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(b), NULL, NULL), PAWL_OK);
     h = head(s, "r");
     CHECK_STR(h.run, "r");
     CHECK_STR(h.machine, "essay");
@@ -36,16 +36,16 @@ PAWL_TEST(test_create_again_is_success_and_otherwise_a_conflict)
     pawl_err err = { PAWL_OK, "" };
     uint64_t no;
 
-    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), &err), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL, &err), PAWL_OK);
     no = head(s, "r").no;
-    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), &err), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL, &err), PAWL_OK);
     CHECK_INT(err.code, PAWL_OK);
-    CHECK_INT(s->verbs->create(s, bytes(base("r", ",\"by\":\"ada\"")), &err), PAWL_CONFLICT);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", ",\"by\":\"ada\"")), NULL, &err), PAWL_CONFLICT);
     CHECK_INT(err.code, PAWL_CONFLICT);
     CHECK(strstr(err.text, "r: ") == err.text);
     CHECK_INT(head(s, "r").no, no);
     entries(s, "r", claimed(s, "r", "me"), 1, 2);
-    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL, NULL), PAWL_OK);
     CHECK_INT(head(s, "r").seq, 2);
     check_journal(s, "r", text("%s\n%s\n%s\n", base("r", ""), entry(1, "[]"), entry(2, "[]")));
     pawl_store_free(s);
@@ -68,13 +68,13 @@ PAWL_TEST(test_X3_a_base_that_is_none_begins_nothing)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         pawl_err err = { PAWL_OK, "" };
 
-        if (s->verbs->create(s, bytes(none[i]), &err) != PAWL_INVALID || err.code != PAWL_INVALID)
+        if (s->verbs->create(s, bytes(none[i]), NULL, &err) != PAWL_INVALID || err.code != PAWL_INVALID)
             CHECK_FAIL("taken for a base: %s", none[i]);
         CHECK(strchr(err.text, '\n') == NULL && err.text[0] != '\0');
     }
-    CHECK_INT(s->verbs->create(s, (pawl_bytes){0}, NULL), PAWL_INVALID);
+    CHECK_INT(s->verbs->create(s, (pawl_bytes){0}, NULL, NULL), PAWL_INVALID);
     CHECK_STR(listed(s, NULL), "");
-    CHECK_INT(s->verbs->create(s, bytes("{\"format\":1,\"id\":\"r\",\"life\":\"00000000000000ab\",\"machine\":{\"name\":\"m\"}}"), NULL),
+    CHECK_INT(s->verbs->create(s, bytes("{\"format\":1,\"id\":\"r\",\"life\":\"00000000000000ab\",\"machine\":{\"name\":\"m\"}}"), NULL, NULL),
               PAWL_OK);
     pawl_store_free(s);
 }
@@ -138,7 +138,7 @@ PAWL_TEST(test_S2_a_lease_that_ran_out_is_taken_over_and_its_holder_is_fenced)
     pawl_head h, mine;
     uint64_t f;
 
-    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL, NULL), PAWL_OK);
     CHECK_INT(claim_one(s, "r", "me", 1, &mine, NULL), PAWL_OK);
     mark.fence = f = mine.fence;
     pass(s, 2);
@@ -168,8 +168,8 @@ PAWL_TEST(test_S2_a_fence_never_comes_again)
     size_t n = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
-        CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL), PAWL_OK);
-        CHECK_INT(s->verbs->create(s, bytes(base("b", "")), NULL), PAWL_OK);
+        CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL, NULL), PAWL_OK);
+        CHECK_INT(s->verbs->create(s, bytes(base("b", "")), NULL, NULL), PAWL_OK);
         seen[n++] = claimed(s, "a", "me");
         seen[n++] = claimed(s, "b", "me");
         if (i % 2 == 0)
@@ -190,7 +190,7 @@ PAWL_TEST(test_S2_no_fence_is_none)
 {
     pawl_store *s = fresh();
 
-    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL, NULL), PAWL_OK);
     CHECK_INT(put(s, "r", 0, 0, entry(1, "[]"), NULL), PAWL_FENCED);
     CHECK_INT(renew_one(s, "r", 0, LONG_MS, NULL), PAWL_FENCED);
     CHECK_INT(release_one(s, "r", 0, NULL), PAWL_FENCED);
@@ -207,7 +207,7 @@ PAWL_TEST(test_S2_a_lease_is_renewed_and_let_go_of)
     uint64_t f;
     pawl_head h;
 
-    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL, NULL), PAWL_OK);
     CHECK_INT(claim_one(s, "r", "me", 1, &h, NULL), PAWL_OK);
     f = h.fence;
     before = h.lease_ms;
@@ -240,10 +240,10 @@ PAWL_TEST(test_S3_many_are_claimed_renewed_and_let_go_of_each_answered_by_itself
     pawl_claim all[N];
     pawl_hold held[N];
 
-    CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("a", "")), NULL, NULL), PAWL_OK);
     begun(s, "b", "");
     entries(s, "b", head(s, "b").fence, 1, 2);
-    CHECK_INT(s->verbs->create(s, bytes(base("c", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("c", "")), NULL, NULL), PAWL_OK);
     for (int i = 0; i < N; i++)
         all[i] = (pawl_claim){ .run = names[i] };
     CHECK_INT(s->verbs->claim(s, "you", LONG_MS, all, N, &err), PAWL_OK);
@@ -310,7 +310,7 @@ PAWL_TEST(test_G10_what_is_removed_is_gone_and_its_id_is_free)
     CHECK_STR(waits(s, NULL), "");
     CHECK_STR(due(s, 10, 10), "");
     CHECK_INT(s->verbs->next_due(s), 0);
-    CHECK_INT(s->verbs->create(s, bytes(base("r", ",\"by\":\"ada\"")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("r", ",\"by\":\"ada\"")), NULL, NULL), PAWL_OK);
     CHECK(head(s, "r").no > no);
     CHECK_INT(put_one(s, &a), PAWL_FENCED);
     CHECK_STR(loaded(s, "r", 0), "base 0 {\"at\":10\n");
@@ -431,7 +431,7 @@ PAWL_TEST(test_E16_the_version_changes_with_every_write)
     pawl_mark mark = { .run = "r", .id = "1.a.1.0" };
 
 #define CHANGED(did) do { (did); CHECK(v == 0 || s->verbs->version(s) != v); v = s->verbs->version(s); } while (0)
-    CHANGED(CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL), PAWL_OK));
+    CHANGED(CHECK_INT(s->verbs->create(s, bytes(base("r", "")), NULL, NULL), PAWL_OK));
     CHANGED(f = claimed(s, "r", "me"));
     CHANGED(entries(s, "r", f, 1, 1));
     mark.fence = f;
@@ -584,7 +584,7 @@ PAWL_TEST(test_X3_names_may_have_any_character_and_have_a_length)
     memset(longer, 'x', sizeof longer);
     longer[1025] = '\0';
     CHECK_INT(s->verbs->create(s, bytes("{\"context\":\"it's\",\"format\":1,\"id\":\"r\",\"labels\":[\"'\",\"%\"],\"life\":\"00000000000000ab\","
-                                        "\"machine\":{\"name\":\"m'\"}}"), NULL), PAWL_OK);
+                                        "\"machine\":{\"name\":\"m'\"}}"), NULL, NULL), PAWL_OK);
     CHECK_INT(claim_one(s, "r", longer, LONG_MS, &h, NULL), PAWL_INVALID);
     CHECK_INT(claim_one(s, "r", odd, LONG_MS, &h, NULL), PAWL_OK);
     a.fence = mark.fence = h.fence;

@@ -1,6 +1,6 @@
 /* The engine and what is too large for a journal's line: stored once by content beside it, read back, copied into forks (S5, K7, K10); and
  * replies that are too large for anything (E13, X2). */
-#include "base/base.h"
+#include "json/json.h"
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
@@ -62,6 +62,27 @@ static pawl_code spy_append(pawl_store *s, pawl_append *all, size_t n, pawl_err 
     return away(err);
 }
 
+/* The first lines of a run come with its base. */
+static pawl_code spy_create(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (with == NULL || with->first == NULL)
+        return spy.real->create(s, base, with, err);
+    if (++spy.appends == spy.bad_at)
+        spy.now = spy.how;
+    if (spy.now == REFUSES || spy.now == DEAD) {
+        spy.now = spy.now == DEAD ? DEAD : WELL;
+        return away(err);
+    }
+    seen(with->first);
+    rc = spy.real->create(s, base, with, err);
+    if (spy.now != TELLS_NOTHING)
+        return rc;
+    spy.now = WELL;
+    return away(err);
+}
+
 static pawl_code spy_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err *err)
 {
     return spy.now == DEAD ? away(err) : spy.real->remove(s, run, fence, err);
@@ -78,6 +99,7 @@ static pawl_store *spied(pawl_store *s, bool outlives)
 {
     spy = (struct spy){ .real = s->verbs, .mine = *s->verbs };
     spy.mine.append = spy_append;
+    spy.mine.create = spy_create;
     spy.mine.remove = spy_remove;
     spy.mine.release = spy_release;
     if (outlives)

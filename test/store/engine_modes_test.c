@@ -136,6 +136,20 @@ static pawl_code append_counted(pawl_store *s, pawl_append *all, size_t n, pawl_
     return under->append(s, all, n, err);
 }
 
+/* The first lines of a run come with its base. */
+static pawl_code create_counted(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err)
+{
+    if (with != NULL && with->first != NULL) {
+        appends++;
+        lines_look(with->first);
+        if (with->first->nlines > most_lines)
+            most_lines = with->first->nlines;
+        if (appends == fail_at)
+            return fail(err, PAWL_IO, "the disk is full");
+    }
+    return under->create(s, base, with, err);
+}
+
 static pawl_store *counting(void)
 {
     pawl_store *s = pawl_store_memory(NULL);
@@ -143,6 +157,7 @@ static pawl_store *counting(void)
     under = s->verbs;
     counted = *under;
     counted.append = append_counted;
+    counted.create = create_counted;
     s->verbs = &counted;
     appends = fail_at = steps_after = 0;
     most_lines = 0;

@@ -279,7 +279,7 @@ static pawl_store *damaged(pawl_store *s, const char *run, const char *old, cons
 
     CHECK(at != NULL && strlen(old) == strlen(new));
     memcpy(at, new, strlen(new));
-    CHECK_INT(other->verbs->create(other, (pawl_bytes){ text, (size_t)(nl - text) }, NULL), PAWL_OK);
+    CHECK_INT(other->verbs->create(other, (pawl_bytes){ text, (size_t)(nl - text) }, NULL, NULL), PAWL_OK);
     CHECK_INT(claim_one(other, run, "me", 1000, &head, NULL), PAWL_OK);
     a.fence = head.fence;
     for (char *line = nl + 1; *line != '\0'; line = nl + 1) {

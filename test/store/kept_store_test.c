@@ -74,7 +74,7 @@ static void scene_store(const char *path, size_t i)
     at = w.journal.data;
     end = at + w.journal.size;
     nl = memchr(at, '\n', w.journal.size);
-    CHECK_INT(s->verbs->create(s, (pawl_bytes){ at, (size_t)(nl - at) }, &err), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, (pawl_bytes){ at, (size_t)(nl - at) }, NULL, &err), PAWL_OK);
     for (at = nl + 1; at < end && a.nlines < 200; at = nl + 1) {
         nl = memchr(at, '\n', (size_t)(end - at));
         lines[a.nlines++] = (pawl_bytes){ at, (size_t)(nl - at) };

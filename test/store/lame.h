@@ -3,7 +3,7 @@
 #ifndef TEST_STORE_LAME_H
 #define TEST_STORE_LAME_H
 
-#include "base/base.h"
+#include "json/json.h"
 #include "pawl/store.h"
 
 typedef struct lame {
@@ -33,10 +33,10 @@ static inline bool lame_now(pawl_store *s)
 static void lame_close(pawl_store *s) { (void)s; }
 static int64_t lame_time(pawl_store *s) { return LAME_IN(s, now)(lame_of(s)->in); }
 static uint64_t lame_version(pawl_store *s) { return LAME_IN(s, version)(lame_of(s)->in); }
-static pawl_code lame_create(pawl_store *s, pawl_bytes base, pawl_err *err)
+static pawl_code lame_create(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err)
 {
     LAME_RETURN(s, err);
-    return LAME_IN(s, create)(lame_of(s)->in, base, err);
+    return LAME_IN(s, create)(lame_of(s)->in, base, with, err);
 }
 static pawl_code lame_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err)
 {
@@ -75,6 +75,10 @@ static pawl_code lame_load(pawl_store *s, const char *run, pawl_line_fn *fn, voi
 {
     return LAME_IN(s, load)(lame_of(s)->in, run, fn, ctx, err);
 }
+static pawl_code lame_snapshot(pawl_store *s, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    return LAME_IN(s, snapshot)(lame_of(s)->in, run, fn, ctx, err);
+}
 static pawl_code lame_read(pawl_store *s, const char *run, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
     return LAME_IN(s, read)(lame_of(s)->in, run, after, upto, fn, ctx, err);
@@ -102,7 +106,8 @@ static inline pawl_store *lame_begin(lame *l, pawl_store *in, size_t left)
 {
     *l = (lame){ .in = in, .left = left, .verbs = { .name = "lame", .close = lame_close, .now = lame_time, .version = lame_version,
         .create = lame_create, .claim = lame_claim, .release = lame_release, .append = lame_append, .mark = lame_mark, .marks = lame_marks,
-        .deliver = lame_deliver, .deliveries = lame_deliveries, .load = lame_load, .read = lame_read, .blob = lame_blob, .head = lame_head,
+        .deliver = lame_deliver, .deliveries = lame_deliveries, .load = lame_load, .snapshot = lame_snapshot, .read = lame_read,
+        .blob = lame_blob, .head = lame_head,
         .remove = lame_remove } };
     l->store.verbs = &l->verbs;
     return &l->store;

@@ -81,7 +81,7 @@ PAWL_TEST(test_check_finds_a_blob_of_other_bytes)
     pawl_append a = { .run = "a", .blobs = &blob, .nblobs = 1 };
     pawl_head h;
 
-    CHECK_INT(s->verbs->create(s, (pawl_bytes){ base_a, sizeof base_a - 1 }, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, (pawl_bytes){ base_a, sizeof base_a - 1 }, NULL, NULL), PAWL_OK);
     CHECK_INT(claim_one(s, "a", "me", 1000, &h, NULL), PAWL_OK);
     a.fence = h.fence;
     CHECK_INT(s->verbs->append(s, &a, 1, NULL), PAWL_OK);
@@ -228,8 +228,8 @@ static pawl_code do_deliver(pawl_store *s, const char *id, pawl_delivery_kind ki
 static pawl_code step(pawl_store *s, int i, pawl_err *err)
 {
     switch (i) {
-    case 0: return s->verbs->create(s, (pawl_bytes)TEXT(base_a), err);
-    case 1: return s->verbs->create(s, (pawl_bytes)TEXT(base_b), err);
+    case 0: return s->verbs->create(s, (pawl_bytes)TEXT(base_a), NULL, err);
+    case 1: return s->verbs->create(s, (pawl_bytes)TEXT(base_b), NULL, err);
     case 2: return do_claim(s, 0, err);
     case 3: return do_claim(s, 1, err);
     case 4: return do_append(s, err);
@@ -341,7 +341,7 @@ PAWL_TEST(test_S3_a_handle_without_memory_is_none_and_the_others_go_on)
     CHECK(n > 2);
     CHECK_INT(err.code, PAWL_NOMEM);
     pawl_store_free(s);
-    CHECK_INT(t->verbs->create(t, (pawl_bytes)TEXT(base_a), NULL), PAWL_OK);
+    CHECK_INT(t->verbs->create(t, (pawl_bytes)TEXT(base_a), NULL, NULL), PAWL_OK);
     pawl_store_free(t);
     heap_check(&h);
     err = (pawl_err){ PAWL_OK, "" };
@@ -431,7 +431,7 @@ static void order_step(pawl_store *s, int i, const char *run)
 
     if (s->verbs->head(s, run, &h, NULL) != PAWL_OK) {
         snprintf(text, sizeof text, "{\"format\":1,\"id\":\"%s\",\"life\":\"00000000000000ab\",\"machine\":{\"name\":\"m\"}}", run);
-        CHECK_INT(s->verbs->create(s, (pawl_bytes){ text, strlen(text) }, NULL), PAWL_OK);
+        CHECK_INT(s->verbs->create(s, (pawl_bytes){ text, strlen(text) }, NULL, NULL), PAWL_OK);
         return;
     }
     a.fence = h.fence;

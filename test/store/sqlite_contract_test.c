@@ -50,7 +50,7 @@ static void test_a_backup_is_a_store(void)
 
     sqlite_fresh();
     CHECK((s = sqlite_open("", NULL)) != NULL);
-    CHECK_INT(s->verbs->create(s, (pawl_bytes){ base, sizeof base - 1 }, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, (pawl_bytes){ base, sizeof base - 1 }, NULL, NULL), PAWL_OK);
     snprintf(path, sizeof path, "%s/copy.pawl", folder);
     CHECK_INT(s->verbs->backup(s, path, NULL), PAWL_OK);
     CHECK((copy = pawl_store_sqlite(path, NULL, NULL)) != NULL);

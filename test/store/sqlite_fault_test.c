@@ -147,7 +147,7 @@ static pawl_code step(pawl_store *s, int i, pawl_err *err)
     pawl_code rc;
 
     switch (i) {
-    case 0: return s->verbs->create(s, bytes(base("r", ",\"labels\":[\"x\"]")), err);
+    case 0: return s->verbs->create(s, bytes(base("r", ",\"labels\":[\"x\"]")), NULL, err);
     case 1:
         rc = claim_one(s, "r", "me", LONG_MS, &h, err);
         fence = h.fence;

@@ -194,9 +194,9 @@ PAWL_TEST(test_S2_two_that_write_and_one_that_checkpoints_at_once)
     pawl_store *s = file_fresh();
     child all[3];
 
-    CHECK_INT(s->verbs->create(s, bytes(base("w0", "")), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->create(s, bytes(base("w1", "")), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->create(s, bytes(base("shared", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("w0", "")), NULL, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("w1", "")), NULL, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("shared", "")), NULL, NULL), PAWL_OK);
     pawl_store_free(s);
     all[0] = child_begin(writes, 0);
     all[1] = child_begin(writes, 1);
@@ -244,8 +244,8 @@ PAWL_TEST(test_S2_threads_with_a_handle_each_write_one_file)
     pawl_store *s = file_fresh();
     writer all[2] = { { .run = "w0" }, { .run = "w1" } };
 
-    CHECK_INT(s->verbs->create(s, bytes(base("w0", "")), NULL), PAWL_OK);
-    CHECK_INT(s->verbs->create(s, bytes(base("w1", "")), NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("w0", "")), NULL, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->create(s, bytes(base("w1", "")), NULL, NULL), PAWL_OK);
     for (int i = 0; i < 2; i++)
         CHECK_INT(pthread_create(&all[i].thread, NULL, writes_in_a_thread, &all[i]), 0);
     for (int i = 0; i < 2; i++)
@@ -290,7 +290,7 @@ static const char *fills(int number)
         ;
     if (bad != NULL || s == NULL)
         return bad != NULL ? bad : wrong("open", err.code, &err);
-    if ((rc = s->verbs->create(s, b, &err)) != PAWL_OK || (rc = claim_one(s, "r", "me", LONG_MS, &h, &err)) != PAWL_OK)
+    if ((rc = s->verbs->create(s, b, NULL, &err)) != PAWL_OK || (rc = claim_one(s, "r", "me", LONG_MS, &h, &err)) != PAWL_OK)
         return wrong("begin", rc, &err);
     while ((rc = entry_put(s, "r", h.fence, seq + 1, "[]", &err)) == PAWL_OK)
         seq++;

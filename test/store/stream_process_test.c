@@ -1,5 +1,5 @@
 /* stream_process_test.c - readers beside the engine: on another thread, in another process, over a writer that is killed. */
-#include "base/base.h"
+#include "json/json.h"
 #include "lib/check.h"
 #include "pawl/graph.h"
 #include "pawl/stream.h"

@@ -555,7 +555,7 @@ static pawl_store *erased_in(town *t)
             size = (size_t)(body + 2 + HASH_HEX - line);
         }
         if (seq == 0) {
-            CHECK_INT(s->verbs->create(s, (pawl_bytes){ line, size }, &t->err), PAWL_OK);
+            CHECK_INT(s->verbs->create(s, (pawl_bytes){ line, size }, NULL, &t->err), PAWL_OK);
             CHECK_INT(s->verbs->claim(s, "eraser", 1000, &c, 1, &t->err), PAWL_OK);
         } else {
             put_line(s, c.head.fence, seq, (pawl_bytes){ line, size });

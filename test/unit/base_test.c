@@ -1,11 +1,16 @@
 /* base_test.c - the tools below the kernel; and that a double has one text (K2). */
-#include "base/base.h"
+#include "base/sm.h"
+#include "json/json.h"
 #include "lib/check.h"
 #include "lib/heap.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *real(double x)
 {
@@ -205,13 +210,119 @@ PAWL_TEST(test_hashes_of_every_length)
     CHECK_STR(hex, "7d917fbd2cf49ddff9ad0a8706bba32d204e92e71d2e369c5a03d6af29278c9f");
 }
 
+/* ---- life cycles, assertions --------------------------------------------------------------------- */
+
+typedef struct door { uint8_t state; bool locked; } door;
+enum { DOOR_OPEN, DOOR_SHUT, DOOR_GONE };
+
+static const char *door_wrong(const void *owner, unsigned state)
+{
+    const door *d = owner;
+
+    return state == DOOR_OPEN && d->locked ? "an open door is not locked" : NULL;
+}
+
+static const sm_row door_rows[] = {
+    [DOOR_OPEN] = { "open", SM_TO(DOOR_SHUT) | SM_TO(DOOR_OPEN), SM_FIRST },
+    [DOOR_SHUT] = { "shut", SM_TO(DOOR_OPEN) | SM_TO(DOOR_GONE), 0 },
+    [DOOR_GONE] = { "gone", 0, SM_LAST },
+};
+static const sm_table door_table = { "door", door_rows, 3, door_wrong };
+
 PAWL_TEST(test_a_state_machine_is_its_table)
 {
-    static const sm_row rows[] = { { "open", SM_TO(1), SM_FIRST }, { "shut", 0, SM_LAST } };
-    static const sm_table t = { "door", rows, 2 };
+    door d = { DOOR_GONE, false };
 
-    CHECK(sm_may(&t, 0, 1));
-    CHECK(!sm_may(&t, 1, 0) && !sm_may(&t, 0, 0) && !sm_may(&t, 2, 1) && !sm_may(&t, 0, 200));
+    CHECK(sm_may(&door_table, DOOR_OPEN, DOOR_SHUT) && sm_may(&door_table, DOOR_OPEN, DOOR_OPEN));
+    CHECK(!sm_may(&door_table, DOOR_OPEN, DOOR_GONE) && !sm_may(&door_table, DOOR_SHUT, DOOR_SHUT));
+    CHECK(!sm_may(&door_table, DOOR_GONE, DOOR_OPEN) && !sm_may(&door_table, 3, DOOR_SHUT) && !sm_may(&door_table, 0, 200));
+    CHECK_STR(sm_name(&door_table, DOOR_SHUT), "shut");
+    CHECK_STR(sm_name(&door_table, 3), "no state");
+    sm_begin(&door_table, &d.state, DOOR_OPEN, &d);
+    CHECK_INT(d.state, DOOR_OPEN);
+    sm_move(&door_table, &d.state, DOOR_SHUT, &d);
+    CHECK_INT(d.state, DOOR_SHUT);
+    d.locked = true;
+    sm_check(&door_table, d.state, &d);
+}
+
+/* What `wrong` writes to stderr before it aborts; in a process of its own. */
+static const char *dying_words(void (*wrong)(void))
+{
+    static char words[1024];
+    const char *const colon = ": ";
+    int ends[2], status = 0;
+    size_t n = 0;
+    ssize_t got;
+    pid_t pid;
+
+    CHECK_INT(pipe(ends), 0);
+    fflush(NULL);
+    CHECK((pid = fork()) >= 0);
+    if (pid == 0) {
+        const struct rlimit none = { 0, 0 };
+
+        (void)setrlimit(RLIMIT_CORE, &none);
+        signal(SIGABRT, SIG_DFL);
+        dup2(ends[1], STDERR_FILENO);
+        wrong();
+        _exit(0);
+    }
+    close(ends[1]);
+    while (n < sizeof words - 1 && (got = read(ends[0], words + n, sizeof words - 1 - n)) > 0)
+        n += (size_t)got;
+    words[n] = '\0';
+    close(ends[0]);
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK(strncmp(words, __FILE__, strlen(__FILE__)) == 0);     /* the place of the call comes first */
+    CHECK(strstr(words, colon) != NULL);
+    return strstr(words, colon) + strlen(colon);
+}
+
+static void shut_a_gone_door(void)
+{
+    door d = { DOOR_GONE, false };
+
+    sm_move(&door_table, &d.state, DOOR_SHUT, &d);
+}
+static void open_a_locked_door(void)
+{
+    door d = { DOOR_SHUT, true };
+
+    sm_move(&door_table, &d.state, DOOR_OPEN, &d);
+}
+static void begin_with_a_shut_door(void)
+{
+    door d = { DOOR_OPEN, false };
+
+    sm_begin(&door_table, &d.state, DOOR_SHUT, &d);
+}
+static void move_from_no_state(void)
+{
+    door d = { 77, false };
+
+    sm_move(&door_table, &d.state, DOOR_OPEN, &d);
+}
+static void assert_a_lie(void)
+{
+    const int doors = 2;
+
+    PAWL_ASSERT(doors == 2, "there are two doors");
+    PAWL_ASSERT(doors == 3, "there are three doors");
+}
+
+PAWL_TEST(test_a_wrong_move_aborts_with_its_names)
+{
+    CHECK_STR(dying_words(shut_a_gone_door), "sm_move: assertion failed: door: from \"gone\" to \"shut\" there is no way\n");
+    CHECK_STR(dying_words(open_a_locked_door), "sm_move: assertion failed: door: in state \"open\": an open door is not locked\n");
+    CHECK_STR(dying_words(begin_with_a_shut_door), "sm_move: assertion failed: door: \"shut\" is no first state\n");
+    CHECK_STR(dying_words(move_from_no_state), "sm_move: assertion failed: door: from \"no state\" to \"open\" there is no way\n");
+}
+
+PAWL_TEST(test_an_assertion_that_fails_says_which_and_aborts)
+{
+    CHECK_STR(dying_words(assert_a_lie), "assert_a_lie: assertion failed: there are three doors (doors == 3)\n");
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
@@ -350,6 +461,8 @@ static const check_case cases[] = {
     CASE(test_hashes_are_sha256),
     CASE(test_hashes_of_every_length),
     CASE(test_a_state_machine_is_its_table),
+    CASE(test_a_wrong_move_aborts_with_its_names),
+    CASE(test_an_assertion_that_fails_says_which_and_aborts),
     CASE(test_K2_reals_have_one_text),
     CASE(test_K2_random_reals_read_back_and_none_is_shorter),
     CASE(test_K2_powers_and_their_neighbours_read_back),

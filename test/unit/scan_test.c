@@ -1,7 +1,7 @@
 /* scan_test.c - the reader of entries takes the text that canon() writes, and no other text of the same value (K2, K5). */
 #include "lib/check.h"
 
-#include "base/base.h"
+#include "json/json.h"
 
 #include <string.h>
 

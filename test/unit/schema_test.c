@@ -1,5 +1,5 @@
 /* schema_test.c - JSON Schema: every keyword both ways, and what a refusal says (X3). */
-#include "base/base.h"
+#include "json/json.h"
 #include "lib/check.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* value_test.c - values, and of canonical JSON every promise (K2, K3, X2, X3). */
-#include "base/base.h"
+#include "json/json.h"
 #include "lib/check.h"
 #include "lib/heap.h"
 

@@ -1,5 +1,5 @@
 /* yyjson_test.c - values to yyjson and back: nothing is lost, nothing bad gets in. */
-#include "base/base.h"
+#include "json/json.h"
 #include "lib/check.h"
 #include "lib/heap.h"
 #include "pawl/flow.h"

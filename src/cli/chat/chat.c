@@ -308,7 +308,7 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
 
     label_of(s, label);
     if (err.code == PAWL_OK)
-        s->policy = settings_policy(k->c, &s->mem, s->file, s->folder, &err);
+        s->policy = settings_policy(&k->c->app, &s->mem, s->file, s->folder, &err);
     if (err.code == PAWL_OK && cli_new_id(store, pawl_machine_name(s->machine), s->run, &err) != PAWL_OK && err.code == PAWL_OK)
         fail(&err, PAWL_IO, "no id can be drawn");
     if (err.code != PAWL_OK) {

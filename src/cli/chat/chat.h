@@ -2,7 +2,7 @@
 #ifndef CLI_CHAT_H
 #define CLI_CHAT_H
 
-#include "app/session.h"
+#include "cli/open_session.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* words.c - pieces of lines for people: texts that fit, times, tasks, commands. */
+/* format.c - pieces of lines for people: texts that fit, times, tasks, commands. */
 #include "cli/ui/format.h"
 
 #include "file/model.h"

@@ -1,4 +1,4 @@
-/* words.h - pieces of lines for people: what the view, the log and the questions have in common. */
+/* format.h - pieces of lines for people: what the view, the log and the questions have in common. */
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 

@@ -1,4 +1,4 @@
-/* doubt.c - what may happen once had begun when its process died: what somebody says came of it, in words in place of a receipt. */
+/* unknown_outcome.c - what may happen once had begun when its process died: what somebody says came of it, in words in place of a receipt. */
 #include "cli/run_driver.h"
 
 bool doubt_is(const pawl_wait *w)

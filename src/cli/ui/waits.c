@@ -105,9 +105,17 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     buf_free(&b);
 }
 
+/* The session's own run is read from the state that its engine has loaded, or loads now and drives on with; another run from its journal. */
+static pawl_code asks_here(session *s, const char *run, asks *out, pawl_err *err)
+{
+    pawl_state *st = s->engine != NULL && strcmp(run, s->run) == 0 ? pawl_run_state(s->engine, run, NULL) : NULL;
+
+    return st != NULL ? asks_under(session_store(s), &s->mem, st, NULL, out, err) : asks_read(session_store(s), &s->mem, run, out, err);
+}
+
 bool go_asks(session *s, const char *run, asks *out)
 {
-    return asks_read(session_store(s), &s->mem, run, out, NULL) == PAWL_OK;
+    return asks_here(s, run, out, NULL) == PAWL_OK;
 }
 
 void say_asks(session *s, const asks *all)
@@ -144,20 +152,6 @@ const pawl_value *asks_json(arena *mem, const asks *all)
     return list;
 }
 
-pawl_code go_said_before(const char *run, const said *before, pawl_err *err)
-{
-    pawl_code rc;
-    buf b;
-
-    buf_init(&b, NULL);
-    cli_short(&b, before->value, 60);
-    buf_char(&b, '\0');
-    rc = fail(err, PAWL_CONFLICT, "%s: %.56s%swas answered before, with %s%s%.48s", run, before->node, *before->node != '\0' ? " " : "", b.failed ? "" : b.data,
-              before->by != NULL ? ", by " : "", before->by != NULL ? before->by : "");
-    buf_free(&b);
-    return rc;
-}
-
 /* None that is open is meant: the second who answers is told the first. */
 static pawl_code wait_none(session *s, const asks *all, const char *within, const char *given, pawl_err *err)
 {
@@ -188,7 +182,7 @@ pawl_code wait_find(session *s, const char *within, const char *given, ask *out,
 {
     size_t fits = 0;
     asks all;
-    pawl_code rc = asks_read(session_store(s), &s->mem, within, &all, err);
+    pawl_code rc = asks_here(s, within, &all, err);
 
     for (size_t i = 0; rc == PAWL_OK && i < all.n; i++)
         if (ask_fits(&all.all[i], given)) {

@@ -134,11 +134,11 @@ static void bash_verb(buf *out, const cli_verb *v)
     buf_word(out, "                @) ;;\n            esac ;;\n");
 }
 
-static void each_name(buf *out)
+static void each_name(const cli_program *p, buf *out)
 {
-    for (size_t i = 0, n = 0; cli_verbs[i] != NULL; i++)
-        if (cli_verbs[i]->run != NULL)
-            buf_fmt(out, "%s%s", n++ == 0 ? "" : " ", cli_verbs[i]->name);
+    for (size_t i = 0, n = 0; p->verbs[i] != NULL; i++)
+        if (p->verbs[i]->run != NULL)
+            buf_fmt(out, "%s%s", n++ == 0 ? "" : " ", p->verbs[i]->name);
 }
 
 static void bash_values(buf *out, const cli_verb *v)
@@ -153,26 +153,26 @@ static void bash_values(buf *out, const cli_verb *v)
         }
 }
 
-static void bash_script(buf *out)
+static void bash_script(const cli_program *p, buf *out)
 {
     const cli_option *o;
 
     buf_word(out, "_pawl_verbs='");
-    each_name(out);
+    each_name(p, out);
     buf_word(out, "'\n_pawl_valued=' ");
-    for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        for (size_t k = 0; cli_verbs[i]->run != NULL && (o = cli_option_at(cli_verbs[i], k)) != NULL; k++)
+    for (size_t i = 0; p->verbs[i] != NULL; i++)
+        for (size_t k = 0; p->verbs[i]->run != NULL && (o = cli_option_at(p->verbs[i], k)) != NULL; k++)
             if (o->value != NULL)
-                buf_fmt(out, "%s--%s ", cli_verbs[i]->name, o->name);
+                buf_fmt(out, "%s--%s ", p->verbs[i]->name, o->name);
     buf_word(out, "'\n");
     buf_put(out, bash_head, sizeof bash_head - 1);
-    for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        if (cli_verbs[i]->run != NULL)
-            bash_values(out, cli_verbs[i]);
+    for (size_t i = 0; p->verbs[i] != NULL; i++)
+        if (p->verbs[i]->run != NULL)
+            bash_values(out, p->verbs[i]);
     buf_word(out, "    esac\n    case $verb in\n");
-    for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        if (cli_verbs[i]->run != NULL)
-            bash_verb(out, cli_verbs[i]);
+    for (size_t i = 0; p->verbs[i] != NULL; i++)
+        if (p->verbs[i]->run != NULL)
+            bash_verb(out, p->verbs[i]);
     buf_word(out, "    esac\n}\ncomplete -o filenames -F _pawl pawl\n");
 }
 
@@ -244,24 +244,24 @@ static void zsh_verb(buf *out, const cli_verb *v)
     buf_word(out, " ;;\n");
 }
 
-static void zsh_script(buf *out)
+static void zsh_script(const cli_program *p, buf *out)
 {
     buf_word(out, "#compdef pawl\n"
                   "# zsh completion of pawl: pawl completions zsh >~/.zfunc/_pawl, or source <(pawl completions zsh)\n"
                   "_pawl_runs() { local -a runs; runs=(@ ${(f)\"$(pawl ls --ids --limit 200 2>/dev/null)\"}); compadd -a runs }\n"
                   "_pawl_verbs() {\n    local -a verbs\n    verbs=(\n");
-    for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        if (cli_verbs[i]->run != NULL) {
-            buf_fmt(out, "        '%s:", cli_verbs[i]->name);
-            zsh_text(out, cli_verbs[i]->what);
+    for (size_t i = 0; p->verbs[i] != NULL; i++)
+        if (p->verbs[i]->run != NULL) {
+            buf_fmt(out, "        '%s:", p->verbs[i]->name);
+            zsh_text(out, p->verbs[i]->what);
             buf_word(out, "'\n");
         }
     buf_word(out, "    )\n    _describe verb verbs\n}\n"
                   "_pawl() {\n    if ((CURRENT == 2)); then _pawl_verbs; return; fi\n"
                   "    local verb=$words[2]\n    shift words\n    ((CURRENT--))\n    case $verb in\n");
-    for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        if (cli_verbs[i]->run != NULL)
-            zsh_verb(out, cli_verbs[i]);
+    for (size_t i = 0; p->verbs[i] != NULL; i++)
+        if (p->verbs[i]->run != NULL)
+            zsh_verb(out, p->verbs[i]);
     buf_word(out, "    esac\n}\nif [ \"$funcstack[1]\" = _pawl ]; then _pawl \"$@\"; else compdef _pawl pawl; fi\n");
 }
 
@@ -319,22 +319,22 @@ static void fish_verb(buf *out, const cli_verb *v)
     buf_char(out, '\n');
 }
 
-static void fish_script(buf *out)
+static void fish_script(const cli_program *p, buf *out)
 {
     buf_word(out, "# fish completion of pawl: pawl completions fish | source\n"
                   "function __pawl_runs\n    echo @\n    pawl ls --ids --limit 200 2>/dev/null\nend\nset -g __pawl_verbs '");
-    each_name(out);
+    each_name(p, out);
     buf_word(out, "'\n");
-    for (size_t i = 0; cli_verbs[i] != NULL; i++)
-        if (cli_verbs[i]->run != NULL)
-            fish_verb(out, cli_verbs[i]);
+    for (size_t i = 0; p->verbs[i] != NULL; i++)
+        if (p->verbs[i]->run != NULL)
+            fish_verb(out, p->verbs[i]);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------------------------ */
 
 static int completions_run(cli_call *c)
 {
-    static const struct { const char *shell; void (*script)(buf *out); } shells[] = {
+    static const struct { const char *shell; void (*script)(const cli_program *p, buf *out); } shells[] = {
         { "bash", bash_script }, { "zsh", zsh_script }, { "fish", fish_script } };
     bool put = false, known = false;
     buf out;
@@ -343,7 +343,7 @@ static int completions_run(cli_call *c)
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(c->args[0], shells[i].shell) == 0) {
             known = true;
-            shells[i].script(&out);
+            shells[i].script(c->program, &out);
             put = cli_put(c, &out);
         }
     buf_free(&out);

@@ -5,17 +5,17 @@ enum { VALUE_COLUMNS_MAX = 1000, MARGIN = 4 };
 
 typedef struct channel_diff { const char *channel; const pawl_value *a, *b; } channel_diff;
 
-typedef struct found {
+typedef struct diff_place {
     cli_call *c;
     channel_diff *all;
     size_t n, cap;
     char run[2][RUN_ID_BYTES];
     pawl_diff diff;
-} found;
+} diff_place;
 
 static bool see(void *ctx, const char *channel, const pawl_value *a, const pawl_value *b)
 {
-    found *f = ctx;
+    diff_place *f = ctx;
     arena *mem = &f->c->mem;
     channel_diff *d;
 
@@ -41,7 +41,7 @@ static const pawl_value *json_side(arena *a, const char *run, const pawl_diff_si
     return value_with(a, v, "fact", value_string(a, side->fact, strlen(side->fact)));
 }
 
-static bool json_out(found *f)
+static bool json_out(diff_place *f)
 {
     arena *a = &f->c->mem;
     const pawl_value *channels = value_pack(a, NULL, "[]"), *all;
@@ -80,7 +80,7 @@ static void side_out(buf *out, const char *run, const pawl_diff_side *side, size
     buf_char(out, '\n');
 }
 
-static bool people_out(const found *f, bool at_parting)
+static bool people_out(const diff_place *f, bool at_parting)
 {
     const pawl_diff *d = &f->diff;
     size_t columns = f->c->out_tty ? (size_t)cli_columns(1) - MARGIN : VALUE_COLUMNS_MAX;
@@ -113,7 +113,7 @@ static bool people_out(const found *f, bool at_parting)
 
 static int diff_run(cli_call *c)
 {
-    found f = { .c = c };
+    diff_place f = { .c = c };
     bool at_parting = cli_given(c, "at-parting") != NULL;
     pawl_err err = { PAWL_OK, "" };
     int code = EXIT_FAILED;

@@ -1,6 +1,6 @@
 /* draw.c - the picture of a graph or an agent, and of where a run is in it (G12). */
 #include "cli/ui/dot.h"
-#include "app/session.h"
+#include "cli/open_session.h"
 #include "cli/verbs.h"
 
 #include <errno.h>

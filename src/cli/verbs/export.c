@@ -1,4 +1,5 @@
 /* export.c - a run becomes lines of JSON. */
+#include "cli/open_session.h"
 #include "cli/verbs.h"
 
 #include <errno.h>

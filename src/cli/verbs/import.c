@@ -5,17 +5,17 @@
 
 enum { PIECE_BYTES = 1 << 16, HEADER_BYTES_MAX = 1 << 16 };
 
-typedef struct source {
+typedef struct import_source {
     FILE *f;
     buf header;                 /* the first line, as far as it was read */
     bool headed;
     int error;
     char piece[PIECE_BYTES];
-} source;
+} import_source;
 
 static bool read_piece(void *ctx, pawl_bytes *piece)
 {
-    source *in = ctx;
+    import_source *in = ctx;
     size_t n = fread(in->piece, 1, sizeof in->piece, in->f);
     const char *end = n == 0 ? NULL : memchr(in->piece, '\n', n);
 
@@ -30,7 +30,7 @@ static bool read_piece(void *ctx, pawl_bytes *piece)
     return true;
 }
 
-static void say_run(cli_call *c, const source *in)
+static void say_run(cli_call *c, const import_source *in)
 {
     const pawl_value *header = value_read(&c->mem, in->header.data, in->header.size, "the header", NULL);
     const char *run = pawl_value_string(pawl_value_get(header, "id"));
@@ -39,7 +39,7 @@ static void say_run(cli_call *c, const source *in)
         printf("%s\n", run);
 }
 
-static pawl_code import_from(cli_call *c, pawl_store *s, source *in, const char *path, pawl_err *err)
+static pawl_code import_from(cli_call *c, pawl_store *s, import_source *in, const char *path, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = pawl_history_import_from(s, read_piece, in, NULL, &why);
@@ -55,7 +55,7 @@ static int import_run(cli_call *c)
 {
     const char *path = c->args[0];
     bool from_stdin = strcmp(path, "-") == 0;
-    source *in = arena_zero(&c->mem, sizeof *in);
+    import_source *in = arena_zero(&c->mem, sizeof *in);
     pawl_err err = { PAWL_OK, "" };
     pawl_store *s = NULL;
     pawl_code rc = PAWL_OK;

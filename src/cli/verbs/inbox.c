@@ -8,18 +8,18 @@
 
 enum { INBOX_LIMIT = 50, INBOX_LIMIT_MAX = 1000000, INBOX_READ_MAX = 1000000, PROMPT_COLUMNS_MAX = 1000 };
 
-typedef struct asked {
+typedef struct inbox_question {
     const char *run, *id, *task, *kind, *slot, *signal, *of, *how;
     const pawl_value *spec;
     int64_t asked_ms, expires_ms;       /* expires_ms INT64_MAX: never */
     int risk;
     size_t place;               /* as they were found: oldest runs first */
     bool alone;                 /* the only wait of its run */
-} asked;
+} inbox_question;
 
 typedef struct inbox {
     cli_call *c;
-    asked *all;
+    inbox_question *all;
     size_t n, cap, limit;
     bool more;
     bool idle;                  /* also what only waits for its next input */
@@ -52,7 +52,7 @@ static int risk_of(const char *name)
 
 static int by_deadline(const void *a, const void *b)
 {
-    const asked *x = a, *y = b;
+    const inbox_question *x = a, *y = b;
 
     if (x->expires_ms != y->expires_ms)
         return x->expires_ms < y->expires_ms ? -1 : 1;
@@ -65,8 +65,10 @@ static bool see(void *ctx, const char *run, const pawl_waiting *w)
 {
     inbox *in = ctx;
     arena *a = &in->c->mem;
-    asked *it;
+    inbox_question *it;
 
+    if (w->answered)            /* nobody has to answer it any more, however long its worker takes */
+        return true;
     if (in->n == INBOX_READ_MAX) {
         in->more = true;
         if (strcmp(in->all[in->n - 1].run, run) == 0)
@@ -76,7 +78,7 @@ static bool see(void *ctx, const char *run, const pawl_waiting *w)
     if (!arena_room(a, (void **)&in->all, &in->cap, in->n, sizeof *in->all))
         return false;
     it = &in->all[in->n];
-    *it = (asked){ .asked_ms = w->asked_ms, .alone = true };
+    *it = (inbox_question){ .asked_ms = w->asked_ms, .alone = true };
     it->run = arena_strdup(a, run, strlen(run));
     it->id = arena_strdup(a, w->id, strlen(w->id));
     it->spec = value_read(a, w->spec.data, w->spec.size, "a wait", NULL);
@@ -120,7 +122,7 @@ static void shell_word(buf *out, const char *word)
     buf_char(out, '\'');
 }
 
-static const char *how_of(const inbox *in, const asked *it)
+static const char *how_of(const inbox *in, const inbox_question *it)
 {
     const char *name = it->slot != NULL ? it->slot : it->id, *text;
     bool approval = strcmp(it->kind, "approval") == 0, signal = strcmp(it->kind, "signal") == 0;
@@ -149,7 +151,7 @@ static const char *how_of(const inbox *in, const asked *it)
 
 /* ---- as JSON, for people -------------------------------------------------------------------------------- */
 
-static const pawl_value *json_of(arena *a, const asked *it)
+static const pawl_value *json_of(arena *a, const inbox_question *it)
 {
     static const char *const taken[][2] = { { "about", "about" }, { "expires", "expires_ms" }, { "name", "name" }, { "of", "of" }, { "options", "options" },
                                             { "otherwise", "otherwise" }, { "prompt", "prompt" }, { "schema", "schema" },
@@ -211,7 +213,7 @@ static void options_out(buf *out, const pawl_value *options, size_t columns)
     buf_free(&text);
 }
 
-static void wait_out(const inbox *in, buf *out, const asked *it, int64_t now_ms)
+static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_t now_ms)
 {
     const cli_call *c = in->c;
     size_t columns = c->out_tty ? (size_t)cli_columns(1) - 2 : PROMPT_COLUMNS_MAX;

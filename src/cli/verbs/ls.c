@@ -5,9 +5,9 @@
 enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_REJECTED + 1 };
 enum { RUN_COLUMNS_MAX = 40, MACHINE_COLUMNS_MAX = 24, NOTE_COLUMNS_MAX = 200, LINE_BYTES = 1024 };
 
-typedef struct row { const char *run, *machine, *status, *note; uint8_t code; bool waits; char age[16], changed[16]; } row;
+typedef struct ls_row { const char *run, *machine, *status, *note; uint8_t code; bool waits; char age[16], changed[16]; } ls_row;
 
-typedef struct page {
+typedef struct ls_page {
     cli_call *c;
     size_t limit, n;            /* how many are shown */
     uint64_t last;              /* the number of the last one that is */
@@ -15,9 +15,9 @@ typedef struct page {
     int64_t now_ms;
     buf out;                    /* JSON, or ids */
     arena mem;                  /* of one run */
-    row *rows;                  /* for people */
+    ls_row *rows;                  /* for people */
     size_t rows_cap;
-} page;
+} ls_page;
 
 /* ---- as JSON, as ids ---------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static const pawl_value *with_int(arena *a, const pawl_value *v, const char *key
     return n == 0 ? v : value_with(a, v, key, value_int(a, n));
 }
 
-static void json_run(page *p, const pawl_head *h)
+static void json_run(ls_page *p, const pawl_head *h)
 {
     arena *a = &p->mem;
     const pawl_value *v = value_pack(a, NULL, "{s:i,s:i,s:s,s:u,s:b,s:u,s:s,s:u}", "changed_ms", h->changed_ms, "created_ms",
@@ -57,7 +57,7 @@ static void json_run(page *p, const pawl_head *h)
     arena_reset(a);
 }
 
-static bool json_end(page *p)
+static bool json_end(ls_page *p)
 {
     const pawl_value *name = value_string(&p->mem, cli_store_name(p->c), strlen(cli_store_name(p->c)));
     buf all;
@@ -82,7 +82,7 @@ static bool json_end(page *p)
 
 /* ---- for people ------------------------------------------------------------------------------------ */
 
-static const char *note_of(page *p, const pawl_head *h)
+static const char *note_of(ls_page *p, const pawl_head *h)
 {
     arena *a = &p->c->mem;
     char ago[16];
@@ -105,16 +105,16 @@ static const char *note_of(page *p, const pawl_head *h)
     return text;
 }
 
-static bool row_of(page *p, const pawl_head *h)
+static bool row_of(ls_page *p, const pawl_head *h)
 {
     arena *a = &p->c->mem;
     char status[64];
-    row *r;
+    ls_row *r;
 
     if (!arena_room(a, (void **)&p->rows, &p->rows_cap, p->n - 1, sizeof *p->rows))
         return false;
     r = &p->rows[p->n - 1];
-    *r = (row){ .code = h->status, .waits = h->waits > 0 };
+    *r = (ls_row){ .code = h->status, .waits = h->waits > 0 };
     if (h->waits > 0)
         snprintf(status, sizeof status, "%s, waits: %u", pawl_status_name((pawl_status)h->status), (unsigned)h->waits);
     else
@@ -128,7 +128,7 @@ static bool row_of(page *p, const pawl_head *h)
     return !a->failed && r->note != NULL;
 }
 
-static const char *colour_of(const row *r)
+static const char *colour_of(const ls_row *r)
 {
     if (r->waits)
         return "\x1b[33m";
@@ -150,7 +150,7 @@ static void widen(size_t *width, const char *text, size_t most)
         *width = n > most ? most : n;
 }
 
-static void line_out(buf *out, const page *p, const row *r, const size_t width[5], size_t rest)
+static void line_out(buf *out, const ls_page *p, const ls_row *r, const size_t width[5], size_t rest)
 {
     cli_cell(out, r->run, width[0]);
     buf_word(out, "  ");
@@ -172,9 +172,9 @@ static void line_out(buf *out, const page *p, const row *r, const size_t width[5
     buf_char(out, '\n');
 }
 
-static bool table_out(page *p)
+static bool table_out(ls_page *p)
 {
-    static const row head = { .run = "RUN", .status = "STATUS", .machine = "MACHINE", .note = "", .age = "BEGUN", .changed = "CHANGED", .code = STATUSES };
+    static const ls_row head = { .run = "RUN", .status = "STATUS", .machine = "MACHINE", .note = "", .age = "BEGUN", .changed = "CHANGED", .code = STATUSES };
     size_t width[5] = { 3, 6, 7, 5, 7 }, used = 10, columns = p->c->out_tty ? (size_t)cli_columns(1) : NOTE_COLUMNS_MAX + 100;
     bool put;
     buf out;
@@ -201,7 +201,7 @@ static bool table_out(page *p)
 
 static bool see(void *ctx, const pawl_head *h)
 {
-    page *p = ctx;
+    ls_page *p = ctx;
 
     if (p->n == p->limit) {
         p->more = true;
@@ -256,7 +256,7 @@ static bool filter_of(const cli_call *c, pawl_filter *f, uint64_t *limit, int64_
            cli_number(c, "limit", 1, LIST_LIMIT_MAX, LIST_LIMIT, limit);
 }
 
-static bool page_out(page *p)
+static bool page_out(ls_page *p)
 {
     cli_call *c = p->c;
 
@@ -275,7 +275,7 @@ static bool page_out(page *p)
 
 static int ls_run(cli_call *c)
 {
-    page p = { .c = c };
+    ls_page p = { .c = c };
     pawl_filter f = { 0 };
     pawl_err err = { PAWL_OK, "" };
     uint64_t limit;

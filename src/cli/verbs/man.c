@@ -102,18 +102,18 @@ static const char tail[] =
     "*pawl.db*\n\ta store: a SQLite file. Beside it stand pawl.db-wal and pawl.db-shm while it is used, and pawl.db-lock\n\n"
     "# SEE ALSO\n\n*jq*(1), *sqlite3*(1)\n";
 
-int man_page(void)
+int man_page(const cli_program *p)
 {
-    const cli_section *section = cli_sections;
+    const cli_section *section = p->sections;
     int code = EXIT_DONE;
     buf out;
 
     buf_init(&out, NULL);
     buf_fmt(&out, "pawl(1) \"pawl %s\" \"Pawl\"\n\n%s", pawl_version(), head);
-    for (size_t i = 0; cli_verbs[i] != NULL; i++) {
-        if (section->title != NULL && section->first == cli_verbs[i])
+    for (size_t i = 0; p->verbs[i] != NULL; i++) {
+        if (section->title != NULL && section->first == p->verbs[i])
             buf_fmt(&out, "# %s\n\n", section++->title);
-        verb_out(&out, cli_verbs[i]);
+        verb_out(&out, p->verbs[i]);
     }
     buf_put(&out, tail, sizeof tail - 1);
     if (out.failed)

@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/resolve_links.h"
 #include "app/settings.h"
+#include "cli/open_session.h"
 #include "cli/verbs.h"
 #include "file/run/permission.h"
 #include "net/net.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef struct looking { cli_call *c; pawl_policy *p; buf out; size_t n; const pawl_value *list; } looking;
+typedef struct policy_subject { cli_call *c; pawl_policy *p; buf out; size_t n; const pawl_value *list; } policy_subject;
 
 /* ---- the rules of here -------------------------------------------------------------------------------------- */
 
@@ -41,7 +42,7 @@ static pawl_policy *policy_here(cli_call *c, session **s, int *code)
     if (folder == NULL)
         fail(&err, PAWL_IO, "this folder is gone");
     else
-        v = settings_policy(c, &c->mem, *s != NULL ? (*s)->file : NULL, folder, &err);
+        v = settings_policy(&c->app, &c->mem, *s != NULL ? (*s)->file : NULL, folder, &err);
     if (err.code == PAWL_OK)
         p = policy_of(v, &err);
     if (p == NULL)
@@ -123,7 +124,7 @@ static const pawl_value *links_here(cli_call *c, const pawl_policy *p, const paw
 
 static bool see_fit(void *ctx, size_t rule, const char *part, bool decides)
 {
-    looking *l = ctx;
+    policy_subject *l = ctx;
     const pawl_rule_info r = pawl_policy_rule(l->p, rule);
     arena *a = &l->c->mem;
 
@@ -166,7 +167,7 @@ static void node_fill(cli_call *c, const session *s, pawl_request *q, const char
 
 static int why(cli_call *c, const session *s, pawl_policy *p, pawl_mode mode)
 {
-    looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
+    policy_subject l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
     pawl_request q = { .mode = mode, .time_ms = epoch_ms() };
     const char *calls = NULL;
     pawl_decision d;
@@ -211,7 +212,7 @@ static int why(cli_call *c, const session *s, pawl_policy *p, pawl_mode mode)
 
 static bool see_shadow(void *ctx, size_t rule, size_t by)
 {
-    looking *l = ctx;
+    policy_subject *l = ctx;
     const pawl_rule_info r = pawl_policy_rule(l->p, rule), w = pawl_policy_rule(l->p, by);
     arena *a = &l->c->mem;
 
@@ -231,7 +232,7 @@ static bool see_shadow(void *ctx, size_t rule, size_t by)
 
 static int shadowed(cli_call *c, pawl_policy *p)
 {
-    looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
+    policy_subject l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
     bool put;
 
     buf_init(&l.out, NULL);
@@ -245,7 +246,7 @@ static int shadowed(cli_call *c, pawl_policy *p)
 
 static int list(cli_call *c, pawl_policy *p)
 {
-    looking l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
+    policy_subject l = { .c = c, .p = p, .list = value_pack(&c->mem, NULL, "[]") };
     bool put;
 
     buf_init(&l.out, NULL);
@@ -268,7 +269,7 @@ static int list(cli_call *c, pawl_policy *p)
 
 static bool see_difference(void *ctx, const char *tool, const char *spec, const pawl_decision *a, const pawl_decision *b)
 {
-    looking *l = ctx;
+    policy_subject *l = ctx;
     arena *m = &l->c->mem;
 
     l->n++;
@@ -290,7 +291,7 @@ static bool see_difference(void *ctx, const char *tool, const char *spec, const 
 
 static int differences(cli_call *c, pawl_mode mode)
 {
-    looking l = { .c = c, .list = value_pack(&c->mem, NULL, "[]") };
+    policy_subject l = { .c = c, .list = value_pack(&c->mem, NULL, "[]") };
     pawl_policy *both[2] = { NULL, NULL };
     pawl_err err = {0};
     pawl_code rc = PAWL_OK;

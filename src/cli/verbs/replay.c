@@ -1,5 +1,5 @@
 /* replay.c - a journal is folded, fed again, or fed to another file (K5, F5). */
-#include "app/session.h"
+#include "cli/open_session.h"
 #include "cli/verbs.h"
 
 static int fold(session *s)
@@ -45,11 +45,11 @@ static int verify(session *s)
     return EXIT_FAILED;
 }
 
-typedef struct comparing { cli_call *c; const pawl_value *all; } comparing;
+typedef struct replay_comparison { cli_call *c; const pawl_value *all; } replay_comparison;
 
 static bool told(void *ctx, const pawl_divergence *d)
 {
-    comparing *k = ctx;
+    replay_comparison *k = ctx;
 
     if (k->c->json)
         k->all = value_push(&k->c->mem, k->all, value_pack(&k->c->mem, NULL, "{s:s,s:u,s:s}", "run", d->run, "seq", d->seq, "text", d->text));
@@ -60,7 +60,7 @@ static bool told(void *ctx, const pawl_divergence *d)
 
 static int against(session *s, pawl_store *store, const char *run)
 {
-    comparing k = { .c = s->c, .all = value_pack(&s->c->mem, NULL, "[]") };
+    replay_comparison k = { .c = s->c, .all = value_pack(&s->c->mem, NULL, "[]") };
     pawl_against sum = {0};
     pawl_err err = {0};
     pawl_code rc = pawl_history_against(store, s->machine, run, NULL, told, &k, &sum, &err);

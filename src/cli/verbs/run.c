@@ -234,7 +234,7 @@ static int run_run(cli_call *c)
     if (word == NULL && mode == PAWL_MODE_NONE && session_is_agent(s))
         mode = s->file->agent->mode;
     if (s->file != NULL && err.code == PAWL_OK)
-        s->policy = settings_policy(c, &s->mem, s->file, s->folder, &err);
+        s->policy = settings_policy(&c->app, &s->mem, s->file, s->folder, &err);
     if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&
         prove_admits(s, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
         err.code = PAWL_INVALID;    /* of the file, not of a run */

@@ -445,14 +445,14 @@ static pawl_code compile(jq *q, size_t from, size_t n, char words[WORDS_BYTES], 
     return PAWL_INVALID;
 }
 
-typedef struct search {
+typedef struct jq_search {
     jq_tell_fn *tell;           /* or NULL */
     void *ctx;
     size_t found;
     char words[WORDS_BYTES];
-} search;
+} jq_search;
 
-static void found(jq *q, search *s, size_t index, const char *words, pawl_err *err)
+static void found(jq *q, jq_search *s, size_t index, const char *words, pawl_err *err)
 {
     char text[SHOWN_BYTES + 4];
 
@@ -463,7 +463,7 @@ static void found(jq *q, search *s, size_t index, const char *words, pawl_err *e
 }
 
 /* Those from..from+n together are refused: which? Each half is tried, as most are right. */
-static pawl_code find(jq *q, search *s, size_t from, size_t n, pawl_err *err)
+static pawl_code find(jq *q, jq_search *s, size_t from, size_t n, pawl_err *err)
 {
     const size_t half = n / 2;
 
@@ -486,7 +486,7 @@ static pawl_code find(jq *q, search *s, size_t from, size_t n, pawl_err *err)
 /* All of them, as one program. */
 static pawl_code compile_all(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err)
 {
-    search s = { .tell = tell, .ctx = ctx };
+    jq_search s = { .tell = tell, .ctx = ctx };
     char together[WORDS_BYTES + 64], words[WORDS_BYTES];
     pawl_code rc;
 

@@ -5,7 +5,7 @@
 #ifndef CLI_JQ_H
 #define CLI_JQ_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 enum {
     JQ_EVALUATE_MS = 5000,              /* of one evaluation, by the clock; and of compiling */

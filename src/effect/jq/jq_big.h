@@ -8,7 +8,7 @@
 #ifndef CLI_JQ_BIG_H
 #define CLI_JQ_BIG_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 #include <jq.h>
 

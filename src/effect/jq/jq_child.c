@@ -28,12 +28,12 @@ enum {
     WORDS_BYTES_MAX = 1024      /* of an answer in words */
 };
 
-typedef struct worker {
+typedef struct jq_worker {
     jq_begin limits;
     jq_state *jq;               /* the program that was compiled last; NULL: none */
     buf in, out, source, said;  /* said: what jq complained of */
     jq_bigs bigs;               /* of the input at hand */
-} worker;
+} jq_worker;
 
 /* ---- the library ------------------------------------------------------------------------------------ */
 
@@ -106,7 +106,7 @@ static void bound(int what, rlim_t most)
     setrlimit(what, &r);
 }
 
-static void confine(const worker *w)
+static void confine(const jq_worker *w)
 {
     bound(RLIMIT_CORE, 0);
     bound(RLIMIT_FSIZE, 0);
@@ -120,7 +120,7 @@ static void confine(const worker *w)
 }
 
 /* The parent has the clock; this is for a parent that is gone, whom a loop would outlive. */
-static void wind(const worker *w)
+static void wind(const jq_worker *w)
 {
     struct rusage used;
     struct rlimit r;
@@ -152,7 +152,7 @@ static bool take(void *to, size_t size)
     return true;
 }
 
-static bool answer(worker *w)
+static bool answer(jq_worker *w)
 {
     const char *at = w->out.data;
 
@@ -171,7 +171,7 @@ static bool answer(worker *w)
     return true;
 }
 
-static bool answer_text(worker *w, jq_verb verb, const char *text)
+static bool answer_text(jq_worker *w, jq_verb verb, const char *text)
 {
     const size_t n = strlen(text);
 
@@ -184,13 +184,13 @@ static bool answer_text(worker *w, jq_verb verb, const char *text)
 /* Joined expressions stay apart only if the brackets of each are its own: `1) | (2` must not come through. Comments are
  * left out, as versions of jq differ in where one ends. */
 
-typedef struct look {
+typedef struct jq_child_parse {
     const char *at;
     buf *out, *why;
     char open[LEVELS_MAX];      /* brackets; " for a string, \ for a part of one that is an expression */
     size_t levels;
     bool begun, dollar;         /* a token came; the last one was `$` */
-} look;
+} jq_child_parse;
 
 static bool word_char(char c)
 {
@@ -202,7 +202,7 @@ static bool is_word(const char *word, size_t n, const char *name)
     return strlen(name) == n && memcmp(word, name, n) == 0;
 }
 
-static bool word(look *k)
+static bool word(jq_child_parse *k)
 {
     const char *from = k->at;
     size_t n = 0;
@@ -223,7 +223,7 @@ static bool word(look *k)
     return true;
 }
 
-static bool bracket_in(look *k, char open, size_t chars)
+static bool bracket_in(jq_child_parse *k, char open, size_t chars)
 {
     if (k->levels == LEVELS_MAX) {
         buf_fmt(k->why, "its brackets stand more than %d levels deep", LEVELS_MAX);
@@ -235,7 +235,7 @@ static bool bracket_in(look *k, char open, size_t chars)
     return true;
 }
 
-static bool bracket_out(look *k, char close)
+static bool bracket_out(jq_child_parse *k, char close)
 {
     static const char opens[] = "([{\\", closes[] = ")]})";
     const char last = k->levels > 0 ? k->open[k->levels - 1] : '\0';
@@ -254,7 +254,7 @@ static bool bracket_out(look *k, char close)
     return true;
 }
 
-static bool in_string(look *k)
+static bool in_string(jq_child_parse *k)
 {
     if (*k->at == '"')
         k->levels--;
@@ -266,7 +266,7 @@ static bool in_string(look *k)
     return true;
 }
 
-static bool token(look *k)
+static bool token(jq_child_parse *k)
 {
     const char c = *k->at;
     bool fine = true;
@@ -295,7 +295,7 @@ static bool token(look *k)
 /* Appends it to `out`, without comments. False: `why` says what is wrong. */
 static bool looked_over(const char *text, buf *out, buf *why)
 {
-    look k = { .at = text, .out = out, .why = why };
+    jq_child_parse k = { .at = text, .out = out, .why = why };
 
     while (*k.at != '\0')
         if (!(k.levels > 0 && k.open[k.levels - 1] == '"' ? in_string(&k) : token(&k)))
@@ -348,7 +348,7 @@ static const char *string(buf *b)
     return b->data;
 }
 
-static bool compile_source(worker *w, buf *said)
+static bool compile_source(jq_worker *w, buf *said)
 {
     if (w->jq != NULL)
         api.teardown(&w->jq);
@@ -362,7 +362,7 @@ static bool compile_source(worker *w, buf *said)
 
 /* Texts from..from+n of those at `at`, chosen by a tree of questions, so that it is not deep and not long to the last.
  * Returns where the texts after them begin; NULL: one is wrong, and `said` tells why. */
-static const char *choose(worker *w, const char *at, size_t from, size_t n)
+static const char *choose(jq_worker *w, const char *at, size_t from, size_t n)
 {
     if (n == 1) {
         buf_char(&w->source, '(');
@@ -382,7 +382,7 @@ static const char *choose(worker *w, const char *at, size_t from, size_t n)
 }
 
 /* The program takes [number, input]. */
-static bool compile(worker *w, const char *texts, size_t n)
+static bool compile(jq_worker *w, const char *texts, size_t n)
 {
     buf_reset(&w->source);
     buf_reset(&w->said);
@@ -411,7 +411,7 @@ static void replace(buf *b, const char *what, const char *with)
 }
 
 /* Of `name`, which nothing is called with so many arguments: those with others, or what is called nearly so. */
-static void hint(worker *w, const char *name)
+static void hint(jq_worker *w, const char *name)
 {
     static const char program[] =
         ". as $n | [builtins[] | select(startswith(\"_\") | not)]"
@@ -443,7 +443,7 @@ static void hint(worker *w, const char *name)
     buf_free(&nothing);
 }
 
-static void undefined(worker *w)
+static void undefined(jq_worker *w)
 {
     const char *text = string(&w->said), *slash = strchr(text, '/'), *end = strstr(text, " is not defined");
     char name[64];
@@ -467,7 +467,7 @@ static void undefined(worker *w)
 }
 
 /* jq: error: WORDS at <top-level>, line N: and the line itself. The words are kept, and the line where there are several. */
-static void in_words(worker *w, const char *text)
+static void in_words(jq_worker *w, const char *text)
 {
     static const char *const tokens[][2] = {
         { " (Unix shell quoting issues?)", "" },       { "$end", "the end" },
@@ -504,7 +504,7 @@ static void in_words(worker *w, const char *text)
 }
 
 /* Compiled once more without what was put round it, which jq's words would be about. */
-static void explain(worker *w, const char *text)
+static void explain(jq_worker *w, const char *text)
 {
     buf_reset(&w->source);
     buf_reset(&w->said);
@@ -516,7 +516,7 @@ static void explain(worker *w, const char *text)
         in_words(w, text);
 }
 
-static bool on_compile(worker *w)
+static bool on_compile(jq_worker *w)
 {
     const char *texts = w->in.data;
     size_t n = 0;
@@ -536,7 +536,7 @@ static bool on_compile(worker *w)
 /* ---- evaluate --------------------------------------------------------------------------------------------- */
 
 /* Takes `v`, which is no value. */
-static bool answer_failure(worker *w, jv v)
+static bool answer_failure(jq_worker *w, jv v)
 {
     jv msg;
 
@@ -555,7 +555,7 @@ static bool answer_failure(worker *w, jv v)
 }
 
 /* Takes `v`. */
-static bool answer_value(worker *w, jv v, bool *right)
+static bool answer_value(jq_worker *w, jv v, bool *right)
 {
     jq_text came;
     size_t size;
@@ -579,7 +579,7 @@ static bool answer_value(worker *w, jv v, bool *right)
 }
 
 /* All that it made is freed before it is answered: what is nested deep ends the child there, and belongs to this one. */
-static bool evaluate(worker *w, uint32_t which, jv input, bool *right)
+static bool evaluate(jq_worker *w, uint32_t which, jv input, bool *right)
 {
     jv v, more = api.null();
 
@@ -612,7 +612,7 @@ static bool evaluate(worker *w, uint32_t which, jv input, bool *right)
 }
 
 /* JSON text as jq has it; where it has integers that a double does not hold, with those as they go through jq. */
-static jv input_of(worker *w, bool bigs, const char *text, size_t size)
+static jv input_of(jq_worker *w, bool bigs, const char *text, size_t size)
 {
     pawl_err err = { PAWL_OK, "" };
     const pawl_value *v;
@@ -631,7 +631,7 @@ static jv input_of(worker *w, bool bigs, const char *text, size_t size)
     return made;
 }
 
-static bool on_run(worker *w)
+static bool on_run(jq_worker *w)
 {
     const size_t word = sizeof(uint32_t);
     uint32_t n, bigs, which;
@@ -659,7 +659,7 @@ static bool on_run(worker *w)
 
 /* ---- the child ---------------------------------------------------------------------------------------------- */
 
-static bool on_begin(worker *w)
+static bool on_begin(jq_worker *w)
 {
     void *lib;
 
@@ -673,7 +673,7 @@ static bool on_begin(worker *w)
 }
 
 /* False: the parent is gone, or is none. */
-static bool next_frame(worker *w)
+static bool next_frame(jq_worker *w)
 {
     jq_head head;
 
@@ -701,7 +701,7 @@ static bool next_frame(worker *w)
 
 int jq_child(void)
 {
-    worker w = { .jq = NULL };
+    jq_worker w = { .jq = NULL };
 
     buf_init(&w.in, NULL);
     buf_init(&w.out, NULL);

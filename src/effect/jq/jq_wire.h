@@ -4,7 +4,7 @@
 #ifndef CLI_JQ_WIRE_H
 #define CLI_JQ_WIRE_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 enum {
     JQ_FD = 0,                  /* of the child: its end of the socket */

@@ -20,12 +20,14 @@ enum {
 #define VERSION "2023-06-01"
 
 typedef struct call {
-    const pawl_job *job;
+    pawl_job flat;              /* a copy of the job, with flat arguments */
+    const pawl_job *job;        /* that copy */
     pawl_reply *r;
     const pawl_llm *own;
     llm_request q;
     const llm_api *api;
     const char *key, *base;
+    const char *priced;         /* the model as the arguments name it */
     arena mem, scratch;         /* what is kept, and what one event needs */
     buf body, head;             /* head: how the answer began */
     sse stream;
@@ -198,7 +200,7 @@ static net_taken take(void *ctx, const net_answer *answer, const char *data, siz
     return c->rc != PAWL_OK ? NET_ENOUGH : c->a.whole ? NET_LAST : NET_MORE;
 }
 
-static pawl_code exchange(call *c, pawl_err *why)
+static pawl_code request_make(call *c, pawl_err *why)
 {
     const char *limit;
 
@@ -216,7 +218,7 @@ static pawl_code exchange(call *c, pawl_err *why)
     c->net.idle_ms = c->own->idle_ms > 0 ? c->own->idle_ms : IDLE_MS;
     c->net.until_ms = job_until(c->job, 0, &limit);
     llm_tell_begin(c->job);
-    return net_fetch(&c->net, &c->answer, why);
+    return PAWL_OK;
 }
 
 /* ---- what it came to --------------------------------------------------------------------------------------------------- */
@@ -321,56 +323,118 @@ static pawl_code unanswered(call *c, pawl_code rc, const pawl_err *why)
     return pawl_reply_fail(c->r, rc, "HTTP error: %s: %s", c->q.provider, why->text);
 }
 
-static pawl_code ask(call *c)
+/* The reply, of what net_fetch() or net_start() gave. */
+static pawl_code came(call *c, pawl_code rc, const pawl_err *why)
 {
-    pawl_err why = { 0 };
-    sse_event ev;
-    pawl_code rc = exchange(c, &why);
     const bool stream = c->answer.status / 100 == 2;
+    sse_event ev;
 
     if (rc == PAWL_OK && stream && c->rc == PAWL_OK && !c->a.whole && sse_end(&c->stream, &ev))
         event_take(c, &ev);
     if (rc != PAWL_OK && !c->a.whole)
-        rc = unanswered(c, rc, &why);
+        rc = unanswered(c, rc, why);
     else
         rc = stream ? ended(c) : refused(c, &c->answer.body);
-    if (c->a.counted)                   /* an answer that was cut off is paid for, too */
-        llm_cost(c->r, &c->a.usage, c->own->price != NULL
-                     ? c->own->price(c->own->price_ctx, pawl_value_string(pawl_value_get(c->job->args, "model")), &c->a.usage) : 0);
+    if (c->a.counted)                   /* an answer that was cut off costs money, too */
+        llm_cost(c->r, &c->a.usage, c->own->price != NULL ? c->own->price(c->own->price_ctx, c->priced, &c->a.usage) : 0);
     return rc;
+}
+
+/* ---- one call ------------------------------------------------------------------------------------------------------------ */
+
+static call *call_new(const pawl_job *job, pawl_reply *r, const pawl_llm *own)
+{
+    call *c = mem_new(&r->alloc, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->flat = *job;
+    c->job = &c->flat;
+    c->r = r;
+    c->own = own;
+    c->net = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = c };
+    if (job->canceled != NULL) {
+        c->net.stop = to_stop;
+        c->net.poll_ms = job->later != NULL ? LATER_POLL_MS : CANCEL_POLL_MS;
+    }
+    arena_init(&c->mem, &r->alloc, 4096);
+    arena_init(&c->scratch, &r->alloc, 4096);
+    buf_init(&c->body, &r->alloc);
+    buf_init(&c->head, &r->alloc);
+    sse_init(&c->stream, &r->alloc);
+    net_answer_init(&c->answer, &r->alloc);
+    llm_answer_init(&c->a, &c->mem, c->job, &c->q);
+    return c;
+}
+
+static void call_free(call *c)
+{
+    const pawl_alloc alloc = c->r->alloc;
+
+    llm_answer_free(&c->a);
+    net_answer_free(&c->answer);
+    sse_free(&c->stream);
+    buf_free(&c->head);
+    buf_free(&c->body);
+    arena_free(&c->scratch);
+    arena_free(&c->mem);
+    mem_free(&alloc, c, sizeof *c);
+}
+
+static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
+{
+    call *c = ctx;
+    const pawl_job job = c->flat;
+
+    rc = came(c, rc, why);
+    call_free(c);
+    job.finish(&job, rc);
+}
+
+/* The call outlives the handler's: what the answer needs of the arguments and of the settings is copied; the rest is in the body by now. */
+static bool call_own(call *c)
+{
+    c->priced = c->priced != NULL ? arena_strdup(&c->mem, c->priced, strlen(c->priced)) : NULL;
+    c->q.model = arena_strdup(&c->mem, c->q.model, strlen(c->q.model));
+    c->q.schema = value_copy(&c->mem, c->q.schema);
+    if (c->key != NULL)
+        c->a.key = c->key = arena_strdup(&c->mem, c->key, strlen(c->key));
+    c->q.messages = c->q.tools = c->q.stop = c->q.temperature = NULL;
+    c->q.system = c->q.tool_choice = NULL;
+    c->flat.args = NULL;
+    return !c->mem.failed;
+}
+
+/* Ask. PAWL_PENDING: call_done() follows. */
+static pawl_code call_make(call *c, bool later)
+{
+    pawl_err why = { 0 };
+    pawl_code rc = request_make(c, &why);
+
+    if (rc != PAWL_OK || !later)
+        return came(c, rc == PAWL_OK ? net_fetch(&c->net, &c->answer, &why) : rc, &why);
+    rc = call_own(c) ? net_start(&c->net, &c->answer, call_done, c, &why) : fail(&why, PAWL_NOMEM, "no memory for its request");
+    return rc == PAWL_PENDING ? rc : came(c, rc, &why);
 }
 
 pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
 {
     static const pawl_llm plain = { 0 };
-    pawl_job flat = *job;
-    call c = { .job = &flat, .r = r, .own = arg != NULL ? arg : &plain };
-    pawl_code rc;
+    call *c;
+    bool later;
+    pawl_code rc = answer_later(job, r, &later);
 
-    c.net = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = &c };
-    if (job->canceled != NULL) {
-        c.net.stop = to_stop;
-        c.net.poll_ms = CANCEL_POLL_MS;
-    }
-    arena_init(&c.mem, &r->alloc, 4096);
-    arena_init(&c.scratch, &r->alloc, 16384);
-    buf_init(&c.body, &r->alloc);
-    buf_init(&c.head, &r->alloc);
-    sse_init(&c.stream, &r->alloc);
-    net_answer_init(&c.answer, &r->alloc);
-    llm_answer_init(&c.a, &c.mem, job, &c.q);
-    if ((flat.args = llm_args_flat(&c.mem, job->args)) == NULL)
+    if (rc != PAWL_OK)
+        return rc;
+    if ((c = call_new(job, r, arg != NULL ? arg : &plain)) == NULL || (c->flat.args = llm_args_flat(&c->mem, job->args)) == NULL) {
         rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory", job->effect);
-    else if ((rc = llm_request_read(&flat, r, &c.mem, &c.q)) != PAWL_OK || (rc = provider_find(&c)) != PAWL_OK)
+    } else if ((rc = llm_request_read(c->job, r, &c->mem, &c->q)) != PAWL_OK || (rc = provider_find(c)) != PAWL_OK) {
         pawl_reply_untouched(r);
-    else
-        rc = ask(&c);
-    llm_answer_free(&c.a);
-    net_answer_free(&c.answer);
-    sse_free(&c.stream);
-    buf_free(&c.head);
-    buf_free(&c.body);
-    arena_free(&c.scratch);
-    arena_free(&c.mem);
+    } else {
+        c->priced = pawl_value_string(pawl_value_get(c->flat.args, "model"));
+        rc = call_make(c, later);
+    }
+    if (rc != PAWL_PENDING && c != NULL)
+        call_free(c);
     return rc;
 }

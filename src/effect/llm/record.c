@@ -362,12 +362,14 @@ static pawl_code replay(const pawl_job *job, pawl_reply *reply, const record *on
 
 static pawl_code live(pawl_llm_record *r, const pawl_job *job, pawl_reply *reply, record *one, const record *there)
 {
-    pawl_code rc = r->fn(job, reply, r->fn_arg);
+    pawl_job waits = *job;
     const pawl_value *v;
     const char *why;
+    pawl_code rc;
     arena mem;
 
-    if (rc < 0)
+    waits.later = NULL;         /* what is answered is written down or compared before this returns */
+    if ((rc = r->fn(&waits, reply, r->fn_arg)) < 0)
         return rc;
     arena_init(&mem, &reply->alloc, 4096);
     v = value_parse(&mem, reply->text.size > 0 ? reply->text.data : "", reply->text.size, "the reply", NULL);

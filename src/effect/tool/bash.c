@@ -313,8 +313,9 @@ pawl_code tool_command(tool_call *c)
         return sandbox_refuses(c->r, is, why);
     if ((job.args = args_of(c)) == NULL)
         return tool_nomem(c);
+    job.later = NULL;           /* the reply is this call's own: it is waited for */
     reply_init(&reply, &c->r->alloc);
-    rc = tool_in_plan(c->job) ? sandbox_command(&job, &reply) : pawl_effect_command(&job, &reply, NULL);
+    rc = tool_in_plan(c->job) ? sandbox_command(&job, &reply, (effect_codes){ 0 }) : pawl_effect_command(&job, &reply, NULL);
     if (rc == PAWL_OK) {
         rc = program_ended(c, value_parse(&c->mem, reply.text.data, reply.text.size, "reply", NULL));
     } else if (rc == PAWL_CANCELED || rc == PAWL_UNKNOWN || rc == PAWL_NOMEM) {

@@ -1,4 +1,4 @@
-/* plain.c - text as a model is given it: UTF-8, and not too long. */
+/* text_limit.c - text as a model is given it: UTF-8, and not too long. */
 #include "effect/tool/tool.h"
 
 #define REPLACED "\xef\xbf\xbd"     /* U+FFFD */

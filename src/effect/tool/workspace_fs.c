@@ -1,4 +1,4 @@
-/* beneath.c - files of the workspace: found by walking, name by name, from an open folder, so that no link that is put in the
+/* workspace_fs.c - files of the workspace: found by walking, name by name, from an open folder, so that no link that is put in the
  * way between the look and the use leads out of it.
  *
  * No name is ever opened that could be a link: one is read, and its target walked in turn. A target, or `..`, that leaves the

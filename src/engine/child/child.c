@@ -38,7 +38,7 @@ const char *child_name(arena *a, const char *invocation, const char *said)
     return arena_strdup(a, name, strlen(name));
 }
 
-bool children_open(const live *r)
+bool children_open(const cached_run *r)
 {
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (er->child != NULL && er->open && er->at == ERRAND_READY)
@@ -61,7 +61,7 @@ static pawl_code start_leave(pawl_engine *e, const char *child, const buf *input
 }
 
 /* What it may do was settled meanwhile: it is told that before. */
-static pawl_code child_start(pawl_engine *e, live *r, const errand *er, const buf *input, pawl_err *err)
+static pawl_code child_start(pawl_engine *e, cached_run *r, const errand *er, const buf *input, pawl_err *err)
 {
     const pawl_code rc = rights_coming(e, r, er);
 
@@ -91,7 +91,7 @@ static void info_of_child(pawl_run_info *info, const errand *er, int64_t now)
 }
 
 /* What its machine refuses is the receipt, and leaves nothing behind. */
-static pawl_code child_create(pawl_engine *e, live *r, errand *er, const pawl_machine *m, const buf *input, pawl_err *err)
+static pawl_code child_create(pawl_engine *e, cached_run *r, errand *er, const pawl_machine *m, const buf *input, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_event start = { .kind = PAWL_EV_START, .value = input->data, .value_size = input->size, .time_ms = engine_now(e) };
@@ -110,7 +110,7 @@ static pawl_code child_create(pawl_engine *e, live *r, errand *er, const pawl_ma
         child_refused(e, er, rc, why.text);
     if (rc >= 0) {
         pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->create(e->store, pawl_state_base(st), &why);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL, &why);
         pthread_mutex_unlock(&e->lock);
         if (rc != PAWL_OK && rc != PAWL_CONFLICT)       /* somebody was faster: it is looked at again */
             fail(err, rc, "%s", why.text);
@@ -123,7 +123,7 @@ static pawl_code child_create(pawl_engine *e, live *r, errand *er, const pawl_ma
 }
 
 /* Made by somebody before, perhaps not started. */
-static pawl_code child_found(pawl_engine *e, live *r, errand *er, const pawl_head *head, const buf *input, pawl_err *err)
+static pawl_code child_found(pawl_engine *e, cached_run *r, errand *er, const pawl_head *head, const buf *input, pawl_err *err)
 {
     char text[2 * NAME_BYTES + 64];
     pawl_code rc = PAWL_OK;
@@ -141,7 +141,7 @@ static pawl_code child_found(pawl_engine *e, live *r, errand *er, const pawl_hea
     return rc;
 }
 
-static pawl_code child_begin(pawl_engine *e, live *r, errand *er, pawl_err *why, pawl_err *err)
+static pawl_code child_begin(pawl_engine *e, cached_run *r, errand *er, pawl_err *why, pawl_err *err)
 {
     const pawl_machine *m = machine_named(e, er->job.effect);
     pawl_head head;
@@ -168,7 +168,7 @@ static pawl_code child_begin(pawl_engine *e, live *r, errand *er, pawl_err *why,
     return rc;
 }
 
-pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err)
+pawl_code children_begin(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
@@ -194,7 +194,7 @@ static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why);
 
 static void child_why(pawl_engine *e, const char *child, const pawl_command *cmd, pawl_err *why)
 {
-    live *r = live_find(e, child);
+    cached_run *r = live_find(e, child);
     size_t n = r != NULL && r->st != NULL ? pawl_state_commands(r->st) : 0;
     pawl_command of;
 
@@ -222,7 +222,7 @@ static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why)
     arena_free(&mem);
 }
 
-void children_why(pawl_engine *e, const live *r, pawl_err *why)
+void children_why(pawl_engine *e, const cached_run *r, pawl_err *why)
 {
     for (const errand *er = r->errands; er != NULL && why->code == PAWL_OK; er = er->next)
         if (er->child != NULL && er->began && er->open && er->at == ERRAND_READY)
@@ -268,7 +268,7 @@ bool child_cancel(pawl_engine *e, errand *er)
 }
 
 /* It is not there, and somebody who held this run before may just be about to begin it: it is there from now on, to be called off. */
-static pawl_code child_unborn(pawl_engine *e, live *r, errand *er)
+static pawl_code child_unborn(pawl_engine *e, cached_run *r, errand *er)
 {
     const pawl_machine *m = machine_named(e, er->job.effect);
     pawl_run_info info;
@@ -280,14 +280,14 @@ static pawl_code child_unborn(pawl_engine *e, live *r, errand *er)
     info_of_child(&info, er, engine_now(e));
     if ((rc = pawl_state_new(m, &info, 0, NULL, &st, NULL)) == PAWL_OK) {
         pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL, NULL);
         pthread_mutex_unlock(&e->lock);
     }
     pawl_state_free(st);
     return rc == PAWL_CONFLICT ? PAWL_OK : rc;
 }
 
-bool child_make(pawl_engine *e, live *r, const char *child)
+bool child_make(pawl_engine *e, cached_run *r, const char *child)
 {
     for (errand *er = r->errands; er != NULL; er = er->next)
         if (er->child != NULL && er->open && !er->began && er->at == ERRAND_READY && strcmp(er->child, child) == 0)
@@ -297,7 +297,7 @@ bool child_make(pawl_engine *e, live *r, const char *child)
 
 /* Those that the step at hand gives up are told before it is stored: killed in between, the parent gives them up once more, or hears that they were
  * called off; the other way round nobody would ever tell them. */
-pawl_code children_left(pawl_engine *e, live *r)
+pawl_code children_left(pawl_engine *e, cached_run *r)
 {
     for (errand *er = r->errands; er != NULL; er = er->next) {
         if (er->child == NULL || !er->open || er->at != ERRAND_READY || call_open(r->st, er->job.id) || child_strange(e, er))
@@ -312,17 +312,17 @@ pawl_code children_left(pawl_engine *e, live *r)
 
 /* ---- its end ------------------------------------------------------------------------------------------ */
 
-bool child_untold(const live *r)
+bool child_untold(const cached_run *r)
 {
     return r->st != NULL && r->st->parent != NULL && !r->told && pawl_status_terminal((pawl_status)r->st->status);
 }
 
-bool child_told(const live *r)
+bool child_told(const cached_run *r)
 {
     return r->st->parent != NULL && r->over && r->told && r->wake_ms == UNTOLD_MS;
 }
 
-void child_ended(const live *r, const pawl_delivery *d)
+void child_ended(const cached_run *r, const pawl_delivery *d)
 {
     errand *er = strncmp(d->id, "end-", 4) == 0 ? errand_find(r, d->name) : NULL;
 
@@ -330,7 +330,7 @@ void child_ended(const live *r, const pawl_delivery *d)
         er->told_off = true;
 }
 
-static void end_error(const live *r, const char *code, const char *text, buf *out)
+static void end_error(const cached_run *r, const char *code, const char *text, buf *out)
 {
     buf_text(out, "{\"code\":");
     canon_string(out, code, strlen(code));
@@ -340,7 +340,7 @@ static void end_error(const live *r, const char *code, const char *text, buf *ou
 }
 
 /* What its machine says is its output, else all channels, of one that completed; else why it did not. */
-static pawl_outcome end_value(pawl_engine *e, live *r, buf *out)
+static pawl_outcome end_value(pawl_engine *e, cached_run *r, buf *out)
 {
     pawl_status status = pawl_state_status(r->st);
     const pawl_value *why = pawl_state_reason(r->st);
@@ -378,7 +378,7 @@ static pawl_code end_leave(pawl_engine *e, const char *parent, pawl_delivery *d,
     return rc;
 }
 
-pawl_code child_tell(pawl_engine *e, live *r, pawl_err *err)
+pawl_code child_tell(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     char id[NAME_BYTES + 32], parent[NAME_BYTES];

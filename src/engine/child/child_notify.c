@@ -1,4 +1,4 @@
-/* tell.c - one run tells another something, as a command: its child is interrupted, or has other rights. Of a graph the engine tells it. */
+/* child_notify.c - one run tells another something, as a command: its child is interrupted, or has other rights. Of a graph the engine tells it. */
 #include "engine/command/outbox.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ static bool entry_calls(const pawl_entry *entry)
 }
 
 /* One that nobody has begun is made first: what is left for it then is there before its start. */
-static pawl_code tell_early(pawl_engine *e, live *r, const pawl_command *cmd)
+static pawl_code tell_early(pawl_engine *e, cached_run *r, const pawl_command *cmd)
 {
     pawl_code rc;
     tell t;
@@ -92,7 +92,7 @@ static pawl_code tell_early(pawl_engine *e, live *r, const pawl_command *cmd)
 
 /* What children may not do any more they are told before the step is stored by which their parent may not: so whatever they begin after it is
  * there they begin under it. Killed in between they have lost what the parent did not yet, and no harm is done. */
-pawl_code tells_early(pawl_engine *e, live *r)
+pawl_code tells_early(pawl_engine *e, cached_run *r)
 {
     const handler *h = entry_calls(pawl_step_entry(e->step)) && pawl_machine_effect(r->m, "tell", NULL) ? handler_of(e, "tell") : NULL;
     pawl_code rc = PAWL_OK;
@@ -155,7 +155,7 @@ static pawl_code rights_leave(pawl_engine *e, const char *command, const char *c
 static int64_t number_pending(const pawl_state *st, size_t i) { return (int64_t)((st->seq + 1) << 20) + (int64_t)i + 1; }
 static int64_t number_merged(const pawl_state *st) { return (int64_t)((st->seq + 1) << 20) - 1; }
 
-static bool passes_on(const live *r) { return !pawl_machine_effect(r->m, "tell", NULL); }
+static bool passes_on(const cached_run *r) { return !pawl_machine_effect(r->m, "tell", NULL); }
 
 /* One that knows of rights. */
 static bool has_rights(const pawl_engine *e, const char *machine)
@@ -178,7 +178,7 @@ static const pawl_value *rights_in(const pawl_entry *entry)
     return out;
 }
 
-pawl_code rights_early(pawl_engine *e, live *r)
+pawl_code rights_early(pawl_engine *e, cached_run *r)
 {
     const pawl_value *update = r->st->commands > 0 && passes_on(r) ? rights_in(pawl_step_entry(e->step)) : NULL;
     const size_t pending = r->st->pending != NULL ? pawl_value_size(list_value(r->st->pending)) : 0;
@@ -202,7 +202,7 @@ pawl_code rights_early(pawl_engine *e, live *r)
     return rc == PAWL_OK || rc == PAWL_NOMEM ? rc : PAWL_IO;
 }
 
-pawl_code rights_coming(pawl_engine *e, live *r, const errand *er)
+pawl_code rights_coming(pawl_engine *e, cached_run *r, const errand *er)
 {
     pawl_iter it = pawl_iter_of(r->st->pending != NULL && passes_on(r) && has_rights(e, er->job.effect) ? list_value(r->st->pending) : NULL);
     const pawl_value *update;

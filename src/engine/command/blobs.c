@@ -1,5 +1,5 @@
 /* blobs.c - what steps set apart goes to the store with the lines that name it, each content once (S5). */
-#include "engine/engine.h"
+#include "engine/run/run.h"
 
 #include <string.h>
 

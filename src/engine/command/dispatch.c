@@ -1,5 +1,7 @@
-/* perform.c - commands are carried out: each becomes an errand, which makes its attempts and comes back with a receipt. */
+/* dispatch.c - commands are carried out: each becomes an errand, which makes its attempts and comes back with a receipt. */
 #include "engine/command/outbox.h"
+#include "engine/run/stream_ring.h"
+#include "engine/scheduler/scheduler.h"
 
 enum { BATCH_MS = 1, REST_MS = 20 };
 
@@ -13,7 +15,11 @@ static void errand_back(pawl_engine *e, errand *er)
     bool lost = er->lost || r->lease_lost || (e->abandoned && !er->refused);
 
     budget_leave(e, er);
-    if (lost && er->rc < 0) {   /* it was stopped: whoever holds the run has it performed (S2) */
+    if (!er->refused) {
+        errand_limits(e, er, now);
+        reply_limit(e, er);
+    }
+    if (lost && er->rc < 0) {   /* stopped, or too late: whoever holds the run has it performed, under numbers that are not known here (S2, E13) */
         errand_gone(e, r, er);
         r->commands_moved = true;
         r->marked_fence = 0;
@@ -23,19 +29,17 @@ static void errand_back(pawl_engine *e, errand *er)
         errand_unbegun(e, er);
         return;
     }
-    errand_limits(e, er, now);
-    reply_limit(e, er);
     cost_add(er);
     if (!errand_again(e, er, now))
         receipt_make(e, er);
-    else if (hub_here(e) != NULL)
-        hub_again(hub_here(e), er);
+    else if (ring_here(e) != NULL)
+        ring_attempt_failed(ring_here(e), er);
 }
 
 /* Those of all runs that came back from the pool. */
 bool errands_come(pawl_engine *e, int64_t wait_ms)
 {
-    errand *first = pool_take(e, wait_ms);
+    errand *first = completions_take(e, wait_ms);
 
     for (errand *er = first, *next; er != NULL; er = next) {
         next = er->queued;
@@ -121,16 +125,21 @@ static pawl_code errands_put(pawl_engine *e, live *r, bool all, int64_t now, paw
 static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err)
 {
     int64_t now = engine_now(e), begun = now;
+    bool alone;
     pawl_code rc = e->draining ? PAWL_OK : counted_store(e, r, now, err);
 
     if (e->draining)
         unbegun_look(r);
+    else if (ready_count(r, now) > 0)
+        leases_check(e);
     if (rc == PAWL_OK && !e->draining)
         rc = errands_ask(e, r, now, err);
     if (rc == PAWL_OK && !e->draining && pool_size(e) > 0)
         rc = errands_put(e, r, !wait || ready_count(r, now) > 1 || any_waits(r) || any_out(r) || pawl_state_waits(r->st) > 0, now, err);
+    alone = wait && ready_count(r, now) == 1 && !any_out(r);
     for (errand *er = r->errands, *next; er != NULL && rc == PAWL_OK && !e->draining; er = next) {
         bool once = er->limits.cls == PAWL_ONCE;
+        pawl_code did;
 
         next = er->next;
         if (!is_ready(er, now) || er->h->sql || er->place == PLACE_WAITS)
@@ -140,11 +149,15 @@ static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err
             break;
         }
         errand_begin(e, er, now);
+        er->job.alone = alone;
         keeper_here(e, er);
-        errand_run(er);
+        did = errand_run(er);
         keeper_here(e, NULL);
         args_return(er);
-        errand_back(e, er);
+        if (attempt_returned(e, er, did))
+            errand_back(e, er);
+        else
+            completions_expect(e, 1);
         now = engine_now(e);
         budgets_grant(e, now);
         if (now - begun >= BATCH_MS || once || r->lease_lost)
@@ -162,6 +175,12 @@ void errand_unbegun(pawl_engine *e, errand *er)
         return;
     }
     budget_leave(e, er);
+    if (er->lost) {             /* others have counted since: nothing is taken back */
+        er->run->commands_moved = true;
+        er->run->marked_fence = 0;
+        errand_gone(e, er->run, er);
+        return;
+    }
     er->at = ERRAND_READY;
     er->job.attempt--;
     er->counted = er->unmarks = er->marked;
@@ -220,7 +239,7 @@ static bool rest(pawl_engine *e, const live *r, int64_t until, bool waits)
     if (until > 0)
         until = sooner(until, deadline_ms(r));
     left = until - now;
-    if (any_out(r) || (waits && until == 0 && pool_out(e) > 0)) {
+    if (any_out(r) || (waits && until == 0 && completions_out(e) > 0)) {
         (void)errands_come(e, given || until == 0 || left > REST_MS ? REST_MS : left > 1 ? left : 1);
         return true;
     }

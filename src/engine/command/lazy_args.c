@@ -1,7 +1,7 @@
-/* borrow.c - arguments that refer to what the state has: they stay there until their errand leaves, or the state moves. A conversation is
+/* lazy_args.c - arguments that refer to what the state has: they stay there until their errand leaves, or the state moves. A conversation is
  * long, and its model alone reads it. */
 #include "engine/command/outbox.h"
-#include "history/history.h"
+#include "store/store.h"
 
 #include <string.h>
 
@@ -58,7 +58,7 @@ static pawl_code state_then(pawl_engine *e, live *r, const char *id, pawl_state 
     buf_init(&text, &e->alloc);
     pthread_mutex_lock(&e->lock);
     if ((rc = e->store->verbs->read(e->store, r->id, 0, 0, see_entry, &sk, err)) == PAWL_OK && sk.seq > 0)
-        rc = history_journal(e->store, r->id, sk.seq, &text, NULL, err);
+        rc = store_journal(e->store, r->id, sk.seq, &text, NULL, err);
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK && sk.seq > 0)
         rc = journal_fold((pawl_bytes){ text.data, text.size }, sk.seq, &loader, NULL, st, err);
@@ -159,6 +159,19 @@ pawl_code args_lend(pawl_engine *e, errand *er, pawl_err *err)
         return rc != PAWL_OK ? fail(err, rc, "%s", why.text) : not_open(er, err);
     er->lent = true;
     er->job.args = cmd.args;
+    return PAWL_OK;
+}
+
+pawl_code args_own(errand *er)
+{
+    const pawl_value *args;
+
+    if (!er->lent)
+        return PAWL_OK;
+    if ((args = value_copy(&er->mem, er->job.args)) == NULL)
+        return PAWL_NOMEM;
+    er->job.args = args;
+    er->lent = er->refers = false;
     return PAWL_OK;
 }
 

@@ -1,5 +1,6 @@
-/* errands.c - errands meet the commands that are open. */
+/* outbox.c - errands meet the commands that are open. */
 #include "engine/command/outbox.h"
+#include "engine/run/stream_ring.h"
 
 #include <string.h>
 
@@ -13,10 +14,10 @@ const handler *handler_of(const pawl_engine *e, const char *effect)
 
 void errand_free(pawl_engine *e, errand *er)
 {
-    struct hub *h = hub_here(e);
+    stream_ring *h = ring_here(e);
 
     if (h != NULL && er->job.id != NULL)
-        hub_over(h, er);
+        ring_command_over(h, er);
     budget_leave(e, er);
     reply_free(&er->reply);
     buf_free(&er->usage);
@@ -31,7 +32,7 @@ void errands_free(pawl_engine *e, live *r)
         next = er->next;
         er->stop = true;
         er->run = NULL;
-        if (er->at != ERRAND_OUT)
+        if (er->at != ERRAND_OUT || later_drop(er))
             errand_free(e, er);
     }
     r->errands = NULL;
@@ -81,17 +82,29 @@ void told_to_stop(errand *er)
     if (er->told_ms == 0)
         er->told_ms = steady_ms();
     er->stop = true;
+    if (er->at == ERRAND_OUT)
+        later_stop(er);
 }
 
 void errands_lost(live *r)
 {
-    for (errand *er = r->errands; er != NULL; er = er->next)
+    for (errand **at = &r->errands; *at != NULL;) {
+        errand *er = *at;
+
         if (er->at == ERRAND_OUT) {
             er->lost = true;
             told_to_stop(er);
         } else {
             budget_leave(r->e, er);
+            er->counted = er->unmarks = false;  /* whoever comes next reads how many were counted */
         }
+        if (er->at == ERRAND_OUT && later_drop(er)) {
+            *at = er->next;
+            errand_free(r->e, er);
+        } else {
+            at = &er->next;
+        }
+    }
 }
 
 void errands_stale(live *r)
@@ -133,7 +146,7 @@ static pawl_code say(const pawl_job *job, const char *name, const char *text)
     er->beats++;
     if (er->listened && name != NULL && text != NULL && strcmp(name, "message") == 0)
         said_add(er, text);
-    return hub_say(hub_here(er->e), er, name, text);
+    return ring_say(ring_here(er->e), er, name, text);
 }
 
 static errand *errand_made(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
@@ -146,7 +159,8 @@ static errand *errand_made(pawl_engine *e, const char *id, const char *effect, c
     reply_init(&er->reply, &e->alloc);
     buf_init(&er->usage, &e->alloc);
     buf_init(&er->said, &e->alloc);
-    er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say, .ctx = er };
+    er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say,
+                         .finish = job_finish, .ctx = er };
     er->e = e;
     er->job.effect = effect == NULL ? NULL : arena_strdup(&er->mem, effect, strlen(effect));
     er->job.args = args == NULL ? NULL : value_copy(&er->mem, args);
@@ -217,7 +231,7 @@ static void errands_sift(pawl_engine *e, live *r)
             told_to_stop(er);
         if (!er->open && er->began && er->at == ERRAND_READY)
             (void)child_cancel(e, er);      /* it was left to itself */
-        if (er->open || er->at == ERRAND_OUT) {
+        if (er->open || (er->at == ERRAND_OUT && !later_drop(er))) {
             at = &er->next;
             continue;
         }

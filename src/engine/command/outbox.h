@@ -1,8 +1,10 @@
-/* errand.h - what the files that carry out commands share of their errands. */
+/* outbox.h - what the files that carry out commands share of their errands. */
 #ifndef ENGINE_ERRAND_H
 #define ENGINE_ERRAND_H
 
-#include "engine/engine.h"
+#include "engine/child/child.h"
+#include "engine/run/run.h"
+#include "engine/run/stream_ring.h"
 
 /* errands.c */
 errand *errand_find(const live *r, const char *id);
@@ -14,26 +16,12 @@ void errand_gone(pawl_engine *e, live *r, errand *er);  /* out of its run's list
 void handlers_look(const pawl_engine *e, live *r);      /* for those that found none before */
 bool any_out(const live *r);
 
-/* child.c */
-const char *child_name(arena *a, const char *invocation, const char *said);  /* `said`: what its parent calls it; NULL: nothing */
-bool children_open(const live *r);      /* a child run is waited for */
-/* Those that are not there yet. `why`: what one that cannot be begun here waits for. */
-pawl_code children_begin(pawl_engine *e, live *r, pawl_err *why, pawl_err *err);
-bool child_cancel(pawl_engine *e, errand *er);  /* false: it is not there */
-pawl_code children_left(pawl_engine *e, live *r);       /* after a step was folded, before it is stored; PAWL_IO: one could not be told */
-bool child_make(pawl_engine *e, live *r, const char *child);    /* its base, where it is one of those that nobody has begun */
-
-/* tell.c */
-pawl_code tells_early(pawl_engine *e, live *r); /* likewise after a step was folded; PAWL_IO, PAWL_NOMEM */
-/* The same for a run whose machine does not do it: a mode, rules or grants that the step brought are left for its children at work. */
-pawl_code rights_early(pawl_engine *e, live *r);
-pawl_code rights_coming(pawl_engine *e, live *r, const errand *er);     /* before the child's start: what came while the superstep is open */
-
 /* borrow.c */
 pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err);         /* into its own memory; it may leave for another thread */
 pawl_code args_take_all(pawl_engine *e, live *r, pawl_err *err);        /* before the state moves */
 pawl_code args_lend(pawl_engine *e, errand *er, pawl_err *err);         /* for an attempt on this thread; and then: */
 void args_return(errand *er);
+pawl_code args_own(errand *er);         /* lent ones, copied: its handler keeps its job. PAWL_NOMEM */
 /* Of a command that refers to channels which have moved on since: as they were, in `mem`. PAWL_CORRUPT: nothing says that any more. */
 pawl_code args_then(pawl_engine *e, live *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err);
 
@@ -56,12 +44,22 @@ bool has_limit(const pawl_limits *l);
 pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err);    /* the attempts that leave now are counted, together (E13) */
 pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);  /* and of one that leaves alone */
 void errand_begin(pawl_engine *e, errand *er, int64_t now);     /* it is out */
+/* With what its handler returned; false: it answers later, and may be anybody's by now. */
+bool attempt_returned(pawl_engine *e, errand *er, pawl_code rc);
+pawl_code attempt_code(errand *er, pawl_code rc);       /* a code above 0 is no result */
 void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
 void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
 /* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
 const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left);
 bool tried_again(pawl_code code);
 bool errand_again(const pawl_engine *e, errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
+
+/* completions.c: answers that come later (E17) */
+pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx);
+void job_finish(const pawl_job *job, pawl_code code);
+void later_stop(errand *er);    /* whoever holds its job is told, once */
+bool later_drop(errand *er);    /* true: it was pending, nobody holds its job, and its errand may be freed */
+void later_unlist(errand *er);  /* its id is the next attempt's */
 
 /* settle.c */
 bool settle_begin(pawl_engine *e, errand *er);  /* true: it is ready to find out what came of it; false: it has nobody to ask */

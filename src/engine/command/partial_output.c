@@ -1,4 +1,4 @@
-/* said.c - what handlers have said so far, for the signal that interrupts a run (A4): the text that a reader has seen is kept by the entry
+/* partial_output.c - what handlers have said so far, for the signal that interrupts a run (A4): the text that a reader has seen is kept by the entry
  * that ends it, though nobody will hear the rest. */
 #include "engine/command/outbox.h"
 

@@ -1,5 +1,6 @@
 /* pool.c - threads that perform. They see an errand and nothing else; the driving thread puts and takes. */
-#include "engine/engine.h"
+#include "engine/command/outbox.h"
+#include "engine/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +15,20 @@ typedef struct slot {          /* of a thread */
 } slot;
 
 struct pool {
+    pawl_engine *e;
     pawl_alloc alloc;
     pthread_mutex_t lock;
-    pthread_cond_t work, done;
+    pthread_cond_t work;
     errand *first, *last;       /* to be performed */
-    errand *finished;
-    unsigned count, out;        /* threads that there may be; errands that were put and not taken */
+    unsigned count;             /* threads that there may be */
     unsigned begun, busy;       /* threads that there are; of them at work */
     unsigned queued;            /* errands that no thread has */
     size_t bytes;
-    bool over, awaited;         /* awaited: the driving thread waits for one that is done */
+    bool over;
     int64_t looked_ms;          /* when it was looked who does not come back */
+    bool simulated;             /* no threads: chance says what a thread would do next, and the driving thread does it */
+    errand *held;               /* simulated: performed, not yet returned to the driving thread */
+    unsigned nheld;
     unsigned cap;
     slot slots[];
 };
@@ -37,6 +41,7 @@ static void *perform_on(void *arg)
     pthread_mutex_lock(&p->lock);
     while (!p->over && !mine->left) {
         errand *er = p->first;
+        pawl_code rc;
 
         if (er == NULL) {
             pthread_cond_wait(&p->work, &p->lock);
@@ -47,18 +52,13 @@ static void *perform_on(void *arg)
         p->busy++;
         mine->at = er;
         pthread_mutex_unlock(&p->lock);
-        errand_run(er);
+        rc = errand_run(er);
         pthread_mutex_lock(&p->lock);
         p->busy--;
         mine->at = NULL;
         mine->left = er->replaced;      /* another one does its work */
-        er->queued = p->finished;
-        p->finished = er;
-        if (p->awaited && er->queued == NULL) {     /* without the lock: who wakes up wants it */
-            pthread_mutex_unlock(&p->lock);
-            pthread_cond_signal(&p->done);
-            pthread_mutex_lock(&p->lock);
-        }
+        if (attempt_returned(p->e, er, rc))
+            completions_put(p->e, er);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -104,6 +104,76 @@ void pool_replace(pawl_engine *e)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* ---- simulated threads ----------------------------------------------------------------------------- */
+
+/* Removes entry `n` of a list that is linked by `queued`. */
+static errand *list_remove(errand **from, uint64_t n)
+{
+    errand *er;
+
+    for (; n > 0; n--)
+        from = &(*from)->queued;
+    er = *from;
+    *from = er->queued;
+    return er;
+}
+
+static void simulated_perform(pool *p, uint64_t n)
+{
+    errand *er = list_remove(&p->first, n);
+
+    p->queued--;
+    for (p->last = p->first; p->last != NULL && p->last->queued != NULL;)
+        p->last = p->last->queued;
+    if (!attempt_returned(p->e, er, errand_run(er)))
+        return;                 /* it answers later */
+    er->queued = p->held;
+    p->held = er;
+    p->nheld++;
+}
+
+static void simulated_return(pool *p, uint64_t n)
+{
+    errand *er = list_remove(&p->held, n);
+
+    p->nheld--;
+    completions_put(p->e, er);
+}
+
+/* Which thread moves next is drawn: one that calls a handler, or one whose handler returned. Stops by chance; with `wait`, not before
+ * one has returned. The draw that is shared with the run's life has its lowest bit set always. */
+static void simulated_threads(pawl_engine *e, bool wait)
+{
+    pool *p = e->pool;
+    uint64_t drawn[2];
+
+    while (p->nheld + p->queued > 0 && chance(e, drawn)) {
+        const unsigned unused = p->count - p->nheld, ready = p->queued < unused ? p->queued : unused;
+        const uint64_t n = (drawn[0] >> 8) % (p->nheld + ready);
+
+        if ((!wait || completions_any(e)) && (drawn[0] >> 1) % 2 == 0)
+            return;
+        if (n < ready)
+            simulated_perform(p, n);
+        else
+            simulated_return(p, n - ready);
+    }
+}
+
+void pool_simulate(pawl_engine *e, bool all)
+{
+    pool *p = e->pool;
+
+    if (p == NULL || !p->simulated)
+        return;
+    simulated_threads(e, false);
+    while (all && p->nheld + p->queued > 0)
+        if (p->nheld > 0)
+            simulated_return(p, 0);
+        else
+            simulated_perform(p, 0);
+}
+
 void pool_begin(pawl_engine *e, unsigned threads)
 {
     pool *p;
@@ -112,15 +182,19 @@ void pool_begin(pawl_engine *e, unsigned threads)
     if (threads == 0 || (p = mem_new(&e->alloc, sizeof *p + (threads + STRAYS_MAX) * sizeof *p->slots)) == NULL)
         return;
     p->alloc = e->alloc;
+    p->e = e;
     p->cap = threads + STRAYS_MAX;
     p->bytes = sizeof *p + p->cap * sizeof *p->slots;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
-    cond_begin(&p->done);
+    p->simulated = e->drawn != NULL;
+    p->count = threads;
+    e->pool = p;
+    if (p->simulated)
+        return;
     /* One now, which says whether there can be any; the others when there is work for them. */
     p->begun = thread_begin(p, &p->slots[0]);
     p->count = p->begun > 0 ? threads : 0;
-    e->pool = p;
 }
 
 void pool_end(pawl_engine *e)
@@ -137,20 +211,21 @@ void pool_end(pawl_engine *e)
     for (unsigned i = 0; i < p->cap; i++)
         if (p->slots[i].taken)
             pthread_join(p->slots[i].thread, NULL);
+    while (p->held != NULL)
+        simulated_return(p, 0);
     (void)errands_come(e, 0);
     for (errand *er = p->first, *next; er != NULL; er = next) {
         next = er->queued;
+        completions_expect(e, -1);
         errand_unbegun(e, er);
     }
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
-    pthread_cond_destroy(&p->done);
     e->pool = NULL;
     alloc = p->alloc;
     mem_free(&alloc, p, p->bytes);
 }
 
-unsigned pool_out(const pawl_engine *e) { return e->pool != NULL ? e->pool->out : 0; }
 unsigned pool_size(const pawl_engine *e) { return e->pool != NULL ? e->pool->count : 0; }
 
 bool pool_put(pawl_engine *e, errand *er)
@@ -166,47 +241,23 @@ bool pool_put(pawl_engine *e, errand *er)
     else
         p->last->queued = er;
     p->last = er;
-    p->out++;
+    completions_expect(e, 1);
     p->queued++;
-    if (p->begun < p->count && (int64_t)p->begun - (int64_t)p->busy < (int64_t)p->queued && thread_more(p))
+    if (!p->simulated && p->begun < p->count && (int64_t)p->begun - (int64_t)p->busy < (int64_t)p->queued && thread_more(p))
         p->begun++;
     pthread_mutex_unlock(&p->lock);
     pthread_cond_signal(&p->work);
     return true;
 }
 
-void pool_rouse(pawl_engine *e)
+void pool_tend(pawl_engine *e, bool wait)
 {
     pool *p = e->pool;
 
     if (p == NULL)
         return;
-    pthread_mutex_lock(&p->lock);
-    pthread_cond_signal(&p->done);
-    pthread_mutex_unlock(&p->lock);
-}
-
-errand *pool_take(pawl_engine *e, int64_t wait_ms)
-{
-    pool *p = e->pool;
-    int64_t until_ms = wait_ms > 0 ? steady_ms() + wait_ms : 0;
-    errand *done;
-
-    if (p == NULL || p->out == 0)
-        return NULL;
-    if (steady_ms() - p->looked_ms >= LOOK_MS)
+    if (p->simulated && !p->over)
+        simulated_threads(e, wait);
+    else if (steady_ms() - p->looked_ms >= LOOK_MS)
         pool_replace(e);
-    pthread_mutex_lock(&p->lock);
-    p->awaited = true;
-    while (p->finished == NULL && until_ms > 0 && !e->roused && cond_wait(&p->done, &p->lock, until_ms))
-        continue;
-    p->awaited = false;
-    if (until_ms > 0)
-        e->roused = false;
-    done = p->finished;
-    p->finished = NULL;
-    for (const errand *er = done; er != NULL; er = er->queued)
-        p->out--;
-    pthread_mutex_unlock(&p->lock);
-    return done;
 }

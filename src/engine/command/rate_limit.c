@@ -1,4 +1,4 @@
-/* budget.c - how much of an effect is performed at a time: what is over it waits here, in order of arrival, and holds no thread.
+/* rate_limit.c - how much of an effect is performed at a time: what is over it waits here, in order of arrival, and holds no thread.
  *
  * A budget has a queue for each key (one, when it has none). Its turn list holds the keys that have somebody waiting and a place
  * free, the one whose first has waited longest at its head. Whoever waits belongs to a run that is being driven: so nobody is kept

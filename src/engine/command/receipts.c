@@ -75,9 +75,9 @@ void receipt_make(pawl_engine *e, errand *er)
 void errands_call_off(pawl_engine *e, live *r, bool wait)
 {
     for (errand *er = r->errands; er != NULL; er = er->next) {
+        if (er->at == ERRAND_OUT)
+            told_to_stop(er);
         er->stop = true;
-        if (er->at == ERRAND_OUT && er->told_ms == 0)
-            er->told_ms = steady_ms();
         if (er->at != ERRAND_READY || (er->child != NULL && child_cancel(e, er) && wait))
             continue;
         if (er->unsure && er->job.attempt > er->cleared && er->limits.cls != PAWL_PURE)
@@ -137,6 +137,10 @@ static bool stray(pawl_engine *e, live *r, errand **at)
     er->run = NULL;
     er->stray = true;
     budget_leave(e, er);        /* its place is another's */
+    if (later_drop(er))
+        errand_free(e, er);     /* nobody will ever come back with it */
+    else
+        later_unlist(er);
     pool_replace(e);
     return end != NULL;
 }

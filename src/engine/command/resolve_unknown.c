@@ -1,4 +1,4 @@
-/* settle.c - an effect that finds out what came of a command, before a person is asked (E5): the errand turns to it, and back. */
+/* resolve_unknown.c - an effect that finds out what came of a command, before a person is asked (E5): the errand turns to it, and back. */
 #include "engine/command/outbox.h"
 
 #include <string.h>

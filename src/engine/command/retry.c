@@ -1,5 +1,6 @@
-/* attempts.c - one command, several attempts: how often, how long, and which of them are counted (E7, E8, E13). */
+/* retry.c - one command, several attempts: how often, how long, and which of them are counted (E7, E8, E13). */
 #include "engine/command/outbox.h"
+#include "engine/run/stream_ring.h"
 
 #include <string.h>
 
@@ -321,6 +322,7 @@ void errand_begin(pawl_engine *e, errand *er, int64_t now)
     er->job.attempt++;
     said_begin(er);
     er->job.fence = r->fence;
+    er->job.alone = false;
     mode_look(er, r->st);
     er->began_ms = now;
     er->was_unsure = er->unsure;
@@ -336,33 +338,35 @@ void errand_begin(pawl_engine *e, errand *er, int64_t now)
     er->told_ms = 0;
     er->at = ERRAND_OUT;
     er->left_ms = now;
-    if (hub_here(e) != NULL)
-        hub_began(hub_here(e), r, er);
+    if (ring_here(e) != NULL)
+        ring_attempt_started(ring_here(e), r, er);
+}
+
+pawl_code attempt_code(errand *er, pawl_code rc)
+{
+    return rc <= 0 ? rc : pawl_reply_fail(&er->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result%s", er->job.effect,
+                                          pawl_code_name(rc), rc == PAWL_PENDING ? ": it announced no later answer" : "");
 }
 
 /* On any thread: it sees nothing but the errand. */
-void errand_run(errand *er)
+pawl_code errand_run(errand *er)
 {
     int64_t now = steady_ms(), until = er->total_until_ms;
-    pawl_code rc;
 
     reply_reset(&er->reply);
     er->begun_ms = now;         /* first: who has it stopped looks at this afterwards */
-    er->refused = er->e->draining && !er->h->sql;
+    er->refused = !er->h->sql && (er->e->draining || !leases_valid(er->e));     /* a command in SQL is fenced by its transaction */
     if (er->stop || er->refused) {      /* while it waited for a thread */
         er->begun_ms = 0;
         pawl_reply_untouched(&er->reply);
-        er->rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect);
-        return;
+        return pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect);
     }
     if (er->limits.attempt_timeout_ms > 0 && (until == 0 || now + er->limits.attempt_timeout_ms < until))
         until = now + er->limits.attempt_timeout_ms;
     er->until_ms = until;
     er->job.deadline_ms = until > 0 ? system_ms() + (until - now) : 0;
-    rc = er->h->fn(&er->job, &er->reply, er->h->arg);
-    if (rc > 0)
-        rc = pawl_reply_fail(&er->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result", er->job.effect, pawl_code_name(rc));
-    er->rc = rc;
+    er->job.later = er->h->sql ? NULL : job_later;
+    return er->h->fn(&er->job, &er->reply, er->h->arg);
 }
 
 /* ---- tried again ------------------------------------------------------------------------------- */

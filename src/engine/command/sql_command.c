@@ -1,4 +1,4 @@
-/* sql.c - commands that are performed in the transaction which stores their receipt: exactly once.
+/* sql_command.c - commands that are performed in the transaction which stores their receipt: exactly once.
  *
  * Of a run one at a time: that its command is still open when its receipt is fed is certain then. */
 #include "engine/command/outbox.h"
@@ -92,7 +92,7 @@ static pawl_code work(void *ctx, void *sql, pawl_err *err)
 
     (void)err;
     er->job.sql = sql;
-    errand_run(er);
+    er->rc = attempt_code(er, errand_run(er));
     er->job.sql = NULL;
     reply_limit(r->e, er);      /* what cannot be its receipt is an error while it can be taken back */
     reply_check(r->e, er);

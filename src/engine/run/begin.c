@@ -1,5 +1,6 @@
 /* begin.c - runs begin, with their record, or are gone on with where they stand (S7, G10). */
-#include "engine/engine.h"
+#include "engine/run/begin.h"
+#include "engine/run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -279,8 +280,17 @@ static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run
     return rc;
 }
 
-/* A run is there when its start was taken: what is refused leaves nothing behind. PAWL_CONFLICT: somebody was faster. */
-static pawl_code run_create(pawl_engine *e, const pawl_run_info *given, const char *input, int64_t *at_ms, pawl_err *err)
+/* The store failed, and may have the run all the same, with a lease of this engine: nobody would renew or release that. */
+static void lease_in_doubt(pawl_engine *e, live *r)
+{
+    pawl_claim one;
+
+    if (lives_claim(e, &r, &one, 1, NULL) == PAWL_OK && one.rc == PAWL_OK)
+        (void)live_let_go(e, r, NULL);
+}
+
+/* Its start is folded once, and stored with its base: what is refused leaves nothing behind. PAWL_CONFLICT: somebody was faster. */
+static pawl_code run_start(pawl_engine *e, cached_run *r, const pawl_run_info *given, const char *input, pawl_err *err)
 {
     pawl_run_info info;
     pawl_state *st;
@@ -288,19 +298,20 @@ static pawl_code run_create(pawl_engine *e, const pawl_run_info *given, const ch
 
     if (rc != PAWL_OK)
         return rc;
-    *at_ms = info.created_ms;
-    if ((rc = pawl_feed(e->m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, e->step, err)) >= 0) {
-        pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->create(e->store, pawl_state_base(st), err);
-        pthread_mutex_unlock(&e->lock);
+    live_begin(e, r, st);
+    rc = run_feed(e, r, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, err);
+    if (rc >= 0 && rc != PAWL_IGNORED) {
+        rc = run_create(e, r, err);
+        if (rc == PAWL_IO || rc == PAWL_TRANSIENT)
+            lease_in_doubt(e, r);
+        return rc;
     }
-    pawl_state_free(st);
+    live_drop(e, r);
     return rc;
 }
 
 pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
 {
-    pawl_event start = { .kind = PAWL_EV_START, .value = input };
     char key_run[PAWL_DEDUPE_RUN_BYTES];
     pawl_run_info info;
     live *r = NULL;
@@ -315,13 +326,12 @@ pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *
             live_drop(e, r);
         rc = r->st != NULL || is_there(e, info.id) ? run_on(e, r, &info, input, &why) : PAWL_GONE;
         if (rc == PAWL_GONE) {      /* or it is over, and was not to be kept */
-            live_drop(e, r);
             why = (pawl_err){ PAWL_OK, "" };
-            rc = run_create(e, &info, input, &start.time_ms, &why);
+            rc = run_start(e, r, &info, input, &why);
             if (rc == PAWL_CONFLICT && tries == 0)
                 continue;
             if (rc == PAWL_OK)
-                rc = drive(e, r, &start, &why);
+                rc = drive_begun(e, r, &why);
         }
         if (why.code != PAWL_OK)
             fail(err, why.code, "%s", why.text);
@@ -395,12 +405,34 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
     return leave_for(e, info->id, PAWL_DELIVER_INPUT, id, input, err);
 }
 
+/* The store has its base and its start, or nothing of it. What the machine refuses is not begun. */
+static pawl_code run_leave(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
+{
+    pawl_delivery start = { .id = "start", .kind = PAWL_DELIVER_START };
+    pawl_beginning with = { .left = &start };
+    pawl_run_info info;
+    pawl_state *st;
+    pawl_code rc = state_made(e, given, &info, &st, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (input != NULL)
+        start.value = (pawl_bytes){ input, strlen(input) };
+    rc = pawl_feed(e->m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, e->step, err);
+    if (rc >= 0) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->create(e->store, pawl_state_base(st), &with, err);
+        pthread_mutex_unlock(&e->lock);
+    }
+    pawl_state_free(st);
+    return rc;
+}
+
 pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
 {
     char key_run[PAWL_DEDUPE_RUN_BYTES];
     pawl_run_info info;
     live *r = NULL;
-    int64_t at_ms;
     pawl_code rc = e == NULL ? code_before(err) : info_of(given, key_run, &info, err);
 
     if (rc != PAWL_OK || (rc = run_known(e, info.id, &r, err)) != PAWL_OK)
@@ -408,9 +440,7 @@ pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *given, const char
     for (int tries = 0; tries < 2; tries++) {
         pawl_err why = { PAWL_OK, "" };
 
-        rc = run_create(e, &info, input, &at_ms, &why);
-        if (rc == PAWL_OK)
-            rc = leave_for(e, info.id, PAWL_DELIVER_START, "start", input, &why);
+        rc = run_leave(e, &info, input, &why);
         if (rc == PAWL_CONFLICT) {
             why = (pawl_err){ PAWL_OK, "" };
             rc = begin_on(e, &info, input, &why);

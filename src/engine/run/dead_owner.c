@@ -1,5 +1,5 @@
-/* dead.c - runs that are held by a process of this machine which is dead: nobody waits for the end of its leases (S2). */
-#include "engine/engine.h"
+/* dead_owner.c - runs that are held by a process of this machine which is dead: nobody waits for the end of its leases (S2). */
+#include "engine/run/run.h"
 #include "engine/run/owner.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct burial {
     pawl_hold holds[PAGE];
     size_t n, seen;
     uint64_t last;              /* the number of the run that was seen last */
-    char owner[128];            /* of that one, and whether he is dead: mostly one holds many */
+    char owner[OWNER_BYTES];    /* of that one, and whether he is dead: mostly one holds many */
     bool dead;
 } burial;
 

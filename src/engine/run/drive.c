@@ -1,12 +1,13 @@
 /* drive.c - a run is driven: what comes in is folded, what comes of it is stored, and then what follows is done. */
 #include "engine/command/outbox.h"
+#include "engine/run/stream_ring.h"
 
 #include <string.h>
 
 /* ---- one event -------------------------------------------------------------------------------- */
 
 /* Of the state after all that is to be stored. A cache: where it cannot be made, a later one will do. */
-static void snapshot_take(pawl_engine *e, live *r)
+static void snapshot_take(pawl_engine *e, cached_run *r)
 {
     pawl_bytes bytes;
 
@@ -20,7 +21,7 @@ static void snapshot_take(pawl_engine *e, live *r)
         buf_reset(&r->snapshot);
 }
 
-static pawl_code interrupt_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     pawl_event with = *ev;
     pawl_code rc;
@@ -38,7 +39,7 @@ static pawl_code interrupt_feed(pawl_engine *e, live *r, const pawl_event *ev, p
 
 /* Folded, and to be stored with the next commit. Below 0 nothing happened, but for PAWL_NOMEM and PAWL_IO after it was folded:
  * then the state was thrown away. */
-pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     pawl_code rc = r->borrowed ? args_take_all(e, r, err) : PAWL_OK, next;
     pawl_bytes line;
@@ -71,7 +72,7 @@ pawl_code run_feed(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
 /* ---- the commit ---------------------------------------------------------------------------------- */
 
 /* Nobody has to do anything for it but the world, once this is stored: else its lease would run out. */
-static bool may_let_go(const live *r, bool naps)
+static bool may_let_go(const cached_run *r, bool naps)
 {
     pawl_code next = pawl_state_next(r->st);
 
@@ -81,7 +82,7 @@ static bool may_let_go(const live *r, bool naps)
     return next == PAWL_HALTED || next == PAWL_INTERRUPTED || naps;
 }
 
-pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena *mem)
+pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, arena *mem)
 {
     pawl_bytes *lines = arena_get(mem, (r->nlines + 1) * sizeof *lines);
     pawl_waiting *waits = arena_zero(mem, (r->nwaits + 1) * sizeof *waits);
@@ -116,7 +117,7 @@ pawl_code append_fill(pawl_engine *e, live *r, bool naps, pawl_append *a, arena 
     return PAWL_OK;
 }
 
-static void tell_watcher(pawl_engine *e, live *r)
+static void tell_watcher(pawl_engine *e, cached_run *r)
 {
     const char *at = r->lines.data, *end = r->nlines > 0 ? at + r->lines.size : at;
 
@@ -130,9 +131,17 @@ static void tell_watcher(pawl_engine *e, live *r)
     }
 }
 
-static void stored(pawl_engine *e, live *r, const pawl_append *a)
+/* The cancel is stored: what waits for a thread must not begin from here on (E10). */
+static void queued_stop(cached_run *r)
 {
-    struct hub *h = hub_here(e);
+    for (errand *er = r->errands; er != NULL; er = er->next)
+        if (er->at == ERRAND_OUT && er->begun_ms == 0)
+            told_to_stop(er);
+}
+
+static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
+{
+    stream_ring *h = ring_here(e);
     uint64_t records = r->records;
 
     r->seq = r->head_seq = pawl_state_seq(r->st);
@@ -148,7 +157,7 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
         r->wake_ms = a->wake_ms;
     }
     if (h != NULL)
-        hub_stored(h, r, a->seq, records);
+        ring_stored(h, r, a->seq, records);
     tell_watcher(e, r);
     blobs_stored(e, r);
     buf_reset(&r->lines);
@@ -158,11 +167,13 @@ static void stored(pawl_engine *e, live *r, const pawl_append *a)
     told_forget(e, r);
     riding_stored(r, a);
     errands_stored(e, r);
+    if (r->st->canceling)
+        queued_stop(r);
     errands_leftover(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
 }
 
 /* With the lock: whoever renews must not take what was let go of for lost. */
-static pawl_code append_all(pawl_engine *e, live **runs, pawl_append *all, size_t n, pawl_err *err)
+static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all, size_t n, pawl_err *err)
 {
     pawl_code rc;
 
@@ -175,8 +186,27 @@ static pawl_code append_all(pawl_engine *e, live **runs, pawl_append *all, size_
     return rc;
 }
 
-/* Made durable together. PAWL_OK; else the first that went wrong, and the states concerned were thrown away. */
-pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err *err)
+/* A run that is not in the store yet: its base and its lease come with its first lines. */
+static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl_err *err)
+{
+    pawl_beginning with = { .owner = e->owner, .ttl_ms = e->ttl_ms, .first = a };
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->create(e->store, pawl_state_base(r->st), &with, err);
+    if (rc == PAWL_OK) {
+        live_claimed(e, r, &with.head);
+        r->marked_fence = r->fence;     /* nobody has begun an attempt of it */
+        if (a->release)
+            r->fence = 0;
+    }
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+/* Made durable together. PAWL_OK; else the first that went wrong, and the states concerned were thrown away. `creates`: the one run is not
+ * in the store yet. */
+static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, bool creates, pawl_err *err)
 {
     pawl_append few[4], *all = few;
     pawl_err why = { PAWL_OK, "" };
@@ -196,7 +226,7 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
             sql_within(runs[i], naps, &all[i], &mem);
     }
     if (rc == PAWL_OK)
-        rc = append_all(e, runs, all, n, &why);
+        rc = creates ? create_with(e, runs[0], &all[0], &why) : append_all(e, runs, all, n, &why);
     e->sql_ms = 0;
     for (size_t i = 0; i < n; i++) {
         pawl_code one = rc == PAWL_OK ? all[i].rc : rc;
@@ -221,7 +251,17 @@ pawl_code runs_commit(pawl_engine *e, live **runs, size_t n, bool naps, pawl_err
     return first;
 }
 
-pawl_code run_shelve(pawl_engine *e, live *r, const char *reason, pawl_err *err)
+pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err)
+{
+    return commit(e, runs, n, naps, false, err);
+}
+
+pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    return commit(e, &r, 1, false, true, err);
+}
+
+pawl_code run_shelve(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
 {
     pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = r->over,
                       .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };
@@ -281,20 +321,20 @@ static pawl_event event_of(const pawl_delivery *d)
 }
 
 /* Called off again: nothing is waited for any more, and all that is out ends in its receipt before that (E10). */
-static pawl_code hurry(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+static pawl_code hurry(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? errands_end(e, r, err) : PAWL_OK;
 }
 
 /* What an event gives up is known by name before it is fed. */
-static pawl_code open_known(pawl_engine *e, live *r, pawl_err *err)
+static pawl_code open_known(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     return r->commands_moved && r->st->commands > 0 ? errands_meet(e, r, NULL, err) : PAWL_OK;
 }
 
 /* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays, and so does what this machine, or this
  * moment, cannot take. */
-static pawl_code delivery_take(pawl_engine *e, live *r, const pawl_delivery *d, pawl_err *err)
+static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_delivery *d, pawl_err *err)
 {
     const pawl_event ev = event_of(d);
     pawl_err why = { PAWL_OK, "" };
@@ -330,7 +370,7 @@ static bool is_setting(const pawl_delivery *d)
     return d->kind == PAWL_DELIVER_UPDATE && d->value.size > 3 && memcmp(d->value.data, "{\"@", 3) == 0;
 }
 
-pawl_code admission(pawl_engine *e, live *r, pawl_err *err)
+pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc = r->admitted || !r->in_pass || e->admit == NULL ? PAWL_OK : e->admit(e->admit_ctx, r->st, err);
 
@@ -339,12 +379,12 @@ pawl_code admission(pawl_engine *e, live *r, pawl_err *err)
 }
 
 /* Before its start there is nothing that could take it: it stays. */
-static bool too_early(const live *r, const pawl_delivery *d)
+static bool too_early(const cached_run *r, const pawl_delivery *d)
 {
     return r->st != NULL && pawl_state_status(r->st) == PAWL_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
 }
 
-static pawl_code all_take(pawl_engine *e, live *r, const gathering *g, pawl_err *err)
+static pawl_code all_take(pawl_engine *e, cached_run *r, const gathering *g, pawl_err *err)
 {
     const bool begun = pawl_state_status(r->st) != PAWL_SUBMITTED;
     pawl_code rc = PAWL_OK;
@@ -360,7 +400,7 @@ static pawl_code all_take(pawl_engine *e, live *r, const gathering *g, pawl_err 
     return rc;
 }
 
-pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
+pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     const pawl_store_verbs *v = e->store->verbs;
     gathering g = { .n = 0 };
@@ -395,7 +435,7 @@ pawl_code deliveries_feed(pawl_engine *e, live *r, pawl_err *err)
     return rc;
 }
 
-pawl_code deliveries_take(pawl_engine *e, live *r, pawl_err *err)
+pawl_code deliveries_take(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     size_t before = r->nlines;
     pawl_code rc = deliveries_feed(e, r, err);
@@ -410,7 +450,7 @@ static bool see_any(void *ctx, const pawl_delivery *d)
     return false;
 }
 
-bool delivered(pawl_engine *e, const live *r)
+bool delivered(pawl_engine *e, const cached_run *r)
 {
     const pawl_store_verbs *v = e->store->verbs;
     bool any = false;
@@ -426,7 +466,7 @@ bool delivered(pawl_engine *e, const live *r)
 
 /* ---- one run ------------------------------------------------------------------------------------------- */
 
-static pawl_code feed_one(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+static pawl_code feed_one(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     pawl_code rc = open_known(e, r, err), next = rc == PAWL_OK ? run_feed(e, r, ev, err) : rc;
 
@@ -437,7 +477,7 @@ static pawl_code feed_one(pawl_engine *e, live *r, const pawl_event *ev, pawl_er
 }
 
 /* One thing is done for it: *next is how it stands then; *did, whether anything was. */
-static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did, pawl_err *err)
+static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool *did, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
     bool late = false;
@@ -471,12 +511,12 @@ static pawl_code drive_once(pawl_engine *e, live *r, pawl_code *next, bool *did,
 }
 
 /* It was parked, and can be driven: nothing that was stored has said so yet. */
-static pawl_code unshelve(pawl_engine *e, live *r, pawl_err *err)
+static pawl_code unshelve(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     return r->shelved && r->fence != 0 && r->st != NULL && live_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
 }
 
-pawl_code drive_failed(pawl_engine *e, live *r, pawl_code rc, const pawl_err *why, pawl_err *err)
+pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
     if (r->fence != 0 && errands_quiet(r)) {
         live_drop(e, r);
@@ -488,13 +528,13 @@ pawl_code drive_failed(pawl_engine *e, live *r, pawl_code rc, const pawl_err *wh
 }
 
 /* Drained, it is driven on while something is out, for what that comes to. */
-static bool goes_on(const pawl_engine *e, const live *r)
+static bool goes_on(const pawl_engine *e, const cached_run *r)
 {
     return !e->stopping && !(e->draining && errands_home(e, r));
 }
 
 /* It was stopped in between: as it stands now. Drained, it is anybody's. */
-static pawl_code left_there(pawl_engine *e, live *r, pawl_code *next, pawl_err *err)
+static pawl_code left_there(pawl_engine *e, cached_run *r, pawl_code *next, pawl_err *err)
 {
     if (r->st != NULL)
         *next = pawl_state_next(r->st);
@@ -503,10 +543,12 @@ static pawl_code left_there(pawl_engine *e, live *r, pawl_code *next, pawl_err *
     return r->fence != 0 && e->draining && !e->abandoned && errands_home(e, r) ? live_let_go(e, r, err) : PAWL_OK;
 }
 
-static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl_code *next, pawl_err *err)
+/* `stored`: what came in is, by the caller. */
+static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first, bool stored, pawl_code *next, pawl_err *err)
 {
-    pawl_code rc = live_hold(e, r, err);
+    pawl_code rc = stored ? PAWL_OK : live_hold(e, r, err);
     bool did = true;
+
     if (rc == PAWL_OK && first != NULL && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = live_hold(e, r, err)) == PAWL_OK) {
         pawl_event ev = *first;
 
@@ -530,7 +572,7 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
             *next = pawl_state_next(r->st);     /* it was let go of: over, or somebody is asked */
             return PAWL_OK;
         }
-        if ((rc = live_hold(e, r, err)) == PAWL_HELD && first != NULL) {
+        if ((rc = live_hold(e, r, err)) == PAWL_HELD && (first != NULL || stored)) {
             *err = (pawl_err){ PAWL_OK, "" };   /* what came in is stored, and is not to be left for him once more */
             *next = PAWL_PENDING;
             return PAWL_OK;
@@ -551,10 +593,13 @@ static pawl_code drive_on(pawl_engine *e, live *r, const pawl_event *first, pawl
     return rc;
 }
 
-pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
+static pawl_code drive_from(pawl_engine *e, cached_run *r, const pawl_event *first, bool stored, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    pawl_code next = PAWL_PENDING, rc = drive_on(e, r, first, &next, &why);
+    pawl_code next = PAWL_PENDING, rc;
+
+    completions_heard(e);
+    rc = drive_on(e, r, first, stored, &next, &why);
 
     errands_unqueue(e, r);
     if (rc < 0)
@@ -562,4 +607,14 @@ pawl_code drive(pawl_engine *e, live *r, const pawl_event *first, pawl_err *err)
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);
     return next;
+}
+
+pawl_code drive(pawl_engine *e, cached_run *r, const pawl_event *first, pawl_err *err)
+{
+    return drive_from(e, r, first, false, err);
+}
+
+pawl_code drive_begun(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    return drive_from(e, r, NULL, true, err);
 }

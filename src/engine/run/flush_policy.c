@@ -1,8 +1,8 @@
-/* durable.c - when what was folded is stored (G9).
+/* flush_policy.c - when what was folded is stored (G9).
  *
  * What somebody acts on or sees is stored first, in every mode; what only the machine itself goes on with may be gathered. A
  * crash then takes away a suffix that had no effect, and the same steps are taken again. */
-#include "engine/engine.h"
+#include "engine/run/run.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static bool see_other(void *ctx, const frame *f, const task *tk, const char *pat
 }
 
 /* Nothing is open but commands that may be performed again as if they never were. */
-static bool only_pure(pawl_engine *e, const live *r)
+static bool only_pure(pawl_engine *e, const cached_run *r)
 {
     others o = { .e = e };
 
@@ -39,7 +39,7 @@ static bool only_pure(pawl_engine *e, const live *r)
     return !o.any;
 }
 
-bool store_due(pawl_engine *e, live *r)
+bool store_due(pawl_engine *e, cached_run *r)
 {
     pawl_code next;
 
@@ -54,7 +54,7 @@ bool store_due(pawl_engine *e, live *r)
     return next != PAWL_OK && !(next == PAWL_PENDING && only_pure(e, r));
 }
 
-pawl_code store_as_due(pawl_engine *e, live *r, pawl_err *err)
+pawl_code store_as_due(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     if (!store_due(e, r)) {
         if (r->nlines > 0)
@@ -64,7 +64,7 @@ pawl_code store_as_due(pawl_engine *e, live *r, pawl_err *err)
     return runs_commit(e, &r, 1, false, err);
 }
 
-pawl_code store_all(pawl_engine *e, live *r, pawl_err *err)
+pawl_code store_all(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     return r->st != NULL && (r->nlines > 0 || r->ntaken > 0) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
 }

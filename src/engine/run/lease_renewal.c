@@ -1,5 +1,6 @@
-/* keeper.c - a thread beside the one that drives: it renews what is held, and listens while that one is in a handler. */
-#include "engine/engine.h"
+/* lease_renewal.c - a thread beside the one that drives: it renews what is held, and listens while that one is in a handler. */
+#include "engine/command/outbox.h"
+#include "engine/run/run.h"
 
 enum { LOOK_MS = 20, AWAKE_MS = 1000 };         /* for so long after a handler it need not be woken for the next */
 
@@ -19,36 +20,67 @@ struct keeper {
 
 enum { RENEW_AT_ONCE = 64 };
 
-static void renew_some(pawl_engine *e, live **runs, pawl_hold *holds, size_t n, int64_t now)
+/* PAWL_OK; PAWL_FENCED: one of them was lost; else the store does not answer. */
+static pawl_code renew_some(pawl_engine *e, cached_run **runs, pawl_hold *holds, size_t n, int64_t now)
 {
     pawl_code rc = n == 0 ? PAWL_OK : e->store->verbs->renew(e->store, e->ttl_ms, holds, n, NULL);
+    bool lost = false;
 
     for (size_t i = 0; i < n; i++)
         if (rc == PAWL_OK && holds[i].rc == PAWL_OK)
             runs[i]->lease_ms = now + e->ttl_ms;
         else if (rc == PAWL_OK || runs[i]->lease_ms <= now)     /* when the store is not there: another time, while the lease lasts */
-            runs[i]->lease_lost = true; /* whoever drives sees it before anything leaves */
+            runs[i]->lease_lost = lost = true;  /* whoever drives sees it before anything leaves */
+    return lost ? PAWL_FENCED : rc;
 }
 
+/* Under e->lock. After it each lease has two thirds of its time left, or no handler begins until leases_check() has seen why. The time is
+ * read before the store is asked: what the call takes is the lease's. */
 static void renew_all(pawl_engine *e)
 {
+    const int64_t began = steady_of(e);
     int64_t now = e->store->verbs->now(e->store);
+    pawl_code first = PAWL_OK, rc;
     pawl_hold holds[RENEW_AT_ONCE];
-    live *runs[RENEW_AT_ONCE];
+    cached_run *runs[RENEW_AT_ONCE];
     size_t n = 0;
 
-    for (size_t i = 0; i < LIVE_SLOTS; i++)
-        for (live *r = e->lives[i]; r != NULL; r = r->next) {
-            if (r->fence == 0 || r->lease_ms - now > e->ttl_ms * 2 / 3)
+    for (size_t i = 0; i < RUN_SLOTS; i++)
+        for (cached_run *r = e->runs[i]; r != NULL; r = r->next) {
+            if (r->fence == 0 || r->lease_lost || r->lease_ms - now > e->ttl_ms * 2 / 3)
                 continue;
             holds[n] = (pawl_hold){ .run = r->id, .fence = r->fence };
             runs[n++] = r;
             if (n < RENEW_AT_ONCE)
                 continue;
-            renew_some(e, runs, holds, n, now);
+            rc = renew_some(e, runs, holds, n, now);
+            first = first == PAWL_OK || rc == PAWL_FENCED ? rc : first;
             n = 0;
         }
-    renew_some(e, runs, holds, n, now);
+    rc = renew_some(e, runs, holds, n, now);
+    first = first == PAWL_OK || rc == PAWL_FENCED ? rc : first;
+    if (first == PAWL_OK)
+        e->leases_until_ms = began + e->ttl_ms - e->ttl_ms / 3;
+    else if (first == PAWL_FENCED)
+        e->leases_until_ms = 0; /* else they are valid for as long as they were */
+}
+
+bool leases_valid(const pawl_engine *e)
+{
+    return steady_of(e) < e->leases_until_ms;
+}
+
+void leases_check(pawl_engine *e)
+{
+    if (leases_valid(e))
+        return;
+    for (size_t i = 0; i < RUN_SLOTS; i++)
+        for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
+            if (r->fence != 0 && r->lease_lost)
+                errands_lost(r);
+    pthread_mutex_lock(&e->lock);
+    renew_all(e);
+    pthread_mutex_unlock(&e->lock);
 }
 
 /* ---- listening ------------------------------------------------------------------------------------- */
@@ -84,12 +116,13 @@ static void listen_here(keeper *k, int64_t now)
     if (er == NULL || er->stop || now - k->here_ms < LOOK_MS)
         return;
     if (er->run->lease_lost) {
-        er->lost = er->stop = true;
+        er->lost = true;
+        told_to_stop(er);
         return;
     }
     if (silent(k, er, now)) {
         er->late = "heartbeat_ms";
-        er->stop = true;
+        told_to_stop(er);
         return;
     }
     version = v->version(k->e->store);
@@ -99,7 +132,7 @@ static void listen_here(keeper *k, int64_t now)
     if (v->deliveries(k->e->store, er->run->id, see_cancel, &c, NULL) == PAWL_OK)
         k->heard = version;
     if (c.off)
-        er->stop = true;        /* what it comes to is fed after the cancel is, or the interrupt */
+        told_to_stop(er);       /* what it comes to is fed after the cancel is, or the interrupt */
 }
 
 static void *keep(void *arg)

@@ -1,4 +1,4 @@
-/* owner.h - by what name an engine holds its runs, and whether another one of this machine still lives. */
+/* owner.h - by what name an engine holds its runs, and whether another process of this machine still lives. Any thread; no lock. */
 #ifndef ENGINE_OWNER_H
 #define ENGINE_OWNER_H
 
@@ -6,9 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "host:pid:number"; `number` tells two engines of one process apart. */
+enum { OWNER_BYTES = 160 };
+
+/* "HOST:PID:NUMBER:BOOT.NAMESPACE": the host, the process, a number that tells two engines of one process apart, and the boot and the PID
+ * namespace in which the process has its number. `out` has `size` bytes, OWNER_BYTES hold every name. */
 void owner_name(char *out, size_t size, uint64_t number);
-/* A process of this machine that is no more: nobody has to wait for its lease. */
+/* Whether `owner` (NULL: nobody) is this process. */
+bool owner_is_own(const char *owner);
+/* Whether `owner` (NULL: nobody) is a process of this host, boot and PID namespace that is no more: nobody waits for its lease. False also
+ * when that cannot be known: then the lease runs out. */
 bool owner_dead(const char *owner);
 
 #endif

@@ -1,5 +1,6 @@
-/* lives.c - runs that are claimed, loaded and let go of. */
-#include "engine/engine.h"
+/* run_cache.c - runs that are claimed, loaded and let go of. */
+#include "engine/child/child.h"
+#include "engine/run/run.h"
 #include "engine/run/owner.h"
 
 #include <string.h>
@@ -10,20 +11,20 @@ static size_t slot_of(const char *run)
 {
     uint32_t h = name_hash(run);
 
-    return (h ^ h >> 16) % LIVE_SLOTS;
+    return (h ^ h >> 16) % RUN_SLOTS;
 }
 
-live *live_find(const pawl_engine *e, const char *run)
+cached_run *live_find(const pawl_engine *e, const char *run)
 {
-    for (live *r = e->lives[slot_of(run)]; r != NULL; r = r->next)
+    for (cached_run *r = e->runs[slot_of(run)]; r != NULL; r = r->next)
         if (strcmp(r->id, run) == 0)
             return r;
     return NULL;
 }
 
-live *live_of(pawl_engine *e, const char *run, pawl_err *err)
+cached_run *live_of(pawl_engine *e, const char *run, pawl_err *err)
 {
-    live *r = live_find(e, run);
+    cached_run *r = live_find(e, run);
     size_t n = strlen(run) + 1;
 
     if (r != NULL)
@@ -40,14 +41,14 @@ live *live_of(pawl_engine *e, const char *run, pawl_err *err)
     buf_init(&r->cache, &e->alloc);
     buf_init(&r->blob, &e->alloc);
     pthread_mutex_lock(&e->lock);       /* the keeper reads along */
-    r->next = e->lives[slot_of(run)];
-    e->lives[slot_of(run)] = r;
+    r->next = e->runs[slot_of(run)];
+    e->runs[slot_of(run)] = r;
     pthread_mutex_unlock(&e->lock);
     return r;
 }
 
 /* What is not stored never was: the state is loaded again when somebody asks (G9). Receipts of what was performed stay. */
-void live_drop(pawl_engine *e, live *r)
+void live_drop(pawl_engine *e, cached_run *r)
 {
     pawl_state_free(r->st);
     r->st = NULL;
@@ -56,6 +57,7 @@ void live_drop(pawl_engine *e, live *r)
     buf_reset(&r->cache);
     r->nlines = r->ntaken = 0;
     r->records = r->records_fed = 0;
+    r->loaded_fence = 0;
     r->hurry = false;
     told_forget(e, r);
     blobs_drop(e, r);
@@ -65,7 +67,7 @@ void live_drop(pawl_engine *e, live *r)
     errands_stale(r);
 }
 
-void live_free(pawl_engine *e, live *r)
+void live_free(pawl_engine *e, cached_run *r)
 {
     live_drop(e, r);
     errands_free(e, r);
@@ -79,21 +81,21 @@ void live_free(pawl_engine *e, live *r)
     mem_free(&e->alloc, r, sizeof *r + strlen(r->id) + 1);
 }
 
-void live_park(pawl_engine *e, live *r)
+void live_park(pawl_engine *e, cached_run *r)
 {
-    live **at = &e->parked[e->parked_next % PARKED_MAX], *old = *at;
+    cached_run **at = &e->released[e->released_next % RELEASED_MAX], *old = *at;
 
     if (r->parked)
         return;
     *at = r;
     r->parked = true;
-    e->parked_next++;
+    e->released_next++;
     if (old != NULL)
         old->parked = false;
     if (old == NULL || old->fence != 0 || old->in_pass || old->shown || old->errands != NULL)
         return;
     pthread_mutex_lock(&e->lock);       /* the keeper goes through them */
-    for (live **link = &e->lives[slot_of(old->id)]; *link != NULL; link = &(*link)->next)
+    for (cached_run **link = &e->runs[slot_of(old->id)]; *link != NULL; link = &(*link)->next)
         if (*link == old) {
             *link = old->next;
             break;
@@ -104,14 +106,15 @@ void live_park(pawl_engine *e, live *r)
 
 /* ---- loaded --------------------------------------------------------------------------------------- */
 
-typedef struct loading { buf base, snapshot, lines; } loading;  /* gathered first: folding may ask the store for more */
+typedef struct loading { buf base, snapshot, lines; uint64_t base_seq; } loading;  /* gathered first: folding may ask the store for more */
 
 static bool load_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
     loading *l = ctx;
     buf *b = kind == PAWL_LINE_BASE ? &l->base : kind == PAWL_LINE_SNAPSHOT ? &l->snapshot : &l->lines;
 
-    (void)seq;
+    if (kind == PAWL_LINE_BASE)
+        l->base_seq = seq;
     buf_put(b, line.data, line.size);
     if (b == &l->lines)
         buf_char(b, '\n');
@@ -122,7 +125,7 @@ static bool load_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
 
 static bool cache_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
-    live *r = ctx;
+    cached_run *r = ctx;
 
     if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
         return true;
@@ -134,7 +137,7 @@ static bool cache_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes 
 }
 
 /* The lines of entry `seq` in the cache: its records, then itself. */
-static bool cache_find(const live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
+static bool cache_find(const cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
 {
     const char *at = r->cache.data, *end = at == NULL ? at : at + r->cache.size, *first = at;
     uint64_t now = r->cache_from;
@@ -162,7 +165,7 @@ static bool cache_find(const live *r, uint64_t seq, pawl_bytes *entry, pawl_byte
 
 static pawl_code loader_entry(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err)
 {
-    live *r = ctx;
+    cached_run *r = ctx;
     pawl_engine *e = r->e;
     pawl_code rc;
 
@@ -185,14 +188,14 @@ static pawl_code loader_entry(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_b
     return PAWL_OK;
 }
 
-pawl_code live_entry(live *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
+pawl_code live_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
 {
     return loader_entry(r, seq, entry, records, NULL);
 }
 
 /* ---- the state ---------------------------------------------------------------------------------------- */
 
-static pawl_code lines_apply(pawl_engine *e, live *r, const buf *lines, pawl_err *err)
+static pawl_code lines_apply(pawl_engine *e, cached_run *r, const buf *lines, pawl_err *err)
 {
     const char *at = lines->data, *end = lines->size > 0 ? at + lines->size : at;
     pawl_code rc = PAWL_OK;
@@ -211,7 +214,7 @@ static pawl_code lines_apply(pawl_engine *e, live *r, const buf *lines, pawl_err
 }
 
 /* Of its name; it may have come since. */
-static void machine_choose(const pawl_engine *e, live *r)
+static void machine_choose(const pawl_engine *e, cached_run *r)
 {
     const pawl_machine *m = machine_named(e, r->st->machine);
 
@@ -219,7 +222,7 @@ static void machine_choose(const pawl_engine *e, live *r)
         r->m = m;
 }
 
-static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
+static pawl_code state_load(pawl_engine *e, cached_run *r, loading *l, pawl_err *err)
 {
     const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
     pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size },
@@ -239,6 +242,22 @@ static pawl_code state_load(pawl_engine *e, live *r, loading *l, pawl_err *err)
     return PAWL_OK;
 }
 
+void live_begin(pawl_engine *e, cached_run *r, pawl_state *st)
+{
+    const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
+
+    live_drop(e, r);
+    r->st = st;
+    r->m = e->m;
+    pawl_state_loader(st, &loader);
+    r->seq = pawl_state_seq(st);
+    r->last_fence = 0;
+    r->tail_bytes = 0;
+    r->status = (uint8_t)PAWL_SUBMITTED;
+    r->wake_ms = 0;
+    r->over = r->work = r->shelved = r->unsure = r->told = r->admitted = false;
+}
+
 /* Of a format that a newer one knows: not damaged, and left alone (K5). */
 static bool is_newer(pawl_engine *e, const loading *l)
 {
@@ -253,10 +272,30 @@ static bool is_newer(pawl_engine *e, const loading *l)
     return newer;
 }
 
-pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
+static bool load_tail(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    return kind == PAWL_LINE_BASE || load_line(ctx, kind, seq, line);
+}
+
+/* A snapshot that cannot be used is no loss: the whole journal is folded instead (K11). What was wrong with the journal itself stays wrong. */
+static pawl_code load_without_snapshot(pawl_engine *e, cached_run *r, loading *l, pawl_err *why)
+{
+    pawl_code rc;
+
+    buf_reset(&l->snapshot);
+    buf_reset(&l->lines);
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->read(e->store, r->id, l->base_seq, 0, load_tail, l, why);
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK && l->lines.failed)
+        rc = fail(why, PAWL_NOMEM, "%s: no memory to load it", r->id);
+    return rc == PAWL_OK ? state_load(e, r, l, why) : rc;
+}
+
+pawl_code live_load(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    loading l;
+    loading l = { .base_seq = 0 };
     pawl_code rc;
 
     if (r->st != NULL) {
@@ -271,7 +310,9 @@ pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK && (l.base.failed || l.snapshot.failed || l.lines.failed))
         rc = fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
-    if (rc == PAWL_OK && (rc = state_load(e, r, &l, &why)) != PAWL_OK)
+    if (rc == PAWL_OK && (rc = state_load(e, r, &l, &why)) == PAWL_CORRUPT && l.snapshot.size > 0)
+        rc = load_without_snapshot(e, r, &l, &why);
+    if (rc != PAWL_OK && why.code != PAWL_OK)
         rc = fail(err, rc == PAWL_CORRUPT && is_newer(e, &l) ? PAWL_INVALID : rc, "%s", why.text);
     if (rc == PAWL_OK)
         rc = told_begin(e, r) == PAWL_OK ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
@@ -285,10 +326,13 @@ pawl_code live_load(pawl_engine *e, live *r, pawl_err *err)
 
 /* ---- claimed --------------------------------------------------------------------------------------------- */
 
-static void claimed(pawl_engine *e, live *r, const pawl_head *head)
+void live_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
 {
-    if (r->st != NULL && (head->fence_before != r->last_fence || head->seq != r->seq))
+    if (head->fence_before != r->last_fence)
+        errands_lost(r);        /* another holder has counted attempts since: what is still out here must not go on under its old number (E13) */
+    if (r->st != NULL && ((head->fence_before != r->last_fence && !live_loaded_under(r, head->fence_before)) || head->seq != r->seq))
         live_drop(e, r);        /* somebody else has had it since */
+    r->loaded_fence = 0;
     r->fence = r->last_fence = head->fence;
     r->lease_ms = head->lease_ms;
     r->no = head->no;
@@ -331,7 +375,7 @@ static pawl_code claim_of_dead(pawl_engine *e, pawl_claim *all, size_t n, arena 
     return rc;
 }
 
-pawl_code lives_claim(pawl_engine *e, live **runs, pawl_claim *all, size_t n, pawl_err *err)
+pawl_code lives_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t n, pawl_err *err)
 {
     pawl_err held = { PAWL_OK, "" }, why = { PAWL_OK, "" };
     arena mem;
@@ -346,7 +390,7 @@ pawl_code lives_claim(pawl_engine *e, live **runs, pawl_claim *all, size_t n, pa
         rc = claim_of_dead(e, all, n, &mem, &why);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
         if (all[i].rc == PAWL_OK)
-            claimed(e, runs[i], &all[i].head);
+            live_claimed(e, runs[i], &all[i].head);
     pthread_mutex_unlock(&e->lock);
     arena_free(&mem);
     if (why.code == PAWL_OK && (rc != PAWL_OK || n > 1 || all[0].rc != PAWL_OK))
@@ -356,13 +400,13 @@ pawl_code lives_claim(pawl_engine *e, live **runs, pawl_claim *all, size_t n, pa
     return rc;
 }
 
-bool live_fits(const live *r)
+bool live_fits(const cached_run *r)
 {
     return hash_equal(&r->m->hash, &r->st->machine_hash) && r->m->version == r->st->version;
 }
 
 /* Claimed just now. One that should not be there any more is gone with it. */
-pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err)
+pawl_code live_enter(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc = live_load(e, r, err);
 
@@ -374,7 +418,7 @@ pawl_code live_enter(pawl_engine *e, live *r, pawl_err *err)
     return rc;
 }
 
-pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err)
+pawl_code live_hold(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_claim one;
     pawl_code rc = PAWL_OK;
@@ -390,7 +434,7 @@ pawl_code live_hold(pawl_engine *e, live *r, pawl_err *err)
     return fresh ? live_enter(e, r, err) : live_load(e, r, err);
 }
 
-static pawl_code release_some(pawl_engine *e, live **runs, pawl_hold *all, size_t n, pawl_err *err)
+static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all, size_t n, pawl_err *err)
 {
     size_t held = 0;
     pawl_code rc;
@@ -412,7 +456,7 @@ static pawl_code release_some(pawl_engine *e, live **runs, pawl_hold *all, size_
 }
 
 /* In one go, but for want of memory. What is refused is somebody else's already. */
-pawl_code lives_let_go(pawl_engine *e, live **runs, size_t n, pawl_err *err)
+pawl_code lives_let_go(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err)
 {
     pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
     size_t room = all == NULL ? sizeof few / sizeof *few : n;
@@ -429,12 +473,12 @@ pawl_code lives_let_go(pawl_engine *e, live **runs, size_t n, pawl_err *err)
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }
 
-pawl_code live_let_go(pawl_engine *e, live *r, pawl_err *err)
+pawl_code live_let_go(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     return lives_let_go(e, &r, 1, err);
 }
 
-void live_lost(pawl_engine *e, live *r)
+void live_lost(pawl_engine *e, cached_run *r)
 {
     pthread_mutex_lock(&e->lock);
     r->fence = 0;

@@ -1,20 +1,27 @@
-/* hub.c - what an engine tells its readers: lines that were just stored, and live events, kept in a ring until they come. */
-#include "stream/stream.h"
+/* stream_ring.c - writes the ring: lines that were just stored, and live events, kept until the stream readers of the engine take them.
+ *
+ * Called by the driving thread (ring_stored, ring_attempt_*, ring_command_over) and by handlers on any thread (ring_say). Each takes the ring's lock,
+ * and wakes the readers of the run under it. Invariants:
+ *   R1  a line that a reader needs is never lost: what does not fit the ring is in the store.
+ *   R2  a live event that does not fit is counted: the numbers of a run's live events have no gap but those.
+ *   R3  a run's record and an attempt's record are freed when nothing counts them any more. */
+#include "engine/run/run.h"
+#include "engine/run/stream_ring.h"
 
 #include <string.h>
 
 /* ---- made -------------------------------------------------------------------------------------- */
 
-static hub *hub_new(pawl_engine *e, size_t events, size_t bytes)
+static stream_ring *ring_new(pawl_engine *e, size_t events, size_t bytes)
 {
-    hub *h = mem_new(&e->alloc, sizeof *h);
+    stream_ring *h = mem_new(&e->alloc, sizeof *h);
 
     if (h == NULL)
         return NULL;
     h->e = e;
     h->alloc = e->alloc;
-    h->cap = events > 0 ? events : LIVE_EVENTS;
-    h->bytes_max = bytes > 0 ? bytes : LIVE_BYTES;
+    h->cap = events > 0 ? events : RING_EVENTS;
+    h->bytes_max = bytes > 0 ? bytes : RING_BYTES;
     h->next = h->first = 1;
     if (h->cap > SIZE_MAX / sizeof *h->ring || (h->ring = mem_new(&h->alloc, h->cap * sizeof *h->ring)) == NULL) {
         mem_free(&e->alloc, h, sizeof *h);
@@ -24,40 +31,28 @@ static hub *hub_new(pawl_engine *e, size_t events, size_t bytes)
     return h;
 }
 
-/* Under the engine's lock: two readers may come at once. */
-static pawl_code hub_begin(pawl_engine *e, size_t events, size_t bytes)
+/* Under the engine's lock: two readers may open at the same time. */
+pawl_code ring_begin(pawl_engine *e, size_t events, size_t bytes)
 {
-    hub *h = hub_here(e);
-    pawl_code rc = h != NULL ? PAWL_CONFLICT : PAWL_OK;
+    stream_ring *h;
+    pawl_code rc;
 
-    if (h == NULL && (h = hub_new(e, events, bytes)) == NULL)
+    pthread_mutex_lock(&e->lock);
+    h = ring_here(e);
+    rc = h != NULL ? PAWL_CONFLICT : PAWL_OK;
+    if (h == NULL && (h = ring_new(e, events, bytes)) == NULL)
         rc = PAWL_NOMEM;
     if (rc == PAWL_OK)
-        atomic_store(&e->hub, h);
+        atomic_store(&e->ring, h);
+    pthread_mutex_unlock(&e->lock);
     return rc;
 }
 
-hub *hub_of(pawl_engine *e, pawl_err *err)
+stream_ring *ring_of(pawl_engine *e, pawl_err *err)
 {
-    pthread_mutex_lock(&e->lock);
-    if (hub_begin(e, 0, 0) == PAWL_NOMEM)
+    if (ring_begin(e, 0, 0) == PAWL_NOMEM)
         fail(err, PAWL_NOMEM, "no memory for the streams of an engine");
-    pthread_mutex_unlock(&e->lock);
-    return hub_here(e);
-}
-
-pawl_code pawl_engine_live(pawl_engine *e, size_t events, size_t bytes, pawl_err *err)
-{
-    pawl_code rc;
-
-    if (e == NULL)
-        return fail(err, PAWL_INVALID, "live events are kept by an engine");
-    pthread_mutex_lock(&e->lock);
-    rc = hub_begin(e, events, bytes);
-    pthread_mutex_unlock(&e->lock);
-    if (rc == PAWL_NOMEM)
-        return fail(err, rc, "no memory for %zu live events", events);
-    return rc == PAWL_OK ? rc : fail(err, rc, "there is a stream already: say before the first how much is kept for them");
+    return ring_here(e);
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------- */
@@ -68,20 +63,20 @@ static size_t slot_of(const char *text, size_t size)
 
     for (size_t i = 0; i < size; i++)
         n = (n ^ (uint8_t)text[i]) * 16777619u;
-    return (n ^ n >> 16) % HUB_SLOTS;
+    return (n ^ n >> 16) % RING_SLOTS;
 }
 
-static hub_run *run_find(hub *h, const char *run, size_t size)
+static ring_run *run_find(stream_ring *h, const char *run, size_t size)
 {
-    for (hub_run *r = h->runs[slot_of(run, size)]; r != NULL; r = r->next)
+    for (ring_run *r = h->runs[slot_of(run, size)]; r != NULL; r = r->next)
         if (strncmp(r->id, run, size) == 0 && r->id[size] == '\0')
             return r;
     return NULL;
 }
 
-static hub_run *run_made(hub *h, const char *run, size_t size)
+static ring_run *run_made(stream_ring *h, const char *run, size_t size)
 {
-    hub_run *r = run_find(h, run, size), **slot;
+    ring_run *r = run_find(h, run, size), **slot;
 
     if (r == NULL && (r = mem_new(&h->alloc, sizeof *r + size + 1)) != NULL) {
         memcpy(r->id, run, size);
@@ -94,14 +89,14 @@ static hub_run *run_made(hub *h, const char *run, size_t size)
     return r;
 }
 
-hub_run *hub_run_of(hub *h, const char *run)
+ring_run *ring_run_of(stream_ring *h, const char *run)
 {
     return run_made(h, run, strlen(run));
 }
 
-void hub_run_let(hub *h, hub_run *r)
+void ring_run_release(stream_ring *h, ring_run *r)
 {
-    hub_run **at;
+    ring_run **at;
 
     if (--r->refs > 0)
         return;
@@ -113,18 +108,18 @@ void hub_run_let(hub *h, hub_run *r)
 
 /* ---- the ring -------------------------------------------------------------------------------------------- */
 
-static void ring_forget(hub *h)
+static void entry_drop_oldest(stream_ring *h)
 {
-    told *t = &h->ring[h->first++ % h->cap];
+    ring_entry *t = &h->ring[h->first++ % h->cap];
 
     t->run->first = t->next;
     h->bytes -= t->size;
     mem_free(&h->alloc, t->block, t->size);
-    hub_run_let(h, t->run);
+    ring_run_release(h, t->run);
 }
 
-/* Takes t->block, or frees it. What finds no room is lost: readers see that by their place, or by the number. */
-static void ring_put(hub *h, const told *t)
+/* Owns t->block from here on. An entry that is larger than the ring is dropped; readers see that by their place, or by the number (R1, R2). */
+static void ring_put(stream_ring *h, const ring_entry *t)
 {
     if (t->block == NULL)
         return;
@@ -134,7 +129,7 @@ static void ring_put(hub *h, const told *t)
     }
     t->run->refs++;
     while (h->next - h->first >= h->cap || h->bytes + t->size > h->bytes_max)
-        ring_forget(h);
+        entry_drop_oldest(h);
     if (t->run->first == 0)
         t->run->first = h->next;
     else
@@ -144,24 +139,24 @@ static void ring_put(hub *h, const told *t)
     h->bytes += t->size;
 }
 
-static void readers_wake(hub_run *r)
+static void readers_wake(ring_run *r)
 {
-    for (pawl_stream *s = r->readers; s != NULL; s = s->next_reader) {
+    for (ring_reader *s = r->readers; s != NULL; s = s->next) {
         pthread_cond_signal(&s->woken);
         if (s->wake != NULL)
             s->wake(s->wake_ctx);
     }
 }
 
-/* ---- what the driving thread tells ----------------------------------------------------------------------------- */
+/* ---- lines that were stored ----------------------------------------------------------------------------- */
 
-static void lines_tell(hub *h, hub_run *hr, const live *r, place here)
+static void lines_put(stream_ring *h, ring_run *hr, const cached_run *r, place here)
 {
     const char *at = r->lines.data, *end = r->nlines > 0 ? at + r->lines.size : at;
 
     while (at < end) {
         const char *nl = memchr(at, '\n', (size_t)(end - at));
-        told t = { .run = hr, .at = here, .size = (size_t)(nl - at), .block = mem_grow(&h->alloc, NULL, 0, (size_t)(nl - at)) };
+        ring_entry t = { .run = hr, .kind = RING_LINE, .at = here, .size = (size_t)(nl - at), .block = mem_grow(&h->alloc, NULL, 0, (size_t)(nl - at)) };
 
         if (t.block != NULL)
             memcpy(t.block, at, t.size);
@@ -171,14 +166,14 @@ static void lines_tell(hub *h, hub_run *hr, const live *r, place here)
     }
 }
 
-void hub_stored(hub *h, const live *r, uint64_t seq, uint64_t records)
+void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t records)
 {
-    hub_run *hr;
+    ring_run *hr;
 
     pthread_mutex_lock(&h->lock);
     if ((hr = run_find(h, r->id, strlen(r->id))) != NULL) {
         if (hr->readers != NULL)
-            lines_tell(h, hr, r, (place){ seq + 1, records });
+            lines_put(h, hr, r, (place){ seq + 1, records });
         hr->end = (place){ r->seq + 1, r->records };
         readers_wake(hr);
     }
@@ -187,7 +182,7 @@ void hub_stored(hub *h, const live *r, uint64_t seq, uint64_t records)
 
 /* ---- live events ------------------------------------------------------------------------------------------------ */
 
-static char *block_of(hub *h, const char *id, const char *name, const buf *json, size_t *size)
+static char *block_of(stream_ring *h, const char *id, const char *name, const buf *json, size_t *size)
 {
     size_t n = strlen(id) + 1, m = strlen(name) + 1;
     char *block = mem_grow(&h->alloc, NULL, 0, *size = n + m + json->size + 1);
@@ -201,18 +196,18 @@ static char *block_of(hub *h, const char *id, const char *name, const buf *json,
     return block;
 }
 
-static attempt *out_find(const hub *h, const char *id)
+static ring_attempt *attempt_find(const stream_ring *h, const char *id)
 {
-    for (attempt *a = h->out[slot_of(id, strlen(id))]; a != NULL; a = a->next)
+    for (ring_attempt *a = h->attempts[slot_of(id, strlen(id))]; a != NULL; a = a->next)
         if (strcmp(a->id, id) == 0)
             return a;
     return NULL;
 }
 
-/* An attempt that nobody told of: there was no hub when it began. */
-static attempt *out_made(hub *h, hub_run *hr, const char *id)
+/* Also of an attempt that started before there was a ring. */
+static ring_attempt *attempt_of(stream_ring *h, ring_run *hr, const char *id)
 {
-    attempt *a = out_find(h, id), **slot = &h->out[slot_of(id, strlen(id))];
+    ring_attempt *a = attempt_find(h, id), **slot = &h->attempts[slot_of(id, strlen(id))];
 
     if (a != NULL || (a = mem_new(&h->alloc, sizeof *a + strlen(id) + 1)) == NULL)
         return a;
@@ -225,45 +220,56 @@ static attempt *out_made(hub *h, hub_run *hr, const char *id)
     return a;
 }
 
-static void live_put(hub *h, const errand *er, unsigned kind, const char *name, const buf *json, place end, bool begins)
-{
-    hub_run *hr;
-    attempt *a;
-    told t = { .kind = kind };
+typedef struct live_event {
+    const errand *er;
+    ring_kind kind;
+    const char *name;
+    const buf *json;
+    place end;                  /* of what is stored now, where the caller knows it */
+    bool starts;                /* an attempt: readers that come later do not get what the one before has said */
+} live_event;
 
-    t.time_ms = h->e->clock.now_ms != NULL ? er->left_ms : system_ms();   /* a clock that was given may be one thread's */
+static void live_put(stream_ring *h, const live_event *ev)
+{
+    const char *id = ev->er->job.id;
+    ring_run *hr;
+    ring_attempt *a;
+    ring_entry t = { .kind = ev->kind };
+
+    t.time_ms = h->e->clock.now_ms != NULL ? ev->er->left_ms : system_ms();   /* a clock of the caller's may be bound to one thread */
     pthread_mutex_lock(&h->lock);
-    hr = run_made(h, er->job.id, strcspn(er->job.id, "~"));
+    hr = run_made(h, id, strcspn(id, "~"));
     if (hr != NULL) {
-        if (end.seq > 0)
-            hr->end = end;
-        a = out_made(h, hr, er->job.id);
-        if (a != NULL && begins)
-            a->from = h->next;      /* what the one before said is not to be gone on with */
+        if (ev->end.seq > 0)
+            hr->end = ev->end;
+        a = attempt_of(h, hr, id);
+        if (a != NULL && ev->starts)
+            a->from = h->next;
         t.run = hr;
         t.at = hr->end;
         t.live = ++hr->live;
-        t.block = block_of(h, er->job.id, name, json, &t.size);
+        t.block = block_of(h, id, ev->name, ev->json, &t.size);
         ring_put(h, &t);
         readers_wake(hr);
-        hub_run_let(h, hr);
+        ring_run_release(h, hr);
     }
     pthread_mutex_unlock(&h->lock);
 }
 
-void hub_began(hub *h, const live *r, const errand *er)
+void ring_attempt_started(stream_ring *h, const cached_run *r, const errand *er)
 {
     buf b;
 
     buf_init(&b, &h->alloc);
     buf_fmt(&b, "{\"attempt\":%u}", (unsigned)er->job.attempt);
     if (!b.failed)
-        live_put(h, er, PAWL_STREAM_TASKS, "started", &b, r->nlines == 0 ? (place){ r->seq + 1, r->records } : (place){ 0, 0 }, true);
+        live_put(h, &(live_event){ .er = er, .kind = RING_STARTED, .name = "started", .json = &b, .starts = true,
+                                   .end = r->nlines == 0 ? (place){ r->seq + 1, r->records } : (place){ 0, 0 } });
     buf_free(&b);
 }
 
-/* Of any JSON, canonical JSON. */
-static pawl_code said(hub *h, const char *text, size_t size, buf *out)
+/* The canonical form of `text`: readers get canonical JSON, whatever the handler wrote. */
+static pawl_code canonical(stream_ring *h, const char *text, size_t size, buf *out)
 {
     pawl_err why = { PAWL_OK, "" };
     const pawl_value *v;
@@ -277,7 +283,7 @@ static pawl_code said(hub *h, const char *text, size_t size, buf *out)
     return v == NULL ? why.code : out->failed ? PAWL_NOMEM : PAWL_OK;
 }
 
-void hub_again(hub *h, const errand *er)
+void ring_attempt_failed(stream_ring *h, const errand *er)
 {
     buf raw, b;
 
@@ -286,37 +292,35 @@ void hub_again(hub *h, const errand *er)
     buf_fmt(&raw, "{\"at\":%lld,\"attempt\":%u,\"error\":", (long long)er->not_before_ms, (unsigned)er->job.attempt);
     reply_failure(&er->reply, er->rc, 0, &raw);
     buf_char(&raw, '}');
-    if (!raw.failed && said(h, raw.data, raw.size, &b) == PAWL_OK)
-        live_put(h, er, PAWL_STREAM_TASKS, "again", &b, (place){ 0, 0 }, false);
+    if (!raw.failed && canonical(h, raw.data, raw.size, &b) == PAWL_OK)
+        live_put(h, &(live_event){ .er = er, .kind = RING_RETRY, .name = "again", .json = &b });
     buf_free(&raw);
     buf_free(&b);
 }
 
-static void out_forget(hub *h, attempt **at)
+static void attempt_free(stream_ring *h, ring_attempt **at)
 {
-    attempt *a = *at;
+    ring_attempt *a = *at;
 
     *at = a->next;
-    hub_run_let(h, a->run);
+    ring_run_release(h, a->run);
     mem_free(&h->alloc, a, sizeof *a + strlen(a->id) + 1);
 }
 
-/* Its command is: what was said of it is settled. */
-void hub_over(hub *h, const errand *er)
+void ring_command_over(stream_ring *h, const errand *er)
 {
-    attempt **at;
+    ring_attempt **at;
 
     pthread_mutex_lock(&h->lock);
-    for (at = &h->out[slot_of(er->job.id, strlen(er->job.id))]; *at != NULL; at = &(*at)->next)
+    for (at = &h->attempts[slot_of(er->job.id, strlen(er->job.id))]; *at != NULL; at = &(*at)->next)
         if (strcmp((*at)->id, er->job.id) == 0) {
-            out_forget(h, at);
+            attempt_free(h, at);
             break;
         }
     pthread_mutex_unlock(&h->lock);
 }
 
-/* On any thread. */
-pawl_code hub_say(hub *h, const errand *er, const char *name, const char *text)
+pawl_code ring_say(stream_ring *h, const errand *er, const char *name, const char *text)
 {
     size_t size = text != NULL ? strlen(text) : 0;
     pawl_code rc = name_valid(name) && text != NULL ? PAWL_OK : PAWL_INVALID;
@@ -325,33 +329,33 @@ pawl_code hub_say(hub *h, const errand *er, const char *name, const char *text)
     if (rc != PAWL_OK || h == NULL)
         return rc;
     buf_init(&b, &h->alloc);
-    rc = size > h->bytes_max ? PAWL_LIMIT : said(h, text, size, &b);
+    rc = size > h->bytes_max ? PAWL_LIMIT : canonical(h, text, size, &b);
     if (rc == PAWL_OK)
-        live_put(h, er, strcmp(name, "message") == 0 ? PAWL_STREAM_MESSAGES : PAWL_STREAM_CUSTOM, name, &b, (place){ 0, 0 }, false);
+        live_put(h, &(live_event){ .er = er, .kind = RING_SAID, .name = name, .json = &b });
     buf_free(&b);
     return rc;
 }
 
-bool hub_is_out(const hub *h, const hub_run *r, const char *id, uint64_t number)
+bool ring_is_running(const stream_ring *h, const ring_run *r, const char *id, uint64_t number)
 {
-    const attempt *a = out_find(h, id);
+    const ring_attempt *a = attempt_find(h, id);
 
     return a != NULL && a->run == r && number >= a->from;
 }
 
-void hub_end(pawl_engine *e)
+void ring_end(pawl_engine *e)
 {
-    hub *h = hub_here(e);
+    stream_ring *h = ring_here(e);
 
     if (h == NULL)
         return;
     while (h->first < h->next)
-        ring_forget(h);
-    for (size_t i = 0; i < HUB_SLOTS; i++)
-        while (h->out[i] != NULL)
-            out_forget(h, &h->out[i]);
+        entry_drop_oldest(h);
+    for (size_t i = 0; i < RING_SLOTS; i++)
+        while (h->attempts[i] != NULL)
+            attempt_free(h, &h->attempts[i]);
     mem_free(&h->alloc, h->ring, h->cap * sizeof *h->ring);
     pthread_mutex_destroy(&h->lock);
-    atomic_store(&e->hub, NULL);
+    atomic_store(&e->ring, NULL);
     mem_free(&e->alloc, h, sizeof *h);
 }

@@ -1,5 +1,5 @@
 /* timers.c - timers that are due are fed (E9). */
-#include "engine/engine.h"
+#include "engine/run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static bool see_overdue(void *ctx, const frame *f, const task *tk, const char *p
 }
 
 /* Nobody looked at the clock while nothing ran: a yes that comes after the deadline of an approval finds the no that is due (W5). */
-pawl_code answer_in_time(pawl_engine *e, live *r, const pawl_event *ev, pawl_err *err)
+pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     overdue o = { .t = { .e = e, .now = ev->time_ms }, .given = ev->id };
     pawl_code rc = PAWL_OK;
@@ -61,7 +61,7 @@ pawl_code answer_in_time(pawl_engine *e, live *r, const pawl_event *ev, pawl_err
     return rc < 0 ? rc : PAWL_OK;
 }
 
-pawl_code timers_fire(pawl_engine *e, live *r, int64_t *first, bool *did, pawl_err *err)
+pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, pawl_err *err)
 {
     due_timer t = { .e = e, .now = engine_now(e) };
     bool late = false;

@@ -1,18 +1,18 @@
-/* told.c - what the store is told of a run beside its lines: which waits were asked and are over, and its first timer. */
+/* wait_index.c - what the store is told of a run beside its lines: which waits were asked and are over, and its first timer. */
 #include "engine/command/outbox.h"
 
 #include <string.h>
 
 typedef struct looking {
     pawl_engine *e;
-    live *r;
+    cached_run *r;
     uint32_t seen;              /* open waits */
     int64_t wake_ms;
     bool naps, works;           /* a command is in its back-off; one is not, or a step is due */
     bool failed;
 } looking;
 
-static void id_text(buf *b, const live *r, const char *path, const call *c, const task *tk, uint32_t n)
+static void id_text(buf *b, const cached_run *r, const char *path, const call *c, const task *tk, uint32_t n)
 {
     const item it = { .superstep = c->superstep, .task = path, .visit = tk != NULL ? tk->visit : c->visit, .n = n };
 
@@ -22,7 +22,7 @@ static void id_text(buf *b, const live *r, const char *path, const call *c, cons
     buf_char(b, '\0');
 }
 
-static bool is_asked(const live *r, const char *id)
+static bool is_asked(const cached_run *r, const char *id)
 {
     for (size_t i = 0; i < r->nasked; i++)
         if (strcmp(r->asked[i], id) == 0)
@@ -38,7 +38,7 @@ static char *copy_of(pawl_engine *e, const char *text)
     return copy == NULL ? NULL : memcpy(copy, text, n);
 }
 
-static told_wait *wait_new(pawl_engine *e, live *r, const char *id)
+static told_wait *wait_new(pawl_engine *e, cached_run *r, const char *id)
 {
     told_wait *w;
 
@@ -93,7 +93,7 @@ static bool see_same(void *ctx, const frame *f, const task *tk, const char *path
 }
 
 /* What the step that was just folded answered it with. */
-static void answer_of(pawl_engine *e, live *r, told_wait *w)
+static void answer_of(pawl_engine *e, cached_run *r, told_wait *w)
 {
     const pawl_entry *entry = pawl_step_entry(e->step);
     const char *local = strchr(w->id, '/') + 1;
@@ -120,7 +120,7 @@ static void answer_of(pawl_engine *e, live *r, told_wait *w)
 
 static pawl_code waits_over(looking *l)
 {
-    live *r = l->r;
+    cached_run *r = l->r;
 
     for (size_t i = 0; i < r->nasked;) {
         is_open o = { r->asked[i], l, false };
@@ -143,7 +143,7 @@ static pawl_code waits_over(looking *l)
     return PAWL_OK;
 }
 
-pawl_code told_step(pawl_engine *e, live *r)
+pawl_code told_step(pawl_engine *e, cached_run *r)
 {
     const pawl_entry *entry = pawl_step_entry(e->step);
     looking l = { .e = e, .r = r };
@@ -163,7 +163,7 @@ pawl_code told_step(pawl_engine *e, live *r)
 }
 
 /* Its store has these already. */
-pawl_code told_begin(pawl_engine *e, live *r)
+pawl_code told_begin(pawl_engine *e, cached_run *r)
 {
     looking l = { .e = e, .r = r };
 
@@ -173,7 +173,7 @@ pawl_code told_begin(pawl_engine *e, live *r)
     return l.failed ? PAWL_NOMEM : PAWL_OK;
 }
 
-void told_forget(pawl_engine *e, live *r)
+void told_forget(pawl_engine *e, cached_run *r)
 {
     for (size_t i = 0; i < r->nwaits; i++) {
         mem_free(&e->alloc, r->waits[i].id, strlen(r->waits[i].id) + 1);
@@ -192,7 +192,7 @@ int64_t timer_at(pawl_engine *e, const call *c)
     return c->kind == CALL_ASK && spec_get(e->look, c, "otherwise") != NULL ? pawl_value_int(spec_get(e->look, c, "expires")) : 0;
 }
 
-static bool is_napping(const live *r, const char *id)
+static bool is_napping(const cached_run *r, const char *id)
 {
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (er->at == ERRAND_READY && (er->not_before_ms > 0 || er->began) && strcmp(er->job.id, id) == 0)
@@ -219,7 +219,7 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
 }
 
 /* A command in its back-off is a timer. */
-int64_t told_wake(pawl_engine *e, live *r, bool *works)
+int64_t told_wake(pawl_engine *e, cached_run *r, bool *works)
 {
     looking l = { .e = e, .r = r, .works = pawl_state_next(r->st) == PAWL_OK };
     int64_t deadline = deadline_ms(r);

@@ -1,6 +1,7 @@
-/* idle.c - runs that are due, and with which nothing can be done here now: a signal that nobody waits for, a command without a
+/* backlog.c - runs that are due, and with which nothing can be done here now: a signal that nobody waits for, a command without a
  * handler, a machine that nobody here knows. They are not tried again until something about them changes. */
-#include "engine/engine.h"
+#include "engine/run/run.h"
+#include "engine/scheduler/scheduler.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ static bool idle_room(pawl_engine *e)
     return true;
 }
 
-void idle_put(pawl_engine *e, const live *r, int64_t now_ms, int64_t stored_ms)
+void idle_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms)
 {
     idle *i = idle_room(e) ? place_of(e->idle, e->idle_cap, r->no) : NULL;
     bool secret = r->st != NULL && live_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && r->commands_moved;

@@ -1,7 +1,8 @@
-/* loop.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
+/* scheduler.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
  *
  * Few threads and big commits: a run waits for its own step to be stored, and for nobody's work. */
 #include "engine/command/outbox.h"
+#include "engine/scheduler/scheduler.h"
 #include "engine/run/owner.h"
 
 #include <stdio.h>
@@ -11,8 +12,8 @@ enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* those that wait for a place 
 enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, BURY_MS = 500 };
 
 typedef struct crowd {
-    live *runs[RUNS_MAX];
-    live *some[RUNS_MAX];       /* those to be claimed, stored, or let go of in one transaction */
+    cached_run *runs[RUNS_MAX];
+    cached_run *some[RUNS_MAX];       /* those to be claimed, stored, or let go of in one transaction */
     pawl_claim claims[RUNS_MAX];
     size_t n, nsome;
     int64_t looked_ms;          /* when the store was asked who is due */
@@ -24,6 +25,7 @@ typedef struct crowd {
     bool moved;                 /* something was done in this pass */
     unsigned fills;             /* since something was */
     int64_t pass_ms;            /* when this pass began */
+    int64_t postponed_ms;       /* the latest time that a run of this call was postponed to for want of a place */
 } crowd;
 
 /* What is of this world and no run's fault: it ends the work. */
@@ -58,7 +60,7 @@ static bool see_due(void *ctx, const pawl_head *head)
     looking *l = ctx;
 
     l->seen++;
-    if (!idle_is(l->e, head, l->now_ms)) {
+    if (machine_named(l->e, head->machine) != NULL && !idle_is(l->e, head, l->now_ms)) {
         if ((l->full = l->n == l->room))
             return false;
         buf_put(&l->ids, head->run, strlen(head->run) + 1);
@@ -118,7 +120,7 @@ static pawl_code look_around(pawl_engine *e, crowd *c, looking *l, pawl_err *err
 }
 
 /* What cannot go on is no reason for the others not to. */
-static pawl_code put_aside(pawl_engine *e, live *r, pawl_code rc, const pawl_err *why, pawl_err *err)
+static pawl_code put_aside(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
     if (is_worlds(rc))
         return fail(err, rc, "%s", why->text);
@@ -137,7 +139,7 @@ static pawl_code come_in(pawl_engine *e, crowd *c, int64_t now_ms, pawl_err *err
     if (rc != PAWL_OK)
         fail(err, rc, "%s", claiming.text);
     for (size_t i = 0; i < c->nsome; i++) {
-        live *r = c->some[i];
+        cached_run *r = c->some[i];
         pawl_err why = { PAWL_OK, "" };
         pawl_code one = rc == PAWL_OK ? c->claims[i].rc : rc;
 
@@ -180,7 +182,7 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
     rc = look_around(e, c, &l, err);
     id = l.ids.data;
     for (size_t k = 0; k < l.n && rc == PAWL_OK; k++, id += strlen(id) + 1) {
-        live *r = live_of(e, id, err);
+        cached_run *r = live_of(e, id, err);
 
         if (r == NULL) {
             rc = PAWL_NOMEM;
@@ -199,7 +201,7 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
 
 /* ---- one pass ---------------------------------------------------------------------------------------- */
 
-static pawl_code step_once(pawl_engine *e, live *r, crowd *c, pawl_err *err)
+static pawl_code step_once(pawl_engine *e, cached_run *r, crowd *c, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
     pawl_code next, rc;
@@ -253,7 +255,7 @@ static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
 
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
-        live *r = c->runs[i];
+        cached_run *r = c->runs[i];
         bool told = r->st != NULL && r->fence != 0 && child_told(r);
 
         if (r->st != NULL && r->fence != 0 && (run_has_news(r) || told))
@@ -270,7 +272,7 @@ static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
     return is_worlds(rc) ? fail(err, rc, "%s", why.text) : PAWL_OK;
 }
 
-static bool has_work(const live *r)
+static bool has_work(const cached_run *r)
 {
     for (const errand *er = r->errands; er != NULL; er = er->next)
         if (er->open && er->h != NULL && (er->at != ERRAND_READY || er->not_before_ms == 0))
@@ -280,7 +282,7 @@ static bool has_work(const live *r)
 
 /* Nothing more can be done for it now. What it waits for, and whether there is work, stands in the store already, or in *some;
  * and if it is due all the same, it need not be tried again. */
-static pawl_code rest(pawl_engine *e, live *r, crowd *c, int64_t stored_ms, pawl_err *err)
+static pawl_code rest(pawl_engine *e, cached_run *r, crowd *c, int64_t stored_ms, pawl_err *err)
 {
     bool works;
     int64_t wake;
@@ -301,20 +303,33 @@ static pawl_code rest(pawl_engine *e, live *r, crowd *c, int64_t stored_ms, pawl
     return PAWL_OK;
 }
 
+/* The last to come wait in the store. Work that was due when pawl_work was called stays due for that call, unless it waits for a
+ * token: a rate is a timer. */
+static void postpone(pawl_engine *e, cached_run *r, crowd *c)
+{
+    const bool for_token = budgets_next(e) > 0;
+    int64_t wake;
+
+    errands_postpone(e, r, c->pass_ms);
+    wake = told_wake(e, r, &(bool){ false });
+    if (!for_token && wake > c->postponed_ms)
+        c->postponed_ms = wake;
+}
+
 /* Those that were let go of or lost, and those that only wait: their timers stand in the store. */
 static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
 {
     int64_t stored_ms = stored_now(e);
     pawl_code rc = PAWL_OK;
     size_t kept = 0, left = 0, waiting = 0;
-    live *gone[RUNS_MAX];
+    cached_run *gone[RUNS_MAX];
 
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
-        live *r = c->runs[i];
+        cached_run *r = c->runs[i];
 
         if (r->fence != 0 && r->st != NULL && !r->took && !r->stepped && errands_wait(r) && ++waiting > WAITING_MAX)
-            errands_postpone(e, r, c->pass_ms);         /* the last to come wait in the store */
+            postpone(e, r, c);
         if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
             c->runs[kept++] = r;
             continue;
@@ -331,8 +346,11 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
 
         rc = is_worlds(stored) ? fail(err, stored, "%s", why.text) : PAWL_OK;
     }
-    if (rc == PAWL_OK && left > 0)
-        rc = lives_let_go(e, gone, left, err);
+    if (left > 0) {             /* also after an error: nobody renews a lease that nobody here drives under */
+        pawl_code released = lives_let_go(e, gone, left, rc == PAWL_OK ? err : NULL);
+
+        rc = rc == PAWL_OK ? released : rc;
+    }
     for (size_t i = 0; i < left; i++) {
         gone[i]->in_pass = false;       /* not before: parking one forgets another */
         if (gone[i]->fence == 0)
@@ -368,7 +386,7 @@ static pawl_code leave_all(pawl_engine *e, crowd *c, pawl_err *err)
 
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
-        live *r = c->runs[i];
+        cached_run *r = c->runs[i];
 
         r->in_pass = false;
         errands_unqueue(e, r);
@@ -412,7 +430,7 @@ static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
     }
     if (e->granted > 0)
         return true;            /* they were stepped before they had a place */
-    if (c->n > 0 && (e->waiting == 0 || crowd_out(c) || (token == 0 && pool_out(e) > 0))) {
+    if (c->n > 0 && (e->waiting == 0 || crowd_out(c) || (token == 0 && completions_out(e) > 0))) {
         (void)errands_come(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
         return true;
     }
@@ -421,14 +439,48 @@ static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
     pthread_mutex_lock(&e->lock);
     next = e->store->verbs->next_due(e->store);
     pthread_mutex_unlock(&e->lock);
-    if (now >= until_ms)
+    if (now >= until_ms && c->looked_ms >= c->postponed_ms)
         return false;
     if (token > 0 && (next <= now || token < next))
         next = token;
-    if (until > until_ms || (given && token > 0))
+    if ((until > until_ms && until_ms > now) || (given && token > 0))
         until = until_ms;
     engine_sleep(e, next > now && next < until ? next : until);
     return true;
+}
+
+/* Runs that an earlier call left with something out, or could not store: this engine still holds them, so the store does not name
+ * them as due. PAWL_OK, or an error of the machine. */
+static pawl_code held_again(pawl_engine *e, crowd *c, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < RUN_SLOTS; i++)
+        for (cached_run *r = e->runs[i]; r != NULL && rc == PAWL_OK; r = r->next) {
+            pawl_err why = { PAWL_OK, "" };
+            pawl_code one;
+
+            if (r->fence == 0 || r->in_pass || c->n == RUNS_MAX)
+                continue;
+            if (r->lease_lost) {
+                live_lost(e, r);
+                continue;
+            }
+            if ((one = live_load(e, r, &why)) != PAWL_OK) {
+                rc = put_aside(e, r, one, &why, err);
+                continue;
+            }
+            r->in_pass = true;
+            r->heard = 0;
+            r->fresh = r->admitted = false;
+            c->runs[c->n++] = r;
+        }
+    return rc;
+}
+
+unsigned engine_active(const pawl_engine *e)
+{
+    return e->active;
 }
 
 pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
@@ -436,9 +488,12 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
     crowd *c = e == NULL ? NULL : mem_new(&e->alloc, sizeof *c);
     pawl_code rc = c == NULL ? fail(err, e == NULL ? PAWL_INVALID : PAWL_NOMEM, "no engine, or no memory, to work with") : PAWL_OK;
 
+    if (rc == PAWL_OK)
+        rc = held_again(e, c, err);
     for (int64_t buried = 0; rc == PAWL_OK && !e->stopping && !(e->draining && crowd_home(c));) {
         int64_t now = steady_ms();
 
+        completions_heard(e);
         if (buried == 0 || now - buried >= BURY_MS) {
             buried = now;
             if ((rc = dead_let_go(e, err)) != PAWL_OK)
@@ -446,11 +501,14 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
         }
         if ((!e->draining && (rc = crowd_fill(e, c, err)) != PAWL_OK) || (rc = pass(e, c, err)) != PAWL_OK)
             break;
+        e->active = (unsigned)c->n;
         if (!c->moved && !(c->n == 0 && e->left) && !wait_some(e, c, until_ms))
             break;
     }
     if (c != NULL) {
         pawl_code left = leave_all(e, c, rc == PAWL_OK ? err : NULL);
+
+        e->active = 0;
 
         rc = rc == PAWL_OK ? left : rc;
         mem_free(&e->alloc, c, sizeof *c);
@@ -465,7 +523,7 @@ typedef struct family { crowd *c; int64_t wake_ms; bool fresh; } family;
 /* One that is due comes in, as does one that nobody here has looked at since handlers came: what it waits for is known then. */
 static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err *err)
 {
-    live *r = live_of(e, id, err);
+    cached_run *r = live_of(e, id, err);
     int64_t now = engine_now(e), store_ms;
     pawl_head head;
     pawl_code rc;
@@ -505,12 +563,12 @@ static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err
     return PAWL_OK;
 }
 
-static pawl_code children_come(pawl_engine *e, family *f, const live *r, pawl_err *err)
+static pawl_code children_come(pawl_engine *e, family *f, const cached_run *r, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
     for (const errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next) {
-        const live *child = !er->began || !er->open || er->at != ERRAND_READY ? NULL : live_find(e, er->child);
+        const cached_run *child = !er->began || !er->open || er->at != ERRAND_READY ? NULL : live_find(e, er->child);
 
         if (er->began && er->open && er->at == ERRAND_READY)
             rc = child_comes(e, f, er->child, err);
@@ -530,7 +588,7 @@ static bool child_naps(pawl_engine *e, const crowd *c, int64_t *wake)
     return token > 0;
 }
 
-pawl_code children_drive(pawl_engine *e, live *r, bool *did, int64_t *wake, pawl_err *err)
+pawl_code children_drive(pawl_engine *e, cached_run *r, bool *did, int64_t *wake, pawl_err *err)
 {
     family f = { .c = mem_new(&e->alloc, sizeof *f.c) };
     pawl_code rc = f.c == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to drive its children", r->id) : PAWL_OK;

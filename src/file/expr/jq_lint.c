@@ -1,12 +1,12 @@
-/* look.c - an expression of jq, looked over without being understood: its brackets and quotes close, so that it stays between
+/* jq_lint.c - an expression of jq, looked over without being understood: its brackets and quotes close, so that it stays between
  * parentheses that are put round it; and nothing in it names the world outside of the state.
  *
  * The pieces are those of jq's own scanner, in all its versions: where these differ, the text is refused. */
 #include "file/read.h"
 
-static bool look_fails(look *l, size_t at, const char *fmt, ...) PAWL_PRINTF(3, 4);
+static bool look_fails(jq_lint_state *l, size_t at, const char *fmt, ...) PAWL_PRINTF(3, 4);
 
-static bool look_fails(look *l, size_t at, const char *fmt, ...)
+static bool look_fails(jq_lint_state *l, size_t at, const char *fmt, ...)
 {
     pawl_err err = { PAWL_OK, "" };
     va_list args;
@@ -20,7 +20,7 @@ static bool look_fails(look *l, size_t at, const char *fmt, ...)
     return false;
 }
 
-static char peek(const look *l, size_t ahead)
+static char peek(const jq_lint_state *l, size_t ahead)
 {
     return ahead < l->size - l->at ? l->text[l->at + ahead] : '\0';
 }
@@ -65,7 +65,7 @@ static const refusal refusals[] = {
     { "get_jq_origin", "there are no modules" },
 };
 
-static bool name_check(look *l, size_t from, const char *mark, size_t start, size_t size)
+static bool name_check(jq_lint_state *l, size_t from, const char *mark, size_t start, size_t size)
 {
     char name[32];
 
@@ -82,12 +82,12 @@ static bool name_check(look *l, size_t from, const char *mark, size_t start, siz
 
 /* ---- brackets ---------------------------------------------------------------------------------------------------- */
 
-static struct look_frame *top_of(look *l)
+static struct look_frame *top_of(jq_lint_state *l)
 {
     return l->depth == 0 ? NULL : &l->frames[l->depth - 1];
 }
 
-static bool look_open(look *l, char open, size_t at)
+static bool look_open(jq_lint_state *l, char open, size_t at)
 {
     if (l->depth == LOOK_DEPTH_MAX)
         return look_fails(l, at, "more than %d brackets in one another", LOOK_DEPTH_MAX);
@@ -105,7 +105,7 @@ static const char *frame_close(const struct look_frame *f)
     return f->open == '(' ? ")" : f->open == '[' ? "]" : f->open == '{' ? "}" : f->open == '"' ? "\"" : "end";
 }
 
-static bool look_close(look *l, char open, const char *close, size_t at)
+static bool look_close(jq_lint_state *l, char open, const char *close, size_t at)
 {
     const struct look_frame *top = top_of(l);
 
@@ -120,7 +120,7 @@ static bool look_close(look *l, char open, const char *close, size_t at)
 /* ---- blanks and comments ------------------------------------------------------------------------------------------- */
 
 /* Versions of jq differ in whether a backslash at the end of a comment's line, or a CR, makes it longer or shorter. */
-static bool look_comment(look *l)
+static bool look_comment(jq_lint_state *l)
 {
     size_t start = l->at;
 
@@ -135,7 +135,7 @@ static bool look_comment(look *l)
     return true;
 }
 
-static bool look_blanks(look *l)
+static bool look_blanks(jq_lint_state *l)
 {
     for (;; l->at++) {
         char c = peek(l, 0);
@@ -152,7 +152,7 @@ static bool look_blanks(look *l)
 
 /* ---- words ------------------------------------------------------------------------------------------------------------ */
 
-static size_t name_size(const look *l, size_t ahead)
+static size_t name_size(const jq_lint_state *l, size_t ahead)
 {
     size_t n = ahead;
 
@@ -162,7 +162,7 @@ static size_t name_size(const look *l, size_t ahead)
 }
 
 /* A variable, `$` and its name. */
-static bool look_variable(look *l)
+static bool look_variable(jq_lint_state *l)
 {
     size_t from = l->at++, start, size;
 
@@ -175,7 +175,7 @@ static bool look_variable(look *l)
 }
 
 /* A function, a keyword, or a key of an object. */
-static bool look_name(look *l)
+static bool look_name(jq_lint_state *l)
 {
     struct look_frame *top = top_of(l);
     size_t start = l->at, size;
@@ -197,7 +197,7 @@ static bool look_name(look *l)
     return name_check(l, start, "", start, size);
 }
 
-static void look_digits(look *l)
+static void look_digits(jq_lint_state *l)
 {
     while (is_digit(peek(l, 0)))
         l->at++;
@@ -216,7 +216,7 @@ static bool too_large(const char *text, size_t size)
     return size > n || (size == n && memcmp(text, most, n) > 0);
 }
 
-static bool look_number(look *l)
+static bool look_number(jq_lint_state *l)
 {
     const size_t start = l->at;
     size_t sign, size;
@@ -237,7 +237,7 @@ static bool look_number(look *l)
     return true;
 }
 
-static bool look_dot(look *l)
+static bool look_dot(jq_lint_state *l)
 {
     if (is_digit(peek(l, 1)))
         return look_number(l);
@@ -247,7 +247,7 @@ static bool look_dot(look *l)
 
 /* ---- pieces --------------------------------------------------------------------------------------------------------------- */
 
-static bool look_string(look *l)
+static bool look_string(jq_lint_state *l)
 {
     char c = peek(l, 0);
 
@@ -263,7 +263,7 @@ static bool look_string(look *l)
     return true;
 }
 
-static bool look_bracket(look *l, char c)
+static bool look_bracket(jq_lint_state *l, char c)
 {
     size_t at = l->at++;
 
@@ -279,7 +279,7 @@ static bool look_bracket(look *l, char c)
     }
 }
 
-static bool look_piece(look *l)
+static bool look_piece(jq_lint_state *l)
 {
     struct look_frame *top = top_of(l);
     char c = peek(l, 0);
@@ -310,11 +310,11 @@ static bool look_piece(look *l)
     return true;
 }
 
-bool look_over(look *l, const char *text, size_t size, bool braces)
+bool look_over(jq_lint_state *l, const char *text, size_t size, bool braces)
 {
     const struct look_frame *top;
 
-    *l = (look){ .text = text, .size = size, .empty = true };
+    *l = (jq_lint_state){ .text = text, .size = size, .empty = true };
     while (l->at < l->size) {
         if (braces && l->depth == 0 && peek(l, 0) == '}' && peek(l, 1) == '}')
             break;

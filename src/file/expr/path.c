@@ -122,7 +122,7 @@ static bool path_cut(expression *e, arena *mem, const char *text, size_t size)
 
 /* ---- reading ---------------------------------------------------------------------------------------------- */
 
-bool place_move(place *at, const char *text, size_t offset)
+bool place_move(source_place *at, const char *text, size_t offset)
 {
     uint32_t columns = 0;
 
@@ -137,9 +137,9 @@ bool place_move(place *at, const char *text, size_t offset)
 
 static bool expression_look(expression *e, arena *mem, const char *text, size_t size, bool exact, faults *f)
 {
-    place at = e->at;
+    source_place at = e->at;
     char *copy;
-    look l;
+    jq_lint_state l;
 
     if (!look_over(&l, text, size, false)) {
         if (exact)
@@ -159,7 +159,7 @@ static bool expression_look(expression *e, arena *mem, const char *text, size_t 
     return true;
 }
 
-bool expression_parse(expression *e, arena *mem, const char *text, size_t size, place at, bool exact, faults *f)
+bool expression_parse(expression *e, arena *mem, const char *text, size_t size, source_place at, bool exact, faults *f)
 {
     size_t begin = 0;
 
@@ -183,7 +183,7 @@ bool expression_parse(expression *e, arena *mem, const char *text, size_t size, 
     return !mem->failed && (e->path || expression_look(e, mem, text, size, exact, f)) && !mem->failed;
 }
 
-bool expression_read(expression *e, arena *mem, const char *text, place at, faults *f)
+bool expression_read(expression *e, arena *mem, const char *text, source_place at, faults *f)
 {
     return expression_parse(e, mem, text, strlen(text), at, true, f);
 }

@@ -6,10 +6,10 @@
 #include "file/read.h"
 #include "kernel/kernel.h"
 
-typedef struct standing {       /* what stands by reference in arguments: where, and of which channel */
-    struct standing *next;
+typedef struct render_item {       /* what stands by reference in arguments: where, and of which channel */
+    struct render_item *next;
     const char *path, *channel;
-} standing;
+} render_item;
 
 bool value_true(const pawl_value *v)
 {
@@ -215,7 +215,7 @@ static const char *by_reference(const scope *sc, const form *f)
 
 static const pawl_value *stand(scope *sc, const char *name)
 {
-    standing *st = arena_get(&sc->s->mem, sizeof *st);
+    render_item *st = arena_get(&sc->s->mem, sizeof *st);
 
     if (sc->at == sizeof sc->path)
         return wrong(sc, PAWL_LIMIT, "a value lies too deep in the arguments: the way to it has more than 512 bytes");
@@ -257,7 +257,7 @@ static bool is_over(const pawl_value *over, const char *path)
 /* The places get their references when all of it is made: they are known by where they lie. */
 static const pawl_value *stand_all(scope *sc, const pawl_value *made, const pawl_value *over)
 {
-    for (const standing *st = sc->standing; made != NULL && st != NULL; st = st->next) {
+    for (const render_item *st = sc->standing; made != NULL && st != NULL; st = st->next) {
         if (is_over(over, st->path))
             continue;
         const pawl_value *at = pawl_value_find(made, st->path), *ref = pawl_ref(sc->s, st->channel);

@@ -1,4 +1,4 @@
-/* text.c - texts with expressions in them: "a {{EXPR}} b", cut into its pieces. */
+/* template.c - texts with expressions in them: "a {{EXPR}} b", cut into its pieces. */
 #include "file/read.h"
 
 typedef struct cutter {
@@ -7,7 +7,7 @@ typedef struct cutter {
     faults *f;
     const char *end;
     const char *seen;           /* as far as here `here` was moved; past a line's end it is the beginning for good */
-    place here;
+    source_place here;
     bool exact;
     size_t cap;
 } cutter;
@@ -32,7 +32,7 @@ static bool piece_add(cutter *c, const char *text, size_t size, expression *e)
     return true;
 }
 
-static place cut_place(cutter *c, const char *at)
+static source_place cut_place(cutter *c, const char *at)
 {
     if (c->exact && !place_move(&c->here, c->seen, (size_t)(at - c->seen))) {
         c->exact = false;
@@ -53,8 +53,8 @@ static bool cut_expression(cutter *c, const char *open, const char **close)
 {
     const char *start = open + 2;
     expression *e;
-    place at;
-    look l;
+    source_place at;
+    jq_lint_state l;
     bool good = look_over(&l, start, (size_t)(c->end - start), true);
 
     if (!good && pair_find(start, c->end, '}') != NULL)
@@ -71,7 +71,7 @@ static bool cut_expression(cutter *c, const char *open, const char **close)
     return expression_parse(e, c->mem, start, l.at, at, c->exact, c->f) && piece_add(c, NULL, 0, e);
 }
 
-bool template_parse(template *t, arena *mem, const char *text, size_t size, place at, bool exact, faults *f)
+bool template_parse(template *t, arena *mem, const char *text, size_t size, source_place at, bool exact, faults *f)
 {
     const char *p = size == 0 ? "" : text, *open, *close;
     cutter c = { .t = t, .mem = mem, .f = f, .end = p + size, .seen = p, .here = at, .exact = exact };
@@ -87,7 +87,7 @@ bool template_parse(template *t, arena *mem, const char *text, size_t size, plac
     return p == c.end || piece_add(&c, p, (size_t)(c.end - p), NULL);
 }
 
-bool template_read(template *t, arena *mem, const char *text, size_t size, place at, faults *f)
+bool template_read(template *t, arena *mem, const char *text, size_t size, source_place at, faults *f)
 {
     return template_parse(t, mem, text, size, at, true, f);
 }

@@ -1,7 +1,7 @@
-/* form.c - values with expressions in them, as they stand in the file. */
+/* template_value.c - values with expressions in them, as they stand in the file. */
 #include "file/model.h"
 
-static form *form_new(loader *l, form_kind kind, place at)
+static form *form_new(loader *l, form_kind kind, source_place at)
 {
     form *f = arena_zero(l->mem, sizeof *f);
 
@@ -54,7 +54,7 @@ form *form_expression(loader *l, const doc *d, const char *key, const char *labe
     return f->e != NULL ? f : NULL;
 }
 
-form *form_literal(loader *l, const pawl_value *v, place at)
+form *form_literal(loader *l, const pawl_value *v, source_place at)
 {
     form *f = v != NULL ? form_new(l, FORM_VALUE, at) : NULL;
 
@@ -63,7 +63,7 @@ form *form_literal(loader *l, const pawl_value *v, place at)
     return f;
 }
 
-form *form_map(loader *l, place at)
+form *form_map(loader *l, source_place at)
 {
     return form_new(l, FORM_MAP, at);
 }

@@ -47,7 +47,7 @@ static bool has_tool(const pawl_agent *a, const char *name)
     return false;
 }
 
-static void tool_put(loader *l, const pawl_agent_tool *t, place at)
+static void tool_put(loader *l, const pawl_agent_tool *t, source_place at)
 {
     pawl_agent *a = &l->a->agent->a;
 
@@ -140,7 +140,7 @@ static const char *schema_text(loader *l, const doc *d)
 }
 
 /* A name is one program's in all files that lead here: who performs it is found by that. */
-static void own_put(loader *l, const file_tool *made, place at)
+static void own_put(loader *l, const file_tool *made, source_place at)
 {
     agent_file *root = l->a->root;
     file_tool *t;

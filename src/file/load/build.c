@@ -287,7 +287,7 @@ static bool quoted(const char *text, char *out, size_t size)
     return true;
 }
 
-static place place_of(const agent_file *a, const char *text)
+static source_place place_of(const agent_file *a, const char *text)
 {
     char name[NODE_NAME_MAX + 16];
     const file_channel *c;
@@ -319,7 +319,7 @@ static void tell(const agent_file *root, const pawl_report *r, faults *f)
         const pawl_finding *one = pawl_report_at(r, i);
         const char *text = one->text, *join = NULL;
         const agent_file *a = file_told(root, &text);
-        place at;
+        source_place at;
 
         if (is_echo(r, one))
             continue;

@@ -41,7 +41,7 @@ static bool end_meant(const char *name)
     return false;
 }
 
-static bool node_there(loader *l, const char *name, place at, const char *what, bool end)
+static bool node_there(loader *l, const char *name, source_place at, const char *what, bool end)
 {
     const char *const *names;
     size_t n;
@@ -58,7 +58,7 @@ static bool node_there(loader *l, const char *name, place at, const char *what, 
     return false;
 }
 
-static void channel_missing(loader *l, place at, const char *what, const char *name, const char *const *names, size_t n)
+static void channel_missing(loader *l, source_place at, const char *what, const char *name, const char *const *names, size_t n)
 {
     if (name_meant(name, names, n) != NULL || strlen(name) > 40)
         fault_hint(l, at, "unknown-channel", what, name, names, n);
@@ -66,7 +66,7 @@ static void channel_missing(loader *l, place at, const char *what, const char *n
         fault_at(l->f, at, PAWL_FAULT, "unknown-channel", "%s \"%s\": declare it there, `%s: {}`", what, name, name);
 }
 
-static file_channel *channel_in(loader *l, const agent_file *a, const char *name, place at, const char *what)
+static file_channel *channel_in(loader *l, const agent_file *a, const char *name, source_place at, const char *what)
 {
     file_channel *c = file_channel_find(a, name);
     const char **names;
@@ -258,7 +258,7 @@ static void given_on(loader *l)
 }
 
 /* A graph takes what it is sent in its channels. */
-static void graph_given(loader *l, const file_node *to, const char *name, place at, const char *key)
+static void graph_given(loader *l, const file_node *to, const char *name, source_place at, const char *key)
 {
     const char *what;
 
@@ -487,7 +487,7 @@ static void check_reach(loader *l)
 
 /* ---- channels ----------------------------------------------------------------------------------------------------- */
 
-static const file_channel *check_write(loader *l, const char *name, place at, const char *key)
+static const file_channel *check_write(loader *l, const char *name, source_place at, const char *key)
 {
     const char *what = name != NULL ? load_fmt(l, "`%s`: the state has no channel", key) : NULL;
     const file_channel *c = what != NULL ? channel_in(l, l->a, name, at, what) : NULL;
@@ -542,7 +542,7 @@ static void check_maps(loader *l, file_node *n)
 
 /* ---- one node -------------------------------------------------------------------------------------------------------- */
 
-static place key_at(const file_node *n, const char *name)
+static source_place key_at(const file_node *n, const char *name)
 {
     for (size_t i = 0; n->d->kind == DOC_MAP && i < n->d->size; i++)
         if (strcmp(n->d->keys[i]->text, name) == 0)

@@ -1,4 +1,4 @@
-/* ways.c - where a node leads: the keys next, each, join, on_no and on_error. A way that cannot be read is told, and nobody is told
+/* edges.c - where a node leads: the keys next, each, join, on_no and on_error. A way that cannot be read is told, and nobody is told
  * then that nothing leads to what it may have meant. */
 #include "file/model.h"
 

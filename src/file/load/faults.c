@@ -8,7 +8,7 @@ void faults_init(faults *f, arena *mem)
     *f = (faults){ .mem = mem };
 }
 
-static int place_compare(const place *a, const place *b)
+static int place_compare(const source_place *a, const source_place *b)
 {
     int c = strcmp(a->file == NULL ? "" : a->file, b->file == NULL ? "" : b->file);
 
@@ -59,7 +59,7 @@ static const char *fault_text(arena *mem, const char *fmt, va_list args)
     return text;
 }
 
-void fault_at(faults *f, place at, pawl_severity severity, const char *kind, const char *fmt, ...)
+void fault_at(faults *f, source_place at, pawl_severity severity, const char *kind, const char *fmt, ...)
 {
     file_fault **link = &f->first, *fault;
     va_list args;

@@ -59,7 +59,7 @@ static bool wants(loader *l, const doc *d, const char *key, const char *due)
     return false;
 }
 
-void fault_hint(loader *l, place at, const char *kind, const char *what, const char *name, const char *const *names, size_t n)
+void fault_hint(loader *l, source_place at, const char *kind, const char *what, const char *name, const char *const *names, size_t n)
 {
     char hint[HINT_BYTES] = "";
     int most = text_shown(name);
@@ -381,9 +381,9 @@ bool key_timeout(loader *l, const doc *d, uint32_t *attempt_ms, uint32_t *total_
 /* ---- schemas -------------------------------------------------------------------------------------------- */
 
 /* Where in `d` the JSON pointer leads that `text` begins with, as far as it leads anywhere. */
-static place place_within(const doc *d, const char *text)
+static source_place place_within(const doc *d, const char *text)
 {
-    place at = d->at;
+    source_place at = d->at;
 
     while (*text == '/' && (d->kind == DOC_LIST || d->kind == DOC_MAP)) {
         size_t n = strcspn(++text, "/:"), i = 0;

@@ -478,7 +478,7 @@ static void read_top(loader *l, const doc *d)
 
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 
-bool load_source(loader *l, const char *name, place at, const char **path, pawl_bytes *text)
+bool load_source(loader *l, const char *name, source_place at, const char **path, pawl_bytes *text)
 {
     agent_file *root = l->a != NULL ? l->a->root : NULL;
     const char *from = l->a != NULL ? l->a->path : NULL;
@@ -514,7 +514,7 @@ static bool leads_round(const agent_file *above, const char *path)
     return false;
 }
 
-static agent_file *load_one(loader *l, const char *name, place at, agent_file *above, const char *prefix)
+static agent_file *load_one(loader *l, const char *name, source_place at, agent_file *above, const char *prefix)
 {
     agent_file *a = arena_zero(l->mem, sizeof *a);
     pawl_bytes text = {0};
@@ -555,7 +555,7 @@ static agent_file *load_one(loader *l, const char *name, place at, agent_file *a
 }
 
 /* Room for one file more; else told. */
-static bool room_for_one(loader *l, place at)
+static bool room_for_one(loader *l, source_place at)
 {
     agent_file *root = l->a->root;
 
@@ -569,7 +569,7 @@ static bool room_for_one(loader *l, place at)
 }
 
 /* One that is called by its file alone has the name that stands there. */
-static bool helper_name(loader *l, file_helper *h, place at)
+static bool helper_name(loader *l, file_helper *h, source_place at)
 {
     for (const file_helper *one = l->a->root->helpers; one != NULL; one = one->next)
         if (one != h && strcmp(one->name, h->file->name) == 0) {
@@ -586,7 +586,7 @@ static bool helper_name(loader *l, file_helper *h, place at)
 }
 
 /* Agents may call each other, and themselves: each is read once, and known by its name. */
-file_helper *load_helper(loader *l, const char *name, const char *file, place at)
+file_helper *load_helper(loader *l, const char *name, const char *file, source_place at)
 {
     agent_file *root = l->a->root;
     const char *path;
@@ -629,7 +629,7 @@ file_helper *load_helper(loader *l, const char *name, const char *file, place at
     return h;
 }
 
-agent_file *load_graph(loader *l, const char *node, const char *name, place at)
+agent_file *load_graph(loader *l, const char *node, const char *name, source_place at)
 {
     agent_file *inner = room_for_one(l, at) ? load_one(l, name, at, l->a, load_fmt(l, "%s%s/", l->a->prefix, node)) : NULL;
 
@@ -650,7 +650,7 @@ static void told(void *to, size_t number, const char *text)
 agent_file *file_load(arena *mem, const char *name, const file_reader *reader, faults *f)
 {
     loader l = { .mem = mem, .f = f, .reader = reader };
-    agent_file *a = load_one(&l, name, (place){ name, 1, 1 }, NULL, "");
+    agent_file *a = load_one(&l, name, (source_place){ name, 1, 1 }, NULL, "");
     pawl_err err = {0};
     pawl_code rc;
 

@@ -25,7 +25,7 @@ static bool provider_named(const char *model)
 }
 
 /* A model that follows a script is known by the script's path. */
-bool model_read(loader *l, const char *model, place at, const char **out)
+bool model_read(loader *l, const char *model, source_place at, const char **out)
 {
     const char *path;
     pawl_bytes text;
@@ -58,7 +58,7 @@ static form *call_part(const file_node *n, const char *key, size_t *at)
 void check_model(loader *l, file_node *n)
 {
     const char *model;
-    place at;
+    source_place at;
     size_t which;
     form *f, *own;
 

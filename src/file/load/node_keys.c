@@ -199,7 +199,7 @@ static void check_headers(loader *l, const doc *d)
     }
 }
 
-static void check_method(loader *l, place at, const char *verb)
+static void check_method(loader *l, source_place at, const char *verb)
 {
     static const char *const names[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
 
@@ -281,7 +281,7 @@ static void read_maps(loader *l, file_node *n, const doc *d, bool in)
         memcpy(grown, n->maps, n->nmaps * sizeof *grown);
     n->maps = grown;
     for (size_t i = 0; i < d->size; i++) {
-        const place key = d->keys[i]->at, value = d->items[i]->at;
+        const source_place key = d->keys[i]->at, value = d->items[i]->at;
         const char *to;
 
         if (key_text(l, d->items[i], d->keys[i]->text, &to))

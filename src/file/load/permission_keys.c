@@ -1,4 +1,4 @@
-/* guard_keys.c - `permissions` and `hooks` of an agent file: rules and hooks that go with every run of it. */
+/* permission_keys.c - `permissions` and `hooks` of an agent file: rules and hooks that go with every run of it. */
 #include "file/model.h"
 #include "file/read.h"
 #include "policy/gate.h"

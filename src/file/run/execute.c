@@ -1,4 +1,4 @@
-/* visit.c - what a node of an agent file does in one visit, once it may: its work, and what it keeps. */
+/* execute.c - what a node of an agent file does in one visit, once it may: its work, and what it keeps. */
 #include "file/run/permission.h"
 #include "kernel/kernel.h"
 
@@ -495,11 +495,8 @@ pawl_code node_visit(pawl_step *s, void *arg)
 
     if (rc != PAWL_OK)
         return rc;
-    if ((rc = scope_begin(&sc, s, n)) == PAWL_OK) {
-        if ((rc = guard_enter(&g, &sc, &left)) == PAWL_OK && !left)
-            rc = after(&g, body(&sc, &g));
-        guard_free(&g);
-    }
+    if ((rc = scope_begin(&sc, s, n)) == PAWL_OK && (rc = guard_enter(&g, &sc, &left)) == PAWL_OK && !left)
+        rc = after(&g, body(&sc, &g));
     if (sc.failed == PAWL_OK || sc.failed == PAWL_NOMEM)
         return sc.failed == PAWL_OK ? rc : PAWL_NOMEM;
     why = pawl_format(s, "%s: %s", n->name, sc.why);

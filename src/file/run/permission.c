@@ -1,7 +1,8 @@
-/* guard.c - may a node do what it is about to do: what policy/gate.c has to know of it, and what comes of the answer (P1 to P5, W6).
+/* permission.c - may a node do what it is about to do: what policy/gate.c has to know of it, and what comes of the answer (P1 to P5, W6).
  *
  * What the world said stands in receipts, what a person said in answers, and the rules in "@policy": so all of it is a function of the
  * journal. The answer, with its ground, stands with the command that it let in, or in the failure that it was. */
+#include "agent/step_policies.h"
 #include "file/run/permission.h"
 #include "file/read.h"
 #include "kernel/kernel.h"
@@ -152,7 +153,7 @@ static void world_request(void *ctx, pawl_request *q)
     guard *g = ctx;
 
     request_fill(g->sc->n, acts(g), q);
-    if (g->policy == NULL)
+    if (g->gate.policy == NULL)
         q->tool = "Node";       /* no rules: no words to read */
 }
 
@@ -160,14 +161,15 @@ static void world_request(void *ctx, pawl_request *q)
 static pawl_code rules_of(guard *g)
 {
     pawl_step *s = g->sc->s;
+    compiled_policy rules;
     pawl_err err = {0};
-    pawl_code rc;
+    const pawl_code rc = step_policy(s, g->gate.limits, &rules, &err);
 
-    guard_free(g);
-    rc = gate_read(&s->mem, g->gate.limits, pawl_get(s, "@grants"), &g->policy, &g->hooks, &err);
-    g->gate.policy = g->policy;
-    if (rc == PAWL_OK)
+    if (rc == PAWL_OK) {
+        g->gate.policy = rules.policy;
+        g->gate.hooks = rules.hooks;
         return rc;
+    }
     return rc != PAWL_NOMEM ? pawl_fail(s, rc, "%s: %s", g->sc->n->name, err.text) : scope_fail(g->sc, PAWL_NOMEM, NULL);
 }
 
@@ -188,7 +190,7 @@ static pawl_code prepare(guard *g)
 {
     const pawl_code rc = rules_of(g);
 
-    return rc == PAWL_OK && (g->policy != NULL || asks_alone(g)) ? show(g) : rc;
+    return rc == PAWL_OK && (g->gate.policy != NULL || asks_alone(g)) ? show(g) : rc;
 }
 
 /* ---- a person -------------------------------------------------------------------------------------------------------- */
@@ -199,7 +201,7 @@ static const pawl_value *schema_of(guard *g)
     static const char edits[] = "{\"anyOf\":[{\"type\":\"boolean\"},{\"additionalProperties\":false,\"properties\":{\"approve\":{\"const\":true},"
                                 "\"input\":{\"type\":\"object\"}},\"required\":[\"approve\",\"input\"],\"type\":\"object\"}]}";
 
-    return g->policy != NULL && g->gate.tool != NULL ? pawl_json(g->sc->s, edits) : pawl_pack(g->sc->s, "{s:s}", "type", "boolean");
+    return g->gate.policy != NULL && g->gate.tool != NULL ? pawl_json(g->sc->s, edits) : pawl_pack(g->sc->s, "{s:s}", "type", "boolean");
 }
 
 static const pawl_value *prompt_of(guard *g)
@@ -316,12 +318,13 @@ static pawl_code world_renew(void *ctx, bool *changed)
 
 pawl_code guard_begin(guard *g, pawl_step *s)
 {
+    static const hook_list none;        /* until the rules are read */
     const char *mode = pawl_get_string(s, "@mode");
     const pawl_value *laws = pawl_get(s, "@policy");
     bool changed;
     pawl_code rc = told(s, &mode, &laws, &changed);
 
-    *g = (guard){ .gate = { .mem = &s->mem, .hooks = &g->hooks, .limits = laws, .run = s->st->run, .cwd = pawl_get_string(s, "@cwd"),
+    *g = (guard){ .gate = { .mem = &s->mem, .hooks = &none, .limits = laws, .run = s->st->run, .cwd = pawl_get_string(s, "@cwd"),
                             .mode = pawl_mode_named(mode), .time_ms = pawl_now(s) } };
     g->gate.world = (gate_world){ .call = world_call, .signal = world_signal, .ask = world_ask, .ctx = g, .request = world_request, .renew = world_renew };
     if (g->gate.mode == PAWL_MODE_NONE)
@@ -368,8 +371,8 @@ pawl_code guard_enter(guard *g, scope *sc, bool *left)
         return rc;
     rc = gate_enter(&g->gate, &err);
     g->gate.graph = NULL;
-    if (rc == PAWL_OK && n->kind == KIND_TOOL && g->policy != NULL &&
-        (sc->folders = gate_folders(&sc->s->mem, g->gate.limits, g->policy, pawl_pack(sc->s, "{}"))) == NULL)
+    if (rc == PAWL_OK && n->kind == KIND_TOOL && g->gate.policy != NULL &&
+        (sc->folders = gate_folders(&sc->s->mem, g->gate.limits, g->gate.policy, pawl_pack(sc->s, "{}"))) == NULL)
         return scope_fail(sc, PAWL_NOMEM, NULL);
     return rc == PAWL_DENIED && g->gate.reason != NULL ? denied(g, left) : gate_failed(g, rc, &err);
 }
@@ -398,7 +401,7 @@ const pawl_value *guard_args(guard *g, const pawl_value *more)
 
     if (g->sc->failed != PAWL_OK || (g->gate.changed && others == NULL))
         return NULL;
-    if (g->policy != NULL || g->gate.digest != NULL) {
+    if (g->gate.policy != NULL || g->gate.digest != NULL) {
         if ((why = gate_decision(&g->gate)) == NULL || more == NULL)
             return NULL;
         more = value_with(&g->sc->s->mem, more, "decision", why);
@@ -435,10 +438,4 @@ pawl_code guard_leave(guard *g, const pawl_value **receipt, bool *left)
     if (rc != PAWL_OK)
         return gate_failed(g, rc, &err);
     return said->go != NULL ? go_there(g, said->go, left) : PAWL_OK;
-}
-
-void guard_free(guard *g)
-{
-    pawl_policy_free(g->policy);
-    g->gate.policy = g->policy = NULL;
 }

@@ -1,4 +1,4 @@
-/* guard.h - may a node do what it is about to do? */
+/* permission.h - may a node do what it is about to do? */
 #ifndef FILE_GUARD_H
 #define FILE_GUARD_H
 
@@ -8,8 +8,6 @@
 typedef struct guard {          /* of one visit */
     scope *sc;
     tool_gate gate;             /* `tool`: what its command is to the rules; NULL: it has none. `limits`: what is in "@policy", or about to come there */
-    pawl_policy *policy;        /* of the gate; */
-    hook_list hooks;            /* and these */
     const pawl_value *shown;    /* the arguments that its author wrote, secrets hidden; NULL: nobody looks at them */
     const pawl_value *prompt;   /* what a person was asked last; NULL: nothing */
 } guard;
@@ -18,13 +16,12 @@ typedef struct guard {          /* of one visit */
  * middle of a superstep holds for what begins after it. PAWL_PENDING on the way out. */
 pawl_code guard_begin(guard *g, pawl_step *s);
 /* PAWL_OK: it may; *left: a no led elsewhere, and the visit is over. Else as a visit ends, or waits. Rules that came while a person was asked
- * decide anew, and what they ask is asked once more. guard_free in any case. */
+ * decide anew, and what they ask is asked once more. */
 pawl_code guard_enter(guard *g, scope *sc, bool *left);
 /* The arguments of its command, with what was decided. NULL: it has failed. */
 const pawl_value *guard_args(guard *g, const pawl_value *more);
 /* The hooks after it: *receipt may be another one then. *left: they said where to go on. */
 pawl_code guard_leave(guard *g, const pawl_value **receipt, bool *left);
-void guard_free(guard *g);
 
 /* ---- of a node, before anything runs: for prove.c ------------------------------------------------------------ */
 

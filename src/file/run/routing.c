@@ -1,4 +1,4 @@
-/* leave.c - where a node of an agent file leads, over the merged state.
+/* routing.c - where a node of an agent file leads, over the merged state.
  *
  * Where plain paths decide, the graph's own route says it. Where jq is asked, that is a command, and a route makes none: the node
  * leads to one of Pawl's own, "review--next", which evaluates and leads on. */

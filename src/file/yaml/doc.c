@@ -5,7 +5,7 @@
 
 /* ---- places ----------------------------------------------------------------------------------------- */
 
-void reading_to(reading *r, const char *at)
+void reading_to(doc_reading *r, const char *at)
 {
     while (r->at < at) {
         char c = *r->at++;
@@ -29,14 +29,14 @@ static const char *char_end(const char *p, const char *end)
     return p;
 }
 
-static void reading_begin(reading *r)
+static void reading_begin(doc_reading *r)
 {
     r->at = r->text;
     r->index = 0;
     r->line = r->column = 1;
 }
 
-void reading_to_index(reading *r, size_t index)
+void reading_to_index(doc_reading *r, size_t index)
 {
     if (index < r->index)
         reading_begin(r);
@@ -44,7 +44,7 @@ void reading_to_index(reading *r, size_t index)
         reading_to(r, char_end(r->at, r->end));
 }
 
-const char *reading_line(const reading *r, uint32_t line)
+const char *reading_line(const doc_reading *r, uint32_t line)
 {
     const char *p = r->text;
 
@@ -65,7 +65,7 @@ int shown(const char *text, size_t size)
 
 /* ---- nodes ------------------------------------------------------------------------------------------ */
 
-doc *doc_new(arena *mem, doc_kind kind, place at)
+doc *doc_new(arena *mem, doc_kind kind, source_place at)
 {
     doc *d = arena_zero(mem, sizeof *d);
 
@@ -164,7 +164,7 @@ static bool yaml_escape_only(uint32_t code)
            code == 0x2028 || code == 0x2029 || code == 0xFEFF || code == 0xFFFE || code == 0xFFFF;
 }
 
-static bool text_check(reading r, bool json)
+static bool text_check(doc_reading r, bool json)
 {
     size_t n;
 
@@ -194,7 +194,7 @@ static bool text_check(reading r, bool json)
 /* ---- reading -------------------------------------------------------------------------------------------- */
 
 /* Its first character that is no blank; `{{` begins no JSON, but a template that lacks its quotes. */
-static bool is_json(const reading *r)
+static bool is_json(const doc_reading *r)
 {
     const char *p = r->text;
 
@@ -206,7 +206,7 @@ static bool is_json(const reading *r)
 doc *doc_read(arena *mem, const char *file, pawl_bytes text, faults *f)
 {
     const size_t calls = f->calls;
-    reading r = { .mem = mem, .f = f, .file = file, .text = text.size == 0 ? "" : text.data };
+    doc_reading r = { .mem = mem, .f = f, .file = file, .text = text.size == 0 ? "" : text.data };
     doc *d;
     bool json;
 
@@ -329,14 +329,14 @@ static bool int_write(buf *b, const char *text)
     return true;
 }
 
-typedef struct writing {
+typedef struct doc_writer {
     buf b;
     faults *f;
     arena scratch;              /* to look whether a real is finite */
-} writing;
+} doc_writer;
 
 /* JSON wants digits on both sides of the point, and no zero in front. */
-static bool real_write(writing *w, const char *text)
+static bool real_write(doc_writer *w, const char *text)
 {
     const char *p = sign(text), *end;
     buf *b = &w->b;
@@ -365,7 +365,7 @@ static bool real_write(writing *w, const char *text)
     return b->failed || value_parse(&w->scratch, b->data + from, b->size - from, "number", NULL) != NULL || w->scratch.failed;
 }
 
-static void scalar_write(writing *w, const doc *d)
+static void scalar_write(doc_writer *w, const doc *d)
 {
     buf *b = &w->b;
     bool good = true;
@@ -396,7 +396,7 @@ static void scalar_write(writing *w, const doc *d)
                  shown(d->text, d->size), d->text);
 }
 
-static void doc_write(writing *w, const doc *d)
+static void doc_write(doc_writer *w, const doc *d)
 {
     buf *b = &w->b;
 
@@ -421,7 +421,7 @@ const pawl_value *doc_value(const doc *d, arena *mem, faults *f)
 {
     const size_t calls = f->calls;
     const pawl_value *v = NULL;
-    writing w = { .f = f };
+    doc_writer w = { .f = f };
 
     buf_init(&w.b, &mem->alloc);
     arena_init(&w.scratch, &mem->alloc, 0);

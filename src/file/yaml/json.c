@@ -23,10 +23,10 @@ static void scratch_drop(void *ctx, void *ptr)
     (void)ptr;
 }
 
-static bool json_valid(const reading *r)
+static bool json_valid(const doc_reading *r)
 {
     yyjson_read_err e = { 0 };
-    reading where = *r;
+    doc_reading where = *r;
     arena scratch;
     yyjson_doc *all;
     bool valid;
@@ -49,7 +49,7 @@ static bool json_valid(const reading *r)
 
 /* ---- the walk: over what is known to be valid --------------------------------------------------------------- */
 
-static char json_next(reading *r)
+static char json_next(doc_reading *r)
 {
     const char *p = r->at;
 
@@ -60,7 +60,7 @@ static char json_next(reading *r)
 }
 
 /* What has escapes is decoded by whoever reads values. */
-static doc *json_string(reading *r)
+static doc *json_string(doc_reading *r)
 {
     const char *start = r->at + 1, *p = start;
     doc *d = doc_new(r->mem, DOC_SCALAR, reading_place(r));
@@ -90,7 +90,7 @@ static doc *json_string(reading *r)
     return d;
 }
 
-static doc *json_word(reading *r)
+static doc *json_word(doc_reading *r)
 {
     const char *start = r->at, *p = start;
     doc *d = doc_new(r->mem, DOC_SCALAR, reading_place(r));
@@ -103,9 +103,9 @@ static doc *json_word(reading *r)
     return d != NULL && doc_text_set(d, r->mem, start, (size_t)(p - start), true) ? d : NULL;
 }
 
-static doc *json_node(reading *r, size_t depth);
+static doc *json_node(doc_reading *r, size_t depth);
 
-static doc *json_holder(reading *r, size_t depth)
+static doc *json_holder(doc_reading *r, size_t depth)
 {
     const char close = *r->at == '{' ? '}' : ']';
     doc *d = doc_new(r->mem, close == '}' ? DOC_MAP : DOC_LIST, reading_place(r)), *key = NULL, *item;
@@ -137,7 +137,7 @@ static doc *json_holder(reading *r, size_t depth)
     return close == ']' || doc_keys_check(d, r->mem, r->f) ? d : NULL;
 }
 
-static doc *json_node(reading *r, size_t depth)
+static doc *json_node(doc_reading *r, size_t depth)
 {
     switch (json_next(r)) {
     case '{':
@@ -150,7 +150,7 @@ static doc *json_node(reading *r, size_t depth)
     }
 }
 
-doc *json_read(reading *r)
+doc *json_read(doc_reading *r)
 {
     return json_valid(r) ? json_node(r, 0) : NULL;
 }

@@ -9,16 +9,16 @@ typedef struct level {
 } level;
 
 typedef struct yaml_reading {
-    reading *r;
+    doc_reading *r;
     yaml_parser_t parser;
     level open[FILE_DEPTH_MAX];
     size_t depth;
     doc *root;
 } yaml_reading;
 
-static place mark_place(const yaml_reading *y, const yaml_mark_t *mark)
+static source_place mark_place(const yaml_reading *y, const yaml_mark_t *mark)
 {
-    return (place){ y->r->file, (uint32_t)mark->line + 1, (uint32_t)mark->column + 1 };
+    return (source_place){ y->r->file, (uint32_t)mark->line + 1, (uint32_t)mark->column + 1 };
 }
 
 static bool no_memory(yaml_reading *y)
@@ -30,9 +30,9 @@ static bool no_memory(yaml_reading *y)
 /* ---- what YAML has and an agent file has not ------------------------------------------------------------ */
 
 /* Of an anchor and a tag that stand before one node the second has its own place. */
-static place property_place(yaml_reading *y, const yaml_event_t *e, char first)
+static source_place property_place(yaml_reading *y, const yaml_event_t *e, char first)
 {
-    reading r;
+    doc_reading r;
     const char *p;
 
     reading_to_index(y->r, e->start_mark.index);
@@ -77,14 +77,14 @@ static void tag_check(yaml_reading *y, const yaml_event_t *e, const yaml_char_t 
 
 static bool document_begin(yaml_reading *y, const yaml_event_t *e)
 {
-    place at = mark_place(y, &e->start_mark);
+    source_place at = mark_place(y, &e->start_mark);
 
     if (y->root != NULL) {
         fault_at(y->r->f, at, PAWL_FAULT, "documents", "a second document begins here: an agent file has one, put the other in a file of its own");
         return false;
     }
     if (e->data.document_start.tag_directives.start != e->data.document_start.tag_directives.end) {
-        reading r = *y->r;
+        doc_reading r = *y->r;
         while (r.end - r.at >= 4 && (r.column > 1 || memcmp(r.at, "%TAG", 4) != 0))
             reading_to(&r, r.at + 1);
         at = reading_place(&r);
@@ -121,7 +121,7 @@ static bool node_put(yaml_reading *y, doc *d)
 /* Whether the text of a scalar stands in the file as it is, and where. */
 static void text_place(yaml_reading *y, const yaml_event_t *e, doc *d)
 {
-    reading *r = y->r;
+    doc_reading *r = y->r;
     const bool quoted = e->data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE || e->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     const char *p;
 
@@ -179,7 +179,7 @@ static bool alias_read(yaml_reading *y, const yaml_event_t *e)
 
 static bool holder_begin(yaml_reading *y, const yaml_event_t *e, doc_kind kind)
 {
-    place at = mark_place(y, &e->start_mark);
+    source_place at = mark_place(y, &e->start_mark);
     bool map = kind == DOC_MAP, key = key_due(y);
     doc *d;
 
@@ -231,7 +231,7 @@ static bool event_read(yaml_reading *y, const yaml_event_t *e)
         return holder_end(y);
     case YAML_STREAM_END_EVENT:
         if (y->root == NULL)
-            fault_at(y->r->f, (place){ y->r->file, 1, 1 }, PAWL_FAULT, "syntax", "nothing stands in this file: `pawl init` writes one to begin with");
+            fault_at(y->r->f, (source_place){ y->r->file, 1, 1 }, PAWL_FAULT, "syntax", "nothing stands in this file: `pawl init` writes one to begin with");
         return false;
     case YAML_NO_EVENT:
     case YAML_STREAM_START_EVENT:
@@ -241,7 +241,7 @@ static bool event_read(yaml_reading *y, const yaml_event_t *e)
     return true;
 }
 
-doc *yaml_read(reading *r)
+doc *yaml_read(doc_reading *r)
 {
     yaml_reading y = { .r = r };
     yaml_event_t e;

@@ -1,4 +1,4 @@
-/* yaml_words.c - what libyaml has against a text, in words that say what to write instead. */
+/* yaml_errors.c - what libyaml has against a text, in words that say what to write instead. */
 #include "file/read.h"
 
 #include <yaml.h>
@@ -6,28 +6,28 @@
 /* ---- where ------------------------------------------------------------------------------------------------- */
 
 typedef struct complaint {
-    reading *r;
+    doc_reading *r;
     const char *problem, *context;
-    place at, from;             /* where it stopped; where what it was in began, or line 0 */
+    source_place at, from;             /* where it stopped; where what it was in began, or line 0 */
     const char *line, *here;    /* in the text: the line of `at`, and `at` */
 } complaint;
 
-static const char *line_end(const reading *r, const char *p)
+static const char *line_end(const doc_reading *r, const char *p)
 {
     while (p < r->end && *p != '\n' && *p != '\r')
         p++;
     return p;
 }
 
-static place place_in(const complaint *c, uint32_t line, const char *start, const char *at)
+static source_place place_in(const complaint *c, uint32_t line, const char *start, const char *at)
 {
-    place p = { c->r->file, line, 1 };
+    source_place p = { c->r->file, line, 1 };
 
     (void)place_move(&p, start, (size_t)(at - start));
     return p;
 }
 
-static void tell(const complaint *c, place at, const char *text)
+static void tell(const complaint *c, source_place at, const char *text)
 {
     fault_at(c->r->f, at, PAWL_FAULT, "syntax", "%s", text);
 }
@@ -202,7 +202,7 @@ static const word *word_of(const complaint *c)
     return NULL;
 }
 
-void yaml_complain(reading *r, const void *parser)
+void yaml_complain(doc_reading *r, const void *parser)
 {
     const yaml_parser_t *p = parser;
     complaint c = { .r = r, .problem = p->problem == NULL ? "" : p->problem, .context = p->context == NULL ? "" : p->context };
@@ -212,9 +212,9 @@ void yaml_complain(reading *r, const void *parser)
         r->mem->failed = true;
         return;
     }
-    c.at = (place){ r->file, (uint32_t)p->problem_mark.line + 1, (uint32_t)p->problem_mark.column + 1 };
+    c.at = (source_place){ r->file, (uint32_t)p->problem_mark.line + 1, (uint32_t)p->problem_mark.column + 1 };
     if (p->context != NULL)
-        c.from = (place){ r->file, (uint32_t)p->context_mark.line + 1, (uint32_t)p->context_mark.column + 1 };
+        c.from = (source_place){ r->file, (uint32_t)p->context_mark.line + 1, (uint32_t)p->context_mark.column + 1 };
     reading_to_index(r, p->problem_mark.index);
     c.line = reading_line(r, c.at.line);
     c.here = r->at;

@@ -1,4 +1,4 @@
-/* blob.c - what is larger than a limit stands apart, once by content (S5): taken out when it is written, put in when it is read.
+/* blobs.c - what is larger than a limit stands apart, once by content (S5): taken out when it is written, put in when it is read.
  *
  * Of a large value its smallest large parts are taken out, as long as what is left is small; else all of it is one blob. So the text
  * that a receipt brought is one blob wherever it goes: in the receipt, and in a snapshot of the channel that it was written to. */

@@ -1,8 +1,8 @@
-/* blob.h - what a step sets apart while it writes things down (S5). */
+/* blobs.h - what a step sets apart while it writes things down (S5). */
 #ifndef KERNEL_BLOB_H
 #define KERNEL_BLOB_H
 
-#include "base/base.h"
+#include "json/json.h"
 
 typedef struct blob_out { char digest[HASH_HEX + 1]; pawl_bytes bytes; } blob_out;
 

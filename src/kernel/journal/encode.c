@@ -1,4 +1,4 @@
-/* code.c - entries and items to bytes: docs/INTERFACES.md, written down. */
+/* encode.c - entries and items to bytes: docs/INTERFACES.md, written down. */
 #include "kernel/kernel.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* segment.c - elements that a snapshot left in the journal, read when somebody looks (K7).
+/* lazy_list.c - elements that a snapshot left in the journal, read when somebody looks (K7).
  *
  * The entries that brought them are folded again, in a state of its own that has this one channel
  * only. So what is read back is what was merged, by the same code. */

@@ -1,4 +1,6 @@
-/* memory_deliver.c - what is left for a run by those who do not hold it (E16). */
+/* deliver.c - deliveries of those who do not hold the run (E16).
+ *
+ * Owns the blocks of deliveries. Called through the verbs deliver and deliveries, and by create and append; one thread at a time. */
 #include "store/memory/memory.h"
 
 static size_t text_bytes(const char *text)

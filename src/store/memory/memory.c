@@ -1,4 +1,7 @@
-/* memory.c - journals in memory, for as long as the process: the store, its runs, and who holds them. */
+/* memory.c - the store in memory: handles, namespaces, runs that are created, claimed, released and removed.
+ *
+ * Owns all runs; they live as long as the last handle. Called through the verbs, by one thread at a time over all handles of the store.
+ * Invariants: fences and numbers of runs are never given twice; a verb that fails for want of memory has changed nothing. */
 #include "store/memory/memory.h"
 
 /* ---- time ------------------------------------------------------------------------------------------- */
@@ -172,57 +175,37 @@ static run *run_new(memory *m, const store_base *b, pawl_bytes text)
     return r;
 }
 
-static pawl_code memory_create(pawl_store *s, pawl_bytes base, pawl_err *err)
+static void run_put(memory *m, run *r, int64_t now)
 {
-    memory *m = memory_of(s);
-    run *r = NULL;
-    store_base b;
-    arena mem;
-    hash created;
-    pawl_code rc;
-
-    arena_init(&mem, &m->alloc, base.size);
-    if ((rc = store_base_read(&mem, base, &b, err)) != PAWL_OK)
-        goto out;
-    hash_of(base.data, base.size, &created);
-    if (run_find(m, b.run, &r, NULL) == PAWL_OK) {
-        if (!hash_equal(&created, &r->created))
-            rc = fail(err, PAWL_CONFLICT, "%s: there is such a run, and it began otherwise", b.run);
-        goto out;
-    }
-    if ((r = run_new(m, &b, base)) == NULL) {
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for a run", b.run);
-        goto out;
-    }
     r->head.no = ++m->all->no;
-    r->head.changed_ms = memory_now(s);
+    r->head.changed_ms = now;
     if (r->head.created_ms == 0)
-        r->head.created_ms = r->head.changed_ms;
+        r->head.created_ms = now;
     m->order[m->runs.count] = r;
     table_put(&m->runs, &r->at);
     order_set(m, r);
     m->all->version++;
-out:
-    arena_free(&mem);
-    return rc;
 }
 
-static pawl_code memory_remove(pawl_store *s, const char *id, uint64_t fence, pawl_err *err)
+static void run_take(memory *m, run *r)
 {
-    memory *m = memory_of(s);
-    run *r;
-    pawl_code rc = run_held(m, id, fence, &r, err);
-    size_t i;
+    size_t i = run_index(m, r->head.no);
 
-    if (rc != PAWL_OK)
-        return rc;
-    i = run_index(m, r->head.no);
     memmove(m->order + i, m->order + i + 1, (m->runs.count - i - 1) * sizeof *m->order);
     table_take(&m->runs, &r->at);
     order_take(m, r);
     run_free(m, r);
     m->all->version++;
-    return PAWL_OK;
+}
+
+static pawl_code memory_remove(pawl_store *s, const char *id, uint64_t fence, pawl_err *err)
+{
+    run *r;
+    pawl_code rc = run_held(memory_of(s), id, fence, &r, err);
+
+    if (rc == PAWL_OK)
+        run_take(memory_of(s), r);
+    return rc;
 }
 
 /* ---- who holds a run --------------------------------------------------------------------------------------- */
@@ -311,6 +294,54 @@ static pawl_code memory_release(pawl_store *s, pawl_hold *all, size_t n, pawl_er
     return rc;
 }
 
+/* ---- created, and all that it begins with -------------------------------------------------------------------- */
+
+static pawl_code begin_in(pawl_store *s, const run *r, pawl_beginning *with, pawl_err *err)
+{
+    pawl_claim claim = { .run = r->at.key };
+    pawl_code rc = PAWL_OK;
+
+    if (with->owner != NULL) {
+        rc = claim_one(memory_of(s), with->owner, memory_now(s), with->ttl_ms, &claim, err);
+        with->head = claim.head;
+    }
+    if (rc == PAWL_OK && with->first != NULL) {
+        with->first->run = r->at.key;
+        with->first->fence = claim.head.fence;
+        if ((rc = memory_append(s, with->first, 1, err)) == PAWL_OK && (rc = with->first->rc) != PAWL_OK)
+            fail(err, rc, "%s: its first lines cannot be stored: %s", r->at.key, pawl_code_name(rc));
+    }
+    return rc == PAWL_OK && with->left != NULL ? memory_deliver(s, r->at.key, with->left, err) : rc;
+}
+
+static pawl_code memory_create(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err)
+{
+    memory *m = memory_of(s);
+    run *r = NULL;
+    bool there;
+    store_base b;
+    arena mem;
+    hash created;
+    pawl_code rc;
+
+    arena_init(&mem, &m->alloc, base.size);
+    if ((rc = store_base_read(&mem, base, &b, err)) != PAWL_OK || (rc = store_beginning_check(&m->alloc, b.run, with, err)) != PAWL_OK)
+        goto out;
+    hash_of(base.data, base.size, &created);
+    there = run_find(m, b.run, &r, NULL) == PAWL_OK;
+    if (there && !hash_equal(&created, &r->created))
+        rc = fail(err, PAWL_CONFLICT, "%s: there is such a run, and it began otherwise", b.run);
+    else if (!there && (r = run_new(m, &b, base)) == NULL)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for a run", b.run);
+    else if (!there)
+        run_put(m, r, memory_now(s));
+    if (rc == PAWL_OK && with != NULL && (rc = begin_in(s, r, with, err)) != PAWL_OK && !there)
+        run_take(m, r);
+out:
+    arena_free(&mem);
+    return rc;
+}
+
 /* ---- the store ------------------------------------------------------------------------------------------------- */
 
 static pawl_code memory_backup(pawl_store *s, const char *path, pawl_err *err)
@@ -372,7 +403,7 @@ static const pawl_store_verbs verbs = {
     .create = memory_create, .claim = memory_claim, .renew = memory_renew, .release = memory_release,
     .append = memory_append, .mark = memory_mark, .marks = memory_marks,
     .deliver = memory_deliver, .deliveries = memory_deliveries,
-    .load = memory_load, .read = memory_read, .blob = memory_blob, .head = memory_head, .list = memory_list,
+    .load = memory_load, .snapshot = memory_snapshot, .read = memory_read, .blob = memory_blob, .head = memory_head, .list = memory_list,
     .waits = memory_waits, .due = memory_due, .next_due = memory_next_due,
     .prune = memory_prune, .remove = memory_remove, .check = memory_check,
     .backup = memory_backup, .vacuum = memory_vacuum,

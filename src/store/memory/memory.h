@@ -130,6 +130,7 @@ pawl_code memory_deliver(pawl_store *s, const char *id, pawl_delivery *d, pawl_e
 pawl_code memory_deliveries(pawl_store *s, const char *id, pawl_delivery_fn *fn, void *ctx, pawl_err *err);
 void delivery_take(memory *m, run *r, delivery *d);     /* it waits no more */
 pawl_code memory_load(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx, pawl_err *err);
+pawl_code memory_snapshot(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_read(pawl_store *s, const char *id, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_blob(pawl_store *s, const char *id, const char *digest, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_head(pawl_store *s, const char *id, pawl_head *head, pawl_err *err);

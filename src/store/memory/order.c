@@ -1,4 +1,6 @@
-/* memory_order.c - which run is next: two heaps, and what is due by them. */
+/* order.c - two heaps of runs, by the time when they are due and by their first timer, and the verbs due and next_due.
+ *
+ * Owns the heaps of a namespace; one thread at a time. order_set is called after every change of a head, lease, mailbox or timer. */
 #include "store/memory/memory.h"
 
 #define NEVER INT64_MAX

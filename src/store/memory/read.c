@@ -1,4 +1,6 @@
-/* memory_read.c - what is read: journals, heads, waits. */
+/* read.c - journals, heads, lists, waits and the check are read from memory.
+ *
+ * Owns nothing. Called through the verbs load, snapshot, read, blob, head, list, waits and check; one thread at a time. */
 #include "store/memory/memory.h"
 
 /* ---- journals ------------------------------------------------------------------------------------------ */
@@ -45,6 +47,20 @@ pawl_code memory_load(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx
         seq += BROKEN(BROKEN_SNAPSHOT) && seq < r->head.seq;
     }
     lines_tell(r, run_end_of(r, seq), r->text.size, seq, fn, ctx);
+    return PAWL_OK;
+}
+
+/* What is kept in memory is what was given: it has no digest. */
+pawl_code memory_snapshot(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    run *r;
+    pawl_code rc = reader(memory_of(s), id, fn != NULL, &r, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if (r->snapshot.size == 0)
+        return fail(err, PAWL_GONE, "%s: it has no snapshot", id);
+    fn(ctx, PAWL_LINE_SNAPSHOT, r->snapshot_seq, r->snapshot);
     return PAWL_OK;
 }
 
@@ -144,7 +160,7 @@ static bool waits_tell(const run *r, pawl_waiting_fn *fn, void *ctx)
 {
     for (const node *n = r->open.first; n != NULL; n = n->next) {
         const waiting *w = (const waiting *)n;
-        pawl_waiting told = { .id = n->key, .spec = w->text, .asked_ms = w->asked_ms };
+        pawl_waiting told = { .id = n->key, .spec = w->text, .asked_ms = w->asked_ms, .answered = w->given != NULL };
 
         if (!fn(ctx, r->at.key, &told))
             return false;

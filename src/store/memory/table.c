@@ -1,4 +1,6 @@
-/* memory_table.c - a hash table of nodes that were allocated before, so that putting one never fails. */
+/* table.c - a hash table of nodes, which are allocated before they are put: putting never fails.
+ *
+ * Called by the other files of the folder, one thread at a time. A table owns its nodes once they are put. */
 #include "store/memory/memory.h"
 
 enum { SLOTS_FIRST = 8 };

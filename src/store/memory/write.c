@@ -1,5 +1,8 @@
-/* memory_write.c - what a holder writes. First all memory is taken that an append can need, then nothing can fail: so appends
- * to many runs are all there or none is, and one of them is there whole (S3). */
+/* write.c - writes of the holder: appends, attempt counts, pruning. All memory is allocated first, then nothing can fail: an append
+ * is stored whole or not at all (S3).
+ *
+ * Owns the staged copies until they are put into the run. Called through the verbs append, mark, marks and prune, and by create; one thread
+ * at a time. */
 #include "store/memory/memory.h"
 
 enum { FEW = 4 };               /* appends that are staged without asking for memory */

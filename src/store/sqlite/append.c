@@ -1,8 +1,10 @@
-/* append.c - what holders write: entries and task records of many runs, with all that goes with them, in one transaction.
+/* append.c - what a holder writes: entries and task records of many runs, with all that belongs to them, in one transaction; attempt counts.
  *
- * A run that is refused has changed nothing yet, so the others go on; an error of the file undoes them all. Whether the fence is
- * the newest is known before the first row is written, without a look at the head: that look, in each INSERT, would cost a
- * microsecond, a third of what a row of a batch does. */
+ * Owns nothing. Called through the verbs append, mark and create, on the thread that uses the handle; Q1 holds from write_begin to write_end.
+ * A run that is refused has changed nothing, so the others go on; an error of the file rolls all of them back. Whether the fence is the
+ * newest is checked before the first row is written, against the row in memory (Q4): a look-up of the head in each INSERT would cost a
+ * microsecond, a third of a row of a batch.
+ * Invariants: Q2 (lines_add), Q3 and Q5 (head_write), Q6 (snapshot_put). */
 #include "store/sqlite/sqlite.h"
 
 /* ---- may it be written? ---------------------------------------------------------------------- */
@@ -23,11 +25,11 @@ static bool row_is(sqlite_store *s, const char *run, int64_t lsn, pawl_bytes lin
     return same;
 }
 
-/* Whether it was written before, and its answer got lost: the newest entry is among these lines, so they can be told from
- * others like them. Records may have followed. */
-static bool is_repeated(sqlite_store *s, const pawl_append *a, const known *k, uint64_t entries)
+/* Whether this append was stored before, and its result was lost: the newest entry is among these lines, which identifies them. Task
+ * records may have followed. */
+static bool append_repeated(sqlite_store *s, const pawl_append *a, const run_row *k, uint64_t entries)
 {
-    place from = { .no = k->no, .lsn = k->lsn };
+    run_tail from = { .no = k->no, .lsn = k->lsn };
     size_t last = a->nlines, after, at;
     chain all, open;
 
@@ -47,7 +49,7 @@ static bool is_repeated(sqlite_store *s, const pawl_append *a, const known *k, u
     return true;
 }
 
-static bool taken_open(sqlite_store *s, const pawl_append *a, const known *k)
+static bool deliveries_open(sqlite_store *s, const pawl_append *a, const run_row *k)
 {
     for (size_t i = 0; i < a->ntaken; i++) {
         sqlite3_stmt *q = sql_use(s, SQL_DELIVERY_KIND);
@@ -64,23 +66,23 @@ static bool taken_open(sqlite_store *s, const pawl_append *a, const known *k)
     return true;
 }
 
-static pawl_code append_may(sqlite_store *s, const pawl_append *a, const known *k, uint64_t entries, bool *repeated)
+static pawl_code append_check(sqlite_store *s, const pawl_append *a, const run_row *k, uint64_t entries, bool *repeated)
 {
     *repeated = false;
     if (k == NULL)
         return PAWL_GONE;
     if (a->fence == 0 || k->fence != a->fence)
         return PAWL_FENCED;
-    if ((*repeated = a->seq != k->seq && is_repeated(s, a, k, entries)))
+    if ((*repeated = a->seq != k->seq && append_repeated(s, a, k, entries)))
         return PAWL_OK;
-    return a->seq == k->seq && taken_open(s, a, k) ? PAWL_OK : PAWL_CONFLICT;
+    return a->seq == k->seq && deliveries_open(s, a, k) ? PAWL_OK : PAWL_CONFLICT;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void stone_add(sqlite_store *s, const known *k)
+static void seek_point_add(sqlite_store *s, const run_row *k)
 {
-    sqlite3_stmt *q = sql_use(s, SQL_STONE_ADD);
+    sqlite3_stmt *q = sql_use(s, SQL_SEEK_POINT_ADD);
 
     sql_int(q, 1, k->no);
     sql_int(q, 2, (int64_t)k->seq);
@@ -88,7 +90,7 @@ static void stone_add(sqlite_store *s, const known *k)
     sql_run(s, q);
 }
 
-/* What is packed is left as it is, for whoever packs it does it better. */
+/* A line that a codec encodes is not shortened first: the codec compresses better. */
 static void line_bind(sqlite_store *s, sqlite3_stmt *q, pawl_bytes line)
 {
     buf *b = &s->packed[0].b;
@@ -105,9 +107,9 @@ static void line_bind(sqlite_store *s, sqlite3_stmt *q, pawl_bytes line)
     }
 }
 
-/* Nobody can have claimed the run since its fence was looked at: this is one transaction, and what is remembered from
- * before it is of this very state of the file (Q4). *stone: one was set, and the head is due. */
-static void lines_add(sqlite_store *s, const pawl_append *a, known *k, int64_t now, bool *stone)
+/* The fence cannot have changed since it was checked: this is one transaction, and the row in memory is of this state of the file (Q4).
+ * *seek_point: one was set, and the head is to be written. */
+static void lines_add(sqlite_store *s, const pawl_append *a, run_row *k, int64_t now, bool *seek_point)
 {
     for (size_t i = 0; i < a->nlines && s->rc == SQLITE_OK; i++) {
         bool record = store_line_is_record(a->lines[i]);
@@ -125,16 +127,16 @@ static void lines_add(sqlite_store *s, const pawl_append *a, known *k, int64_t n
         k->seq += !record;
         k->lsn = s->seen = sqlite3_last_insert_rowid(s->db);
         s->tail_rows++;
-        if (!record && (k->seq + (uint64_t)k->no / STONE_RUNS * STONE_RUNS) % STONE_ENTRIES == 0) {
-            stone_add(s, k);
-            *stone = true;
+        if (!record && (k->seq + (uint64_t)k->no / SEEK_POINT_RUNS * SEEK_POINT_RUNS) % SEEK_POINT_ENTRIES == 0) {
+            seek_point_add(s, k);
+            *seek_point = true;
         }
     }
 }
 
 /* ---- what goes with them --------------------------------------------------------------------- */
 
-static void blobs_add(sqlite_store *s, const pawl_append *a, const known *k)
+static void blobs_add(sqlite_store *s, const pawl_append *a, const run_row *k)
 {
     for (size_t i = 0; i < a->nblobs; i++) {
         sqlite3_stmt *q = sql_use(s, SQL_BLOB_PUT);
@@ -151,7 +153,7 @@ static void blobs_add(sqlite_store *s, const pawl_append *a, const known *k)
     }
 }
 
-/* How many are open then. */
+/* Returns how many waits are open after it. */
 static uint32_t wait_put(sqlite_store *s, int64_t run, const pawl_waiting *w, uint32_t open)
 {
     sqlite3_stmt *q = sql_use(s, SQL_WAIT_FIND);
@@ -179,8 +181,8 @@ static uint32_t wait_put(sqlite_store *s, int64_t run, const pawl_waiting *w, ui
     return open + !w->over;
 }
 
-/* An answer that was taken and did not end its wait was ignored: the wait is free for another. */
-static void take(sqlite_store *s, const pawl_append *a, known *k)
+/* An answer that was taken and did not close its wait was ignored: the wait may be answered again. */
+static void deliveries_take(sqlite_store *s, const pawl_append *a, run_row *k)
 {
     int64_t taken = 0;
     sqlite3_stmt *q;
@@ -210,14 +212,14 @@ static void take(sqlite_store *s, const pawl_append *a, known *k)
     if (taken == 0)
         return;
     k->mail -= taken;
-    q = sql_use(s, SQL_MAIL_LESS);
+    q = sql_use(s, SQL_MAILBOX_TAKE);
     sql_int(q, 1, k->no);
     sql_int(q, 2, taken);
     sql_run(s, q);
 }
 
-/* Whether its fence is the newest. */
-static bool mark_put(sqlite_store *s, const known *k, const pawl_mark *m, int64_t again_ms, int by)
+/* False: the fence is not the newest. */
+static bool attempt_put(sqlite_store *s, const run_row *k, const pawl_mark *m, int64_t again_ms, int by)
 {
     sqlite3_stmt *q = sql_use(s, SQL_MARK);
 
@@ -230,37 +232,41 @@ static bool mark_put(sqlite_store *s, const known *k, const pawl_mark *m, int64_
     return sql_run(s, q) == 1;
 }
 
-static void snapshot_put(sqlite_store *s, const pawl_append *a, const known *k)
+static void snapshot_put(sqlite_store *s, const pawl_append *a, const run_row *k)
 {
+    hash entry = { { 0 } }, digest;
     sqlite3_stmt *q;
 
-    if (a->snapshot.size == 0)
+    PAWL_ASSERT(a->snapshot.size == 0 || a->nlines > 0, "Q6: a snapshot is of the entry that it comes with");
+    if (a->snapshot.size == 0 || !store_entry_hash(a->lines[a->nlines - 1], &entry))
         return;
+    store_snapshot_digest(&entry, a->snapshot, &digest);
     q = sql_use(s, SQL_SNAPSHOT_PUT);
     sql_int(q, 1, k->no);
     sql_int(q, 2, (int64_t)k->seq);
     sql_int(q, 3, k->lsn);
     sql_pack(s, q, 4, a->snapshot, 0);
+    sql_bytes(q, 5, digest.b, HASH_BYTES);
     sql_run(s, q);
 }
 
 /* ---- the head: only when there is something to say (Q3) -------------------------------------- */
 
-static bool head_moves(const pawl_append *a, const known *k, uint32_t waits)
+static bool head_moves(const pawl_append *a, const run_row *k, uint32_t waits)
 {
     return waits != k->waits || (a->moves && (a->status != k->status || a->over != k->over || a->work != k->work || a->wake_ms != k->wake_ms ||
                                               a->parked != NULL || k->parked));
 }
 
-/* What is remembered of a run that is parked does not say why: that column is left alone. */
-static sql_id head_how(const pawl_append *a, const known *k, bool moves)
+/* The row in memory has not the reason of a quarantine: that column is left alone. */
+static sql_id head_how(const pawl_append *a, const run_row *k, bool moves)
 {
     if (a->release && k->leased && (a->moves || !k->parked))
         return SQL_HEAD_FREE;
     return moves && a->moves ? SQL_HEAD_STATE : moves ? SQL_HEAD_WAITS : SQL_HEAD_MOVE;
 }
 
-static void head_write(sqlite_store *s, const pawl_append *a, known *k, uint32_t waits, int64_t now)
+static void head_write(sqlite_store *s, const pawl_append *a, run_row *k, uint32_t waits, int64_t now)
 {
     sql_id how = head_how(a, k, head_moves(a, k, waits));
     sqlite3_stmt *q = sql_use(s, how);
@@ -291,32 +297,33 @@ static void head_write(sqlite_store *s, const pawl_append *a, known *k, uint32_t
         k->leased = false;
 }
 
-static void lease_end(sqlite_store *s, const pawl_append *a, known *k)
+static void release_after(sqlite_store *s, const pawl_append *a, run_row *k)
 {
     if (!a->release)
         return;
     if (k->leased)
-        lease_free(s, k);
-    known_drop(s, a->run);
+        lease_release(s, k);
+    run_row_drop(s, a->run);
 }
 
-static pawl_code append_one(sqlite_store *s, pawl_append *a)
+pawl_code append_in(sqlite_store *s, pawl_append *a)
 {
     uint64_t entries;
     uint32_t waits;
     int64_t now;
     bool repeated, head = a->nlines == 0 || a->release;
-    known *k;
+    run_row *k;
     pawl_code rc = a->within == NULL ? PAWL_OK : within_made(s, a);
 
     if (rc != PAWL_OK || (rc = store_append_check(a, &entries, NULL)) != PAWL_OK || s->rc != SQLITE_OK)
         return rc;
-    k = known_find(s, a->run);
-    if ((rc = append_may(s, a, k, entries, &repeated)) != PAWL_OK || s->rc != SQLITE_OK)
+    k = run_row_find(s, a->run);
+    if ((rc = append_check(s, a, k, entries, &repeated)) != PAWL_OK || s->rc != SQLITE_OK)
         return rc;
+    PAWL_ASSERT(k->fence == a->fence && k->epoch == s->epoch, "S2, Q4: only the newest fence writes, against what the file says now");
     a->quiet = k->mail == 0;
     if (repeated) {
-        lease_end(s, a, k);
+        release_after(s, a, k);
         return rc;
     }
     now = store_now(s);
@@ -326,16 +333,16 @@ static pawl_code append_one(sqlite_store *s, pawl_append *a)
         waits = wait_put(s, k->no, &a->waits[i], waits);
     blobs_add(s, a, k);
     for (size_t i = 0; i < a->nmarks; i++)
-        (void)mark_put(s, k, &a->marks[i], 0, 1);
-    take(s, a, k);
+        (void)attempt_put(s, k, &a->marks[i], 0, 1);
+    deliveries_take(s, a, k);
     snapshot_put(s, a, k);
     head = head || a->snapshot.size > 0 || head_moves(a, k, waits);
     if (head)
         head_write(s, a, k, waits, now);
     if (a->nlines > 0)
-        tail_put(s, &(place){ k->no, k->seq, k->lsn, now, head });
+        tail_put(s, &(run_tail){ k->no, k->seq, k->lsn, now, head, true });
     a->quiet = k->mail == 0;
-    lease_end(s, a, k);
+    release_after(s, a, k);
     return PAWL_OK;
 }
 
@@ -349,13 +356,16 @@ pawl_code sqlite_append(pawl_store *st, pawl_append *all, size_t n, pawl_err *er
         return PAWL_OK;
     if (all == NULL)
         return fail(err, PAWL_INVALID, "an append of nothing");
+    for (size_t i = 0; i < n; i++)
+        if (all[i].over && all[i].moves)
+            s->file_seen_ms = FILE_NEVER_SEEN;  /* no run may seem over whose end nobody keeps */
     rc = write_begin(s, TXN_HARD, err);
     begun = rc == PAWL_OK;
     if (begun)
         within_work(s, all, n);
     for (size_t i = 0; i < n; i++) {
         all[i].quiet = false;
-        all[i].rc = rc == PAWL_OK ? append_one(s, &all[i]) : rc;
+        all[i].rc = rc == PAWL_OK ? append_in(s, &all[i]) : rc;
         if (all[i].rc != PAWL_OK && all[i].within != NULL && all[i].within->rc == PAWL_OK && rc == PAWL_OK && s->rc == SQLITE_OK)
             rc = fail(err, all[i].rc, "%s: what its function did cannot be told in its journal; nothing is stored", all[i].run);
     }
@@ -365,7 +375,7 @@ pawl_code sqlite_append(pawl_store *st, pawl_append *all, size_t n, pawl_err *er
         if (rc != PAWL_OK)
             all[i].rc = rc;
         else if (all[i].rc == PAWL_FENCED)
-            known_drop(s, all[i].run);
+            run_row_drop(s, all[i].run);
     return rc;
 }
 
@@ -374,15 +384,15 @@ pawl_code sqlite_append(pawl_store *st, pawl_append *all, size_t n, pawl_err *er
 static pawl_code mark_one(sqlite_store *s, const pawl_mark *m)
 {
     sqlite3_stmt *q;
-    known *k;
+    run_row *k;
 
     if (!store_id_valid(m->id) || !store_run_valid(m->run) || m->first_ms < 0 || m->again_ms < 0)
         return PAWL_INVALID;
-    if ((k = known_find(s, m->run)) == NULL)
+    if ((k = run_row_find(s, m->run)) == NULL)
         return PAWL_GONE;
     if (m->fence == 0 || m->fence != k->fence)
         return PAWL_FENCED;
-    if (!mark_put(s, k, m, m->again_ms, m->unbegun ? -1 : m->again_ms == 0))
+    if (!attempt_put(s, k, m, m->again_ms, m->unbegun ? -1 : m->again_ms == 0))
         return PAWL_FENCED;
     if (m->unbegun) {
         q = sql_use(s, SQL_MARK_DELETE);

@@ -1,9 +1,12 @@
-/* deliver.c - what is left for a run by those who do not hold it (E16), and the waits that they answer. */
+/* deliver.c - deliveries of those who do not hold the run (E16), the check of an answer against its wait (W3), and the list of open waits.
+ *
+ * Owns nothing. Called through the verbs deliver, deliveries and waits, and by create for a START; on the thread that uses the handle.
+ * Invariant: Q5, heads.mail counts the deliveries that are not taken. */
 #include "store/sqlite/sqlite.h"
 
 /* ---- answers (W3) ---------------------------------------------------------------------------- */
 
-static pawl_code answered_before(sqlite_store *s, const char *run, const char *id, int64_t wait, pawl_err *err)
+static pawl_code answer_refuse(sqlite_store *s, const char *run, const char *id, int64_t wait, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_WAIT_ANSWER);
     pawl_code rc;
@@ -17,8 +20,8 @@ static pawl_code answered_before(sqlite_store *s, const char *run, const char *i
     return rc;
 }
 
-/* *wait: its number, when the answer may be given. */
-static pawl_code answer_may(sqlite_store *s, const char *run, int64_t no, const pawl_delivery *d, int64_t *wait, pawl_err *err)
+/* *wait: the number of the wait, when the answer is accepted. */
+static pawl_code answer_check(sqlite_store *s, const char *run, int64_t no, const pawl_delivery *d, int64_t *wait, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_WAIT_FIND);
     pawl_bytes spec;
@@ -30,7 +33,7 @@ static pawl_code answer_may(sqlite_store *s, const char *run, int64_t no, const 
         return s->rc == SQLITE_OK ? fail(err, PAWL_INVALID, "%s: no wait %s was ever asked", run, d->name) : PAWL_OK;
     *wait = sql_get_int(q, 0);
     if (sql_get_int(q, 1) != 0 || sqlite3_column_type(q, 2) != SQLITE_NULL)
-        rc = answered_before(s, run, d->name, *wait, err);
+        rc = answer_refuse(s, run, d->name, *wait, err);
     else if (spec = sql_get_plain(s, q, 3, run, 0), s->rc == SQLITE_OK)
         rc = store_answer_check(&s->alloc, run, d->name, spec, d->value, err);
     sql_end(q);
@@ -39,7 +42,7 @@ static pawl_code answer_may(sqlite_store *s, const char *run, int64_t no, const 
 
 /* ---- delivering ------------------------------------------------------------------------------ */
 
-static pawl_code delivery_known(sqlite_store *s, const char *run, int64_t no, pawl_delivery *d, const hash *digest, bool *before,
+static pawl_code delivery_find(sqlite_store *s, const char *run, int64_t no, pawl_delivery *d, const hash *digest, bool *before,
                                 pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_DELIVERY_FIND);
@@ -79,7 +82,7 @@ static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const h
     sql_bytes(q, 12, digest->b, HASH_BYTES);
     sql_run(s, q);
     d->no = (uint64_t)sqlite3_last_insert_rowid(s->db);
-    q = sql_use(s, SQL_MAIL_MORE);
+    q = sql_use(s, SQL_MAILBOX_ADD);
     sql_int(q, 1, run);
     sql_int(q, 2, d->at_ms);
     sql_run(s, q);
@@ -91,9 +94,9 @@ static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const h
     sql_run(s, q);
 }
 
-static int64_t mail_of(sqlite_store *s, int64_t no)
+static int64_t mailbox_count(sqlite_store *s, int64_t no)
 {
-    sqlite3_stmt *q = sql_use(s, SQL_MAIL);
+    sqlite3_stmt *q = sql_use(s, SQL_MAILBOX_COUNT);
     int64_t mail = 0;
 
     sql_int(q, 1, no);
@@ -104,21 +107,24 @@ static int64_t mail_of(sqlite_store *s, int64_t no)
     return mail;
 }
 
-static pawl_code deliver_in(sqlite_store *s, const char *run, pawl_delivery *d, const hash *digest, pawl_err *err)
+pawl_code deliver_in(sqlite_store *s, const char *run, pawl_delivery *d, pawl_err *err)
 {
     int64_t no, wait = 0;
     bool before = false;
+    hash digest;
     pawl_code rc;
 
+    store_delivery_hash(d, &digest);
     if ((no = run_no(s, run)) == 0)
         return s->rc == SQLITE_OK ? store_no_run(run, err) : PAWL_OK;
-    if ((rc = delivery_known(s, run, no, d, digest, &before, err)) != PAWL_OK || before)
+    if ((rc = delivery_find(s, run, no, d, &digest, &before, err)) != PAWL_OK || before)
         return rc;
-    if (d->kind == PAWL_DELIVER_ANSWER && (rc = answer_may(s, run, no, d, &wait, err)) != PAWL_OK)
+    if (d->kind == PAWL_DELIVER_ANSWER && (rc = answer_check(s, run, no, d, &wait, err)) != PAWL_OK)
         return rc;
-    if (mail_of(s, no) >= (int64_t)s->signals_max)
+    if (mailbox_count(s, no) >= (int64_t)s->signals_max)
         return fail(err, PAWL_LIMIT, "%s: %u deliveries wait for it (signals_max)", run, (unsigned)s->signals_max);
-    delivery_add(s, no, d, digest, wait);
+    delivery_add(s, no, d, &digest, wait);
+    run_row_drop(s, run);         /* its mailbox is not empty now */
     return PAWL_OK;
 }
 
@@ -126,15 +132,12 @@ pawl_code sqlite_deliver(pawl_store *st, const char *run, pawl_delivery *d, pawl
 {
     sqlite_store *s = sqlite_of(st);
     pawl_delivery given;
-    hash digest;
     pawl_code rc;
 
     if ((rc = store_delivery_check(&s->alloc, run, d, err)) != PAWL_OK || (rc = write_begin(s, TXN_HARD, err)) != PAWL_OK)
         return rc;
     given = *d;
-    store_delivery_hash(d, &digest);
-    rc = deliver_in(s, run, d, &digest, err);
-    known_drop(s, run);         /* it has mail now */
+    rc = deliver_in(s, run, d, err);
     if ((rc = write_end(s, rc, err)) != PAWL_OK)
         *d = given;
     return rc;
@@ -192,7 +195,7 @@ pawl_code sqlite_waits(pawl_store *st, const char *run, pawl_waiting_fn *fn, voi
     if (run != NULL)
         sql_int(q, 2, no);
     while (sql_row(s, q)) {
-        pawl_waiting w = { .id = sql_get_text(q, 1), .asked_ms = sql_get_int(q, 3) };
+        pawl_waiting w = { .id = sql_get_text(q, 1), .asked_ms = sql_get_int(q, 3), .answered = sql_get_int(q, 4) != 0 };
 
         w.spec = sql_get_plain(s, q, 2, sql_get_text(q, 0), 0);
         if (s->rc != SQLITE_OK || !fn(ctx, sql_get_text(q, 0), &w))

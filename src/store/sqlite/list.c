@@ -1,5 +1,10 @@
-/* list.c - which runs there are, and which want somebody. */
+/* list.c - lists of runs by a filter (S6), and the runs that are due (E9, E12, E14).
+ *
+ * Owns nothing. Called through the verbs list, due and next_due, on the thread that uses the handle, in a read transaction.
+ * Each list goes along one index and checks the rest of the filter run by run; it costs what it returns. */
 #include "store/sqlite/sqlite.h"
+
+#include <stdlib.h>
 
 /* ---- listing (S6) ---------------------------------------------------------------------------- */
 
@@ -31,8 +36,8 @@ static void bind_flag(sqlite3_stmt *q, int at, bool wanted, int64_t value)
         sql_blank(q, at);
 }
 
-/* At most `limit` of them, those that changed since; how many more there may be. */
-static size_t heads_tell(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t since_ms, pawl_head_fn *fn, void *ctx)
+/* At most `limit` runs that changed since; returns how many more may follow. */
+static size_t heads_list(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t since_ms, pawl_head_fn *fn, void *ctx)
 {
     pawl_head h;
 
@@ -48,7 +53,7 @@ static size_t heads_tell(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t
     return limit;
 }
 
-/* The filter, but for how far to go. */
+/* Binds the filter, without the bound of the page. */
 static sqlite3_stmt *filter_use(sqlite_store *s, const pawl_filter *f, sql_id id)
 {
     sqlite3_stmt *q = sql_use(s, id);
@@ -65,8 +70,8 @@ static sqlite3_stmt *filter_use(sqlite_store *s, const pawl_filter *f, sql_id id
     return q;
 }
 
-/* Along the ids: the numbers first, as there may be many, and then each run for itself. */
-static void begins_tell(sqlite_store *s, const pawl_filter *f, int64_t before, size_t limit, pawl_head_fn *fn, void *ctx)
+/* Along the index of ids: their numbers first, sorted, then each run by its number. */
+static void list_by_prefix(sqlite_store *s, const pawl_filter *f, int64_t before, size_t limit, pawl_head_fn *fn, void *ctx)
 {
     sqlite3_stmt *nos = sql_use(s, SQL_LIST_BEGINS);
 
@@ -77,9 +82,69 @@ static void begins_tell(sqlite_store *s, const pawl_filter *f, int64_t before, s
         sqlite3_stmt *q = filter_use(s, f, SQL_LIST_ONE);
 
         sql_int(q, 2, sql_get_int(nos, 0));
-        limit = heads_tell(s, q, limit, f->changed_since_ms, fn, ctx);
+        limit = heads_list(s, q, limit, f->changed_since_ms, fn, ctx);
     }
     sql_end(nos);
+}
+
+/* ---- those that changed since a time ---------------------------------------------------------- */
+
+static int newer_first(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+typedef struct numbers { int64_t *all; size_t n, cap; } numbers;
+
+static bool number_add(sqlite_store *s, numbers *list, int64_t no)
+{
+    if (!arena_room(&s->mem, (void **)&list->all, &list->cap, list->n, sizeof *list->all)) {
+        s->rc = SQLITE_NOMEM;
+        return false;
+    }
+    list->all[list->n++] = no;
+    return true;
+}
+
+/* By their heads, and by their newest rows where those are later (Q3). False: more than CHANGED_RUNS_MAX, or s->rc. */
+static bool changed_collect(sqlite_store *s, int64_t since_ms, int64_t before, numbers *out)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_LIST_CHANGED);
+
+    sql_int(q, 1, s->space);
+    sql_int(q, 2, before);
+    sql_int(q, 3, since_ms);
+    sql_int(q, 4, CHANGED_RUNS_MAX + 1);
+    while (sql_row(s, q) && number_add(s, out, sql_get_int(q, 0)))
+        ;
+    sql_end(q);
+    for (size_t i = 0; i < s->tail_cap && out->n <= CHANGED_RUNS_MAX && s->rc == SQLITE_OK; i++)
+        if (s->tail[i].no != 0 && s->tail[i].no < before && s->tail[i].changed_ms >= since_ms)
+            (void)number_add(s, out, s->tail[i].no);
+    return s->rc == SQLITE_OK && out->n <= CHANGED_RUNS_MAX;
+}
+
+/* True: the list is complete. The tail has runs of other namespaces, too: SQL_LIST_ONE does not find those. */
+static bool list_by_change(sqlite_store *s, const pawl_filter *f, int64_t before, size_t limit, pawl_head_fn *fn, void *ctx)
+{
+    numbers list = { NULL, 0, 0 };
+
+    if (!changed_collect(s, f->changed_since_ms, before, &list))
+        return s->rc != SQLITE_OK;
+    if (list.n > 0)
+        qsort(list.all, list.n, sizeof *list.all, newer_first);
+    for (size_t i = 0; i < list.n && limit > 0; i++) {
+        sqlite3_stmt *q;
+
+        if (i > 0 && list.all[i] == list.all[i - 1])
+            continue;
+        q = filter_use(s, f, SQL_LIST_ONE);
+        sql_int(q, 2, list.all[i]);
+        limit = heads_list(s, q, limit, f->changed_since_ms, fn, ctx);
+    }
+    return true;
 }
 
 pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *fn, void *ctx, pawl_err *err)
@@ -97,19 +162,19 @@ pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *f
     if ((rc = read_begin(s, err)) != PAWL_OK)
         return rc;
     if (f->begins != NULL) {
-        begins_tell(s, f, before, limit, fn, ctx);
-    } else {
+        list_by_prefix(s, f, before, limit, fn, ctx);
+    } else if (f->changed_since_ms <= 0 || !list_by_change(s, f, before, limit, fn, ctx)) {
         q = filter_use(s, f, list_along(f));
         sql_int(q, 2, before);
-        heads_tell(s, q, limit, f->changed_since_ms, fn, ctx);
+        heads_list(s, q, limit, f->changed_since_ms, fn, ctx);
     }
     return read_end(s, PAWL_OK, err);
 }
 
 /* ---- who wants somebody ---------------------------------------------------------------------- */
 
-/* Along heads_look (schema.c). A timer counts at the time that was asked for, leases at the store's own. */
-static size_t due_tell(sqlite_store *s, sql_id id, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx)
+/* Along the index heads_look (schema.c). Timers are compared with now_ms, leases with the store's own time. */
+static size_t due_list(sqlite_store *s, sql_id id, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx)
 {
     sqlite3_stmt *q = sql_use(s, id);
 
@@ -119,10 +184,10 @@ static size_t due_tell(sqlite_store *s, sql_id id, int64_t now_ms, const pawl_du
     sql_int(q, 4, after == NULL ? INT64_MIN : after->look_ms);
     if (id == SQL_DUE_THEN)
         sql_int(q, 5, (int64_t)after->no);
-    return heads_tell(s, q, limit, INT64_MIN, fn, ctx);
+    return heads_list(s, q, limit, INT64_MIN, fn, ctx);
 }
 
-/* Those at the very time of `after` first: many may have one time. */
+/* Runs with the same time as `after` come first: many may have one time. */
 pawl_code sqlite_due(pawl_store *st, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
@@ -133,9 +198,9 @@ pawl_code sqlite_due(pawl_store *st, int64_t now_ms, const pawl_due *after, size
     if ((rc = read_begin(s, err)) != PAWL_OK)
         return rc;
     if (after != NULL)
-        limit = due_tell(s, SQL_DUE_THEN, now_ms, after, limit, fn, ctx);
+        limit = due_list(s, SQL_DUE_THEN, now_ms, after, limit, fn, ctx);
     if (limit > 0)
-        due_tell(s, SQL_DUE, now_ms, after, limit, fn, ctx);
+        due_list(s, SQL_DUE, now_ms, after, limit, fn, ctx);
     return read_end(s, PAWL_OK, err);
 }
 

@@ -1,4 +1,7 @@
-/* care.c - what is old goes, and what is left is looked over and copied. */
+/* maintenance.c - pruning and removing runs, checking the whole file, backup and vacuum.
+ *
+ * Owns nothing. Called through the verbs prune, remove, check, backup and vacuum, on the thread that uses the handle. Those that write hold
+ * PATH-lock (Q1). Invariants: Q2, deleted rows keep their numbers (rows_delete); Q3, the watermark moves past them. */
 #include "store/sqlite/sqlite.h"
 
 #include <errno.h>
@@ -26,8 +29,8 @@ static int64_t number_of(sqlite_store *s, sqlite3_stmt *q)
     return n;
 }
 
-/* Rows go. SQLite gives the number of a last row again: an empty row keeps its place (Q2). Other handles hold places
- * of rows that are gone; the watermark moves past them, which makes them look again (Q3). */
+/* SQLite would assign the number of the last row again, so an empty row keeps it (Q2). Other handles remember rows that are deleted now;
+ * the watermark moves past them, which makes those handles read again (Q3). */
 static void rows_delete(sqlite_store *s, const int64_t *lsns, size_t n)
 {
     sqlite3_stmt *q;
@@ -54,9 +57,9 @@ static void rows_delete(sqlite_store *s, const int64_t *lsns, size_t n)
 }
 
 /* The rows of the run up to entry `seq` into *old; *first: the row after them, 0 when there is none. */
-static pawl_code prune_rows(sqlite_store *s, const known *k, uint64_t seq, chain *old, int64_t *first, pawl_err *err)
+static pawl_code prune_rows(sqlite_store *s, const run_row *k, uint64_t seq, chain *old, int64_t *first, pawl_err *err)
 {
-    place from = { .no = k->no, .lsn = k->lsn };
+    run_tail from = { .no = k->no, .lsn = k->lsn };
     chain kept;
     sqlite3_stmt *q;
     pawl_code rc;
@@ -75,8 +78,8 @@ static pawl_code prune_rows(sqlite_store *s, const known *k, uint64_t seq, chain
     return s->rc != SQLITE_OK ? sql_code(s, err) : chain_walk(s, k->id, &from, 0, 0, old, err);
 }
 
-/* Where the run begins now, and whether `base` may take that place. *done: it has it already. */
-static pawl_code prune_may(sqlite_store *s, const known *k, uint64_t seq, pawl_bytes base, bool *done, pawl_err *err)
+/* Whether `base` may replace the base of the run. *done: it did already. */
+static pawl_code prune_check(sqlite_store *s, const run_row *k, uint64_t seq, pawl_bytes base, bool *done, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_BASE);
     uint64_t base_seq = 0, life = 0;
@@ -114,21 +117,18 @@ static pawl_code prune_may(sqlite_store *s, const known *k, uint64_t seq, pawl_b
 
 static bool snapshot_stands(sqlite_store *s, const char *run, int64_t no, uint64_t seq)
 {
-    sqlite3_stmt *q = sql_use(s, SQL_SNAPSHOT);
-    pawl_bytes body;
-    bool stands = true;
+    snapshot one;
+    bool stands = false;
 
-    sql_int(q, 1, no);
-    if (!sql_row(s, q))
-        return true;
-    body = sql_get_plain(s, q, 2, run, 0);
-    if (s->rc == SQLITE_OK && store_snapshot_stands(&s->alloc, body, (uint64_t)sql_get_int(q, 0), seq, &stands) != PAWL_OK)
+    if (snapshot_find(s, run, no, &one, NULL) != PAWL_OK)
+        return false;
+    if (store_snapshot_stands(&s->alloc, one.body, one.seq, seq, &stands) != PAWL_OK)
         s->rc = SQLITE_NOMEM;
-    sql_end(q);
+    sql_end(one.row);
     return stands;
 }
 
-static pawl_code prune_in(sqlite_store *s, known *k, uint64_t seq, pawl_bytes base, pawl_err *err)
+static pawl_code prune_in(sqlite_store *s, run_row *k, uint64_t seq, pawl_bytes base, pawl_err *err)
 {
     sqlite3_stmt *q;
     bool done;
@@ -136,7 +136,7 @@ static pawl_code prune_in(sqlite_store *s, known *k, uint64_t seq, pawl_bytes ba
     int64_t first;
     pawl_code rc;
 
-    if ((rc = prune_may(s, k, seq, base, &done, err)) != PAWL_OK || done ||
+    if ((rc = prune_check(s, k, seq, base, &done, err)) != PAWL_OK || done ||
         (rc = prune_rows(s, k, seq, &old, &first, err)) != PAWL_OK)
         return rc;
     if (first != 0)
@@ -148,13 +148,13 @@ static pawl_code prune_in(sqlite_store *s, known *k, uint64_t seq, pawl_bytes ba
     sql_int(q, 2, (int64_t)seq);
     sql_pack(s, q, 3, base, 0);
     sql_run(s, q);
-    q = sql_use(s, SQL_STONES_DELETE);
+    q = sql_use(s, SQL_SEEK_POINTS_DELETE);
     sql_int(q, 1, k->no);
     sql_int(q, 2, (int64_t)seq);
     sql_run(s, q);
     if (!snapshot_stands(s, k->id, k->no, seq))
         run_by_no(s, SQL_SNAPSHOT_DELETE, k->no);
-    tail_put(s, &(place){ .no = k->no, .seq = k->seq, .lsn = k->lsn });
+    tail_put(s, &(run_tail){ .no = k->no, .seq = k->seq, .lsn = k->lsn });
     rows_delete(s, old.lsns, old.n);
     return PAWL_OK;
 }
@@ -163,7 +163,7 @@ pawl_code sqlite_prune(pawl_store *st, const char *run, uint64_t fence, uint64_t
 {
     sqlite_store *s = sqlite_of(st);
     pawl_code rc;
-    known *k = write_run(s, TXN_HARD, run, fence, &rc, err);
+    run_row *k = write_run(s, TXN_HARD, run, fence, &rc, err);
 
     return k == NULL ? rc : write_end(s, prune_in(s, k, seq, base, err), err);
 }
@@ -174,16 +174,16 @@ pawl_code sqlite_remove(pawl_store *st, const char *run, uint64_t fence, pawl_er
                                   SQL_MARKS_DELETE, SQL_LABELS_DELETE, SQL_HEAD_DELETE, SQL_RUN_DELETE };
     sqlite_store *s = sqlite_of(st);
     sqlite3_stmt *q;
-    place from;
+    run_tail from;
     chain c;
     pawl_code rc;
-    known *k = write_run(s, TXN_HARD, run, fence, &rc, err);
+    run_row *k = write_run(s, TXN_HARD, run, fence, &rc, err);
 
     if (k == NULL)
         return rc;
-    from = (place){ .no = k->no, .lsn = k->lsn };
+    from = (run_tail){ .no = k->no, .lsn = k->lsn };
     if ((rc = chain_walk(s, run, &from, 0, 0, &c, err)) == PAWL_OK) {
-        q = sql_use(s, SQL_STONES_DELETE);
+        q = sql_use(s, SQL_SEEK_POINTS_DELETE);
         sql_int(q, 1, k->no);
         sql_int(q, 2, INT64_MAX);
         sql_run(s, q);
@@ -192,7 +192,7 @@ pawl_code sqlite_remove(pawl_store *st, const char *run, uint64_t fence, pawl_er
         rows_delete(s, c.lsns, c.n);
     }
     rc = write_end(s, rc, err);
-    known_drop(s, run);
+    run_row_drop(s, run);
     return rc;
 }
 
@@ -213,7 +213,7 @@ static pawl_code check_file(sqlite_store *s, pawl_err *err)
     return rc;
 }
 
-/* One pass over all rows: each names the one before it of its run. `ends` gets where each run ends. */
+/* One pass over all rows: each names the previous row of its run (Q2). `ends` gets the newest row of each run. */
 static pawl_code check_rows(sqlite_store *s, sqlite_store *ends, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_CHECK_ROWS);
@@ -222,14 +222,14 @@ static pawl_code check_rows(sqlite_store *s, sqlite_store *ends, pawl_err *err)
     while (rc == PAWL_OK && sql_row(s, q)) {
         int64_t lsn = sql_get_int(q, 0), no = sql_get_int(q, 1);
         bool record = sqlite3_column_type(q, 3) == SQLITE_NULL;
-        const place *before = tail_find(ends, no);
+        const run_tail *before = tail_find(ends, no);
         uint64_t seq = record ? (before == NULL ? 0 : before->seq) : (uint64_t)sql_get_int(q, 3);
 
         if (sql_get_int(q, 2) != (before == NULL ? 0 : before->lsn) ||
             (!record && before != NULL && before->seq != 0 && seq != before->seq + 1))
             rc = fail(err, PAWL_CORRUPT, "%s: row %lld of run number %lld does not follow the one before it", s->path,
                       (long long)lsn, (long long)no);
-        tail_put(ends, &(place){ .no = no, .seq = seq, .lsn = lsn });
+        tail_put(ends, &(run_tail){ .no = no, .seq = seq, .lsn = lsn });
     }
     sql_end(q);
     return ends->rc != SQLITE_OK ? sql_fail(s, ends->rc, err) : rc;
@@ -242,8 +242,8 @@ static pawl_code check_heads(sqlite_store *s, const sqlite_store *ends, pawl_err
     pawl_code rc = PAWL_OK;
 
     while (wrong == NULL && sql_row(s, q)) {
-        const place *end = tail_find(ends, sql_get_int(q, 0)), *tail = tail_find(s, sql_get_int(q, 0));
-        place said = { .seq = (uint64_t)sql_get_int(q, 4), .lsn = sql_get_int(q, 5) };
+        const run_tail *end = tail_find(ends, sql_get_int(q, 0)), *tail = tail_find(s, sql_get_int(q, 0));
+        run_tail said = { .seq = (uint64_t)sql_get_int(q, 4), .lsn = sql_get_int(q, 5) };
         uint64_t seq = end != NULL && end->seq != 0 ? end->seq : (uint64_t)sql_get_int(q, 2);
 
         if (tail != NULL)
@@ -287,6 +287,23 @@ static pawl_code check_blobs(sqlite_store *s, pawl_err *err)
     return rc;
 }
 
+static pawl_code check_snapshots(sqlite_store *s, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_CHECK_SNAPSHOTS);
+    pawl_code rc = PAWL_OK;
+    snapshot one;
+
+    while (rc == PAWL_OK && sql_row(s, q)) {
+        rc = snapshot_find(s, sql_get_text(q, 1), sql_get_int(q, 0), &one, err);
+        if (rc == PAWL_OK)
+            sql_end(one.row);
+        else if (rc == PAWL_GONE)
+            rc = PAWL_OK;
+    }
+    sql_end(q);
+    return rc;
+}
+
 pawl_code sqlite_check(pawl_store *st, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
@@ -298,6 +315,8 @@ pawl_code sqlite_check(pawl_store *st, pawl_err *err)
     if ((rc = check_file(s, err)) == PAWL_OK && (rc = check_rows(s, &ends, err)) == PAWL_OK &&
         (rc = check_heads(s, &ends, err)) == PAWL_OK)
         rc = check_blobs(s, err);
+    if (rc == PAWL_OK)
+        rc = check_snapshots(s, err);
     tail_free(&ends);
     return read_end(s, rc, err);
 }

@@ -1,9 +1,11 @@
-/* open.c - a handle on a SQLite file. */
+/* open.c - a handle on a SQLite file is opened and closed; the table of verbs.
+ *
+ * Owns sqlite_store and all that it points to. Called by pawl_store_sqlite and pawl_store_free. A handle is used by one thread at a time. */
 #include "store/sqlite/sqlite.h"
 
 #include <unistd.h>
 
-static int wal_grew(void *ctx, sqlite3 *db, const char *name, int pages)
+static int wal_pages_hook(void *ctx, sqlite3 *db, const char *name, int pages)
 {
     (void)db;
     (void)name;
@@ -16,7 +18,7 @@ static int64_t sqlite_now(pawl_store *s)
     return store_now(sqlite_of(s));
 }
 
-/* PRAGMA data_version tells what others committed; what this handle did is counted beside it. */
+/* PRAGMA data_version changes with commits of other connections; those of this handle are counted in own_writes. */
 static uint64_t sqlite_version(pawl_store *st)
 {
     sqlite_store *s = sqlite_of(st);
@@ -33,15 +35,24 @@ static uint64_t sqlite_version(pawl_store *st)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* Heads are brought up to date and the WAL goes into the file, so that the next one opens it fast. If the lock is not to be
- * had at once, both are left to somebody else (Q1). */
-static void settle(sqlite_store *s)
+/* Whether the next handle would read many rows above the watermark to find the newest row of each run (Q3). */
+static bool tail_long(const sqlite_store *s)
+{
+    bool unheaded = false;
+
+    for (size_t i = 0; i < s->tail_cap && !unheaded; i++)
+        unheaded = s->tail[i].no != 0 && s->tail[i].own && !s->tail[i].headed;
+    return unheaded || s->tail_rows >= TAIL_ROWS_CLOSED;
+}
+
+/* Writes the heads and checkpoints, so that the next handle opens the file fast. When the lock is taken, both are left to its holder (Q1). */
+static void heads_close(sqlite_store *s)
 {
     int busy_ms = s->busy_ms;
     bool written = s->own_writes > 0;
 
     s->busy_ms = 0;
-    if (written && write_begin(s, TXN_SOFT, NULL) == PAWL_OK) {
+    if (written && tail_long(s) && write_begin(s, TXN_SOFT, NULL) == PAWL_OK) {
         if (s->tail_count > 0)
             watermark_move(s);
         write_end(s, PAWL_OK, NULL);
@@ -61,7 +72,7 @@ static void sqlite_close_store(pawl_store *st)
     pawl_alloc alloc = s->alloc;
 
     if (s->open)
-        settle(s);
+        heads_close(s);
     else if (s->db != NULL)
         sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     for (size_t i = 0; i < SQL_COUNT; i++)
@@ -100,6 +111,7 @@ static const pawl_store_verbs sqlite_verbs = {
     .deliver = sqlite_deliver,
     .deliveries = sqlite_deliveries,
     .load = sqlite_load,
+    .snapshot = sqlite_snapshot,
     .read = sqlite_read,
     .blob = sqlite_blob,
     .head = sqlite_head,
@@ -128,7 +140,7 @@ static char *join(const pawl_alloc *alloc, const char *a, const char *b)
     return out;
 }
 
-/* The lock lies beside the file itself, whatever links the path went through: two names must not have two locks. */
+/* The lock is beside the file itself, after links are resolved: two names of a file must not have two locks. */
 static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -145,7 +157,7 @@ static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
     sqlite3_busy_timeout(s->db, s->busy_ms);
     if ((code = schema_open(s, err)) != PAWL_OK)
         return code;
-    sqlite3_wal_hook(s->db, wal_grew, s); /* last: PRAGMA wal_autocheckpoint takes its place */
+    sqlite3_wal_hook(s->db, wal_pages_hook, s); /* last: PRAGMA wal_autocheckpoint takes its place */
     s->open = true;
     return PAWL_OK;
 }
@@ -187,6 +199,7 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
     s->verbs.verbs = &sqlite_verbs;
     s->alloc = alloc;
     s->lock_fd = -1;
+    s->file_seen_ms = FILE_NEVER_SEEN;
     s->busy_ms = o->busy_ms == 0 ? BUSY_MS : o->busy_ms;
     s->signals_max = o->signals_max == 0 ? STORE_SIGNALS_MAX : o->signals_max;
     s->normal = o->normal;

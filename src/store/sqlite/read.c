@@ -1,4 +1,7 @@
-/* read.c - journals are read back: along the chain from the newest row, then forward. */
+/* read.c - journals are read: along the chain of rows from the newest one back (Q2), then forward; snapshots and blobs.
+ *
+ * Owns nothing. Called through the verbs load, snapshot, read and blob, on the thread that uses the handle, in a read transaction.
+ * Invariants: Q2 (link_read), Q6 (snapshot_find). */
 #include "store/sqlite/sqlite.h"
 
 /* ---- the chain (Q2) -------------------------------------------------------------------------- */
@@ -29,7 +32,7 @@ static pawl_code link_read(sqlite_store *s, const char *run, int64_t no, int64_t
     return right && out->prev < lsn ? PAWL_OK : chain_broken(s, run, lsn, err);
 }
 
-pawl_code chain_walk(sqlite_store *s, const char *run, const place *from, int64_t after_lsn, uint64_t after_seq, chain *out,
+pawl_code chain_walk(sqlite_store *s, const char *run, const run_tail *from, int64_t after_lsn, uint64_t after_seq, chain *out,
                      pawl_err *err)
 {
     link at;
@@ -83,14 +86,14 @@ pawl_bytes line_plain(sqlite_store *s, sqlite3_stmt *q, const char *run)
 }
 
 /* A row of SQL_LINE or SQL_LINES. A record has the number of the entry that closes it. */
-static pawl_code line_tell(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_err *err)
+static pawl_code line_emit(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_err *err)
 {
     bool record = sqlite3_column_type(q, 1) == SQLITE_NULL;
     pawl_bytes line;
 
     line = line_plain(s, q, r->run);
     if ((r->stopped = s->rc != SQLITE_OK))
-        return PAWL_OK;         /* the end of the verb tells it */
+        return PAWL_OK;         /* the end of the verb returns it */
     if (!record && (uint64_t)sql_get_int(q, 1) != r->seq + 1)
         return fail(err, PAWL_CORRUPT, "%s: run %s has no entry %llu; restore a backup", s->path, r->run,
                     (unsigned long long)r->seq + 1);
@@ -99,8 +102,8 @@ static pawl_code line_tell(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_er
     return PAWL_OK;
 }
 
-/* Rows that lie close together are read as a range, others one by one. */
-static pawl_code lines_tell(sqlite_store *s, int64_t no, const chain *c, reading *r, pawl_err *err)
+/* Rows with close numbers are read as a range, others one by one. */
+static pawl_code lines_emit(sqlite_store *s, int64_t no, const chain *c, reading *r, pawl_err *err)
 {
     size_t n = c->n;
     bool close = n > 1 && (uint64_t)(c->lsns[0] - c->lsns[n - 1]) < (uint64_t)n * 2;
@@ -116,7 +119,7 @@ static pawl_code lines_tell(sqlite_store *s, int64_t no, const chain *c, reading
             sql_int(q, 3, no);
         }
         while (rc == PAWL_OK && !r->stopped && n > 0 && sql_row(s, q)) {
-            rc = line_tell(s, q, r, err);
+            rc = line_emit(s, q, r, err);
             n--;
             if (!close)
                 break;
@@ -128,7 +131,7 @@ static pawl_code lines_tell(sqlite_store *s, int64_t no, const chain *c, reading
     return rc;
 }
 
-static bool base_tell(sqlite_store *s, int64_t no, reading *r, bool wanted)
+static bool base_emit(sqlite_store *s, int64_t no, reading *r, bool wanted)
 {
     sqlite3_stmt *q = sql_use(s, SQL_BASE);
 
@@ -145,46 +148,120 @@ static bool base_tell(sqlite_store *s, int64_t no, reading *r, bool wanted)
     return true;
 }
 
+/* ---- snapshots (Q6) -------------------------------------------------------------------------- */
+
+/* The hash of entry `seq` at row `lsn`; false: that row is another one, or s->rc. */
+static bool entry_hash(sqlite_store *s, const char *run, int64_t no, int64_t lsn, uint64_t seq, hash *out)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_LINE);
+    bool found;
+
+    sql_int(q, 1, lsn);
+    if (!sql_row(s, q))
+        return false;
+    found = sql_get_int(q, 0) == no && (uint64_t)sql_get_int(q, 1) == seq && sqlite3_column_type(q, 1) != SQLITE_NULL &&
+            store_entry_hash(line_plain(s, q, run), out);
+    sql_end(q);
+    return found && s->rc == SQLITE_OK;
+}
+
+/* When SQLite or the codec cannot read the snapshot, only the snapshot is damaged: its state follows from the journal. */
+static bool snapshot_damage(sqlite_store *s)
+{
+    bool damage = (s->rc & 0xff) == SQLITE_CORRUPT || (s->rc == SQLITE_ABORT && s->why.code == PAWL_CORRUPT);
+
+    if (damage)
+        s->rc = SQLITE_OK;
+    return damage;
+}
+
+pawl_code snapshot_find(sqlite_store *s, const char *run, int64_t no, snapshot *out, pawl_err *err)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_SNAPSHOT);
+    hash entry = { { 0 } }, is;
+    pawl_bytes digest;
+    bool fits = false;
+
+    *out = (snapshot){ .row = q };
+    sql_int(q, 1, no);
+    if (sql_row(s, q)) {
+        out->seq = (uint64_t)sql_get_int(q, 0);
+        out->lsn = sql_get_int(q, 1);
+        digest = sql_get_bytes(q, 2);
+        if (digest.size == 0) {         /* written before there were digests */
+            sql_end(q);
+            return PAWL_GONE;
+        }
+        fits = digest.size == HASH_BYTES && entry_hash(s, run, no, out->lsn, out->seq, &entry);
+        out->body = fits ? sql_get_plain(s, q, 3, run, 1) : (pawl_bytes){ NULL, 0 };
+        if (out->body.data != NULL && s->rc == SQLITE_OK) {
+            store_snapshot_digest(&entry, out->body, &is);
+            if (memcmp(digest.data, is.b, HASH_BYTES) == 0)
+                return PAWL_OK;
+        }
+        sql_end(q);
+    } else if (s->rc == SQLITE_OK) {
+        return PAWL_GONE;
+    }
+    if (!snapshot_damage(s) && s->rc != SQLITE_OK)
+        return PAWL_GONE;
+    return fail(err, PAWL_CORRUPT, "%s: the snapshot of run %s is not what its digest says; it is not used, and the next one takes its place", s->path, run);
+}
+
+pawl_code sqlite_snapshot(pawl_store *st, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    snapshot one;
+    int64_t no;
+    pawl_code rc = read_run(s, run, fn != NULL, &no, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    if ((rc = snapshot_find(s, run, no, &one, err)) == PAWL_OK) {
+        fn(ctx, PAWL_LINE_SNAPSHOT, one.seq, one.body);
+        sql_end(one.row);
+    } else if (rc == PAWL_GONE && s->rc == SQLITE_OK) {
+        fail(err, rc, "%s: it has no snapshot", run);
+    }
+    return read_end(s, s->rc == SQLITE_OK ? rc : PAWL_OK, err);
+}
+
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
 pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
     reading r = { fn, ctx, run, 0, false };
-    sqlite3_stmt *q;
+    snapshot cached;
     chain c;
-    place at;
+    run_tail at;
     int64_t after = 0;
-    pawl_bytes line;
     pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
 
     if (rc != PAWL_OK)
         return rc;
-    if (!place_find(s, run, &at) || !base_tell(s, at.no, &r, true))
+    if (!run_tail_find(s, run, &at) || !base_emit(s, at.no, &r, true))
         return read_end(s, PAWL_OK, err);
-    q = r.stopped ? NULL : sql_use(s, SQL_SNAPSHOT);
-    sql_int(q, 1, at.no);
-    if (sql_row(s, q)) {
-        r.seq = (uint64_t)sql_get_int(q, 0);
-        after = sql_get_int(q, 1);
-        line = sql_get_plain(s, q, 2, run, 0);
-        r.stopped = s->rc != SQLITE_OK || !fn(ctx, PAWL_LINE_SNAPSHOT, r.seq, line);
-        sql_end(q);
+    if (!r.stopped && snapshot_find(s, run, at.no, &cached, NULL) == PAWL_OK) {
+        r.seq = cached.seq;
+        after = cached.lsn;
+        r.stopped = !fn(ctx, PAWL_LINE_SNAPSHOT, r.seq, cached.body);
+        sql_end(cached.row);
     }
     if (!r.stopped && s->rc == SQLITE_OK && (rc = chain_walk(s, run, &at, after, r.seq, &c, err)) == PAWL_OK)
-        rc = lines_tell(s, at.no, &c, &r, err);
+        rc = lines_emit(s, at.no, &c, &r, err);
     return read_end(s, rc, err);
 }
 
-/* Begin at the first stone that is far enough, else at the newest row; leave out what comes after `upto`. */
-static pawl_code read_chain(sqlite_store *s, const char *run, place *at, uint64_t after, uint64_t upto, chain *c, pawl_err *err)
+/* Begins at the first seek point at or after `upto`, else at the newest row; skips what comes after `upto`. */
+static pawl_code read_chain(sqlite_store *s, const char *run, run_tail *at, uint64_t after, uint64_t upto, chain *c, pawl_err *err)
 {
     sqlite3_stmt *q;
     link l;
     pawl_code rc;
 
     if (upto != 0) {
-        q = sql_use(s, SQL_STONE);
+        q = sql_use(s, SQL_SEEK_POINT);
         sql_int(q, 1, at->no);
         sql_int(q, 2, (int64_t)upto);
         if (sql_row(s, q)) {
@@ -207,30 +284,30 @@ pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t 
     sqlite_store *s = sqlite_of(st);
     reading r = { fn, ctx, run, 0, false };
     chain c;
-    place at;
+    run_tail at;
     pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
 
     if (rc != PAWL_OK)
         return rc;
-    if (!place_find(s, run, &at) || !base_tell(s, at.no, &r, false))
+    if (!run_tail_find(s, run, &at) || !base_emit(s, at.no, &r, false))
         return read_end(s, PAWL_OK, err);
     if (after < r.seq) {
         rc = fail(err, PAWL_GONE, "%s: what is before entry %llu was pruned", run, (unsigned long long)r.seq + 1);
         return read_end(s, rc, err);
     }
     if (after == 0)
-        base_tell(s, at.no, &r, true);
+        base_emit(s, at.no, &r, true);
     if (after > at.seq || (upto != 0 && upto <= after) || r.stopped)
         return read_end(s, PAWL_OK, err);
     if (upto > at.seq)
         upto = 0;
     r.seq = after;
     if ((rc = read_chain(s, run, &at, after, upto, &c, err)) == PAWL_OK)
-        rc = lines_tell(s, at.no, &c, &r, err);
+        rc = lines_emit(s, at.no, &c, &r, err);
     return read_end(s, rc, err);
 }
 
-/* Of all values a blob alone may be any bytes: one in clear that looks coded is what its digest says. */
+/* Only a blob may be any bytes: one whose plain bytes look encoded is recognized by its digest. */
 pawl_bytes blob_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest)
 {
     pawl_bytes raw = sql_get_bytes(q, at);

@@ -1,4 +1,8 @@
-/* runs.c - runs begin, are claimed, and are let go of. */
+/* runs.c - runs are created, claimed, renewed and released; heads are read.
+ *
+ * Owns nothing. Called through the verbs create, claim, renew, release and head, on the thread that uses the handle; the other files find
+ * runs by read_run and write_run. Writes hold PATH-lock (Q1).
+ * Invariants: Q2, a fence is never given twice (fences_given); S2, a write under an older fence is refused (write_run). */
 #include "store/sqlite/sqlite.h"
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -17,7 +21,7 @@ int64_t run_no(sqlite_store *s, const char *run)
     return no;
 }
 
-/* One run whose codec is not there must not stop a list of all: that it is parked can be said. */
+/* A reason in a codec that this handle lacks must not fail a list of all runs: a fixed text stands for it. */
 static const char *parked_of(sqlite_store *s, sqlite3_stmt *q)
 {
     pawl_bytes b = sql_get_bytes(q, 5);
@@ -30,7 +34,7 @@ static const char *parked_of(sqlite_store *s, sqlite3_stmt *q)
 
 void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head)
 {
-    const place *p = tail_find(s, sql_get_int(q, 6));
+    const run_tail *p = tail_find(s, sql_get_int(q, 6));
 
     *head = (pawl_head){
         .run = sql_get_text(q, 0),
@@ -56,7 +60,7 @@ void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head)
     };
 }
 
-static const char *lend(sqlite_store *s, const char *text)
+static const char *text_lend(sqlite_store *s, const char *text)
 {
     const char *copy = text == NULL ? NULL : arena_strdup(&s->lent, text, strlen(text));
 
@@ -65,8 +69,8 @@ static const char *lend(sqlite_store *s, const char *text)
     return copy;
 }
 
-/* Its texts are lent until s->lent is reset. `k`, when not NULL, is told of it too. False: no such run, or s->rc. */
-static bool head_load(sqlite_store *s, const char *run, pawl_head *head, known *k)
+/* Texts are lent until s->lent is reset. `k` (may be NULL) is filled, too. False: no such run, or s->rc. */
+static bool head_load(sqlite_store *s, const char *run, pawl_head *head, run_row *k)
 {
     sqlite3_stmt *q = s->space == 0 ? NULL : sql_use(s, SQL_HEAD_OF);
 
@@ -75,16 +79,16 @@ static bool head_load(sqlite_store *s, const char *run, pawl_head *head, known *
     if (!sql_row(s, q))
         return false;
     head_read(s, q, head);
-    head->run = lend(s, head->run);
-    head->machine = lend(s, head->machine);
-    head->context = lend(s, head->context);
-    head->parent = lend(s, head->parent);
-    head->owner = lend(s, head->owner);
-    head->parked = lend(s, head->parked);
+    head->run = text_lend(s, head->run);
+    head->machine = text_lend(s, head->machine);
+    head->context = text_lend(s, head->context);
+    head->parent = text_lend(s, head->parent);
+    head->owner = text_lend(s, head->owner);
+    head->parked = text_lend(s, head->parked);
     if (k != NULL) {
-        const place *p = tail_find(s, (int64_t)head->no);
+        const run_tail *p = tail_find(s, (int64_t)head->no);
 
-        *k = (known){ .no = (int64_t)head->no, .fence = head->fence, .seq = head->seq, .lsn = p != NULL ? p->lsn : sql_get_int(q, 17),
+        *k = (run_row){ .no = (int64_t)head->no, .fence = head->fence, .seq = head->seq, .lsn = p != NULL ? p->lsn : sql_get_int(q, 17),
                       .wake_ms = head->wake_ms, .waits = head->waits, .mail = head->mail, .status = head->status, .over = head->over,
                       .work = head->work, .parked = head->parked != NULL, .leased = head->owner != NULL };
     }
@@ -92,7 +96,7 @@ static bool head_load(sqlite_store *s, const char *run, pawl_head *head, known *
     return s->rc == SQLITE_OK;
 }
 
-static pawl_code run_named(const char *run, bool told, pawl_err *err)
+static pawl_code run_id_check(const char *run, bool told, pawl_err *err)
 {
     if (!store_run_valid(run))
         return fail(err, PAWL_INVALID, "no run has such an id");
@@ -101,12 +105,12 @@ static pawl_code run_named(const char *run, bool told, pawl_err *err)
 
 pawl_code read_run(sqlite_store *s, const char *run, bool told, int64_t *no, pawl_err *err)
 {
-    const known *k;
-    pawl_code rc = run_named(run, told, err);
+    const run_row *k;
+    pawl_code rc = run_id_check(run, told, err);
 
     if (rc != PAWL_OK || (rc = read_begin(s, err)) != PAWL_OK)
         return rc;
-    if ((k = known_peek(s, run)) != NULL)
+    if ((k = run_row_peek(s, run)) != NULL)
         *no = k->no;
     else
         *no = run_no(s, run);
@@ -115,13 +119,13 @@ pawl_code read_run(sqlite_store *s, const char *run, bool told, int64_t *no, paw
     return read_end(s, s->rc == SQLITE_OK ? store_no_run(run, err) : PAWL_OK, err);
 }
 
-known *write_run(sqlite_store *s, txn_kind kind, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err)
+run_row *write_run(sqlite_store *s, txn_kind kind, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err)
 {
-    known *k;
+    run_row *k;
 
-    if ((*rc = run_named(run, true, err)) != PAWL_OK || (*rc = write_begin(s, kind, err)) != PAWL_OK)
+    if ((*rc = run_id_check(run, true, err)) != PAWL_OK || (*rc = write_begin(s, kind, err)) != PAWL_OK)
         return NULL;
-    if ((k = known_find(s, run)) == NULL)
+    if ((k = run_row_find(s, run)) == NULL)
         *rc = s->rc == SQLITE_OK ? store_no_run(run, err) : PAWL_OK;
     else if (k->fence != fence || fence == 0)
         *rc = store_fenced(run, fence, k->fence, err);
@@ -149,7 +153,7 @@ pawl_code sqlite_head(pawl_store *st, const char *run, pawl_head *head, pawl_err
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static void space_make(sqlite_store *s)
+static void namespace_make(sqlite_store *s)
 {
     sqlite3_stmt *q;
 
@@ -166,7 +170,7 @@ static void run_add(sqlite_store *s, const store_base *b, pawl_bytes base, const
     sqlite3_stmt *q;
     int64_t no, now = store_now(s);
 
-    space_make(s);
+    namespace_make(s);
     q = sql_use(s, SQL_RUN_ADD);
     sql_int(q, 1, s->space);
     sql_text(q, 2, b->run);
@@ -196,8 +200,8 @@ static void run_add(sqlite_store *s, const store_base *b, pawl_bytes base, const
     }
 }
 
-/* *there: a run has that id. False: another base began it. */
-static bool began_so(sqlite_store *s, const char *run, const hash *born, bool *there)
+/* *there: the run exists. False: it was created with another base. */
+static bool created_with(sqlite_store *s, const char *run, const hash *born, bool *there)
 {
     sqlite3_stmt *q = s->space == 0 ? NULL : sql_use(s, SQL_RUN_FIND);
     pawl_bytes old;
@@ -215,34 +219,9 @@ static bool began_so(sqlite_store *s, const char *run, const hash *born, bool *t
     return same;
 }
 
-pawl_code sqlite_create(pawl_store *st, pawl_bytes base, pawl_err *err)
-{
-    sqlite_store *s = sqlite_of(st);
-    int64_t space = s->space;
-    store_base b;
-    arena mem;
-    hash born;
-    bool there;
-    pawl_code rc;
-
-    arena_init(&mem, &s->alloc, base.size);
-    if ((rc = store_base_read(&mem, base, &b, err)) != PAWL_OK || (rc = write_begin(s, TXN_HARD, err)) != PAWL_OK)
-        goto out;
-    hash_of(base.data, base.size, &born);
-    if (!began_so(s, b.run, &born, &there))
-        rc = fail(err, PAWL_CONFLICT, "%s: there is such a run, and it began otherwise", b.run);
-    else if (!there && s->rc == SQLITE_OK)
-        run_add(s, &b, base, &born);
-    if ((rc = write_end(s, rc, err)) != PAWL_OK)
-        s->space = space;
-out:
-    arena_free(&mem);
-    return rc;
-}
-
 /* ---- leases ---------------------------------------------------------------------------------- */
 
-/* The last one given; 0: s->rc. */
+/* The newest fence of the store; 0: s->rc. */
 static uint64_t fence_newest(sqlite_store *s)
 {
     sqlite3_stmt *q = sql_use(s, SQL_META);
@@ -265,11 +244,11 @@ static void fences_given(sqlite_store *s, uint64_t newest)
     sql_run(s, q);
 }
 
-static void lease_set(sqlite_store *s, pawl_head *h, known *k, uint64_t fence, const char *owner, int64_t until_ms)
+static void lease_set(sqlite_store *s, pawl_head *h, run_row *k, uint64_t fence, const char *owner, int64_t until_ms)
 {
     sqlite3_stmt *q;
 
-    h->owner = lend(s, owner);
+    h->owner = text_lend(s, owner);
     h->fence_before = h->fence;
     h->fence = k->fence = fence;
     h->lease_ms = until_ms;
@@ -280,15 +259,15 @@ static void lease_set(sqlite_store *s, pawl_head *h, known *k, uint64_t fence, c
     sql_text(q, 3, owner);
     sql_int(q, 4, until_ms);
     sql_run(s, q);
-    known_put(s, h->run, k);
+    run_row_put(s, h->run, k);
 }
 
-/* *fence: the newest, raised when it is taken. */
+/* *fence: the newest fence (0: not read yet), raised when it is used. */
 static pawl_code claim_one(sqlite_store *s, pawl_claim *c, const char *owner, int64_t ttl_ms, uint64_t *fence, pawl_err *err)
 {
     int64_t now = store_now(s);
-    known k;
-    pawl_code rc = run_named(c->run, true, err);
+    run_row k;
+    pawl_code rc = run_id_check(c->run, true, err);
 
     if (rc != PAWL_OK || s->rc != SQLITE_OK)
         return rc;
@@ -303,7 +282,7 @@ static pawl_code claim_one(sqlite_store *s, pawl_claim *c, const char *owner, in
     return PAWL_OK;
 }
 
-/* A lease need not outlive the machine's power; its fence is synced with the first append under it. */
+/* Soft: a lease need not survive a power failure; its fence is synced with the first append under it. */
 pawl_code sqlite_claim(pawl_store *st, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
@@ -326,15 +305,70 @@ pawl_code sqlite_claim(pawl_store *st, const char *owner, int64_t ttl_ms, pawl_c
     return rc != PAWL_OK || first.code == PAWL_OK ? rc : (fail(err, first.code, "%s", first.text), PAWL_OK);
 }
 
-/* NULL: *rc says why not, or s->rc. */
-static known *held(sqlite_store *s, const pawl_hold *h, pawl_code *rc, pawl_err *err)
+/* ---- created, and all that it begins with ------------------------------------------------------ */
+
+static pawl_code beginning_store(sqlite_store *s, const char *run, pawl_beginning *with, pawl_err *err)
 {
-    known *k;
+    pawl_claim claim = { .run = run };
+    uint64_t fence = 0;
+    pawl_code rc = PAWL_OK;
+
+    if (with->owner != NULL) {
+        arena_reset(&s->lent);
+        rc = claim_one(s, &claim, with->owner, with->ttl_ms, &fence, err);
+        if (fence != 0)
+            fences_given(s, fence);
+        with->head = claim.head;
+    }
+    if (rc == PAWL_OK && with->first != NULL) {
+        with->first->run = claim.head.run;
+        with->first->fence = claim.head.fence;
+        rc = with->first->rc = append_in(s, with->first);
+        if (rc != PAWL_OK)
+            fail(err, rc, "%s: its first lines cannot be stored: %s", run, pawl_code_name(rc));
+    }
+    return rc == PAWL_OK && with->left != NULL ? deliver_in(s, run, with->left, err) : rc;
+}
+
+pawl_code sqlite_create(pawl_store *st, pawl_bytes base, pawl_beginning *with, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    int64_t space = s->space;
+    store_base b;
+    arena mem;
+    hash born;
+    bool there;
+    pawl_code rc;
+
+    arena_init(&mem, &s->alloc, base.size);
+    if (with != NULL && with->first != NULL && with->first->over)
+        s->file_seen_ms = FILE_NEVER_SEEN;
+    if ((rc = store_base_read(&mem, base, &b, err)) != PAWL_OK || (rc = store_beginning_check(&s->alloc, b.run, with, err)) != PAWL_OK ||
+        (rc = write_begin(s, TXN_HARD, err)) != PAWL_OK)
+        goto out;
+    hash_of(base.data, base.size, &born);
+    if (!created_with(s, b.run, &born, &there))
+        rc = fail(err, PAWL_CONFLICT, "%s: there is such a run, and it began otherwise", b.run);
+    else if (!there && s->rc == SQLITE_OK)
+        run_add(s, &b, base, &born);
+    if (rc == PAWL_OK && with != NULL && s->rc == SQLITE_OK)
+        rc = beginning_store(s, b.run, with, err);
+    if ((rc = write_end(s, rc, err)) != PAWL_OK)
+        s->space = space;
+out:
+    arena_free(&mem);
+    return rc;
+}
+
+/* The run under the fence of `h`. NULL: *rc has the reason, or s->rc. */
+static run_row *row_held(sqlite_store *s, const pawl_hold *h, pawl_code *rc, pawl_err *err)
+{
+    run_row *k;
 
     *rc = PAWL_OK;
-    if (s->rc != SQLITE_OK || (*rc = run_named(h->run, true, err)) != PAWL_OK)
+    if (s->rc != SQLITE_OK || (*rc = run_id_check(h->run, true, err)) != PAWL_OK)
         return NULL;
-    if ((k = known_find(s, h->run)) == NULL)
+    if ((k = run_row_find(s, h->run)) == NULL)
         *rc = s->rc == SQLITE_OK ? store_no_run(h->run, err) : PAWL_OK;
     else if (k->fence != h->fence || h->fence == 0)
         *rc = store_fenced(h->run, h->fence, k->fence, err);
@@ -345,7 +379,7 @@ static pawl_code renew_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms, 
 {
     sqlite3_stmt *q;
     pawl_code rc;
-    known *k = held(s, h, &rc, err);
+    run_row *k = row_held(s, h, &rc, err);
 
     if (k == NULL)
         return rc;
@@ -358,7 +392,7 @@ static pawl_code renew_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms, 
     return rc;
 }
 
-void lease_free(sqlite_store *s, known *k)
+void lease_release(sqlite_store *s, run_row *k)
 {
     sqlite3_stmt *q = sql_use(s, SQL_RELEASE);
 
@@ -374,18 +408,18 @@ void lease_free(sqlite_store *s, known *k)
 static pawl_code release_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms, pawl_err *err)
 {
     pawl_code rc;
-    known *k = held(s, h, &rc, err);
+    run_row *k = row_held(s, h, &rc, err);
 
     (void)ttl_ms;
     if (k == NULL)
         return rc;
     if (k->leased)
-        lease_free(s, k);
-    known_drop(s, h->run);
+        lease_release(s, k);
+    run_row_drop(s, h->run);
     return PAWL_OK;
 }
 
-static pawl_code for_all(sqlite_store *s, pawl_code (*one)(sqlite_store *, const pawl_hold *, int64_t, pawl_err *), int64_t ttl_ms,
+static pawl_code leases_each(sqlite_store *s, pawl_code (*one)(sqlite_store *, const pawl_hold *, int64_t, pawl_err *), int64_t ttl_ms,
                          pawl_hold *all, size_t n, pawl_err *err)
 {
     pawl_err first = { PAWL_OK, "" };
@@ -407,10 +441,10 @@ pawl_code sqlite_renew(pawl_store *st, int64_t ttl_ms, pawl_hold *all, size_t n,
 {
     if (ttl_ms <= 0)
         return fail(err, PAWL_INVALID, "a lease lasts longer than %lld ms", (long long)ttl_ms);
-    return for_all(sqlite_of(st), renew_one, ttl_ms, all, n, err);
+    return leases_each(sqlite_of(st), renew_one, ttl_ms, all, n, err);
 }
 
 pawl_code sqlite_release(pawl_store *st, pawl_hold *all, size_t n, pawl_err *err)
 {
-    return for_all(sqlite_of(st), release_one, 0, all, n, err);
+    return leases_each(sqlite_of(st), release_one, 0, all, n, err);
 }

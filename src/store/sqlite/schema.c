@@ -1,7 +1,8 @@
-/* schema.c - the tables, and whether a file may be opened.
+/* schema.c - the tables, their versions, and whether a file may be opened.
  *
- * entries is written at its end alone and has no index: a run's rows are found along `prev`. Columns that are read often
- * stand before those that may be long. What an index covers changes seldom; the hot statements do not name it. */
+ * Owns nothing. Called once, by open.c. A new file and an older version are written with PATH-lock held (Q1).
+ * The table entries is only appended to and has no index: the rows of a run are found along `prev` (Q2). Columns that are read often stand
+ * before those that may be long. Columns with an index change seldom, so the frequent statements do not touch an index. */
 #include "store/sqlite/sqlite.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@
     "CASE WHEN mail>0 THEN mail_ms ELSE " NEVER " END,CASE WHEN wake_ms>0 THEN wake_ms ELSE " NEVER " END,"              \
     "CASE WHEN work AND NOT over THEN free_ms ELSE " NEVER " END)," NEVER ") END)"
 #define HELD_INDEX "CREATE INDEX heads_held ON heads(space) WHERE owner IS NOT NULL;"
+#define CHANGED_INDEX "CREATE INDEX heads_changed ON heads(space,changed_ms);"
 #define LOOK_INDEX "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
 
 static const char tables[] =
@@ -45,11 +47,13 @@ static const char tables[] =
     "CREATE INDEX heads_wake ON heads(space,wake_ms) WHERE wake_ms>0;"
     HELD_INDEX
     LOOK_INDEX
+    CHANGED_INDEX
 
     "CREATE TABLE entries(lsn INTEGER PRIMARY KEY, run INTEGER NOT NULL, prev INTEGER NOT NULL, seq INTEGER, at_ms INTEGER,"
     " codec INTEGER, body BLOB);"
     "CREATE TABLE stones(run INTEGER, seq INTEGER, lsn INTEGER NOT NULL, PRIMARY KEY(run,seq)) WITHOUT ROWID;"
-    "CREATE TABLE snapshots(run INTEGER PRIMARY KEY, seq INTEGER NOT NULL, lsn INTEGER NOT NULL, body BLOB NOT NULL);"
+    "CREATE TABLE snapshots(run INTEGER PRIMARY KEY, seq INTEGER NOT NULL, lsn INTEGER NOT NULL, body BLOB NOT NULL,"
+    " digest BLOB);"
     "CREATE TABLE blobs(no INTEGER PRIMARY KEY, run INTEGER NOT NULL, digest BLOB NOT NULL, body BLOB NOT NULL,"
     " UNIQUE(run,digest));"
 
@@ -63,20 +67,23 @@ static const char tables[] =
     "CREATE TABLE marks(run INTEGER, id TEXT, attempts INTEGER NOT NULL, first_ms INTEGER NOT NULL DEFAULT 0,"
     " again_ms INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run,id)) WITHOUT ROWID;";
 
-/* What brings the tables of a version to the next one. */
+/* From each version to the next. */
 static const char *const migrations[SCHEMA_VERSION] = {
-    /* 1 guessed whether there is work to do. Of whom it cannot be known it is said: whoever looks puts it right. */
+    /* 1 had no column work. Where it cannot be known it is set: the first worker that claims the run corrects it. */
     [1] = "DROP INDEX heads_look;"
           "ALTER TABLE heads DROP COLUMN look_ms;"
           "ALTER TABLE heads ADD COLUMN work INTEGER NOT NULL DEFAULT 0;"
           "UPDATE heads SET work=1 WHERE status=1 AND NOT over;"
           "ALTER TABLE heads ADD COLUMN " LOOK_COLUMN ";"
           LOOK_INDEX,
-    /* 2 knew no time of an attempt. */
+    /* 2 had no times of attempts. */
     [2] = "ALTER TABLE marks ADD COLUMN first_ms INTEGER NOT NULL DEFAULT 0;"
           "ALTER TABLE marks ADD COLUMN again_ms INTEGER NOT NULL DEFAULT 0;",
-    /* 3 could not find who is held. */
+    /* 3 had no index of held runs. */
     [3] = HELD_INDEX,
+    /* 4 had no digests of snapshots (one without is not used, and is replaced by the next) and no index on changed_ms. */
+    [4] = "ALTER TABLE snapshots ADD COLUMN digest BLOB;"
+          CHANGED_INDEX,
 };
 
 static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)
@@ -92,7 +99,7 @@ static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err
     return rc;
 }
 
-/* All of `sql`, and the version that it comes to: or nothing. */
+/* Runs `sql` and stamps the version, in one transaction. */
 static pawl_code schema_write(sqlite_store *s, const char *sql, int64_t version, pawl_err *err)
 {
     char stamp[160];
@@ -107,7 +114,7 @@ static pawl_code schema_write(sqlite_store *s, const char *sql, int64_t version,
     return rc;
 }
 
-/* The pages are set before WAL is, and WAL before the tables: afterwards neither can be. */
+/* SQLite takes the page size only before WAL, and both before there are tables. */
 static pawl_code schema_make(sqlite_store *s, pawl_err *err)
 {
     char sql[160];
@@ -118,7 +125,7 @@ static pawl_code schema_make(sqlite_store *s, pawl_err *err)
     return rc == PAWL_OK ? schema_write(s, tables, SCHEMA_VERSION, err) : rc;
 }
 
-/* Whoever copied it may have taken it out of WAL. */
+/* A copy of the file may not be in WAL mode any more. */
 static pawl_code schema_raise(sqlite_store *s, int64_t version, pawl_err *err)
 {
     pawl_code rc = sql_exec(s, "PRAGMA journal_mode=WAL", err);
@@ -128,7 +135,7 @@ static pawl_code schema_raise(sqlite_store *s, int64_t version, pawl_err *err)
     return rc;
 }
 
-/* *made: the version of the tables, which are ours; 0: there are none. */
+/* *made: the version of the tables; 0: an empty file. PAWL_INVALID: not a store, or a newer one. */
 static pawl_code schema_look(sqlite_store *s, int64_t *made, pawl_err *err)
 {
     int64_t objects = 0, app = 0, version = 0;
@@ -169,7 +176,7 @@ pawl_code schema_open(sqlite_store *s, pawl_err *err)
     int64_t made = 0;
     pawl_code rc;
 
-    /* secure_delete: Debian builds it in; what is removed would be written once more. */
+    /* secure_delete: on in Debian's build; it would overwrite deleted rows with zeros. */
     snprintf(sql, sizeof sql, "PRAGMA synchronous=%s; PRAGMA secure_delete=0; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-%d",
              s->normal ? "NORMAL" : "FULL", (int)CACHE_KIB);
     if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = schema_look(s, &made, err)) != PAWL_OK || (made == SCHEMA_VERSION && is_wal(s)))

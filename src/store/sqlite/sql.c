@@ -1,6 +1,7 @@
-/* sql.c - every statement of the store, prepared when it is first used; and SQLite's errors as codes.
+/* sql.c - every SQL statement of the store, prepared when it is first used; values through the codec; SQLite's errors as codes.
  *
- * An error sticks (s->rc): what is done after it does nothing, and the end of the verb tells it once. */
+ * Owns the prepared statements (s->stmts). Called by all files of the folder, on the thread that uses the handle.
+ * Invariant: the first error of a verb stays in s->rc. What comes after it does nothing, and the end of the verb returns it once. */
 #include "store/sqlite/sqlite.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
     "r.created_ms,h.changed_ms,h.wake_ms,h.waits,h.status,h.over,h.lsn,h.mail,h.work,h.look_ms"
 #define HEAD_SELECT "SELECT " HEAD_COLUMNS " FROM "
 
-/* A list goes along one index, newest first, and looks at the rest of the filter run by run. */
+/* A list goes along one index, newest first, and checks the rest of the filter run by run. */
 #define LIST_REST                                                                                            \
     " AND (?3 IS NULL OR r.machine=?3) AND (?4 IS NULL OR r.context=?4) AND (?5 IS NULL OR r.parent=?5)"     \
     " AND (?6 IS NULL OR EXISTS(SELECT 1 FROM labels x WHERE x.space=?1 AND x.label=?6 AND x.run=r.no))"     \
@@ -65,13 +66,13 @@ const char *const sql_texts[SQL_COUNT] = {
                        "work=?10 WHERE no=?1",
     [SQL_HEAD_FREE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9,"
                       "work=?10,owner=NULL,lease_ms=0,free_ms=?4 WHERE no=?1",
-    [SQL_MAIL_MORE] = "UPDATE heads SET mail_ms=CASE WHEN mail>0 THEN mail_ms ELSE ?2 END,mail=mail+1 WHERE no=?1",
-    [SQL_MAIL_LESS] = "UPDATE heads SET mail=mail-?2,mail_ms=(SELECT at_ms FROM deliveries WHERE run=?1 AND taken=0"
+    [SQL_MAILBOX_ADD] = "UPDATE heads SET mail_ms=CASE WHEN mail>0 THEN mail_ms ELSE ?2 END,mail=mail+1 WHERE no=?1",
+    [SQL_MAILBOX_TAKE] = "UPDATE heads SET mail=mail-?2,mail_ms=(SELECT at_ms FROM deliveries WHERE run=?1 AND taken=0"
                       " ORDER BY no LIMIT 1) WHERE no=?1",
-    [SQL_MAIL] = "SELECT mail FROM heads WHERE no=?1",
-    [SQL_STONE_ADD] = "INSERT INTO stones(run,seq,lsn) VALUES(?1,?2,?3)",
-    [SQL_SNAPSHOT_PUT] = "INSERT INTO snapshots(run,seq,lsn,body) VALUES(?1,?2,?3,?4)"
-                         " ON CONFLICT(run) DO UPDATE SET seq=?2,lsn=?3,body=?4",
+    [SQL_MAILBOX_COUNT] = "SELECT mail FROM heads WHERE no=?1",
+    [SQL_SEEK_POINT_ADD] = "INSERT INTO stones(run,seq,lsn) VALUES(?1,?2,?3)",
+    [SQL_SNAPSHOT_PUT] = "INSERT INTO snapshots(run,seq,lsn,body,digest) VALUES(?1,?2,?3,?4,?5)"
+                         " ON CONFLICT(run) DO UPDATE SET seq=?2,lsn=?3,body=?4,digest=?5",
     [SQL_BLOB_PUT] = "INSERT INTO blobs(run,digest,body) VALUES(?1,?2,?3) ON CONFLICT DO NOTHING",
     [SQL_WAIT_ADD] = "INSERT INTO waits(run,id,over,asked_ms,spec,answer) VALUES(?1,?2,?3,?4,?5,?6)",
     [SQL_WAIT_SET] = "UPDATE waits SET over=?2,asked_ms=CASE WHEN ?3=0 THEN asked_ms ELSE ?3 END,spec=coalesce(?4,spec),answer=?5,"
@@ -93,14 +94,14 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_WAIT_DELIVERED] = "UPDATE waits SET delivery=?2 WHERE no=?1",
     [SQL_DELIVERIES] = "SELECT no,id,kind,name,outcome,value,upd,by,note,trace,at_ms FROM deliveries"
                        " WHERE run=?1 AND taken=0 ORDER BY no",
-    [SQL_WAITS] = "SELECT r.id,w.id,w.spec,w.asked_ms FROM waits w CROSS JOIN runs r ON r.no=w.run"
+    [SQL_WAITS] = "SELECT r.id,w.id,w.spec,w.asked_ms,w.delivery IS NOT NULL FROM waits w CROSS JOIN runs r ON r.no=w.run"
                   " WHERE r.space=?1 AND w.run=?2 AND w.over=0 ORDER BY w.no",
-    [SQL_WAITS_ALL] = "SELECT r.id,w.id,w.spec,w.asked_ms FROM waits w CROSS JOIN runs r ON r.no=w.run"
+    [SQL_WAITS_ALL] = "SELECT r.id,w.id,w.spec,w.asked_ms,w.delivery IS NOT NULL FROM waits w CROSS JOIN runs r ON r.no=w.run"
                       " WHERE r.space=?1 AND w.over=0 ORDER BY w.run,w.no",
 
     [SQL_BASE] = "SELECT base_seq,life,base FROM runs WHERE no=?1",
-    [SQL_SNAPSHOT] = "SELECT seq,lsn,body FROM snapshots WHERE run=?1",
-    [SQL_STONE] = "SELECT lsn FROM stones WHERE run=?1 AND seq>=?2 ORDER BY seq LIMIT 1",
+    [SQL_SNAPSHOT] = "SELECT seq,lsn,digest,body FROM snapshots WHERE run=?1",
+    [SQL_SEEK_POINT] = "SELECT lsn FROM stones WHERE run=?1 AND seq>=?2 ORDER BY seq LIMIT 1",
     [SQL_LINK] = "SELECT run,prev,seq FROM entries WHERE lsn=?1",
     [SQL_LINE] = "SELECT run,seq,codec,body FROM entries WHERE lsn=?1",
     [SQL_LINES] = "SELECT run,seq,codec,body FROM entries WHERE lsn BETWEEN ?1 AND ?2 AND run=?3 ORDER BY lsn",
@@ -118,14 +119,15 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_LIST_HELD] = LIST_HEADS_BY("heads_held", " AND h.owner IS NOT NULL"),
     /* Ids have no byte above ~. */
     [SQL_LIST_BEGINS] = "SELECT no FROM runs INDEXED BY runs_id WHERE space=?1 AND id>=?3 AND id<?3||char(127) AND no<?2 ORDER BY no DESC",
-    [SQL_LIST_ONE] = HEAD_SELECT "runs r CROSS JOIN heads h ON h.no=r.no WHERE r.no=?2" LIST_REST,
+    [SQL_LIST_CHANGED] = "SELECT no FROM heads INDEXED BY heads_changed WHERE space=?1 AND changed_ms>=?3 AND no<?2 LIMIT ?4",
+    [SQL_LIST_ONE] = HEAD_SELECT "runs r CROSS JOIN heads h ON h.no=r.no WHERE r.no=?2 AND r.space=?1" LIST_REST,
     [SQL_DUE] = DUE("h.look_ms>?4 AND h.look_ms<=max(?2,?3)") " ORDER BY h.look_ms,h.no",
     [SQL_DUE_THEN] = DUE("h.look_ms=?4 AND h.no>?5 AND ?4<=max(?2,?3)") " ORDER BY h.no",
     [SQL_NEXT_DUE] = "SELECT wake_ms FROM heads INDEXED BY heads_wake WHERE space=?1 AND wake_ms>0 ORDER BY wake_ms LIMIT 1",
 
     [SQL_ENTRY_DELETE] = "DELETE FROM entries WHERE lsn=?1",
     [SQL_ENTRY_FIRST_NOW] = "UPDATE entries SET prev=0 WHERE lsn=?1",
-    [SQL_STONES_DELETE] = "DELETE FROM stones WHERE run=?1 AND seq<=?2",
+    [SQL_SEEK_POINTS_DELETE] = "DELETE FROM stones WHERE run=?1 AND seq<=?2",
     [SQL_BASE_SET] = "UPDATE runs SET base_seq=?2,base=?3 WHERE no=?1",
     [SQL_SNAPSHOT_DELETE] = "DELETE FROM snapshots WHERE run=?1",
     [SQL_BLOBS_DELETE] = "DELETE FROM blobs WHERE run=?1",
@@ -146,6 +148,7 @@ const char *const sql_texts[SQL_COUNT] = {
                         "(SELECT count(*) FROM waits w WHERE w.run=r.no AND w.over=0),"
                         "(SELECT s.seq FROM snapshots s WHERE s.run=r.no) FROM runs r LEFT JOIN heads h ON h.no=r.no",
     [SQL_CHECK_BLOBS] = "SELECT r.id,b.digest,b.body FROM blobs b JOIN runs r ON r.no=b.run",
+    [SQL_CHECK_SNAPSHOTS] = "SELECT r.no,r.id FROM snapshots s JOIN runs r ON r.no=s.run",
 };
 
 sqlite3_stmt *sql_use(sqlite_store *s, sql_id id)

@@ -1,9 +1,12 @@
-/* tail.c - what a handle remembers: where the runs above the watermark end (Q3), and the runs it works on. */
+/* tail_cache.c - what a handle remembers: the newest row of each run above the watermark (Q3), and the heads of runs it works on (Q4).
+ *
+ * Owns s->tail and s->held. Called by all files of the folder, inside a transaction, on the thread that uses the handle.
+ * Invariants: Q3 (tail_refresh, watermark_move), Q4 (run_row_find compares epochs; tail_forget after a failed transaction). */
 #include "store/sqlite/sqlite.h"
 
 /* ---- the tail: run -> its newest row --------------------------------------------------------- */
 
-static place *tail_place(place *table, size_t cap, int64_t no)
+static run_tail *tail_slot(run_tail *table, size_t cap, int64_t no)
 {
     size_t i = (size_t)((uint64_t)no * UINT64_C(0x9E3779B97F4A7C15) >> 32);
 
@@ -12,9 +15,9 @@ static place *tail_place(place *table, size_t cap, int64_t no)
     return &table[i];
 }
 
-const place *tail_find(const sqlite_store *s, int64_t no)
+const run_tail *tail_find(const sqlite_store *s, int64_t no)
 {
-    const place *p = s->tail_count == 0 ? NULL : tail_place(s->tail, s->tail_cap, no);
+    const run_tail *p = s->tail_count == 0 ? NULL : tail_slot(s->tail, s->tail_cap, no);
 
     return p == NULL || p->no == 0 ? NULL : p;
 }
@@ -22,7 +25,7 @@ const place *tail_find(const sqlite_store *s, int64_t no)
 static bool tail_grow(sqlite_store *s)
 {
     size_t cap = s->tail_cap == 0 ? 64 : s->tail_cap * 2;
-    place *table = mem_new(&s->alloc, cap * sizeof *table);
+    run_tail *table = mem_new(&s->alloc, cap * sizeof *table);
 
     if (table == NULL) {
         s->rc = SQLITE_NOMEM;
@@ -30,20 +33,20 @@ static bool tail_grow(sqlite_store *s)
     }
     for (size_t i = 0; i < s->tail_cap; i++)
         if (s->tail[i].no != 0)
-            *tail_place(table, cap, s->tail[i].no) = s->tail[i];
+            *tail_slot(table, cap, s->tail[i].no) = s->tail[i];
     mem_free(&s->alloc, s->tail, s->tail_cap * sizeof *table);
     s->tail = table;
     s->tail_cap = cap;
     return true;
 }
 
-void tail_put(sqlite_store *s, const place *p)
+void tail_put(sqlite_store *s, const run_tail *p)
 {
-    place *at;
+    run_tail *at;
 
     if (s->rc != SQLITE_OK || (s->tail_count * 2 >= s->tail_cap && !tail_grow(s)))
         return;
-    at = tail_place(s->tail, s->tail_cap, p->no);
+    at = tail_slot(s->tail, s->tail_cap, p->no);
     s->tail_count += at->no == 0;
     *at = *p;
 }
@@ -68,10 +71,10 @@ static int64_t meta_get(sqlite_store *s, const char *name)
     return value;
 }
 
-/* A task record has no seq: then the run's own stands, from the rows below or from its head. */
+/* A task record has no seq: the run's newest seq holds, from an earlier row or from its head. */
 static uint64_t seq_before(sqlite_store *s, int64_t no)
 {
-    const place *p = tail_find(s, no);
+    const run_tail *p = tail_find(s, no);
     sqlite3_stmt *q;
     uint64_t seq = 0;
 
@@ -98,7 +101,7 @@ void tail_refresh(sqlite_store *s)
     q = sql_use(s, SQL_TAIL);
     sql_int(q, 1, s->seen);
     while (sql_row(s, q)) {
-        place p = { .no = sql_get_int(q, 1), .lsn = sql_get_int(q, 0), .changed_ms = sql_get_int(q, 3) };
+        run_tail p = { .no = sql_get_int(q, 1), .lsn = sql_get_int(q, 0), .changed_ms = sql_get_int(q, 3) };
 
         s->seen = p.lsn;
         s->tail_rows++;
@@ -117,8 +120,9 @@ void watermark_move(sqlite_store *s)
 {
     sqlite3_stmt *q;
 
+    PAWL_ASSERT(s->locked && s->seen >= s->watermark, "Q3: the watermark moves up, in a write transaction");
     for (size_t i = 0; i < s->tail_cap && s->rc == SQLITE_OK; i++) {
-        const place *p = &s->tail[i];
+        const run_tail *p = &s->tail[i];
 
         if (p->no == 0 || p->headed)
             continue;
@@ -148,16 +152,16 @@ static size_t id_hash(const char *id)
     return (size_t)(h ^ h >> 29);
 }
 
-static known **known_link(const sqlite_store *s, const char *run)
+static run_row **run_row_link(const sqlite_store *s, const char *run)
 {
-    known **at = &s->held[id_hash(run) & (s->held_cap - 1)];
+    run_row **at = &s->held[id_hash(run) & (s->held_cap - 1)];
 
     while (*at != NULL && strcmp((*at)->id, run) != 0)
         at = &(*at)->next;
     return at;
 }
 
-static void known_free(sqlite_store *s, known *k)
+static void run_row_free(sqlite_store *s, run_row *k)
 {
     mem_free(&s->alloc, k, sizeof *k + strlen(k->id) + 1);
 }
@@ -165,15 +169,15 @@ static void known_free(sqlite_store *s, known *k)
 static bool held_grow(sqlite_store *s)
 {
     size_t cap = s->held_cap == 0 ? 64 : s->held_cap * 2;
-    known **table = mem_new(&s->alloc, cap * sizeof *table);
+    run_row **table = mem_new(&s->alloc, cap * sizeof *table);
 
     if (table == NULL) {
         s->rc = SQLITE_NOMEM;
         return false;
     }
     for (size_t i = 0; i < s->held_cap; i++)
-        for (known *k = s->held[i], *next; k != NULL; k = next) {
-            known **at = &table[id_hash(k->id) & (cap - 1)];
+        for (run_row *k = s->held[i], *next; k != NULL; k = next) {
+            run_row **at = &table[id_hash(k->id) & (cap - 1)];
 
             next = k->next;
             k->next = *at;
@@ -185,11 +189,11 @@ static bool held_grow(sqlite_store *s)
     return true;
 }
 
-/* What the file says of it. False: it is gone. */
-static bool known_read(sqlite_store *s, known *k)
+/* Reads the head from the file. False: the run is removed, or s->rc. */
+static bool run_row_read(sqlite_store *s, run_row *k)
 {
     sqlite3_stmt *q = sql_use(s, SQL_HEAD_STATE_OF);
-    const place *p = tail_find(s, k->no);
+    const run_tail *p = tail_find(s, k->no);
 
     sql_int(q, 1, k->no);
     if (!sql_row(s, q))
@@ -210,11 +214,11 @@ static bool known_read(sqlite_store *s, known *k)
     return true;
 }
 
-/* Room for a run that is not known yet, and its place; NULL: s->rc. */
-static known *known_new(sqlite_store *s, const char *run)
+/* Memory for one more run; NULL: s->rc. */
+static run_row *run_row_new(sqlite_store *s, const char *run)
 {
     size_t size = strlen(run) + 1;
-    known *k;
+    run_row *k;
 
     if (s->held_count >= s->held_cap && !held_grow(s))
         return NULL;
@@ -225,45 +229,45 @@ static known *known_new(sqlite_store *s, const char *run)
     return k;
 }
 
-static known *known_add(sqlite_store *s, known *k)
+static run_row *run_row_add(sqlite_store *s, run_row *k)
 {
-    known **at = known_link(s, k->id);
+    run_row **at = run_row_link(s, k->id);
 
     *at = k;
     s->held_count++;
     return k;
 }
 
-known *known_find(sqlite_store *s, const char *run)
+run_row *run_row_find(sqlite_store *s, const char *run)
 {
-    known *k = s->held_cap == 0 ? NULL : *known_link(s, run);
+    run_row *k = s->held_cap == 0 ? NULL : *run_row_link(s, run);
 
     if (k != NULL) {
-        if (k->epoch == s->epoch || (k->no == run_no(s, run) && known_read(s, k)))
+        if (k->epoch == s->epoch || (k->no == run_no(s, run) && run_row_read(s, k)))
             return k;
-        known_drop(s, run);
+        run_row_drop(s, run);
     }
-    if ((k = known_new(s, run)) == NULL)
+    if ((k = run_row_new(s, run)) == NULL)
         return NULL;
-    if ((k->no = run_no(s, run)) != 0 && known_read(s, k))
-        return known_add(s, k);
-    known_free(s, k);
+    if ((k->no = run_no(s, run)) != 0 && run_row_read(s, k))
+        return run_row_add(s, k);
+    run_row_free(s, k);
     return NULL;
 }
 
-const known *known_peek(const sqlite_store *s, const char *run)
+const run_row *run_row_peek(const sqlite_store *s, const char *run)
 {
-    const known *k = s->held_cap == 0 ? NULL : *known_link(s, run);
+    const run_row *k = s->held_cap == 0 ? NULL : *run_row_link(s, run);
 
     return k != NULL && k->epoch == s->epoch ? k : NULL;
 }
 
-void known_put(sqlite_store *s, const char *run, const known *from)
+void run_row_put(sqlite_store *s, const char *run, const run_row *from)
 {
-    known *k = s->held_cap == 0 ? NULL : *known_link(s, run), was;
+    run_row *k = s->held_cap == 0 ? NULL : *run_row_link(s, run), was;
 
-    if (k == NULL && (k = known_new(s, run)) != NULL)
-        known_add(s, k);
+    if (k == NULL && (k = run_row_new(s, run)) != NULL)
+        run_row_add(s, k);
     if (k == NULL)
         return;
     was = *k;
@@ -273,23 +277,23 @@ void known_put(sqlite_store *s, const char *run, const known *from)
     k->epoch = s->epoch;
 }
 
-void known_drop(sqlite_store *s, const char *run)
+void run_row_drop(sqlite_store *s, const char *run)
 {
-    known **at = s->held_cap == 0 ? NULL : known_link(s, run), *k;
+    run_row **at = s->held_cap == 0 ? NULL : run_row_link(s, run), *k;
 
     if (at == NULL || (k = *at) == NULL)
         return;
     *at = k->next;
-    known_free(s, k);
+    run_row_free(s, k);
     s->held_count--;
 }
 
-bool place_find(sqlite_store *s, const char *run, place *out)
+bool run_tail_find(sqlite_store *s, const char *run, run_tail *out)
 {
-    const known *held = known_peek(s, run);
-    known k = { .no = out->no };
+    const run_row *held = run_row_peek(s, run);
+    run_row k = { .no = out->no };
 
-    if (held == NULL && !known_read(s, &k))
+    if (held == NULL && !run_row_read(s, &k))
         return false;
     out->seq = held != NULL ? held->seq : k.seq;
     out->lsn = held != NULL ? held->lsn : k.lsn;
@@ -309,9 +313,9 @@ void tail_forget(sqlite_store *s)
 void tail_free(sqlite_store *s)
 {
     for (size_t i = 0; i < s->held_cap; i++)
-        for (known *k = s->held[i], *next; k != NULL; k = next) {
+        for (run_row *k = s->held[i], *next; k != NULL; k = next) {
             next = k->next;
-            known_free(s, k);
+            run_row_free(s, k);
         }
     mem_free(&s->alloc, s->held, s->held_cap * sizeof *s->held);
     mem_free(&s->alloc, s->tail, s->tail_cap * sizeof *s->tail);

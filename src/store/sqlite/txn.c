@@ -1,4 +1,8 @@
-/* txn.c - the lock beside the file, transactions, checkpoints, and the clock. */
+/* txn.c - PATH-lock, transactions, checkpoints, and the store's clock.
+ *
+ * Owns the lock's descriptor, and the state of the transaction (s->rc, s->relaxed, s->data_version). Called by all files of the folder, on
+ * the thread that uses the handle.
+ * Invariants: Q1 (write_begin takes the lock, txn_done drops it), Q4 (changes_read compares the data version at each begin). */
 #include "store/sqlite/sqlite.h"
 
 #include <errno.h>
@@ -76,18 +80,19 @@ void lock_drop(sqlite_store *s)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-/* What does not go into the file now, because somebody reads or the disk is full, goes later. */
+/* Pages that a reader still needs, or that do not fit on the disk, are checkpointed later. */
 void checkpoint(sqlite_store *s, int mode)
 {
     int left = 0, done = 0;
 
+    PAWL_ASSERT(s->locked, "Q1: a checkpoint holds PATH-lock");
     sqlite3_wal_checkpoint_v2(s->db, "main", mode, &left, &done);
     s->wal_pages_next = left <= done ? CHECKPOINT_PAGES : s->wal_pages + CHECKPOINT_PAGES;
 }
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-/* Q4: the pager's own counter; it changes with every commit, and is remembered after each of ours. */
+/* Q4: the pager's counter, which changes with every commit; its value is stored after each commit of this handle. */
 static uint32_t data_version(sqlite_store *s)
 {
     unsigned v = 0;
@@ -96,7 +101,7 @@ static uint32_t data_version(sqlite_store *s)
     return v;
 }
 
-static void look_around(sqlite_store *s)
+static void changes_read(sqlite_store *s)
 {
     uint32_t v = data_version(s);
 
@@ -108,7 +113,7 @@ static void look_around(sqlite_store *s)
     s->fresh = s->rc == SQLITE_OK;
 }
 
-static pawl_code space_find(sqlite_store *s)
+static pawl_code namespace_find(sqlite_store *s)
 {
     sqlite3_stmt *q;
 
@@ -122,7 +127,7 @@ static pawl_code space_find(sqlite_store *s)
     return s->rc == SQLITE_OK ? PAWL_OK : PAWL_IO;
 }
 
-/* Between transactions alone. What could not be made strict again is before the next commit that has to be. */
+/* Only between transactions. When FULL cannot be restored now, it is before the next hard commit. */
 static void relax(sqlite_store *s, bool relaxed)
 {
     int rc;
@@ -136,7 +141,7 @@ static void relax(sqlite_store *s, bool relaxed)
         s->relaxed = relaxed;
 }
 
-/* What was large once need not stay so. */
+/* Frees buffers that grew large for one value. */
 static void slots_shrink(sqlite_store *s)
 {
     for (int i = 0; i < SLOTS; i++) {
@@ -147,13 +152,29 @@ static void slots_shrink(sqlite_store *s)
     }
 }
 
-static void txn_over(sqlite_store *s)
+static void txn_done(sqlite_store *s)
 {
     slots_shrink(s);
     s->rc = SQLITE_OK;
     relax(s, false);
     lock_drop(s);
     s->rc = SQLITE_OK;
+}
+
+/* S4: SQLite writes on into a file that was deleted or replaced, and all of it is lost when the last handle is closed. Asked of the
+ * system once in FILE_LOOK_MS, and before the end of a run is stored: a step costs little more than the question. */
+static pawl_code file_check(sqlite_store *s, pawl_err *err)
+{
+    const int64_t now = clock_ms(CLOCK_MONOTONIC);
+    int moved = 0;
+
+    if (now - s->file_seen_ms < FILE_LOOK_MS)
+        return PAWL_OK;
+    s->file_seen_ms = now;
+    if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
+        return PAWL_OK;
+    s->file_seen_ms = FILE_NEVER_SEEN;  /* and it stays so */
+    return fail(err, PAWL_IO, "%s was deleted or replaced while it was open; nothing more is written: put it back, or begin again with a new one", s->path);
 }
 
 pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
@@ -166,21 +187,20 @@ pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
     arena_reset(&s->mem);
     if (sqlite3_db_readonly(s->db, "main") == 1)
         return sql_fail(s, SQLITE_READONLY, err);
-    if ((rc = lock_take(s, err)) != PAWL_OK)
+    if ((rc = file_check(s, err)) != PAWL_OK || (rc = lock_take(s, err)) != PAWL_OK)
         return rc;
     relax(s, kind == TXN_SOFT);
     s->changes_before = sqlite3_total_changes(s->db);
     sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
     if (s->rc == SQLITE_OK)
-        look_around(s);
-    if (space_find(s) != PAWL_OK)
+        changes_read(s);
+    if (namespace_find(s) != PAWL_OK)
         rc = write_end(s, PAWL_OK, err);
     return rc;
 }
 
-/* A transaction may be gone already: SQLite rolls back by itself when the disk is full. And for want of memory the statement
- * may fail that ends it: then once more. */
-static void leave(sqlite_store *s)
+/* SQLite may have rolled back already, when the disk is full. The statement may fail for want of memory: then once more. */
+static void txn_roll_back(sqlite_store *s)
 {
     s->rc = SQLITE_OK;
     if (!sqlite3_get_autocommit(s->db))
@@ -190,12 +210,12 @@ static void leave(sqlite_store *s)
     s->rc = SQLITE_OK;
 }
 
-/* What was refused before it changed anything leaves what is remembered as it is. */
+/* A refusal before the first change leaves the caches valid. */
 static void roll_back(sqlite_store *s)
 {
     bool untouched = s->rc == SQLITE_OK && sqlite3_total_changes(s->db) == s->changes_before;
 
-    leave(s);
+    txn_roll_back(s);
     if (!untouched)
         tail_forget(s);
 }
@@ -204,6 +224,7 @@ pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err)
 {
     if (rc == PAWL_OK && s->rc == SQLITE_OK && s->tail_rows >= TAIL_ROWS_MAX)
         watermark_move(s);
+    PAWL_ASSERT(s->locked, "Q1: a write transaction holds PATH-lock");
     if (rc == PAWL_OK)
         sql_run(s, sql_use(s, SQL_COMMIT));
     if (rc == PAWL_OK)
@@ -216,7 +237,7 @@ pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err)
         if (s->wal_pages >= s->wal_pages_next)
             checkpoint(s, SQLITE_CHECKPOINT_PASSIVE);
     }
-    txn_over(s);
+    txn_done(s);
     return rc;
 }
 
@@ -234,8 +255,8 @@ pawl_code read_begin(sqlite_store *s, pawl_err *err)
     if ((q = sql_use(s, SQL_DATA_VERSION)) != NULL && sql_row(s, q)) /* a transaction begins with its first look */
         sql_end(q);
     if (s->rc == SQLITE_OK)
-        look_around(s);
-    return space_find(s) == PAWL_OK ? PAWL_OK : read_end(s, PAWL_OK, err);
+        changes_read(s);
+    return namespace_find(s) == PAWL_OK ? PAWL_OK : read_end(s, PAWL_OK, err);
 }
 
 pawl_code read_end(sqlite_store *s, pawl_code rc, pawl_err *err)
@@ -244,9 +265,9 @@ pawl_code read_end(sqlite_store *s, pawl_code rc, pawl_err *err)
         rc = sql_code(s, err);
     if (s->inside)
         return rc;
-    leave(s);
+    txn_roll_back(s);
     if (rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_NOMEM)
         tail_forget(s);
-    txn_over(s);
+    txn_done(s);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* within.c - work of the caller's own in the transaction of an append: each in a savepoint, behind a guard.
+/* user_sql.c - work of the caller's own in the transaction of an append: each in a savepoint, behind a guard.
  *
  * All of it is done before the first line of any run is made. For when a statement that writes is interrupted, or asks for it (OR
  * ROLLBACK), SQLite gives up the whole transaction: then it is begun again, without the work that broke it. What a work does after
@@ -208,11 +208,11 @@ static void work_one(sqlite_store *s, const char *run, pawl_within *w)
 /* As append_may, which asks once more. */
 static pawl_code may_work(sqlite_store *s, const pawl_append *a)
 {
-    const known *k;
+    const run_row *k;
 
     if (!store_run_valid(a->run) || a->within->work == NULL || a->within->made == NULL)
         return PAWL_INVALID;
-    if ((k = known_find(s, a->run)) == NULL)
+    if ((k = run_row_find(s, a->run)) == NULL)
         return PAWL_GONE;
     if (a->fence == 0 || k->fence != a->fence)
         return PAWL_FENCED;

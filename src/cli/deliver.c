@@ -1,0 +1,62 @@
+/* deliver.c - an event is stored as a delivery of a run; the process that drives the run takes it from there.
+ *
+ * Called by the verbs and the driver, on the main thread. Durable when session_tell returns PAWL_OK. */
+#include "cli/run_driver.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+const char *go_who(void)
+{
+    const char *who = getenv("PAWL_USER");
+
+    if (who == NULL || *who == '\0')
+        who = getenv("USER");
+    if (who == NULL || *who == '\0')
+        who = getenv("LOGNAME");
+    return who != NULL && *who != '\0' ? who : "somebody";
+}
+
+/* The second of two who answered at the same moment is told the first, as one who comes later is. */
+pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
+{
+    said before = {0};
+    char text[sizeof err->text];
+
+    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || ev->id == NULL || err == NULL || strstr(err->text, ", by ") != NULL ||
+        !said_soon(s, ev->id, &before) || before.by == NULL)
+        return rc;
+    memcpy(text, err->text, sizeof text);
+    *err = (pawl_err){0};
+    return fail(err, rc, "%s, by %.48s", text, before.by);
+}
+
+static pawl_delivery_kind delivery_of(pawl_event_kind kind)
+{
+    switch (kind) {
+    case PAWL_EV_ANSWER: return PAWL_DELIVER_ANSWER;
+    case PAWL_EV_SIGNAL: return PAWL_DELIVER_SIGNAL;
+    case PAWL_EV_CANCEL: return PAWL_DELIVER_CANCEL;
+    case PAWL_EV_UPDATE: return PAWL_DELIVER_UPDATE;
+    case PAWL_EV_REOPEN: return PAWL_DELIVER_REOPEN;
+    default: return PAWL_DELIVER_INPUT;
+    }
+}
+
+/* Left in the store, for whoever drives it. */
+pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err)
+{
+    pawl_delivery d = { .kind = delivery_of(ev->kind), .name = ev->kind == PAWL_EV_ANSWER ? ev->id : ev->name, .by = ev->by, .note = ev->note };
+    pawl_store *store = session_store(s);
+    char id[64];
+
+    if (ev->value != NULL)
+        d.value = (pawl_bytes){ ev->value, strlen(ev->value) };
+    if (ev->update != NULL)
+        d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
+    snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
+    d.id = id;
+    return answered_before(s, ev, store->verbs->deliver(store, run, &d, err), err);
+}
+
+pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err) { return session_tell_run(s, s->run, ev, err); }

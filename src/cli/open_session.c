@@ -1,0 +1,201 @@
+/* open_session.c - opens a session for a verb, and says on stderr what is wrong with its file or its run.
+ *
+ * Called by the verbs, on the main thread. The session is the verb's: session_free. */
+#include "cli/open_session.h"
+
+#include <string.h>
+
+/* ---- of a file ---------------------------------------------------------------------------------------- */
+
+void session_say_faults(const cli_call *c, const faults *f, bool all)
+{
+    const char *red = c->err_colour ? "\033[31m" : "", *yellow = c->err_colour ? "\033[33m" : "", *plain = c->err_colour ? "\033[0m" : "";
+    size_t told = 0;
+
+    for (const file_fault *one = f->first; one != NULL; one = one->next) {
+        bool fault = one->severity == PAWL_FAULT;
+        buf line;
+
+        if (!fault && !all)
+            continue;
+        told += fault;
+        buf_init(&line, NULL);
+        cli_clean(&line, one->at.file, strlen(one->at.file));
+        buf_fmt(&line, ":%u:%u: %s%s%s", (unsigned)one->at.line, (unsigned)one->at.column, fault ? red : yellow, fault ? "" : "note: ", fault ? plain : "");
+        cli_clean(&line, one->text, strlen(one->text));
+        buf_fmt(&line, "%s\n", fault ? "" : plain);
+        if (!line.failed)
+            fwrite(line.data, 1, line.size, stderr);
+        buf_free(&line);
+    }
+    if (f->count > told)
+        cli_note(c, "and %zu more", f->count - told);
+}
+
+static session *new_session(cli_call *c)
+{
+    session *s = session_new(&c->app);
+
+    if (s != NULL)
+        s->c = c;
+    return s;
+}
+
+/* Loads it, and says what is wrong with it. */
+static int load(session *s, const char *path)
+{
+    pawl_err err = {0};
+    pawl_code rc = session_load(s, path, &err);
+
+    session_say_faults(s->c, &s->faults, false);
+    if (rc == PAWL_OK)
+        return EXIT_DONE;
+    if (s->faults.count == 0)
+        cli_fail(s->c, rc, &err);
+    return EXIT_USAGE;
+}
+
+static session *loaded(session *s, int *code)
+{
+    if (*code == EXIT_DONE)
+        return s;
+    session_free(s);
+    return NULL;
+}
+
+session *session_of_file(cli_call *c, const char *path, int *code)
+{
+    session *s = new_session(c);
+
+    *code = s != NULL ? load(s, path) : EXIT_FAILED;
+    return loaded(s, code);
+}
+
+session *session_of_text(cli_call *c, const char *path, pawl_bytes text, int *code)
+{
+    session *s = new_session(c);
+
+    *code = s != NULL && session_text(s, text) ? load(s, path) : EXIT_FAILED;
+    return loaded(s, code);
+}
+
+session *session_load_quietly(cli_call *c, const char *path, pawl_err *err)
+{
+    session *s = new_session(c);
+
+    if (s == NULL)
+        fail(err, PAWL_NOMEM, "%s: no memory", path);
+    else
+        (void)session_load(s, path, err);
+    return s;
+}
+
+/* ---- of a run ------------------------------------------------------------------------------------------ */
+
+static bool told_first(void *ctx, const pawl_divergence *d)
+{
+    const session *s = ctx;
+
+    cli_note(s->c, "%s", d->text);
+    return false;
+}
+
+/* The first thing that it would do otherwise, for who thinks about --upgrade. */
+static int say_divergence(session *s)
+{
+    pawl_against sum = {0};
+    pawl_err err = {0};
+    pawl_code rc = pawl_history_against(session_store(s), s->machine, s->run, NULL, told_first, s, &sum, &err);
+
+    if (rc != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    if (sum.diverged == 0)
+        cli_note(s->c, "%s: all that it did so far, this file would have done too", s->run);
+    cli_note(s->c, "%s runs under another version of its file: --upgrade goes on under this one", s->run);
+    return EXIT_FAILED;
+}
+
+/* `st`: the state of the run; `other`: the file that it is to use from now on, or NULL. */
+static int take_run(session *s, pawl_store *store, pawl_state *st, const char *other)
+{
+    const char *path = NULL, *name;
+    pawl_err err = {0};
+    pawl_code rc = session_run_file(s, st, other, &path, &err);
+    int code = EXIT_DONE;
+
+    if (rc != PAWL_OK || (code = load(s, path)) != EXIT_DONE) {
+        pawl_store_free(store);
+        return rc != PAWL_OK ? cli_fail(s->c, rc, &err) : code;
+    }
+    name = pawl_state_machine(st, NULL);
+    if (strcmp(pawl_machine_name(s->machine), name) != 0 && !session_of_agent(s, name)) {
+        pawl_store_free(store);
+        fail(&err, PAWL_CONFLICT, "%s is a run of \"%s\", and %s is \"%s\"", s->run, name, path, pawl_machine_name(s->machine));
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
+    if ((rc = session_open(s, store, &err)) != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    if (pawl_state_under(st, s->machine))
+        return EXIT_DONE;
+    if (other == NULL)
+        cli_note(s->c, "%s: it ran under another machine than its file makes now: another version of Pawl, of jq, or of a plug-in", s->run);
+    if (cli_given(s->c, "upgrade") == NULL)
+        return s->only_look ? EXIT_DONE : say_divergence(s);
+    rc = session_upgrade(s, &err);
+    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
+}
+
+session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code)
+{
+    session *s = new_session(c);
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (s == NULL) {
+        pawl_store_free(store);
+        *code = EXIT_FAILED;
+        return NULL;
+    }
+    snprintf(s->run, sizeof s->run, "%s", run);
+    s->only_look = c->verb->looks;
+    rc = pawl_history_state(store, run, 0, &st, &err);
+    if (rc == PAWL_OK) {
+        *code = take_run(s, store, st, file);
+    } else {
+        *code = cli_fail(c, rc == PAWL_CORRUPT ? PAWL_IO : rc, &err);      /* of a damaged journal no file is at fault */
+        pawl_store_free(store);
+    }
+    pawl_state_free(st);
+    return loaded(s, code);
+}
+
+session *session_of_run(cli_call *c, const char *given, int *code)
+{
+    char run[RUN_ID_BYTES];
+    pawl_store *store = cli_store_of(c, given, run, code);
+
+    return store != NULL ? session_of_run_in(c, store, run, cli_given(c, "file"), code) : NULL;
+}
+
+/* ---- how it ended -------------------------------------------------------------------------------------- */
+
+bool agent_failed(const session *s, pawl_state *st)
+{
+    const char *end = agent_end(st), *why = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "note"));
+    pawl_agent_view v;
+
+    if (pawl_agent_look(st, &v, NULL) != PAWL_OK || (v.state != PAWL_SHOWN_ERROR && v.state != PAWL_SHOWN_DONE))
+        return false;
+    if (v.state == PAWL_SHOWN_ERROR)
+        cli_note(s->c, "%s: %s", s->run, v.message != NULL ? v.message : "it failed");
+    else if (strcmp(end, "budget") == 0)
+        cli_note(s->c, "%s: its budget has no room for more; pawl budget %s shows it, and raises it", s->run, s->run);
+    else if (strcmp(end, "max_iterations") == 0)
+        cli_note(s->c, "%s: its turn asked the model as often as `max_iterations` allows", s->run);
+    else if (why != NULL)
+        cli_note(s->c, "%s: %s", s->run, why);
+    else if (*end != '\0')
+        cli_note(s->c, "%s: its turn ended by %s", s->run, strcmp(end, "denial") == 0 ? "a denial" : strcmp(end, "interrupt") == 0 ? "an interrupt" : end);
+    return v.state == PAWL_SHOWN_ERROR || strcmp(end, "budget") == 0 || strcmp(end, "max_iterations") == 0;
+}

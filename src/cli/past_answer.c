@@ -1,0 +1,75 @@
+/* past_answer.c - the answer that a wait of a run was given before, read from the task records of the store.
+ *
+ * Called by the driver and by the list of open questions, on the main thread. What it returns is in the session's arena. */
+#include "cli/run_driver.h"
+
+#include <time.h>
+
+/* Of an answer's id RUN~LIFE/SUPERSTEP.TASK.VISIT.N, or its node. */
+static bool said_meant(const pawl_stream_event *ev, const char *given)
+{
+    return given == NULL || strcmp(given, ev->node) == 0 || strcmp(given, ev->path) == 0 || (ev->id != NULL && strcmp(given, ev->id) == 0);
+}
+
+bool go_said(session *s, const char *run, const char *given, said *out)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), run, &from, NULL);
+    pawl_stream_event ev;
+    bool any = false;
+
+    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
+        const pawl_value *v;
+
+        if (strcmp(ev.name, "answer") != 0 || !said_meant(&ev, given) || (v = value_parse(&s->mem, ev.json, strlen(ev.json), "answer", NULL)) == NULL)
+            continue;
+        any = true;
+        *out = (said){ .node = arena_strdup(&s->mem, ev.node, strlen(ev.node)), .by = pawl_value_string(pawl_value_get(v, "by")),
+                       .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value") };
+    }
+    pawl_stream_close(r);
+    return any && out->node != NULL;
+}
+
+void wait_for_write(pawl_store *store, uint64_t *seen)
+{
+    const uint64_t before = *seen;
+
+    for (int i = 0; i < TAKEN_MS / TAKEN_LOOK_MS && (i == 0 || *seen == before); i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_LOOK_MS * 1000000L }, NULL);
+        *seen = store->verbs->version(store);
+    }
+}
+
+/* The answer to a wait that somebody else has given this moment: it may not be stored yet. */
+bool said_soon(session *s, const char *id, said *out)
+{
+    pawl_store *store = session_store(s);
+    uint64_t looked = store->verbs->version(store), seen = looked;
+    char run[RUN_ID_BYTES];
+    bool found;
+
+    asks_run_of(id, run);
+    found = go_said(s, run, id, out);
+    for (int i = 0; i < TAKEN_LOOKS && !found; i++) {
+        wait_for_write(store, &seen);
+        if (seen != looked || seen == 0)
+            found = go_said(s, run, id, out);
+        looked = seen;
+    }
+    return found;
+}
+
+pawl_code go_said_before(const char *run, const said *before, pawl_err *err)
+{
+    pawl_code rc;
+    buf b;
+
+    buf_init(&b, NULL);
+    cli_short(&b, before->value, 60);
+    buf_char(&b, '\0');
+    rc = fail(err, PAWL_CONFLICT, "%s: %.56s%swas answered before, with %s%s%.48s", run, before->node, *before->node != '\0' ? " " : "", b.failed ? "" : b.data,
+              before->by != NULL ? ", by " : "", before->by != NULL ? before->by : "");
+    buf_free(&b);
+    return rc;
+}

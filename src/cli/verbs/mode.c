@@ -1,0 +1,42 @@
+/* mode.c - `pawl mode`: what the nodes of a run may do without asking (P1). */
+#include "cli/run_driver.h"
+#include "cli/verbs.h"
+
+static int mode_run(cli_call *c)
+{
+    char json[64];
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who(), .value = json };
+    pawl_err err = {0};
+    pawl_code rc;
+    session *s;
+    int code = EXIT_DONE;
+
+    if (pawl_mode_named(c->args[1]) == PAWL_MODE_NONE)
+        return cli_usage(c, "a mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", c->args[1]);
+    if ((s = session_of_run(c, c->args[0], &code)) == NULL)
+        return code;
+    snprintf(json, sizeof json, "{\"@mode\":\"%s\"}", c->args[1]);
+    if (s->file == NULL) {
+        fail(&err, PAWL_INVALID, "%s: a plug-in that is the whole agent knows no mode", s->run);
+        code = cli_fail(c, PAWL_INVALID, &err);
+    } else if ((code = go_may_tell(s, PAWL_EV_UPDATE)) != EXIT_DONE) {
+        ;                       /* said */
+    } else if ((rc = session_tell(s, &ev, &err)) != PAWL_OK) {
+        code = cli_fail(c, rc, &err);
+    } else {
+        cli_note(c, "%s: %s from its next step on", s->run, c->args[1]);
+    }
+    session_free(s);
+    return code;
+}
+
+const cli_verb verb_mode = {
+    .name = "mode", .form = "RUN MODE", .what = "say what a run may do without asking", .least = 2, .most = 2, .store = true, .run = mode_run,
+    .about = "`plan`: no node may act; commands and requests that write are denied. `default`:\n"
+             "nodes that require more ask first. `acceptEdits`: nodes that require it run.\n"
+             "`bypassPermissions`: all run but for deny and ask rules; it is not kept over a\n"
+             "resume, where it has to be given again.\n"
+             "\n"
+             "Holds from the run's next step on. Nothing is driven by it.",
+    .example = "pawl mode @ plan\npawl mode deploy-3fza acceptEdits",
+};

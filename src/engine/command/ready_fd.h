@@ -1,0 +1,13 @@
+/* ready_fd.h - a descriptor that says that somebody has something to do. */
+#ifndef ENGINE_READY_FD_H
+#define ENGINE_READY_FD_H
+
+#include <stdbool.h>
+
+/* Below 0: there is none; then the others do nothing. */
+int ready_fd_open(bool raised);
+void ready_fd_raise(int fd);    /* readable, until it is lowered; any thread */
+void ready_fd_lower(int fd);
+void ready_fd_close(int fd);
+
+#endif

@@ -1,0 +1,20 @@
+/* scheduler.h - many runs at once, and those of them with which nothing can be done now. */
+#ifndef ENGINE_SCHEDULER_H
+#define ENGINE_SCHEDULER_H
+
+#include "engine/engine.h"
+
+/* scheduler.c: its children are driven, as far as they go now. *did: something came of it; *wake: when something may again; 0: when
+ * somebody was asked. */
+pawl_code children_drive(pawl_engine *e, cached_run *r, bool *did, int64_t *wake, pawl_err *err);
+
+/* Runs that pawl_work() drives at the moment; 0 while nothing is due. Any thread. */
+unsigned engine_active(const pawl_engine *e);
+
+/* backlog.c: runs that need not be tried again yet */
+void idle_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms);
+bool idle_is(const pawl_engine *e, const pawl_head *h, int64_t now_ms);
+void idle_forget(pawl_engine *e);       /* who could not be helped may be now */
+void idle_free(pawl_engine *e);
+
+#endif

@@ -1,0 +1,116 @@
+/* shell.h - a shell command line, split into its commands ("parts"), without running it.
+ *
+ * For src/policy alone: what a deny rule, an ask rule or an allow rule is compared with. Pure: no memory is allocated, no state is kept;
+ * everything stands in the caller's struct shell, which borrows the text that was split. Any thread, one struct a thread.
+ * What cannot be read for sure is marked so (`unsure`, `unseen`); what was seen of it stands in the parts all the same. */
+#ifndef SHELL_SHELL_H
+#define SHELL_SHELL_H
+
+#include "json/json.h"
+
+/* Limits: a command line beyond one of them is not read for sure. */
+enum {
+    SHELL_BYTES_MAX = 16384,        /* of a command line */
+    SHELL_POOL_BYTES = 24576,       /* its words, unquoted */
+    SHELL_ASIDE_BYTES = 16384,      /* targets of redirections, and texts that are split in turn */
+    SHELL_WORDS_MAX = 1024,
+    SHELL_PARTS_MAX = 64,
+    SHELL_EDITS_MAX = 64,
+    SHELL_TEXTS_MAX = 48,           /* substitutions and other nested commands, at any depth */
+    SHELL_NEST_MAX = 64             /* quotes in brackets in quotes */
+};
+
+/* Flags of a word: it has an expansion whose value is unknown; it is a file name pattern or several words; it begins with an unquoted ~. */
+enum { WORD_UNKNOWN = 1, WORD_GLOB = 2, WORD_TILDE = 4 };
+#define WORD_BLANK '\x1f'           /* a blank inside a word, in the text of all words: a blank between words is ' ' */
+
+typedef struct shell_word {
+    const char *text;               /* what the program gets, with WORD_BLANK for ' ' */
+    uint32_t size, flags;
+    uint32_t known;                 /* bytes of it before the first thing that is unknown */
+} shell_word;
+
+typedef struct shell_edit {         /* a redirection */
+    shell_word to;
+    bool reads;                     /* < : else it is written */
+} shell_edit;
+
+typedef struct shell_part {         /* one command of the line */
+    const char *from;               /* its bytes in the text */
+    uint32_t size;
+    uint32_t first, count;          /* words, without wrappers (timeout, env) and assignments */
+    uint32_t edit, edits;
+    bool hidden;                    /* nested in another command: no allow rule needs to fit it, and none permits it */
+    bool more;                      /* words follow that are unknown (xargs) */
+    bool carries;                   /* some of its words are a command, but it is unknown which (sudo, find -exec) */
+    bool fed;                       /* by a here-document whose text has no expansion */
+    shell_word feed;                /* its here-string, or the document */
+} shell_part;
+
+typedef struct shell_text { const char *text; uint32_t size; } shell_text;
+
+typedef struct shell {
+    const char *unsure;             /* why it is not read for sure; NULL: it is */
+    const char *unsure_text;        /* where in the text */
+    bool unseen;                    /* something runs, or may run, that is in no part */
+    size_t nparts, nwords, nedits, ntexts, texts_done;
+    size_t pool_used, aside_used;
+    size_t work;                    /* bytes read, of all texts: bounds the time */
+    shell_part parts[SHELL_PARTS_MAX];
+    shell_word words[SHELL_WORDS_MAX];
+    shell_edit edits[SHELL_EDITS_MAX];
+    shell_text texts[SHELL_TEXTS_MAX];
+    char pool[SHELL_POOL_BYTES], aside[SHELL_ASIDE_BYTES];
+} shell;
+
+/* ---- split.c: the entry points ------------------------------------------------------------------------- */
+
+/* Splits `text` into `s`, which need not be initialised; entries past its counts stay unset. */
+void shell_split(shell *s, const char *text, size_t size);
+/* The same for a command that was given as its words, a JSON array of strings. */
+void shell_split_words(shell *s, const pawl_value *words);
+
+/* ---- result.c: what the splitter writes, and questions about words ---------------------------------------- */
+
+void shell_doubt(shell *s, const char *why, const char *at);    /* it is not read for sure: the first reason stays */
+void shell_lost(shell *s, const char *why, const char *at);     /* and something that may run is in no part */
+/* Split this text, too, as a nested command. `copy`: into `aside`, with ' ' for WORD_BLANK. */
+void shell_queue(shell *s, const char *text, size_t size, bool copy);
+/* Words of a part as one text, joined by blanks. */
+pawl_bytes shell_joined(const shell *s, const shell_part *p);
+bool word_is(const shell_word *w, const char *text);            /* false for a word with an expansion */
+bool text_listed(const char *p, size_t n, const char *words);   /* `words`: " a b c ", each between blanks */
+bool shell_harmless(const char *name, size_t n);                /* a variable from which no program takes a command */
+
+/* ---- words.c: one word --------------------------------------------------------------------------------------- */
+
+typedef struct shell_pen { char *at, *end; uint32_t known; uint32_t flags; char *from; bool quoted; } shell_pen;
+/* Reads one word from `p` on, unquoted, to the pen. Returns where it ends. */
+const char *shell_word_read(shell *s, shell_pen *pen, const char *p, const char *end);
+/* Behind the bracket or quote that closes the one `open` ('(' '{' '"' '`') before `p`; NULL: it is not closed. */
+const char *shell_skip(const char *p, const char *end, char open);
+/* Queues all substitutions in a text that is no command itself. */
+void shell_inner(shell *s, const char *p, const char *end);
+const char *shell_blanks(const char *p, const char *end);       /* behind blanks and continued lines */
+
+/* ---- parts.c: a part that is complete ---------------------------------------------------------------------- */
+
+/* Takes wrappers off and queues the commands among its words. */
+void shell_part_done(shell *s, shell_part *p);
+/* Its here-document was read into p->feed. */
+void shell_part_fed(shell *s, shell_part *p);
+
+/* ---- programs.c: the table of programs whose words are understood ------------------------------------------- */
+
+/* What a program does with the paths among its words. LOOK: no path, yet the program must be looked at (cd). */
+typedef enum operand_use { OPERAND_NONE, OPERAND_READ, OPERAND_EDIT, OPERAND_BOTH, OPERAND_LOOK } operand_use;
+bool program_only_reads(const shell *s, const shell_part *p);       /* with these words it writes nothing and runs nothing */
+bool program_edits_operands(const shell *s, const shell_part *p);   /* mkdir, cp, sed -i: writes its operands and nothing else */
+bool program_reads_text(const shell *s, const shell_part *p);       /* a here-document is plain text for it */
+bool program_is_shell(const shell_word *w);
+operand_use program_operand_use(const shell *s, const shell_part *p);
+/* Where the path in word `i` of the part begins, its bytes in *size; NULL: that word has none. *ends: no operand follows. */
+const char *program_operand(const shell *s, const shell_part *p, size_t i, bool *ends, uint32_t *size);
+bool program_removes_tree(const shell *s, const shell_part *p);     /* a folder and its content (rm -r, find -delete) */
+
+#endif
