@@ -409,6 +409,16 @@ static bool crowd_out(const crowd *c)
     return false;
 }
 
+/* A receipt came back while a later run took its step: its own run has not folded it yet. */
+static bool crowd_has_receipt(const crowd *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        for (const errand *er = c->runs[i]->errands; er != NULL; er = er->next)
+            if (er->at == ERRAND_DONE && er->open && !er->fed)
+                return true;
+    return false;
+}
+
 /* Nothing is out any more, and all that was is stored. */
 static bool crowd_home(const crowd *c)
 {
@@ -428,8 +438,8 @@ static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
         (void)errands_come(e, POLL_MS);
         return true;
     }
-    if (e->granted > 0)
-        return true;            /* they were stepped before they had a place */
+    if (e->granted > 0 || crowd_has_receipt(c))
+        return true;            /* they were stepped before they had a place, or before their receipt was there */
     if (c->n > 0 && (e->waiting == 0 || crowd_out(c) || (token == 0 && completions_out(e) > 0))) {
         (void)errands_come(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
         return true;
