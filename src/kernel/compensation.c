@@ -201,7 +201,7 @@ pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_va
     id = local_id(st, it);
     if (less == NULL || key == NULL || id == NULL)
         return PAWL_NOMEM;
-    note = value_pack(mem, err, "[s,s,v,v]", key, id, less, receipt != NULL ? receipt : value_null(mem));
+    note = value_pack(mem, err, "[s,s,v,v]", key, id, less, receipt != NULL && !BROKEN(BROKEN_UNDO_RECEIPT) ? receipt : value_null(mem));
     if (note != NULL && st->undo == NULL) {
         list *l = list_new(st);
 
@@ -316,7 +316,7 @@ static const pawl_value *note_next(pawl_step *s)
         keys = notes_sort(keys, keys + n + 1, n);
     it = pawl_iter_of(all);
     while (found == NULL && (v = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(pawl_value_at(v, 0)) == keys[left - 1])
+        if (pawl_value_string(pawl_value_at(v, 0)) == keys[BROKEN(BROKEN_UNDO_ORDER) ? n - left : left - 1])
             found = v;
     return found;
 }
@@ -369,7 +369,7 @@ pawl_code unwind_next(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;
 
-    if (st->commands > 0 || st->waits > 0)
+    if ((st->commands > 0 || st->waits > 0) && !BROKEN(BROKEN_UNWIND_EARLY))
         return PAWL_OK;
     s->whole = true;
     if (st->undone < undo_count(st))
@@ -409,7 +409,7 @@ pawl_code fold_inverse(pawl_state *st)
 
 void unwind_code(pawl_state *st, buf *b, blob_set *apart, buf *beside)
 {
-    if (undo_count(st) > 0) {
+    if (undo_count(st) > BROKEN(BROKEN_UNDO_NOTE)) {
         buf_text(b, ",\"undo\":");
         part_code(b, apart, beside, "", "undo", list_value(st->undo));
     }

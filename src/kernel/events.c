@@ -78,7 +78,7 @@ static bool id_of_run(const pawl_state *st, const char *id, char *path, uint64_t
 
         for (int i = 0; i < 16; i++)
             life[i] = "0123456789abcdef"[st->life >> (60 - 4 * i) & 15];
-        if ((size_t)(tilde - id) != run || strncmp(id, st->run, run) != 0 || strncmp(tilde + 1, life, 16) != 0 || tilde[17] != '/')
+        if ((size_t)(tilde - id) != run || strncmp(id, st->run, run) != 0 || (strncmp(tilde + 1, life, 16) != 0 && !BROKEN(BROKEN_LIFE)) || tilde[17] != '/')
             return false;
         id = tilde + 18;
     }

@@ -278,7 +278,7 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     handlers_look(e, r);
     if (!e->draining && (rc = children_begin(e, r, &why, err)) != PAWL_OK)
         return rc;
-    if (r->st->canceling)
+    if (r->st->canceling && !BROKEN(BROKEN_CANCEL))
         errands_call_off(e, r, true);
     errands_watch(e, r, engine_now(e));
     came = errands_give_up(e, r, e->grace_ms);

@@ -111,7 +111,7 @@ void errands_stale(live *r)
 {
     r->commands_moved = true;
     for (errand *er = r->errands; er != NULL; er = er->next)
-        er->fed = false;        /* what was folded with it is gone */
+        er->fed = er->fed && BROKEN(BROKEN_RECEIPT_DROPPED);    /* what was folded with it is gone */
     sql_stale(r);
 }
 

@@ -13,7 +13,7 @@ static bool see_mark(void *ctx, const pawl_mark *told)
 
     if (er == NULL || er->at != ERRAND_READY || er->settling != NULL || er->job.attempt >= told->attempts)
         return true;
-    er->job.attempt = told->attempts;
+    er->job.attempt = told->attempts - (BROKEN(BROKEN_MARK_LESS) && told->attempts > 0);
     er->first_ms = told->first_ms;
     er->not_before_ms = told->again_ms;
     er->unsure = told->again_ms == 0;
@@ -98,11 +98,15 @@ static pawl_code marks_make(pawl_engine *e, live *r, mark_kind kind, pawl_err *e
         n += is_meant(er, kind);
     if (n == 0 || r->fence == 0)
         return PAWL_OK;
+    if (kind == MARK_COUNT && n > 1 && BROKEN(BROKEN_MARK_FIRST))
+        n = 1;
+    if (kind == MARK_COUNT && n > 4 && BROKEN(BROKEN_MARK_FOUR))
+        n = 4;
     arena_init(&mem, &e->alloc, 512);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for %zu marks", r->id, n);     /* nothing is in `mem` then */
     for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (is_meant(er, kind))
+        if (is_meant(er, kind) && k < n)
             all[k++] = (pawl_mark){ .run = r->id, .fence = r->fence, .id = er->job.id, .first_ms = er->first_ms,
                                     .again_ms = again_of(er, kind), .unbegun = kind == MARK_UNBEGUN };
     rc = marks_put(e, r, all, n, err);
@@ -195,7 +199,8 @@ bool is_unknown(const errand *er)
 
     if (er->h != NULL && er->h->sql && er->limits.cls != PAWL_ONCE)
         return false;           /* a count of such a one is its own, and without a receipt it has not happened */
-    return er->unsure && er->settling == NULL && made > 0 && (er->limits.cls == PAWL_ONCE || (most > 1 && made >= most));
+    return er->unsure && er->settling == NULL && made > 0 &&
+           ((er->limits.cls == PAWL_ONCE && (most <= 1 || !BROKEN(BROKEN_ONCE_RETRY))) || (most > 1 && made >= most));
 }
 
 /* ---- limits ------------------------------------------------------------------------------------ */
@@ -233,7 +238,7 @@ static const char *limit_over(const errand *er, int64_t now)
 
 bool is_over(const errand *er, int64_t now)
 {
-    return er->limits.total_timeout_ms > 0 && er->first_ms > 0 && now - er->first_ms > er->limits.total_timeout_ms;
+    return !BROKEN(BROKEN_TOTAL_TIMEOUT) && er->limits.total_timeout_ms > 0 && er->first_ms > 0 && now - er->first_ms > er->limits.total_timeout_ms;
 }
 
 const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left)
@@ -292,7 +297,7 @@ pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *
     if (er->first_ms == 0)
         er->first_ms = now;
     one.first_ms = er->first_ms;
-    if (r->lease_lost)
+    if (r->lease_lost && !BROKEN(BROKEN_LEASE_LONE))
         return fail(err, PAWL_FENCED, "%s: its lease ran out", r->id);
     return er->counted || !counts(er) ? PAWL_OK : marks_put(e, r, &one, 1, err);
 }
@@ -355,7 +360,8 @@ pawl_code errand_run(errand *er)
 
     reply_reset(&er->reply);
     er->begun_ms = now;         /* first: who has it stopped looks at this afterwards */
-    er->refused = !er->h->sql && (er->e->draining || !leases_valid(er->e));     /* a command in SQL is fenced by its transaction */
+    /* a command in SQL is fenced by its transaction */
+    er->refused = !er->h->sql && (er->e->draining || (!leases_valid(er->e) && !BROKEN(BROKEN_LEASE_DISPATCH)));
     if (er->stop || er->refused) {      /* while it waited for a thread */
         er->begun_ms = 0;
         pawl_reply_untouched(&er->reply);
@@ -395,16 +401,16 @@ bool errand_again(const pawl_engine *e, errand *er, int64_t now)
     uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1, made = er->job.attempt - (er->settling == NULL ? er->cleared : 0);
     int64_t delay = delay_before(e, &l->retry, made);
 
-    if (er->rc >= 0 || !tried_again(er->rc) || made >= most ||
+    if (er->rc >= 0 || !tried_again(er->rc) || made >= most + BROKEN(BROKEN_ATTEMPTS) ||
         (l->cls == PAWL_ONCE && !er->reply.untouched) || (er->stop && er->late == NULL))
         return false;
     if (er->reply.retry_after_ms > delay)
         delay = er->reply.retry_after_ms;
     if (l->total_timeout_ms > 0 && now + delay - er->first_ms > l->total_timeout_ms)
         return false;
-    er->not_before_ms = now + delay;
+    er->not_before_ms = now + (BROKEN(BROKEN_BACKOFF_SKIPPED) ? 0 : delay);
     er->counted = false;
-    er->rests = delay > 0 && counts(er);
+    er->rests = delay > 0 && counts(er) && !BROKEN(BROKEN_BACKOFF_LOST);
     er->at = ERRAND_READY;
     return true;
 }

@@ -112,7 +112,8 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
     if (BROKEN(BROKEN_TIMER))
         a->wake_ms = 0;
     a->over = pawl_status_terminal((pawl_status)a->status);
-    a->moves = a->status != r->status || a->over != r->over || a->work != r->work || a->wake_ms != r->wake_ms || r->shelved || r->unsure;
+    a->moves = a->status != r->status || a->over != r->over || a->work != r->work ||
+               (a->wake_ms != r->wake_ms && !BROKEN(BROKEN_TIMER_ALONE)) || r->shelved || r->unsure;
     a->release = may_let_go(r, naps && !a->work) && !(a->over && (live_retired(e, r) || child_untold(r)));
     return PAWL_OK;
 }
@@ -354,7 +355,9 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)
         r->commands_moved = true;       /* it may be a command that would be tried again here */
-    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over)
+    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over && !BROKEN(BROKEN_SIGNAL_EARLY))
+        return PAWL_OK;
+    if (BROKEN(BROKEN_SIGNAL_SECOND) && d->kind == PAWL_DELIVER_SIGNAL && r->ntaken > 0)
         return PAWL_OK;
     if (!mem_room(&e->alloc, (void **)&r->taken, &r->taken_cap, r->ntaken, sizeof *r->taken)) {
         live_drop(e, r);

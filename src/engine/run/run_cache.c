@@ -330,7 +330,7 @@ void live_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
 {
     if (head->fence_before != r->last_fence)
         errands_lost(r);        /* another holder has counted attempts since: what is still out here must not go on under its old number (E13) */
-    if (r->st != NULL && ((head->fence_before != r->last_fence && !live_loaded_under(r, head->fence_before)) || head->seq != r->seq))
+    if (r->st != NULL && !BROKEN(BROKEN_STALE) && ((head->fence_before != r->last_fence && !live_loaded_under(r, head->fence_before)) || head->seq != r->seq))
         live_drop(e, r);        /* somebody else has had it since */
     r->loaded_fence = 0;
     r->fence = r->last_fence = head->fence;

@@ -206,7 +206,7 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
     int64_t at = timer_at(l->e, c);
 
     (void)f;
-    if (at > 0 && (l->wake_ms == 0 || at < l->wake_ms))
+    if (at > 0 && (l->wake_ms == 0 || at < l->wake_ms || BROKEN(BROKEN_WAKE_LAST)) && !(BROKEN(BROKEN_DEADLINE_WAKE) && c->kind == CALL_ASK))
         l->wake_ms = at;
     if (c->kind == CALL_ASK || c->kind == CALL_SLEEP || l->works)
         return true;
@@ -226,7 +226,7 @@ int64_t told_wake(pawl_engine *e, cached_run *r, bool *works)
 
     if (pawl_status_terminal((pawl_status)r->st->status)) {
         *works = false;
-        return child_untold(r) ? UNTOLD_MS : live_retires_ms(r);
+        return child_untold(r) && !BROKEN(BROKEN_CHILD_END) ? UNTOLD_MS : live_retires_ms(r);
     }
     step_reset(e->look);
     for (const errand *er = r->errands; er != NULL; er = er->next) {

@@ -164,7 +164,7 @@ static void sends_code(writer *w, const frame *f)
         canon_string(w->b, f->tasks[i].name, f->tasks[i].node_size);
         buf_char(w->b, ',');
         memcpy(place + uint_text(i - f->nedges, place), "/1", 3);
-        if (f->tasks[i].args != NULL)
+        if (f->tasks[i].args != NULL && !BROKEN(BROKEN_SENDS))
             part_code(w->b, w->apart, &w->list, "/sends", place, f->tasks[i].args);
         else
             buf_text(w->b, "null");
@@ -220,7 +220,7 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     open_item(o, &it);
     if (c->refused)
         return;
-    if (c->at == CALL_OPEN && c->doubt != NULL)
+    if (c->at == CALL_OPEN && c->doubt != NULL && !BROKEN(BROKEN_DOUBT))
         open_doubt(o, it, c);
     if (c->at == CALL_OPEN)
         return;
@@ -326,7 +326,7 @@ static void fold_code(writer *w, const frame *f)
         put_key(w, "defer");
         canon(w->b, f->defer);
     }
-    if (f->joins != NULL) {
+    if (f->joins != NULL && !BROKEN(BROKEN_JOINS_BELOW)) {
         put_key(w, "joins");
         canon(w->b, f->joins);
     }
@@ -485,7 +485,7 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, 
         put_key(&w, "defer");
         canon(b, st->root.defer);
     }
-    if (st->root.joins != NULL) {
+    if (st->root.joins != NULL && !BROKEN(BROKEN_JOINS)) {
         put_key(&w, "joins");
         canon(b, st->root.joins);
     }

@@ -96,7 +96,7 @@ pawl_code memory_deliver(pawl_store *s, const char *id, pawl_delivery *d, pawl_e
     if ((rc = store_delivery_check(&m->alloc, id, d, err)) != PAWL_OK || (rc = run_find(m, id, &r, err)) != PAWL_OK)
         return rc;
     store_delivery_hash(d, &digest);
-    if ((old = (delivery *)table_find(&r->delivered, d->id)) != NULL) {
+    if ((old = (delivery *)table_find(&r->delivered, d->id)) != NULL && !BROKEN(BROKEN_DELIVERED_TWICE)) {
         if (!hash_equal(&digest, &old->digest))
             return fail(err, PAWL_CONFLICT, "%s: delivery %s was made before, with other bytes", id, d->id);
         d->no = old->d.no;
@@ -141,7 +141,7 @@ pawl_code memory_deliveries(pawl_store *s, const char *id, pawl_delivery_fn *fn,
 
     if (rc == PAWL_OK && fn == NULL)
         return fail(err, PAWL_INVALID, "%s: its deliveries are told to nobody", id);
-    for (const delivery *d = rc == PAWL_OK ? r->first : NULL; d != NULL && fn(ctx, &d->d); d = d->after)
-        ;
+    for (const delivery *d = rc != PAWL_OK ? NULL : BROKEN(BROKEN_MAILBOX) ? r->last : r->first; d != NULL && fn(ctx, &d->d);)
+        d = BROKEN(BROKEN_MAILBOX) ? d->before : d->after;
     return rc;
 }

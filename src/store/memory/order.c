@@ -7,6 +7,8 @@
 
 static bool sooner(const run *a, const run *b, int by)
 {
+    if (BROKEN(BROKEN_DUE_ORDER))
+        return a->key[by] > b->key[by];
     return a->key[by] != b->key[by] ? a->key[by] < b->key[by] : a->head.no < b->head.no;
 }
 

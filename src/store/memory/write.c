@@ -180,7 +180,7 @@ static bool taken_found(run *r, const pawl_append *a)
 static pawl_code append_judge(run *r, const pawl_append *a, uint64_t entries, bool *again)
 {
     *again = false;
-    if (a->fence == 0 || (a->fence != r->head.fence && !BROKEN(BROKEN_FENCE)))
+    if (a->fence == 0 || (a->fence != r->head.fence && !BROKEN(BROKEN_FENCE) && !(BROKEN(BROKEN_FENCE_NEAR) && a->fence + 1 == r->head.fence)))
         return PAWL_FENCED;
     if ((*again = is_repeated(r, a, entries)))
         return PAWL_OK;
