@@ -132,12 +132,13 @@ static void tell_watcher(pawl_engine *e, cached_run *r)
     }
 }
 
-/* The cancel is stored: what waits for a thread must not begin from here on (E10). */
+/* A cancel is stored (E10), or a receipt from elsewhere (E4): what waits for a thread must not begin from here on. */
 static void queued_stop(cached_run *r)
 {
     for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_OUT && er->begun_ms == 0)
+        if (er->at == ERRAND_OUT && er->begun_ms == 0 && (r->st->canceling || !call_open(r->st, er->job.id)))
             told_to_stop(er);
+    r->receipt_delivered = false;
 }
 
 static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
@@ -168,7 +169,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     told_forget(e, r);
     riding_stored(r, a);
     errands_stored(e, r);
-    if (r->st->canceling)
+    if (r->st->canceling || r->receipt_delivered)
         queued_stop(r);
     errands_leftover(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
 }
@@ -354,7 +355,7 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)
-        r->commands_moved = true;       /* it may be a command that would be tried again here */
+        r->commands_moved = r->receipt_delivered = true;        /* of a command that may be queued, or would be tried again here */
     if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over && !BROKEN(BROKEN_SIGNAL_EARLY))
         return PAWL_OK;
     if (BROKEN(BROKEN_SIGNAL_SECOND) && d->kind == PAWL_DELIVER_SIGNAL && r->ntaken > 0)
@@ -558,7 +559,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
         if (ev.time_ms == 0)
             ev.time_ms = engine_now(e);
         if (ev.kind == PAWL_EV_RECEIPT)
-            r->commands_moved = true;
+            r->commands_moved = r->receipt_delivered = true;
         if ((rc = hurry(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)

@@ -51,6 +51,7 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     buf lines, snapshot;
     size_t nlines;
     bool hurry;                 /* there is something among them that may not wait (G9) */
+    bool receipt_delivered;     /* a receipt from elsewhere is folded and not stored: its command may be queued here (E4) */
     bool ends_in_record;
     int64_t gathers_since;      /* by the steady clock: the first of them, where they may wait */
     size_t tail_bytes;          /* of the lines since the last snapshot */

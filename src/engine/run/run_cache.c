@@ -58,7 +58,7 @@ void live_drop(pawl_engine *e, cached_run *r)
     r->nlines = r->ntaken = 0;
     r->records = r->records_fed = 0;
     r->loaded_fence = 0;
-    r->hurry = false;
+    r->hurry = r->receipt_delivered = false;
     told_forget(e, r);
     blobs_drop(e, r);
     for (size_t i = 0; i < r->nasked; i++)
