@@ -1,4 +1,4 @@
-/* essay.c - draft, review, a person lets it in, revise. */
+/* essay.c - draft, review, approval by a person, revise. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 
