@@ -3,7 +3,8 @@
  * Used and reserved together are never above a cap, for whatever would be is refused before it is a command; only a bill above its
  * reservation can bring them there, and then nothing leaves any more. A child's budget is reserved in its parent whole, and
  * settled by what the child came to; so one ledger answers for all below it, and no two need to be looked at at once. */
-#include "kernel/kernel.h"
+#include "kernel/compensation.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

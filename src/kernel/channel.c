@@ -1,7 +1,8 @@
 /* channel.c - the merge rules (K3), and where the values live.
  *
  * A write is checked before anything is touched, so that a refused one leaves the channel as it was. */
-#include "kernel/kernel.h"
+#include "kernel/channel.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

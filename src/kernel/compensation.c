@@ -4,7 +4,11 @@
  * done by commands that have an inverse is noted as it comes, and so is what was given up of theirs: it may have been done. When
  * the run is to end otherwise than completed, `unwind` says how it will, what is in flight is waited for, and then the inverses
  * go out one by one, each in an entry of its own. */
-#include "kernel/kernel.h"
+#include "kernel/compensation.h"
+#include "kernel/journal/base.h"
+#include "kernel/journal/codec.h"
+#include "kernel/machine.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

@@ -1,5 +1,10 @@
 /* events.c - what came in becomes an item, or is ignored, or refused, before any machine sees it (K1, E6, W3). */
-#include "kernel/kernel.h"
+#include "kernel/channel.h"
+#include "kernel/compensation.h"
+#include "kernel/events.h"
+#include "kernel/journal/codec.h"
+#include "kernel/machine.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

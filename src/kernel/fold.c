@@ -1,8 +1,10 @@
-/* fold.c - what each item does to a state. The whole law of how a run changes is here and in close.c.
- *
- * Folding knows no machine: everything it needs stands in the items and in the base. An
- * item that contradicts the state is PAWL_CORRUPT: the journal was damaged, or written by another. */
-#include "kernel/kernel.h"
+/* fold.c - what each item does to a state; superstep_close.c has the end of a superstep. Folding needs no machine: the items and the
+ * base say everything. An item that contradicts the state is PAWL_CORRUPT. */
+#include "kernel/compensation.h"
+#include "kernel/journal/apart.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
+#include "kernel/references.h"
 
 #include <string.h>
 

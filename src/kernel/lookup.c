@@ -1,5 +1,6 @@
 /* lookup.c - tasks, frames and calls by the names that they have in a journal. */
-#include "kernel/kernel.h"
+#include "kernel/names.h"
+#include "kernel/txn.h"
 
 #include <string.h>
 

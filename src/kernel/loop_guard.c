@@ -3,7 +3,9 @@
  * A command is the digest of its effect and its arguments, with what they refer to; a result that of its outcome and its value. The
  * last CYCLE_MAX * N of them are kept for each graph, and a yes begins the count anew. What a node sees of it is a wait more in
  * its visit, which later passes meet at the same number, whatever has happened by then. */
-#include "kernel/kernel.h"
+#include "kernel/events.h"
+#include "kernel/references.h"
+#include "kernel/visit.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* machine.c - what all machines have in common: a name, a version, channels, effects, a hash (F5). */
-#include "kernel/kernel.h"
+#include "kernel/budget.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

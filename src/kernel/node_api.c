@@ -1,5 +1,9 @@
 /* node_api.c - what code inside a machine may say: read, build, write, ask. */
-#include "kernel/kernel.h"
+#include "kernel/events.h"
+#include "kernel/machine.h"
+#include "kernel/node_api.h"
+#include "kernel/references.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

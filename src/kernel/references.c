@@ -1,5 +1,7 @@
 /* references.c - what stands beside a value is put into it (K3, K7). */
-#include "kernel/kernel.h"
+#include "kernel/journal/apart.h"
+#include "kernel/names.h"
+#include "kernel/references.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,10 @@
 /* state.c - a run as it stands: made, asked, freed. */
-#include "kernel/kernel.h"
+#include "kernel/compensation.h"
+#include "kernel/journal/base.h"
+#include "kernel/journal/codec.h"
+#include "kernel/machine.h"
+#include "kernel/references.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

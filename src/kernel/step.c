@@ -1,5 +1,10 @@
 /* step.c - the answer to one event, made item by item; and pawl_feed, the one door (K1). */
-#include "kernel/kernel.h"
+#include "kernel/channel.h"
+#include "kernel/compensation.h"
+#include "kernel/events.h"
+#include "kernel/journal/codec.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

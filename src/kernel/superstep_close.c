@@ -1,5 +1,7 @@
 /* superstep_close.c - a superstep is over: its writes are merged in task order, and the next tasks stand ready. */
-#include "kernel/kernel.h"
+#include "kernel/fold.h"
+#include "kernel/names.h"
+#include "kernel/references.h"
 
 #include <string.h>
 

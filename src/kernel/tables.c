@@ -1,6 +1,6 @@
 /* tables.c - the state machines of the kernel, as tables: what may follow what. Fold keeps to them; pictures are drawn
  * from them. */
-#include "kernel/kernel.h"
+#include "kernel/frame.h"
 
 const sm_row task_rows[TASK_STATES] = {
     [TASK_READY] = { "ready", SM_TO(TASK_READY) | SM_TO(TASK_OPEN) | SM_TO(TASK_LEFT) | SM_TO(TASK_FAILED), SM_FIRST },

@@ -5,7 +5,7 @@
  * back writes them again, newest first. A feed always goes back: it must leave the state as it was. An apply goes
  * back only when it fails half way. Blocks follow the same log: what was allocated since is
  * freed on the way back, what was dropped is freed only on commit. */
-#include "kernel/kernel.h"
+#include "kernel/channel.h"
 
 #include <string.h>
 

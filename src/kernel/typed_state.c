@@ -1,5 +1,5 @@
 /* typed_state.c - a C struct stands for the channels (K9). Nodes get it whole and write it by field. */
-#include "kernel/kernel.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

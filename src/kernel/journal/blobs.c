@@ -2,7 +2,9 @@
  *
  * Of a large value its smallest large parts are taken out, as long as what is left is small; else all of it is one blob. So the text
  * that a receipt brought is one blob wherever it goes: in the receipt, and in a snapshot of the channel that it was written to. */
-#include "kernel/kernel.h"
+#include "kernel/journal/apart.h"
+#include "kernel/names.h"
+#include "kernel/step.h"
 
 #include <string.h>
 

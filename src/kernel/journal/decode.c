@@ -1,6 +1,8 @@
 /* decode.c - items and entries back from bytes. Nothing read is trusted: whatever is not exactly what code.c
  * writes is refused with its place. What an item means in this state is the fold's to judge. */
-#include "kernel/kernel.h"
+#include "kernel/frame.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* encode.c - entries and items to bytes: docs/INTERFACES.md, written down. */
-#include "kernel/kernel.h"
+#include "kernel/frame.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* entry.c - one line of a journal, and what it does to a state: the fold (K6). */
-#include "kernel/kernel.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
+#include "kernel/step.h"
 
 #include <string.h>
 

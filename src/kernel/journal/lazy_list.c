@@ -2,7 +2,11 @@
  *
  * The entries that brought them are folded again, in a state of its own that has this one channel
  * only. So what is read back is what was merged, by the same code. */
-#include "kernel/kernel.h"
+#include "kernel/channel.h"
+#include "kernel/fold.h"
+#include "kernel/journal/apart.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

@@ -1,5 +1,9 @@
 /* load.c - a state read back from its base and its snapshot. */
-#include "kernel/kernel.h"
+#include "kernel/compensation.h"
+#include "kernel/journal/apart.h"
+#include "kernel/journal/base.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

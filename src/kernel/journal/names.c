@@ -1,5 +1,7 @@
 /* names.c - the stored names, each in one place. In journals: append only. */
-#include "kernel/kernel.h"
+#include "kernel/item.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

@@ -1,5 +1,10 @@
 /* replay.c - a whole journal folded again, and fed again to a machine (K5, K6). */
-#include "kernel/kernel.h"
+#include "kernel/events.h"
+#include "kernel/journal/apart.h"
+#include "kernel/journal/codec.h"
+#include "kernel/journal/replay.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

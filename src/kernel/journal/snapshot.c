@@ -1,5 +1,11 @@
 /* snapshot.c - a state written down, and read: bases, snapshots, forks (K7, K10). */
-#include "kernel/kernel.h"
+#include "kernel/compensation.h"
+#include "kernel/journal/apart.h"
+#include "kernel/journal/base.h"
+#include "kernel/journal/codec.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
+#include "kernel/references.h"
 
 #include <string.h>
 

@@ -1,0 +1,78 @@
+/* channel.h - channels: named cells of state, each with a merge rule (K3).
+ *
+ * Owned by the frame that declares them. They are changed inside a transaction only (txn.h), by a fold.
+ * Invariant: floating <= elements in nodes; digested + floating <= count; a list that is not loaded has after < upto. */
+#ifndef KERNEL_CHANNEL_H
+#define KERNEL_CHANNEL_H
+
+#include "kernel/item.h"
+#include "kernel/txn.h"
+#include "pawl/kernel.h"
+
+typedef struct decl {           /* a channel as the base has it */
+    const char *where;          /* "" for the run; else node names of subgraphs: "inner", "a/b" */
+    const char *name;
+    const pawl_value *first;    /* NULL: none */
+    const char *secret;         /* NULL: none */
+    uint32_t hash;
+    uint8_t rule;
+    bool accumulate, keep;
+} decl;
+
+typedef struct channel {
+    const decl *d;
+    yyjson_val scalar;          /* the value, when it is one node and no string */
+    const void *block;          /* else its nodes */
+    size_t block_bytes;         /* 0: lent by the step */
+    list *list;                 /* of the rules that grow */
+    uint64_t born;              /* the entry before the one that set the first element of list */
+    bool set;
+} channel;
+
+channel *channel_search(const frame *f, const char *name);
+static inline channel *channel_find(const frame *f, const char *name)   /* NULL: none; the first is looked at at once */
+{
+    channel *c = f->channels;
+
+    return c != NULL && *c->d->name == *name && strcmp(c->d->name, name) == 0 ? c : channel_search(f, name);
+}
+const pawl_value *channel_load(pawl_state *st, channel *c);
+static inline const pawl_value *channel_value(pawl_state *st, channel *c)       /* NULL: never set, or not to be loaded */
+{
+    if (!c->set || c->list != NULL)
+        return c->set ? channel_load(st, c) : NULL;
+    return of_val(c->block != NULL ? c->block : &c->scalar);
+}
+pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err);
+/* The commonest write: one node, no text, under the rule last. One such in place of another needs nothing but itself. */
+static inline bool write_is_plain(const channel *c, unsigned op, const pawl_value *v)
+{
+    return op == OP_MERGE && c->d->rule == PAWL_LAST && c->block == NULL && c->list == NULL && v != NULL &&
+           (val_of(v)->tag & YYJSON_TYPE_MASK) <= YYJSON_TYPE_NUM && c->d->secret == NULL;
+}
+static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value *v)
+{
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    c->scalar = *val_of(v);
+    c->set = true;
+    return PAWL_OK;
+}
+/* Whether the channel may be written so, as far as can be said before what is there is known. */
+pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
+pawl_code channel_clear(pawl_state *st, channel *c);
+pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
+const pawl_value *list_value(list *l);
+bool list_push(pawl_state *st, list *l, const pawl_value *v);
+void list_free(list *l);
+list *list_new(pawl_state *st);
+bool rule_is_list(unsigned rule);
+static inline bool decl_fleets(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
+
+/* lazy_list.c: the elements that a snapshot left in the journal. */
+pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
+/* The declarations of the run: decls_add() for channels that came with an adopted machine, {NAME: declaration}, with their first values. */
+pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err);
+void decls_code(buf *b, const decl *d, uint32_t n);
+
+#endif

@@ -1,0 +1,112 @@
+/* frame.h - calls, tasks and frames: what a run is doing.
+ *
+ * The root frame is the run; a frame inside a task is a subgraph. They belong to the state and change in a transaction only. */
+#ifndef KERNEL_FRAME_H
+#define KERNEL_FRAME_H
+
+#include "base/sm.h"
+#include "kernel/loop_guard.h"
+#include "pawl/kernel.h"
+
+struct channel;
+struct item;
+
+typedef enum call_kind { CALL_CALL = 1, CALL_SLEEP = 2, CALL_SPAWN = 3, CALL_ASK = 4 } call_kind;
+typedef enum call_at { CALL_OPEN = 0, CALL_ANSWERED = 1, CALL_DROPPED = 2 } call_at;
+
+typedef struct call {           /* a command or a wait, by its number in the visit */
+    uint8_t kind, at, outcome, wait;
+    uint32_t visit, n;          /* of a loose one; else its place says so */
+    uint64_t superstep;
+    int64_t time_ms;            /* due, or asked; answered: when */
+    const char *task;           /* of a loose one; else NULL */
+    const char *spec;           /* canonical text */
+    size_t spec_size;
+    const void *value;          /* nodes of the receipt or the answer; NULL: null */
+    size_t value_bytes;         /* 0: lent by the step */
+    const pawl_value *update;   /* that came with the answer (W7) */
+    size_t update_bytes;
+    const char *doubt;          /* SPEC of the question what came of it; NULL: that was never in doubt */
+    bool asked;                 /* and it is open: the command stands as a wait */
+    bool refused;               /* for want of budget: it never was one */
+    lap *lap;                   /* where repetition is looked for, and it counts; else NULL */
+} call;
+
+static inline bool call_asks(const call *c) { return c->kind == CALL_ASK || c->asked; }
+
+typedef enum task_at { TASK_READY = 0, TASK_OPEN = 1, TASK_LEFT = 2, TASK_FAILED = 3, TASK_STATES = 4 } task_at;
+
+struct frame;
+struct leave;
+typedef struct task {
+    const char *name;           /* "draft", "worker:3" */
+    uint32_t node_size;         /* bytes of the node's name in it */
+    uint32_t node_hint;         /* where the machine has that node, if it still does; no part of the state */
+    uint32_t visit;
+    uint32_t since;             /* visits before the last reopening: attempts are counted from there */
+    uint32_t nwins;
+    uint32_t *wins;             /* winners of the visit's races */
+    int64_t visit_ms;
+    const laps *told;           /* of its visits that are over; NULL: none */
+    const pawl_value *args;     /* in the block of the tasks, as the name */
+    call *calls;
+    uint32_t ncalls, calls_cap;
+    const struct leave *leave;  /* how it left: while the entry that says so is being folded */
+    const char *left;           /* else the item's text */
+    const char *fault;          /* TASK_FAILED: canonical text of {"code","text"} */
+    uint32_t left_size, fault_size;
+    struct frame *child;        /* of a subgraph */
+    uint8_t at;
+    bool timed;                 /* the visit has a time of its own */
+    bool racing;                /* a race is open: any receipt runs the visit again */
+} task;
+#define LEFT_BYTES (sizeof(task) - offsetof(task, leave)) /* what a leave changes */
+
+typedef struct frame {          /* a graph in its course: the run, or a subgraph inside a task */
+    struct frame *parent;
+    const char *where;          /* node names down to here; "" for the run */
+    struct channel *channels;
+    uint32_t nchannels;
+    task *tasks;
+    uint32_t ntasks, nedges;    /* the first nedges were reached by edges */
+    size_t tasks_bytes;         /* of one block: tasks, arguments, names */
+    call *loose;                /* what no visit waits for: holds, a reducer's commands */
+    uint32_t nloose, loose_cap;
+    bool fleeting;              /* it has channels that live for one superstep */
+    bool open;                  /* the superstep has begun: its tasks see this state */
+    uint64_t superstep;         /* the number of the one that is next or open; 0: not begun */
+    uint64_t steps;             /* closed in this turn */
+    int64_t now_ms;             /* of a subgraph: the latest time that was told in it */
+    const pawl_value *joins;    /* {JOIN: [seen]} */
+    const pawl_value *defer;    /* [node] */
+    size_t joins_bytes, defer_bytes;
+    const laps *told;           /* what its calls came to lately; NULL: nobody looks, or none */
+} frame;
+
+/* lookup.c: by the names that they have in a journal. NULL: none of that name. */
+/* The frame that a path leads into, though its last superstep may be over: where holds stand. */
+frame *frame_above(pawl_state *st, const char *path);
+task *task_find(pawl_state *st, const char *path, frame **in);  /* NULL: none */
+call *call_find(pawl_state *st, uint64_t superstep, const char *task, uint32_t visit_no, uint32_t n, frame **in);
+frame *frame_find(pawl_state *st, const char *path);            /* "": the run's */
+uint64_t number_in(const char **at);
+bool frame_waits(const frame *f);               /* for the world, here or below */
+bool task_ready(const task *tk);                /* every command of its last pass is answered */
+/* The latest time that was told to the task, or anywhere in the subgraph: no order of arrival shows in it. */
+int64_t task_time(const task *tk);
+int64_t frame_time(const frame *f);
+
+/* Calls `see` for each open command and wait in task order until it returns false. task_each_call(): of one task and in it; `path`: its own. */
+typedef bool see_call_fn(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n);
+bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
+bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx); 
+
+frame *frame_new(pawl_state *st, frame *parent, const char *where);
+void frame_drop(pawl_state *st, frame *f);
+void frame_clear(pawl_state *st, frame *f);     /* all but its channels */
+void task_drop(pawl_state *st, task *tk);       /* frees what it has */
+
+extern const sm_row task_rows[TASK_STATES];     /* tables.c */
+extern const sm_table run_table, task_table;
+
+#endif

@@ -1,0 +1,106 @@
+/* state.h - the state of a run, and what can be read from it at once.
+ *
+ * One thread at a time. Everything in it changes by folding items inside a transaction (K6), but for what is fixed since the base. */
+#ifndef KERNEL_STATE_H
+#define KERNEL_STATE_H
+
+#include "kernel/budget.h"
+#include "kernel/frame.h"
+#include "kernel/list.h"
+#include "pawl/kernel.h"
+
+struct decl;
+struct txn;
+
+typedef struct mark {           /* the digest of an item in a record */
+    uint32_t root;              /* index of the root task */
+    uint32_t visit, n, rank;
+    const char *path;
+    hash digest;
+} mark;
+
+#define BY_DEADLINE "@deadline"   /* who cancels a run whose deadline passed */
+
+struct pawl_state {
+    frame root;
+    uint64_t seq, turn;
+    int64_t time_ms;            /* of the newest entry */
+    int64_t record_ms;          /* the latest time in the records since */
+    size_t tail_bytes;
+    hash head;                  /* of the newest entry; before it, of the base */
+    uint32_t commands, waits, people; /* open ones; people: waits for a person */
+    uint8_t status;
+    void *spare;                /* SPARE_BYTES that the next superstep will need; none while the run waits */
+    /* up to here: the head, which mostly every step moves: a transaction keeps it whole, HEAD_BYTES */
+    uint64_t ignored;
+    bool no_journal;
+    bool canceling;             /* called off: what is in flight is waited for, nothing new begins */
+    bool only;                  /* beside another: folds for one channel, see lazy_list.c */
+    uint32_t nmarks, marks_cap;
+    mark *marks;
+    const pawl_value *reason;
+    size_t reason_bytes;
+    size_t snapshot_bytes;
+    list *pending;              /* updates told while the superstep is open: merged when it closes */
+    list *undo;                 /* what may have to be undone: [KEY,ID,{"args","effect","refs"},RECEIPT] */
+    ledger *budget;             /* NULL: none */
+    uint32_t undone;            /* inverses that were issued */
+    uint32_t no_progress, progress_nodes;   /* so often the same in a row, and a person is asked, 0: nobody is; 1: with the nodes, 0: of an older run */
+    uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: none */
+    size_t bytes;               /* of the block that this state begins */
+    /* fixed since the base, but for adopt */
+    struct txn *t;              /* while a step is fed or applied */
+    pawl_alloc alloc;
+    pawl_loader loader;
+    bool has_loader;
+    pawl_code load_failed;      /* by a reader that could not say so */
+    arena fixed;                /* declarations, names, the base */
+    const struct decl *decls;
+    uint32_t ndecls, base_decls; /* of these the base has; an adopted machine may bring more */
+    const char *run;
+    uint64_t life, seed, base_seq;
+    int64_t at_ms, deadline_ms; /* of its base */
+    const char *retention;      /* NULL: not said */
+    const char *parent;         /* the invocation id that it was spawned by; NULL: none */
+    const char *machine;
+    uint32_t version;
+    hash machine_hash;
+    pawl_bytes base;
+};
+
+#define HEAD_BYTES offsetof(struct pawl_state, ignored)
+
+static inline bool status_over(unsigned status)
+{
+    return (1u << status & (1u << PAWL_COMPLETED | 1u << PAWL_FAILED | 1u << PAWL_CANCELED_RUN | 1u << PAWL_REJECTED)) != 0;
+}
+/* Something can be done without waiting for anybody. In an open superstep that is only ending it: whatever can be
+ * begun is begun by the step that makes it possible. */
+static inline bool state_runnable(const pawl_state *st)
+{
+    if (st->canceling || st->root.nloose > 0)
+        return false;
+    if (st->root.ntasks == 0)       /* a fork of what was over: a tick ends it again. A reducer has no supersteps */
+        return st->root.superstep > 0;
+    return !st->root.open || !frame_waits(&st->root);
+}
+static inline pawl_status status_now(const pawl_state *st)      /* of a run that is not over */
+{
+    return st->people > 0 && st->commands == 0 && !state_runnable(st) ? PAWL_INPUT_REQUIRED : PAWL_WORKING;
+}
+static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
+{
+    if (status_over(status))
+        return PAWL_HALTED;
+    if (state_runnable(st))
+        return PAWL_OK;
+    return st->commands > 0 ? PAWL_PENDING : PAWL_INTERRUPTED;
+}
+
+/* As pawl_state_command, but nothing is put into its arguments. Where something is to be, they are NULL; *refers: all of that is the run's
+ * own, and no secret. */
+pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err);
+pawl_code state_begin(pawl_state *st, const pawl_caps *caps, pawl_err *err);   /* the channels' first values, and its budget */
+void state_drop(pawl_state *st);                /* what is in it, in a transaction */
+
+#endif

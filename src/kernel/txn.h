@@ -1,0 +1,86 @@
+/* txn.h - changes to a state that can be taken back, byte for byte (G9).
+ *
+ * A feed ends in txn_end(false), an apply in txn_end(true). Between them each change is preceded by touch() of the bytes that it changes.
+ * One transaction at a time: st->t points to it, and is NULL outside of one. */
+#ifndef KERNEL_TXN_H
+#define KERNEL_TXN_H
+
+#include "kernel/state.h"
+#include "base/base.h"
+
+#include <string.h>
+
+typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_LIST_BORN, UNDO_LIST_DEAD } undo_kind;
+typedef struct undo {
+    struct undo *before;
+    void *at;
+    size_t size;                /* of bytes, which follow, or of a block; of a list that grew: nodes */
+    size_t count;               /* of a list that grew: elements */
+    struct undo *late;          /* the one before of those that commit looks at */
+    undo_kind kind;
+} undo;
+
+typedef struct txn {
+    arena *mem;
+    bool keep;                  /* apply: what is allocated stays */
+    bool live;                  /* and it is fed in the same transaction: what the step lends is kept at its end */
+    bool closed;                /* the run's superstep was closed in it */
+    bool now;                   /* what is dropped is freed at once: nobody goes back */
+    bool swapped;               /* the spare block is in use, and the block before it is what has to be kept */
+    undo *log, *late;
+    char head[HEAD_BYTES];      /* of the state, as it was */
+} txn;
+
+static inline void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
+{
+    t->mem = mem;
+    t->keep = keep;
+    t->closed = t->now = t->live = t->swapped = false;
+    t->log = t->late = NULL;
+    mem_copy(t->head, st, HEAD_BYTES);
+    mem->failed = false;
+    st->t = t;
+}
+/* To free what is in the state, all of it and at once: nothing is kept, and nobody goes back. */
+static inline void txn_begin_drop(pawl_state *st, txn *t)
+{
+    t->mem = NULL;
+    t->keep = t->now = true;
+    t->log = t->late = NULL;
+    st->t = t;
+}
+undo *txn_mark(pawl_state *st);         /* to go back to, once; the head is kept again */
+/* The same for what leaves the head alone until nothing but memory can be wrong. */
+static inline undo *txn_place(const pawl_state *st) { return st->t->log; }
+void txn_back(pawl_state *st, undo *to);      /* take back what came after the mark */
+void txn_end(pawl_state *st, bool commit);      /* commit only with keep; else all is taken back */
+/* About to change these bytes; false: no memory, and they must stay. Not for the head of the state, nor for its root frame. */
+static inline bool touch(pawl_state *st, void *at, size_t size)
+{
+    undo *u = arena_get(st->t->mem, sizeof *u + size);
+
+    if (u == NULL)
+        return false;
+    u->before = st->t->log;
+    u->kind = UNDO_BYTES;
+    u->at = at;
+    u->size = size;
+    if (size <= 64)
+        memcpy(u + 1, at, size);
+    else
+        mem_copy(u + 1, at, size);
+    st->t->log = u;
+    return true;
+}
+#define TOUCH(st, object) touch((st), (object), sizeof *(object))
+enum { SPARE_BYTES = 144 };     /* of a lone task and its name, mostly */
+void *st_alloc(pawl_state *st, size_t size);    /* zeroed; lives as the transaction says */
+void st_free(pawl_state *st, const void *ptr, size_t size);    /* at commit */
+bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count);
+bool st_list_born(pawl_state *st, list *l);
+void st_list_dies(pawl_state *st, list *l);
+const char *st_text(pawl_state *st, const char *text, size_t size);    /* a copy with a NUL; size + 1 bytes */
+/* A copy of `v` as the transaction keeps it; *bytes 0 when it is lent by the step. */
+const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes);
+
+#endif
