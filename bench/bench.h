@@ -29,7 +29,7 @@ typedef struct figure {
 
 /* the last one of each has no name */
 extern const figure memory_figures[], size_figures[], journal_figures[], sqlite_figures[], engine_figures[];
-extern const figure policy_figures[], agent_figures[], wire_figures[];
+extern const figure policy_figures[], agent_figures[], wire_figures[], calls_figures[];
 extern const figure cli_figures[];              /* of the program that lies beside this one */
 bool cli_ls_1m(reading *out);
 bool cli_show_1m(reading *out);
@@ -38,11 +38,13 @@ extern const figure million_figures[];          /* measured when their whole nam
 /* tools.c */
 double bench_ns(void);                  /* the clock */
 bool bench_wrong(const char *what, const pawl_err *err); /* told on stderr; false */
+double bench_median(double *v, int n);  /* sorts them */
 double bench_malloc_ns(size_t calls);   /* of one call through a pointer, with a malloc and a free */
 /* An allocator of pawl_alloc; `ctx` is a size_t, the bytes that are out. */
 double bench_allocated(void);           /* bytes, without SQLite's cache of pages, which has its own bound */
 void *bench_counted(void *ctx, void *ptr, size_t old_size, size_t size);
-size_t bench_resident(void);            /* bytes of this process in memory */
+size_t bench_resident(void);            /* bytes of this process in memory; */
+size_t bench_resident_most(void);       /* the most that it ever had */
 
 /* One run, driven by hand. */
 typedef struct run {
@@ -84,6 +86,8 @@ pawl_engine *disk_engine(const disk *d, pawl_machine *m); /* on its store; takes
  * "memory": the most it had, in bytes, after a start. Times are bench_ns. */
 bool child_run(const char *what, const char *path, const char *id, double *number);
 int child_main(const char *what, const char *path, const char *id);
+/* calls.c: the child of "calls" and "calls-threads", so many model calls at once: its most bytes in memory, or its threads; 0: it failed. */
+double calls_child(bool threads, const char *url, const char *count);
 
 /* loop.c: a machine of one node that goes round, and tells whoever measures of each step. */
 typedef void turn_fn(void *ctx, int64_t who);   /* `who` is the run's input; 0: it has none */

@@ -57,20 +57,6 @@ static void stop(void *ctx, int64_t who)
     pawl_engine_stop(*(pawl_engine **)ctx);
 }
 
-static size_t most_bytes(void)
-{
-    char line[256];
-    unsigned long kib = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-
-    while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kib = strtoul(line + 6, NULL, 10);
-    if (f != NULL)
-        fclose(f);
-    return kib * 1024;
-}
-
 static bool first_wait(void *ctx, const char *run_id, const pawl_waiting *w)
 {
     (void)run_id;
@@ -98,13 +84,15 @@ int child_main(const char *what, const char *path, const char *id)
     pawl_code rc = PAWL_OK;
     bool answers = strcmp(what, "answer") == 0;
 
-    if (strcmp(what, "nothing") != 0) {
+    if (strncmp(what, "calls", 5) == 0) {
+        rc = (number = calls_child(strcmp(what, "calls-threads") == 0, path, id)) > 0 ? PAWL_OK : PAWL_INVALID;
+    } else if (strcmp(what, "nothing") != 0) {
         pawl_machine *m = answers ? ask_machine() : strcmp(what, "resume") == 0 ? say_machine(&t) : loop_machine(&t);
 
         e = pawl_engine_new(m, pawl_store_sqlite(path, NULL, &err), &err);
         rc = e == NULL ? PAWL_INVALID : answers ? answer(e, id, &number, &err) : pawl_run(e, id, NULL, &err);
         if (!answers)
-            number = strcmp(what, "memory") == 0 ? (double)most_bytes() : bench_ns();
+            number = strcmp(what, "memory") == 0 ? (double)bench_resident_most() : bench_ns();
     }
     if (rc < 0)
         bench_wrong(what, &err);

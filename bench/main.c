@@ -10,19 +10,6 @@
 
 enum { ROUNDS_MAX = 64 };
 
-static int by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_size);
-    return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 static bool figure_measure(const figure *f, reading *out)
 {
     double values[ROUNDS_MAX], bases[ROUNDS_MAX];
@@ -35,8 +22,8 @@ static bool figure_measure(const figure *f, reading *out)
         values[i] = r.value;
         bases[i] = r.base;
     }
-    out->value = median(values, f->rounds);
-    out->base = median(bases, f->rounds);
+    out->value = bench_median(values, f->rounds);
+    out->base = bench_median(bases, f->rounds);
     return true;
 }
 
@@ -78,8 +65,7 @@ static bool wanted(const figure *f, bool slow, char **names, int n)
 }
 
 static const figure *const groups[] = { memory_figures, size_figures, journal_figures, sqlite_figures, engine_figures, policy_figures, agent_figures,
-                                        wire_figures, cli_figures,
-    million_figures };
+                                        wire_figures, calls_figures, cli_figures, million_figures };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 /* Every NAME must mean something. */

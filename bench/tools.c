@@ -23,6 +23,19 @@ bool bench_wrong(const char *what, const pawl_err *err)
     return false;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+double bench_median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_size);
+    return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
 static void *take(size_t size) { return malloc(size); }
 
 double bench_malloc_ns(size_t calls)
@@ -51,6 +64,20 @@ size_t bench_resident(void)
         resident = 0;
     fclose(f);
     return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+size_t bench_resident_most(void)
+{
+    char line[256];
+    unsigned long kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kib = strtoul(line + 6, NULL, 10);
+    if (f != NULL)
+        fclose(f);
+    return kib * 1024;
 }
 
 double bench_allocated(void)

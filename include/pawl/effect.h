@@ -98,8 +98,9 @@ PAWL_API pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *reply, v
  *                   A certificate that is not trusted, has expired, or is another host's is PAWL_EFFECT, and nothing was sent
  * Replies {"status":N,"headers":{},"body":""}: names in lower case, repeated ones joined by ", "; with "body_json" when it
  * is JSON and says so, "body_base64" when it is not UTF-8, "cut":true when there was more. 429 and 5xx are PAWL_TRANSIENT,
- * with their Retry-After, and so is a connection that fails. A connection is kept for 4 s for the next request to its origin, 16 of them at
- * most; no request is sent twice for one that died. Needs libcurl when it is first called. */
+ * with their Retry-After, and so is a connection that fails. A connection is kept for 4 s for the next request to its origin: 16 of
+ * them at most by requests whose caller waits, 256 by those that are answered later; no request is sent twice for one that died.
+ * Needs libcurl when it is first called. */
 PAWL_API pawl_code pawl_effect_http(const pawl_job *job, pawl_reply *reply, void *arg);
 
 #ifdef __cplusplus
