@@ -2,7 +2,9 @@
  *
  * A journal is taken as facts: its items, without what tells two runs alike apart - times, numbers that a run gives, digests of records.
  * Facts are compared superstep by superstep (a reducer's entry by entry), as a set: which of several answers came first, and whether it
- * stands in an entry or in a task record before it, is no difference. A fork has the facts of the run that it was made from, up to there. */
+ * stands in an entry or in a task record before it, is no difference. A fork has the facts of the run that it was made from, up to there.
+ *
+ * Called by the program and by tests, on the thread of the store's handle; no lock, nothing is written. */
 #include "history/history.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* export.c - a run is written as JSON lines, so that its journal comes out of it byte for byte (docs/INTERFACES.md). */
+/* export.c - writes a run as JSON lines, so that its journal comes out of it byte for byte (docs/INTERFACES.md, An export).
+ *
+ * Called by the program and by tests, on the thread of the store's handle; no lock. The store is read several times, and the run may move meanwhile: when
+ * its newest entry changed between the first read and the last, all is read again, TRIES times at most. */
 #include "effect/effect.h"
 #include "history/history.h"
 

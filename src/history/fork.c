@@ -1,4 +1,7 @@
-/* fork.c - a run begins where another one stood, with its state or a changed one (G8, K10). */
+/* fork.c - starts a run from the state of another run at some entry, unchanged or changed (G8, K10).
+ *
+ * Called by the program, the host and tests. The state of the old run is folded first, without a lock; then the engine starts the new run as it does any
+ * other, under its own lock (engine/run/begin.h). The old run is never written. */
 #include "engine/run/begin.h"
 #include "engine/run/run.h"
 #include "history/history.h"

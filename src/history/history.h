@@ -1,4 +1,4 @@
-/* history.h - what those who look back share: a journal as text, and the blobs beside it. */
+/* history.h - inside this folder: blobs and waits beside a journal (side_data.c), the check of a snapshot, the format of an export. */
 #ifndef ENGINE_HISTORY_H
 #define ENGINE_HISTORY_H
 

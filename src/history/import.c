@@ -1,4 +1,7 @@
-/* import.c - a run is made of the lines that export.c wrote: all of them are read and folded before anything is written. */
+/* import.c - makes a run of the lines that export.c wrote.
+ *
+ * Called by the program and by tests, on the thread of the store's handle. All lines are read and folded before anything is written; while it is
+ * written the run is parked with the reason UNDER_WAY and its lease is held, so nobody drives half a run. An import that broke off is done again. */
 #include "engine/engine.h"
 #include "history/history.h"
 #include "engine/run/owner.h"

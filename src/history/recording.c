@@ -1,17 +1,20 @@
-/* recording.c - what the models of a run have answered, out of its journal, as lines of a record. */
+/* recording.c - the answers of a run's models, out of its journal, as lines of a record (docs/INTERFACES.md, A record of models).
+ *
+ * Called by the program and by tests, on the thread of the store's handle; no lock, nothing is written. Commands are remembered from the line that
+ * issues them to their receipt. */
 #include "effect/llm/llm.h"
 #include "history/history.h"
 
-typedef struct asked {          /* a command that is open */
+typedef struct recorded_call {          /* a command that is open */
     const char *id;             /* without its run */
     hash key;
-} asked;
+} recorded_call;
 
 typedef struct recording {
     const char *effect;
     pawl_state *st;
     arena mem;
-    asked *open;
+    recorded_call *open;
     size_t n, cap;
     pawl_step *look;
     pawl_sink_fn *sink;
@@ -24,7 +27,7 @@ static pawl_code nomem(const recording *r)
     return fail(r->err, PAWL_NOMEM, "%s: no memory for a record of it", r->st->run);
 }
 
-static asked *asked_find(const recording *r, const char *id)
+static recorded_call *asked_find(const recording *r, const char *id)
 {
     for (size_t i = 0; i < r->n; i++)
         if (strcmp(r->open[i].id, id) == 0)
@@ -44,7 +47,7 @@ static bool is_of(const char *name, const char *effect)
 static pawl_code asked_add(recording *r, const pawl_command *cmd)
 {
     const char *id = strchr(cmd->id, '~');      /* RUN~LIFE/ID */
-    asked one;
+    recorded_call one;
 
     if (cmd->effect == NULL || !is_of(cmd->effect, r->effect) || cmd->kind != PAWL_CALL)
         return PAWL_OK;
@@ -72,7 +75,7 @@ static pawl_code look_for_calls(recording *r)
 static pawl_code receipt_tell(recording *r, const item *it)
 {
     const pawl_value *usage = pawl_value_get(it->more, "usage"), *tokens = pawl_value_get(usage, "tokens");
-    asked *a;
+    recorded_call *a;
     pawl_code rc = PAWL_OK;
     buf b;
 

@@ -1,74 +1,27 @@
-/* reader.c - readers: each knows its place in a journal, and takes what comes next from the ring of its engine or from the store. */
+/* reader.c - a stream of one run: it knows its place in the journal, and takes what comes next from the ring of its engine or from the store.
+ *
+ * Owns pawl_stream. Called by whoever reads along (host, cli, items_reader.c), on the reader's own thread; pawl_stream_stop() on any. The ring's lock
+ * covers the reader's link into it, the engine's lock a store that is not lent; neither is taken under the other. Invariant: what is behind w.at was
+ * given or passed over, so no durable event comes twice. */
 #include "stream/stream.h"
 
 #include <string.h>
 
 enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the longer nothing comes, the seldomer it looks */
 
-/* ---- the store ---------------------------------------------------------------------------------- */
-
-static void store_lock(pawl_stream *r)
-{
-    if (!r->lent)
-        pthread_mutex_lock(&r->e->lock);
-}
-
-static void store_unlock(pawl_stream *r)
-{
-    if (!r->lent)
-        pthread_mutex_unlock(&r->e->lock);
-}
-
-pawl_code stream_read(pawl_stream *r, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
-{
-    pawl_code rc;
-
-    store_lock(r);
-    rc = r->store->verbs->read(r->store, r->run, after, upto, fn, ctx, err);
-    store_unlock(r);
-    return rc;
-}
-
-pawl_code stream_base(pawl_stream *r, pawl_line_fn *fn, void *ctx, pawl_err *err)
-{
-    pawl_code rc;
-
-    store_lock(r);
-    rc = r->store->verbs->load(r->store, r->run, fn, ctx, err);
-    store_unlock(r);
-    return rc;
-}
-
-static bool see_blob(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes bytes)
-{
-    (void)kind, (void)seq;
-    buf_put(ctx, bytes.data, bytes.size);
-    return false;
-}
-
-pawl_code stream_blob(pawl_stream *r, const char *digest, buf *out, pawl_err *err)
-{
-    pawl_code rc;
-
-    store_lock(r);
-    rc = r->store->verbs->blob(r->store, r->run, digest, see_blob, out, err);
-    store_unlock(r);
-    return rc == PAWL_OK && out->failed ? fail(err, PAWL_NOMEM, "%s: no memory for a blob", r->run) : rc;
-}
-
 /* ---- lines from the store ------------------------------------------------------------------------- */
 
-typedef struct gathering { pawl_stream *r; uint64_t line; bool stopped; } gathering;
+typedef struct line_gather { pawl_stream *r; uint64_t line; bool stopped; } line_gather;
 
 /* Those that are behind already are left out. */
 static bool gather(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
-    gathering *g = ctx;
+    line_gather *g = ctx;
     pawl_stream *r = g->r;
 
     if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
         return true;
-    if (kind == PAWL_LINE_RECORD && seq == r->at.seq && g->line++ < r->at.line)
+    if (kind == PAWL_LINE_RECORD && seq == r->w.at.seq && g->line++ < r->w.at.line)
         return true;
     buf_put(&r->lines, line.data, line.size);
     buf_char(&r->lines, '\n');
@@ -79,15 +32,15 @@ static bool gather(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line
 /* Whether it is still the run that was opened: lives are never given twice, so what was read before this is of it. */
 static pawl_code same_life(const pawl_stream *r, const pawl_head *head, pawl_err *err)
 {
-    if (head->life == r->life)
+    if (head->life == r->w.life)
         return PAWL_OK;
     return fail(err, PAWL_GONE, "%s: the run was deleted, and another one was begun under its id: open another stream", r->run);
 }
 
-static pawl_code run_read(pawl_stream *r, gathering *g, pawl_head *head, pawl_err *err)
+static pawl_code run_read(pawl_stream *r, line_gather *g, pawl_head *head, pawl_err *err)
 {
     const pawl_store_verbs *v = r->store->verbs;
-    uint64_t after = r->at.seq - 1;
+    uint64_t after = r->w.at.seq - 1;
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = v->read(r->store, r->run, after, after + READ_ENTRIES, gather, g, &why), there;
 
@@ -106,7 +59,7 @@ static pawl_code run_read(pawl_stream *r, gathering *g, pawl_head *head, pawl_er
 /* What comes next, if the store has anything new. PAWL_PENDING: it has not. */
 static pawl_code lines_read(pawl_stream *r, pawl_err *err)
 {
-    gathering g = { .r = r };
+    line_gather g = { .r = r };
     pawl_head head;
     uint64_t now;
     pawl_code rc;
@@ -119,19 +72,19 @@ static pawl_code lines_read(pawl_stream *r, pawl_err *err)
     store_unlock(r);
     if (rc == PAWL_OK && r->lines.failed)
         rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", r->run);
-    if (rc == PAWL_GONE && r->over)     /* it was kept until its end, and no longer */
+    if (rc == PAWL_GONE && r->w.over)     /* it was kept until its end, and no longer */
         rc = PAWL_PENDING;
     if (rc != PAWL_OK) {
         buf_reset(&r->lines);
         return rc;
     }
-    if (!g.stopped && head.seq < r->at.seq - 1 + READ_ENTRIES) {    /* that was all */
+    if (!g.stopped && head.seq < r->w.at.seq - 1 + READ_ENTRIES) {    /* that was all */
         r->look = false;
         r->heard = now;
     }
     if (r->lines.size > 0)
         return PAWL_OK;
-    r->over = head.seq + 1 == r->at.seq && r->at.line == 0 && pawl_status_terminal((pawl_status)head.status);
+    r->w.over = head.seq + 1 == r->w.at.seq && r->w.at.line == 0 && pawl_status_terminal((pawl_status)head.status);
     return PAWL_PENDING;
 }
 
@@ -150,7 +103,7 @@ static void lost_more(pawl_stream *r, uint64_t last, uint64_t n)
     if (n == 0 || !wants_live(r))
         return;
     if (r->lost == 0)
-        cursor_text(r, r->lost_from);
+        cursor_text(&r->w, r->lost_from);
     r->lost += n;
     r->lost_last = last;
 }
@@ -174,7 +127,7 @@ static taken live_take(pawl_stream *r, stream_ring *h, uint64_t slot)
         r->live = t->live;
     if ((live_kind(t) & r->kinds) == 0 || (slot < r->open_slot && !ring_is_running(h, t->run, t->block, slot)))
         return TAKEN_NONE;      /* what an attempt said that is over was settled before this reader came */
-    if (place_before(r->at, t->at) || (t->at.seq == 0 && r->look))
+    if (place_before(r->w.at, t->at) || (t->at.seq == 0 && r->look))
         return TAKEN_AHEAD;
     r->take = *t;
     if ((r->take.block = mem_grow(&r->alloc, NULL, 0, t->size)) != NULL)
@@ -187,9 +140,9 @@ static taken live_take(pawl_stream *r, stream_ring *h, uint64_t slot)
 /* Passed over when it is behind; left when it lies ahead, or when what was read from the store leads up to it. */
 static taken line_take(pawl_stream *r, const ring_entry *t)
 {
-    if (place_before(t->at, r->at))
+    if (place_before(t->at, r->w.at))
         return TAKEN_NONE;
-    if (place_before(r->at, t->at) || r->lines_at < r->lines.size)
+    if (place_before(r->w.at, t->at) || r->lines_at < r->lines.size)
         return TAKEN_AHEAD;
     buf_reset(&r->lines);
     r->lines_at = 0;
@@ -217,7 +170,7 @@ static taken ring_take(pawl_stream *r)
     if (what == TAKEN_NONE) {
         lost_more(r, r->in_ring->live, r->in_ring->live - r->live);
         r->live = r->in_ring->live;
-        what = place_before(r->at, r->in_ring->end) ? TAKEN_AHEAD : TAKEN_NONE;
+        what = place_before(r->w.at, r->in_ring->end) ? TAKEN_AHEAD : TAKEN_NONE;
     }
     pthread_mutex_unlock(&h->lock);
     return what;
@@ -228,7 +181,7 @@ static taken ring_take(pawl_stream *r)
 static pawl_code line_first(pawl_stream *r, pawl_err *err)
 {
     const char *at = r->lines.data + r->lines_at, *nl = memchr(at, '\n', r->lines.size - r->lines_at);
-    pawl_code rc = line_begin(r, (pawl_bytes){ at, (size_t)(nl - at) }, err);
+    pawl_code rc = line_begin(&r->w, (pawl_bytes){ at, (size_t)(nl - at) }, err);
 
     r->poll_ms = POLL_LEAST_MS;
     if (rc == PAWL_OK)
@@ -254,7 +207,7 @@ static pawl_code place_find(pawl_stream *r, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    while (rc == PAWL_OK && r->entry == NULL && r->take.block == NULL) {
+    while (rc == PAWL_OK && r->w.entry == NULL && r->take.block == NULL) {
         taken what = r->e != NULL ? ring_take(r) : TAKEN_NONE;
 
         if (what == TAKEN_LINE || what == TAKEN_LIVE)
@@ -266,23 +219,23 @@ static pawl_code place_find(pawl_stream *r, pawl_err *err)
 
 static pawl_code gap_event(pawl_stream *r, const char *name, const char *from, const char *to, pawl_stream_event *ev, pawl_err *err)
 {
-    buf_reset(&r->json);
+    buf_reset(&r->w.json);
     if (r->lost > 0)
-        buf_fmt(&r->json, "{\"from\":\"%s\",\"live\":%llu,\"to\":\"%s\"}", from, (unsigned long long)r->lost, to);
+        buf_fmt(&r->w.json, "{\"from\":\"%s\",\"live\":%llu,\"to\":\"%s\"}", from, (unsigned long long)r->lost, to);
     else
-        buf_fmt(&r->json, "{\"from\":\"%s\",\"to\":\"%s\"}", from, to);
-    buf_char(&r->json, '\0');
-    if (r->json.failed)
+        buf_fmt(&r->w.json, "{\"from\":\"%s\",\"to\":\"%s\"}", from, to);
+    buf_char(&r->w.json, '\0');
+    if (r->w.json.failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
-    *ev = (pawl_stream_event){ .kind = PAWL_STREAM_GAP, .cursor = cursor_text(r, r->cursor), .seq = r->at.seq, .index = r->index,
+    *ev = (pawl_stream_event){ .kind = PAWL_STREAM_GAP, .cursor = cursor_text(&r->w, r->w.cursor), .seq = r->w.at.seq, .index = r->w.index,
                                .live = r->lost > 0 ? r->lost_last : 0,
-                               .run = r->run, .name = name, .path = "", .node = "", .json = r->json.data };
+                               .run = r->run, .name = name, .path = "", .node = "", .json = r->w.json.data };
     return PAWL_OK;
 }
 
 static pawl_code pruned_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
 {
-    pawl_code rc = gap_event(r, "pruned", "1.0", cursor_text(r, r->cursor), ev, err);
+    pawl_code rc = gap_event(r, "pruned", "1.0", cursor_text(&r->w, r->w.cursor), ev, err);
 
     r->pruned = rc != PAWL_OK;
     return rc;
@@ -290,34 +243,34 @@ static pawl_code pruned_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *e
 
 static pawl_code lost_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
 {
-    pawl_code rc = gap_event(r, "slow", r->lost_from, cursor_text(r, r->cursor), ev, err);
+    pawl_code rc = gap_event(r, "slow", r->lost_from, cursor_text(&r->w, r->w.cursor), ev, err);
 
     if (rc == PAWL_OK)
         r->lost = 0;
     return rc;
 }
 
-/* Its texts stay in r->json until the next one. */
+/* Its texts stay in r->w.json until the next one. */
 static pawl_code live_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
 {
     ring_entry *t = &r->take;
     char *id, *name, *path;
 
-    arena_reset(&r->mem);
-    buf_reset(&r->json);
-    buf_put(&r->json, t->block, t->size);
-    path = arena_strdup(&r->mem, t->block, t->size);
-    if (r->json.failed || path == NULL)
+    arena_reset(&r->w.mem);
+    buf_reset(&r->w.json);
+    buf_put(&r->w.json, t->block, t->size);
+    path = arena_strdup(&r->w.mem, t->block, t->size);
+    if (r->w.json.failed || path == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
-    id = r->json.data;
+    id = r->w.json.data;
     name = id + strlen(id) + 1;
     path += strcspn(path, "/") + 1;                     /* RUN~LIFE/SUPERSTEP.TASK.VISIT.N */
     path += strcspn(path, ".") + 1;
     for (int i = 0; i < 2; i++)
         if (strrchr(path, '.') != NULL)
             *strrchr(path, '.') = '\0';
-    *ev = (pawl_stream_event){ .kind = live_kind(t), .cursor = cursor_text(r, r->cursor), .seq = r->at.seq, .index = r->index,
-                               .live = t->live, .run = r->run, .name = name, .path = path, .node = node_of(r, path), .id = id,
+    *ev = (pawl_stream_event){ .kind = live_kind(t), .cursor = cursor_text(&r->w, r->w.cursor), .seq = r->w.at.seq, .index = r->w.index,
+                               .live = t->live, .run = r->run, .name = name, .path = path, .node = node_of(&r->w, path), .id = id,
                                .json = name + strlen(name) + 1, .time_ms = t->time_ms };
     if (ev->node == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
@@ -339,18 +292,18 @@ pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
         rc = place_find(r, err);
         if (rc < 0)
             return rc;
-        if (r->lost > 0 && r->entry == NULL)
+        if (r->lost > 0 && r->w.entry == NULL)
             return lost_event(r, ev, err);
         if (rc != PAWL_OK)
-            return r->over ? PAWL_HALTED : rc;
-        if (r->entry == NULL)
+            return r->w.over ? PAWL_HALTED : rc;
+        if (r->w.entry == NULL)
             return live_event(r, ev, err);
-        if ((line_kind(r) & r->kinds) != 0)
+        if ((line_kind(&r->w) & r->kinds) != 0)
             break;
-        line_next(r);
+        line_next(&r->w);
     }
-    if ((rc = line_event(r, ev, err)) == PAWL_OK)
-        line_next(r);
+    if ((rc = line_event(&r->w, ev, err)) == PAWL_OK)
+        line_next(&r->w);
     return rc;
 }
 
@@ -370,7 +323,7 @@ static void rest(pawl_stream *r, int64_t until)
     if (until < at)
         at = until;
     pthread_mutex_lock(gate_of(r));
-    while (!r->stopped && (h == NULL || (ring_after(h, r->in_ring, r->slot) == 0 && !place_before(r->at, r->in_ring->end))) &&
+    while (!r->stopped && (h == NULL || (ring_after(h, r->in_ring, r->slot) == 0 && !place_before(r->w.at, r->in_ring->end))) &&
            cond_wait(&r->join.woken, gate_of(r), at))
         continue;
     pthread_mutex_unlock(gate_of(r));
@@ -402,59 +355,7 @@ void pawl_stream_stop(pawl_stream *r)
 
 const char *pawl_stream_cursor(pawl_stream *r)
 {
-    return r == NULL ? "" : cursor_text(r, r->cursor);
-}
-
-/* ---- what a state asks for ---------------------------------------------------------------------------------------- */
-
-static pawl_code blob_load(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
-{
-    pawl_stream *r = ctx;
-    pawl_code rc;
-
-    buf_reset(&r->blob);
-    rc = stream_blob(r, digest, &r->blob, err);
-    *bytes = (pawl_bytes){ r->blob.data, r->blob.size };
-    return rc;
-}
-
-static bool see_past(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
-{
-    (void)seq;
-    if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
-        return true;
-    buf_put(ctx, line.data, line.size);
-    buf_char(ctx, '\n');
-    return !((buf *)ctx)->failed && (kind == PAWL_LINE_RECORD || ((buf *)ctx)->size < READ_BYTES);
-}
-
-/* Asked for one after another, they are read many at once. */
-static pawl_code entry_load(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err)
-{
-    pawl_stream *r = ctx;
-    pawl_code rc = PAWL_OK;
-
-    if (seq != r->past_next || r->past_at == r->past.size) {
-        buf_reset(&r->past);
-        r->past_next = r->past_at = 0;
-        rc = stream_read(r, seq - 1, seq - 1 + READ_ENTRIES, see_past, &r->past, err);
-        if (rc == PAWL_OK && r->past.failed)
-            rc = fail(err, PAWL_NOMEM, "%s: no memory for entry %llu", r->run, (unsigned long long)seq);
-    }
-    for (size_t first = r->past_at, at = first; rc == PAWL_OK && at < r->past.size;) {
-        const char *line = r->past.data + at, *nl = memchr(line, '\n', r->past.size - at);
-
-        at = (size_t)(nl - r->past.data) + 1;
-        if (*line == '[')
-            continue;
-        *records = (pawl_bytes){ r->past.data + first, (size_t)(line - r->past.data) - first };
-        *entry = (pawl_bytes){ line, (size_t)(nl - line) };
-        r->past_at = at;
-        r->past_next = seq + 1;
-        return PAWL_OK;
-    }
-    r->past_at = r->past.size;
-    return rc == PAWL_OK ? fail(err, PAWL_GONE, "%s: there is no entry %llu", r->run, (unsigned long long)seq) : rc;
+    return r == NULL ? "" : cursor_text(&r->w, r->w.cursor);
 }
 
 /* ---- opened ------------------------------------------------------------------------------------------------------- */
@@ -478,20 +379,20 @@ static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
 static pawl_code begun_load(pawl_stream *r, const begun *b, const pawl_loader *loader, uint64_t *first, pawl_err *err)
 {
     const pawl_bytes base = { b->base.data, b->base.size };
-    pawl_code rc = pawl_state_load(base, (pawl_bytes){ b->snapshot.data, b->snapshot.size }, loader, &r->alloc, &r->st, err);
+    pawl_code rc = pawl_state_load(base, (pawl_bytes){ b->snapshot.data, b->snapshot.size }, loader, &r->alloc, &r->w.st, err);
 
     if (rc != PAWL_CORRUPT || b->snapshot.size == 0)
         return rc;
     *first = b->base_seq + 1;
     if (err != NULL)
         *err = (pawl_err){ PAWL_OK, "" };
-    return pawl_state_load(base, (pawl_bytes){0}, loader, &r->alloc, &r->st, err);
+    return pawl_state_load(base, (pawl_bytes){0}, loader, &r->alloc, &r->w.st, err);
 }
 
 /* The base, and who is there before and after it was read; with values the state that the first line is folded into. */
 static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint64_t *first, pawl_head *head, pawl_err *err)
 {
-    const pawl_loader loader = { .entry = entry_load, .blob = blob_load, .ctx = r };
+    const pawl_loader loader = stream_loader(r);
     const pawl_store_verbs *v = r->store->verbs;
     bool values = (r->kinds & PAWL_STREAM_VALUES) != 0;
     begun b = { .before = values && snapshot ? before : 0 };
@@ -501,13 +402,13 @@ static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint6
     buf_init(&b.snapshot, &r->alloc);
     store_lock(r);
     rc = v->head(r->store, r->run, head, err);
-    r->life = head->life;
+    r->w.life = head->life;
     if (rc == PAWL_OK && (rc = v->load(r->store, r->run, see_begin, &b, err)) == PAWL_OK && (rc = v->head(r->store, r->run, head, err)) == PAWL_OK)
         rc = same_life(r, head, err);
     store_unlock(r);
     if (rc == PAWL_OK && (b.base.failed || b.snapshot.failed))
         rc = fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
-    r->base_seq = b.base_seq;
+    r->w.base_seq = b.base_seq;
     *first = (b.snapshot.size > 0 ? b.snapshot_seq : b.base_seq) + 1;
     if (rc == PAWL_OK && values && before > b.base_seq)
         rc = begun_load(r, &b, &loader, first, err);
@@ -529,18 +430,18 @@ static pawl_code seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, pa
     pawl_code rc;
 
     r->look = true;
-    while (now || r->at.seq < seq || (r->at.seq == seq && r->index < index)) {
-        bool there = r->at.seq == seq && r->index + 1 == index;
+    while (now || r->w.at.seq < seq || (r->w.at.seq == seq && r->w.index < index)) {
+        bool there = r->w.at.seq == seq && r->w.index + 1 == index;
 
-        if (r->entry == NULL && r->lines_at == r->lines.size && (rc = lines_read(r, err)) != PAWL_OK)
+        if (r->w.entry == NULL && r->lines_at == r->lines.size && (rc = lines_read(r, err)) != PAWL_OK)
             return rc;
-        if (r->entry == NULL && (rc = line_first(r, err)) != PAWL_OK)
+        if (r->w.entry == NULL && (rc = line_first(r, err)) != PAWL_OK)
             return rc;
-        line_next(r);
+        line_next(&r->w);
         if (there && !now)
             return PAWL_OK;
     }
-    return r->at.seq == seq ? PAWL_OK : PAWL_PENDING;
+    return r->w.at.seq == seq ? PAWL_OK : PAWL_PENDING;
 }
 
 static pawl_code beyond(const pawl_stream *r, const char *from, pawl_err *err)
@@ -559,16 +460,16 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
         return fail(err, PAWL_INVALID, "%s: \"%.40s\" is no cursor: SEQ.INDEX, as a stream gave it, or now", r->run, from);
     if ((rc = base_load(r, from == NULL || now ? UINT64_MAX : seq, from != NULL, &first, &head, err)) != PAWL_OK)
         return rc;
-    r->pruned = from == NULL && r->base_seq > 0;
+    r->pruned = from == NULL && r->w.base_seq > 0;
     if (from == NULL)
-        seq = r->base_seq + 1;
-    if (!now && seq <= r->base_seq)
+        seq = r->w.base_seq + 1;
+    if (!now && seq <= r->w.base_seq)
         return fail(err, PAWL_GONE, "%s: cursor \"%.40s\" was pruned: entries up to %llu are gone, go on from %llu.0", r->run, from,
-                    (unsigned long long)r->base_seq, (unsigned long long)r->base_seq + 1);
+                    (unsigned long long)r->w.base_seq, (unsigned long long)r->w.base_seq + 1);
     if (!now && seq > head.seq + 1)
         return beyond(r, from, err);
-    r->at.seq = r->st != NULL ? first : now ? head.seq + 1 : seq;
-    r->told_all = r->at.seq == 1;
+    r->w.at.seq = r->w.st != NULL ? first : now ? head.seq + 1 : seq;
+    r->w.receipts_whole = r->w.at.seq == 1;
     rc = seek(r, now, seq, index, err);
     if (rc == PAWL_PENDING)
         rc = now ? PAWL_OK : beyond(r, from, err);
@@ -637,18 +538,16 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     r->poll_ms = POLL_LEAST_MS;
     pthread_mutex_init(&r->gate, NULL);
     cond_begin(&r->join.woken);
-    arena_init(&r->mem, &alloc, 1024);
     buf_init(&r->lines, &alloc);
-    buf_init(&r->json, &alloc);
-    buf_init(&r->id, &alloc);
-    buf_init(&r->receipts, &alloc);
     buf_init(&r->past, &alloc);
     buf_init(&r->blob, &alloc);
-    r->step = pawl_step_new(NULL);
-    r->shown = pawl_step_new(NULL);
     if ((r->run = mem_new(&alloc, n)) != NULL)
         memcpy(r->run, run, n);
-    if (r->run == NULL || r->step == NULL || r->shown == NULL) {
+    walk_init(&r->w, &alloc, r->run);
+    r->w.keeps = (r->kinds & (PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM)) != 0;
+    r->w.source = &store_source;
+    r->w.source_ctx = r;
+    if (r->run == NULL || !walk_ready(&r->w)) {
         pawl_stream_close(r);
         return NULL;
     }
@@ -684,16 +583,9 @@ void pawl_stream_close(pawl_stream *r)
         return;
     alloc = r->alloc;
     reader_leave(r);
-    told_free(r);
     mem_free(&alloc, r->take.block, r->take.size);
-    pawl_state_free(r->st);
-    pawl_step_free(r->step);
-    pawl_step_free(r->shown);
-    arena_free(&r->mem);
+    walk_free(&r->w);
     buf_free(&r->lines);
-    buf_free(&r->json);
-    buf_free(&r->id);
-    buf_free(&r->receipts);
     buf_free(&r->past);
     buf_free(&r->blob);
     pthread_cond_destroy(&r->join.woken);
