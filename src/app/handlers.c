@@ -3,6 +3,7 @@
 #include "app/session.h"
 #include "effect/effect.h"
 #include "effect/sandbox.h"
+#include "file/read.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -248,6 +249,38 @@ static pawl_code run_links(const pawl_job *job, pawl_reply *reply, void *arg)
 
 /* ---- expressions -------------------------------------------------------------------------------------- */
 
+typedef struct picking { arena *mem; const pawl_value *state, *args, *out; } picking;
+
+static bool pick(void *ctx, const char *name, size_t size)
+{
+    picking *p = ctx;
+    const char *key = arena_strdup(p->mem, name, size);
+    const pawl_value *v = key != NULL ? pawl_value_get(p->args, key) : NULL;
+
+    if (v == NULL && key != NULL)
+        v = pawl_value_get(p->state, key);
+    if (v != NULL && p->out != NULL && pawl_value_get(p->out, key) == NULL)
+        p->out = value_with(p->mem, p->out, key, v);
+    return p->out != NULL;
+}
+
+/* What the expressions read of the state, and of `args` over it; all of it where one may read all. A state is long, and most expressions are short. */
+static const pawl_value *input_of(const session *s, arena *mem, const uint32_t *which, size_t n, const pawl_value *state, const pawl_value *args)
+{
+    picking p = { mem, state, args, value_pack(mem, NULL, "{}") };
+    const pawl_value *out = pawl_value_type(state) == PAWL_TYPE_OBJECT ? state : p.out, *key, *v;
+    pawl_iter it = pawl_iter_of(args);
+    size_t i = 0;
+
+    while (i < n && p.out != NULL && jq_reads(s->file->jq[which[i]]->text, pick, &p))
+        i++;
+    if (i == n || p.out == NULL)
+        return p.out;
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        out = value_with(mem, out, pawl_value_string(key), v);
+    return out;
+}
+
 static bool labels_found(const session *s, const pawl_value *labels, uint32_t *which, size_t n, const char **missing)
 {
     for (size_t i = 0; i < n; i++) {
@@ -265,35 +298,32 @@ static bool labels_found(const session *s, const pawl_value *labels, uint32_t *w
 }
 
 /* Values of the expressions that `labels` name, as JSON text in `out`. */
-static pawl_code evaluate(const session *s, const pawl_value *labels, const pawl_value *input, buf *out, pawl_err *err)
+static pawl_code evaluate(const session *s, const pawl_value *labels, const pawl_value *state, const pawl_value *args, buf *out, pawl_err *err)
 {
     const size_t n = pawl_value_size(labels);
     uint32_t *which = malloc((n + 1) * sizeof *which);
     const char *missing = "";
     pawl_code rc = PAWL_NOMEM;
+    const pawl_value *input;
+    arena mem;
     buf in;
 
     buf_init(&in, NULL);
-    canon(&in, input);
-    if (which == NULL || in.failed || input == NULL)
+    arena_init(&mem, NULL, 4096);
+    if (which == NULL) {
         fail(err, PAWL_NOMEM, "no memory to evaluate expressions");
-    else if (!labels_found(s, labels, which, n, &missing))
+    } else if (!labels_found(s, labels, which, n, &missing)) {
         rc = fail(err, PAWL_INVALID, "the file has no expression \"%.80s\"", missing);
-    else
-        rc = jq_evaluate(s->jq, which, n, (pawl_bytes){ in.data, in.size }, out, err);
+    } else {
+        if ((input = input_of(s, &mem, which, n, state, args)) != NULL)
+            canon(&in, input);
+        rc = input == NULL || in.failed ? fail(err, PAWL_NOMEM, "no memory to evaluate expressions")
+                                        : jq_evaluate(s->jq, which, n, (pawl_bytes){ in.data, in.size }, out, err);
+    }
     buf_free(&in);
+    arena_free(&mem);
     free(which);
     return rc;
-}
-
-static const pawl_value *merged(arena *mem, const pawl_value *state, const pawl_value *args)
-{
-    const pawl_value *out = pawl_value_type(state) == PAWL_TYPE_OBJECT ? state : value_pack(mem, NULL, "{}"), *key, *v;
-    pawl_iter it = pawl_iter_of(args);
-
-    while ((v = pawl_iter_next(&it, &key)) != NULL)
-        out = value_with(mem, out, pawl_value_string(key), v);
-    return out;
 }
 
 pawl_code session_jq(const pawl_job *job, pawl_reply *reply, void *arg)
@@ -301,19 +331,16 @@ pawl_code session_jq(const pawl_job *job, pawl_reply *reply, void *arg)
     const session *s = arg;
     pawl_err err = {0};
     pawl_code rc;
-    arena mem;
     buf out;
 
-    arena_init(&mem, NULL, 4096);
     buf_init(&out, NULL);
-    rc = evaluate(s, pawl_value_get(job->args, "jq"), merged(&mem, pawl_value_get(job->args, "state"), pawl_value_get(job->args, "args")), &out, &err);
+    rc = evaluate(s, pawl_value_get(job->args, "jq"), pawl_value_get(job->args, "state"), pawl_value_get(job->args, "args"), &out, &err);
     buf_char(&out, '\0');
     if (rc == PAWL_OK && !out.failed)
         rc = pawl_reply_json(reply, out.data);
     else
         rc = pawl_reply_fail(reply, rc == PAWL_OK ? PAWL_NOMEM : PAWL_EFFECT, "%s", *err.text != '\0' ? err.text : "no memory");
     buf_free(&out);
-    arena_free(&mem);
     return rc;
 }
 
@@ -323,7 +350,7 @@ static const pawl_value *evaluate_in(const session *s, arena *mem, const pawl_va
     buf out;
 
     buf_init(&out, NULL);
-    if (evaluate(s, labels, input, &out, err) == PAWL_OK)
+    if (evaluate(s, labels, input, NULL, &out, err) == PAWL_OK)
         v = value_parse(mem, out.data, out.size, "what the expressions gave", err);
     buf_free(&out);
     return v;

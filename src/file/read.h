@@ -57,6 +57,10 @@ typedef struct jq_lint_state {
 /* Look to the end or, if `braces`, as in a template, to `}}` that closes nothing. False: `wrong` says why. */
 bool look_over(jq_lint_state *l, const char *text, size_t size, bool braces);
 
+/* Which members of its input an expression reads (jq_reads.c): `read` is called for each, perhaps more than once. False: it may read all, or `read` said so. */
+typedef bool jq_read_fn(void *ctx, const char *name, size_t size);
+bool jq_reads(const char *text, jq_read_fn *read, void *ctx);
+
 /* Move `at`, where `text` begins, by the characters before `offset`. False: they do not stand in one line, and it stays. */
 bool place_move(source_place *at, const char *text, size_t offset);
 /* As expression_read() and template_read(). Not `exact`: faults are told at `at` itself, which is not the place of the text. */

@@ -1,6 +1,7 @@
 /* jq_test.c - expressions by libjq: what they give, what is wrong with them, and what they cannot do to us. This program is the
  * child as well. */
 #include "asking.h"
+#include "file/read.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -93,6 +94,52 @@ PAWL_TEST(test_five_hundred_are_one_program)
 
         snprintf(due, sizeof due, "[%u]", i + 1);
         CHECK_STR(one(i, "1"), due);
+    }
+}
+
+typedef struct picking { const pawl_value *whole, *out; arena mem; } picking;
+
+static bool pick(void *ctx, const char *name, size_t size)
+{
+    picking *p = ctx;
+    const char *key = arena_strdup(&p->mem, name, size);
+
+    if (pawl_value_get(p->whole, key) != NULL)
+        p->out = value_with(&p->mem, p->out, key, pawl_value_get(p->whole, key));
+    return true;
+}
+
+PAWL_TEST(test_a_value_is_the_same_with_what_the_expression_reads_alone)
+{
+    static const char whole[] = "{\"a\":{\"b\":[3,1,2],\"k\":\"b\"},\"b\":\"text\",\"c\":[{\"d\":1,\"e\":\"x\"},{\"d\":2,\"e\":\"y\"}],\"d\":2,\"e\":null,\"k\":\"d\"}";
+    static const char *const texts[] = {
+        ".d + 1", ".a[.b | \"k\"]", ".a.b[.d]", ".c[.d - 1].e // .k", "{d, n: .c | length, e, \"s\": .a.k | ascii_upcase, b: .b}", "[.c[] | {d, e}] | .[0]",
+        "[.c[] | select(.d > 1)] + [.d]", "if .e then .a | .b else .d | . + 1 end", "if .d == 2 then .a | .k elif .b then 1 else 2 end | length",
+        "\"\\(.a | .k) and \\(.d) \\(\"in \\(.k)\")\"", "[.a | .b, .k]", "[.d, (.a | .k), .b]", ".a | to_entries | map(.key)", "[.a | .. | numbers] | add + 0",
+        ".c | map({(.e): .d}) | add", "[.e, .d] | any", ".a | .k as $x | .[$x]", ".c | reduce .[] as $x (0; . + $x.d)", "[limit(.d; .a.b[])] | . == .", "first(.c[] | .e)",
+        "[range(.d)] + .a.b", "try error(.b) catch length", ".a | del(.k) | keys", ".a | .b |= sort | .b", "[.d] | . as [$y] | $y", "isempty(.c[])", ".a.k | @json", "-.d",
+        ".e == null and .d >= 2 or (.b | length) != 4", ".[.k] // 1", "[.[] | type]", ". as $in | $in.d + .d", "def f: .d; f", "{\"k\"} | .k", ".d as $n | .a.b[$n]", "keys",
+    };
+    enum { TEXTS = sizeof texts / sizeof *texts };
+
+    opened(texts, TEXTS);
+    for (uint32_t i = 0; i < TEXTS; i++) {
+        char due[sizeof said];
+        picking p = { 0 };
+        buf input;
+
+        arena_init(&p.mem, NULL, 4096);
+        buf_init(&input, NULL);
+        p.whole = value_parse(&p.mem, whole, sizeof whole - 1, "the input", NULL);
+        p.out = value_pack(&p.mem, NULL, "{}");
+        memcpy(due, one(i, whole), sizeof due);
+        CHECK(due[0] == '[');
+        canon(&input, jq_reads(texts[i], pick, &p) ? p.out : p.whole);
+        buf_char(&input, '\0');
+        if (strcmp(one(i, input.data), due) != 0)
+            CHECK_FAIL("%s gives %s, and %s of %s alone", texts[i], due, said, input.data);
+        buf_free(&input);
+        arena_free(&p.mem);
     }
 }
 
@@ -603,6 +650,7 @@ static const check_case cases[] = {
     CASE(test_values_of_every_type),
     CASE(test_several_share_an_input_and_a_program),
     CASE(test_five_hundred_are_one_program),
+    CASE(test_a_value_is_the_same_with_what_the_expression_reads_alone),
     CASE(test_what_evaluates_has_a_name_that_stays),
     CASE(test_failures_name_their_expression),
     CASE(test_what_would_not_be_the_same_again_is_refused),

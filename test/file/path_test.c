@@ -1,4 +1,5 @@
 /* path_test.c - expressions: which are paths, what paths lead to, and what is refused of jq's. */
+#include "file/read.h"
 #include "file/reading.h"
 
 #include <stdio.h>
@@ -314,6 +315,46 @@ PAWL_TEST(test_every_allocation_may_fail)
     }
 }
 
+/* ---- what is read ------------------------------------------------------------------------------------------------ */
+
+static bool add_name(void *ctx, const char *name, size_t size)
+{
+    buf *out = ctx;
+
+    buf_char(out, ' ');
+    buf_put(out, name, size);
+    return true;
+}
+
+PAWL_TEST(test_an_expression_is_sent_what_it_reads)
+{
+    static const struct { const char *text, *reads; } all[] = {
+        { ".a + 1", " a" }, { ".a.b.c", " a" }, { ".a .b", " a" }, { ".a[.b].c[1:.d]", " a b d" }, { ".a | .b, length", " a" }, { ".a, .b | .c", " a b" },
+        { "(.a | .b) + .c", " a c" }, { "[.a[] | select(.b > 1) | . + 1] | length", " a" }, { "{a, b: .c | .d, e: 1, \"f\": .g}", " a c g" },
+        { "\"x\\(.a | .b)\\(.c)\"", " a c" }, { "if .a | not then .b | .c elif .d then 1 else \"\\(.e)\" end", " a b d e" },
+        { ".a // .b?", " a b" }, { ".a == 1 and .b >= 2 or .c != .d", " a b c d" }, { "[range(.a; .b)] | first(.[])", " a b" },
+        { "try error(.a) catch .b", " a b" }, { "1.5 + .5", "" }, { "\"\\\"(.a)\"", "" }, { ".a | reduce .[] as $x (0; . + $x)", " a" },
+        { ".a | .b |= 1 | to_entries | ..", " a" }, { "[.a | if . then .b else .c end, .d]", " a" }, { ".end.now", " end" },
+        /* may be all of it */
+        { ".", NULL }, { "..", NULL }, { ".[\"a\"]", NULL }, { ".[]", NULL }, { ".a |= 1", NULL }, { ".a = 1", NULL }, { ".a += 1", NULL },
+        { ".a //= 1", NULL },
+        { "length", NULL }, { "keys", NULL }, { ".a as $x | .b", NULL }, { "def f: .b; f", NULL }, { "reduce .a[] as $x (0; . + $x)", NULL },
+        { "{a, (keys[0]): 1}", NULL }, { "{\"a\"}", NULL }, { "@json", NULL }, { "\"\\(.)\"", NULL }, { ".a + (. | length)", NULL }, { "first", NULL },
+        { "if .a then . else .b end", NULL }, { ".a # why", NULL }, { "[.a | .b] | del(.c), $__loc__", " a" }, { "(.a | .b); .", NULL },
+    };
+    bench *b = bench_new();
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        buf_reset(&b->out);
+        if (jq_reads(all[i].text, add_name, &b->out) != (all[i].reads != NULL))
+            CHECK_FAIL("%s", all[i].text);
+        buf_char(&b->out, '\0');
+        if (all[i].reads != NULL)
+            CHECK_STR(b->out.data, all[i].reads);
+    }
+    bench_free(b);
+}
+
 static const check_case cases[] = {
     CASE(test_plain_paths_are_taken_apart),
     CASE(test_all_else_is_jq),
@@ -326,6 +367,7 @@ static const check_case cases[] = {
     CASE(test_brackets_and_quotes_close),
     CASE(test_a_comment_ends_before_what_comes_behind),
     CASE(test_an_expression_says_something),
+    CASE(test_an_expression_is_sent_what_it_reads),
     CASE(test_the_place_is_as_exact_as_is_known),
     CASE(test_brackets_in_one_another_have_a_limit),
     CASE(test_every_allocation_may_fail),
