@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include "json/json.h"
+#include "stream/projection.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,9 +146,87 @@ static bool replay_entries(reading *out)
     return good;
 }
 
+/* ---- items ---------------------------------------------------------------------------------------------- */
+
+/* All lines behind the base; *changes grows by what they change. */
+static bool lines_projected(pawl_bytes journal, bool project, size_t *lines, size_t *changes)
+{
+    const pawl_alloc alloc = mem_or_default(NULL);
+    const char *at = (const char *)memchr(journal.data, '\n', journal.size) + 1, *end = journal.data + journal.size;
+    pawl_err err = {0};
+    projection p;
+    line_walk w;
+    bool good = projection_begin(&p, &alloc, "bench", 1, NULL, &err) == PAWL_OK;
+
+    walk_init(&w, &alloc, "bench");
+    w.at.seq = 1;
+    for (; good && at < end; (*lines)++) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at));
+
+        good = line_begin(&w, (pawl_bytes){ at, (size_t)(nl - at) }, &err) == PAWL_OK || bench_wrong("a line", &err);
+        while (good && w.entry != NULL) {
+            if (project) {
+                arena_reset(&w.mem);
+                good = project_place(&p, &w, &err) == PAWL_OK || bench_wrong("a place", &err);
+                *changes += p.nchanges;
+            }
+            line_next(&w);
+        }
+        at = nl + 1;
+    }
+    projection_free(&p);
+    walk_free(&w);
+    return good;
+}
+
+/* Three nodes that go round. */
+static pawl_machine *round_machine(void)
+{
+    pawl_graph *g = pawl_graph_new("round", 1);
+    static const char *const names[] = { "plan", "work", "check" };
+
+    pawl_graph_channel(g, "count", PAWL_SUM);
+    for (size_t i = 0; i < 3; i++)
+        pawl_graph_node(g, names[i], node_count, NULL);
+    pawl_graph_edge(g, PAWL_START, names[0]);
+    for (size_t i = 0; i < 3; i++)
+        pawl_graph_edge(g, names[i], names[(i + 1) % 3]);
+    pawl_graph_max_steps(g, 1000000);
+    return bench_compile(g);
+}
+
+static bool items_per_s(reading *out)
+{
+    static run r = { .keep = true };
+    pawl_machine *m = round_machine();
+    pawl_step *step = pawl_step_new(NULL);
+    size_t lines = 0, changes = 0, none = 0;
+    double from, ns, plain;
+    bool good = m != NULL && run_begin(&r, m, 0, step, NULL);
+    pawl_bytes journal;
+
+    for (int i = 0; i < ENTRIES && good; i++)
+        good = run_tick(&r);
+    journal = (pawl_bytes){ r.journal, r.journal_size };
+    from = bench_ns();
+    good = good && lines_projected(journal, true, &lines, &changes);
+    ns = bench_ns() - from;
+    good = good && (changes > 4 * lines || bench_wrong("changes are missing", NULL));
+    from = bench_ns();
+    good = good && lines_projected(journal, false, &none, &changes);
+    plain = bench_ns() - from;
+    out->value = good ? (double)lines / ns * 1e9 : 0;
+    out->base = good ? (double)lines / plain * 1e9 : 0;
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
 const figure journal_figures[] = {
     { "journal.calls2000_bytes", "x", "the payload", 1.7, false, 1, calls2000_bytes },
     { "journal.entry_bytes", "bytes", "the change as JSON", 160, false, 1, entry_bytes },
     { "replay.entries_per_s", "entries/s", "the same lines parsed and hashed", 3e6, true, 9, replay_entries },
+    { "items.per_s", "lines/s", "the same lines read, and not projected", 1e6, true, 9, items_per_s },
     { 0 },
 };

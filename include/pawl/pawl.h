@@ -13,6 +13,7 @@
 #include "pawl/engine.h"
 #include "pawl/stream.h"
 #include "pawl/history.h"
+#include "pawl/items.h"
 #include "pawl/sim.h"
 #include "pawl/agent.h"
 #include "pawl/host.h"

@@ -279,31 +279,38 @@ static pawl_code live_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err
     return PAWL_OK;
 }
 
+pawl_code stream_step(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
+{
+    pawl_code rc;
+
+    *ev = (pawl_stream_event){ .kind = (pawl_stream_kind)0 };
+    if (r->pruned)
+        return pruned_event(r, ev, err);
+    rc = place_find(r, err);
+    if (rc < 0)
+        return rc;
+    if (r->lost > 0 && r->w.entry == NULL)
+        return lost_event(r, ev, err);
+    if (rc != PAWL_OK)
+        return r->w.over ? PAWL_HALTED : rc;
+    return r->w.entry == NULL ? live_event(r, ev, err) : PAWL_OK;
+}
+
 pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
 {
     pawl_code rc;
 
     if (r == NULL || ev == NULL)
         return fail(err, PAWL_INVALID, "next: a stream and room for an event are needed");
-    *ev = (pawl_stream_event){ .kind = (pawl_stream_kind)0 };
-    if (r->pruned)
-        return pruned_event(r, ev, err);
-    for (;;) {
-        rc = place_find(r, err);
-        if (rc < 0)
-            return rc;
-        if (r->lost > 0 && r->w.entry == NULL)
-            return lost_event(r, ev, err);
-        if (rc != PAWL_OK)
-            return r->w.over ? PAWL_HALTED : rc;
-        if (r->w.entry == NULL)
-            return live_event(r, ev, err);
-        if ((line_kind(&r->w) & r->kinds) != 0)
-            break;
-        line_next(&r->w);
+    while ((rc = stream_step(r, ev, err)) == PAWL_OK && ev->kind == 0) {
+        if ((line_kind(&r->w) & r->kinds) == 0) {
+            line_next(&r->w);
+            continue;
+        }
+        if ((rc = line_event(&r->w, ev, err)) == PAWL_OK)
+            line_next(&r->w);
+        break;
     }
-    if ((rc = line_event(&r->w, ev, err)) == PAWL_OK)
-        line_next(&r->w);
     return rc;
 }
 
@@ -315,7 +322,7 @@ static pthread_mutex_t *gate_of(pawl_stream *r)
 }
 
 /* Until somebody tells, or it is time to look. */
-static void rest(pawl_stream *r, int64_t until)
+void stream_rest(pawl_stream *r, int64_t until)
 {
     const stream_ring *h = r->e == NULL ? NULL : ring_here(r->e);
     int64_t at = steady_ms() + r->poll_ms;
@@ -338,7 +345,7 @@ pawl_code pawl_stream_wait(pawl_stream *r, int64_t timeout_ms, pawl_stream_event
         rc = pawl_stream_next(r, ev, err);
         if (rc != PAWL_PENDING || steady_ms() >= until)
             return rc;
-        rest(r, until);
+        stream_rest(r, until);
     }
     return fail(err, PAWL_CANCELED, "%s: its reader was told to stop", r->run);
 }
@@ -417,17 +424,17 @@ static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint6
     return rc;
 }
 
-static bool cursor_read(const char *text, uint64_t *seq, uint64_t *index)
+bool cursor_read(const char *text, uint64_t *seq, uint64_t *index)
 {
     const char *dot = digits_read(text, seq), *end = dot == NULL || *dot != '.' ? NULL : digits_read(dot + 1, index);
 
     return end != NULL && *end == '\0' && *seq > 0;
 }
 
-/* Past all up to that place, or to the end of what is there. PAWL_PENDING: it is not there. */
-static pawl_code seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, pawl_err *err)
+/* Past all up to that place, or to the end of what is there; PAWL_PENDING: it is not there. `fn` is given each place before it is passed. */
+pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, place_fn *fn, void *ctx, pawl_err *err)
 {
-    pawl_code rc;
+    pawl_code rc = PAWL_OK;
 
     r->look = true;
     while (now || r->w.at.seq < seq || (r->w.at.seq == seq && r->w.index < index)) {
@@ -437,6 +444,8 @@ static pawl_code seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, pa
             return rc;
         if (r->w.entry == NULL && (rc = line_first(r, err)) != PAWL_OK)
             return rc;
+        if (fn != NULL && (rc = fn(ctx, &r->w, err)) != PAWL_OK)
+            return rc;
         line_next(&r->w);
         if (there && !now)
             return PAWL_OK;
@@ -444,7 +453,7 @@ static pawl_code seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, pa
     return r->w.at.seq == seq ? PAWL_OK : PAWL_PENDING;
 }
 
-static pawl_code beyond(const pawl_stream *r, const char *from, pawl_err *err)
+pawl_code stream_beyond(const pawl_stream *r, const char *from, pawl_err *err)
 {
     return fail(err, PAWL_INVALID, "%s: there is no event \"%.40s\" of this run yet: take a cursor that it has given", r->run, from);
 }
@@ -467,12 +476,12 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
         return fail(err, PAWL_GONE, "%s: cursor \"%.40s\" was pruned: entries up to %llu are gone, go on from %llu.0", r->run, from,
                     (unsigned long long)r->w.base_seq, (unsigned long long)r->w.base_seq + 1);
     if (!now && seq > head.seq + 1)
-        return beyond(r, from, err);
+        return stream_beyond(r, from, err);
     r->w.at.seq = r->w.st != NULL ? first : now ? head.seq + 1 : seq;
     r->w.receipts_whole = r->w.at.seq == 1;
-    rc = seek(r, now, seq, index, err);
+    rc = stream_seek(r, now, seq, index, NULL, NULL, err);
     if (rc == PAWL_PENDING)
-        rc = now ? PAWL_OK : beyond(r, from, err);
+        rc = now ? PAWL_OK : stream_beyond(r, from, err);
     r->look = true;
     return rc;
 }

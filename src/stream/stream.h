@@ -38,9 +38,17 @@ struct pawl_stream {
     bool pruned;                /* the gap before the base is to be told */
 };
 
+/* reader.c, for items_reader.c. PAWL_OK: a live event or a gap is in *ev, or, its kind 0, a place is at hand; line_next() passes it. */
+pawl_code stream_step(pawl_stream *r, pawl_stream_event *ev, pawl_err *err);
+void stream_rest(pawl_stream *r, int64_t until);        /* until there may be something, or that time (steady_ms) */
+typedef pawl_code place_fn(void *ctx, line_walk *w, pawl_err *err);
+pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, place_fn *fn, void *ctx, pawl_err *err);
+pawl_code stream_beyond(const pawl_stream *r, const char *from, pawl_err *err);
+bool cursor_read(const char *text, uint64_t *seq, uint64_t *index);     /* "SEQ.INDEX" */
+
 /* stream_events.c: the place at hand as an event; its JSON apart, for it costs most. NOMEM and damage: see err. */
 pawl_code line_event(line_walk *w, pawl_stream_event *ev, pawl_err *err);
-pawl_code line_head(line_walk *w, pawl_stream_event *ev, pawl_err *err);    /* all but the JSON, which is "" */
+pawl_code line_head(line_walk *w, pawl_stream_event *ev, pawl_err *err);    /* all but the JSON, which is ""; w->mem grows */
 pawl_code line_json(line_walk *w, const char **json, pawl_err *err);        /* after line_head() of the same place */
 const char *node_of(line_walk *w, const char *path);    /* in w->mem; NULL: no memory */
 const char *cursor_text(const line_walk *w, char out[CURSOR_BYTES]);

@@ -240,7 +240,6 @@ pawl_code line_head(line_walk *w, pawl_stream_event *ev, pawl_err *err)
 {
     const pawl_entry *e = w->entry;
 
-    arena_reset(&w->mem);
     buf_reset(&w->id);
     *ev = (pawl_stream_event){ .kind = (pawl_stream_kind)line_kind(w), .seq = w->at.seq, .index = w->index + 1, .run = w->run, .path = "", .node = "",
                                .json = "", .time_ms = e->record ? w->latest_ms : e->time_ms };
@@ -287,7 +286,9 @@ pawl_code line_json(line_walk *w, const char **json, pawl_err *err)
 
 pawl_code line_event(line_walk *w, pawl_stream_event *ev, pawl_err *err)
 {
-    pawl_code rc = line_head(w, ev, err);
+    pawl_code rc;
 
+    arena_reset(&w->mem);
+    rc = line_head(w, ev, err);
     return rc == PAWL_OK ? line_json(w, &ev->json, err) : rc;
 }

@@ -2,6 +2,7 @@
  *
  * What a reader is told, put together over all its lives, must be the part behind its cursor, of its kinds, of the list that the
  * finished store gives to one who comes last. */
+#include "lib/item_list.h"
 #include "pawl/engine.h"
 #include "pawl/stream.h"
 #include "sim/machine.h"
@@ -402,6 +403,19 @@ static void whole_read(scene *s, list_of *whole, uint64_t seed)
     *whole = a.told;
 }
 
+/* The same run as items: from any cursor the same, and each thing of it ends once. */
+static void items_read(scene *s, uint64_t seed)
+{
+    pawl_store *store = s->other != NULL ? s->other : s->store;
+    item_list whole = item_list_read(NULL, store, "r", NULL, ALL_ITEMS);
+    char what[48];
+
+    snprintf(what, sizeof what, "graph %llu", (unsigned long long)seed);
+    item_list_check(&whole, what);
+    item_list_from_any(store, "r", &whole, 3, what);
+    item_list_free(&whole);
+}
+
 static size_t round_of(uint64_t seed, bool file)
 {
     scene s;
@@ -432,6 +446,7 @@ static size_t round_of(uint64_t seed, bool file)
         reader_ends(&s, &s.readers[i]);
         compare(&s.readers[i], &whole, seed);
     }
+    items_read(&s, seed);
     n = whole.n;
     heard_free(&whole);
     scene_end(&s);
