@@ -313,8 +313,7 @@ static void begun_follow(handle *h, pawl_beginning *with)
 {
     sim_run *y = with->first == NULL ? NULL : sim_run_find(h->w, with->first->run);
 
-    arena_reset(&h->texts);
-    if (with->owner != NULL && h->k != NULL && head_kept(h, &with->head))
+    if (with->owner != NULL && h->k != NULL && !h->texts.failed)
         trace_line(h->w, h->k, "%s: claimed, fence %llu", with->head.run, (unsigned long long)with->head.fence);
     if (with->first == NULL)
         return;
@@ -334,6 +333,9 @@ static pawl_code sim_create(pawl_store *s, pawl_bytes base, pawl_beginning *with
     if (rc != PAWL_OK)
         return rc;
     rc = store_of(h)->verbs->create(store_of(h), base, with, err);
+    arena_reset(&h->texts);
+    if (rc == PAWL_OK && with != NULL && with->owner != NULL)
+        (void)head_kept(h, &with->head);
     write_log(h->w, create_record(base, with));
     if (rc == PAWL_OK)
         sim_run_created(h->w, base);

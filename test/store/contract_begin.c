@@ -45,6 +45,7 @@ PAWL_TEST(test_E2_a_run_may_be_released_with_its_first_entry)
     pawl_head h;
 
     CHECK_INT(s->verbs->create(s, bytes(base("r", "")), &with, NULL), PAWL_OK);
+    CHECK_STR(with.head.owner, "me");       /* as the claim gave it */
     h = head(s, "r");
     CHECK(h.owner == NULL && h.over);
     CHECK_INT(claim_one(s, "r", "you", 1000, &h, NULL), PAWL_OK);

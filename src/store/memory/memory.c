@@ -304,6 +304,7 @@ static pawl_code begin_in(pawl_store *s, const run *r, pawl_beginning *with, paw
     if (with->owner != NULL) {
         rc = claim_one(memory_of(s), with->owner, memory_now(s), with->ttl_ms, &claim, err);
         with->head = claim.head;
+        with->head.owner = with->owner;     /* the run's own text goes when its first lines end it */
     }
     if (rc == PAWL_OK && with->first != NULL) {
         with->first->run = r->at.key;
