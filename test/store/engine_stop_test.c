@@ -454,7 +454,7 @@ PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_ha
 
         path_new("stop");
         e = engine_of(nodes(three, (size_t)t.out, NULL), open_store(), 2, robbed, &t, PAWL_AT_LEAST_ONCE);
-        pawl_engine_lease(e, NULL, 150);
+        pawl_engine_lease(e, NULL, 600);
         if (i % 2 == 1) {
             CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
             CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
@@ -484,7 +484,7 @@ PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
 
     path_new("stop");
     e = engine_of(nodes(three, 2, &once), open_store(), 2, robbed, &t, PAWL_ONCE);
-    pawl_engine_lease(e, NULL, 150);
+    pawl_engine_lease(e, NULL, 600);
     CHECK(gone_to_the_thief(pawl_run(e, "r", NULL, &err)));
     while (t.back < 2)
         short_rest();
