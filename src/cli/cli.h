@@ -55,8 +55,8 @@ typedef struct cli_program {
 
 /* Options of verbs that ask models. */
 #define RECORD_OPTIONS \
-    { "record", "FILE", "models answer from FILE what they have answered before; else PAWL_RECORD" }, \
-    { "record-mode", "strict|live-on-miss|shadow", "what is not in it fails; is asked, and written to it (the default); all is asked, and compared" }
+    { "record", "FILE", "reuse the answers of models in FILE; else PAWL_RECORD" }, \
+    { "record-mode", "strict|live-on-miss|shadow", "a request that is not in it fails; is sent, and added to it (the default); all requests are sent, and compared" }
 
 struct cli_call {
     const cli_program *program;

@@ -3,8 +3,8 @@
 
 static const cli_verb verb_serve = {
     .name = "serve", .form = "FILE...", .what = "serve machines over HTTP", .most = UINT8_MAX, .store = true,
-    .example = "pawl worker survey.yaml         # drives whatever is due, without HTTP",
-    .later = "serving over HTTP is not in this version; `pawl worker FILE...` drives what others begin, and the library can be embedded",
+    .example = "pawl worker survey.yaml         # drives the runs that are due, without HTTP",
+    .later = "serving over HTTP is not in this version; `pawl worker FILE...` drives runs that other processes start, and the library can be embedded",
 };
 static const cli_verb *const verbs[] = {
     &verb_init, &verb_run, &verb_chat, &verb_resume, &verb_retry, &verb_interrupt, &verb_cancel,
@@ -18,12 +18,12 @@ static const cli_verb *const verbs[] = {
 };
 
 static const cli_section sections[] = {
-    { "Begin a run, go on, stop", &verb_init },
-    { "Answer it, tell it something", &verb_answer },
-    { "Runs of a store", &verb_rm },
-    { "Machines", &verb_draw },
+    { "Start, continue and stop runs", &verb_init },
+    { "Answers and messages", &verb_answer },
+    { "Inspect runs", &verb_rm },
+    { "Agent files and workers", &verb_draw },
     { "Stores", &verb_export },
-    { "Pawl itself", &verb_schema },
+    { "Pawl", &verb_schema },
     { "Not there yet", &verb_serve },
     { NULL, NULL },
 };

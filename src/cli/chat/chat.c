@@ -563,30 +563,30 @@ static int chat_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "print", "PROMPT", "ask once, and print the answer (-p); \"-\": what is on stdin; what is piped in stands behind it" },
-    { "model", "PROVIDER/NAME", "who answers; where no FILE says so, else PAWL_MODEL" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what it may do without asking" },
-    { "ask", "deny|wait", "what becomes of what a person would be asked: a no, or a wait (exit 3); deny" },
-    { "continue", NULL, "go on with the latest chat of this folder" },
-    { "resume", "RUN", "go on with that one" },
-    { "max-turns", "N", "ask the model at most so often for one prompt" },
-    { "output-format", "text|json|stream-json", "the answer; one object with what it cost; a frame a line while it goes on" },
+    { "print", "PROMPT", "send one prompt, and print the answer (-p); \"-\": read it from stdin; piped input is appended to it" },
+    { "model", "PROVIDER/NAME", "the model if FILE names none; else PAWL_MODEL" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what it may do without approval" },
+    { "ask", "deny|wait", "what happens to a call that needs approval: deny it, or wait (exit 3); deny" },
+    { "continue", NULL, "continue the latest chat of this folder" },
+    { "resume", "RUN", "continue that chat" },
+    { "max-turns", "N", "maximum number of requests to the model for one prompt" },
+    { "output-format", "text|json|stream-json", "the answer; one object with its cost; one frame a line during the turn" },
     { "input-format", "text|stream-json", "of stdin: frames, with -p -" },
-    { "include-partial-messages", NULL, "with stream-json: also what the model says piece by piece" },
+    { "include-partial-messages", NULL, "with stream-json: also partial answers of the model" },
     RECORD_OPTIONS,
-    { "verbose", NULL, "say on stderr which tools are used" },
+    { "verbose", NULL, "print on stderr which tools are used" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_chat = {
-    .name = "chat", .form = "[FILE]", .what = "ask an agent", .options = options, .most = 1, .store = true, .run = chat_run,
-    .about = "The agent is FILE, or one of Pawl's own with all tools. It works in this folder,\n"
-             "of which AGENTS.md, else CLAUDE.md, is told to it. The conversation is a run: it\n"
-             "is kept, can be looked at and gone on with by every verb, and killed at any\n"
+    .name = "chat", .form = "[FILE]", .what = "send a prompt to an agent", .options = options, .most = 1, .store = true, .run = chat_run,
+    .about = "The agent is FILE, or a built-in agent with all tools. It works in this folder,\n"
+             "and AGENTS.md, else CLAUDE.md, is added to its system prompt. The conversation\n"
+             "is a run: it is stored, every verb works on it, and it can be killed at any\n"
              "time.\n"
              "\n"
-             "Exit: 0 answered; 1 the turn failed, or was denied; 3 it waits, and the waits\n"
-             "are listed. docs/CHAT.md says what the frames of stream-json are.",
+             "Exit codes: 0 answered; 1 the turn failed, or was denied; 3 the run waits, and\n"
+             "the waits are listed. docs/CHAT.md describes the frames of stream-json.",
     .example = "pawl chat -p 'what is in this folder?' --model anthropic/NAME\ngit diff | pawl chat -p 'review this' reviewer.yaml\n"
                "pawl chat --continue -p 'and the tests?'",
 };

@@ -223,61 +223,63 @@ static int deny_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "reason", "TEXT", "a note that stands beside it in the journal" },
-    { "file", "FILE", "go on by this file" },
-    { "upgrade", NULL, "with --file: although it is another one now" },
-    { "no-run", NULL, "only say so; whoever drives the run goes on" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
-    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { "reason", "TEXT", "a note that is stored with the answer in the journal" },
+    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
+    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
+    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
+    { "json", NULL, "the result, the final state or the open waits as JSON" },
     { NULL, NULL, NULL },
 };
 
 static const cli_option approve_options[] = {
-    { "always", "run|project", "and every call that the same rules name, in this run, or in the project" },
-    { "for", "DURATION", "with --always: so long; 30d" },
-    { "input", "JSON", "yes, with these arguments instead; they are decided by the rules, too" },
-    { "reason", "TEXT", "a note that stands beside it in the journal" },
-    { "file", "FILE", "go on by this file" },
-    { "upgrade", NULL, "with --file: although it is another one now" },
-    { "no-run", NULL, "only say so; whoever drives the run goes on" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
-    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { "always", "run|project", "also approve every call that the same rules match, in this run or in the project" },
+    { "for", "DURATION", "with --always: for how long; 30d" },
+    { "input", "JSON", "approve with these arguments instead; the rules decide them, too" },
+    { "reason", "TEXT", "a note that is stored with the answer in the journal" },
+    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
+    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
+    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
+    { "json", NULL, "the result, the final state or the open waits as JSON" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_answer = {
-    .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer what a run asks, and go on with it", .options = options, .least = 2, .most = 3,
+    .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer a question of a run, and continue it", .options = options, .least = 2, .most = 3,
     .store = true, .answers = true, .run = answer_run,
-    .about = "WAIT is the node that asks, or the wait's id; it is needed where several are\n"
-             "open. VALUE is JSON; where a text or one of several options is wanted, the bare\n"
-             "text or the number of the option, or several of them with commas where an\n"
-             "agent takes several; where it asks several questions, an object with one answer\n"
-             "each, by their headers. It is checked before anything changes, and taken once.\n"
+    .about = "WAIT is the node that asks, or the id of the wait; it is required if several\n"
+             "waits are open. VALUE is JSON. For a question that expects a text or one of\n"
+             "several options, it is the plain text or the number of the option; for a\n"
+             "question of an agent that accepts several options, their numbers separated by\n"
+             "commas; for several questions, an object with one answer each, by their headers.\n"
+             "The value is checked before anything changes, and accepted once.\n"
              "\n"
-             "What a command of class once came to whose process died in the middle of it is\n"
-             "asked, too: done, done:TEXT (with what it printed), failed:WHY or again.\n"
+             "The outcome of a command of class once whose process died while it ran is a\n"
+             "question, too: done, done:TEXT (with its output), failed:WHY or again.\n"
              "\n"
-             "Where it ends the turn of an agent, the exit is 0, or 1 where that has no\n"
-             "answer.",
+             "If the answer ends the turn of an agent, the exit code is 0, or 1 if the turn\n"
+             "has no answer.",
     .example = "pawl answer @ 42\npawl answer review-9x3d verdict approve\npawl inbox                      # what waits, over all runs",
 };
 
 const cli_verb verb_approve = {
-    .name = "approve", .form = "RUN [WAIT]", .what = "say yes at a gate, and go on", .options = approve_options, .least = 1, .most = 2, .store = true,
-    .answers = true, .run = approve_run,
-    .about = "Who said so and when stands in the journal. A yes is to the very call that is\n"
-             "shown, by its digest, and is used up with it: other arguments are asked again.\n"
-             "--always shows the allow rules that it adds. What a child run asks is answered\n"
-             "by its name or its parent's, with `pawl answer` and `deny` too, and both go on.\n"
-             "Where it ends the turn of an agent, the exit is 0, or 1 where that has no\n"
-             "answer.",
+    .name = "approve", .form = "RUN [WAIT]", .what = "approve at a gate, and continue the run", .options = approve_options, .least = 1, .most = 2,
+    .store = true, .answers = true, .run = approve_run,
+    .about = "The journal records who approved and when. An approval is bound to the digest of\n"
+             "the call that is shown, and is valid once: other arguments need a new approval.\n"
+             "--always prints the allow rules that it adds. Questions of a child run can be\n"
+             "answered by its id or the id of its parent, also with `pawl answer` and `deny`;\n"
+             "then both continue. If the approval ends the turn of an agent, the exit code is\n"
+             "0, or 1 if the turn has no answer.",
     .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
 };
 
 const cli_verb verb_deny = {
-    .name = "deny", .form = "RUN [WAIT]", .what = "say no at a gate", .options = options, .least = 1, .most = 2, .store = true, .answers = true,
-    .run = deny_run,
-    .about = "The run goes on at the gate's `on_no:`, or ends rejected (exit 1); of an agent\n"
-             "the turn ends (exit 1), or the model is told, as its file says.",
+    .name = "deny", .form = "RUN [WAIT]", .what = "deny at a gate, and continue the run", .options = options, .least = 1, .most = 2,
+    .store = true, .answers = true, .run = deny_run,
+    .about = "The run continues at the gate's `on_no:`, or ends rejected (exit 1). For an\n"
+             "agent the turn ends (exit 1), or the model receives the denial and continues, as\n"
+             "its file says.",
     .example = "pawl deny @ --reason 'not on a Friday'",
 };

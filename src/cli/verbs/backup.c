@@ -18,10 +18,10 @@ static int backup_run(cli_call *c)
 }
 
 const cli_verb verb_backup = {
-    .name = "backup", .form = "PATH", .what = "copy the store to a new file, while it is used", .least = 1, .most = 1, .store = true,
+    .name = "backup", .form = "PATH", .what = "copy the store to a new file, while it is in use", .least = 1, .most = 1, .store = true,
     .run = backup_run,
-    .about = "The copy is a store of its own, of one moment: `--store sqlite:PATH` looks into\n"
-             "it, and put in the place of a lost one it goes on from there. What happened\n"
-             "after that moment may then happen again, as after a crash.",
+    .about = "The copy is a consistent store: `--store sqlite:PATH` opens it, and it can\n"
+             "replace a lost one. What happened after the copy may then happen again, as after\n"
+             "a crash.",
     .example = "pawl backup \"pawl-$(date +%F).db\"\npawl ls --store sqlite:pawl-2026-11-21.db",
 };

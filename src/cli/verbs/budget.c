@@ -141,16 +141,16 @@ static int budget_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "set", "BOUND=N...", "calls=200, tokens=500000, money=2.50, time=1h; 0 takes the bound away" },
+    { "set", "BOUND=N...", "calls=200, tokens=500000, money=2.50, time=1h; 0 removes the limit" },
     { "json", NULL, "one JSON object; money in millionths" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_budget = {
-    .name = "budget", .form = "RUN", .what = "show what a run may spend and has spent, or set it", .options = options, .least = 1, .most = 1, .store = true,
+    .name = "budget", .form = "RUN", .what = "show or set the budget of a run", .options = options, .least = 1, .most = 1, .store = true,
     .run = budget_run,
-    .about = "An agent file says the bounds (`budget:`). Before a call leaves, what it may\n"
-             "cost is set aside; what would go over a bound is not made, and the run fails\n"
-             "with that, unless the node sees to it.",
+    .about = "An agent file sets the limits (`budget:`). Before a call is made, its maximum\n"
+             "cost is reserved. A call that would exceed a limit is not made, and the run\n"
+             "fails with that reason, unless the node handles the error.",
     .example = "pawl budget @\npawl budget survey-7k2m --set calls=500",
 };

@@ -28,17 +28,17 @@ static int cancel_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "reason", "TEXT", "why; it stands in the journal" },
-    { "no-run", NULL, "only say so; whoever drives the run does it" },
-    { "json", NULL, "what it waits for, where it is not over yet, as JSON" },
+    { "reason", "TEXT", "the reason, stored in the journal" },
+    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    { "json", NULL, "the open waits as JSON, if the run is not over yet" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_cancel = {
-    .name = "cancel", .form = "RUN", .what = "call a run off", .options = options, .least = 1, .most = 1, .store = true, .run = cancel_run,
-    .about = "Nothing new begins, what is under way is told to stop, what has an `undo:` is\n"
-             "undone, and then the run is canceled. A second cancel does not wait for what is\n"
-             "under way.",
+    .name = "cancel", .form = "RUN", .what = "cancel a run", .options = options, .least = 1, .most = 1, .store = true, .run = cancel_run,
+    .about = "Nothing new starts, running commands are told to stop, compensable commands are\n"
+             "undone, and then the run is canceled. A second cancel does not wait for running\n"
+             "commands.",
     .example = "pawl cancel @\npawl cancel deploy-3fza --reason 'wrong branch'",
 };
 
@@ -63,16 +63,17 @@ static int interrupt_run(cli_call *c)
 }
 
 static const cli_option interrupt_options[] = {
-    { "no-run", NULL, "only say so; whoever drives the run does it" },
-    { "json", NULL, "how it stands then, as JSON" },
+    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    { "json", NULL, "the state after it, as JSON" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_interrupt = {
-    .name = "interrupt", .form = "RUN", .what = "stop an agent in the middle of its turn", .options = interrupt_options, .least = 1, .most = 1, .store = true,
+    .name = "interrupt", .form = "RUN", .what = "interrupt the turn of an agent", .options = interrupt_options, .least = 1, .most = 1, .store = true,
     .run = interrupt_run,
-    .about = "What the model has said so far is kept, tools are stopped (one that changes a\n"
-             "file ends first; a second interrupt does not wait), what is asked is given up.\n"
-             "The agent lives, and takes input. When it is idle nothing happens.",
+    .about = "The text that the model has produced so far is kept, running tools are stopped\n"
+             "(a tool that is changing a file ends first; a second interrupt does not wait),\n"
+             "and open questions are withdrawn. The agent then waits for input. An idle agent\n"
+             "is not affected.",
     .example = "pawl interrupt @\npawl send @ 'do it otherwise'",
 };

@@ -84,27 +84,27 @@ static int check_run(cli_call *c)
 
 static const cli_option options[] = {
     { "json", NULL, "one JSON object: {\"file\",\"findings\",\"hash\",\"name\",\"nodes\",\"ok\"}" },
-    { "prove", NULL, "prove that no node acts without a person's yes, or show the shortest way" },
-    { "modes", "MODES", "with --prove: those that may be given; plan,default,acceptEdits" },
-    { "except", "NODE...", "with --prove: this one may act all the same; of a graph NODE/NODE" },
-    { "hooks-ask", NULL, "with --prove: hooks that answer are taken to ask or deny" },
-    { "path", "FILE", "with --prove: write the way there, for `pawl sim --replay`" },
+    { "prove", NULL, "prove that no node acts without a person's approval, or print the shortest counterexample" },
+    { "modes", "MODES", "with --prove: the modes that may be set; plan,default,acceptEdits" },
+    { "except", "NODE...", "with --prove: this node may act without approval; inside a graph NODE/NODE" },
+    { "hooks-ask", NULL, "with --prove: assume that hooks that answer ask or deny" },
+    { "path", "FILE", "with --prove: write the path to a file, for `pawl sim --replay`" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_check = {
-    .name = "check", .form = "FILE", .what = "find everything that is wrong with an agent file", .options = options, .least = 1, .most = 1,
+    .name = "check", .form = "FILE", .what = "find all errors in an agent file", .options = options, .least = 1, .most = 1,
     .run = check_run,
-    .about = "Each fault with its line and column, what is wrong and what would be right; the\n"
-             "states that the graph can be in are searched, too. Notes are no faults. Ends\n"
-             "with 1 when there is a fault. Nothing is run; a plug-in that the file names is\n"
-             "opened.\n"
+    .about = "Prints each error with its line and column and a suggested fix; it also searches\n"
+             "the states that the graph can reach. Notes are not errors. Exits with 1 if there\n"
+             "is an error. Nothing is run, but a plug-in that the file names is opened.\n"
              "\n"
              "A finding in JSON: {\"column\",\"file\",\"kind\",\"line\",\"severity\",\"text\"}.\n"
              "\n"
-             "--prove searches all that the file can do, with the rules and hooks that a run\n"
-             "here would have: no command of a destructive node (a run, shell or plug-in that\n"
-             "is not pure, an http that writes) leaves without a person's yes to that call.\n"
-             "Ends with 0 and a certificate, or with 1 and the shortest way to one that does.",
+             "--prove searches everything that the file can do, with the rules and hooks that\n"
+             "a run in this folder would have: no command of a destructive node (a run, shell\n"
+             "or plug-in that is not pure, an http that writes) is performed without a\n"
+             "person's approval of that call. Exits with 0 and a certificate, or with 1 and\n"
+             "the shortest path to such a command.",
     .example = "pawl check survey.yaml\npawl check deploy.yaml --prove --modes plan,default\npawl check survey.yaml --json | jq -r '.findings[].text'",
 };

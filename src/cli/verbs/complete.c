@@ -351,9 +351,10 @@ static int completions_run(cli_call *c)
 }
 
 const cli_verb verb_completions = {
-    .name = "completions", .form = "bash|zsh|fish", .what = "write what makes a shell complete verbs, runs and files", .least = 1,
+    .name = "completions", .form = "bash|zsh|fish", .what = "print shell completions for verbs, runs and files", .least = 1,
     .most = 1, .run = completions_run,
-    .about = "Runs are looked up with `pawl ls --ids` when they are wanted: the 200 newest.",
+    .about = "The 200 newest runs are completed; they are read with `pawl ls --ids` at each\n"
+             "completion.",
     .example = "source <(pawl completions bash)          # in ~/.bashrc\n"
                "pawl completions zsh >~/.zfunc/_pawl     # a folder of $fpath\n"
                "pawl completions fish >~/.config/fish/completions/pawl.fish",

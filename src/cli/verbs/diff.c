@@ -135,22 +135,23 @@ static int diff_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "at-parting", NULL, "compare the channels where they part; else as they are now" },
+    { "at-parting", NULL, "compare the channels at the first difference instead of the current ones" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_diff = {
-    .name = "diff", .form = "A B", .what = "say where two runs part, and which channels differ", .options = options, .least = 2, .most = 2,
+    .name = "diff", .form = "A B", .what = "compare two runs", .options = options, .least = 2, .most = 2,
     .store = true, .run = diff_run,
-    .about = "Compared is what came in, what was asked, what was written and how it ended; not\n"
-             "ids, times, nor in which order answers came. A fork begins with what it was\n"
-             "forked from. Exit 0: they are the same; 1: they differ.\n"
+    .about = "Prints the first difference, and the channels that differ. Compares inputs,\n"
+             "commands, writes and outcomes, but not ids, times, or the order in which answers\n"
+             "arrived. A fork includes the entries that it was forked from. Exit 0: they are\n"
+             "equal; 1: they differ.\n"
              "\n"
              "--json: {\"a\":SIDE,\"b\":SIDE,\"channels\":[{\"a\",\"b\",\"channel\"}],\"same\"}; SIDE:\n"
-             "{\"fact\",\"newest\",\"of\",\"run\",\"seq\",\"status\"}. `seq` is the first entry that the\n"
-             "other has no like of, `of` whose it is, `fact` what it says: the three are not\n"
-             "there where a run goes no further. A channel without a value has no `a`, or no\n"
-             "`b`.",
+             "{\"fact\",\"newest\",\"of\",\"run\",\"seq\",\"status\"}. `seq` is the first entry that has\n"
+             "no equal in the other run, `of` the run of that entry, `fact` its content; the\n"
+             "three are omitted for a run that has no further entry. A channel without a value\n"
+             "has no `a`, or no `b`.",
     .example = "pawl fork survey-7k2m --at 5 --set 'dir=\"src\"'\npawl diff survey-7k2m @",
 };

@@ -569,12 +569,12 @@ static const cli_option doctor_options[] = {
 const cli_verb verb_doctor = {
     .name = "doctor",
     .form = "",
-    .what = "say what works here, what is missing, and what to do",
-    .about = "Looks at the store and its folder, the clock, the libraries and the programs\n"
-             "that Pawl can use; a line for each: ok, warning, missing or broken. The whole\n"
-             "store is checked, which takes its time where it is large; one small file is\n"
-             "written beside it and removed. Ends with 1 when something is missing or broken\n"
-             "that every run needs: store, folder, durable writes, clock, SQLite.",
+    .what = "check what works on this machine, and what is missing",
+    .about = "Checks the store and its folder, the clock, the libraries and the programs that\n"
+             "Pawl can use; prints a line for each: ok, warning, missing or broken. The whole\n"
+             "store is checked, which takes a while if it is large; one small file is written\n"
+             "beside it and removed. Exits with 1 if something is missing or broken that every\n"
+             "run needs: store, folder, durable writes, clock, SQLite.",
     .example = "pawl doctor\npawl doctor --store sqlite:/srv/pawl/pawl.db --json",
     .options = doctor_options,
     .store = true,

@@ -154,16 +154,16 @@ static int draw_run(cli_call *c)
 
 static const cli_option options[] = {
     { "format", "text|mermaid|dot|svg", "text is for terminals; svg needs the program dot" },
-    { "out", "FILE", "write it there" },
-    { "table", "core|agent|call|shown", "of an agent: this one alone; but for text, shown where nothing is said" },
+    { "out", "FILE", "write to this file" },
+    { "table", "core|agent|call|shown", "of an agent: only this table; the default is all of them for text, else shown" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_draw = {
-    .name = "draw", .form = "FILE|RUN", .what = "draw a graph or an agent, and where a run is in it", .options = options, .least = 1, .most = 1, .store = true,
+    .name = "draw", .form = "FILE|RUN", .what = "draw a graph, an agent or the position of a run", .options = options, .least = 1, .most = 1, .store = true,
     .looks = true, .run = draw_run,
-    .about = "An agent is drawn as the tables that it is: what it is told and what follows\n"
-             "(core), what it does (agent), what becomes of a tool call (call), and what is\n"
-             "shown of it (shown). Of a run, text says first where it is in each.",
+    .about = "An agent is drawn as its tables: its events and transitions (core), what it does\n"
+             "(agent), the states of a tool call (call), and the states that are displayed\n"
+             "(shown). For a run, the text format starts with its state in each table.",
     .example = "pawl draw survey.yaml\npawl draw @ --format svg --out run.svg",
 };

@@ -63,22 +63,21 @@ static int export_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "out", "FILE", "a new file, in place of stdout" },
-    { "record", NULL, "what its models have answered, and those of its children: for --record" },
+    { "out", "FILE", "write to this new file instead of stdout" },
+    { "record", NULL, "the answers of the run's models and of its children's, for --record" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_export = {
-    .name = "export", .form = "RUN", .what = "write a run as lines of JSON, whole and checked", .options = options, .least = 1, .most = 1,
+    .name = "export", .form = "RUN", .what = "write a run as lines of JSON", .options = options, .least = 1, .most = 1,
     .store = true, .run = export_run,
-    .about = "Its journal byte for byte, and what the store has beside it: large values,\n"
-             "counted attempts, deliveries not taken yet. The first line is a header, each\n"
-             "other line an object with one member: base, record, entry, blob, mark, delivery,\n"
-             "and end with a digest of all of it. It may be done while somebody works on the\n"
-             "run.\n"
+    .about = "Writes the journal byte for byte, and what else the store has: large values,\n"
+             "attempt counters, open deliveries. The first line is a header, each other line\n"
+             "an object with one member: base, record, entry, blob, mark, delivery, and end\n"
+             "with a digest of everything. A run can be exported while a process drives it.\n"
              "\n"
-             "With --record: of every answer of a model a line, by what it was asked;\n"
-             "`pawl run` and others take it with --record FILE, and nobody is asked again.",
+             "With --record: one line for each answer of a model, with its request; `pawl run`\n"
+             "and others reuse these answers with --record FILE, without a model.",
     .example = "pawl export survey-7k2m | gzip >survey.jsonl.gz\npawl export @ --out survey.jsonl\n"
                "pawl export @ --record --out answers.jsonl",
 };

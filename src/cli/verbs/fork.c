@@ -54,17 +54,17 @@ static int fork_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "at", "SEQ", "the entry after which it parts; without it: as the run stands now" },
-    { "set", "CHANNEL=JSON...", "with another value there" },
-    { "id", "RUN", "the id of the new one" },
+    { "at", "SEQ", "the last entry to copy; the default is the newest" },
+    { "set", "CHANNEL=JSON...", "change a channel of the new run" },
+    { "id", "RUN", "the id of the new run" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_fork = {
-    .name = "fork", .form = "RUN", .what = "begin a run where another one stood", .options = options, .least = 1, .most = 1, .store = true, .looks = true,
-    .run = fork_run,
-    .about = "Prints the new run's id; it is not driven yet. The old one stays as it is.\n"
-             "Commands that were open are issued anew, those of class once only after a\n"
-             "person says so; waits are asked anew; answers are not taken over.",
+    .name = "fork", .form = "RUN", .what = "start a new run from an entry of another run", .options = options, .least = 1, .most = 1,
+    .store = true, .looks = true, .run = fork_run,
+    .about = "Prints the id of the new run, which is not driven yet. The old run does not\n"
+             "change. Open commands are issued again, those of class once only after a person\n"
+             "has approved; waits are asked again; answers are not copied.",
     .example = "pawl fork survey-7k2m --at 3 --set 'dir=\"src\"'\npawl resume $(pawl fork @ --at 3) && pawl diff survey-7k2m @",
 };

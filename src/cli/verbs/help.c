@@ -5,7 +5,7 @@ static void help_all(const cli_program *p, buf *out)
 {
     const cli_section *section = p->sections;
 
-    buf_word(out, "Pawl runs agents as durable state machines: what has happened stays happened.\n\n"
+    buf_word(out, "Pawl runs agents as durable state machines: completed steps are\nnever lost or repeated.\n\n"
                   "usage: pawl VERB [ARGUMENT...] [OPTION...]\n");
     for (size_t i = 0; p->verbs[i] != NULL; i++) {
         const cli_verb *v = p->verbs[i];
@@ -14,8 +14,8 @@ static void help_all(const cli_program *p, buf *out)
             buf_fmt(out, "\n%s\n", section++->title);
         help_term(out, v->name, v->what);
     }
-    buf_word(out, "\n`pawl help VERB` says more of one. RUN is an id, the beginning of one, or @ for\nthe run that was begun last.\n"
-                  "\n`pawl init` writes a first file, `pawl run FILE` runs it.\n");
+    buf_word(out, "\n`pawl help VERB` explains a verb. RUN is an id, a unique prefix of one, or @ for\nthe most recent run.\n"
+                  "\n`pawl init` writes an example file, `pawl run FILE` runs it.\n");
 }
 
 static int help_run(cli_call *c)
@@ -37,13 +37,13 @@ static int help_run(cli_call *c)
 }
 
 const cli_verb verb_help = {
-    .name = "help", .form = "[VERB]", .what = "list the verbs, or say how one is used", .most = 1, .run = help_run,
+    .name = "help", .form = "[VERB]", .what = "list the verbs, or explain one", .most = 1, .run = help_run,
     .about = "Exit codes of all verbs: 0 completed; 1 failed or rejected, and findings of\n"
-             "check, diff and replay --verify; 2 usage, or a bad file; 3 waits for an answer;\n"
-             "4 canceled; 5 the store is not there, or busy; 6 held by another process, which\n"
-             "is named; 130 and 143 stopped by Ctrl-C or SIGTERM, and the run is kept.\n"
+             "check, diff and replay --verify; 2 usage, or an invalid file; 3 waiting for an\n"
+             "answer; 4 canceled; 5 the store is missing or busy; 6 held by another process,\n"
+             "which is named; 130 and 143 stopped by Ctrl-C or SIGTERM, and the run is kept.\n"
              "\n"
-             "stdout has results alone; progress, prompts and errors go to stderr. With --json\n"
+             "stdout has results only; progress, prompts and errors go to stderr. With --json\n"
              "a verb writes one JSON document, canonical and in one line.",
     .example = "pawl help run\npawl run --help",
 };

@@ -80,12 +80,12 @@ static int import_run(cli_call *c)
 }
 
 const cli_verb verb_import = {
-    .name = "import", .form = "FILE", .what = "make the run of an export, in this store", .least = 1, .most = 1, .store = true,
+    .name = "import", .form = "FILE", .what = "create a run from an export", .least = 1, .most = 1, .store = true,
     .run = import_run,
-    .about = "FILE is what `pawl export` wrote, - is stdin. All of it is read and checked\n"
-             "before anything is made; what is damaged or cut is refused with the line where\n"
-             "it is. The run keeps its id, which stdout gets, and goes on as the original\n"
-             "would have: only one of the two should. Runs that it began are runs of their\n"
-             "own: carry them first.",
+    .about = "FILE is the output of `pawl export`; - is stdin. All of it is read and checked\n"
+             "before anything is created; a damaged or truncated file is refused with the line\n"
+             "of the damage. The run keeps its id, which is printed, and continues like the\n"
+             "original: only one of the two should. Child runs are separate runs: import them\n"
+             "first.",
     .example = "gunzip <survey.jsonl.gz | pawl import -\npawl import survey.jsonl --store sqlite:other.db",
 };

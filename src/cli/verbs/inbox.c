@@ -321,24 +321,24 @@ static int inbox_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "all", NULL, "also runs that nobody has to decide anything of: they wait for their next input" },
-    { "limit", "N", "so many; 50" },
+    { "all", NULL, "also runs that only wait for their next input" },
+    { "limit", "N", "maximum number of waits; 50" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_inbox = {
-    .name = "inbox", .form = "", .what = "show what is asked, of all runs, and how to answer", .options = options, .store = true,
+    .name = "inbox", .form = "", .what = "list the open questions of all runs", .options = options, .store = true,
     .run = inbox_run,
-    .about = "What somebody has to decide: each open wait with its run, the node that asks,\n"
-             "what is asked, since when and until when, and the one command that answers it:\n"
-             "first what ends soonest, then what could do most harm, then the oldest. A\n"
-             "conversation that is over for now asks nothing: --all shows it, too.\n"
+    .about = "Lists each open wait with its run, the node, the question, when it was asked and\n"
+             "when it expires, and the command that answers it: first those that expire\n"
+             "soonest, then the most harmful, then the oldest. A conversation that waits for\n"
+             "its next input is listed only with --all.\n"
              "\n"
              "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"asked_ms\",\"expires_ms\",\n"
              "\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\"run\",\"schema\",\n"
              "\"slot\",\"task\"}]}.\n"
              "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
-             "is the signal's. What was not said when it was asked is not there.",
+             "is the name of the signal. Members without a value are omitted.",
     .example = "pawl inbox\npawl inbox --json | jq -r '.waits[].run'",
 };

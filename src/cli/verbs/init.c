@@ -71,8 +71,8 @@ static int init_run(cli_call *c)
 }
 
 const cli_verb verb_init = {
-    .name = "init", .form = "[FILE]", .what = "write an agent file that runs at once", .most = 1, .run = init_run,
-    .about = "An annotated file, agent.yaml where nothing is said, that needs no model and no\n"
-             "network.",
+    .name = "init", .form = "[FILE]", .what = "write an example agent file", .most = 1, .run = init_run,
+    .about = "Writes an annotated file that needs no model and no network. The default FILE is\n"
+             "agent.yaml.",
     .example = "pawl init\npawl run agent.yaml",
 };

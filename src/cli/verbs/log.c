@@ -419,8 +419,8 @@ static int log_verb(cli_call *c)
 /* ---- the verb -------------------------------------------------------------------------------------------------------- */
 
 static const cli_option options[] = {
-    { "from", "SEQ", "begin with this entry" },
-    { "follow", NULL, "go on until the run is over, or Ctrl-C" },
+    { "from", "SEQ", "start with this entry" },
+    { "follow", NULL, "continue until the run is over, or Ctrl-C" },
     { "json", NULL, "one JSON object a line" },
     { NULL, NULL, NULL },
 };
@@ -428,10 +428,10 @@ static const cli_option options[] = {
 const cli_verb verb_log = {
     .name = "log",
     .form = "RUN",
-    .what = "show what happened in a run, and what happens",
-    .about = "A line for each thing that happened: the number of its entry, the time, what it\n"
-             "was, and the node. With --follow it goes on while the run does, whoever drives\n"
-             "it, and ends with the run's exit code; Ctrl-C ends the log, not the run.",
+    .what = "show what happened in a run",
+    .about = "Prints one line for each event: the number of its entry, the time, the event and\n"
+             "the node. With --follow it continues as long as the run works, whichever process\n"
+             "drives it, and exits with the run's exit code; Ctrl-C ends the log, not the run.",
     .example = "pawl log @\npawl log survey-7k2m --from 12 --follow\npawl log @ --json | jq .name",
     .options = options,
     .least = 1,

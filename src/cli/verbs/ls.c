@@ -306,33 +306,33 @@ static int ls_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "status", "STATUS", "only those: submitted, working, input-required, completed, failed, canceled, rejected" },
-    { "machine", "NAME", "only those of this machine" },
-    { "context", "NAME", "only those of this context" },
-    { "waiting", NULL, "only those that somebody has to answer" },
-    { "parked", NULL, "only those that nobody can drive as they are; it says why" },
-    { "since", "DURATION", "only those that changed within it: 90s, 10m, 2h, 7d" },
-    { "limit", "N", "so many a page; 50" },
+    { "status", "STATUS", "only this status: submitted, working, input-required, completed, failed, canceled, rejected" },
+    { "machine", "NAME", "only runs of this machine" },
+    { "context", "NAME", "only runs of this context" },
+    { "waiting", NULL, "only runs with an open question" },
+    { "parked", NULL, "only quarantined runs, which no worker can drive, with the reason" },
+    { "since", "DURATION", "only runs that changed within this time: 90s, 10m, 2h, 7d" },
+    { "limit", "N", "runs of a page; 50" },
     { "before", "NO", "the page after the one that ended with this number" },
-    { "ids", NULL, "only their ids, one a line" },
+    { "ids", NULL, "only the ids, one a line" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_ls = {
     .name = "ls", .form = "", .what = "list runs, newest first", .options = options, .store = true, .run = ls_run,
-    .about = "A run is shown with its status, how many waits are open, its machine, when it\n"
-             "was begun and when it changed, and why it is parked, who works on it, or when\n"
-             "its timer is due. A page costs what it shows, however many runs there are.\n"
-             "A run that only waits for children which ask is input-required as they are, and\n"
-             "their waits count with its own. To find those, --waiting and --status\n"
-             "input-required look at all runs that wait and are newer than what is shown.\n"
+    .about = "Shows each run with its status, the number of open waits, its machine, when it\n"
+             "was started and changed, and why it is parked, who holds it, or when its timer\n"
+             "is due. The cost of a page does not depend on the number of runs. A run that\n"
+             "only waits for children with open questions is input-required, as they are, and\n"
+             "their waits are included in its number. To find such runs, --waiting and\n"
+             "--status input-required read all waiting runs that are newer than those shown.\n"
              "\n"
              "--json: {\"before\",\"runs\":[{\"changed_ms\",\"context\",\"created_ms\",\"id\",\"lease_ms\",\n"
              "\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\"status\",\"waits\",\n"
-             "\"wake_ms\"}],\"store\"}. `before` is there when there are more: it is what --before\n"
-             "takes. Times are milliseconds since 1970; context, lease_ms, mail, owner,\n"
-             "parent, parked and wake_ms are there when there is something to say.",
+             "\"wake_ms\"}],\"store\"}. `before` is present if there are more runs: the value for\n"
+             "--before. Times are milliseconds since 1970; context, lease_ms, mail, owner,\n"
+             "parent, parked and wake_ms are omitted if they have no value.",
     .example = "pawl ls --waiting               # who is asked something\n"
                "pawl ls --status failed --since 1d\n"
                "pawl ls --ids --status completed --limit 1000 | xargs pawl rm",

@@ -31,12 +31,12 @@ static int mode_run(cli_call *c)
 }
 
 const cli_verb verb_mode = {
-    .name = "mode", .form = "RUN MODE", .what = "say what a run may do without asking", .least = 2, .most = 2, .store = true, .run = mode_run,
+    .name = "mode", .form = "RUN MODE", .what = "set what a run may do without approval", .least = 2, .most = 2, .store = true, .run = mode_run,
     .about = "`plan`: no node may act; commands and requests that write are denied. `default`:\n"
-             "nodes that require more ask first. `acceptEdits`: nodes that require it run.\n"
-             "`bypassPermissions`: all run but for deny and ask rules; it is not kept over a\n"
-             "resume, where it has to be given again.\n"
+             "nodes that require more need approval. `acceptEdits`: nodes that require it run.\n"
+             "`bypassPermissions`: all nodes run, except for deny and ask rules; it is not\n"
+             "kept when a run is resumed, and must be given again.\n"
              "\n"
-             "Holds from the run's next step on. Nothing is driven by it.",
+             "The mode applies from the run's next step on. This verb does not drive the run.",
     .example = "pawl mode @ plan\npawl mode deploy-3fza acceptEdits",
 };

@@ -396,25 +396,25 @@ static int policy_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "file", "FILE", "with the rules of that agent file, too" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "in which mode the call is made; default" },
+    { "file", "FILE", "include the rules of that agent file" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "the mode in which the call is made; default" },
     { "json", NULL, "one JSON value" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_policy = {
-    .name = "policy", .form = "[WORD [ARG...]]", .what = "show the rules of allow, ask and deny, and what they say", .options = options, .most = 3,
+    .name = "policy", .form = "[WORD [ARG...]]", .what = "show the rules of allow, ask and deny", .options = options, .most = 3,
     .run = policy_run,
-    .about = "`list`, or no word at all: the rules that hold in this folder, and where each\n"
-             "was written. `why CALL`: which rule decides a call, and which lost; CALL is\n"
-             "Bash(git push), Edit(src/a.c), WebFetch(https://a.org/), Tool{JSON}, a command\n"
-             "line, or Node(NAME), a node of --file. `shadowed`: rules that never decide\n"
-             "(exit 1). `diff A B`: calls that two settings files decide differently (exit 1).\n"
-             "`modes`: what each mode says of each class of tools.\n"
+    .about = "`list`, the default: the rules that apply in this folder, and where each comes\n"
+             "from. `why CALL`: the rule that decides a call, and the rules that it overrides;\n"
+             "CALL is Bash(git push), Edit(src/a.c), WebFetch(https://a.org/), Tool{JSON}, a\n"
+             "command line, or Node(NAME), a node of --file. `shadowed`: rules that never\n"
+             "decide (exit 1). `diff A B`: calls that two settings files decide differently\n"
+             "(exit 1). `modes`: what each mode decides for each class of tools.\n"
              "\n"
              "Rules come from the agent file (`permissions:`), from settings.json in\n"
-             "~/.config/pawl, and from .pawl/settings.json of the project. Deny wins over\n"
-             "everything, then ask, then allow. A project's allow rules and hooks count once\n"
-             "its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`.",
+             "~/.config/pawl, and from .pawl/settings.json of the project. Deny beats\n"
+             "everything, then ask, then allow. A project's allow rules and hooks apply only\n"
+             "if its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`.",
     .example = "pawl policy why 'git diff && git push'\npawl policy why 'Edit(/etc/hosts)' --mode acceptEdits\npawl policy shadowed",
 };

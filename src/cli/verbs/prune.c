@@ -197,24 +197,25 @@ static int prune_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "at", "SEQ", "of RUN: the entry at which its journal begins from now on; its newest" },
-    { "older-than", "DURATION", "also runs that are over and did not change within it: 12h, 30d" },
-    { "dry-run", NULL, "with --older-than: only list those that would go" },
-    { "no-vacuum", NULL, "leave the file as large as it is; what is written next takes the room" },
+    { "at", "SEQ", "of RUN: the entry at which its journal begins from now on; the newest" },
+    { "older-than", "DURATION", "also finished runs that did not change within this time: 12h, 30d" },
+    { "dry-run", NULL, "with --older-than: only list the runs that would be removed" },
+    { "no-vacuum", NULL, "do not shrink the file; the space is reused" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_prune = {
-    .name = "prune", .form = "[RUN]", .what = "remove what need not be kept, and make the file smaller", .options = options, .most = 1,
+    .name = "prune", .form = "[RUN]", .what = "remove old runs or entries, and shrink the file", .options = options, .most = 1,
     .store = true, .run = prune_run,
-    .about = "Without RUN: runs that are over and whose `retention` has passed go; with\n"
-             "--older-than all that are over and old, whatever their retention says, but not\n"
-             "children of other runs. With RUN: its journal forgets what was before an entry.\n"
-             "The run goes on as it would have; log, fork and replay reach back to that entry\n"
-             "and no further. What somebody works on stays.\n"
+    .about = "Without RUN: removes finished runs whose `retention` has passed; with\n"
+             "--older-than all finished runs of that age, whatever their retention says,\n"
+             "except children of other runs. With RUN: removes the journal before an entry.\n"
+             "The run continues normally; log, fork and replay reach back to that entry only.\n"
+             "A run that a process holds is kept.\n"
              "\n"
-             "--json: {\"bytes_after\",\"bytes_before\",\"kept\",\"removed\"}: of the file; how many\n"
-             "runs stay because somebody works on them, and how many went.",
+             "--json: {\"bytes_after\",\"bytes_before\",\"kept\",\"removed\"}: sizes of the file, the\n"
+             "number of runs that were kept because a process holds them, and the number of\n"
+             "removed runs.",
     .example = "pawl prune --older-than 30d --dry-run\npawl prune --older-than 30d\npawl prune survey-7k2m",
 };

@@ -114,19 +114,19 @@ static int replay_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "verify", NULL, "feed every event again to the machine, and compare every byte" },
-    { "against", "FILE", "where would this file have led it elsewhere? expressions are evaluated anew" },
-    { "all", NULL, "with --against: all runs of that agent that are not over" },
+    { "verify", NULL, "feed every event to the machine again, and compare every byte" },
+    { "against", "FILE", "report where this file would behave differently; expressions are evaluated again" },
+    { "all", NULL, "with --against: all unfinished runs of that agent" },
     { "json", NULL, "as JSON" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_replay = {
-    .name = "replay", .form = "[RUN]", .what = "fold a run's journal; verify it; try another file on it", .options = options, .most = 1, .store = true,
+    .name = "replay", .form = "[RUN]", .what = "replay, verify or compare the journal of a run", .options = options, .most = 1, .store = true,
     .looks = true, .run = replay_run,
-    .about = "Nothing is performed. Alone it prints the state that the journal folds to.\n"
-             "--verify ends with 1 when a byte was changed, or when the machine now says\n"
-             "something else. --against ends with 1 when a run would have gone elsewhere: ask\n"
-             "it before a new file is deployed.",
+    .about = "No effect is performed. Without options it prints the state that results from\n"
+             "the journal. --verify exits with 1 if a byte was changed, or if the machine now\n"
+             "gives another result. --against exits with 1 if a run would behave differently\n"
+             "with that file: use it before you deploy a new file.",
     .example = "pawl replay @ --verify\npawl replay --all --against survey.yaml",
 };

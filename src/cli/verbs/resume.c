@@ -107,24 +107,25 @@ static int resume_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "file", "FILE", "go on by this file; the run has kept the one it was begun with" },
-    { "upgrade", NULL, "with --file: although it is another one now" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
-    { "yes", NULL, "say yes at every gate; questions are still asked" },
-    { "no", NULL, "say no at every gate" },
+    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
+    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
+    { "yes", NULL, "approve at every gate; questions are still asked" },
+    { "no", NULL, "deny at every gate" },
     RECORD_OPTIONS,
-    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { "json", NULL, "the result, the final state or the open waits as JSON" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_resume = {
-    .name = "resume", .form = "RUN", .what = "go on with a run, from any folder", .options = options, .least = 1, .most = 1, .store = true,
+    .name = "resume", .form = "RUN", .what = "continue a run, from any folder", .options = options, .least = 1, .most = 1, .store = true,
     .run = resume_run,
-    .about = "What was finished stays finished; what was under way when a process died begins\n"
-             "again as its `effect:` says, under the same PAWL_INVOCATION_ID. One that is\n"
-             "over prints its result again. RUN may be a prefix of its id; @ is the latest.\n"
+    .about = "Completed steps are never repeated. Commands that were running when a process\n"
+             "died start again as their `effect:` says, with the same PAWL_INVOCATION_ID. For\n"
+             "a run that is over it prints the result again. RUN may be a unique prefix of an\n"
+             "id; @ is the most recent run.\n"
              "\n"
-             "With --file and a file that is not the one it runs under: tells the first thing\n"
-             "that would have gone otherwise, and ends with 1; --upgrade goes on under it.",
+             "With --file and a file that differs from the one of the run: prints the first\n"
+             "difference in behaviour and exits with 1; --upgrade continues with the new file.",
     .example = "pawl resume @\npawl resume survey-7k2m --file survey.yaml --upgrade",
 };

@@ -58,19 +58,18 @@ static int retry_run(cli_call *c)
 
 static const cli_option options[] = {
     { "set", "CHANNEL=JSON...", "change the state first" },
-    { "budget", "BOUND=N...", "and what it may spend: calls=200, tokens=500000, money=2.50, time=1h" },
-    { "file", "FILE", "go on by this file" },
-    { "upgrade", NULL, "with --file: although it is another one now" },
-    { "no-run", NULL, "only say so; whoever drives the run does it" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
-    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { "budget", "BOUND=N...", "change the limits first: calls=200, tokens=500000, money=2.50, time=1h" },
+    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
+    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
+    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
+    { "json", NULL, "the result, the final state or the open waits as JSON" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_retry = {
-    .name = "retry", .form = "RUN", .what = "try again what failed", .options = options, .least = 1, .most = 1, .store = true, .run = retry_run,
-    .about = "Only the tasks that failed run again, with attempts of their own; what their\n"
-             "siblings finished is kept. A run whose inverses have run (`undo:`) stays as it\n"
-             "is.",
+    .name = "retry", .form = "RUN", .what = "retry a failed run", .options = options, .least = 1, .most = 1, .store = true, .run = retry_run,
+    .about = "Runs only the failed tasks again, with new attempts; results of the other tasks\n"
+             "are kept. A run whose compensation (`undo:`) has run cannot be retried.",
     .example = "pawl retry survey-7k2m\npawl retry survey-7k2m --set 'dir=\"src\"'",
 };

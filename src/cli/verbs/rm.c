@@ -69,15 +69,15 @@ static int rm_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "force", NULL, "also one that is not over: what it was doing is not undone" },
+    { "force", NULL, "also a run that is not over; its effects are not undone" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_rm = {
-    .name = "rm", .form = "RUN...", .what = "remove runs that are over, with all that is stored of them", .options = options,
+    .name = "rm", .form = "RUN...", .what = "remove finished runs", .options = options,
     .least = 1, .most = UINT8_MAX, .store = true, .run = rm_run,
-    .about = "The id is free afterwards. One that somebody works on stays (exit 6), and so\n"
-             "does one that is not over. Runs that it began are runs of their own, and stay.\n"
-             "The file gets smaller with `pawl prune`.",
+    .about = "Removes everything that is stored of a run; its id is free afterwards. A run\n"
+             "that a process holds is not removed (exit 6), nor a run that is not over. Child\n"
+             "runs are separate runs, and stay. `pawl prune` makes the file smaller.",
     .example = "pawl rm survey-7k2m\npawl export survey-7k2m --out survey.jsonl && pawl rm survey-7k2m",
 };

@@ -245,34 +245,34 @@ static int run_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "id", "RUN", "its id; one that is there goes on, by FILE" },
-    { "input", "JSON|@FILE|-", "what its channels begin with, an object" },
-    { "context", "TEXT", "what it belongs to: channels with `keep: context` carry over" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking" },
-    { "yes", NULL, "say yes at every gate; questions are still asked" },
-    { "no", NULL, "say no at every gate" },
-    { "label", "TEXT...", "to find it by: up to 16" },
-    { "upgrade", NULL, "with --id: go on under FILE although it is another one now" },
+    { "id", "RUN", "the id of the run; an existing run continues with FILE" },
+    { "input", "JSON|@FILE|-", "the first values of its channels, an object" },
+    { "context", "TEXT", "the context of the run: channels with `keep: context` carry their values over" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval" },
+    { "yes", NULL, "approve at every gate; questions are still asked" },
+    { "no", NULL, "deny at every gate" },
+    { "label", "TEXT...", "a label of the run; up to 16" },
+    { "upgrade", NULL, "with --id: continue with FILE although it differs from the file of the run" },
     RECORD_OPTIONS,
-    { "proven", NULL, "only with a proof, in its mode, that no node acts without a person's yes" },
-    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { "proven", NULL, "only if it is proved, for the mode, that no node acts without a person's approval" },
+    { "json", NULL, "the result, the final state or the open waits as JSON" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_run = {
     .name = "run", .form = "FILE", .what = "run an agent file", .options = options, .least = 1, .most = 1, .store = true, .run = run_run,
-    .about = "Checks FILE whole, begins a run and drives it until it is over or waits for a\n"
-             "person. On a terminal it shows what runs, asks when something is asked, and\n"
-             "goes on. Without one it prints what it waits for and ends with 3. Kill it at\n"
-             "any time: `pawl resume` goes on. Ctrl-C lets what is under way end; a second\n"
-             "one stops at once.\n"
+    .about = "Checks the whole FILE, starts a run and drives it until it ends or waits for a\n"
+             "person. On a terminal it shows the progress, asks open questions and continues.\n"
+             "Without a terminal it prints the open questions and exits with 3. You can kill\n"
+             "it at any time: `pawl resume` continues. On Ctrl-C running commands end first; a\n"
+             "second Ctrl-C stops at once.\n"
              "\n"
-             "stdout has the `output:` of the file alone; without one, and with --json, the\n"
-             "final state; of an agent that takes turns, after each. FILE may be a plug-in\n"
-             "(.so) that is a whole agent.\n"
+             "stdout has only the `output:` of the file; without one, or with --json, the\n"
+             "final state; for an agent that takes turns, after each turn. FILE may be a\n"
+             "plug-in (.so) that is a whole agent.\n"
              "\n"
-             "--json where it waits:\n"
+             "--json of a run that waits:\n"
              "{\"run\",\"status\",\"waits\":[{\"id\",\"kind\",\"node\",\"prompt\",...}]}.\n"
-             "Where it failed, was rejected or canceled: {\"reason\",\"run\",\"status\"}.",
+             "Of a run that failed, was rejected or canceled: {\"reason\",\"run\",\"status\"}.",
     .example = "pawl run survey.yaml\npawl run survey.yaml --input '{\"dir\":\"src\"}' --id tonight\npawl run survey.yaml --yes --json | jq .",
 };

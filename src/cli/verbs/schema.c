@@ -13,9 +13,9 @@ const cli_verb verb_schema = {
     .name = "schema",
     .form = "",
     .what = "print the JSON Schema of agent files, for editors",
-    .about = "An editor that knows the schema completes keys, explains them and marks what\n"
-             "does not fit. Keep it beside the files, and name it in their first line. What\n"
-             "it cannot say, such as a node that is not there, `pawl check FILE` tells.",
+    .about = "An editor that knows the schema completes and explains keys and marks errors.\n"
+             "Keep it beside the files, and name it in their first line. `pawl check FILE`\n"
+             "also finds errors that a schema cannot, such as a missing node.",
     .example = "pawl schema > pawl.schema.json\n"
                "sed -i '1i # yaml-language-server: $schema=pawl.schema.json' survey.yaml",
     .run = run_schema,

@@ -56,18 +56,18 @@ static int send_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "signal", "NAME", "a signal of that name; one that nobody waits for yet is kept" },
-    { "no-run", NULL, "only say so; whoever drives the run takes it" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without asking, from now on" },
-    { "json", NULL, "the result, the final state or what it waits for as JSON" },
+    { "signal", "NAME", "a signal of that name; it is kept until a node waits for it" },
+    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
+    { "json", NULL, "the result, the final state or the open waits as JSON" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_send = {
-    .name = "send", .form = "RUN [TEXT]", .what = "give a run input, or a signal", .options = options, .least = 1, .most = 2, .store = true,
+    .name = "send", .form = "RUN [TEXT]", .what = "send input or a signal to a run", .options = options, .least = 1, .most = 2, .store = true,
     .run = send_run,
-    .about = "An agent gets TEXT as it stands, and begins a turn with it; while one is under\n"
-             "way it is queued. A graph that takes turns (`turns:`) gets JSON, an object of\n"
-             "channels. With --signal: nodes that `wait: {signal: NAME}` get the value.",
+    .about = "An agent receives TEXT unchanged and starts a turn with it; during a turn it is\n"
+             "queued. A graph that takes turns (`turns:`) receives JSON, an object of\n"
+             "channels. With --signal, nodes that `wait: {signal: NAME}` receive the value.",
     .example = "pawl send helper-7k2m 'and now the tests'\npawl send talk-5m2x '{\"question\":\"and then?\"}'\npawl send nightly-8w2c --signal go",
 };

@@ -203,13 +203,13 @@ static int show_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "at", "SEQ", "as it stood after that entry; `pawl log` numbers them" },
-    { "states", NULL, "of an agent what was shown of it, and when; else the state machines that every run and task goes through, from Pawl's own tables" },
+    { "at", "SEQ", "the run after this entry; `pawl log` prints the numbers" },
+    { "states", NULL, "of an agent the states that it went through, with times; of a graph the tables of Pawl's state machines for runs and tasks" },
     { "json", NULL, "one JSON object: {\"run\",\"status\",\"state\",\"tasks\",\"waits\",...}" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_show = {
-    .name = "show", .form = "RUN", .what = "show a run: its graph and its place in it, its state, its waits", .options = options, .least = 1, .most = 1,
+    .name = "show", .form = "RUN", .what = "show the graph, position, state and waits of a run", .options = options, .least = 1, .most = 1,
     .store = true, .looks = true, .run = show_run, .example = "pawl show @\npawl show survey-7k2m --at 3\npawl show @ --json | jq .state",
 };

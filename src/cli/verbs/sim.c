@@ -239,31 +239,32 @@ static int sim_verb_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "seeds", "N", "how many worlds; 100" },
-    { "seed", "N", "begin with this one; alone, only this one" },
-    { "input", "JSON", "what each run begins with" },
-    { "replay", "FILE", "drive it along a way that `pawl check --prove --path FILE` wrote" },
-    { "json", NULL, "{\"kills\",\"performed\",\"repeated\",\"seeds\"}, with agents \"requests\", \"tools\" and \"children\", too" },
+    { "seeds", "N", "number of worlds; 100" },
+    { "seed", "N", "the first seed; alone, the only one" },
+    { "input", "JSON", "the input of each run" },
+    { "replay", "FILE", "follow a path that `pawl check --prove --path FILE` wrote" },
+    { "json", NULL, "{\"kills\",\"performed\",\"repeated\",\"seeds\"}, with agents also \"requests\", \"tools\" and \"children\"" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_sim = {
-    .name = "sim", .form = "FILE", .what = "put an agent file through kills, power cuts and rivals", .options = options, .least = 1, .most = 1,
+    .name = "sim", .form = "FILE", .what = "simulate crashes and rival workers on an agent file", .options = options, .least = 1, .most = 1,
     .run = sim_verb_run,
-    .about = "Nothing of it touches the world: commands and requests answer \"1\", people\n"
-             "answer what fits, in virtual time; expressions are evaluated. Held against\n"
-             "every run: nothing is lost, nothing that is finished runs again, `once` never\n"
-             "twice, journals verify. A seed gives the same world every time.\n"
+    .about = "Nothing outside is touched: commands and requests return \"1\", people give valid\n"
+             "answers, time is virtual; expressions are evaluated. Checked in every run:\n"
+             "nothing is lost, no completed step runs again, `once` never runs twice, journals\n"
+             "verify. A seed always gives the same world.\n"
              "\n"
-             "Where FILE is an agent, calls agents or tools, or asks a model, its rules and\n"
-             "those of settings count, and the seed says what these answer: texts, calls of\n"
-             "its tools that fit and that do not, failures, answers cut off, nonsense; what\n"
-             "tools and hooks come to; a person's yes, no, or another call. Agents get\n"
-             "interrupts, input and other modes meanwhile, children, too. Held as well:\n"
-             "messages are as providers take them, each call has one result, no tool is used\n"
-             "that was denied or that nobody let in, budgets are kept.\n"
+             "If FILE is an agent, calls agents or tools, or calls a model, its rules and\n"
+             "those of settings apply, and the seed chooses the answers of models: texts,\n"
+             "valid and invalid tool calls, failures, truncated answers, nonsense; the results\n"
+             "of tools and hooks; a person's approval, denial, or changed call. Agents and\n"
+             "their children also receive interrupts, input and other modes. Also checked:\n"
+             "providers would accept the messages, each call has one result, no denied or\n"
+             "unapproved tool is used, budgets are kept.\n"
              "\n"
-             "--replay drives one run along a way that a proof found: its expressions, hooks\n"
-             "and people say what the way needs. Ends with 0 when the command really leaves.",
+             "--replay drives one run along a path that `pawl check --prove` found; its\n"
+             "expressions, hooks and people answer as the path requires. Exits with 0 if the\n"
+             "command is really performed.",
     .example = "pawl sim survey.yaml --seeds 500\npawl sim survey.yaml --seed 42",
 };

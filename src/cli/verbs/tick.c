@@ -162,19 +162,19 @@ static int tick_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "id", "RUN", "which run; `start` begins it" },
-    { "event", "JSON", "{\"kind\",\"id\",\"name\",\"value\",\"outcome\",\"by\",\"note\"}; without it: whatever is due" },
+    { "id", "RUN", "the run; the event `start` starts it" },
+    { "event", "JSON", "{\"kind\",\"id\",\"name\",\"value\",\"outcome\",\"by\",\"note\"}; without it: everything that is due" },
     RECORD_OPTIONS,
-    { "hand-out", NULL, "perform nothing but expressions: who called does, and comes back with a receipt" },
+    { "hand-out", NULL, "perform only expressions: the caller performs the other commands and returns a receipt" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_tick = {
-    .name = "tick", .form = "FILE", .what = "give a run one event, do what follows, and end", .options = options, .least = 1, .most = 1, .store = true,
+    .name = "tick", .form = "FILE", .what = "feed one event to a run, process it, and exit", .options = options, .least = 1, .most = 1, .store = true,
     .run = tick_run,
-    .about = "What a queue or a function service needs: load, apply, commit, perform or hand\n"
-             "out, exit. Prints {\"commands\",\"run\",\"status\",\"waits\"}: what is open. Ends with\n"
-             "3 while it is not over.",
+    .about = "For a queue or a serverless function: load, apply, commit, perform or hand out,\n"
+             "exit. Prints what is open: {\"commands\",\"run\",\"status\",\"waits\"}. Exits with 3\n"
+             "while the run is not over.",
     .example = "pawl tick essay.yaml --id e1 --event '{\"kind\":\"start\"}' --hand-out\n"
                "pawl tick essay.yaml --id e1 --hand-out --event '{\"kind\":\"receipt\",\n"
                "    \"id\":\"e1~.../1.draft.1.0\",\"outcome\":\"done\",\"value\":{\"text\":\"...\"}}'",

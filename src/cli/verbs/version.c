@@ -35,7 +35,7 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_version = {
-    .name = "version", .form = "", .what = "say which Pawl this is, and what it stands on", .options = options, .run = version_run,
-    .about = "--json: {\"jq\",\"pawl\",\"sqlite\",\"yyjson\"}; jq is there when it is found.",
+    .name = "version", .form = "", .what = "print the versions of Pawl and its libraries", .options = options, .run = version_run,
+    .about = "--json: {\"jq\",\"pawl\",\"sqlite\",\"yyjson\"}; jq is omitted if it is not installed.",
     .example = "pawl version\npawl --version                  # the first line alone",
 };

@@ -343,18 +343,18 @@ static int worker_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "once", NULL, "what is due now, and then end: for cron" },
-    { "bypass", NULL, "runs in bypassPermissions, too; else they are parked" },
+    { "once", NULL, "drive what is due now, then exit: for cron" },
+    { "bypass", NULL, "also runs in bypassPermissions; without it they are parked" },
     RECORD_OPTIONS,
-    { "proven", NULL, "only runs whose file has a proof in their mode (`pawl check --prove`); others are parked" },
+    { "proven", NULL, "only runs whose file is proved for their mode (`pawl check --prove`); others are parked" },
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_worker = {
-    .name = "worker", .form = "[FILE...]", .what = "drive whatever is due in a store", .options = options, .most = UINT8_MAX, .store = true,
+    .name = "worker", .form = "[FILE...]", .what = "drive the runs of a store that are due", .options = options, .most = UINT8_MAX, .store = true,
     .looks = true, .run = worker_run,
     .about = "Without FILE: every run that is due or was parked, each by the file that it\n"
-             "keeps. With files: only runs that were begun with one of them. Several workers\n"
-             "may share a store. Ctrl-C or SIGTERM lets what is under way end.",
+             "keeps. With files: only runs that were started with one of them. Several workers\n"
+             "may share a store. On Ctrl-C or SIGTERM running commands end first.",
     .example = "pawl worker\npawl worker --once              # in a crontab\npawl worker survey.yaml deploy.yaml",
 };
