@@ -15,67 +15,67 @@ typedef struct vector_row {
     const char *why_not;        /* NULL: it applies */
 } vector_row;
 
-#define NO_POINT    "it is of no tool call, and only those are compared"
-#define NO_PATHS    "no paths: a rewrite is a whole input, so none can miss"
-#define NO_RECORDS  "no such record: the journal has the receipt of each hook"
-#define NO_PROFILE  "hooks are asked one after another, all of them; there is no other profile"
-#define NO_IDENTITY "an approval is bound to the digest of canonical JSON, and that is not RFC 8785"
-#define NO_RESOLVER "the approval is a wait of the run, answered by a person; tested there (W1 to W6)"
-#define NO_STREAM   "hooks hear the answer of a model when it is whole"
-#define NO_REHEARSE "every hook counts; there is no mode in which it does not"
+#define NO_POINT    "not about a tool call; only those are compared"
+#define NO_PATHS    "there are no paths: a rewrite replaces the whole input, so it cannot miss its target"
+#define NO_RECORDS  "there is no such record: the journal has the receipt of each hook"
+#define NO_PROFILE  "all hooks are called, one after another; there is no other profile"
+#define NO_IDENTITY "an approval is bound to the digest of canonical JSON, which is not RFC 8785"
+#define NO_RESOLVER "an approval is a wait of the run that a person answers; the tests of waits cover it (W1 to W6)"
+#define NO_STREAM   "hooks receive the answer of a model when it is complete"
+#define NO_REHEARSE "every hook counts; there is no mode that ignores verdicts"
 
 static const vector_row rows[] = {
     { "AH-CTK-001", "all eight points in order", NO_POINT },
     { "AH-CTK-002", "a loop without tools", NO_POINT },
-    { "AH-CTK-003", "numbers of emissions", NO_POINT },
+    { "AH-CTK-003", "sequence numbers of emissions", NO_POINT },
     { "AH-CTK-010", "deny before a tool", NULL },
     { "AH-CTK-011", "deny of an input", NO_POINT },
     { "AH-CTK-012", "deny of an output", NO_POINT },
     { "AH-CTK-020", "a rewrite before a tool", NULL },
     { "AH-CTK-021", "another name of the target", NO_PATHS },
     { "AH-CTK-022", "a rewrite at the start", NO_POINT },
-    { "AH-CTK-030", "asked, and a yes", NULL },
-    { "AH-CTK-031", "asked, and a no", NULL },
-    { "AH-CTK-032", "asked, and nobody there", "what nobody can be asked now waits, and is not denied" },
-    { "AH-CTK-040", "a deny that is only noted", NO_REHEARSE },
-    { "AH-CTK-050", "warnings", "no warnings: there is a message for the person" },
+    { "AH-CTK-030", "approval required, approved", NULL },
+    { "AH-CTK-031", "approval required, denied", NULL },
+    { "AH-CTK-032", "approval required, no approver", "a call without an approver waits, and is not denied" },
+    { "AH-CTK-040", "a deny that is only logged", NO_REHEARSE },
+    { "AH-CTK-050", "warnings", "there are no warnings; a hook may give a message for the person" },
     { "AH-CTK-060", "the second hook sees the rewrite of the first", NULL },
-    { "AH-CTK-061", "no hook at all", "without hooks the rules and the mode decide" },
+    { "AH-CTK-061", "no hook", "without hooks the rules and the mode decide" },
     { "AH-CTK-070", "a hook that fails", NULL },
-    { "AH-CTK-071", "a verdict that is none", NULL },
-    { "AH-CTK-072", "an approval of something else", NO_IDENTITY },
+    { "AH-CTK-071", "an invalid verdict", NULL },
+    { "AH-CTK-072", "an approval of another call", NO_IDENTITY },
     { "AH-CTK-073", "an approver that fails", NO_RESOLVER },
     { "AH-CTK-074", "deny at the start", NO_POINT },
-    { "AH-CTK-080", "first deny, and on after the yes", NO_PROFILE },
-    { "AH-CTK-081", "all are asked, a deny wins", NULL },
-    { "AH-CTK-082", "one yes for two that ask", NULL },
-    { "AH-CTK-083", "a deny beats what would be asked", NULL },
-    { "AH-CTK-084", "side by side: one rewrite", NO_PROFILE },
-    { "AH-CTK-085", "side by side: two rewrites", NO_PROFILE },
-    { "AH-CTK-086", "side by side: two rewrites, and a yes", NO_PROFILE },
-    { "AH-CTK-087", "unanimous, and they differ", NO_PROFILE },
-    { "AH-CTK-088", "unanimous, they differ, and a yes", NO_PROFILE },
+    { "AH-CTK-080", "stop at the first deny, continue after approval", NO_PROFILE },
+    { "AH-CTK-081", "all hooks are called, a deny wins", NULL },
+    { "AH-CTK-082", "one approval for two hooks that ask", NULL },
+    { "AH-CTK-083", "a deny beats an ask", NULL },
+    { "AH-CTK-084", "parallel: one rewrite", NO_PROFILE },
+    { "AH-CTK-085", "parallel: two rewrites", NO_PROFILE },
+    { "AH-CTK-086", "parallel: two rewrites, approved", NO_PROFILE },
+    { "AH-CTK-087", "unanimous: verdicts differ", NO_PROFILE },
+    { "AH-CTK-088", "unanimous: verdicts differ, approved", NO_PROFILE },
     { "AH-CTK-089", "no identity", NO_IDENTITY },
     { "AH-CTK-090", "an integer over 2^53", NO_IDENTITY },
     { "AH-CTK-091", "an integer over 2^64", NO_IDENTITY },
-    { "AH-CTK-092", "evidence that is too large", "no evidence in a verdict" },
+    { "AH-CTK-092", "evidence that is too large", "a verdict has no evidence" },
     { "AH-CTK-093", "the record of a rewrite", NO_RECORDS },
     { "AH-CTK-094", "the second hook fails", NULL },
     { "AH-CTK-095", "a rewrite to an integer over 2^53", NO_IDENTITY },
     { "AH-CTK-096", "an identity that fails", NO_IDENTITY },
-    { "AH-CTK-097", "the first hook fails, the second is asked all the same", NULL },
-    { "AH-CTK-098", "a yes that carries a deny", NO_RESOLVER },
-    { "AH-CTK-099", "an approval of what was blacked out", NO_RESOLVER },
+    { "AH-CTK-097", "the first hook fails, the second is still called", NULL },
+    { "AH-CTK-098", "an approval that contains a deny", NO_RESOLVER },
+    { "AH-CTK-099", "an approval of redacted input", NO_RESOLVER },
     { "AH-CTK-100", "deny after a tool", NULL },
-    { "AH-CTK-101", "no hook, and nothing counts", NO_REHEARSE },
-    { "AH-CTK-102", "a rewrite that finds no place", NO_PATHS },
-    { "AH-CTK-103", "a yes with a rewrite that finds no place", NO_RESOLVER },
-    { "AH-CTK-104", "a hook that changes what it was given", NULL },
-    { "AH-CTK-105", "two that ask, and on after each yes", NO_PROFILE },
-    { "AH-CTK-110", "a stream, let through piece by piece", NO_STREAM },
-    { "AH-CTK-111", "a stream, denied on the way", NO_STREAM },
-    { "AH-CTK-112", "a stream that breaks off", NO_STREAM },
-    { "AH-CTK-113", "a stream, and what is kept of it", NO_STREAM },
+    { "AH-CTK-101", "no hook, in rehearsal", NO_REHEARSE },
+    { "AH-CTK-102", "a rewrite without a target", NO_PATHS },
+    { "AH-CTK-103", "an approval with a rewrite without a target", NO_RESOLVER },
+    { "AH-CTK-104", "a hook that modifies its input", NULL },
+    { "AH-CTK-105", "two hooks ask, continue after each approval", NO_PROFILE },
+    { "AH-CTK-110", "a stream, passed piece by piece", NO_STREAM },
+    { "AH-CTK-111", "a stream, denied midway", NO_STREAM },
+    { "AH-CTK-112", "a stream that breaks", NO_STREAM },
+    { "AH-CTK-113", "a stream, and its stored part", NO_STREAM },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
