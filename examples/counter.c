@@ -1,4 +1,4 @@
-/* counter.c - a loop in a graph: it ends by a condition, or else at its limit. */
+/* counter.c - a loop in a graph that ends by a condition, or at its limit. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* essay_demo.c - what script/demo shows: the essay, step by step, drawn, verified and forked. */
+/* essay_demo.c - the essay of essay.c step by step: drawn, verified and forked. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 #include <stdlib.h>

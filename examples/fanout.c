@@ -1,4 +1,4 @@
-/* fanout.c - one task for each book, all at once; a second branch beside them; a join that waits for both. */
+/* fanout.c - a parallel task for each book, a second branch, and a join that waits for both. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 

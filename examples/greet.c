@@ -1,6 +1,6 @@
-/* greet.c - a plug-in: a kind of node, `greet`, for agent files. See greet.yaml.
+/* greet.c - a plug-in with the node kind `greet` for agent files. See greet.yaml.
  *
- *     cc -shared -fPIC greet.c -o greet.so          -I DIR with Pawl's headers, where they are not installed
+ *     cc -shared -fPIC greet.c -o greet.so          -I DIR with Pawl's headers, if they are not installed
  */
 #include <pawl/plugin.h>
 

@@ -1,4 +1,4 @@
-/* research.c - a table of steps: draft, critique; approve, revise, or ask a person and go on from there. */
+/* research.c - a table of steps: draft, critique; then approve, revise, or ask a person. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 #include <string.h>

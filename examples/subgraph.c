@@ -1,4 +1,4 @@
-/* subgraph.c - a graph as a node. It has channels of its own; a question inside it is asked by the whole run. */
+/* subgraph.c - a graph as a node. It has its own channels; its questions are questions of the run. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* trouble.c - a graph of your own, put through kills, power cuts, rival workers and a store that fails. */
+/* trouble.c - a graph in the simulator: kills, power cuts, rival workers and a failing store. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 

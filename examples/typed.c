@@ -1,4 +1,4 @@
-/* typed.c - a C struct stands for the channels: nodes read it whole, and write it field by field. */
+/* typed.c - a C struct for the channels: nodes read all of it, and write single fields. */
 #include <pawl/pawl.h>
 #include <stdio.h>
 

@@ -38,7 +38,7 @@ static const char text_tail[] =
     "    next: write\n"
     "\n"
     "  write:\n"
-    "    ask: \"Write this to report.txt: {{.report}}?\"  # a gate: a person lets it in\n"
+    "    ask: \"Write this to report.txt: {{.report}}?\"  # a gate: needs approval\n"
     "    run: [tee, report.txt]\n"
     "    stdin: \"{{.report}}\\n\"\n"
     "    effect: idempotent\n"
