@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "file/model.h"
+#include "file/reader.h"
 
 static bool name_good(const char *name)
 {

@@ -9,7 +9,7 @@
 #include "app/logging.h"
 #include "effect/jq/jq.h"
 #include "app/plugin.h"
-#include "file/model.h"
+#include "file/reader.h"
 #include "pawl/history.h"
 #include "pawl/llm.h"
 #include "pawl/tool.h"

@@ -1,5 +1,5 @@
-/* model.h - an agent file as what it means: channels, nodes, ways on; read by load.c and node_keys.c, looked over by check.c, made a
- * graph by build.c, whose nodes are visit.c and leave.c. */
+/* model.h - an agent file as what it means: channels, nodes, edges. Filled in by the files of load/ on one thread; build.c makes a graph of it, whose
+ * nodes are execute.c and routing.c. From then on it is not written to, and any thread reads it. */
 #ifndef FILE_MODEL_H
 #define FILE_MODEL_H
 
@@ -223,147 +223,24 @@ struct agent_file {
     void *anew_ctx;
 };
 
-/* ---- from outside ---------------------------------------------------------------------------------------------- */
+/* ---- template_value.c ------------------------------------------------------------------------------------------------- */
 
-/* Read what `name`, written in the file `from` (NULL: it is the first), stands for; *path: what it is called from now on, the same for
- * the same file. Both live as long as the arena. */
-typedef struct file_reader {
-    pawl_code (*read)(void *ctx, arena *mem, const char *from, const char *name, const char **path, pawl_bytes *text, pawl_err *err);
-    /* Open the plug-in `name`, written in the file `from`, before its nodes are read. NULL: there are none. */
-    pawl_code (*plugin)(void *ctx, const char *from, const char *name, pawl_err *err);
-    /* Whether a plug-in adds `kind`; its effect has that name, and *cls where nothing is said. NULL: none do. */
-    bool (*kind)(void *ctx, const char *kind, pawl_class *cls);
-    /* The tools that come with the program, one by one; NULL behind the last. NULL: there are none. */
-    const pawl_agent_tool *(*tool)(void *ctx, size_t index);
-    /* What is wrong with expressions: tells by number. NULL: they are not compiled. */
-    pawl_code (*compile)(void *ctx, expression *const *all, size_t n, void (*tell)(void *to, size_t number, const char *text), void *to, pawl_err *err);
-    void *ctx;
-} file_reader;
-
-/* load.c: read a file and all that it leads to, and look it over; whatever is wrong is told to `f`. NULL: nothing of it could be read, or no
- * memory. With faults it is there for a look, and no machine. */
-agent_file *file_load(arena *mem, const char *name, const file_reader *reader, faults *f);
-/* build.c: its machine, which leans on the file: free it first. `engine`: what evaluates expressions ("jq-1.6"), part of the hash. NULL: see
- * err, and `f` has what the graph's own compiler found. */
-pawl_machine *file_machine(agent_file *a, const char *engine, faults *f, pawl_err *err);
-/* What pawl_graph_check finds, in the places that it names. */
-void file_search(const agent_file *a, const pawl_machine *m, faults *f);
-
-/* ---- among the files of this folder ------------------------------------------------------------------------------ */
-
-/* load.c */
-typedef struct loader { arena *mem; faults *f; const file_reader *reader; agent_file *a; } loader;
-agent_file *load_graph(loader *l, const char *node, const char *name, source_place at);    /* of that node; NULL: told */
-bool load_source(loader *l, const char *name, source_place at, const char **path, pawl_bytes *text);
-expression *load_expression(loader *l, const doc *d, const char *label);
-bool load_known(loader *l, expression *e, const char *label);       /* one of jq's gets its number; false: no memory, or too many */
-file_channel *file_channel_find(const agent_file *a, const char *name);
-file_node *file_node_find(const agent_file *a, const char *name);
-
-/* keys.c: one value of a key; what is wrong is told */
-bool key_text(loader *l, const doc *d, const char *key, const char **out);
-bool key_plain(loader *l, const doc *d, const char *key, const char **out);     /* one that is no template */
-bool name_declare(loader *l, const doc *key, const char *what, size_t most);    /* of a channel or a node; false: told, and it is none */
-bool key_name(loader *l, const doc *d, const char *key, named_place *out);      /* of one; a bad name that is declared was told there */
-bool key_names(loader *l, const doc *d, const char *key, name_list *out);       /* a name, or a list of them */
-bool key_bool(loader *l, const doc *d, const char *key, bool *out);
-bool key_count(loader *l, const doc *d, const char *key, uint32_t least, uint32_t most, uint32_t *out);
-bool key_duration(loader *l, const doc *d, const char *key, uint32_t least, uint32_t *ms);
-bool key_retry(loader *l, const doc *d, pawl_retry *out);
-bool key_timeout(loader *l, const doc *d, uint32_t *attempt_ms, uint32_t *total_ms);
-bool key_schema(loader *l, const doc *d, const char *key, const pawl_value **out);
-const char *doc_what(loader *l, const doc *d);                      /* "a list", "the text "x"" */
-const char *load_fmt(loader *l, const char *fmt, ...) PAWL_PRINTF(2, 3);    /* NULL: no memory */
-/* Every member of `map` must be one of `names`. What is a slip of the pen for one of them is told, and from here on it is that one: so
- * one mistake is one fault. */
-void keys_known(loader *l, const doc *map, const char *what, const char *const *names, size_t n);
-void key_unknown(loader *l, doc *map, size_t i, const char *what, const char *const *names, size_t n);
-const char *name_meant(const char *name, const char *const *names, size_t n);  /* for which it is a slip; NULL: none */
-bool key_there(const doc *map, const char *key);                   /* or what it is called elsewhere, which was told */
-void fault_hint(loader *l, source_place at, const char *kind, const char *what, const char *name, const char *const *names, size_t n);
-
-/* guard_keys.c, budget_keys.c */
-void read_guards(loader *l, const doc *d);
-void read_budget(loader *l, const doc *d);
-void read_prices(loader *l, const doc *d);
-bool money_read(const char *text, int64_t *micros);         /* "1.50" as millionths. False: it is no amount, or has more than 6 digits behind the point */
-const model_price *price_of(const agent_file *a, const char *model);        /* NULL: nobody said */
-int64_t price_micros(int64_t tokens, int64_t a_million);
-
-/* agent_keys.c, agent_tools.c */
-void read_agent(loader *l, const doc *d);                   /* `agent`, of a file that is one */
-void agent_check(loader *l);                                /* what its parts say of each other */
-void read_tools(loader *l, const doc *d);
-const pawl_agent_tool *key_tool(loader *l, const doc *d);   /* one that comes with the program; NULL: told */
-bool key_words(loader *l, const doc *d, const char *key, const char ***out);   /* a command: a program and its arguments, ends in NULL */
-bool key_env(loader *l, const doc *d, const char *of, const char ***out);      /* names of variables, which it gets although they are keys; ends in NULL */
-file_helper *load_helper(loader *l, const char *name, const char *file, source_place at);     /* NULL: told */
-extern const char *const agent_key_names[];
-extern const size_t agent_key_count;
-
-/* models.c: "script:FILE" or "PROVIDER/NAME", and its price where money is counted; *out: what it is called from now on. False: told. */
-bool model_read(loader *l, const char *model, source_place at, const char **out);
-void check_model(loader *l, file_node *n);
-
-/* node_keys.c */
-void node_read(loader *l, file_node *n, const doc *d);
-extern const char *const node_key_names[];
-extern const size_t node_key_count;
-extern const char *const file_key_names[];
-extern const size_t file_key_count;
-
-/* ways.c */
-void read_next(loader *l, file_node *n, const doc *d, const char *label);
-void read_each(loader *l, file_node *n, const doc *d, const char *label);
-void read_join(loader *l, file_node *n, const doc *d, const char *label);
-void read_on_no(loader *l, file_node *n, const doc *d, const char *label);
-void read_on_error(loader *l, file_node *n, const doc *d, const char *label);
-
-/* form.c */
-form *form_text(loader *l, const doc *d, form_kind kind, const char *key, const char *label);   /* FORM_TEXT or FORM_KEEP of a scalar */
-form *form_any(loader *l, const doc *d, const char *label);         /* lists, maps, texts as templates that keep */
-form *form_words(loader *l, const doc *d, const char *key, const char *label);  /* a list of texts */
-form *form_table(loader *l, const doc *d, const char *key, const char *label);  /* a map of texts */
-form *form_expression(loader *l, const doc *d, const char *key, const char *label);
-form *form_literal(loader *l, const pawl_value *v, source_place at);
-form *form_map(loader *l, source_place at);
-bool form_put(loader *l, form *map, const char *key, form *f);      /* f NULL: nothing */
 typedef void form_see_fn(void *ctx, expression *e, bool whole, bool keeps);
 void form_each(const form *f, form_see_fn *see, void *ctx);         /* every expression in it */
 
-/* check.c */
-void file_check(loader *l);
+/* ---- of what was read: lookup.c, budget_keys.c, time_parse.c ------------------------------------------------------ */
 
-/* render.c: in a step */
-typedef struct scope {          /* what expressions see, in one visit */
-    pawl_step *s;
-    const file_node *n;
-    const pawl_value *values;   /* of n->body, in their order; NULL: there are none */
-    struct render_item *standing;  /* what is to stand by reference */
-    bool arguments;             /* what is made is a command's arguments; */
-    bool showing;               /* to look at */
-    const pawl_value *folders;  /* of a tool: {"directories", "read_only"}, in which it may work, too; NULL: none */
-    pawl_code failed;           /* PAWL_OK: not yet; */
-    const char *why;            /* and why; NULL: no memory */
-    size_t at;                  /* of path: the JSON pointer in what is made; at its end it is longer than that */
-    char path[512];
-} scope;
-pawl_code scope_begin(scope *sc, pawl_step *s, const file_node *n); /* evaluates n->body: PAWL_PENDING on the way out; below 0: it has failed */
-pawl_code scope_fail(scope *sc, pawl_code code, const char *why);   /* the first of all is kept; what it returns */
-const pawl_value *scope_value(scope *sc, const expression *e);      /* NULL: it has failed */
-const pawl_value *form_render(scope *sc, const form *f);            /* NULL: the same */
-/* The arguments of a command: with secrets and channels by reference in their places; the members of `over` (NULL: none) instead of its own, and
- * those of `more` that are not there yet. */
-const pawl_value *form_args(scope *sc, const form *f, const pawl_value *over, const pawl_value *more);
-const pawl_value *form_shown(scope *sc, const form *f);     /* the same to look at: all by value, and of secrets their names */
-bool value_true(const pawl_value *v);                               /* as jq has it: neither null nor false */
+file_channel *file_channel_find(const agent_file *a, const char *name);         /* NULL: there is none */
+file_node *file_node_find(const agent_file *a, const char *name);
+const model_price *price_of(const agent_file *a, const char *model);            /* NULL: nobody said */
+int64_t price_micros(int64_t tokens, int64_t a_million);
+/* The next moment that `text` names after `now`: "HH:MM" (UTC) or "2026-11-21T03:00:00Z". False: it names none. */
+bool moment_read(const char *text, int64_t now_ms, int64_t *out_ms);
 
-/* visit.c, leave.c: what build.c gives the graph; arg is the file_node */
+/* ---- what build.c gives the graph (execute.c, routing.c); arg is the file_node --------------------------------------- */
+
 pawl_code node_visit(pawl_step *s, void *arg);
 pawl_code choice_visit(pawl_step *s, void *arg);
 const char *node_route(pawl_step *s, void *arg);
-
-/* when.c: the next moment that `text` names after `now`: "HH:MM" (UTC) or "2026-11-21T03:00:00Z". False: it names none. */
-bool moment_read(const char *text, int64_t now_ms, int64_t *out_ms);
 
 #endif

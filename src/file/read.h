@@ -1,4 +1,5 @@
-/* read.h - inside the reading of files: what doc.c, yaml.c, yaml_words.c and json.c share; and path.c, look.c and text.c. */
+/* read.h - documents while they are read (doc.c, doc_read.c, json.c, yaml.c, yaml_errors.c), and the texts of expressions and templates (jq_lint.c,
+ * jq_reads.c, path.c, template.c). */
 #ifndef FILE_READ_H
 #define FILE_READ_H
 
@@ -17,6 +18,7 @@ typedef struct doc_reading {
     uint32_t line, column;      /* and stands there, counted from 1 */
 } doc_reading;
 
+void reading_begin(doc_reading *r);
 void reading_to(doc_reading *r, const char *at);            /* forward */
 void reading_to_index(doc_reading *r, size_t index);        /* by characters; from the beginning when it lies behind */
 static inline source_place reading_place(const doc_reading *r) { return (source_place){ r->file, r->line, r->column }; }

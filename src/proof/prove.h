@@ -6,7 +6,7 @@
 #ifndef PROOF_PROVE_H
 #define PROOF_PROVE_H
 
-#include "file/model.h"
+#include "file/reader.h"
 
 enum {
     PROVE_STATES_MAX = 1000000,     /* of one search; more is not decided */

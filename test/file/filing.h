@@ -3,7 +3,7 @@
 #ifndef TEST_FILE_FILING_H
 #define TEST_FILE_FILING_H
 
-#include "file/model.h"
+#include "file/reader.h"
 #include "file/reading.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The JSON Schema of agent files has every key that a file may have, explains it, and takes and refuses what it should. */
 #include "json/json.h"
-#include "file/model.h"
+#include "file/load/load.h"
 #include "file/schema.h"
 #include "lib/check.h"
 

@@ -1,7 +1,7 @@
 /* format.c - pieces of lines for people: texts that fit, times, tasks, commands. */
 #include "cli/ui/format.h"
 
-#include "file/model.h"
+#include "file/reader.h"
 
 void words_fit(buf *out, const char *text, size_t size, size_t columns)
 {

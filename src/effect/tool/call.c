@@ -163,7 +163,7 @@ static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
     c->cwd = pawl_value_string(cwd);
     if (schema_check(e->schema, c->input, "input", &why) != PAWL_OK)
         return why.code == PAWL_NOMEM ? tool_nomem(c) : tool_error(c, "Invalid arguments: %s", why.text);
-    if (e->own != NULL && e->own != tool_command && (name = with_nul(c->input)) != NULL)
+    if (e->own != NULL && e->run == NULL && (name = with_nul(c->input)) != NULL)
         return tool_error(c, "Invalid arguments: input: \"%s\" holds NUL", name);
     if (!text_whole(cwd) || c->cwd[0] != '/' || strlen(c->cwd) >= TOOL_PATH_BYTES)
         return tool_error(c, "Invalid arguments: \"cwd\" is no absolute path");
@@ -181,8 +181,7 @@ pawl_code tool_perform(const pawl_job *job, pawl_reply *reply, void *arg)
     arena_init(&c.mem, &reply->alloc, 4096);
     buf_init(&c.out, &reply->alloc);
     c.until_ms = job_until(job, 0, &c.limit);
-    /* What runs programs looks at the mode itself. */
-    if (tool_in_plan(job) && e->tool.cls != PAWL_READ && e->own != tool_bash)
+    if (tool_in_plan(job) && e->tool.cls != PAWL_READ && !e->any_mode)
         rc = tool_denied(&c);
     else if ((rc = asked(&c, e, &told)) == PAWL_OK && !told && (rc = tool_stop(&c)) == PAWL_OK)
         rc = e->own != NULL ? e->own(&c) : e->fn(job, reply, e->arg);

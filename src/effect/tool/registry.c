@@ -212,6 +212,7 @@ pawl_code pawl_tools_add_builtin(pawl_tools *t, const char *name, pawl_err *err)
         found = true;
         if ((rc = add(t, &builtins[i].tool, &e, err)) == PAWL_OK) {
             e->own = builtins[i].own;
+            e->any_mode = e->own == tool_bash;
             added(t, e);
         }
     }

@@ -48,6 +48,7 @@ typedef struct tool_entry {
     void *arg;
     tool_fn *own;               /* of ours */
     const char *const *run;     /* of a command */
+    bool any_mode;              /* it looks at the mode itself: what runs programs of a model */
 } tool_entry;
 
 pawl_handler_fn tool_perform;   /* `arg`: a tool_entry */

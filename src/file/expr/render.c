@@ -2,7 +2,7 @@
  *
  * A plain path is followed here. All that a node has of jq's is one call of the effect "jq" before anything else: the
  * receipt is in the journal, so nobody evaluates again when the run is replayed. */
-#include "file/model.h"
+#include "file/expr/scope.h"
 #include "file/read.h"
 #include "kernel/kernel.h"
 

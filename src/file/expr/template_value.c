@@ -1,5 +1,5 @@
 /* template_value.c - values with expressions in them, as they stand in the file. */
-#include "file/model.h"
+#include "file/load/load.h"
 
 static form *form_new(loader *l, form_kind kind, source_place at)
 {

@@ -1,5 +1,5 @@
 /* agent_keys.c - `agent` of an agent file: a model that drives itself with tools, as pawl/agent.h has it. */
-#include "file/model.h"
+#include "file/load/load.h"
 #include "file/read.h"
 
 enum { TOKENS_MOST = 10000000, TIMES_MOST = 1000, TEMPERATURE_MOST = 2 };
@@ -218,7 +218,7 @@ static void read_agents(loader *l, const doc *d)
 
         if (!name_declare(l, d->keys[i], "agent", NODE_NAME_MAX) || !key_plain(l, d->items[i], "agents", &file))
             continue;
-        if ((h = load_helper(l, d->keys[i]->text, file, d->items[i]->at)) != NULL)
+        if ((h = l->helper(l, d->keys[i]->text, file, d->items[i]->at)) != NULL)
             f->helpers[f->a.nhelpers++] = h;
     }
 }

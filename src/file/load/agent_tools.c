@@ -1,6 +1,6 @@
 /* agent_tools.c - the tools of an agent: those that come with the program, by their names, and programs of its own; and what its parts say
  * of each other. */
-#include "file/model.h"
+#include "file/load/load.h"
 
 enum { TOOL_NAME_MAX = 56, TIMEOUT_DEFAULT_MS = 30000 };
 

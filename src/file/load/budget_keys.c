@@ -1,5 +1,5 @@
 /* budget_keys.c - `budget` and `prices` of an agent file: what a run may spend, and what models cost. */
-#include "file/model.h"
+#include "file/load/load.h"
 #include "file/read.h"
 
 enum { MONEY_DIGITS = 6, MONEY_WHOLE_MAX = 12 };

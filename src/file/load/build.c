@@ -1,5 +1,5 @@
 /* build.c - the model becomes a graph, and that a machine. */
-#include "file/model.h"
+#include "file/load/load.h"
 
 static const char *target(const char *name)
 {

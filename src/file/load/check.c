@@ -1,5 +1,5 @@
 /* check.c - what an agent file says of itself in one place must be true in the others. */
-#include "file/model.h"
+#include "file/load/load.h"
 #include "file/read.h"
 #include "graph/graph.h"
 

@@ -1,6 +1,6 @@
 /* edges.c - where a node leads: the keys next, each, join, on_no and on_error. A way that cannot be read is told, and nobody is told
  * then that nothing leads to what it may have meant. */
-#include "file/model.h"
+#include "file/load/load.h"
 
 /* False: told. */
 static bool read_way(loader *l, file_node *n, const doc *d, const char *label, bool last)

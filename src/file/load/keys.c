@@ -1,5 +1,5 @@
 /* keys.c - what stands behind one key, and what is wrong with it. */
-#include "file/model.h"
+#include "file/load/load.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,7 @@
 /* load.c - an agent file is read, with all that it leads to. */
-#include "file/model.h"
+#include "file/load/load.h"
 #include "file/read.h"
 #include "graph/graph.h"
-
-#include <stdlib.h>
 
 enum { CHANNEL_NAME_MAX = 64, RETENTION_DIGITS_MAX = 9 };
 
@@ -12,96 +10,6 @@ const char *const file_key_names[] = {
     "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks", "budget", "prices", "agent",
 };
 const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
-
-static const char *const mode_words[] = { "", "Plan", "Default", "AcceptEdits", "BypassPermissions" };
-
-const char *mode_spoken(pawl_mode m) { return mode_words[m]; }
-
-/* ---- by name --------------------------------------------------------------------------------------- */
-
-static const char *name_at(const void *one, bool node)
-{
-    return node ? ((const file_node *)one)->name : ((const file_channel *)one)->c.name;
-}
-
-static int channel_order(const void *a, const void *b) { return strcmp(name_at(*(const void *const *)a, false), name_at(*(const void *const *)b, false)); }
-static int node_order(const void *a, const void *b) { return strcmp(name_at(*(const void *const *)a, true), name_at(*(const void *const *)b, true)); }
-
-/* No two have one name: what is read has no key twice. */
-static void put_in_order(loader *l)
-{
-    agent_file *a = l->a;
-    const void **channels = arena_get(l->mem, (a->nchannels + 1) * sizeof *channels), **nodes = arena_get(l->mem, (a->nnodes + 1) * sizeof *nodes);
-
-    if (channels == NULL || nodes == NULL)
-        return;
-    for (size_t i = 0; i < a->nchannels; i++)
-        channels[i] = &a->channels[i];
-    for (size_t i = 0; i < a->nnodes; i++)
-        nodes[i] = &a->nodes[i];
-    if (a->nchannels > 0)
-        qsort(channels, a->nchannels, sizeof *channels, channel_order);
-    if (a->nnodes > 0)
-        qsort(nodes, a->nnodes, sizeof *nodes, node_order);
-    a->channel_order = channels;
-    a->node_order = nodes;
-}
-
-static const void *find(const void *const *order, size_t n, const char *name, bool node)
-{
-    size_t from = 0, to = order != NULL ? n : 0;
-
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        int c = strcmp(name_at(order[middle], node), name);
-
-        if (c == 0)
-            return order[middle];
-        if (c < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
-}
-
-file_channel *file_channel_find(const agent_file *a, const char *name)
-{
-    return (file_channel *)(uintptr_t)find(a->channel_order, a->nchannels, name, false);
-}
-
-file_node *file_node_find(const agent_file *a, const char *name)
-{
-    return (file_node *)(uintptr_t)find(a->node_order, a->nnodes, name, true);
-}
-
-/* ---- expressions ------------------------------------------------------------------------------------ */
-
-bool load_known(loader *l, expression *e, const char *label)
-{
-    agent_file *root = l->a->root;
-
-    if (label == NULL || (e->label = load_fmt(l, "%s%s", l->a->prefix, label)) == NULL)
-        return false;
-    if (e->path)
-        return true;
-    if (root->njq == EXPRESSIONS_MAX) {
-        fault_at(l->f, e->at, PAWL_FAULT, "limit", "more than %d expressions that are no plain path (EXPRESSIONS_MAX)", EXPRESSIONS_MAX);
-        return false;
-    }
-    if (!arena_room(l->mem, (void **)&root->jq, &root->jq_cap, root->njq, sizeof *root->jq))
-        return false;
-    e->number = (uint32_t)root->njq;
-    root->jq[root->njq++] = e;
-    return true;
-}
-
-expression *load_expression(loader *l, const doc *d, const char *label)
-{
-    expression *e = arena_zero(l->mem, sizeof *e);
-
-    return e != NULL && expression_of(e, l->mem, d, l->f) && load_known(l, e, label) ? e : NULL;
-}
 
 /* ---- state --------------------------------------------------------------------------------------------- */
 
@@ -478,33 +386,6 @@ static void read_top(loader *l, const doc *d)
 
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 
-bool load_source(loader *l, const char *name, source_place at, const char **path, pawl_bytes *text)
-{
-    agent_file *root = l->a != NULL ? l->a->root : NULL;
-    const char *from = l->a != NULL ? l->a->path : NULL;
-    pawl_err err = {0};
-    file_source *s;
-
-    if (l->reader->read(l->reader->ctx, l->mem, from, name, path, text, &err) != PAWL_OK) {
-        fault_at(l->f, at, PAWL_FAULT, "file", "%s", err.text);
-        return false;
-    }
-    if (root == NULL)
-        return true;
-    for (s = root->sources; s != NULL; s = s->next)
-        if (strcmp(s->path, *path) == 0)
-            return true;
-    if ((s = arena_zero(l->mem, sizeof *s)) == NULL)
-        return false;
-    *s = (file_source){ .path = *path, .text = *text };
-    if (root->last_source == NULL)
-        root->sources = s;
-    else
-        root->last_source->next = s;
-    root->last_source = s;
-    return true;
-}
-
 /* A file that leads to itself would have no end. */
 static bool leads_round(const agent_file *above, const char *path)
 {
@@ -548,7 +429,7 @@ static agent_file *load_one(loader *l, const char *name, source_place at, agent_
     read_top(&in, d);
     if (a->agent != NULL)
         agent_check(&in);
-    put_in_order(&in);
+    names_order(&in);
     if (doc_get(d, "agent") == NULL)
         file_check(&in);
     return a;
@@ -586,7 +467,7 @@ static bool helper_name(loader *l, file_helper *h, source_place at)
 }
 
 /* Agents may call each other, and themselves: each is read once, and known by its name. */
-file_helper *load_helper(loader *l, const char *name, const char *file, source_place at)
+static file_helper *load_helper(loader *l, const char *name, const char *file, source_place at)
 {
     agent_file *root = l->a->root;
     const char *path;
@@ -629,7 +510,7 @@ file_helper *load_helper(loader *l, const char *name, const char *file, source_p
     return h;
 }
 
-agent_file *load_graph(loader *l, const char *node, const char *name, source_place at)
+static agent_file *load_graph(loader *l, const char *node, const char *name, source_place at)
 {
     agent_file *inner = room_for_one(l, at) ? load_one(l, name, at, l->a, load_fmt(l, "%s%s/", l->a->prefix, node)) : NULL;
 
@@ -649,7 +530,7 @@ static void told(void *to, size_t number, const char *text)
 
 agent_file *file_load(arena *mem, const char *name, const file_reader *reader, faults *f)
 {
-    loader l = { .mem = mem, .f = f, .reader = reader };
+    loader l = { .mem = mem, .f = f, .reader = reader, .graph = load_graph, .helper = load_helper };
     agent_file *a = load_one(&l, name, (source_place){ name, 1, 1 }, NULL, "");
     pawl_err err = {0};
     pawl_code rc;

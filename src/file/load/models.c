@@ -1,5 +1,5 @@
 /* models.c - the models that an agent file names: one that follows a script, or one of a provider. */
-#include "file/model.h"
+#include "file/load/load.h"
 
 static const char script[] = "script:";
 

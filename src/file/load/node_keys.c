@@ -1,5 +1,5 @@
 /* node_keys.c - the keys of a node: each a row that says for which kinds it is, and a function that reads it. */
-#include "file/model.h"
+#include "file/load/load.h"
 
 typedef struct key_row {
     const char *name;
@@ -259,7 +259,7 @@ static void read_graph(loader *l, file_node *n, const doc *d, const char *label)
     const char *name;
 
     (void)label;
-    if (!key_plain(l, d, "graph", &name) || (n->inner = load_graph(l, n->name, name, d->at)) == NULL)
+    if (!key_plain(l, d, "graph", &name) || (n->inner = l->graph(l, n->name, name, d->at)) == NULL)
         return;
     if (n->inner->turns != NULL)
         fault_at(l->f, d->at, PAWL_FAULT, "graph", "%s takes `turns`, which only a run of its own can: take them out, or run it by itself", n->inner->path);
@@ -333,7 +333,7 @@ static void read_agent_node(loader *l, file_node *n, const doc *d, const char *l
 
     (void)label;
     if (key_plain(l, d, "agent", &file))
-        n->helper = load_helper(l, NULL, file, d->at);
+        n->helper = l->helper(l, NULL, file, d->at);
     if (!key_there(n->d, "input"))
         fault_at(l->f, d->at, PAWL_FAULT, "missing", "an agent needs `input`, the text that it is asked: {agent: FILE, input: TEXT}");
 }

@@ -1,5 +1,5 @@
 /* permission_keys.c - `permissions` and `hooks` of an agent file: rules and hooks that go with every run of it. */
-#include "file/model.h"
+#include "file/load/load.h"
 #include "file/read.h"
 #include "policy/gate.h"
 

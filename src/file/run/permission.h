@@ -2,7 +2,7 @@
 #ifndef FILE_GUARD_H
 #define FILE_GUARD_H
 
-#include "file/model.h"
+#include "file/expr/scope.h"
 #include "policy/gate.h"
 
 typedef struct guard {          /* of one visit */

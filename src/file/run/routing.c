@@ -2,7 +2,7 @@
  *
  * Where plain paths decide, the graph's own route says it. Where jq is asked, that is a command, and a route makes none: the node
  * leads to one of Pawl's own, "review--next", which evaluates and leads on. */
-#include "file/model.h"
+#include "file/expr/scope.h"
 #include "file/read.h"
 #include "kernel/kernel.h"
 
