@@ -364,7 +364,7 @@ const char *builtin_input_error(const pawl_agent_tool *tool, const pawl_value *i
     return NULL;
 }
 
-/* ---- begun, and told ------------------------------------------------------------------------------------------------------ */
+/* ---- begin and result ------------------------------------------------------------------------------------------------------ */
 
 void builtin_begin(turn *t, uint32_t k)
 {

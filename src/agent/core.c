@@ -49,52 +49,52 @@ void core_begin(core *c, uint32_t max_retries)
     *c = (core){ .at = CORE_WAITING_FOR_USER_INPUT, .max_retries = max_retries };
 }
 
-static bool holds(const core *c, const core_input *told, unsigned when)
+static bool holds(const core *c, const core_input *in, unsigned when)
 {
     switch (when) {
-    case HAS_CALLS: return told->calls > 0;
-    case MAY_RETRY: return !told->permanent && c->retries + 1 < c->max_retries;
+    case HAS_CALLS: return in->calls > 0;
+    case MAY_RETRY: return !in->permanent && c->retries + 1 < c->max_retries;
     case SOME_OPEN: return c->open > 1;
-    case MUTATED:   return c->mutated || told->mutating;
+    case MUTATED:   return c->mutated || in->mutating;
     default:        return true;
     }
 }
 
-static const core_row *row_of(const core *c, const core_input *told, unsigned event)
+static const core_row *row_of(const core *c, const core_input *in, unsigned event)
 {
     for (size_t i = 0; i < core_row_count; i++)
-        if ((core_rows[i].at == 0 || core_rows[i].at == c->at) && core_rows[i].event == event && holds(c, told, core_rows[i].when))
+        if ((core_rows[i].at == 0 || core_rows[i].at == c->at) && core_rows[i].event == event && holds(c, in, core_rows[i].when))
             return &core_rows[i];
     return NULL;
 }
 
 /* The counters that a transition changes. */
-static void count(core *c, const core_input *told, const core_row *row)
+static void count(core *c, const core_input *in, const core_row *row)
 {
-    if (told->event == CORE_LLM_ERROR)
+    if (in->event == CORE_LLM_ERROR)
         c->retries++;
-    if (told->event == CORE_TOOL_COMPLETED) {
+    if (in->event == CORE_TOOL_COMPLETED) {
         c->open -= c->open > 0;
-        c->mutated = c->mutated || told->mutating;
+        c->mutated = c->mutated || in->mutating;
     }
     if (row->next == CORE_EXECUTING_TOOLS && row->at == CORE_PROCESSING_LLM_RESPONSE) {
-        c->open = told->calls;
+        c->open = in->calls;
         c->mutated = false;
     }
     if (row->action == CORE_SEND_LLM_REQUEST && row->at != CORE_ERROR)
         c->retries = 0;
 }
 
-core_action core_feed(core *c, const core_input *told, bool *ignored)
+core_action core_feed(core *c, const core_input *in, bool *ignored)
 {
-    const core_row *row = (int)told->event == COMES_BY_ITSELF ? NULL : row_of(c, told, told->event);
+    const core_row *row = (int)in->event == COMES_BY_ITSELF ? NULL : row_of(c, in, in->event);
 
     if (ignored != NULL)
         *ignored = row == NULL;
     if (row == NULL)
         return CORE_WAIT_FOR_INPUT;
-    for (;; row = row_of(c, told, COMES_BY_ITSELF)) {
-        count(c, told, row);
+    for (;; row = row_of(c, in, COMES_BY_ITSELF)) {
+        count(c, in, row);
         c->at = (core_at)row->next;
         if (row->action != 0)
             return (core_action)row->action;

@@ -37,7 +37,7 @@ typedef struct core_input {
 
 void core_begin(core *c, uint32_t max_retries);
 /* What follows. *ignored (may be NULL): the event means nothing in this state; it stays as it is, and the action is CORE_WAIT_FOR_INPUT. */
-core_action core_feed(core *c, const core_input *told, bool *ignored);
+core_action core_feed(core *c, const core_input *in, bool *ignored);
 
 const char *core_at_name(core_at at);           /* "CallingLlm"; "" of none */
 core_at core_at_named(const char *name);        /* 0: none; `name` may be NULL */

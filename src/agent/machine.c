@@ -82,7 +82,7 @@ void call_move(turn *t, uint32_t k, call_stage to)
     t->calls[k].at = to;
 }
 
-/* ---- what it is told ---------------------------------------------------------------------------------------- */
+/* ---- the inputs ---------------------------------------------------------------------------------------- */
 
 const char *tag_of(turn *t, const char *what, uint32_t k)
 {

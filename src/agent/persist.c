@@ -314,7 +314,7 @@ void results_drop(turn *t)
     t->nresults = 0;
 }
 
-/* ---- what gates are told --------------------------------------------------------------------------------------- */
+/* ---- answers of gates --------------------------------------------------------------------------------------- */
 
 void gate_answer_add(turn *t, uint32_t k, const pawl_value *v, bool failed)
 {

@@ -1,6 +1,6 @@
 /* prompt_cache.c - the beginning of requests: model, tools, system and thinking.
  *
- * A provider caches it as long as it does not change. When it changed since the last request, readers are told which part. */
+ * A provider caches it as long as it does not change. When it changed since the last request, an event names the part. */
 #include "agent/agent.h"
 
 enum { DIGEST_CHARS = 16 };

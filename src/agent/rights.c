@@ -13,9 +13,9 @@ static pawl_mode mode_in_channel(turn *t, const char *where, pawl_mode otherwise
 
 pawl_mode mode_cap_now(turn *t)
 {
-    const pawl_mode told = mode_in_channel(t, "@rights", PAWL_BYPASS);
+    const pawl_mode sent = mode_in_channel(t, "@rights", PAWL_BYPASS);
 
-    return told < t->mode_cap ? told : t->mode_cap;
+    return sent < t->mode_cap ? sent : t->mode_cap;
 }
 
 pawl_mode mode_now(turn *t)
@@ -77,7 +77,7 @@ bool child_assign_name(turn *t, uint32_t k)
     return true;
 }
 
-/* ---- what its children are told -------------------------------------------------------------------------- */
+/* ---- updates to its children -------------------------------------------------------------------------- */
 
 static bool child_at_work(const turn *t, uint32_t k)
 {
@@ -122,7 +122,7 @@ static void children_send_grants(turn *t, const pawl_value *grants)
             (void)child_send(t, k, "@grants", grants);  /* grants only add rights: without them a sub-agent asks */
 }
 
-/* ---- what it is told itself --------------------------------------------------------------------------------- */
+/* ---- updates from its parent --------------------------------------------------------------------------------- */
 
 const pawl_value *rules_now(turn *t)
 {

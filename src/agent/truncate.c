@@ -2,7 +2,7 @@
  * beginning and its end stay, whole lines where there are some, and between them a line says what is missing and where it is.
  *
  * Nobody says how much would fit. So half goes each time that the model says it is too much, from what is longest; blocks that are no text go when
- * no text is left to cut. What is pinned, and what is said in this turn, is never cut: then the turn ends, and what it is told names sizes. */
+ * no text is left to cut. Pinned messages and those of this turn are never cut: the turn ends instead, with an error that names the sizes. */
 #include "agent/agent.h"
 
 enum { CUT_LEAST = 2000 };      /* bytes that remain of each at least */

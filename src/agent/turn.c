@@ -3,9 +3,9 @@
 
 enum { TOKENS_MOST = 1000000000 };
 
-static core_action core_event_fed(turn *t, core_input told)
+static core_action core_event_fed(turn *t, core_input in)
 {
-    return core_feed(&t->c, &told, NULL);
+    return core_feed(&t->c, &in, NULL);
 }
 
 /* ---- begun ---------------------------------------------------------------------------------------------- */

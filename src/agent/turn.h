@@ -1,6 +1,6 @@
 /* turn.h - one event of an agent: what was loaded from its channels, and what the event changes.
  *
- * A turn lives for one call of the reducer. turn_load() reads it from the channels, the files of this folder change it, turn_save() writes back what
+ * A turn exists for one call of the reducer. turn_load() reads it from the channels, the files of this folder change it, turn_save() writes back what
  * changed and nothing else (K7):
  *   @agent    how the agent stands; of bounded size, however long the turn
  *   @calls    the tool calls of the current answer, as the model made them
