@@ -29,7 +29,7 @@ typedef struct figure {
 
 /* the last one of each has no name */
 extern const figure memory_figures[], size_figures[], journal_figures[], sqlite_figures[], engine_figures[];
-extern const figure policy_figures[], agent_figures[], wire_figures[], calls_figures[];
+extern const figure policy_figures[], agent_figures[], wire_figures[], calls_figures[], growth_figures[];
 extern const figure cli_figures[];              /* of the program that lies beside this one */
 bool cli_ls_1m(reading *out);
 bool cli_show_1m(reading *out);

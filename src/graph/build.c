@@ -63,25 +63,27 @@ void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const ch
 
 int node_index(const pawl_graph *g, const char *name)
 {
-    uint32_t h;
+    uint32_t h, at, i;
 
     if (name == NULL)
         return -1;
     h = name_hash(name);
-    if (g->table != NULL) {
-        for (uint32_t i = h & (g->table_size - 1);; i = (i + 1) & (g->table_size - 1)) {
-            uint32_t at = g->table[i];
-
-            if (at == 0)
-                return -1;
-            if (g->nodes[at - 1]->hash == h && strcmp(g->nodes[at - 1]->name, name) == 0)
-                return (int)at - 1;
-        }
-    }
-    for (size_t i = 0; i < g->nnodes; i++)
-        if (g->nodes[i]->hash == h && strcmp(g->nodes[i]->name, name) == 0)
+    at = hash_index_first(&g->by_name, h);
+    while ((i = hash_index_next(&g->by_name, h, &at)) != UINT32_MAX)
+        if (strcmp(g->nodes[i]->name, name) == 0)
             return (int)i;
     return -1;
+}
+
+machine_channel *graph_channel(const pawl_graph *g, const char *name)
+{
+    const uint32_t h = name_hash(name);
+    uint32_t at = hash_index_first(&g->channel_names, h), i;
+
+    while ((i = hash_index_next(&g->channel_names, h, &at)) != UINT32_MAX)
+        if (strcmp(g->channels[i].c.name, name) == 0)
+            return &g->channels[i];
+    return NULL;
 }
 
 gnode *node_find(const pawl_graph *g, const char *name)
@@ -118,6 +120,10 @@ static gnode *node_new(pawl_graph *g, const char *name, gnode_kind kind)
     n->size = (uint32_t)strlen(name);
     n->kind = (uint8_t)kind;
     n->index = (uint32_t)g->nnodes;
+    if (!hash_index_add(&g->by_name, &g->alloc, n->hash, n->index)) {
+        g->failed = true;
+        return NULL;
+    }
     g->nodes[g->nnodes++] = n;
     return n;
 }
@@ -187,6 +193,8 @@ void pawl_graph_free(pawl_graph *g)
 
     for (size_t i = 0; i < g->nnodes; i++)
         pawl_graph_free(g->nodes[i]->sub);
+    hash_index_free(&g->by_name, &mem);
+    hash_index_free(&g->channel_names, &mem);
     arena_free(&g->mem);
     mem_free(&mem, g, sizeof *g);
 }
@@ -197,9 +205,7 @@ static void channel_add(pawl_graph *g, const pawl_channel *c)
 {
     machine_channel *mc;
 
-    for (size_t i = 0; i < g->nchannels; i++) {
-        if (strcmp(g->channels[i].c.name, c->name) != 0)
-            continue;
+    if (graph_channel(g, c->name) != NULL) {
         fault_add(g, PAWL_FAULT, "duplicate-channel", "", "%s: channel \"%s\" stands there twice", g->name, c->name);
         return;
     }
@@ -211,6 +217,7 @@ static void channel_add(pawl_graph *g, const pawl_channel *c)
     mc->c.name = keep(g, c->name);
     mc->c.first = keep(g, c->first);
     mc->c.secret = keep(g, c->secret);
+    g->failed = g->failed || !hash_index_add(&g->channel_names, &g->alloc, name_hash(mc->c.name), (uint32_t)g->nchannels);
     if (!g->failed)
         g->nchannels++;
 }
@@ -384,14 +391,19 @@ void pawl_graph_sequence(pawl_graph *g, const pawl_sequence *nodes, size_t n)
 
 static const char **names_keep(pawl_graph *g, const char **names, uint32_t *count, const char *name)
 {
-    const char **grown = keep_new(g, (*count + 1) * sizeof *grown);
+    const uint32_t n = *count;
 
-    if (grown == NULL)
-        return names;
-    if (*count > 0)
-        memcpy(grown, names, *count * sizeof *grown);
-    grown[(*count)++] = keep(g, name);
-    return grown;
+    if ((n & (n - 1)) == 0) {       /* full: it has room for a power of two */
+        const char **grown = keep_new(g, (n == 0 ? 1 : (size_t)n * 2) * sizeof *grown);
+
+        if (grown == NULL)
+            return names;
+        if (n > 0)
+            memcpy(grown, names, n * sizeof *grown);
+        names = grown;
+    }
+    names[(*count)++] = keep(g, name);
+    return names;
 }
 
 static way *route_add(pawl_graph *g, const char *from, pawl_route_fn *fn, void *arg, const char *otherwise)

@@ -140,25 +140,6 @@ typedef struct compiling {
     size_t neffects;
 } compiling;
 
-static bool compile_table(pawl_graph *g)
-{
-    uint32_t size = 4;
-
-    while (size < 2 * g->nnodes)
-        size *= 2;
-    if ((g->table = arena_zero(&g->mem, size * sizeof *g->table)) == NULL)
-        return false;
-    g->table_size = size;
-    for (size_t i = 0; i < g->nnodes; i++) {
-        uint32_t at = g->nodes[i]->hash & (size - 1);
-
-        while (g->table[at] != 0)
-            at = (at + 1) & (size - 1);
-        g->table[at] = (uint32_t)i + 1;
-    }
-    return true;
-}
-
 /* An essay's nodes bring their channels. */
 static bool compile_essay(pawl_graph *g)
 {
@@ -171,16 +152,17 @@ static bool compile_essay(pawl_graph *g)
         return false;
     if (given > 0)
         memcpy(all, g->channels, given * sizeof *all);
-    for (size_t i = 1; i < g->nnodes; i++) {
-        bool there = false;
-
-        for (size_t j = 0; j < given && !there; j++)
-            there = strcmp(all[j].c.name, g->nodes[i]->name) == 0;
-        if (!there)
-            all[g->nchannels++] = (machine_channel){ .c = { .name = g->nodes[i]->name, .rule = PAWL_LAST }, .where = "" };
-    }
     g->channels = all;
     g->channels_cap = given + g->nnodes;
+    for (size_t i = 1; i < g->nnodes; i++) {
+        const char *name = g->nodes[i]->name;
+
+        if (graph_channel(g, name) != NULL)
+            continue;
+        if (!hash_index_add(&g->channel_names, &g->alloc, g->nodes[i]->hash, (uint32_t)g->nchannels))
+            return false;
+        all[g->nchannels++] = (machine_channel){ .c = { .name = name, .rule = PAWL_LAST }, .where = "" };
+    }
     return true;
 }
 
@@ -201,7 +183,7 @@ static const char *compile_where(pawl_graph *g, const char *name)
 /* False: no memory, in this graph or below; g->failed keeps it. */
 static bool compile_fill(compiling *c, pawl_graph *g, unsigned depth)
 {
-    bool good = !g->failed && compile_table(g) && compile_essay(g);
+    bool good = !g->failed && compile_essay(g);
 
     for (size_t i = 0; good && i < g->nnodes; i++) {
         gnode *n = g->nodes[i];

@@ -110,6 +110,34 @@ static pawl_code frame_run_few(pawl_step *s, const pawl_graph *g, frame *f, cons
     return PAWL_OK;
 }
 
+/* The same of many tasks: only those are looked at that can go on. */
+static pawl_code frame_run_many(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
+{
+    const task_index *x = f->index;
+    uint32_t open = 0;          /* of those that went on, those that are not over */
+    bool waits = false, failed = false;
+    pawl_code rc;
+
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        reach one;
+
+        if (i % BLOCK_TASKS == 0 && x->blocks[i / BLOCK_TASKS].runs == 0) {
+            i += BLOCK_TASKS - 1;
+            continue;
+        }
+        if (!x->tallies[i].runs)
+            continue;
+        if ((rc = task_go(s, g, f, &f->tasks[i], prefix, &one, err)) != PAWL_OK)
+            return rc;
+        open += reach_of(&f->tasks[i]) == REACH_WAITS;
+        waits |= one == REACH_WAITS;
+        failed |= one == REACH_FAILED;
+    }
+    PAWL_ASSERT(f->ntasks >= x->all.left + x->all.failed + open, "a task is done, failed or open");
+    *out = reach_tasks(waits || f->ntasks - x->all.left - x->all.failed > open, failed || x->all.failed > 0);
+    return PAWL_OK;
+}
+
 pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
 {
     bool waits = false, failed = false;
@@ -117,6 +145,8 @@ pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *pre
 
     if (g->max_concurrency > 0)
         return frame_run_few(s, g, f, prefix, out, err);
+    if (f->index != NULL)
+        return frame_run_many(s, g, f, prefix, out, err);
     for (uint32_t i = 0; i < f->ntasks; i++) {
         reach one = reach_of(&f->tasks[i]);
 
@@ -324,7 +354,7 @@ static bool next_asks(const pawl_graph *g, const frame *f)
 
 static void count_calls(const frame *f, uint32_t *calls, uint32_t *visits)
 {
-    for (uint32_t i = 0; i < f->ntasks; i++) {
+    for (uint32_t i = 0; i < f->ntasks && *calls + *visits < 2; i++) {      /* more need not be counted */
         *calls += f->tasks[i].ncalls;
         *visits += f->tasks[i].visit > 1;       /* not `timed`: a snapshot does not tell which visits were */
         if (f->tasks[i].child != NULL)

@@ -3,6 +3,7 @@
 #define GRAPH_GRAPH_H
 
 #include "kernel/kernel.h"
+#include "kernel/task_index.h"
 #include "pawl/graph.h"
 
 enum { START_INDEX = 0 };       /* @start is a node that nobody runs */
@@ -90,10 +91,10 @@ struct pawl_graph {
     uint32_t version;
     gnode **nodes;              /* [0] is @start */
     size_t nnodes, nodes_cap;
-    uint32_t *table;            /* node by name: open addressing, index + 1 */
-    uint32_t table_size;
+    hash_index by_name;         /* of the nodes */
     machine_channel *channels;
     size_t nchannels, channels_cap;
+    hash_index channel_names;
     bool essay;                 /* no channel was declared: nodes and inputs bring theirs */
     effect_decl *effects;
     size_t neffects, effects_cap;
@@ -127,6 +128,7 @@ struct pawl_report {
 };
 
 /* build.c */
+machine_channel *graph_channel(const pawl_graph *g, const char *name);   /* NULL: it declares none of that name */
 gnode *node_find(const pawl_graph *g, const char *name);
 int node_index(const pawl_graph *g, const char *name);
 /* The node of a task; NULL: this machine has none of that name. */

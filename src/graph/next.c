@@ -148,6 +148,39 @@ static const pawl_value *seen_add(plan *p, const pawl_value *seen, const char *n
     return value_push(&p->s->mem, seen, one);
 }
 
+/* With the sources that left in this superstep, those that it lacks. NULL: no memory. */
+static const pawl_value *seen_more(plan *p, const join *j, const pawl_value *seen)
+{
+    bool *has = arena_zero(&p->s->mem, p->g->nnodes);
+    size_t used = seen != NULL ? value_nodes(seen) : 1, count = pawl_value_size(seen);
+    yyjson_val *out = arena_get(&p->s->mem, (used + j->nfrom) * sizeof *out);
+    pawl_iter it = pawl_iter_of(seen);
+    const pawl_value *v;
+
+    if (has == NULL || out == NULL)
+        return NULL;
+    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
+        const int at = node_index(p->g, pawl_value_string(v));
+
+        if (at >= 0)
+            has[at] = true;
+    }
+    if (seen != NULL)
+        memcpy(out, val_of(seen), used * sizeof *out);
+    for (uint32_t i = 0; i < j->nfrom; i++) {
+        if (!p->done[j->at[i]] || has[j->at[i]])
+            continue;
+        if ((v = value_string(&p->s->mem, j->from[i], strlen(j->from[i]))) == NULL)
+            return NULL;
+        has[j->at[i]] = true;
+        out[used++] = *val_of(v);
+        count++;
+    }
+    out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_ARR;
+    out[0].uni.ofs = used * sizeof *out;
+    return of_val(out);
+}
+
 /* Whether every way on from `at` meets a source that is not needed any more, before the end or the join's target. */
 static bool captive(const pawl_graph *g, const join *j, const pawl_value *seen, int at, bool *been);
 
@@ -205,12 +238,7 @@ static pawl_code join_step(plan *p, const join *j)
         p->hit[j->to_at] = p->hit[j->to_at] || count > 0;
         return PAWL_OK;
     }
-    if (seen == NULL)
-        seen = value_pack(&p->s->mem, p->err, "[]");
-    for (uint32_t i = 0; i < j->nfrom && seen != NULL; i++)
-        if (p->done[j->at[i]] && !seen_has(seen, j->from[i]))
-            seen = seen_add(p, seen, j->from[i]);
-    if (seen == NULL)
+    if ((seen = seen_more(p, j, seen)) == NULL)
         return PAWL_NOMEM;
     fired = seen_has(seen, FIRED);
     count = (uint32_t)pawl_value_size(seen) - fired;

@@ -5,10 +5,9 @@
 
 static const char *inner_channel(const pawl_graph *g, const char *name)
 {
-    for (size_t i = 0; i < g->nchannels; i++)
-        if (strcmp(g->channels[i].c.name, name) == 0 && g->channels[i].c.secret == NULL)
-            return g->channels[i].c.name;
-    return NULL;
+    const machine_channel *mc = graph_channel(g, name);
+
+    return mc != NULL && mc->c.secret == NULL ? mc->c.name : NULL;
 }
 
 /* What it begins with: the mapped channels, as they are outside; over them the members of the object that it was sent. */

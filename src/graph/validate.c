@@ -18,6 +18,8 @@ typedef struct shape {
     uint32_t *from;             /* by node: reached from; NOWHERE: not reached */
     uint32_t *queue;            /* nodes reached, in breadth-first order */
     uint32_t nqueue;
+    bool *source;               /* by node: a join waits for it */
+    uint32_t *edged;            /* by node: the node that was seen last to have an edge to it, + 1 */
     bool entry;                 /* something leads on from @start */
 } shape;
 
@@ -159,15 +161,6 @@ static bool way_leads(const way *w)
     return w->kind != WAY_ROUTE || w->ntargets > 0 || w->otherwise != NULL;
 }
 
-static bool is_source(const pawl_graph *g, const char *name)
-{
-    for (const join *j = g->joins; j != NULL; j = j->next)
-        for (uint32_t i = 0; i < j->nfrom; i++)
-            if (strcmp(j->from[i], name) == 0)
-                return true;
-    return false;
-}
-
 static void check_way_on(shape *c, uint32_t at)
 {
     const gnode *n = c->g->nodes[at];
@@ -175,7 +168,7 @@ static void check_way_on(shape *c, uint32_t at)
 
     for (const way *w = n->ways; w != NULL && !leads; w = w->next)
         leads = way_leads(w);
-    leads = leads || is_source(c->g, n->name);
+    leads = leads || c->source[at];
     if (at == START_INDEX && !c->entry)
         SAY(c, "no-entry", "", "%s: no entry: give \"%s\" an edge", c->label, PAWL_START);
     else if (at != START_INDEX && !leads)
@@ -183,8 +176,18 @@ static void check_way_on(shape *c, uint32_t at)
             c->label, n->name, PAWL_END);
 }
 
-static bool edge_before(const gnode *n, const way *w)
+/* Whether an edge of the node leads there already; asked of its ways in order, of one node after another. */
+static bool edge_before(shape *c, uint32_t at, const way *w)
 {
+    const gnode *n = c->g->nodes[at];
+    const int to = node_index(c->g, w->to);
+
+    if (to >= 0) {
+        const bool before = c->edged[to] == at + 1;
+
+        c->edged[to] = at + 1;
+        return before;
+    }
     for (const way *other = n->ways; other != w; other = other->next)
         if (other->kind == WAY_EDGE && strcmp(other->to, w->to) == 0)
             return true;
@@ -205,7 +208,7 @@ static void check_ways(shape *c, uint32_t at)
             check_target(c, at, "unknown-target", "", w->targets[i]);
         if (w->otherwise != NULL)
             check_target(c, at, "unknown-target", "", w->otherwise);
-        if (w->kind == WAY_EDGE && edge_before(n, w))
+        if (w->kind == WAY_EDGE && edge_before(c, at, w))
             WARN(c, "duplicate-way", path_to(c, at, w->to), "%s: node \"%s\": more than one edge to \"%.80s\"", c->label, n->name,
                  w->to);
     }
@@ -226,14 +229,6 @@ static const char *path_of_reach(shape *c)
     return path_to(c, c->nqueue > 0 ? c->queue[c->nqueue - 1] : START_INDEX, NULL);
 }
 
-static bool channel_named(const pawl_graph *g, const char *name)
-{
-    for (size_t i = 0; i < g->nchannels; i++)
-        if (strcmp(g->channels[i].c.name, name) == 0)
-            return true;
-    return false;
-}
-
 static void check_retry(shape *c, const char *whose, const char *name, const pawl_retry *r)
 {
     if (!isfinite(r->factor) || r->factor < 0)
@@ -246,10 +241,10 @@ static void check_maps(shape *c, const gnode *n, const shape *inside)
     char hint[HINT_BYTES];
 
     for (const map *m = n->maps; m != NULL; m = m->next) {
-        if (!channel_named(c->g, m->outer))
+        if (graph_channel(c->g, m->outer) == NULL)
             SAY(c, "bad-map", "", "%s: map of \"%s\": no channel \"%.80s\" outside%s", c->label, n->name, m->outer,
                 hint_channel(c, hint, m->outer));
-        if (!channel_named(inside->g, m->inner))
+        if (graph_channel(inside->g, m->inner) == NULL)
             SAY(c, "bad-map", "", "%s: map of \"%s\": no channel \"%.80s\" inside%s", c->label, n->name, m->inner,
                 hint_channel(inside, hint, m->inner));
     }
@@ -272,7 +267,7 @@ static void check_node(shape *c, uint32_t at)
     if (n->has_retry)
         check_retry(c, "node \"", n->name, &n->retry);
     for (uint32_t i = 0; i < n->nwrites; i++)
-        if (!channel_named(c->g, n->writes[i]))
+        if (graph_channel(c->g, n->writes[i]) == NULL)
             SAY(c, "unknown-channel", "", "%s: node \"%s\": no channel \"%.80s\" to write%s", c->label, n->name, n->writes[i],
                 hint_channel(c, hint, n->writes[i]));
 }
@@ -456,6 +451,17 @@ static void check_inner(shape *c, const gnode *n)
         c->r->mem.failed = true;
 }
 
+static void sources_mark(shape *c)
+{
+    for (const join *j = c->g->joins; j != NULL; j = j->next)
+        for (uint32_t i = 0; i < j->nfrom; i++) {
+            const int at = node_index(c->g, j->from[i]);
+
+            if (at >= 0)
+                c->source[at] = true;
+        }
+}
+
 bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r)
 {
     arena mem;
@@ -464,8 +470,10 @@ bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r)
 
     arena_init(&mem, &g->alloc, SHAPE_BYTES_FIRST);
     good = shape_names(&c, g) && (c.from = arena_get(&mem, g->nnodes * sizeof *c.from)) != NULL &&
-           (c.queue = arena_get(&mem, g->nnodes * sizeof *c.queue)) != NULL;
+           (c.queue = arena_get(&mem, g->nnodes * sizeof *c.queue)) != NULL && (c.source = arena_zero(&mem, g->nnodes)) != NULL &&
+           (c.edged = arena_zero(&mem, g->nnodes * sizeof *c.edged)) != NULL;
     if (good) {
+        sources_mark(&c);
         check_kept(&c);
         for (size_t i = 0; i < g->nchannels; i++)
             check_channel(&c, &g->channels[i].c);

@@ -22,6 +22,8 @@ size_t real_text(double x, char out[REAL_TEXT_MAX]);
 static inline const yyjson_val *val_of(const pawl_value *v) { return (const yyjson_val *)(const void *)v; }
 static inline const pawl_value *of_val(const yyjson_val *v) { return (const pawl_value *)(const void *)v; }
 
+/* Of equal values, equal; for tables in memory, stored nowhere. */
+uint32_t value_hash(const pawl_value *v);
 size_t value_nodes(const pawl_value *v);    /* nodes of the subtree, itself included */
 /* Check what yyjson does not: depth, duplicate keys. `what` is named in the error. */
 /* Parse strict JSON into the arena. Refused: NaN, bad UTF-8, duplicate keys, more than

@@ -302,6 +302,40 @@ bool pawl_value_equal(const pawl_value *a, const pawl_value *b)
     return same_nodes(val_of(a), val_of(b), (key_pool){ keys, POOL_KEYS });
 }
 
+static uint32_t hash_bytes(uint32_t h, const void *data, size_t size)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ p[i]) * 16777619u;
+    return h ^ h >> 15;
+}
+
+/* Members are added up, so that their order does not show. */
+static uint32_t hash_nodes(const yyjson_val *v)
+{
+    const unsigned type = node_type(v);
+    uint32_t h = hash_bytes(2166136261u, &(unsigned char){ (unsigned char)type }, 1);
+    size_t left = node_holds(v) ? node_size(v) : 0;
+
+    if (type == YYJSON_TYPE_STR)
+        return hash_bytes(h, v->uni.str, node_size(v));
+    if (type == YYJSON_TYPE_NUM)
+        return hash_bytes(h, &v->uni.u64, sizeof v->uni.u64);
+    for (v++; left > 0; left--, v = node_next(v)) {
+        if (type == YYJSON_TYPE_OBJ) {
+            uint32_t key = hash_bytes(2166136261u, v->uni.str, node_size(v));
+
+            h += (key ^ hash_nodes(++v)) * 2654435761u;
+        } else {
+            h = (h ^ hash_nodes(v)) * 16777619u;
+        }
+    }
+    return h;
+}
+
+uint32_t value_hash(const pawl_value *v) { return v == NULL ? 0 : hash_nodes(val_of(v)); }
+
 const pawl_value *value_option(const pawl_value *option)
 {
     const pawl_value *value = pawl_value_get(option, "value");

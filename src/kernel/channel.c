@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { LIST_NODES_FIRST = 8, LIST_STRINGS_FIRST = 256 };
-
 bool rule_is_list(unsigned rule)
 {
     return rule == PAWL_APPEND || rule == PAWL_UNION || rule == PAWL_TOPIC || rule == PAWL_BARRIER;
@@ -17,103 +15,31 @@ bool rule_is_list(unsigned rule)
 
 list *list_new(pawl_state *st)
 {
-    list *l = mem_new(&st->alloc, sizeof *l);
+    list *l = list_make(&st->alloc);
 
-    if (l == NULL)
-        return NULL;
-    arena_init(&l->strings, &st->alloc, LIST_STRINGS_FIRST);
-    if (!st_list_born(st, l)) {
+    if (l != NULL && !st_list_born(st, l)) {
         list_free(l);
         return NULL;
     }
     return l;
 }
 
-void list_free(list *l)
+static bool list_add(pawl_state *st, list *l, const yyjson_val *nodes, size_t n)
 {
-    if (l == NULL)
-        return;
-    pawl_alloc alloc = l->strings.alloc;
-
-    mem_free(&alloc, l->nodes, l->cap * sizeof *l->nodes);
-    arena_free(&l->strings);
-    mem_free(&alloc, l, sizeof *l);
-}
-
-/* Room for `more` nodes. The buffer may move at any time: nothing of that can be seen. */
-static bool list_room(list *l, size_t more)
-{
-    size_t cap = l->cap == 0 ? LIST_NODES_FIRST : l->cap;
-    yyjson_val *nodes;
-
-    if (l->used + more + 1 <= l->cap)
-        return true;
-    while (cap < l->used + more + 1)
-        cap *= 2;
-    nodes = mem_grow(&l->strings.alloc, l->nodes, l->cap * sizeof *nodes, cap * sizeof *nodes);
-    if (nodes == NULL)
+    if (!st_list_grew(st, l, n, 1))     /* before it grows: without memory nothing has happened yet */
         return false;
-    l->nodes = nodes;
-    l->cap = cap;
-    if (l->used == 0)
-        l->used = 1;        /* the array itself */
-    return true;
-}
-
-/* Strings of nodes that will outlive the step go into the list's own arena. */
-static bool strings_keep(list *l, yyjson_val *nodes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if ((nodes[i].tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_STR)
-            continue;
-        nodes[i].uni.str = arena_strdup(&l->strings, nodes[i].uni.str, nodes[i].tag >> YYJSON_TAG_BIT);
-        if (nodes[i].uni.str == NULL)
-            return false;
+    if (!list_append(l, nodes, n, st->t->keep)) {
+        st_list_grew_not(st, l);
+        return false;
     }
-    return true;
-}
-
-bool list_push(pawl_state *st, list *l, const pawl_value *v)
-{
-    size_t n = value_nodes(v);
-
-    if (!list_room(l, n))
-        return false;
-    memcpy(l->nodes + l->used, val_of(v), n * sizeof *l->nodes);
-    if (st->t->keep && !strings_keep(l, l->nodes + l->used, n))
-        return false;
-    if (!st_list_grew(st, l, n, 1))
-        return false;
-    l->used += n;
-    l->count++;
     if (!st->t->keep || st->t->live)
         l->floating++;
     return true;
 }
 
-/* The array, its header brought up to what it holds. Needs no memory but for an empty one, which is
- * a constant. */
-const pawl_value *list_value(list *l)
+bool list_push(pawl_state *st, list *l, const pawl_value *v)
 {
-    static const yyjson_val empty = { .tag = YYJSON_TYPE_ARR, .uni = { .ofs = sizeof(yyjson_val) } };
-
-    if (l->nodes == NULL || l->count == 0)
-        return of_val(&empty);
-    l->nodes[0].tag = (uint64_t)l->count << YYJSON_TAG_BIT | YYJSON_TYPE_ARR;
-    l->nodes[0].uni.ofs = l->used * sizeof(yyjson_val);
-    return of_val(l->nodes);
-}
-
-static bool list_has(const list *l, const pawl_value *v)
-{
-    const yyjson_val *at = l->count > 0 ? l->nodes + 1 : NULL;
-
-    for (size_t i = 0; i < l->count; i++) {
-        if (pawl_value_equal(of_val(at), v))
-            return true;
-        at += value_nodes(of_val(at));
-    }
-    return false;
+    return list_add(st, l, val_of(v), value_nodes(v));
 }
 
 /* ---- one channel --------------------------------------------------------------------------- */
@@ -122,19 +48,35 @@ enum { FEW_CHANNELS = 8 };     /* fewer are looked through sooner than a hash is
 
 channel *channel_search(const frame *f, const char *name)
 {
-    uint32_t h;
+    uint32_t h, at, i;
 
     if (f->nchannels <= FEW_CHANNELS) {
-        for (uint32_t i = 0; i < f->nchannels; i++)
+        for (i = 0; i < f->nchannels; i++)
             if (*f->channels[i].d->name == *name && strcmp(f->channels[i].d->name, name) == 0)
                 return &f->channels[i];
         return NULL;
     }
     h = name_hash(name);
-    for (uint32_t i = 0; i < f->nchannels; i++)
-        if (f->channels[i].d->hash == h && strcmp(f->channels[i].d->name, name) == 0)
+    at = hash_index_first(&f->by_name, h);
+    while ((i = hash_index_next(&f->by_name, h, &at)) != UINT32_MAX)
+        if (strcmp(f->channels[i].d->name, name) == 0)
             return &f->channels[i];
     return NULL;
+}
+
+bool channels_index(pawl_state *st, frame *f)
+{
+    const uint32_t size = hash_index_size(f->nchannels);
+
+    st_free(st, f->by_name.slots, f->by_name.size * sizeof *f->by_name.slots);
+    f->by_name = (hash_index){ NULL, 0, 0 };
+    if (f->nchannels <= FEW_CHANNELS)
+        return true;
+    if (!hash_index_lent(&f->by_name, st_alloc(st, size * sizeof *f->by_name.slots), size))
+        return false;
+    for (uint32_t i = 0; i < f->nchannels; i++)
+        (void)hash_index_add(&f->by_name, &st->alloc, f->channels[i].d->hash, i);
+    return true;
 }
 
 const pawl_value *channel_load(pawl_state *st, channel *c)
@@ -333,25 +275,46 @@ static pawl_code write_extreme(pawl_state *st, channel *c, const pawl_value *old
     return wins ? value_put(st, c, v) : PAWL_OK;
 }
 
-/* Objects, shallow: the old members in their order with new values, then the new ones. */
-static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v)
-{
-    size_t nodes = value_nodes(old) + value_nodes(v), used = 1, count = 0;
-    yyjson_val *out = arena_get(st->t->mem, nodes * sizeof *out);
-    const pawl_value *key, *member, *other;
-    pawl_iter it = pawl_iter_of(old);
+/* ---- merge: objects, shallow ------------------------------------------------------------------- */
 
-    if (out == NULL)
-        return PAWL_NOMEM;
+enum { MEMBERS_FEW = 32, STALE_BYTES_LEAST = 4096 };   /* with fewer members an object is one block */
+
+/* The members of an update by their keys, and which of them the old object has. */
+typedef struct update_keys { list view; bool *met; } update_keys;
+
+static bool keys_begin(pawl_state *st, update_keys *k, const pawl_value *v)
+{
+    k->view = (list){ .nodes = arena_get(st->t->mem, value_nodes(v) * sizeof(yyjson_val)), .used = value_nodes(v),
+                      .count = pawl_value_size(v), .object = true };
+    k->met = arena_zero(st->t->mem, value_nodes(v) + 1);
+    arena_init(&k->view.strings, &st->alloc, 1);
+    if (k->view.nodes == NULL || k->met == NULL)
+        return false;
+    memcpy(k->view.nodes, val_of(v), value_nodes(v) * sizeof(yyjson_val));
+    return true;
+}
+
+/* The old members in their order with new values, then the new ones; in the transaction's arena. NULL: no memory. */
+static const pawl_value *object_merged(pawl_state *st, const pawl_value *old, const pawl_value *v)
+{
+    size_t used = 1, count = 0;
+    yyjson_val *out = arena_get(st->t->mem, (value_nodes(old) + value_nodes(v)) * sizeof *out);
+    const pawl_value *key, *member;
+    pawl_iter it = pawl_iter_of(old);
+    update_keys k;
+
+    if (!keys_begin(st, &k, v) || out == NULL)
+        return NULL;
     for (int pass = 0; pass < 2; pass++) {
         while ((member = pawl_iter_next(&it, &key)) != NULL) {
-            const char *name = pawl_value_string(key);
+            size_t at = pass == 0 ? list_key(&k.view, val_of(key)) : (size_t)(val_of(key) - val_of(v));
 
-            other = pawl_value_get(pass == 0 ? v : old, name);
-            if (pass == 1 && other != NULL)
+            if (pass == 1 && k.met[at])
                 continue;
-            if (other != NULL)
-                member = other;
+            if (pass == 0 && at > 0) {
+                k.met[at] = true;
+                member = of_val(val_of(v) + at + 1);
+            }
             out[used++] = *val_of(key);
             memcpy(out + used, val_of(member), value_nodes(member) * sizeof *out);
             used += value_nodes(member);
@@ -359,9 +322,75 @@ static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old,
         }
         it = pawl_iter_of(v);
     }
+    list_forget_index(&k.view);
     out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ;
     out[0].uni.ofs = used * sizeof *out;
-    return value_put(st, c, of_val(out));
+    return of_val(out);
+}
+
+/* An object of many members grows in place from here on. */
+static pawl_code object_grows(pawl_state *st, channel *c, const pawl_value *v)
+{
+    list *l = list_new(st);
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *key, *member;
+
+    if (l == NULL)
+        return PAWL_NOMEM;
+    l->object = true;
+    while ((member = pawl_iter_next(&it, &key)) != NULL)
+        if (!list_append(l, val_of(key), 1 + value_nodes(member), st->t->keep))
+            return PAWL_NOMEM;
+    if (!TOUCH(st, c))
+        return PAWL_NOMEM;
+    value_drop(st, c);
+    c->list = l;
+    c->set = true;
+    return PAWL_OK;
+}
+
+/* Whether every member that is there already has as many nodes as its new value. */
+static bool object_fits(list *l, const pawl_value *v)
+{
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *key, *member;
+
+    if (l->stale_bytes > STALE_BYTES_LEAST && l->stale_bytes > l->text_bytes / 2)
+        return false;           /* strings of values that are gone: they go with the old list */
+    while ((member = pawl_iter_next(&it, &key)) != NULL) {
+        size_t at = list_key(l, val_of(key));
+
+        if (at > 0 && value_nodes(of_val(l->nodes + at + 1)) != value_nodes(member))
+            return false;
+    }
+    return true;
+}
+
+static pawl_code object_put(pawl_state *st, list *l, const pawl_value *v)
+{
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *key, *member;
+
+    while ((member = pawl_iter_next(&it, &key)) != NULL) {
+        size_t at = list_key(l, val_of(key)), n = value_nodes(member);
+
+        if (at == 0 ? !list_add(st, l, val_of(key), 1 + n)
+                    : !st_list_changes(st, l, at + 1, n) || !list_put_nodes(l, at + 1, val_of(member), n, st->t->keep))
+            return PAWL_NOMEM;
+    }
+    return PAWL_OK;
+}
+
+static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v)
+{
+    if (c->list != NULL && object_fits(c->list, v)) {
+        if (val_of(v) >= c->list->nodes && val_of(v) < c->list->nodes + c->list->used && (v = value_copy(st->t->mem, v)) == NULL)
+            return PAWL_NOMEM;  /* a part of itself, which may move */
+        return object_put(st, c->list, v);
+    }
+    if ((v = object_merged(st, old, v)) == NULL)
+        return PAWL_NOMEM;
+    return pawl_value_size(v) < MEMBERS_FEW ? value_put(st, c, v) : object_grows(st, c, v);
 }
 
 /* What a rule demands of an update, whatever is there already. */
@@ -460,5 +489,5 @@ pawl_code channels_init(pawl_state *st, frame *f)
         if (c->d->first != NULL)
             rc = channel_write(st, c, OP_OVERWRITE, c->d->first, NULL);
     }
-    return rc;
+    return rc == PAWL_OK && !channels_index(st, f) ? PAWL_NOMEM : rc;
 }

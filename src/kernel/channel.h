@@ -62,9 +62,8 @@ static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value
 pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 pawl_code channel_clear(pawl_state *st, channel *c);
 pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
-const pawl_value *list_value(list *l);
+bool channels_index(pawl_state *st, frame *f);          /* after the channels of a frame were made or added to; false: no memory */
 bool list_push(pawl_state *st, list *l, const pawl_value *v);
-void list_free(list *l);
 list *list_new(pawl_state *st);
 bool rule_is_list(unsigned rule);
 static inline bool decl_fleets(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }

@@ -103,22 +103,23 @@ uint32_t doubt_cleared(arena *a, const call *c)
 pawl_code fold_doubt(pawl_state *st, const item *it, pawl_err *err)
 {
     frame *f;
-    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+    task *tk;
+    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, &tk);
 
     if (c == NULL || c->at != CALL_OPEN || call_asks(c) || c->kind == CALL_SLEEP)
         return fail(err, PAWL_CORRUPT, "item \"doubt\" of %s: no command of that id is open", it->task);
-    if (!TOUCH(st, c))
+    if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
     if (it->at > st->record_ms)
         st->record_ms = it->at;
-    call_count(st, c, -1);
+    call_count(st, tk, c, -1);
     if (c->doubt != NULL)
         st_free(st, c->doubt, strlen(c->doubt) + 1);
     c->doubt = st_text(st, it->spec, it->spec_size);
     c->asked = true;
     c->wait = PAWL_WAIT_QUESTION;
     c->time_ms = it->at;
-    call_count(st, c, 1);
+    call_count(st, tk, c, 1);
     return c->doubt == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 

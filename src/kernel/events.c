@@ -133,7 +133,7 @@ static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_
 
     if (id == NULL || !id_of_run(st, id, out->path, &out->superstep, &out->visit, &out->n))
         return fail(err, PAWL_INVALID, "%s: \"%s\" is no id of this run", st->run, id != NULL ? id : "");
-    out->c = call_find(st, out->superstep, out->path, out->visit, out->n, &out->f);
+    out->c = call_find(st, out->superstep, out->path, out->visit, out->n, &out->f, NULL);
     if (out->c != NULL)
         return out->c->at == CALL_OPEN ? PAWL_OK : PAWL_IGNORED;
     if (was_once(st, out))
@@ -147,7 +147,7 @@ bool call_open(pawl_state *st, const char *id)
 
     if (!id_of_run(st, id, c.path, &c.superstep, &c.visit, &c.n))
         return false;
-    c.c = call_find(st, c.superstep, c.path, c.visit, c.n, &c.f);
+    c.c = call_find(st, c.superstep, c.path, c.visit, c.n, &c.f, NULL);
     return c.c != NULL && c.c->at == CALL_OPEN;
 }
 
@@ -278,7 +278,7 @@ static pawl_code wait_named(pawl_step *s, const char *want, unsigned kind, named
     state_each_call(s->st, see_wait, &w);
     if (w.found == 1) {
         *out = w.at;
-        out->c = call_find(s->st, out->superstep, out->path, out->visit, out->n, &out->f);
+        out->c = call_find(s->st, out->superstep, out->path, out->visit, out->n, &out->f, NULL);
         return out->c != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "%s: a wait cannot be found again", s->st->run);
     }
     if (kind != 0)

@@ -5,6 +5,7 @@
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
+#include "kernel/task_index.h"
 
 #include <string.h>
 
@@ -12,88 +13,6 @@ static pawl_code corrupt(pawl_err *err, const item *it, const char *what)
 {
     return fail(err, PAWL_CORRUPT, "item \"%s\"%s%s: %s", item_name(it->kind), it->task != NULL && *it->task != '\0' ? " of " : "",
                 it->task != NULL ? it->task : "", what);
-}
-
-/* ---- what is open is counted ---------------------------------------------------------------- */
-
-void call_count(pawl_state *st, const call *c, int by)
-{
-    uint32_t d = (uint32_t)by;
-
-    if (!call_asks(c)) {
-        st->commands += d;
-        return;
-    }
-    st->waits += d;
-    if (c->wait != PAWL_WAIT_SIGNAL)
-        st->people += d;
-}
-
-static void call_drop(pawl_state *st, call *c)
-{
-    if (c->at == CALL_OPEN)
-        call_count(st, c, -1);
-    st_free(st, c->spec, c->spec_size + 1);
-    st_free(st, c->value, c->value_bytes);
-    st_free(st, c->update, c->update_bytes);
-    if (c->task != NULL)
-        st_free(st, c->task, strlen(c->task) + 1);
-    if (c->doubt != NULL)
-        st_free(st, c->doubt, strlen(c->doubt) + 1);
-    if (c->lap != NULL)
-        st_free(st, c->lap, sizeof *c->lap);
-}
-
-static void visit_drop(pawl_state *st, task *tk)
-{
-    for (uint32_t i = 0; i < tk->ncalls; i++)
-        call_drop(st, &tk->calls[i]);
-    st_free(st, tk->calls, tk->calls_cap * sizeof *tk->calls);
-    st_free(st, tk->wins, tk->nwins * sizeof *tk->wins);
-    if (tk->left != NULL)
-        st_free(st, tk->left, tk->left_size + 1);
-    if (tk->fault != NULL)
-        st_free(st, tk->fault, tk->fault_size + 1);
-    if (tk->child != NULL)
-        frame_drop(st, tk->child);
-}
-
-void task_drop(pawl_state *st, task *tk)
-{
-    visit_drop(st, tk);     /* its name and arguments lie in the block of all tasks */
-    laps_free(st, tk->told);
-}
-
-void frame_drop(pawl_state *st, frame *f)
-{
-    for (uint32_t i = 0; i < f->ntasks; i++)
-        task_drop(st, &f->tasks[i]);
-    st_free(st, f->tasks, f->tasks_bytes);
-    for (uint32_t i = 0; i < f->nloose; i++)
-        call_drop(st, &f->loose[i]);
-    st_free(st, f->loose, f->loose_cap * sizeof *f->loose);
-    for (uint32_t i = 0; i < f->nchannels; i++) {
-        st_free(st, f->channels[i].block, f->channels[i].block_bytes);
-        st_list_dies(st, f->channels[i].list);
-    }
-    st_free(st, f->channels, f->nchannels * sizeof *f->channels);
-    st_free(st, f->joins, f->joins_bytes);
-    st_free(st, f->defer, f->defer_bytes);
-    laps_free(st, f->told);
-    if (f->parent != NULL) {
-        st_free(st, f->where, strlen(f->where) + 1);
-        st_free(st, f, sizeof *f);
-    }
-}
-
-frame *frame_new(pawl_state *st, frame *parent, const char *where)
-{
-    frame *f = st_alloc(st, sizeof *f);
-
-    if (f == NULL || (f->where = st_text(st, where, strlen(where))) == NULL)
-        return NULL;
-    f->parent = parent;
-    return channels_init(st, f) == PAWL_OK ? f : NULL;
 }
 
 /* ---- what came in --------------------------------------------------------------------------------- */
@@ -264,7 +183,7 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
     if (tk->at == TASK_FAILED)
         tk->since = tk->visit;
     tk->calls = NULL;
-    tk->ncalls = tk->calls_cap = tk->nwins = 0;
+    tk->ncalls = tk->calls_cap = tk->nwins = tk->commands = tk->waits = 0;
     tk->wins = NULL;
     tk->racing = false;
     tk->left = tk->fault = NULL;
@@ -363,7 +282,7 @@ static bool calls_room(pawl_state *st, call **calls, uint32_t *cap, uint32_t cou
     return true;
 }
 
-static pawl_code call_fill(pawl_state *st, call *c, const item *it, pawl_err *err)
+static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pawl_err *err)
 {
     *c = (call){ .kind = it->kind == ITEM_ASK      ? CALL_ASK
                          : it->kind == ITEM_SLEEP  ? CALL_SLEEP
@@ -382,7 +301,7 @@ static pawl_code call_fill(pawl_state *st, call *c, const item *it, pawl_err *er
         c->wait = 0;
         return (c->value = st_value(st, it->value, &c->value_bytes)) != NULL ? PAWL_OK : PAWL_NOMEM;
     }
-    call_count(st, c, 1);
+    call_count(st, tk, c, 1);
     return st->budget != NULL && (c->kind == CALL_CALL || c->kind == CALL_SPAWN) ? budget_reserve(st, it, err) : PAWL_OK;
 }
 
@@ -397,7 +316,7 @@ static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const
     if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->nloose))
         return PAWL_NOMEM;
     c = &f->loose[f->nloose];
-    if ((rc = call_fill(st, c, it, err)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
+    if ((rc = call_fill(st, NULL, c, it, err)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
         return PAWL_NOMEM;
     f->nloose++;
     return PAWL_OK;
@@ -426,7 +345,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
         return PAWL_NOMEM;
     visit_time(e, tk);
     tk->at = TASK_OPEN;
-    rc = call_fill(st, &tk->calls[tk->ncalls], it, err);
+    rc = call_fill(st, tk, &tk->calls[tk->ncalls], it, err);
     if (rc == PAWL_OK && it->kind == ITEM_CALL && st->no_progress > 0)
         rc = progress_call(st, tk, &tk->calls[tk->ncalls]);
     tk->ncalls += rc == PAWL_OK;
@@ -474,20 +393,21 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
 }
 
 /* It is known not to have happened, and is performed again. */
-static pawl_code fold_again(pawl_state *st, call *c)
+static pawl_code fold_again(pawl_state *st, task *tk, call *c)
 {
-    if (!TOUCH(st, c))
+    if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
-    call_count(st, c, -1);
+    call_count(st, tk, c, -1);
     c->asked = false;
-    call_count(st, c, 1);
+    call_count(st, tk, c, 1);
     return PAWL_OK;
 }
 
 static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
 {
     frame *f;
-    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+    task *tk;
+    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, &tk);
     const pawl_value *update = pawl_value_get(it->more, "update"), *value = it->value;
     pawl_outcome outcome = (pawl_outcome)it->outcome;
     pawl_code rc;
@@ -499,7 +419,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     if (it->at > st->record_ms)
         st->record_ms = it->at;
     if (c->asked && it->kind == ITEM_ANSWER && !doubt_told(it->value, st->t->mem, &outcome, &value))
-        return fold_again(st, c);
+        return fold_again(st, tk, c);
     if (st->budget != NULL && (rc = budget_settle(st, c, outcome, it->more, err)) != PAWL_OK)
         return rc;
     if (outcome != PAWL_ERROR)      /* which alone says that it did not happen */
@@ -519,9 +439,9 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     }
     if (update != NULL && (rc = writes_check(st, f, update, err)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, c))
+    if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
-    call_count(st, c, -1);
+    call_count(st, tk, c, -1);
     c->at = CALL_ANSWERED;
     c->asked = false;
     c->time_ms = it->at;
@@ -538,7 +458,8 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
 static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
 {
     frame *f;
-    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+    task *tk;
+    call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, &tk);
     pawl_code rc;
 
     if (c == NULL || c->at != CALL_OPEN)
@@ -547,9 +468,9 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
         return rc;
     if (c->task != NULL)
         return loose_gone(st, f, c);
-    if (!TOUCH(st, c))
+    if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
-    call_count(st, c, -1);
+    call_count(st, tk, c, -1);
     c->at = CALL_DROPPED;
     return PAWL_OK;
 }
@@ -601,12 +522,14 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         return rc;
     if (st->no_progress > 0 && (rc = progress_over(st, tk)) != PAWL_OK)
         return rc;
-    for (uint32_t i = 0; i < tk->ncalls; i++) {     /* what lost a race is waited for no more */
+    if (!task_ready(tk) && !call_touch(st, tk))
+        return PAWL_NOMEM;
+    for (uint32_t i = 0; i < tk->ncalls && !task_ready(tk); i++) {      /* what lost a race is waited for no more */
         if (tk->calls[i].at != CALL_OPEN)
             continue;
         if (!TOUCH(st, &tk->calls[i]))
             return PAWL_NOMEM;
-        call_count(st, &tk->calls[i], -1);
+        call_count(st, tk, &tk->calls[i], -1);
         tk->calls[i].at = CALL_DROPPED;
     }
     tk->at = TASK_LEFT;
@@ -792,9 +715,9 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_e
 
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
 {
-    if (it->kind == ITEM_LEAVE)
-        return fold_leave(st, e, it, err);
-    if (it->kind == ITEM_CLOSE)
-        return fold_close(st, it, err);
-    return rest_fold(st, e, it, err);
+    pawl_code rc = it->kind == ITEM_LEAVE ? fold_leave(st, e, it, err)
+                   : it->kind == ITEM_CLOSE ? fold_close(st, it, err)
+                                            : rest_fold(st, e, it, err);
+
+    return rc == PAWL_OK && st->many_tasks ? task_index_update(st, it) : rc;
 }

@@ -17,7 +17,6 @@ void marks_digest(pawl_state *st, hash *out);
 pawl_code marks_drop(pawl_state *st);           /* they are covered */
 void head_moves(pawl_state *st, const pawl_entry *e);   /* the entry is the newest */
 pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);     /* close.c */
-void call_count(pawl_state *st, const call *c, int by);  /* among what is open */
 pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err);
 
 #endif

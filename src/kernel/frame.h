@@ -4,6 +4,7 @@
 #ifndef KERNEL_FRAME_H
 #define KERNEL_FRAME_H
 
+#include "base/hash_index.h"
 #include "base/sm.h"
 #include "kernel/loop_guard.h"
 #include "pawl/kernel.h"
@@ -44,7 +45,7 @@ typedef struct task {
     uint32_t node_hint;         /* where the machine has that node, if it still does; no part of the state */
     uint32_t visit;
     uint32_t since;             /* visits before the last reopening: attempts are counted from there */
-    uint32_t nwins;
+    uint32_t commands, waits;   /* of its calls, those that are open */
     uint32_t *wins;             /* winners of the visit's races */
     int64_t visit_ms;
     const laps *told;           /* of its visits that are over; NULL: none */
@@ -59,6 +60,7 @@ typedef struct task {
     uint8_t at;
     bool timed;                 /* the visit has a time of its own */
     bool racing;                /* a race is open: any receipt runs the visit again */
+    uint32_t nwins;
 } task;
 #define LEFT_BYTES (sizeof(task) - offsetof(task, leave)) /* what a leave changes */
 
@@ -67,9 +69,11 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     const char *where;          /* node names down to here; "" for the run */
     struct channel *channels;
     uint32_t nchannels;
+    hash_index by_name;         /* of the channels; of few there is none */
     task *tasks;
     uint32_t ntasks, nedges;    /* the first nedges were reached by edges */
-    size_t tasks_bytes;         /* of one block: tasks, arguments, names */
+    size_t tasks_bytes;         /* of one block: tasks, arguments, names, index */
+    struct task_index *index;   /* in that block; of few tasks there is none */
     call *loose;                /* what no visit waits for: holds, a reducer's commands */
     uint32_t nloose, loose_cap;
     bool fleeting;              /* it has channels that live for one superstep */
@@ -85,13 +89,15 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
 
 /* lookup.c: by the names that they have in a journal. NULL: none of that name. */
 /* The frame that a path leads into, though its last superstep may be over: where holds stand. */
+task *task_named(const frame *f, const char *name, size_t size);  /* of this frame */
 frame *frame_above(pawl_state *st, const char *path);
 task *task_find(pawl_state *st, const char *path, frame **in);  /* NULL: none */
-call *call_find(pawl_state *st, uint64_t superstep, const char *task, uint32_t visit_no, uint32_t n, frame **in);
+/* *of (`of` may be NULL): the task that it is a call of; NULL: it belongs to no visit. */
+call *call_find(pawl_state *st, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n, frame **in, task **of);
 frame *frame_find(pawl_state *st, const char *path);            /* "": the run's */
 uint64_t number_in(const char **at);
 bool frame_waits(const frame *f);               /* for the world, here or below */
-bool task_ready(const task *tk);                /* every command of its last pass is answered */
+static inline bool task_ready(const task *tk) { return tk->commands + tk->waits == 0; }    /* every command of its last pass is answered */
 /* The latest time that was told to the task, or anywhere in the subgraph: no order of arrival shows in it. */
 int64_t task_time(const task *tk);
 int64_t frame_time(const frame *f);
@@ -105,6 +111,11 @@ frame *frame_new(pawl_state *st, frame *parent, const char *where);
 void frame_drop(pawl_state *st, frame *f);
 void frame_clear(pawl_state *st, frame *f);     /* all but its channels */
 void task_drop(pawl_state *st, task *tk);       /* frees what it has */
+void visit_drop(pawl_state *st, task *tk);      /* the same, but for what it keeps from visit to visit */
+void call_drop(pawl_state *st, call *c);
+/* One more, or less, of what is open; `tk`: whose it is, touched by call_touch(); NULL: of no visit, or of a task that goes. */
+void call_count(pawl_state *st, task *tk, const call *c, int by);
+bool call_touch(pawl_state *st, task *tk);
 
 extern const sm_row task_rows[TASK_STATES];     /* tables.c */
 extern const sm_table run_table, task_table;

@@ -1,10 +1,11 @@
 /* lookup.c - tasks, frames and calls by the names that they have in a journal. */
 #include "kernel/names.h"
+#include "kernel/task_index.h"
 #include "kernel/txn.h"
 
 #include <string.h>
 
-static task *task_in(const frame *f, const char *name, size_t size)
+task *task_named(const frame *f, const char *name, size_t size)
 {
     const char *colon = memchr(name, ':', size);
 
@@ -17,6 +18,15 @@ static task *task_in(const frame *f, const char *name, size_t size)
         if (i >= f->ntasks || strncmp(f->tasks[i].name, name, size) != 0 || f->tasks[i].name[size] != '\0')
             return NULL;
         return &f->tasks[i];
+    }
+    if (f->index != NULL && f->index->names.size > 0) {
+        const uint32_t h = name_hash_of(name, size);
+        uint32_t at = hash_index_first(&f->index->names, h), i;
+
+        while ((i = hash_index_next(&f->index->names, h, &at)) != UINT32_MAX)
+            if (strncmp(f->tasks[i].name, name, size) == 0 && f->tasks[i].name[size] == '\0')
+                return &f->tasks[i];
+        return NULL;
     }
     for (uint32_t i = 0; i < f->nedges; i++)
         if (strncmp(f->tasks[i].name, name, size) == 0 && f->tasks[i].name[size] == '\0')
@@ -47,6 +57,7 @@ static task *side_task(pawl_state *st, const char *name)
         if (f->ntasks > 0)
             memcpy(grown, f->tasks, f->ntasks * sizeof *grown);
         f->tasks = grown;
+        f->index = NULL;        /* which is of those that were there before */
         for (; f->ntasks < more; f->ntasks++)
             f->tasks[f->ntasks] = (task){ .name = "", .visit = 1 };
     }
@@ -75,7 +86,7 @@ task *task_find(pawl_state *st, const char *path, frame **in)
     }
     for (;;) {
         const char *slash = strchr(path, '/');
-        task *tk = task_in(f, path, slash != NULL ? (size_t)(slash - path) : strlen(path));
+        task *tk = task_named(f, path, slash != NULL ? (size_t)(slash - path) : strlen(path));
 
         *in = f;
         if (tk == NULL && slash == NULL && st->only)
@@ -136,25 +147,21 @@ frame *frame_above(pawl_state *st, const char *path)
     return frame_find(st, above);
 }
 
-call *call_find(pawl_state *st, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n, frame **in)
+call *call_find(pawl_state *st, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n, frame **in, task **of)
 {
     call *c = loose_find(*in = frame_above(st, path), superstep, path, visit_no, n);
     task *tk;
 
+    if (of != NULL)
+        *of = NULL;
     if (c != NULL)
         return c;
     tk = task_find(st, path, in);
-    if (tk != NULL && superstep == st->root.superstep && tk->visit == visit_no && n < tk->ncalls)
-        return &tk->calls[n];
-    return NULL;
-}
-
-bool task_ready(const task *tk)
-{
-    for (uint32_t i = 0; i < tk->ncalls; i++)
-        if (tk->calls[i].at == CALL_OPEN)
-            return false;
-    return true;
+    if (tk == NULL || superstep != st->root.superstep || tk->visit != visit_no || n >= tk->ncalls)
+        return NULL;
+    if (of != NULL)
+        *of = tk;
+    return &tk->calls[n];
 }
 
 int64_t task_time(const task *tk)
@@ -181,6 +188,8 @@ bool frame_waits(const frame *f)
 {
     if (f->nloose > 0)
         return true;
+    if (f->index != NULL)
+        return f->index->all.blocked > 0;
     for (uint32_t i = 0; i < f->ntasks; i++) {
         const task *tk = &f->tasks[i];
 

@@ -99,6 +99,24 @@ static int channel_order(const machine_channel *a, const machine_channel *b)
     }
 }
 
+/* Merges sorted runs of twice the length, until one is left. Returns the one of the two that holds the result. */
+static const machine_channel **channel_sort(const machine_channel **v, const machine_channel **room, size_t n)
+{
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t mid = low + width < n ? low + width : n, high = mid + width < n ? mid + width : n, i = low, j = mid;
+
+            for (size_t k = low; k < high; k++)
+                room[k] = j >= high || (i < mid && channel_order(v[i], v[j]) <= 0) ? v[i++] : v[j++];
+        }
+        const machine_channel **sorted = room;
+
+        room = v;
+        v = sorted;
+    }
+    return v;
+}
+
 static bool channel_code(buf *b, arena *a, const machine_channel *mc, pawl_err *err)
 {
     const pawl_value *first = NULL;
@@ -135,18 +153,15 @@ static bool channel_code(buf *b, arena *a, const machine_channel *mc, pawl_err *
 
 const char *channels_code(arena *a, const machine_channel *c, size_t n, pawl_err *err)
 {
-    const machine_channel **order = arena_get(a, (n + 1) * sizeof *order);
+    const machine_channel **order = arena_get(a, 2 * (n + 1) * sizeof *order);
     const char *out = NULL;
     bool good = order != NULL;
     buf b;
 
-    for (size_t i = 0; good && i < n; i++) {
-        size_t j = i;
-
-        for (; j > 0 && channel_order(order[j - 1], &c[i]) > 0; j--)
-            order[j] = order[j - 1];
-        order[j] = &c[i];
-    }
+    for (size_t i = 0; good && i < n; i++)
+        order[i] = &c[i];
+    if (good)
+        order = channel_sort(order, order + n + 1, n);
     buf_init(&b, &a->alloc);
     buf_char(&b, '{');
     for (size_t i = 0; good && i < n; i++) {

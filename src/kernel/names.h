@@ -29,5 +29,6 @@ bool channel_name_valid(const char *name);      /* or of one of Pawl's own: */
 bool channel_own(const char *name);             /* begins with @; no expression sees it, no output shows it */
 bool run_id_valid(const char *id);
 uint32_t name_hash(const char *name);
+uint32_t name_hash_of(const char *name, size_t size);   /* the same, of a name without NUL */
 
 #endif

@@ -4,6 +4,7 @@
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
 #include "kernel/references.h"
+#include "kernel/task_index.h"
 #include "kernel/visit.h"
 
 #include <string.h>
@@ -369,10 +370,7 @@ static inline bool is_open(const call *c) { return c->at == CALL_OPEN || BROKEN(
 
 static bool open_below(const task *tk)
 {
-    for (uint32_t i = 0; i < tk->ncalls; i++)
-        if (is_open(&tk->calls[i]))
-            return true;
-    return tk->child != NULL;
+    return tk->child != NULL || !task_ready(tk) || (BROKEN(BROKEN_RECEIPT) && tk->ncalls > 0);
 }
 
 static bool each_of_task(const frame *f, const task *tk, const char *prefix, see_call_fn *see, void *ctx)
@@ -400,13 +398,23 @@ static bool each_of_task(const frame *f, const task *tk, const char *prefix, see
     return each_in(tk->child, path, see, ctx);
 }
 
+/* A whole block of tasks of which nothing is open. */
+static bool block_is_quiet(const frame *f, uint32_t i)
+{
+    const task_sums *sums = f->index == NULL || i % BLOCK_TASKS != 0 || BROKEN(BROKEN_RECEIPT) ? NULL : &f->index->blocks[i / BLOCK_TASKS];
+
+    return sums != NULL && sums->commands + sums->waits == 0;
+}
+
 static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *ctx)
 {
     for (uint32_t i = 0; i < f->nloose; i++)
         if (!see(ctx, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
             return false;
     for (uint32_t i = 0; i < f->ntasks; i++)
-        if (!each_of_task(f, &f->tasks[i], prefix, see, ctx))
+        if (block_is_quiet(f, i))
+            i += BLOCK_TASKS - 1;
+        else if (!each_of_task(f, &f->tasks[i], prefix, see, ctx))
             return false;
     return true;
 }
@@ -447,11 +455,25 @@ static bool see_nth(void *ctx, const frame *f, const task *tk, const char *path,
 /* Of many tasks those before it are passed by how much is open of them, which needs no path. */
 static bool nth_passes(const task *tk, nth_call *want)
 {
-    size_t n = 0;
+    size_t n = want->waits ? tk->waits : tk->commands;
 
-    for (uint32_t i = 0; i < tk->ncalls; i++)
-        n += is_open(&tk->calls[i]) && call_asks(&tk->calls[i]) == want->waits;
+    if (BROKEN(BROKEN_RECEIPT))
+        n = want->left + 1;
     if (tk->child != NULL || n > want->left)
+        return false;
+    want->left -= n;
+    return true;
+}
+
+/* The same of a whole block of tasks. */
+static bool nth_passes_block(const frame *f, uint32_t i, nth_call *want)
+{
+    size_t n;
+
+    if (f->index == NULL || i % BLOCK_TASKS != 0 || BROKEN(BROKEN_RECEIPT))
+        return false;
+    n = want->waits ? f->index->blocks[i / BLOCK_TASKS].waits : f->index->blocks[i / BLOCK_TASKS].commands;
+    if (n > want->left)
         return false;
     want->left -= n;
     return true;
@@ -463,7 +485,9 @@ static bool nth_find(const frame *f, nth_call *want)
         if (!see_nth(want, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
             return true;
     for (uint32_t i = 0; i < f->ntasks; i++)
-        if (!nth_passes(&f->tasks[i], want) && !each_of_task(f, &f->tasks[i], "", see_nth, want))
+        if (nth_passes_block(f, i, want))
+            i += BLOCK_TASKS - 1;
+        else if (!nth_passes(&f->tasks[i], want) && !each_of_task(f, &f->tasks[i], "", see_nth, want))
             return true;
     return false;
 }

@@ -34,6 +34,7 @@ struct pawl_state {
     /* up to here: the head, which mostly every step moves: a transaction keeps it whole, HEAD_BYTES */
     uint64_t ignored;
     bool no_journal;
+    bool many_tasks;            /* some frame has, or had, an index of its tasks */
     bool canceling;             /* called off: what is in flight is waited for, nothing new begins */
     bool only;                  /* beside another: folds for one channel, see lazy_list.c */
     uint32_t nmarks, marks_cap;

@@ -2,6 +2,7 @@
 #include "kernel/fold.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
+#include "kernel/task_index.h"
 
 #include <string.h>
 
@@ -213,18 +214,18 @@ static pawl_code plan_add(pawl_state *st, planned *p, const task *tk, const name
     return PAWL_OK;
 }
 
-static bool is_dropped(const closing *cl, uint32_t index)
+/* Asked of one index after another; the drops stand in order, and *at is the next of them. */
+static bool is_dropped(const closing *cl, uint32_t index, uint32_t *at)
 {
-    for (uint32_t i = 0; i < cl->ndrop; i++)
-        if (cl->drop[i] == index)
-            return true;
-    return cl->drop_all;
+    while (*at < cl->ndrop && cl->drop[*at] < index)
+        (*at)++;
+    return cl->drop_all || (*at < cl->ndrop && cl->drop[*at] == index);
 }
 
 /* Sends in task order, each sender's own before those of its routes; what a join or a halt dropped is left out. */
 static pawl_code plan_sends(pawl_state *st, frame *f, const closing *cl, planned *p, pawl_err *err)
 {
-    uint32_t seen = 0, at = 0;
+    uint32_t seen = 0, at = 0, drop = 0;
     pawl_code rc = PAWL_OK;
 
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
@@ -235,10 +236,10 @@ static pawl_code plan_sends(pawl_state *st, frame *f, const closing *cl, planned
         if ((l = task_leave(st, &f->tasks[i], err)) == NULL)
             return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
         for (uint32_t j = 0; j < l->nsends && rc == PAWL_OK; j++, seen++)
-            if (!is_dropped(cl, seen))
+            if (!is_dropped(cl, seen, &drop))
                 rc = plan_add(st, p, &f->tasks[i], &l->sends[j], err);
         for (; at < cl->nsends && cl->sends[at].sender == i && rc == PAWL_OK; at++, seen++)
-            if (!is_dropped(cl, seen))
+            if (!is_dropped(cl, seen, &drop))
                 rc = plan_add(st, p, &f->tasks[i], &cl->sends[at], err);
     }
     for (; at < cl->nsends && rc == PAWL_OK; at++)  /* of a start, or a fork: nobody's */
@@ -294,12 +295,14 @@ static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, planned 
         return PAWL_OK;
     if (n == 1 && cl->nnext == 1)
         return task_new(st, f, cl);
-    f->tasks_bytes = round16(n * sizeof(task)) + p->args_bytes + p->names_bytes;
+    const size_t index_bytes = st->only ? 0 : task_index_bytes(n, cl->nnext), tasks_bytes = round16(n * sizeof(task));
+
+    f->tasks_bytes = tasks_bytes + index_bytes + p->args_bytes + p->names_bytes;
     for (uint32_t i = 0; i < cl->nnext; i++)
         f->tasks_bytes += strlen(cl->next[i]) + 1;
     if ((f->tasks = st_alloc(st, f->tasks_bytes)) == NULL)
         return PAWL_NOMEM;
-    args = (char *)f->tasks + round16(n * sizeof(task));
+    args = (char *)f->tasks + tasks_bytes + index_bytes;
     at = args + p->args_bytes;
     for (uint32_t i = 0; i < cl->nnext; i++) {
         at = name_put(at, &f->tasks[i], cl->next[i], strlen(cl->next[i])) + 1;
@@ -319,6 +322,10 @@ static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, planned 
     }
     f->ntasks = n;
     f->nedges = cl->nnext;
+    if (index_bytes > 0) {
+        f->index = task_index_new((char *)f->tasks + tasks_bytes, f);
+        st->many_tasks = true;
+    }
     return PAWL_OK;
 }
 
@@ -390,6 +397,7 @@ static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, plann
         if (last[i].ncalls > 0 || last[i].left != NULL || last[i].fault != NULL || last[i].told != NULL)
             task_drop(st, &last[i]);
     f->tasks = NULL;
+    f->index = NULL;
     f->ntasks = f->nedges = 0;
     f->tasks_bytes = 0;
     if ((rc = tasks_new(st, f, cl, p)) == PAWL_OK)
@@ -558,32 +566,28 @@ pawl_code mark_add(pawl_state *st, const item *it, const char *text)
     return PAWL_OK;
 }
 
-/* Shell sort, in place: stable order is not needed, since no two marks are equal but repeated updates, which
- * keep the order they came in by their place. The gaps are Ciura's. */
-static void marks_sort(mark **v, uint32_t n)
+/* Merges neighbouring runs of twice the length, until one is left; `room` has as many places. Equal marks, which only repeated updates are,
+ * keep their order. Returns the one of the two that holds the result. */
+static mark **marks_sort(mark **v, mark **room, uint32_t n)
 {
-    static const uint32_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+    for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
+        for (uint32_t low = 0; low < n; low += n - low < 2 * width ? n - low : 2 * width) {
+            uint32_t mid = n - low < width ? n : low + width, high = n - mid < width ? n : mid + width, i = low, j = mid;
 
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
-        for (uint32_t i = gaps[g]; i < n; i++) {
-            mark *m = v[i];
-            uint32_t j = i;
-
-            for (; j >= gaps[g]; j -= gaps[g]) {
-                int d = mark_order(v[j - gaps[g]], m);
-
-                if (d < 0 || (d == 0 && v[j - gaps[g]] < m))
-                    break;
-                v[j] = v[j - gaps[g]];
-            }
-            v[j] = m;
+            for (uint32_t k = low; k < high; k++)
+                room[k] = j >= high || (i < mid && mark_order(v[i], v[j]) <= 0) ? v[i++] : v[j++];
         }
+        mark **sorted = room;
+
+        room = v;
+        v = sorted;
     }
+    return v;
 }
 
 void marks_digest(pawl_state *st, hash *out)
 {
-    mark **order = arena_get(st->t->mem, (st->nmarks + 1) * sizeof *order);
+    mark **order = arena_get(st->t->mem, 2 * ((size_t)st->nmarks + 1) * sizeof *order);
     uint8_t *all = arena_get(st->t->mem, (st->nmarks + 1) * sizeof(hash));
 
     memset(out, 0, sizeof *out);
@@ -591,7 +595,7 @@ void marks_digest(pawl_state *st, hash *out)
         return;                 /* the transaction goes back: its arena failed */
     for (uint32_t i = 0; i < st->nmarks; i++)
         order[i] = &st->marks[i];
-    marks_sort(order, st->nmarks);
+    order = marks_sort(order, order + st->nmarks + 1, st->nmarks);
     for (uint32_t i = 0; i < st->nmarks; i++)
         memcpy(all + i * sizeof(hash), &order[i]->digest, sizeof(hash));
     hash_of(all, st->nmarks * sizeof(hash), out);

@@ -5,7 +5,8 @@
  * back writes them again, newest first. A feed always goes back: it must leave the state as it was. An apply goes
  * back only when it fails half way. Blocks follow the same log: what was allocated since is
  * freed on the way back, what was dropped is freed only on commit. */
-#include "kernel/channel.h"
+#include "kernel/list.h"
+#include "kernel/txn.h"
 
 #include <string.h>
 
@@ -44,14 +45,6 @@ static undo *log_late(pawl_state *st, undo_kind kind, void *at, size_t size)
     return u;
 }
 
-static void list_shrink(list *l, size_t nodes, size_t count)
-{
-    l->used -= nodes;
-    l->count -= count;
-    if (l->floating >= count)
-        l->floating -= count;
-}
-
 static void undo_one(pawl_state *st, const undo *u)
 {
     switch (u->kind) {
@@ -64,6 +57,9 @@ static void undo_one(pawl_state *st, const undo *u)
     case UNDO_GREW:
         st->t->late = u->late;
         list_shrink(u->at, u->size, u->count);
+        break;
+    case UNDO_SET:
+        memcpy(((list *)u->at)->nodes + u->count, u + 1, u->size);
         break;
     case UNDO_LIST_BORN:
         list_free(u->at);
@@ -178,6 +174,26 @@ bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count)
     if (u == NULL)
         return false;
     u->count = count;
+    return true;
+}
+
+void st_list_grew_not(pawl_state *st, list *l)
+{
+    PAWL_ASSERT(st->t->log != NULL && st->t->log->kind == UNDO_GREW && st->t->log->at == l, "what is withdrawn is the newest of the log");
+    st->t->late = st->t->log->late;
+    st->t->log = st->t->log->before;
+}
+
+bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes)
+{
+    const size_t size = nodes * sizeof *l->nodes;
+    undo *u = arena_get(st->t->mem, sizeof *u + size);
+
+    if (u == NULL)
+        return false;
+    *u = (undo){ .before = st->t->log, .kind = UNDO_SET, .at = l, .size = size, .count = at };
+    memcpy(u + 1, l->nodes + at, size);
+    st->t->log = u;
     return true;
 }
 

@@ -10,12 +10,12 @@
 
 #include <string.h>
 
-typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_LIST_BORN, UNDO_LIST_DEAD } undo_kind;
+typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_SET, UNDO_LIST_BORN, UNDO_LIST_DEAD } undo_kind;
 typedef struct undo {
     struct undo *before;
     void *at;
     size_t size;                /* of bytes, which follow, or of a block; of a list that grew: nodes */
-    size_t count;               /* of a list that grew: elements */
+    size_t count;               /* of a list that grew: elements; of nodes in it that were set: where they stand */
     struct undo *late;          /* the one before of those that commit looks at */
     undo_kind kind;
 } undo;
@@ -77,6 +77,8 @@ enum { SPARE_BYTES = 144 };     /* of a lone task and its name, mostly */
 void *st_alloc(pawl_state *st, size_t size);    /* zeroed; lives as the transaction says */
 void st_free(pawl_state *st, const void *ptr, size_t size);    /* at commit */
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count);
+void st_list_grew_not(pawl_state *st, list *l);  /* what was said last did not happen */
+bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes);         /* these nodes of it are about to */
 bool st_list_born(pawl_state *st, list *l);
 void st_list_dies(pawl_state *st, list *l);
 const char *st_text(pawl_state *st, const char *text, size_t size);    /* a copy with a NUL; size + 1 bytes */

@@ -166,6 +166,7 @@ static pawl_code list_join(list *l, const list *old)
     l->count += old->count;
     l->segment = 0;
     l->digested_nodes = 0;
+    list_forget_index(l);
     return PAWL_OK;
 }
 

@@ -117,6 +117,8 @@ static pawl_code channels_add(pawl_state *st, frame *f, const decl *d, uint32_t 
         if (d[i].first != NULL)
             rc = channel_write(st, c, OP_OVERWRITE, d[i].first, NULL);
     }
+    if (own > 0 && rc == PAWL_OK && !channels_index(st, f))
+        return PAWL_NOMEM;
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++)
         if (f->tasks[i].child != NULL)
             rc = channels_add(st, f->tasks[i].child, d, n);
@@ -525,12 +527,13 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
 /* Everything but the channels themselves: tasks, waits, joins. */
 void frame_clear(pawl_state *st, frame *f)
 {
-    frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels,
+    frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels, .by_name = f->by_name,
                     .fleeting = f->fleeting };
     frame old = *f;
 
     old.channels = NULL;
     old.nchannels = 0;
+    old.by_name = (hash_index){ NULL, 0, 0 };
     frame_drop(st, &old);
     *f = empty;
     st->commands = st->waits = st->people = 0;

@@ -130,6 +130,15 @@ uint32_t name_hash(const char *name)
     return h;
 }
 
+uint32_t name_hash_of(const char *name, size_t size)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ (uint8_t)name[i]) * 16777619u;
+    return h;
+}
+
 /* ---- runs that are children -------------------------------------------------------------------------- */
 
 enum { CHILD_DIGITS = 12 };

@@ -184,7 +184,7 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     if (!e->record)
         src->ev.time_ms = it != NULL && (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT) ? it->at : e->time_ms;
     if (it != NULL && it->kind == ITEM_RECEIPT) {   /* a sleep ends by a timer */
-        call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+        call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, NULL);
 
         if (c != NULL && c->kind == CALL_SLEEP && it->outcome == PAWL_DONE)
             src->ev.kind = PAWL_EV_TIMER;
@@ -192,7 +192,7 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     if (!e->record && e->kind != (uint8_t)src->ev.kind && (e->kind == PAWL_EV_SIGNAL || e->kind == PAWL_EV_INPUT || e->kind == PAWL_EV_UPDATE))
         src->ev.kind = (pawl_event_kind)e->kind;
     if (src->ev.kind == PAWL_EV_SIGNAL && src->ev.name == NULL && it != NULL) {     /* taken by a wait, which knows its name */
-        call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f);
+        call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, NULL);
 
         src->ev.name = c == NULL ? NULL : pawl_value_string(pawl_value_get(value_read(e->mem, c->spec, c->spec_size, "a wait", NULL), "name"));
     }

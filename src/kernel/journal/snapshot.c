@@ -60,18 +60,31 @@ static void refs_insert(writer *w)
     w->b->size += more;
 }
 
-/* Channels by name, so that the text is canonical whatever the order of their declaration. */
+/* Channels by name, so that the text is canonical whatever the order of their declaration: runs of twice the length are merged until one is
+ * left. To be freed with channels_order_bytes(). NULL: no memory. */
+static size_t channels_order_bytes(const frame *f) { return 2 * ((size_t)f->nchannels + 1) * sizeof(uint32_t); }
+
 static uint32_t *channels_sorted(pawl_state *st, const frame *f)
 {
-    uint32_t *order = mem_new(&st->alloc, (f->nchannels + 1) * sizeof *order);
+    const uint32_t n = f->nchannels;
+    uint32_t *order = mem_new(&st->alloc, channels_order_bytes(f)), *v = order, *room = order + n + 1;
 
-    for (uint32_t i = 0; order != NULL && i < f->nchannels; i++) {
-        uint32_t j = i;
+    for (uint32_t i = 0; order != NULL && i < n; i++)
+        order[i] = i;
+    for (size_t width = 1; order != NULL && width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t mid = low + width < n ? low + width : n, high = mid + width < n ? mid + width : n, i = low, j = mid;
 
-        for (; j > 0 && strcmp(f->channels[order[j - 1]].d->name, f->channels[i].d->name) > 0; j--)
-            order[j] = order[j - 1];
-        order[j] = i;
+            for (size_t k = low; k < high; k++)
+                room[k] = j >= high || (i < mid && strcmp(f->channels[v[i]].d->name, f->channels[v[j]].d->name) <= 0) ? v[i++] : v[j++];
+        }
+        uint32_t *sorted = room;
+
+        room = v;
+        v = sorted;
     }
+    if (order != NULL && v != order)
+        memcpy(order, v, n * sizeof *order);
     return order;
 }
 
@@ -110,7 +123,7 @@ static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, boo
         any = true;
     }
     buf_char(b, '}');
-    mem_free(&st->alloc, order, (f->nchannels + 1) * sizeof *order);
+    mem_free(&st->alloc, order, channels_order_bytes(f));
 }
 
 void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets)
@@ -141,7 +154,7 @@ static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
     }
     if (any)
         buf_char(w->b, '}');
-    mem_free(&w->st->alloc, order, (f->nchannels + 1) * sizeof *order);
+    mem_free(&w->st->alloc, order, channels_order_bytes(f));
     return rc;
 }
 

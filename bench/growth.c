@@ -1,0 +1,330 @@
+/* growth.c - whether the cost of a thing grows as the thing does: each figure is the exponent of CPU time between FEW and MANY. 1.0 is in
+ * proportion; a figure's base is the microseconds of each of the MANY. All of it runs in memory, with journals. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FEW = 1000, MANY = 20000, NAME_BYTES = 24 };
+
+static int64_t size_now;        /* of what is measured: nodes read it */
+
+static double cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- driving ------------------------------------------------------------------------------------ */
+
+typedef struct open_ids { char **list; size_t n; } open_ids;
+
+static void ids_free(open_ids *ids)
+{
+    for (size_t i = 0; i < ids->n; i++)
+        free(ids->list[i]);
+    free(ids->list);
+}
+
+/* The ids of all open commands, or waits. */
+static bool ids_of(run *r, bool waits, open_ids *ids)
+{
+    size_t n = waits ? pawl_state_waits(r->st) : pawl_state_commands(r->st);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_code rc = PAWL_OK;
+
+    *ids = (open_ids){ .list = calloc(n + 1, sizeof *ids->list) };
+    for (size_t i = 0; ids->list != NULL && i < n && rc == PAWL_OK; i++) {
+        pawl_command c = {0};
+        pawl_wait w = {0};
+
+        rc = waits ? pawl_state_wait(r->st, i, r->step, &w, &err) : pawl_state_command(r->st, i, r->step, &c, NULL, &err);
+        if (rc == PAWL_OK && (ids->list[ids->n] = strdup(waits ? w.id : c.id)) != NULL)
+            ids->n++;
+    }
+    return ids->n == n || bench_wrong("what is open", &err);
+}
+
+/* Every open command gets its receipt, or every wait its answer, until the run is over. */
+static bool all_answered(run *r, bool waits)
+{
+    open_ids ids;
+    bool good = true;
+
+    while (good && r->rc != PAWL_HALTED) {
+        if (r->rc == PAWL_OK) {
+            good = run_tick(r);
+            continue;
+        }
+        good = ids_of(r, waits, &ids) && (ids.n > 0 || bench_wrong("nothing is open", NULL));
+        for (size_t i = 0; i < ids.n && good; i++) {
+            pawl_event ev = { .kind = waits ? PAWL_EV_ANSWER : PAWL_EV_RECEIPT, .outcome = PAWL_DONE, .id = ids.list[i], .value = "true" };
+
+            good = run_take(r, &ev);
+        }
+        ids_free(&ids);
+    }
+    return good;
+}
+
+static bool run_whole(pawl_machine *m, int64_t n, bool waits)
+{
+    pawl_step *step = pawl_step_new(NULL);
+    run r = {0};
+    bool good;
+
+    size_now = n;
+    good = m != NULL && run_begin(&r, m, 0, step, NULL) && all_answered(&r, waits);
+    if (good && pawl_state_status(r.st) != PAWL_COMPLETED)
+        good = bench_wrong("the run did not complete", NULL);
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
+/* ---- machines ----------------------------------------------------------------------------------------- */
+
+static pawl_code node_fan(pawl_step *s, void *arg)
+{
+    (void)arg;
+    for (int64_t i = 0; i < size_now; i++)
+        pawl_send(s, "work", pawl_pack(s, "i", i));
+    return pawl_goto(s, PAWL_END);
+}
+
+/* plan -> n x work, which join in the end. */
+static pawl_machine *fan_machine(pawl_node_fn *work, pawl_graph *sub, pawl_rule rule)
+{
+    pawl_graph *g = pawl_graph_new("fan", 1);
+
+    pawl_graph_channel(g, "seen", rule);
+    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_node(g, "plan", node_fan, NULL);
+    pawl_graph_goto(g, "plan", "work", NULL);
+    if (sub != NULL)
+        pawl_graph_sub(g, "work", sub);
+    else
+        pawl_graph_node(g, "work", work, NULL);
+    pawl_graph_node(g, "gather", node_count, NULL);
+    pawl_graph_join(g, "gather", "work", NULL);
+    pawl_graph_edge(g, PAWL_START, "plan");
+    pawl_graph_edge(g, "gather", PAWL_END);
+    return bench_compile(g);
+}
+
+static pawl_code node_write(pawl_step *s, void *arg)
+{
+    (void)arg;
+    pawl_set(s, "seen", pawl_args(s));
+    return PAWL_OK;
+}
+
+static pawl_code node_name(pawl_step *s, void *arg)
+{
+    (void)arg;
+    pawl_set(s, "seen", pawl_pack(s, "s", pawl_format(s, "name-%lld", (long long)pawl_value_int(pawl_args(s)))));
+    return PAWL_OK;
+}
+
+static pawl_code node_member(pawl_step *s, void *arg)
+{
+    const char *name = pawl_format(s, "name-%lld", (long long)pawl_value_int(pawl_args(s)));
+
+    (void)arg;
+    pawl_set(s, "seen", pawl_json(s, pawl_format(s, "{\"%s\":%lld}", name, (long long)pawl_value_int(pawl_args(s)))));
+    return PAWL_OK;
+}
+
+static pawl_code node_call(pawl_step *s, void *arg)
+{
+    const pawl_value *result;
+
+    (void)arg;
+    return pawl_call(s, "slow", pawl_args(s), &result);
+}
+
+static pawl_code node_spawn(pawl_step *s, void *arg)
+{
+    const pawl_value *result;
+
+    (void)arg;
+    return pawl_spawn(s, "child", NULL, &result);
+}
+
+static pawl_code node_question(pawl_step *s, void *arg)
+{
+    const pawl_value *answer;
+
+    (void)arg;
+    return pawl_ask(s, pawl_pack(s, "s", "Shall it go on?"), &answer);
+}
+
+static pawl_code node_calls(pawl_step *s, void *arg)
+{
+    const pawl_value *result;
+    pawl_code worst = PAWL_OK;
+
+    (void)arg;
+    for (int64_t i = 0; i < size_now; i++) {
+        pawl_code rc = pawl_call(s, "slow", pawl_pack(s, "i", i), &result);
+
+        worst = rc != PAWL_OK ? rc : worst;
+    }
+    return worst;
+}
+
+/* ---- what is measured -------------------------------------------------------------------------------------- */
+
+typedef bool work_fn(int64_t n);
+
+static bool work_tasks(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_SUM), n, false); }
+static bool work_append(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_APPEND), n, false); }
+static bool work_union(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_UNION), n, false); }
+static bool work_barrier(int64_t n) { return run_whole(fan_machine(node_name, NULL, PAWL_BARRIER), n, false); }
+static bool work_merge(int64_t n) { return run_whole(fan_machine(node_member, NULL, PAWL_MERGE), n, false); }
+static bool work_calls(int64_t n) { return run_whole(fan_machine(node_call, NULL, PAWL_SUM), n, false); }
+static bool work_spawns(int64_t n) { return run_whole(fan_machine(node_spawn, NULL, PAWL_SUM), n, false); }
+static bool work_questions(int64_t n) { return run_whole(fan_machine(node_question, NULL, PAWL_SUM), n, true); }
+
+static bool work_subgraphs(int64_t n)
+{
+    pawl_graph *inner = pawl_graph_new("inner", 1);
+
+    pawl_graph_channel(inner, "own", PAWL_LAST);
+    pawl_graph_node(inner, "ask", node_call, NULL);
+    pawl_graph_chain(inner, PAWL_START, "ask", PAWL_END, NULL);
+    return run_whole(fan_machine(NULL, inner, PAWL_SUM), n, false);
+}
+
+static bool work_visit(int64_t n)
+{
+    pawl_graph *g = pawl_graph_new("visit", 1);
+
+    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_node(g, "calls", node_calls, NULL);
+    pawl_graph_chain(g, PAWL_START, "calls", PAWL_END, NULL);
+    pawl_graph_max_calls(g, MANY);
+    return run_whole(bench_compile(g), n, false);
+}
+
+/* n nodes side by side, and a join of them all. */
+static bool work_join(int64_t n)
+{
+    pawl_graph *g = pawl_graph_new("wide", 1);
+    char (*names)[NAME_BYTES] = calloc((size_t)n, sizeof *names);
+    const char **from = calloc((size_t)n, sizeof *from);
+    bool good = names != NULL && from != NULL;
+
+    pawl_graph_channel(g, "count", PAWL_SUM);
+    for (int64_t i = 0; i < n && good; i++) {
+        snprintf(names[i], NAME_BYTES, "n%lld", (long long)i);
+        from[i] = names[i];
+        pawl_graph_node(g, names[i], node_call, NULL);
+        pawl_graph_edge(g, PAWL_START, names[i]);
+    }
+    pawl_graph_node(g, "gather", node_count, NULL);
+    if (good)
+        pawl_graph_join_of(g, "gather", from, (size_t)n, 0, PAWL_IGNORE_REST);
+    pawl_graph_edge(g, "gather", PAWL_END);
+    good = run_whole(bench_compile(g), n, false) && good;
+    free(from);
+    free(names);
+    return good;
+}
+
+static bool work_chain(int64_t n)
+{
+    pawl_graph *g = pawl_graph_new("long", 1);
+    char name[NAME_BYTES], before[NAME_BYTES] = "@start";
+
+    pawl_graph_channel(g, "count", PAWL_SUM);
+    for (int64_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "n%lld", (long long)i);
+        pawl_graph_node(g, name, node_count, NULL);
+        pawl_graph_edge(g, before, name);
+        memcpy(before, name, sizeof before);
+    }
+    pawl_graph_edge(g, before, PAWL_END);
+    pawl_graph_max_steps(g, UINT32_MAX);
+    return run_whole(bench_compile(g), n, false);
+}
+
+static pawl_code node_everywhere(pawl_step *s, void *arg)
+{
+    char name[NAME_BYTES];
+
+    (void)arg;
+    for (int64_t i = 0; i < size_now; i++) {
+        snprintf(name, sizeof name, "c%lld", (long long)i);
+        pawl_set_int(s, name, pawl_get_int(s, name) + 1);
+    }
+    return PAWL_OK;
+}
+
+static bool work_channels(int64_t n)
+{
+    pawl_graph *g = pawl_graph_new("broad", 1);
+    char name[NAME_BYTES];
+
+    for (int64_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "c%lld", (long long)i);
+        pawl_graph_channel(g, name, PAWL_LAST);
+    }
+    pawl_graph_node(g, "all", node_everywhere, NULL);
+    pawl_graph_chain(g, PAWL_START, "all", PAWL_END, NULL);
+    return run_whole(bench_compile(g), n, false);
+}
+
+/* ---- exponents ---------------------------------------------------------------------------------------------- */
+
+/* The least of some rounds: what else the machine does is in the others. */
+static bool least_ns(work_fn *work, int64_t n, int rounds, double *ns)
+{
+    for (int i = 0; i < rounds; i++) {
+        double from = cpu_ns(), took;
+
+        if (!work(n))
+            return false;
+        took = cpu_ns() - from;
+        *ns = i == 0 || took < *ns ? took : *ns;
+    }
+    return true;
+}
+
+static bool exponent(work_fn *work, reading *out)
+{
+    double few, many;
+
+    if (!least_ns(work, FEW, 7, &few) || !least_ns(work, MANY, 2, &many))
+        return false;
+    out->value = log(many / few) / log((double)MANY / FEW);
+    out->base = many / MANY / 1000;
+    return true;
+}
+
+#define GROWTH(name) static bool growth_##name(reading *out) { return exponent(work_##name, out); }
+GROWTH(tasks)
+GROWTH(append)
+GROWTH(union)
+GROWTH(barrier)
+GROWTH(merge)
+GROWTH(calls)
+GROWTH(spawns)
+GROWTH(questions)
+GROWTH(subgraphs)
+GROWTH(visit)
+GROWTH(join)
+GROWTH(chain)
+GROWTH(channels)
+
+#define FIGURE(name) { "growth." #name, "exponent", "us for each of 20,000", 1.1, false, 1, growth_##name }
+const figure growth_figures[] = {
+    FIGURE(tasks), FIGURE(append), FIGURE(union), FIGURE(barrier), FIGURE(merge), FIGURE(calls), FIGURE(spawns), FIGURE(questions),
+    FIGURE(subgraphs), FIGURE(visit), FIGURE(join), FIGURE(chain), FIGURE(channels), { 0 },
+};

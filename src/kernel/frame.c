@@ -1,0 +1,97 @@
+/* frame.c - frames, tasks and calls are made and freed, and what is open of them is counted.
+ *
+ * Called by the folds, inside a transaction. The counts of a task and of the state change together, in call_count() alone. */
+#include "kernel/channel.h"
+#include "kernel/txn.h"
+
+#include <string.h>
+
+bool call_touch(pawl_state *st, task *tk)
+{
+    return tk == NULL || touch(st, &tk->commands, sizeof tk->commands + sizeof tk->waits);
+}
+
+void call_count(pawl_state *st, task *tk, const call *c, int by)
+{
+    uint32_t d = (uint32_t)by;
+
+    if (!call_asks(c)) {
+        st->commands += d;
+        if (tk != NULL)
+            tk->commands += d;
+        return;
+    }
+    st->waits += d;
+    if (tk != NULL)
+        tk->waits += d;
+    if (c->wait != PAWL_WAIT_SIGNAL)
+        st->people += d;
+}
+
+void call_drop(pawl_state *st, call *c)
+{
+    if (c->at == CALL_OPEN)
+        call_count(st, NULL, c, -1);
+    st_free(st, c->spec, c->spec_size + 1);
+    st_free(st, c->value, c->value_bytes);
+    st_free(st, c->update, c->update_bytes);
+    if (c->task != NULL)
+        st_free(st, c->task, strlen(c->task) + 1);
+    if (c->doubt != NULL)
+        st_free(st, c->doubt, strlen(c->doubt) + 1);
+    if (c->lap != NULL)
+        st_free(st, c->lap, sizeof *c->lap);
+}
+
+void visit_drop(pawl_state *st, task *tk)
+{
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        call_drop(st, &tk->calls[i]);
+    st_free(st, tk->calls, tk->calls_cap * sizeof *tk->calls);
+    st_free(st, tk->wins, tk->nwins * sizeof *tk->wins);
+    if (tk->left != NULL)
+        st_free(st, tk->left, tk->left_size + 1);
+    if (tk->fault != NULL)
+        st_free(st, tk->fault, tk->fault_size + 1);
+    if (tk->child != NULL)
+        frame_drop(st, tk->child);
+}
+
+void task_drop(pawl_state *st, task *tk)
+{
+    visit_drop(st, tk);     /* its name and arguments lie in the block of all tasks */
+    laps_free(st, tk->told);
+}
+
+void frame_drop(pawl_state *st, frame *f)
+{
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        task_drop(st, &f->tasks[i]);
+    st_free(st, f->tasks, f->tasks_bytes);
+    for (uint32_t i = 0; i < f->nloose; i++)
+        call_drop(st, &f->loose[i]);
+    st_free(st, f->loose, f->loose_cap * sizeof *f->loose);
+    for (uint32_t i = 0; i < f->nchannels; i++) {
+        st_free(st, f->channels[i].block, f->channels[i].block_bytes);
+        st_list_dies(st, f->channels[i].list);
+    }
+    st_free(st, f->channels, f->nchannels * sizeof *f->channels);
+    st_free(st, f->by_name.slots, f->by_name.size * sizeof *f->by_name.slots);
+    st_free(st, f->joins, f->joins_bytes);
+    st_free(st, f->defer, f->defer_bytes);
+    laps_free(st, f->told);
+    if (f->parent != NULL) {
+        st_free(st, f->where, strlen(f->where) + 1);
+        st_free(st, f, sizeof *f);
+    }
+}
+
+frame *frame_new(pawl_state *st, frame *parent, const char *where)
+{
+    frame *f = st_alloc(st, sizeof *f);
+
+    if (f == NULL || (f->where = st_text(st, where, strlen(where))) == NULL)
+        return NULL;
+    f->parent = parent;
+    return channels_init(st, f) == PAWL_OK ? f : NULL;
+}

@@ -1,0 +1,183 @@
+/* task_index.c - what the tasks of a frame with many of them do, counted. See task_index.h. */
+#include "kernel/task_index.h"
+#include "kernel/names.h"
+#include "kernel/txn.h"
+
+#include <string.h>
+
+static size_t round_up(size_t n) { return (n + (ALIGN - 1)) & ~(size_t)(ALIGN - 1); }
+
+static uint32_t blocks_of(uint32_t ntasks) { return (ntasks + BLOCK_TASKS - 1) / BLOCK_TASKS; }
+
+static size_t names_bytes(uint32_t nedges)
+{
+    return nedges < TASKS_MANY ? 0 : hash_index_size(nedges) * sizeof(hash_slot);
+}
+
+size_t task_index_bytes(uint32_t ntasks, uint32_t nedges)
+{
+    if (ntasks < TASKS_MANY)
+        return 0;
+    return round_up(sizeof(task_index)) + round_up(ntasks * sizeof(task_tally)) + round_up(blocks_of(ntasks) * sizeof(task_sums)) +
+           round_up(names_bytes(nedges));
+}
+
+task_index *task_index_new(void *room, const frame *f)
+{
+    char *at = room;
+    task_index *x = room;
+
+    x->tallies = (task_tally *)(void *)(at += round_up(sizeof *x));
+    x->blocks = (task_sums *)(void *)(at += round_up(f->ntasks * sizeof *x->tallies));
+    at += round_up(blocks_of(f->ntasks) * sizeof *x->blocks);
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        x->tallies[i] = (task_tally){ .at = TASK_READY, .runs = true };
+        x->blocks[i / BLOCK_TASKS].runs++;
+    }
+    x->all.runs = f->ntasks;
+    if (f->nedges < TASKS_MANY)
+        return x;
+    (void)hash_index_lent(&x->names, at, hash_index_size(f->nedges));
+    for (uint32_t i = 0; i < f->nedges; i++)
+        (void)hash_index_add(&x->names, NULL, name_hash(f->tasks[i].name), i);
+    return x;
+}
+
+uint32_t frame_open(const frame *f, bool waits)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->nloose; i++)
+        n += f->loose[i].at == CALL_OPEN && call_asks(&f->loose[i]) == waits;
+    if (f->index != NULL)
+        return n + (waits ? f->index->all.waits : f->index->all.commands);
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        n += waits ? f->tasks[i].waits : f->tasks[i].commands;
+        n += f->tasks[i].child != NULL ? frame_open(f->tasks[i].child, waits) : 0;
+    }
+    return n;
+}
+
+/* Nothing in the frame can go on before something comes from outside, and something is waited for there. */
+static bool task_runs(const task *tk);
+static bool frame_quiet(const frame *f)
+{
+    bool waits = false;
+
+    if (f->nloose > 0)
+        return true;
+    if (f->index != NULL)
+        return f->index->all.runs == 0 && f->ntasks > f->index->all.left + f->index->all.failed;
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        if (task_runs(&f->tasks[i]))
+            return false;
+        waits = waits || f->tasks[i].at == TASK_READY || f->tasks[i].at == TASK_OPEN;
+    }
+    return waits;
+}
+
+static bool task_runs(const task *tk)
+{
+    if (tk->at != TASK_OPEN)
+        return tk->at == TASK_READY;
+    return tk->racing || (tk->child != NULL ? !frame_quiet(tk->child) : task_ready(tk));
+}
+
+static task_tally task_tally_of(const task *tk)
+{
+    task_tally t = { .commands = tk->commands, .waits = tk->waits, .at = tk->at, .runs = task_runs(tk) };
+
+    if (tk->child != NULL) {
+        t.commands += frame_open(tk->child, false);
+        t.waits += frame_open(tk->child, true);
+    }
+    t.blocked = tk->at == TASK_OPEN && (!task_ready(tk) || (tk->child != NULL && frame_waits(tk->child)));
+    return t;
+}
+
+/* Unsigned sums: what is taken away and added in between wraps, and comes out right. */
+static void sums_change(task_sums *s, const task_tally *t, uint32_t by)
+{
+    s->commands += t->commands * by;
+    s->waits += t->waits * by;
+    s->runs += t->runs * by;
+    s->blocked += t->blocked * by;
+    s->left += (t->at == TASK_LEFT) * by;
+    s->failed += (t->at == TASK_FAILED) * by;
+}
+
+static pawl_code task_count(pawl_state *st, frame *f, const task *tk)
+{
+    const uint32_t i = (uint32_t)(tk - f->tasks);
+    task_index *x = f->index;
+    task_tally now = task_tally_of(tk), *was = &x->tallies[i];
+    task_sums *block = &x->blocks[i / BLOCK_TASKS];
+
+    if (now.commands == was->commands && now.waits == was->waits && now.at == was->at && now.runs == was->runs && now.blocked == was->blocked)
+        return PAWL_OK;
+    if (!TOUCH(st, was) || !TOUCH(st, block) || !TOUCH(st, &x->all))
+        return PAWL_NOMEM;
+    sums_change(block, was, UINT32_MAX);
+    sums_change(block, &now, 1);
+    sums_change(&x->all, was, UINT32_MAX);
+    sums_change(&x->all, &now, 1);
+    *was = now;
+    PAWL_ASSERT(x->all.left + x->all.failed <= f->ntasks && x->all.runs <= f->ntasks, "no more tasks are counted than there are");
+    return PAWL_OK;
+}
+
+/* From the inside out, since what a task does is what its subgraph does. */
+static pawl_code path_count(pawl_state *st, frame *f, const char *path)
+{
+    const char *slash = strchr(path, '/'), *rest = slash;
+    task *tk = task_named(f, path, slash != NULL ? (size_t)(slash - path) : strlen(path));
+    pawl_code rc = PAWL_OK;
+
+    if (tk == NULL)
+        return PAWL_OK;
+    for (int i = 0; i < 2 && rest != NULL; i++)     /* past the visit and the superstep */
+        rest = strchr(rest + 1, '/');
+    if (rest != NULL && tk->child != NULL)
+        rc = path_count(st, tk->child, rest + 1);
+    return rc == PAWL_OK && f->index != NULL ? task_count(st, f, tk) : rc;
+}
+
+pawl_code task_index_update(pawl_state *st, const item *it)
+{
+    switch ((item_kind)it->kind) {
+    case ITEM_VISIT:
+    case ITEM_FRAME:
+    case ITEM_CALL:
+    case ITEM_SLEEP:
+    case ITEM_SPAWN:
+    case ITEM_ASK:
+    case ITEM_RECEIPT:
+    case ITEM_ANSWER:
+    case ITEM_SELECT:
+    case ITEM_LEAVE:
+    case ITEM_FAIL:
+    case ITEM_CLOSE:
+    case ITEM_DROP:
+    case ITEM_DOUBT:
+    case ITEM_REFUSAL:
+        break;
+    case ITEM_START:
+    case ITEM_INPUT:
+    case ITEM_UPDATE:
+    case ITEM_SIGNAL:
+    case ITEM_CANCEL:
+    case ITEM_REOPEN:
+    case ITEM_ADOPT:
+    case ITEM_RECORDS:
+    case ITEM_PUT:
+    case ITEM_EMIT:
+    case ITEM_TURN:
+    case ITEM_END:
+    case ITEM_UNWIND:
+    case ITEM_KINDS:
+        return PAWL_OK;
+    }
+    if (it->place < st->root.ntasks && st->root.tasks[it->place].name == it->task)
+        return st->root.index != NULL ? task_count(st, &st->root, &st->root.tasks[it->place]) : PAWL_OK;
+    return path_count(st, &st->root, it->task);
+}
