@@ -106,6 +106,19 @@ static void sums_change(task_sums *s, const task_tally *t, uint32_t by)
     s->failed += (t->at == TASK_FAILED) * by;
 }
 
+/* Walks past all tasks: for test builds. */
+static bool index_is_right(const frame *f)
+{
+    task_sums all = { 0, 0, 0, 0, 0, 0 };
+
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        const task_tally t = task_tally_of(&f->tasks[i]);
+
+        sums_change(&all, &t, 1);
+    }
+    return memcmp(&all, &f->index->all, sizeof all) == 0;
+}
+
 static pawl_code task_count(pawl_state *st, frame *f, const task *tk)
 {
     const uint32_t i = (uint32_t)(tk - f->tasks);
@@ -123,6 +136,7 @@ static pawl_code task_count(pawl_state *st, frame *f, const task *tk)
     sums_change(&x->all, &now, 1);
     *was = now;
     PAWL_ASSERT(x->all.left + x->all.failed <= f->ntasks && x->all.runs <= f->ntasks, "no more tasks are counted than there are");
+    PAWL_ASSERT_SLOW(index_is_right(f), "each sum is that of the tasks");
     return PAWL_OK;
 }
 
