@@ -20,6 +20,7 @@ typedef struct shape {
     uint32_t nqueue;
     bool *source;               /* by node: a join waits for it */
     uint32_t *edged;            /* by node: the node that was seen last to have an edge to it, + 1 */
+    const join **waited;        /* by node: the join that was seen last to wait for it */
     bool entry;                 /* something leads on from @start */
 } shape;
 
@@ -274,17 +275,25 @@ static void check_node(shape *c, uint32_t at)
 
 /* ---- joins ----------------------------------------------------------------------------------------------------- */
 
+static bool source_before(const join *j, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (strcmp(j->from[k], j->from[i]) == 0)
+            return true;
+    return false;
+}
+
 static void check_source(shape *c, const join *j, uint32_t i)
 {
     int at = node_index(c->g, j->from[i]);
     char hint[HINT_BYTES];
 
-    for (uint32_t k = 0; k < i; k++) {
-        if (strcmp(j->from[k], j->from[i]) != 0)
-            continue;
+    if (at >= 0 ? c->waited[at] == j : source_before(j, i)) {
         SAY(c, "join-never-fires", "", "%s: join \"%.100s\": source \"%.64s\" stands there twice", c->label, j->name, j->from[i]);
         return;
     }
+    if (at >= 0)
+        c->waited[at] = j;
     if (at == START_INDEX)
         SAY(c, "join-never-fires", "", "%s: join \"%.100s\": \"%s\" never runs, so it is never done", c->label, j->name, PAWL_START);
     else if (at < 0)
@@ -471,7 +480,8 @@ bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r)
     arena_init(&mem, &g->alloc, SHAPE_BYTES_FIRST);
     good = shape_names(&c, g) && (c.from = arena_get(&mem, g->nnodes * sizeof *c.from)) != NULL &&
            (c.queue = arena_get(&mem, g->nnodes * sizeof *c.queue)) != NULL && (c.source = arena_zero(&mem, g->nnodes)) != NULL &&
-           (c.edged = arena_zero(&mem, g->nnodes * sizeof *c.edged)) != NULL;
+           (c.edged = arena_zero(&mem, g->nnodes * sizeof *c.edged)) != NULL &&
+           (c.waited = arena_zero(&mem, g->nnodes * sizeof *c.waited)) != NULL;
     if (good) {
         sources_mark(&c);
         check_kept(&c);

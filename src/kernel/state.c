@@ -479,15 +479,44 @@ static bool nth_passes_block(const frame *f, uint32_t i, nth_call *want)
     return true;
 }
 
-static bool nth_find(const frame *f, nth_call *want)
+/* In a task of the run without a subgraph, from where the last one was found: the commands of a visit may be many. */
+static bool nth_in_task(pawl_state *st, const task *tk, nth_call *want)
 {
+    const size_t nth = want->left;
+    const bool on = st->nth_hint.calls == tk->calls && st->nth_hint.waits == want->waits && st->nth_hint.nth <= nth;
+    size_t left = on ? nth - st->nth_hint.nth : nth;
+
+    for (uint32_t i = on ? st->nth_hint.call : 0; i < tk->ncalls; i++) {
+        const call *c = &tk->calls[i];
+
+        if (c->at != CALL_OPEN || call_asks(c) != want->waits || left-- > 0)
+            continue;
+        want->tk = tk;
+        want->c = c;
+        want->n = i;
+        memcpy(want->path, tk->name, strlen(tk->name) + 1);
+        if (st->t == NULL)
+            st->nth_hint.calls = tk->calls, st->nth_hint.call = i, st->nth_hint.nth = nth, st->nth_hint.waits = want->waits;
+        return true;
+    }
+    return false;
+}
+
+static bool nth_find(pawl_state *st, nth_call *want)
+{
+    const frame *f = &st->root;
+
     for (uint32_t i = 0; i < f->nloose; i++)
         if (!see_nth(want, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
             return true;
     for (uint32_t i = 0; i < f->ntasks; i++)
         if (nth_passes_block(f, i, want))
             i += BLOCK_TASKS - 1;
-        else if (!nth_passes(&f->tasks[i], want) && !each_of_task(f, &f->tasks[i], "", see_nth, want))
+        else if (nth_passes(&f->tasks[i], want))
+            continue;
+        else if (f->tasks[i].child == NULL && !BROKEN(BROKEN_RECEIPT))
+            return nth_in_task(st, &f->tasks[i], want);
+        else if (!each_of_task(f, &f->tasks[i], "", see_nth, want))
             return true;
     return false;
 }
@@ -512,7 +541,7 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
 {
     step_reset(s);
     *w = (nth_call){ .left = index, .waits = waits };
-    if (!nth_find(&st->root, w))
+    if (!nth_find(st, w))
         return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
     *spec = w->c->asked ? value_read(&s->mem, w->c->doubt, strlen(w->c->doubt), "a spec", err)
                         : value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);

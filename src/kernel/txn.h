@@ -39,6 +39,7 @@ static inline void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
     t->log = t->late = NULL;
     mem_copy(t->head, st, HEAD_BYTES);
     mem->failed = false;
+    st->nth_hint.calls = NULL;
     st->t = t;
 }
 /* To free what is in the state, all of it and at once: nothing is kept, and nobody goes back. */
