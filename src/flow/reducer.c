@@ -439,7 +439,7 @@ static void reducer_free(pawl_machine *m)
     mem_free(&alloc, r, sizeof *r);
 }
 
-const machine_ops reducer_ops = { reducer_drive, reducer_free };
+const machine_ops reducer_ops = { reducer_drive, reducer_free, "reducer" };
 
 static const char *channel_text(reducer_machine *r, const char *text)
 {

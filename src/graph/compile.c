@@ -3,78 +3,9 @@
 
 #include <string.h>
 
-enum {
-    REPORT_BYTES_FIRST = 512,
-    SUBGRAPH_DEPTH_MAX = 8      /* graphs inside each other: the path of a task stays under PATH_BYTES_MAX */
-};
+enum { SUBGRAPH_DEPTH_MAX = 8 };        /* graphs inside each other: the path of a task stays under PATH_BYTES_MAX */
 
-/* ---- reports ------------------------------------------------------------------------------------ */
-
-pawl_report *report_new(const pawl_alloc *alloc)
-{
-    pawl_alloc mem = mem_or_default(alloc);
-    pawl_report *r = mem_new(&mem, sizeof *r);
-
-    if (r == NULL)
-        return NULL;
-    arena_init(&r->mem, &mem, REPORT_BYTES_FIRST);
-    r->exhaustive = true;
-    return r;
-}
-
-void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path)
-{
-    fault *f = arena_zero(&r->mem, sizeof *f);
-
-    if (f == NULL)
-        return;
-    f->f = (pawl_finding){ .severity = severity, .kind = kind, .text = arena_strdup(&r->mem, text, strlen(text)),
-                           .path = arena_strdup(&r->mem, path, strlen(path)) };
-    if (r->last == NULL)
-        r->first = f;
-    else
-        r->last->next = f;
-    r->last = f;
-    r->count++;
-}
-
-void report_say(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...)
-{
-    pawl_err text = {0};
-    va_list args;
-
-    va_start(args, fmt);
-    failv(&text, PAWL_INVALID, fmt, args);
-    va_end(args);
-    if (path == NULL)
-        r->mem.failed = true;
-    else
-        report_add(r, severity, kind, text.text, path);
-}
-
-size_t pawl_report_count(const pawl_report *r) { return r != NULL ? r->count : 0; }
-bool pawl_report_exhaustive(const pawl_report *r) { return r != NULL && r->exhaustive; }
-
-const pawl_finding *pawl_report_at(const pawl_report *r, size_t index)
-{
-    const fault *f = r != NULL ? r->first : NULL;
-
-    for (; f != NULL && index > 0; index--)
-        f = f->next;
-    return f != NULL ? &f->f : NULL;
-}
-
-void pawl_report_free(pawl_report *r)
-{
-    if (r == NULL)
-        return;
-    pawl_alloc mem = r->mem.alloc;
-
-    arena_free(&r->mem);
-    mem_free(&mem, r, sizeof *r);
-}
-
-/* ---- what others ask of a compiled graph ---------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static void graph_machine_free(pawl_machine *m)
 {
@@ -85,49 +16,7 @@ static void graph_machine_free(pawl_machine *m)
     mem_free(&mem, gm, sizeof *gm);
 }
 
-const machine_ops graph_ops = { graph_drive, graph_machine_free };
-
-const pawl_graph *graph_of(const pawl_machine *m)
-{
-    return m != NULL && m->ops == &graph_ops ? ((const graph_machine *)m)->g : NULL;
-}
-
-const pawl_graph *graph_at(const pawl_machine *m, const char *where)
-{
-    const pawl_graph *g = graph_of(m);
-    char name[NAME_BYTES_MAX + 1];
-
-    while (g != NULL && *where != '\0') {
-        size_t n = strcspn(where, "/");
-        const gnode *sub;
-
-        if (n > NAME_BYTES_MAX)
-            return NULL;
-        memcpy(name, where, n);
-        name[n] = '\0';
-        sub = node_find(g, name);
-        g = sub != NULL ? sub->sub : NULL;
-        where += where[n] == '/' ? n + 1 : n;
-    }
-    return g;
-}
-
-void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *ctx)
-{
-    (void)g;
-    for (const way *w = n->ways; w != NULL; w = w->next) {
-        if (w->kind != WAY_ROUTE)
-            see(ctx, w->to, w);
-        for (uint32_t i = 0; i < w->ntargets; i++)
-            see(ctx, w->targets[i], w);
-        if (w->otherwise != NULL)
-            see(ctx, w->otherwise, w);
-    }
-    for (uint32_t i = 0; i < n->ngotos; i++)
-        see(ctx, n->gotos[i], NULL);
-    if (n->gate_no != NULL)
-        see(ctx, n->gate_no, NULL);
-}
+static const machine_ops graph_ops = { graph_drive, graph_machine_free, graph_kind };
 
 /* ---- names, tables, places ------------------------------------------------------------------------------ */
 

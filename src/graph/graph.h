@@ -146,14 +146,15 @@ bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r);
 bool secret_valid(const char *secret);          /* "env:NAME" and the like */
 const char *first_due(pawl_rule rule, pawl_type type);     /* NULL: a first value may be of that type */
 
-/* compile.c */
+/* graph.c */
 const pawl_graph *graph_of(const pawl_machine *m);      /* NULL: it is no graph */
-extern const machine_ops graph_ops;
+extern const char graph_kind[];                         /* in machine_ops: the machine is a graph */
 const pawl_graph *graph_at(const pawl_machine *m, const char *where);
+/* report.c */
 void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path);
 pawl_report *report_new(const pawl_alloc *alloc);
 void report_say(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
-/* Every node that one may lead to: calls `see` for each declared target of `n`, PAWL_END too. */
+/* graph.c: every node that one may lead to: calls `see` for each declared target of `n`, PAWL_END too. */
 typedef void see_target_fn(void *ctx, const char *to, const way *w);
 void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *ctx);
 
@@ -164,25 +165,27 @@ static inline reach reach_of(const task *tk)
 {
     return tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
 }
-/* Every task of the frame as far as it goes. */
+/* frame_run.c: every task of the frame as far as it goes. */
 pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err);
 
-/* pass.c: one pass of a task through its phases; of a bare node, which has none but its function */
+/* node_phases.c: one pass of a task through its phases; of a bare node, which has none but its function */
 pawl_code bare_pass(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, task *tk, const char *path, pawl_err *err);
 /* The same of the run's lone task, to see what it asks for: when it leaves at once, nothing becomes of it. Else the head is marked. */
 pawl_code bare_try(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, reach *how, pawl_err *err);
 pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err);
 
-/* hold.c: what is asked between two supersteps */
+/* pauses.c: what is asked between two supersteps */
 typedef struct held { struct held *next; item *it; } held;
 pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, uint64_t superstep, held **out, pawl_err *err);
 pawl_code holds_add(pawl_step *s, held *h, pawl_err *err);
 const char *path_join(pawl_step *s, const char *prefix, const char *name);      /* NULL: too long, or no memory */
 const char *path_below(pawl_step *s, const char *path, const task *tk);         /* what stands before its inner tasks' names */
 
-/* sub.c */
+/* subgraph.c */
 pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pawl_err *err);
-pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *path, reach *out, pawl_err *err);
+/* A fault of the subgraph itself (a merge, a route, a limit) is the outer task's. */
+pawl_code sub_fails(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err);
+static inline bool sub_fault(pawl_code rc) { return rc == PAWL_INVALID || rc == PAWL_LIMIT; }
 void sub_outputs(pawl_step *s, const gnode *n, frame *inner);   /* as writes of the visit */
 
 /* next.c: where a superstep leads. Evaluates routes over the merged state. */
@@ -203,7 +206,7 @@ pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, p
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
 bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing);
 
-/* draw_own.c: what pictures share */
+/* draw_tables.c: what pictures share */
 extern const char draw_dot_head[];
 bool draw_may(pawl_picture format, const pawl_step *s, pawl_err *err);
 const char *draw_done(pawl_step *s, buf *b, const char *name, pawl_err *err);

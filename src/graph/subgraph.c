@@ -42,7 +42,7 @@ static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count
 }
 
 /* A fault of the subgraph itself (a merge, a route, a limit) is the outer task's. */
-static pawl_code inner_fault(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err)
+pawl_code sub_fails(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err)
 {
     item *it = step_item(s, ITEM_FAIL);
 
@@ -52,11 +52,6 @@ static pawl_code inner_fault(pawl_step *s, task *tk, const char *path, const paw
     it->visit = tk->visit;
     it->spec = reason_code(s, why->code, why->text, NULL, &it->spec_size);
     return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
-}
-
-static bool is_fault(pawl_code rc)
-{
-    return rc == PAWL_INVALID || rc == PAWL_LIMIT;
 }
 
 pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pawl_err *err)
@@ -78,86 +73,20 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
         return rc;
     before = txn_mark(s->st);
     rc = s->v->err.code != PAWL_OK ? fail(&why, s->v->err.code, "%s", s->v->err.text) : step_add(s, it, &why);
-    if (is_fault(rc)) {         /* what it begins with breaks a channel's rule */
+    if (sub_fault(rc)) {         /* what it begins with breaks a channel's rule */
         txn_back(s->st, before);
-        return inner_fault(s, tk, path, &why, err);
+        return sub_fails(s, tk, path, &why, err);
     }
     if (rc != PAWL_OK)
         return fail(err, rc, "%s", why.text);
     rc = plan_start(s, n->sub, tk->child, cl, &why);
-    if (is_fault(rc))
-        return inner_fault(s, tk, path, &why, err);
+    if (sub_fault(rc))
+        return sub_fails(s, tk, path, &why, err);
     if (rc != PAWL_OK)
         return fail(err, rc, "%s", why.text);
     close->task = path;
     close->closing = cl;
     return step_add(s, close, err);
-}
-
-static pawl_code inner_close(pawl_step *s, const gnode *n, task *tk, const char *path, const char *prefix, pawl_err *err)
-{
-    item *close = step_item(s, ITEM_CLOSE);
-    closing *cl = arena_zero(&s->mem, sizeof *cl);
-    held *h = NULL;
-    const join *j;
-    const char *missing = "";
-    pawl_code rc;
-
-    if (close == NULL || cl == NULL)
-        return PAWL_NOMEM;
-    if ((rc = plan_next(s, n->sub, tk->child, path, cl, err)) != PAWL_OK ||
-        (rc = holds_find(s, n->sub, tk->child, prefix, s->st->root.superstep, &h, err)) != PAWL_OK)
-        return rc;
-    close->task = path;
-    close->closing = cl;
-    if ((rc = step_add(s, close, err)) != PAWL_OK || (rc = holds_add(s, h, err)) != PAWL_OK)
-        return rc;
-    if (tk->child->ntasks > 0 && tk->child->steps >= n->sub->max_steps)
-        return fail(err, PAWL_LIMIT, "%s: max_steps %u is reached, and \"%s\" is next", n->sub->name, (unsigned)n->sub->max_steps,
-                    tk->child->tasks[0].name);
-    if (tk->child->ntasks == 0 && join_stuck(n->sub, tk->child, &j, &missing))
-        return fail(err, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", n->sub->name, j->to, missing);
-    return PAWL_OK;
-}
-
-pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *path, reach *out, pawl_err *err)
-{
-    const char *prefix;
-    pawl_err why = {0};
-    pawl_code rc = PAWL_OK;
-
-    *out = REACH_WAITS;
-    while (rc == PAWL_OK) {
-        frame *f = tk->child;
-        undo *before;
-        item *last;
-        uint32_t count;
-
-        if (f->nloose > 0)
-            return PAWL_OK;
-        if (f->ntasks == 0) {
-            *out = REACH_DONE;
-            return PAWL_OK;
-        }
-        if (strlen(path) + 48 > PATH_BYTES_MAX)
-            return fail(err, PAWL_LIMIT, "%s: a task's path is over %d bytes", s->st->run, PATH_BYTES_MAX);
-        if ((prefix = path_below(s, path, tk)) == NULL)
-            return PAWL_NOMEM;
-        if ((rc = frame_run(s, n->sub, f, prefix, out, err)) != PAWL_OK || *out != REACH_DONE)
-            return rc;
-        *out = REACH_WAITS;
-        before = txn_mark(s->st);
-        last = s->entry.last;
-        count = s->entry.count;
-        rc = inner_close(s, n, tk, path, prefix, &why);
-        if (is_fault(rc)) {
-            txn_back(s->st, before);
-            step_cut(s, last, count);
-            *out = REACH_FAILED;
-            return inner_fault(s, tk, path, &why, err);
-        }
-    }
-    return why.code != PAWL_OK ? fail(err, rc, "%s", why.text) : rc;
 }
 
 /* ---- leaving ------------------------------------------------------------------------------------------------------ */

@@ -17,6 +17,7 @@ typedef struct machine_ops {
      * settled. PAWL_IGNORED: the event means nothing here. */
     pawl_code (*drive)(const pawl_machine *m, pawl_step *s, pawl_err *err);
     void (*free)(pawl_machine *m);
+    const char *kind;           /* of the layer that made it, compared by address; NULL: nobody asks */
 } machine_ops;
 
 struct pawl_machine {

@@ -1,0 +1,222 @@
+/* frame_run.c - the tasks of a superstep go as far as they can, and so do the subgraphs inside them.
+ *
+ * Called by drive.c for the run's own frame, inside the step that is fed. A subgraph closes its supersteps here, within its task. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+static bool may_run(const task *tk)
+{
+    if (tk->at == TASK_READY)
+        return true;
+    if (tk->at != TASK_OPEN)
+        return false;
+    return tk->child != NULL || tk->racing || task_ready(tk);
+}
+
+static pawl_code inner_close(pawl_step *s, const gnode *n, task *tk, const char *path, const char *prefix, pawl_err *err)
+{
+    item *close = step_item(s, ITEM_CLOSE);
+    closing *cl = arena_zero(&s->mem, sizeof *cl);
+    held *h = NULL;
+    const join *j;
+    const char *missing = "";
+    pawl_code rc;
+
+    if (close == NULL || cl == NULL)
+        return PAWL_NOMEM;
+    if ((rc = plan_next(s, n->sub, tk->child, path, cl, err)) != PAWL_OK ||
+        (rc = holds_find(s, n->sub, tk->child, prefix, s->st->root.superstep, &h, err)) != PAWL_OK)
+        return rc;
+    close->task = path;
+    close->closing = cl;
+    if ((rc = step_add(s, close, err)) != PAWL_OK || (rc = holds_add(s, h, err)) != PAWL_OK)
+        return rc;
+    if (tk->child->ntasks > 0 && tk->child->steps >= n->sub->max_steps)
+        return fail(err, PAWL_LIMIT, "%s: max_steps %u is reached, and \"%s\" is next", n->sub->name, (unsigned)n->sub->max_steps,
+                    tk->child->tasks[0].name);
+    if (tk->child->ntasks == 0 && join_stuck(n->sub, tk->child, &j, &missing))
+        return fail(err, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", n->sub->name, j->to, missing);
+    return PAWL_OK;
+}
+
+static pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *path, reach *out, pawl_err *err)
+{
+    const char *prefix;
+    pawl_err why = {0};
+    pawl_code rc = PAWL_OK;
+
+    *out = REACH_WAITS;
+    while (rc == PAWL_OK) {
+        frame *f = tk->child;
+        undo *before;
+        item *last;
+        uint32_t count;
+
+        if (f->nloose > 0)
+            return PAWL_OK;
+        if (f->ntasks == 0) {
+            *out = REACH_DONE;
+            return PAWL_OK;
+        }
+        if (strlen(path) + 48 > PATH_BYTES_MAX)
+            return fail(err, PAWL_LIMIT, "%s: a task's path is over %d bytes", s->st->run, PATH_BYTES_MAX);
+        if ((prefix = path_below(s, path, tk)) == NULL)
+            return PAWL_NOMEM;
+        if ((rc = frame_run(s, n->sub, f, prefix, out, err)) != PAWL_OK || *out != REACH_DONE)
+            return rc;
+        *out = REACH_WAITS;
+        before = txn_mark(s->st);
+        last = s->entry.last;
+        count = s->entry.count;
+        rc = inner_close(s, n, tk, path, prefix, &why);
+        if (sub_fault(rc)) {
+            txn_back(s->st, before);
+            step_cut(s, last, count);
+            *out = REACH_FAILED;
+            return sub_fails(s, tk, path, &why, err);
+        }
+    }
+    return why.code != PAWL_OK ? fail(err, rc, "%s", why.text) : rc;
+}
+
+static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, reach *out, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (;;) {      /* a retry without back-off begins at once; visits are bounded by max_attempts */
+        uint32_t visit_no = tk->visit;
+
+        if (tk->child == NULL) {
+            if ((rc = task_pass(s, g, f, tk, path, err)) != PAWL_OK)
+                return rc;
+        }
+        if (tk->child != NULL && tk->at != TASK_FAILED) {
+            const gnode *n = node_of_task(g, tk);
+
+            if (n == NULL || n->sub == NULL)
+                return fail(err, PAWL_CORRUPT, "%s: task \"%s\" is no subgraph in this machine", s->st->run, tk->name);
+            if ((rc = sub_run(s, n, tk, path, out, err)) != PAWL_OK || *out != REACH_DONE)
+                return rc;
+            if (task_ready(tk) && (rc = task_pass(s, g, f, tk, path, err)) != PAWL_OK)
+                return rc;
+        }
+        if (tk->visit == visit_no)
+            break;
+    }
+    *out = reach_of(tk);
+    return PAWL_OK;
+}
+
+/* A subgraph in which something failed, and all else is done: it goes no further. */
+static bool is_stuck(const task *tk)
+{
+    bool failed = tk->at == TASK_FAILED;
+
+    for (uint32_t i = 0; tk->child != NULL && i < tk->child->ntasks; i++) {
+        const task *in = &tk->child->tasks[i];
+
+        if (in->at != TASK_LEFT && !is_stuck(in))
+            return false;
+        failed = failed || in->at != TASK_LEFT;
+    }
+    return failed;
+}
+
+static uint32_t busy_tasks(const frame *f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        n += f->tasks[i].at == TASK_OPEN && !is_stuck(&f->tasks[i]);
+    return n;
+}
+
+static pawl_code task_go(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *prefix, reach *out, pawl_err *err)
+{
+    const char *path = *prefix == '\0' ? tk->name : path_join(s, prefix, tk->name);
+
+    return path == NULL ? PAWL_NOMEM : task_run(s, g, f, tk, path, out, err);
+}
+
+static inline reach reach_tasks(bool waits, bool failed)
+{
+    return waits ? REACH_WAITS : failed ? REACH_FAILED : REACH_DONE;
+}
+
+/* With a bound on how many tasks are under way at a time. */
+static pawl_code frame_run_few(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
+{
+    bool waits = false, failed = false;
+    uint32_t busy = busy_tasks(f);
+
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        task *tk = &f->tasks[i];
+        reach one = reach_of(tk);
+        bool fresh = tk->at == TASK_READY;
+        pawl_code rc;
+
+        if (may_run(tk) && !(fresh && busy >= g->max_concurrency)) {
+            uint32_t before = busy + fresh;
+
+            if ((rc = task_go(s, g, f, tk, prefix, &one, err)) != PAWL_OK)
+                return rc;
+            busy = one != REACH_WAITS ? busy_tasks(f) : before;
+            if (busy < before && !fresh)
+                i = UINT32_MAX;     /* a place is free for what stands before */
+        }
+        waits = i != UINT32_MAX && (waits || one == REACH_WAITS);
+        failed = i != UINT32_MAX && (failed || one == REACH_FAILED);
+    }
+    *out = reach_tasks(waits, failed);
+    return PAWL_OK;
+}
+
+/* The same of many tasks: only those are looked at that can go on. */
+static pawl_code frame_run_many(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
+{
+    const task_index *x = f->index;
+    uint32_t open = 0;          /* of those that went on, those that are not over */
+    bool waits = false, failed = false;
+    pawl_code rc;
+
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        reach one;
+
+        if (i % BLOCK_TASKS == 0 && x->blocks[i / BLOCK_TASKS].runs == 0) {
+            i += BLOCK_TASKS - 1;
+            continue;
+        }
+        if (!x->tallies[i].runs)
+            continue;
+        if ((rc = task_go(s, g, f, &f->tasks[i], prefix, &one, err)) != PAWL_OK)
+            return rc;
+        open += reach_of(&f->tasks[i]) == REACH_WAITS;
+        waits |= one == REACH_WAITS;
+        failed |= one == REACH_FAILED;
+    }
+    PAWL_ASSERT(f->ntasks >= x->all.left + x->all.failed + open, "a task is done, failed or open");
+    *out = reach_tasks(waits || f->ntasks - x->all.left - x->all.failed > open, failed || x->all.failed > 0);
+    return PAWL_OK;
+}
+
+pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
+{
+    bool waits = false, failed = false;
+    pawl_code rc;
+
+    if (g->max_concurrency > 0)
+        return frame_run_few(s, g, f, prefix, out, err);
+    if (f->index != NULL)
+        return frame_run_many(s, g, f, prefix, out, err);
+    for (uint32_t i = 0; i < f->ntasks; i++) {
+        reach one = reach_of(&f->tasks[i]);
+
+        if (may_run(&f->tasks[i]) && (rc = task_go(s, g, f, &f->tasks[i], prefix, &one, err)) != PAWL_OK)
+            return rc;
+        waits |= one == REACH_WAITS;
+        failed |= one == REACH_FAILED;
+    }
+    *out = reach_tasks(waits, failed);
+    return PAWL_OK;
+}
