@@ -49,7 +49,7 @@ struct pawl_state {
     uint32_t no_progress, progress_nodes;   /* so often the same in a row, and a person is asked, 0: nobody is; 1: with the nodes, 0: of an older run */
     uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: none */
     size_t bytes;               /* of the block that this state begins */
-    struct { const call *calls; uint32_t call; size_t nth; bool waits; } nth_hint;     /* where the command (or wait) of that number was found; of no transaction */
+    struct { const call *calls; uint32_t call; size_t nth; bool waits; } nth_hint;     /* where that command (or wait) was found last */
     /* fixed since the base, but for adopt */
     struct txn *t;              /* while a step is fed or applied */
     pawl_alloc alloc;
