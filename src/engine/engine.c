@@ -1,4 +1,5 @@
 /* engine.c - an engine is made, runs are told things and looked at. */
+#include "engine/command/handler.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
 #include "engine/run/stream_ring.h"
@@ -77,18 +78,17 @@ void pawl_engine_free(pawl_engine *e)
     e->draining = true;         /* what waits for a thread never begins, and is not called off */
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
-            for (errand *er = r->errands; er != NULL; er = er->next)
-                told_to_stop(er);
+            outbox_stop_all(r);
     pool_end(e);
     completions_wait(e);
-    keeper_end(e);
+    renewal_end(e);
     http_forget();
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i], *next; r != NULL; r = next) {
             next = r->next;
-            errands_keep(e, r);
-            (void)live_let_go(e, r, NULL);
-            live_free(e, r);
+            outbox_finish(e, r);
+            (void)run_release(e, r, NULL);
+            cached_run_free(e, r);
         }
     for (handler *h = e->handlers, *next; h != NULL; h = next) {
         next = h->next;
@@ -96,7 +96,7 @@ void pawl_engine_free(pawl_engine *e)
     }
     completions_end(e);
     ring_end(e);
-    idle_free(e);
+    backlog_free(e);
     budgets_free(e);
     buf_free(&e->text);
     pawl_step_free(e->step);
@@ -229,7 +229,7 @@ void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
         return;
     e->secret = fn;
     e->secret_ctx = ctx;
-    idle_forget(e);
+    backlog_clear(e);
 }
 
 /* A machine that says another class of the effect; where none says any, it is at-least-once. NULL: all agree. */
@@ -278,7 +278,7 @@ pawl_code pawl_engine_add(pawl_engine *e, pawl_machine *m, pawl_err *err)
     if (rc == PAWL_OK && !mem_room(&e->alloc, (void **)&e->more, &e->more_cap, e->nmore, sizeof *e->more))
         rc = fail(err, PAWL_NOMEM, "%s: no memory for another machine", m->name);
     if (rc == PAWL_OK)
-        e->more[e->nmore++] = m, idle_forget(e);
+        e->more[e->nmore++] = m, backlog_clear(e);
     else
         pawl_machine_free(m);
     return rc;
@@ -306,7 +306,7 @@ pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn
     memcpy(h->name, effect, n);
     h->next = e->handlers;
     e->handlers = h;
-    idle_forget(e);
+    backlog_clear(e);
     return PAWL_OK;
 }
 
@@ -322,7 +322,7 @@ pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err 
     *out = NULL;
     if (run == NULL || !run_id_valid(run))
         return fail(err, PAWL_INVALID, run == NULL ? "a run has an id%s" : "\"%.64s\" is no id of a run", run != NULL ? run : "");
-    *out = live_of(e, run, err);
+    *out = run_cached(e, run, err);
     return *out != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
@@ -339,7 +339,7 @@ static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, 
 
     if ((unsigned)ev->kind >= sizeof kinds / sizeof *kinds || (d.kind = kinds[ev->kind]) == 0)
         return fail(err, PAWL_HELD, "%s: somebody else works on it, and this cannot be left for it", run);
-    if (ev->kind == PAWL_EV_ANSWER && (d.name = wait_meant(e, run, ev->id, err)) == NULL)
+    if (ev->kind == PAWL_EV_ANSWER && (d.name = wait_named(e, run, ev->id, err)) == NULL)
         return code_before(err);
     if (!chance(e, drawn))
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
@@ -394,15 +394,15 @@ cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
     rc = r->fence != 0 || same ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
     pthread_mutex_unlock(&e->lock);
     if (same)
-        return live_load(e, r, err) == PAWL_OK ? r : NULL;      /* its machine may have come since */
+        return run_load(e, r, err) == PAWL_OK ? r : NULL;      /* its machine may have come since */
     if (rc == PAWL_GONE && r->gone && r->st != NULL)
         return r;               /* it was not to be kept: as it was at its end */
     if (rc != PAWL_OK)
         return NULL;
-    if (r->fence == 0 && r->st != NULL && ((head.fence != r->last_fence && !live_loaded_under(r, head.fence)) || head.seq != r->seq))
-        live_drop(e, r);
+    if (r->fence == 0 && r->st != NULL && ((head.fence != r->last_fence && !run_loaded_under(r, head.fence)) || head.seq != r->seq))
+        run_drop_state(e, r);
     loads = r->st == NULL;
-    if (live_load(e, r, err) != PAWL_OK)
+    if (run_load(e, r, err) != PAWL_OK)
         return NULL;
     if (loads && r->fence == 0)
         r->loaded_fence = head.owner == NULL ? head.fence : 0;

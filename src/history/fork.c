@@ -230,7 +230,7 @@ static pawl_code change_tried(forking *f, pawl_err *err)
 pawl_code pawl_run_fork_with(pawl_engine *e, const char *run, uint64_t seq, const char *fork, const pawl_event *change, pawl_err *err)
 {
     forking f = { .e = e, .run = run, .fork = fork, .change = change };
-    live *r;
+    cached_run *r;
     pawl_code rc = e == NULL ? fail(err, PAWL_GONE, "%s: there is no such run", run != NULL ? run : "") : run_known(e, run, &r, err);
 
     if (rc != PAWL_OK || (rc = run_known(e, fork, &r, err)) != PAWL_OK)

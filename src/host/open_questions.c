@@ -1,6 +1,6 @@
 /* open_questions.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
 #include "host/open_questions.h"
-#include "engine/command/outbox.h"
+#include "engine/child/child.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* remote.c - the far end: effects happen here, are counted, and are asked whether they may. */
 #include "engine/child/child.h"
-#include "engine/command/outbox.h"
+#include "engine/run/run.h"
 #include "sim/sim.h"
 
 #include <string.h>
@@ -14,9 +14,9 @@ static uint64_t fence_now(world *w, const sim_run *y)
     return w->store->verbs->head(w->store, y->id, &head, NULL) == PAWL_OK ? head.fence : 0;
 }
 
-static bool is_counted(const errand *er)
+static bool is_counted(const outbox_entry *entry)
 {
-    return er->limits.cls == PAWL_ONCE || er->limits.cls == PAWL_COMPENSABLE || er->limits.retry.max_attempts > 1;
+    return entry_limits(entry)->cls == PAWL_ONCE || entry_limits(entry)->cls == PAWL_COMPENSABLE || entry_limits(entry)->retry.max_attempts > 1;
 }
 
 static void args_check(world *w, const sim_run *y, sim_command *d, const pawl_value *args)
@@ -43,10 +43,10 @@ static void args_check(world *w, const sim_run *y, sim_command *d, const pawl_va
 
 static void attempt_check(world *w, sim_run *y, sim_command *d, const pawl_job *job)
 {
-    const errand *er = job->ctx;
+    const outbox_entry *entry = job->ctx;
     uint64_t fence = fence_now(w, y);
 
-    if (!d->durable && (er->limits.cls != PAWL_PURE || w->durability == PAWL_DURABLE_SYNC))     /* G9 */
+    if (!d->durable && (entry_limits(entry)->cls != PAWL_PURE || w->durability == PAWL_DURABLE_SYNC))     /* G9 */
         oracle_failed(w, "E1", y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
     if (d->receipts > 0 && job->fence == fence)
         oracle_failed(w, "E4", y, d->id, "%s: it is performed by who holds the run, and its receipt is stored", d->id);
@@ -56,9 +56,9 @@ static void attempt_check(world *w, sim_run *y, sim_command *d, const pawl_job *
         oracle_failed(w, "E10", y, d->id, "%s: it is performed by who holds the run, and that is called off", d->id);
     if (w->lost_writes)
         return;
-    if (er->limits.cls == PAWL_ONCE && d->performed > 0)
+    if (entry_limits(entry)->cls == PAWL_ONCE && d->performed > 0)
         oracle_failed(w, "E5", y, d->id, "%s: it is of class once, and performed twice", d->id);
-    if (is_counted(er) && (d->attempts & UINT64_C(1) << job->attempt % 64) != 0)
+    if (is_counted(entry) && (d->attempts & UINT64_C(1) << job->attempt % 64) != 0)
         oracle_failed(w, "E13", y, d->id, "%s: attempt %u is performed twice", d->id, (unsigned)job->attempt);
 }
 
@@ -147,10 +147,10 @@ static void late_reply_put(world *w, const worker *k, sim_run *y, sim_command *d
 static bool is_out(const world *w, const sim_run *y, const char *id)
 {
     for (unsigned i = 0; i < w->nworkers; i++) {
-        const cached_run *r = w->workers[i].e == NULL ? NULL : live_find(w->workers[i].e, y->id);
-        const errand *er = r == NULL ? NULL : errand_find(r, id);
+        const cached_run *r = w->workers[i].e == NULL ? NULL : cached_run_find(w->workers[i].e, y->id);
+        const outbox_entry *entry = r == NULL ? NULL : outbox_find(r, id);
 
-        if (er != NULL && er->at == ERRAND_OUT && er->begun_ms == 0 && !er->stop)
+        if (entry != NULL && entry_waits_for_thread(entry))
             return true;
     }
     return false;
@@ -206,9 +206,9 @@ bool late_reply_send(world *w)
 
 static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl_job *job, pawl_reply *reply)
 {
-    const errand *er = job->ctx;
+    const outbox_entry *entry = job->ctx;
     const pawl_limits *declared = machine_limits(y->st != NULL ? machine_of(w, pawl_state_machine(y->st, NULL)) : w->m, job->effect);
-    bool more = job->attempt < er->limits.retry.max_attempts;
+    bool more = job->attempt < entry_limits(entry)->retry.max_attempts;
     pawl_code rc;
 
     if (more && sim_happens(w, w->t.refuse)) {
@@ -237,7 +237,7 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
         w->report->slow++;
         w->now += 1 + (int64_t)sim_below(w, (uint64_t)w->t.slow_ms);
     }
-    if (more && er->limits.cls != PAWL_ONCE && sim_happens(w, w->t.lose)) {
+    if (more && entry_limits(entry)->cls != PAWL_ONCE && sim_happens(w, w->t.lose)) {
         w->report->lost++;
         trace_line(w, k, "%s: its answer is lost", d->id);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "the line went dead");
@@ -262,7 +262,7 @@ static pawl_code find_out(world *w, const sim_run *y, const sim_command *d, pawl
 
 pawl_code remote_act(const pawl_job *job, pawl_reply *reply, void *arg)
 {
-    const errand *er = job->ctx;
+    const outbox_entry *entry = job->ctx;
     worker *k = arg;
     world *w = k->w;
     const char *tilde = strchr(job->id, '~');
@@ -277,7 +277,7 @@ pawl_code remote_act(const pawl_job *job, pawl_reply *reply, void *arg)
         return pawl_reply_fail(reply, PAWL_IO, "nobody is there to perform it");
     if ((y = sim_run_find(w, run)) == NULL || (d = command_find(w, y, job->id, true)) == NULL)
         return pawl_reply_fail(reply, PAWL_IO, "no such run");
-    rc = er->settling != NULL ? find_out(w, y, d, reply) : act(w, k, y, d, job, reply);
+    rc = entry_is_resolving(entry) ? find_out(w, y, d, reply) : act(w, k, y, d, job, reply);
     if (!point(k))
         return pawl_reply_fail(reply, PAWL_IO, "nobody is there to hear of it");
     return rc;

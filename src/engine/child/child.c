@@ -3,7 +3,9 @@
  * Its id and its life follow from the invocation id, so that it is begun once, whoever begins it again. It has the rights of its parent. How
  * it ended is left for the parent as a receipt; until that is there, the end of the child is due like a timer, so
  * that no crash in between keeps the parent waiting. */
-#include "engine/command/outbox.h"
+#include "engine/child/child.h"
+#include "engine/command/handler.h"
+#include "engine/run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,10 +42,7 @@ const char *child_name(arena *a, const char *invocation, const char *said)
 
 bool children_open(const cached_run *r)
 {
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->child != NULL && er->open && er->at == ERRAND_READY)
-            return true;
-    return false;
+    return outbox_count(&r->outbox, ENTRIES_CHILD) > 0;
 }
 
 /* ---- begun --------------------------------------------------------------------------------------- */
@@ -61,37 +60,30 @@ static pawl_code start_leave(pawl_engine *e, const char *child, const buf *input
 }
 
 /* What it may do was settled meanwhile: it is told that before. */
-static pawl_code child_start(pawl_engine *e, cached_run *r, const errand *er, const buf *input, pawl_err *err)
+static pawl_code child_start(pawl_engine *e, cached_run *r, const outbox_entry *entry, const buf *input, pawl_err *err)
 {
-    const pawl_code rc = rights_coming(e, r, er);
+    const pawl_code rc = rights_before_start(e, r, entry);
 
-    return rc == PAWL_OK ? start_leave(e, er->child, input, err) : fail(err, rc, "%s: it could not be told what it may do", er->child);
+    return rc == PAWL_OK ? start_leave(e, entry_child(entry), input, err) : fail(err, rc, "%s: it could not be told what it may do", entry_child(entry));
 }
 
-static void child_refused(pawl_engine *e, errand *er, pawl_code code, const char *text)
-{
-    er->rc = pawl_reply_fail(&er->reply, code, "%s", text);
-    receipt_make(e, er);
-    cost_say_none(er);
-}
-
-static void info_of_child(pawl_run_info *info, const errand *er, int64_t now)
+static void info_of_child(pawl_run_info *info, const outbox_entry *entry, int64_t now)
 {
     hash h;
 
-    hash_of(er->job.id, strlen(er->job.id), &h);
-    info->id = er->child;
+    hash_of(entry_id(entry), strlen(entry_id(entry)), &h);
+    info->id = entry_child(entry);
     info->life = number_of(&h, 8);
     info->seed = number_of(&h, 16);
-    info->parent = er->job.id;
+    info->parent = entry_id(entry);
     info->created_ms = now;
     info->dedupe_key = NULL;
-    info->budget = er->share;
+    info->budget = entry_share(entry);
     memset(info->labels, 0, sizeof info->labels);
 }
 
 /* What its machine refuses is the receipt, and leaves nothing behind. */
-static pawl_code child_create(pawl_engine *e, cached_run *r, errand *er, const pawl_machine *m, const buf *input, pawl_err *err)
+static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry, const pawl_machine *m, const buf *input, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_event start = { .kind = PAWL_EV_START, .value = input->data, .value_size = input->size, .time_ms = engine_now(e) };
@@ -101,13 +93,13 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, errand *er, const p
 
     if (rc != PAWL_OK)
         return rc;
-    info_of_child(&info, er, start.time_ms);
+    info_of_child(&info, entry, start.time_ms);
     if ((rc = pawl_state_new(m, &info, 0, NULL, &st, &why)) == PAWL_OK)
         rc = pawl_feed(m, st, &start, e->step, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO)
         fail(err, rc, "%s", why.text);
     else if (rc < 0)
-        child_refused(e, er, rc, why.text);
+        entry_refuse(e, entry, rc, why.text);
     if (rc >= 0) {
         pthread_mutex_lock(&e->lock);
         rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL, &why);
@@ -115,66 +107,70 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, errand *er, const p
         if (rc != PAWL_OK && rc != PAWL_CONFLICT)       /* somebody was faster: it is looked at again */
             fail(err, rc, "%s", why.text);
         if (rc == PAWL_OK)
-            rc = child_start(e, r, er, input, err);
-        er->began = rc == PAWL_OK;
+            rc = child_start(e, r, entry, input, err);
+        if (rc == PAWL_OK)
+            entry_child_started(entry);
     }
     pawl_state_free(st);
-    return rc == PAWL_CONFLICT || er->at == ERRAND_DONE ? PAWL_OK : rc;
+    return rc == PAWL_CONFLICT || entry_state_of(entry) == ENTRY_DONE ? PAWL_OK : rc;
 }
 
 /* Made by somebody before, perhaps not started. */
-static pawl_code child_found(pawl_engine *e, cached_run *r, errand *er, const pawl_head *head, const buf *input, pawl_err *err)
+static pawl_code child_found(pawl_engine *e, cached_run *r, outbox_entry *entry, const pawl_head *head, bool mine, const buf *input, pawl_err *err)
 {
     char text[2 * NAME_BYTES + 64];
     pawl_code rc = PAWL_OK;
 
-    if (head->parent == NULL || strcmp(head->parent, er->job.id) != 0) {
-        snprintf(text, sizeof text, "%s: a run of that id is there, and is no child of this one", er->child);
-        child_refused(e, er, PAWL_CONFLICT, text);
+    if (!mine) {
+        snprintf(text, sizeof text, "%s: a run of that id is there, and is no child of this one", entry_child(entry));
+        entry_refuse(e, entry, PAWL_CONFLICT, text);
         return PAWL_OK;
     }
     if (head->seq == 0 && !head->over)      /* its start may be there, and is left once; other mail may be, too */
-        rc = child_start(e, r, er, input, err);
-    else if (!head->over && (rc = rights_coming(e, r, er)) != PAWL_OK)   /* whoever began it may not have known */
-        fail(err, rc, "%s: it could not be told what it may do", er->child);
-    er->began = rc == PAWL_OK;
+        rc = child_start(e, r, entry, input, err);
+    else if (!head->over && (rc = rights_before_start(e, r, entry)) != PAWL_OK)   /* whoever began it may not have known */
+        fail(err, rc, "%s: it could not be told what it may do", entry_child(entry));
+    if (rc == PAWL_OK)
+        entry_child_started(entry);
     return rc;
 }
 
-static pawl_code child_begin(pawl_engine *e, cached_run *r, errand *er, pawl_err *why, pawl_err *err)
+static pawl_code child_begin(pawl_engine *e, cached_run *r, outbox_entry *entry, pawl_err *why, pawl_err *err)
 {
-    const pawl_machine *m = machine_named(e, er->job.effect);
+    const pawl_machine *m = machine_named(e, entry_effect(entry));
     pawl_head head;
+    bool mine;
     buf input;
     pawl_code rc;
 
     buf_init(&input, &e->alloc);
-    if (er->job.args != NULL && pawl_value_type(er->job.args) != PAWL_TYPE_NULL)
-        canon(&input, er->job.args);
+    if (entry_args_of(entry) != NULL && pawl_value_type(entry_args_of(entry)) != PAWL_TYPE_NULL)
+        canon(&input, entry_args_of(entry));
     pthread_mutex_lock(&e->lock);
-    rc = input.failed ? PAWL_NOMEM : e->store->verbs->head(e->store, er->child, &head, NULL);
-    if (rc == PAWL_OK && head.parent != NULL && (head.parent = arena_strdup(&er->mem, head.parent, strlen(head.parent))) == NULL)
-        rc = PAWL_NOMEM;
+    rc = input.failed ? PAWL_NOMEM : e->store->verbs->head(e->store, entry_child(entry), &head, NULL);
+    mine = rc == PAWL_OK && head.parent != NULL && strcmp(head.parent, entry_id(entry)) == 0;
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK)
-        rc = child_found(e, r, er, &head, &input, err);
+        rc = child_found(e, r, entry, &head, mine, &input, err);
     else if (rc == PAWL_GONE && m == NULL)
-        rc = (fail(why, PAWL_PENDING, "%s: no machine \"%s\" here for a child run", er->job.id, er->job.effect), PAWL_OK);
+        rc = (fail(why, PAWL_PENDING, "%s: no machine \"%s\" here for a child run", entry_id(entry), entry_effect(entry)), PAWL_OK);
     else if (rc == PAWL_GONE)
-        rc = child_create(e, r, er, m, &input, err);
+        rc = child_create(e, r, entry, m, &input, err);
     else
-        fail(err, rc, "%s: its child %s cannot be looked at", r->id, er->child);
+        fail(err, rc, "%s: its child %s cannot be looked at", r->id, entry_child(entry));
     buf_free(&input);
     return rc;
 }
 
 pawl_code children_begin(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
 {
+    outbox_entry *entry = r->st->canceling ? NULL : outbox_first(&r->outbox, ENTRY_CHILD_NEW), *next;
     pawl_code rc = PAWL_OK;
 
-    for (errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next)
-        if (er->child != NULL && !er->began && er->open && er->at == ERRAND_READY && !r->st->canceling)
-            rc = child_begin(e, r, er, why, err);
+    for (; entry != NULL && rc == PAWL_OK; entry = next) {
+        next = entry_next(entry);
+        rc = child_begin(e, r, entry, why, err);
+    }
     return rc;
 }
 
@@ -194,7 +190,7 @@ static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why);
 
 static void child_why(pawl_engine *e, const char *child, const pawl_command *cmd, pawl_err *why)
 {
-    cached_run *r = live_find(e, child);
+    cached_run *r = cached_run_find(e, child);
     size_t n = r != NULL && r->st != NULL ? pawl_state_commands(r->st) : 0;
     pawl_command of;
 
@@ -224,60 +220,63 @@ static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why)
 
 void children_why(pawl_engine *e, const cached_run *r, pawl_err *why)
 {
-    for (const errand *er = r->errands; er != NULL && why->code == PAWL_OK; er = er->next)
-        if (er->child != NULL && er->began && er->open && er->at == ERRAND_READY)
-            child_why(e, er->child, &(pawl_command){ .id = er->job.id, .kind = PAWL_SPAWN, .effect = er->job.effect }, why);
+    static const entry_state started[] = { ENTRY_CHILD_STARTED, ENTRY_CHILD_RELEASED };
+
+    for (size_t i = 0; i < sizeof started / sizeof *started; i++)
+        for (const outbox_entry *entry = outbox_first(&r->outbox, started[i]); entry != NULL && why->code == PAWL_OK; entry = entry_next(entry))
+            child_why(e, entry_child(entry), &(pawl_command){ .id = entry_id(entry), .kind = PAWL_SPAWN, .effect = entry_effect(entry) }, why);
 }
 
 /* ---- called off ------------------------------------------------------------------------------------- */
 
 /* A run of that id is there, and somebody else has begun it: it is none of this command's. */
-static bool child_strange(pawl_engine *e, const errand *er)
+static bool child_is_foreign(pawl_engine *e, const outbox_entry *entry)
 {
     pawl_head head;
     bool strange;
 
-    if (er->began)
+    if (entry_state_of(entry) != ENTRY_CHILD_NEW)
         return false;
     pthread_mutex_lock(&e->lock);
-    strange = e->store->verbs->head(e->store, er->child, &head, NULL) == PAWL_OK && (head.parent == NULL || strcmp(head.parent, er->job.id) != 0);
+    strange = e->store->verbs->head(e->store, entry_child(entry), &head, NULL) == PAWL_OK && (head.parent == NULL || strcmp(head.parent, entry_id(entry)) != 0);
     pthread_mutex_unlock(&e->lock);
     return strange;
 }
 
 /* It ends in its own time, and that is the receipt. False: it was never begun. */
-bool child_cancel(pawl_engine *e, errand *er)
+bool child_cancel(pawl_engine *e, outbox_entry *entry)
 {
     pawl_delivery d = { .kind = PAWL_DELIVER_CANCEL, .by = "@parent" };
     char id[ID_BYTES_MAX + 16];
     pawl_code rc;
 
-    if (er->told_off)
+    if (entry_state_of(entry) == ENTRY_CHILD_RELEASED)
         return true;
-    if (child_strange(e, er))
+    if (child_is_foreign(e, entry))
         return false;
-    snprintf(id, sizeof id, "cancel-%s", er->job.id);
+    snprintf(id, sizeof id, "cancel-%s", entry_id(entry));
     d.id = id;
     pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->deliver(e->store, er->child, &d, NULL);
+    rc = e->store->verbs->deliver(e->store, entry_child(entry), &d, NULL);
     pthread_mutex_unlock(&e->lock);
-    er->told_off = rc == PAWL_OK;
-    er->began = er->began || er->told_off;      /* it is there, and driven to its end */
-    e->left = e->left || er->told_off;
+    if (rc == PAWL_OK) {
+        entry_child_released(entry);    /* it is there, and driven to its end */
+        e->left = true;
+    }
     return rc != PAWL_GONE;
 }
 
 /* It is not there, and somebody who held this run before may just be about to begin it: it is there from now on, to be called off. */
-static pawl_code child_unborn(pawl_engine *e, cached_run *r, errand *er)
+static pawl_code child_reserve(pawl_engine *e, cached_run *r, outbox_entry *entry)
 {
-    const pawl_machine *m = machine_named(e, er->job.effect);
+    const pawl_machine *m = machine_named(e, entry_effect(entry));
     pawl_run_info info;
     pawl_state *st = NULL;
     pawl_code rc = m == NULL ? PAWL_PENDING : pawl_state_info(r->st, e->look, &info, NULL);
 
     if (rc != PAWL_OK)
         return rc;
-    info_of_child(&info, er, engine_now(e));
+    info_of_child(&info, entry, engine_now(e));
     if ((rc = pawl_state_new(m, &info, 0, NULL, &st, NULL)) == PAWL_OK) {
         pthread_mutex_lock(&e->lock);
         rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL, NULL);
@@ -287,47 +286,52 @@ static pawl_code child_unborn(pawl_engine *e, cached_run *r, errand *er)
     return rc == PAWL_CONFLICT ? PAWL_OK : rc;
 }
 
-bool child_make(pawl_engine *e, cached_run *r, const char *child)
+bool child_reserve_named(pawl_engine *e, cached_run *r, const char *child)
 {
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->child != NULL && er->open && !er->began && er->at == ERRAND_READY && strcmp(er->child, child) == 0)
-            return child_unborn(e, r, er) == PAWL_OK;
+    for (outbox_entry *entry = outbox_first(&r->outbox, ENTRY_CHILD_NEW); entry != NULL; entry = entry_next(entry))
+        if (strcmp(entry_child(entry), child) == 0)
+            return child_reserve(e, r, entry) == PAWL_OK;
     return false;
 }
 
 /* Those that the step at hand gives up are told before it is stored: killed in between, the parent gives them up once more, or hears that they were
  * called off; the other way round nobody would ever tell them. */
-pawl_code children_left(pawl_engine *e, cached_run *r)
+pawl_code children_cancel_dropped(pawl_engine *e, cached_run *r)
 {
-    for (errand *er = r->errands; er != NULL; er = er->next) {
-        if (er->child == NULL || !er->open || er->at != ERRAND_READY || call_open(r->st, er->job.id) || child_strange(e, er))
-            continue;
-        if (!child_cancel(e, er) && child_unborn(e, r, er) == PAWL_OK)
-            (void)child_cancel(e, er);
-        if (!er->told_off && machine_named(e, er->job.effect) != NULL)
-            return PAWL_IO;
-    }
+    static const entry_state states[] = { ENTRY_CHILD_STARTED, ENTRY_CHILD_NEW };      /* those that were released know it */
+    outbox_entry *next;
+
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        for (outbox_entry *entry = outbox_first(&r->outbox, states[i]); entry != NULL; entry = next) {
+            next = entry_next(entry);
+            if (call_open(r->st, entry_id(entry)) || child_is_foreign(e, entry))
+                continue;
+            if (!child_cancel(e, entry) && child_reserve(e, r, entry) == PAWL_OK)
+                (void)child_cancel(e, entry);
+            if (entry_state_of(entry) != ENTRY_CHILD_RELEASED && machine_named(e, entry_effect(entry)) != NULL)
+                return PAWL_IO;
+        }
     return PAWL_OK;
 }
 
 /* ---- its end ------------------------------------------------------------------------------------------ */
 
-bool child_untold(const cached_run *r)
+bool child_must_notify(const cached_run *r)
 {
     return r->st != NULL && r->st->parent != NULL && !r->told && pawl_status_terminal((pawl_status)r->st->status);
 }
 
-bool child_told(const cached_run *r)
+bool child_was_notified(const cached_run *r)
 {
-    return r->st->parent != NULL && r->over && r->told && r->wake_ms == UNTOLD_MS;
+    return r->st->parent != NULL && r->over && r->told && r->wake_ms == PARENT_UNNOTIFIED_MS;
 }
 
-void child_ended(const cached_run *r, const pawl_delivery *d)
+void child_end_came(const cached_run *r, const pawl_delivery *d)
 {
-    errand *er = strncmp(d->id, "end-", 4) == 0 ? errand_find(r, d->name) : NULL;
+    outbox_entry *entry = strncmp(d->id, "end-", 4) == 0 ? outbox_find(r, d->name) : NULL;
 
-    if (er != NULL && er->child != NULL)
-        er->told_off = true;
+    if (entry != NULL && (ENTRY_IN(entry_state_of(entry)) & ENTRIES_CHILD) != 0)
+        entry_child_released(entry);
 }
 
 static void end_error(const cached_run *r, const char *code, const char *text, buf *out)
@@ -378,7 +382,7 @@ static pawl_code end_leave(pawl_engine *e, const char *parent, pawl_delivery *d,
     return rc;
 }
 
-pawl_code child_tell(pawl_engine *e, cached_run *r, pawl_err *err)
+pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     char id[NAME_BYTES + 32], parent[NAME_BYTES];

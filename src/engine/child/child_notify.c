@@ -1,5 +1,7 @@
 /* child_notify.c - one run tells another something, as a command: its child is interrupted, or has other rights. Of a graph the engine tells it. */
-#include "engine/command/outbox.h"
+#include "engine/child/child.h"
+#include "engine/command/handler.h"
+#include "engine/run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -75,7 +77,7 @@ static bool entry_calls(const pawl_entry *entry)
 }
 
 /* One that nobody has begun is made first: what is left for it then is there before its start. */
-static pawl_code tell_early(pawl_engine *e, cached_run *r, const pawl_command *cmd)
+static pawl_code tell_before_commit(pawl_engine *e, cached_run *r, const pawl_command *cmd)
 {
     pawl_code rc;
     tell t;
@@ -83,7 +85,7 @@ static pawl_code tell_early(pawl_engine *e, cached_run *r, const pawl_command *c
     if (!tell_read(cmd->args, &t) || t.signal != NULL)
         return PAWL_OK;
     pthread_mutex_lock(&e->lock);
-    if ((rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL)) == PAWL_GONE && child_make(e, r, t.run))
+    if ((rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL)) == PAWL_GONE && child_reserve_named(e, r, t.run))
         rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL);
     pthread_mutex_unlock(&e->lock);
     e->left = e->left || rc == PAWL_OK;
@@ -92,7 +94,7 @@ static pawl_code tell_early(pawl_engine *e, cached_run *r, const pawl_command *c
 
 /* What children may not do any more they are told before the step is stored by which their parent may not: so whatever they begin after it is
  * there they begin under it. Killed in between they have lost what the parent did not yet, and no harm is done. */
-pawl_code tells_early(pawl_engine *e, cached_run *r)
+pawl_code tells_before_commit(pawl_engine *e, cached_run *r)
 {
     const handler *h = entry_calls(pawl_step_entry(e->step)) && pawl_machine_effect(r->m, "tell", NULL) ? handler_of(e, "tell") : NULL;
     pawl_code rc = PAWL_OK;
@@ -100,7 +102,7 @@ pawl_code tells_early(pawl_engine *e, cached_run *r)
 
     for (size_t i = 0; h != NULL && h->fn == tells && rc == PAWL_OK && i < pawl_state_commands(r->st); i++)
         if (pawl_state_command(r->st, i, e->lent, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
-            rc = tell_early(e, r, &cmd);
+            rc = tell_before_commit(e, r, &cmd);
     return rc;
 }
 
@@ -178,7 +180,7 @@ static const pawl_value *rights_in(const pawl_entry *entry)
     return out;
 }
 
-pawl_code rights_early(pawl_engine *e, cached_run *r)
+pawl_code rights_before_commit(pawl_engine *e, cached_run *r)
 {
     const pawl_value *update = r->st->commands > 0 && passes_on(r) ? rights_in(pawl_step_entry(e->step)) : NULL;
     const size_t pending = r->st->pending != NULL ? pawl_value_size(list_value(r->st->pending)) : 0;
@@ -202,14 +204,14 @@ pawl_code rights_early(pawl_engine *e, cached_run *r)
     return rc == PAWL_OK || rc == PAWL_NOMEM ? rc : PAWL_IO;
 }
 
-pawl_code rights_coming(pawl_engine *e, cached_run *r, const errand *er)
+pawl_code rights_before_start(pawl_engine *e, cached_run *r, const outbox_entry *entry)
 {
-    pawl_iter it = pawl_iter_of(r->st->pending != NULL && passes_on(r) && has_rights(e, er->job.effect) ? list_value(r->st->pending) : NULL);
+    pawl_iter it = pawl_iter_of(r->st->pending != NULL && passes_on(r) && has_rights(e, entry_effect(entry)) ? list_value(r->st->pending) : NULL);
     const pawl_value *update;
     pawl_code rc = PAWL_OK;
 
     for (size_t i = 0; rc == PAWL_OK && (update = pawl_iter_next(&it, NULL)) != NULL; i++)
-        rc = rights_leave(e, er->job.id, er->child, update, number_pending(r->st, i));
+        rc = rights_leave(e, entry_id(entry), entry_child(entry), update, number_pending(r->st, i));
     return rc == PAWL_CONFLICT ? PAWL_OK : rc;
 }
 

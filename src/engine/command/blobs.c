@@ -7,7 +7,7 @@ struct held_blob { char digest[HASH_HEX + 1]; char *data; size_t size; };
 
 enum { KEPT_MAX = 1024 };       /* digests that are remembered of a run: of one that is not, the store finds that it is there */
 
-static const held_blob *held_find(const live *r, const char *digest)
+static const held_blob *held_find(const cached_run *r, const char *digest)
 {
     for (size_t i = 0; i < r->nblobs; i++)
         if (strcmp(r->blobs[i].digest, digest) == 0)
@@ -15,7 +15,7 @@ static const held_blob *held_find(const live *r, const char *digest)
     return NULL;
 }
 
-static bool is_kept(const live *r, const char *digest)
+static bool is_kept(const cached_run *r, const char *digest)
 {
     hash h;
 
@@ -28,7 +28,7 @@ static bool is_kept(const live *r, const char *digest)
 }
 
 /* The store has it. */
-static void keep(pawl_engine *e, live *r, const char *digest)
+static void keep(pawl_engine *e, cached_run *r, const char *digest)
 {
     hash h;
 
@@ -42,7 +42,7 @@ static void keep(pawl_engine *e, live *r, const char *digest)
         r->kept[r->nkept++] = h;        /* else it is handed to the store once more */
 }
 
-pawl_code blobs_hold(pawl_engine *e, live *r, const pawl_step *s)
+pawl_code blobs_hold(pawl_engine *e, cached_run *r, const pawl_step *s)
 {
     const char *digest;
     pawl_bytes bytes;
@@ -67,14 +67,14 @@ pawl_code blobs_hold(pawl_engine *e, live *r, const pawl_step *s)
     return PAWL_OK;
 }
 
-static void held_free(pawl_engine *e, live *r)
+static void held_free(pawl_engine *e, cached_run *r)
 {
     for (size_t i = 0; i < r->nblobs; i++)
         mem_free(&e->alloc, r->blobs[i].data, r->blobs[i].size + 1);
     r->nblobs = r->blobs_bytes = 0;
 }
 
-pawl_code blobs_fill_append(const live *r, pawl_append *a, arena *mem)
+pawl_code blobs_fill_append(const cached_run *r, pawl_append *a, arena *mem)
 {
     pawl_blob *all = r->nblobs == 0 ? NULL : arena_get(mem, r->nblobs * sizeof *all);
 
@@ -87,7 +87,7 @@ pawl_code blobs_fill_append(const live *r, pawl_append *a, arena *mem)
     return PAWL_OK;
 }
 
-void blobs_stored(pawl_engine *e, live *r)
+void blobs_stored(pawl_engine *e, cached_run *r)
 {
     for (size_t i = 0; i < r->nblobs; i++)
         keep(e, r, r->blobs[i].digest);
@@ -95,7 +95,7 @@ void blobs_stored(pawl_engine *e, live *r)
 }
 
 /* What was not stored never was; and by the next time somebody else may have begun a run of that id. */
-void blobs_drop(pawl_engine *e, live *r)
+void blobs_drop(pawl_engine *e, cached_run *r)
 {
     held_free(e, r);
     r->nkept = r->kept_next = 0;
@@ -103,7 +103,7 @@ void blobs_drop(pawl_engine *e, live *r)
     buf_init(&r->blob, &e->alloc);
 }
 
-void blobs_free(pawl_engine *e, live *r)
+void blobs_free(pawl_engine *e, cached_run *r)
 {
     held_free(e, r);
     buf_free(&r->blob);
@@ -122,7 +122,7 @@ static bool blob_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
 
 pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
 {
-    live *r = ctx;
+    cached_run *r = ctx;
     pawl_engine *e = r->e;
     const held_blob *held = held_find(r, digest);
     pawl_code rc;

@@ -6,11 +6,11 @@
  * and may finish its job there.
  *
  * Invariants:
- *   C1  an attempt is in the queue at most once, and only while its errand is out;
+ *   C1  an attempt is in the queue at most once, and only while its entry runs;
  *   C2  `out` counts the attempts that were put on the pool or answer later and were not taken; the driving thread alone changes it;
  *   C3  an attempt is in the table exactly while it can be answered by its id: later() was called, and it was neither answered nor given up;
  *   C4  `held` counts the attempts that answer later and have a stop function: their job and reply stay until finish(). */
-#include "engine/command/outbox.h"
+#include "engine/command/entry.h"
 #include "engine/command/ready_fd.h"
 
 #include <string.h>
@@ -20,10 +20,10 @@ enum { TABLE_LEAST = 64 };
 struct completions {
     pthread_mutex_t lock;
     pthread_cond_t came;        /* the queue is not empty any more, or nothing is held */
-    errand *first;              /* the queue, linked by `queued` */
+    outbox_entry *first;              /* the queue, linked by `queued`; the newest first */
     bool awaited;               /* the driving thread waits on `came` */
     unsigned out, held;
-    errand **table;             /* open hashing by id, linked by `later.next` */
+    outbox_entry **table;             /* open hashing by id, linked by `later.next` */
     size_t cap, count;
     atomic_int fd;              /* below 0: nobody asked for it */
 };
@@ -56,7 +56,7 @@ void completions_wait(pawl_engine *e)
     while (c->held > 0)
         pthread_cond_wait(&c->came, &c->lock);
     pthread_mutex_unlock(&c->lock);
-    (void)errands_come(e, 0);
+    (void)outbox_collect(e, 0);
 }
 
 void completions_end(pawl_engine *e)
@@ -76,11 +76,11 @@ void completions_end(pawl_engine *e)
 /* ---- the queue ------------------------------------------------------------------------------------- */
 
 /* Under the lock. */
-static void queue_put(completions *c, errand *er)
+static void queue_put(completions *c, outbox_entry *entry)
 {
-    er->queued = c->first;
-    c->first = er;
-    if (er->queued == NULL)
+    entry->queued = c->first;
+    c->first = entry;
+    if (entry->queued == NULL)
         ready_fd_raise(c->fd);
     if (c->awaited)
         pthread_cond_signal(&c->came);
@@ -122,11 +122,11 @@ bool completions_any(pawl_engine *e)
     return any;
 }
 
-errand *completions_take(pawl_engine *e, int64_t wait_ms)
+outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms)
 {
     completions *c = e->completions;
     int64_t until_ms = wait_ms > 0 ? steady_ms() + wait_ms : 0;
-    errand *done;
+    outbox_entry *taken, *done = NULL;
 
     if (c->out == 0)
         return NULL;
@@ -138,12 +138,17 @@ errand *completions_take(pawl_engine *e, int64_t wait_ms)
     c->awaited = false;
     if (until_ms > 0)
         e->roused = false;
-    done = c->first;
+    taken = c->first;
     c->first = NULL;
     ready_fd_lower(c->fd);
-    for (const errand *er = done; er != NULL; er = er->queued)
-        c->out--;
     pthread_mutex_unlock(&c->lock);
+    for (outbox_entry *next; taken != NULL; taken = next) {     /* the first that finished first */
+        next = taken->queued;
+        taken->queued = done;
+        done = taken;
+        PAWL_ASSERT(c->out > 0, "C2: an attempt that comes back was counted as out");
+        c->out--;
+    }
     return done;
 }
 
@@ -164,7 +169,7 @@ int pawl_engine_fd(pawl_engine *e)
 
 /* ---- the table of those that answer later -------------------------------------------------------------- */
 
-static errand **slot_of(const completions *c, const char *id)
+static outbox_entry **slot_of(const completions *c, const char *id)
 {
     uint32_t h = name_hash(id);
 
@@ -174,7 +179,7 @@ static errand **slot_of(const completions *c, const char *id)
 static bool table_grow(pawl_engine *e, completions *c)
 {
     size_t cap = c->cap, more = cap == 0 ? TABLE_LEAST : 2 * cap;
-    errand **table = c->table;
+    outbox_entry **table = c->table;
 
     if (c->count < cap)
         return true;
@@ -184,182 +189,187 @@ static bool table_grow(pawl_engine *e, completions *c)
     }
     c->cap = more;
     for (size_t i = 0; i < cap; i++)
-        for (errand *er = table[i], *next; er != NULL; er = next) {
-            errand **slot = slot_of(c, er->job.id);
+        for (outbox_entry *entry = table[i], *next; entry != NULL; entry = next) {
+            outbox_entry **slot = slot_of(c, entry->job.id);
 
-            next = er->later.next;
-            er->later.next = *slot;
-            *slot = er;
+            next = entry->later.next;
+            entry->later.next = *slot;
+            *slot = entry;
         }
     mem_free(&e->alloc, table, cap * sizeof *table);
     return true;
 }
 
-static void table_put(completions *c, errand *er)
+static void table_put(completions *c, outbox_entry *entry)
 {
-    errand **slot = slot_of(c, er->job.id);
+    outbox_entry **slot = slot_of(c, entry->job.id);
 
-    er->later.next = *slot;
-    er->later.listed = true;
-    *slot = er;
+    entry->later.next = *slot;
+    entry->later.listed = true;
+    *slot = entry;
     c->count++;
 }
 
-static void table_take(completions *c, errand *er)
+static void table_take(completions *c, outbox_entry *entry)
 {
-    if (!er->later.listed)
+    if (!entry->later.listed)
         return;
-    for (errand **at = slot_of(c, er->job.id); *at != NULL; at = &(*at)->later.next)
-        if (*at == er) {
-            *at = er->later.next;
+    for (outbox_entry **at = slot_of(c, entry->job.id); *at != NULL; at = &(*at)->later.next)
+        if (*at == entry) {
+            *at = entry->later.next;
             break;
         }
-    er->later.listed = false;
+    entry->later.listed = false;
     c->count--;
 }
 
 /* ---- later answers: on the handler's side ------------------------------------------------------------- */
 
-static bool is_held(const errand *er)
+static bool is_held(const outbox_entry *entry)
 {
-    return er->later.at != LATER_NOT && er->later.stop != NULL;
+    return entry->later.state != LATER_NOT && entry->later.stop != NULL;
 }
 
 /* It is not answered later any more: under the lock. */
-static void later_over(completions *c, errand *er, later_at at)
+static void later_over(completions *c, outbox_entry *entry, later_state to)
 {
-    table_take(c, er);
-    if (is_held(er) && --c->held == 0)
+    table_take(c, entry);
+    if (is_held(entry) && --c->held == 0)
         pthread_cond_signal(&c->came);
-    er->later.stop = NULL;
-    er->later.at = at;
+    entry->later.stop = NULL;
+    later_move(entry, to);
 }
 
 pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx)
 {
-    errand *er = job->ctx;
-    completions *c = er->e->completions;
+    outbox_entry *entry = job->ctx;
+    completions *c = entry->e->completions;
     pawl_code rc = PAWL_OK;
 
-    if (args_own(er) != PAWL_OK)
-        return pawl_reply_fail(&er->reply, PAWL_NOMEM, "%s: no memory to answer later", er->job.effect);
+    if (args_keep(entry) != PAWL_OK)
+        return pawl_reply_fail(&entry->reply, PAWL_NOMEM, "%s: no memory to answer later", entry->job.effect);
     pthread_mutex_lock(&c->lock);
-    if (er->later.at != LATER_NOT)
-        rc = pawl_reply_fail(&er->reply, PAWL_INVALID, "%s: its handler announced a later answer twice", er->job.effect);
-    else if (er->stop)          /* whoever tells it to stop from now on finds its stop function */
-        rc = pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: called off before it began", er->job.effect);
-    else if (!table_grow(er->e, c))
-        rc = pawl_reply_fail(&er->reply, PAWL_NOMEM, "%s: no memory to answer later", er->job.effect);
+    if (entry->later.state != LATER_NOT)
+        rc = pawl_reply_fail(&entry->reply, PAWL_INVALID, "%s: its handler announced a later answer twice", entry->job.effect);
+    else if (entry->attempt.stop)          /* whoever tells it to stop from now on finds its stop function */
+        rc = pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: called off before it began", entry->job.effect);
+    else if (!table_grow(entry->e, c))
+        rc = pawl_reply_fail(&entry->reply, PAWL_NOMEM, "%s: no memory to answer later", entry->job.effect);
     if (rc == PAWL_OK) {
-        er->later = (later){ .at = LATER_ANNOUNCED, .stop = stop, .ctx = ctx };
+        entry->later.stop = stop;
+        entry->later.ctx = ctx;
+        entry->later.stopped = false;
+        later_move(entry, LATER_ANNOUNCED);
         c->held += stop != NULL;
-        table_put(c, er);
+        table_put(c, entry);
     }
     pthread_mutex_unlock(&c->lock);
     return rc;
 }
 
 /* Under the lock. */
-static void later_finish(completions *c, errand *er, pawl_code code)
+static void later_finish(completions *c, outbox_entry *entry, pawl_code code)
 {
-    switch (er->later.at) {
+    switch ((later_state)entry->later.state) {
     case LATER_ANNOUNCED:       /* its handler has not returned yet: attempt_returned() goes on with it */
-        later_over(c, er, LATER_ANSWERED);
-        er->rc = attempt_code(er, code);
+        later_over(c, entry, LATER_ANSWERED);
+        entry->rc = attempt_code(entry, code);
         break;
     case LATER_PENDING:
-        later_over(c, er, LATER_NOT);
-        er->rc = attempt_code(er, code);
-        queue_put(c, er);
+        later_over(c, entry, LATER_NOT);
+        entry->rc = attempt_code(entry, code);
+        queue_put(c, entry);
         break;
     case LATER_NOT:
     case LATER_ANSWERED:
+    case LATER_STATES:
         break;                  /* it was answered: what comes after that is ignored */
     }
 }
 
 void job_finish(const pawl_job *job, pawl_code code)
 {
-    errand *er = job->ctx;
-    completions *c = er->e->completions;
+    outbox_entry *entry = job->ctx;
+    completions *c = entry->e->completions;
 
     pthread_mutex_lock(&c->lock);
-    later_finish(c, er, code);
+    later_finish(c, entry, code);
     pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- and on the engine's ------------------------------------------------------------------------------- */
 
-bool attempt_returned(pawl_engine *e, errand *er, pawl_code rc)
+bool attempt_returned(pawl_engine *e, outbox_entry *entry, pawl_code rc)
 {
     completions *c = e->completions;
     bool finished = true;
 
     pthread_mutex_lock(&c->lock);
-    switch (er->later.at) {
+    switch ((later_state)entry->later.state) {
     case LATER_NOT:
-        er->rc = attempt_code(er, rc);
+        entry->rc = attempt_code(entry, rc);
         break;
     case LATER_ANNOUNCED:
         finished = rc != PAWL_PENDING;
         if (finished) {
-            later_over(c, er, LATER_NOT);
-            er->rc = attempt_code(er, rc);
+            later_over(c, entry, LATER_NOT);
+            entry->rc = attempt_code(entry, rc);
         } else {
-            er->later.at = LATER_PENDING;
+            later_move(entry, LATER_PENDING);
         }
         break;
     case LATER_ANSWERED:
-        er->later.at = LATER_NOT;
+        later_move(entry, LATER_NOT);
         break;
     case LATER_PENDING:
+    case LATER_STATES:
         break;
     }
     pthread_mutex_unlock(&c->lock);
     return finished;
 }
 
-void completions_put(pawl_engine *e, errand *er)
+void completions_put(pawl_engine *e, outbox_entry *entry)
 {
     completions *c = e->completions;
 
     pthread_mutex_lock(&c->lock);
-    queue_put(c, er);
+    queue_put(c, entry);
     pthread_mutex_unlock(&c->lock);
 }
 
-void later_stop(errand *er)
+void later_stop(outbox_entry *entry)
 {
-    completions *c = er->e->completions;
+    completions *c = entry->e->completions;
 
     pthread_mutex_lock(&c->lock);
-    if (is_held(er) && !er->later.stopped) {
-        er->later.stopped = true;
-        er->later.stop(er->later.ctx, er->job.id);
+    if (is_held(entry) && !entry->later.stopped) {
+        entry->later.stopped = true;
+        entry->later.stop(entry->later.ctx, entry->job.id);
     }
     pthread_mutex_unlock(&c->lock);
 }
 
-bool later_drop(errand *er)
+bool later_drop(outbox_entry *entry)
 {
-    completions *c = er->e->completions;
+    completions *c = entry->e->completions;
     bool dropped;
 
     pthread_mutex_lock(&c->lock);
-    dropped = er->later.at == LATER_PENDING && er->later.stop == NULL;
+    dropped = entry->later.state == LATER_PENDING && entry->later.stop == NULL;
     if (dropped)
-        later_over(c, er, LATER_NOT);
+        later_over(c, entry, LATER_NOT);
     pthread_mutex_unlock(&c->lock);
     c->out -= dropped;
     return dropped;
 }
 
-void later_unlist(errand *er)
+void later_unlist(outbox_entry *entry)
 {
-    completions *c = er->e->completions;
+    completions *c = entry->e->completions;
 
     pthread_mutex_lock(&c->lock);
-    table_take(c, er);
+    table_take(c, entry);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -402,29 +412,29 @@ static bool reply_fill(pawl_reply *to, const pawl_result *r)
 static pawl_code reply_take(pawl_engine *e, const pawl_result *r, pawl_err *err)
 {
     completions *c = e->completions;
-    errand *er = c->cap == 0 ? NULL : *slot_of(c, r->id);
+    outbox_entry *entry = c->cap == 0 ? NULL : *slot_of(c, r->id);
 
-    while (er != NULL && strcmp(er->job.id, r->id) != 0)
-        er = er->later.next;
-    if (er == NULL) {
+    while (entry != NULL && strcmp(entry->job.id, r->id) != 0)
+        entry = entry->later.next;
+    if (entry == NULL) {
         e->late++;
         return fail(err, PAWL_GONE, "%s: no attempt of it waits for a reply here: it is unknown, finished, given up, or its run is another engine's", r->id);
     }
-    if ((r->attempt != 0 && r->attempt != er->job.attempt) || (r->fence != 0 && r->fence != er->job.fence)) {
+    if ((r->attempt != 0 && r->attempt != entry->job.attempt) || (r->fence != 0 && r->fence != entry->job.fence)) {
         e->late++;
         return fail(err, PAWL_CONFLICT, "%s: the reply is to attempt %lu under fence %llu, and attempt %lu under fence %llu is out", r->id,
-                    (unsigned long)r->attempt, (unsigned long long)r->fence, (unsigned long)er->job.attempt, (unsigned long long)er->job.fence);
+                    (unsigned long)r->attempt, (unsigned long long)r->fence, (unsigned long)entry->job.attempt, (unsigned long long)entry->job.fence);
     }
-    if (er->lost) {
+    if (entry->attempt.lease_lost) {
         e->late++;
-        later_finish(c, er, pawl_reply_fail(&er->reply, PAWL_CANCELED, "%s: the lease of its run was lost", er->job.effect));
+        later_finish(c, entry, pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: the lease of its run was lost", entry->job.effect));
         return fail(err, PAWL_FENCED, "%s: the lease of its run was lost, and its command is for whoever holds the run now", r->id);
     }
-    if (!reply_fill(&er->reply, r)) {
-        reply_reset(&er->reply);
+    if (!reply_fill(&entry->reply, r)) {
+        reply_reset(&entry->reply);
         return fail(err, PAWL_NOMEM, "%s: no memory for its reply", r->id);
     }
-    later_finish(c, er, r->code);
+    later_finish(c, entry, r->code);
     return PAWL_OK;
 }
 

@@ -1,28 +1,28 @@
 /* cost.c - what a command has cost is told with its receipt, and what a child has with its end (A8). The ledger itself is the kernel's. */
-#include "engine/command/outbox.h"
+#include "engine/command/entry.h"
 
-void cost_add(errand *er)
+void cost_add(outbox_entry *entry)
 {
-    const pawl_reply *r = &er->reply;
+    const pawl_reply *r = &entry->reply;
 
-    if (er->settling != NULL)
+    if (entry->resolution == RESOLUTION_ASKING)
         return;
-    er->billed++;
+    entry->cost.reported++;
     if (!r->costs)
         return;
-    er->costs = true;
-    er->tokens = er->tokens > INT64_MAX - r->tokens ? INT64_MAX : er->tokens + r->tokens;
-    er->micros = er->micros > INT64_MAX - r->micros ? INT64_MAX : er->micros + r->micros;
+    entry->cost.known = true;
+    entry->cost.tokens = entry->cost.tokens > INT64_MAX - r->tokens ? INT64_MAX : entry->cost.tokens + r->tokens;
+    entry->cost.micros = entry->cost.micros > INT64_MAX - r->micros ? INT64_MAX : entry->cost.micros + r->micros;
 }
 
-void cost_take_back(errand *er)
+void cost_take_back(outbox_entry *entry)
 {
-    if (er->billed <= er->job.attempt - er->cleared)    /* it was not told yet */
+    if (entry->cost.reported <= entry->job.attempt - entry->cleared)    /* it was not told yet */
         return;
-    er->billed--;
-    er->tokens -= er->reply.costs ? er->reply.tokens : 0;
-    er->micros -= er->reply.costs ? er->reply.micros : 0;
-    er->costs = er->costs && er->billed > 0;
+    entry->cost.reported--;
+    entry->cost.tokens -= entry->reply.costs ? entry->reply.tokens : 0;
+    entry->cost.micros -= entry->reply.costs ? entry->reply.micros : 0;
+    entry->cost.known = entry->cost.known && entry->cost.reported > 0;
 }
 
 static void number_say(buf *b, const char *name, int64_t n)
@@ -33,22 +33,22 @@ static void number_say(buf *b, const char *name, int64_t n)
 static int64_t at_least(int64_t n, int64_t least) { return n > least ? n : least; }
 
 /* Nothing is said of what cost as much as was reserved for it, or is not known: the kernel takes it as that. */
-void cost_say(errand *er)
+void cost_report(outbox_entry *entry)
 {
-    const live *r = er->run;
-    const uint32_t made = er->job.attempt - er->cleared;
-    const int64_t calls = cost_due(&er->limits).n[COST_CALLS];
-    bool unseen = made > er->billed;    /* attempts of somebody who is gone, or is not waited for */
-    buf *b = &er->usage;
+    const cached_run *r = entry->run;
+    const uint32_t made = entry->job.attempt - entry->cleared;
+    const int64_t calls = cost_due(&entry->limits).n[COST_CALLS];
+    bool unseen = made > entry->cost.reported;    /* attempts of somebody who is gone, or is not waited for */
+    buf *b = &entry->cost.usage;
 
     buf_reset(b);
-    if (er->outcome == PAWL_OUTCOME_UNKNOWN || er->child != NULL || made == 0)
+    if (entry->outcome == PAWL_OUTCOME_UNKNOWN || entry->child != NULL || made == 0)
         return;
     if (r != NULL && r->st != NULL && r->st->budget != NULL && calls > 0 && made != calls)
         number_say(b, "calls", made);
-    if (er->costs) {
-        number_say(b, "micros", unseen ? at_least(er->micros, er->limits.cost.micros) : er->micros);
-        number_say(b, "tokens", unseen ? at_least(er->tokens, er->limits.cost.tokens) : er->tokens);
+    if (entry->cost.known) {
+        number_say(b, "micros", unseen ? at_least(entry->cost.micros, entry->limits.cost.micros) : entry->cost.micros);
+        number_say(b, "tokens", unseen ? at_least(entry->cost.tokens, entry->limits.cost.tokens) : entry->cost.tokens);
     }
     if (b->size > 0)
         buf_char(b, '}');
@@ -57,17 +57,17 @@ void cost_say(errand *er)
 }
 
 /* It never was: nothing of its share is spent. */
-void cost_say_none(errand *er)
+void cost_report_none(outbox_entry *entry)
 {
-    buf_reset(&er->usage);
-    if (!caps_none(&er->share))
-        buf_text(&er->usage, "{\"calls\":0,\"micros\":0,\"tokens\":0}");
-    buf_char(&er->usage, '\0');
-    er->usage.size -= er->usage.size > 0;
+    buf_reset(&entry->cost.usage);
+    if (!caps_none(&entry->share))
+        buf_text(&entry->cost.usage, "{\"calls\":0,\"micros\":0,\"tokens\":0}");
+    buf_char(&entry->cost.usage, '\0');
+    entry->cost.usage.size -= entry->cost.usage.size > 0;
 }
 
 /* With what stays reserved in it: what may have been spent, has been. */
-void cost_of_run(const live *r, buf *out)
+void cost_of_run(const cached_run *r, buf *out)
 {
     pawl_spent s;
 

@@ -1,210 +1,248 @@
-/* dispatch.c - commands are carried out: each becomes an errand, which makes its attempts and comes back with a receipt. */
-#include "engine/command/outbox.h"
+/* dispatch.c - commands are carried out: each becomes an outbox_entry, which makes its attempts and comes back with a receipt. */
+#include "engine/command/entry.h"
 #include "engine/run/stream_ring.h"
 #include "engine/scheduler/scheduler.h"
 
 enum { BATCH_MS = 1, REST_MS = 20 };
 
-/* ---- they come back ---------------------------------------------------------------------------- */
+/* ---- attempts come back ---------------------------------------------------------------------------------------- */
 
-static void errand_back(pawl_engine *e, errand *er)
+static void entry_returned(pawl_engine *e, outbox_entry *entry)
 {
     int64_t now = engine_now(e);
-    live *r = er->run;
+    cached_run *r = entry->run;
+    const entry_attempt *a = &entry->attempt;
+    const bool lost = a->lease_lost || r->lease_lost || (e->abandoned && !a->not_started);
 
-    bool lost = er->lost || r->lease_lost || (e->abandoned && !er->refused);
-
-    budget_leave(e, er);
-    if (!er->refused) {
-        errand_limits(e, er, now);
-        reply_limit(e, er);
+    budget_leave(e, entry);
+    if (!a->not_started) {
+        attempt_limits_check(e, entry, now);
+        reply_limit(e, entry);
     }
-    if (lost && er->rc < 0) {   /* stopped, or too late: whoever holds the run has it performed, under numbers that are not known here (S2, E13) */
-        errand_gone(e, r, er);
+    if (lost && entry->rc < 0) {        /* stopped, or too late: the holder of the run performs it, under counts that are not known here (S2, E13) */
+        entry_remove(e, entry);
         r->commands_moved = true;
         r->marked_fence = 0;
         return;
     }
-    if (er->refused) {
-        errand_unbegun(e, er);
+    if (a->not_started) {
+        entry_not_started(e, entry);
         return;
     }
-    cost_add(er);
-    if (!errand_again(e, er, now))
-        receipt_make(e, er);
+    cost_add(entry);
+    if (!entry_retry(e, entry, now))
+        receipt_make(e, entry);
     else if (ring_here(e) != NULL)
-        ring_attempt_failed(ring_here(e), er);
+        ring_attempt_failed(ring_here(e), entry);
 }
 
-/* Those of all runs that came back from the pool. */
-bool errands_come(pawl_engine *e, int64_t wait_ms)
+bool outbox_collect(pawl_engine *e, int64_t wait_ms)
 {
-    errand *first = completions_take(e, wait_ms);
+    outbox_entry *first = completions_take(e, wait_ms);
 
-    for (errand *er = first, *next; er != NULL; er = next) {
-        next = er->queued;
-        e->late += er->stray && er->begun_ms > 0;
-        if (er->run == NULL)
-            errand_free(e, er);
-        else if (!er->open)
-            errand_gone(e, er->run, er);
-        else
-            errand_back(e, er);
+    for (outbox_entry *entry = first, *next; entry != NULL; entry = next) {
+        next = entry->queued;
+        if (entry->state == ENTRY_STRAY) {
+            e->late += entry->attempt.called_ms > 0;
+            entry_free(e, entry);
+        } else if (entry->state == ENTRY_UNWANTED) {
+            entry_remove(e, entry);
+        } else {
+            entry_returned(e, entry);
+        }
     }
     return first != NULL;
 }
 
-/* ---- and leave ---------------------------------------------------------------------------------- */
-
-static bool is_ready(const errand *er, int64_t now)
+void entry_not_started(pawl_engine *e, outbox_entry *entry)
 {
-    return er->at == ERRAND_READY && er->h != NULL && er->not_before_ms <= now;
+    if (entry->state == ENTRY_STRAY) {
+        entry_free(e, entry);
+        return;
+    }
+    if (entry->attempt.lease_lost || entry->state == ENTRY_UNWANTED) {
+        if (entry->attempt.lease_lost) {        /* others have counted since: nothing is taken back */
+            entry->run->commands_moved = true;
+            entry->run->marked_fence = 0;
+        }
+        entry_remove(e, entry);
+        return;
+    }
+    budget_leave(e, entry);
+    entry->job.attempt--;
+    if (entry->count == COUNT_USED)
+        count_move(entry, COUNT_TAKE_BACK);
+    entry->in_doubt = entry->was_in_doubt;
+    if (entry->job.attempt == entry->cleared)
+        entry->first_ms = 0;    /* it was not the first either */
+    entry_wait(entry);
 }
 
-static unsigned ready_count(const live *r, int64_t now)
-{
-    unsigned n = 0;
+/* ---- and leave -------------------------------------------------------------------------------------------------- */
 
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        n += is_ready(er, now) && er->place != PLACE_WAITS;
-    return n;
+static void backoffs_end(cached_run *r, int64_t now)
+{
+    outbox_entry *entry;
+
+    while ((entry = outbox_first(&r->outbox, ENTRY_BACKOFF)) != NULL && entry->not_before_ms <= now)
+        entry_move(entry, ENTRY_READY);
 }
 
-static bool any_waits(const live *r)
+static bool any_queued(const cached_run *r) { return outbox_first(&r->outbox, ENTRY_QUEUED) != NULL; }
+
+static size_t ready_count(const cached_run *r)
 {
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->place == PLACE_WAITS)
-            return true;
-    return false;
+    return outbox_count(&r->outbox, ENTRY_IN(ENTRY_READY) | ENTRY_IN(ENTRY_GRANTED) | ENTRY_IN(ENTRY_SQL_READY));
 }
 
-/* Those that must not begin any more end here; the others ask for a place. */
-static pawl_code errands_ask(pawl_engine *e, live *r, int64_t now, pawl_err *err)
+/* Between two attempts, or while it waited: there is no next one. */
+static bool expire(pawl_engine *e, outbox_entry *entry, int64_t now)
 {
-    for (errand *er = r->errands; er != NULL; er = er->next) {
-        if (!is_ready(er, now))
+    if (!entry_has_expired(entry, now))
+        return false;
+    pawl_reply_untouched(&entry->reply);
+    entry->rc = pawl_reply_fail(&entry->reply, PAWL_TIMEOUT, "%s: it took longer than its total_timeout_ms allows", entry->job.effect);
+    receipt_make(e, entry);
+    return true;
+}
+
+/* Those that must not begin any more end here; the others ask for a place in their budget. */
+static pawl_code entries_ask(pawl_engine *e, cached_run *r, int64_t now, pawl_err *err)
+{
+    OUTBOX_EACH(r, entry, next, ENTRY_READY) {
+        if (entry_is_in_doubt(entry)) {
+            entry->rc = pawl_reply_fail(&entry->reply, PAWL_UNKNOWN, "%s: it was begun, and nobody knows what came of it", entry->job.effect);
+            receipt_make(e, entry);
+        } else if (expire(e, entry, now)) {
             continue;
-        if (is_unknown(er)) {
-            er->rc = pawl_reply_fail(&er->reply, PAWL_UNKNOWN, "%s: it was begun, and nobody knows what came of it", er->job.effect);
-            receipt_make(e, er);
-        } else if (is_over(er, now)) {
-            pawl_reply_untouched(&er->reply);
-            er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its total_timeout_ms allows", er->job.effect);
-            receipt_make(e, er);
-        } else if (!er->h->sql && !budget_enter(e, er)) {
-            return fail(err, PAWL_NOMEM, "%s: no memory to have it wait", er->job.id);
+        } else if (entry->h->sql) {
+            entry_move(entry, ENTRY_SQL_READY);
+        } else if (budget_enter(e, entry) != PAWL_OK) {
+            return fail(err, PAWL_NOMEM, "%s: no memory to have it wait", entry->job.id);
         }
     }
+    if (r->outbox.in_state[ENTRY_QUEUED].limited > 0)
+        OUTBOX_EACH(r, queued, following, ENTRY_QUEUED)
+            (void)expire(e, queued, now);
     budgets_grant(e, now);
-    for (errand *er = r->errands; er != NULL && e->waiting > 0; er = er->next)
-        er->waited = er->waited || er->place == PLACE_WAITS;
+    e->asks++;
     return PAWL_OK;
+}
+
+/* Nothing was begun: they wait on, with the places that they have. */
+static void leaving_undo(cached_run *r)
+{
+    OUTBOX_EACH(r, entry, next, ENTRY_LEAVING)
+        entry_move(entry, entry->h->sql ? ENTRY_SQL_READY : ENTRY_GRANTED);
 }
 
 /* To the pool: all of them, or those alone that have a limit. */
-static pawl_code errands_put(pawl_engine *e, live *r, bool all, int64_t now, pawl_err *err)
+static pawl_code entries_to_pool(pawl_engine *e, cached_run *r, bool all, int64_t now, pawl_err *err)
 {
-    pawl_code rc;
+    pawl_code rc = PAWL_OK;
 
-    for (errand *er = r->errands; er != NULL; er = er->next) {
-        er->leaves = is_ready(er, now) && !er->h->sql && er->place != PLACE_WAITS && (all || has_limit(&er->limits));
-        if (er->leaves && (rc = args_take(e, er, err)) != PAWL_OK)
-            return rc;
+    OUTBOX_EACH(r, granted, following, ENTRY_GRANTED) {
+        if ((!all && !has_limit(&granted->limits)) || expire(e, granted, now))
+            continue;
+        if ((rc = args_copy(e, granted, err)) != PAWL_OK)
+            break;
+        entry_move(granted, ENTRY_LEAVING);
     }
-    if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK)
-        return rc;
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->leaves) {
-            errand_begin(e, er, now);
-            pool_put(e, er);
+    if (rc == PAWL_OK)
+        rc = counts_store(e, r, now, err);
+    if (rc == PAWL_OK)
+        OUTBOX_EACH(r, entry, next, ENTRY_LEAVING) {
+            attempt_start(e, entry, now);
+            (void)pool_put(e, entry);
         }
+    return rc;
+}
+
+/* One, on this thread. */
+static pawl_code entry_perform(pawl_engine *e, cached_run *r, outbox_entry *entry, bool alone, int64_t now, pawl_err *err)
+{
+    pawl_code rc = args_lend(e, entry, err), did;
+
+    if (rc != PAWL_OK)
+        return rc;
+    entry_move(entry, ENTRY_LEAVING);
+    if ((rc = counts_store(e, r, now, err)) != PAWL_OK) {
+        args_return(entry);
+        return rc;
+    }
+    attempt_start(e, entry, now);
+    entry->job.alone = alone;
+    renewal_watch(e, entry);
+    did = attempt_run(entry);
+    renewal_watch(e, NULL);
+    args_return(entry);
+    if (attempt_returned(e, entry, did))
+        entry_returned(e, entry);
+    else
+        completions_expect(e, 1);
     return PAWL_OK;
 }
 
-/* All that are ready leave: to the pool when there are several or other runs wait, else here, one after another while they are short. */
-static pawl_code errands_leave(pawl_engine *e, live *r, bool wait, pawl_err *err)
+/* One after another, while they are short. */
+static pawl_code entries_perform(pawl_engine *e, cached_run *r, bool alone, int64_t now, pawl_err *err)
 {
-    int64_t now = engine_now(e), begun = now;
-    bool alone;
-    pawl_code rc = e->draining ? PAWL_OK : counted_store(e, r, now, err);
+    const int64_t begun = now;
+    outbox_entry *entry;
+    pawl_code rc = PAWL_OK;
 
-    if (e->draining)
-        unbegun_look(r);
-    else if (ready_count(r, now) > 0)
-        leases_check(e);
-    if (rc == PAWL_OK && !e->draining)
-        rc = errands_ask(e, r, now, err);
-    if (rc == PAWL_OK && !e->draining && pool_size(e) > 0)
-        rc = errands_put(e, r, !wait || ready_count(r, now) > 1 || any_waits(r) || any_out(r) || pawl_state_waits(r->st) > 0, now, err);
-    alone = wait && ready_count(r, now) == 1 && !any_out(r);
-    for (errand *er = r->errands, *next; er != NULL && rc == PAWL_OK && !e->draining; er = next) {
-        bool once = er->limits.cls == PAWL_ONCE;
-        pawl_code did;
+    while (rc == PAWL_OK && (entry = outbox_first(&r->outbox, ENTRY_GRANTED)) != NULL && !e->draining) {
+        const bool once = entry->limits.cls == PAWL_ONCE;
 
-        next = er->next;
-        if (!is_ready(er, now) || er->h->sql || er->place == PLACE_WAITS)
+        if (expire(e, entry, now))
             continue;
-        if ((rc = args_lend(e, er, err)) != PAWL_OK || (rc = lone_mark(e, r, er, now, err)) != PAWL_OK) {
-            args_return(er);
-            break;
-        }
-        errand_begin(e, er, now);
-        er->job.alone = alone;
-        keeper_here(e, er);
-        did = errand_run(er);
-        keeper_here(e, NULL);
-        args_return(er);
-        if (attempt_returned(e, er, did))
-            errand_back(e, er);
-        else
-            completions_expect(e, 1);
+        rc = entry_perform(e, r, entry, alone, now, err);
         now = engine_now(e);
         budgets_grant(e, now);
         if (now - begun >= BATCH_MS || once || r->lease_lost)
             break;              /* what came of it is stored before more is begun */
     }
-    for (errand *er = r->errands; er != NULL && rc != PAWL_OK; er = er->next)
-        er->leaves = false;
     return rc;
 }
 
-void errand_unbegun(pawl_engine *e, errand *er)
+/* All that are ready leave: to the pool when there are several or other runs wait, else here. */
+static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool wait, pawl_err *err)
 {
-    if (er->run == NULL) {
-        errand_free(e, er);
-        return;
+    int64_t now = engine_now(e);
+    pawl_code rc;
+
+    if (e->draining) {
+        counts_take_back(r);
+        return PAWL_OK;
     }
-    budget_leave(e, er);
-    if (er->lost) {             /* others have counted since: nothing is taken back */
-        er->run->commands_moved = true;
-        er->run->marked_fence = 0;
-        errand_gone(e, er->run, er);
-        return;
-    }
-    er->at = ERRAND_READY;
-    er->job.attempt--;
-    er->counted = er->unmarks = er->marked;
-    er->unsure = er->was_unsure;
-    if (er->job.attempt == er->cleared)
-        er->first_ms = 0;       /* it was not the first either */
+    backoffs_end(r, now);
+    if ((rc = entries_ask(e, r, now, err)) == PAWL_OK)
+        rc = counts_prepare(e, r, err);
+    if (rc == PAWL_OK && ready_count(r) > 0)
+        leases_check(e);
+    if (rc == PAWL_OK && pool_size(e) > 0)
+        rc = entries_to_pool(e, r, !wait || ready_count(r) > 1 || any_queued(r) || outbox_any_running(r) || pawl_state_waits(r->st) > 0, now, err);
+    if (rc == PAWL_OK)
+        rc = entries_perform(e, r, wait && ready_count(r) == 1 && !outbox_any_running(r), now, err);
+    if (rc != PAWL_OK)
+        leaving_undo(r);
+    return rc;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* One is done that the keeper stopped: a cancel waits to be taken. */
-static bool called(const live *r)
+/* One is done whose handler the lease thread stopped: a cancel or an interrupt waits to be taken. */
+static bool stopped_early(const cached_run *r)
 {
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_DONE && er->open && er->stop && er->late == NULL && !r->st->canceling)
+    for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_DONE); entry != NULL && !r->st->canceling; entry = entry->next)
+        if (entry->attempt.stop && entry->attempt.exceeded == NULL)
             return true;
     return false;
 }
 
-static void say_why(pawl_engine *e, const live *r, pawl_err *why)
+static void report_missing(pawl_engine *e, const cached_run *r, pawl_err *why)
 {
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->h == NULL && er->child == NULL)
-            fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", er->job.id, er->job.effect != NULL ? er->job.effect : "");
+    for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_UNHANDLED); entry != NULL; entry = entry->next)
+        fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", entry->job.id, entry->job.effect != NULL ? entry->job.effect : "");
     children_why(e, r, why);
 }
 
@@ -213,25 +251,21 @@ static int64_t sooner(int64_t a, int64_t b)
     return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-/* The first of its timers (`sleep`), back-offs, and of the tokens and time limits of those that wait for a place; 0: there is none. */
-static int64_t soonest(const pawl_engine *e, const live *r, int64_t sleep)
+/* The first of its timers (`sleep`), of the back-offs, and of the tokens and time limits of those that are queued; 0: there is none. */
+static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
 {
-    int64_t first = sleep;
+    const entry_list *queued = &r->outbox.in_state[ENTRY_QUEUED];
+    int64_t first = sooner(sleep, outbox_wake_ms(r));
 
-    for (const errand *er = r->errands; er != NULL; er = er->next) {
-        if (er->at != ERRAND_READY || er->h == NULL)
-            continue;
-        if (er->place != PLACE_WAITS)
-            first = sooner(first, er->not_before_ms);
-        else if (er->first_ms > 0 && er->limits.total_timeout_ms > 0)
-            first = sooner(first, er->first_ms + er->limits.total_timeout_ms + 1);
-    }
-    return any_waits(r) ? sooner(first, budgets_next(e)) : first;
+    for (const outbox_entry *entry = queued->limited > 0 ? queued->first : NULL; entry != NULL; entry = entry->next)
+        if (entry->limited)
+            first = sooner(first, entry->first_ms + entry->limits.total_timeout_ms + 1);
+    return any_queued(r) ? sooner(first, budgets_next(e)) : first;
 }
 
 /* Nothing can be done now: until a timer, or somebody comes back; deliveries are looked for in between. `waits`: for a place, too. False:
  * there is nothing to wait for. */
-static bool rest(pawl_engine *e, const live *r, int64_t until, bool waits)
+static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
 {
     int64_t now = engine_now(e), left;
     bool given = e->clock.sleep_until != NULL;
@@ -239,27 +273,27 @@ static bool rest(pawl_engine *e, const live *r, int64_t until, bool waits)
     if (until > 0)
         until = sooner(until, deadline_ms(r));
     left = until - now;
-    if (any_out(r) || (waits && until == 0 && completions_out(e) > 0)) {
-        (void)errands_come(e, given || until == 0 || left > REST_MS ? REST_MS : left > 1 ? left : 1);
+    if (outbox_any_running(r) || (waits && until == 0 && completions_out(e) > 0)) {
+        (void)outbox_collect(e, given || until == 0 || left > REST_MS ? REST_MS : left > 1 ? left : 1);
         return true;
     }
     if (until == 0 && !waits)
         return false;
-    keeper_begin(e);
+    renewal_begin(e);
     engine_sleep(e, until > 0 && (given || left < REST_MS) ? until : now + REST_MS);
     return true;
 }
 
 /* Nothing leaves any more: what is out is waited for, and no timer. */
-static pawl_code rest_drained(pawl_engine *e, live *r, bool *did, pawl_err *err)
+static pawl_code rest_drained(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 {
-    if (any_out(r))
-        (void)errands_come(e, REST_MS);
+    if (outbox_any_running(r))
+        (void)outbox_collect(e, REST_MS);
     *did = true;                /* who drives sees whether all is back */
     return receipts_feed(e, r, did, err);
 }
 
-static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
+static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     int64_t sleep = 0, until, wake = 0;
@@ -268,44 +302,44 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
     pawl_code rc;
 
     *did = r->children_ask = false;
-    if (!live_fits(r))          /* it could not take what came of it */
+    if (!run_fits(r))          /* it could not take what came of it */
         return fail(err, PAWL_CONFLICT, "%s: it runs under machine %s %u, and this is another %s %u: adopt it before anything is performed",
                     r->id, r->st->machine, (unsigned)r->st->version, pawl_machine_name(r->m), (unsigned)pawl_machine_version(r->m));
-    if ((rc = errands_meet(e, r, &why, err)) != PAWL_OK)
+    if ((rc = outbox_reconcile(e, r, &why, err)) != PAWL_OK)
         return rc;
-    if ((rc = rests_mark(e, r, err)) != PAWL_OK)        /* of those that came while others were looked after */
+    if ((rc = backoffs_store(e, r, err)) != PAWL_OK)        /* of those that came while others were looked after */
         return rc;
-    handlers_look(e, r);
+    handlers_find(e, r);
     if (!e->draining && (rc = children_begin(e, r, &why, err)) != PAWL_OK)
         return rc;
     if (r->st->canceling && !BROKEN(BROKEN_CANCEL))
-        errands_call_off(e, r, true);
-    errands_watch(e, r, engine_now(e));
-    came = errands_give_up(e, r, e->grace_ms);
+        outbox_cancel(e, r, true);
+    outbox_watch(e, r, engine_now(e));
+    came = outbox_give_up(e, r, e->grace_ms);
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did)        /* of an append that failed */
         return rc;
     if ((rc = timers_fire(e, r, &sleep, did, err)) != PAWL_OK || *did)
         return rc;
-    if ((rc = errands_leave(e, r, wait, err)) != PAWL_OK)
+    if ((rc = entries_leave(e, r, wait, err)) != PAWL_OK)
         return rc;
-    came = errands_come(e, 0) || came;
-    if ((rc = rests_mark(e, r, err)) != PAWL_OK)
+    came = outbox_collect(e, 0) || came;
+    if ((rc = backoffs_store(e, r, err)) != PAWL_OK)
         return rc;
-    if (r->lease_lost || called(r)) {
+    if (r->lease_lost || stopped_early(r)) {
         *did = true;            /* what stopped it is looked at first */
         return PAWL_OK;
     }
     if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did ||
-        (!e->draining && (rc = sql_choose(e, r, did, err)) != PAWL_OK) || *did || !wait)
+        (!e->draining && (rc = sql_start(e, r, did, err)) != PAWL_OK) || *did || !wait)
         return rc;
-    if (came || (ready_count(r, 0) > 0 && !e->draining)) {
+    if (came || (ready_count(r) > 0 && !e->draining)) {
         *did = true;
         return PAWL_OK;
     }
     until = soonest(e, r, sleep);
-    waits = any_waits(r);
+    waits = any_queued(r);
     if (children_open(r)) {
-        errands_unqueue(e, r);  /* meanwhile it is they that are driven */
+        outbox_unqueue(e, r);  /* meanwhile it is they that are driven */
         if ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did)
             return rc;
     }
@@ -317,18 +351,18 @@ static pawl_code perform_held(pawl_engine *e, live *r, bool wait, bool *did, paw
         *did = true;
         return receipts_feed(e, r, did, err);
     }
-    say_why(e, r, &why);
+    report_missing(e, r, &why);
     r->children_ask = why.code == PAWL_OK && children_open(r);
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);
     return PAWL_OK;
 }
 
-pawl_code perform(pawl_engine *e, live *r, bool wait, bool *did, pawl_err *err)
+pawl_code dispatch(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err)
 {
-    pawl_code rc = perform_held(e, r, wait, did, err);
+    pawl_code rc = dispatch_held(e, r, wait, did, err);
 
     if (rc == PAWL_FENCED)
-        live_lost(e, r);        /* nothing more leaves, and what is out stops (S2) */
+        run_lease_lost(e, r);        /* nothing more leaves, and what is out stops (S2) */
     return rc;
 }

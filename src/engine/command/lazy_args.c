@@ -1,6 +1,6 @@
-/* lazy_args.c - arguments that refer to what the state has: they stay there until their errand leaves, or the state moves. A conversation is
+/* lazy_args.c - arguments that refer to what the state has: they stay there until their outbox_entry leaves, or the state moves. A conversation is
  * long, and its model alone reads it. */
-#include "engine/command/outbox.h"
+#include "engine/command/entry.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static bool see_entry(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
 }
 
 /* The state after that entry; *st stays NULL where it is gone, or there is none. */
-static pawl_code state_then(pawl_engine *e, live *r, const char *id, pawl_state **st, pawl_err *err)
+static pawl_code state_then(pawl_engine *e, cached_run *r, const char *id, pawl_state **st, pawl_err *err)
 {
     const pawl_loader loader = { .blob = loader_blob, .ctx = r };
     seeking sk = { .code = id + strlen(r->id) + strlen("~0123456789abcdef/"), .look = e->lent };
@@ -67,7 +67,7 @@ static pawl_code state_then(pawl_engine *e, live *r, const char *id, pawl_state 
     return rc;
 }
 
-pawl_code args_then(pawl_engine *e, live *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
+pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
 {
     const char *name = arena_strdup(mem, id, strlen(id));       /* it may lie in the step that is used here */
     pawl_err why = { PAWL_OK, "" };
@@ -92,92 +92,95 @@ pawl_code args_then(pawl_engine *e, live *r, const char *id, arena *mem, pawl_co
 
 /* ---- lent ------------------------------------------------------------------------------------ */
 
-/* Of a settling, its question is in place of them. */
-static bool borrows(const errand *er)
+/* Of a resolving, its question is in place of them. */
+static bool borrows(const outbox_entry *entry)
 {
-    return er->refers && er->settling == NULL && er->job.args == NULL;
+    return entry->args == ARGS_IN_STATE && entry->resolution != RESOLUTION_ASKING;
 }
 
-static pawl_code not_open(const errand *er, pawl_err *err)
+static pawl_code not_open(const outbox_entry *entry, pawl_err *err)
 {
-    return fail(err, PAWL_CORRUPT, "%s: it is to be performed, and is not open", er->job.id);
+    return fail(err, PAWL_CORRUPT, "%s: it is to be performed, and is not open", entry->job.id);
 }
 
 /* *open: its command is. */
-static pawl_code take(pawl_engine *e, errand *er, bool *open, pawl_err *err)
+static pawl_code take(pawl_engine *e, outbox_entry *entry, bool *open, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_command cmd;
-    pawl_code rc = command_named(er->run->st, er->job.id, e->lent, &cmd, NULL, open, &why);
+    pawl_code rc = command_named(entry->run->st, entry->job.id, e->lent, &cmd, NULL, open, &why);
 
     if (rc == PAWL_GONE)
-        rc = args_then(e, er->run, er->job.id, &er->mem, &cmd, NULL, err);
+        rc = args_as_of(e, entry->run, entry->job.id, &entry->mem, &cmd, NULL, err);
     else if (rc != PAWL_OK)
         return fail(err, rc, "%s", why.text);
-    else if (*open && cmd.args != NULL && (cmd.args = value_copy(&er->mem, cmd.args)) == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", er->job.id);
+    else if (*open && cmd.args != NULL && (cmd.args = value_copy(&entry->mem, cmd.args)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", entry->job.id);
     if (rc == PAWL_OK && *open) {
-        er->job.args = cmd.args;
-        er->refers = false;
+        entry->job.args = cmd.args;
+        args_move(entry, ARGS_OWN);
     }
     return rc;
 }
 
-pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err)
+pawl_code args_copy(pawl_engine *e, outbox_entry *entry, pawl_err *err)
 {
     bool open = true;
-    pawl_code rc = borrows(er) ? take(e, er, &open, err) : PAWL_OK;
+    pawl_code rc = borrows(entry) ? take(e, entry, &open, err) : PAWL_OK;
 
-    return rc != PAWL_OK || open ? rc : not_open(er, err);
+    return rc != PAWL_OK || open ? rc : not_open(entry, err);
 }
 
 /* One whose command is over goes when somebody looks at the commands next. */
-pawl_code args_take_all(pawl_engine *e, live *r, pawl_err *err)
+pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
     bool open;
 
-    for (errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next)
-        if (er->at == ERRAND_READY && borrows(er))
-            rc = take(e, er, &open, err);
+    for (unsigned s = 0; s < ENTRY_STATES; s++)
+        if ((ENTRIES_CALL_WAITS >> s & 1) != 0)
+            OUTBOX_EACH(r, entry, next, s)
+                if (rc == PAWL_OK && borrows(entry))
+                    rc = take(e, entry, &open, err);
     r->borrowed = rc != PAWL_OK;
     return rc;
 }
 
-pawl_code args_lend(pawl_engine *e, errand *er, pawl_err *err)
+pawl_code args_lend(pawl_engine *e, outbox_entry *entry, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_command cmd;
     bool open;
     pawl_code rc;
 
-    if (!borrows(er))
+    if (!borrows(entry))
         return PAWL_OK;
-    if ((rc = command_named(er->run->st, er->job.id, e->lent, &cmd, NULL, &open, &why)) == PAWL_GONE)
-        return args_take(e, er, err);
+    if ((rc = command_named(entry->run->st, entry->job.id, e->lent, &cmd, NULL, &open, &why)) == PAWL_GONE)
+        return args_copy(e, entry, err);
     if (rc != PAWL_OK || !open)
-        return rc != PAWL_OK ? fail(err, rc, "%s", why.text) : not_open(er, err);
-    er->lent = true;
-    er->job.args = cmd.args;
+        return rc != PAWL_OK ? fail(err, rc, "%s", why.text) : not_open(entry, err);
+    entry->job.args = cmd.args;
+    args_move(entry, ARGS_LENT);
     return PAWL_OK;
 }
 
-pawl_code args_own(errand *er)
+pawl_code args_keep(outbox_entry *entry)
 {
     const pawl_value *args;
 
-    if (!er->lent)
+    if (entry->args != ARGS_LENT)
         return PAWL_OK;
-    if ((args = value_copy(&er->mem, er->job.args)) == NULL)
+    if ((args = value_copy(&entry->mem, entry->job.args)) == NULL)
         return PAWL_NOMEM;
-    er->job.args = args;
-    er->lent = er->refers = false;
+    entry->job.args = args;
+    args_move(entry, ARGS_OWN);
     return PAWL_OK;
 }
 
-void args_return(errand *er)
+void args_return(outbox_entry *entry)
 {
-    if (er->lent)
-        er->job.args = NULL;
-    er->lent = false;
+    if (entry->args != ARGS_LENT)
+        return;
+    entry->job.args = NULL;
+    args_move(entry, ARGS_IN_STATE);
 }

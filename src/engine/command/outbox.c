@@ -1,5 +1,8 @@
-/* outbox.c - errands meet the commands that are open. */
-#include "engine/command/outbox.h"
+/* outbox.c - the outbox of a run: entries are made for its open commands, and dropped when those are over.
+ *
+ * Called by dispatch.c, by the drive loop and by the scheduler, on the driving thread, without a lock; stop_asked(), beat() and say() are
+ * called by handlers, on their threads. Its entries meet the invariants O1 to O5 of entry.c. */
+#include "engine/command/entry.h"
 #include "engine/run/stream_ring.h"
 
 #include <string.h>
@@ -12,256 +15,347 @@ const handler *handler_of(const pawl_engine *e, const char *effect)
     return NULL;
 }
 
-void errand_free(pawl_engine *e, errand *er)
+/* ---- freed ---------------------------------------------------------------------------------------------------- */
+
+void entry_free(pawl_engine *e, outbox_entry *entry)
 {
     stream_ring *h = ring_here(e);
 
-    if (h != NULL && er->job.id != NULL)
-        ring_command_over(h, er);
-    budget_leave(e, er);
-    reply_free(&er->reply);
-    buf_free(&er->usage);
-    buf_free(&er->said);
-    arena_free(&er->mem);
-    mem_free(&e->alloc, er, sizeof *er);
+    if (h != NULL && entry->job.id != NULL)
+        ring_command_over(h, entry);
+    budget_leave(e, entry);
+    reply_free(&entry->reply);
+    buf_free(&entry->cost.usage);
+    buf_free(&entry->output);
+    arena_free(&entry->mem);
+    mem_free(&e->alloc, entry, sizeof *entry);
 }
 
-void errands_free(pawl_engine *e, live *r)
+void entry_remove(pawl_engine *e, outbox_entry *entry)
 {
-    for (errand *er = r->errands, *next; er != NULL; er = next) {
-        next = er->next;
-        er->stop = true;
-        er->run = NULL;
-        if (er->at != ERRAND_OUT || later_drop(er))
-            errand_free(e, er);
-    }
-    r->errands = NULL;
+    budget_leave(e, entry);
+    outbox_take_out(entry);
+    entry_free(e, entry);
 }
 
-void errands_unqueue(pawl_engine *e, live *r)
+void outbox_free(pawl_engine *e, cached_run *r)
 {
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_READY)
-            budget_leave(e, er);
-}
-
-bool errands_wait(const live *r)
-{
-    bool any = false;
-
-    for (const errand *er = r->errands; er != NULL; er = er->next) {
-        if (er->at != ERRAND_READY || er->place == PLACE_HELD || (er->place == PLACE_NONE && er->h != NULL && er->not_before_ms == 0))
-            return false;
-        any = any || er->place == PLACE_WAITS;
-    }
-    return any && pawl_state_next(r->st) == PAWL_PENDING;
-}
-
-void errands_postpone(pawl_engine *e, live *r, int64_t now)
-{
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->place == PLACE_WAITS) {
-            er->not_before_ms = budget_guess(er, now);
-            budget_leave(e, er);
+    for (unsigned s = 0; s < ENTRY_STATES; s++)
+        OUTBOX_EACH(r, entry, next, s) {
+            entry->attempt.stop = true;
+            if (!entry_is(entry, ENTRIES_RUNNING) || later_drop(entry)) {
+                entry_remove(e, entry);
+                continue;
+            }
+            outbox_take_out(entry);
+            entry_move(entry, ENTRY_STRAY);
         }
+    buf_reset(&r->outbox.received);
+    mem_free(&e->alloc, r->outbox.index, r->outbox.index_cap * sizeof *r->outbox.index);
+    r->outbox.index = NULL;
+    r->outbox.index_cap = 0;
 }
 
 /* Nothing has happened with them: they are made again when somebody looks at the run again. */
-void errands_forget(pawl_engine *e, live *r)
+void outbox_forget(pawl_engine *e, cached_run *r)
 {
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at != ERRAND_READY || er->place != PLACE_NONE || er->job.attempt > 0 || er->first_ms > 0 || er->settling != NULL || er->child != NULL)
-            return;
-    if (r->errands != NULL)
+    const uint32_t may_go = ENTRIES_CALL_WAITS & ~ENTRY_IN(ENTRY_QUEUED);
+
+    if (outbox_count(&r->outbox, ~may_go) > 0)
+        return;
+    for (unsigned s = 0; s < ENTRY_STATES; s++)
+        OUTBOX_EACH(r, entry, next, s)
+            if (entry->place.key != NULL || entry->job.attempt > 0 || entry->first_ms > 0 || entry->resolution == RESOLUTION_ASKING)
+                return;
+    if (r->outbox.count > 0)
         r->commands_moved = true;
-    errands_free(e, r);
+    outbox_free(e, r);
 }
 
-void told_to_stop(errand *er)
+/* ---- budgets, seen from a run ------------------------------------------------------------------------------------ */
+
+void outbox_unqueue(pawl_engine *e, cached_run *r)
 {
-    if (er->told_ms == 0)
-        er->told_ms = steady_ms();
-    er->stop = true;
-    if (er->at == ERRAND_OUT)
-        later_stop(er);
+    OUTBOX_EACH(r, queued, next, ENTRY_QUEUED)
+        budget_leave(e, queued);
+    OUTBOX_EACH(r, granted, following, ENTRY_GRANTED)
+        budget_leave(e, granted);
 }
 
-void errands_lost(live *r)
+void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now)
 {
-    for (errand **at = &r->errands; *at != NULL;) {
-        errand *er = *at;
-
-        if (er->at == ERRAND_OUT) {
-            er->lost = true;
-            told_to_stop(er);
-        } else {
-            budget_leave(r->e, er);
-            er->counted = er->unmarks = false;  /* whoever comes next reads how many were counted */
-        }
-        if (er->at == ERRAND_OUT && later_drop(er)) {
-            *at = er->next;
-            errand_free(r->e, er);
-        } else {
-            at = &er->next;
-        }
+    OUTBOX_EACH(r, entry, next, ENTRY_QUEUED) {
+        entry->not_before_ms = budget_guess(entry, now);
+        budget_leave(e, entry);
+        entry_wait(entry);
     }
 }
 
-void errands_stale(live *r)
+/* ---- stopped ----------------------------------------------------------------------------------------------------- */
+
+void attempt_stop(outbox_entry *entry)
 {
-    r->commands_moved = true;
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        er->fed = er->fed && BROKEN(BROKEN_RECEIPT_DROPPED);    /* what was folded with it is gone */
-    sql_stale(r);
+    if (entry->attempt.stop_ms == 0)
+        entry->attempt.stop_ms = steady_ms();
+    entry->attempt.stop = true;
+    if (entry_is(entry, ENTRIES_RUNNING))
+        later_stop(entry);
 }
 
-errand *errand_find(const live *r, const char *id)
+void entry_stop(outbox_entry *entry)
 {
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (strcmp(er->job.id, id) == 0)
-            return er;
-    return NULL;
+    attempt_stop(entry);
+    entry->run->outbox.stops = true;
 }
+
+/* On the lease thread: the entry's own thread, which drives, is in its handler. */
+void entry_stop_here(outbox_entry *entry, const char *exceeded, bool lease_lost)
+{
+    if (exceeded != NULL)
+        entry->attempt.exceeded = exceeded;
+    if (lease_lost)
+        entry->attempt.lease_lost = true;
+    attempt_stop(entry);
+}
+
+void outbox_stop_all(cached_run *r)
+{
+    for (unsigned s = 0; s < ENTRY_STATES; s++)
+        OUTBOX_EACH(r, entry, next, s)
+            entry_stop(entry);
+}
+
+void outbox_stop_unstarted(cached_run *r)
+{
+    static const entry_state out[] = { ENTRY_RUNNING, ENTRY_UNWANTED };
+
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+        OUTBOX_EACH(r, entry, next, out[i])
+            if (entry->attempt.called_ms == 0)
+                entry_stop(entry);
+}
+
+void outbox_lease_lost(cached_run *r)
+{
+    for (unsigned s = 0; s < ENTRY_STATES; s++)
+        OUTBOX_EACH(r, entry, next, s)
+            if (entry_is(entry, ENTRIES_RUNNING)) {
+                entry->attempt.lease_lost = true;
+                entry_stop(entry);
+                if (later_drop(entry))
+                    entry_remove(r->e, entry);
+            } else {
+                budget_leave(r->e, entry);
+                if (entry_is(entry, ENTRIES_CALL_WAITS))
+                    count_clear(entry);         /* whoever comes next reads how many were counted */
+            }
+}
+
+void outbox_state_dropped(cached_run *r)
+{
+    r->commands_moved = true;
+    buf_reset(&r->outbox.received);
+    OUTBOX_EACH(r, fed, next, ENTRY_FED)
+        if (!BROKEN(BROKEN_RECEIPT_DROPPED))
+            entry_move(fed, ENTRY_DONE);        /* its fold is gone, its receipt is not */
+    OUTBOX_EACH(r, granted, following, ENTRY_GRANTED)
+        if (granted->count == COUNT_IN_COMMIT)
+            count_clear(granted);
+    sql_state_dropped(r);
+}
+
+/* ---- what a handler may ask of its job, on its thread -------------------------------------------------------------- */
 
 static bool stop_asked(const pawl_job *job)
 {
-    errand *er = job->ctx;
+    outbox_entry *entry = job->ctx;
+    entry_attempt *a = &entry->attempt;
 
-    if (er->until_ms > 0 && steady_ms() > er->until_ms)
-        er->overran = true;     /* the store's clock may be a little behind */
-    return er->stop || er->overran || (er->e->abandoned && !er->h->sql);       /* the store's transaction ends it, or it never was */
+    if (a->until_ms > 0 && steady_ms() > a->until_ms)
+        a->overran = true;      /* the store's clock may be a little behind */
+    return a->stop || a->overran || (entry->e->abandoned && !entry->h->sql);    /* what is done in SQL is ended by the store's transaction */
 }
 
 static void beat(const pawl_job *job)
 {
-    errand *er = job->ctx;
+    outbox_entry *entry = job->ctx;
 
-    er->beats++;                /* the driving thread looks whether it changes */
+    entry->attempt.beats++;     /* the driving thread sees that it changes */
 }
 
 static pawl_code say(const pawl_job *job, const char *name, const char *text)
 {
-    errand *er = job->ctx;
+    outbox_entry *entry = job->ctx;
 
-    er->beats++;
-    if (er->listened && name != NULL && text != NULL && strcmp(name, "message") == 0)
-        said_add(er, text);
-    return ring_say(ring_here(er->e), er, name, text);
+    entry->attempt.beats++;
+    if (entry->keeps_output && name != NULL && text != NULL && strcmp(name, "message") == 0)
+        partial_add(entry, text);
+    return ring_say(ring_here(entry->e), entry, name, text);
 }
 
-static errand *errand_made(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
-{
-    errand *er = mem_new(&e->alloc, sizeof *er);
+/* ---- made ---------------------------------------------------------------------------------------------------------- */
 
-    if (er == NULL)
+static outbox_entry *entry_alloc(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
+{
+    outbox_entry *entry = mem_new(&e->alloc, sizeof *entry);
+
+    if (entry == NULL)
         return NULL;
-    arena_init(&er->mem, &e->alloc, 512);
-    reply_init(&er->reply, &e->alloc);
-    buf_init(&er->usage, &e->alloc);
-    buf_init(&er->said, &e->alloc);
-    er->job = (pawl_job){ .id = arena_strdup(&er->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say,
-                         .finish = job_finish, .ctx = er };
-    er->e = e;
-    er->job.effect = effect == NULL ? NULL : arena_strdup(&er->mem, effect, strlen(effect));
-    er->job.args = args == NULL ? NULL : value_copy(&er->mem, args);
-    er->open = true;
-    if (!er->mem.failed)
-        return er;
-    errand_free(e, er);
+    arena_init(&entry->mem, &e->alloc, 512);
+    reply_init(&entry->reply, &e->alloc);
+    buf_init(&entry->cost.usage, &e->alloc);
+    buf_init(&entry->output, &e->alloc);
+    entry->job = (pawl_job){ .id = arena_strdup(&entry->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say,
+                             .finish = job_finish, .ctx = entry };
+    entry->e = e;
+    entry->job.effect = effect == NULL ? NULL : arena_strdup(&entry->mem, effect, strlen(effect));
+    entry->job.args = args == NULL ? NULL : value_copy(&entry->mem, args);
+    if (!entry->mem.failed)
+        return entry;
+    entry_free(e, entry);
     return NULL;
 }
 
-errand *errand_copy(pawl_engine *e, const errand *er)
+static void entry_begin(outbox_entry *entry, entry_state first, entry_args args, entry_resolution resolution)
 {
+    sm_begin(&count_table, &entry->count, COUNT_NONE, entry);
+    sm_begin(&args_table, &entry->args, args, entry);
+    sm_begin(&resolution_table, &entry->resolution, resolution, entry);
+    sm_begin(&later_table, &entry->later.state, LATER_NOT, entry);
+    sm_begin(&entry_table, &entry->state, first, entry);
+}
+
+outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
+{
+    const bool asking = entry->resolution == RESOLUTION_ASKING;
+    const entry_args args = asking || entry->args == ARGS_OWN ? ARGS_OWN : ARGS_IN_STATE;
     pawl_limits limits;
     uint32_t attempt;
-    errand *copy = errand_made(e, er->job.id, settle_was(er, &limits, &attempt), er->settling == NULL ? er->job.args : NULL);
+    outbox_entry *copy = entry_alloc(e, entry->job.id, resolve_origin(entry, &limits, &attempt), asking || args == ARGS_IN_STATE ? NULL : entry->job.args);
 
     if (copy == NULL)
         return NULL;
     copy->job.attempt = attempt;
-    copy->cleared = er->cleared;
-    copy->billed = er->billed;
-    copy->costs = er->costs;
-    copy->tokens = er->tokens;
-    copy->micros = er->micros;
-    copy->first_ms = er->first_ms;
+    copy->cleared = entry->cleared;
+    copy->cost.reported = entry->cost.reported;
+    copy->cost.known = entry->cost.known;
+    copy->cost.tokens = entry->cost.tokens;
+    copy->cost.micros = entry->cost.micros;
+    copy->first_ms = entry->first_ms;
     copy->limits = limits;
     copy->limits.on_unknown = limits.on_unknown == NULL ? NULL : arena_strdup(&copy->mem, limits.on_unknown, strlen(limits.on_unknown));
-    copy->h = er->h;
-    copy->run = er->run;
-    if (copy->mem.failed) {
-        errand_free(e, copy);
-        return NULL;
-    }
-    return copy;
+    copy->h = entry->h;
+    copy->order = entry->order;
+    entry_begin(copy, ENTRY_READY, args, entry->resolution == RESOLUTION_OPEN && !entry->run->st->canceling ? RESOLUTION_OPEN : RESOLUTION_CLOSED);
+    if (!copy->mem.failed)
+        return copy;
+    entry_free(e, copy);
+    return NULL;
 }
 
-static pawl_code errand_new(pawl_engine *e, live *r, const pawl_command *cmd, errand **end, pawl_err *err)
+/* `in_state`: its arguments refer to what the state has, and stay there. */
+static pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, pawl_err *err)
 {
-    errand *er = errand_made(e, cmd->id, cmd->effect, cmd->args);
+    outbox_entry *entry = entry_alloc(e, cmd->id, cmd->effect, cmd->args);
+    const bool spawn = cmd->kind == PAWL_SPAWN;
+    bool good = entry != NULL;
 
-    if (er == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
-    er->limits = cmd->limits;
-    er->limits.inverse = NULL;
-    if (cmd->limits.on_unknown != NULL)
-        er->limits.on_unknown = arena_strdup(&er->mem, cmd->limits.on_unknown, strlen(cmd->limits.on_unknown));
-    er->asks_settled = true;
-    er->job.attempt = er->cleared = cmd->cleared;
-    er->share = cmd->share;
-    er->h = cmd->kind == PAWL_SPAWN ? NULL : handler_of(e, cmd->effect);
-    er->run = r;
-    er->listened = r->m->interrupt != NULL && cmd->kind == PAWL_CALL;
-    if (cmd->kind == PAWL_SPAWN && (er->child = child_name(&er->mem, cmd->id, cmd->child)) == NULL) {
-        errand_free(e, er);
-        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+    if (good) {
+        entry->limits = cmd->limits;
+        entry->limits.inverse = NULL;
+        if (cmd->limits.on_unknown != NULL)
+            entry->limits.on_unknown = arena_strdup(&entry->mem, cmd->limits.on_unknown, strlen(cmd->limits.on_unknown));
+        entry->job.attempt = entry->cleared = cmd->cleared;
+        entry->share = cmd->share;
+        entry->h = spawn ? NULL : handler_of(e, cmd->effect);
+        entry->child = spawn ? child_name(&entry->mem, cmd->id, cmd->child) : NULL;
+        entry->keeps_output = r->m->interrupt != NULL && cmd->kind == PAWL_CALL;
+        entry_begin(entry, spawn && entry->child != NULL ? ENTRY_CHILD_NEW : entry->h == NULL ? ENTRY_UNHANDLED : ENTRY_READY,
+                    in_state ? ARGS_IN_STATE : ARGS_OWN, RESOLUTION_OPEN);
+        good = !entry->mem.failed && outbox_add(r, entry) == PAWL_OK;
     }
-    *end = er;
-    return PAWL_OK;
+    if (good)
+        return PAWL_OK;
+    if (entry != NULL)
+        entry_free(e, entry);
+    return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
 }
 
-/* Those whose command is over go; those that are out are told to stop, and go when they come back. */
-static void errands_sift(pawl_engine *e, live *r)
-{
-    for (errand **at = &r->errands; *at != NULL;) {
-        errand *er = *at;
+/* ---- reconciled with the open commands ------------------------------------------------------------------------------- */
 
-        if (!er->open)
-            told_to_stop(er);
-        if (!er->open && er->began && er->at == ERRAND_READY)
-            (void)child_cancel(e, er);      /* it was left to itself */
-        if (er->open || (er->at == ERRAND_OUT && !later_drop(er))) {
-            at = &er->next;
-            continue;
-        }
-        *at = er->next;
-        errand_free(e, er);
-    }
-}
-
-void errands_leftover(pawl_engine *e, live *r, pawl_code next)
+/* Its command is not open any more. A running attempt is told to stop, and dropped when it returns; a receipt stays until it is stored. */
+static void entry_close(pawl_engine *e, outbox_entry *entry)
 {
-    if (next != PAWL_HALTED && next != PAWL_INTERRUPTED)
+    if (entry->state == ENTRY_FED || entry->state == ENTRY_UNWANTED)
         return;
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        er->open = false;
-    errands_sift(e, r);
+    if (entry->state == ENTRY_CHILD_STARTED)
+        (void)child_cancel(e, entry);
+    if (entry->state != ENTRY_RUNNING) {
+        entry_remove(e, entry);
+        return;
+    }
+    entry_stop(entry);
+    if (later_drop(entry))
+        entry_remove(e, entry);
+    else
+        entry_move(entry, ENTRY_UNWANTED);
+}
+
+static void outbox_sweep(pawl_engine *e, cached_run *r)
+{
+    for (unsigned s = 0; s < ENTRY_STATES; s++)
+        OUTBOX_EACH(r, entry, next, s)
+            if (entry->seen != r->outbox.reconciled)
+                entry_close(e, entry);
+}
+
+void outbox_drop_leftovers(pawl_engine *e, cached_run *r, pawl_code next)
+{
+    if ((next != PAWL_HALTED && next != PAWL_INTERRUPTED) || r->outbox.count == 0)
+        return;
+    r->outbox.reconciled++;
+    outbox_sweep(e, r);
+}
+
+void outbox_note_receipt(cached_run *r, const char *id)
+{
+    buf *b = &r->outbox.received;
+
+    if (id == NULL || outbox_find(r, id) == NULL)
+        return;
+    buf_put(b, id, strlen(id) + 1);
+    r->commands_moved = r->commands_moved || b->failed;
+}
+
+/* Not before they are stored: a fold that is taken back opens the command again. But then at once, so that no attempt begins any more (E4). */
+void outbox_stored(pawl_engine *e, cached_run *r)
+{
+    buf *b = &r->outbox.received;
+
+    OUTBOX_EACH(r, entry, next, ENTRY_FED)
+        entry_remove(e, entry);
+    for (const char *id = b->data; b->size > 0 && id < b->data + b->size; id += strlen(id) + 1) {
+        outbox_entry *entry = outbox_find(r, id);
+
+        if (entry != NULL && !call_open(r->st, id))
+            entry_close(e, entry);
+    }
+    buf_reset(b);
 }
 
 /* With all that it refers to, and secrets to be put in. */
-static pawl_code command_whole(pawl_engine *e, live *r, size_t i, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
+static pawl_code command_whole(pawl_engine *e, cached_run *r, size_t i, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = pawl_state_command(r->st, i, e->look, cmd, secrets, &why);
 
     if (rc == PAWL_GONE)
-        return args_then(e, r, cmd->id, mem, cmd, secrets, err);
+        return args_as_of(e, r, cmd->id, mem, cmd, secrets, err);
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }
 
-/* What refers to nothing but the run's own stays where it is: borrow.c. */
-static pawl_code errand_adds(pawl_engine *e, live *r, size_t i, errand **end, pawl_err *why, pawl_err *err)
+/* With its arguments. What refers to nothing but the run's own stays where it is: lazy_args.c. */
+static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_err *why, pawl_err *err)
 {
     const pawl_value *secrets = NULL;
     bool missing = false;
@@ -277,105 +371,54 @@ static pawl_code errand_adds(pawl_engine *e, live *r, size_t i, errand **end, pa
     if (rc == PAWL_OK && missing && !r->st->canceling)  /* else it is called off, not performed */
         r->commands_moved = true;       /* to be looked at again */
     else if (rc == PAWL_OK)
-        rc = errand_new(e, r, &cmd, end, err);
+        rc = entry_make(e, r, &cmd, false, err);
     arena_free(&mem);
     return rc;
 }
 
-static pawl_code errand_meets(pawl_engine *e, live *r, size_t i, errand ***end, pawl_err *why, pawl_err *err)
+static pawl_code command_reconcile(pawl_engine *e, cached_run *r, size_t i, pawl_err *why, pawl_err *err)
 {
     bool refers;
     pawl_command cmd;
-    errand *er;
+    outbox_entry *entry;
     pawl_code rc = state_command_bare(r->st, i, e->look, &cmd, &refers, err);
 
     if (rc != PAWL_OK || cmd.kind == PAWL_SLEEP)
         return rc;
-    if ((er = errand_find(r, cmd.id)) != NULL) {
-        er->open = true;
-        r->borrowed = r->borrowed || er->refers;
+    if ((entry = outbox_find(r, cmd.id)) != NULL) {
+        entry->seen = r->outbox.reconciled;
+        r->borrowed = r->borrowed || entry->args != ARGS_OWN;
+        r->commands_moved = r->commands_moved || entry->state == ENTRY_FED;     /* it is open anew: another entry, when that receipt is stored */
+        if (entry->state == ENTRY_UNWANTED)
+            entry_move(entry, ENTRY_RUNNING);
         return PAWL_OK;
     }
     if (!refers || cmd.kind != PAWL_CALL)
-        rc = errand_adds(e, r, i, *end, why, err);
-    else if ((rc = errand_new(e, r, &cmd, *end, err)) == PAWL_OK)
-        (**end)->refers = r->borrowed = true;
-    if (**end != NULL)
-        *end = &(**end)->next;
-    return rc;
+        return entry_make_whole(e, r, i, why, err);
+    r->borrowed = true;
+    return entry_make(e, r, &cmd, true, err);
 }
 
-pawl_code errands_meet(pawl_engine *e, live *r, pawl_err *why, pawl_err *err)
+pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
 {
-    errand **end = &r->errands;
     pawl_code rc = PAWL_OK;
 
     if (!r->commands_moved)
-        return marks_read(e, r, err);
+        return counts_read(e, r, err);
     r->commands_moved = false;
-    for (errand *er = r->errands; er != NULL; er = er->next) {
-        er->open = false;
-        end = &er->next;
-    }
+    r->outbox.reconciled++;
     for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK; i++)
-        rc = errand_meets(e, r, i, &end, why, err);
+        rc = command_reconcile(e, r, i, why, err);
     if (rc == PAWL_OK)
-        errands_sift(e, r);
+        outbox_sweep(e, r);
     else
         r->commands_moved = true;
-    return rc == PAWL_OK ? marks_read(e, r, err) : rc;
+    return rc == PAWL_OK ? counts_read(e, r, err) : rc;
 }
 
-void handlers_look(const pawl_engine *e, live *r)
+void handlers_find(const pawl_engine *e, cached_run *r)
 {
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->h == NULL && er->child == NULL && er->at == ERRAND_READY)
-            er->h = handler_of(e, er->job.effect);
-}
-
-void errand_gone(pawl_engine *e, live *r, errand *er)
-{
-    for (errand **at = &r->errands; *at != NULL; at = &(*at)->next)
-        if (*at == er) {
-            *at = er->next;
-            errand_free(e, er);
-            return;
-        }
-}
-
-bool any_out(const live *r)
-{
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_OUT)
-            return true;
-    return false;
-}
-
-bool errands_quiet(const live *r)
-{
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at != ERRAND_READY)
-            return false;
-    return true;
-}
-
-bool errands_back(const live *r)
-{
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->open && er->at != ERRAND_READY)
-            return false;
-    return true;
-}
-
-bool errands_home(const pawl_engine *e, const live *r)
-{
-    if (!errands_back(r))
-        return false;
-    for (const errand *er = r->errands; er != NULL; er = er->next) {
-        const live *child = er->child == NULL || !er->began ? NULL : live_find(e, er->child);
-
-        if (child != NULL && child->fence != 0 && child->st != NULL && !errands_home(e, child))
-            return false;
-    }
-    return true;
+    OUTBOX_EACH(r, entry, next, ENTRY_UNHANDLED)
+        if ((entry->h = handler_of(e, entry->job.effect)) != NULL)
+            entry_wait(entry);
 }

@@ -1,98 +1,138 @@
-/* outbox.h - what the files that carry out commands share of their errands. */
-#ifndef ENGINE_ERRAND_H
-#define ENGINE_ERRAND_H
+/* outbox.h - the outbox of a run: its open commands, and what may be done with them from outside this folder.
+ *
+ * An entry is opened by the files of this folder only (entry.h). All of it is called on the driving thread, without a lock, unless said. */
+#ifndef ENGINE_OUTBOX_H
+#define ENGINE_OUTBOX_H
 
-#include "engine/child/child.h"
-#include "engine/run/run.h"
-#include "engine/run/stream_ring.h"
+#include "engine/engine.h"
 
-/* errands.c */
-errand *errand_find(const live *r, const char *id);
-const handler *handler_of(const pawl_engine *e, const char *effect);    /* NULL: none */
-errand *errand_copy(pawl_engine *e, const errand *er);  /* ready, of the same command, not in any list; NULL: no memory */
-void told_to_stop(errand *er);  /* by whom does not matter: from now on it is waited for no longer than the grace allows */
-void errand_free(pawl_engine *e, errand *er);
-void errand_gone(pawl_engine *e, live *r, errand *er);  /* out of its run's list, and freed */
-void handlers_look(const pawl_engine *e, live *r);      /* for those that found none before */
-bool any_out(const live *r);
 
-/* borrow.c */
-pawl_code args_take(pawl_engine *e, errand *er, pawl_err *err);         /* into its own memory; it may leave for another thread */
-pawl_code args_take_all(pawl_engine *e, live *r, pawl_err *err);        /* before the state moves */
-pawl_code args_lend(pawl_engine *e, errand *er, pawl_err *err);         /* for an attempt on this thread; and then: */
-void args_return(errand *er);
-pawl_code args_own(errand *er);         /* lent ones, copied: its handler keeps its job. PAWL_NOMEM */
-/* Of a command that refers to channels which have moved on since: as they were, in `mem`. PAWL_CORRUPT: nothing says that any more. */
-pawl_code args_then(pawl_engine *e, live *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err);
+typedef enum entry_state {
+    ENTRY_READY,                /* may begin; has not asked for a place in the budget of its effect */
+    ENTRY_UNHANDLED,            /* there is no handler for its effect in this engine */
+    ENTRY_BACKOFF,              /* waits for the time of its next attempt (E7) */
+    ENTRY_QUEUED,               /* waits for a place in the budget of its effect */
+    ENTRY_GRANTED,              /* has its place, or needs none: leaves next */
+    ENTRY_SQL_READY,            /* is performed in the transaction of a commit: waits for one */
+    ENTRY_LEAVING,              /* its attempt is being counted */
+    ENTRY_RUNNING,              /* an attempt is with its handler */
+    ENTRY_UNWANTED,             /* the same, and its command is not open any more: dropped when it returns */
+    ENTRY_DONE,                 /* its outcome is known and not folded */
+    ENTRY_FED,                  /* its receipt is folded and not stored */
+    ENTRY_CHILD_NEW,            /* a child run that was not started from here */
+    ENTRY_CHILD_STARTED,        /* its start is in the store */
+    ENTRY_CHILD_RELEASED,       /* it was told to cancel, or has ended: nothing more is said to it */
+    ENTRY_STRAY,                /* an attempt that was given up: in no outbox, freed when it returns */
+    ENTRY_STATES
+} entry_state;
 
-/* secrets.c */
-/* Each secret in its place; the command waits when one is missing, and `why` says which. */
-pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,
-                      pawl_err *err);
+#define ENTRY_IN(state) (UINT32_C(1) << (state))
+enum {
+    ENTRIES_RUNNING = ENTRY_IN(ENTRY_RUNNING) | ENTRY_IN(ENTRY_UNWANTED),
+    ENTRIES_CHILD = ENTRY_IN(ENTRY_CHILD_NEW) | ENTRY_IN(ENTRY_CHILD_STARTED) | ENTRY_IN(ENTRY_CHILD_RELEASED),
+    /* No attempt of it runs, and no receipt waits to be stored. */
+    ENTRIES_CALL_WAITS = ENTRY_IN(ENTRY_READY) | ENTRY_IN(ENTRY_UNHANDLED) | ENTRY_IN(ENTRY_BACKOFF) | ENTRY_IN(ENTRY_QUEUED) |
+                         ENTRY_IN(ENTRY_GRANTED) | ENTRY_IN(ENTRY_SQL_READY),
+    ENTRIES_WITH_RECEIPT = ENTRY_IN(ENTRY_DONE) | ENTRY_IN(ENTRY_FED),
+    /* Something can be done for it here and now, or will come back. */
+    ENTRIES_WORK = ENTRY_IN(ENTRY_READY) | ENTRY_IN(ENTRY_QUEUED) | ENTRY_IN(ENTRY_GRANTED) | ENTRY_IN(ENTRY_SQL_READY) |
+                   ENTRY_IN(ENTRY_LEAVING) | ENTRY_IN(ENTRY_RUNNING) | ENTRIES_WITH_RECEIPT,
+    ENTRIES_ASLEEP = ENTRY_IN(ENTRY_BACKOFF) | ENTRY_IN(ENTRY_CHILD_STARTED) | ENTRY_IN(ENTRY_CHILD_RELEASED)
+};
 
-/* attempts.c */
-pawl_code marks_read(pawl_engine *e, live *r, pawl_err *err);   /* after another engine had it: attempts that were counted stay counted */
-/* Its last attempt was begun by somebody who is gone, and it must not be begun again: it is of class once, or that was the last (E5, E7). */
-bool is_unknown(const errand *er);
-bool is_over(const errand *er, int64_t now);    /* between two attempts its total_timeout_ms ran out */
-pawl_code counted_store(pawl_engine *e, live *r, int64_t now, pawl_err *err);  /* before any of them is counted: what was only folded */
-pawl_code rests_mark(pawl_engine *e, live *r, pawl_err *err);   /* back-offs, so that whoever comes next goes on with them (E7); and what never began */
-pawl_code riding_marks(pawl_engine *e, live *r, pawl_append *a, arena *mem);   /* of those that leave once it is stored; and then: */
-void riding_stored(live *r, const pawl_append *a);
-void unbegun_look(live *r);     /* nothing leaves any more: those that were counted and are here still are to be taken back */
-bool has_limit(const pawl_limits *l);
-pawl_code leaving_mark(pawl_engine *e, live *r, int64_t now, pawl_err *err);    /* the attempts that leave now are counted, together (E13) */
-pawl_code lone_mark(pawl_engine *e, live *r, errand *er, int64_t now, pawl_err *err);  /* and of one that leaves alone */
-void errand_begin(pawl_engine *e, errand *er, int64_t now);     /* it is out */
-/* With what its handler returned; false: it answers later, and may be anybody's by now. */
-bool attempt_returned(pawl_engine *e, errand *er, pawl_code rc);
-pawl_code attempt_code(errand *er, pawl_code rc);       /* a code above 0 is no result */
-void errand_limits(pawl_engine *e, errand *er, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
-void errands_watch(pawl_engine *e, live *r, int64_t now);       /* those that are out and over a limit are told to stop */
-/* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
-const char *limit_least(const pawl_limits *l, int64_t gone, int64_t *left);
-bool tried_again(pawl_code code);
-bool errand_again(const pawl_engine *e, errand *er, int64_t now);     /* true: it is ready for another attempt, at its time */
+typedef struct entry_list { outbox_entry *first, *last; size_t count, limited; } entry_list;     /* limited: those with a time limit to be watched */
+typedef struct outbox {
+    entry_list in_state[ENTRY_STATES];          /* kept by entry_move() */
+    outbox_entry **index;                       /* by command id: open hashing, `index_cap` is a power of two */
+    size_t index_cap, count;
+    uint64_t orders;                            /* entries that were ever made */
+    uint64_t reconciled;                        /* reconciliations so far */
+    int64_t watched_ms;                         /* when the limits of running attempts were looked at */
+    size_t backoffs, take_backs;                /* entries in COUNT_BACKOFF, in COUNT_TAKE_BACK */
+    buf received;                               /* ids of commands whose receipts came from outside and are not stored, each with its NUL */
+    bool stops;                                 /* a running attempt was told to stop */
+} outbox;
 
-/* completions.c: answers that come later (E17) */
-pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx);
-void job_finish(const pawl_job *job, pawl_code code);
-void later_stop(errand *er);    /* whoever holds its job is told, once */
-bool later_drop(errand *er);    /* true: it was pending, nobody holds its job, and its errand may be freed */
-void later_unlist(errand *er);  /* its id is the next attempt's */
+size_t outbox_count(const outbox *o, uint32_t states);
+outbox_entry *outbox_find(const cached_run *r, const char *id);         /* NULL: none */
+static inline outbox_entry *outbox_first(const outbox *o, entry_state state) { return o->in_state[state].first; }
+outbox_entry *entry_next(const outbox_entry *entry);                    /* of the same state */
 
-/* settle.c */
-bool settle_begin(pawl_engine *e, errand *er);  /* true: it is ready to find out what came of it; false: it has nobody to ask */
-bool settle_end(pawl_engine *e, errand *er);    /* true: what came of it is known, or never will be; false: it is ready to be performed again */
-const char *settle_was(const errand *er, pawl_limits *limits, uint32_t *attempt);   /* the effect of its command, and more of it */
+/* ---- what others may know of an entry, and do with it ---------------------------------------------------------- */
 
-/* budget.c */
-bool budget_enter(pawl_engine *e, errand *er);  /* it waits for a place, if its effect has a budget; false: no memory */
-void budget_begun(pawl_engine *e, errand *er);  /* with its place, if it has one */
-void budget_leave(pawl_engine *e, errand *er);  /* what it had, or waited for, is another's */
-int64_t budget_guess(const errand *er, int64_t now);    /* when one that waits may have its turn */
+const char *entry_id(const outbox_entry *entry);
+const char *entry_effect(const outbox_entry *entry);
+const pawl_value *entry_args_of(const outbox_entry *entry);
+const pawl_limits *entry_limits(const outbox_entry *entry);
+const char *entry_child(const outbox_entry *entry);                     /* NULL: it is a call */
+pawl_caps entry_share(const outbox_entry *entry);
+entry_state entry_state_of(const outbox_entry *entry);
+bool entry_is_resolving(const outbox_entry *entry);                     /* it performs `on_unknown` in place of its effect (E5) */
+bool entry_waits_for_thread(const outbox_entry *entry);                 /* it was dispatched, and its handler not called */
+bool entry_is_lost(const outbox_entry *entry);                          /* the attempt stays out, and its run is another engine's */
+void entry_child_started(outbox_entry *entry);
+void entry_child_released(outbox_entry *entry);
+void entry_refuse(pawl_engine *e, outbox_entry *entry, pawl_code code, const char *text);       /* a child that could not begin: its receipt */
+/* For stream_ring.c. */
+int64_t entry_dispatched_ms(const outbox_entry *entry);
+uint32_t entry_attempt_number(const outbox_entry *entry);
+void entry_failure_json(const outbox_entry *entry, buf *out);           /* of an attempt after which there will be another */
+/* For lease_renewal.c, of the entry whose handler runs on the driving thread meanwhile. With the engine's lock, on the lease thread. */
+unsigned long entry_beats(const outbox_entry *entry);
+bool entry_is_stopping(const outbox_entry *entry);
+cached_run *entry_run(const outbox_entry *entry);
+void entry_stop_here(outbox_entry *entry, const char *exceeded, bool lease_lost);
+
+/* ---- dispatch.c, outbox.c: of a whole run ---------------------------------------------------------------------- */
+
+/* An entry for each open command. `why`: what one that cannot be made waits for. */
+pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err);
+/* A receipt of that command came from outside, and is folded: its entry goes when that is stored. */
+void outbox_note_receipt(cached_run *r, const char *id);
+bool outbox_collect(pawl_engine *e, int64_t wait_ms);   /* attempts of all runs that came back; waits for one, that long; whether any did */
+void outbox_stored(pawl_engine *e, cached_run *r);      /* the receipts that were fed are, or came from outside */
+/* What can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and running attempts, too. */
+pawl_code dispatch(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err);
+pawl_code outbox_end_all(pawl_engine *e, cached_run *r, pawl_err *err); /* a second cancel: nothing is waited for, all receipts are fed (E10) */
+bool outbox_only_queued(const cached_run *r);           /* all that it waits for is a place in a budget */
+void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now);       /* they leave the queue of the budget, and come back later */
+void outbox_forget(pawl_engine *e, cached_run *r);      /* drops the entries, unless something of them is known here alone */
+void outbox_unqueue(pawl_engine *e, cached_run *r);     /* nobody drives it now: its entries keep nobody waiting */
+void outbox_drop_leftovers(pawl_engine *e, cached_run *r, pawl_code next);      /* when no command is open any more */
+bool outbox_any_running(const cached_run *r);
+bool outbox_is_idle(const cached_run *r);               /* no attempt runs, and no receipt waits to be stored */
+bool outbox_open_idle(const cached_run *r);             /* the same of entries whose command is open */
+bool outbox_tree_idle(const pawl_engine *e, const cached_run *r);       /* and of its children that are held here */
+void outbox_finish(pawl_engine *e, cached_run *r);      /* the engine ends: what is done is stored, what was stopped is begun again by the next one */
+void outbox_lease_lost(cached_run *r);                  /* the run is another engine's: running attempts are stopped */
+void outbox_state_dropped(cached_run *r);               /* the state was thrown away: what comes back is fed if its command is still open */
+void outbox_stop_all(cached_run *r);
+void outbox_stop_unstarted(cached_run *r);              /* attempts that wait for a thread must not begin any more (E10) */
+int64_t outbox_wake_ms(const cached_run *r);            /* the end of the first back-off; 0: there is none */
+bool outbox_is_asleep(const cached_run *r, const char *id);     /* the entry waits for its time, or for its child */
+void outbox_free(pawl_engine *e, cached_run *r);
+/* ENTRY_RUNNING back to where it was: it was dispatched, and its handler was not called. */
+void entry_not_started(pawl_engine *e, outbox_entry *entry);
+
+/* attempt_count.c */
+pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem);  /* of attempts that begin once it is stored; and then: */
+void counts_committed(cached_run *r, const pawl_append *a);
+void counts_take_back(cached_run *r);                   /* nothing begins any more: those that were counted and did not */
+pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err);
+
+/* lazy_args.c: before the state changes */
+pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err);
 
 /* cost.c */
-void cost_add(errand *er);      /* of the attempt that came back */
-void cost_take_back(errand *er);        /* it never happened */
-void cost_say(errand *er);      /* with its receipt */
-void cost_say_none(errand *er); /* of a child that could not begin */
-void cost_of_run(const live *r, buf *out);      /* of a child that is over; nothing when it has no budget */
+void cost_of_run(const cached_run *r, buf *out);        /* of a child that is over; nothing when it has no budget */
 
-/* said.c */
-void said_add(errand *er, const char *json);    /* of one that is listened to: a message of its handler's */
-void said_begin(errand *er);    /* an attempt of it begins */
-bool said_due(const live *r, const pawl_event *ev);     /* it interrupts the run */
-pawl_code said_with(live *r, const pawl_event *ev, buf *out, pawl_err *err);    /* its value, with what was said; empty: none */
+/* partial_output.c */
+bool partial_wanted(const cached_run *r, const pawl_event *ev);         /* it interrupts the run */
+pawl_code partial_event_value(cached_run *r, const pawl_event *ev, buf *out, pawl_err *err);    /* its value, with what handlers have said; empty: none */
 
-/* receipts.c */
-void reply_check(pawl_engine *e, errand *er);   /* what is no JSON is an error of the handler's */
-void reply_limit(const pawl_engine *e, errand *er);    /* one that is too large is an error */
-void receipt_make(pawl_engine *e, errand *er);
-/* Nothing new begins; what is out ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
-void errands_call_off(pawl_engine *e, live *r, bool wait);
-pawl_code receipt_feed(pawl_engine *e, live *r, errand *er, pawl_err *err);     /* PAWL_IGNORED, PAWL_INVALID: nobody waits for it */
-bool errands_give_up(pawl_engine *e, live *r, int64_t grace_ms);    /* those that were told to stop so long ago; true: some are gone, or back */
-pawl_code receipts_feed(pawl_engine *e, live *r, bool *did, pawl_err *err);
+/* sql_command.c: commands that are performed in the transaction that stores their receipt */
+pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);   /* one that is ready; *did: there is one */
+void sql_into_append(cached_run *r, bool release_sleeping, pawl_append *a, arena *mem);
+void sql_state_dropped(cached_run *r);                  /* it was not stored: it never happened */
 
 #endif

@@ -1,6 +1,6 @@
 /* partial_output.c - what handlers have said so far, for the signal that interrupts a run (A4): the text that a reader has seen is kept by the entry
  * that ends it, though nobody will hear the rest. */
-#include "engine/command/outbox.h"
+#include "engine/command/entry.h"
 
 enum { SAID_BYTES_MAX = 4 << 20 };      /* of one attempt, as JSON; what comes after that is not kept */
 
@@ -12,27 +12,27 @@ static const char *delta_text(const pawl_value *message)
 }
 
 /* On the handler's thread, and often: it is read when somebody interrupts. Each with its NUL. */
-void said_add(errand *er, const char *json)
+void partial_add(outbox_entry *entry, const char *json)
 {
     const size_t size = strlen(json) + 1;
 
     if (strstr(json, "text_delta") == NULL)
         return;
-    pthread_mutex_lock(&er->e->said_lock);
-    if (er->said.size + size <= SAID_BYTES_MAX)
-        buf_put(&er->said, json, size);
-    pthread_mutex_unlock(&er->e->said_lock);
+    pthread_mutex_lock(&entry->e->said_lock);
+    if (entry->output.size + size <= SAID_BYTES_MAX)
+        buf_put(&entry->output, json, size);
+    pthread_mutex_unlock(&entry->e->said_lock);
 }
 
-static const pawl_value *said_text(const errand *er, arena *mem)
+static const pawl_value *partial_text(const outbox_entry *entry, arena *mem)
 {
-    const char *at = er->said.data, *end = at + er->said.size, *piece;
+    const char *at = entry->output.data, *end = at + entry->output.size, *piece;
     const pawl_value *out = NULL;
     arena one;
     buf text;
 
-    arena_init(&one, &er->e->alloc, 512);
-    buf_init(&text, &er->e->alloc);
+    arena_init(&one, &entry->e->alloc, 512);
+    buf_init(&text, &entry->e->alloc);
     for (; at < end; at += strlen(at) + 1) {
         arena_reset(&one);
         if ((piece = delta_text(value_parse(&one, at, strlen(at), "a message", NULL))) != NULL)
@@ -48,33 +48,35 @@ static const pawl_value *said_text(const errand *er, arena *mem)
 }
 
 /* A new attempt says it all again. */
-void said_begin(errand *er)
+void partial_begin(outbox_entry *entry)
 {
-    if (!er->listened)
+    if (!entry->keeps_output)
         return;
-    pthread_mutex_lock(&er->e->said_lock);
-    buf_reset(&er->said);
-    pthread_mutex_unlock(&er->e->said_lock);
+    pthread_mutex_lock(&entry->e->said_lock);
+    buf_reset(&entry->output);
+    pthread_mutex_unlock(&entry->e->said_lock);
 }
 
-bool said_due(const live *r, const pawl_event *ev)
+bool partial_wanted(const cached_run *r, const pawl_event *ev)
 {
     return ev->kind == PAWL_EV_SIGNAL && r->m->interrupt != NULL && ev->name != NULL && strcmp(ev->name, r->m->interrupt) == 0;
 }
 
-static const pawl_value *said_object(live *r, arena *mem)
+static const pawl_value *partial_object(cached_run *r, arena *mem)
 {
+    static const entry_state states[] = { ENTRY_RUNNING, ENTRY_DONE, ENTRY_FED };
     const pawl_value *out = value_pack(mem, NULL, "{}");
 
     pthread_mutex_lock(&r->e->said_lock);
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->open && er->at != ERRAND_READY && er->said.size > 0 && !er->said.failed)
-            out = value_with(mem, out, er->job.id, said_text(er, mem));
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        OUTBOX_EACH(r, entry, next, states[i])
+            if (entry->output.size > 0 && !entry->output.failed)
+                out = value_with(mem, out, entry->job.id, partial_text(entry, mem));
     pthread_mutex_unlock(&r->e->said_lock);
     return out;
 }
 
-pawl_code said_with(live *r, const pawl_event *ev, buf *out, pawl_err *err)
+pawl_code partial_event_value(cached_run *r, const pawl_event *ev, buf *out, pawl_err *err)
 {
     const size_t size = ev->value_size > 0 || ev->value == NULL ? ev->value_size : strlen(ev->value);
     const pawl_value *v = NULL, *said;
@@ -82,7 +84,7 @@ pawl_code said_with(live *r, const pawl_event *ev, buf *out, pawl_err *err)
     arena mem;
 
     arena_init(&mem, &r->e->alloc, 1024);
-    said = said_object(r, &mem);
+    said = partial_object(r, &mem);
     if (ev->value != NULL && (v = value_parse(&mem, ev->value, size, "the event's value", err)) == NULL)
         rc = mem.failed ? PAWL_NOMEM : PAWL_INVALID;
     if (rc == PAWL_OK && pawl_value_size(said) > 0 && (v == NULL || pawl_value_type(v) == PAWL_TYPE_NULL || pawl_value_type(v) == PAWL_TYPE_OBJECT))

@@ -1,5 +1,5 @@
-/* pool.c - threads that perform. They see an errand and nothing else; the driving thread puts and takes. */
-#include "engine/command/outbox.h"
+/* pool.c - threads that perform. They see an outbox_entry and nothing else; the driving thread puts and takes. */
+#include "engine/command/entry.h"
 #include "engine/run/run.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ typedef struct slot {          /* of a thread */
     pool *p;
     pthread_t thread;
     bool taken, left;           /* it has been begun and not joined; it is at its end */
-    errand *at;                 /* what it performs */
+    outbox_entry *at;                 /* what it performs */
 } slot;
 
 struct pool {
@@ -19,15 +19,15 @@ struct pool {
     pawl_alloc alloc;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    errand *first, *last;       /* to be performed */
+    outbox_entry *first, *last;       /* to be performed */
     unsigned count;             /* threads that there may be */
     unsigned begun, busy;       /* threads that there are; of them at work */
-    unsigned queued;            /* errands that no thread has */
+    unsigned queued;            /* entries that no thread has */
     size_t bytes;
     bool over;
     int64_t looked_ms;          /* when it was looked who does not come back */
     bool simulated;             /* no threads: chance says what a thread would do next, and the driving thread does it */
-    errand *held;               /* simulated: performed, not yet returned to the driving thread */
+    outbox_entry *held;               /* simulated: performed, not yet returned to the driving thread */
     unsigned nheld;
     unsigned cap;
     slot slots[];
@@ -40,25 +40,25 @@ static void *perform_on(void *arg)
 
     pthread_mutex_lock(&p->lock);
     while (!p->over && !mine->left) {
-        errand *er = p->first;
+        outbox_entry *entry = p->first;
         pawl_code rc;
 
-        if (er == NULL) {
+        if (entry == NULL) {
             pthread_cond_wait(&p->work, &p->lock);
             continue;
         }
-        p->first = er->queued;
+        p->first = entry->queued;
         p->queued--;
         p->busy++;
-        mine->at = er;
+        mine->at = entry;
         pthread_mutex_unlock(&p->lock);
-        rc = errand_run(er);
+        rc = attempt_run(entry);
         pthread_mutex_lock(&p->lock);
         p->busy--;
         mine->at = NULL;
-        mine->left = er->replaced;      /* another one does its work */
-        if (attempt_returned(p->e, er, rc))
-            completions_put(p->e, er);
+        mine->left = entry->attempt.thread_replaced;      /* another one does its work */
+        if (attempt_returned(p->e, entry, rc))
+            completions_put(p->e, entry);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -96,10 +96,11 @@ void pool_replace(pawl_engine *e)
     pthread_mutex_lock(&p->lock);
     p->looked_ms = now;
     for (unsigned i = 0; i < p->cap; i++) {
-        errand *er = p->slots[i].at;
+        outbox_entry *entry = p->slots[i].at;
 
-        if (er != NULL && !er->replaced && (er->stray || (er->told_ms > 0 && now - er->told_ms >= e->grace_ms)))
-            er->replaced = thread_more(p);
+        if (entry != NULL && !entry->attempt.thread_replaced &&
+            (entry->state == ENTRY_STRAY || (entry->attempt.stop_ms > 0 && now - entry->attempt.stop_ms >= e->grace_ms)))
+            entry->attempt.thread_replaced = thread_more(p);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -107,37 +108,37 @@ void pool_replace(pawl_engine *e)
 /* ---- simulated threads ----------------------------------------------------------------------------- */
 
 /* Removes entry `n` of a list that is linked by `queued`. */
-static errand *list_remove(errand **from, uint64_t n)
+static outbox_entry *list_remove(outbox_entry **from, uint64_t n)
 {
-    errand *er;
+    outbox_entry *entry;
 
     for (; n > 0; n--)
         from = &(*from)->queued;
-    er = *from;
-    *from = er->queued;
-    return er;
+    entry = *from;
+    *from = entry->queued;
+    return entry;
 }
 
 static void simulated_perform(pool *p, uint64_t n)
 {
-    errand *er = list_remove(&p->first, n);
+    outbox_entry *entry = list_remove(&p->first, n);
 
     p->queued--;
     for (p->last = p->first; p->last != NULL && p->last->queued != NULL;)
         p->last = p->last->queued;
-    if (!attempt_returned(p->e, er, errand_run(er)))
+    if (!attempt_returned(p->e, entry, attempt_run(entry)))
         return;                 /* it answers later */
-    er->queued = p->held;
-    p->held = er;
+    entry->queued = p->held;
+    p->held = entry;
     p->nheld++;
 }
 
 static void simulated_return(pool *p, uint64_t n)
 {
-    errand *er = list_remove(&p->held, n);
+    outbox_entry *entry = list_remove(&p->held, n);
 
     p->nheld--;
-    completions_put(p->e, er);
+    completions_put(p->e, entry);
 }
 
 /* Which thread moves next is drawn: one that calls a handler, or one whose handler returned. Stops by chance; with `wait`, not before
@@ -213,11 +214,11 @@ void pool_end(pawl_engine *e)
             pthread_join(p->slots[i].thread, NULL);
     while (p->held != NULL)
         simulated_return(p, 0);
-    (void)errands_come(e, 0);
-    for (errand *er = p->first, *next; er != NULL; er = next) {
-        next = er->queued;
+    (void)outbox_collect(e, 0);
+    for (outbox_entry *entry = p->first, *next; entry != NULL; entry = next) {
+        next = entry->queued;
         completions_expect(e, -1);
-        errand_unbegun(e, er);
+        entry_not_started(e, entry);
     }
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
@@ -228,19 +229,19 @@ void pool_end(pawl_engine *e)
 
 unsigned pool_size(const pawl_engine *e) { return e->pool != NULL ? e->pool->count : 0; }
 
-bool pool_put(pawl_engine *e, errand *er)
+bool pool_put(pawl_engine *e, outbox_entry *entry)
 {
     pool *p = e->pool;
 
     if (p == NULL || p->count == 0)
         return false;
     pthread_mutex_lock(&p->lock);
-    er->queued = NULL;
+    entry->queued = NULL;
     if (p->first == NULL)
-        p->first = er;
+        p->first = entry;
     else
-        p->last->queued = er;
-    p->last = er;
+        p->last->queued = entry;
+    p->last = entry;
     completions_expect(e, 1);
     p->queued++;
     if (!p->simulated && p->begun < p->count && (int64_t)p->begun - (int64_t)p->busy < (int64_t)p->queued && thread_more(p))

@@ -3,7 +3,7 @@
  * A budget has a queue for each key (one, when it has none). Its turn list holds the keys that have somebody waiting and a place
  * free, the one whose first has waited longest at its head. Whoever waits belongs to a run that is being driven: so nobody is kept
  * waiting by one that nobody asks for. All of it is the driving thread's. */
-#include "engine/command/outbox.h"
+#include "engine/command/entry.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct budget_key {
     struct budget_key *next;            /* in its slot */
     struct budget_key *before, *after;  /* in the turn list */
     struct budget *of;
-    errand *first, *last;               /* those that wait */
+    outbox_entry *first, *last;         /* those that wait */
     uint32_t running;
     bool turn;                          /* it is in that list */
     size_t size;
@@ -33,7 +33,7 @@ struct budget {
     size_t waiting;
     budget_key *slots[KEY_SLOTS];
     budget_key *turn_first, *turn_last;
-    errand *held;                       /* those that have a place */
+    outbox_entry *held;                 /* those that have a place */
     char key[BUDGET_KEY_BYTES_MAX + 1];
     char effect[];
 };
@@ -50,9 +50,9 @@ static budget_key **slot_of(budget *b, const char *text, size_t size)
 }
 
 /* NULL: no memory. What has nothing at the pointer shares the empty text, which no JSON is. */
-static budget_key *key_of(pawl_engine *e, budget *b, const errand *er)
+static budget_key *key_of(pawl_engine *e, budget *b, const outbox_entry *entry)
 {
-    const pawl_value *v = b->is.key == NULL ? NULL : pawl_value_find(er->job.args, b->is.key);
+    const pawl_value *v = b->is.key == NULL ? NULL : pawl_value_find(entry->job.args, b->is.key);
     budget_key *k = NULL, **slot;
     buf text;
 
@@ -105,7 +105,7 @@ static void key_settle(pawl_engine *e, budget_key *k)
     if (k->first == NULL || (b->is.running_per_key > 0 && k->running >= b->is.running_per_key))
         return;
     at = b->turn_last;
-    while (at != NULL && at->first->ticket > k->first->ticket)
+    while (at != NULL && at->first->place.ticket > k->first->place.ticket)
         at = at->before;
     k->before = at;
     k->after = at != NULL ? at->after : b->turn_first;
@@ -192,76 +192,91 @@ void budgets_free(pawl_engine *e)
 
 /* ---- waiting --------------------------------------------------------------------------------------------- */
 
-static void queue_put(budget_key *k, errand *er)
+static void queue_put(budget_key *k, outbox_entry *entry)
 {
-    errand *at = k->last;
+    outbox_entry *at = k->last;
 
-    while (at != NULL && at->ticket > er->ticket)
-        at = at->before;
-    er->before = at;
-    er->after = at != NULL ? at->after : k->first;
-    *(at != NULL ? &at->after : &k->first) = er;
-    *(er->after != NULL ? &er->after->before : &k->last) = er;
+    while (at != NULL && at->place.ticket > entry->place.ticket)
+        at = at->place.before;
+    entry->place.before = at;
+    entry->place.after = at != NULL ? at->place.after : k->first;
+    *(at != NULL ? &at->place.after : &k->first) = entry;
+    *(entry->place.after != NULL ? &entry->place.after->place.before : &k->last) = entry;
 }
 
-static void queue_take(budget_key *k, errand *er)
+static void queue_take(budget_key *k, outbox_entry *entry)
 {
-    *(er->before != NULL ? &er->before->after : &k->first) = er->after;
-    *(er->after != NULL ? &er->after->before : &k->last) = er->before;
-    er->before = er->after = NULL;
+    *(entry->place.before != NULL ? &entry->place.before->place.after : &k->first) = entry->place.after;
+    *(entry->place.after != NULL ? &entry->place.after->place.before : &k->last) = entry->place.before;
+    entry->place.before = entry->place.after = NULL;
 }
 
-bool budget_enter(pawl_engine *e, errand *er)
+pawl_code budget_enter(pawl_engine *e, outbox_entry *entry)
 {
-    budget *b = e->budgets == NULL || er->place != PLACE_NONE ? NULL : budget_of(e, er->job.effect);
+    budget *b = e->budgets == NULL ? NULL : budget_of(e, entry->job.effect);
 
-    if (b == NULL)
-        return true;
-    if ((b->is.key != NULL && args_take(e, er, NULL) != PAWL_OK) || (er->key = key_of(e, b, er)) == NULL)
-        return false;
-    if (er->ticket == 0)
-        er->ticket = ++b->arrived;
-    er->place = PLACE_WAITS;
-    er->not_before_ms = 0;      /* that is over */
-    queue_put(er->key, er);
+    if (b == NULL) {
+        entry_move(entry, ENTRY_GRANTED);
+        return PAWL_OK;
+    }
+    if ((b->is.key != NULL && args_copy(e, entry, NULL) != PAWL_OK) || (entry->place.key = key_of(e, b, entry)) == NULL)
+        return PAWL_NOMEM;
+    if (entry->place.ticket == 0)
+        entry->place.ticket = ++b->arrived;
+    entry->place.ask = e->asks;
+    entry->not_before_ms = 0;           /* that is over */
+    entry_move(entry, ENTRY_QUEUED);
+    queue_put(entry->place.key, entry);
     b->waiting++;
     e->waiting++;
-    key_settle(e, er->key);
-    return true;
+    key_settle(e, entry->place.key);
+    return PAWL_OK;
 }
 
-void budget_leave(pawl_engine *e, errand *er)
+void budget_leave(pawl_engine *e, outbox_entry *entry)
 {
-    budget_key *k = er->key;
+    budget_key *k = entry->place.key;
+    const bool queued = entry->state == ENTRY_QUEUED, unused = entry->state == ENTRY_GRANTED;
     budget *b;
 
-    if (er->place == PLACE_NONE)
+    if (k == NULL)
         return;
     b = k->of;
-    if (er->place == PLACE_WAITS) {
-        queue_take(k, er);
+    PAWL_ASSERT(entry->state != ENTRY_LEAVING, "O1: an attempt that leaves keeps its place");
+    entry->place.had_to_wait = had_to_wait(entry);
+    if (queued) {
+        queue_take(k, entry);
         b->waiting--;
         e->waiting--;
     } else {
-        *(er->before != NULL ? &er->before->after : &b->held) = er->after;
-        if (er->after != NULL)
-            er->after->before = er->before;
-        er->before = er->after = NULL;
+        *(entry->place.before != NULL ? &entry->place.before->place.after : &b->held) = entry->place.after;
+        if (entry->place.after != NULL)
+            entry->place.after->place.before = entry->place.before;
+        entry->place.before = entry->place.after = NULL;
         k->running--;
         b->running--;
-        e->granted -= er->at == ERRAND_READY;
-        if (er->at == ERRAND_READY && b->is.per_second > 0 && b->tokens + 1 <= b->is.burst)
-            b->tokens += 1;     /* it was not used */
+        e->granted -= unused;
+        if (unused && b->is.per_second > 0 && b->tokens + 1 <= b->is.burst)
+            b->tokens += 1;
     }
-    er->place = PLACE_NONE;
-    er->key = NULL;
+    entry->place.key = NULL;
+    if (unused && entry->count == COUNT_IN_COMMIT)
+        count_clear(entry);
+    if (queued || unused)
+        entry_move(entry, ENTRY_READY);
     key_settle(e, k);
 }
 
-void budget_begun(pawl_engine *e, errand *er)
+/* Also one that is queued still, and was when somebody asked last. */
+bool had_to_wait(const outbox_entry *entry)
 {
-    e->granted -= er->place == PLACE_HELD;
-    er->ticket = 0;
+    return entry->place.had_to_wait || (entry->state == ENTRY_QUEUED && entry->place.ask != entry->e->asks);
+}
+
+void budget_started(pawl_engine *e, outbox_entry *entry)
+{
+    e->granted -= entry->place.key != NULL;
+    entry->place.ticket = 0;
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------ */
@@ -291,29 +306,30 @@ static void deaf_leave(pawl_engine *e, budget *b)
 {
     int64_t now = steady_ms();
 
-    for (errand *er = b->held, *next; er != NULL; er = next) {
-        next = er->after;
-        if (er->at == ERRAND_OUT && er->told_ms > 0 && now - er->told_ms >= e->grace_ms)
-            budget_leave(e, er);
+    for (outbox_entry *entry = b->held, *next; entry != NULL; entry = next) {
+        next = entry->place.after;
+        if (entry_is(entry, ENTRIES_RUNNING | ENTRY_IN(ENTRY_STRAY)) && entry->attempt.stop_ms > 0 && now - entry->attempt.stop_ms >= e->grace_ms)
+            budget_leave(e, entry);
     }
 }
 
 static void grant_next(pawl_engine *e, budget *b)
 {
     budget_key *k = b->turn_first;
-    errand *er = k->first;
+    outbox_entry *entry = k->first;
 
-    queue_take(k, er);
+    queue_take(k, entry);
     b->waiting--;
     e->waiting--;
     k->running++;
     b->running++;
     b->tokens -= b->is.per_second > 0 ? 1 : 0;
-    er->place = PLACE_HELD;
-    er->after = b->held;
+    entry->place.had_to_wait = had_to_wait(entry);
+    entry_move(entry, ENTRY_GRANTED);
+    entry->place.after = b->held;
     if (b->held != NULL)
-        b->held->before = er;
-    b->held = er;
+        b->held->place.before = entry;
+    b->held = entry;
     e->granted++;
     key_settle(e, k);
 }
@@ -359,9 +375,9 @@ int64_t budgets_next(const pawl_engine *e)
     return first;
 }
 
-int64_t budget_guess(const errand *er, int64_t now)
+int64_t budget_guess(const outbox_entry *entry, int64_t now)
 {
-    const budget *b = er->key->of;
+    const budget *b = entry->place.key->of;
     double ms = b->is.per_second > 0 ? (double)b->waiting * 1000 / b->is.per_second : 1000;
 
     return now + (ms < 50 ? 50 : ms > 60000 ? 60000 : (int64_t)ms);

@@ -1,5 +1,5 @@
 /* secrets.c - each secret in its place, when the command leaves (K4). */
-#include "engine/command/outbox.h"
+#include "engine/command/entry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

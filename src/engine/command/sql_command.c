@@ -1,7 +1,7 @@
 /* sql_command.c - commands that are performed in the transaction which stores their receipt: exactly once.
  *
  * Of a run one at a time: that its command is still open when its receipt is fed is certain then. */
-#include "engine/command/outbox.h"
+#include "engine/command/entry.h"
 
 #include <string.h>
 
@@ -42,97 +42,106 @@ void *pawl_ctx_sql(const pawl_job *job) { return job == NULL ? NULL : job->sql; 
 /* ---- chosen ----------------------------------------------------------------------------------- */
 
 /* All of a commit together stay well below a lease, which nobody can renew meanwhile. */
-pawl_code sql_choose(pawl_engine *e, live *r, bool *did, pawl_err *err)
+pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 {
     int64_t now = engine_now(e);
+    outbox_entry *entry = outbox_first(&r->outbox, ENTRY_SQL_READY);
+    pawl_code rc;
 
-    for (errand *er = r->errands; er != NULL; er = er->next) {
-        pawl_code rc;
-
-        if (er->at != ERRAND_READY || er->h == NULL || !er->h->sql || er->not_before_ms > now)
-            continue;
-        if (e->sql_ms > 0 && e->sql_ms + er->h->limit_ms > e->ttl_ms / 3)
-            return PAWL_OK;
-        if ((rc = args_take(e, er, err)) != PAWL_OK)
-            return rc;
-        er->leaves = true;
-        if ((rc = leaving_mark(e, r, now, err)) != PAWL_OK) {
-            er->leaves = false;
-            return rc;
-        }
-        errand_begin(e, er, now);
-        e->sql_ms += er->h->limit_ms;
-        r->sql = er;
+    if (entry == NULL || (e->sql_ms > 0 && e->sql_ms + entry->h->limit_ms > e->ttl_ms / 3))
+        return PAWL_OK;
+    if (entry_has_expired(entry, now)) {        /* it asks again, and ends there */
+        entry_move(entry, ENTRY_READY);
         *did = true;
         return PAWL_OK;
     }
+    if ((rc = args_copy(e, entry, err)) != PAWL_OK)
+        return rc;
+    entry_move(entry, ENTRY_LEAVING);
+    if ((rc = counts_store(e, r, now, err)) != PAWL_OK) {
+        entry_move(entry, ENTRY_SQL_READY);
+        return rc;
+    }
+    attempt_start(e, entry, now);
+    e->sql_ms += entry->h->limit_ms;
+    r->sql = entry;
+    *did = true;
     return PAWL_OK;
 }
 
 /* It never happened: it is done again, and this attempt is not counted twice. */
-void sql_stale(live *r)
+static void sql_undo(outbox_entry *entry)
 {
+    if (entry->h == NULL || !entry->h->sql)
+        return;
+    entry->attempt.stop = entry->attempt.lease_lost = false;
+    entry->job.attempt--;
+    cost_take_back(entry);
+    if (entry->count == COUNT_USED)
+        count_move(entry, COUNT_STORED);
+    entry_move(entry, ENTRY_SQL_READY);
+}
+
+void sql_state_dropped(cached_run *r)
+{
+    static const entry_state states[] = { ENTRY_RUNNING, ENTRY_DONE, ENTRY_FED };
+
     r->sql = NULL;
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->h != NULL && er->h->sql && er->at != ERRAND_READY) {
-            er->at = ERRAND_READY;
-            er->stop = er->lost = false;
-            er->job.attempt--;
-            cost_take_back(er);
-            er->counted = true;
-        }
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        OUTBOX_EACH(r, entry, next, states[i])
+            sql_undo(entry);
 }
 
 /* ---- performed, in the store's transaction ------------------------------------------------------- */
 
 static pawl_code work(void *ctx, void *sql, pawl_err *err)
 {
-    live *r = ctx;
-    errand *er = r->sql;
+    cached_run *r = ctx;
+    outbox_entry *entry = r->sql;
 
     (void)err;
-    er->job.sql = sql;
-    er->rc = attempt_code(er, errand_run(er));
-    er->job.sql = NULL;
-    reply_limit(r->e, er);      /* what cannot be its receipt is an error while it can be taken back */
-    reply_check(r->e, er);
-    if (er->reply.text.failed)
-        er->rc = PAWL_NOMEM;
-    return er->rc;
+    entry->job.sql = sql;
+    entry->rc = attempt_code(entry, attempt_run(entry));
+    entry->job.sql = NULL;
+    reply_limit(r->e, entry);      /* what cannot be its receipt is an error while it can be taken back */
+    reply_check(r->e, entry);
+    if (entry->reply.text.failed)
+        entry->rc = PAWL_NOMEM;
+    return entry->rc;
 }
 
 /* What the store found wrong counts for more than what the function said. */
-static void verdict(errand *er, const pawl_within *w)
+static void verdict(outbox_entry *entry, const pawl_within *w)
 {
     int64_t left;
-    const char *limit = limit_least(&er->limits, er->began_ms - er->first_ms, &left);
+    const char *limit = nearest_limit(&entry->limits, entry->attempt.started_ms - entry->first_ms, &left);
 
     if (w->rc == PAWL_OK)
         return;
     if (w->why.code == PAWL_TIMEOUT)
-        er->rc = pawl_reply_fail(&er->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows", er->job.effect,
-                                 limit != NULL && left < er->h->limit_ms ? limit : "limit_ms");
+        entry->rc = pawl_reply_fail(&entry->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows", entry->job.effect,
+                                 limit != NULL && left < entry->h->limit_ms ? limit : "limit_ms");
     else if (w->why.code != PAWL_OK)
-        er->rc = pawl_reply_fail(&er->reply, w->rc, "%s: %s", er->job.effect, w->why.text);
+        entry->rc = pawl_reply_fail(&entry->reply, w->rc, "%s: %s", entry->job.effect, w->why.text);
     else if (w->rc == PAWL_NOMEM)
-        er->rc = pawl_reply_fail(&er->reply, PAWL_TRANSIENT, "%s: no memory", er->job.effect);
+        entry->rc = pawl_reply_fail(&entry->reply, PAWL_TRANSIENT, "%s: no memory", entry->job.effect);
     else if (w->rc == PAWL_UNKNOWN)
-        er->rc = pawl_reply_fail(&er->reply, PAWL_EFFECT, "%s: its function does not know what came of it", er->job.effect);
-    er->reply.untouched = true;         /* it was taken back, whatever it did */
+        entry->rc = pawl_reply_fail(&entry->reply, PAWL_EFFECT, "%s: its function does not know what came of it", entry->job.effect);
+    entry->reply.untouched = true;         /* it was taken back, whatever it did */
 }
 
 static pawl_code made(void *ctx, pawl_append *a)
 {
-    live *r = ctx;
-    errand *er = r->sql;
+    cached_run *r = ctx;
+    outbox_entry *entry = r->sql;
     pawl_within *w = a->within;
     pawl_code rc;
 
-    verdict(er, w);
-    cost_add(er);
-    if (!errand_again(r->e, er, engine_now(r->e))) {
-        receipt_make(r->e, er);
-        rc = receipt_feed(r->e, r, er, NULL);
+    verdict(entry, w);
+    cost_add(entry);
+    if (!entry_retry(r->e, entry, engine_now(r->e))) {
+        receipt_make(r->e, entry);
+        rc = receipt_feed(r->e, r, entry, NULL);
         if (rc < 0 || rc == PAWL_IGNORED)
             return rc < 0 ? rc : PAWL_CONFLICT;
     }
@@ -142,13 +151,13 @@ static pawl_code made(void *ctx, pawl_append *a)
     return rc;
 }
 
-void sql_within(live *r, bool naps, pawl_append *a, arena *mem)
+void sql_into_append(cached_run *r, bool naps, pawl_append *a, arena *mem)
 {
-    const errand *er = r->sql;
+    const outbox_entry *entry = r->sql;
     int64_t left;
 
-    r->within = (pawl_within){ .work = work, .made = made, .ctx = r, .limit_ms = er->h->limit_ms };
-    if (limit_least(&er->limits, er->began_ms - er->first_ms, &left) != NULL && left < r->within.limit_ms)
+    r->within = (pawl_within){ .work = work, .made = made, .ctx = r, .limit_ms = entry->h->limit_ms };
+    if (nearest_limit(&entry->limits, entry->attempt.started_ms - entry->first_ms, &left) != NULL && left < r->within.limit_ms)
         r->within.limit_ms = left;
     r->within_mem = mem;
     r->within_naps = naps;

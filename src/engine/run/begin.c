@@ -154,12 +154,12 @@ pawl_code record_same(const pawl_state *st, pawl_step *look, const pawl_run_info
 }
 
 /* Starting an id that exists goes on with it; with another input that would be lost silently (G10). */
-static pawl_code same_input(pawl_engine *e, live *r, const char *input, pawl_err *err)
+static pawl_code same_input(pawl_engine *e, cached_run *r, const char *input, pawl_err *err)
 {
     const pawl_value *given;
     pawl_entry *first = NULL;
     pawl_bytes line = {0}, records;
-    pawl_code rc = live_entry(r, 1, &line, &records), loaded = PAWL_OK;
+    pawl_code rc = run_read_entry(r, 1, &line, &records), loaded = PAWL_OK;
 
     if (rc == PAWL_GONE)
         return fail(err, PAWL_CONFLICT, "%s: what it was begun with was pruned, and it asks for no input: go on without one", r->id);
@@ -187,17 +187,17 @@ static bool is_there(pawl_engine *e, const char *run)
     return rc != PAWL_GONE;
 }
 
-static pawl_code run_on(pawl_engine *e, live *r, const pawl_run_info *info, const char *input, pawl_err *err)
+static pawl_code run_on(pawl_engine *e, cached_run *r, const pawl_run_info *info, const char *input, pawl_err *err)
 {
     const pawl_event start = { .kind = PAWL_EV_START, .value = input }, again = { .kind = PAWL_EV_INPUT, .value = input };
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = live_hold(e, r, &why);
+    pawl_code rc = run_hold(e, r, &why);
 
     if (rc != PAWL_OK)
         return drive_failed(e, r, rc, &why, err);
     if ((rc = record_same(r->st, e->look, info, err)) != PAWL_OK)
-        return live_let_go(e, r, NULL), rc;
-    if ((rc = deliveries_take(e, r, &why)) != PAWL_OK || (rc = live_hold(e, r, &why)) != PAWL_OK)
+        return run_release(e, r, NULL), rc;
+    if ((rc = deliveries_take(e, r, &why)) != PAWL_OK || (rc = run_hold(e, r, &why)) != PAWL_OK)
         return drive_failed(e, r, rc, &why, err);
     if (pawl_state_status(r->st) == PAWL_SUBMITTED)
         return drive(e, r, &start, err);
@@ -206,7 +206,7 @@ static pawl_code run_on(pawl_engine *e, live *r, const pawl_run_info *info, cons
         if (rc != PAWL_IGNORED)
             return rc;              /* it waited for input: the next turn (G13) */
         if ((rc = same_input(e, r, input, err)) != PAWL_OK)
-            return live_let_go(e, r, NULL), rc;
+            return run_release(e, r, NULL), rc;
     }
     return drive(e, r, NULL, err);
 }
@@ -236,7 +236,7 @@ static bool see_last(void *ctx, const pawl_head *head)
 }
 
 /* The run of this context that was begun last of those that were completed; *last NULL: there is none. */
-static pawl_code context_last(pawl_engine *e, const char *context, live **last, pawl_err *err)
+static pawl_code context_last(pawl_engine *e, const char *context, cached_run **last, pawl_err *err)
 {
     pawl_filter f = { .context = context, .status = 1 + PAWL_COMPLETED, .limit = LAST_PAGE };
     pawl_err why = { PAWL_OK, "" };
@@ -263,7 +263,7 @@ static pawl_code context_last(pawl_engine *e, const char *context, live **last, 
 static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run_info *info, pawl_state **st, pawl_err *err)
 {
     const size_t limit = e->step->blobs.limit;
-    live *last = NULL;
+    cached_run *last = NULL;
     pawl_code rc;
 
     *info = *given;
@@ -276,17 +276,17 @@ static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run
     pawl_step_blobs(e->step, 0);        /* its base is one write: nothing may stand beside it yet */
     rc = pawl_state_carry(last->st, e->m, info, e->step, st, err);
     e->step->blobs.limit = limit;
-    live_park(e, last);
+    run_keep_released(e, last);
     return rc;
 }
 
 /* The store failed, and may have the run all the same, with a lease of this engine: nobody would renew or release that. */
-static void lease_in_doubt(pawl_engine *e, live *r)
+static void lease_in_doubt(pawl_engine *e, cached_run *r)
 {
     pawl_claim one;
 
-    if (lives_claim(e, &r, &one, 1, NULL) == PAWL_OK && one.rc == PAWL_OK)
-        (void)live_let_go(e, r, NULL);
+    if (runs_claim(e, &r, &one, 1, NULL) == PAWL_OK && one.rc == PAWL_OK)
+        (void)run_release(e, r, NULL);
 }
 
 /* Its start is folded once, and stored with its base: what is refused leaves nothing behind. PAWL_CONFLICT: somebody was faster. */
@@ -298,7 +298,7 @@ static pawl_code run_start(pawl_engine *e, cached_run *r, const pawl_run_info *g
 
     if (rc != PAWL_OK)
         return rc;
-    live_begin(e, r, st);
+    run_init(e, r, st);
     rc = run_feed(e, r, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, err);
     if (rc >= 0 && rc != PAWL_IGNORED) {
         rc = run_create(e, r, err);
@@ -306,7 +306,7 @@ static pawl_code run_start(pawl_engine *e, cached_run *r, const pawl_run_info *g
             lease_in_doubt(e, r);
         return rc;
     }
-    live_drop(e, r);
+    run_drop_state(e, r);
     return rc;
 }
 
@@ -314,7 +314,7 @@ pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *
 {
     char key_run[PAWL_DEDUPE_RUN_BYTES];
     pawl_run_info info;
-    live *r = NULL;
+    cached_run *r = NULL;
     pawl_code rc = e == NULL ? code_before(err) : info_of(given, key_run, &info, err);
 
     if (rc != PAWL_OK || (rc = run_known(e, info.id, &r, err)) != PAWL_OK)
@@ -323,7 +323,7 @@ pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *
         pawl_err why = { PAWL_OK, "" };
 
         if (r->gone)
-            live_drop(e, r);
+            run_drop_state(e, r);
         rc = r->st != NULL || is_there(e, info.id) ? run_on(e, r, &info, input, &why) : PAWL_GONE;
         if (rc == PAWL_GONE) {      /* or it is over, and was not to be kept */
             why = (pawl_err){ PAWL_OK, "" };
@@ -341,7 +341,7 @@ pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *
 
 pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err *err)
 {
-    live *r;
+    cached_run *r;
     pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
 
     return rc == PAWL_OK ? pawl_run_with(e, &(pawl_run_info){ .id = run }, input, err) : rc;
@@ -375,21 +375,21 @@ static bool asks_input(pawl_engine *e, pawl_state *st)
 /* It is there: its start was not left, or not taken yet; it waits for input; or there is nothing to be done. */
 static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err)
 {
-    live *r = run_look(e, info->id, err);
+    cached_run *r = run_look(e, info->id, err);
     uint64_t drawn[2];
     char id[40];
     pawl_code rc;
 
     if (r == NULL)
         return code_before(err);
-    if (live_retired(e, r) && !r->gone) {
-        rc = live_hold(e, r, NULL);     /* and it is removed */
+    if (run_is_retired(e, r) && !r->gone) {
+        rc = run_hold(e, r, NULL);     /* and it is removed */
         if (rc == PAWL_OK)
-            rc = live_let_go(e, r, NULL);
+            rc = run_release(e, r, NULL);
     }
     if (r->gone)
         return PAWL_GONE;
-    if (r->st == NULL && (rc = live_load(e, r, err)) != PAWL_OK)
+    if (r->st == NULL && (rc = run_load(e, r, err)) != PAWL_OK)
         return rc;
     if ((rc = record_same(r->st, e->look, info, err)) != PAWL_OK)
         return rc;
@@ -432,7 +432,7 @@ pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *given, const char
 {
     char key_run[PAWL_DEDUPE_RUN_BYTES];
     pawl_run_info info;
-    live *r = NULL;
+    cached_run *r = NULL;
     pawl_code rc = e == NULL ? code_before(err) : info_of(given, key_run, &info, err);
 
     if (rc != PAWL_OK || (rc = run_known(e, info.id, &r, err)) != PAWL_OK)
@@ -451,13 +451,13 @@ pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *given, const char
             fail(err, why.code, "%s", why.text);
         break;
     }
-    live_park(e, r);
+    run_keep_released(e, r);
     return rc;
 }
 
 pawl_code pawl_begin(pawl_engine *e, const char *run, const char *input, pawl_err *err)
 {
-    live *r;
+    cached_run *r;
     pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
 
     return rc == PAWL_OK ? pawl_begin_with(e, &(pawl_run_info){ .id = run }, input, err) : rc;

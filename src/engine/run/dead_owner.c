@@ -7,18 +7,18 @@
 
 enum { PAGE = 256 };
 
-typedef struct burial {
+typedef struct reclaim {
     arena mem;
     pawl_hold holds[PAGE];
     size_t n, seen;
     uint64_t last;              /* the number of the run that was seen last */
     char owner[OWNER_BYTES];    /* of that one, and whether he is dead: mostly one holds many */
     bool dead;
-} burial;
+} reclaim;
 
 static bool see_held(void *ctx, const pawl_head *h)
 {
-    burial *b = ctx;
+    reclaim *b = ctx;
 
     b->seen++;
     b->last = h->no;
@@ -33,9 +33,9 @@ static bool see_held(void *ctx, const pawl_head *h)
     return b->n < PAGE && !b->mem.failed;
 }
 
-pawl_code dead_let_go(pawl_engine *e, pawl_err *err)
+pawl_code dead_owners_release(pawl_engine *e, pawl_err *err)
 {
-    burial *b = mem_new(&e->alloc, sizeof *b);
+    reclaim *b = mem_new(&e->alloc, sizeof *b);
     pawl_code rc = b == NULL ? fail(err, PAWL_NOMEM, "no memory to look for who is dead") : PAWL_OK;
 
     if (b == NULL)

@@ -1,5 +1,7 @@
 /* drive.c - a run is driven: what comes in is folded, what comes of it is stored, and then what follows is done. */
+#include "engine/child/child.h"
 #include "engine/command/outbox.h"
+#include "engine/run/run.h"
 #include "engine/run/stream_ring.h"
 
 #include <string.h>
@@ -28,7 +30,7 @@ static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event 
     buf value;
 
     buf_init(&value, &e->alloc);
-    if ((rc = said_with(r, ev, &value, err)) == PAWL_OK) {
+    if ((rc = partial_event_value(r, ev, &value, err)) == PAWL_OK) {
         with.value = value.size > 0 ? value.data : NULL;
         with.value_size = value.size;
         rc = pawl_advance(r->m, r->st, &with, e->step, err);
@@ -41,12 +43,12 @@ static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event 
  * then the state was thrown away. */
 pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
-    pawl_code rc = r->borrowed ? args_take_all(e, r, err) : PAWL_OK, next;
+    pawl_code rc = r->borrowed ? args_copy_all(e, r, err) : PAWL_OK, next;
     pawl_bytes line;
 
     if (rc != PAWL_OK)
         return rc;
-    next = said_due(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
+    next = partial_wanted(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
     line = pawl_step_bytes(e->step);
     if (next < 0 || next == PAWL_IGNORED)
         return next;
@@ -61,9 +63,9 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
     r->tail_bytes += line.size;
     rc = r->lines.failed ? PAWL_NOMEM : blobs_hold(e, r, e->step);
     if (rc == PAWL_OK)
-        rc = told_step(e, r);
+        rc = wait_index_step(e, r);
     if (rc != PAWL_OK) {
-        live_drop(e, r);
+        run_drop_state(e, r);
         return fail(err, rc, rc == PAWL_IO ? "%s: a child of it could not be told" : "%s: no memory for what a step came to", r->id);
     }
     return next;
@@ -72,13 +74,12 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
 /* ---- the commit ---------------------------------------------------------------------------------- */
 
 /* Nobody has to do anything for it but the world, once this is stored: else its lease would run out. */
-static bool may_let_go(const cached_run *r, bool naps)
+static bool may_release(const cached_run *r, bool naps)
 {
     pawl_code next = pawl_state_next(r->st);
 
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_OUT || (er->at == ERRAND_DONE && !er->fed))
-            return false;
+    if (outbox_count(&r->outbox, ENTRIES_RUNNING | ENTRY_IN(ENTRY_DONE)) > 0)
+        return false;
     return next == PAWL_HALTED || next == PAWL_INTERRUPTED || naps;
 }
 
@@ -97,7 +98,7 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
         at = nl + 1;
     }
     for (size_t i = 0; i < r->nwaits; i++) {
-        const told_wait *w = &r->waits[i];
+        const wait_change *w = &r->waits[i];
         pawl_bytes text = { w->text.data, w->text.size };
 
         waits[i] = (pawl_waiting){ .id = w->id, .over = w->over, .asked_ms = w->asked_ms };
@@ -106,15 +107,15 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
     *a = (pawl_append){ .run = r->id, .fence = r->fence, .seq = r->seq, .lines = lines, .nlines = r->nlines, .waits = waits, .nwaits = r->nwaits,
                         .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
                         .status = (uint8_t)pawl_state_status(r->st) };
-    if (blobs_fill_append(r, a, mem) != PAWL_OK || riding_marks(e, r, a, mem) != PAWL_OK)
+    if (blobs_fill_append(r, a, mem) != PAWL_OK || counts_in_commit(e, r, a, mem) != PAWL_OK)
         return PAWL_NOMEM;
-    a->wake_ms = told_wake(e, r, &a->work);
+    a->wake_ms = wait_index_wake(e, r, &a->work);
     if (BROKEN(BROKEN_TIMER))
         a->wake_ms = 0;
     a->over = pawl_status_terminal((pawl_status)a->status);
     a->moves = a->status != r->status || a->over != r->over || a->work != r->work ||
-               (a->wake_ms != r->wake_ms && !BROKEN(BROKEN_TIMER_ALONE)) || r->shelved || r->unsure;
-    a->release = may_let_go(r, naps && !a->work) && !(a->over && (live_retired(e, r) || child_untold(r)));
+               (a->wake_ms != r->wake_ms && !BROKEN(BROKEN_TIMER_ALONE)) || r->quarantined || r->unsure;
+    a->release = may_release(r, naps && !a->work) && !(a->over && (run_is_retired(e, r) || child_must_notify(r)));
     return PAWL_OK;
 }
 
@@ -132,15 +133,6 @@ static void tell_watcher(pawl_engine *e, cached_run *r)
     }
 }
 
-/* A cancel is stored (E10), or a receipt from elsewhere (E4): what waits for a thread must not begin from here on. */
-static void queued_stop(cached_run *r)
-{
-    for (errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_OUT && er->begun_ms == 0 && (r->st->canceling || !call_open(r->st, er->job.id)))
-            told_to_stop(er);
-    r->receipt_delivered = false;
-}
-
 static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
 {
     stream_ring *h = ring_here(e);
@@ -152,7 +144,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     r->changed_ms = 0;
     r->refused = 0;
     if (a->moves) {
-        r->shelved = r->unsure = false;
+        r->quarantined = r->unsure = false;
         r->status = a->status;
         r->over = a->over;
         r->work = a->work;
@@ -166,12 +158,12 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     buf_reset(&r->snapshot);
     r->nlines = 0;
     r->hurry = false;
-    told_forget(e, r);
-    riding_stored(r, a);
-    errands_stored(e, r);
-    if (r->st->canceling || r->receipt_delivered)
-        queued_stop(r);
-    errands_leftover(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
+    wait_index_clear(e, r);
+    counts_committed(r, a);
+    outbox_stored(e, r);
+    if (r->st->canceling)
+        outbox_stop_unstarted(r);       /* the cancel is stored: nothing begins from here on (E10) */
+    outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
 }
 
 /* With the lock: whoever renews must not take what was let go of for lost. */
@@ -197,7 +189,7 @@ static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->create(e->store, pawl_state_base(r->st), &with, err);
     if (rc == PAWL_OK) {
-        live_claimed(e, r, &with.head);
+        run_claimed(e, r, &with.head);
         r->marked_fence = r->fence;     /* nobody has begun an attempt of it */
         if (a->release)
             r->fence = 0;
@@ -221,11 +213,11 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
     if (e->waiting > 0 && !e->draining)
         budgets_grant(e, engine_now(e));
     for (size_t i = 0; BROKEN(BROKEN_COMMIT) && i < n && rc == PAWL_OK; i++)
-        rc = perform(e, runs[i], false, &(bool){ false }, &why);
+        rc = dispatch(e, runs[i], false, &(bool){ false }, &why);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
         snapshot_take(e, runs[i]);
         if ((rc = append_fill(e, runs[i], naps, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
-            sql_within(runs[i], naps, &all[i], &mem);
+            sql_into_append(runs[i], naps, &all[i], &mem);
     }
     if (rc == PAWL_OK)
         rc = creates ? create_with(e, runs[0], &all[0], &why) : append_all(e, runs, all, n, &why);
@@ -236,13 +228,13 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
         if (one == PAWL_OK)
             stored(e, runs[i], &all[i]);
         else if (one == PAWL_FENCED)
-            live_lost(e, runs[i]);
+            run_lease_lost(e, runs[i]);
         else {
-            live_drop(e, runs[i]);
+            run_drop_state(e, runs[i]);
             runs[i]->unsure = true;
         }
-        if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && may_let_go(runs[i], false) && !child_untold(runs[i]) && live_retired(e, runs[i]))
-            (void)live_remove(e, runs[i], NULL);
+        if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && may_release(runs[i], false) && !child_must_notify(runs[i]) && run_is_retired(e, runs[i]))
+            (void)run_remove(e, runs[i], NULL);
         runs[i]->refused += rc == PAWL_OK && one != PAWL_OK && one != PAWL_FENCED;
         if (one != PAWL_OK && first == PAWL_OK)
             first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)
@@ -263,24 +255,24 @@ pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
     return commit(e, &r, 1, false, true, err);
 }
 
-pawl_code run_shelve(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
+pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
 {
     pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = r->over,
                       .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };
     pawl_code rc = PAWL_OK;
 
-    live_drop(e, r);
+    run_drop_state(e, r);
     r->refused = 0;
     if (r->fence != 0)
         rc = append_all(e, &r, &a, 1, err);
     if (rc == PAWL_OK && a.rc != PAWL_OK && r->fence != 0)
-        live_lost(e, r);        /* then it is for somebody else to see to */
+        run_lease_lost(e, r);        /* then it is for somebody else to see to */
     return rc;
 }
 
-/* ---- what was delivered ----------------------------------------------------------------------------- */
+/* ---- what was has_deliveries ----------------------------------------------------------------------------- */
 
-typedef struct gathering { arena mem; pawl_delivery *list; size_t n, cap; } gathering;
+typedef struct delivery_list { arena mem; pawl_delivery *list; size_t n, cap; } delivery_list;
 
 static const char *kept(arena *a, const char *text)
 {
@@ -294,7 +286,7 @@ static pawl_bytes bytes_kept(arena *a, pawl_bytes b)
 
 static bool gather(void *ctx, const pawl_delivery *d)
 {
-    gathering *g = ctx;
+    delivery_list *g = ctx;
     pawl_delivery *one;
 
     if (!arena_room(&g->mem, (void **)&g->list, &g->cap, g->n, sizeof *g->list))
@@ -325,13 +317,13 @@ static pawl_event event_of(const pawl_delivery *d)
 /* Called off again: nothing is waited for any more, and all that is out ends in its receipt before that (E10). */
 static pawl_code hurry(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
-    return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? errands_end(e, r, err) : PAWL_OK;
+    return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? outbox_end_all(e, r, err) : PAWL_OK;
 }
 
 /* What an event gives up is known by name before it is fed. */
 static pawl_code open_known(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    return r->commands_moved && r->st->commands > 0 ? errands_meet(e, r, NULL, err) : PAWL_OK;
+    return r->commands_moved && r->st->commands > 0 ? outbox_reconcile(e, r, NULL, err) : PAWL_OK;
 }
 
 /* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays, and so does what this machine, or this
@@ -345,30 +337,30 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
     if (rc == PAWL_OK)
         rc = open_known(e, r, &why);
     if (d->kind == PAWL_DELIVER_RECEIPT)
-        child_ended(r, d);
+        child_end_came(r, d);
     if (rc == PAWL_OK)
         rc = answer_in_time(e, r, &ev, &why);
     if (rc == PAWL_OK)
         rc = run_feed(e, r, &ev, &why);
-    if (rc == PAWL_CONFLICT && r->st != NULL && d->kind == PAWL_DELIVER_ANSWER && live_fits(r))
+    if (rc == PAWL_CONFLICT && r->st != NULL && d->kind == PAWL_DELIVER_ANSWER && run_fits(r))
         rc = PAWL_IGNORED;              /* it came too late: no fault of the run's (W3) */
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)
-        r->commands_moved = r->receipt_delivered = true;        /* of a command that may be queued, or would be tried again here */
+        outbox_note_receipt(r, d->name);
     if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over && !BROKEN(BROKEN_SIGNAL_EARLY))
         return PAWL_OK;
     if (BROKEN(BROKEN_SIGNAL_SECOND) && d->kind == PAWL_DELIVER_SIGNAL && r->ntaken > 0)
         return PAWL_OK;
     if (!mem_room(&e->alloc, (void **)&r->taken, &r->taken_cap, r->ntaken, sizeof *r->taken)) {
-        live_drop(e, r);
+        run_drop_state(e, r);
         return fail(err, PAWL_NOMEM, "%s: no memory for a delivery", r->id);
     }
     r->taken[r->ntaken++] = d->no;
     return PAWL_OK;
 }
 
-/* Of channels of Pawl's own, "@mode": they hold for all that was delivered, and are taken first. */
+/* Of channels of Pawl's own, "@mode": they hold for all that was has_deliveries, and are taken first. */
 static bool is_setting(const pawl_delivery *d)
 {
     return d->kind == PAWL_DELIVER_UPDATE && d->value.size > 3 && memcmp(d->value.data, "{\"@", 3) == 0;
@@ -388,7 +380,7 @@ static bool too_early(const cached_run *r, const pawl_delivery *d)
     return r->st != NULL && pawl_state_status(r->st) == PAWL_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
 }
 
-static pawl_code all_take(pawl_engine *e, cached_run *r, const gathering *g, pawl_err *err)
+static pawl_code all_take(pawl_engine *e, cached_run *r, const delivery_list *g, pawl_err *err)
 {
     const bool begun = pawl_state_status(r->st) != PAWL_SUBMITTED;
     pawl_code rc = PAWL_OK;
@@ -407,7 +399,7 @@ static pawl_code all_take(pawl_engine *e, cached_run *r, const gathering *g, paw
 pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     const pawl_store_verbs *v = e->store->verbs;
-    gathering g = { .n = 0 };
+    delivery_list g = { .n = 0 };
     size_t before = r->nlines;
     uint64_t now;
     pawl_code rc;
@@ -416,7 +408,7 @@ pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
         r->fresh = r->quiet = false;
         return PAWL_OK;
     }
-    if (!live_fits(r))
+    if (!run_fits(r))
         return PAWL_OK;
     pthread_mutex_lock(&e->lock);
     now = v->version(e->store);
@@ -429,7 +421,7 @@ pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
     if (rc == PAWL_IGNORED)
         return PAWL_OK;
     if (rc == PAWL_OK && g.mem.failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for what was delivered", r->id);
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for what was has_deliveries", r->id);
     if (rc == PAWL_OK)
         rc = all_take(e, r, &g, err);
     arena_free(&g.mem);
@@ -454,7 +446,7 @@ static bool see_any(void *ctx, const pawl_delivery *d)
     return false;
 }
 
-bool delivered(pawl_engine *e, const cached_run *r)
+bool has_deliveries(pawl_engine *e, const cached_run *r)
 {
     const pawl_store_verbs *v = e->store->verbs;
     bool any = false;
@@ -489,15 +481,15 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
 
     *did = true;
     *next = pawl_state_next(r->st);
-    errands_leftover(e, r, *next);
+    outbox_drop_leftovers(e, r, *next);
     if (*next == PAWL_PENDING) {
-        rc = perform(e, r, true, did, err);
+        rc = dispatch(e, r, true, did, err);
         if (rc == PAWL_OK && !*did && r->children_ask)
             *next = PAWL_INTERRUPTED;
         return rc == PAWL_OK ? store_as_due(e, r, err) : rc;
     }
-    if (*next == PAWL_HALTED && child_untold(r))
-        return (rc = child_tell(e, r, err)) == PAWL_OK ? runs_commit(e, &r, 1, false, err) : rc;
+    if (*next == PAWL_HALTED && child_must_notify(r))
+        return (rc = child_notify(e, r, err)) == PAWL_OK ? runs_commit(e, &r, 1, false, err) : rc;
     if (*next != PAWL_OK) {
         int64_t first;
 
@@ -515,18 +507,18 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
 }
 
 /* It was parked, and can be driven: nothing that was stored has said so yet. */
-static pawl_code unshelve(pawl_engine *e, cached_run *r, pawl_err *err)
+static pawl_code unquarantine(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    return r->shelved && r->fence != 0 && r->st != NULL && live_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
+    return r->quarantined && r->fence != 0 && r->st != NULL && run_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
 }
 
 pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
-    if (r->fence != 0 && errands_quiet(r)) {
-        live_drop(e, r);
+    if (r->fence != 0 && outbox_is_idle(r)) {
+        run_drop_state(e, r);
         if (rc == PAWL_CORRUPT)
-            (void)run_shelve(e, r, why->text, NULL);
-        (void)live_let_go(e, r, NULL);
+            (void)run_quarantine(e, r, why->text, NULL);
+        (void)run_release(e, r, NULL);
     }
     return why->code == PAWL_OK ? rc : fail(err, rc, "%s", why->text);
 }
@@ -534,7 +526,7 @@ pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_e
 /* Drained, it is driven on while something is out, for what that comes to. */
 static bool goes_on(const pawl_engine *e, const cached_run *r)
 {
-    return !e->stopping && !(e->draining && errands_home(e, r));
+    return !e->stopping && !(e->draining && outbox_tree_idle(e, r));
 }
 
 /* It was stopped in between: as it stands now. Drained, it is anybody's. */
@@ -542,41 +534,41 @@ static pawl_code left_there(pawl_engine *e, cached_run *r, pawl_code *next, pawl
 {
     if (r->st != NULL)
         *next = pawl_state_next(r->st);
-    unbegun_look(r);
-    (void)rests_mark(e, r, NULL);
-    return r->fence != 0 && e->draining && !e->abandoned && errands_home(e, r) ? live_let_go(e, r, err) : PAWL_OK;
+    counts_take_back(r);
+    (void)backoffs_store(e, r, NULL);
+    return r->fence != 0 && e->draining && !e->abandoned && outbox_tree_idle(e, r) ? run_release(e, r, err) : PAWL_OK;
 }
 
 /* `stored`: what came in is, by the caller. */
 static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first, bool stored, pawl_code *next, pawl_err *err)
 {
-    pawl_code rc = stored ? PAWL_OK : live_hold(e, r, err);
+    pawl_code rc = stored ? PAWL_OK : run_hold(e, r, err);
     bool did = true;
 
-    if (rc == PAWL_OK && first != NULL && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = live_hold(e, r, err)) == PAWL_OK) {
+    if (rc == PAWL_OK && first != NULL && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = run_hold(e, r, err)) == PAWL_OK) {
         pawl_event ev = *first;
 
         if (ev.time_ms == 0)
             ev.time_ms = engine_now(e);
         if (ev.kind == PAWL_EV_RECEIPT)
-            r->commands_moved = r->receipt_delivered = true;
+            outbox_note_receipt(r, ev.id);
         if ((rc = hurry(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)
             rc = runs_commit(e, &r, 1, false, err);    /* the last receipt ended it */
-        if (rc == PAWL_IGNORED && (rc = unshelve(e, r, err)) == PAWL_OK) {
-            if (errands_quiet(r))
-                (void)live_let_go(e, r, NULL);
+        if (rc == PAWL_IGNORED && (rc = unquarantine(e, r, err)) == PAWL_OK) {
+            if (outbox_is_idle(r))
+                (void)run_release(e, r, NULL);
             *next = PAWL_IGNORED;
             return PAWL_OK;
         }
     }
     while (rc >= 0 && did && goes_on(e, r)) {
-        if (r->fence == 0 && r->st != NULL && !delivered(e, r)) {
+        if (r->fence == 0 && r->st != NULL && !has_deliveries(e, r)) {
             *next = pawl_state_next(r->st);     /* it was let go of: over, or somebody is asked */
             return PAWL_OK;
         }
-        if ((rc = live_hold(e, r, err)) == PAWL_HELD && (first != NULL || stored)) {
+        if ((rc = run_hold(e, r, err)) == PAWL_HELD && (first != NULL || stored)) {
             *err = (pawl_err){ PAWL_OK, "" };   /* what came in is stored, and is not to be left for him once more */
             *next = PAWL_PENDING;
             return PAWL_OK;
@@ -589,11 +581,11 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
     else
         (void)store_all(e, r, NULL);
     if (rc >= 0)
-        rc = unshelve(e, r, err);
+        rc = unquarantine(e, r, err);
     if (rc >= 0 && did)
         rc = left_there(e, r, next, err);
     if (rc >= 0 && r->fence != 0 && (*next == PAWL_HALTED || *next == PAWL_INTERRUPTED || !did))
-        rc = live_let_go(e, r, err);
+        rc = run_release(e, r, err);
     return rc;
 }
 
@@ -605,7 +597,7 @@ static pawl_code drive_from(pawl_engine *e, cached_run *r, const pawl_event *fir
     completions_heard(e);
     rc = drive_on(e, r, first, stored, &next, &why);
 
-    errands_unqueue(e, r);
+    outbox_unqueue(e, r);
     if (rc < 0)
         return drive_failed(e, r, rc, &why, err);
     if (why.code != PAWL_OK)

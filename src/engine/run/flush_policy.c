@@ -58,7 +58,7 @@ pawl_code store_as_due(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     if (!store_due(e, r)) {
         if (r->nlines > 0)
-            keeper_begin(e);    /* nothing is appended for a while */
+            renewal_begin(e);    /* nothing is appended for a while */
         return PAWL_OK;
     }
     return runs_commit(e, &r, 1, false, err);

@@ -4,12 +4,12 @@
 
 enum { LOOK_MS = 20, AWAKE_MS = 1000 };         /* for so long after a handler it need not be woken for the next */
 
-struct keeper {
+struct lease_renewal {
     pawl_engine *e;
     pthread_t thread;
     pthread_cond_t wake;
     bool over, dozing;
-    errand *here;               /* it is performed on the thread that drives */
+    outbox_entry *here;               /* it is performed on the thread that drives */
     int64_t here_ms;            /* since when, by the steady clock; of the last one when there is none */
     int64_t beat_ms;
     unsigned long beats;
@@ -77,7 +77,7 @@ void leases_check(pawl_engine *e)
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             if (r->fence != 0 && r->lease_lost)
-                errands_lost(r);
+                outbox_lease_lost(r);
     pthread_mutex_lock(&e->lock);
     renew_all(e);
     pthread_mutex_unlock(&e->lock);
@@ -96,48 +96,47 @@ static bool see_cancel(void *ctx, const pawl_delivery *d)
     return !c->off;
 }
 
-static bool silent(keeper *k, const errand *er, int64_t now)
+static bool silent(lease_renewal *k, const outbox_entry *entry, int64_t now)
 {
-    if (er->beats != k->beats) {
-        k->beats = er->beats;
+    if (entry_beats(entry) != k->beats) {
+        k->beats = entry_beats(entry);
         k->beat_ms = now;
     }
-    return er->limits.heartbeat_ms > 0 && now - k->beat_ms > er->limits.heartbeat_ms;
+    return entry_limits(entry)->heartbeat_ms > 0 && now - k->beat_ms > entry_limits(entry)->heartbeat_ms;
 }
 
 /* Nobody else can tell it: the thread that drives is in its handler (E10, S2). */
-static void listen_here(keeper *k, int64_t now)
+static void listen_here(lease_renewal *k, int64_t now)
 {
-    errand *er = k->here;
+    outbox_entry *entry = k->here;
+    const cached_run *r;
     const pawl_store_verbs *v = k->e->store->verbs;
     uint64_t version;
     calling c = { .off = false };
 
-    if (er == NULL || er->stop || now - k->here_ms < LOOK_MS)
+    if (entry == NULL || (r = entry_run(entry)) == NULL || entry_is_stopping(entry) || now - k->here_ms < LOOK_MS)
         return;
-    if (er->run->lease_lost) {
-        er->lost = true;
-        told_to_stop(er);
+    if (r->lease_lost) {
+        entry_stop_here(entry, NULL, true);
         return;
     }
-    if (silent(k, er, now)) {
-        er->late = "heartbeat_ms";
-        told_to_stop(er);
+    if (silent(k, entry, now)) {
+        entry_stop_here(entry, "heartbeat_ms", false);
         return;
     }
     version = v->version(k->e->store);
     if (version != 0 && version == k->heard)
         return;
-    c.interrupt = er->run->m != NULL ? er->run->m->interrupt : NULL;
-    if (v->deliveries(k->e->store, er->run->id, see_cancel, &c, NULL) == PAWL_OK)
+    c.interrupt = r->m != NULL ? r->m->interrupt : NULL;
+    if (v->deliveries(k->e->store, r->id, see_cancel, &c, NULL) == PAWL_OK)
         k->heard = version;
     if (c.off)
-        told_to_stop(er);       /* what it comes to is fed after the cancel is, or the interrupt */
+        entry_stop_here(entry, NULL, false);    /* what it comes to is fed after the cancel is, or the interrupt */
 }
 
 static void *keep(void *arg)
 {
-    keeper *k = arg;
+    lease_renewal *k = arg;
     pawl_engine *e = k->e;
     int64_t now = steady_ms(), renewed = now;
 
@@ -159,17 +158,17 @@ static void *keep(void *arg)
     return NULL;
 }
 
-void keeper_here(pawl_engine *e, errand *er)
+void renewal_watch(pawl_engine *e, outbox_entry *entry)
 {
-    keeper *k = e->keeper;
+    lease_renewal *k = e->lease_renewal;
 
     if (k == NULL)
         return;
     pthread_mutex_lock(&e->lock);
-    k->here = er;
-    if (er != NULL) {
+    k->here = entry;
+    if (entry != NULL) {
         k->here_ms = k->beat_ms = steady_ms();
-        k->beats = er->beats;
+        k->beats = entry_beats(entry);
         k->heard = 0;
         if (k->dozing)
             pthread_cond_signal(&k->wake);
@@ -179,9 +178,9 @@ void keeper_here(pawl_engine *e, errand *er)
 
 /* ---- begun with the first handler that is called: until then the driving thread renews by appending -------- */
 
-void keeper_begin(pawl_engine *e)
+void renewal_begin(pawl_engine *e)
 {
-    keeper *k = e->keeper != NULL || e->drawn != NULL ? NULL : mem_new(&e->alloc, sizeof *k);
+    lease_renewal *k = e->lease_renewal != NULL || e->drawn != NULL ? NULL : mem_new(&e->alloc, sizeof *k);
 
     if (e->drawn != NULL) {     /* no thread: renewed when it is due, before somebody takes his time */
         pthread_mutex_lock(&e->lock);
@@ -193,16 +192,16 @@ void keeper_begin(pawl_engine *e)
     k->e = e;
     cond_begin(&k->wake);
     if (pthread_create(&k->thread, NULL, keep, k) == 0) {
-        e->keeper = k;
+        e->lease_renewal = k;
         return;
     }
     pthread_cond_destroy(&k->wake);
     mem_free(&e->alloc, k, sizeof *k);
 }
 
-void keeper_end(pawl_engine *e)
+void renewal_end(pawl_engine *e)
 {
-    keeper *k = e->keeper;
+    lease_renewal *k = e->lease_renewal;
 
     if (k == NULL)
         return;
@@ -213,5 +212,5 @@ void keeper_end(pawl_engine *e)
     pthread_join(k->thread, NULL);
     pthread_cond_destroy(&k->wake);
     mem_free(&e->alloc, k, sizeof *k);
-    e->keeper = NULL;
+    e->lease_renewal = NULL;
 }

@@ -14,7 +14,7 @@ pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
     int64_t at = deadline_ms(r);
     pawl_code rc;
 
-    if (at <= 0 || !live_fits(r) || (ev.time_ms = engine_now(e)) < at)
+    if (at <= 0 || !run_fits(r) || (ev.time_ms = engine_now(e)) < at)
         return PAWL_OK;
     rc = run_feed(e, r, &ev, err);
     r->hurry = true;
@@ -31,22 +31,22 @@ static bool kept_for(const cached_run *r, int64_t *ms)
 }
 
 /* By the time of its last entry, so that all agree. */
-int64_t live_retires_ms(const cached_run *r)
+int64_t run_retires_ms(const cached_run *r)
 {
     int64_t ms, at = r->st->time_ms > 0 ? r->st->time_ms : 1;
 
     return !kept_for(r, &ms) ? 0 : ms < INT64_MAX - at ? at + ms : INT64_MAX;
 }
 
-bool live_retired(pawl_engine *e, const cached_run *r)
+bool run_is_retired(pawl_engine *e, const cached_run *r)
 {
     int64_t ms;
 
-    return kept_for(r, &ms) && (ms == 0 || live_retires_ms(r) <= engine_now(e));
+    return kept_for(r, &ms) && (ms == 0 || run_retires_ms(r) <= engine_now(e));
 }
 
 /* What it came to stays readable here. Should it fail, its timer in the store is due, and whoever finds it does it. */
-pawl_code live_remove(pawl_engine *e, cached_run *r, pawl_err *err)
+pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc;
 
@@ -57,6 +57,6 @@ pawl_code live_remove(pawl_engine *e, cached_run *r, pawl_err *err)
     pthread_mutex_unlock(&e->lock);
     r->gone = rc == PAWL_OK;
     if (rc != PAWL_OK)
-        (void)live_let_go(e, r, NULL);
+        (void)run_release(e, r, NULL);
     return rc;
 }

@@ -2,19 +2,19 @@
 #ifndef ENGINE_RUN_H
 #define ENGINE_RUN_H
 
-#include "engine/engine.h"
+#include "engine/command/outbox.h"
 
 enum {
     CACHE_ENTRIES = 4096,
-    UNTOLD_MS = 1               /* the timer of a child that is over while its parent was not told: long due, and no other is */
+    PARENT_UNNOTIFIED_MS = 1               /* the timer of a child that is over while its parent was not told: long due, and no other is */
 };
 
-typedef struct told_wait {      /* a wait that the store is to be told of */
+typedef struct wait_change {      /* a wait that the store is to be told of */
     char *id;
     buf text;                   /* its SPEC, or its answer */
     int64_t asked_ms;
     bool over, answered;
-} told_wait;
+} wait_change;
 
 typedef struct held_blob held_blob;     /* set apart, and not stored yet: blobs.c */
 
@@ -37,9 +37,9 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     int64_t changed_ms;         /* as the store said it at the claim; 0: something was stored since */
     uint32_t mail;              /* deliveries that wait, as far as was looked */
     uint32_t refused;           /* appends, one after another */
-    bool shelved;               /* the store has it parked (F5) */
+    bool quarantined;               /* the store has it parked (F5) */
     bool unsure;                /* an append failed, and may be stored all the same: what the store was told last is not known */
-    bool borrowed;              /* arguments of its errands stand in the state */
+    bool borrowed;              /* arguments of its commands stand in the state */
     bool admitted;              /* whoever may refuse it was asked */
     bool fresh;                 /* just now it was claimed, and nothing waited for it */
     uint8_t status;             /* as the store was told last; so the next five */
@@ -51,11 +51,10 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     buf lines, snapshot;
     size_t nlines;
     bool hurry;                 /* there is something among them that may not wait (G9) */
-    bool receipt_delivered;     /* a receipt from elsewhere is folded and not stored: its command may be queued here (E4) */
     bool ends_in_record;
     int64_t gathers_since;      /* by the steady clock: the first of them, where they may wait */
     size_t tail_bytes;          /* of the lines since the last snapshot */
-    told_wait *waits;
+    wait_change *waits;
     size_t nwaits, waits_cap;
     uint64_t *taken;
     size_t ntaken, taken_cap;
@@ -65,15 +64,15 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     size_t nkept, kept_cap, kept_next;
     buf blob;                   /* the one that was read last */
     uint64_t heard;             /* version of the store when its deliveries were looked at */
-    bool quiet;                 /* the append just now found that nothing was delivered */
-    errand *errands;
-    bool commands_moved;        /* errands are to be compared with the open commands */
-    errand *sql;                /* to be performed in the next commit, which stores its receipt */
+    bool quiet;                 /* the append just now found that nothing was has_deliveries */
+    outbox outbox;
+    bool commands_moved;        /* the outbox is to be compared with the open commands */
+    outbox_entry *sql;                /* to be performed in the next commit, which stores its receipt */
     pawl_within within;         /* of that commit */
     arena *within_mem;
     bool within_naps;
     bool in_pass;
-    bool took;                  /* in this pass: what was delivered */
+    bool took;                  /* in this pass: what was has_deliveries */
     bool stepped;               /* in this pass something was folded: there may be new commands */
     bool parked;                /* among the last that were let go of */
     bool shown;                 /* its state was handed out */
@@ -93,74 +92,74 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
 static inline bool run_has_news(const cached_run *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
 
 /* run_cache.c: runs are found, claimed, loaded and released */
-cached_run *live_find(const pawl_engine *e, const char *run);
-cached_run *live_of(pawl_engine *e, const char *run, pawl_err *err);  /* found, or made; NULL: no memory */
-void live_drop(pawl_engine *e, cached_run *r);        /* what is not stored is thrown away */
-void live_lost(pawl_engine *e, cached_run *r);        /* and it is somebody else's now */
+cached_run *cached_run_find(const pawl_engine *e, const char *run);
+cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err);  /* found, or made; NULL: no memory */
+void run_drop_state(pawl_engine *e, cached_run *r);        /* what is not stored is thrown away */
+void run_lease_lost(pawl_engine *e, cached_run *r);        /* and it is somebody else's now */
 /* Claimed in one transaction, not loaded: each has its rc and head in `all`, which has n places. */
-pawl_code lives_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t n, pawl_err *err);
-void live_claimed(pawl_engine *e, cached_run *r, const pawl_head *head);    /* with the lock */
-void live_begin(pawl_engine *e, cached_run *r, pawl_state *st);     /* a new run, which the store does not have yet; takes `st` */
-pawl_code lives_let_go(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err);
-pawl_code live_let_go(pawl_engine *e, cached_run *r, pawl_err *err);
-void live_free(pawl_engine *e, cached_run *r);
-void live_park(pawl_engine *e, cached_run *r);        /* nobody works on it here: it may be forgotten, what it is lies in the store */
+pawl_code runs_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t n, pawl_err *err);
+void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head);    /* with the lock */
+void run_init(pawl_engine *e, cached_run *r, pawl_state *st);     /* a new run, which the store does not have yet; takes `st` */
+pawl_code runs_release(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err);
+pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err);
+void cached_run_free(pawl_engine *e, cached_run *r);
+void run_keep_released(pawl_engine *e, cached_run *r);        /* nobody works on it here: it may be forgotten, what it is lies in the store */
 /* Its state was loaded while nobody held it, and no claim came after that fence: nobody has written since. */
-static inline bool live_loaded_under(const cached_run *r, uint64_t fence) { return fence != 0 && r->loaded_fence == fence; }
-pawl_code live_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records);   /* lent until the next */
-pawl_code live_load(pawl_engine *e, cached_run *r, pawl_err *err);
-bool live_fits(const cached_run *r);          /* this engine's machine is the one that it was begun with */
-pawl_code live_enter(pawl_engine *e, cached_run *r, pawl_err *err);   /* loaded, when it was claimed just now */
-pawl_code live_hold(pawl_engine *e, cached_run *r, pawl_err *err);    /* claimed and loaded */
+static inline bool run_loaded_under(const cached_run *r, uint64_t fence) { return fence != 0 && r->loaded_fence == fence; }
+pawl_code run_read_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records);   /* lent until the next */
+pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err);
+bool run_fits(const cached_run *r);          /* this engine's machine is the one that it was begun with */
+pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err);   /* loaded, when it was claimed just now */
+pawl_code run_hold(pawl_engine *e, cached_run *r, pawl_err *err);    /* claimed and loaded */
 
-/* drive.c: fold, append, take what was delivered */
+/* drive.c: fold, append, take what was has_deliveries */
 pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);
 /* Those that are over or ask somebody are let go of with it; `naps`: those too that only wait for a timer. */
 pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err);
-/* The first of a run that live_begin has made: base, lines and lease in one transaction. PAWL_CONFLICT: there is such a run. */
+/* The first of a run that run_init has made: base, lines and lease in one transaction. PAWL_CONFLICT: there is such a run. */
 pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err);
 pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err);   /* whoever may refuse it is asked, once, in pawl_work */
 pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err);      /* to be stored with the next commit */
 pawl_code deliveries_take(pawl_engine *e, cached_run *r, pawl_err *err);      /* and stored */
-bool delivered(pawl_engine *e, const cached_run *r);  /* something came for it that was not looked at */
+bool has_deliveries(pawl_engine *e, const cached_run *r);  /* something came for it that was not looked at */
 pawl_code drive(pawl_engine *e, cached_run *r, const pawl_event *first, pawl_err *err);
 pawl_code drive_begun(pawl_engine *e, cached_run *r, pawl_err *err);    /* one whose first entry is stored; it may be released already */
 pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err);     /* let go of; rc */
 
 /* Its journal contradicts itself, the machine or the store: it is parked with the reason, and let go of (F5). */
-pawl_code run_shelve(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err);
+pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err);
 
 /* retention.c: deadlines, and the removal of finished runs (G10) */
-int64_t live_retires_ms(const cached_run *r);         /* when it is to be removed; 0: never, or it is not over */
-bool live_retired(pawl_engine *e, const cached_run *r);   /* it should not be there any more */
-pawl_code live_remove(pawl_engine *e, cached_run *r, pawl_err *err);
+int64_t run_retires_ms(const cached_run *r);         /* when it is to be removed; 0: never, or it is not over */
+bool run_is_retired(pawl_engine *e, const cached_run *r);   /* it should not be there any more */
+pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err);
 int64_t deadline_ms(const cached_run *r);             /* 0: it has none that matters */
 pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);    /* it passed: the run is called off */
 
 /* lease_renewal.c: a thread that renews the leases, and listens for what is performed on the thread that drives */
-void keeper_begin(pawl_engine *e);
-void keeper_end(pawl_engine *e);
+void renewal_begin(pawl_engine *e);
+void renewal_end(pawl_engine *e);
 /* Whether every lease of this engine is known to be valid: asked after the last call that may block, before a handler is called. It narrows the
  * time in which a process that was stopped acts under a lease that ran out; no lease closes it, so handlers get the fence, too (E15). Any thread. */
 bool leases_valid(const pawl_engine *e);
 /* The driving thread, before commands leave: renews what is not known to be valid, and stops the commands of runs that were lost (S2). */
 void leases_check(pawl_engine *e);
-void keeper_here(pawl_engine *e, errand *er);   /* its handler is called here now; NULL: it is back */
+void renewal_watch(pawl_engine *e, outbox_entry *entry);   /* its handler is called here now; NULL: it is back */
 
 /* wait_index.c: waits and timers, as the store keeps them beside the lines */
-pawl_code told_step(pawl_engine *e, cached_run *r);   /* of what e->step has just folded */
-pawl_code told_begin(pawl_engine *e, cached_run *r);  /* the waits of a state that was loaded */
-void told_forget(pawl_engine *e, cached_run *r);      /* it is stored, or never will be */
+pawl_code wait_index_step(pawl_engine *e, cached_run *r);   /* of what e->step has just folded */
+pawl_code wait_index_load(pawl_engine *e, cached_run *r);  /* the waits of a state that was loaded */
+void wait_index_clear(pawl_engine *e, cached_run *r);      /* it is stored, or never will be */
 /* Its first timer; 0: none. *works: somebody has something to do for it before that. */
-int64_t told_wake(pawl_engine *e, cached_run *r, bool *works);
+int64_t wait_index_wake(pawl_engine *e, cached_run *r, bool *works);
 
 pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, pawl_err *err);
 pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);        /* before an answer is fed */
-const char *wait_meant(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
+const char *wait_named(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
 int64_t timer_at(pawl_engine *e, const call *c);    /* 0: it has none */
 
 /* dead_owner.c: releases the leases of dead processes of this machine */
-pawl_code dead_let_go(pawl_engine *e, pawl_err *err);
+pawl_code dead_owners_release(pawl_engine *e, pawl_err *err);
 
 /* flush_policy.c: when folded lines are stored (G9) */
 bool store_due(pawl_engine *e, cached_run *r);        /* it must be, before anything else is done for it */

@@ -14,7 +14,7 @@ static size_t slot_of(const char *run)
     return (h ^ h >> 16) % RUN_SLOTS;
 }
 
-cached_run *live_find(const pawl_engine *e, const char *run)
+cached_run *cached_run_find(const pawl_engine *e, const char *run)
 {
     for (cached_run *r = e->runs[slot_of(run)]; r != NULL; r = r->next)
         if (strcmp(r->id, run) == 0)
@@ -22,9 +22,9 @@ cached_run *live_find(const pawl_engine *e, const char *run)
     return NULL;
 }
 
-cached_run *live_of(pawl_engine *e, const char *run, pawl_err *err)
+cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
 {
-    cached_run *r = live_find(e, run);
+    cached_run *r = cached_run_find(e, run);
     size_t n = strlen(run) + 1;
 
     if (r != NULL)
@@ -40,7 +40,8 @@ cached_run *live_of(pawl_engine *e, const char *run, pawl_err *err)
     buf_init(&r->snapshot, &e->alloc);
     buf_init(&r->cache, &e->alloc);
     buf_init(&r->blob, &e->alloc);
-    pthread_mutex_lock(&e->lock);       /* the keeper reads along */
+    buf_init(&r->outbox.received, &e->alloc);
+    pthread_mutex_lock(&e->lock);       /* the lease_renewal reads along */
     r->next = e->runs[slot_of(run)];
     e->runs[slot_of(run)] = r;
     pthread_mutex_unlock(&e->lock);
@@ -48,7 +49,7 @@ cached_run *live_of(pawl_engine *e, const char *run, pawl_err *err)
 }
 
 /* What is not stored never was: the state is loaded again when somebody asks (G9). Receipts of what was performed stay. */
-void live_drop(pawl_engine *e, cached_run *r)
+void run_drop_state(pawl_engine *e, cached_run *r)
 {
     pawl_state_free(r->st);
     r->st = NULL;
@@ -58,19 +59,20 @@ void live_drop(pawl_engine *e, cached_run *r)
     r->nlines = r->ntaken = 0;
     r->records = r->records_fed = 0;
     r->loaded_fence = 0;
-    r->hurry = r->receipt_delivered = false;
-    told_forget(e, r);
+    r->hurry = false;
+    wait_index_clear(e, r);
     blobs_drop(e, r);
     for (size_t i = 0; i < r->nasked; i++)
         mem_free(&e->alloc, r->asked[i], strlen(r->asked[i]) + 1);
     r->nasked = 0;
-    errands_stale(r);
+    outbox_state_dropped(r);
 }
 
-void live_free(pawl_engine *e, cached_run *r)
+void cached_run_free(pawl_engine *e, cached_run *r)
 {
-    live_drop(e, r);
-    errands_free(e, r);
+    run_drop_state(e, r);
+    outbox_free(e, r);
+    buf_free(&r->outbox.received);
     buf_free(&r->lines);
     buf_free(&r->snapshot);
     buf_free(&r->cache);
@@ -81,7 +83,7 @@ void live_free(pawl_engine *e, cached_run *r)
     mem_free(&e->alloc, r, sizeof *r + strlen(r->id) + 1);
 }
 
-void live_park(pawl_engine *e, cached_run *r)
+void run_keep_released(pawl_engine *e, cached_run *r)
 {
     cached_run **at = &e->released[e->released_next % RELEASED_MAX], *old = *at;
 
@@ -92,16 +94,16 @@ void live_park(pawl_engine *e, cached_run *r)
     e->released_next++;
     if (old != NULL)
         old->parked = false;
-    if (old == NULL || old->fence != 0 || old->in_pass || old->shown || old->errands != NULL)
+    if (old == NULL || old->fence != 0 || old->in_pass || old->shown || old->outbox.count > 0)
         return;
-    pthread_mutex_lock(&e->lock);       /* the keeper goes through them */
+    pthread_mutex_lock(&e->lock);       /* the lease_renewal goes through them */
     for (cached_run **link = &e->runs[slot_of(old->id)]; *link != NULL; link = &(*link)->next)
         if (*link == old) {
             *link = old->next;
             break;
         }
     pthread_mutex_unlock(&e->lock);
-    live_free(e, old);
+    cached_run_free(e, old);
 }
 
 /* ---- loaded --------------------------------------------------------------------------------------- */
@@ -188,7 +190,7 @@ static pawl_code loader_entry(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_b
     return PAWL_OK;
 }
 
-pawl_code live_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
+pawl_code run_read_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
 {
     return loader_entry(r, seq, entry, records, NULL);
 }
@@ -242,11 +244,11 @@ static pawl_code state_load(pawl_engine *e, cached_run *r, loading *l, pawl_err 
     return PAWL_OK;
 }
 
-void live_begin(pawl_engine *e, cached_run *r, pawl_state *st)
+void run_init(pawl_engine *e, cached_run *r, pawl_state *st)
 {
     const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
 
-    live_drop(e, r);
+    run_drop_state(e, r);
     r->st = st;
     r->m = e->m;
     pawl_state_loader(st, &loader);
@@ -255,7 +257,7 @@ void live_begin(pawl_engine *e, cached_run *r, pawl_state *st)
     r->tail_bytes = 0;
     r->status = (uint8_t)PAWL_SUBMITTED;
     r->wake_ms = 0;
-    r->over = r->work = r->shelved = r->unsure = r->told = r->admitted = false;
+    r->over = r->work = r->quarantined = r->unsure = r->told = r->admitted = false;
 }
 
 /* Of a format that a newer one knows: not damaged, and left alone (K5). */
@@ -292,7 +294,7 @@ static pawl_code load_without_snapshot(pawl_engine *e, cached_run *r, loading *l
     return rc == PAWL_OK ? state_load(e, r, l, why) : rc;
 }
 
-pawl_code live_load(pawl_engine *e, cached_run *r, pawl_err *err)
+pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     loading l = { .base_seq = 0 };
@@ -315,9 +317,9 @@ pawl_code live_load(pawl_engine *e, cached_run *r, pawl_err *err)
     if (rc != PAWL_OK && why.code != PAWL_OK)
         rc = fail(err, rc == PAWL_CORRUPT && is_newer(e, &l) ? PAWL_INVALID : rc, "%s", why.text);
     if (rc == PAWL_OK)
-        rc = told_begin(e, r) == PAWL_OK ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
+        rc = wait_index_load(e, r) == PAWL_OK ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
     if (rc != PAWL_OK)
-        live_drop(e, r);
+        run_drop_state(e, r);
     buf_free(&l.base);
     buf_free(&l.snapshot);
     buf_free(&l.lines);
@@ -326,12 +328,12 @@ pawl_code live_load(pawl_engine *e, cached_run *r, pawl_err *err)
 
 /* ---- claimed --------------------------------------------------------------------------------------------- */
 
-void live_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
+void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
 {
     if (head->fence_before != r->last_fence)
-        errands_lost(r);        /* another holder has counted attempts since: what is still out here must not go on under its old number (E13) */
-    if (r->st != NULL && !BROKEN(BROKEN_STALE) && ((head->fence_before != r->last_fence && !live_loaded_under(r, head->fence_before)) || head->seq != r->seq))
-        live_drop(e, r);        /* somebody else has had it since */
+        outbox_lease_lost(r);        /* another holder has counted attempts since: what is still out here must not go on under its old number (E13) */
+    if (r->st != NULL && !BROKEN(BROKEN_STALE) && ((head->fence_before != r->last_fence && !run_loaded_under(r, head->fence_before)) || head->seq != r->seq))
+        run_drop_state(e, r);        /* somebody else has had it since */
     r->loaded_fence = 0;
     r->fence = r->last_fence = head->fence;
     r->lease_ms = head->lease_ms;
@@ -339,7 +341,7 @@ void live_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     r->head_seq = head->seq;
     r->changed_ms = head->changed_ms;
     r->mail = head->mail;
-    r->shelved = head->parked != NULL;
+    r->quarantined = head->parked != NULL;
     r->lease_lost = r->quiet = r->gone = r->fresh = false;
     r->status = head->status;
     r->over = head->over;
@@ -375,7 +377,7 @@ static pawl_code claim_of_dead(pawl_engine *e, pawl_claim *all, size_t n, arena 
     return rc;
 }
 
-pawl_code lives_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t n, pawl_err *err)
+pawl_code runs_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t n, pawl_err *err)
 {
     pawl_err held = { PAWL_OK, "" }, why = { PAWL_OK, "" };
     arena mem;
@@ -390,7 +392,7 @@ pawl_code lives_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t
         rc = claim_of_dead(e, all, n, &mem, &why);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
         if (all[i].rc == PAWL_OK)
-            live_claimed(e, runs[i], &all[i].head);
+            run_claimed(e, runs[i], &all[i].head);
     pthread_mutex_unlock(&e->lock);
     arena_free(&mem);
     if (why.code == PAWL_OK && (rc != PAWL_OK || n > 1 || all[0].rc != PAWL_OK))
@@ -400,38 +402,38 @@ pawl_code lives_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t
     return rc;
 }
 
-bool live_fits(const cached_run *r)
+bool run_fits(const cached_run *r)
 {
     return hash_equal(&r->m->hash, &r->st->machine_hash) && r->m->version == r->st->version;
 }
 
 /* Claimed just now. One that should not be there any more is gone with it. */
-pawl_code live_enter(pawl_engine *e, cached_run *r, pawl_err *err)
+pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    pawl_code rc = live_load(e, r, err);
+    pawl_code rc = run_load(e, r, err);
 
     if (rc != PAWL_OK)
         return rc;
-    r->told = r->over && r->wake_ms != UNTOLD_MS;
-    if (!child_untold(r) && live_retired(e, r) && (rc = live_remove(e, r, err)) == PAWL_OK)
+    r->told = r->over && r->wake_ms != PARENT_UNNOTIFIED_MS;
+    if (!child_must_notify(r) && run_is_retired(e, r) && (rc = run_remove(e, r, err)) == PAWL_OK)
         rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and was not to be kept", r->id);
     return rc;
 }
 
-pawl_code live_hold(pawl_engine *e, cached_run *r, pawl_err *err)
+pawl_code run_hold(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_claim one;
     pawl_code rc = PAWL_OK;
     bool fresh;
 
     if (r->fence != 0 && r->lease_lost)
-        live_lost(e, r);
+        run_lease_lost(e, r);
     fresh = r->fence == 0;
-    if (fresh && (rc = lives_claim(e, &r, &one, 1, err)) == PAWL_OK)
+    if (fresh && (rc = runs_claim(e, &r, &one, 1, err)) == PAWL_OK)
         rc = one.rc;
     if (rc != PAWL_OK)
         return rc;
-    return fresh ? live_enter(e, r, err) : live_load(e, r, err);
+    return fresh ? run_enter(e, r, err) : run_load(e, r, err);
 }
 
 static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all, size_t n, pawl_err *err)
@@ -451,12 +453,12 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
     pthread_mutex_unlock(&e->lock);
     for (size_t i = 0, k = 0; i < n && k < held; i++)
         if (runs[i]->id == all[k].run && all[k++].rc != PAWL_OK)
-            live_drop(e, runs[i]);
+            run_drop_state(e, runs[i]);
     return rc;
 }
 
 /* In one go, but for want of memory. What is refused is somebody else's already. */
-pawl_code lives_let_go(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err)
+pawl_code runs_release(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err)
 {
     pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
     size_t room = all == NULL ? sizeof few / sizeof *few : n;
@@ -473,16 +475,16 @@ pawl_code lives_let_go(pawl_engine *e, cached_run **runs, size_t n, pawl_err *er
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }
 
-pawl_code live_let_go(pawl_engine *e, cached_run *r, pawl_err *err)
+pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    return lives_let_go(e, &r, 1, err);
+    return runs_release(e, &r, 1, err);
 }
 
-void live_lost(pawl_engine *e, cached_run *r)
+void run_lease_lost(pawl_engine *e, cached_run *r)
 {
     pthread_mutex_lock(&e->lock);
     r->fence = 0;
     pthread_mutex_unlock(&e->lock);
-    errands_lost(r);
-    live_drop(e, r);
+    outbox_lease_lost(r);
+    run_drop_state(e, r);
 }

@@ -66,7 +66,7 @@ static size_t slot_of(const char *text, size_t size)
     return (n ^ n >> 16) % RING_SLOTS;
 }
 
-static ring_run *run_find(stream_ring *h, const char *run, size_t size)
+static ring_run *ring_run_find(stream_ring *h, const char *run, size_t size)
 {
     for (ring_run *r = h->runs[slot_of(run, size)]; r != NULL; r = r->next)
         if (strncmp(r->id, run, size) == 0 && r->id[size] == '\0')
@@ -74,9 +74,9 @@ static ring_run *run_find(stream_ring *h, const char *run, size_t size)
     return NULL;
 }
 
-static ring_run *run_made(stream_ring *h, const char *run, size_t size)
+static ring_run *ring_run_made(stream_ring *h, const char *run, size_t size)
 {
-    ring_run *r = run_find(h, run, size), **slot;
+    ring_run *r = ring_run_find(h, run, size), **slot;
 
     if (r == NULL && (r = mem_new(&h->alloc, sizeof *r + size + 1)) != NULL) {
         memcpy(r->id, run, size);
@@ -91,7 +91,7 @@ static ring_run *run_made(stream_ring *h, const char *run, size_t size)
 
 ring_run *ring_run_of(stream_ring *h, const char *run)
 {
-    return run_made(h, run, strlen(run));
+    return ring_run_made(h, run, strlen(run));
 }
 
 void ring_run_release(stream_ring *h, ring_run *r)
@@ -171,7 +171,7 @@ void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t rec
     ring_run *hr;
 
     pthread_mutex_lock(&h->lock);
-    if ((hr = run_find(h, r->id, strlen(r->id))) != NULL) {
+    if ((hr = ring_run_find(h, r->id, strlen(r->id))) != NULL) {
         if (hr->readers != NULL)
             lines_put(h, hr, r, (place){ seq + 1, records });
         hr->end = (place){ r->seq + 1, r->records };
@@ -221,7 +221,7 @@ static ring_attempt *attempt_of(stream_ring *h, ring_run *hr, const char *id)
 }
 
 typedef struct live_event {
-    const errand *er;
+    const outbox_entry *entry;
     ring_kind kind;
     const char *name;
     const buf *json;
@@ -231,14 +231,14 @@ typedef struct live_event {
 
 static void live_put(stream_ring *h, const live_event *ev)
 {
-    const char *id = ev->er->job.id;
+    const char *id = entry_id(ev->entry);
     ring_run *hr;
     ring_attempt *a;
     ring_entry t = { .kind = ev->kind };
 
-    t.time_ms = h->e->clock.now_ms != NULL ? ev->er->left_ms : system_ms();   /* a clock of the caller's may be bound to one thread */
+    t.time_ms = h->e->clock.now_ms != NULL ? entry_dispatched_ms(ev->entry) : system_ms();   /* a clock of the caller's may be bound to one thread */
     pthread_mutex_lock(&h->lock);
-    hr = run_made(h, id, strcspn(id, "~"));
+    hr = ring_run_made(h, id, strcspn(id, "~"));
     if (hr != NULL) {
         if (ev->end.seq > 0)
             hr->end = ev->end;
@@ -256,14 +256,14 @@ static void live_put(stream_ring *h, const live_event *ev)
     pthread_mutex_unlock(&h->lock);
 }
 
-void ring_attempt_started(stream_ring *h, const cached_run *r, const errand *er)
+void ring_attempt_started(stream_ring *h, const cached_run *r, const outbox_entry *entry)
 {
     buf b;
 
     buf_init(&b, &h->alloc);
-    buf_fmt(&b, "{\"attempt\":%u}", (unsigned)er->job.attempt);
+    buf_fmt(&b, "{\"attempt\":%u}", (unsigned)entry_attempt_number(entry));
     if (!b.failed)
-        live_put(h, &(live_event){ .er = er, .kind = RING_STARTED, .name = "started", .json = &b, .starts = true,
+        live_put(h, &(live_event){ .entry = entry, .kind = RING_STARTED, .name = "started", .json = &b, .starts = true,
                                    .end = r->nlines == 0 ? (place){ r->seq + 1, r->records } : (place){ 0, 0 } });
     buf_free(&b);
 }
@@ -283,17 +283,15 @@ static pawl_code canonical(stream_ring *h, const char *text, size_t size, buf *o
     return v == NULL ? why.code : out->failed ? PAWL_NOMEM : PAWL_OK;
 }
 
-void ring_attempt_failed(stream_ring *h, const errand *er)
+void ring_attempt_failed(stream_ring *h, const outbox_entry *entry)
 {
     buf raw, b;
 
     buf_init(&raw, &h->alloc);
     buf_init(&b, &h->alloc);
-    buf_fmt(&raw, "{\"at\":%lld,\"attempt\":%u,\"error\":", (long long)er->not_before_ms, (unsigned)er->job.attempt);
-    reply_failure(&er->reply, er->rc, 0, &raw);
-    buf_char(&raw, '}');
+    entry_failure_json(entry, &raw);
     if (!raw.failed && canonical(h, raw.data, raw.size, &b) == PAWL_OK)
-        live_put(h, &(live_event){ .er = er, .kind = RING_RETRY, .name = "again", .json = &b });
+        live_put(h, &(live_event){ .entry = entry, .kind = RING_RETRY, .name = "again", .json = &b });
     buf_free(&raw);
     buf_free(&b);
 }
@@ -307,20 +305,21 @@ static void attempt_free(stream_ring *h, ring_attempt **at)
     mem_free(&h->alloc, a, sizeof *a + strlen(a->id) + 1);
 }
 
-void ring_command_over(stream_ring *h, const errand *er)
+void ring_command_over(stream_ring *h, const outbox_entry *entry)
 {
+    const char *id = entry_id(entry);
     ring_attempt **at;
 
     pthread_mutex_lock(&h->lock);
-    for (at = &h->attempts[slot_of(er->job.id, strlen(er->job.id))]; *at != NULL; at = &(*at)->next)
-        if (strcmp((*at)->id, er->job.id) == 0) {
+    for (at = &h->attempts[slot_of(id, strlen(id))]; *at != NULL; at = &(*at)->next)
+        if (strcmp((*at)->id, id) == 0) {
             attempt_free(h, at);
             break;
         }
     pthread_mutex_unlock(&h->lock);
 }
 
-pawl_code ring_say(stream_ring *h, const errand *er, const char *name, const char *text)
+pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const char *name, const char *text)
 {
     size_t size = text != NULL ? strlen(text) : 0;
     pawl_code rc = name_valid(name) && text != NULL ? PAWL_OK : PAWL_INVALID;
@@ -331,7 +330,7 @@ pawl_code ring_say(stream_ring *h, const errand *er, const char *name, const cha
     buf_init(&b, &h->alloc);
     rc = size > h->bytes_max ? PAWL_LIMIT : canonical(h, text, size, &b);
     if (rc == PAWL_OK)
-        live_put(h, &(live_event){ .er = er, .kind = RING_SAID, .name = name, .json = &b });
+        live_put(h, &(live_event){ .entry = entry, .kind = RING_SAID, .name = name, .json = &b });
     buf_free(&b);
     return rc;
 }

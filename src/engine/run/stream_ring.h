@@ -88,11 +88,11 @@ static inline uint64_t ring_after(const stream_ring *h, const ring_run *r, uint6
 
 /* On the driving thread, after r->lines were stored behind entry `seq` and its `records`. */
 void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t records);
-void ring_attempt_started(stream_ring *h, const cached_run *r, const errand *er);
-void ring_attempt_failed(stream_ring *h, const errand *er);     /* there will be another */
-void ring_command_over(stream_ring *h, const errand *er);
+void ring_attempt_started(stream_ring *h, const cached_run *r, const outbox_entry *entry);
+void ring_attempt_failed(stream_ring *h, const outbox_entry *entry);     /* there will be another */
+void ring_command_over(stream_ring *h, const outbox_entry *entry);
 /* On any thread. PAWL_INVALID: `name` is no name, `text` no JSON; PAWL_LIMIT: it is larger than the ring. h NULL: checks the name and no more. */
-pawl_code ring_say(stream_ring *h, const errand *er, const char *name, const char *text);
+pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const char *name, const char *text);
 void ring_end(pawl_engine *e);
 
 #endif

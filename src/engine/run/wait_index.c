@@ -1,16 +1,18 @@
 /* wait_index.c - what the store is told of a run beside its lines: which waits were asked and are over, and its first timer. */
+#include "engine/child/child.h"
 #include "engine/command/outbox.h"
+#include "engine/run/run.h"
 
 #include <string.h>
 
-typedef struct looking {
+typedef struct wait_scan {
     pawl_engine *e;
     cached_run *r;
     uint32_t seen;              /* open waits */
     int64_t wake_ms;
     bool naps, works;           /* a command is in its back-off; one is not, or a step is due */
     bool failed;
-} looking;
+} wait_scan;
 
 static void id_text(buf *b, const cached_run *r, const char *path, const call *c, const task *tk, uint32_t n)
 {
@@ -38,14 +40,14 @@ static char *copy_of(pawl_engine *e, const char *text)
     return copy == NULL ? NULL : memcpy(copy, text, n);
 }
 
-static told_wait *wait_new(pawl_engine *e, cached_run *r, const char *id)
+static wait_change *wait_new(pawl_engine *e, cached_run *r, const char *id)
 {
-    told_wait *w;
+    wait_change *w;
 
     if (!mem_room(&e->alloc, (void **)&r->waits, &r->waits_cap, r->nwaits, sizeof *r->waits))
         return NULL;
     w = &r->waits[r->nwaits];
-    *w = (told_wait){ .id = copy_of(e, id) };
+    *w = (wait_change){ .id = copy_of(e, id) };
     buf_init(&w->text, &e->alloc);
     r->nwaits += w->id != NULL;
     return w->id != NULL ? w : NULL;
@@ -53,8 +55,8 @@ static told_wait *wait_new(pawl_engine *e, cached_run *r, const char *id)
 
 static bool see_asked(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
-    looking *l = ctx;
-    told_wait *w;
+    wait_scan *l = ctx;
+    wait_change *w;
     buf *id = &l->e->text;
 
     (void)f;
@@ -77,7 +79,7 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *pat
     return !(l->failed = w->text.failed);
 }
 
-typedef struct is_open { const char *id; looking *l; bool found; } is_open;
+typedef struct is_open { const char *id; wait_scan *l; bool found; } is_open;
 
 static bool see_same(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
@@ -93,7 +95,7 @@ static bool see_same(void *ctx, const frame *f, const task *tk, const char *path
 }
 
 /* What the step that was just folded answered it with. */
-static void answer_of(pawl_engine *e, cached_run *r, told_wait *w)
+static void answer_of(pawl_engine *e, cached_run *r, wait_change *w)
 {
     const pawl_entry *entry = pawl_step_entry(e->step);
     const char *local = strchr(w->id, '/') + 1;
@@ -118,13 +120,13 @@ static void answer_of(pawl_engine *e, cached_run *r, told_wait *w)
     buf_free(&b);
 }
 
-static pawl_code waits_over(looking *l)
+static pawl_code waits_over(wait_scan *l)
 {
     cached_run *r = l->r;
 
     for (size_t i = 0; i < r->nasked;) {
         is_open o = { r->asked[i], l, false };
-        told_wait *w;
+        wait_change *w;
 
         state_each_call(r->st, see_same, &o);
         if (o.found) {
@@ -143,16 +145,18 @@ static pawl_code waits_over(looking *l)
     return PAWL_OK;
 }
 
-pawl_code told_step(pawl_engine *e, cached_run *r)
+pawl_code wait_index_step(pawl_engine *e, cached_run *r)
 {
     const pawl_entry *entry = pawl_step_entry(e->step);
-    looking l = { .e = e, .r = r };
+    wait_scan l = { .e = e, .r = r };
 
     for (const item *it = entry->items; it != NULL && !r->commands_moved; it = it->next)
         r->commands_moved = it->kind == ITEM_CALL || it->kind == ITEM_SPAWN || it->kind == ITEM_SLEEP || it->kind == ITEM_DROP ||
                             it->kind == ITEM_SELECT || it->kind == ITEM_CANCEL || it->kind == ITEM_VISIT || it->kind == ITEM_DOUBT ||
                             it->kind == ITEM_ANSWER || it->kind == ITEM_UNWIND;
-    if ((r->commands_moved && r->errands != NULL && (tells_early(e, r) != PAWL_OK || children_left(e, r) != PAWL_OK)) || rights_early(e, r) != PAWL_OK)
+    if (r->commands_moved && r->outbox.count > 0 && (tells_before_commit(e, r) != PAWL_OK || children_cancel_dropped(e, r) != PAWL_OK))
+        return PAWL_IO;
+    if (rights_before_commit(e, r) != PAWL_OK)
         return PAWL_IO;
     if (r->st->waits == 0 && r->nasked == 0)
         return PAWL_OK;
@@ -163,17 +167,17 @@ pawl_code told_step(pawl_engine *e, cached_run *r)
 }
 
 /* Its store has these already. */
-pawl_code told_begin(pawl_engine *e, cached_run *r)
+pawl_code wait_index_load(pawl_engine *e, cached_run *r)
 {
-    looking l = { .e = e, .r = r };
+    wait_scan l = { .e = e, .r = r };
 
     r->commands_moved = true;
     state_each_call(r->st, see_asked, &l);
-    told_forget(e, r);
+    wait_index_clear(e, r);
     return l.failed ? PAWL_NOMEM : PAWL_OK;
 }
 
-void told_forget(pawl_engine *e, cached_run *r)
+void wait_index_clear(pawl_engine *e, cached_run *r)
 {
     for (size_t i = 0; i < r->nwaits; i++) {
         mem_free(&e->alloc, r->waits[i].id, strlen(r->waits[i].id) + 1);
@@ -192,17 +196,9 @@ int64_t timer_at(pawl_engine *e, const call *c)
     return c->kind == CALL_ASK && spec_get(e->look, c, "otherwise") != NULL ? pawl_value_int(spec_get(e->look, c, "expires")) : 0;
 }
 
-static bool is_napping(const cached_run *r, const char *id)
-{
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->at == ERRAND_READY && (er->not_before_ms > 0 || er->began) && strcmp(er->job.id, id) == 0)
-            return true;
-    return false;
-}
-
 static bool see_timer(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
-    looking *l = ctx;
+    wait_scan *l = ctx;
     int64_t at = timer_at(l->e, c);
 
     (void)f;
@@ -213,31 +209,24 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
     l->works = true;
     if (l->naps) {
         id_text(&l->e->text, l->r, path, c, tk, n);
-        l->works = l->e->text.failed || !is_napping(l->r, l->e->text.data);
+        l->works = l->e->text.failed || !outbox_is_asleep(l->r, l->e->text.data);
     }
     return true;
 }
 
 /* A command in its back-off is a timer. */
-int64_t told_wake(pawl_engine *e, cached_run *r, bool *works)
+int64_t wait_index_wake(pawl_engine *e, cached_run *r, bool *works)
 {
-    looking l = { .e = e, .r = r, .works = pawl_state_next(r->st) == PAWL_OK };
+    wait_scan l = { .e = e, .r = r, .works = pawl_state_next(r->st) == PAWL_OK };
     int64_t deadline = deadline_ms(r);
 
     if (pawl_status_terminal((pawl_status)r->st->status)) {
         *works = false;
-        return child_untold(r) && !BROKEN(BROKEN_CHILD_END) ? UNTOLD_MS : live_retires_ms(r);
+        return child_must_notify(r) && !BROKEN(BROKEN_CHILD_END) ? PARENT_UNNOTIFIED_MS : run_retires_ms(r);
     }
     step_reset(e->look);
-    for (const errand *er = r->errands; er != NULL; er = er->next) {
-        if (er->at != ERRAND_READY || (er->not_before_ms == 0 && !er->began))
-            continue;
-        l.naps = true;
-        if (er->began)
-            continue;           /* a child wakes it by its end */
-        if (l.wake_ms == 0 || er->not_before_ms < l.wake_ms)
-            l.wake_ms = er->not_before_ms;
-    }
+    l.naps = outbox_count(&r->outbox, ENTRIES_ASLEEP) > 0;
+    l.wake_ms = outbox_wake_ms(r);      /* a child wakes it by its end */
     if (r->st->commands > 0 || r->st->waits > 0)
         state_each_call(r->st, see_timer, &l);
     *works = l.works;
@@ -268,7 +257,7 @@ static bool wait_is_meant(const pawl_wait *w, const char *want, bool *very)
     return want == NULL || *very || strcmp(w->node, want) == 0 || (n > m && w->slot[n - m - 1] == '.' && strcmp(w->slot + n - m, want) == 0);
 }
 
-const char *wait_meant(pawl_engine *e, const char *run, const char *want, pawl_err *err)
+const char *wait_named(pawl_engine *e, const char *run, const char *want, pawl_err *err)
 {
     pawl_state *st = is_id_of(run, want) ? NULL : pawl_run_state(e, run, err);
     size_t found = 0;

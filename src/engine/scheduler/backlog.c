@@ -7,7 +7,7 @@
 
 enum { IDLE_MAX = 65536, RETRY_MS = 1000 };     /* runs that are remembered; a secret may be there now, and nobody says so */
 
-struct idle {                   /* of one run, when it was tried */
+struct backlog {                   /* of one run, when it was tried */
     uint64_t no;                /* 0: a free place */
     uint64_t fence, seq;
     int64_t changed_ms;         /* 0: not known */
@@ -17,7 +17,7 @@ struct idle {                   /* of one run, when it was tried */
     uint32_t mail;
 };
 
-static idle *place_of(idle *all, size_t cap, uint64_t no)
+static backlog *place_of(backlog *all, size_t cap, uint64_t no)
 {
     size_t i = (size_t)(no * UINT64_C(0x9E3779B97F4A7C15) >> 32);
 
@@ -26,66 +26,66 @@ static idle *place_of(idle *all, size_t cap, uint64_t no)
     return &all[i];
 }
 
-static bool idle_room(pawl_engine *e)
+static bool backlog_room(pawl_engine *e)
 {
-    size_t cap = e->idle_cap == 0 ? 64 : e->idle_cap * 2;
-    idle *all;
+    size_t cap = e->backlog_cap == 0 ? 64 : e->backlog_cap * 2;
+    backlog *all;
 
-    if (e->idle_count * 2 < e->idle_cap)
+    if (e->backlog_count * 2 < e->backlog_cap)
         return true;
-    if (e->idle_count >= IDLE_MAX) {    /* tried again, all of them: nobody is left out */
-        idle_forget(e);
+    if (e->backlog_count >= IDLE_MAX) {    /* tried again, all of them: nobody is left out */
+        backlog_clear(e);
         return true;
     }
     if ((all = mem_new(&e->alloc, cap * sizeof *all)) == NULL)
         return false;
-    for (size_t i = 0; i < e->idle_cap; i++)
-        if (e->idle[i].no != 0)
-            *place_of(all, cap, e->idle[i].no) = e->idle[i];
-    mem_free(&e->alloc, e->idle, e->idle_cap * sizeof *all);
-    e->idle = all;
-    e->idle_cap = cap;
+    for (size_t i = 0; i < e->backlog_cap; i++)
+        if (e->backlog[i].no != 0)
+            *place_of(all, cap, e->backlog[i].no) = e->backlog[i];
+    mem_free(&e->alloc, e->backlog, e->backlog_cap * sizeof *all);
+    e->backlog = all;
+    e->backlog_cap = cap;
     return true;
 }
 
-void idle_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms)
+void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms)
 {
-    idle *i = idle_room(e) ? place_of(e->idle, e->idle_cap, r->no) : NULL;
-    bool secret = r->st != NULL && live_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && r->commands_moved;
+    backlog *i = backlog_room(e) ? place_of(e->backlog, e->backlog_cap, r->no) : NULL;
+    bool secret = r->st != NULL && run_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && r->commands_moved;
 
     if (i == NULL)
         return;                 /* it is tried again, for nothing */
-    e->idle_count += i->no == 0;
-    *i = (idle){ .no = r->no, .fence = r->last_fence, .seq = r->head_seq, .changed_ms = r->changed_ms, .stored_ms = stored_ms,
+    e->backlog_count += i->no == 0;
+    *i = (backlog){ .no = r->no, .fence = r->last_fence, .seq = r->head_seq, .changed_ms = r->changed_ms, .stored_ms = stored_ms,
                  .tried_ms = now_ms, .again_ms = secret ? now_ms + RETRY_MS : INT64_MAX, .mail = r->mail };
-    if (i->again_ms < e->idle_again_ms)
-        e->idle_again_ms = i->again_ms;
+    if (i->again_ms < e->backlog_again_ms)
+        e->backlog_again_ms = i->again_ms;
 }
 
 /* While nobody else has held it only a delivery or a timer can have changed it. Else it is as it was if its lines and its last
  * change are; but for what was done to it within the millisecond of that change. */
-bool idle_is(const pawl_engine *e, const pawl_head *h, int64_t now_ms)
+bool backlog_has(const pawl_engine *e, const pawl_head *h, int64_t now_ms)
 {
-    const idle *i = e->idle_count == 0 ? NULL : place_of(e->idle, e->idle_cap, h->no);
+    const backlog *i = e->backlog_count == 0 ? NULL : place_of(e->backlog, e->backlog_cap, h->no);
 
     if (i == NULL || i->no == 0 || h->mail != i->mail || now_ms >= i->again_ms || (h->wake_ms > i->tried_ms && h->wake_ms <= now_ms))
         return false;
     return h->fence == i->fence || (h->seq == i->seq && h->changed_ms == i->changed_ms && h->changed_ms < i->stored_ms);
 }
 
-void idle_forget(pawl_engine *e)
+void backlog_clear(pawl_engine *e)
 {
-    if (e->idle_count > 0)
-        memset(e->idle, 0, e->idle_cap * sizeof *e->idle);
-    e->idle_count = 0;
-    e->idle_again_ms = INT64_MAX;
-    e->idle_forgot = true;
+    if (e->backlog_count > 0)
+        memset(e->backlog, 0, e->backlog_cap * sizeof *e->backlog);
+    e->backlog_count = 0;
+    e->backlog_again_ms = INT64_MAX;
+    e->backlog_cleared = true;
     e->tries++;
 }
 
-void idle_free(pawl_engine *e)
+void backlog_free(pawl_engine *e)
 {
-    mem_free(&e->alloc, e->idle, e->idle_cap * sizeof *e->idle);
-    e->idle = NULL;
-    e->idle_cap = e->idle_count = 0;
+    mem_free(&e->alloc, e->backlog, e->backlog_cap * sizeof *e->backlog);
+    e->backlog = NULL;
+    e->backlog_cap = e->backlog_count = 0;
 }

@@ -1,7 +1,9 @@
 /* scheduler.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
  *
  * Few threads and big commits: a run waits for its own step to be stored, and for nobody's work. */
+#include "engine/child/child.h"
 #include "engine/command/outbox.h"
+#include "engine/run/run.h"
 #include "engine/scheduler/scheduler.h"
 #include "engine/run/owner.h"
 
@@ -11,7 +13,7 @@
 enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* those that wait for a place are less than half: others get in */
 enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, BURY_MS = 500 };
 
-typedef struct crowd {
+typedef struct run_batch {
     cached_run *runs[RUNS_MAX];
     cached_run *some[RUNS_MAX];       /* those to be claimed, stored, or let go of in one transaction */
     pawl_claim claims[RUNS_MAX];
@@ -26,10 +28,10 @@ typedef struct crowd {
     unsigned fills;             /* since something was */
     int64_t pass_ms;            /* when this pass began */
     int64_t postponed_ms;       /* the latest time that a run of this call was postponed to for want of a place */
-} crowd;
+} run_batch;
 
 /* What is of this world and no run's fault: it ends the work. */
-static bool is_worlds(pawl_code rc)
+static bool is_machine_error(pawl_code rc)
 {
     return rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT;
 }
@@ -46,21 +48,21 @@ static int64_t stored_now(pawl_engine *e)
 
 /* ---- who is in ------------------------------------------------------------------------------------ */
 
-typedef struct looking {
+typedef struct due_page {
     const pawl_engine *e;
     buf ids;                    /* of those that are let in */
     size_t n, room, seen;
     int64_t now_ms;
     pawl_due last;
     bool full;                  /* there were more than room */
-} looking;
+} due_page;
 
 static bool see_due(void *ctx, const pawl_head *head)
 {
-    looking *l = ctx;
+    due_page *l = ctx;
 
     l->seen++;
-    if (machine_named(l->e, head->machine) != NULL && !idle_is(l->e, head, l->now_ms)) {
+    if (machine_named(l->e, head->machine) != NULL && !backlog_has(l->e, head, l->now_ms)) {
         if ((l->full = l->n == l->room))
             return false;
         buf_put(&l->ids, head->run, strlen(head->run) + 1);
@@ -71,7 +73,7 @@ static bool see_due(void *ctx, const pawl_head *head)
 }
 
 /* *end: there are no more after those that were seen. */
-static pawl_code look(pawl_engine *e, looking *l, const pawl_due *after, bool *end, pawl_err *err)
+static pawl_code look(pawl_engine *e, due_page *l, const pawl_due *after, bool *end, pawl_err *err)
 {
     pawl_code rc;
 
@@ -84,9 +86,9 @@ static pawl_code look(pawl_engine *e, looking *l, const pawl_due *after, bool *e
 }
 
 /* The first that are due; and when with so many of them nothing can be done, some of the others, all of them in turn. */
-static pawl_code look_around(pawl_engine *e, crowd *c, looking *l, pawl_err *err)
+static pawl_code find_due(pawl_engine *e, run_batch *c, due_page *l, pawl_err *err)
 {
-    bool again = !c->whole || e->idle_forgot || l->now_ms >= e->idle_again_ms, end;
+    bool again = !c->whole || e->backlog_cleared || l->now_ms >= e->backlog_again_ms, end;
     uint64_t version;
     int64_t now = stored_now(e);
     pawl_due since = { c->since_ms, 0 };
@@ -97,9 +99,9 @@ static pawl_code look_around(pawl_engine *e, crowd *c, looking *l, pawl_err *err
     pthread_mutex_unlock(&e->lock);
     again = again || version == 0 || version != c->version;
     if (again) {
-        e->idle_forgot = false;
-        if (l->now_ms >= e->idle_again_ms)
-            e->idle_again_ms = INT64_MAX;
+        e->backlog_cleared = false;
+        if (l->now_ms >= e->backlog_again_ms)
+            e->backlog_again_ms = INT64_MAX;
     }
     if ((rc = look(e, l, again ? NULL : &since, &end, err)) != PAWL_OK)
         return rc;
@@ -120,19 +122,19 @@ static pawl_code look_around(pawl_engine *e, crowd *c, looking *l, pawl_err *err
 }
 
 /* What cannot go on is no reason for the others not to. */
-static pawl_code put_aside(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
+static pawl_code run_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
-    if (is_worlds(rc))
+    if (is_machine_error(rc))
         return fail(err, rc, "%s", why->text);
     (void)store_all(e, r, NULL);        /* the steps before it */
-    return run_shelve(e, r, why->text, err);
+    return run_quarantine(e, r, why->text, err);
 }
 
 /* Claimed together. One that somebody else holds, or of another machine, is left to who can. */
-static pawl_code come_in(pawl_engine *e, crowd *c, int64_t now_ms, pawl_err *err)
+static pawl_code batch_claim(pawl_engine *e, run_batch *c, int64_t now_ms, pawl_err *err)
 {
     pawl_err claiming = { PAWL_OK, "" };
-    pawl_code rc = c->nsome == 0 ? PAWL_OK : lives_claim(e, c->some, c->claims, c->nsome, &claiming);
+    pawl_code rc = c->nsome == 0 ? PAWL_OK : runs_claim(e, c->some, c->claims, c->nsome, &claiming);
     int64_t stored_ms = stored_now(e);
     size_t left = 0;
 
@@ -143,7 +145,7 @@ static pawl_code come_in(pawl_engine *e, crowd *c, int64_t now_ms, pawl_err *err
         pawl_err why = { PAWL_OK, "" };
         pawl_code one = rc == PAWL_OK ? c->claims[i].rc : rc;
 
-        if (one == PAWL_OK && (one = live_enter(e, r, &why)) == PAWL_OK && live_fits(r)) {
+        if (one == PAWL_OK && (one = run_enter(e, r, &why)) == PAWL_OK && run_fits(r)) {
             r->fresh = r->mail == 0;
             r->heard = 0;
             r->admitted = false;
@@ -151,22 +153,22 @@ static pawl_code come_in(pawl_engine *e, crowd *c, int64_t now_ms, pawl_err *err
             continue;
         }
         if (r->fence != 0 && (one == PAWL_OK || one == PAWL_INVALID))
-            idle_put(e, r, now_ms, stored_ms);
+            backlog_put(e, r, now_ms, stored_ms);
         else if (r->fence != 0 && rc == PAWL_OK)
-            rc = put_aside(e, r, one, &why, err);
+            rc = run_failed(e, r, one, &why, err);
         c->some[left++] = r;
     }
-    (void)lives_let_go(e, c->some, left, NULL);
+    (void)runs_release(e, c->some, left, NULL);
     for (size_t i = 0; i < left; i++) {
         c->some[i]->in_pass = false;
-        live_park(e, c->some[i]);
+        run_keep_released(e, c->some[i]);
     }
     return rc;
 }
 
-static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
+static pawl_code batch_fill(pawl_engine *e, run_batch *c, pawl_err *err)
 {
-    looking l = { .e = e, .room = RUNS_MAX - c->n, .now_ms = engine_now(e) };
+    due_page l = { .e = e, .room = RUNS_MAX - c->n, .now_ms = engine_now(e) };
     const char *id;
     pawl_code rc;
 
@@ -179,10 +181,10 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
     c->fills = c->moved ? 0 : c->fills + 1;
     c->nsome = 0;
     buf_init(&l.ids, &e->alloc);
-    rc = look_around(e, c, &l, err);
+    rc = find_due(e, c, &l, err);
     id = l.ids.data;
     for (size_t k = 0; k < l.n && rc == PAWL_OK; k++, id += strlen(id) + 1) {
-        cached_run *r = live_of(e, id, err);
+        cached_run *r = run_cached(e, id, err);
 
         if (r == NULL) {
             rc = PAWL_NOMEM;
@@ -193,7 +195,7 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
     }
     buf_free(&l.ids);
     if (rc == PAWL_OK)
-        return come_in(e, c, l.now_ms, err);
+        return batch_claim(e, c, l.now_ms, err);
     for (size_t i = 0; i < c->nsome; i++)
         c->some[i]->in_pass = false;
     return rc;
@@ -201,7 +203,7 @@ static pawl_code crowd_fill(pawl_engine *e, crowd *c, pawl_err *err)
 
 /* ---- one pass ---------------------------------------------------------------------------------------- */
 
-static pawl_code step_once(pawl_engine *e, cached_run *r, crowd *c, pawl_err *err)
+static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
     pawl_code next, rc;
@@ -210,7 +212,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, crowd *c, pawl_err *er
     bool did = false;
 
     if (r->lease_lost) {
-        live_lost(e, r);
+        run_lease_lost(e, r);
         return PAWL_OK;
     }
     r->stepped = false;
@@ -222,14 +224,14 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, crowd *c, pawl_err *er
     if ((rc = admission(e, r, err)) != PAWL_OK)
         return rc;
     next = pawl_state_next(r->st);
-    errands_leftover(e, r, next);
-    if (next == PAWL_HALTED && child_untold(r)) {
-        rc = child_tell(e, r, err);
+    outbox_drop_leftovers(e, r, next);
+    if (next == PAWL_HALTED && child_must_notify(r)) {
+        rc = child_notify(e, r, err);
         c->moved = true;
         return rc;
     }
     if (next == PAWL_PENDING) {
-        rc = perform(e, r, false, &did, &why);
+        rc = dispatch(e, r, false, &did, &why);
         if (rc == PAWL_FENCED)
             return PAWL_OK;     /* it is somebody else's */
         if (rc != PAWL_OK)
@@ -248,7 +250,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, crowd *c, pawl_err *er
 }
 
 /* When one of them must be stored, all that wait for it are: it is one commit. */
-static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
+static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
@@ -256,7 +258,7 @@ static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         cached_run *r = c->runs[i];
-        bool told = r->st != NULL && r->fence != 0 && child_told(r);
+        bool told = r->st != NULL && r->fence != 0 && child_was_notified(r);
 
         if (r->st != NULL && r->fence != 0 && (run_has_news(r) || told))
             c->some[c->nsome++] = r;
@@ -265,24 +267,21 @@ static pawl_code crowd_store(pawl_engine *e, crowd *c, bool all, pawl_err *err)
     if (c->nsome == 0)
         return PAWL_OK;
     if (!all) {
-        keeper_begin(e);        /* nothing is appended for a while */
+        renewal_begin(e);        /* nothing is appended for a while */
         return PAWL_OK;
     }
     rc = runs_commit(e, c->some, c->nsome, true, &why);
-    return is_worlds(rc) ? fail(err, rc, "%s", why.text) : PAWL_OK;
+    return is_machine_error(rc) ? fail(err, rc, "%s", why.text) : PAWL_OK;
 }
 
 static bool has_work(const cached_run *r)
 {
-    for (const errand *er = r->errands; er != NULL; er = er->next)
-        if (er->open && er->h != NULL && (er->at != ERRAND_READY || er->not_before_ms == 0))
-            return true;
-    return r->stepped || pawl_state_next(r->st) == PAWL_OK || child_untold(r);
+    return outbox_count(&r->outbox, ENTRIES_WORK) > 0 || r->stepped || pawl_state_next(r->st) == PAWL_OK || child_must_notify(r);
 }
 
 /* Nothing more can be done for it now. What it waits for, and whether there is work, stands in the store already, or in *some;
  * and if it is due all the same, it need not be tried again. */
-static pawl_code rest(pawl_engine *e, cached_run *r, crowd *c, int64_t stored_ms, pawl_err *err)
+static pawl_code rest(pawl_engine *e, cached_run *r, run_batch *c, int64_t stored_ms, pawl_err *err)
 {
     bool works;
     int64_t wake;
@@ -293,11 +292,11 @@ static pawl_code rest(pawl_engine *e, cached_run *r, crowd *c, int64_t stored_ms
         char why[200];
 
         snprintf(why, sizeof why, "%.128s: the store refuses what it comes to", r->id);
-        return r->refused >= REFUSALS_MAX ? run_shelve(e, r, why, err) : PAWL_OK;
+        return r->refused >= REFUSALS_MAX ? run_quarantine(e, r, why, err) : PAWL_OK;
     }
-    wake = told_wake(e, r, &works);
+    wake = wait_index_wake(e, r, &works);
     if (works || r->mail > 0 || (wake != 0 && wake <= c->pass_ms))
-        idle_put(e, r, c->pass_ms, stored_ms);
+        backlog_put(e, r, c->pass_ms, stored_ms);
     if (wake != r->wake_ms || works != r->work || r->nlines > 0)       /* a back-off; or what may wait, but not for so long */
         c->some[c->nsome++] = r;
     return PAWL_OK;
@@ -305,19 +304,19 @@ static pawl_code rest(pawl_engine *e, cached_run *r, crowd *c, int64_t stored_ms
 
 /* The last to come wait in the store. Work that was due when pawl_work was called stays due for that call, unless it waits for a
  * token: a rate is a timer. */
-static void postpone(pawl_engine *e, cached_run *r, crowd *c)
+static void postpone(pawl_engine *e, cached_run *r, run_batch *c)
 {
     const bool for_token = budgets_next(e) > 0;
     int64_t wake;
 
-    errands_postpone(e, r, c->pass_ms);
-    wake = told_wake(e, r, &(bool){ false });
+    outbox_postpone(e, r, c->pass_ms);
+    wake = wait_index_wake(e, r, &(bool){ false });
     if (!for_token && wake > c->postponed_ms)
         c->postponed_ms = wake;
 }
 
 /* Those that were let go of or lost, and those that only wait: their timers stand in the store. */
-static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
+static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     int64_t stored_ms = stored_now(e);
     pawl_code rc = PAWL_OK;
@@ -328,14 +327,14 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
     for (size_t i = 0; i < c->n; i++) {
         cached_run *r = c->runs[i];
 
-        if (r->fence != 0 && r->st != NULL && !r->took && !r->stepped && errands_wait(r) && ++waiting > WAITING_MAX)
+        if (r->fence != 0 && r->st != NULL && !r->took && !r->stepped && outbox_only_queued(r) && ++waiting > WAITING_MAX)
             postpone(e, r, c);
         if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
             c->runs[kept++] = r;
             continue;
         }
         gone[left++] = r;
-        errands_unqueue(e, r);
+        outbox_unqueue(e, r);
         if (rc == PAWL_OK)
             rc = rest(e, r, c, stored_ms, err);
     }
@@ -344,23 +343,23 @@ static pawl_code crowd_sift(pawl_engine *e, crowd *c, pawl_err *err)
         pawl_err why = { PAWL_OK, "" };
         pawl_code stored = runs_commit(e, c->some, c->nsome, true, &why);
 
-        rc = is_worlds(stored) ? fail(err, stored, "%s", why.text) : PAWL_OK;
+        rc = is_machine_error(stored) ? fail(err, stored, "%s", why.text) : PAWL_OK;
     }
     if (left > 0) {             /* also after an error: nobody renews a lease that nobody here drives under */
-        pawl_code released = lives_let_go(e, gone, left, rc == PAWL_OK ? err : NULL);
+        pawl_code released = runs_release(e, gone, left, rc == PAWL_OK ? err : NULL);
 
         rc = rc == PAWL_OK ? released : rc;
     }
     for (size_t i = 0; i < left; i++) {
         gone[i]->in_pass = false;       /* not before: parking one forgets another */
         if (gone[i]->fence == 0)
-            errands_forget(e, gone[i]);
-        live_park(e, gone[i]);
+            outbox_forget(e, gone[i]);
+        run_keep_released(e, gone[i]);
     }
     return rc;
 }
 
-static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
+static pawl_code pass(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     pawl_code rc = PAWL_OK, stored;
 
@@ -368,80 +367,78 @@ static pawl_code pass(pawl_engine *e, crowd *c, pawl_err *err)
     c->pass_ms = engine_now(e);
     for (size_t i = 0; i < c->n && rc == PAWL_OK; i++) {
         pawl_err why = { PAWL_OK, "" };
-        pawl_code one = e->draining && errands_back(c->runs[i]) ? PAWL_OK : step_once(e, c->runs[i], c, &why);
+        pawl_code one = e->draining && outbox_open_idle(c->runs[i]) ? PAWL_OK : step_once(e, c->runs[i], c, &why);
 
         if (one == PAWL_FENCED)
-            live_lost(e, c->runs[i]);
+            run_lease_lost(e, c->runs[i]);
         else if (one != PAWL_OK)
-            rc = put_aside(e, c->runs[i], one, &why, err);
+            rc = run_failed(e, c->runs[i], one, &why, err);
     }
-    stored = crowd_store(e, c, rc != PAWL_OK, err);
+    stored = batch_store(e, c, rc != PAWL_OK, err);
     rc = rc == PAWL_OK ? stored : rc;
-    return rc == PAWL_OK ? crowd_sift(e, c, err) : rc;
+    return rc == PAWL_OK ? batch_sift(e, c, err) : rc;
 }
 
-static pawl_code leave_all(pawl_engine *e, crowd *c, pawl_err *err)
+static pawl_code batch_release(pawl_engine *e, run_batch *c, pawl_err *err)
 {
-    pawl_code rc = crowd_store(e, c, true, err);
+    pawl_code rc = batch_store(e, c, true, err);
 
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         cached_run *r = c->runs[i];
 
         r->in_pass = false;
-        errands_unqueue(e, r);
-        unbegun_look(r);
-        (void)rests_mark(e, r, NULL);
-        if (errands_quiet(r) || (e->draining && errands_back(r)))       /* else it stays this engine's until that is back */
+        outbox_unqueue(e, r);
+        counts_take_back(r);
+        (void)backoffs_store(e, r, NULL);
+        if (outbox_is_idle(r) || (e->draining && outbox_open_idle(r)))       /* else it stays this engine's until that is back */
             c->some[c->nsome++] = r;
     }
-    (void)lives_let_go(e, c->some, c->nsome, NULL);
+    (void)runs_release(e, c->some, c->nsome, NULL);
     c->n = 0;
     return rc;
 }
 
-static bool crowd_out(const crowd *c)
+static bool batch_any_running(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        for (const errand *er = c->runs[i]->errands; er != NULL; er = er->next)
-            if (er->at == ERRAND_OUT)
-                return true;
+        if (outbox_any_running(c->runs[i]))
+            return true;
     return false;
 }
 
 /* A receipt came back while a later run took its step: its own run has not folded it yet. */
-static bool crowd_has_receipt(const crowd *c)
+static bool batch_has_receipt(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        for (const errand *er = c->runs[i]->errands; er != NULL; er = er->next)
-            if (er->at == ERRAND_DONE && er->open && !er->fed)
-                return true;
+        if (outbox_first(&c->runs[i]->outbox, ENTRY_DONE) != NULL)
+            return true;
     return false;
 }
 
 /* Nothing is out any more, and all that was is stored. */
-static bool crowd_home(const crowd *c)
+static bool batch_is_idle(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (!errands_back(c->runs[i]))
+        if (!outbox_open_idle(c->runs[i]))
             return false;
     return true;
 }
 
 /* Nothing could be done: wait for the pool, a token, a timer, a delivery; false: there is nothing to wait for until then. */
-static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
+static bool wait_some(pawl_engine *e, const run_batch *c, int64_t until_ms)
 {
     int64_t now = engine_now(e), until = now + POLL_MS, token = budgets_next(e), next;
     bool given = e->clock.sleep_until != NULL;
 
     if (e->draining) {
-        (void)errands_come(e, POLL_MS);
+        (void)outbox_collect(e, POLL_MS);
         return true;
     }
-    if (e->granted > 0 || crowd_has_receipt(c))
+    if (e->granted > 0 || batch_has_receipt(c))
         return true;            /* they were stepped before they had a place, or before their receipt was there */
-    if (c->n > 0 && (e->waiting == 0 || crowd_out(c) || (token == 0 && completions_out(e) > 0))) {
-        (void)errands_come(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
+    if (c->n > 0 && (e->waiting == 0 || batch_any_running(c) || (token == 0 && completions_out(e) > 0))) {
+        (void)outbox_collect(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
         return true;
     }
     if (c->n == 0 && !c->whole && c->fills < FILLS_MAX)
@@ -461,7 +458,7 @@ static bool wait_some(pawl_engine *e, const crowd *c, int64_t until_ms)
 
 /* Runs that an earlier call left with something out, or could not store: this engine still holds them, so the store does not name
  * them as due. PAWL_OK, or an error of the machine. */
-static pawl_code held_again(pawl_engine *e, crowd *c, pawl_err *err)
+static pawl_code held_again(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
@@ -473,11 +470,11 @@ static pawl_code held_again(pawl_engine *e, crowd *c, pawl_err *err)
             if (r->fence == 0 || r->in_pass || c->n == RUNS_MAX)
                 continue;
             if (r->lease_lost) {
-                live_lost(e, r);
+                run_lease_lost(e, r);
                 continue;
             }
-            if ((one = live_load(e, r, &why)) != PAWL_OK) {
-                rc = put_aside(e, r, one, &why, err);
+            if ((one = run_load(e, r, &why)) != PAWL_OK) {
+                rc = run_failed(e, r, one, &why, err);
                 continue;
             }
             r->in_pass = true;
@@ -495,28 +492,28 @@ unsigned engine_active(const pawl_engine *e)
 
 pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
 {
-    crowd *c = e == NULL ? NULL : mem_new(&e->alloc, sizeof *c);
+    run_batch *c = e == NULL ? NULL : mem_new(&e->alloc, sizeof *c);
     pawl_code rc = c == NULL ? fail(err, e == NULL ? PAWL_INVALID : PAWL_NOMEM, "no engine, or no memory, to work with") : PAWL_OK;
 
     if (rc == PAWL_OK)
         rc = held_again(e, c, err);
-    for (int64_t buried = 0; rc == PAWL_OK && !e->stopping && !(e->draining && crowd_home(c));) {
+    for (int64_t buried = 0; rc == PAWL_OK && !e->stopping && !(e->draining && batch_is_idle(c));) {
         int64_t now = steady_ms();
 
         completions_heard(e);
         if (buried == 0 || now - buried >= BURY_MS) {
             buried = now;
-            if ((rc = dead_let_go(e, err)) != PAWL_OK)
+            if ((rc = dead_owners_release(e, err)) != PAWL_OK)
                 break;
         }
-        if ((!e->draining && (rc = crowd_fill(e, c, err)) != PAWL_OK) || (rc = pass(e, c, err)) != PAWL_OK)
+        if ((!e->draining && (rc = batch_fill(e, c, err)) != PAWL_OK) || (rc = pass(e, c, err)) != PAWL_OK)
             break;
         e->active = (unsigned)c->n;
         if (!c->moved && !(c->n == 0 && e->left) && !wait_some(e, c, until_ms))
             break;
     }
     if (c != NULL) {
-        pawl_code left = leave_all(e, c, rc == PAWL_OK ? err : NULL);
+        pawl_code left = batch_release(e, c, rc == PAWL_OK ? err : NULL);
 
         e->active = 0;
 
@@ -528,12 +525,12 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
 
 /* ---- the children of one run ------------------------------------------------------------------------------ */
 
-typedef struct family { crowd *c; int64_t wake_ms; bool fresh; } family;
+typedef struct family { run_batch *c; int64_t wake_ms; bool fresh; } family;
 
 /* One that is due comes in, as does one that nobody here has looked at since handlers came: what it waits for is known then. */
-static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err *err)
+static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err *err)
 {
-    cached_run *r = live_of(e, id, err);
+    cached_run *r = run_cached(e, id, err);
     int64_t now = engine_now(e), store_ms;
     pawl_head head;
     pawl_code rc;
@@ -573,25 +570,26 @@ static pawl_code child_comes(pawl_engine *e, family *f, const char *id, pawl_err
     return PAWL_OK;
 }
 
-static pawl_code children_come(pawl_engine *e, family *f, const cached_run *r, pawl_err *err)
+static pawl_code children_join(pawl_engine *e, family *f, const cached_run *r, pawl_err *err)
 {
+    static const entry_state started[] = { ENTRY_CHILD_STARTED, ENTRY_CHILD_RELEASED };
     pawl_code rc = PAWL_OK;
 
-    for (const errand *er = r->errands; er != NULL && rc == PAWL_OK; er = er->next) {
-        const cached_run *child = !er->began || !er->open || er->at != ERRAND_READY ? NULL : live_find(e, er->child);
+    for (size_t i = 0; i < sizeof started / sizeof *started; i++)
+        for (const outbox_entry *entry = outbox_first(&r->outbox, started[i]); entry != NULL && rc == PAWL_OK; entry = entry_next(entry)) {
+            const cached_run *child = cached_run_find(e, entry_child(entry));
 
-        if (er->began && er->open && er->at == ERRAND_READY)
-            rc = child_comes(e, f, er->child, err);
-        if (rc == PAWL_OK && child != NULL)
-            rc = children_come(e, f, child, err);
-    }
+            rc = child_joins(e, f, entry_child(entry), err);
+            if (rc == PAWL_OK && child != NULL)
+                rc = children_join(e, f, child, err);
+        }
     return rc;
 }
 
 /* They wait for a token, and nothing else. */
-static bool child_naps(pawl_engine *e, const crowd *c, int64_t *wake)
+static bool children_wait_for_token(pawl_engine *e, const run_batch *c, int64_t *wake)
 {
-    int64_t token = e->granted > 0 || crowd_out(c) ? 0 : budgets_next(e);
+    int64_t token = e->granted > 0 || batch_any_running(c) ? 0 : budgets_next(e);
 
     if (token > 0 && (*wake == 0 || token < *wake))
         *wake = token;
@@ -609,15 +607,15 @@ pawl_code children_drive(pawl_engine *e, cached_run *r, bool *did, int64_t *wake
         f.wake_ms = 0;
         f.fresh = e->left = false;
         f.c->nsome = 0;
-        if ((rc = children_come(e, &f, r, err)) == PAWL_OK && (rc = come_in(e, f.c, engine_now(e), err)) == PAWL_OK)
+        if ((rc = children_join(e, &f, r, err)) == PAWL_OK && (rc = batch_claim(e, f.c, engine_now(e), err)) == PAWL_OK)
             rc = pass(e, f.c, err);
         *did = *did || f.c->moved;
-    } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->left) && !e->stopping && !r->lease_lost && !delivered(e, r));
+    } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->left) && !e->stopping && !r->lease_lost && !has_deliveries(e, r));
     *wake = f.wake_ms;
-    if (rc == PAWL_OK && !*did && f.c->n > 0 && !child_naps(e, f.c, wake))
-        (void)errands_come(e, POLL_MS), *did = true;
+    if (rc == PAWL_OK && !*did && f.c->n > 0 && !children_wait_for_token(e, f.c, wake))
+        (void)outbox_collect(e, POLL_MS), *did = true;
     if (f.c != NULL) {
-        pawl_code left = leave_all(e, f.c, rc == PAWL_OK ? err : NULL);
+        pawl_code left = batch_release(e, f.c, rc == PAWL_OK ? err : NULL);
 
         rc = rc == PAWL_OK ? left : rc;
         mem_free(&e->alloc, f.c, sizeof *f.c);

@@ -12,9 +12,9 @@ pawl_code children_drive(pawl_engine *e, cached_run *r, bool *did, int64_t *wake
 unsigned engine_active(const pawl_engine *e);
 
 /* backlog.c: runs that need not be tried again yet */
-void idle_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms);
-bool idle_is(const pawl_engine *e, const pawl_head *h, int64_t now_ms);
-void idle_forget(pawl_engine *e);       /* who could not be helped may be now */
-void idle_free(pawl_engine *e);
+void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms);
+bool backlog_has(const pawl_engine *e, const pawl_head *h, int64_t now_ms);
+void backlog_clear(pawl_engine *e);       /* who could not be helped may be now */
+void backlog_free(pawl_engine *e);
 
 #endif

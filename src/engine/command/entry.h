@@ -1,0 +1,240 @@
+/* entry.h - one entry of a run's outbox: a command, from the step that made it until its receipt is stored.
+ *
+ * Opened by the files of this folder alone; others use the functions of outbox.h. An entry belongs to the driving thread, but for what says
+ * otherwise below: while an attempt of it runs, the thread of its handler has `job`, `reply` and what is marked H.
+ *
+ * Its life is `state` (entry_table), changed by entry_move() only. Beside it, each with a table and a mover of its own:
+ *   count       what the store knows of the number of its attempts (E13);
+ *   args        where its arguments lie;
+ *   resolution  whether an effect may still find out what an attempt with an unknown outcome came to (E5);
+ *   later.state how the attempt is answered when its handler returned before it was done (E17): under the lock of completions.c. */
+#ifndef ENGINE_ENTRY_H
+#define ENGINE_ENTRY_H
+
+#include "engine/child/child.h"
+#include "engine/command/handler.h"
+#include "engine/command/outbox.h"
+#include "engine/run/run.h"
+
+extern const sm_table entry_table, count_table, args_table, resolution_table, later_table;
+
+typedef enum entry_count {
+    COUNT_NONE,                 /* the store knows nothing of the next attempt */
+    COUNT_BACKOFF,              /* the end of the back-off before it is to be stored (E7) */
+    COUNT_IN_COMMIT,            /* the commit at hand counts it */
+    COUNT_STORED,               /* it is counted */
+    COUNT_USED,                 /* it was counted, and has begun */
+    COUNT_TAKE_BACK,            /* it was counted and did not begin: that is to be stored */
+    COUNT_STATES
+} entry_count;
+
+typedef enum entry_args {
+    ARGS_OWN,                   /* in the entry's memory; NULL: there are none */
+    ARGS_IN_STATE,              /* in the run's state, to which they refer; job.args is NULL */
+    ARGS_LENT,                  /* the same; job.args points there for an attempt on this thread */
+    ARGS_STATES
+} entry_args;
+
+typedef enum entry_resolution {
+    RESOLUTION_OPEN,            /* an unknown outcome is put to the effect `on_unknown` first */
+    RESOLUTION_ASKING,          /* the entry performs that effect now, in place of its own */
+    RESOLUTION_CLOSED,          /* it was asked once, or nothing new may begin */
+    RESOLUTION_STATES
+} entry_resolution;
+
+typedef enum later_state {
+    LATER_NOT,                  /* the attempt is answered when its handler returns */
+    LATER_ANNOUNCED,            /* its handler said that it answers later, and has not returned */
+    LATER_PENDING,              /* it has returned, and nobody has answered */
+    LATER_ANSWERED,             /* somebody has answered, and it has not returned */
+    LATER_STATES
+} later_state;
+
+typedef struct later_answer {   /* under the lock of completions.c */
+    uint8_t state;
+    bool listed;                /* in the table of completions.c, by its command's id */
+    bool stopped;               /* `stop` was called */
+    pawl_stop_fn *stop;         /* NULL: nobody holds the job */
+    void *ctx;
+    outbox_entry *next;         /* in its slot of that table */
+} later_answer;
+
+typedef struct entry_attempt {  /* the attempt that runs, or ran last */
+    int64_t started_ms;         /* when its handler was called; while it waits for a thread: now */
+    bool start_seen;            /* its handler was called */
+    _Atomic int64_t called_ms;  /* H the same by the steady clock; 0: not yet */
+    int64_t dispatched_ms;      /* for stream readers */
+    int64_t total_until_ms;     /* by the steady clock: the end of all attempts; 0: none */
+    int64_t until_ms;           /* H of this one: what its handler may see for itself; 0: none */
+    atomic_bool overran;        /* H it did see that */
+    atomic_ulong beats;         /* H heartbeats */
+    unsigned long beats_seen;
+    int64_t beat_ms;            /* when the driving thread saw the last one */
+    const char *exceeded;       /* the limit for which it was stopped; NULL: none */
+    atomic_bool stop;           /* its handler is to stop. Set by the lease thread, too, for one that runs on the driving thread */
+    int64_t stop_ms;            /* by the steady clock: since when; 0: it need not */
+    atomic_bool lease_lost;     /* somebody else holds the run: this is no outcome of its command (S2) */
+    bool not_started;           /* H the engine drains, or its leases are not known to be valid: the handler was not called */
+    bool thread_replaced;       /* under the lock of pool.c: its thread ends when it returns */
+    char mode[24];              /* of its run, when it began */
+} entry_attempt;
+
+typedef struct entry_place {    /* in the budget of its effect (rate_limit.c) */
+    budget_key *key;            /* NULL: it neither has a place nor waits for one */
+    outbox_entry *before, *after;       /* of those that wait; of those that have one */
+    uint64_t ticket;            /* by which it waits; 0: it has not arrived */
+    unsigned ask;               /* e->asks when it arrived */
+    bool had_to_wait;           /* there was no place when it asked */
+} entry_place;
+
+typedef struct entry_cost {
+    uint32_t reported;          /* attempts that came back here, and said what they cost */
+    bool known;
+    int64_t tokens, micros;
+    buf usage;                  /* what its receipt says of that; empty: nothing */
+} entry_cost;
+
+struct outbox_entry {
+    uint8_t state, count, args, resolution;
+    outbox_entry *next, *prev;  /* in the list of its state */
+    outbox_entry *index_next;   /* in its slot of the index */
+    outbox_entry *queued;       /* in the pool's queue, or in the queue of finished attempts: under their locks */
+    uint64_t order;             /* lists are in the order in which commands were made */
+    uint64_t seen;              /* the newest reconciliation that found its command open */
+    bool limited;               /* it is counted in `limited` of the outbox */
+    pawl_engine *e;
+    cached_run *run;            /* NULL: ENTRY_STRAY */
+    const handler *h;           /* NULL: none in this engine, or it is a spawn */
+    arena mem;
+    pawl_job job;
+    pawl_limits limits;
+    pawl_reply reply;
+    pawl_code rc;
+    pawl_outcome outcome;
+    int64_t first_ms;           /* when its first attempt began; 0: none did */
+    int64_t not_before_ms;      /* of the next attempt; 0: at once */
+    uint32_t cleared;           /* attempts that are known not to have happened */
+    bool in_doubt;              /* its last attempt was another engine's, and nobody knows how it ended */
+    bool was_in_doubt;          /* before the attempt that runs */
+    entry_attempt attempt;
+    later_answer later;
+    entry_place place;
+    entry_cost cost;
+    const char *child;          /* of a spawn: the id of the child run; NULL: it is a call */
+    pawl_caps share;            /* of a spawn: its part of the budget */
+    struct resolving *resolving;        /* RESOLUTION_ASKING: what it was before */
+    bool keeps_output;          /* an interrupt of its run gets what its handler has said: */
+    buf output;                 /* under e->said_lock */
+};
+
+/* ---- entry.c ----------------------------------------------------------------------------------------------- */
+
+void entry_move(outbox_entry *entry, entry_state to);
+void entry_wait(outbox_entry *entry);           /* to the state in which it waits for its next attempt */
+void count_move(outbox_entry *entry, entry_count to);
+void count_clear(outbox_entry *entry);           /* to COUNT_NONE, from wherever */
+void args_move(outbox_entry *entry, entry_args to);
+void resolution_move(outbox_entry *entry, entry_resolution to);
+void later_move(outbox_entry *entry, later_state to);           /* under the lock of completions.c */
+pawl_code outbox_add(cached_run *r, outbox_entry *entry);       /* into the index and the list of its state. PAWL_NOMEM */
+void outbox_take_out(outbox_entry *entry);      /* of both */
+static inline bool entry_is(const outbox_entry *entry, uint32_t states) { return (UINT32_C(1) << entry->state & states) != 0; }
+/* The entries of a run in one state; the one at hand may be moved or removed. */
+#define OUTBOX_EACH(r, entry, following, in) \
+    for (outbox_entry *entry = (r)->outbox.in_state[in].first, *following = NULL; \
+         entry != NULL && ((following = entry->next), true); entry = following)
+
+/* ---- outbox.c ---------------------------------------------------------------------------------------------- */
+
+outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry);  /* ENTRY_READY, of the same command, in no list; NULL: no memory */
+void entry_free(pawl_engine *e, outbox_entry *entry);
+void entry_remove(pawl_engine *e, outbox_entry *entry);         /* out of its outbox, and freed */
+void attempt_stop(outbox_entry *entry);         /* its handler is to stop; whoever waits for it does so for the grace time at most */
+void entry_stop(outbox_entry *entry);           /* the same, of a run's entry on the driving thread */
+void handlers_find(const pawl_engine *e, cached_run *r);        /* for entries that found none before */
+
+/* ---- lazy_args.c ------------------------------------------------------------------------------------------- */
+
+pawl_code args_copy(pawl_engine *e, outbox_entry *entry, pawl_err *err);        /* into its own memory: it may go to another thread */
+pawl_code args_lend(pawl_engine *e, outbox_entry *entry, pawl_err *err);        /* for an attempt on this thread; and then: */
+void args_return(outbox_entry *entry);
+pawl_code args_keep(outbox_entry *entry);       /* lent ones are copied: its handler keeps the job. PAWL_NOMEM */
+/* Of a command that refers to channels which have changed since: as they were, in `mem`. PAWL_CORRUPT: nothing says that any more. */
+pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err);
+
+/* ---- secrets.c: each secret in its place; the command waits when one is missing, and `why` says which -------- */
+
+pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,
+                      pawl_err *err);
+
+/* ---- attempt_count.c: what the store knows of the number of attempts (E13) ----------------------------------- */
+
+bool attempt_is_counted(const outbox_entry *entry);     /* the store is to know of each attempt of it */
+pawl_code counts_read(pawl_engine *e, cached_run *r, pawl_err *err);    /* after another engine held the run */
+pawl_code counts_prepare(pawl_engine *e, cached_run *r, pawl_err *err); /* before any is counted: stores what was only folded */
+pawl_code counts_store(pawl_engine *e, cached_run *r, int64_t now, pawl_err *err);      /* of all in ENTRY_LEAVING, together */
+pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err); /* and counts that are taken back */
+
+/* ---- retry.c: limits, and the next attempt -------------------------------------------------------------------- */
+
+bool has_limit(const pawl_limits *l);
+bool entry_is_in_doubt(const outbox_entry *entry);      /* and it must not be begun again: of class once, or that was the last attempt (E5, E7) */
+bool entry_has_expired(const outbox_entry *entry, int64_t now);         /* between two attempts its total_timeout_ms ran out */
+void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now);   /* ENTRY_LEAVING to ENTRY_RUNNING */
+pawl_code attempt_run(outbox_entry *entry);     /* on any thread: what its handler returned */
+pawl_code attempt_code(outbox_entry *entry, pawl_code rc);      /* a code above 0 is no result */
+void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
+void outbox_watch(pawl_engine *e, cached_run *r, int64_t now);  /* attempts over a limit are stopped */
+/* The limit that an attempt meets first, and what is left of it; NULL: none, and 0. */
+const char *nearest_limit(const pawl_limits *l, int64_t gone, int64_t *left);
+bool is_retryable(pawl_code code);
+bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now);       /* true: it waits for another attempt */
+
+/* ---- completions.c: answers that come later (E17) -------------------------------------------------------------- */
+
+pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx);
+void job_finish(const pawl_job *job, pawl_code code);
+/* With what its handler returned; false: it answers later, and may be anybody's by now. */
+bool attempt_returned(pawl_engine *e, outbox_entry *entry, pawl_code rc);
+void later_stop(outbox_entry *entry);           /* whoever holds its job is told, once */
+bool later_drop(outbox_entry *entry);           /* true: it was pending, nobody holds its job, and it may be freed */
+void later_unlist(outbox_entry *entry);         /* its id is the next attempt's */
+
+/* ---- resolve_unknown.c ------------------------------------------------------------------------------------------ */
+
+bool resolve_begin(pawl_engine *e, outbox_entry *entry);        /* true: it waits to perform `on_unknown`; false: there is none to perform */
+bool resolve_end(pawl_engine *e, outbox_entry *entry);          /* true: its outcome is known, or never will be; false: it waits for another attempt */
+const char *resolve_origin(const outbox_entry *entry, pawl_limits *limits, uint32_t *attempt);  /* the effect of its command */
+
+/* ---- rate_limit.c ----------------------------------------------------------------------------------------------- */
+
+pawl_code budget_enter(pawl_engine *e, outbox_entry *entry);    /* ENTRY_READY to ENTRY_QUEUED, or to ENTRY_GRANTED without a budget. PAWL_NOMEM */
+void budget_started(pawl_engine *e, outbox_entry *entry);       /* its attempt begins, with its place if it has one */
+void budget_leave(pawl_engine *e, outbox_entry *entry);         /* its place, or its turn, is another's */
+int64_t budget_guess(const outbox_entry *entry, int64_t now);   /* when one that is queued may have its turn */
+bool had_to_wait(const outbox_entry *entry);
+
+/* ---- cost.c ----------------------------------------------------------------------------------------------------- */
+
+void cost_add(outbox_entry *entry);             /* of the attempt that came back */
+void cost_take_back(outbox_entry *entry);       /* it never happened */
+void cost_report(outbox_entry *entry);          /* with its receipt */
+void cost_report_none(outbox_entry *entry);     /* of a child that could not begin */
+
+/* ---- partial_output.c ------------------------------------------------------------------------------------------- */
+
+void partial_add(outbox_entry *entry, const char *json);        /* a message of its handler's; on the handler's thread */
+void partial_begin(outbox_entry *entry);        /* an attempt of it begins */
+
+/* ---- receipts.c ------------------------------------------------------------------------------------------------- */
+
+void reply_check(pawl_engine *e, outbox_entry *entry);          /* what is no JSON is an error of the handler's */
+void reply_limit(const pawl_engine *e, outbox_entry *entry);    /* one that is too large is an error */
+void receipt_make(pawl_engine *e, outbox_entry *entry);         /* to ENTRY_DONE, unless its outcome can be found out */
+/* Nothing new begins; what runs ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
+void outbox_cancel(pawl_engine *e, cached_run *r, bool wait);
+bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms);   /* attempts that were told to stop so long ago; true: some are gone, or back */
+pawl_code receipts_feed(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);
+pawl_code receipt_feed(pawl_engine *e, cached_run *r, outbox_entry *entry, pawl_err *err);  /* to ENTRY_FED. PAWL_IGNORED, PAWL_INVALID: nobody waits for it */
+
+#endif
