@@ -71,6 +71,7 @@ struct pawl_engine {
     completions *completions;
     lease_renewal *lease_renewal;
     _Atomic(struct stream_ring *) ring;     /* kept for stream readers (run/stream_ring.h); NULL: nobody ever read */
+    bool lease_loss;            /* under lock: a lease was lost, and commands of its run may be queued still */
     _Atomic int64_t leases_until_ms;    /* by steady_of(): each lease held here is valid until then; 0: one was lost, or not known yet */
     atomic_uint active;         /* see engine_active() */
     atomic_bool stopping;

@@ -34,7 +34,8 @@ static pawl_code renew_some(pawl_engine *e, cached_run **runs, pawl_hold *holds,
     return lost ? PAWL_FENCED : rc;
 }
 
-/* Under e->lock. After it each lease has two thirds of its time left, or no handler begins until leases_check() has seen why. The time is
+/* Under e->lock. After it each lease has two thirds of its time left, or no handler begins until leases_check() has stopped
+ * what waits for a thread under the lease that was lost: the renewal of the others alone does not make them valid again. The time is
  * read before the store is asked: what the call takes is the lease's. */
 static void renew_all(pawl_engine *e)
 {
@@ -59,7 +60,8 @@ static void renew_all(pawl_engine *e)
         }
     rc = renew_some(e, runs, holds, n, now);
     first = first == PAWL_OK || rc == PAWL_FENCED ? rc : first;
-    if (first == PAWL_OK)
+    e->lease_loss = e->lease_loss || first == PAWL_FENCED;
+    if (first == PAWL_OK && !e->lease_loss)
         e->leases_until_ms = began + e->ttl_ms - e->ttl_ms / 3;
     else if (first == PAWL_FENCED)
         e->leases_until_ms = 0; /* else they are valid for as long as they were */
@@ -74,6 +76,9 @@ void leases_check(pawl_engine *e)
 {
     if (leases_valid(e))
         return;
+    pthread_mutex_lock(&e->lock);
+    e->lease_loss = false;      /* first: one that is lost from here on is seen the next time */
+    pthread_mutex_unlock(&e->lock);
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             if (r->fence != 0 && r->lease_lost)
