@@ -108,11 +108,14 @@ typedef struct pawl_sim_setup {
     const pawl_sim_trouble *trouble;
 } pawl_sim_setup;
 
+enum { PAWL_SIM_PROMISES_MAX = 32 };
+
 typedef struct pawl_sim_report {
     uint64_t seed;
     int64_t took_ms;            /* of virtual time */
     uint32_t portions;          /* of work */
     uint32_t points;
+    uint32_t sqlite;            /* 1: its store was SQLite; else it was in memory */
     uint32_t kills, power_cuts, restarts;
     uint32_t failed, unsure;    /* verbs of the store */
     uint32_t delays, rivals;
@@ -126,6 +129,7 @@ typedef struct pawl_sim_report {
     uint32_t fenced;            /* writes that were refused, since the run was somebody else's */
     uint32_t marred;            /* runs that a command ended otherwise for than its handler said: not held against the undisturbed */
     uint32_t asked, used, children;     /* by pawl_sim_agent: attempts at requests to models, and at uses of tools; runs begun by others */
+    uint32_t checked[PAWL_SIM_PROMISES_MAX];    /* how often each promise was held against the runs; see pawl_sim_promise */
     const char *oracle;         /* "E5"; NULL: all held */
     char run[132];              /* which run and which command broke it; "" where it was none */
     char command[256];
@@ -142,6 +146,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_sim(const pawl_sim_setup *setup, uint64_t 
  * inputs, interrupts, a shutdown, other modes, and some runs have a budget; a run whose input has "@once" asks nobody for more. `performed` and `stored` of
  * `setup` are not used. The end is never held against the undisturbed one's. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_sim_agent(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report, pawl_err *err);
+/* The number of the promise that report->checked[index] counts ("E5"; several may share one), and *what it says; NULL after the last. */
+PAWL_API const char *pawl_sim_promise(unsigned index, const char **what);
 PAWL_API void pawl_sim_report_free(pawl_sim_report *report);
 
 #ifdef __cplusplus

@@ -426,7 +426,7 @@ static pawl_code take_timer(pawl_step *s, pawl_err *err)
     if (rc != PAWL_OK)
         return rc;
     if (c.c->kind == CALL_SLEEP) {
-        if (s->ev->time_ms < c.c->time_ms && !s->st->canceling)
+        if (s->ev->time_ms + (BROKEN(BROKEN_SLEEP_EARLY) ? 1000 : 0) < c.c->time_ms && !s->st->canceling)
             return PAWL_IGNORED;        /* not yet; but nobody who is called off sleeps on */
         s->answered = arena_get(&s->mem, sizeof *s->answered);
         if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)

@@ -228,7 +228,7 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
 
     if (rc == PAWL_OK && st->canceling)
         rc = step_drop(s, false, err);
-    if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again))
+    if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again && !BROKEN(BROKEN_UNWIND_EARLY)))
         return rc;
     s->whole = true;
     if (again && st->commands > 0 && (st->unwind != 0 || undo_due(s)) && (rc = step_drop(s, true, err)) != PAWL_OK)

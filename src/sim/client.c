@@ -3,29 +3,6 @@
 
 #include <string.h>
 
-/* ---- answers ---------------------------------------------------------------------------------------- */
-
-const char *answer_to(world *w, const pawl_wait *wait, buf *room)
-{
-    const char *text = wait->kind == PAWL_WAIT_SIGNAL || w->setup->answer == NULL ? NULL : w->setup->answer(w->setup->ctx, wait);
-
-    buf_reset(room);
-    if (wait->kind == PAWL_WAIT_SIGNAL || (text != NULL && *text == '\0'))
-        return NULL;
-    if (text == NULL && (wait->kind == PAWL_WAIT_INPUT || (wait->expires_ms > 0 && wait->otherwise != NULL)))
-        return NULL;
-    if (text != NULL)
-        buf_text(room, text);
-    else if (pawl_value_at(wait->options, 0) != NULL)
-        canon(room, value_option(pawl_value_at(wait->options, 0)));
-    else
-        schema_value(room, wait->schema, NULL);
-    buf_char(room, '\0');
-    if (room->failed)
-        sim_nomem(w);
-    return room->failed ? NULL : room->data;
-}
-
 /* ---- what is said -------------------------------------------------------------------------------------- */
 
 static bool left(world *w, worker *k, const sim_run *y, pawl_delivery *d, const char *what)
@@ -82,6 +59,8 @@ static void signal_next(world *w, worker *k, sim_run *y)
     buf name = { .data = id, .cap = sizeof id - 1 };
     pawl_delivery d = { .id = id, .kind = signal->name != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = signal->name, .by = "sim" };
     size_t n = y->signals;
+
+    y->signaled_round = w->round;       /* the next one comes when more of the run is done */
 
     buf_text(&name, "signal-");
     buf_uint(&name, n);
@@ -147,7 +126,7 @@ static bool client_turn(world *w, worker *k, sim_run *y)
         call_off(w, k, y);
         return true;
     }
-    if (!y->child && y->signals < w->setup->nsignals) {
+    if (!y->child && y->signals < w->setup->nsignals && (w->plain || !w->calm || y->signaled_round != w->round)) {
         if (w->plain || y->st == NULL || sim_below(w, 3) > 0 || !answer_next(w, k, y))      /* now and then a question comes first */
             signal_next(w, k, y);
         return true;

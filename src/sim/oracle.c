@@ -1,32 +1,11 @@
-/* oracle.c - what is durable, folded line by line as it is stored, and everything held against it. */
+/* oracle.c - what is durable, folded line by line as it is stored.
+ *
+ * Owns the folded states and the commands of all runs. Called by store.c after each write, and by writes.c after a power cut; on the thread of
+ * pawl_sim. A line is checked before it is folded, against the state in front of it. */
 #include "sim/sim.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- commands ---------------------------------------------------------------------------------------- */
-
-sim_command *command_find(world *w, sim_run *y, const char *id, bool make)
-{
-    uint32_t h = name_hash(id);
-    size_t n = strlen(id) + 1;
-    sim_command *d;
-
-    for (d = y->commands; d != NULL; d = d->next)
-        if (d->hash == h && strcmp(d->id, id) == 0)
-            return d;
-    if (!make)
-        return NULL;
-    if ((d = mem_new(&w->alloc, sizeof *d + n)) == NULL) {
-        sim_nomem(w);
-        return NULL;
-    }
-    memcpy(d->id, id, n);
-    d->hash = h;
-    d->next = y->commands;
-    y->commands = d;
-    return d;
-}
 
 static sim_command *command_of_item(world *w, sim_run *y, const item *it, bool make)
 {
@@ -62,23 +41,39 @@ static void effect_see(world *w, const item *it)
     }
 }
 
+/* It was in doubt, and somebody has it performed again. */
+static void again_see(world *w, const sim_run *y, sim_command *d, const item *it)
+{
+    frame *in;
+    const call *c = call_find(y->st, it->superstep, it->task, it->visit, it->n, &in);
+    call asked;
+    arena mem;
+
+    if (c == NULL)
+        return;
+    asked = *c;
+    asked.asked = false;
+    arena_init(&mem, &w->alloc, 512);
+    d->cleared = doubt_cleared(&mem, &asked);
+    d->rest_until_ms = 0;
+    arena_free(&mem);
+}
+
 static void receipt_see(world *w, sim_run *y, sim_command *d, const item *it)
 {
-    if (it->kind == ITEM_ANSWER && pawl_value_type(it->value) == PAWL_TYPE_STRING)
-        return;                 /* "again" */
-    d->receipts++;
-    if (it->kind == ITEM_ANSWER ? pawl_value_get(it->value, "done") != NULL : it->outcome == PAWL_DONE) {
-        y->done += d->has_inverse;
-        y->undone += strstr(d->id, "." UNDO_TASK ".") != NULL;
-    }
-    if (d->receipts > 1)
-        oracle_failed(w, "E6", y, d->id, "%s: a second receipt is stored", d->id);
-    if (!d->durable)
-        oracle_failed(w, "E6", y, d->id, "%s: a receipt is stored for what was never asked", d->id);
-    if (d->own)
+    if (it->kind == ITEM_ANSWER && pawl_value_type(it->value) == PAWL_TYPE_STRING) {
+        again_see(w, y, d, it);
         return;
-    if (it->outcome == PAWL_DONE && d->performed == 0)
-        oracle_failed(w, "E6", y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
+    }
+    d->receipts++;
+    d->done = it->kind == ITEM_ANSWER ? pawl_value_get(it->value, "done") != NULL : it->outcome == PAWL_DONE;
+    sim_holds(w, PROMISE_E6, d->receipts == 1, y, d->id, "%s: a second receipt is stored", d->id);
+    sim_holds(w, PROMISE_E6, d->durable, y, d->id, "%s: a receipt is stored for what was never asked", d->id);
+    if (d->own) {
+        sleep_check(w, y, d, it);
+        return;
+    }
+    sim_holds(w, PROMISE_E6, it->outcome != PAWL_DONE || d->performed > 0, y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
     if (it->outcome != PAWL_DONE && !d->failed && !y->st->canceling)
         y->marred = true;
 }
@@ -89,14 +84,18 @@ static void item_see(world *w, sim_run *y, const item *it)
 
     if (it->kind != ITEM_CALL && it->kind != ITEM_SLEEP && it->kind != ITEM_SPAWN && it->kind != ITEM_RECEIPT && it->kind != ITEM_ANSWER)
         return;
-    if ((d = command_of_item(w, y, it, it->kind != ITEM_ANSWER)) == NULL)
-        return;                 /* an answer to what is no command */
+    if ((d = command_of_item(w, y, it, it->kind != ITEM_ANSWER)) == NULL) {
+        if (!w->over)
+            answer_check(w, y, it);     /* to what is no command */
+        return;
+    }
     if (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER) {
         receipt_see(w, y, d, it);
         return;
     }
     d->durable = true;
     d->own = it->kind != ITEM_CALL;
+    d->due_ms = it->kind == ITEM_SLEEP ? it->at : 0;
     if (!d->own)
         effect_see(w, it);
 }
@@ -143,7 +142,7 @@ static pawl_code sim_run_blob(void *ctx, const char *digest, pawl_bytes *bytes, 
     return rc == PAWL_OK && y->blob.failed ? fail(err, PAWL_NOMEM, "%s: no memory for a blob", y->id) : rc;
 }
 
-static pawl_loader sim_run_loader(world *w, sim_run *y)
+pawl_loader sim_run_loader(world *w, sim_run *y)
 {
     if (y->of == NULL)
         buf_init(&y->blob, &w->alloc);
@@ -173,14 +172,17 @@ static bool line_see(reading *r, pawl_line_kind kind, uint64_t seq, pawl_bytes l
             item_see(w, y, it);
         if (!w->over)
             rc = pawl_apply(y->st, entry, &why);
+        for (const item *it = entry->items; it != NULL && rc == PAWL_OK && !w->over; it = it->next)
+            if (it->kind == ITEM_CALL && strcmp(it->task, UNDO_TASK) == 0)
+                inverse_check(w, y, it);
         y->nrecords = entry->record ? y->nrecords + 1 : 0;
         if (rc == PAWL_OK)
             setup_stored(w, y, entry);
     }
     if (rc == PAWL_NOMEM)
         sim_nomem(w);
-    else if (rc != PAWL_OK)
-        oracle_failed(w, "K8", y, NULL, "%s: what is stored after entry %llu cannot be folded: %s", y->id, (unsigned long long)seq, why.text);
+    else
+        sim_holds(w, PROMISE_K8, rc == PAWL_OK, y, NULL, "%s: what is stored after entry %llu cannot be folded: %s", y->id, (unsigned long long)seq, why.text);
     return !w->over;
 }
 
@@ -224,22 +226,37 @@ void sim_run_follow(world *w, sim_run *y)
     if (rc == PAWL_NOMEM)
         sim_nomem(w);
     else if (rc != PAWL_OK && rc != PAWL_GONE)
-        oracle_failed(w, "K8", y, NULL, "%s: what was stored cannot be read: %s", y->id, why.text);
+        sim_holds(w, PROMISE_K8, false, y, NULL, "%s: what was stored cannot be read: %s", y->id, why.text);
 }
 
 void sim_run_refold(world *w, sim_run *y)
 {
     pawl_state_free(y->st);
     y->st = NULL;
-    y->nrecords = y->done = y->undone = 0;
+    y->nrecords = 0;
+    *y->undone_id = '\0';
     for (sim_command *d = y->commands; d != NULL; d = d->next) {
-        d->durable = false;
+        d->durable = d->done = d->undone = false;
         d->receipts = 0;
     }
     sim_run_follow(w, y);
     y->begun = y->child || (y->st != NULL && pawl_state_seq(y->st) > 0);
     y->called_off = false;
     y->signals = 0;
+}
+
+void sim_run_answered(world *w, sim_run *y, const pawl_delivery *d)
+{
+    const size_t n = strlen(d->name);
+    sim_answer *a = mem_new(&w->alloc, sizeof *a + n + 1);
+
+    if (a == NULL) {
+        sim_nomem(w);
+        return;
+    }
+    *a = (sim_answer){ .next = y->answers, .at_ms = d->at_ms, .size = n };
+    memcpy(a->id, d->name, n + 1);
+    y->answers = a;
 }
 
 void sim_run_free(world *w, sim_run *y)
@@ -249,6 +266,10 @@ void sim_run_free(world *w, sim_run *y)
         next = d->next;
         mem_free(&w->alloc, d->reply, d->reply_size);
         mem_free(&w->alloc, d, sizeof *d + strlen(d->id) + 1);
+    }
+    for (sim_answer *a = y->answers, *next; a != NULL; a = next) {
+        next = a->next;
+        mem_free(&w->alloc, a, sizeof *a + a->size + 1);
     }
     if (y->json != NULL)
         mem_free(&w->alloc, y->json, y->json_size);
@@ -299,105 +320,4 @@ bool sim_run_settled(world *w, sim_run *y)
     if (pawl_state_next(y->st) == PAWL_HALTED)      /* until its parent knows, a child's end is due like a timer */
         return !y->child || !w->calm || (w->store->verbs->head(w->store, y->id, &head, NULL) == PAWL_OK && head.wake_ms == 0);
     return (!y->cancel || w->plain || y->called_off) && waits_for_nobody(w, y);
-}
-
-/* ---- what has to hold -------------------------------------------------------------------------------------- */
-
-void sim_run_audit(world *w, sim_run *y)
-{
-    pawl_err why = { PAWL_OK, "" };
-    pawl_state *st = w->over ? NULL : pawl_run_state(w->auditor, y->id, &why);
-    const char *is, *due;
-
-    if (w->over || y->st == NULL)
-        return;
-    if (st == NULL) {
-        oracle_failed(w, "K6", y, NULL, "%s: it cannot be loaded: %s", y->id, why.text);
-        return;
-    }
-    is = pawl_state_json(st, pawl_engine_step(w->auditor), &why);
-    due = pawl_state_json(y->st, w->look, &why);
-    if (why.code == PAWL_NOMEM)
-        sim_nomem(w);
-    else if (is == NULL || due == NULL)
-        oracle_failed(w, "K6", y, NULL, "%s: it cannot be read: %s", y->id, why.text);
-    else if (pawl_state_seq(st) != pawl_state_seq(y->st) || strcmp(is, due) != 0 || pawl_state_commands(st) != pawl_state_commands(y->st) ||
-             pawl_state_waits(st) != pawl_state_waits(y->st))
-        oracle_failed(w, "K6", y, NULL, "%s: loaded from its snapshot it stands at entry %llu with %.80s, and is at %llu with %.80s", y->id,
-                   (unsigned long long)pawl_state_seq(st), is, (unsigned long long)pawl_state_seq(y->st), due);
-}
-
-static void head_check(world *w, sim_run *y)
-{
-    pawl_head head;
-    pawl_err why = { PAWL_OK, "" };
-    bool over = pawl_status_terminal(pawl_state_status(y->st));
-
-    if (w->store->verbs->head(w->store, y->id, &head, &why) != PAWL_OK)
-        oracle_failed(w, "S6", y, NULL, "%s: the store does not know it: %s", y->id, why.text);
-    else if (head.status != pawl_state_status(y->st) || head.over != over || head.seq != pawl_state_seq(y->st) ||
-             head.waits != pawl_state_waits(y->st))
-        oracle_failed(w, "S6", y, NULL, "%s: the store says %s at entry %llu, %u waits; the journal %s at %llu, %zu", y->id,
-                   pawl_status_name((pawl_status)head.status), (unsigned long long)head.seq, (unsigned)head.waits,
-                   pawl_status_name(pawl_state_status(y->st)), (unsigned long long)pawl_state_seq(y->st), pawl_state_waits(y->st));
-    else if (over && head.wake_ms != 0)
-        oracle_failed(w, "S6", y, NULL, "%s: it is over, and the store keeps a timer for it", y->id);
-}
-
-static void journal_look(world *w, sim_run *y)
-{
-    pawl_err why = { PAWL_OK, "" };
-    pawl_bytes journal = pawl_store_journal(w->store, y->id, &why);
-    union { const char *in; void *out; } bytes = { journal.data };
-    const pawl_loader loader = sim_run_loader(w, y);
-    pawl_verdict v;
-
-    if (journal.data == NULL)
-        oracle_failed(w, "K5", y, NULL, "%s: its journal cannot be read: %s", y->id, why.text);
-    else if (pawl_verify_with(machine_of(w, pawl_state_machine(y->st, NULL)), journal, &loader, NULL, &v, &why) != PAWL_OK)
-        oracle_failed(w, "K5", y, NULL, "%s: entry %llu of its journal: %s", y->id, (unsigned long long)v.seq, why.text);
-    free(bytes.out);
-}
-
-/* What a child came to is part of what its parent does. */
-static bool any_marred(const world *w, const sim_run *y)
-{
-    for (unsigned i = 0; i < w->nruns; i++)
-        if (w->runs[i].marred && (w->runs[i].child || &w->runs[i] == y))
-            return true;
-    return false;
-}
-
-static void end_check(world *w, sim_run *y)
-{
-    const char *json = pawl_state_json(y->st, w->look, &w->err);
-    pawl_status is = pawl_state_status(y->st);
-
-    if (json == NULL) {
-        sim_nomem(w);
-        return;
-    }
-    w->report->marred += y->marred;
-    if (pawl_status_terminal(is) && is != PAWL_COMPLETED && y->undone != y->done)
-        oracle_failed(w, "E5", y, NULL, "%s: it ends %s, and of %zu things that were done %zu were undone", y->id, pawl_status_name(is), y->done,
-                   y->undone);
-    if (w->setup->loose || y->child || any_marred(w, y) || (y->cancel && is == PAWL_CANCELED_RUN))
-        return;
-    if (is != (pawl_status)y->status)
-        oracle_failed(w, "G2", y, NULL, "%s: it ends %s, undisturbed it ends %s", y->id, pawl_status_name(is), pawl_status_name((pawl_status)y->status));
-    else if (strcmp(json, y->json) != 0)
-        oracle_failed(w, "G2", y, NULL, "%s: it ends with %.100s, undisturbed with %.100s", y->id, json, y->json);
-}
-
-void sim_run_judge(world *w, sim_run *y)
-{
-    if (y->st == NULL)
-        return;
-    sim_run_audit(w, y);
-    if (!w->over)
-        journal_look(w, y);
-    if (!w->over)
-        head_check(w, y);
-    if (!w->over)
-        end_check(w, y);
 }

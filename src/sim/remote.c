@@ -1,8 +1,12 @@
-/* remote.c - the far end: effects happen here, are counted, and are asked whether they may. */
+/* remote.c - the far end: effects happen here, are counted, and are asked whether they may.
+ *
+ * Owns the answers that are on their way. Called by the engines as their handler, and by client.c and workers.c; on the thread of pawl_sim. What
+ * the far end has done stays done, whatever becomes of the worker. */
 #include "engine/child/child.h"
 #include "engine/run/run.h"
 #include "sim/sim.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what may happen ------------------------------------------------------------------------------ */
@@ -12,11 +16,6 @@ static uint64_t fence_now(world *w, const sim_run *y)
     pawl_head head;
 
     return w->store->verbs->head(w->store, y->id, &head, NULL) == PAWL_OK ? head.fence : 0;
-}
-
-static bool is_counted(const outbox_entry *entry)
-{
-    return entry_limits(entry)->cls == PAWL_ONCE || entry_limits(entry)->cls == PAWL_COMPENSABLE || entry_limits(entry)->retry.max_attempts > 1;
 }
 
 static void args_check(world *w, const sim_run *y, sim_command *d, const pawl_value *args)
@@ -36,30 +35,57 @@ static void args_check(world *w, const sim_run *y, sim_command *d, const pawl_va
     hash_of(b.data, b.size, &digest);
     buf_free(&b);
     hash_hex(&digest, hex);
-    if (d->args.hex[0] != '\0' && strcmp(d->args.hex, hex) != 0 && !w->lost_writes)
-        oracle_failed(w, "E5", y, d->id, "%s: it has other arguments now", d->id);
+    if (d->args.hex[0] != '\0' && !w->lost_writes)
+        sim_holds(w, PROMISE_E5_ARGS, strcmp(d->args.hex, hex) == 0, y, d->id, "%s: it has other arguments now", d->id);
     memcpy(d->args.hex, hex, sizeof hex);
 }
 
-static void attempt_check(world *w, sim_run *y, sim_command *d, const pawl_job *job)
+static void attempt_check(world *w, const worker *k, sim_run *y, const sim_command *d, const pawl_job *job)
 {
     const outbox_entry *entry = job->ctx;
     uint64_t fence = fence_now(w, y);
 
-    if (!d->durable && (entry_limits(entry)->cls != PAWL_PURE || w->durability == PAWL_DURABLE_SYNC))     /* G9 */
-        oracle_failed(w, "E1", y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
-    if (d->receipts > 0 && job->fence == fence)
-        oracle_failed(w, "E4", y, d->id, "%s: it is performed by who holds the run, and its receipt is stored", d->id);
-    if (job->fence == 0 || job->fence > fence)
-        oracle_failed(w, "E15", y, d->id, "%s: its fence %llu was never given", d->id, (unsigned long long)job->fence);
-    if (y->st != NULL && y->st->canceling && job->fence == fence && strstr(d->id, "." UNDO_TASK ".") == NULL)
-        oracle_failed(w, "E10", y, d->id, "%s: it is performed by who holds the run, and that is called off", d->id);
-    if (w->lost_writes)
+    if (entry_limits(entry)->cls != PAWL_PURE || w->durability == PAWL_DURABLE_SYNC)      /* G9 */
+        sim_holds(w, PROMISE_E1, d->durable, y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
+    sim_holds(w, PROMISE_E4, d->receipts == 0 || job->fence != fence, y, d->id, "%s: it is performed by who holds the run, and its receipt is stored",
+              d->id);
+    sim_holds(w, PROMISE_E15, job->fence > 0 && job->fence <= fence, y, d->id, "%s: its fence %llu was never given", d->id,
+              (unsigned long long)job->fence);
+    if (y->cancel && y->st != NULL)
+        sim_holds(w, PROMISE_E10, !y->st->canceling || job->fence != fence || strstr(d->id, "." UNDO_TASK ".") != NULL, y, d->id,
+                  "%s: it is performed by who holds the run, and that is called off", d->id);
+    if (d->replied_to != NULL)
+        sim_holds(w, PROMISE_E4_KEPT, d->replied_to != k || d->replied_life != k->life, y, d->id, "%s: it is performed by a worker that has its reply",
+                  d->id);
+    if (!w->lost_writes && entry_limits(entry)->cls == PAWL_ONCE)
+        sim_holds(w, PROMISE_E5_ONCE, d->performed == 0, y, d->id, "%s: it is of class once, and performed twice", d->id);
+}
+
+/* What undoes a command knows what that came to. */
+static void inverse_args_check(world *w, sim_run *y, const sim_command *d, const pawl_job *job)
+{
+    const char *slash = strchr(d->id, '/'), *local = pawl_value_string(pawl_value_get(job->args, "id"));
+    const sim_command *of = NULL;
+    const pawl_value *reply;
+    arena mem;
+    buf b;
+
+    if (strstr(d->id, "." UNDO_TASK ".") == NULL || slash == NULL || local == NULL)
         return;
-    if (entry_limits(entry)->cls == PAWL_ONCE && d->performed > 0)
-        oracle_failed(w, "E5", y, d->id, "%s: it is of class once, and performed twice", d->id);
-    if (is_counted(entry) && (d->attempts & UINT64_C(1) << job->attempt % 64) != 0)
-        oracle_failed(w, "E13", y, d->id, "%s: attempt %u is performed twice", d->id, (unsigned)job->attempt);
+    buf_init(&b, &w->alloc);
+    buf_put(&b, d->id, (size_t)(slash + 1 - d->id));
+    buf_text(&b, local);
+    buf_char(&b, '\0');
+    if (!b.failed)
+        of = command_find(w, y, b.data, false);
+    buf_free(&b);
+    if (of == NULL || !of->done || of->reply == NULL || w->lost_writes)
+        return;
+    arena_init(&mem, &w->alloc, 512);
+    reply = value_parse(&mem, of->reply, of->reply_size, "a reply", NULL);
+    sim_holds(w, PROMISE_E5_RECEIPT, reply == NULL || pawl_value_equal(pawl_value_get(job->args, "receipt"), reply), y, d->id,
+              "%s: it undoes %s, and has another receipt than that", d->id, local);
+    arena_free(&mem);
 }
 
 /* What whoever knows the machine has against it. */
@@ -176,6 +202,20 @@ bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out)
     return !out->failed;
 }
 
+static void late_reply_sent(world *w, const late_reply *l, uint64_t no)
+{
+    char life[SIM_LIFE_BYTES];
+
+    trace_line(w, NULL, "%s: its answer comes", l->of->id);
+    if (l->run->st == NULL)
+        return;
+    snprintf(life, sizeof life, "~%016llx/", (unsigned long long)pawl_state_life(l->run->st));
+    if (strstr(l->of->id, life) != NULL || !mem_room(&w->alloc, (void **)&w->stale, &w->stale_cap, w->nstale, sizeof *w->stale))
+        return;
+    trace_line(w, NULL, "%s: it is of an earlier life of the run", l->of->id);
+    w->stale[w->nstale++] = (stale_receipt){ no, l->run, strchr(l->of->id, '/') + 1 };
+}
+
 bool late_reply_send(world *w)
 {
     pawl_store *mail = pawl_engine_store(w->auditor);
@@ -188,7 +228,7 @@ bool late_reply_send(world *w)
                             .value = { l.of->reply, l.of->reply_size } };
         pawl_err err = { PAWL_OK, "" };
 
-        if (l.at_ms > w->now)
+        if (l.at_ms > w->now || (l.run->st == NULL && !w->calm))        /* a run that is gone may be begun again, with another life */
             continue;
         buf_text(&name, "mail-");
         buf_uint(&name, l.no);
@@ -196,7 +236,7 @@ bool late_reply_send(world *w)
         if (mail->verbs->deliver(mail, l.run->id, &d, &err) != PAWL_OK)
             trace_line(w, NULL, "%s: its answer comes, and is refused: %s", l.of->id, err.text);
         else
-            trace_line(w, NULL, "%s: its answer comes", l.of->id);
+            late_reply_sent(w, &l, d.no);
         return true;
     }
     return false;
@@ -211,14 +251,19 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
     bool more = job->attempt < entry_limits(entry)->retry.max_attempts;
     pawl_code rc;
 
-    if (more && sim_happens(w, w->t.refuse)) {
+    attempt_number_check(w, y, d, job, entry_limits(entry));
+    if (w->over)
+        return PAWL_IO;
+    if ((more || (w->setup->loose && entry_limits(entry)->retry.max_attempts > 1)) && sim_happens(w, w->t.refuse)) {
         w->report->refused++;
+        backoff_begin(w, k, d, job, entry_limits(entry));
         trace_line(w, k, "%s: attempt %u is refused", d->id, (unsigned)job->attempt);
         pawl_reply_untouched(reply);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "busy");
     }
     args_check(w, y, d, job->args);
-    attempt_check(w, y, d, job);
+    attempt_check(w, k, y, d, job);
+    inverse_args_check(w, y, d, job);
     setup_performed(w, y, d, job);
     if (w->over)
         return PAWL_IO;
@@ -227,7 +272,6 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
     w->report->repeated += d->performed > 0;
     d->performed++;
     d->has_inverse = declared != NULL && declared->inverse != NULL;
-    d->attempts |= UINT64_C(1) << job->attempt % 64;
     rc = reply_make(w, job, reply, d);
     if (rc >= 0)
         reply_keep(w, d, reply);
@@ -239,8 +283,13 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
     }
     if (more && entry_limits(entry)->cls != PAWL_ONCE && sim_happens(w, w->t.lose)) {
         w->report->lost++;
+        backoff_begin(w, k, d, job, entry_limits(entry));
         trace_line(w, k, "%s: its answer is lost", d->id);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "the line went dead");
+    }
+    if (rc >= 0 && !has_limit(entry_limits(entry)) && entry_limits(entry)->cls != PAWL_PURE) {      /* what is pure may not be durable yet (G9) */
+        d->replied_to = k;
+        d->replied_life = k->life;
     }
     return rc;
 }
@@ -273,9 +322,11 @@ pawl_code remote_act(const pawl_job *job, pawl_reply *reply, void *arg)
 
     if (tilde != NULL && (size_t)(tilde - job->id) < sizeof run)
         memcpy(run, job->id, (size_t)(tilde - job->id));
+    if ((y = sim_run_find(w, run)) != NULL && !k->dead)
+        holder_check(w, k, y, job);
     if (!point(k))
         return pawl_reply_fail(reply, PAWL_IO, "nobody is there to perform it");
-    if ((y = sim_run_find(w, run)) == NULL || (d = command_find(w, y, job->id, true)) == NULL)
+    if (y == NULL || (d = command_find(w, y, job->id, true)) == NULL)
         return pawl_reply_fail(reply, PAWL_IO, "no such run");
     rc = entry_is_resolving(entry) ? find_out(w, y, d, reply) : act(w, k, y, d, job, reply);
     if (!point(k))

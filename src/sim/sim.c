@@ -4,104 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- chance ------------------------------------------------------------------------------------- */
-
-uint64_t rng_draw(rng *c)
-{
-    uint64_t z = c->at += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-uint64_t rng_below(rng *c, uint64_t n) { return n == 0 ? 0 : rng_draw(c) % n; }
-
-uint64_t sim_draw(world *w) { return rng_draw(&w->rand); }
-uint64_t sim_below(world *w, uint64_t n) { return n == 0 ? 0 : sim_draw(w) % n; }
-
-bool sim_happens(world *w, unsigned of_thousand)
-{
-    return !w->calm && of_thousand > 0 && sim_below(w, 1000) < of_thousand;
-}
-
-/* ---- telling -------------------------------------------------------------------------------------- */
-
-void trace_line(world *w, const worker *k, const char *fmt, ...)
-{
-    va_list args;
-
-    if (w->plain || w->trace.size > SIM_TRACE_BYTES_MAX)
-        return;
-    buf_int(&w->trace, w->now);
-    buf_char(&w->trace, ' ');
-    buf_text(&w->trace, k != NULL ? k->name : "-");
-    buf_char(&w->trace, ' ');
-    va_start(args, fmt);
-    buf_fmtv(&w->trace, fmt, args);
-    va_end(args);
-    buf_char(&w->trace, '\n');
-}
-
-static void name_keep(char *to, size_t size, const char *name)
-{
-    size_t n = strlen(name);
-
-    n = n < size ? n : size - 1;
-    memcpy(to, name, n);
-    to[n] = '\0';
-}
-
-static void all_stop(world *w)
-{
-    w->over = true;
-    for (unsigned i = 0; i < w->nworkers; i++)
-        w->workers[i].dead = true;
-}
-
-void oracle_failed(world *w, const char *oracle, const sim_run *y, const char *id, const char *fmt, ...)
-{
-    pawl_err why = { PAWL_OK, "" };
-    va_list args;
-
-    va_start(args, fmt);
-    failv(&why, PAWL_CORRUPT, fmt, args);
-    va_end(args);
-    if (!w->over && w->report->oracle == NULL) {
-        w->report->oracle = oracle;
-        name_keep(w->report->run, sizeof w->report->run, y != NULL ? y->id : "");
-        name_keep(w->report->command, sizeof w->report->command, id != NULL ? id : "");
-        trace_line(w, NULL, "%s: %s", oracle, why.text);
-        fail(&w->err, PAWL_CORRUPT, "seed %llu: %s: %s", (unsigned long long)w->report->seed, oracle, why.text);
-    }
-    all_stop(w);
-}
-
-void sim_nomem(world *w)
-{
-    fail(&w->err, PAWL_NOMEM, "seed %llu: no memory to simulate", (unsigned long long)w->report->seed);
-    all_stop(w);
-}
-
 /* ---- a world ---------------------------------------------------------------------------------------- */
-
-sim_run *sim_run_find(world *w, const char *run)
-{
-    for (unsigned i = 0; i < w->nruns && run != NULL; i++)
-        if (strcmp(w->runs[i].id, run) == 0)
-            return &w->runs[i];
-    return NULL;
-}
-
-pawl_machine *machine_of(world *w, const char *name)
-{
-    for (unsigned i = 0; i < w->nmore; i++)
-        if (strcmp(pawl_machine_name(w->more[i]), name) == 0)
-            return w->more[i];
-    return w->m;
-}
-
-static int64_t world_now(void *ctx) { return ((world *)ctx)->now; }
 
 static pawl_code machines_make(world *w)
 {
@@ -168,7 +71,7 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
     pawl_code rc;
 
     *w = (world){ .setup = setup, .t = setup->trouble != NULL ? *setup->trouble : pawl_sim_trouble_default(), .report = report,
-                  .rand = { seed }, .now = 1000000, .plain = plain, .calm = plain };
+                  .rand = { seed }, .now = 1000000, .plain = plain, .calm = plain, .handler = remote_act, .rival = rival_turn, .power_cut = power_cut };
     w->alloc = mem_or_default(NULL);
     buf_init(&w->trace, &w->alloc);
     w->nworkers = plain ? 1 : setup->workers > 0 ? setup->workers : 2;
@@ -176,9 +79,8 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
         w->workers[i] = (worker){ .w = w, .number = i };
     if ((rc = machines_make(w)) != PAWL_OK)
         return rc;
-    if ((w->look = pawl_step_new(NULL)) == NULL || (w->store = pawl_store_memory(&w->err)) == NULL)
+    if ((w->look = pawl_step_new(NULL)) == NULL || (w->look_specs = pawl_step_new(NULL)) == NULL || !store_begin(w, seed))
         return fail(&w->err, PAWL_NOMEM, "no memory to simulate");
-    store_memory_clock(w->store, world_now, w);
     if ((rc = auditor_make(w)) != PAWL_OK)
         return rc;
     for (size_t i = 0; i < setup->neffects; i++)
@@ -207,14 +109,16 @@ static void world_end(world *w)
         w->auditor->nmore = 0;
     }
     pawl_engine_free(w->auditor);
-    pawl_store_free(w->store);
+    store_end(w);
     for (unsigned i = 0; i < w->nruns; i++)
         sim_run_free(w, &w->runs[i]);
     for (unsigned i = 0; i < w->neffects; i++)
         mem_free(&w->alloc, w->effects[i], strlen(w->effects[i]) + 1);
     mem_free(&w->alloc, w->late, w->late_cap * sizeof *w->late);
+    mem_free(&w->alloc, w->stale, w->stale_cap * sizeof *w->stale);
     writes_free(w);
     pawl_step_free(w->look);
+    pawl_step_free(w->look_specs);
     pawl_machine_free(w->m);
     for (unsigned i = 0; i < w->nmore; i++)
         pawl_machine_free(w->more[i]);

@@ -1,19 +1,58 @@
 /* sim.h - inside the simulator.
  *
- * A world is one store in memory, which never errs, and workers who reach it through handles that do (store.c). They take turns
- * in portions, one inside the other (crew.c), and what they perform happens at a far end that keeps count (far.c). Beside them
- * stands the fold of all that is durable, against which everything is held (ledger.c). Clients begin runs, answer, signal and
- * call off (client.c). Where agents are simulated, models, tools and people are chance (model.c, fit.c), and more is held against it
- * (agents.c, rules.c). */
+ * A world is one store, in memory or SQLite, which never errs, and workers who reach it through handles that do (store.c). They take turns
+ * (workers.c): a turn of one may stand inside a turn of another, between any two of its actions (points.c). What they perform happens at a
+ * far end that keeps count (remote.c). Beside them stands the fold of all that is durable (oracle.c), against which every write, attempt and
+ * run is held (checks.c, judge.c). Clients begin runs, answer, signal and cancel (client.c, answers.c). Where agents are simulated, models,
+ * tools and people are chance (model.c, schema_values.c), and more is held against them (agents.c, rules.c).
+ *
+ * All of it is one thread's: nothing here locks. Arrows between the files point one way: sim.c, workers.c, client.c and remote.c, store.c,
+ * judge.c, oracle.c, checks.c, points.c, world.c. */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
 #include "engine/engine.h"
 #include "pawl/sim.h"
 
-enum { SIM_WORKERS_MAX = 8, SIM_RUNS_MAX = 512, SIM_EFFECTS_MAX = 1024, SIM_MACHINES_MAX = 64, SIM_TRACE_BYTES_MAX = 4 << 20 };
+enum { SIM_WORKERS_MAX = 8, SIM_RUNS_MAX = 512, SIM_EFFECTS_MAX = 1024, SIM_MACHINES_MAX = 64, SIM_TRACE_BYTES_MAX = 4 << 20,
+    SIM_PATH_BYTES = 96, SIM_OWNER_BYTES = 24, SIM_LIFE_BYTES = 24 };
 
 typedef struct rng { uint64_t at; } rng;
+
+/* What is held against every world: X(NAME, its number, what it says). */
+#define PROMISES(X) \
+    X(E1, "E1", "no command is performed before the entry that asks for it is durable") \
+    X(E4, "E4", "no command is performed by a run's holder once its receipt is stored") \
+    X(E4_KEPT, "E4", "no worker performs a command again once it has the reply")  \
+    X(E5_ONCE, "E5", "no command of class once is performed twice") \
+    X(E5_ARGS, "E5", "a command has the same arguments at every attempt") \
+    X(E5_UNDONE, "E5", "what was done and has an inverse is undone when the run does not complete") \
+    X(E5_ORDER, "E5", "inverses leave one by one, from the last that was done to the first, and nothing else is open then") \
+    X(E5_RECEIPT, "E5", "an inverse is given the receipt of what it undoes") \
+    X(E6, "E6", "a command has one receipt, and none that was never performed") \
+    X(E7_ATTEMPTS, "E7", "no more attempts are made than max_attempts") \
+    X(E7_BACKOFF, "E7", "no attempt is made before the back-off of the one before is over, by a later holder neither") \
+    X(E8, "E8", "no attempt begins long after total_timeout_ms") \
+    X(E9_EARLY, "E9", "no sleep ends before its time") \
+    X(E9_STORED, "E9", "a run that nobody holds wakes for the first of its timers") \
+    X(E10, "E10", "no command of a canceled run is performed by its holder") \
+    X(E13, "E13", "an attempt that is counted in the store has a number of its own") \
+    X(E15, "E15", "a handler is told a fence that was given") \
+    X(E16, "E16", "a receipt for an earlier life of a run is not taken") \
+    X(W5, "W5", "an approval that is answered after its deadline has the answer of its deadline") \
+    X(K5, "K5", "the journal stands up to pawl_verify") \
+    X(K6, "K6", "a state that is loaded from a snapshot is the one that is folded from the base, open commands, joins and undo notes included") \
+    X(K8, "K8", "what is stored can be folded") \
+    X(G2, "G2", "a run ends as it does undisturbed") \
+    X(S2_WRITE, "S2", "nothing is written but by the newest holder") \
+    X(S2_CLAIM, "S2", "no run is claimed while somebody else's lease on it is valid") \
+    X(S2_BEGIN, "S2", "no handler begins unless its worker holds the run") \
+    X(S6, "S6", "the store says of a run what its journal says") \
+    X(DUE, "due", "due runs are listed by the time since which they are due, and none is left out") \
+    X(END, "end", "no run is stuck, and none works without end")
+#define X(name, number, what) PROMISE_##name,
+typedef enum sim_promise { PROMISES(X) PROMISE_COUNT } sim_promise;
+#undef X
 
 typedef struct sim_command {           /* a command, as the journal and the far end know it */
     struct sim_command *next;
@@ -22,14 +61,27 @@ typedef struct sim_command {           /* a command, as the journal and the far 
     bool own;                   /* a sleep or a child: the engine's own, nobody performs it */
     bool has_inverse;
     bool failed;                /* its handler says that it fails for good */
+    bool done;                  /* its receipt says so */
+    bool undone;                /* its inverse was issued */
     uint32_t receipts;          /* in the store */
     uint32_t performed;
-    uint64_t attempts;          /* a bit for each that was performed */
+    uint64_t attempts;          /* a bit for each that was made, the ones that the far end refused among them */
+    const struct worker *replied_to;        /* the worker that has its reply, in this life of it; NULL: none */
+    unsigned replied_life;
+    uint32_t cleared;           /* attempts before somebody had it performed again */
+    int64_t first_ms;           /* of its first attempt */
+    int64_t due_ms;             /* of a sleep */
+    int64_t rest_until_ms;      /* its back-off lasts until then; 0: none */
+    uint64_t rest_fence;        /* of the holder whose attempt failed */
+    unsigned rest_faults;       /* verbs that had failed for that worker by then */
+    bool rest_handed_on;        /* that holder let the run go in good order, so the next one knows of the back-off */
     struct { char hex[HASH_HEX + 1]; } args;
     char *reply;                /* what it came to; NULL: nothing yet, or it failed */
     size_t reply_size;
     char id[];
 } sim_command;
+
+typedef struct sim_answer { struct sim_answer *next; int64_t at_ms; size_t size; char id[]; } sim_answer;     /* that was left for a wait */
 
 typedef struct sim_run {          /* a run, as everybody outside of it knows it */
     char id[RUN_BYTES_MAX + 1];
@@ -41,12 +93,14 @@ typedef struct sim_run {          /* a run, as everybody outside of it knows it 
     pawl_state *st;             /* what is durable, folded from the base; NULL: nothing is */
     size_t nrecords;            /* of the open superstep, that are folded */
     sim_command *commands;
+    sim_answer *answers;
     bool begun;                 /* the client knows that it is */
     bool cancel, called_off;    /* it is to be; the client knows that it is */
     int64_t cancel_ms;
     size_t signals;             /* that were left for it */
+    unsigned signaled_round;    /* in which round without trouble the last one was */
     bool marred;
-    size_t done, undone;        /* what has an inverse, and inverses, by their receipts */
+    char undone_id[ID_BYTES_MAX + 1];       /* of the command whose inverse was issued last; "": none was */
     uint8_t status;             /* how it ends undisturbed, */
     char *json;                 /* and with what */
     size_t json_size;
@@ -54,14 +108,17 @@ typedef struct sim_run {          /* a run, as everybody outside of it knows it 
 
 typedef struct late_reply { int64_t at_ms; sim_run *run; sim_command *of; unsigned no; } late_reply;     /* an answer that is on its way */
 
+typedef struct stale_receipt { uint64_t no; const sim_run *run; const char *id; } stale_receipt;     /* a delivery, for an earlier life of the run */
+
 struct world;
 typedef struct worker {
     struct world *w;
     pawl_engine *e;             /* NULL: to be made */
-    char name[24];
+    char name[SIM_OWNER_BYTES];
     unsigned number, life;
-    bool dead, active;
+    bool dead, active, closing;
     unsigned left;              /* points until it is told to stop */
+    unsigned faults;            /* verbs of its store that failed */
 } worker;
 
 typedef struct write_record write_record;     /* see store.c */
@@ -74,6 +131,11 @@ typedef struct world {
     pawl_machine *m, *more[SIM_MACHINES_MAX];
     unsigned nmore;
     pawl_store *store;
+    char path[SIM_PATH_BYTES];  /* of a store in SQLite; "": it is in memory */
+    unsigned generation;        /* of its file */
+    pawl_handler_fn *handler;   /* of every effect of the workers */
+    void (*rival)(struct world *w, const worker *k);    /* another worker has a turn */
+    void (*power_cut)(struct world *w);
     pawl_engine *auditor;       /* loads runs as a worker would, and nothing goes wrong with it */
     rng rand;
     int64_t now;
@@ -86,6 +148,7 @@ typedef struct world {
     buf trace;
     worker workers[SIM_WORKERS_MAX];
     unsigned nworkers, depth;
+    unsigned round;             /* without trouble; 0: there is some */
     sim_run runs[SIM_RUNS_MAX];
     unsigned nruns;
     char *effects[SIM_EFFECTS_MAX];
@@ -93,13 +156,15 @@ typedef struct world {
     late_reply *late;
     size_t nlate, late_cap;
     unsigned late_no;
+    stale_receipt *stale;
+    size_t nstale, stale_cap;
     const sim_run *starting;      /* whose seed is drawn next */
-    pawl_step *look;
+    pawl_step *look, *look_specs;       /* of the entries that are read; of specs in a state */
     write_record *first, *last;        /* what was written since the world began, where it may be forgotten */
     size_t nwrites, nsafe;
 } world;
 
-/* ---- sim.c ---------------------------------------------------------------------------------------- */
+/* ---- world.c ---------------------------------------------------------------------------------------- */
 
 uint64_t rng_draw(rng *c);
 uint64_t rng_below(rng *c, uint64_t n);
@@ -107,32 +172,61 @@ uint64_t sim_draw(world *w);
 uint64_t sim_below(world *w, uint64_t n);
 bool sim_happens(world *w, unsigned of_thousand);   /* never when it is calm */
 void trace_line(world *w, const worker *k, const char *fmt, ...) PAWL_PRINTF(3, 4);    /* a line of the trace; k NULL: nobody's */
-/* The first one counts. `oracle` is static; `y` and `id` may be NULL. */
-void oracle_failed(world *w, const char *oracle, const sim_run *y, const char *id, const char *fmt, ...) PAWL_PRINTF(5, 6);
+/* Counts that the promise was checked; when it does not hold, the world is over. The first one counts. `y` and `id` may be NULL. */
+bool sim_holds(world *w, sim_promise p, bool holds, const sim_run *y, const char *id, const char *fmt, ...) PAWL_PRINTF(6, 7);
+/* The same of a promise of the setup's own; `name` is static. */
+void oracle_failed(world *w, const char *name, const sim_run *y, const char *id, const char *fmt, ...) PAWL_PRINTF(5, 6);
 void sim_nomem(world *w);
 sim_run *sim_run_find(world *w, const char *run);         /* NULL: none */
 pawl_machine *machine_of(world *w, const char *name);
+sim_command *command_find(world *w, sim_run *y, const char *id, bool make);
+sim_command *command_local(world *w, sim_run *y, const char *id);    /* by its id without run and life; NULL: none */
+void effect_register(world *w, const char *name, size_t size);     /* all workers are given a handler for it */
+void handler_give(world *w, worker *k, const char *name);
 
-/* ---- crew.c: who works ------------------------------------------------------------------------------ */
+/* ---- points.c --------------------------------------------------------------------------------------- */
 
 bool point(worker *k);                      /* between two actions; false: the worker is dead */
-bool worker_start(world *w, worker *k);            /* it has an engine now */
+
+/* ---- workers.c -------------------------------------------------------------------------------------- */
+
 pawl_code machines_lend(world *w, pawl_engine *e);
 void worker_stop(world *w, worker *k);
-typedef void turn_fn(world *w, worker *k, void *arg);
-void worker_turn(world *w, worker *k, turn_fn *fn, void *arg);
-void effect_register(world *w, const char *name, size_t size);     /* all workers are given a handler for it */
+void rival_turn(world *w, const worker *k);
 void trouble_phase(world *w);
 void calm_phase(world *w);                       /* until every run is over, or it is clear that one never will be */
 
-/* ---- store.c ----------------------------------------------------------------------------------------- */
+/* ---- store.c, writes.c ------------------------------------------------------------------------------- */
 
 pawl_store *worker_store(worker *k);          /* NULL: no memory. k->w->auditor's has no worker: see there */
 pawl_store *plain_store(world *w);
-void power_cut(world *w);
-void writes_free(world *w);
+pawl_store *store_connect(world *w);          /* one more connection, if it is in SQLite; else an empty store */
+bool store_begin(world *w, uint64_t seed);    /* the store of a world, empty; false: w->err says why */
+void store_end(world *w);
 
-/* ---- far.c: where effects happen ------------------------------------------------------------------------ */
+typedef enum write_kind { WRITE_CREATE, WRITE_CLAIM, WRITE_RENEW, WRITE_RELEASE, WRITE_APPEND, WRITE_MARK, WRITE_DELIVER, WRITE_PRUNE,
+    WRITE_REMOVE } write_kind;
+
+struct write_record {                  /* a verb, and all that it was given */
+    write_record *next;
+    write_kind kind;
+    arena mem;
+    int64_t now_ms, ttl_ms;
+    const char *run, *owner;
+    uint64_t fence, seq;
+    pawl_bytes base;
+    pawl_append *all;
+    pawl_claim *claims;
+    pawl_hold *holds;
+    pawl_mark *marks;
+    size_t n;
+    pawl_delivery d;
+};
+void write_log(world *w, write_record what);
+void writes_free(world *w);
+void power_cut(world *w);
+
+/* ---- remote.c: where effects happen ------------------------------------------------------------------ */
 
 pawl_handler_fn remote_act;                    /* its arg is the worker */
 /* What the far end knows of it, as who is asked about a doubt answers: {"done":V}, {"failed":TEXT} or "again". False: it may
@@ -140,23 +234,44 @@ pawl_handler_fn remote_act;                    /* its arg is the worker */
 bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out);
 bool late_reply_send(world *w);                 /* one that is due is left in the store; false: none was */
 
-/* ---- ledger.c: what is durable ------------------------------------------------------------------------ */
+/* ---- oracle.c: what is durable ------------------------------------------------------------------------ */
 
 void sim_run_created(world *w, pawl_bytes base); /* a run that another has begun */
 void sim_run_follow(world *w, sim_run *y);      /* what the store has more of it is folded */
 void sim_run_refold(world *w, sim_run *y);      /* and is folded anew */
-sim_command *command_find(world *w, sim_run *y, const char *id, bool make);
+void sim_run_answered(world *w, sim_run *y, const pawl_delivery *d);     /* an answer was left for it */
+pawl_loader sim_run_loader(world *w, sim_run *y);
 bool sim_run_settled(world *w, sim_run *y);     /* over, or nobody will say anything to it */
-void sim_run_audit(world *w, sim_run *y);       /* K6 */
-void sim_run_judge(world *w, sim_run *y);         /* all that has to hold at the end */
 void sim_run_free(world *w, sim_run *y);
 
-/* ---- client.c ------------------------------------------------------------------------------------------ */
+/* ---- checks.c: what has to hold of one write or attempt ------------------------------------------------ */
+
+void sleep_check(world *w, sim_run *y, const sim_command *d, const item *it);
+void answer_check(world *w, sim_run *y, const item *it);
+void inverse_check(world *w, sim_run *y, const item *it);
+void stale_receipts_check(world *w, sim_run *y, const pawl_append *a);       /* after it was stored: E16 */
+void timers_check(world *w, sim_run *y);        /* after a write: E9 */
+/* `before`: their heads before the claim, with rc (S2). */
+void claims_check(world *w, const char *owner, const pawl_claim *before, const pawl_claim *all, size_t n);
+void holder_check(world *w, const worker *k, const sim_run *y, const pawl_job *job);    /* S2 */
+void attempt_number_check(world *w, const sim_run *y, sim_command *d, const pawl_job *job, const pawl_limits *limits);
+void backoff_begin(world *w, const worker *k, sim_command *d, const pawl_job *job, const pawl_limits *limits);     /* its attempt failed */
+void backoffs_handed_on(const worker *k, sim_run *y, uint64_t fence);       /* the holder of that fence let the run go */
+
+/* ---- judge.c, compare.c: what has to hold of a run ------------------------------------------------------ */
+
+void sim_run_audit(world *w, sim_run *y);       /* K6 */
+void sim_run_snapshot_check(world *w, sim_run *y);       /* K6, too */
+void sim_run_judge(world *w, sim_run *y);       /* all that has to hold at the end */
+/* Where two states of one run differ; NULL: nowhere. */
+const char *states_differ(pawl_state *a, pawl_state *b);
+
+/* ---- client.c, answers.c --------------------------------------------------------------------------------- */
 
 bool client_acts(world *w, worker *k);      /* false: there is nothing to be said */
 const char *answer_to(world *w, const pawl_wait *wait, buf *room);      /* NULL: nobody answers it */
 
-/* ---- fit.c ------------------------------------------------------------------------------------------------ */
+/* ---- schema_values.c --------------------------------------------------------------------------------------- */
 
 /* A value that fits `schema`, as JSON, as far as the plain keywords say it; the plainest one, or one of many by `c`. */
 void schema_value(buf *b, const pawl_value *schema, rng *c);

@@ -1,222 +1,22 @@
-/* store.c - a handle on the one store of a world, through which verbs fail, before or after they were carried out; and what a
- * power cut leaves of it. */
+/* store.c - the one store of a world, and the handles on it, through which verbs fail, before or after they were carried out.
+ *
+ * Owns the handles, and the connection of each to a store in SQLite. Called by the engines through the verbs, and by sim.c; on the thread of
+ * pawl_sim. What a verb wrote is recorded (writes.c), folded (oracle.c) and checked (checks.c) before the worker hears of it. */
 #include "sim/sim.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct handle {
     pawl_store store;
     world *w;
     worker *k;                  /* NULL: nothing goes wrong with it */
+    pawl_store *own;            /* its connection, where the store is in SQLite; else NULL: it shares the world's */
     arena texts;                /* of the heads that were asked for last */
 } handle;
 
 static handle *handle_of(pawl_store *s) { return (handle *)(void *)s; }
-static pawl_store *store_of(const handle *h) { return h->w->store; }
-
-/* ---- what was written, where it may be forgotten --------------------------------------------------- */
-
-typedef enum write_kind { WRITE_CREATE, WRITE_CLAIM, WRITE_RENEW, WRITE_RELEASE, WRITE_APPEND, WRITE_MARK, WRITE_DELIVER, WRITE_PRUNE,
-    WRITE_REMOVE } write_kind;
-
-struct write_record {                  /* a verb, and all that it was given */
-    write_record *next;
-    write_kind kind;
-    arena mem;
-    int64_t now_ms, ttl_ms;
-    const char *run, *owner;
-    uint64_t fence, seq;
-    pawl_bytes base;
-    pawl_append *all;
-    pawl_claim *claims;
-    pawl_hold *holds;
-    pawl_mark *marks;
-    size_t n;
-    pawl_delivery d;
-};
-
-static const char *text_copied(arena *a, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(a, text, strlen(text));
-}
-
-static pawl_bytes bytes_copied(arena *a, pawl_bytes b)
-{
-    return b.data == NULL ? b : (pawl_bytes){ arena_strdup(a, b.data, b.size), b.size };
-}
-
-static void *copied(arena *a, const void *from, size_t n, size_t size)
-{
-    void *to = arena_get(a, (n + 1) * size);
-
-    if (to != NULL && n > 0)
-        memcpy(to, from, n * size);
-    return to;
-}
-
-static void append_copied(arena *a, pawl_append *to)
-{
-    pawl_bytes *lines = copied(a, to->lines, to->nlines, sizeof *lines);
-    pawl_waiting *waits = copied(a, to->waits, to->nwaits, sizeof *waits);
-    pawl_blob *blobs = copied(a, to->blobs, to->nblobs, sizeof *blobs);
-
-    for (size_t i = 0; i < to->nlines && lines != NULL; i++)
-        lines[i] = bytes_copied(a, lines[i]);
-    for (size_t i = 0; i < to->nwaits && waits != NULL; i++) {
-        waits[i].id = text_copied(a, waits[i].id);
-        waits[i].spec = bytes_copied(a, waits[i].spec);
-        waits[i].answer = bytes_copied(a, waits[i].answer);
-    }
-    for (size_t i = 0; i < to->nblobs && blobs != NULL; i++)
-        blobs[i] = (pawl_blob){ text_copied(a, blobs[i].digest), bytes_copied(a, blobs[i].bytes) };
-    to->run = text_copied(a, to->run);
-    to->parked = text_copied(a, to->parked);
-    to->taken = copied(a, to->taken, to->ntaken, sizeof *to->taken);
-    to->snapshot = bytes_copied(a, to->snapshot);
-    to->lines = lines;
-    to->waits = waits;
-    to->blobs = blobs;
-}
-
-static void all_copied(arena *a, write_record *to)
-{
-    to->run = text_copied(a, to->run);
-    to->owner = text_copied(a, to->owner);
-    to->base = bytes_copied(a, to->base);
-    to->all = copied(a, to->all, to->all != NULL ? to->n : 0, sizeof *to->all);
-    to->claims = copied(a, to->claims, to->claims != NULL ? to->n : 0, sizeof *to->claims);
-    to->holds = copied(a, to->holds, to->holds != NULL ? to->n : 0, sizeof *to->holds);
-    to->marks = copied(a, to->marks, to->marks != NULL ? to->n : 0, sizeof *to->marks);
-    to->d.id = text_copied(a, to->d.id);
-    to->d.name = text_copied(a, to->d.name);
-    to->d.by = text_copied(a, to->d.by);
-    to->d.note = text_copied(a, to->d.note);
-    to->d.trace = text_copied(a, to->d.trace);
-    to->d.value = bytes_copied(a, to->d.value);
-    to->d.update = bytes_copied(a, to->d.update);
-    for (size_t i = 0; i < to->n && !a->failed; i++) {
-        if (to->kind == WRITE_APPEND || to->kind == WRITE_CREATE)
-            append_copied(a, &to->all[i]);
-        if (to->kind == WRITE_CLAIM)
-            to->claims[i].run = text_copied(a, to->claims[i].run);
-        if (to->kind == WRITE_RENEW || to->kind == WRITE_RELEASE)
-            to->holds[i].run = text_copied(a, to->holds[i].run);
-        if (to->kind == WRITE_MARK) {
-            to->marks[i].run = text_copied(a, to->marks[i].run);
-            to->marks[i].id = text_copied(a, to->marks[i].id);
-        }
-    }
-}
-
-/* Kept only where a power cut may take it back. Now and then all so far reaches the disk. */
-static void write_log(world *w, write_record what)
-{
-    write_record *one;
-
-    if (!w->t.normal || w->plain)
-        return;
-    if ((one = mem_new(&w->alloc, sizeof *one)) == NULL) {
-        sim_nomem(w);
-        return;
-    }
-    *one = what;
-    one->now_ms = w->now;
-    arena_init(&one->mem, &w->alloc, 1024);
-    all_copied(&one->mem, one);
-    if (one->mem.failed)
-        sim_nomem(w);
-    if (w->last != NULL)
-        w->last->next = one;
-    else
-        w->first = one;
-    w->last = one;
-    w->nwrites++;
-    if (sim_happens(w, 100))
-        w->nsafe = w->nwrites;
-}
-
-static void writes_drop(world *w, write_record *from)
-{
-    for (write_record *next; from != NULL; from = next) {
-        next = from->next;
-        arena_free(&from->mem);
-        mem_free(&w->alloc, from, sizeof *from);
-    }
-}
-
-void writes_free(world *w)
-{
-    writes_drop(w, w->first);
-    w->first = w->last = NULL;
-}
-
-/* The same verbs with the same arguments at the same times end the same; what some of them refused, they refuse again. */
-static void do_again(pawl_store *s, write_record *one)
-{
-    const pawl_store_verbs *v = s->verbs;
-
-    switch (one->kind) {
-    case WRITE_CREATE:
-        (void)v->create(s, one->base, &(pawl_beginning){ .owner = one->owner, .ttl_ms = one->ttl_ms, .first = one->n > 0 ? one->all : NULL,
-                                                         .left = one->d.id != NULL ? &one->d : NULL }, NULL);
-        break;
-    case WRITE_CLAIM:   (void)v->claim(s, one->owner, one->ttl_ms, one->claims, one->n, NULL); break;
-    case WRITE_RENEW:   (void)v->renew(s, one->ttl_ms, one->holds, one->n, NULL); break;
-    case WRITE_RELEASE: (void)v->release(s, one->holds, one->n, NULL); break;
-    case WRITE_APPEND:  (void)v->append(s, one->all, one->n, NULL); break;
-    case WRITE_MARK:    (void)v->mark(s, one->marks, one->n, NULL); break;
-    case WRITE_DELIVER: (void)v->deliver(s, one->run, &one->d, NULL); break;
-    case WRITE_PRUNE:   (void)v->prune(s, one->run, one->fence, one->seq, one->base, NULL); break;
-    case WRITE_REMOVE:  (void)v->remove(s, one->run, one->fence, NULL); break;
-    }
-}
-
-static int64_t then_ms(void *ctx) { return *(const int64_t *)ctx; }
-static int64_t now_ms(void *ctx) { return ((const world *)ctx)->now; }
-
-/* What did not reach the disk is gone: some of the last, and nothing before it. */
-static void lose_writes(world *w)
-{
-    size_t kept = w->nsafe + (size_t)sim_below(w, w->nwrites - w->nsafe + 1), n = 0;
-    pawl_store *s;
-    int64_t then = 0;
-    write_record **at = &w->first;
-
-    if (kept == w->nwrites)
-        return;
-    w->lost_writes = true;
-    w->report->forgotten += (uint32_t)(w->nwrites - kept);
-    if ((s = pawl_store_memory(&w->err)) == NULL) {
-        sim_nomem(w);
-        return;
-    }
-    store_memory_clock(s, then_ms, &then);
-    for (w->last = NULL; n < kept; n++, at = &(*at)->next) {
-        then = (*at)->now_ms;
-        do_again(s, *at);
-        w->last = *at;
-    }
-    writes_drop(w, *at);
-    *at = NULL;
-    w->nwrites = kept;
-    store_memory_clock(s, now_ms, w);
-    pawl_store_free(w->store);
-    w->store = s;
-    for (unsigned i = 0; i < w->nruns; i++)
-        sim_run_refold(w, &w->runs[i]);
-}
-
-void power_cut(world *w)
-{
-    size_t before = w->nwrites;
-
-    w->report->power_cuts++;
-    for (unsigned i = 0; i < w->nworkers; i++)
-        w->workers[i].dead = true;
-    if (w->t.normal)
-        lose_writes(w);
-    trace_line(w, NULL, "power cut, %zu writes are gone", before - w->nwrites);
-}
+static pawl_store *store_of(const handle *h) { return h->own != NULL ? h->own : h->w->store; }
 
 /* ---- trouble ------------------------------------------------------------------------------------------- */
 
@@ -231,6 +31,7 @@ static pawl_code before(handle *h, const char *verb, const char *run, pawl_err *
     if (!sim_happens(w, w->t.fail))
         return PAWL_OK;
     w->report->failed++;
+    h->k->faults++;
     trace_line(w, h->k, "%s %s fails", verb, run != NULL ? run : "");
     return fail(err, PAWL_IO, "%s: %s: the store is not there", run != NULL ? run : "the store", verb);
 }
@@ -245,6 +46,7 @@ static pawl_code after(handle *h, const char *verb, const char *run, pawl_code r
         trace_line(w, h->k, "%s %s: %s", verb, run != NULL ? run : "", pawl_code_name(rc));
     if (writes && rc == PAWL_OK && sim_happens(w, w->t.unsure)) {
         w->report->unsure++;
+        h->k->faults++;
         trace_line(w, h->k, "%s %s is done, and seems to fail", verb, run != NULL ? run : "");
         rc = fail(err, PAWL_IO, "%s: %s: the store did not say how it went", run != NULL ? run : "the store", verb);
     }
@@ -254,8 +56,8 @@ static pawl_code after(handle *h, const char *verb, const char *run, pawl_code r
 /* Texts of a head are lent until the next call on this handle, and other handles may be called before. */
 static bool head_kept(handle *h, pawl_head *head)
 {
-    head->owner = text_copied(&h->texts, head->owner);
-    head->parked = text_copied(&h->texts, head->parked);
+    head->owner = head->owner == NULL ? NULL : arena_strdup(&h->texts, head->owner, strlen(head->owner));
+    head->parked = head->parked == NULL ? NULL : arena_strdup(&h->texts, head->parked, strlen(head->parked));
     if (h->texts.failed)
         sim_nomem(h->w);
     return !h->texts.failed;
@@ -267,6 +69,7 @@ static void sim_close(pawl_store *s)
 {
     handle *h = handle_of(s);
 
+    pawl_store_free(h->own);
     arena_free(&h->texts);
     mem_free(&h->w->alloc, h, sizeof *h);
 }
@@ -288,9 +91,10 @@ static void fences_check(world *w, const pawl_append *all, size_t n)
     pawl_head head;
 
     for (size_t i = 0; i < n; i++)
-        if (all[i].rc == PAWL_OK && w->store->verbs->head(w->store, all[i].run, &head, NULL) == PAWL_OK && head.fence != all[i].fence)
-            oracle_failed(w, "S2", sim_run_find(w, all[i].run), NULL, "%s: a write of fence %llu is taken, and %llu is the newest", all[i].run,
-                       (unsigned long long)all[i].fence, (unsigned long long)head.fence);
+        if (all[i].rc == PAWL_OK && w->store->verbs->head(w->store, all[i].run, &head, NULL) == PAWL_OK)
+            sim_holds(w, PROMISE_S2_WRITE, head.fence == all[i].fence, sim_run_find(w, all[i].run), NULL,
+                      "%s: a write of fence %llu is taken, and %llu is the newest", all[i].run, (unsigned long long)all[i].fence,
+                      (unsigned long long)head.fence);
 }
 
 static write_record create_record(pawl_bytes base, const pawl_beginning *with)
@@ -321,8 +125,11 @@ static void begun_follow(handle *h, pawl_beginning *with)
     fences_check(h->w, with->first, 1);
     trace_line(h->w, h->k, "%s: %zu lines after entry %llu, fence %llu: %s", with->first->run, with->first->nlines,
                (unsigned long long)with->first->seq, (unsigned long long)with->first->fence, pawl_code_name(with->first->rc));
-    if (y != NULL)
-        sim_run_follow(h->w, y);
+    if (y == NULL)
+        return;
+    sim_run_follow(h->w, y);
+    timers_check(h->w, y);
+    sim_run_snapshot_check(h->w, y);
 }
 
 static pawl_code sim_create(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err)
@@ -347,14 +154,33 @@ static pawl_code sim_create(pawl_store *s, pawl_bytes base, pawl_beginning *with
     return after(h, "create", NULL, rc, true, err);
 }
 
+enum { CLAIMS_MAX = 32 };       /* more at once are not looked at */
+
+/* The texts are of the oracle's own handle, and live until it is asked for a head again: only whether there is an owner is kept, and his name. */
+static void heads_before(world *w, const pawl_claim *all, pawl_claim *to, char (*owners)[SIM_OWNER_BYTES], size_t n)
+{
+    for (size_t i = 0; i < n && i < CLAIMS_MAX; i++) {
+        to[i].rc = w->store->verbs->head(w->store, all[i].run, &to[i].head, NULL);
+        if (to[i].rc != PAWL_OK || to[i].head.owner == NULL)
+            continue;
+        snprintf(owners[i], sizeof owners[i], "%s", to[i].head.owner);
+        to[i].head.owner = owners[i];
+    }
+}
+
 static pawl_code sim_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err)
 {
     handle *h = handle_of(s);
+    pawl_claim before_claim[CLAIMS_MAX];
+    char owners[CLAIMS_MAX][SIM_OWNER_BYTES];
     pawl_code rc = before(h, "claim", n > 0 ? all[0].run : NULL, err);
 
     if (rc != PAWL_OK)
         return rc;
+    heads_before(h->w, all, before_claim, owners, n);
     rc = store_of(h)->verbs->claim(store_of(h), owner, ttl_ms, all, n, err);
+    if (rc == PAWL_OK)
+        claims_check(h->w, owner, before_claim, all, n < CLAIMS_MAX ? n : CLAIMS_MAX);
     write_log(h->w, (write_record){ .kind = WRITE_CLAIM, .owner = owner, .ttl_ms = ttl_ms, .claims = all, .n = n });
     arena_reset(&h->texts);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
@@ -376,6 +202,18 @@ static pawl_code sim_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t
     return after(h, "renew", n > 0 ? all[0].run : NULL, rc, true, err);
 }
 
+static void let_go(handle *h, const pawl_hold *hold)
+{
+    sim_run *y = sim_run_find(h->w, hold->run);
+
+    trace_line(h->w, h->k, "%s: let go of: %s", hold->run, pawl_code_name(hold->rc));
+    if (y == NULL || hold->rc != PAWL_OK)
+        return;
+    if (h->k != NULL && !h->k->closing)      /* an engine that is closed takes every failure for its own doing */
+        backoffs_handed_on(h->k, y, hold->fence);
+    timers_check(h->w, y);
+}
+
 static pawl_code sim_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err)
 {
     handle *h = handle_of(s);
@@ -386,7 +224,7 @@ static pawl_code sim_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *
     rc = store_of(h)->verbs->release(store_of(h), all, n, err);
     write_log(h->w, (write_record){ .kind = WRITE_RELEASE, .holds = all, .n = n });
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
-        trace_line(h->w, h->k, "%s: let go of: %s", all[i].run, pawl_code_name(all[i].rc));
+        let_go(h, &all[i]);
     return after(h, "release", n > 0 ? all[0].run : NULL, rc, true, err);
 }
 
@@ -415,6 +253,11 @@ static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err 
         if (y == NULL || all[i].rc != PAWL_OK)
             continue;
         sim_run_follow(w, y);
+        timers_check(w, y);
+        sim_run_snapshot_check(w, y);
+        stale_receipts_check(w, y, &all[i]);
+        if (all[i].release && h->k != NULL && !h->k->closing)
+            backoffs_handed_on(h->k, y, all[i].fence);
         if (all[i].snapshot.size > 0) {
             w->report->snapshots++;
             sim_run_audit(w, y);
@@ -449,11 +292,14 @@ static pawl_code sim_deliver(pawl_store *s, const char *run, pawl_delivery *d, p
 {
     handle *h = handle_of(s);
     pawl_code rc = before(h, "deliver", run, err);
+    sim_run *y;
 
     if (rc != PAWL_OK)
         return rc;
     rc = store_of(h)->verbs->deliver(store_of(h), run, d, err);
     write_log(h->w, (write_record){ .kind = WRITE_DELIVER, .run = run, .d = *d });
+    if (rc == PAWL_OK && d->kind == PAWL_DELIVER_ANSWER && (y = sim_run_find(h->w, run)) != NULL)
+        sim_run_answered(h->w, y, d);
     return after(h, "deliver", run, rc, true, err);
 }
 
@@ -527,12 +373,47 @@ static pawl_code sim_waits(pawl_store *s, const char *run, pawl_waiting_fn *fn, 
     return rc != PAWL_OK ? rc : after(h, "waits", run, store_of(h)->verbs->waits(store_of(h), run, fn, ctx, err), false, err);
 }
 
+/* ---- what is due ------------------------------------------------------------------------------------- */
+
+typedef struct due_list { pawl_head_fn *fn; void *ctx; world *w; int64_t when_ms, last_ms, first_ms; uint64_t last_no; } due_list;
+
+static bool see_due(void *ctx, const pawl_head *head)
+{
+    due_list *l = ctx;
+    bool ordered = head->look_ms > l->last_ms || (head->look_ms == l->last_ms && head->no > l->last_no);
+
+    sim_holds(l->w, PROMISE_DUE, ordered, sim_run_find(l->w, head->run), NULL, "%s: due since %lld, and listed after one that is due since %lld",
+              head->run, (long long)head->look_ms, (long long)l->last_ms);
+    l->first_ms = l->last_no == 0 ? head->look_ms : l->first_ms;
+    l->last_ms = head->look_ms;
+    l->last_no = head->no;
+    return l->fn(l->ctx, head);
+}
+
+/* From the beginning of the order: nothing that is due stands before the first that is listed. */
+static void first_due_check(world *w, const due_list *l)
+{
+    pawl_head head;
+
+    for (unsigned i = 0; i < w->nruns; i++)
+        if (w->store->verbs->head(w->store, w->runs[i].id, &head, NULL) == PAWL_OK && head.look_ms > 0 && head.parked == NULL &&
+            head.look_ms <= w->now && store_is_due(&head, l->when_ms, w->now))
+            sim_holds(w, PROMISE_DUE, l->last_no > 0 && l->first_ms <= head.look_ms, &w->runs[i], NULL,
+                      "%s: due since %lld, and what is due is listed from %lld on", w->runs[i].id, (long long)head.look_ms, (long long)l->first_ms);
+}
+
 static pawl_code sim_due(pawl_store *s, int64_t when_ms, const pawl_due *from, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
     handle *h = handle_of(s);
+    due_list l = { fn, ctx, h->w, when_ms, INT64_MIN, 0, 0 };
     pawl_code rc = before(h, "due", NULL, err);
 
-    return rc != PAWL_OK ? rc : after(h, "due", NULL, store_of(h)->verbs->due(store_of(h), when_ms, from, limit, fn, ctx, err), false, err);
+    if (rc != PAWL_OK)
+        return rc;
+    rc = store_of(h)->verbs->due(store_of(h), when_ms, from, limit, see_due, &l, err);
+    if (rc == PAWL_OK && from == NULL && limit > 0 && !h->w->over)
+        first_due_check(h->w, &l);
+    return after(h, "due", NULL, rc, false, err);
 }
 
 static pawl_code sim_prune(pawl_store *s, const char *run, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err)
@@ -584,6 +465,10 @@ static pawl_store *handle_made(world *w, worker *k)
     h->w = w;
     h->k = k;
     arena_init(&h->texts, &w->alloc, 512);
+    if (*w->path != '\0' && k != NULL && (h->own = store_connect(w)) == NULL) {
+        sim_close(&h->store);
+        return NULL;
+    }
     return &h->store;
 }
 

@@ -1,60 +1,13 @@
-/* workers.c - workers take turns: a turn of one may stand inside a turn of another, between any two of its actions. */
+/* workers.c - workers take turns: a turn of one may stand inside a turn of another, between any two of its actions.
+ *
+ * Owns the engines of the workers. Called by sim.c, and by points.c through w->rival; on the thread of pawl_sim. A worker that is dead has no
+ * engine after its turn, and gets a new one, with a new name, at its next. */
 #include "sim/sim.h"
 
 #include <string.h>
 
-enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, CALM_ROUNDS = 400, QUIET_ROUNDS = 2, CALM_PHASE_POINTS = 100000, DEPTH = 3, TAIL_BYTES = 256,
+enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, CALM_ROUNDS = 400, QUIET_ROUNDS = 2, CALM_PHASE_POINTS = 100000, TAIL_BYTES = 256,
        BLOB_BYTES = 24, THREADS_MAX = 4 };         /* so that much stands apart */
-
-/* ---- points --------------------------------------------------------------------------------------- */
-
-static void do_work(world *w, worker *k, void *arg);
-
-static void rival(world *w, const worker *k)
-{
-    unsigned n = (unsigned)sim_below(w, w->nworkers);
-
-    for (unsigned i = 0; i < w->nworkers; i++) {
-        worker *other = &w->workers[(n + i) % w->nworkers];
-
-        if (other->active || other == k)
-            continue;
-        w->report->rivals++;
-        worker_turn(w, other, do_work, NULL);
-        return;
-    }
-}
-
-static void die(world *w, worker *k)
-{
-    trace_line(w, k, "is killed");
-    w->report->kills++;
-    k->dead = true;
-}
-
-bool point(worker *k)
-{
-    world *w = k->w;
-
-    if (k->dead)
-        return false;
-    w->report->points++;
-    if (k->left > 0 && --k->left == 0 && k->e != NULL)
-        k->e->stopping = true;
-    if (w->calm)
-        return true;
-    if (sim_happens(w, w->t.delay)) {
-        w->now += 1 + (int64_t)sim_below(w, (uint64_t)w->t.delay_ms);
-        w->report->delays++;
-    }
-    if (w->depth < DEPTH && sim_happens(w, w->t.rival))
-        rival(w, k);
-    if (!k->dead && sim_happens(w, w->t.kill))
-        die(w, k);
-    if (sim_happens(w, w->t.power))
-        power_cut(w);
-    return !k->dead;
-}
 
 /* ---- what an engine takes for the system ------------------------------------------------------------- */
 
@@ -85,7 +38,7 @@ static bool drawn(void *ctx, uint64_t out[2])
     return true;
 }
 
-/* ---- worker_start and dismissed ------------------------------------------------------------------------------ */
+/* ---- started and stopped ------------------------------------------------------------------------------ */
 
 pawl_code machines_lend(world *w, pawl_engine *e)
 {
@@ -103,40 +56,7 @@ pawl_code machines_lend(world *w, pawl_engine *e)
     return rc;
 }
 
-static void handler_give(world *w, worker *k, const char *name)
-{
-    pawl_class cls = PAWL_AT_LEAST_ONCE;
-    bool declared = pawl_machine_effect(w->m, name, &cls);
-
-    for (unsigned i = 0; i < w->nmore && !declared; i++)
-        declared = pawl_machine_effect(w->more[i], name, &cls);
-    if (!declared)
-        cls = PAWL_AT_LEAST_ONCE;
-    if (pawl_engine_effect(k->e, name, remote_act, k, cls, &w->err) != PAWL_OK)
-        sim_nomem(w);
-}
-
-void effect_register(world *w, const char *name, size_t size)
-{
-    char *copy;
-
-    for (unsigned i = 0; i < w->neffects; i++)
-        if (strlen(w->effects[i]) == size && memcmp(w->effects[i], name, size) == 0)
-            return;
-    if (w->neffects == SIM_EFFECTS_MAX)
-        return;                 /* nobody performs it: the run is stuck, which is told */
-    if ((copy = mem_new(&w->alloc, size + 1)) == NULL) {
-        sim_nomem(w);
-        return;
-    }
-    memcpy(copy, name, size);
-    w->effects[w->neffects++] = copy;
-    for (unsigned i = 0; i < w->nworkers; i++)
-        if (w->workers[i].e != NULL && w->workers[i].e->m != NULL)  /* it is not being closed */
-            handler_give(w, &w->workers[i], copy);
-}
-
-bool worker_start(world *w, worker *k)
+static bool worker_start(world *w, worker *k)
 {
     const pawl_clock clock = { now_ms, sleep_until, k };
     buf name = { .data = k->name, .cap = sizeof k->name - 1 };
@@ -180,13 +100,17 @@ void worker_stop(world *w, worker *k)
         return;
     e->m = NULL;                /* they are the world's */
     e->nmore = 0;
+    k->closing = true;
     pawl_engine_free(e);
+    k->closing = false;
     k->e = NULL;
 }
 
 /* ---- portions -------------------------------------------------------------------------------------------- */
 
-void worker_turn(world *w, worker *k, turn_fn *fn, void *arg)
+typedef void turn_fn(world *w, worker *k, void *arg);
+
+static void worker_turn(world *w, worker *k, turn_fn *fn, void *arg)
 {
     if (w->over || k->active || !worker_start(w, k))
         return;
@@ -217,6 +141,21 @@ static void do_work(world *w, worker *k, void *arg)
     (void)arg;
     if (pawl_work(k->e, until, &err) != PAWL_OK)
         trace_line(w, k, "work: %s", err.text);
+}
+
+void rival_turn(world *w, const worker *k)
+{
+    unsigned n = (unsigned)sim_below(w, w->nworkers);
+
+    for (unsigned i = 0; i < w->nworkers; i++) {
+        worker *other = &w->workers[(n + i) % w->nworkers];
+
+        if (other->active || other == k)
+            continue;
+        w->report->rivals++;
+        worker_turn(w, other, do_work, NULL);
+        return;
+    }
 }
 
 static void do_say(world *w, worker *k, void *arg)
@@ -250,6 +189,7 @@ void trouble_phase(world *w)
 
 static void calm_round(world *w)
 {
+    w->round++;
     for (unsigned i = 0; i < w->nworkers && !w->over; i++) {
         bool said = true;
 
@@ -273,7 +213,7 @@ void calm_phase(world *w)
 
         calm_round(w);
         if (w->over || (all_settled(w) && w->nlate == 0))
-            return;
+            break;
         next = w->store->verbs->next_due(w->store);
         quiet = w->report->appends == appends ? quiet + 1 : 0;
         appends = w->report->appends;
@@ -283,11 +223,10 @@ void calm_phase(world *w)
             w->now += w->t.lease_ms;
     }
     for (unsigned i = 0; i < w->nruns && !w->over; i++) {
-        const sim_run *y = &w->runs[i];
+        sim_run *y = &w->runs[i];
 
-        if (!sim_run_settled(w, &w->runs[i]))
-            oracle_failed(w, "end", y, NULL, "%s: it is stuck: %s, %zu commands and %zu waits open", y->id,
-                       y->st != NULL ? pawl_status_name(pawl_state_status(y->st)) : "not begun", y->st != NULL ? pawl_state_commands(y->st) : 0,
-                       y->st != NULL ? pawl_state_waits(y->st) : 0);
+        sim_holds(w, PROMISE_END, sim_run_settled(w, y), y, NULL, "%s: it is stuck: %s, %zu commands and %zu waits open", y->id,
+                  y->st != NULL ? pawl_status_name(pawl_state_status(y->st)) : "not begun", y->st != NULL ? pawl_state_commands(y->st) : 0,
+                  y->st != NULL ? pawl_state_waits(y->st) : 0);
     }
 }

@@ -121,6 +121,8 @@ bool store_long(pawl_bytes stored, buf *out);   /* false: it was never short; se
 pawl_store *store_memory_in(const pawl_alloc *alloc, pawl_err *err);
 /* What time it is from now on; NULL: the clock on the wall. */
 void store_memory_clock(pawl_store *s, int64_t (*now)(void *ctx), void *ctx);
+/* The same of a handle on a SQLite file. */
+void store_sqlite_clock(pawl_store *s, int64_t (*now)(void *ctx), void *ctx);
 void store_memory_signals(pawl_store *s, uint32_t max);     /* 0: STORE_SIGNALS_MAX */
 
 #endif

@@ -9,7 +9,8 @@ typedef struct trial {
     pawl_sim_setup setup;
 } trial;
 
-enum { TRIALS = 12 };
+enum { TRIALS_MORE = 10, TRIALS = 12 + TRIALS_MORE };
+extern const trial trials_more[TRIALS_MORE];     /* trials_more.c */
 const trial *trial_at(unsigned index);
 /* Seed n belongs to trial n modulo TRIALS. */
 pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err);

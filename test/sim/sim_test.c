@@ -27,9 +27,20 @@ static void told(pawl_sim_report *r, const pawl_err *err)
     CHECK_FAIL("%s\nthe end of its trace:\n%s", err->text, end);
 }
 
-static void march(const char *name)
+static void add_up(pawl_sim_report *all, const pawl_sim_report *r)
 {
-    pawl_sim_report all = {0}, r;
+    all->kills += r->kills, all->power_cuts += r->power_cuts, all->restarts += r->restarts, all->failed += r->failed, all->unsure += r->unsure;
+    all->delays += r->delays, all->rivals += r->rivals, all->performed += r->performed, all->repeated += r->repeated, all->refused += r->refused;
+    all->lost += r->lost, all->late += r->late, all->snapshots += r->snapshots, all->forgotten += r->forgotten, all->fenced += r->fenced;
+    all->marred += r->marred, all->points += r->points, all->appends += r->appends, all->answers += r->answers, all->cancels += r->cancels;
+    all->sqlite += r->sqlite;
+    for (unsigned i = 0; i < PAWL_SIM_PROMISES_MAX; i++)
+        all->checked[i] += r->checked[i];
+}
+
+static void march_through(const char *name, pawl_sim_report *all)
+{
+    pawl_sim_report r;
     unsigned index = 0;
 
     while (strcmp(trial_at(index)->name, name) != 0)
@@ -39,18 +50,24 @@ static void march(const char *name)
 
         if (trial_run(seed, &r, &err) != PAWL_OK)
             told(&r, &err);
-        all.kills += r.kills, all.power_cuts += r.power_cuts, all.restarts += r.restarts, all.failed += r.failed, all.unsure += r.unsure;
-        all.delays += r.delays, all.rivals += r.rivals, all.performed += r.performed, all.repeated += r.repeated, all.refused += r.refused;
-        all.lost += r.lost, all.late += r.late, all.snapshots += r.snapshots, all.forgotten += r.forgotten, all.fenced += r.fenced;
-        all.marred += r.marred, all.points += r.points, all.appends += r.appends, all.answers += r.answers, all.cancels += r.cancels;
+        add_up(all, &r);
         pawl_sim_report_free(&r);
     }
     printf("%s: %u points, %u kills, %u power cuts (%u writes gone), %u restarts, %u verbs failed, %u unsure, %u delays, %u rivals, %u fenced\n",
-           name, all.points, all.kills, all.power_cuts, all.forgotten, all.restarts, all.failed, all.unsure, all.delays, all.rivals, all.fenced);
-    printf("    %u appends, %u snapshots, %u performed, %u repeated, %u refused, %u lost, %u late, %u answers, %u cancels, %u runs marred\n",
-           all.appends, all.snapshots, all.performed, all.repeated, all.refused, all.lost, all.late, all.answers, all.cancels, all.marred);
-    CHECK(all.kills > 0 && all.power_cuts > 0 && all.restarts > 0 && all.failed > 0 && all.unsure > 0 && all.delays > 0 && all.rivals > 0);
-    CHECK(all.performed > 0 && all.forgotten > 0 && all.fenced > 0);
+           name, all->points, all->kills, all->power_cuts, all->forgotten, all->restarts, all->failed, all->unsure, all->delays, all->rivals,
+           all->fenced);
+    printf("    %u appends, %u snapshots, %u performed, %u repeated, %u refused, %u lost, %u late, %u answers, %u cancels, %u runs marred, %u over SQLite\n",
+           all->appends, all->snapshots, all->performed, all->repeated, all->refused, all->lost, all->late, all->answers, all->cancels, all->marred,
+           all->sqlite);
+    CHECK(all->kills > 0 && all->restarts > 0 && all->failed > 0 && all->unsure > 0 && all->delays > 0 && all->rivals > 0 && all->sqlite > 0);
+}
+
+static void march(const char *name)
+{
+    pawl_sim_report all = {0};
+
+    march_through(name, &all);
+    CHECK(all.power_cuts > 0 && all.performed > 0 && all.forgotten > 0 && all.fenced > 0);
 }
 
 PAWL_TEST(test_E5_calls_of_every_class) { march("chain"); }
@@ -65,6 +82,52 @@ PAWL_TEST(test_F1_a_reducer) { march("reducer"); }
 PAWL_TEST(test_E11_children) { march("parents"); }
 PAWL_TEST(test_E5_what_was_done_is_undone) { march("undone"); }
 PAWL_TEST(test_E10_runs_that_are_called_off) { march("canceled"); }
+
+PAWL_TEST(test_E13_many_that_leave_together) { march("wide"); }
+PAWL_TEST(test_K6_snapshots_amid_joins) { march("joins"); }
+PAWL_TEST(test_E5_the_last_is_undone_first) { march("booked"); }
+PAWL_TEST(test_E5_what_was_done_is_undone_when_called_off) { march("called off"); }
+PAWL_TEST(test_E5_doubts) { march_through("doubts", &(pawl_sim_report){0}); }
+PAWL_TEST(test_E5_doubts_amid_inverses) { march_through("stubborn", &(pawl_sim_report){0}); }
+PAWL_TEST(test_W5_approvals_with_deadlines) { march("approvals"); }
+PAWL_TEST(test_E7_long_back_offs) { march_through("patience", &(pawl_sim_report){0}); }
+
+PAWL_TEST(test_E9_timers_side_by_side)
+{
+    pawl_sim_report all = {0};
+
+    march_through("naps", &all);
+    CHECK(all.performed == 0 && all.appends > 0);
+}
+
+PAWL_TEST(test_E16_runs_that_are_begun_anew)
+{
+    pawl_sim_report all = {0};
+
+    march_through("dark", &all);
+    CHECK(all.power_cuts > 0 && all.performed > 0 && all.forgotten > 0);
+}
+
+/* A promise that no world ever comes to is not proven by it. */
+PAWL_TEST(test_sim_exercises_each_promise)
+{
+    pawl_sim_report all = {0}, r;
+    const char *number, *what;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        pawl_err err = { PAWL_OK, "" };
+
+        if (trial_run(seed, &r, &err) != PAWL_OK)
+            told(&r, &err);
+        add_up(&all, &r);
+        pawl_sim_report_free(&r);
+    }
+    for (unsigned i = 0; (number = pawl_sim_promise(i, &what)) != NULL; i++)
+        printf("%9u times %-4s %s\n", all.checked[i], number, what);
+    for (unsigned i = 0; (number = pawl_sim_promise(i, &what)) != NULL; i++)
+        if (all.checked[i] == 0)
+            CHECK_FAIL("%s is never held against anything: %s", number, what);
+}
 
 /* What is pure may leave before it is stored (G9); what counts its attempts may not, for the count outlives the process. */
 static pawl_code call_pure(pawl_step *s, void *arg)
@@ -277,6 +340,10 @@ static const check_case cases[] = {
     CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone),
     CASE(test_E10_runs_that_are_called_off), CASE(test_E13_what_is_pure_and_counted_is_stored_before_it_leaves),
     CASE(test_K2_a_node_that_is_not_pure_is_found), CASE(test_X1_a_setup_that_cannot_be_is_refused),
+    CASE(test_E13_many_that_leave_together), CASE(test_K6_snapshots_amid_joins), CASE(test_E5_the_last_is_undone_first),
+    CASE(test_E5_what_was_done_is_undone_when_called_off), CASE(test_E5_doubts), CASE(test_E5_doubts_amid_inverses), CASE(test_W5_approvals_with_deadlines),
+    CASE(test_E7_long_back_offs), CASE(test_E9_timers_side_by_side), CASE(test_E16_runs_that_are_begun_anew),
+    CASE(test_sim_exercises_each_promise),
     CASE(test_sim_a_seed_gives_the_same_trace_every_time), CASE(test_sim_a_law_is_asked_at_every_entry),
 };
 

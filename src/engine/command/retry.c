@@ -186,7 +186,8 @@ pawl_code attempt_run(outbox_entry *entry)
     reply_reset(&entry->reply);
     entry->attempt.called_ms = now;         /* first: who has it stopped looks at this afterwards */
     /* a command in SQL is fenced by its transaction */
-    entry->attempt.not_started = !entry->h->sql && (entry->e->draining || (!leases_valid(entry->e) && !BROKEN(BROKEN_LEASE_DISPATCH)));
+    entry->attempt.not_started =
+        !entry->h->sql && (entry->e->draining || (!leases_valid(entry->e) && !BROKEN(BROKEN_LEASE_DISPATCH) && !BROKEN(BROKEN_LEASE_LONE)));
     if (entry->attempt.stop || entry->attempt.not_started) {      /* while it waited for a thread */
         entry->attempt.called_ms = 0;
         pawl_reply_untouched(&entry->reply);
@@ -232,7 +233,7 @@ bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now)
         return false;
     if (entry->reply.retry_after_ms > delay)
         delay = entry->reply.retry_after_ms;
-    if (l->total_timeout_ms > 0 && now + delay - entry->first_ms > l->total_timeout_ms)
+    if (l->total_timeout_ms > 0 && now + delay - entry->first_ms > l->total_timeout_ms && !BROKEN(BROKEN_TOTAL_TIMEOUT))
         return false;
     entry->not_before_ms = now + (BROKEN(BROKEN_BACKOFF_SKIPPED) ? 0 : delay);
     if (delay > 0 && attempt_is_counted(entry) && !BROKEN(BROKEN_BACKOFF_LOST))

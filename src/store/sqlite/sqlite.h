@@ -85,6 +85,8 @@ struct sqlite_store {
     int rc;                     /* the first SQLite error of this verb; later statements do nothing */
     int wal_pages, wal_pages_next;      /* pages in the WAL; at how many to checkpoint */
     int64_t last_ms;
+    int64_t (*now)(void *ctx);  /* NULL: the clock on the wall */
+    void *now_ctx;
     int64_t file_seen_ms;       /* by the steady clock: when the file was last seen where it was opened */
     int changes_before;
     uint64_t own_writes;

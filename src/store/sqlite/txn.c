@@ -23,11 +23,17 @@ static int64_t clock_ms(clockid_t clock)
 
 int64_t store_now(sqlite_store *s)
 {
-    int64_t now = clock_ms(CLOCK_REALTIME);
+    int64_t now = s->now != NULL ? s->now(s->now_ctx) : clock_ms(CLOCK_REALTIME);
 
     if (now > s->last_ms)
         s->last_ms = now;
     return s->last_ms;
+}
+
+void store_sqlite_clock(pawl_store *st, int64_t (*now)(void *ctx), void *ctx)
+{
+    sqlite_of(st)->now = now;
+    sqlite_of(st)->now_ctx = ctx;
 }
 
 /* ---- the lock (Q1) --------------------------------------------------------------------------- */
