@@ -9,25 +9,32 @@
  *         pawl_sim_report_free(&report);
  *     }
  *
- * All of it happens on the thread that calls, in virtual time, over a store in memory: several engines drive the same runs, in
- * small portions, one inside the other between any two actions; by its seed, under each pawl_durability. A seed decides
- * everything: the same one gives the same trace, byte for byte. Then the trouble ends, and every run has to. Held against it,
- * all along and at the end:
+ * All of it happens on the thread that calls, in virtual time, over a store in memory, one seed in six over a SQLite file: several engines
+ * drive the same runs, in small portions, one inside the other between any two actions; by its seed, under each pawl_durability. A seed
+ * decides everything: the same one gives the same trace, byte for byte. Then the trouble ends, and every run has to. Held against it, all
+ * along and at the end:
  *
  *   E1    no effect is performed before the entry that asks for it is durable; one of class pure may be, if steps may wait (G9)
- *   E4    no effect is performed by a run's holder once its receipt is stored
- *   E5    no effect of class once is performed twice; one id has the same arguments every time; what was done and has an
- *         inverse is undone, where a run ends otherwise than completed
+ *   E4    no effect is performed by a run's holder once its receipt is stored, nor again by a worker that has its reply
+ *   E5    no effect of class once is performed twice; one id has the same arguments every time; where a run ends otherwise than completed,
+ *         what was done and has an inverse is undone, with its receipt, one by one, from the last to the first
  *   E6    one receipt for a command, and none for what was never performed
+ *   E7    no more attempts than max_attempts, and none before the back-off of the one before is over
+ *   E8    no attempt begins long after total_timeout_ms
+ *   E9    no sleep ends early, and a run that nobody holds wakes for the first of its timers
  *   E10   no effect is performed by a run's holder once the run is called off
  *   E13   an attempt that is counted in the store has a number of its own
  *   E15   a handler is told a fence that was given
+ *   E16   a receipt for an earlier life of a run is not taken
+ *   W5    an approval that is answered after its deadline has the answer of its deadline
  *   K5    the journal stands up to pawl_verify
- *   K6    what is loaded from snapshot and tail is what is folded from the base
+ *   K6    what is loaded from a snapshot and the tail is what is folded from the base, joins, undo notes and open commands included
  *   K8    what is stored can be folded, and stays
  *   G2    the end is the undisturbed run's: status, and channels as canonical JSON
- *   S2    nothing is written but by the newest holder
+ *   S2    nothing is written but by the newest holder, no run is claimed while another's lease is valid, and no handler begins unless its
+ *         worker holds the run
  *   S6    the store says of a run what its journal says
+ *   due   due runs are listed by the time since which they are due, and none is left out
  *   end   no run is stuck: 400 rounds of work, or 100,000 points, without trouble bring each to its end
  *
  * Of agents, and of graphs that call them, pawl_sim_agent holds more against it:

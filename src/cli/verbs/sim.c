@@ -25,6 +25,7 @@ typedef struct simulating {
     const char *inputs[INPUTS_MAX];
     size_t ninputs;
     uint64_t kills, performed, repeated, asked, used, children;
+    uint64_t checked[PAWL_SIM_PROMISES_MAX];
 } simulating;
 
 static pawl_machine *sim_machine(void *ctx, pawl_err *err)
@@ -88,6 +89,35 @@ static void add_up(simulating *k, const pawl_sim_report *r)
     k->asked += r->asked;
     k->used += r->used;
     k->children += r->children;
+    for (unsigned i = 0; i < PAWL_SIM_PROMISES_MAX; i++)
+        k->checked[i] += r->checked[i];
+}
+
+/* How often each promise was checked, by its number; several rows of the simulator's table may share one. */
+static const pawl_value *checked_by_number(simulating *k)
+{
+    const pawl_value *v = value_pack(&k->c->mem, NULL, "{}");
+    const char *number;
+
+    for (unsigned i = 0; (number = pawl_sim_promise(i, NULL)) != NULL; i++)
+        v = value_with(&k->c->mem, v, number, value_uint(&k->c->mem, k->checked[i] + pawl_value_uint(pawl_value_get(v, number))));
+    return v;
+}
+
+/* A promise that the file gives no occasion to break is named, too. */
+static void say_checked(simulating *k)
+{
+    const pawl_value *all = checked_by_number(k), *n, *number;
+    pawl_iter it = pawl_iter_of(all);
+    buf b;
+
+    buf_init(&b, &k->c->mem.alloc);
+    while ((n = pawl_iter_next(&it, &number)) != NULL)
+        buf_fmt(&b, "%s%s %llu", b.size > 0 ? ", " : "", pawl_value_string(number), (unsigned long long)pawl_value_uint(n));
+    buf_char(&b, '\0');
+    if (!b.failed)
+        cli_note(k->c, "promises checked, and how often: %s", b.data);
+    buf_free(&b);
 }
 
 static int say_held(simulating *k, uint64_t seeds)
@@ -102,6 +132,7 @@ static int say_held(simulating *k, uint64_t seeds)
             v = value_with(&c->mem, v, "tools", value_uint(&c->mem, k->used));
             v = value_with(&c->mem, v, "children", value_uint(&c->mem, k->children));
         }
+        v = value_with(&c->mem, v, "promises", checked_by_number(k));
         cli_json(c, v);
         return EXIT_DONE;
     }
@@ -110,6 +141,7 @@ static int say_held(simulating *k, uint64_t seeds)
     if (k->chance)
         cli_note(c, "of them %llu requests to models and %llu uses of tools; %llu runs that others began", (unsigned long long)k->asked,
                  (unsigned long long)k->used, (unsigned long long)k->children);
+    say_checked(k);
     return EXIT_DONE;
 }
 
@@ -243,7 +275,7 @@ static const cli_option options[] = {
     { "seed", "N", "the first seed; alone, the only one" },
     { "input", "JSON", "the input of each run" },
     { "replay", "FILE", "follow a path that `pawl check --prove --path FILE` wrote" },
-    { "json", NULL, "{\"kills\",\"performed\",\"repeated\",\"seeds\"}, with agents also \"requests\", \"tools\" and \"children\"" },
+    { "json", NULL, "{\"kills\",\"performed\",\"promises\",\"repeated\",\"seeds\"}, with agents also \"requests\", \"tools\" and \"children\"" },
     { NULL, NULL, NULL },
 };
 
