@@ -1,8 +1,8 @@
-/* codec.c - values as they stand in a file: in clear, or behind the id of the codec that made them (K5).
+/* codec.c - encodes and decodes the values of a store in a file: packed or encrypted by a codec of the caller (K5).
  *
- *     01 ID 00 BYTES
+ * An encoded value is 01 ID 00 BYTES. No plain value begins with 01, for each is JSON or a journal line; a blob may, and is recognized by its digest.
  *
- * Nothing that a store keeps begins with 01, for all of it is JSON or a line of a journal; but blobs, whose digest tells. */
+ * Owns nothing. Called by the SQLite store, on the thread that uses the handle; the callbacks of a codec run on that thread, in a transaction. */
 #include "store/store.h"
 
 void *pawl_out_size(pawl_out *out, size_t size)
@@ -56,7 +56,7 @@ pawl_code store_encode(const store_codecs *c, pawl_bytes plain, pawl_out *out, p
     if (c->encoder == NULL)
         return PAWL_OK;
     buf_reset(&out->b);
-    buf_char(&out->b, STORE_CODED);
+    buf_char(&out->b, STORE_ENCODED);
     buf_put(&out->b, c->encoder->id, strlen(c->encoder->id) + 1);
     out->head = out->b.size;
     if (out->b.failed)
@@ -78,7 +78,7 @@ pawl_code store_decode(const store_codecs *c, const char *file, const char *run,
     pawl_code rc;
 
     if (end == NULL || !id_valid(id))
-        return fail(err, PAWL_CORRUPT, "%s: run %s has a value that is neither in clear nor of any codec; restore a backup", file, run);
+        return fail(err, PAWL_CORRUPT, "%s: run %s has a value that is neither plain nor of any codec; restore a backup", file, run);
     for (size_t i = 0; i < c->n && one == NULL; i++)
         one = strcmp(c->all[i].id, id) == 0 ? &c->all[i] : NULL;
     if (one == NULL)

@@ -1,12 +1,13 @@
-/* short_line.c - a journal's line with fewer bytes: digests as what they are, and what every line says as one byte each.
+/* short_line.c - shortens a journal line for a file: hex digests as 32 bytes, frequent texts as one byte each.
  *
- * No byte below 20 stands in a line, so each of them may stand for a text; docs/INTERFACES.md has them all. A line of which nothing
- * would be shorter is left as it is. */
+ * Owns nothing: pure functions, on any thread. Called by the SQLite store, for lines that no codec encodes.
+ * Invariant: a journal line has no byte below 20 (hex), so each of those may stand for a text. docs/INTERFACES.md lists them; stored files have
+ * them, so a number is never reused. A line that gets no shorter is stored as it is. */
 #include "store/store.h"
 
-enum { DIGEST = 2, FIRST_TEXT = 3, TEXT_BYTES_LEAST = 8, LEAST = 0x20, SHORT_BYTES_MAX = 16384 };
+enum { DIGEST = 2, FIRST_TEXT = 3, TEXT_BYTES_LEAST = 8, LEAST = 0x20, SHORTEN_BYTES_MAX = 16384 };
 
-/* By their bytes, from 03 on: added to, never changed. 0a is none, so that a shell can show a row. */
+/* 0a (newline) is left out, so that a shell can show a row. */
 #define TEXT(t) { t, sizeof t - 1 }
 static const struct { const char *t; size_t n; } texts[LEAST] = {
     [0x03] = TEXT("[[\"receipt\",\""), [0x04] = TEXT("[\"leave\",\""), [0x05] = TEXT("[\"close\",[\""),
@@ -20,9 +21,9 @@ static const struct { const char *t; size_t n; } texts[LEAST] = {
     [0x1c] = TEXT("\"receipt\",\"input-required\","), [0x1d] = TEXT("\"tick\",\"input-required\","),
 };
 
-/* ---- bytes ---------------------------------------------------------------------------------------------- */
+/* ---- finding ---------------------------------------------------------------------------------------------- */
 
-/* The first one below 20 at or after `at`, or the end. */
+/* The first byte below LEAST at or after `at`, or the end; eight bytes at a time. */
 static size_t low_find(pawl_bytes b, size_t at)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -38,7 +39,7 @@ static size_t low_find(pawl_bytes b, size_t at)
     return at;
 }
 
-/* What a digit counts, and 16 for what is none. */
+/* 16: not a hex digit. */
 static unsigned digit_of(char c)
 {
     unsigned n = (unsigned)(unsigned char)c - '0', a = (unsigned)(unsigned char)c - 'a';
@@ -46,7 +47,7 @@ static unsigned digit_of(char c)
     return n <= 9 ? n : a <= 5 ? a + 10 : 16;
 }
 
-/* 64 digits, and no more of them. */
+/* Exactly 64 hex digits: a longer sequence is not a digest. */
 static bool digest_at(const char *at, const char *end, unsigned char out[HASH_BYTES])
 {
     unsigned bad = 0;
@@ -62,29 +63,29 @@ static bool digest_at(const char *at, const char *end, unsigned char out[HASH_BY
     return bad <= 15;
 }
 
-/* ---- short ---------------------------------------------------------------------------------------------- */
+/* ---- shortening ---------------------------------------------------------------------------------------------- */
 
-typedef struct shortening { buf *out; const char *from, *end; } shortening;    /* what is before `from` is written */
+typedef struct shortener { buf *out; const char *from, *end; } shortener;    /* bytes before `from` are written */
 
-static void keep_to(shortening *s, const char *at)
+static void copy_to(shortener *s, const char *at)
 {
     buf_put(s->out, s->from, (size_t)(at - s->from));
     s->from = at;
 }
 
-static const char *digest_short(shortening *s, const char *at)
+static const char *digest_shorten(shortener *s, const char *at)
 {
     unsigned char digest[HASH_BYTES];
 
     if (!digest_at(at, s->end, digest))
         return at;
-    keep_to(s, at);
+    copy_to(s, at);
     buf_char(s->out, DIGEST);
     buf_put(s->out, digest, HASH_BYTES);
     return s->from = at + HASH_HEX;
 }
 
-static const char *text_short(shortening *s, const char *at)
+static const char *text_shorten(shortener *s, const char *at)
 {
     char third = s->end - at > TEXT_BYTES_LEAST ? at[2] : '\0';
 
@@ -93,39 +94,39 @@ static const char *text_short(shortening *s, const char *at)
 
         if (n == 0 || texts[i].t[2] != third || (size_t)(s->end - at) < n || memcmp(at, texts[i].t, n) != 0)
             continue;
-        keep_to(s, at);
+        copy_to(s, at);
         buf_char(s->out, (char)i);
         return s->from = at + n;
     }
     return at;
 }
 
-/* Digests stand at the beginning, behind a colon, and in the item that counts the records. */
-static const char *next_short(shortening *s, const char *at)
+/* A journal line has digests at its beginning, after a colon, and in the item "records". */
+static const char *next_shorten(shortener *s, const char *at)
 {
-    bool counted = *at == '[' && s->end - at > 4 && at[2] == '"' && at[3] == 'r' && at[4] == 'e' && at[5] == 'c' && at[6] == 'o';
-    const char *after = *at == ':' ? digest_short(s, at + 1) : text_short(s, at);
+    bool is_records_item = *at == '[' && s->end - at > 4 && at[2] == '"' && at[3] == 'r' && at[4] == 'e' && at[5] == 'c' && at[6] == 'o';
+    const char *after = *at == ':' ? digest_shorten(s, at + 1) : text_shorten(s, at);
 
-    if (!counted || after == at)
+    if (!is_records_item || after == at)
         return after > at ? after : at + 1;
     for (at = after; at < s->end && *at >= '0' && *at <= '9';)
         at++;
-    return s->end - at > 2 && at[0] == ',' && at[1] == '"' ? digest_short(s, at + 2) : at;
+    return s->end - at > 2 && at[0] == ',' && at[1] == '"' ? digest_shorten(s, at + 2) : at;
 }
 
-bool store_short(pawl_bytes line, buf *out)
+bool store_line_shorten(pawl_bytes line, buf *out)
 {
-    shortening s = { out, line.data, line.data + line.size };
+    shortener s = { out, line.data, line.data + line.size };
     const char *at = line.data, *bracket = at, *colon = at, *quote;
 
     buf_reset(out);
-    if (line.size < 8 || line.size > SHORT_BYTES_MAX || low_find(line, 0) < line.size)
+    if (line.size < 8 || line.size > SHORTEN_BYTES_MAX || low_find(line, 0) < line.size)
         return false;
-    at = digest_short(&s, at);
+    at = digest_shorten(&s, at);
     quote = memchr(at, '"', (size_t)(s.end - at));
     if (at > line.data && quote != NULL)
-        at = text_short(&s, quote);     /* kind and status */
-    for (; at < s.end; at = next_short(&s, at)) {
+        at = text_shorten(&s, quote);     /* kind and status */
+    for (; at < s.end; at = next_shorten(&s, at)) {
         if (bracket != NULL && bracket < at)
             bracket = memchr(at, '[', (size_t)(s.end - at));
         if (colon != NULL && colon < at)
@@ -134,13 +135,13 @@ bool store_short(pawl_bytes line, buf *out)
             break;
         at = colon == NULL || (bracket != NULL && bracket < colon) ? bracket : colon;
     }
-    keep_to(&s, s.end);
+    copy_to(&s, s.end);
     return !out->failed && out->size < line.size;
 }
 
-/* ---- and long again --------------------------------------------------------------------------------------- */
+/* ---- restoring --------------------------------------------------------------------------------------- */
 
-bool store_long(pawl_bytes stored, buf *out)
+bool store_line_restore(pawl_bytes stored, buf *out)
 {
     static const char digits[] = "0123456789abcdef";
     char hex[HASH_HEX];

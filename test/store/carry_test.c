@@ -532,7 +532,7 @@ PAWL_TEST(test_K5_an_export_that_this_version_does_not_know_is_refused)
         { 3, "{\"mark\":{\"attempts\":0,\"id\":\"x\"}}", PAWL_CORRUPT, "line 3: a mark has" },
         { 3, "{\"mark\":{\"attempts\":4000000000,\"id\":\"x\"}}", PAWL_LIMIT, "line 3: more than" },
         { 3, "{\"delivery\":{\"id\":\"x\",\"kind\":\"thing\"}}", PAWL_CORRUPT, "line 3: a delivery has" },
-        { 3, "{\"delivery\":{\"id\":\"x\",\"kind\":\"answer\"}}", PAWL_CORRUPT, "line 3: r: delivery x names nothing" },
+        { 3, "{\"delivery\":{\"id\":\"x\",\"kind\":\"answer\"}}", PAWL_CORRUPT, "line 3: r: delivery x has a wrong name, or none" },
         { 3, "{\"delivery\":{\"id\":\"x\",\"kind\":\"signal\",\"name\":\"s\",\"value\":\"{\"}}", PAWL_CORRUPT, "line 3: r: the value of delivery x" },
         { 3, "{\"blob\":{\"digest\":\"00\",\"text\":\"x\"}}", PAWL_CORRUPT, "line 3: the bytes of this blob" },
         { 3, "{\"blob\":{\"base64\":\"a\",\"digest\":\"00\"}}", PAWL_CORRUPT, "line 3: a blob has" },

@@ -405,7 +405,7 @@ PAWL_TEST(test_W3_the_first_answer_wins_and_the_second_is_told_it)
     CHECK_STR(deliveries(s, "r"), "");
     CHECK_INT(over(s, f, "v", NULL), PAWL_OK);
     CHECK_INT(answer(s, "3", "v", "\"no\"", &err), PAWL_CONFLICT);
-    CHECK(strstr(err.text, "over") != NULL);
+    CHECK(strstr(err.text, "closed") != NULL);
     s = again(s);
     CHECK_INT(answer(s, "4", "v", "1", &err), PAWL_CONFLICT);
     CHECK_INT(answer(s, "4", "w", "1", &err), PAWL_CONFLICT);

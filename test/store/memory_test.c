@@ -346,7 +346,7 @@ PAWL_TEST(test_S3_a_handle_without_memory_is_none_and_the_others_go_on)
     heap_check(&h);
     err = (pawl_err){ PAWL_OK, "" };
     CHECK(pawl_store_memory_again(NULL, "", &err) == NULL);
-    CHECK_STR(err.text, "another handle is asked of no store");
+    CHECK_STR(err.text, "another handle needs a store in memory, not none");
 }
 
 PAWL_TEST(test_a_store_without_memory_is_none)
@@ -393,7 +393,7 @@ static int mail[RUNS];          /* when the oldest delivery came; 0: none */
 static bool judge(void *ctx, const pawl_head *h)
 {
     naive *v = ctx;
-    int64_t at = h->lease_ms > now_ms ? INT64_MAX : store_look_ms(h, mail[strtol(h->run + 1, NULL, 10)]);
+    int64_t at = h->lease_ms > now_ms ? INT64_MAX : store_due_ms(h, mail[strtol(h->run + 1, NULL, 10)]);
     size_t i;
 
     if (h->wake_ms != 0 && (v->first == 0 || h->wake_ms < v->first))

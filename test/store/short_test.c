@@ -11,10 +11,10 @@ static buf small, large;
 
 static void check_round(pawl_bytes line)
 {
-    if (!store_short(line, &small))
+    if (!store_line_shorten(line, &small))
         return;
     CHECK(small.size < line.size);
-    if (!store_long((pawl_bytes){ small.data, small.size }, &large) || large.size != line.size || memcmp(large.data, line.data, line.size) != 0)
+    if (!store_line_restore((pawl_bytes){ small.data, small.size }, &large) || large.size != line.size || memcmp(large.data, line.data, line.size) != 0)
         CHECK_FAIL("it comes back as %.*s, and was %.*s", (int)large.size, large.data, (int)line.size, line.data);
 }
 
@@ -52,7 +52,7 @@ PAWL_TEST(test_K5_every_line_that_was_ever_kept_comes_back)
             check_round(line);
             lines++;
             before += line.size;
-            after += store_short(line, &small) ? small.size : line.size;
+            after += store_line_shorten(line, &small) ? small.size : line.size;
         }
         free(data);
     }
@@ -89,12 +89,12 @@ PAWL_TEST(test_K5_a_line_with_bytes_of_its_own_below_20_is_left_alone)
 {
     char line[] = "[[\"receipt\",\"1.a.1.0\",5,\"done\",1]]";
 
-    CHECK(store_short((pawl_bytes){ line, sizeof line - 1 }, &small));
+    CHECK(store_line_shorten((pawl_bytes){ line, sizeof line - 1 }, &small));
     for (size_t i = 0; i + 1 < sizeof line; i++) {
         char old = line[i];
 
         line[i] = (char)check_rand_below(32);
-        CHECK(!store_short((pawl_bytes){ line, sizeof line - 1 }, &small));
+        CHECK(!store_line_shorten((pawl_bytes){ line, sizeof line - 1 }, &small));
         line[i] = old;
     }
 }
@@ -109,7 +109,7 @@ PAWL_TEST(test_X3_any_bytes_are_taken_or_refused)
 
         for (size_t k = 0; k < n; k++)
             bytes[k] = (unsigned char)check_rand_below(check_rand_below(2) == 0 ? 32 : 256);
-        taken += store_long((pawl_bytes){ (const char *)bytes, n }, &large);
+        taken += store_line_restore((pawl_bytes){ (const char *)bytes, n }, &large);
         CHECK(!large.failed);
     }
     CHECK(taken > 0 && taken < rounds);
@@ -130,7 +130,7 @@ PAWL_TEST(test_K5_the_table_is_the_one_that_is_written_down)
         char *text = strstr(row + 4, "` | `"), code = (char)strtol(row + 4, NULL, 16);
 
         CHECK(text != NULL && code > 2 && code < 32);
-        CHECK(store_long((pawl_bytes){ &code, 1 }, &large));
+        CHECK(store_line_restore((pawl_bytes){ &code, 1 }, &large));
         text += 5;
         CHECK_BYTES(large.data, large.size, text, (size_t)(strstr(text, "` |") - text));
         known[(int)code] = true;
@@ -138,7 +138,7 @@ PAWL_TEST(test_K5_the_table_is_the_one_that_is_written_down)
     }
     CHECK(rows > 20);
     for (char code = 0; code < 32; code++)
-        CHECK_INT(store_long((pawl_bytes){ &code, 1 }, &large), known[(int)code] && code != 2);
+        CHECK_INT(store_line_restore((pawl_bytes){ &code, 1 }, &large), known[(int)code] && code != 2);
     free(data);
 }
 

@@ -247,7 +247,7 @@ PAWL_TEST(test_K5_a_codec_that_is_not_there_is_named_with_the_run)
     CHECK_INT(s->verbs->deliveries(s, "a", see_note, NULL, NULL), PAWL_INVALID);
     CHECK_INT(s->verbs->check(s, NULL), PAWL_INVALID);
     CHECK(claimed(s, "a", "me") > 0);
-    CHECK_STR(head(s, "a").parked, "why is written with a codec that this handle does not have");
+    CHECK_STR(head(s, "a").parked, "the reason is written with a codec that this handle does not have");
     entries(s, "other", begun(s, "other", ""), 1, 2);   /* its neighbours are not concerned */
     pawl_store_free(s);
     s = coded(&keys[1], 1);
@@ -277,7 +277,7 @@ PAWL_TEST(test_K5_what_does_not_decode_is_corrupt)
     s = coded(&keys[1], 1);
     err = (pawl_err){ PAWL_OK, "" };
     CHECK_INT(s->verbs->read(s, "a", 1, 0, see_blob, NULL, &err), PAWL_CORRUPT);
-    CHECK(strstr(err.text, "neither in clear nor of any codec") != NULL);
+    CHECK(strstr(err.text, "neither plain nor of any codec") != NULL);
     err = (pawl_err){ PAWL_OK, "" };
     CHECK_INT(s->verbs->read(s, "a", 2, 0, see_blob, NULL, &err), PAWL_INVALID);
     CHECK(strstr(err.text, "lines of kind 7") != NULL);

@@ -159,7 +159,7 @@ PAWL_TEST(test_a_backup_is_whole_and_never_overwrites)
     entries(s, "r", f, 1, 5);
     CHECK_INT(s->verbs->backup(s, in_folder("b.pawl"), NULL), PAWL_OK);
     CHECK_INT(s->verbs->backup(s, in_folder("b.pawl"), &err), PAWL_INVALID);
-    says(err.text, "b.pawl is there already");
+    says(err.text, "b.pawl exists already");
     CHECK_INT(s->verbs->backup(s, in_folder("none/b.pawl"), NULL), PAWL_IO);
     entries(s, "r", f, 6, 6);
     t = file_opened("b.pawl");

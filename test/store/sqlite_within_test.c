@@ -209,7 +209,7 @@ PAWL_TEST(test_E3_an_error_is_never_passed_over)
 
     check_taken_back(&failed, PAWL_EFFECT, "");
     check_taken_back(&careless, PAWL_EFFECT, "UNIQUE");
-    check_taken_back(&odd, PAWL_INVALID, "no result");
+    check_taken_back(&odd, PAWL_INVALID, "not a result");
     check_taken_back(&own, PAWL_TRANSIENT, "");
 }
 

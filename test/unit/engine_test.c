@@ -222,7 +222,7 @@ PAWL_TEST(test_G8_a_fork_that_cannot_be_is_refused)
     town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "a", "{\"request\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(pawl_run_fork(t.e, "a", 0, "a", &t.err), PAWL_CONFLICT);
-    CHECK_STR(t.err.text, "a: there is such a run, and it began otherwise");
+    CHECK_STR(t.err.text, "a: a run of this id exists, with another base");
     CHECK_INT(pawl_run_fork(t.e, "nobody", 0, "b", NULL), PAWL_GONE);
     CHECK_INT(pawl_run_fork(t.e, "a", 99, "b", NULL), PAWL_GONE);
     CHECK_INT(pawl_run_fork(t.e, "a", 0, "no id!", NULL), PAWL_INVALID);

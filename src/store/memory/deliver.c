@@ -1,6 +1,7 @@
-/* deliver.c - deliveries of those who do not hold the run (E16).
+/* deliver.c - the mailboxes of a store in memory: deliveries from callers without the lease (E16), answers checked against their wait (W3).
  *
- * Owns the blocks of deliveries. Called through the verbs deliver and deliveries, and by create and append; one thread at a time. */
+ * Owns the blocks of deliveries. Called through the verbs deliver and deliveries, and by create and append; one thread at a time.
+ * Invariant: the number of a delivery is never assigned twice; a delivery that was taken is still found by its id. */
 #include "store/memory/memory.h"
 
 static size_t text_bytes(const char *text)
@@ -31,11 +32,11 @@ static void bytes_move(char **to, pawl_bytes *b)
     *(*to)++ = '\0';
 }
 
-static delivery *delivery_new(const pawl_alloc *alloc, const pawl_delivery *from)
+static stored_delivery *delivery_new(const pawl_alloc *alloc, const pawl_delivery *from)
 {
     size_t bytes = from->value.size + from->update.size + 2 + text_bytes(from->name) + text_bytes(from->by) +
                    text_bytes(from->note) + text_bytes(from->trace);
-    delivery *d = node_new(alloc, sizeof *d, from->id);
+    stored_delivery *d = node_new(alloc, sizeof *d, from->id);
     char *to;
 
     if (d == NULL)
@@ -56,92 +57,92 @@ static delivery *delivery_new(const pawl_alloc *alloc, const pawl_delivery *from
     return d;
 }
 
-static pawl_code answer_judge(memory *m, run *r, const pawl_delivery *d, waiting **out, pawl_err *err)
+static pawl_code answer_check(memory_space *m, stored_run *r, const pawl_delivery *d, stored_wait **out, pawl_err *err)
 {
-    waiting *w = (waiting *)table_find(&r->over, d->name);
+    stored_wait *w = (stored_wait *)table_find(&r->over, d->name);
 
     if (w != NULL)
-        return store_answer_late(r->at.key, d->name, w->text, NULL, err);
-    if ((w = (waiting *)table_find(&r->open, d->name)) == NULL)
-        return fail(err, PAWL_INVALID, "%s: no wait %s was ever asked", r->at.key, d->name);
-    if (w->given != NULL)
-        return store_answer_late(r->at.key, d->name, w->given->d.value, w->given->d.by, err);
+        return store_answer_conflict(r->at.key, d->name, w->text, NULL, err);
+    if ((w = (stored_wait *)table_find(&r->open, d->name)) == NULL)
+        return fail(err, PAWL_INVALID, "%s: there never was a wait %s", r->at.key, d->name);
+    if (w->answer != NULL)
+        return store_answer_conflict(r->at.key, d->name, w->answer->d.value, w->answer->d.by, err);
     *out = w;
     return store_answer_check(&m->alloc, r->at.key, d->name, w->text, d->value, err);
 }
 
-static void delivery_put(memory *m, run *r, delivery *made, waiting *w)
+static void mailbox_add(memory_space *m, stored_run *r, stored_delivery *added, stored_wait *w)
 {
-    made->before = r->last;
-    *(r->last != NULL ? &r->last->after : &r->first) = made;
-    r->last = made;
-    r->ndeliveries++;
+    added->before = r->mail_last;
+    *(r->mail_last != NULL ? &r->mail_last->after : &r->mail_first) = added;
+    r->mail_last = added;
+    r->mail_count++;
     if (w != NULL)
-        w->given = made;
-    table_put(&r->delivered, &made->at);
-    order_set(m, r);
+        w->answer = added;
+    table_put(&r->delivered, &added->at);
+    order_update(m, r);
     m->all->version++;
 }
 
 pawl_code memory_deliver(pawl_store *s, const char *id, pawl_delivery *d, pawl_err *err)
 {
-    memory *m = memory_of(s);
+    memory_space *m = space_of(s);
     int64_t now = memory_now(s);
-    delivery *old, *made;
-    waiting *w = NULL;
+    stored_delivery *old, *added;
+    stored_wait *w = NULL;
     hash digest;
     pawl_code rc;
-    run *r;
+    stored_run *r;
 
     if ((rc = store_delivery_check(&m->alloc, id, d, err)) != PAWL_OK || (rc = run_find(m, id, &r, err)) != PAWL_OK)
         return rc;
     store_delivery_hash(d, &digest);
-    if ((old = (delivery *)table_find(&r->delivered, d->id)) != NULL && !BROKEN(BROKEN_DELIVERED_TWICE)) {
+    if ((old = (stored_delivery *)table_find(&r->delivered, d->id)) != NULL && !BROKEN(BROKEN_DELIVERED_TWICE)) {
         if (!hash_equal(&digest, &old->digest))
-            return fail(err, PAWL_CONFLICT, "%s: delivery %s was made before, with other bytes", id, d->id);
+            return fail(err, PAWL_CONFLICT, "%s: delivery %s was sent before with other bytes", id, d->id);
         d->no = old->d.no;
         d->at_ms = old->d.at_ms;
         return PAWL_OK;
     }
-    if (d->kind == PAWL_DELIVER_ANSWER && (rc = answer_judge(m, r, d, &w, err)) != PAWL_OK)
+    if (d->kind == PAWL_DELIVER_ANSWER && (rc = answer_check(m, r, d, &w, err)) != PAWL_OK)
         return rc;
-    if (r->ndeliveries >= m->all->signals_max)
-        return fail(err, PAWL_LIMIT, "%s: %lu deliveries wait for it (signals_max)", id, (unsigned long)r->ndeliveries);
-    if (!table_room(&m->alloc, &r->delivered, 1) || (made = delivery_new(&m->alloc, d)) == NULL)
+    if (r->mail_count >= m->all->signals_max)
+        return fail(err, PAWL_LIMIT, "%s: its mailbox is full, with %lu deliveries (signals_max)", id, (unsigned long)r->mail_count);
+    if (!table_room(&m->alloc, &r->delivered, 1) || (added = delivery_new(&m->alloc, d)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for a delivery", id);
-    made->digest = digest;
-    made->d.no = d->no = ++m->all->delivery_no;
-    made->d.at_ms = d->at_ms = now;
-    delivery_put(m, r, made, w);
+    added->digest = digest;
+    added->d.no = d->no = ++m->all->delivery_no;
+    added->d.at_ms = d->at_ms = now;
+    mailbox_add(m, r, added, w);
     return PAWL_OK;
 }
 
-/* Its id and digest stay: delivered again it is known. */
-void delivery_take(memory *m, run *r, delivery *d)
+/* Its id and digest stay, so that the same delivery again is success. */
+void delivery_remove(memory_space *m, stored_run *r, stored_delivery *d)
 {
-    waiting *w = d->d.kind == PAWL_DELIVER_ANSWER ? (waiting *)table_find(&r->open, d->d.name) : NULL;
-    pawl_delivery known = { .no = d->d.no, .id = d->at.key, .at_ms = d->d.at_ms };
+    stored_wait *w = d->d.kind == PAWL_DELIVER_ANSWER ? (stored_wait *)table_find(&r->open, d->d.name) : NULL;
+    pawl_delivery rest = { .no = d->d.no, .id = d->at.key, .at_ms = d->d.at_ms };
 
-    if (w != NULL && w->given == d)
-        w->given = NULL;
-    *(d->before != NULL ? &d->before->after : &r->first) = d->after;
-    *(d->after != NULL ? &d->after->before : &r->last) = d->before;
+    if (w != NULL && w->answer == d)
+        w->answer = NULL;
+    *(d->before != NULL ? &d->before->after : &r->mail_first) = d->after;
+    *(d->after != NULL ? &d->after->before : &r->mail_last) = d->before;
     d->before = d->after = NULL;
-    d->leaving = false;
-    r->ndeliveries--;
+    d->taken_now = false;
+    r->mail_count--;
     mem_free(&m->alloc, d->block, d->block_bytes);
     d->block = NULL;
-    d->d = known;
+    d->d = rest;
 }
 
 pawl_code memory_deliveries(pawl_store *s, const char *id, pawl_delivery_fn *fn, void *ctx, pawl_err *err)
 {
-    run *r;
-    pawl_code rc = run_find(memory_of(s), id, &r, err);
+    stored_run *r;
+    pawl_code rc = run_find(space_of(s), id, &r, err);
 
     if (rc == PAWL_OK && fn == NULL)
-        return fail(err, PAWL_INVALID, "%s: its deliveries are told to nobody", id);
-    for (const delivery *d = rc != PAWL_OK ? NULL : BROKEN(BROKEN_MAILBOX) ? r->last : r->first; d != NULL && fn(ctx, &d->d);)
+        return fail(err, PAWL_INVALID, "%s: a list of deliveries needs a callback", id);
+    for (const stored_delivery *d = rc != PAWL_OK ? NULL : BROKEN(BROKEN_MAILBOX) ? r->mail_last : r->mail_first; d != NULL && fn(ctx, &d->d);)
         d = BROKEN(BROKEN_MAILBOX) ? d->before : d->after;
     return rc;
 }

@@ -1,16 +1,20 @@
-/* memory.h - inside the store in memory: runs in a table, ordered two ways by time. */
+/* memory.h - what the files of the store in memory share: tables, runs, namespaces, and the verbs. Private to this folder.
+ *
+ * A store has namespaces, a namespace has runs: in a table by id, in an array by number, in two heaps by time. All handles of one store are used by
+ * one thread at a time; there is no lock.
+ * A verb that fails for want of memory has changed nothing: memory is allocated first, then the change cannot fail. */
 #ifndef STORE_MEMORY_H
 #define STORE_MEMORY_H
 
 #include "store/store.h"
 
-/* ---- memory_table.c: things found by their key, and walked in the order in which they came ------------- */
+/* ---- table.c: a hash table of nodes, and a list of them in the order of insertion ----------------------------- */
 
-typedef struct node {           /* first member of whatever stands in a table */
+typedef struct node {           /* first member of each struct in a table */
     struct node *chain, *prev, *next;
     const char *key;
     uint32_t hash;
-    size_t bytes;               /* of its block, which it heads */
+    size_t bytes;               /* of the block that begins with this node */
 } node;
 
 typedef struct table {
@@ -19,62 +23,62 @@ typedef struct table {
     node *first, *last;
 } table;
 
-/* A block of `bytes` that a node heads, zeroed, with `key` copied behind them; NULL: no memory. */
+/* A zeroed block of `bytes` that begins with a node, with `key` copied behind it; NULL: no memory. */
 void *node_new(const pawl_alloc *alloc, size_t bytes, const char *key);
 void node_free(const pawl_alloc *alloc, void *n);                       /* may be NULL */
-bool table_room(const pawl_alloc *alloc, table *t, size_t more);        /* so that `more` can be put; false: no memory */
+bool table_room(const pawl_alloc *alloc, table *t, size_t more);        /* so that table_put cannot fail `more` times; false: no memory */
 void table_put(table *t, node *n);
 node *table_find(const table *t, const char *key);
-void table_take(table *t, node *n);
-void table_free(const pawl_alloc *alloc, table *t);                     /* with all that stands in it */
+void table_remove(table *t, node *n);
+void table_free(const pawl_alloc *alloc, table *t);                     /* and all its nodes */
 
 /* ---- runs ------------------------------------------------------------------------------------------------- */
 
-typedef struct delivery {
-    node at;                    /* by id; it stays when it is taken */
-    struct delivery *before, *after;    /* those that wait, in order */
+typedef struct stored_delivery {
+    node at;                    /* by id; stays in the table when it was taken, so that it is recognized when it is sent again */
+    struct stored_delivery *before, *after;     /* the mailbox, in order */
     void *block;                /* what `d` points to; NULL: taken */
     size_t block_bytes;
     hash digest;
     pawl_delivery d;
-    bool leaving;               /* named by the append at hand */
-} delivery;
+    bool taken_now;             /* named by the append that is being checked */
+} stored_delivery;
 
-typedef struct waiting {
+typedef struct stored_wait {
     node at;                    /* by invocation id */
-    pawl_bytes text;            /* its SPEC; of one that is over its answer. Behind the key */
+    pawl_bytes text;            /* open: its SPEC; closed: its answer. Behind the key */
     int64_t asked_ms;
-    delivery *given;            /* an answer that waits to be taken */
-} waiting;
+    stored_delivery *answer;    /* in the mailbox, not taken yet */
+} stored_wait;
 
-typedef struct blob { node at; pawl_bytes bytes; } blob;                /* by digest */
-typedef struct attempts { node at; uint32_t count; int64_t first_ms, again_ms; } attempts;     /* by invocation id */
+typedef struct stored_blob { node at; pawl_bytes bytes; } stored_blob;  /* by digest */
+typedef struct stored_attempts { node at; uint32_t count; int64_t first_ms, again_ms; } stored_attempts;       /* by invocation id */
 
-enum { BY_LOOK, BY_WAKE, ORDERS };      /* from when to look at it; first timer */
+enum { BY_DUE, BY_WAKE, ORDERS };       /* the heaps of a namespace: by store_due_ms, by the first timer */
 
-typedef struct run {
+typedef struct stored_run {
     node at;                    /* by id */
-    arena fixed;                /* texts of `base` */
+    arena base_texts;           /* of `base` */
     store_base base;
-    hash created;               /* of the base that it was created with */
+    hash created;               /* of the base that it was created with: create with the same base again is success */
     pawl_bytes base_text, snapshot;
     buf text;                   /* the journal after the base */
-    size_t *ends;               /* where each entry ends in it */
-    size_t nends, ends_cap;
+    size_t *entry_ends;         /* where each entry ends in it */
+    size_t nentries, entry_ends_cap;
     pawl_head head;             /* owner and parked are blocks of their own */
     uint64_t snapshot_seq;
     table open, over;           /* waits */
     table delivered, blobs, marks;
-    delivery *first, *last;     /* those that wait */
-    uint32_t ndeliveries;
-    struct { size_t text, entries, waits, blobs, marks; } due; /* room that appends at hand need */
+    stored_delivery *mail_first, *mail_last;
+    uint32_t mail_count;
+    struct { size_t text, entries, waits, blobs, marks; } need; /* room for the appends that are being staged; else 0 */
     int64_t key[ORDERS];
-    size_t pos[ORDERS];         /* in its heap, from 1 on; 0: not in it */
-} run;
+    size_t pos[ORDERS];         /* in its heap, from 1; 0: not in it */
+} stored_run;
 
-typedef struct heap_of_runs { run **items; size_t count, cap; } heap_of_runs;
+typedef struct heap_of_runs { stored_run **items; size_t count, cap; } heap_of_runs;
 
-typedef struct memories {       /* all that is one store */
+typedef struct memory_store {   /* shared by all handles */
     pawl_alloc alloc;
     int64_t (*now)(void *ctx);
     void *now_ctx;
@@ -83,44 +87,59 @@ typedef struct memories {       /* all that is one store */
     uint32_t signals_max;
     size_t handles;
     table spaces;
-} memories;
+} memory_store;
 
-typedef struct memory {         /* a namespace */
+typedef struct memory_space {   /* a namespace */
     node at;                    /* by name */
-    memories *all;
+    memory_store *all;
     pawl_alloc alloc;
     table runs;
-    run **order;                /* by number */
+    stored_run **order;         /* by number */
     size_t order_cap;
     heap_of_runs heaps[ORDERS];
-} memory;
+} memory_space;
 
-typedef struct memory_handle { pawl_store store; memory *m; } memory_handle;
+typedef struct memory_handle { pawl_store store; memory_space *m; } memory_handle;
 
-static inline memory *memory_of(pawl_store *s) { return ((memory_handle *)(void *)s)->m; }
-static inline run *run_of(node *n) { return (run *)(void *)n; }
+static inline memory_space *space_of(pawl_store *s) { return ((memory_handle *)(void *)s)->m; }
+static inline stored_run *run_of(node *n) { return (stored_run *)(void *)n; }
 
-int64_t memory_now(pawl_store *s);
-/* PAWL_INVALID: no run has such an id; PAWL_GONE: none has it now. */
-pawl_code run_find(memory *m, const char *id, run **out, pawl_err *err);
+/* ---- order.c: the heaps ------------------------------------------------------------------------------------ */
+
+bool order_room(memory_space *m);                               /* for one more run in the heaps and in `order`; false: no memory */
+void order_update(memory_space *m, stored_run *r);              /* after each change of a lease, timer, mailbox or status */
+void order_remove(memory_space *m, stored_run *r);
+/* The verb due: runs in the order of BY_DUE, after position `after` (NULL: from the first). */
+void order_walk(memory_space *m, int64_t asked_ms, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx);
+
+/* ---- run.c -------------------------------------------------------------------------------------------------- */
+
+int64_t memory_now(pawl_store *s);                              /* never back, over all handles */
+int64_t memory_wall_ms(void *ctx);                              /* the clock of a store that was given none */
+/* PAWL_INVALID: no run can have such an id; PAWL_GONE: no such run. */
+pawl_code run_find(memory_space *m, const char *id, stored_run **out, pawl_err *err);
 /* The same, and PAWL_FENCED unless `fence` is its newest. */
-pawl_code run_held(memory *m, const char *id, uint64_t fence, run **out, pawl_err *err);
-void run_let_go(memory *m, run *r);                     /* order_set after it */
-void run_free(memory *m, run *r);
-size_t run_index(const memory *m, uint64_t no);         /* of the first in `order` with that number or a higher one */
-size_t run_end_of(const run *r, uint64_t seq);          /* where entry `seq` ends in the text; base.seq: 0 */
-/* Bytes of their own, NUL behind; {0} for none. False: no memory. */
+pawl_code run_find_held(memory_space *m, const char *id, uint64_t fence, stored_run **out, pawl_err *err);
+stored_run *run_new(memory_space *m, const store_base *b, pawl_bytes text);    /* NULL: no memory */
+void run_add(memory_space *m, stored_run *r, int64_t now);
+void run_remove(memory_space *m, stored_run *r);                /* and free it */
+void run_free(memory_space *m, stored_run *r);                  /* may be NULL */
+size_t run_index(const memory_space *m, uint64_t no);           /* in `order`, of the first run with this number or a higher one */
+size_t run_end_of(const stored_run *r, uint64_t seq);           /* where entry `seq` ends in the text; base.seq: 0 */
+/* A copy with a NUL behind; {0} for none. False: no memory. */
 bool bytes_copy(const pawl_alloc *alloc, pawl_bytes from, pawl_bytes *out);
 void bytes_free(const pawl_alloc *alloc, pawl_bytes *b);
 void text_free(const pawl_alloc *alloc, const char *text);
 
-/* ---- memory_order.c --------------------------------------------------------------------------------------- */
+/* ---- lease.c ------------------------------------------------------------------------------------------------- */
 
-bool order_room(memory *m);                             /* for one more run everywhere; false: no memory */
-void order_set(memory *m, run *r);                      /* after anything of it that has to do with time has changed */
-void order_take(memory *m, run *r);
+pawl_code run_claim(memory_space *m, const char *owner, int64_t now, int64_t ttl_ms, pawl_claim *c, pawl_err *err);
+void run_unlease(memory_space *m, stored_run *r);               /* order_update must follow */
+pawl_code memory_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err);
+pawl_code memory_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err);
+pawl_code memory_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);
 
-/* ---- memory_write.c, memory_deliver.c, memory_read.c: the verbs -------------------------------------------- */
+/* ---- write.c, deliver.c, read.c: the verbs --------------------------------------------------------------------- */
 
 pawl_code memory_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
 pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
@@ -128,7 +147,7 @@ pawl_code memory_marks(pawl_store *s, const char *id, pawl_mark_fn *fn, void *ct
 pawl_code memory_prune(pawl_store *s, const char *id, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err);
 pawl_code memory_deliver(pawl_store *s, const char *id, pawl_delivery *d, pawl_err *err);
 pawl_code memory_deliveries(pawl_store *s, const char *id, pawl_delivery_fn *fn, void *ctx, pawl_err *err);
-void delivery_take(memory *m, run *r, delivery *d);     /* it waits no more */
+void delivery_remove(memory_space *m, stored_run *r, stored_delivery *d);      /* from the mailbox: it was taken */
 pawl_code memory_load(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_snapshot(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_read(pawl_store *s, const char *id, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err);

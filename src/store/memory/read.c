@@ -1,21 +1,21 @@
-/* read.c - journals, heads, lists, waits and the check are read from memory.
+/* read.c - reads of a store in memory: journals, heads, lists, due runs, waits; the check of the whole store.
  *
- * Owns nothing. Called through the verbs load, snapshot, read, blob, head, list, waits and check; one thread at a time. */
+ * Owns nothing. Called through the verbs load, snapshot, read, blob, head, list, waits, due, next_due and check; one thread at a time. */
 #include "store/memory/memory.h"
 
 /* ---- journals ------------------------------------------------------------------------------------------ */
 
-static pawl_code reader(memory *m, const char *id, bool told, run **r, pawl_err *err)
+static pawl_code run_to_read(memory_space *m, const char *id, bool has_callback, stored_run **r, pawl_err *err)
 {
     pawl_code rc = run_find(m, id, r, err);
 
-    if (rc == PAWL_OK && !told)
-        rc = fail(err, PAWL_INVALID, "%s: it is read for nobody", id);
+    if (rc == PAWL_OK && !has_callback)
+        rc = fail(err, PAWL_INVALID, "%s: a read needs a callback", id);
     return rc;
 }
 
-/* Lines of the text from one place to another; the first entry among them is the one after `seq`. */
-static void lines_tell(const run *r, size_t from, size_t to, uint64_t seq, pawl_line_fn *fn, void *ctx)
+/* The lines between two offsets of the text; the first entry among them is seq + 1. */
+static void lines_emit(const stored_run *r, size_t from, size_t to, uint64_t seq, pawl_line_fn *fn, void *ctx)
 {
     while (from < to) {
         const char *data = r->text.data + from, *end = memchr(data, '\n', to - from);
@@ -32,8 +32,8 @@ static void lines_tell(const run *r, size_t from, size_t to, uint64_t seq, pawl_
 pawl_code memory_load(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
     uint64_t seq;
-    run *r;
-    pawl_code rc = reader(memory_of(s), id, fn != NULL, &r, err);
+    stored_run *r;
+    pawl_code rc = run_to_read(space_of(s), id, fn != NULL, &r, err);
 
     if (rc != PAWL_OK)
         return rc;
@@ -46,15 +46,15 @@ pawl_code memory_load(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx
             return PAWL_OK;
         seq += BROKEN(BROKEN_SNAPSHOT) && seq < r->head.seq;
     }
-    lines_tell(r, run_end_of(r, seq), r->text.size, seq, fn, ctx);
+    lines_emit(r, run_end_of(r, seq), r->text.size, seq, fn, ctx);
     return PAWL_OK;
 }
 
-/* What is kept in memory is what was given: it has no digest. */
+/* A snapshot in memory cannot be damaged, so it has no digest. */
 pawl_code memory_snapshot(pawl_store *s, const char *id, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
-    run *r;
-    pawl_code rc = reader(memory_of(s), id, fn != NULL, &r, err);
+    stored_run *r;
+    pawl_code rc = run_to_read(space_of(s), id, fn != NULL, &r, err);
 
     if (rc != PAWL_OK)
         return rc;
@@ -66,8 +66,8 @@ pawl_code memory_snapshot(pawl_store *s, const char *id, pawl_line_fn *fn, void 
 
 pawl_code memory_read(pawl_store *s, const char *id, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
-    run *r;
-    pawl_code rc = reader(memory_of(s), id, fn != NULL, &r, err);
+    stored_run *r;
+    pawl_code rc = run_to_read(space_of(s), id, fn != NULL, &r, err);
     size_t to;
 
     if (rc != PAWL_OK)
@@ -79,19 +79,19 @@ pawl_code memory_read(pawl_store *s, const char *id, uint64_t after, uint64_t up
     if (after > r->head.seq || (upto != 0 && upto <= after))
         return PAWL_OK;
     to = upto == 0 || upto > r->head.seq ? r->text.size : run_end_of(r, upto);
-    lines_tell(r, run_end_of(r, after), to, after, fn, ctx);
+    lines_emit(r, run_end_of(r, after), to, after, fn, ctx);
     return PAWL_OK;
 }
 
 pawl_code memory_blob(pawl_store *s, const char *id, const char *digest, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
-    run *r;
-    pawl_code rc = reader(memory_of(s), id, fn != NULL && digest != NULL, &r, err);
-    const blob *b;
+    stored_run *r;
+    pawl_code rc = run_to_read(space_of(s), id, fn != NULL && digest != NULL, &r, err);
+    const stored_blob *b;
 
     if (rc != PAWL_OK)
         return rc;
-    if ((b = (const blob *)table_find(&r->blobs, digest)) == NULL)
+    if ((b = (const stored_blob *)table_find(&r->blobs, digest)) == NULL)
         return fail(err, PAWL_GONE, "%s: it has no blob %.64s", id, digest);
     fn(ctx, (pawl_line_kind)0, 0, b->bytes);
     return PAWL_OK;
@@ -101,20 +101,20 @@ pawl_code memory_blob(pawl_store *s, const char *id, const char *digest, pawl_li
 
 pawl_code memory_head(pawl_store *s, const char *id, pawl_head *head, pawl_err *err)
 {
-    run *r;
-    pawl_code rc = reader(memory_of(s), id, head != NULL, &r, err);
+    stored_run *r;
+    pawl_code rc = run_to_read(space_of(s), id, head != NULL, &r, err);
 
     if (rc == PAWL_OK)
         *head = r->head;
     return rc;
 }
 
-static bool is_text(const char *asked, const char *text)
+static bool text_matches(const char *asked, const char *text)
 {
     return asked == NULL || (text != NULL && strcmp(asked, text) == 0);
 }
 
-static bool has_label(const run *r, const char *label)
+static bool has_label(const stored_run *r, const char *label)
 {
     for (size_t i = 0; i < r->base.nlabels; i++)
         if (strcmp(label, r->base.labels[i]) == 0)
@@ -122,12 +122,12 @@ static bool has_label(const run *r, const char *label)
     return false;
 }
 
-static bool passes(const pawl_filter *f, const run *r)
+static bool filter_matches(const pawl_filter *f, const stored_run *r)
 {
     const pawl_head *h = &r->head;
 
-    return (f->begins == NULL || strncmp(h->run, f->begins, strlen(f->begins)) == 0) && is_text(f->machine, h->machine) &&
-           is_text(f->context, h->context) && is_text(f->parent, h->parent) &&
+    return (f->begins == NULL || strncmp(h->run, f->begins, strlen(f->begins)) == 0) && text_matches(f->machine, h->machine) &&
+           text_matches(f->context, h->context) && text_matches(f->parent, h->parent) &&
            (f->label == NULL || has_label(r, f->label)) && (f->status == 0 || f->status == 1 + h->status) &&
            (!f->waiting || h->waits > 0) && (!f->parked || h->parked != NULL) && (!f->held || h->owner != NULL) && h->changed_ms >= f->changed_since_ms;
 }
@@ -135,17 +135,17 @@ static bool passes(const pawl_filter *f, const run *r)
 pawl_code memory_list(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
     static const pawl_filter any;
-    memory *m = memory_of(s);
+    memory_space *m = space_of(s);
     size_t i, limit;
 
     if (fn == NULL)
-        return fail(err, PAWL_INVALID, "runs are listed for nobody");
+        return fail(err, PAWL_INVALID, "a list needs a callback");
     if (f == NULL)
         f = &any;
     limit = f->limit == 0 ? STORE_LIST_LIMIT : f->limit;
     i = f->before == 0 ? m->runs.count : run_index(m, f->before);
     while (i-- > 0 && limit > 0) {
-        if (!passes(f, m->order[i]))
+        if (!filter_matches(f, m->order[i]))
             continue;
         limit--;
         if (!fn(ctx, &m->order[i]->head))
@@ -154,15 +154,30 @@ pawl_code memory_list(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, voi
     return PAWL_OK;
 }
 
+pawl_code memory_due(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err)
+{
+    if (fn == NULL)
+        return fail(err, PAWL_INVALID, "a list of due runs needs a callback");
+    order_walk(space_of(s), now_ms, memory_now(s), after, limit, fn, ctx);
+    return PAWL_OK;
+}
+
+int64_t memory_next_due(pawl_store *s)
+{
+    const heap_of_runs *h = &space_of(s)->heaps[BY_WAKE];
+
+    return h->count == 0 ? 0 : h->items[0]->key[BY_WAKE];
+}
+
 /* ---- waits -------------------------------------------------------------------------------------------------- */
 
-static bool waits_tell(const run *r, pawl_waiting_fn *fn, void *ctx)
+static bool waits_emit(const stored_run *r, pawl_waiting_fn *fn, void *ctx)
 {
     for (const node *n = r->open.first; n != NULL; n = n->next) {
-        const waiting *w = (const waiting *)n;
-        pawl_waiting told = { .id = n->key, .spec = w->text, .asked_ms = w->asked_ms, .answered = w->given != NULL };
+        const stored_wait *w = (const stored_wait *)n;
+        pawl_waiting wait = { .id = n->key, .spec = w->text, .asked_ms = w->asked_ms, .answered = w->answer != NULL };
 
-        if (!fn(ctx, r->at.key, &told))
+        if (!fn(ctx, r->at.key, &wait))
             return false;
     }
     return true;
@@ -170,44 +185,44 @@ static bool waits_tell(const run *r, pawl_waiting_fn *fn, void *ctx)
 
 pawl_code memory_waits(pawl_store *s, const char *id, pawl_waiting_fn *fn, void *ctx, pawl_err *err)
 {
-    memory *m = memory_of(s);
-    run *r;
+    memory_space *m = space_of(s);
+    stored_run *r;
     pawl_code rc;
 
     if (fn == NULL)
-        return fail(err, PAWL_INVALID, "waits are told to nobody");
+        return fail(err, PAWL_INVALID, "a list of waits needs a callback");
     if (id != NULL) {
         if ((rc = run_find(m, id, &r, err)) == PAWL_OK)
-            waits_tell(r, fn, ctx);
+            waits_emit(r, fn, ctx);
         return rc;
     }
     for (size_t i = 0; i < m->runs.count; i++)
-        if (!waits_tell(m->order[i], fn, ctx))
+        if (!waits_emit(m->order[i], fn, ctx))
             break;
     return PAWL_OK;
 }
 
 /* ---- checking ------------------------------------------------------------------------------------------------ */
 
-static pawl_code run_check(const run *r, pawl_err *err)
+static pawl_code run_check(const stored_run *r, pawl_err *err)
 {
     hash digest;
     char hex[HASH_HEX + 1];
 
-    if (r->head.seq != r->base.seq + r->nends || (r->nends > 0 && r->ends[r->nends - 1] > r->text.size))
-        return fail(err, PAWL_CORRUPT, "%s: it has not as many entries as it says", r->at.key);
+    if (r->head.seq != r->base.seq + r->nentries || (r->nentries > 0 && r->entry_ends[r->nentries - 1] > r->text.size))
+        return fail(err, PAWL_CORRUPT, "%s: its number of entries is not that of its head", r->at.key);
     for (const node *n = r->blobs.first; n != NULL; n = n->next) {
-        hash_of(((const blob *)n)->bytes.data, ((const blob *)n)->bytes.size, &digest);
+        hash_of(((const stored_blob *)n)->bytes.data, ((const stored_blob *)n)->bytes.size, &digest);
         hash_hex(&digest, hex);
         if (strcmp(hex, n->key) != 0)
-            return fail(err, PAWL_CORRUPT, "%s: the bytes of blob %s are other ones", r->at.key, n->key);
+            return fail(err, PAWL_CORRUPT, "%s: the bytes of blob %s do not match its digest", r->at.key, n->key);
     }
     return PAWL_OK;
 }
 
 pawl_code memory_check(pawl_store *s, pawl_err *err)
 {
-    memory *m = memory_of(s);
+    memory_space *m = space_of(s);
     pawl_code rc = PAWL_OK;
 
     for (size_t i = 0; i < m->runs.count && rc == PAWL_OK; i++)

@@ -1,6 +1,6 @@
-/* table.c - a hash table of nodes, which are allocated before they are put: putting never fails.
+/* table.c - a hash table of nodes that are allocated before they are put, so that table_put cannot fail.
  *
- * Called by the other files of the folder, one thread at a time. A table owns its nodes once they are put. */
+ * A table owns its nodes. Called by the other files of the folder; one thread at a time. */
 #include "store/memory/memory.h"
 
 enum { SLOTS_FIRST = 8 };
@@ -87,7 +87,7 @@ node *table_find(const table *t, const char *key)
     return n;
 }
 
-void table_take(table *t, node *n)
+void table_remove(table *t, node *n)
 {
     node **at = &t->slots[n->hash & (t->nslots - 1)];
 

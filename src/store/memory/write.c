@@ -1,27 +1,26 @@
-/* write.c - writes of the holder: appends, attempt counts, pruning. All memory is allocated first, then nothing can fail: an append
- * is stored whole or not at all (S3).
+/* write.c - writes of the lease holder to a store in memory: appends, attempt counts, pruning.
  *
- * Owns the staged copies until they are put into the run. Called through the verbs append, mark, marks and prune, and by create; one thread
- * at a time. */
+ * Owns the staged copies until they are in the run. Called through the verbs append, mark, marks and prune, and by create; one thread at a time.
+ * Invariant (S3): everything is allocated before the first change, so an append is stored whole or not at all. */
 #include "store/memory/memory.h"
 
-enum { FEW = 4 };               /* appends that are staged without asking for memory */
+enum { STAGED_INLINE = 4 };               /* so many appends are staged on the stack */
 
 typedef struct staged {         /* of one append */
-    run *r;                     /* NULL: it is refused */
+    stored_run *r;                     /* NULL: it is refused */
     uint64_t entries;
     node *waits, *blobs, *marks;        /* chained by next, in the order of the append */
     pawl_bytes snapshot;
     const char *parked;
 } staged;
 
-/* ---- what an append needs ------------------------------------------------------------------------------ */
+/* ---- staging: all that needs memory ------------------------------------------------------------------------------ */
 
 static node *wait_new(const pawl_alloc *alloc, const pawl_waiting *w)
 {
     pawl_bytes from = w->over ? w->answer : w->spec;
     size_t n = from.size;
-    waiting *made = n > PTRDIFF_MAX / 2 ? NULL : node_new(alloc, sizeof *made + n, w->id);
+    stored_wait *made = n > PTRDIFF_MAX / 2 ? NULL : node_new(alloc, sizeof *made + n, w->id);
 
     if (made == NULL)
         return NULL;
@@ -35,7 +34,7 @@ static node *wait_new(const pawl_alloc *alloc, const pawl_waiting *w)
 static node *blob_new(const pawl_alloc *alloc, const pawl_blob *b)
 {
     size_t n = b->bytes.size;
-    blob *made = n > PTRDIFF_MAX / 2 ? NULL : node_new(alloc, sizeof *made + n, b->digest);
+    stored_blob *made = n > PTRDIFF_MAX / 2 ? NULL : node_new(alloc, sizeof *made + n, b->digest);
 
     if (made == NULL)
         return NULL;
@@ -45,31 +44,31 @@ static node *blob_new(const pawl_alloc *alloc, const pawl_blob *b)
     return &made->at;
 }
 
-/* Room for all that the appends at hand bring to the run. */
-static bool run_room(memory *m, run *r)
+/* Room for all appends of this call to the run: `need` is their sum so far. */
+static bool run_room(memory_space *m, stored_run *r)
 {
-    size_t cap = r->ends_cap == 0 ? 8 : r->ends_cap;
+    size_t cap = r->entry_ends_cap == 0 ? 8 : r->entry_ends_cap;
     size_t *ends;
 
-    if (!buf_room(&r->text, r->due.text)) {
+    if (!buf_room(&r->text, r->need.text)) {
         r->text.failed = false;
         return false;
     }
-    if (!table_room(&m->alloc, &r->open, r->due.waits) || !table_room(&m->alloc, &r->over, r->due.waits) ||
-        !table_room(&m->alloc, &r->blobs, r->due.blobs) || !table_room(&m->alloc, &r->marks, r->due.marks))
+    if (!table_room(&m->alloc, &r->open, r->need.waits) || !table_room(&m->alloc, &r->over, r->need.waits) ||
+        !table_room(&m->alloc, &r->blobs, r->need.blobs) || !table_room(&m->alloc, &r->marks, r->need.marks))
         return false;
-    while (cap < r->nends + r->due.entries)
+    while (cap < r->nentries + r->need.entries)
         cap *= 2;
-    if (cap == r->ends_cap || r->due.entries == 0)
+    if (cap == r->entry_ends_cap || r->need.entries == 0)
         return true;
-    if ((ends = mem_grow(&m->alloc, r->ends, r->ends_cap * sizeof *ends, cap * sizeof *ends)) == NULL)
+    if ((ends = mem_grow(&m->alloc, r->entry_ends, r->entry_ends_cap * sizeof *ends, cap * sizeof *ends)) == NULL)
         return false;
-    r->ends = ends;
-    r->ends_cap = cap;
+    r->entry_ends = ends;
+    r->entry_ends_cap = cap;
     return true;
 }
 
-static bool nodes_stage(memory *m, const pawl_append *a, staged *g)
+static bool nodes_stage(memory_space *m, const pawl_append *a, staged *g)
 {
     node **last = &g->waits;
 
@@ -82,29 +81,29 @@ static bool nodes_stage(memory *m, const pawl_append *a, staged *g)
             return false;
     last = &g->marks;
     for (size_t i = 0; i < a->nmarks; i++, last = &(*last)->next)
-        if ((*last = node_new(&m->alloc, sizeof(attempts), a->marks[i].id)) == NULL)
+        if ((*last = node_new(&m->alloc, sizeof(stored_attempts), a->marks[i].id)) == NULL)
             return false;
     return true;
 }
 
-static bool append_stage(memory *m, const pawl_append *a, staged *g)
+static bool append_stage(memory_space *m, const pawl_append *a, staged *g)
 {
     pawl_bytes parked = { a->parked, a->moves && a->parked != NULL ? strlen(a->parked) : 0 }, text;
-    run *r = g->r;
+    stored_run *r = g->r;
 
     for (size_t i = 0; i < a->nlines; i++)
-        r->due.text += a->lines[i].size + 1;
-    r->due.entries += g->entries;
-    r->due.waits += a->nwaits;
-    r->due.blobs += a->nblobs;
-    r->due.marks += a->nmarks;
+        r->need.text += a->lines[i].size + 1;
+    r->need.entries += g->entries;
+    r->need.waits += a->nwaits;
+    r->need.blobs += a->nblobs;
+    r->need.marks += a->nmarks;
     if (!run_room(m, r) || !nodes_stage(m, a, g) || !bytes_copy(&m->alloc, parked, &text))
         return false;
     g->parked = text.data;
     return bytes_copy(&m->alloc, a->snapshot, &g->snapshot);
 }
 
-static void nodes_free(memory *m, node *n)
+static void nodes_free(memory_space *m, node *n)
 {
     for (node *next; n != NULL; n = next) {
         next = n->next;
@@ -112,7 +111,7 @@ static void nodes_free(memory *m, node *n)
     }
 }
 
-static void staged_free(memory *m, staged *g)
+static void staged_free(memory_space *m, staged *g)
 {
     nodes_free(m, g->waits);
     nodes_free(m, g->blobs);
@@ -121,9 +120,9 @@ static void staged_free(memory *m, staged *g)
     bytes_free(&m->alloc, &g->snapshot);
 }
 
-/* ---- what an append may do --------------------------------------------------------------------------------- */
+/* ---- checking --------------------------------------------------------------------------------- */
 
-static bool line_at(const run *r, size_t *at, pawl_bytes line)
+static bool line_at(const stored_run *r, size_t *at, pawl_bytes line)
 {
     if (line.size >= r->text.size - *at || memcmp(r->text.data + *at, line.data, line.size) != 0 ||
         r->text.data[*at + line.size] != '\n')
@@ -132,18 +131,18 @@ static bool line_at(const run *r, size_t *at, pawl_bytes line)
     return true;
 }
 
-/* Whether these very lines are the last ones: the newest entry is among them, so they can be told from others like them. */
-static bool is_repeated(const run *r, const pawl_append *a, uint64_t entries)
+/* Whether this append was stored before and its result was lost: the newest entry is among these lines, which identifies them. */
+static bool is_repeated(const stored_run *r, const pawl_append *a, uint64_t entries)
 {
     size_t last = a->nlines, bytes = 0, at;
 
-    if (entries == 0 || r->nends < entries || a->seq + entries != r->head.seq)
+    if (entries == 0 || r->nentries < entries || a->seq + entries != r->head.seq)
         return false;
     while (store_line_is_record(a->lines[last - 1]))
         last--;
     for (size_t i = 0; i < last; i++)
         bytes += a->lines[i].size + 1;
-    at = r->ends[r->nends - 1];
+    at = r->entry_ends[r->nentries - 1];
     if (bytes > at || (bytes < at && r->text.data[at - bytes - 1] != '\n'))
         return false;
     at -= bytes;
@@ -153,82 +152,82 @@ static bool is_repeated(const run *r, const pawl_append *a, uint64_t entries)
     return true;
 }
 
-/* Deliveries are taken in order, mostly. */
-static bool taken_found(run *r, const pawl_append *a)
+/* Marks the deliveries that `a` takes. The search goes on from the one before, for they are mostly taken in order. */
+static bool mark_taken(stored_run *r, const pawl_append *a)
 {
-    delivery *d = r->first;
+    stored_delivery *d = r->mail_first;
     size_t i;
 
     for (i = 0; i < a->ntaken; i++) {
-        delivery *from = d;
+        stored_delivery *from = d;
 
         while (d != NULL && d->d.no != a->taken[i])
             d = d->after;
         if (d == NULL)
-            for (d = r->first; d != from && d->d.no != a->taken[i];)
+            for (d = r->mail_first; d != from && d->d.no != a->taken[i];)
                 d = d->after;
-        if (d == NULL || d->d.no != a->taken[i] || d->leaving)
+        if (d == NULL || d->d.no != a->taken[i] || d->taken_now)
             break;
-        d->leaving = true;
+        d->taken_now = true;
     }
     if (i < a->ntaken)
-        for (d = r->first; d != NULL; d = d->after)
-            d->leaving = false;
+        for (d = r->mail_first; d != NULL; d = d->after)
+            d->taken_now = false;
     return i == a->ntaken;
 }
 
-static pawl_code append_judge(run *r, const pawl_append *a, uint64_t entries, bool *again)
+static pawl_code append_check(stored_run *r, const pawl_append *a, uint64_t entries, bool *repeated)
 {
-    *again = false;
+    *repeated = false;
     if (a->fence == 0 || (a->fence != r->head.fence && !BROKEN(BROKEN_FENCE) && !(BROKEN(BROKEN_FENCE_NEAR) && a->fence + 1 == r->head.fence)))
         return PAWL_FENCED;
-    if ((*again = is_repeated(r, a, entries)))
+    if ((*repeated = is_repeated(r, a, entries)))
         return PAWL_OK;
-    return a->seq == r->head.seq && taken_found(r, a) ? PAWL_OK : PAWL_CONFLICT;
+    return a->seq == r->head.seq && mark_taken(r, a) ? PAWL_OK : PAWL_CONFLICT;
 }
 
-/* ---- doing it --------------------------------------------------------------------------------------------------- */
+/* ---- applying: cannot fail --------------------------------------------------------------------------------------------------- */
 
-static void lines_put(run *r, const pawl_append *a)
+static void lines_put(stored_run *r, const pawl_append *a)
 {
     for (size_t i = 0; i < a->nlines; i++) {
         buf_put(&r->text, a->lines[i].data, a->lines[i].size);
         buf_char(&r->text, '\n');
         if (store_line_is_record(a->lines[i]))
             continue;
-        r->ends[r->nends++] = r->text.size;
+        r->entry_ends[r->nentries++] = r->text.size;
         r->head.seq++;
     }
 }
 
-static void wait_forget(memory *m, const run *r, table *t, waiting *now)
+static void wait_replace(memory_space *m, const stored_run *r, table *t, stored_wait *now)
 {
-    waiting *old = (waiting *)table_find(t, now->at.key);
+    stored_wait *old = (stored_wait *)table_find(t, now->at.key);
 
     if (old == NULL)
         return;
-    now->given = t == &r->open ? old->given : NULL;     /* one that was over is asked anew */
+    now->answer = t == &r->open ? old->answer : NULL;     /* a closed wait that is opened again has no answer yet */
     if (now->asked_ms == 0)
         now->asked_ms = old->asked_ms;
-    table_take(t, &old->at);
+    table_remove(t, &old->at);
     node_free(&m->alloc, old);
 }
 
-static void waits_put(memory *m, run *r, const pawl_append *a, staged *g)
+static void waits_put(memory_space *m, stored_run *r, const pawl_append *a, staged *g)
 {
     node *n = g->waits, *next;
 
     g->waits = NULL;
     for (size_t i = 0; i < a->nwaits; i++, n = next) {
         next = n->next;
-        wait_forget(m, r, &r->open, (waiting *)n);
-        wait_forget(m, r, &r->over, (waiting *)n);
+        wait_replace(m, r, &r->open, (stored_wait *)n);
+        wait_replace(m, r, &r->over, (stored_wait *)n);
         table_put(a->waits[i].over ? &r->over : &r->open, n);
     }
     r->head.waits = (uint32_t)r->open.count;
 }
 
-static void blobs_put(memory *m, run *r, staged *g)
+static void blobs_put(memory_space *m, stored_run *r, staged *g)
 {
     for (node *n = g->blobs, *next; n != NULL; n = next) {
         next = n->next;
@@ -240,16 +239,16 @@ static void blobs_put(memory *m, run *r, staged *g)
     g->blobs = NULL;
 }
 
-static void mark_do(memory *m, run *r, node *made, const pawl_mark *mark)
+static void mark_apply(memory_space *m, stored_run *r, node *made, const pawl_mark *mark)
 {
     node *n = table_find(&r->marks, made->key);
-    attempts *a;
+    stored_attempts *a;
 
     if (n != NULL)
         node_free(&m->alloc, made);
     else
         table_put(&r->marks, n = made);
-    a = (attempts *)n;
+    a = (stored_attempts *)n;
     if (!mark->unbegun)
         a->count += mark->again_ms == 0;
     else if (a->count > 0)
@@ -258,25 +257,25 @@ static void mark_do(memory *m, run *r, node *made, const pawl_mark *mark)
     a->again_ms = mark->again_ms;
     m->all->version++;
     if (mark->unbegun && a->count == 0) {
-        table_take(&r->marks, n);
+        table_remove(&r->marks, n);
         node_free(&m->alloc, n);
     }
 }
 
-static void marks_put(memory *m, run *r, const pawl_append *a, staged *g)
+static void marks_put(memory_space *m, stored_run *r, const pawl_append *a, staged *g)
 {
     node *n = g->marks, *next;
 
     g->marks = NULL;
     for (size_t i = 0; i < a->nmarks; i++, n = next) {
         next = n->next;
-        mark_do(m, r, n, &(pawl_mark){ .first_ms = a->marks[i].first_ms });
+        mark_apply(m, r, n, &(pawl_mark){ .first_ms = a->marks[i].first_ms });
     }
 }
 
-static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms)
+static void append_apply(memory_space *m, const pawl_append *a, staged *g, int64_t now_ms)
 {
-    run *r = g->r;
+    stored_run *r = g->r;
 
     lines_put(r, a);
     if (a->moves) {
@@ -291,10 +290,10 @@ static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms
     waits_put(m, r, a, g);
     blobs_put(m, r, g);
     marks_put(m, r, a, g);
-    for (delivery *d = a->ntaken == 0 ? NULL : r->first, *after; d != NULL; d = after) {
+    for (stored_delivery *d = a->ntaken == 0 ? NULL : r->mail_first, *after; d != NULL; d = after) {
         after = d->after;
-        if (d->leaving)
-            delivery_take(m, r, d);
+        if (d->taken_now)
+            delivery_remove(m, r, d);
     }
     if (g->snapshot.size > 0) {
         bytes_free(&m->alloc, &r->snapshot);
@@ -304,22 +303,22 @@ static void append_do(memory *m, const pawl_append *a, staged *g, int64_t now_ms
     }
     r->head.changed_ms = now_ms;
     if (a->release)
-        run_let_go(m, r);
-    order_set(m, r);
+        run_unlease(m, r);
+    order_update(m, r);
     m->all->version++;
 }
 
-/* It was there; whether it was let go of is not in its lines. */
-static void append_again(memory *m, const pawl_append *a, run *r)
+/* The repeated append asked for a release, and that the lines do not show. */
+static void append_release(memory_space *m, const pawl_append *a, stored_run *r)
 {
     if (!a->release || r->head.owner == NULL)
         return;
-    run_let_go(m, r);
-    order_set(m, r);
+    run_unlease(m, r);
+    order_update(m, r);
     m->all->version++;
 }
 
-static pawl_code all_stage(memory *m, pawl_append *all, size_t n, staged *g, pawl_err *err)
+static pawl_code all_stage(memory_space *m, pawl_append *all, size_t n, staged *g, pawl_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         all[i].rc = all[i].within != NULL ? PAWL_INVALID : store_append_check(&all[i], &g[i].entries, NULL);
@@ -333,18 +332,18 @@ static pawl_code all_stage(memory *m, pawl_append *all, size_t n, staged *g, paw
 
 pawl_code memory_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err)
 {
-    memory *m = memory_of(s);
+    memory_space *m = space_of(s);
     int64_t now = memory_now(s);
-    staged few[FEW], *g = few;
+    staged inline_staged[STAGED_INLINE], *g = inline_staged;
     pawl_code rc;
-    bool again;
+    bool repeated;
 
     if (n == 0)
         return PAWL_OK;
     if (all == NULL)
-        return fail(err, PAWL_INVALID, "an append of nothing");
-    if (n <= FEW)
-        memset(few, 0, n * sizeof *few);
+        return fail(err, PAWL_INVALID, "a count of appends without an array");
+    if (n <= STAGED_INLINE)
+        memset(inline_staged, 0, n * sizeof *inline_staged);
     else
         g = n <= PTRDIFF_MAX / sizeof *g ? mem_new(&m->alloc, n * sizeof *g) : NULL;
     rc = g == NULL ? fail(err, PAWL_NOMEM, "no memory for %zu appends", n) : all_stage(m, all, n, g, err);
@@ -352,50 +351,50 @@ pawl_code memory_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err
         if (rc != PAWL_OK) {
             all[i].rc = rc;
         } else if (all[i].rc == PAWL_OK) {
-            all[i].rc = append_judge(g[i].r, &all[i], g[i].entries, &again);
-            if (all[i].rc == PAWL_OK && again)
-                append_again(m, &all[i], g[i].r);
+            all[i].rc = append_check(g[i].r, &all[i], g[i].entries, &repeated);
+            if (all[i].rc == PAWL_OK && repeated)
+                append_release(m, &all[i], g[i].r);
             else if (all[i].rc == PAWL_OK)
-                append_do(m, &all[i], &g[i], now);
-            all[i].quiet = g[i].r->first == NULL;
+                append_apply(m, &all[i], &g[i], now);
+            all[i].quiet = g[i].r->mail_first == NULL;
         }
     }
     for (size_t i = 0; g != NULL && i < n; i++) {
         if (g[i].r != NULL)
-            memset(&g[i].r->due, 0, sizeof g[i].r->due);
+            memset(&g[i].r->need, 0, sizeof g[i].r->need);
         staged_free(m, &g[i]);
     }
-    if (g != few)
+    if (g != inline_staged)
         mem_free(&m->alloc, g, n * sizeof *g);
     return rc;
 }
 
 /* ---- marks (E13) -------------------------------------------------------------------------------------------------- */
 
-static pawl_code mark_stage(memory *m, pawl_mark *mark, run **r, node **made, pawl_err *err)
+static pawl_code mark_stage(memory_space *m, pawl_mark *mark, stored_run **r, node **made, pawl_err *err)
 {
-    mark->rc = store_id_valid(mark->id) && mark->first_ms >= 0 && mark->again_ms >= 0 ? run_held(m, mark->run, mark->fence, r, NULL) : PAWL_INVALID;
+    mark->rc = store_id_valid(mark->id) && mark->first_ms >= 0 && mark->again_ms >= 0 ? run_find_held(m, mark->run, mark->fence, r, NULL) : PAWL_INVALID;
     if (mark->rc != PAWL_OK) {
         *r = NULL;
         return PAWL_OK;
     }
-    (*r)->due.marks++;
-    if (!table_room(&m->alloc, &(*r)->marks, (*r)->due.marks) || (*made = node_new(&m->alloc, sizeof(attempts), mark->id)) == NULL)
+    (*r)->need.marks++;
+    if (!table_room(&m->alloc, &(*r)->marks, (*r)->need.marks) || (*made = node_new(&m->alloc, sizeof(stored_attempts), mark->id)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for a mark", mark->run);
     return PAWL_OK;
 }
 
 pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
 {
-    typedef struct { run *r; node *made; } place;
-    memory *m = memory_of(s);
-    place *g = NULL;
+    typedef struct { stored_run *r; node *made; } staged_mark;
+    memory_space *m = space_of(s);
+    staged_mark *g = NULL;
     pawl_code rc = PAWL_OK;
 
     if (n == 0)
         return PAWL_OK;
     if (all == NULL)
-        return fail(err, PAWL_INVALID, "a mark of nothing");
+        return fail(err, PAWL_INVALID, "a count of marks without an array");
     if (n <= PTRDIFF_MAX / sizeof *g)
         g = mem_new(&m->alloc, n * sizeof *g);
     if (g == NULL)
@@ -407,11 +406,11 @@ pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
             all[i].rc = rc;
         if (g == NULL || g[i].r == NULL)
             continue;
-        g[i].r->due.marks = 0;
+        g[i].r->need.marks = 0;
         if (rc != PAWL_OK)
             node_free(&m->alloc, g[i].made);
         else
-            mark_do(m, g[i].r, g[i].made, &all[i]);
+            mark_apply(m, g[i].r, g[i].made, &all[i]);
     }
     mem_free(&m->alloc, g, n * sizeof *g);
     return rc;
@@ -419,13 +418,13 @@ pawl_code memory_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)
 
 pawl_code memory_marks(pawl_store *s, const char *id, pawl_mark_fn *fn, void *ctx, pawl_err *err)
 {
-    run *r;
-    pawl_code rc = run_find(memory_of(s), id, &r, err);
+    stored_run *r;
+    pawl_code rc = run_find(space_of(s), id, &r, err);
 
     if (rc == PAWL_OK && fn == NULL)
-        return fail(err, PAWL_INVALID, "%s: its marks are told to nobody", id);
+        return fail(err, PAWL_INVALID, "%s: a list of marks needs a callback", id);
     for (node *n = rc == PAWL_OK ? r->marks.first : NULL; n != NULL; n = n->next) {
-        const attempts *a = (const attempts *)n;
+        const stored_attempts *a = (const stored_attempts *)n;
 
         if (!fn(ctx, &(pawl_mark){ .id = n->key, .first_ms = a->first_ms, .again_ms = a->again_ms, .attempts = a->count }))
             break;
@@ -435,7 +434,7 @@ pawl_code memory_marks(pawl_store *s, const char *id, pawl_mark_fn *fn, void *ct
 
 /* ---- pruning (K10) --------------------------------------------------------------------------------------------------- */
 
-static pawl_code prune_check(memory *m, const run *r, uint64_t seq, pawl_bytes base, pawl_err *err)
+static pawl_code prune_check(memory_space *m, const stored_run *r, uint64_t seq, pawl_bytes base, pawl_err *err)
 {
     const char *id = r->at.key;
     store_base b;
@@ -457,21 +456,21 @@ static pawl_code prune_check(memory *m, const run *r, uint64_t seq, pawl_bytes b
 
 pawl_code memory_prune(pawl_store *s, const char *id, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err)
 {
-    memory *m = memory_of(s);
+    memory_space *m = space_of(s);
     pawl_bytes text;
     pawl_code rc;
     size_t gone, n;
-    bool stands;
-    run *r;
+    bool survives;
+    stored_run *r;
 
-    if ((rc = run_held(m, id, fence, &r, err)) != PAWL_OK || (rc = prune_check(m, r, seq, base, err)) != PAWL_OK)
+    if ((rc = run_find_held(m, id, fence, &r, err)) != PAWL_OK || (rc = prune_check(m, r, seq, base, err)) != PAWL_OK)
         return rc;
     if (seq == r->base.seq) {
         if (base.size != r->base_text.size || memcmp(base.data, r->base_text.data, base.size) != 0)
             rc = fail(err, PAWL_CONFLICT, "%s: it begins at entry %llu, with another base", id, (unsigned long long)seq);
         return rc;
     }
-    if ((rc = store_snapshot_stands(&m->alloc, r->snapshot, r->snapshot_seq, seq, &stands)) != PAWL_OK || !bytes_copy(&m->alloc, base, &text))
+    if ((rc = store_snapshot_survives(&m->alloc, r->snapshot, r->snapshot_seq, seq, &survives)) != PAWL_OK || !bytes_copy(&m->alloc, base, &text))
         return fail(err, PAWL_NOMEM, "%s: no memory for a base", id);
     bytes_free(&m->alloc, &r->base_text);
     r->base_text = text;
@@ -479,11 +478,11 @@ pawl_code memory_prune(pawl_store *s, const char *id, uint64_t fence, uint64_t s
     n = (size_t)(seq - r->base.seq);
     r->text.size -= gone;
     memmove(r->text.data, r->text.data + gone, r->text.size);
-    r->nends -= n;
-    for (size_t i = 0; i < r->nends; i++)
-        r->ends[i] = r->ends[i + n] - gone;
+    r->nentries -= n;
+    for (size_t i = 0; i < r->nentries; i++)
+        r->entry_ends[i] = r->entry_ends[i + n] - gone;
     r->base.seq = seq;
-    if (!stands)
+    if (!survives)
         bytes_free(&m->alloc, &r->snapshot);
     m->all->version++;
     return PAWL_OK;

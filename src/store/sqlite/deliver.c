@@ -1,4 +1,4 @@
-/* deliver.c - deliveries of those who do not hold the run (E16), the check of an answer against its wait (W3), and the list of open waits.
+/* deliver.c - mailboxes: deliveries from callers without the lease (E16), answers checked against their wait (W3); the list of open waits.
  *
  * Owns nothing. Called through the verbs deliver, deliveries and waits, and by create for a START; on the thread that uses the handle.
  * Invariant: Q5, heads.mail counts the deliveries that are not taken. */
@@ -14,13 +14,13 @@ static pawl_code answer_refuse(sqlite_store *s, const char *run, const char *id,
     sql_int(q, 1, wait);
     if (!sql_row(s, q))
         return PAWL_CONFLICT;
-    rc = store_answer_late(run, id, sql_get_plain(s, q, sqlite3_column_type(q, 0) == SQLITE_NULL ? 1 : 0, run, 0),
+    rc = store_answer_conflict(run, id, sql_decode(s, q, sqlite3_column_type(q, 0) == SQLITE_NULL ? 1 : 0, run, 0),
                            (const char *)sqlite3_column_text(q, 2), err);
     sql_end(q);
     return rc;
 }
 
-/* *wait: the number of the wait, when the answer is accepted. */
+/* *wait: the number of the wait in the file, when the answer is accepted. */
 static pawl_code answer_check(sqlite_store *s, const char *run, int64_t no, const pawl_delivery *d, int64_t *wait, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_WAIT_FIND);
@@ -30,11 +30,11 @@ static pawl_code answer_check(sqlite_store *s, const char *run, int64_t no, cons
     sql_int(q, 1, no);
     sql_text(q, 2, d->name);
     if (!sql_row(s, q))
-        return s->rc == SQLITE_OK ? fail(err, PAWL_INVALID, "%s: no wait %s was ever asked", run, d->name) : PAWL_OK;
+        return s->rc == SQLITE_OK ? fail(err, PAWL_INVALID, "%s: there never was a wait %s", run, d->name) : PAWL_OK;
     *wait = sql_get_int(q, 0);
     if (sql_get_int(q, 1) != 0 || sqlite3_column_type(q, 2) != SQLITE_NULL)
         rc = answer_refuse(s, run, d->name, *wait, err);
-    else if (spec = sql_get_plain(s, q, 3, run, 0), s->rc == SQLITE_OK)
+    else if (spec = sql_decode(s, q, 3, run, 0), s->rc == SQLITE_OK)
         rc = store_answer_check(&s->alloc, run, d->name, spec, d->value, err);
     sql_end(q);
     return rc;
@@ -42,25 +42,25 @@ static pawl_code answer_check(sqlite_store *s, const char *run, int64_t no, cons
 
 /* ---- delivering ------------------------------------------------------------------------------ */
 
-static pawl_code delivery_find(sqlite_store *s, const char *run, int64_t no, pawl_delivery *d, const hash *digest, bool *before,
+static pawl_code delivery_find(sqlite_store *s, const char *run, int64_t no, pawl_delivery *d, const hash *digest, bool *repeated,
                                 pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_DELIVERY_FIND);
     pawl_bytes old;
     bool same;
 
-    *before = false;
+    *repeated = false;
     sql_int(q, 1, no);
     sql_text(q, 2, d->id);
     if (!sql_row(s, q))
         return PAWL_OK;
-    *before = true;
+    *repeated = true;
     old = sql_get_bytes(q, 2);
     same = old.size == HASH_BYTES && memcmp(old.data, digest->b, HASH_BYTES) == 0;
     d->no = (uint64_t)sql_get_int(q, 0);
     d->at_ms = sql_get_int(q, 1);
     sql_end(q);
-    return same ? PAWL_OK : fail(err, PAWL_CONFLICT, "%s: delivery %s was made before, with other bytes", run, d->id);
+    return same ? PAWL_OK : fail(err, PAWL_CONFLICT, "%s: delivery %s was sent before with other bytes", run, d->id);
 }
 
 static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const hash *digest, int64_t wait)
@@ -73,10 +73,10 @@ static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const h
     sql_int(q, 3, d->kind);
     sql_text(q, 4, d->name);
     sql_int(q, 5, d->outcome);
-    sql_pack(s, q, 6, d->value, 0);
-    sql_pack(s, q, 7, d->update, 1);
-    sql_pack_text(s, q, 8, d->by, 2);
-    sql_pack_text(s, q, 9, d->note, 3);
+    sql_encode(s, q, 6, d->value, 0);
+    sql_encode(s, q, 7, d->update, 1);
+    sql_encode_text(s, q, 8, d->by, 2);
+    sql_encode_text(s, q, 9, d->note, 3);
     sql_text(q, 10, d->trace);
     sql_int(q, 11, d->at_ms);
     sql_bytes(q, 12, digest->b, HASH_BYTES);
@@ -110,21 +110,21 @@ static int64_t mailbox_count(sqlite_store *s, int64_t no)
 pawl_code deliver_in(sqlite_store *s, const char *run, pawl_delivery *d, pawl_err *err)
 {
     int64_t no, wait = 0;
-    bool before = false;
+    bool repeated = false;
     hash digest;
     pawl_code rc;
 
     store_delivery_hash(d, &digest);
     if ((no = run_no(s, run)) == 0)
-        return s->rc == SQLITE_OK ? store_no_run(run, err) : PAWL_OK;
-    if ((rc = delivery_find(s, run, no, d, &digest, &before, err)) != PAWL_OK || before)
+        return s->rc == SQLITE_OK ? store_run_missing(run, err) : PAWL_OK;
+    if ((rc = delivery_find(s, run, no, d, &digest, &repeated, err)) != PAWL_OK || repeated)
         return rc;
     if (d->kind == PAWL_DELIVER_ANSWER && (rc = answer_check(s, run, no, d, &wait, err)) != PAWL_OK)
         return rc;
     if (mailbox_count(s, no) >= (int64_t)s->signals_max)
-        return fail(err, PAWL_LIMIT, "%s: %u deliveries wait for it (signals_max)", run, (unsigned)s->signals_max);
+        return fail(err, PAWL_LIMIT, "%s: its mailbox is full, with %u deliveries (signals_max)", run, (unsigned)s->signals_max);
     delivery_add(s, no, d, &digest, wait);
-    run_row_drop(s, run);         /* its mailbox is not empty now */
+    run_row_drop(s, run);         /* the cached row has the old number of deliveries */
     return PAWL_OK;
 }
 
@@ -134,7 +134,7 @@ pawl_code sqlite_deliver(pawl_store *st, const char *run, pawl_delivery *d, pawl
     pawl_delivery given;
     pawl_code rc;
 
-    if ((rc = store_delivery_check(&s->alloc, run, d, err)) != PAWL_OK || (rc = write_begin(s, TXN_HARD, err)) != PAWL_OK)
+    if ((rc = store_delivery_check(&s->alloc, run, d, err)) != PAWL_OK || (rc = write_begin(s, TXN_SYNCED, err)) != PAWL_OK)
         return rc;
     given = *d;
     rc = deliver_in(s, run, d, err);
@@ -163,10 +163,10 @@ pawl_code sqlite_deliveries(pawl_store *st, const char *run, pawl_delivery_fn *f
             .kind = (pawl_delivery_kind)sql_get_int(q, 2),
             .name = sql_get_text(q, 3),
             .outcome = (int)sql_get_int(q, 4),
-            .value = sql_get_plain(s, q, 5, run, 0),
-            .update = sql_get_plain(s, q, 6, run, 1),
-            .by = sql_get_plain_text(s, q, 7, run, 2),
-            .note = sql_get_plain_text(s, q, 8, run, 3),
+            .value = sql_decode(s, q, 5, run, 0),
+            .update = sql_decode(s, q, 6, run, 1),
+            .by = sql_decode_text(s, q, 7, run, 2),
+            .note = sql_decode_text(s, q, 8, run, 3),
             .trace = sql_get_text(q, 9),
             .at_ms = sql_get_int(q, 10),
         };
@@ -186,7 +186,7 @@ pawl_code sqlite_waits(pawl_store *st, const char *run, pawl_waiting_fn *fn, voi
     pawl_code rc;
 
     if (run == NULL && fn == NULL)
-        return fail(err, PAWL_INVALID, "waits are told to nobody");
+        return fail(err, PAWL_INVALID, "a list of waits needs a callback");
     rc = run == NULL ? read_begin(s, err) : read_run(s, run, fn != NULL, &no, err);
     if (rc != PAWL_OK)
         return rc;
@@ -197,7 +197,7 @@ pawl_code sqlite_waits(pawl_store *st, const char *run, pawl_waiting_fn *fn, voi
     while (sql_row(s, q)) {
         pawl_waiting w = { .id = sql_get_text(q, 1), .asked_ms = sql_get_int(q, 3), .answered = sql_get_int(q, 4) != 0 };
 
-        w.spec = sql_get_plain(s, q, 2, sql_get_text(q, 0), 0);
+        w.spec = sql_decode(s, q, 2, sql_get_text(q, 0), 0);
         if (s->rc != SQLITE_OK || !fn(ctx, sql_get_text(q, 0), &w))
             break;
     }

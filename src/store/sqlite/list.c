@@ -8,8 +8,8 @@
 
 /* ---- listing (S6) ---------------------------------------------------------------------------- */
 
-/* Along the index that leaves out most. */
-static sql_id list_along(const pawl_filter *f)
+/* The index of the most selective member of the filter. */
+static sql_id list_index(const pawl_filter *f)
 {
     if (f->parent != NULL)
         return SQL_LIST_PARENT;
@@ -33,11 +33,11 @@ static void bind_flag(sqlite3_stmt *q, int at, bool wanted, int64_t value)
     if (wanted)
         sql_int(q, at, value);
     else
-        sql_blank(q, at);
+        sql_null(q, at);
 }
 
-/* At most `limit` runs that changed since; returns how many more may follow. */
-static size_t heads_list(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t since_ms, pawl_head_fn *fn, void *ctx)
+/* Returns how much of `limit` is left; 0 when the callback stopped. */
+static size_t heads_emit(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t since_ms, pawl_head_fn *fn, void *ctx)
 {
     pawl_head h;
 
@@ -53,7 +53,7 @@ static size_t heads_list(sqlite_store *s, sqlite3_stmt *q, size_t limit, int64_t
     return limit;
 }
 
-/* Binds the filter, without the bound of the page. */
+/* The caller binds ?2, the bound of the page. */
 static sqlite3_stmt *filter_use(sqlite_store *s, const pawl_filter *f, sql_id id)
 {
     sqlite3_stmt *q = sql_use(s, id);
@@ -70,10 +70,10 @@ static sqlite3_stmt *filter_use(sqlite_store *s, const pawl_filter *f, sql_id id
     return q;
 }
 
-/* Along the index of ids: their numbers first, sorted, then each run by its number. */
+/* The index of ids gives the numbers, which are sorted; then each run is read by its number. */
 static void list_by_prefix(sqlite_store *s, const pawl_filter *f, int64_t before, size_t limit, pawl_head_fn *fn, void *ctx)
 {
-    sqlite3_stmt *nos = sql_use(s, SQL_LIST_BEGINS);
+    sqlite3_stmt *nos = sql_use(s, SQL_LIST_PREFIX);
 
     sql_int(nos, 1, s->space);
     sql_int(nos, 2, before);
@@ -82,12 +82,12 @@ static void list_by_prefix(sqlite_store *s, const pawl_filter *f, int64_t before
         sqlite3_stmt *q = filter_use(s, f, SQL_LIST_ONE);
 
         sql_int(q, 2, sql_get_int(nos, 0));
-        limit = heads_list(s, q, limit, f->changed_since_ms, fn, ctx);
+        limit = heads_emit(s, q, limit, f->changed_since_ms, fn, ctx);
     }
     sql_end(nos);
 }
 
-/* ---- those that changed since a time ---------------------------------------------------------- */
+/* ---- by time of change ---------------------------------------------------------- */
 
 static int newer_first(const void *a, const void *b)
 {
@@ -108,7 +108,7 @@ static bool number_add(sqlite_store *s, numbers *list, int64_t no)
     return true;
 }
 
-/* By their heads, and by their newest rows where those are later (Q3). False: more than CHANGED_RUNS_MAX, or s->rc. */
+/* A head may be older than the newest row of its run (Q3), so both are asked. False: more than CHANGED_RUNS_MAX, or s->rc. */
 static bool changed_collect(sqlite_store *s, int64_t since_ms, int64_t before, numbers *out)
 {
     sqlite3_stmt *q = sql_use(s, SQL_LIST_CHANGED);
@@ -126,7 +126,7 @@ static bool changed_collect(sqlite_store *s, int64_t since_ms, int64_t before, n
     return s->rc == SQLITE_OK && out->n <= CHANGED_RUNS_MAX;
 }
 
-/* True: the list is complete. The tail has runs of other namespaces, too: SQL_LIST_ONE does not find those. */
+/* True: the list is complete. The tail also has runs of other namespaces, which SQL_LIST_ONE does not find. */
 static bool list_by_change(sqlite_store *s, const pawl_filter *f, int64_t before, size_t limit, pawl_head_fn *fn, void *ctx)
 {
     numbers list = { NULL, 0, 0 };
@@ -142,7 +142,7 @@ static bool list_by_change(sqlite_store *s, const pawl_filter *f, int64_t before
             continue;
         q = filter_use(s, f, SQL_LIST_ONE);
         sql_int(q, 2, list.all[i]);
-        limit = heads_list(s, q, limit, f->changed_since_ms, fn, ctx);
+        limit = heads_emit(s, q, limit, f->changed_since_ms, fn, ctx);
     }
     return true;
 }
@@ -158,22 +158,22 @@ pawl_code sqlite_list(pawl_store *st, const pawl_filter *filter, pawl_head_fn *f
     pawl_code rc;
 
     if (fn == NULL)
-        return fail(err, PAWL_INVALID, "runs are listed for nobody");
+        return fail(err, PAWL_INVALID, "a list needs a callback");
     if ((rc = read_begin(s, err)) != PAWL_OK)
         return rc;
     if (f->begins != NULL) {
         list_by_prefix(s, f, before, limit, fn, ctx);
     } else if (f->changed_since_ms <= 0 || !list_by_change(s, f, before, limit, fn, ctx)) {
-        q = filter_use(s, f, list_along(f));
+        q = filter_use(s, f, list_index(f));
         sql_int(q, 2, before);
-        heads_list(s, q, limit, f->changed_since_ms, fn, ctx);
+        heads_emit(s, q, limit, f->changed_since_ms, fn, ctx);
     }
     return read_end(s, PAWL_OK, err);
 }
 
-/* ---- who wants somebody ---------------------------------------------------------------------- */
+/* ---- due runs ---------------------------------------------------------------------- */
 
-/* Along the index heads_look (schema.c). Timers are compared with now_ms, leases with the store's own time. */
+/* Timers are compared with now_ms, leases with the store's own time. */
 static size_t due_list(sqlite_store *s, sql_id id, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx)
 {
     sqlite3_stmt *q = sql_use(s, id);
@@ -182,9 +182,9 @@ static size_t due_list(sqlite_store *s, sql_id id, int64_t now_ms, const pawl_du
     sql_int(q, 2, now_ms);
     sql_int(q, 3, store_now(s));
     sql_int(q, 4, after == NULL ? INT64_MIN : after->look_ms);
-    if (id == SQL_DUE_THEN)
+    if (id == SQL_DUE_SAME_TIME)
         sql_int(q, 5, (int64_t)after->no);
-    return heads_list(s, q, limit, INT64_MIN, fn, ctx);
+    return heads_emit(s, q, limit, INT64_MIN, fn, ctx);
 }
 
 /* Runs with the same time as `after` come first: many may have one time. */
@@ -194,11 +194,11 @@ pawl_code sqlite_due(pawl_store *st, int64_t now_ms, const pawl_due *after, size
     pawl_code rc;
 
     if (fn == NULL)
-        return fail(err, PAWL_INVALID, "what is due is told to nobody");
+        return fail(err, PAWL_INVALID, "a list of due runs needs a callback");
     if ((rc = read_begin(s, err)) != PAWL_OK)
         return rc;
     if (after != NULL)
-        limit = due_list(s, SQL_DUE_THEN, now_ms, after, limit, fn, ctx);
+        limit = due_list(s, SQL_DUE_SAME_TIME, now_ms, after, limit, fn, ctx);
     if (limit > 0)
         due_list(s, SQL_DUE, now_ms, after, limit, fn, ctx);
     return read_end(s, PAWL_OK, err);

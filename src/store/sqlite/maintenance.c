@@ -1,4 +1,4 @@
-/* maintenance.c - pruning and removing runs, checking the whole file, backup and vacuum.
+/* maintenance.c - prunes and removes runs, checks the whole file, copies and shrinks it.
  *
  * Owns nothing. Called through the verbs prune, remove, check, backup and vacuum, on the thread that uses the handle. Those that write hold
  * PATH-lock (Q1). Invariants: Q2, deleted rows keep their numbers (rows_delete); Q3, the watermark moves past them. */
@@ -10,7 +10,7 @@
 
 /* ---- pruning and removing -------------------------------------------------------------------- */
 
-static void run_by_no(sqlite_store *s, sql_id id, int64_t no)
+static void sql_run_no(sqlite_store *s, sql_id id, int64_t no)
 {
     sqlite3_stmt *q = sql_use(s, id);
 
@@ -18,7 +18,7 @@ static void run_by_no(sqlite_store *s, sql_id id, int64_t no)
     sql_run(s, q);
 }
 
-static int64_t number_of(sqlite_store *s, sqlite3_stmt *q)
+static int64_t sql_number(sqlite_store *s, sqlite3_stmt *q)
 {
     int64_t n = 0;
 
@@ -29,18 +29,18 @@ static int64_t number_of(sqlite_store *s, sqlite3_stmt *q)
     return n;
 }
 
-/* SQLite would assign the number of the last row again, so an empty row keeps it (Q2). Other handles remember rows that are deleted now;
- * the watermark moves past them, which makes those handles read again (Q3). */
+/* SQLite would assign the number of the last row again, so an empty row (the hole) stays in its place (Q2). Other handles may have deleted rows in
+ * their tails: the watermark moves past those, which makes the handles read again (Q3). */
 static void rows_delete(sqlite_store *s, const int64_t *lsns, size_t n)
 {
     sqlite3_stmt *q;
-    int64_t newest = number_of(s, sql_use(s, SQL_NEWEST_LSN)), hole;
+    int64_t newest = sql_number(s, sql_use(s, SQL_NEWEST_LSN)), hole;
 
     for (size_t i = 0; i < n; i++)
-        run_by_no(s, SQL_ENTRY_DELETE, lsns[i]);
+        sql_run_no(s, SQL_ENTRY_DELETE, lsns[i]);
     q = sql_use(s, SQL_META);
     sql_text(q, 1, "hole");
-    hole = number_of(s, q);
+    hole = sql_number(s, q);
     q = sql_use(s, SQL_HOLE_ADD);
     sql_int(q, 1, newest);
     if (sql_run(s, q) == 1) {
@@ -50,23 +50,23 @@ static void rows_delete(sqlite_store *s, const int64_t *lsns, size_t n)
         sql_run(s, q);
     }
     if (hole != 0 && hole != newest)
-        run_by_no(s, SQL_HOLE_DELETE, hole);
-    if (s->seen < newest)
-        s->seen = newest;
+        sql_run_no(s, SQL_HOLE_DELETE, hole);
+    if (s->tail_lsn < newest)
+        s->tail_lsn = newest;
     watermark_move(s);
 }
 
 /* The rows of the run up to entry `seq` into *old; *first: the row after them, 0 when there is none. */
-static pawl_code prune_rows(sqlite_store *s, const run_row *k, uint64_t seq, chain *old, int64_t *first, pawl_err *err)
+static pawl_code prune_rows(sqlite_store *s, const run_row *row, uint64_t seq, chain *old, int64_t *first, pawl_err *err)
 {
-    run_tail from = { .no = k->no, .lsn = k->lsn };
-    chain kept;
+    run_tail from = { .no = row->no, .lsn = row->lsn };
+    chain rest;
     sqlite3_stmt *q;
     pawl_code rc;
 
-    if ((rc = chain_walk(s, k->id, &from, 0, seq, &kept, err)) != PAWL_OK)
+    if ((rc = chain_walk(s, row->id, &from, 0, seq, &rest, err)) != PAWL_OK)
         return rc;
-    *first = kept.n == 0 ? 0 : kept.lsns[kept.n - 1];
+    *first = rest.n == 0 ? 0 : rest.lsns[rest.n - 1];
     if (*first != 0) {
         q = sql_use(s, SQL_LINK);
         sql_int(q, 1, *first);
@@ -75,11 +75,11 @@ static pawl_code prune_rows(sqlite_store *s, const run_row *k, uint64_t seq, cha
             sql_end(q);
         }
     }
-    return s->rc != SQLITE_OK ? sql_code(s, err) : chain_walk(s, k->id, &from, 0, 0, old, err);
+    return s->rc != SQLITE_OK ? sql_code(s, err) : chain_walk(s, row->id, &from, 0, 0, old, err);
 }
 
-/* Whether `base` may replace the base of the run. *done: it did already. */
-static pawl_code prune_check(sqlite_store *s, const run_row *k, uint64_t seq, pawl_bytes base, bool *done, pawl_err *err)
+/* Whether `base` may replace the base of the run. *repeated: it is the base already. */
+static pawl_code prune_check(sqlite_store *s, const run_row *row, uint64_t seq, pawl_bytes base, bool *repeated, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_BASE);
     uint64_t base_seq = 0, life = 0;
@@ -88,73 +88,73 @@ static pawl_code prune_check(sqlite_store *s, const run_row *k, uint64_t seq, pa
     store_base b;
     pawl_code rc;
 
-    *done = false;
-    sql_int(q, 1, k->no);
+    *repeated = false;
+    sql_int(q, 1, row->no);
     if (!sql_row(s, q))
         return sql_code(s, err);
     base_seq = (uint64_t)sql_get_int(q, 0);
     life = (uint64_t)sql_get_int(q, 1);
-    old = sql_get_plain(s, q, 2, k->id, 0);
+    old = sql_decode(s, q, 2, row->id, 0);
     same = old.size == base.size && memcmp(old.data, base.data, base.size) == 0;
     sql_end(q);
     if (s->rc != SQLITE_OK)
         return sql_code(s, err);
     if (seq < base_seq)
-        return fail(err, PAWL_GONE, "%s: entry %llu was pruned, it begins at %llu", k->id, (unsigned long long)seq,
+        return fail(err, PAWL_GONE, "%s: entry %llu was pruned, it begins at %llu", row->id, (unsigned long long)seq,
                     (unsigned long long)base_seq);
-    if (seq == 0 || seq > k->seq)
-        return fail(err, PAWL_INVALID, "%s: there is no entry %llu to begin at", k->id, (unsigned long long)seq);
+    if (seq == 0 || seq > row->seq)
+        return fail(err, PAWL_INVALID, "%s: there is no entry %llu to begin at", row->id, (unsigned long long)seq);
     if ((rc = store_base_read(&s->mem, base, &b, err)) != PAWL_OK)
         return rc;
-    if (strcmp(b.run, k->id) != 0 || b.life != life || b.seq != seq)
-        return fail(err, PAWL_INVALID, "%s: the base is another run's, or of another entry than %llu", k->id,
+    if (strcmp(b.run, row->id) != 0 || b.life != life || b.seq != seq)
+        return fail(err, PAWL_INVALID, "%s: the base is of another run, or of another entry than %llu", row->id,
                     (unsigned long long)seq);
-    *done = seq == base_seq;
-    if (*done && !same)
-        rc = fail(err, PAWL_CONFLICT, "%s: it begins at entry %llu, with another base", k->id, (unsigned long long)seq);
+    *repeated = seq == base_seq;
+    if (*repeated && !same)
+        rc = fail(err, PAWL_CONFLICT, "%s: it begins at entry %llu, with another base", row->id, (unsigned long long)seq);
     return rc;
 }
 
-static bool snapshot_stands(sqlite_store *s, const char *run, int64_t no, uint64_t seq)
+static bool snapshot_survives(sqlite_store *s, const char *run, int64_t no, uint64_t seq)
 {
     snapshot one;
     bool stands = false;
 
     if (snapshot_find(s, run, no, &one, NULL) != PAWL_OK)
         return false;
-    if (store_snapshot_stands(&s->alloc, one.body, one.seq, seq, &stands) != PAWL_OK)
+    if (store_snapshot_survives(&s->alloc, one.body, one.seq, seq, &stands) != PAWL_OK)
         s->rc = SQLITE_NOMEM;
     sql_end(one.row);
     return stands;
 }
 
-static pawl_code prune_in(sqlite_store *s, run_row *k, uint64_t seq, pawl_bytes base, pawl_err *err)
+static pawl_code prune_in(sqlite_store *s, run_row *row, uint64_t seq, pawl_bytes base, pawl_err *err)
 {
     sqlite3_stmt *q;
-    bool done;
+    bool repeated;
     chain old;
     int64_t first;
     pawl_code rc;
 
-    if ((rc = prune_check(s, k, seq, base, &done, err)) != PAWL_OK || done ||
-        (rc = prune_rows(s, k, seq, &old, &first, err)) != PAWL_OK)
+    if ((rc = prune_check(s, row, seq, base, &repeated, err)) != PAWL_OK || repeated ||
+        (rc = prune_rows(s, row, seq, &old, &first, err)) != PAWL_OK)
         return rc;
     if (first != 0)
-        run_by_no(s, SQL_ENTRY_FIRST_NOW, first);
+        sql_run_no(s, SQL_ENTRY_SET_FIRST, first);
     else
-        k->lsn = 0;
+        row->lsn = 0;
     q = sql_use(s, SQL_BASE_SET);
-    sql_int(q, 1, k->no);
+    sql_int(q, 1, row->no);
     sql_int(q, 2, (int64_t)seq);
-    sql_pack(s, q, 3, base, 0);
+    sql_encode(s, q, 3, base, 0);
     sql_run(s, q);
     q = sql_use(s, SQL_SEEK_POINTS_DELETE);
-    sql_int(q, 1, k->no);
+    sql_int(q, 1, row->no);
     sql_int(q, 2, (int64_t)seq);
     sql_run(s, q);
-    if (!snapshot_stands(s, k->id, k->no, seq))
-        run_by_no(s, SQL_SNAPSHOT_DELETE, k->no);
-    tail_put(s, &(run_tail){ .no = k->no, .seq = k->seq, .lsn = k->lsn });
+    if (!snapshot_survives(s, row->id, row->no, seq))
+        sql_run_no(s, SQL_SNAPSHOT_DELETE, row->no);
+    tail_put(s, &(run_tail){ .no = row->no, .seq = row->seq, .lsn = row->lsn });
     rows_delete(s, old.lsns, old.n);
     return PAWL_OK;
 }
@@ -163,9 +163,9 @@ pawl_code sqlite_prune(pawl_store *st, const char *run, uint64_t fence, uint64_t
 {
     sqlite_store *s = sqlite_of(st);
     pawl_code rc;
-    run_row *k = write_run(s, TXN_HARD, run, fence, &rc, err);
+    run_row *row = write_run(s, TXN_SYNCED, run, fence, &rc, err);
 
-    return k == NULL ? rc : write_end(s, prune_in(s, k, seq, base, err), err);
+    return row == NULL ? rc : write_end(s, prune_in(s, row, seq, base, err), err);
 }
 
 pawl_code sqlite_remove(pawl_store *st, const char *run, uint64_t fence, pawl_err *err)
@@ -177,18 +177,18 @@ pawl_code sqlite_remove(pawl_store *st, const char *run, uint64_t fence, pawl_er
     run_tail from;
     chain c;
     pawl_code rc;
-    run_row *k = write_run(s, TXN_HARD, run, fence, &rc, err);
+    run_row *row = write_run(s, TXN_SYNCED, run, fence, &rc, err);
 
-    if (k == NULL)
+    if (row == NULL)
         return rc;
-    from = (run_tail){ .no = k->no, .lsn = k->lsn };
+    from = (run_tail){ .no = row->no, .lsn = row->lsn };
     if ((rc = chain_walk(s, run, &from, 0, 0, &c, err)) == PAWL_OK) {
         q = sql_use(s, SQL_SEEK_POINTS_DELETE);
-        sql_int(q, 1, k->no);
+        sql_int(q, 1, row->no);
         sql_int(q, 2, INT64_MAX);
         sql_run(s, q);
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-            run_by_no(s, all[i], k->no);
+            sql_run_no(s, all[i], row->no);
         rows_delete(s, c.lsns, c.n);
     }
     rc = write_end(s, rc, err);
@@ -201,14 +201,14 @@ pawl_code sqlite_remove(pawl_store *st, const char *run, uint64_t fence, pawl_er
 static pawl_code check_file(sqlite_store *s, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_CHECK_FILE);
-    const char *said;
+    const char *result;
     pawl_code rc = PAWL_OK;
 
     if (!sql_row(s, q))
         return sql_code(s, err);
-    said = sql_get_text(q, 0);
-    if (said == NULL || strcmp(said, "ok") != 0)
-        rc = fail(err, PAWL_CORRUPT, "%s is damaged: %s; restore a backup", s->path, said == NULL ? "?" : said);
+    result = sql_get_text(q, 0);
+    if (result == NULL || strcmp(result, "ok") != 0)
+        rc = fail(err, PAWL_CORRUPT, "%s is damaged: %s; restore a backup", s->path, result == NULL ? "?" : result);
     sql_end(q);
     return rc;
 }
@@ -238,28 +238,28 @@ static pawl_code check_rows(sqlite_store *s, sqlite_store *ends, pawl_err *err)
 static pawl_code check_heads(sqlite_store *s, const sqlite_store *ends, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_CHECK_HEADS);
-    const char *wrong = NULL;
+    const char *damage = NULL;
     pawl_code rc = PAWL_OK;
 
-    while (wrong == NULL && sql_row(s, q)) {
+    while (damage == NULL && sql_row(s, q)) {
         const run_tail *end = tail_find(ends, sql_get_int(q, 0)), *tail = tail_find(s, sql_get_int(q, 0));
-        run_tail said = { .seq = (uint64_t)sql_get_int(q, 4), .lsn = sql_get_int(q, 5) };
+        run_tail stored = { .seq = (uint64_t)sql_get_int(q, 4), .lsn = sql_get_int(q, 5) };
         uint64_t seq = end != NULL && end->seq != 0 ? end->seq : (uint64_t)sql_get_int(q, 2);
 
         if (tail != NULL)
-            said = *tail;
+            stored = *tail;
         if (sqlite3_column_type(q, 3) == SQLITE_NULL)
-            wrong = "has no head";
-        else if (said.lsn != (end == NULL ? 0 : end->lsn) || said.seq != seq)
-            wrong = "does not end where its head says";
+            damage = "has no head";
+        else if (stored.lsn != (end == NULL ? 0 : end->lsn) || stored.seq != seq)
+            damage = "does not end at the row in its head";
         else if (sql_get_int(q, 6) != sql_get_int(q, 8))
-            wrong = "has another number of deliveries than its head says";
+            damage = "has another number of deliveries than its head";
         else if (sql_get_int(q, 7) != sql_get_int(q, 9))
-            wrong = "has another number of open waits than its head says";
+            damage = "has another number of open waits than its head";
         else if ((uint64_t)sql_get_int(q, 10) > seq)
-            wrong = "has a snapshot of an entry that is not there";
-        if (wrong != NULL)
-            rc = fail(err, PAWL_CORRUPT, "%s: run %s %s", s->path, sql_get_text(q, 1), wrong);
+            damage = "has a snapshot of a missing entry";
+        if (damage != NULL)
+            rc = fail(err, PAWL_CORRUPT, "%s: run %s %s", s->path, sql_get_text(q, 1), damage);
     }
     sql_end(q);
     return rc;
@@ -272,16 +272,16 @@ static pawl_code check_blobs(sqlite_store *s, pawl_err *err)
 
     while (rc == PAWL_OK && sql_row(s, q)) {
         pawl_bytes digest = sql_get_bytes(q, 1), body;
-        hash h = { { 0 } }, said = { { 0 } };
+        hash h = { { 0 } }, stored = { { 0 } };
 
         if (digest.size == HASH_BYTES)
-            memcpy(said.b, digest.data, HASH_BYTES);
-        body = blob_plain(s, q, 2, sql_get_text(q, 0), &said);
+            memcpy(stored.b, digest.data, HASH_BYTES);
+        body = blob_read(s, q, 2, sql_get_text(q, 0), &stored);
         if (s->rc != SQLITE_OK)
             break;
         hash_of(body.data, body.size, &h);
-        if (digest.size != HASH_BYTES || !hash_equal(&h, &said))
-            rc = fail(err, PAWL_CORRUPT, "%s: a blob of run %s is not what its digest says", s->path, sql_get_text(q, 0));
+        if (digest.size != HASH_BYTES || !hash_equal(&h, &stored))
+            rc = fail(err, PAWL_CORRUPT, "%s: a blob of run %s does not match its digest", s->path, sql_get_text(q, 0));
     }
     sql_end(q);
     return rc;
@@ -317,11 +317,11 @@ pawl_code sqlite_check(pawl_store *st, pawl_err *err)
         rc = check_blobs(s, err);
     if (rc == PAWL_OK)
         rc = check_snapshots(s, err);
-    tail_free(&ends);
+    caches_free(&ends);
     return read_end(s, rc, err);
 }
 
-/* ---- copying and shrinking ------------------------------------------------------------------- */
+/* ---- backup and vacuum ------------------------------------------------------------------- */
 
 static pawl_code copy_to(sqlite_store *s, const char *path, pawl_err *err)
 {
@@ -348,9 +348,9 @@ pawl_code sqlite_backup(pawl_store *st, const char *path, pawl_err *err)
     if (path == NULL)
         return fail(err, PAWL_INVALID, "a backup needs the path of a new file");
     if (fd < 0 && errno == EEXIST)
-        return fail(err, PAWL_INVALID, "%s is there already; a backup is a new file", path);
+        return fail(err, PAWL_INVALID, "%s exists already; a backup is a new file", path);
     if (fd < 0)
-        return fail(err, PAWL_IO, "%s cannot be made; is its folder there and writable?", path);
+        return fail(err, PAWL_IO, "%s cannot be created; does its folder exist, and is it writable?", path);
     close(fd);
     if ((rc = copy_to(sqlite_of(st), path, err)) != PAWL_OK)
         unlink(path);
@@ -360,7 +360,7 @@ pawl_code sqlite_backup(pawl_store *st, const char *path, pawl_err *err)
 pawl_code sqlite_vacuum(pawl_store *st, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
-    pawl_code rc = write_begin(s, TXN_HARD, err);
+    pawl_code rc = write_begin(s, TXN_SYNCED, err);
 
     if (rc != PAWL_OK)
         return rc;
@@ -370,7 +370,7 @@ pawl_code sqlite_vacuum(pawl_store *st, pawl_err *err)
     if ((rc = sql_exec(s, "VACUUM", err)) == PAWL_OK)
         checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE);
     s->own_writes++;
-    tail_forget(s);
-    lock_drop(s);
+    caches_drop(s);
+    lock_release(s);
     return rc;
 }

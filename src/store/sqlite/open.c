@@ -1,4 +1,4 @@
-/* open.c - a handle on a SQLite file is opened and closed; the table of verbs.
+/* open.c - opens and closes a handle on a SQLite file; the table of verbs.
  *
  * Owns sqlite_store and all that it points to. Called by pawl_store_sqlite and pawl_store_free. A handle is used by one thread at a time. */
 #include "store/sqlite/sqlite.h"
@@ -36,12 +36,12 @@ static uint64_t sqlite_version(pawl_store *st)
 /* ---- closing --------------------------------------------------------------------------------- */
 
 /* Whether the next handle would read many rows above the watermark to find the newest row of each run (Q3). */
-static bool tail_long(const sqlite_store *s)
+static bool tail_is_long(const sqlite_store *s)
 {
     bool unheaded = false;
 
     for (size_t i = 0; i < s->tail_cap && !unheaded; i++)
-        unheaded = s->tail[i].no != 0 && s->tail[i].own && !s->tail[i].headed;
+        unheaded = s->tail[i].no != 0 && s->tail[i].written_here && !s->tail[i].in_head;
     return unheaded || s->tail_rows >= TAIL_ROWS_CLOSED;
 }
 
@@ -52,7 +52,7 @@ static void heads_close(sqlite_store *s)
     bool written = s->own_writes > 0;
 
     s->busy_ms = 0;
-    if (written && tail_long(s) && write_begin(s, TXN_SOFT, NULL) == PAWL_OK) {
+    if (written && tail_is_long(s) && write_begin(s, TXN_UNSYNCED, NULL) == PAWL_OK) {
         if (s->tail_count > 0)
             watermark_move(s);
         write_end(s, PAWL_OK, NULL);
@@ -78,13 +78,13 @@ static void sqlite_close_store(pawl_store *st)
     for (size_t i = 0; i < SQL_COUNT; i++)
         sqlite3_finalize(s->stmts[i]);
     sqlite3_close_v2(s->db);
-    lock_drop(s);
+    lock_release(s);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
-    tail_free(s);
+    caches_free(s);
     for (int i = 0; i < SLOTS; i++) {
-        buf_free(&s->packed[i].b);
-        buf_free(&s->plain[i].b);
+        buf_free(&s->encoded[i].b);
+        buf_free(&s->decoded[i].b);
     }
     mem_free(&alloc, s->own_codecs, s->codecs.n * sizeof *s->own_codecs);
     arena_free(&s->mem);
@@ -140,7 +140,7 @@ static char *join(const pawl_alloc *alloc, const char *a, const char *b)
     return out;
 }
 
-/* The lock is beside the file itself, after links are resolved: two names of a file must not have two locks. */
+/* Named after the file that symbolic links lead to: two names of one file must not have two locks (Q1). */
 static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -157,7 +157,7 @@ static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
     sqlite3_busy_timeout(s->db, s->busy_ms);
     if ((code = schema_open(s, err)) != PAWL_OK)
         return code;
-    sqlite3_wal_hook(s->db, wal_pages_hook, s); /* last: PRAGMA wal_autocheckpoint takes its place */
+    sqlite3_wal_hook(s->db, wal_pages_hook, s); /* last: PRAGMA wal_autocheckpoint replaces the hook */
     s->open = true;
     return PAWL_OK;
 }
@@ -165,8 +165,8 @@ static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
 static bool codecs_copy(sqlite_store *s, const pawl_sqlite *o)
 {
     for (int i = 0; i < SLOTS; i++) {
-        buf_init(&s->packed[i].b, &s->alloc);
-        buf_init(&s->plain[i].b, &s->alloc);
+        buf_init(&s->encoded[i].b, &s->alloc);
+        buf_init(&s->decoded[i].b, &s->alloc);
     }
     if (o->ncodecs == 0)
         return true;
@@ -187,7 +187,7 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
     sqlite_store *s;
 
     if (path == NULL || path[0] == '\0' || path[0] == ':') {
-        fail(err, PAWL_INVALID, "a SQLite store needs the path of a file; pawl_store_memory() keeps nothing");
+        fail(err, PAWL_INVALID, "a SQLite store needs the path of a file; for a store in memory call pawl_store_memory()");
         return NULL;
     }
     if (store_codecs_check(o->codecs, o->ncodecs, err) != PAWL_OK)
@@ -199,7 +199,7 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
     s->verbs.verbs = &sqlite_verbs;
     s->alloc = alloc;
     s->lock_fd = -1;
-    s->file_seen_ms = FILE_NEVER_SEEN;
+    s->file_checked_ms = FILE_UNCHECKED;
     s->busy_ms = o->busy_ms == 0 ? BUSY_MS : o->busy_ms;
     s->signals_max = o->signals_max == 0 ? STORE_SIGNALS_MAX : o->signals_max;
     s->normal = o->normal;

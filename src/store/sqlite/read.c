@@ -1,4 +1,4 @@
-/* read.c - journals are read: along the chain of rows from the newest one back (Q2), then forward; snapshots and blobs.
+/* read.c - reads journals, snapshots and blobs. Rows of a run are found from the newest one back (Q2), then read forward.
  *
  * Owns nothing. Called through the verbs load, snapshot, read and blob, on the thread that uses the handle, in a read transaction.
  * Invariants: Q2 (link_read), Q6 (snapshot_find). */
@@ -6,36 +6,36 @@
 
 /* ---- the chain (Q2) -------------------------------------------------------------------------- */
 
-typedef struct link {
+typedef struct chain_link {
     int64_t prev;
     uint64_t seq;
     bool record;
-} link;
+} chain_link;
 
-static pawl_code chain_broken(sqlite_store *s, const char *run, int64_t lsn, pawl_err *err)
+static pawl_code chain_damaged(sqlite_store *s, const char *run, int64_t lsn, pawl_err *err)
 {
-    return fail(err, PAWL_CORRUPT, "%s: row %lld of run %s is not what it should be; restore a backup", s->path,
+    return fail(err, PAWL_CORRUPT, "%s: row %lld of run %s does not belong to its chain; restore a backup", s->path,
                 (long long)lsn, run);
 }
 
-static pawl_code link_read(sqlite_store *s, const char *run, int64_t no, int64_t lsn, link *out, pawl_err *err)
+static pawl_code link_read(sqlite_store *s, const char *run, int64_t no, int64_t lsn, chain_link *out, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_LINK);
-    bool right;
+    bool same_run;
 
     sql_int(q, 1, lsn);
     if (!sql_row(s, q))
-        return s->rc == SQLITE_OK ? chain_broken(s, run, lsn, err) : PAWL_IO;
-    right = sql_get_int(q, 0) == no;
-    *out = (link){ sql_get_int(q, 1), (uint64_t)sql_get_int(q, 2), sqlite3_column_type(q, 2) == SQLITE_NULL };
+        return s->rc == SQLITE_OK ? chain_damaged(s, run, lsn, err) : PAWL_IO;
+    same_run = sql_get_int(q, 0) == no;
+    *out = (chain_link){ sql_get_int(q, 1), (uint64_t)sql_get_int(q, 2), sqlite3_column_type(q, 2) == SQLITE_NULL };
     sql_end(q);
-    return right && out->prev < lsn ? PAWL_OK : chain_broken(s, run, lsn, err);
+    return same_run && out->prev < lsn ? PAWL_OK : chain_damaged(s, run, lsn, err);
 }
 
 pawl_code chain_walk(sqlite_store *s, const char *run, const run_tail *from, int64_t after_lsn, uint64_t after_seq, chain *out,
                      pawl_err *err)
 {
-    link at;
+    chain_link at;
     pawl_code rc;
 
     *out = (chain){ 0 };
@@ -53,47 +53,47 @@ pawl_code chain_walk(sqlite_store *s, const char *run, const run_tail *from, int
 
 /* ---- lines, forward -------------------------------------------------------------------------- */
 
-typedef struct reading {
+typedef struct line_reader {
     pawl_line_fn *fn;
     void *ctx;
     const char *run;
     uint64_t seq;               /* of the entry before */
     bool stopped;
-} reading;
+} line_reader;
 
-static pawl_bytes line_long(sqlite_store *s, sqlite3_stmt *q, const char *run)
+static pawl_bytes line_restore(sqlite_store *s, sqlite3_stmt *q, const char *run)
 {
-    buf *b = &s->plain[0].b;
-    bool good = store_long(sql_get_bytes(q, 3), b);
+    buf *b = &s->decoded[0].b;
+    bool ok = store_line_restore(sql_get_bytes(q, 3), b);
 
     if (b->failed)
         s->rc = SQLITE_NOMEM;
-    else if (!good)
-        sql_wrong(s, PAWL_CORRUPT, "%s: run %s has a line that is no line; restore a backup", s->path, run);
+    else if (!ok)
+        sql_set_error(s, PAWL_CORRUPT, "%s: run %s has a damaged line; restore a backup", s->path, run);
     return (pawl_bytes){ b->data, b->size };
 }
 
-pawl_bytes line_plain(sqlite_store *s, sqlite3_stmt *q, const char *run)
+pawl_bytes line_read(sqlite_store *s, sqlite3_stmt *q, const char *run)
 {
-    int64_t how = sql_get_int(q, 2);
+    int64_t codec = sql_get_int(q, 2);
 
-    if (how == STORE_SHORT)
-        return line_long(s, q, run);
-    if (how == 0 || how == STORE_CODED)
-        return sql_get_plain(s, q, 3, run, 0);
-    sql_wrong(s, PAWL_INVALID, "%s: run %s has lines of kind %lld, which this version does not know; update Pawl", s->path, run, (long long)how);
+    if (codec == STORE_SHORTENED)
+        return line_restore(s, q, run);
+    if (codec == 0 || codec == STORE_ENCODED)
+        return sql_decode(s, q, 3, run, 0);
+    sql_set_error(s, PAWL_INVALID, "%s: run %s has lines of kind %lld, which this version does not know; update Pawl", s->path, run, (long long)codec);
     return (pawl_bytes){ NULL, 0 };
 }
 
-/* A row of SQL_LINE or SQL_LINES. A record has the number of the entry that closes it. */
-static pawl_code line_emit(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_err *err)
+/* A record gets the number of the entry that closes it, which is the next one. */
+static pawl_code line_emit(sqlite_store *s, sqlite3_stmt *q, line_reader *r, pawl_err *err)
 {
     bool record = sqlite3_column_type(q, 1) == SQLITE_NULL;
     pawl_bytes line;
 
-    line = line_plain(s, q, r->run);
+    line = line_read(s, q, r->run);
     if ((r->stopped = s->rc != SQLITE_OK))
-        return PAWL_OK;         /* the end of the verb returns it */
+        return PAWL_OK;         /* the end of the verb returns the error */
     if (!record && (uint64_t)sql_get_int(q, 1) != r->seq + 1)
         return fail(err, PAWL_CORRUPT, "%s: run %s has no entry %llu; restore a backup", s->path, r->run,
                     (unsigned long long)r->seq + 1);
@@ -102,36 +102,36 @@ static pawl_code line_emit(sqlite_store *s, sqlite3_stmt *q, reading *r, pawl_er
     return PAWL_OK;
 }
 
-/* Rows with close numbers are read as a range, others one by one. */
-static pawl_code lines_emit(sqlite_store *s, int64_t no, const chain *c, reading *r, pawl_err *err)
+/* When most rows of the range are of this run, one range statement is faster than one look-up a row. */
+static pawl_code lines_emit(sqlite_store *s, int64_t no, const chain *c, line_reader *r, pawl_err *err)
 {
     size_t n = c->n;
-    bool close = n > 1 && (uint64_t)(c->lsns[0] - c->lsns[n - 1]) < (uint64_t)n * 2;
+    bool dense = n > 1 && (uint64_t)(c->lsns[0] - c->lsns[n - 1]) < (uint64_t)n * 2;
     pawl_code rc = PAWL_OK;
 
     while (n > 0 && rc == PAWL_OK && !r->stopped && s->rc == SQLITE_OK) {
-        sqlite3_stmt *q = sql_use(s, close ? SQL_LINES : SQL_LINE);
+        sqlite3_stmt *q = sql_use(s, dense ? SQL_LINES : SQL_LINE);
         size_t before = n;
 
         sql_int(q, 1, c->lsns[n - 1]);
-        if (close) {
+        if (dense) {
             sql_int(q, 2, c->lsns[0]);
             sql_int(q, 3, no);
         }
         while (rc == PAWL_OK && !r->stopped && n > 0 && sql_row(s, q)) {
             rc = line_emit(s, q, r, err);
             n--;
-            if (!close)
+            if (!dense)
                 break;
         }
         sql_end(q);
         if (n == before && rc == PAWL_OK && s->rc == SQLITE_OK)
-            rc = chain_broken(s, r->run, c->lsns[n - 1], err);
+            rc = chain_damaged(s, r->run, c->lsns[n - 1], err);
     }
     return rc;
 }
 
-static bool base_emit(sqlite_store *s, int64_t no, reading *r, bool wanted)
+static bool base_emit(sqlite_store *s, int64_t no, line_reader *r, bool wanted)
 {
     sqlite3_stmt *q = sql_use(s, SQL_BASE);
 
@@ -140,7 +140,7 @@ static bool base_emit(sqlite_store *s, int64_t no, reading *r, bool wanted)
         return false;
     r->seq = (uint64_t)sql_get_int(q, 0);
     if (wanted) {
-        pawl_bytes line = sql_get_plain(s, q, 2, r->run, 0);
+        pawl_bytes line = sql_decode(s, q, 2, r->run, 0);
 
         r->stopped = s->rc != SQLITE_OK || !r->fn(r->ctx, PAWL_LINE_BASE, r->seq, line);
     }
@@ -150,7 +150,7 @@ static bool base_emit(sqlite_store *s, int64_t no, reading *r, bool wanted)
 
 /* ---- snapshots (Q6) -------------------------------------------------------------------------- */
 
-/* The hash of entry `seq` at row `lsn`; false: that row is another one, or s->rc. */
+/* False: row `lsn` is not entry `seq` of this run, or s->rc. */
 static bool entry_hash(sqlite_store *s, const char *run, int64_t no, int64_t lsn, uint64_t seq, hash *out)
 {
     sqlite3_stmt *q = sql_use(s, SQL_LINE);
@@ -160,25 +160,25 @@ static bool entry_hash(sqlite_store *s, const char *run, int64_t no, int64_t lsn
     if (!sql_row(s, q))
         return false;
     found = sql_get_int(q, 0) == no && (uint64_t)sql_get_int(q, 1) == seq && sqlite3_column_type(q, 1) != SQLITE_NULL &&
-            store_entry_hash(line_plain(s, q, run), out);
+            store_entry_hash(line_read(s, q, run), out);
     sql_end(q);
     return found && s->rc == SQLITE_OK;
 }
 
-/* When SQLite or the codec cannot read the snapshot, only the snapshot is damaged: its state follows from the journal. */
-static bool snapshot_damage(sqlite_store *s)
+/* A damaged page or value of a snapshot costs only the snapshot: its state follows from the journal (K11). */
+static bool snapshot_is_damaged(sqlite_store *s)
 {
-    bool damage = (s->rc & 0xff) == SQLITE_CORRUPT || (s->rc == SQLITE_ABORT && s->why.code == PAWL_CORRUPT);
+    bool damaged = (s->rc & 0xff) == SQLITE_CORRUPT || (s->rc == SQLITE_ABORT && s->value_error.code == PAWL_CORRUPT);
 
-    if (damage)
+    if (damaged)
         s->rc = SQLITE_OK;
-    return damage;
+    return damaged;
 }
 
 pawl_code snapshot_find(sqlite_store *s, const char *run, int64_t no, snapshot *out, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_SNAPSHOT);
-    hash entry = { { 0 } }, is;
+    hash entry = { { 0 } }, found;
     pawl_bytes digest;
     bool fits = false;
 
@@ -193,19 +193,19 @@ pawl_code snapshot_find(sqlite_store *s, const char *run, int64_t no, snapshot *
             return PAWL_GONE;
         }
         fits = digest.size == HASH_BYTES && entry_hash(s, run, no, out->lsn, out->seq, &entry);
-        out->body = fits ? sql_get_plain(s, q, 3, run, 1) : (pawl_bytes){ NULL, 0 };
+        out->body = fits ? sql_decode(s, q, 3, run, 1) : (pawl_bytes){ NULL, 0 };
         if (out->body.data != NULL && s->rc == SQLITE_OK) {
-            store_snapshot_digest(&entry, out->body, &is);
-            if (memcmp(digest.data, is.b, HASH_BYTES) == 0)
+            store_snapshot_digest(&entry, out->body, &found);
+            if (memcmp(digest.data, found.b, HASH_BYTES) == 0)
                 return PAWL_OK;
         }
         sql_end(q);
     } else if (s->rc == SQLITE_OK) {
         return PAWL_GONE;
     }
-    if (!snapshot_damage(s) && s->rc != SQLITE_OK)
+    if (!snapshot_is_damaged(s) && s->rc != SQLITE_OK)
         return PAWL_GONE;
-    return fail(err, PAWL_CORRUPT, "%s: the snapshot of run %s is not what its digest says; it is not used, and the next one takes its place", s->path, run);
+    return fail(err, PAWL_CORRUPT, "%s: the snapshot of run %s does not match its digest; it is not used, and the next one replaces it", s->path, run);
 }
 
 pawl_code sqlite_snapshot(pawl_store *st, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
@@ -231,7 +231,7 @@ pawl_code sqlite_snapshot(pawl_store *st, const char *run, pawl_line_fn *fn, voi
 pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
-    reading r = { fn, ctx, run, 0, false };
+    line_reader r = { fn, ctx, run, 0, false };
     snapshot cached;
     chain c;
     run_tail at;
@@ -253,11 +253,11 @@ pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *c
     return read_end(s, rc, err);
 }
 
-/* Begins at the first seek point at or after `upto`, else at the newest row; skips what comes after `upto`. */
+/* Starts at the first seek point at or after `upto`, else at the newest row, and skips the rows above `upto`. */
 static pawl_code read_chain(sqlite_store *s, const char *run, run_tail *at, uint64_t after, uint64_t upto, chain *c, pawl_err *err)
 {
     sqlite3_stmt *q;
-    link l;
+    chain_link l;
     pawl_code rc;
 
     if (upto != 0) {
@@ -282,7 +282,7 @@ static pawl_code read_chain(sqlite_store *s, const char *run, run_tail *at, uint
 pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
-    reading r = { fn, ctx, run, 0, false };
+    line_reader r = { fn, ctx, run, 0, false };
     chain c;
     run_tail at;
     pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
@@ -292,7 +292,7 @@ pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t 
     if (!run_tail_find(s, run, &at) || !base_emit(s, at.no, &r, false))
         return read_end(s, PAWL_OK, err);
     if (after < r.seq) {
-        rc = fail(err, PAWL_GONE, "%s: what is before entry %llu was pruned", run, (unsigned long long)r.seq + 1);
+        rc = fail(err, PAWL_GONE, "%s: the entries before %llu were pruned", run, (unsigned long long)r.seq + 1);
         return read_end(s, rc, err);
     }
     if (after == 0)
@@ -307,16 +307,16 @@ pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t 
     return read_end(s, rc, err);
 }
 
-/* Only a blob may be any bytes: one whose plain bytes look encoded is recognized by its digest. */
-pawl_bytes blob_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest)
+/* A blob may be any bytes: one whose plain bytes look encoded is recognized by its digest. */
+pawl_bytes blob_read(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest)
 {
     pawl_bytes raw = sql_get_bytes(q, at);
     hash h;
 
-    if (store_is_coded(raw)) {
+    if (store_is_encoded(raw)) {
         hash_of(raw.data, raw.size, &h);
         if (!hash_equal(&h, digest))
-            return sql_get_plain(s, q, at, run, 0);
+            return sql_decode(s, q, at, run, 0);
     }
     return raw;
 }
@@ -335,7 +335,7 @@ pawl_code sqlite_blob(pawl_store *st, const char *run, const char *digest, pawl_
     sql_int(q, 1, no);
     sql_bytes(q, 2, h.b, HASH_BYTES);
     if (sql_row(s, q)) {
-        pawl_bytes bytes = blob_plain(s, q, 0, run, &h);
+        pawl_bytes bytes = blob_read(s, q, 0, run, &h);
 
         if (s->rc == SQLITE_OK)
             fn(ctx, (pawl_line_kind)0, 0, bytes);

@@ -1,7 +1,7 @@
-/* schema.c - the tables, their versions, and whether a file may be opened.
+/* schema.c - the tables, their versions and migrations, and whether a file may be opened.
  *
  * Owns nothing. Called once, by open.c. A new file and an older version are written with PATH-lock held (Q1).
- * The table entries is only appended to and has no index: the rows of a run are found along `prev` (Q2). Columns that are read often stand
+ * The table `entries` has no index: the rows of a run are found by `prev` (Q2), and an append writes no index page. Columns that are read often come
  * before those that may be long. Columns with an index change seldom, so the frequent statements do not touch an index. */
 #include "store/sqlite/sqlite.h"
 
@@ -9,15 +9,15 @@
 
 #define NEVER "9223372036854775807"
 
-/* From when somebody has to look at a run: store_look_ms, with the time when it was let go of for that of its last change. */
-#define LOOK_COLUMN                                                                                                      \
+/* store_due_ms in SQL, with the time of the last release for that of the last change. NULL: never. */
+#define DUE_COLUMN                                                                                                      \
     "look_ms INTEGER AS (CASE WHEN parked IS NOT NULL THEN NULL"                                                         \
     " WHEN owner IS NOT NULL THEN CASE WHEN over AND mail=0 AND wake_ms=0 THEN NULL ELSE lease_ms END ELSE nullif(min("  \
     "CASE WHEN mail>0 THEN mail_ms ELSE " NEVER " END,CASE WHEN wake_ms>0 THEN wake_ms ELSE " NEVER " END,"              \
     "CASE WHEN work AND NOT over THEN free_ms ELSE " NEVER " END)," NEVER ") END)"
 #define HELD_INDEX "CREATE INDEX heads_held ON heads(space) WHERE owner IS NOT NULL;"
 #define CHANGED_INDEX "CREATE INDEX heads_changed ON heads(space,changed_ms);"
-#define LOOK_INDEX "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
+#define DUE_INDEX "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
 
 static const char tables[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
@@ -40,13 +40,13 @@ static const char tables[] =
     " over INTEGER NOT NULL DEFAULT 0, work INTEGER NOT NULL DEFAULT 0, waits INTEGER NOT NULL DEFAULT 0,"
     " mail INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL, lsn INTEGER NOT NULL DEFAULT 0,"
     " lease_ms INTEGER NOT NULL DEFAULT 0, wake_ms INTEGER NOT NULL DEFAULT 0, changed_ms INTEGER NOT NULL,"
-    " free_ms INTEGER NOT NULL DEFAULT 0, mail_ms INTEGER, owner TEXT, parked TEXT, " LOOK_COLUMN ");"
+    " free_ms INTEGER NOT NULL DEFAULT 0, mail_ms INTEGER, owner TEXT, parked TEXT, " DUE_COLUMN ");"
     "CREATE INDEX heads_status ON heads(space,status);"
     "CREATE INDEX heads_waiting ON heads(space) WHERE waits>0;"
     "CREATE INDEX heads_parked ON heads(space) WHERE parked IS NOT NULL;"
     "CREATE INDEX heads_wake ON heads(space,wake_ms) WHERE wake_ms>0;"
     HELD_INDEX
-    LOOK_INDEX
+    DUE_INDEX
     CHANGED_INDEX
 
     "CREATE TABLE entries(lsn INTEGER PRIMARY KEY, run INTEGER NOT NULL, prev INTEGER NOT NULL, seq INTEGER, at_ms INTEGER,"
@@ -74,8 +74,8 @@ static const char *const migrations[SCHEMA_VERSION] = {
           "ALTER TABLE heads DROP COLUMN look_ms;"
           "ALTER TABLE heads ADD COLUMN work INTEGER NOT NULL DEFAULT 0;"
           "UPDATE heads SET work=1 WHERE status=1 AND NOT over;"
-          "ALTER TABLE heads ADD COLUMN " LOOK_COLUMN ";"
-          LOOK_INDEX,
+          "ALTER TABLE heads ADD COLUMN " DUE_COLUMN ";"
+          DUE_INDEX,
     /* 2 had no times of attempts. */
     [2] = "ALTER TABLE marks ADD COLUMN first_ms INTEGER NOT NULL DEFAULT 0;"
           "ALTER TABLE marks ADD COLUMN again_ms INTEGER NOT NULL DEFAULT 0;",
@@ -86,7 +86,7 @@ static const char *const migrations[SCHEMA_VERSION] = {
           CHANGED_INDEX,
 };
 
-static pawl_code number(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)
+static pawl_code query_int(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)
 {
     sqlite3_stmt *q = NULL;
     pawl_code rc = PAWL_OK;
@@ -115,7 +115,7 @@ static pawl_code schema_write(sqlite_store *s, const char *sql, int64_t version,
 }
 
 /* SQLite takes the page size only before WAL, and both before there are tables. */
-static pawl_code schema_make(sqlite_store *s, pawl_err *err)
+static pawl_code schema_create(sqlite_store *s, pawl_err *err)
 {
     char sql[160];
     pawl_code rc;
@@ -126,7 +126,7 @@ static pawl_code schema_make(sqlite_store *s, pawl_err *err)
 }
 
 /* A copy of the file may not be in WAL mode any more. */
-static pawl_code schema_raise(sqlite_store *s, int64_t version, pawl_err *err)
+static pawl_code schema_upgrade(sqlite_store *s, int64_t version, pawl_err *err)
 {
     pawl_code rc = sql_exec(s, "PRAGMA journal_mode=WAL", err);
 
@@ -135,16 +135,16 @@ static pawl_code schema_raise(sqlite_store *s, int64_t version, pawl_err *err)
     return rc;
 }
 
-/* *made: the version of the tables; 0: an empty file. PAWL_INVALID: not a store, or a newer one. */
-static pawl_code schema_look(sqlite_store *s, int64_t *made, pawl_err *err)
+/* *found: the version of the tables; 0: an empty file. PAWL_INVALID: not a store, or a newer one. */
+static pawl_code schema_version_read(sqlite_store *s, int64_t *found, pawl_err *err)
 {
     int64_t objects = 0, app = 0, version = 0;
     pawl_code rc;
 
-    *made = 0;
-    if ((rc = number(s, "SELECT count(*) FROM sqlite_schema", &objects, err)) != PAWL_OK ||
-        (rc = number(s, "PRAGMA application_id", &app, err)) != PAWL_OK ||
-        (rc = number(s, "PRAGMA user_version", &version, err)) != PAWL_OK)
+    *found = 0;
+    if ((rc = query_int(s, "SELECT count(*) FROM sqlite_schema", &objects, err)) != PAWL_OK ||
+        (rc = query_int(s, "PRAGMA application_id", &app, err)) != PAWL_OK ||
+        (rc = query_int(s, "PRAGMA user_version", &version, err)) != PAWL_OK)
         return rc;
     if (objects == 0 && app == 0 && version == 0)
         return PAWL_OK;
@@ -155,8 +155,8 @@ static pawl_code schema_look(sqlite_store *s, int64_t *made, pawl_err *err)
                     "%s was written by a newer Pawl: its tables are version %lld, this one knows up to %d; update Pawl", s->path,
                     (long long)version, (int)SCHEMA_VERSION);
     if (version < 1 || objects == 0)
-        return fail(err, PAWL_CORRUPT, "%s: its tables are version %lld, which there never was", s->path, (long long)version);
-    *made = version;
+        return fail(err, PAWL_CORRUPT, "%s: its tables are version %lld, which does not exist", s->path, (long long)version);
+    *found = version;
     return PAWL_OK;
 }
 
@@ -173,25 +173,25 @@ static bool is_wal(sqlite_store *s)
 pawl_code schema_open(sqlite_store *s, pawl_err *err)
 {
     char sql[160];
-    int64_t made = 0;
+    int64_t found = 0;
     pawl_code rc;
 
     /* secure_delete: on in Debian's build; it would overwrite deleted rows with zeros. */
     snprintf(sql, sizeof sql, "PRAGMA synchronous=%s; PRAGMA secure_delete=0; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-%d",
              s->normal ? "NORMAL" : "FULL", (int)CACHE_KIB);
-    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = schema_look(s, &made, err)) != PAWL_OK || (made == SCHEMA_VERSION && is_wal(s)))
+    if ((rc = sql_exec(s, sql, err)) != PAWL_OK || (rc = schema_version_read(s, &found, err)) != PAWL_OK || (found == SCHEMA_VERSION && is_wal(s)))
         return rc;
     if (sqlite3_db_readonly(s->db, "main") == 1) {
-        if (made == 0)
+        if (found == 0)
             return sql_fail(s, SQLITE_READONLY, err);
-        return made == SCHEMA_VERSION ? PAWL_OK
-               : fail(err, PAWL_IO, "%s is read-only, and was written by an older Pawl: its tables are version %lld, and to be brought to %d; "
-                      "make the file and its folder writable", s->path, (long long)made, (int)SCHEMA_VERSION);
+        return found == SCHEMA_VERSION ? PAWL_OK
+               : fail(err, PAWL_IO, "%s is read-only, and was written by an older Pawl: its tables are version %lld, and must be upgraded to %d; "
+                      "make the file and its folder writable", s->path, (long long)found, (int)SCHEMA_VERSION);
     }
     if ((rc = lock_take(s, err)) != PAWL_OK)
         return rc;
-    if ((rc = schema_look(s, &made, err)) == PAWL_OK) /* somebody else may have made it meanwhile */
-        rc = made != 0 ? schema_raise(s, made, err) : schema_make(s, err);
-    lock_drop(s);
+    if ((rc = schema_version_read(s, &found, err)) == PAWL_OK) /* another process may have created it meanwhile */
+        rc = found != 0 ? schema_upgrade(s, found, err) : schema_create(s, err);
+    lock_release(s);
     return rc;
 }

@@ -1,7 +1,7 @@
-/* sql.c - every SQL statement of the store, prepared when it is first used; values through the codec; SQLite's errors as codes.
+/* sql.c - every SQL statement of the store, prepared at its first use; values through a codec; SQLite's errors as codes.
  *
  * Owns the prepared statements (s->stmts). Called by all files of the folder, on the thread that uses the handle.
- * Invariant: the first error of a verb stays in s->rc. What comes after it does nothing, and the end of the verb returns it once. */
+ * Invariant: the first error of a verb stays in s->rc. The calls after it do nothing, and the end of the verb returns it once. */
 #include "store/sqlite/sqlite.h"
 
 #include <errno.h>
@@ -35,9 +35,9 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
     [SQL_COMMIT] = "COMMIT",
     [SQL_ROLLBACK] = "ROLLBACK",
-    [SQL_SAVE] = "SAVEPOINT pawl",
-    [SQL_SAVE_BACK] = "ROLLBACK TO pawl",
-    [SQL_SAVE_OVER] = "RELEASE pawl",
+    [SQL_SAVEPOINT] = "SAVEPOINT pawl",
+    [SQL_SAVEPOINT_ROLLBACK] = "ROLLBACK TO pawl",
+    [SQL_SAVEPOINT_RELEASE] = "RELEASE pawl",
     [SQL_DATA_VERSION] = "PRAGMA data_version",
     [SQL_META] = "SELECT value FROM meta WHERE name=?1",
     [SQL_META_SET] = "UPDATE meta SET value=?2 WHERE name=?1",
@@ -60,11 +60,11 @@ const char *const sql_texts[SQL_COUNT] = {
 
     [SQL_ENTRY_ADD] = "INSERT INTO entries(run,prev,seq,at_ms,codec,body) VALUES(?1,?2,?3,?4,?6,?5)",
     [SQL_HEAD_MOVE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4 WHERE no=?1",
-    [SQL_HEAD_PLACE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=max(changed_ms,?4) WHERE no=?1",
+    [SQL_HEAD_CATCH_UP] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=max(changed_ms,?4) WHERE no=?1",
     [SQL_HEAD_WAITS] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5 WHERE no=?1",
     [SQL_HEAD_STATE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9,"
                        "work=?10 WHERE no=?1",
-    [SQL_HEAD_FREE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9,"
+    [SQL_HEAD_RELEASE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4,waits=?5,status=?6,over=?7,wake_ms=?8,parked=?9,"
                       "work=?10,owner=NULL,lease_ms=0,free_ms=?4 WHERE no=?1",
     [SQL_MAILBOX_ADD] = "UPDATE heads SET mail_ms=CASE WHEN mail>0 THEN mail_ms ELSE ?2 END,mail=mail+1 WHERE no=?1",
     [SQL_MAILBOX_TAKE] = "UPDATE heads SET mail=mail-?2,mail_ms=(SELECT at_ms FROM deliveries WHERE run=?1 AND taken=0"
@@ -77,7 +77,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_WAIT_ADD] = "INSERT INTO waits(run,id,over,asked_ms,spec,answer) VALUES(?1,?2,?3,?4,?5,?6)",
     [SQL_WAIT_SET] = "UPDATE waits SET over=?2,asked_ms=CASE WHEN ?3=0 THEN asked_ms ELSE ?3 END,spec=coalesce(?4,spec),answer=?5,"
                      "delivery=CASE WHEN over=1 THEN NULL ELSE delivery END WHERE no=?1",
-    [SQL_WAIT_FREE] = "UPDATE waits SET delivery=NULL WHERE run=?1 AND id=?2 AND over=0 AND delivery=?3",
+    [SQL_WAIT_UNANSWER] = "UPDATE waits SET delivery=NULL WHERE run=?1 AND id=?2 AND over=0 AND delivery=?3",
     [SQL_DELIVERY_KIND] = "SELECT kind,name FROM deliveries WHERE no=?1 AND run=?2 AND taken=0",
     [SQL_TAKE] = "UPDATE deliveries SET taken=1,value=NULL,upd=NULL,note=NULL WHERE no=?1 AND run=?2 AND taken=0",
     [SQL_MARK] = "INSERT INTO marks(run,id,attempts,first_ms,again_ms) SELECT ?1,?2,max(?6,0),?4,?5 FROM heads WHERE no=?1 AND fence=?3"
@@ -118,15 +118,15 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_LIST_PARKED] = LIST_HEADS_BY("heads_parked", " AND h.parked IS NOT NULL"),
     [SQL_LIST_HELD] = LIST_HEADS_BY("heads_held", " AND h.owner IS NOT NULL"),
     /* Ids have no byte above ~. */
-    [SQL_LIST_BEGINS] = "SELECT no FROM runs INDEXED BY runs_id WHERE space=?1 AND id>=?3 AND id<?3||char(127) AND no<?2 ORDER BY no DESC",
+    [SQL_LIST_PREFIX] = "SELECT no FROM runs INDEXED BY runs_id WHERE space=?1 AND id>=?3 AND id<?3||char(127) AND no<?2 ORDER BY no DESC",
     [SQL_LIST_CHANGED] = "SELECT no FROM heads INDEXED BY heads_changed WHERE space=?1 AND changed_ms>=?3 AND no<?2 LIMIT ?4",
     [SQL_LIST_ONE] = HEAD_SELECT "runs r CROSS JOIN heads h ON h.no=r.no WHERE r.no=?2 AND r.space=?1" LIST_REST,
     [SQL_DUE] = DUE("h.look_ms>?4 AND h.look_ms<=max(?2,?3)") " ORDER BY h.look_ms,h.no",
-    [SQL_DUE_THEN] = DUE("h.look_ms=?4 AND h.no>?5 AND ?4<=max(?2,?3)") " ORDER BY h.no",
+    [SQL_DUE_SAME_TIME] = DUE("h.look_ms=?4 AND h.no>?5 AND ?4<=max(?2,?3)") " ORDER BY h.no",
     [SQL_NEXT_DUE] = "SELECT wake_ms FROM heads INDEXED BY heads_wake WHERE space=?1 AND wake_ms>0 ORDER BY wake_ms LIMIT 1",
 
     [SQL_ENTRY_DELETE] = "DELETE FROM entries WHERE lsn=?1",
-    [SQL_ENTRY_FIRST_NOW] = "UPDATE entries SET prev=0 WHERE lsn=?1",
+    [SQL_ENTRY_SET_FIRST] = "UPDATE entries SET prev=0 WHERE lsn=?1",
     [SQL_SEEK_POINTS_DELETE] = "DELETE FROM stones WHERE run=?1 AND seq<=?2",
     [SQL_BASE_SET] = "UPDATE runs SET base_seq=?2,base=?3 WHERE no=?1",
     [SQL_SNAPSHOT_DELETE] = "DELETE FROM snapshots WHERE run=?1",
@@ -158,7 +158,7 @@ sqlite3_stmt *sql_use(sqlite_store *s, sql_id id)
     return s->rc == SQLITE_OK ? s->stmts[id] : NULL;
 }
 
-/* Texts and bytes are lent, so binding allocates nothing and cannot fail. */
+/* SQLITE_STATIC: nothing is copied, so binding cannot fail. */
 void sql_int(sqlite3_stmt *q, int at, int64_t n)
 {
     if (q != NULL)
@@ -177,7 +177,7 @@ void sql_bytes(sqlite3_stmt *q, int at, const void *data, size_t size)
         sqlite3_bind_blob64(q, at, data == NULL ? "" : data, size, SQLITE_STATIC);
 }
 
-void sql_blank(sqlite3_stmt *q, int at)
+void sql_null(sqlite3_stmt *q, int at)
 {
     if (q != NULL)
         sqlite3_bind_null(q, at);
@@ -229,59 +229,59 @@ pawl_bytes sql_get_bytes(sqlite3_stmt *q, int at)
     return b;
 }
 
-/* ---- through a codec ------------------------------------------------------------------------- */
+/* ---- values through a codec ------------------------------------------------------------------------- */
 
-void sql_wrong(sqlite_store *s, pawl_code code, const char *format, ...)
+void sql_set_error(sqlite_store *s, pawl_code code, const char *format, ...)
 {
     va_list args;
 
     if (s->rc != SQLITE_OK)
         return;
     s->rc = SQLITE_ABORT;
-    s->why = (pawl_err){ PAWL_OK, "" };
+    s->value_error = (pawl_err){ PAWL_OK, "" };
     va_start(args, format);
-    failv(&s->why, code, format, args);
+    failv(&s->value_error, code, format, args);
     va_end(args);
 }
 
-void sql_pack(sqlite_store *s, sqlite3_stmt *q, int at, pawl_bytes plain, int slot)
+void sql_encode(sqlite_store *s, sqlite3_stmt *q, int at, pawl_bytes plain, int slot)
 {
     pawl_err why = { PAWL_OK, "" };
 
     if (q == NULL)
         return;
     if (plain.size == 0)
-        sql_blank(q, at);
-    else if (store_encode(&s->codecs, plain, &s->packed[slot], &plain, &why) != PAWL_OK)
-        sql_wrong(s, why.code, "%s", why.text);
+        sql_null(q, at);
+    else if (store_encode(&s->codecs, plain, &s->encoded[slot], &plain, &why) != PAWL_OK)
+        sql_set_error(s, why.code, "%s", why.text);
     else
         sql_bytes(q, at, plain.data, plain.size);
 }
 
-void sql_pack_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *text, int slot)
+void sql_encode_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *text, int slot)
 {
     if (s->codecs.encoder == NULL || text == NULL || *text == '\0')
         sql_text(q, at, text);
     else
-        sql_pack(s, q, at, (pawl_bytes){ text, strlen(text) }, slot);
+        sql_encode(s, q, at, (pawl_bytes){ text, strlen(text) }, slot);
 }
 
-pawl_bytes sql_get_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot)
+pawl_bytes sql_decode(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot)
 {
     pawl_bytes b = sql_get_bytes(q, at);
     pawl_err why = { PAWL_OK, "" };
 
-    if (!store_is_coded(b))
+    if (!store_is_encoded(b))
         return b;
-    if (store_decode(&s->codecs, s->path, run, b, &s->plain[slot], &b, &why) == PAWL_OK)
+    if (store_decode(&s->codecs, s->path, run, b, &s->decoded[slot], &b, &why) == PAWL_OK)
         return b;
-    sql_wrong(s, why.code, "%s", why.text);
+    sql_set_error(s, why.code, "%s", why.text);
     return (pawl_bytes){ NULL, 0 };
 }
 
-const char *sql_get_plain_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot)
+const char *sql_decode_text(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, int slot)
 {
-    return sqlite3_column_type(q, at) == SQLITE_BLOB ? sql_get_plain(s, q, at, run, slot).data : sql_get_text(q, at);
+    return sqlite3_column_type(q, at) == SQLITE_BLOB ? sql_decode(s, q, at, run, slot).data : sql_get_text(q, at);
 }
 
 pawl_code sql_exec(sqlite_store *s, const char *sql, pawl_err *err)
@@ -293,8 +293,8 @@ pawl_code sql_exec(sqlite_store *s, const char *sql, pawl_err *err)
 
 pawl_code sql_code(sqlite_store *s, pawl_err *err)
 {
-    if (s->rc == SQLITE_ABORT && s->why.code != PAWL_OK)
-        return fail(err, s->why.code, "%s", s->why.text);
+    if (s->rc == SQLITE_ABORT && s->value_error.code != PAWL_OK)
+        return fail(err, s->value_error.code, "%s", s->value_error.text);
     return s->rc == SQLITE_OK ? PAWL_OK : sql_fail(s, s->rc, err);
 }
 
@@ -309,14 +309,14 @@ pawl_code sql_fail(sqlite_store *s, int rc, pawl_err *err)
     case SQLITE_FULL: return fail(err, PAWL_IO, "%s: the disk is full; nothing was written, free some space and go on", file);
     case SQLITE_READONLY: return fail(err, PAWL_IO, "%s is read-only; make the file and its folder writable", file);
     case SQLITE_CANTOPEN:
-        return fail(err, PAWL_IO, "%s: no such file can be opened; is its folder there and writable?", file);
+        return fail(err, PAWL_IO, "%s: the file cannot be opened; does its folder exist, and is it writable?", file);
     case SQLITE_PERM:
     case SQLITE_AUTH: return fail(err, PAWL_IO, "%s may not be read or written by this user", file);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return fail(err, PAWL_TRANSIENT, "%s: the store is busy, another program has it locked; try again", file);
     case SQLITE_CORRUPT: return fail(err, PAWL_CORRUPT, "%s is damaged: %s; restore a backup", file, sqlite3_errstr(rc));
-    case SQLITE_NOTADB: return fail(err, PAWL_CORRUPT, "%s is no SQLite file, or its head is damaged", file);
+    case SQLITE_NOTADB: return fail(err, PAWL_CORRUPT, "%s is not a SQLite file, or its header is damaged", file);
     case SQLITE_TOOBIG: return fail(err, PAWL_LIMIT, "%s: a row would have more than SQLite's limit of bytes", file);
     default: return fail(err, PAWL_IO, "%s: SQLite says \"%s\" (%d)", file, sqlite3_errstr(rc), rc);
     }

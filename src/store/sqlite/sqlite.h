@@ -1,4 +1,6 @@
-/* sqlite.h - the SQLite store: what its files share.
+/* sqlite.h - what the files of the SQLite store share. Private to this folder (and `pawl doctor`, for SCHEMA_VERSION).
+ *
+ * A handle is used by one thread at a time; other handles, of this and other processes, use the same file meanwhile.
  *
  * Invariants, by number where they are kept:
  *   Q1 Every write transaction and every checkpoint holds PATH-lock. SQLite before 3.51.3 can damage a WAL file when two
@@ -23,34 +25,38 @@ enum {
     PAGE_BYTES = 4096,
     CACHE_KIB = 16384,
     BUSY_MS = 5000,
-    CHECKPOINT_PAGES = 1000,            /* of the WAL */
-    TAIL_ROWS_MAX = 4096,               /* above the watermark before it is moved */
-    TAIL_ROWS_CLOSED = 256,             /* above the watermark when the handle is closed: from so many on it is moved */
-    FILE_LOOK_MS = 20,
+    CHECKPOINT_PAGES = 1000,            /* a checkpoint when the WAL has so many pages */
+    TAIL_ROWS_MAX = 4096,               /* rows above the watermark before it is moved */
+    TAIL_ROWS_CLOSED = 256,             /* the same, when the handle is closed */
+    FILE_CHECK_MS = 20,
     SEEK_POINT_ENTRIES = 64,            /* so many entries lie between two seek points; the head is written with each */
+    SEEK_POINT_RUNS = 8,                /* so many runs reach a seek point in the same batch: not all heads are written at once */
     SLOTS = 4,                          /* encoded values of one row */
-    SLOT_BYTES_KEPT = 1 << 20,
-    CHANGED_RUNS_MAX = 4096,            /* changed since a time; when there are more, the list goes along another index */
-    SEEK_POINT_RUNS = 8                 /* runs that reach a seek point in the same batch, so that not all heads are written at once */
+    SLOT_BYTES_KEPT = 1 << 20,          /* a larger buffer is freed after the transaction */
+    CHANGED_RUNS_MAX = 4096             /* a list by change time uses its index up to so many runs */
 };
 
-#define FILE_NEVER_SEEN (INT64_MIN / 2) /* of file_seen_ms: so it is looked for at once */
+#define FILE_UNCHECKED (INT64_MIN / 2)  /* file_checked_ms: check at once */
 
 /* ---- the handle ------------------------------------------------------------------------------ */
 
-typedef struct run_tail {       /* the newest row of a run */
+/* The transaction of a handle (txn.c has the table). TXN_USER_SQL: a function of the caller uses the connection (pawl_within.work), and the store
+ * may not be used; TXN_USER_LINES: its lines are made (pawl_within.made), and the store may be read in this transaction. */
+typedef enum txn_state { TXN_NONE, TXN_READ, TXN_WRITE, TXN_USER_SQL, TXN_USER_LINES, TXN_STATES } txn_state;
+
+typedef struct run_tail {       /* the newest row of a run, when it is above the watermark (Q3) */
     int64_t no;                 /* 0: a free slot */
     uint64_t seq;
-    int64_t lsn;                /* of its newest row; 0: none after the base */
-    int64_t changed_ms;         /* when that was written */
-    bool headed;                /* the head row has it, too; false: not known */
-    bool own;                   /* this handle wrote that row */
+    int64_t lsn;                /* 0: the run has no row after its base */
+    int64_t changed_ms;         /* when that row was written */
+    bool in_head;               /* the head row has it, too; false: not known */
+    bool written_here;          /* by this handle */
 } run_tail;
 
-typedef struct run_row {        /* the head of a run that this handle works on */
+typedef struct run_row {        /* the head of a run that this handle works on (Q4) */
     struct run_row *next;
     int64_t no;
-    uint64_t epoch;             /* s->epoch when it was read (Q4) */
+    uint64_t epoch;             /* s->epoch when it was read */
     uint64_t fence, seq;
     int64_t lsn, wake_ms;
     uint32_t waits;
@@ -70,35 +76,37 @@ struct sqlite_store {
     int lock_fd;                /* -1: not opened yet */
     int busy_ms;
     uint32_t signals_max;
-    bool normal, open;
-    bool locked, fresh;
-    bool relaxed;               /* synchronous NORMAL, for a soft transaction */
-    bool inside;                /* in this transaction SQL of the caller runs, or the lines that follow from it are made */
-    bool guarded;               /* SQL of the caller runs now */
-    bool hooked, overran;
-    int64_t guard_until_ms;     /* by the steady clock; 0: no limit */
-    char refused[96];           /* the forbidden action that it tried */
+    bool normal;                /* synchronous NORMAL was asked for */
+    bool open;                  /* the file was opened and has tables */
+    bool locked;                /* PATH-lock is held (Q1) */
+    bool relaxed;               /* synchronous is NORMAL for a TXN_UNSYNCED transaction */
+    uint8_t txn;                /* txn_state; txn_move() changes it */
+    bool guard_installed;
+    bool user_sql_late;         /* it exceeded its limit */
+    int64_t guard_until_ms;     /* by the monotonic clock; 0: no limit */
+    char user_sql_refused[96];  /* the first forbidden action that it tried */
     store_codecs codecs;
     pawl_codec *own_codecs;     /* the copy that codecs.all points to */
-    pawl_out packed[SLOTS], plain[SLOTS];
-    pawl_err why;               /* where rc is SQLITE_ABORT: the error of a codec */
+    pawl_out encoded[SLOTS], decoded[SLOTS];
     int rc;                     /* the first SQLite error of this verb; later statements do nothing */
+    pawl_err value_error;       /* the error behind rc SQLITE_ABORT: a codec refused, or a value is damaged */
     int wal_pages, wal_pages_next;      /* pages in the WAL; at how many to checkpoint */
     int64_t last_ms;
-    int64_t (*now)(void *ctx);  /* NULL: the clock on the wall */
+    int64_t (*now)(void *ctx);  /* NULL: store_system_ms */
     void *now_ctx;
-    int64_t file_seen_ms;       /* by the steady clock: when the file was last seen where it was opened */
+    int64_t file_checked_ms;    /* by the monotonic clock: when the file was last found where it was opened */
     int changes_before;
     uint64_t own_writes;
 
-    uint32_t data_version;      /* Q4 */
+    uint32_t data_version;      /* of the file when the caches were valid (Q4) */
+    bool caches_valid;
     uint64_t epoch;             /* raised when another connection wrote */
-    int64_t watermark, seen;    /* the tail holds rows above the one, up to the other */
+    int64_t watermark, tail_lsn;        /* the tail has the rows above the one, up to the other (Q3) */
     size_t tail_rows;
     run_tail *tail;             /* open addressing by no */
     size_t tail_cap, tail_count;
-    run_row **held;             /* chains by the hash of id */
-    size_t held_cap, held_count;
+    run_row **rows;             /* chains by the hash of id */
+    size_t rows_cap, rows_count;
 
     arena mem;                  /* of one verb */
     arena lent;                 /* texts of a head, until the next call */
@@ -108,68 +116,85 @@ static inline sqlite_store *sqlite_of(pawl_store *s) { return (sqlite_store *)(v
 
 /* ---- schema.c -------------------------------------------------------------------------------- */
 
-pawl_code schema_open(sqlite_store *s, pawl_err *err);  /* makes a new file, refuses a strange or a newer one */
+pawl_code schema_open(sqlite_store *s, pawl_err *err);  /* creates or upgrades the tables; PAWL_INVALID: another program's file, or a newer one */
 
-/* ---- txn.c: locks, transactions, checkpoints ------------------------------------------------- */
+/* ---- txn.c: PATH-lock, transactions, checkpoints --------------------------------------------- */
 
-typedef enum txn_kind { TXN_HARD, TXN_SOFT } txn_kind;  /* soft: not synced; the next hard one syncs it too */
+typedef enum txn_kind { TXN_SYNCED, TXN_UNSYNCED } txn_kind;    /* unsynced: may be lost with the power; the next synced one syncs it too */
 
-pawl_code lock_take(sqlite_store *s, pawl_err *err);    /* Q1; PAWL_TRANSIENT: somebody else had it for busy_ms */
-void lock_drop(sqlite_store *s);
+pawl_code lock_take(sqlite_store *s, pawl_err *err);    /* Q1; PAWL_TRANSIENT: another process had it for busy_ms */
+void lock_release(sqlite_store *s);
+/* PAWL_INVALID: called by a callback of the store. */
 pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err);
-/* Commit when `rc` is PAWL_OK and there was no error; else roll back. The first failure is what comes out. */
+/* Commits when `rc` is PAWL_OK and there was no error; else rolls back. Returns the first failure. */
 pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err);
 pawl_code read_begin(sqlite_store *s, pawl_err *err);
 pawl_code read_end(sqlite_store *s, pawl_code rc, pawl_err *err);
-void checkpoint(sqlite_store *s, int mode);             /* with the lock held */
-int64_t store_now(sqlite_store *s);
+void txn_move(sqlite_store *s, txn_state to);
+void checkpoint(sqlite_store *s, int mode);             /* with PATH-lock held */
+int64_t store_now(sqlite_store *s);                     /* never back within the handle */
 
-/* ---- tail.c: what the handle remembers ------------------------------------------------------- */
+/* ---- tail_cache.c: in a transaction (Q3, Q4) -------------------------------------------------- */
 
-void tail_refresh(sqlite_store *s);                     /* in a transaction: Q3, Q4 */
-const run_tail *tail_find(const sqlite_store *s, int64_t no);
+void tail_refresh(sqlite_store *s);
+const run_tail *tail_find(const sqlite_store *s, int64_t no);   /* NULL: the head row is exact */
 void tail_put(sqlite_store *s, const run_tail *p);
 void watermark_move(sqlite_store *s);                   /* in a write transaction */
-void tail_forget(sqlite_store *s);
-void tail_free(sqlite_store *s);
-/* The run as it stands, or NULL: there is none (or s->rc). Lent until the transaction ends. */
+int64_t run_no(sqlite_store *s, const char *run);       /* 0: no such run, or s->rc */
+/* The current head; NULL: no such run, or s->rc. Lent until the transaction ends. */
 run_row *run_row_find(sqlite_store *s, const char *run);
-const run_row *run_row_peek(const sqlite_store *s, const char *run);        /* NULL: it is not known as it stands now */
-void run_row_put(sqlite_store *s, const char *run, const run_row *from);    /* as it was just read: all but next, epoch and id */
+const run_row *run_row_cached(const sqlite_store *s, const char *run);      /* NULL: not cached, or not valid any more */
+void run_row_put(sqlite_store *s, const char *run, const run_row *from);    /* all members but next, epoch and id */
 void run_row_drop(sqlite_store *s, const char *run);
+bool run_tail_find(sqlite_store *s, const char *run, run_tail *out);    /* the newest row of run out->no; false: s->rc */
+void caches_drop(sqlite_store *s);
+void caches_free(sqlite_store *s);
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- heads.c ----------------------------------------------------------------------------------- */
 
-int64_t run_no(sqlite_store *s, const char *run);       /* 0: there is none, or s->rc */
-void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head);   /* of HEAD_COLUMNS; texts live with the row */
-/* Begin to read of a run for `told` (not NULL). When it is not PAWL_OK, nothing was begun. */
-pawl_code read_run(sqlite_store *s, const char *run, bool told, int64_t *no, pawl_err *err);
-/* Begin to write as the holder of a run; NULL: see *rc, and nothing was begun. */
+pawl_code run_id_check(const char *run, bool has_callback, pawl_err *err);     /* PAWL_INVALID */
+void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head);      /* a row of HEAD_COLUMNS; texts are lent until the next row */
+/* The same by id, with texts in s->lent. `row` (may be NULL) gets what a run_row has. False: no such run, or s->rc. */
+bool head_load(sqlite_store *s, const char *run, pawl_head *head, run_row *row);
+const char *text_lend(sqlite_store *s, const char *text);               /* a copy in s->lent; NULL for NULL, or s->rc */
+/* Begins a transaction that reads one run. Not PAWL_OK: no transaction was begun. */
+pawl_code read_run(sqlite_store *s, const char *run, bool has_callback, int64_t *no, pawl_err *err);
+/* Begins a transaction that writes one run as its holder. NULL: *rc says why, and no transaction was begun. */
 run_row *write_run(sqlite_store *s, txn_kind kind, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err);
-/* Rows of a run after row `after_lsn` and entry `after_seq`, back from `lsn`, newest first, into s->mem. */
+/* In a transaction: the run, when `fence` is its newest. NULL: *rc says why, or s->rc. */
+run_row *run_row_held(sqlite_store *s, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err);
+
+/* ---- lease.c: in a write transaction ------------------------------------------------------------- */
+
+/* *fence: the newest fence of the file (0: not read yet), raised when it is used; fence_store() must follow then. */
+pawl_code lease_claim(sqlite_store *s, pawl_claim *c, const char *owner, int64_t ttl_ms, uint64_t *fence, pawl_err *err);
+void fence_store(sqlite_store *s, uint64_t newest);
+void lease_release(sqlite_store *s, run_row *row);
+
+/* ---- read.c: in a transaction -------------------------------------------------------------------- */
+
 typedef struct chain { int64_t *lsns; size_t n, cap; } chain;
+/* The rows of a run above row `after_lsn` and entry `after_seq`, back from `from`, newest first, in s->mem. */
 pawl_code chain_walk(sqlite_store *s, const char *run, const run_tail *from, int64_t after_lsn, uint64_t after_seq, chain *out,
                      pawl_err *err);
-void lease_release(sqlite_store *s, run_row *k);             /* nobody holds it any more */
-pawl_bytes line_plain(sqlite_store *s, sqlite3_stmt *q, const char *run);      /* of a row of SQL_LINE or SQL_LINES */
-pawl_bytes blob_plain(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest);
-bool run_tail_find(sqlite_store *s, const char *run, run_tail *out);  /* where that run, out->no, ends; false: s->rc */
+pawl_bytes line_read(sqlite_store *s, sqlite3_stmt *q, const char *run);       /* of a row of SQL_LINE or SQL_LINES */
+pawl_bytes blob_read(sqlite_store *s, sqlite3_stmt *q, int at, const char *run, const hash *digest);
 
 typedef struct snapshot { uint64_t seq; int64_t lsn; pawl_bytes body; sqlite3_stmt *row; } snapshot;
-/* The snapshot of a run that fits its digest (Q6). PAWL_OK: its body is lent until sql_end(out->row). PAWL_GONE: there is none that has a
- * digest, or s->rc. PAWL_CORRUPT: it is damaged. */
+/* The snapshot of a run (Q6). PAWL_OK: its body is lent until sql_end(out->row). PAWL_GONE: there is none with a digest, or s->rc.
+ * PAWL_CORRUPT: it does not fit its digest. */
 pawl_code snapshot_find(sqlite_store *s, const char *run, int64_t no, snapshot *out, pawl_err *err);
 
-/* ---- append.c, deliver.c: in a write transaction, all of it or nothing for that run -------------- */
+/* ---- append.c, deliver.c: in a write transaction, whole or not at all for that run -------------- */
 
 pawl_code append_in(sqlite_store *s, pawl_append *a);
 pawl_code deliver_in(sqlite_store *s, const char *run, pawl_delivery *d, pawl_err *err);
 
-/* ---- within.c: work of the caller's own, in the transaction of an append ---------------------- */
+/* ---- user_sql.c: SQL of the caller in the transaction of an append ----------------------------- */
 
-/* All of it that the appends bring. Refused ones have their rc, and their within's is PAWL_PENDING. */
-void within_work(sqlite_store *s, pawl_append *all, size_t n);
-pawl_code within_made(sqlite_store *s, pawl_append *a);         /* its lines */
+/* Runs the work of all appends. One that is refused has its rc, and its within PAWL_PENDING. */
+void user_sql_run(sqlite_store *s, pawl_append *all, size_t n);
+pawl_code user_sql_make_lines(sqlite_store *s, pawl_append *a);
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
 

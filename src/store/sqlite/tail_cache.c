@@ -1,10 +1,10 @@
-/* tail_cache.c - what a handle remembers: the newest row of each run above the watermark (Q3), and the heads of runs it works on (Q4).
+/* tail_cache.c - the caches of a handle: the newest row of each run above the watermark (Q3), and the heads of the runs it works on (Q4).
  *
- * Owns s->tail and s->held. Called by all files of the folder, inside a transaction, on the thread that uses the handle.
- * Invariants: Q3 (tail_refresh, watermark_move), Q4 (run_row_find compares epochs; tail_forget after a failed transaction). */
+ * Owns s->tail and s->rows. Called by all files of the folder, inside a transaction, on the thread that uses the handle.
+ * Invariants: Q3 (tail_refresh, watermark_move), Q4 (run_row_find compares epochs; caches_drop after a failed transaction). */
 #include "store/sqlite/sqlite.h"
 
-/* ---- the tail: run -> its newest row --------------------------------------------------------- */
+/* ---- the tail: the newest row by run --------------------------------------------------------- */
 
 static run_tail *tail_slot(run_tail *table, size_t cap, int64_t no)
 {
@@ -96,14 +96,14 @@ void tail_refresh(sqlite_store *s)
 
     if (watermark != s->watermark) {
         tail_clear(s);
-        s->watermark = s->seen = watermark;
+        s->watermark = s->tail_lsn = watermark;
     }
     q = sql_use(s, SQL_TAIL);
-    sql_int(q, 1, s->seen);
+    sql_int(q, 1, s->tail_lsn);
     while (sql_row(s, q)) {
         run_tail p = { .no = sql_get_int(q, 1), .lsn = sql_get_int(q, 0), .changed_ms = sql_get_int(q, 3) };
 
-        s->seen = p.lsn;
+        s->tail_lsn = p.lsn;
         s->tail_rows++;
         if (p.no != 0) {
             p.seq = sqlite3_column_type(q, 2) == SQLITE_NULL ? seq_before(s, p.no) : (uint64_t)sql_get_int(q, 2);
@@ -120,13 +120,13 @@ void watermark_move(sqlite_store *s)
 {
     sqlite3_stmt *q;
 
-    PAWL_ASSERT(s->locked && s->seen >= s->watermark, "Q3: the watermark moves up, in a write transaction");
+    PAWL_ASSERT(s->locked && s->tail_lsn >= s->watermark, "Q3: the watermark moves up, in a write transaction");
     for (size_t i = 0; i < s->tail_cap && s->rc == SQLITE_OK; i++) {
         const run_tail *p = &s->tail[i];
 
-        if (p->no == 0 || p->headed)
+        if (p->no == 0 || p->in_head)
             continue;
-        q = sql_use(s, SQL_HEAD_PLACE);
+        q = sql_use(s, SQL_HEAD_CATCH_UP);
         sql_int(q, 1, p->no);
         sql_int(q, 2, (int64_t)p->seq);
         sql_int(q, 3, p->lsn);
@@ -135,13 +135,27 @@ void watermark_move(sqlite_store *s)
     }
     q = sql_use(s, SQL_META_SET);
     sql_text(q, 1, "watermark");
-    sql_int(q, 2, s->seen);
+    sql_int(q, 2, s->tail_lsn);
     sql_run(s, q);
-    s->watermark = s->seen;
+    s->watermark = s->tail_lsn;
     tail_clear(s);
 }
 
 /* ---- runs that the handle works on ----------------------------------------------------------- */
+
+int64_t run_no(sqlite_store *s, const char *run)
+{
+    sqlite3_stmt *q = s->space == 0 ? NULL : sql_use(s, SQL_RUN_FIND);
+    int64_t no = 0;
+
+    sql_int(q, 1, s->space);
+    sql_text(q, 2, run);
+    if (sql_row(s, q)) {
+        no = sql_get_int(q, 0);
+        sql_end(q);
+    }
+    return no;
+}
 
 static size_t id_hash(const char *id)
 {
@@ -152,171 +166,171 @@ static size_t id_hash(const char *id)
     return (size_t)(h ^ h >> 29);
 }
 
-static run_row **run_row_link(const sqlite_store *s, const char *run)
+static run_row **run_row_slot(const sqlite_store *s, const char *run)
 {
-    run_row **at = &s->held[id_hash(run) & (s->held_cap - 1)];
+    run_row **at = &s->rows[id_hash(run) & (s->rows_cap - 1)];
 
     while (*at != NULL && strcmp((*at)->id, run) != 0)
         at = &(*at)->next;
     return at;
 }
 
-static void run_row_free(sqlite_store *s, run_row *k)
+static void run_row_free(sqlite_store *s, run_row *row)
 {
-    mem_free(&s->alloc, k, sizeof *k + strlen(k->id) + 1);
+    mem_free(&s->alloc, row, sizeof *row + strlen(row->id) + 1);
 }
 
-static bool held_grow(sqlite_store *s)
+static bool rows_grow(sqlite_store *s)
 {
-    size_t cap = s->held_cap == 0 ? 64 : s->held_cap * 2;
+    size_t cap = s->rows_cap == 0 ? 64 : s->rows_cap * 2;
     run_row **table = mem_new(&s->alloc, cap * sizeof *table);
 
     if (table == NULL) {
         s->rc = SQLITE_NOMEM;
         return false;
     }
-    for (size_t i = 0; i < s->held_cap; i++)
-        for (run_row *k = s->held[i], *next; k != NULL; k = next) {
-            run_row **at = &table[id_hash(k->id) & (cap - 1)];
+    for (size_t i = 0; i < s->rows_cap; i++)
+        for (run_row *row = s->rows[i], *next; row != NULL; row = next) {
+            run_row **at = &table[id_hash(row->id) & (cap - 1)];
 
-            next = k->next;
-            k->next = *at;
-            *at = k;
+            next = row->next;
+            row->next = *at;
+            *at = row;
         }
-    mem_free(&s->alloc, s->held, s->held_cap * sizeof *table);
-    s->held = table;
-    s->held_cap = cap;
+    mem_free(&s->alloc, s->rows, s->rows_cap * sizeof *table);
+    s->rows = table;
+    s->rows_cap = cap;
     return true;
 }
 
 /* Reads the head from the file. False: the run is removed, or s->rc. */
-static bool run_row_read(sqlite_store *s, run_row *k)
+static bool run_row_read(sqlite_store *s, run_row *row)
 {
     sqlite3_stmt *q = sql_use(s, SQL_HEAD_STATE_OF);
-    const run_tail *p = tail_find(s, k->no);
+    const run_tail *p = tail_find(s, row->no);
 
-    sql_int(q, 1, k->no);
+    sql_int(q, 1, row->no);
     if (!sql_row(s, q))
         return false;
-    k->fence = (uint64_t)sql_get_int(q, 0);
-    k->seq = p != NULL ? p->seq : (uint64_t)sql_get_int(q, 1);
-    k->lsn = p != NULL ? p->lsn : sql_get_int(q, 2);
-    k->wake_ms = sql_get_int(q, 3);
-    k->waits = (uint32_t)sql_get_int(q, 4);
-    k->status = (uint8_t)sql_get_int(q, 5);
-    k->over = sql_get_int(q, 6) != 0;
-    k->parked = sql_get_int(q, 7) != 0;
-    k->leased = sql_get_int(q, 8) != 0;
-    k->mail = sql_get_int(q, 9);
-    k->work = sql_get_int(q, 10) != 0;
-    k->epoch = s->epoch;
+    row->fence = (uint64_t)sql_get_int(q, 0);
+    row->seq = p != NULL ? p->seq : (uint64_t)sql_get_int(q, 1);
+    row->lsn = p != NULL ? p->lsn : sql_get_int(q, 2);
+    row->wake_ms = sql_get_int(q, 3);
+    row->waits = (uint32_t)sql_get_int(q, 4);
+    row->status = (uint8_t)sql_get_int(q, 5);
+    row->over = sql_get_int(q, 6) != 0;
+    row->parked = sql_get_int(q, 7) != 0;
+    row->leased = sql_get_int(q, 8) != 0;
+    row->mail = sql_get_int(q, 9);
+    row->work = sql_get_int(q, 10) != 0;
+    row->epoch = s->epoch;
     sql_end(q);
     return true;
 }
 
-/* Memory for one more run; NULL: s->rc. */
+/* Not in the table yet; NULL: s->rc. */
 static run_row *run_row_new(sqlite_store *s, const char *run)
 {
     size_t size = strlen(run) + 1;
-    run_row *k;
+    run_row *row;
 
-    if (s->held_count >= s->held_cap && !held_grow(s))
+    if (s->rows_count >= s->rows_cap && !rows_grow(s))
         return NULL;
-    if ((k = mem_new(&s->alloc, sizeof *k + size)) == NULL)
+    if ((row = mem_new(&s->alloc, sizeof *row + size)) == NULL)
         s->rc = SQLITE_NOMEM;
     else
-        k->id = memcpy(k + 1, run, size);
-    return k;
+        row->id = memcpy(row + 1, run, size);
+    return row;
 }
 
-static run_row *run_row_add(sqlite_store *s, run_row *k)
+static run_row *run_row_add(sqlite_store *s, run_row *row)
 {
-    run_row **at = run_row_link(s, k->id);
+    run_row **at = run_row_slot(s, row->id);
 
-    *at = k;
-    s->held_count++;
-    return k;
+    *at = row;
+    s->rows_count++;
+    return row;
 }
 
 run_row *run_row_find(sqlite_store *s, const char *run)
 {
-    run_row *k = s->held_cap == 0 ? NULL : *run_row_link(s, run);
+    run_row *row = s->rows_cap == 0 ? NULL : *run_row_slot(s, run);
 
-    if (k != NULL) {
-        if (k->epoch == s->epoch || (k->no == run_no(s, run) && run_row_read(s, k)))
-            return k;
+    if (row != NULL) {
+        if (row->epoch == s->epoch || (row->no == run_no(s, run) && run_row_read(s, row)))
+            return row;
         run_row_drop(s, run);
     }
-    if ((k = run_row_new(s, run)) == NULL)
+    if ((row = run_row_new(s, run)) == NULL)
         return NULL;
-    if ((k->no = run_no(s, run)) != 0 && run_row_read(s, k))
-        return run_row_add(s, k);
-    run_row_free(s, k);
+    if ((row->no = run_no(s, run)) != 0 && run_row_read(s, row))
+        return run_row_add(s, row);
+    run_row_free(s, row);
     return NULL;
 }
 
-const run_row *run_row_peek(const sqlite_store *s, const char *run)
+const run_row *run_row_cached(const sqlite_store *s, const char *run)
 {
-    const run_row *k = s->held_cap == 0 ? NULL : *run_row_link(s, run);
+    const run_row *row = s->rows_cap == 0 ? NULL : *run_row_slot(s, run);
 
-    return k != NULL && k->epoch == s->epoch ? k : NULL;
+    return row != NULL && row->epoch == s->epoch ? row : NULL;
 }
 
 void run_row_put(sqlite_store *s, const char *run, const run_row *from)
 {
-    run_row *k = s->held_cap == 0 ? NULL : *run_row_link(s, run), was;
+    run_row *row = s->rows_cap == 0 ? NULL : *run_row_slot(s, run), was;
 
-    if (k == NULL && (k = run_row_new(s, run)) != NULL)
-        run_row_add(s, k);
-    if (k == NULL)
+    if (row == NULL && (row = run_row_new(s, run)) != NULL)
+        run_row_add(s, row);
+    if (row == NULL)
         return;
-    was = *k;
-    *k = *from;
-    k->next = was.next;
-    k->id = was.id;
-    k->epoch = s->epoch;
+    was = *row;
+    *row = *from;
+    row->next = was.next;
+    row->id = was.id;
+    row->epoch = s->epoch;
 }
 
 void run_row_drop(sqlite_store *s, const char *run)
 {
-    run_row **at = s->held_cap == 0 ? NULL : run_row_link(s, run), *k;
+    run_row **at = s->rows_cap == 0 ? NULL : run_row_slot(s, run), *row;
 
-    if (at == NULL || (k = *at) == NULL)
+    if (at == NULL || (row = *at) == NULL)
         return;
-    *at = k->next;
-    run_row_free(s, k);
-    s->held_count--;
+    *at = row->next;
+    run_row_free(s, row);
+    s->rows_count--;
 }
 
 bool run_tail_find(sqlite_store *s, const char *run, run_tail *out)
 {
-    const run_row *held = run_row_peek(s, run);
-    run_row k = { .no = out->no };
+    const run_row *held = run_row_cached(s, run);
+    run_row row = { .no = out->no };
 
-    if (held == NULL && !run_row_read(s, &k))
+    if (held == NULL && !run_row_read(s, &row))
         return false;
-    out->seq = held != NULL ? held->seq : k.seq;
-    out->lsn = held != NULL ? held->lsn : k.lsn;
+    out->seq = held != NULL ? held->seq : row.seq;
+    out->lsn = held != NULL ? held->lsn : row.lsn;
     return true;
 }
 
-/* ---- forgetting (Q4) ------------------------------------------------------------------------- */
+/* ---- dropping (Q4) ------------------------------------------------------------------------- */
 
-void tail_forget(sqlite_store *s)
+void caches_drop(sqlite_store *s)
 {
     tail_clear(s);
-    s->watermark = s->seen = 0;
+    s->watermark = s->tail_lsn = 0;
     s->epoch++;
-    s->fresh = false;
+    s->caches_valid = false;
 }
 
-void tail_free(sqlite_store *s)
+void caches_free(sqlite_store *s)
 {
-    for (size_t i = 0; i < s->held_cap; i++)
-        for (run_row *k = s->held[i], *next; k != NULL; k = next) {
-            next = k->next;
-            run_row_free(s, k);
+    for (size_t i = 0; i < s->rows_cap; i++)
+        for (run_row *row = s->rows[i], *next; row != NULL; row = next) {
+            next = row->next;
+            run_row_free(s, row);
         }
-    mem_free(&s->alloc, s->held, s->held_cap * sizeof *s->held);
+    mem_free(&s->alloc, s->rows, s->rows_cap * sizeof *s->rows);
     mem_free(&s->alloc, s->tail, s->tail_cap * sizeof *s->tail);
 }

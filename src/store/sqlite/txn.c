@@ -1,9 +1,11 @@
 /* txn.c - PATH-lock, transactions, checkpoints, and the store's clock.
  *
- * Owns the lock's descriptor, and the state of the transaction (s->rc, s->relaxed, s->data_version). Called by all files of the folder, on
+ * Owns the lock's descriptor and the state of the transaction (s->txn, s->rc, s->relaxed, s->data_version). Called by all files of the folder, on
  * the thread that uses the handle.
- * Invariants: Q1 (write_begin takes the lock, txn_done drops it), Q4 (changes_read compares the data version at each begin). */
+ * Invariants: Q1 (write_begin takes the lock, txn_finish releases it), Q4 (caches_validate compares the data version at each begin). */
 #include "store/sqlite/sqlite.h"
+
+#include "base/sm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +51,7 @@ static pawl_code lock_open(sqlite_store *s, pawl_err *err)
         return fail(err, PAWL_IO, "%s: too many files are open", s->lock_path);
     if (errno == ENOSPC)
         return fail(err, PAWL_IO, "%s: the disk is full", s->lock_path);
-    return fail(err, PAWL_IO, "%s cannot be made; make its folder writable", s->lock_path);
+    return fail(err, PAWL_IO, "%s cannot be created; make its folder writable", s->lock_path);
 }
 
 pawl_code lock_take(sqlite_store *s, pawl_err *err)
@@ -64,11 +66,11 @@ pawl_code lock_take(sqlite_store *s, pawl_err *err)
         int64_t now = clock_ms(CLOCK_MONOTONIC);
 
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return fail(err, PAWL_IO, "%s cannot be locked; is it on a file system without locks?", s->lock_path);
+            return fail(err, PAWL_IO, "%s cannot be locked; does its file system support locks?", s->lock_path);
         if (until == 0)
             until = now + s->busy_ms;
         else if (now >= until)
-            return fail(err, PAWL_TRANSIENT, "%s: the store is busy, somebody has been writing for %d ms; try again", s->path,
+            return fail(err, PAWL_TRANSIENT, "%s: the store is busy, another process has been writing for %d ms; try again", s->path,
                         s->busy_ms);
         nanosleep(&(struct timespec){ 0, wait_us * 1000 }, NULL);
         wait_us = wait_us < 1000 ? wait_us * 2 : 1000;
@@ -77,7 +79,7 @@ pawl_code lock_take(sqlite_store *s, pawl_err *err)
     return PAWL_OK;
 }
 
-void lock_drop(sqlite_store *s)
+void lock_release(sqlite_store *s)
 {
     if (s->locked)
         flock(s->lock_fd, LOCK_UN);
@@ -98,6 +100,28 @@ void checkpoint(sqlite_store *s, int mode)
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
+static const sm_row txn_rows[TXN_STATES] = {
+    [TXN_NONE] = { "none", SM_TO(TXN_READ) | SM_TO(TXN_WRITE), SM_FIRST | SM_LAST },
+    [TXN_READ] = { "read", SM_TO(TXN_NONE), 0 },
+    [TXN_WRITE] = { "write", SM_TO(TXN_NONE) | SM_TO(TXN_USER_SQL) | SM_TO(TXN_USER_LINES), 0 },
+    [TXN_USER_SQL] = { "user_sql", SM_TO(TXN_WRITE), 0 },
+    [TXN_USER_LINES] = { "user_lines", SM_TO(TXN_WRITE), 0 },
+};
+
+static const char *txn_wrong(const void *owner, unsigned state)
+{
+    const sqlite_store *s = owner;
+
+    return state >= TXN_WRITE && !s->locked ? "Q1: a write transaction holds PATH-lock" : NULL;
+}
+
+static const sm_table txn_table = { "sqlite_txn", txn_rows, TXN_STATES, txn_wrong };
+
+void txn_move(sqlite_store *s, txn_state to)
+{
+    sm_move(&txn_table, &s->txn, to, s);
+}
+
 /* Q4: the pager's counter, which changes with every commit; its value is stored after each commit of this handle. */
 static uint32_t data_version(sqlite_store *s)
 {
@@ -107,16 +131,16 @@ static uint32_t data_version(sqlite_store *s)
     return v;
 }
 
-static void changes_read(sqlite_store *s)
+static void caches_validate(sqlite_store *s)
 {
     uint32_t v = data_version(s);
 
-    if (s->fresh && v == s->data_version)
+    if (s->caches_valid && v == s->data_version)
         return;
     s->epoch++;
     tail_refresh(s);
     s->data_version = v;
-    s->fresh = s->rc == SQLITE_OK;
+    s->caches_valid = s->rc == SQLITE_OK;
 }
 
 static pawl_code namespace_find(sqlite_store *s)
@@ -133,8 +157,8 @@ static pawl_code namespace_find(sqlite_store *s)
     return s->rc == SQLITE_OK ? PAWL_OK : PAWL_IO;
 }
 
-/* Only between transactions. When FULL cannot be restored now, it is before the next hard commit. */
-static void relax(sqlite_store *s, bool relaxed)
+/* Only between transactions. When FULL cannot be restored now, it is before the next synced commit. */
+static void synchronous_set(sqlite_store *s, bool relaxed)
 {
     int rc;
 
@@ -151,61 +175,63 @@ static void relax(sqlite_store *s, bool relaxed)
 static void slots_shrink(sqlite_store *s)
 {
     for (int i = 0; i < SLOTS; i++) {
-        if (s->packed[i].b.cap > SLOT_BYTES_KEPT)
-            buf_free(&s->packed[i].b);
-        if (s->plain[i].b.cap > SLOT_BYTES_KEPT)
-            buf_free(&s->plain[i].b);
+        if (s->encoded[i].b.cap > SLOT_BYTES_KEPT)
+            buf_free(&s->encoded[i].b);
+        if (s->decoded[i].b.cap > SLOT_BYTES_KEPT)
+            buf_free(&s->decoded[i].b);
     }
 }
 
-static void txn_done(sqlite_store *s)
+static void txn_finish(sqlite_store *s)
 {
+    txn_move(s, TXN_NONE);
     slots_shrink(s);
     s->rc = SQLITE_OK;
-    relax(s, false);
-    lock_drop(s);
+    synchronous_set(s, false);
+    lock_release(s);
     s->rc = SQLITE_OK;
 }
 
-/* S4: SQLite writes on into a file that was deleted or replaced, and all of it is lost when the last handle is closed. Asked of the
- * system once in FILE_LOOK_MS, and before the end of a run is stored: a step costs little more than the question. */
+/* S4: SQLite goes on writing into a file that was deleted or replaced, and everything is lost when the last handle is closed. The system call costs
+ * nearly as much as a step, so it is made once in FILE_CHECK_MS, and before the end of a run is stored. */
 static pawl_code file_check(sqlite_store *s, pawl_err *err)
 {
     const int64_t now = clock_ms(CLOCK_MONOTONIC);
     int moved = 0;
 
-    if (now - s->file_seen_ms < FILE_LOOK_MS)
+    if (now - s->file_checked_ms < FILE_CHECK_MS)
         return PAWL_OK;
-    s->file_seen_ms = now;
+    s->file_checked_ms = now;
     if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
         return PAWL_OK;
-    s->file_seen_ms = FILE_NEVER_SEEN;  /* and it stays so */
-    return fail(err, PAWL_IO, "%s was deleted or replaced while it was open; nothing more is written: put it back, or begin again with a new one", s->path);
+    s->file_checked_ms = FILE_UNCHECKED;        /* each later write fails, too */
+    return fail(err, PAWL_IO, "%s was deleted or replaced while it was open; nothing more is written: put it back, or start with a new file", s->path);
 }
 
 pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
 {
     pawl_code rc;
 
-    if (s->inside)
-        return fail(err, PAWL_INVALID, "%s: a function in the transaction of an append may not write through the store", s->path);
+    if (s->txn != TXN_NONE)
+        return fail(err, PAWL_INVALID, "%s: a function that the store calls may not write through it", s->path);
     s->rc = SQLITE_OK;
     arena_reset(&s->mem);
     if (sqlite3_db_readonly(s->db, "main") == 1)
         return sql_fail(s, SQLITE_READONLY, err);
     if ((rc = file_check(s, err)) != PAWL_OK || (rc = lock_take(s, err)) != PAWL_OK)
         return rc;
-    relax(s, kind == TXN_SOFT);
+    txn_move(s, TXN_WRITE);
+    synchronous_set(s, kind == TXN_UNSYNCED);
     s->changes_before = sqlite3_total_changes(s->db);
     sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
     if (s->rc == SQLITE_OK)
-        changes_read(s);
+        caches_validate(s);
     if (namespace_find(s) != PAWL_OK)
         rc = write_end(s, PAWL_OK, err);
     return rc;
 }
 
-/* SQLite may have rolled back already, when the disk is full. The statement may fail for want of memory: then once more. */
+/* SQLite may have rolled back by itself, when the disk is full. The prepared statement may fail for want of memory: then again, without it. */
 static void txn_roll_back(sqlite_store *s)
 {
     s->rc = SQLITE_OK;
@@ -216,21 +242,21 @@ static void txn_roll_back(sqlite_store *s)
     s->rc = SQLITE_OK;
 }
 
-/* A refusal before the first change leaves the caches valid. */
+/* When nothing was changed yet the caches stay valid: a refused write costs no reading. */
 static void roll_back(sqlite_store *s)
 {
     bool untouched = s->rc == SQLITE_OK && sqlite3_total_changes(s->db) == s->changes_before;
 
     txn_roll_back(s);
     if (!untouched)
-        tail_forget(s);
+        caches_drop(s);
 }
 
 pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err)
 {
+    PAWL_ASSERT(s->txn == TXN_WRITE, "Q1: what is committed is a write transaction");
     if (rc == PAWL_OK && s->rc == SQLITE_OK && s->tail_rows >= TAIL_ROWS_MAX)
         watermark_move(s);
-    PAWL_ASSERT(s->locked, "Q1: a write transaction holds PATH-lock");
     if (rc == PAWL_OK)
         sql_run(s, sql_use(s, SQL_COMMIT));
     if (rc == PAWL_OK)
@@ -243,7 +269,7 @@ pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err)
         if (s->wal_pages >= s->wal_pages_next)
             checkpoint(s, SQLITE_CHECKPOINT_PASSIVE);
     }
-    txn_done(s);
+    txn_finish(s);
     return rc;
 }
 
@@ -251,17 +277,18 @@ pawl_code read_begin(sqlite_store *s, pawl_err *err)
 {
     sqlite3_stmt *q;
 
-    if (s->guarded)
-        return fail(err, PAWL_INVALID, "%s: a function in the transaction of an append may not use the store", s->path);
+    if (s->txn != TXN_NONE && s->txn != TXN_USER_LINES)
+        return fail(err, PAWL_INVALID, "%s: a function that the store calls may not use it", s->path);
     arena_reset(&s->mem);
-    if (s->inside)
+    if (s->txn == TXN_USER_LINES)
         return sql_code(s, err);
+    txn_move(s, TXN_READ);
     s->rc = SQLITE_OK;
     sql_run(s, sql_use(s, SQL_BEGIN));
-    if ((q = sql_use(s, SQL_DATA_VERSION)) != NULL && sql_row(s, q)) /* a transaction begins with its first look */
+    if ((q = sql_use(s, SQL_DATA_VERSION)) != NULL && sql_row(s, q)) /* SQLite begins to read with the first statement */
         sql_end(q);
     if (s->rc == SQLITE_OK)
-        changes_read(s);
+        caches_validate(s);
     return namespace_find(s) == PAWL_OK ? PAWL_OK : read_end(s, PAWL_OK, err);
 }
 
@@ -269,11 +296,11 @@ pawl_code read_end(sqlite_store *s, pawl_code rc, pawl_err *err)
 {
     if (rc == PAWL_OK)
         rc = sql_code(s, err);
-    if (s->inside)
+    if (s->txn == TXN_USER_LINES)
         return rc;
     txn_roll_back(s);
     if (rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_NOMEM)
-        tail_forget(s);
-    txn_done(s);
+        caches_drop(s);
+    txn_finish(s);
     return rc;
 }
