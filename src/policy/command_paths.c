@@ -1,4 +1,6 @@
-/* command_paths.c - the paths of a command: where its redirections lead, and the words of programs that are known to take files. */
+/* command_paths.c - the paths of a command: targets of redirections, and operands of the programs that src/shell knows.
+ *
+ * Owns nothing; pure, any thread. Called by decide.c and explain.c, for a call that match.c has read. */
 #include "policy/policy.h"
 
 typedef struct walker {
@@ -6,12 +8,12 @@ typedef struct walker {
     command_path_fn *fn;
     void *ctx;
     command_path w;
-    path here;                      /* where cd led */
-    char key[PATH_BYTES];           /* of the one at hand, in `links` */
-    int moved;                      /* 0: nowhere; 1: there; 2: nobody knows where */
+    path here;                      /* after cd */
+    char key[PATH_BYTES];           /* of the current path, in `links` */
+    int moved;                      /* 0: no cd yet; 1: to `here`; 2: to an unknown folder */
 } walker;
 
-/* Set given and real from `text`; false: nobody can tell. */
+/* Sets given and real; false: cannot be determined. */
 static bool path_place(walker *k, const char *text, size_t size, uint32_t flags, const char *cwd)
 {
     const policy_call *c = k->c;
@@ -22,7 +24,7 @@ static bool path_place(walker *k, const char *text, size_t size, uint32_t flags,
     k->w.key = NULL;
     if ((flags & (WORD_UNKNOWN | WORD_GLOB)) != 0 || size + 3 > sizeof k->key)
         return false;
-    if (size > 0 && *text == '~' && (flags & WORD_TILDE) == 0) {    /* it stood in quotes */
+    if (size > 0 && *text == '~' && (flags & WORD_TILDE) == 0) {    /* quoted */
         memcpy(k->key, "./", 2);
         at += 2;
     }
@@ -41,7 +43,7 @@ static bool path_place(walker *k, const char *text, size_t size, uint32_t flags,
     return true;
 }
 
-/* Tell of a path; after a cd of both places where it may lie. */
+/* Emits a path; after a cd both places where it may be. */
 static bool tell(walker *k, const shell_word *w, const char *text, size_t size, uint32_t flags)
 {
     const policy_call *c = k->c;
@@ -185,7 +187,7 @@ static bool rules_of_path(void *ctx, const command_path *w)
     for (size_t i = x->from; i < x->to && i < x->found; i++) {
         const policy_rule *r = &x->c->p->rules[i];
 
-        if (!rule_on_paths(r, w->edit) || !rule_live(r, x->c->q->time_ms))
+        if (!rule_on_paths(r, w->edit) || !rule_active(r, x->c->q->time_ms))
             continue;
         if (r->spec == SPEC_NONE || (w->sure && (rule_fits_path(r, &w->given, &w->real, w->linked, true) ||
                                                  (w->removal && path_above(&r->path, &w->given))))) {
@@ -208,7 +210,7 @@ size_t call_path_rule(const policy_call *c, size_t from, size_t to, size_t *part
     return x.found;
 }
 
-/* ---- for who looks where they lead --------------------------------------------------------------------------- */
+/* ---- paths whose links the caller must resolve --------------------------------------------------------------------------- */
 
 typedef struct path_teller { pawl_path_fn *fn; void *ctx; } path_teller;
 

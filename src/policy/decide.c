@@ -1,7 +1,10 @@
-/* decide.c - may it be done: deny rules, a hook's deny and the mode's first, then whatever asks, then whatever allows (P2). */
+/* decide.c - decides a call: deny rules, a hook's deny and the mode's deny first, then what asks, then what allows (P2).
+ *
+ * Owns nothing. pawl_decide and pawl_decide_first are public; call_decide is called by explain.c. Pure, any thread.
+ * Invariant P2: the order is fixed, so nothing that allows is asked before everything that denies. */
 #include "policy/policy.h"
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- reasons in words ------------------------------------------------------------------------------------------------ */
 
 static char *put_text(char *at, char *end, const char *text, size_t size)
 {
@@ -70,7 +73,7 @@ static void outcome_part(const policy_call *c, size_t part, pawl_decision *out)
 static void by_rule(const policy_call *c, size_t rule, size_t part, pawl_decision *out)
 {
     static const char *const verbs[] = { "", "allowed", "asked", "denied" };
-    const pawl_rule_info *r = &c->p->rules[rule].told;
+    const pawl_rule_info *r = &c->p->rules[rule].info;
     pawl_bytes subject = call_subject(c, part);
 
     outcome(out, r->behavior, r->behavior == PAWL_DENY ? PAWL_BY_DENY_RULE : r->behavior == PAWL_ASK ? PAWL_BY_ASK_RULE : PAWL_BY_ALLOW_RULE, rule);
@@ -105,24 +108,24 @@ static void by_syntax(const policy_call *c, const char *why, size_t rule, size_t
     outcome(out, PAWL_ASK, PAWL_BY_SYNTAX, rule);
     outcome_part(c, part, out);
     if (rule != SIZE_MAX)
-        line_put(out->reason, sizeof out->reason, "not read for sure, and the rule %s might fit: %t", c->p->rules[rule].told.text, &subject);
+        line_put(out->reason, sizeof out->reason, "not read for sure, and the rule %s might fit: %t", c->p->rules[rule].info.text, &subject);
     else
         line_put(out->reason, sizeof out->reason, "not read for sure: %s: %t", why, &subject);
 }
 
-/* ---- rules that deny or ask ------------------------------------------------------------------------------------ */
+/* ---- deny and ask rules ------------------------------------------------------------------------------------ */
 
-typedef struct hit { size_t rule, part, may, may_part; } hit;
+typedef struct rule_match { size_t rule, part, may, may_part; } rule_match;
 
-static bool first_rule(const policy_call *c, size_t from, size_t to, hit *h)
+static bool first_rule(const policy_call *c, size_t from, size_t to, rule_match *h)
 {
     size_t part, found;
 
-    *h = (hit){ SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    *h = (rule_match){ SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
     for (size_t i = from; i < to && h->rule == SIZE_MAX; i++) {
         const policy_rule *r = &c->p->rules[i];
 
-        if (rule_live(r, c->q->time_ms) && rule_fits_any(r, c, &part)) {
+        if (rule_active(r, c->q->time_ms) && rule_fits_any(r, c, &part)) {
             h->rule = i;
             h->part = part;
         }
@@ -135,13 +138,13 @@ static bool first_rule(const policy_call *c, size_t from, size_t to, hit *h)
     return h->rule != SIZE_MAX;
 }
 
-/* A rule that denies or asks could be evaded: what is not known may be what it is about. */
-static bool evadable(const policy_call *c, hit *h)
+/* A deny or ask rule may fit the unknown part of the call: it must not be evaded by that. */
+static bool evadable(const policy_call *c, rule_match *h)
 {
     if (!c->vague || c->p == NULL)
         return false;
     for (size_t i = 0; i < c->p->ask_end; i++)
-        if (rule_live(&c->p->rules[i], c->q->time_ms) && rule_may_fit(&c->p->rules[i], c, &h->may_part)) {
+        if (rule_active(&c->p->rules[i], c->q->time_ms) && rule_may_fit(&c->p->rules[i], c, &h->may_part)) {
             h->may = i;
             return true;
         }
@@ -149,16 +152,16 @@ static bool evadable(const policy_call *c, hit *h)
     return h->may != SIZE_MAX;
 }
 
-/* ---- what a command would edit ------------------------------------------------------------------------------------- */
+/* ---- what a command edits ------------------------------------------------------------------------------------- */
 
-typedef struct judged {
+typedef struct command_edits {
     const policy_call *c;
     bool edits_allowed;             /* inside the workspace, by the mode */
-    size_t critical, protected_part, edit, rule;    /* parts; SIZE_MAX: none. `edit`: a redirection that nothing allows */
-    bool unknown;                   /* what `critical` removes is not known */
+    size_t critical, protected_part, edit, rule;    /* parts; SIZE_MAX: none. edit: a redirection that neither mode nor rule allows */
+    bool unknown;                   /* it is unknown what `critical` removes */
     bool by_rule;
-    bool outside[SHELL_PARTS_MAX];  /* it edits what lies elsewhere, or nobody knows where */
-} judged;
+    bool outside[SHELL_PARTS_MAX];  /* it edits outside the workspace, or in an unknown place */
+} command_edits;
 
 static bool is_sink(const path *p)
 {
@@ -176,7 +179,7 @@ static bool is_critical(const policy_call *c, const path *at)
     return false;
 }
 
-/* All that is in a critical folder: *, ~/ *, /.[!.]* */
+/* Everything in a critical folder: *, ~/ *, /.[!.]* */
 static bool glob_critical(const policy_call *c, const shell_word *w)
 {
     const char *end = w->text + w->size, *at;
@@ -191,14 +194,14 @@ static bool glob_critical(const policy_call *c, const shell_word *w)
     if ((size_t)(at - w->text) + 2 > sizeof text || memchr(w->text, '*', (size_t)(at - w->text)) != NULL)
         return true;
     if (at == w->text)
-        return true;    /* of the folder it runs in */
+        return true;    /* everything in the working folder */
     memcpy(text, w->text, (size_t)(at - w->text));
     if (!path_set(&folder, text, (size_t)(at - w->text), c->p != NULL ? c->p->cwd : NULL, c->p != NULL ? c->p->home : NULL))
         return true;
     return is_critical(c, &folder);
 }
 
-static void judge_removal(judged *j, const command_path *w)
+static void note_removal(command_edits *j, const command_path *w)
 {
     bool dot;
 
@@ -215,7 +218,7 @@ static void judge_removal(judged *j, const command_path *w)
     }
 }
 
-static void judge_redirection(judged *j, const command_path *w)
+static void note_redirection(command_edits *j, const command_path *w)
 {
     const policy_call *c = j->c;
     bool hidden = c->sh.parts[w->part].hidden;
@@ -225,7 +228,7 @@ static void judge_redirection(judged *j, const command_path *w)
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && w->sure && i < c->p->count; i++) {
         const policy_rule *r = &c->p->rules[i];
 
-        if (rule_on_paths(r, true) && rule_live(r, c->q->time_ms) &&
+        if (rule_on_paths(r, true) && rule_active(r, c->q->time_ms) &&
             (r->spec == SPEC_NONE || (!w->moved && rule_fits_path(r, &w->given, &w->real, w->linked, false)))) {
             j->by_rule = true;
             j->rule = j->rule == SIZE_MAX ? i : j->rule;
@@ -235,9 +238,9 @@ static void judge_redirection(judged *j, const command_path *w)
     j->edit = j->edit == SIZE_MAX ? w->part : j->edit;
 }
 
-static bool judge_one(void *ctx, const command_path *w)
+static bool note_path(void *ctx, const command_path *w)
 {
-    judged *j = ctx;
+    command_edits *j = ctx;
     const char *home = j->c->p != NULL ? j->c->p->home : NULL;
 
     if (w->goes) {
@@ -247,17 +250,17 @@ static bool judge_one(void *ctx, const command_path *w)
     if (!w->edit)
         return true;
     if (w->removal)
-        judge_removal(j, w);
+        note_removal(j, w);
     if (w->sure && (path_protected(w->given.text, home) || (w->linked && path_protected(w->real.text, home))) && j->protected_part == SIZE_MAX)
         j->protected_part = w->part;
     if (w->redirection)
-        judge_redirection(j, w);
+        note_redirection(j, w);
     else if (!call_inside(j->c, w))
         j->outside[w->part] = true;
     return true;
 }
 
-static void judge(const policy_call *c, judged *j, bool edits_allowed)
+static void command_edits_read(const policy_call *c, command_edits *j, bool edits_allowed)
 {
     j->c = c;
     j->edits_allowed = edits_allowed;
@@ -265,20 +268,20 @@ static void judge(const policy_call *c, judged *j, bool edits_allowed)
     j->unknown = j->by_rule = false;
     memset(j->outside, 0, c->sh.nparts * sizeof *j->outside);
     if (c->command && c->has_paths)
-        command_paths_visit(c, judge_one, j);
+        command_paths_visit(c, note_path, j);
 }
 
-/* ---- what allows ----------------------------------------------------------------------------------------------------- */
+/* ---- allowing ----------------------------------------------------------------------------------------------------- */
 
 static size_t allow_rule(const policy_call *c, size_t part)
 {
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && i < c->p->count; i++)
-        if (rule_live(&c->p->rules[i], c->q->time_ms) && rule_fits_part(&c->p->rules[i], c, part))
+        if (rule_active(&c->p->rules[i], c->q->time_ms) && rule_fits_part(&c->p->rules[i], c, part))
             return i;
     return SIZE_MAX;
 }
 
-static bool part_reads(const policy_call *c, const judged *j, size_t i, bool *moved)
+static bool part_reads(const policy_call *c, const command_edits *j, size_t i, bool *moved)
 {
     const shell_part *p = &c->sh.parts[i];
     const shell_word *w = &c->sh.words[p->first];
@@ -290,12 +293,12 @@ static bool part_reads(const policy_call *c, const judged *j, size_t i, bool *mo
         return p->count == 2 && !j->outside[i];
     }
     if (*moved && word_is(w, "git"))
-        return false;       /* another repository says what it runs */
+        return false;       /* another repository may configure programs for git to run */
     return program_only_reads(&c->sh, p);
 }
 
-/* Every part by the mode (*rule SIZE_MAX) or by rules; false: *part is by none. `rules`: they count, too. */
-static bool command_allowed(const policy_call *c, const judged *j, bool reads, bool rules, size_t *rule, size_t *part)
+/* Every part is allowed by the mode (*rule SIZE_MAX) or a rule; false: *part is not. `rules`: allow rules count, too. */
+static bool command_allowed(const policy_call *c, const command_edits *j, bool reads, bool rules, size_t *rule, size_t *part)
 {
     bool moved = false;
 
@@ -328,18 +331,18 @@ static bool command_allowed(const policy_call *c, const judged *j, bool reads, b
 typedef struct policy_question {
     pawl_mode mode;
     pawl_permission cls;
-    bool node, unmet;               /* `requires` is more than the mode */
-    bool lenient;                   /* what cannot be read for sure is not asked for that alone */
+    bool node, unmet;               /* `requires` is a higher mode than the one now */
+    bool lenient;                   /* being unreadable alone is no reason to ask */
 } policy_question;
 
-static const char *spoken(pawl_mode m)
+static const char *mode_title(pawl_mode m)
 {
     static const char *const words[] = { "", "Plan", "Default", "AcceptEdits", "BypassPermissions" };
 
     return (unsigned)m < sizeof words / sizeof *words ? words[m] : "";
 }
 
-static policy_question asked_of(const policy_call *c)
+static policy_question question_of(const policy_call *c)
 {
     const pawl_request *q = c->q;
     policy_question a;
@@ -368,14 +371,14 @@ static bool mode_denies(const policy_call *c, const policy_question *a, pawl_dec
     if (!acts)
         due = q->requires;
     outcome(out, PAWL_DENY, PAWL_BY_MODE, SIZE_MAX);
-    line_put(out->reason, sizeof out->reason, "Node '%s' requires %s mode; current mode is %s.", name != NULL ? name : c->tool, spoken(due),
-             spoken(a->mode));
+    line_put(out->reason, sizeof out->reason, "Node '%s' requires %s mode; current mode is %s.", name != NULL ? name : c->tool, mode_title(due),
+             mode_title(a->mode));
     return true;
 }
 
 static bool denies(const policy_call *c, const policy_question *a, pawl_decision *out)
 {
-    hit h;
+    rule_match h;
 
     if (c->p != NULL && first_rule(c, 0, c->p->deny_end, &h)) {
         by_rule(c, h.rule, h.part, out);
@@ -401,17 +404,17 @@ static bool path_is_protected(const policy_call *c)
     return c->has_path && c->given.sure && (path_protected(c->given.text, home) || (c->linked && path_protected(c->real.text, home)));
 }
 
-static bool asks(const policy_call *c, const policy_question *a, const judged *j, pawl_decision *out)
+static bool asks(const policy_call *c, const policy_question *a, const command_edits *j, pawl_decision *out)
 {
-    hit h = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    rule_match h = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
     bool guarded = a->mode != PAWL_BYPASS && !a->node && !(a->mode == PAWL_PLAN && c->q->read_only);
 
     if (c->p != NULL && first_rule(c, c->p->deny_end, c->p->ask_end, &h))
         by_rule(c, h.rule, h.part, out);
     else if (j->critical != SIZE_MAX && !j->unknown)
-        by_mode(c, PAWL_ASK, "asked in every mode, for it removes what all else stands on", j->critical, out);
+        by_mode(c, PAWL_ASK, "asked in every mode, for it removes the root, home or workspace", j->critical, out);
     else if (j->critical != SIZE_MAX && !a->node)
-        by_mode(c, PAWL_ASK, "asked in every mode, for it is not known what it removes", j->critical, out);
+        by_mode(c, PAWL_ASK, "asked in every mode, for it is unknown what it removes", j->critical, out);
     else if (guarded && j->protected_part != SIZE_MAX)
         by_mode(c, PAWL_ASK, "asked, for it edits a protected place", j->protected_part, out);
     else if (guarded && a->cls == PAWL_EDIT && path_is_protected(c))
@@ -427,7 +430,7 @@ static bool asks(const policy_call *c, const policy_question *a, const judged *j
     return true;
 }
 
-static bool mode_allows(const policy_call *c, const policy_question *a, const judged *j, pawl_decision *out)
+static bool mode_allows(const policy_call *c, const policy_question *a, const command_edits *j, pawl_decision *out)
 {
     command_path w;
     size_t rule, part;
@@ -464,20 +467,20 @@ static void by_default(const policy_call *c, const policy_question *a, size_t pa
     outcome(out, a->node && !a->unmet ? PAWL_ALLOW : PAWL_ASK, PAWL_BY_DEFAULT, SIZE_MAX);
     outcome_part(c, part, out);
     if (a->unmet)
-        line_put(out->reason, sizeof out->reason, "asked: it requires %s mode, and the mode is %s", spoken(c->q->requires), spoken(a->mode));
+        line_put(out->reason, sizeof out->reason, "asked: it requires %s mode, and the mode is %s", mode_title(c->q->requires), mode_title(a->mode));
     else
         line_put(out->reason, sizeof out->reason, a->node ? "allowed, for no rule speaks of it: %t" : "asked, for no rule allows it: %t", &subject);
 }
 
 void call_decide(policy_call *c, pawl_decision *out)
 {
-    const policy_question a = asked_of(c);
+    const policy_question a = question_of(c);
     size_t rule = SIZE_MAX, part = SIZE_MAX;
-    judged j;
+    command_edits j;
 
     if (denies(c, &a, out))
         return;
-    judge(c, &j, a.mode == PAWL_ACCEPT_EDITS || a.mode == PAWL_BYPASS);
+    command_edits_read(c, &j, a.mode == PAWL_ACCEPT_EDITS || a.mode == PAWL_BYPASS);
     if (asks(c, &a, &j, out) || mode_allows(c, &a, &j, out))
         return;
     if (c->q->hook == PAWL_ALLOW) {
@@ -507,7 +510,7 @@ void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out
 void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decision *out)
 {
     policy_call c;
-    hit h;
+    rule_match h;
 
     outcome(out, PAWL_OPEN, PAWL_BY_DEFAULT, SIZE_MAX);
     if (p == NULL || p->deny_end == 0)

@@ -1,7 +1,9 @@
-/* explain.c - policies looked at: which rules fit a call, which never decide, what two policies tell apart, what "always" would write. */
+/* explain.c - explains policies: which rules fit a call, which can never decide, how two policies differ, what "always" would write.
+ *
+ * Owns nothing; pure, any thread. Its functions are public (pawl/policy.h); called by `pawl policy`, `pawl prove` and the questions of the agent. */
 #include "policy/policy.h"
 
-/* ---- why ----------------------------------------------------------------------------------------------- */
+/* ---- which rules fit ----------------------------------------------------------------------------------------------- */
 
 static bool tell_fit(const policy_call *c, const pawl_decision *out, size_t i, size_t part, pawl_fits_fn *fn, void *ctx)
 {
@@ -17,7 +19,7 @@ static bool fits_some(const policy_call *c, size_t i, size_t *part)
 {
     const policy_rule *r = &c->p->rules[i];
 
-    if (!rule_live(r, c->q->time_ms))
+    if (!rule_active(r, c->q->time_ms))
         return false;
     if (i < c->p->ask_end)
         return rule_fits_any(r, c, part) || call_path_rule(c, i, i + 1, part, NULL, NULL) == i;
@@ -42,7 +44,7 @@ void pawl_policy_why(const pawl_policy *p, const pawl_request *q, pawl_decision 
 
 /* ---- shadowed --------------------------------------------------------------------------------------------- */
 
-/* Whatever b fits, a fits, too: their scopes. */
+/* By their scopes, a fits everything that b fits. */
 static bool scope_covers(const policy_rule *a, const policy_rule *b)
 {
     switch (a->scope) {
@@ -56,7 +58,7 @@ static bool scope_covers(const policy_rule *a, const policy_rule *b)
     case SCOPE_GLOB:
         if (b->scope == SCOPE_EDITS || b->scope == SCOPE_READS || b->scope == SCOPE_AGENT)
             return strcmp(a->tool, "*") == 0;
-        if (b->scope == SCOPE_SERVER)   /* fits the name alone, too, and whatever comes behind __ */
+        if (b->scope == SCOPE_SERVER)   /* fits the bare name, too, and anything after __ */
             return text_glob(a->tool, a->tool_size, b->tool, b->tool_size, false) && a->tool[a->tool_size - 1] == '*';
         return text_glob(a->tool, a->tool_size, b->tool, b->tool_size, false);
     case SCOPE_AGENT:
@@ -83,7 +85,7 @@ static bool has_wild(const char *text, size_t n)
     return memchr(text, '*', n) != NULL || memchr(text, '?', n) != NULL || memchr(text, '[', n) != NULL || memchr(text, '\\', n) != NULL;
 }
 
-/* Where it is not plain that a covers b, it does not. */
+/* False also where it cannot be shown. */
 static bool spec_covers(const policy_rule *a, const policy_rule *b)
 {
     path at;
@@ -95,7 +97,7 @@ static bool spec_covers(const policy_rule *a, const policy_rule *b)
     switch (a->spec) {
     case SPEC_NONE:
         return true;
-    case SPEC_COMMAND:  /* the * of b is a character that only a * of a takes */
+    case SPEC_COMMAND:  /* only a * of a fits the * of b */
         if (same_text(a, b))
             return true;
         if (memchr(b->text, '\\', b->size) != NULL || (b->word && !a->word && !(a->size > 0 && a->text[a->size - 1] == '*')))
@@ -111,7 +113,7 @@ static bool spec_covers(const policy_rule *a, const policy_rule *b)
         at.text[b->path.base_size] = '/';
         memcpy(at.text + b->path.base_size + 1, b->path.text, b->path.size);
         at.text[at.size] = '\0';
-        return b->path.size > 0 && path_fits(&a->path, &at, false) && (a->told.behavior != PAWL_ALLOW || a->path.plain_end);
+        return b->path.size > 0 && path_fits(&a->path, &at, false) && (a->info.behavior != PAWL_ALLOW || a->path.plain_end);
     case SPEC_DOMAIN:
         return strcmp(a->text, b->text) == 0 || strcmp(a->text, "*") == 0 || (*b->text != '*' && host_fits(a->text, b->text)) ||
                (*a->text == '*' && *b->text == '*' && b->text[1] != '\0' && host_fits(a->text, b->text + 1));
@@ -126,7 +128,7 @@ static bool spec_covers(const policy_rule *a, const policy_rule *b)
 
 static bool covers(const policy_rule *a, const policy_rule *b)
 {
-    bool outlives = a->told.until_ms == 0 || (b->told.until_ms != 0 && a->told.until_ms >= b->told.until_ms);
+    bool outlives = a->info.until_ms == 0 || (b->info.until_ms != 0 && a->info.until_ms >= b->info.until_ms);
 
     return outlives && scope_covers(a, b) && spec_covers(a, b);
 }
@@ -159,7 +161,7 @@ static pawl_permission sample_class(const char *tool)
     return text_listed(tool, strlen(tool), " WebFetch WebSearch ") ? PAWL_NET : PAWL_OTHER;
 }
 
-/* What a pattern fits: `with` for each *. */
+/* A text that the pattern fits: `with` for each *. */
 static void fill(buf *b, const char *text, size_t n, const char *with)
 {
     for (size_t i = 0; i < n; i++) {
@@ -264,7 +266,7 @@ static bool compare(comparison *x, const policy_rule *r, int which)
 
 static bool same_rule(const policy_rule *a, const policy_rule *b)
 {
-    return strcmp(a->told.text, b->told.text) == 0 && a->spec == b->spec && (a->spec != SPEC_PATH || same_pattern(&a->path, &b->path));
+    return strcmp(a->info.text, b->info.text) == 0 && a->spec == b->spec && (a->spec != SPEC_PATH || same_pattern(&a->path, &b->path));
 }
 
 static bool told_before(const pawl_policy *p, size_t n, const policy_rule *r)
@@ -303,7 +305,7 @@ pawl_code pawl_policy_diff(const pawl_policy *a, const pawl_policy *b, pawl_mode
 
 /* ---- always ------------------------------------------------------------------------------------------------------ */
 
-/* TOOL(LEAD + text, escaped); false: it is too long, or has what no rule can say. */
+/* TOOL(LEAD + text, escaped); false: too long, or not expressible as a rule. */
 static bool write_rule(char out[PAWL_RULE_BYTES], const char *tool, const char *lead, const char *text, size_t n, const char *special)
 {
     size_t at = strlen(tool) + 1 + strlen(lead);
@@ -328,7 +330,7 @@ static bool always_path(const char *tool, const path *p, char out[PAWL_RULE_BYTE
     return p->size > 1 && write_rule(out, tool, "/", p->text, p->size, "*?[\\");
 }
 
-/* One part, word for word; as it stands where its words alone do not say it. */
+/* One part by its words; by its source text where the words alone do not identify it. */
 static bool always_part(const shell *s, const shell_part *p, char out[PAWL_RULE_BYTES])
 {
     pawl_bytes all = shell_joined(s, p);
@@ -349,7 +351,7 @@ typedef struct offers {
     bool lost;
 } offers;
 
-/* The next rule is written; what stands there already is not offered twice. */
+/* Drops the rule that was just written when an earlier one is the same. */
 static void offer(offers *o, bool written)
 {
     if (!written)

@@ -1,11 +1,14 @@
-/* gate.c - a call of a tool, or what a node does, is decided: deny rules, hooks, and on what they made of it deny rules again, ask rules,
- * the mode, a hook's allow, allow rules; and where none of them said, a person. */
+/* gate.c - decides whether a tool may be called, or a node may act: deny rules, hooks, deny rules again on the input that the hooks made of it,
+ * ask rules, the mode, a hook's allow, allow rules; and a person where none of them decides (P2, P4, P5, W6).
+ *
+ * Owns nothing: a gate is the caller's. Called by the agent (authorize.c, lifecycle_hooks.c) and the loader of agent files (permission.c), on the
+ * thread that drives the run. Pure: whatever it needs is asked through gate_world, and the function runs again from the top when an answer is there. */
 #include "policy/gate.h"
 #include "policy/policy.h"
 
 enum {
-    INPUT_BYTES_MAX = 16384,    /* of what is shown to who approves; of more there is the digest */
-    PATHS_MAX = 64              /* of a call that are looked up; one with more is not read for sure anyway */
+    INPUT_BYTES_MAX = 16384,    /* shown to the person who approves; of a longer input the digest is shown */
+    PATHS_MAX = 64              /* resolved for a call; one with more paths cannot be read for certain anyway */
 };
 
 /* ---- rules and hooks of the run ---------------------------------------------------------------------------- */
@@ -21,7 +24,7 @@ const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_va
         policy = value_pack(mem, NULL, "{}");
     if (allow == NULL)
         allow = value_pack(mem, NULL, "[]");
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)   /* of each approval its rules */
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)   /* one list of rules for each approval */
         for (size_t i = 0; i < pawl_value_size(one); i++)
             allow = value_push(mem, allow, pawl_value_at(one, i));
     return value_with(mem, policy, "allow", allow);
@@ -60,7 +63,7 @@ pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl
 
 /* ---- folders of the workspace ----------------------------------------------------------------------------------- */
 
-/* A file that nobody has in mind: so a rule that fits it fits whatever lies there. */
+/* An improbable file name: a rule that fits it fits everything in the folder. */
 static bool edits_denied(arena *mem, const pawl_policy *p, const char *folder)
 {
     static const char name[] = "/.pawl-any-file";
@@ -93,7 +96,7 @@ const pawl_value *gate_folders(arena *mem, const pawl_value *rules, const pawl_p
     return pawl_value_size(only) > 0 ? value_with(mem, args, "read_only", only) : args;
 }
 
-/* ---- decided -------------------------------------------------------------------------------------------------- */
+/* ---- rules and mode -------------------------------------------------------------------------------------------------- */
 
 static bool rule_said(const pawl_decision *d)
 {
@@ -167,7 +170,7 @@ static pawl_code refused(tool_gate *g, const char *why)
     return g->reason != NULL ? PAWL_DENIED : PAWL_NOMEM;
 }
 
-/* Links are the world's: where the paths of a call lead is told by it. */
+/* Symbolic links are resolved by the effect "links": the gate does no I/O. */
 static pawl_code links_look(tool_gate *g, pawl_err *err)
 {
     looked p = { .mem = g->mem, .list = value_pack(g->mem, NULL, "[]") };
@@ -216,7 +219,7 @@ static const pawl_value *failed_of(arena *mem, const pawl_value *why)
     return value_pack(mem, NULL, "{s:s,s:s}", "failed", code != NULL ? code : "effect", "text", text != NULL ? text : "it failed");
 }
 
-/* What whoever performs it has to know; the input goes beside it. */
+/* For the handler of the effect "hook", beside the input. */
 static const pawl_value *order_of(arena *mem, const hook_entry *h)
 {
     const pawl_value *v = value_pack(mem, NULL, "{s:s,s:i}", "name", h->name, "timeout_ms", (int64_t)h->timeout_s * 1000);
@@ -229,7 +232,6 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
     return value_with(mem, v, "run", h->command != NULL ? value_pack(mem, NULL, "[s,s,s]", "sh", "-c", h->command) : h->run);
 }
 
-/* Its arguments, and what they came to. */
 static pawl_code hook_run(arena *mem, const gate_world *w, const hook_entry *h, const pawl_value *args, verdict *one, pawl_err *err)
 {
     const pawl_value *receipt = NULL;
@@ -266,7 +268,7 @@ static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value 
     return rc;
 }
 
-/* `if`: one rule that the call has to fit. One that cannot be read was told when the hooks were read, and has the hook asked. */
+/* `if`: a rule that the call must fit. One that cannot be read was reported when the hooks were read; then the hook is asked. */
 static bool rule_fits(tool_gate *g, const hook_entry *h)
 {
     const pawl_value *home = pawl_value_get(g->limits, "home"), *only;
@@ -293,7 +295,7 @@ static bool wanted(tool_gate *g, const hook_entry *h, hook_point point)
     return hook_wanted(h, point, g->node, g->tool) && rule_fits(g, h);
 }
 
-/* In the order in which they were registered; each sees what those before it made of the input. */
+/* In the order of registration; each sees the input as the hooks before it changed it. */
 static pawl_code hooks_before(tool_gate *g, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -321,7 +323,7 @@ static pawl_code hooks_before(tool_gate *g, pawl_err *err)
 
 /* ---- a person -------------------------------------------------------------------------------------------------------- */
 
-/* Of all of it, since an approval is bound to the call, and not to a part (W6). NULL: no memory. */
+/* Of the whole call, for an approval is bound to the call (W6). NULL: no memory. */
 static const pawl_value *digest_of(tool_gate *g, const pawl_value *input)
 {
     const pawl_value *all = value_pack(g->mem, NULL, "{s:v,s:s}", "input", input, "tool", g->tool), *out = NULL;
@@ -377,7 +379,7 @@ static const pawl_value *about_of(tool_gate *g)
     return v;
 }
 
-/* Yes: g->yes is to what, and g->edit what was made of it. */
+/* Approved: g->yes says what, and g->edit the input as the person changed it. */
 static pawl_code person(tool_gate *g, pawl_err *err)
 {
     gate_asks q = { .prompt = g->prompt != NULL ? g->prompt : g->decided.reason, .timeout_ms = pawl_value_int(pawl_value_get(g->limits, "expires_ms")) };
@@ -402,7 +404,7 @@ static pawl_code person(tool_gate *g, pawl_err *err)
     return g->yes.digest != NULL ? PAWL_OK : no_memory(g, err);
 }
 
-/* *holds: a yes was to this very call, under these rules (W6). */
+/* *holds: the approval is of this very call, under these rules (W6). */
 static pawl_code yes_look(tool_gate *g, bool *holds, pawl_err *err)
 {
     const char *law = g->policy != NULL ? pawl_policy_digest(g->policy) : NULL;
@@ -418,10 +420,9 @@ static pawl_code yes_look(tool_gate *g, bool *holds, pawl_err *err)
     return PAWL_OK;
 }
 
-/* ---- in and out ------------------------------------------------------------------------------------------------------- */
+/* ---- before and after the call ------------------------------------------------------------------------------------------------------- */
 
-/* Deny rules, hooks, and then all of it. What a person made of the arguments is decided as if it had been the first, and no hook changes
- * it any more (P2). */
+/* Input that a person changed is decided as if it had been the first one, and no hook may change it any more (P2). */
 static pawl_code decide_all(tool_gate *g, const pawl_value *given, pawl_err *err)
 {
     pawl_code rc;
@@ -499,7 +500,7 @@ const pawl_value *gate_decision(const tool_gate *g)
     return v;
 }
 
-/* ---- a moment in the life of an agent ------------------------------------------------------------------------------- */
+/* ---- life cycle hooks of an agent ------------------------------------------------------------------------------- */
 
 const char *moment_of(hook_point point, const pawl_value *about)
 {
@@ -524,7 +525,7 @@ const pawl_value *moment_order(const moment_gate *g, const hook_entry *h)
     return hook_args(g->mem, h, &what);
 }
 
-/* Where nothing can be kept from happening, a no is what the person is told. */
+/* Where nothing can be prevented any more, a deny is shown to the person. */
 static pawl_code no_is_told(moment_gate *g, const hook_entry *h, verdict *one)
 {
     const char *why = one->reason != NULL ? one->reason : "it says no";

@@ -1,8 +1,10 @@
-/* hook.c - what a hook came to is a receipt; here it becomes a verdict (P5). Every way of failing is named once, in broke(): it denies
- * under HOOK_STRICT, and is let through and marked under HOOK_CLAUDE. */
+/* hook.c - makes a verdict of the receipt of a hook, merges the verdicts of several, and writes the input of a hook (P5).
+ *
+ * Owns nothing; pure, any thread. Called by gate.c.
+ * Invariant: every way in which a hook fails ends in hook_failed(): it denies under HOOK_STRICT, and is let through and marked under HOOK_CLAUDE. */
 #include "policy/hook.h"
 
-/* ---- what it printed --------------------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------------- */
 
 typedef enum printed { PRINTED_NOTHING, PRINTED_TEXT, PRINTED_JSON, PRINTED_BROKEN } printed;
 
@@ -12,7 +14,7 @@ typedef struct hook_output {
     hook_point point;
     const pawl_value *receipt;
     printed kind;
-    verdict said;           /* PRINTED_JSON; of PRINTED_TEXT what it is for the model */
+    verdict said;           /* of PRINTED_JSON; of PRINTED_TEXT the context for the model */
     const char *wrong;      /* PRINTED_BROKEN */
 } hook_output;
 
@@ -53,7 +55,7 @@ static bool answers_twice(const char *at, const char *end)
     return at < end && *at == '{';
 }
 
-/* Whether text that is no JSON has an answer in JSON somewhere in it, which would be lost with it. */
+/* Whether a JSON answer is somewhere in output that is not JSON as a whole: it would be lost. */
 static bool hides_answer(const char *text, const char *end)
 {
     static const char *const words[] = { "\"permissionDecision\"", "\"decision\"", "\"verdict\"", "\"continue\"" };
@@ -104,7 +106,7 @@ static bool text_read(hook_output *r, const char *text, size_t size)
     return broken(r, answers_twice(text, end) ? "it answers twice" : hook_words(r->mem, "%s", err.text));
 }
 
-/* What stands under `name`, or under `name`_base64 and is no UTF-8. False: no memory. */
+/* The member `name`, or `name`_base64 decoded. False: no memory. */
 static bool printed_read(hook_output *r, const char *name, const char *torn)
 {
     const pawl_value *text = pawl_value_get(r->receipt, name), *json = pawl_value_get(r->receipt, "body_json");
@@ -126,10 +128,10 @@ static bool printed_read(hook_output *r, const char *name, const char *torn)
     return good;
 }
 
-/* ---- what it came to ------------------------------------------------------------------------------------------ */
+/* ---- the verdict of one hook ------------------------------------------------------------------------------------------ */
 
 /* It failed. False: no memory, for why is NULL. */
-static bool broke(const hook_output *r, verdict *out, const char *why)
+static bool hook_failed(const hook_output *r, verdict *out, const char *why)
 {
     *out = (verdict){ .behavior = r->profile == HOOK_CLAUDE ? PAWL_OPEN : PAWL_DENY, .open = r->profile == HOOK_CLAUDE, .reason = why };
     return why != NULL;
@@ -191,7 +193,7 @@ static bool exited_2(const hook_output *r, verdict *out)
         return true;
     }
     *out = heard ? r->said : (verdict){ .behavior = PAWL_OPEN };
-    if (why != NULL && !hook_point_may_deny(r->point))      /* nothing is kept from happening: the person is told */
+    if (why != NULL && !hook_point_may_deny(r->point))      /* nothing can be prevented: the person is told */
         return (out->message = joined(r->mem, out->message, why)) != NULL;
     return why == NULL || (out->context = joined(r->mem, out->context, why)) != NULL;   /* the tool has run: the model is */
 }
@@ -216,7 +218,7 @@ static bool command_read(hook_output *r, int64_t status, verdict *out)
         return true;
     }
     if (killed == NULL && status == 0)
-        return broke(r, out, r->wrong);
+        return hook_failed(r, out, r->wrong);
     if (r->profile == HOOK_CLAUDE && r->kind == PRINTED_JSON && decides(&r->said)) {
         *out = r->said;
         return true;
@@ -227,8 +229,8 @@ static bool command_read(hook_output *r, int64_t status, verdict *out)
     why = hook_words(r->mem, "%s %lld%s%s", killed != NULL ? "it was killed by signal" : "exit",
                      (long long)(killed != NULL ? pawl_value_int(killed) : status), why != NULL ? ": " : "", why != NULL ? why : "");
     if (r->kind != PRINTED_JSON || r->profile == HOOK_STRICT)
-        return broke(r, out, why);
-    *out = r->said;         /* what it told the model and the person still counts */
+        return hook_failed(r, out, why);
+    *out = r->said;         /* its context and message still count */
     out->open = true;
     out->reason = why;
     return why != NULL;
@@ -237,11 +239,11 @@ static bool command_read(hook_output *r, int64_t status, verdict *out)
 static bool http_read(hook_output *r, int64_t status, verdict *out)
 {
     if (status < 200 || status > 299)
-        return broke(r, out, hook_words(r->mem, "HTTP status %lld", (long long)status));
+        return hook_failed(r, out, hook_words(r->mem, "HTTP status %lld", (long long)status));
     if (!printed_read(r, "body", "body_base64"))
         return false;
     if (r->kind == PRINTED_BROKEN)
-        return broke(r, out, r->wrong);
+        return hook_failed(r, out, r->wrong);
     *out = r->said;
     return true;
 }
@@ -253,7 +255,7 @@ static bool failed_read(hook_output *r, verdict *out)
 
     if (pawl_value_type(failed) == PAWL_TYPE_INT && pawl_value_int(failed) >= PAWL_HELD && pawl_value_int(failed) < PAWL_OK)
         code = pawl_code_name((pawl_code)pawl_value_int(failed));
-    return broke(r, out, hook_words(r->mem, "it failed%s%s%s%s", code != NULL ? " with " : "", code != NULL ? code : "",
+    return hook_failed(r, out, hook_words(r->mem, "it failed%s%s%s%s", code != NULL ? " with " : "", code != NULL ? code : "",
                                     text != NULL ? ": " : "", text != NULL ? text : ""));
 }
 
@@ -280,7 +282,7 @@ static bool receipt_read(hook_output *r, verdict *out)
         return command_read(r, status, out);
     if (counted && (has(receipt, "body") || has(receipt, "body_json") || has(receipt, "body_base64")))
         return http_read(r, status, out);
-    return hook_denied(out, "it gave no verdict");   /* no receipt of a hook at all: nobody's profile */
+    return hook_denied(out, "it gave no verdict");   /* not the receipt of a hook: denied under each profile */
 }
 
 pawl_code hook_verdict(arena *mem, hook_profile profile, const char *point, const pawl_value *receipt, verdict *out, pawl_err *err)
@@ -298,7 +300,7 @@ pawl_code hook_verdict(arena *mem, hook_profile profile, const char *point, cons
     return PAWL_OK;
 }
 
-/* ---- several ----------------------------------------------------------------------------------------------------- */
+/* ---- merging ----------------------------------------------------------------------------------------------------- */
 
 static int weight(const verdict *v)
 {
@@ -332,7 +334,7 @@ pawl_code hook_merge(arena *mem, verdict *all, const verdict *one)
     return PAWL_OK;
 }
 
-/* ---- what it is told ------------------------------------------------------------------------------------------------ */
+/* ---- the input of a hook ------------------------------------------------------------------------------------------------ */
 
 static const pawl_value *told_put(arena *mem, const pawl_value *object, const char *key, const char *text)
 {

@@ -1,5 +1,7 @@
-/* hook_claude.c - answers in JSON: in the shape of Claude Code's hooks (CC-H4, CC-H5), or {"verdict"} as our own say it. HOOK_STRICT
- * knows every member and every word, and takes none in a place where it would do nothing; HOOK_CLAUDE leaves out what it does not know. */
+/* hook_claude.c - answers of hooks in JSON: in the shape of Claude Code's hooks (CC-H4, CC-H5), or our own {"verdict"}.
+ *
+ * Owns nothing; pure, any thread. Called by hook.c.
+ * Invariant: HOOK_STRICT refuses each unknown member and value, and each one that has no effect at this point; HOOK_CLAUDE ignores them. */
 #include "policy/hook.h"
 
 const char *hook_text(arena *mem, const char *text, size_t size, size_t lines)

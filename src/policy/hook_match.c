@@ -1,5 +1,7 @@
-/* hook_match.c - whether a matcher fits a name (CC-H2). Regular expressions are those of JavaScript, as far as they can be decided in
- * one pass: the text is read once, all ways are followed side by side, and no pattern takes long. */
+/* hook_match.c - whether a matcher fits a name (CC-H2): a list of names, or a regular expression.
+ *
+ * The subset of JavaScript's regular expressions that one pass decides: all alternatives are followed side by side, so no pattern takes exponential
+ * time. Owns nothing; pure, any thread. Called by hook.c, hook_read.c and gate.c. */
 #include "policy/hook.h"
 
 enum { RE_INSTS = 1000, RE_SETS = 48, RE_DEPTH = 24, RE_REPEAT = 1000 };

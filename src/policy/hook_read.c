@@ -1,5 +1,7 @@
-/* hook_read.c - the `hooks` of settings: events, in each groups of a matcher and its hooks. What is not understood is an error that names
- * it: a hook that is silently not there would be a door left open. */
+/* hook_read.c - reads the `hooks` of settings: for each point a list of groups of a matcher and its hooks.
+ *
+ * Owns nothing: what it reads is in the caller's arena. Called when settings are loaded and when a policy is compiled; pure, any thread.
+ * Invariant: anything not understood is an error that names it. A hook that was silently dropped would be a check that is never made. */
 #include "policy/hook.h"
 
 /* What Claude Code has and this has not, so that the error can say so. */

@@ -1,4 +1,7 @@
-/* match.c - a call, read once, and whether a rule fits it. */
+/* match.c - reads a call once (call_read), and says whether a rule fits it.
+ *
+ * Owns nothing: a policy_call is the caller's, and borrows the request. Called by decide.c and explain.c; pure, any thread.
+ * Invariant: deny and ask rules fit generously, allow rules strictly: what is unknown of a call may fit a deny rule, and never an allow rule. */
 #include "policy/policy.h"
 
 
@@ -13,7 +16,6 @@ static size_t name_begins(const shell_word *w)
     return n;
 }
 
-/* Where a rule's text may begin to fit: so most rules need one look. */
 static void note_begins(policy_call *c, const shell_part *p)
 {
     const shell_word *w = &c->sh.words[p->first];
@@ -88,7 +90,7 @@ static void read_path(policy_call *c)
     c->given.sure = false;
     c->given.text[0] = '\0';
     if (text == NULL) {
-        c->unsure = "its path is no text";
+        c->unsure = "its path is not a text";
         return;
     }
     if (!path_set(&c->given, text, n, cwd, home)) {
@@ -204,7 +206,7 @@ static bool fits_param(const policy_rule *r, const policy_call *c)
     return false;
 }
 
-/* Words of a part, its program by its bare name, and what else may be a command in it. */
+/* The words of a part, the same with the bare name of its program, and each other word that may begin a command. */
 static bool fits_words(const policy_rule *r, const shell *s, const shell_part *p)
 {
     pawl_bytes all = shell_joined(s, p);
@@ -330,7 +332,7 @@ bool rule_may_fit(const policy_rule *r, const policy_call *c, size_t *part)
 
 /* ---- allow rules ---------------------------------------------------------------------------------------------- */
 
-/* All that is not known has to stand where the rule takes anything. */
+/* Unknown words may only be where the rule fits anything. */
 static bool fits_command_part(const policy_rule *r, const shell *s, const shell_part *p)
 {
     pawl_bytes all = shell_joined(s, p);

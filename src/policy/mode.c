@@ -1,4 +1,7 @@
-/* mode.c - the modes, and what each says of each class of tools (P1). */
+/* mode.c - the modes, and what each says of each class of tools (P1).
+ *
+ * A constant table: any thread. Called by decide.c, the agent and the loader of agent files.
+ * Invariant: the order of the modes is that of their rights; names are stored in journals and settings and never change. */
 #include "policy/policy.h"
 
 enum { MODES = 5, CLASSES = 6, INSIDE = 4 };    /* INSIDE: allowed of what lies in the workspace, else left open */

@@ -1,4 +1,7 @@
-/* parse_policy.c - a policy from its JSON. */
+/* parse_policy.c - makes a pawl_policy from its JSON, with every rule compiled, and frees it.
+ *
+ * Owns the policy: its arena holds all texts and rules. Once read it is constant, so any thread may use it.
+ * Invariant: rules are stored deny, ask, allow; deny_end and ask_end are the bounds. */
 #include "policy/policy.h"
 
 static const char *const policy_keys[] = { "allow", "ask", "deny", "cwd", "directories", "home", "hooks", "expires_ms" };
@@ -24,7 +27,7 @@ static bool keys_known(const pawl_value *v, const char *const *names, size_t n, 
     return true;
 }
 
-/* A text without NUL; NULL: it is none, and that is told. */
+/* Without NUL; NULL: see err. */
 static const char *member_text(const pawl_value *v, const char *what, pawl_err *err)
 {
     const char *text = pawl_value_string(v);
@@ -36,11 +39,10 @@ static const char *member_text(const pawl_value *v, const char *what, pawl_err *
     return text;
 }
 
-/* A folder as it is kept: absolute, without . and .. */
 static const char *folder_of(pawl_policy *p, const pawl_value *v, const char *what, pawl_err *err)
 {
     const char *text = member_text(v, what, err);
-    char *kept;
+    char *folder;
     path at;
 
     if (text == NULL)
@@ -49,9 +51,9 @@ static const char *folder_of(pawl_policy *p, const pawl_value *v, const char *wh
         fail(err, PAWL_INVALID, "policy: %s \"%.100s\" must be an absolute path of less than 4096 bytes", what, text);
         return NULL;
     }
-    if ((kept = arena_strdup(&p->mem, at.text, at.size)) == NULL)
+    if ((folder = arena_strdup(&p->mem, at.text, at.size)) == NULL)
         fail(err, PAWL_NOMEM, "no memory for a policy");
-    return kept;
+    return folder;
 }
 
 static bool read_folders(pawl_policy *p, const pawl_value *v, pawl_err *err)
@@ -84,7 +86,7 @@ static bool read_rule(pawl_policy *p, const pawl_value *v, pawl_behavior b, pawl
     policy_rule *r = &p->rules[p->count];
     const pawl_value *text = v, *from = NULL, *base = NULL, *until = NULL;
 
-    *r = (policy_rule){ .told = { .behavior = b, .from = "" } };
+    *r = (policy_rule){ .info = { .behavior = b, .from = "" } };
     if (pawl_value_type(v) == PAWL_TYPE_OBJECT) {
         if (!keys_known(v, rule_keys, sizeof rule_keys / sizeof *rule_keys, "rule", err))
             return false;
@@ -93,17 +95,17 @@ static bool read_rule(pawl_policy *p, const pawl_value *v, pawl_behavior b, pawl
         base = pawl_value_get(v, "base");
         until = pawl_value_get(v, "until");
     }
-    if ((r->told.text = member_text(text, "a rule", err)) == NULL ||
-        (from != NULL && (r->told.from = member_text(from, "from of a rule", err)) == NULL))
+    if ((r->info.text = member_text(text, "a rule", err)) == NULL ||
+        (from != NULL && (r->info.from = member_text(from, "from of a rule", err)) == NULL))
         return false;
-    if (strlen(r->told.text) >= PAWL_RULE_BYTES) {
-        fail(err, PAWL_LIMIT, "rule \"%.60s...\": it has %zu bytes, and %d are the most", r->told.text, strlen(r->told.text), PAWL_RULE_BYTES - 1);
+    if (strlen(r->info.text) >= PAWL_RULE_BYTES) {
+        fail(err, PAWL_LIMIT, "rule \"%.60s...\": it has %zu bytes, and %d are the most", r->info.text, strlen(r->info.text), PAWL_RULE_BYTES - 1);
         return false;
     }
     if (base != NULL && (r->base = folder_of(p, base, "base of a rule", err)) == NULL)
         return false;
-    if (until != NULL && (r->told.until_ms = pawl_value_int(until)) <= 0) {
-        fail(err, PAWL_INVALID, "rule \"%.90s\": until must be a time in milliseconds since 1970", r->told.text);
+    if (until != NULL && (r->info.until_ms = pawl_value_int(until)) <= 0) {
+        fail(err, PAWL_INVALID, "rule \"%.90s\": until must be a time in milliseconds since 1970", r->info.text);
         return false;
     }
     if (!rule_compile(r, p, &p->mem, err))
@@ -211,5 +213,5 @@ pawl_rule_info pawl_policy_rule(const pawl_policy *p, size_t index)
 {
     static const pawl_rule_info none = { PAWL_OPEN, "", "", 0 };
 
-    return p != NULL && index < p->count ? p->rules[index].told : none;
+    return p != NULL && index < p->count ? p->rules[index].info : none;
 }

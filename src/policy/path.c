@@ -1,9 +1,12 @@
-/* path.c - paths without . and .., and the patterns that fit them: those of gitignore. */
+/* path.c - absolute paths without . and .., and patterns of paths as in .gitignore.
+ *
+ * Owns nothing; pure, any thread. Called by rule.c, match.c, command_paths.c, decide.c and parse_policy.c.
+ * Invariant: a path that cannot be determined for certain is not `sure`, so no allow rule fits it. */
 #include "policy/policy.h"
 
 /* ---- paths -------------------------------------------------------------------------------------------- */
 
-/* Append what `text` leads to from `out`. */
+/* Appends the segments of `text` to `out`. */
 static bool path_walk(path *out, const char *text, size_t size)
 {
     const char *p = text, *end = text + size;
@@ -48,7 +51,7 @@ bool path_set(path *out, const char *text, size_t size, const char *cwd, const c
         good = path_walk(out, cwd, strlen(cwd));
     }
     if (!good || !path_walk(out, text, size)) {
-        out->text[0] = '\0';    /* no half of it stands there */
+        out->text[0] = '\0';    /* never half of a path */
         return false;
     }
     if (out->size == 0)
@@ -116,7 +119,7 @@ bool path_protected(const char *p, const char *home)
 
 /* ---- patterns --------------------------------------------------------------------------------------------- */
 
-/* [...] at p: whether c is in it; *out: behind it. Without its end it is a plain [. */
+/* [...] at p: whether c is in it; *out: behind it. A [ without its ] is a plain character. */
 static bool class_fits(const char *p, const char *end, char c, const char **out, bool *is_class)
 {
     const char *q = p + 1;
@@ -190,7 +193,7 @@ static const char *segment_end(const char *p, const char *end)
 
 static bool is_deep(const char *p, const char *end) { return end - p == 2 && p[0] == '*' && p[1] == '*'; }
 
-/* p: what of the pattern is left, t: of the path; neither begins with a /. The last ** is enough to come back to. */
+/* p: the rest of the pattern, t: of the path; neither begins with a /. Backtracking to the last ** is enough. */
 static bool segments_fit(const char *p, const char *pend, const char *t, const char *tend)
 {
     const char *deep = NULL, *back = NULL;
@@ -200,7 +203,7 @@ static bool segments_fit(const char *p, const char *pend, const char *t, const c
 
         if (p < pend && is_deep(p, pe)) {
             if (pe == pend)
-                return t < tend;        /* what is in it */
+                return t < tend;        /* everything in it */
             deep = p = pe + 1;
             back = t;
             continue;
@@ -257,7 +260,7 @@ bool path_fits(const path_pattern *t, const path *p, bool loose)
         return true;
     if (!loose && !t->plain_end)
         return false;
-    while (end > from) {    /* what lies in what it fits */
+    while (end > from) {    /* a folder above it fits */
         while (end > from && end[-1] != '/')
             end--;
         if (end > from)
@@ -280,7 +283,7 @@ bool path_above(const path_pattern *t, const path *p)
     if (memcmp(p->text, t->base, base) != 0 || p->text[base] != '/')
         return false;
     if (!t->anchored)
-        return true;        /* at any depth: perhaps there */
+        return true;        /* fits at any depth, so perhaps there */
     for (at = p->text + base + 1; at < p->text + p->size; ) {
         const char *pe = segment_end(text, end), *te = segment_end(at, p->text + p->size);
 

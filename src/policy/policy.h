@@ -6,7 +6,7 @@
 #include "pawl/policy.h"
 #include "shell/shell.h"
 
-/* Limits: a path beyond PATH_BYTES is not read for sure; a policy beyond the others is refused. */
+/* A longer path counts as unknown; a policy beyond the other limits is refused. */
 enum {
     PATH_BYTES = 4096,
     POLICY_RULES_MAX = 10000,
@@ -17,23 +17,23 @@ enum {
 
 typedef struct path { uint32_t size; bool sure; char text[PATH_BYTES]; } path;
 
-/* `text` as an absolute path without ., .. and //; relative to `cwd`. False: not to be told (no cwd, ~user, too long, NUL). */
+/* `text` as an absolute path without ., .. and //, relative to `cwd`. False: cannot be determined (no cwd, ~user, too long, NUL). */
 bool path_set(path *out, const char *text, size_t size, const char *cwd, const char *home);
-bool path_within(const char *folder, const char *p);                /* it, or something in it */
+bool path_within(const char *folder, const char *p);                /* `p` is the folder, or in it */
 bool path_protected(const char *p, const char *home);
-bool path_critical(const char *p);                                  /* / or a folder right in it */
+bool path_critical(const char *p);                                  /* the root, or a folder directly in it */
 
 typedef struct path_pattern {
-    const char *base;               /* the folder that it begins at, absolute, without a / at its end; "": the root */
+    const char *base;               /* absolute, without a / at its end; "": the root */
     const char *text;               /* relative to it; no / at either end */
     uint32_t base_size, size;
-    bool anchored;                  /* else it fits at any depth */
-    bool folder;                    /* a / stood at its end */
+    bool anchored;                  /* false: fits at any depth */
+    bool folder;                    /* it ended with a /: folders only */
     bool plain_end;                 /* its last segment has no wildcard */
 } path_pattern;
-/* `loose`: of deny and ask rules, which fit what lies in what they fit, too. */
+/* `loose`, for deny and ask rules: a pattern that fits a folder fits everything in it. */
 bool path_fits(const path_pattern *t, const path *p, bool loose);
-/* Something that the pattern fits lies below `p`. */
+/* The pattern may fit something below `p`. */
 bool path_above(const path_pattern *t, const path *p);
 
 /* ---- rule.c ------------------------------------------------------------------------------------------------------- */
@@ -42,17 +42,17 @@ typedef enum rule_spec { SPEC_NONE, SPEC_COMMAND, SPEC_PATH, SPEC_DOMAIN, SPEC_N
 typedef enum rule_scope { SCOPE_NAME, SCOPE_EDITS, SCOPE_READS, SCOPE_AGENT, SCOPE_SERVER, SCOPE_GLOB } rule_scope;
 
 typedef struct policy_rule {
-    pawl_rule_info told;
-    const char *base;               /* folder that / stands for, or NULL */
-    const char *tool;               /* ends in NUL; of a server without __* */
+    pawl_rule_info info;
+    const char *base;               /* the folder that / means in it; NULL: not given */
+    const char *tool;               /* NUL-terminated; of a server rule without __* */
     rule_scope scope;
     rule_spec spec;
-    const char *text;               /* of the spec; of a parameter: its value */
+    const char *text;               /* of the spec; SPEC_PARAM: the value */
     uint32_t tool_size, size;
     uint32_t literal;               /* bytes of it before the first * */
-    bool exact;                     /* there is none */
-    bool bash, on_edits, on_reads;  /* of commands; of what a command edits, or reads */
-    bool word;                      /* " *" at its end: what follows is left out of `text` */
+    bool exact;                     /* no * in it */
+    bool bash, on_edits, on_reads;  /* about commands; about files that a command edits, or reads */
+    bool word;                      /* it ended with " *", which is not in `text`: any words may follow */
     const char *param;
     path_pattern path;
 } policy_rule;
@@ -62,18 +62,18 @@ struct pawl_policy {
     pawl_alloc alloc;
     policy_rule *rules;                    /* deny, ask, allow */
     size_t count, deny_end, ask_end;
-    const char *cwd, *home;         /* NULL: not said */
+    const char *cwd, *home;         /* NULL: not given */
     const char **folders;           /* cwd first */
     size_t nfolders;
     char digest[HASH_HEX + 1];
 };
 
-/* Compile r->told.text. False: err says what is wrong with it. */
+/* Compiles r->info.text. False: see err. */
 bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *err);
 bool tool_reads(const char *tool);
 bool tool_edits(const char *tool);
-bool tool_on_path(const char *tool);            /* its argument is a path; at least it may have one */
-bool text_glob(const char *pattern, size_t np, const char *text, size_t nt, bool loose);  /* * alone is special, and \* is none */
+bool tool_on_path(const char *tool);            /* its argument is, or may be, a path */
+bool text_glob(const char *pattern, size_t np, const char *text, size_t nt, bool loose);  /* only * is special; \* is a plain * */
 bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool loose);
 
 /* ---- match.c: a call, read once, and whether a rule fits it ---------------------------------------------------------- */
@@ -82,37 +82,37 @@ typedef struct policy_call {
     const pawl_policy *p;
     const pawl_request *q;
     const char *tool;
-    bool command;                   /* it is one: `sh` is set */
-    bool has_path, linked;          /* `given`, and what it leads to */
-    bool net;                       /* it has a URL */
+    bool command;                   /* it is a command, and `sh` is set */
+    bool has_path, linked;          /* `given` is set; `real` is set, for it has symbolic links */
+    bool net;                       /* its argument is a URL */
     bool has_paths;                 /* a command: some of its words are paths */
-    bool reads, edits;              /* it is a tool of that family */
-    bool vague;                     /* something in it is not known */
-    const char *unsure;             /* why it is not read for sure; NULL: it is */
+    bool reads, edits;              /* the tool is of that family */
+    bool vague;                     /* part of it is unknown */
+    const char *unsure;             /* why it cannot be read for certain; NULL: it can */
     char host[256];
     path given, real;
     unsigned char use[SHELL_PARTS_MAX];
-    bool begins[256];               /* of a command: with these bytes something that a rule may fit begins */
+    bool begins[256];               /* first bytes of all that a command rule may fit: most rules are decided by one look-up */
     shell sh;
 } policy_call;
 
 void call_read(policy_call *c, const pawl_policy *p, const pawl_request *q);
-static inline bool rule_live(const policy_rule *r, int64_t time_ms) { return r->told.until_ms == 0 || r->told.until_ms > time_ms; }
-bool rule_for(const policy_rule *r, const policy_call *c);                    /* of that tool */
+static inline bool rule_active(const policy_rule *r, int64_t time_ms) { return r->info.until_ms == 0 || r->info.until_ms > time_ms; }
+bool rule_for(const policy_rule *r, const policy_call *c);                    /* it is about this tool */
 static inline bool rule_on_paths(const policy_rule *r, bool edit) { return edit ? r->on_edits : r->on_reads; }
 bool rule_fits_path(const policy_rule *r, const path *given, const path *real, bool linked, bool loose);
-/* Of deny and ask rules, but those on paths of a command: any part. *part: which one, SIZE_MAX: all of it. */
+/* For deny and ask rules: any part fits (paths of a command: call_path_rule). *part: which one; SIZE_MAX: the whole call. */
 bool rule_fits_any(const policy_rule *r, const policy_call *c, size_t *part);
-/* What is unknown of the call may be what it fits. */
+/* The unknown part of the call may be what the rule fits. */
 bool rule_may_fit(const policy_rule *r, const policy_call *c, size_t *part);
-/* Of allow rules: this part (of a command), or the whole call. */
+/* For allow rules: this part of a command, or the whole call, fits for certain. */
 bool rule_fits_part(const policy_rule *r, const policy_call *c, size_t part);
 
 /* ---- url.c ------------------------------------------------------------------------------------------------------------- */
 
-/* The host of an http or https URL, in lower case. False: it is not read for sure. */
+/* The host of an http or https URL, in lower case. False: clients may read it differently. */
 bool url_host(const char *url, size_t size, char *out, size_t out_size);
-/* `text` in lower case and without a dot at its end, if it may be a host; *. may stand before it. */
+/* `text` in lower case, without a dot at its end. False: not a host. `wild`: it may begin with *. */
 bool host_read(const char *text, size_t size, char *out, size_t out_size, bool wild);
 bool host_fits(const char *pattern, const char *host);
 
@@ -120,30 +120,30 @@ bool host_fits(const char *pattern, const char *host);
 
 typedef struct command_path {
     size_t part;
-    bool edit;                      /* else it is read */
+    bool edit;                      /* false: read */
     bool redirection, removal;
-    bool sure;                      /* `given` is where it lies, as far as words can tell */
-    bool moved;                     /* after a cd: it may lie elsewhere */
-    bool goes;                      /* of cd itself */
+    bool sure;                      /* `given` is certain */
+    bool moved;                     /* after a cd: it may be elsewhere */
+    bool goes;                      /* the operand of cd */
     bool linked;
-    const char *key;                /* the path as it stands in the command, and in `links`; NULL: it is not known */
+    const char *key;                /* the path as written in the command, which is its key in `links`; NULL: unknown */
     const shell_word *word;
     path given, real;
 } command_path;
-typedef bool command_path_fn(void *ctx, const command_path *w);       /* false: enough */
+typedef bool command_path_fn(void *ctx, const command_path *w);       /* false: stop */
 void command_paths_visit(const policy_call *c, command_path_fn *fn, void *ctx);
 bool call_inside(const policy_call *c, const command_path *w);
 bool folder_inside(const pawl_policy *p, const path *at);
-/* The first of the rules `from` to `to` - 1 on paths that fits one of a command; SIZE_MAX: none. *may: one would, of a path unknown. */
+/* The first rule on paths from `from` to `to` - 1 that fits a path of the command; SIZE_MAX: none. *may: one that an unknown path may fit. */
 size_t call_path_rule(const policy_call *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part);
 
 /* ---- decide.c -------------------------------------------------------------------------------------------------------------- */
 
-/* One line: %s a text, %t a pawl_bytes, without control characters and cut between characters. */
+/* One line: %s is a text, %t a const pawl_bytes *; control characters become blanks, and it is cut between characters. */
 void line_put(char *out, size_t size, const char *fmt, ...);
-/* What a decision speaks of: a part of a command, or all of the call. */
+/* What a decision names: a part of a command, or the whole call. */
 pawl_bytes call_subject(const policy_call *c, size_t part);
-/* All that pawl_decide does, of a call that was read. */
+/* pawl_decide for a call that was read. */
 void call_decide(policy_call *c, pawl_decision *out);
 
 #endif

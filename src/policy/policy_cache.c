@@ -1,4 +1,7 @@
-/* policy_cache.c - see policy_cache.h. Entries are replaced in a ring. An entry is filled completely or stays empty. */
+/* policy_cache.c - see policy_cache.h. Entries are replaced in a ring.
+ *
+ * Owns the compiled policies and the copies of their rules. Called by the agent and the loader of agent files, on the thread that owns the cache.
+ * Invariant: an entry is filled completely, or is empty. */
 #include "policy/policy_cache.h"
 #include "policy/gate.h"
 

@@ -1,4 +1,7 @@
-/* rule.c - rules as people write them: Tool, Tool(spec). One that cannot be read is refused, and told what would be right. */
+/* rule.c - compiles rules as people write them: Tool, Tool(spec). A rule that cannot be read is refused with a hint at what is right.
+ *
+ * Owns nothing: compiled texts are in the policy's arena. Called by parse_policy.c and explain.c, and by match.c to compare texts; pure, any thread.
+ * Invariant: no rule is dropped or weakened: a policy with one that cannot be read is refused as a whole. */
 #include "policy/policy.h"
 
 /* ---- tools by name -------------------------------------------------------------------------------------- */
@@ -25,7 +28,7 @@ static bool tool_named(const char *tool)
 
 /* ---- * in texts ----------------------------------------------------------------------------------------------- */
 
-/* `tail`: the text may go on, after a blank. */
+/* `tail`: more words may follow. Backtracking to the last * is enough. */
 static bool glob_fits(const char *p, const char *pend, const char *t, const char *tend, bool loose, bool tail)
 {
     const char *star = NULL, *back = NULL;
@@ -83,9 +86,9 @@ bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool lo
 
 /* ---- specs ------------------------------------------------------------------------------------------------------ */
 
-static bool rule_wrong(pawl_err *err, const policy_rule *r, const char *what)
+static bool rule_refuse(pawl_err *err, const policy_rule *r, const char *what)
 {
-    fail(err, PAWL_INVALID, "rule \"%.90s\": %s", r->told.text, what);
+    fail(err, PAWL_INVALID, "rule \"%.90s\": %s", r->info.text, what);
     return false;
 }
 
@@ -102,7 +105,7 @@ static bool compile_command(policy_rule *r, pawl_err *err)
     while (r->size > 0 && r->text[r->size - 1] == ' ')
         r->size--;
     if (r->size == 0)
-        return rule_wrong(err, r, "it names no command; for all of them write Bash");
+        return rule_refuse(err, r, "it names no command; for all of them write Bash");
     r->spec = SPEC_COMMAND;
     r->exact = !r->word;
     for (size_t i = 0; i < r->size && r->exact; i++) {
@@ -116,15 +119,14 @@ static bool compile_command(policy_rule *r, pawl_err *err)
     return true;
 }
 
-/* The folder that a pattern begins at, as path_pattern wants it. */
 static bool compile_base(policy_rule *r, const char *base, const char *what, arena *mem, pawl_err *err)
 {
     path at;
 
     if (base == NULL)
-        return rule_wrong(err, r, what);
+        return rule_refuse(err, r, what);
     if (!path_set(&at, base, strlen(base), NULL, NULL))
-        return rule_wrong(err, r, "the folder that it begins at is no absolute path");
+        return rule_refuse(err, r, "the folder that it begins at is no absolute path");
     r->path.base_size = at.size > 1 ? at.size : 0;
     if ((r->path.base = arena_strdup(mem, at.text, r->path.base_size)) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a rule");
@@ -142,14 +144,14 @@ static bool pattern_sound(policy_rule *r, const char *p, size_t n, pawl_err *err
         size_t m = (size_t)((slash != NULL ? slash : end) - at);
 
         if (m == 0)
-            return rule_wrong(err, r, "it has // within; an absolute path begins with //");
+            return rule_refuse(err, r, "it has // within; an absolute path begins with //");
         if ((m == 2 && memcmp(at, "..", 2) == 0) || (m == 1 && *at == '.'))
-            return rule_wrong(err, r, "write the path without . and .. in it");
+            return rule_refuse(err, r, "write the path without . and .. in it");
         for (size_t i = 0; i < m; i++)
             if (at[i] == '\\')
                 i++;
             else if (at[i] == '[' && memchr(at + i, ']', m - i) == NULL)
-                return rule_wrong(err, r, "a [ in it has no ]");
+                return rule_refuse(err, r, "a [ in it has no ]");
         at += m + (slash != NULL);
     }
     return true;
@@ -162,7 +164,7 @@ static bool compile_path(policy_rule *r, const pawl_policy *p, arena *mem, pawl_
     size_t n = r->size, last;
 
     if (*t == '!')
-        return rule_wrong(err, r, "a pattern cannot be turned round by !; write a rule of another kind");
+        return rule_refuse(err, r, "a pattern cannot be negated by !; write a rule of another kind");
     x->anchored = true;
     if (n >= 2 && t[0] == '/' && t[1] == '/') {
         if (!compile_base(r, "/", "", mem, err))
@@ -205,7 +207,7 @@ static bool compile_domain(policy_rule *r, arena *mem, pawl_err *err)
     char host[256];
 
     if (r->size < 8 || memcmp(r->text, "domain:", 7) != 0 || !host_read(r->text + 7, r->size - 7, host, sizeof host, true))
-        return rule_wrong(err, r, "write WebFetch(domain:example.com) or WebFetch(domain:*.example.com)");
+        return rule_refuse(err, r, "write WebFetch(domain:example.com) or WebFetch(domain:*.example.com)");
     r->spec = SPEC_DOMAIN;
     r->size = (uint32_t)strlen(host);
     if ((r->text = arena_strdup(mem, host, r->size)) == NULL) {
@@ -220,9 +222,9 @@ static bool compile_param(policy_rule *r, arena *mem, pawl_err *err)
     const char *colon = memchr(r->text, ':', r->size);
 
     if (colon == NULL || colon == r->text)
-        return rule_wrong(err, r, "what is in ( ) of this tool is a parameter: Tool(name:value)");
-    if (r->told.behavior == PAWL_ALLOW)
-        return rule_wrong(err, r, "a parameter may be denied or asked, not allowed; allow the tool by its name");
+        return rule_refuse(err, r, "what is in ( ) of this tool is a parameter: Tool(name:value)");
+    if (r->info.behavior == PAWL_ALLOW)
+        return rule_refuse(err, r, "a parameter may be denied or asked, not allowed; allow the tool by its name");
     if ((r->param = arena_strdup(mem, r->text, (size_t)(colon - r->text))) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a rule");
         return false;
@@ -233,15 +235,15 @@ static bool compile_param(policy_rule *r, arena *mem, pawl_err *err)
     return true;
 }
 
-/* Node(write), Node(name:write): of its arguments there is no other. */
+/* Node(write), Node(name:write): a node has no other argument. */
 static bool compile_name(policy_rule *r)
 {
-    const bool said = r->size > 5 && memcmp(r->text, "name:", 5) == 0;
+    const bool prefixed = r->size > 5 && memcmp(r->text, "name:", 5) == 0;
 
-    if (!said && memchr(r->text, ':', r->size) != NULL)
+    if (!prefixed && memchr(r->text, ':', r->size) != NULL)
         return false;
-    r->text += said ? 5 : 0;
-    r->size -= said ? 5 : 0;
+    r->text += prefixed ? 5 : 0;
+    r->size -= prefixed ? 5 : 0;
     r->spec = SPEC_NAMED;
     return true;
 }
@@ -269,8 +271,8 @@ static bool compile_scope(policy_rule *r, pawl_err *err)
         return true;
     }
     if (strchr(t, '*') != NULL) {
-        if (r->told.behavior == PAWL_ALLOW)
-            return rule_wrong(err, r, "a tool's name with * is for rules that deny or ask; mcp__server__* may be allowed");
+        if (r->info.behavior == PAWL_ALLOW)
+            return rule_refuse(err, r, "a tool's name with * is for rules that deny or ask; mcp__server__* may be allowed");
         r->scope = SCOPE_GLOB;
         return true;
     }
@@ -285,7 +287,7 @@ static bool compile_scope(policy_rule *r, pawl_err *err)
     return true;
 }
 
-/* bash(ls) would be a rule that nothing fits. */
+/* bash(ls) would fit nothing, and its author would not notice. */
 static bool misspelt(const char *tool, pawl_err *err, const policy_rule *r)
 {
     static const char *const names[] = {
@@ -298,7 +300,7 @@ static bool misspelt(const char *tool, pawl_err *err, const policy_rule *r)
         while (*a != '\0' && (*a | 32) == (*b | 32))
             a++, b++;
         if (*a == '\0' && *b == '\0' && strcmp(names[i], tool) != 0) {
-            fail(err, PAWL_INVALID, "rule \"%.90s\": no tool has that name with ( ) (did you mean \"%s\"?)", r->told.text, names[i]);
+            fail(err, PAWL_INVALID, "rule \"%.90s\": no tool has that name with ( ) (did you mean \"%s\"?)", r->info.text, names[i]);
             return true;
         }
     }
@@ -316,15 +318,15 @@ static bool two_rules(const char *spec, size_t n)
 
 static bool rule_compiled(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *err)
 {
-    const char *text = r->told.text, *open = strchr(text, '(');
+    const char *text = r->info.text, *open = strchr(text, '(');
     size_t n = strlen(text), t = open != NULL ? (size_t)(open - text) : n;
 
     if (n == 0)
-        return rule_wrong(err, r, "it is empty; write Tool or Tool(spec)");
+        return rule_refuse(err, r, "it is empty; write Tool or Tool(spec)");
     if (!tool_chars(text, t))
-        return rule_wrong(err, r, "it begins with no tool's name; write Tool or Tool(spec)");
+        return rule_refuse(err, r, "it does not begin with the name of a tool; write Tool or Tool(spec)");
     if (open != NULL && text[n - 1] != ')')
-        return rule_wrong(err, r, "it does not end with ); write Tool(spec)");
+        return rule_refuse(err, r, "it does not end with ); write Tool(spec)");
     if ((r->tool = arena_strdup(mem, text, t)) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a rule");
         return false;
@@ -337,9 +339,9 @@ static bool rule_compiled(policy_rule *r, const pawl_policy *p, arena *mem, pawl
     r->text = open + 1;
     r->size = (uint32_t)(n - t - 2);
     if (r->size == 0)
-        return rule_wrong(err, r, "there is nothing in ( ); for all that the tool does write its name alone");
+        return rule_refuse(err, r, "there is nothing in ( ); for all that the tool does write its name alone");
     if (two_rules(r->text, r->size))
-        return rule_wrong(err, r, "these are two rules; write each by itself");
+        return rule_refuse(err, r, "these are two rules; write each by itself");
     if (misspelt(r->tool, err, r))
         return false;
     if (r->size == 1 && *r->text == '*')

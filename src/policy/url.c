@@ -1,11 +1,13 @@
-/* url.c - the host of an address, as every client would read it; else it is not read for sure. */
+/* url.c - the host of a URL, when every client would read the same; a URL that clients read differently is refused.
+ *
+ * Owns nothing; pure, any thread. Called by match.c, and by rule.c for domain rules. */
 #include "policy/policy.h"
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Four numbers without leading zeros: the one way to write it that nobody reads otherwise. */
+/* Four decimal numbers without leading zeros: the only form of an IPv4 address that all clients read alike. */
 static bool plain_ipv4(const char *h)
 {
     for (int i = 0; i < 4; i++) {
@@ -54,7 +56,7 @@ bool host_read(const char *text, size_t size, char *out, size_t out_size, bool w
     for (size_t i = 0; i < n; i++)
         if (out[i] == '.')
             last = i + 1;
-    return !is_digit(out[last]) || plain_ipv4(out);     /* 0x7f.1 and 2130706433 are hosts, too */
+    return !is_digit(out[last]) || plain_ipv4(out);     /* some clients read 0x7f.1 and 2130706433 as addresses */
 }
 
 bool url_host(const char *url, size_t size, char *out, size_t out_size)

@@ -1,12 +1,13 @@
-/* prove.c - the search: breadth first over what is next in the graph and the mode, so that the first hole is one of the nearest.
+/* prove.c - the search of the prover: breadth first over (nodes that run next, mode), so that the first hole found is one of the nearest.
  *
- * A graph inside a node is entered in one mode and keeps it, and nothing outside sees what happens in it before it is done. So it is searched
- * by itself, once for each mode, and outside it is one step. */
+ * A graph inside a node is entered in one mode and keeps it, and nothing outside sees its steps. So it is searched by itself, once for each mode, and is
+ * one step outside. Owns the states of the search, in the caller's arena. Called by `pawl prove` and tests; pure, one thread.
+ * Invariant: whatever a value would decide is left open, so every run is covered by the search; a limit that is reached makes it undecided. */
 #include "proof/prove_inner.h"
 
 enum { APART_BYTES = 320 };
 
-static const pawl_mode mode_order[] = { PAWL_DEFAULT, PAWL_ACCEPT_EDITS, PAWL_PLAN, PAWL_BYPASS };   /* in which a run is thought to begin */
+static const pawl_mode mode_order[] = { PAWL_DEFAULT, PAWL_ACCEPT_EDITS, PAWL_PLAN, PAWL_BYPASS };   /* modes in which a run may start */
 
 static bool failed(proving *p, pawl_code rc)
 {
@@ -31,7 +32,7 @@ static bool excused(const proving *p, const seen_graph *g, const file_node *n)
     return false;
 }
 
-/* ---- how a node may leave ------------------------------------------------------------------------------------ */
+/* ---- exits of a node ------------------------------------------------------------------------------------ */
 
 typedef struct leaving {
     proving *p;
@@ -50,7 +51,7 @@ static void to(leaving *l, const char *name)
         check_mark(l->set, (size_t)at);
 }
 
-/* A task of its own: not put off. */
+/* A task of its own: not deferred. */
 static void sent(leaving *l, const char *name)
 {
     int at = strcmp(name, "end") == 0 ? 0 : node_index(l->g->g, name);
@@ -70,7 +71,7 @@ static bool option(leaving *l, unsigned by)
         return no_memory(l->p);
     if (l->exit->options.count == before)
         return true;
-    if ((before & (before - 1)) == 0) {     /* at 0, 1, 2, 4, ... there is room no more */
+    if ((before & (before - 1)) == 0) {     /* full at 0, 1, 2, 4, ... */
         if ((grown = arena_zero(l->p->mem, before == 0 ? 1 : before * 2)) == NULL)
             return no_memory(l->p);
         if (before > 0)
@@ -87,7 +88,7 @@ static bool option_to(leaving *l, const char *name, unsigned by)
     return option(l, by);
 }
 
-/* As leave.c leads on; `chosen`: here it is evaluated. */
+/* As routing.c does; `chosen`: the choice is evaluated here. */
 static bool options_on(leaving *l, const file_node *n, bool chosen)
 {
     bool good = true;
@@ -114,7 +115,7 @@ static bool options_on(leaving *l, const file_node *n, bool chosen)
     return option(l, WAY_ON);
 }
 
-/* A hook may say any of what is declared, or several. */
+/* A hook may name any declared exit, or several. */
 static bool options_routed(leaving *l)
 {
     enum { GOTOS_MAX = 10 };
@@ -190,7 +191,7 @@ static void graph_free(proving *p, seen_graph *g)
 
 static bool explore(proving *p, seen_graph *g, pawl_mode only);
 
-/* What a gate of a graph node lets happen. */
+/* The outcomes of the gate of a graph node. */
 static bool sub_look(proving *p, seen_graph *g, size_t at, pawl_mode mode, const file_node *n, seen_node *out)
 {
     if (g->inner[at] == NULL) {
@@ -211,8 +212,8 @@ static bool sub_look(proving *p, seen_graph *g, size_t at, pawl_mode mode, const
     return true;
 }
 
-/* What an agent uses its model says, and the arguments of a tool are not searched: it may leave in any of its ways, and who does not leave it out of
- * the proof has none. A tool that only reads is none that acts. */
+/* The model chooses tools and their arguments, so they are not searched: an agent may take any of its exits, and a proof must exclude it by name
+ * unless its tools only read. */
 static bool apart_look(proving *p, const seen_graph *g, const file_node *n, seen_node *seen)
 {
     const bool agent = n->kind == KIND_AGENT;
@@ -231,7 +232,7 @@ static bool apart_look(proving *p, const seen_graph *g, const file_node *n, seen
     return true;
 }
 
-/* Its exit is made when it is first met in that mode. */
+/* Made when the node is first met in that mode. */
 static bool node_look(proving *p, seen_graph *g, size_t at, pawl_mode mode)
 {
     seen_node *seen = &g->nodes[mode][at];
@@ -322,7 +323,7 @@ static bool nodes_look(proving *p, seen_graph *g, graph_search_result *f, uint32
     return true;
 }
 
-/* A superstep of it, and before it a switch of the mode: that holds from the next one on. */
+/* A superstep, and before it a change of the mode, which is in effect from the next one on. */
 static bool expand(proving *p, seen_graph *g, graph_search_result *f, uint32_t at, pawl_mode only, uint64_t *key)
 {
     const size_t width = g->s.states.width;
@@ -399,7 +400,7 @@ static bool explore(proving *p, seen_graph *g, pawl_mode only)
     return true;
 }
 
-/* ---- what is told --------------------------------------------------------------------------------------------------------- */
+/* ---- the result --------------------------------------------------------------------------------------------------------- */
 
 static const pawl_value *acting(proving *p, const agent_file *a, const char *prefix, const pawl_value *names)
 {
@@ -478,7 +479,7 @@ static pawl_code result(proving *p, const pawl_machine *m, prove_result *out)
     return out->json != NULL && out->why != NULL ? PAWL_OK : fail(p->err, PAWL_NOMEM, "no memory for the path");
 }
 
-/* ---- in ------------------------------------------------------------------------------------------------------------------ */
+/* ---- entry ------------------------------------------------------------------------------------------------------------------ */
 
 static const file_node *node_at(const agent_file *a, const char *path)
 {

@@ -1,4 +1,4 @@
-/* prove.h - can a command that may destroy something leave without a person's yes? Searched over all that a graph can do.
+/* prove.h - whether a command that may destroy something can be dispatched without the approval of a person: a search over all that a graph can do.
  *
  * A state is what is next in the graph and the mode. Whatever values would decide is left open: every way on may be taken, every
  * expression may fail, every hook may say anything, a text that is not known may fit any rule and none. So what is proved holds for every

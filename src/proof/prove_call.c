@@ -1,26 +1,29 @@
-/* prove_call.c - what may become of one node's call: by every rule that its text may fit, every moment and everything that hooks may say. */
+/* prove_call.c - what may become of the call of one node: under every rule that its text may fit, at every moment, with every answer of hooks.
+ *
+ * Owns nothing beyond the caller's arena. Called by prove_visit.c; pure, one thread.
+ * Invariant: the real gate decides each combination (gate_decided, call by call), so the proof and a run use the same code. */
 #include "proof/prove_inner.h"
 
-typedef struct call_view {               /* one way to look at it: a text, and the rules that fit it */
+typedef struct call_view {               /* a text of the call, and the rules that fit it */
     const pawl_value *args;
     pawl_policy *policy;
     const char *rule, *unfit, *text;
-    bool lent;                      /* the policy is another view's */
+    bool lent;                      /* the policy belongs to another view */
 } call_view;
 
 typedef struct judging {
     rules *r;
     const file_node *n;
     pawl_mode mode;
-    const char *tool;               /* NULL: it calls nothing */
+    const char *tool;               /* NULL: no call */
     const pawl_value *name;
-    call_view *own, *foreign;            /* of what its author wrote; and of what a hook made of it */
+    call_view *own, *foreign;            /* as the author wrote it; as a hook may rewrite it */
     size_t nown, nforeign;
     node_judgement *out;
     pawl_err *err;
 } judging;
 
-/* ---- what is known of a call ------------------------------------------------------------------------------- */
+/* ---- the known part of a call ------------------------------------------------------------------------------- */
 
 static bool template_unknown(const template *t)
 {
@@ -40,7 +43,7 @@ bool form_unknown(const form *f)
     return f->kind == FORM_EXPRESSION || ((f->kind == FORM_TEXT || f->kind == FORM_KEEP) && template_unknown(&f->text));
 }
 
-/* With `fill` where something is not known. */
+/* With `fill` in place of the unknown. */
 static const pawl_value *text_filled(arena *mem, const template *t, const char *fill)
 {
     const pawl_value *v = NULL;
@@ -130,7 +133,7 @@ static bool call_unknown(const judging *j)
     return form_unknown(run);
 }
 
-/* The words before the first that is not known; "": there are none. */
+/* The words before the first unknown one; "": none. */
 static const char *words_known(judging *j)
 {
     const form *run = strcmp(j->tool, "Bash") == 0 ? call_part(j->n, "run") : NULL;
@@ -186,7 +189,7 @@ static const char *rule_text(const pawl_value *rule)
     return pawl_value_string(pawl_value_type(rule) == PAWL_TYPE_OBJECT ? pawl_value_get(rule, "rule") : rule);
 }
 
-/* It speaks of some of the tool's calls. */
+/* It has a spec: it fits only some calls of the tool. */
 static bool rule_picks(const char *rule, const char *tool)
 {
     const char *paren = strchr(rule, '(');
@@ -194,7 +197,7 @@ static bool rule_picks(const char *rule, const char *tool)
     return paren != NULL && (size_t)(paren - rule) == strlen(tool) && memcmp(rule, tool, strlen(tool)) == 0;
 }
 
-/* "Bash(git push:*)" of a command that begins with the words git push, and has nothing but more words. */
+/* "Bash(git push:*)" for a command that begins with git push and goes on with words only. */
 static bool rule_always(const char *rule, const char *known)
 {
     const char *spec = strchr(rule, '(');
@@ -205,7 +208,7 @@ static bool rule_always(const char *rule, const char *known)
     return known[size - 3] == '\0' || known[size - 3] == ' ';
 }
 
-/* The rule without what it picks. */
+/* The rule without its spec. */
 static const pawl_value *rule_whole(arena *mem, const pawl_value *rule, const char *tool)
 {
     const pawl_value *text = value_string(mem, tool, strlen(tool));
@@ -218,7 +221,7 @@ static pawl_policy *policy_of(judging *j, const pawl_value *v)
     return gate_policy(&j->r->mem->alloc, v, j->err);
 }
 
-/* The rules that stand whatever the text is, and of the others only number `chosen` (SIZE_MAX: none). */
+/* The rules that fit whatever the text is, and of the others only number `chosen` (SIZE_MAX: none). */
 static const pawl_value *rules_chosen(judging *j, const char *known, size_t chosen)
 {
     const pawl_value *out = j->r->policy, *one;
@@ -242,7 +245,7 @@ static const pawl_value *rules_chosen(judging *j, const char *known, size_t chos
     return out;
 }
 
-/* What rule number `chosen` says; *which: 0 deny, 1 ask, 2 allow. NULL: there are not so many. */
+/* Rule number `chosen`; *which: 0 deny, 1 ask, 2 allow. NULL: no such number. */
 static const char *rule_chosen(judging *j, const char *known, size_t chosen, size_t *which)
 {
     size_t at = 0;
@@ -261,7 +264,7 @@ static const char *rule_chosen(judging *j, const char *known, size_t chosen, siz
     return NULL;
 }
 
-/* A text that such a rule picks: "git push" of "Bash(git push:*)". */
+/* A text that the rule fits: "git push" for "Bash(git push:*)". */
 static const char *rule_example(arena *mem, const char *rule)
 {
     const char *spec = strchr(rule, '(') + 1;
@@ -314,7 +317,7 @@ static pawl_code views_unknown(judging *j, const pawl_value *args, const char *k
     return PAWL_OK;
 }
 
-/* Of what a hook or a person makes of the call, nothing is known. */
+/* A call that a hook or a person rewrote is unknown. */
 static const pawl_value *args_foreign(judging *j)
 {
     return strcmp(j->tool, "Bash") == 0 ? command_args(j->r->mem, "x") : value_pack(j->r->mem, NULL, "{}");
@@ -348,9 +351,9 @@ static void views_free(judging *j)
         pawl_policy_free(j->foreign[i].policy);
 }
 
-/* ---- what hooks may come to --------------------------------------------------------------------------------------- */
+/* ---- verdicts of hooks --------------------------------------------------------------------------------------- */
 
-/* As guard.c merges them: what was said, whether the call was changed, and by whom. */
+/* Merged as permission.c does: the behavior, whether the call was changed, and by which hook. */
 typedef struct hooked {
     bool is;
     trace how;
@@ -455,9 +458,9 @@ static pawl_code hooks_route(judging *j)
     return rc;
 }
 
-/* ---- decided ---------------------------------------------------------------------------------------------------------- */
+/* ---- deciding ---------------------------------------------------------------------------------------------------------- */
 
-/* The later of two that let it through does not count: the first is told. */
+/* Of two ways through the first is reported. */
 static void decision_takes(judging *j, const call_view *v, const pawl_decision *d, const hooked *h)
 {
     node_judgement *out = j->out;
@@ -496,7 +499,7 @@ static void views_decide(judging *j, size_t behavior, const hooked *h, bool chan
     }
 }
 
-/* After a yes to other arguments: whatever hooks rewrite then has to be denied. */
+/* After an approval with changed arguments, a rewrite by a hook must be denied. */
 static bool edit_slips(judging *j)
 {
     pawl_request q = guard_request(j->n, j->tool, NULL, j->mode);
@@ -542,7 +545,7 @@ pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, node_judgemen
     if (rc == PAWL_OK && j.tool != NULL && may_change(all))
         out->slips = edit_slips(&j);
     if (rc == PAWL_OK && j.tool != NULL && strcmp(j.tool, "Bash") == 0 && call_unknown(&j) && out->passes)
-        out->asks = true;           /* there are texts that are asked in every mode */
+        out->asks = true;           /* some texts are asked in every mode */
     views_free(&j);
     return rc != PAWL_OK || !r->mem->failed ? rc : fail(err, PAWL_NOMEM, "no memory for the rules");
 }

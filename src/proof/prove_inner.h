@@ -1,4 +1,4 @@
-/* prove_inner.h - what the files of a proof share. */
+/* prove_inner.h - what the files of the prover share. Private to this folder; everything is in the arena of one search, on one thread. */
 #ifndef PROOF_PROVE_INNER_H
 #define PROOF_PROVE_INNER_H
 
@@ -10,29 +10,29 @@
 typedef struct rules {              /* of the whole search */
     arena *mem;
     const prove_ask *q;
-    const pawl_value *policy;       /* with what was granted; NULL: none */
+    const pawl_value *policy;       /* with the grants; NULL: none */
     hook_list hooks;
     const int64_t *times;           /* moments between which no rule ends; */
     size_t ntimes;
-    uint64_t decided;               /* so often was it asked */
+    uint64_t decided;               /* how many decisions were made */
 } rules;
 
-typedef struct trace {              /* how it came to be let through */
+typedef struct trace {              /* why it was let through */
     pawl_ground ground;
     const char *rule;               /* NULL: none */
     const char *unfit;              /* an ask rule that a text need not fit; NULL */
-    const char *text;               /* that is not known, and may be this; NULL */
-    const char *hook, *outcome;     /* the last hook that mattered; NULL: none */
+    const char *text;               /* an unknown text that may be this one; NULL */
+    const char *hook, *outcome;     /* the last hook with an effect; NULL: none */
     bool opened;                    /* it failed, and was let through */
 } trace;
 
 typedef struct node_judgement {             /* of one node in one mode */
-    bool acts;                      /* it may change something, and is not excused */
+    bool acts;                      /* it may change something, and is not in `except` */
     bool asks, denies;
-    bool passes;                    /* nobody is asked, and it does what it does: `how`; */
-    bool replaced;                  /* a hook says what came of it */
-    bool slips;                     /* after a yes to other arguments a hook's are called */
-    bool reroutes;                  /* a hook says where to go on */
+    bool passes;                    /* it acts and nobody is asked: see `how` */
+    bool replaced;                  /* a hook replaces its result */
+    bool slips;                     /* after an approval it is called with the arguments of a hook */
+    bool reroutes;                  /* a hook chooses the next node */
     trace how, asked;               /* asked: by which hook, if by one */
 } node_judgement;
 
@@ -41,12 +41,12 @@ pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, node_judgemen
 bool form_unknown(const form *f);                               /* an expression is in it */
 const char *call_words(arena *mem, const file_node *n);         /* "run find ." for people; NULL: no memory */
 
-/* prove_visit.c: the visit of one node as a machine of its own: asked, answered, out, killed, resumed, tried again, forked. */
+/* prove_visit.c */
 enum { WAY_ON = 1, WAY_NO = 2, WAY_ERROR = 4, WAY_ROUTED = 8 };
 typedef struct visiting {
     unsigned ways;                  /* how it may leave */
-    bool broken;                    /* a command left without a yes: */
-    const char *slip;               /* by this event, where that is not plainly the decision; NULL */
+    bool broken;                    /* a command was dispatched without an approval */
+    const char *slip;               /* by this event; NULL: by the decision */
     uint32_t states, transitions;
 } visiting;
 void visit_explore(const file_node *n, const node_judgement *j, visiting *out);
@@ -90,7 +90,7 @@ typedef struct proving {
     uint64_t states, transitions;
     size_t limit;
     const char *cut;                /* which limit ended it; NULL: none */
-    const char *apart;              /* a node of which nothing is proved, and why; NULL: none was met, or nobody asked */
+    const char *apart;              /* a node of which nothing is proved, and why; NULL: none */
     seen_graph *root;
 } proving;
 /* prove_path.c: the node of the file at index `at` of the graph; of a choice, the node that evaluates it; NULL: @start. */

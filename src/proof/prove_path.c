@@ -1,4 +1,6 @@
-/* prove_path.c - the way to a hole, in words, and as prove_replay and programs read it. */
+/* prove_path.c - the path to a hole, in words, and as JSON for prove_replay and programs.
+ *
+ * Owns nothing beyond the caller's arena. Called by prove.c when a hole was found; pure, one thread. */
 #include "proof/prove_inner.h"
 
 #include <stdarg.h>
@@ -86,7 +88,7 @@ static const char *names_text(proving *p, const pawl_value *names)
     return out;
 }
 
-/* What it did before it left. */
+/* What the node did before its exit. */
 static const char *done_text(proving *p, const seen_graph *g, const file_node *n, const seen_node *seen)
 {
     const char *what = call_words(p->mem, n);
@@ -102,7 +104,7 @@ static const char *done_text(proving *p, const seen_graph *g, const file_node *n
     return words(p->mem, "%s%s runs (%s), %s", g->prefix, n->name, what, seen->j.acts ? "with a person's yes" : "which is left out of the proof");
 }
 
-/* The hook that has to say something for it to go that way. */
+/* The hook whose answer leads along this path. */
 static const pawl_value *with_hook(proving *p, const pawl_value *v, const trace *how)
 {
     if (how->hook == NULL)
@@ -221,7 +223,7 @@ static bool layers_make(proving *p, seen_graph *g, pawl_mode mode, const size_t 
     return true;
 }
 
-/* Which way each took, so that this state follows. False: no memory. */
+/* The exit that each node took to reach this state. False: no memory. */
 static bool ways_taken(proving *p, seen_graph *g, pawl_mode mode, const size_t *run, size_t n, const uint64_t *next, uint32_t *by)
 {
     layers *all = arena_zero(p->mem, (n + 1) * sizeof *all);

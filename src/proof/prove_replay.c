@@ -1,6 +1,8 @@
-/* prove_replay.c - a path of prove_path.c, driven: kernel steps alone, and what the world says is what the path needs. Expressions of jq's
- * and hooks say what is wanted, for their receipts are the world's; channels that plain paths look at are written beforehand, as a person may.
- * All else is the machine's own: where values cannot come together as the path has it, it goes another way, and that is told. */
+/* prove_replay.c - drives the machine along a path of prove_path.c by kernel steps alone, with the receipts and answers that the path needs.
+ *
+ * Receipts of jq expressions and hooks are made up, for a run gets them from outside; channels that plain paths read are written beforehand, as a
+ * person may. Where no values lead along the path the machine goes elsewhere, and that is reported. Owns the state that it drives, and frees it.
+ * Called by `pawl prove` and tests; pure, one thread. */
 #include "file/run/permission.h"
 #include "proof/prove.h"
 #include "kernel/kernel.h"

@@ -1,11 +1,11 @@
-/* prove_visit.c - the visit of one node as a machine of its own. What decides is left to prove_call.c; here is what may happen around it:
- * a person answers or does not, the process dies and somebody resumes, a run that failed is tried again, a fork begins.
+/* prove_visit.c - the visit of one node as a state machine: asked, answered, performed, killed, resumed, retried, forked. prove_call.c decides.
  *
- * Tasks of a superstep do not see each other (G2), so each visit is explored by itself, for each mode. */
+ * Tasks of a superstep do not see each other (G2), so each visit is searched by itself, for each mode. Owns nothing. Called by prove.c; pure, one
+ * thread. Invariant: the table moves[] is complete: an event that is not in it cannot happen in that phase. */
 #include "proof/prove_inner.h"
 
-typedef enum visit_phase { TOP, ASKED, CLEAR, OUT, FAILED, LEFT, OVER, PHASES } visit_phase;   /* CLEAR: the next thing is the command */
-enum { YES = 1, DOWN = 2, SPOTS = PHASES * 4 };     /* a yes to this very call stands in this visit; the process is dead */
+typedef enum visit_phase { TOP, ASKED, CLEAR, OUT, FAILED, LEFT, OVER, PHASES } visit_phase;   /* CLEAR: the command is next */
+enum { YES = 1, DOWN = 2, SPOTS = PHASES * 4 };     /* this call was approved in this visit; the process is dead */
 
 /* When: */
 enum { IF_PASSES = 1, IF_ASKS = 2, IF_DENIES = 4, IF_REPLACED = 8, IF_SLIPS = 16, IF_STUMBLES = 32, IF_HANDLED = 64, IF_LOST = 128, IF_CALLS = 256,
@@ -17,7 +17,7 @@ typedef struct move {
     unsigned when;                  /* all of these */
     yes yes;
     unsigned way;                   /* how it leaves by that; 0: it does not */
-    const char *slip;               /* what is told of a command that leaves without a yes for it */
+    const char *slip;               /* the report when a command is dispatched without an approval */
 } move;
 
 static const move moves[] = {
@@ -42,7 +42,7 @@ static const move moves[] = {
     { OUT,    TOP,    0,                        GONE,  0,         NULL },
 };
 
-/* Something of it is evaluated before it does anything. */
+/* An expression is evaluated before it acts. */
 static bool stumbles(const file_node *n)
 {
     bool any = n->nbody > 0 || form_unknown(n->call) || form_unknown(n->cwd) || form_unknown(n->undo_cwd) || form_unknown(n->ask) ||
@@ -99,7 +99,7 @@ void visit_explore(const file_node *n, const node_judgement *j, visiting *out)
     for (size_t i = 0; i < x.n; i++) {
         const unsigned at = x.queue[i], from = at / 4;
 
-        if ((at & DOWN) != 0) {     /* resumed: all of it is in the journal, the yes too, which is of this visit */
+        if ((at & DOWN) != 0) {     /* resumed: everything is in the journal, the approval too */
             spot_found(&x, out, at & ~(unsigned)DOWN);
             continue;
         }

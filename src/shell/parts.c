@@ -1,11 +1,14 @@
-/* parts.c - a part of a command line once it is whole: wrappers are taken off, and what runs other commands is looked into. */
+/* parts.c - completes a part: takes wrappers (timeout, env) off, and queues the commands inside of it (sh -c, eval).
+ *
+ * Owns nothing: everything is in the caller's struct shell. Called by split.c; pure, any thread.
+ * Invariant: a wrapper whose options are unknown is not taken off, and marks the part `carries`: some of its words are a command. */
 #include "shell/shell.h"
 
 /* ---- wrappers: programs that run the rest of their words ------------------------------------------------ */
 
 typedef struct wrapper {
-    const char *name, *flags, *takes;   /* letters of options without, and with a value */
-    const char *longs, *longs_take;     /* words, each between blanks */
+    const char *name, *flags, *takes;   /* option letters without, and with a value */
+    const char *longs, *longs_take;     /* long options, each between blanks */
     unsigned operands;                  /* before the command */
 } wrapper;
 
@@ -27,7 +30,7 @@ static bool word_listed(const shell_word *w, const char *words)
     return (w->flags & (WORD_UNKNOWN | WORD_GLOB)) == 0 && text_listed(w->text, w->size, words);
 }
 
-/* How many words an option is: 1 or 2; 0: it is not known. */
+/* The number of words of an option: 1 or 2; 0: unknown option. */
 static unsigned option_words(const wrapper *x, const shell_word *w)
 {
     const char *eq = memchr(w->text, '=', w->size);
@@ -60,7 +63,7 @@ static bool assignment_word(shell *s, const shell_word *w)
     return true;
 }
 
-/* Takes `x` off; false: with these options it is not to be taken off. */
+/* Takes `x` off; false: not with these options. */
 static bool unwrap(shell *s, shell_part *p, const wrapper *x)
 {
     const shell_word *w = &s->words[p->first];
@@ -93,9 +96,9 @@ static bool unwrap(shell *s, shell_part *p, const wrapper *x)
     return true;
 }
 
-/* ---- what runs other commands ---------------------------------------------------------------------------------- */
+/* ---- programs that run other commands ---------------------------------------------------------------------------------- */
 
-/* Its words, or one of them, are a command; not said which. */
+/* Some of its words are a command, but it is unknown which. */
 #define CARRIERS " sudo doas exec setsid ionice chrt taskset unshare nsenter chroot watch parallel flock strace ltrace busybox su runuser script " \
     "entr pkexec setarch unbuffer toybox systemd-run "
 

@@ -1,11 +1,14 @@
-/* programs.c - programs that are known: those that only read, those that edit no more than the files they name, and what of their words
- * is a path. What is not in these tables is not known, and asked. */
+/* programs.c - the table of programs whose words are understood: those that only read, those that edit no more than the files they name, and which
+ * of their words are paths. A program that is not in the table is unknown, and a person is asked.
+ *
+ * Constant tables: any thread. Called by parts.c and by src/policy.
+ * Invariant: an option that is not listed as harmless makes the program unknown. */
 #include "shell/shell.h"
 
 enum {
-    ANY_WORDS = 1,      /* of read-only programs: words that nobody can foretell do no harm */
-    LITERAL = 2,        /* what it is fed is text */
-    SPECIAL = 4         /* there is a function for it */
+    ANY_WORDS = 1,      /* a read-only program stays one with unknown words */
+    LITERAL = 2,        /* a here-document is plain text for it */
+    SPECIAL = 4         /* has a function of its own */
 };
 
 typedef struct program_reader {
@@ -98,7 +101,7 @@ static const program_reader *reader_of(const shell_word *w)
     return NULL;
 }
 
-static const char *program_of(const shell_word *w, size_t *n)       /* its name without folders */
+static const char *program_of(const shell_word *w, size_t *n)       /* the name without folders */
 {
     const char *at = w->text + w->size;
 
@@ -197,7 +200,7 @@ static bool special_only_reads(const shell_word *w, uint32_t n)
             return false;
         operands += !word_option(&w[i]) || i + 1 == n;
     }
-    return word_is(w, "date") || operands <= 1;     /* uniq: what follows is written */
+    return word_is(w, "date") || operands <= 1;     /* uniq writes its second operand */
 }
 
 bool program_only_reads(const shell *s, const shell_part *p)

@@ -1,14 +1,14 @@
 /* shell.h - a shell command line, split into its commands ("parts"), without running it.
  *
- * For src/policy alone: what a deny rule, an ask rule or an allow rule is compared with. Pure: no memory is allocated, no state is kept;
- * everything stands in the caller's struct shell, which borrows the text that was split. Any thread, one struct a thread.
- * What cannot be read for sure is marked so (`unsure`, `unseen`); what was seen of it stands in the parts all the same. */
+ * For src/policy alone: what a deny rule, an ask rule or an allow rule is compared with. Pure: no memory is allocated, no state is held;
+ * everything is in the caller's struct shell, which borrows the text that was split. Any thread, one struct a thread.
+ * What cannot be read for certain is marked (`unsure`, `unseen`); the parts that were seen are there all the same. */
 #ifndef SHELL_SHELL_H
 #define SHELL_SHELL_H
 
 #include "json/json.h"
 
-/* Limits: a command line beyond one of them is not read for sure. */
+/* Limits: a command line beyond one of them is unsure. */
 enum {
     SHELL_BYTES_MAX = 16384,        /* of a command line */
     SHELL_POOL_BYTES = 24576,       /* its words, unquoted */
@@ -50,7 +50,7 @@ typedef struct shell_part {         /* one command of the line */
 typedef struct shell_text { const char *text; uint32_t size; } shell_text;
 
 typedef struct shell {
-    const char *unsure;             /* why it is not read for sure; NULL: it is */
+    const char *unsure;             /* why it cannot be read for certain; NULL: it can */
     const char *unsure_text;        /* where in the text */
     bool unseen;                    /* something runs, or may run, that is in no part */
     size_t nparts, nwords, nedits, ntexts, texts_done;
@@ -72,8 +72,8 @@ void shell_split_words(shell *s, const pawl_value *words);
 
 /* ---- result.c: what the splitter writes, and questions about words ---------------------------------------- */
 
-void shell_doubt(shell *s, const char *why, const char *at);    /* it is not read for sure: the first reason stays */
-void shell_lost(shell *s, const char *why, const char *at);     /* and something that may run is in no part */
+void shell_doubt(shell *s, const char *why, const char *at);    /* sets unsure; the first reason stays */
+void shell_lost(shell *s, const char *why, const char *at);     /* the same, and sets unseen */
 /* Split this text, too, as a nested command. `copy`: into `aside`, with ' ' for WORD_BLANK. */
 void shell_queue(shell *s, const char *text, size_t size, bool copy);
 /* Words of a part as one text, joined by blanks. */

@@ -1,12 +1,12 @@
-/* split.c - a command line, split into its parts: what runs, with which words, and what is written where.
+/* split.c - splits a command line into its parts: commands with their words, redirections and here-documents.
  *
- * It is read as POSIX shells and bash read it, as far as that can be done without running it. What cannot be read for sure is said to
- * be so; what could be seen of it is in the parts all the same, for the rules that deny. */
+ * Read as POSIX shells and bash read it, without running it. Owns nothing: everything is in the caller's struct shell. Called by src/policy; pure,
+ * any thread. Invariant: what cannot be read for certain is marked (unsure, unseen); the parts that were seen are there all the same, for deny rules. */
 #include "shell/shell.h"
 
 enum { HERES_MAX = 4, WORK_MAX = 16 * SHELL_BYTES_MAX };
 
-typedef struct heredoc {               /* a here-document whose lines are to come */
+typedef struct heredoc {               /* a here-document whose lines follow */
     const char *name;
     size_t size, part;
     bool quoted, tabs;
@@ -15,7 +15,7 @@ typedef struct heredoc {               /* a here-document whose lines are to com
 typedef struct lexer {
     shell *s;
     const char *p, *end;
-    bool hidden, open;              /* a part has begun */
+    bool hidden, open;              /* in a part */
     shell_part part;
     heredoc heres[HERES_MAX];
     size_t nheres;
@@ -55,7 +55,7 @@ static shell_word pen_word_of(const shell_pen *pen)
     return (shell_word){ pen->from, (uint32_t)(pen->at - pen->from), pen->flags, pen->known };
 }
 
-/* A word that is not one of the part's, read beside them. */
+/* A word that does not belong to the words of the part. */
 static shell_word word_aside(lexer *l, bool *quoted)
 {
     shell *s = l->s;
@@ -117,7 +117,7 @@ static bool starts(const lexer *l, const char *with)
     return (size_t)(l->end - l->p) >= n && memcmp(l->p, with, n) == 0;
 }
 
-/* At < or > or &> : it, and what it names. */
+/* At < or > or &>: the operator and its target. */
 static void redirection(lexer *l)
 {
     static const char *const ops[] = { "&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|", "<", ">" };
@@ -158,7 +158,7 @@ static void redirection(lexer *l)
     }
 }
 
-/* p: the first line. The lines of all here-documents that are due. */
+/* p: the first line. Reads all here-documents that were announced on the line before. */
 static void here_lines(lexer *l)
 {
     shell *s = l->s;
@@ -201,7 +201,7 @@ static void here_lines(lexer *l)
 
 /* ---- words -------------------------------------------------------------------------------------------------- */
 
-/* A word that is the shell's own where a command is due. False: it is none, and stays a word. */
+/* A reserved word of the shell where a command may begin. False: a plain word. */
 static bool reserved(lexer *l, const char *p, size_t n)
 {
     if (n == 1 && *p == '!')
@@ -219,7 +219,7 @@ static bool reserved(lexer *l, const char *p, size_t n)
     return false;
 }
 
-/* NAME= or NAME+= or NAME[..]= : how long the name is; 0: it is none. */
+/* The length of the name in NAME= or NAME+= or NAME[..]=; 0: not an assignment. */
 static size_t assigned(const char *p, const char *end)
 {
     const char *q = p;
@@ -235,7 +235,7 @@ static size_t assigned(const char *p, const char *end)
     return q < end && *q == '=' ? n : 0;
 }
 
-/* What is set before a command may change what all commands do. */
+/* A variable such as PATH or LD_PRELOAD may change what every command does. */
 static void judge_assignment(shell *s, const char *p, const char *end)
 {
     size_t n = assigned(p, end);

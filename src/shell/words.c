@@ -1,4 +1,7 @@
-/* words.c - one word of a command line, as the program gets it, and where brackets and quotes end. */
+/* words.c - reads one word of a command line as the program gets it, and finds the end of quotes and brackets.
+ *
+ * Owns nothing: words are written to the caller's struct shell. Called by split.c and parts.c; pure, any thread.
+ * Invariant: every substitution in a word is queued as a nested command; a word with an unknown value is marked. */
 #include "shell/shell.h"
 
 static void word_put(shell *s, shell_pen *pen, char c)
@@ -27,13 +30,13 @@ static void word_raw(shell *s, shell_pen *pen, const char *p, const char *end)
         word_put(s, pen, *p);
 }
 
-/* ---- where it ends -------------------------------------------------------------------------------- */
+/* ---- ends of quotes and brackets -------------------------------------------------------------------------------- */
 
 typedef struct skipper {
     const char *p, *end;
     char open[SHELL_NEST_MAX];
     size_t n;
-    const char *line;               /* of a here-document that begins at the next line */
+    const char *line;               /* a here-document begins after this line */
     size_t line_size;
     bool first;                     /* a word may begin here */
 } skipper;
@@ -139,7 +142,7 @@ static bool skip_in_command(skipper *k, char c)
     return true;
 }
 
-/* One character, or what it opens. False: it has no end. */
+/* One character, or the quote or bracket that it opens. False: not closed. */
 static bool skip_one(skipper *k)
 {
     char c = *k->p, in = k->open[k->n - 1], next = k->end - k->p >= 2 ? k->p[1] : '\0';
@@ -187,9 +190,9 @@ const char *shell_skip(const char *p, const char *end, char open)
     return k.p;
 }
 
-/* ---- what it expands ---------------------------------------------------------------------------------- */
+/* ---- expansions ---------------------------------------------------------------------------------- */
 
-/* `...`: a backslash there keeps its meaning for the command inside, but for three characters. */
+/* In `...` a backslash before ` $ and \\ is removed; any other stays for the command inside. */
 static void queue_ticks(shell *s, const char *p, const char *end)
 {
     char *to = s->aside + s->aside_used, *from = to, *limit = s->aside + SHELL_ASIDE_BYTES;
@@ -207,7 +210,7 @@ static void queue_ticks(shell *s, const char *p, const char *end)
     shell_queue(s, from, (size_t)(to - from), false);
 }
 
-/* At a ` or $( or ${ : behind it, and what is inside is queued. */
+/* At a ` or $( or ${: queues its content and returns its end. */
 static const char *substitution(shell *s, const char *p, const char *end)
 {
     bool tick = *p == '`', braces = !tick && p[1] == '{';
@@ -242,7 +245,7 @@ void shell_inner(shell *s, const char *p, const char *end)
 
 static bool name_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
-/* ${NAME}: the end of it; NULL: it is more than that. */
+/* The end of a plain ${NAME}; NULL: not plain. */
 static const char *plain_braces(const char *p, const char *end)
 {
     const char *q = p + 2;
@@ -280,7 +283,7 @@ static void put_utf8(shell *s, shell_pen *pen, uint32_t c)
     word_put(s, pen, (char)(0x80 | (c & 63)));
 }
 
-/* p: behind the backslash of an escape in $'...'; behind all of it. */
+/* p: after the backslash of an escape in $'...'. Returns the end of the escape. */
 static const char *ansi_escape(shell *s, shell_pen *pen, const char *p, const char *end)
 {
     static const char names[] = "abefnrtvE\\'\"?", codes[] = "\a\b\033\f\n\r\t\v\033\\'\"?";
@@ -331,7 +334,7 @@ static const char *ansi_quote(shell *s, shell_pen *pen, const char *p, const cha
     return end;
 }
 
-/* At a $ that expands, or not. */
+/* At a $, which may be a plain character. */
 static const char *dollar(shell *s, shell_pen *pen, const char *p, const char *end)
 {
     char next = end - p >= 2 ? p[1] : '\0';
@@ -440,7 +443,7 @@ static const char *word_quoted(shell *s, shell_pen *pen, const char *p, const ch
     return out;
 }
 
-static bool class_begins(const char *p, const char *end)    /* a [ without its ] in this word is a [ */
+static bool class_begins(const char *p, const char *end)    /* a [ without its ] in this word is a plain character */
 {
     while (p < end && strchr(" \t\n;&|()<>", *p) == NULL)
         if (*p++ == ']')

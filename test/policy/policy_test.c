@@ -99,10 +99,11 @@ PAWL_TEST(test_P3_rules_in_their_order)
 PAWL_TEST(test_P3_a_rule_that_cannot_be_read_is_told)
 {
     static const struct { const char *rule, *told; } bad[] = {
-        { "", "it is empty" }, { "(x)", "no tool's name" }, { "Bash (x)", "no tool's name" }, { "Bash(x", "does not end with )" },
+        { "", "it is empty" }, { "(x)", "not begin with the name of a tool" }, { "Bash (x)", "not begin with the name of a tool" },
+        { "Bash(x", "does not end with )" },
         { "Bash(x) y", "does not end with )" }, { "Bash()", "its name alone" }, { "Bash(:*)", "names no command" }, { "Bash( )", "names no command" },
         { "bash(ls)", "did you mean \"Bash\"" }, { "read(x)", "did you mean \"Read\"" }, { "Bash(a), Read(b)", "two rules" },
-        { "Read(!x)", "turned round" }, { "Read(a/../b)", "without . and .." }, { "Read(a//b)", "// within" }, { "Read([a)", "has no ]" },
+        { "Read(!x)", "negated" }, { "Read(a/../b)", "without . and .." }, { "Read(a//b)", "// within" }, { "Read([a)", "has no ]" },
         { "WebFetch(example.com)", "domain:example.com" }, { "WebFetch(domain:https://x)", "domain:example.com" }, { "WebFetch(domain:)", "domain:" },
         { "Deploy(x)", "name:value" }, { "Deploy(x:y)", "not allowed" }, { "mcp__*", "deny or ask" }, { "*", "deny or ask" },
     };
