@@ -1,4 +1,4 @@
-/* store_verbs.h - what a store does: a table of verbs, filled by memory, by SQLite, or by a store of your own (S1-S7).
+/* store_verbs.h - the interface of a store: a table of verbs, implemented in memory, with SQLite, or by a store of your own (S1-S7).
  *
  * Every verb blocks, may be repeated, and reports an error as one line in `err`. A write changes one run. Verbs that take many runs
  * set an rc for each, return PAWL_OK when each has its rc, and put the first refusal into `err`. A handle is used by one thread at a
