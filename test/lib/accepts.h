@@ -1,5 +1,5 @@
-/* accepts.h - whether the body of a request is one that Anthropic's API, or OpenAI's, accepts: by the rules that no type tells. Roles alternate, each
- * call of a tool has its one result in the next message, and what is empty is not sent. */
+/* accepts.h - checks that the body of a request is one that Anthropic's or OpenAI's API accepts, beyond its JSON types: roles alternate, each tool call
+ * has exactly one result in the next message, and empty texts are not sent. Included by the tests of the agent and of models. */
 #ifndef TEST_LIB_ACCEPTS_H
 #define TEST_LIB_ACCEPTS_H
 
@@ -32,7 +32,7 @@ static inline const char *str(const pawl_value *v, const char *name)
 
 typedef struct api_check {
     unsigned marks;
-    const pawl_value *calls[64];        /* of tools, which the next message must answer */
+    const pawl_value *calls[64];        /* tool calls that the next message must answer */
     size_t ncalls, answered;
 } api_check;
 
@@ -68,7 +68,7 @@ static inline void anthropic_block(api_check *c, const pawl_value *b, bool assis
         c->calls[c->ncalls++] = b;
     } else if (strcmp(type, "tool_result") == 0) {
         members_are(b, type, " type tool_use_id content is_error cache_control ");
-        CHECK(!assistant && at == results);     /* nothing stands before it */
+        CHECK(!assistant && at == results);     /* first in its message */
         answers(c, str(b, "tool_use_id"));
     } else {
         CHECK(*type != '\0');
@@ -101,7 +101,7 @@ static inline void anthropic_accepts(const pawl_value *body)
         size_t at = 0, results = 0;
 
         members_are(m, "a message", " role content ");
-        CHECK(strcmp(str(m, "role"), before) != 0);     /* they alternate, and the user begins */
+        CHECK(strcmp(str(m, "role"), before) != 0);     /* roles alternate, beginning with the user */
         before = str(m, "role");
         CHECK(pawl_value_size(pawl_value_get(m, "content")) > 0);
         if (assistant)

@@ -1,4 +1,4 @@
-/* agent_trial.h - an agent with a helper, ready to be simulated: what it is told and what comes of it is made from the seed. */
+/* agent_trial.h - an agent with a helper, ready for the simulator: its input and the answers of its model are generated from the seed. */
 #ifndef TEST_LIB_AGENT_TRIAL_H
 #define TEST_LIB_AGENT_TRIAL_H
 

@@ -1,4 +1,4 @@
-/* blob_fixture.c - where a test keeps what steps set apart. */
+/* blob_fixture.c - see blob_fixture.h. Owns copies of the blobs; one thread. */
 #include "blob_fixture.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* blob_fixture.h - where a test keeps what steps set apart, by content.
+/* blob_fixture.h - the blobs of a test, by digest: collected from steps, found by a loader.
  *
  *     bag_take(&b, step);                     each content once
  *     const pawl_loader loader = bag_loader(&b);
@@ -13,14 +13,14 @@ typedef struct bag_blob { char digest[HASH_HEX + 1]; char *data; size_t size; } 
 typedef struct bag {
     bag_blob *list;
     size_t n;
-    size_t bytes;               /* of all */
-    size_t given;               /* how many were handed in, those that were there among them */
-    size_t loads, fails_at;     /* loads are counted; one of them fails: the first is 1, 0 none */
+    size_t bytes;               /* of all blobs */
+    size_t given;               /* blobs taken from steps, repeated ones included */
+    size_t loads, fails_at;     /* number of loads; which of them fails, from 1; 0: none */
 } bag;
 
 void bag_take(bag *b, const pawl_step *s);
 pawl_loader bag_loader(bag *b);
-pawl_code bag_find(void *b, const char *digest, pawl_bytes *bytes, pawl_err *err);      /* a loader's `blob` */
+pawl_code bag_find(void *b, const char *digest, pawl_bytes *bytes, pawl_err *err);      /* the member `blob` of a loader */
 void bag_free(bag *b);
 
 #endif

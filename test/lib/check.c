@@ -1,4 +1,4 @@
-/* check.c - runs tests one after another, and says where and by how much they fail. */
+/* check.c - runs tests one after another, and reports where they fail and the first difference. One thread; a failing check leaves its test by longjmp. */
 #include "lib/check.h"
 
 #include <setjmp.h>
@@ -66,7 +66,7 @@ void check_fail(const char *file, int line, const char *fmt, ...)
     va_end(args);
     fputc('\n', stderr);
     leave(FAILED);
-    abort(); /* not reached; says so to compilers that cannot see it */
+    abort(); /* not reached; for compilers that cannot see it */
 }
 
 void check_skip(const char *reason)
@@ -81,7 +81,7 @@ void check_int(const char *file, int line, const char *what, int64_t a, int64_t 
         check_fail(file, line, "%s\n  is   %lld\n  not  %lld", what, (long long)a, (long long)b);
 }
 
-/* The first line in which they differ is all that is worth reading. */
+/* Reports only the first line that differs. */
 void check_str(const char *file, int line, const char *what, const char *a, const char *b)
 {
     size_t from = 0, row = 1;

@@ -31,7 +31,7 @@ int check_main(int argc, char **argv, const check_case *cases, size_t n);
 #define CHECK_INT(a, b)           check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))
 #define CHECK_STR(a, b)           check_str(__FILE__, __LINE__, #a " == " #b, (a), (b)) /* either may be NULL */
 #define CHECK_BYTES(a, an, b, bn) check_bytes(__FILE__, __LINE__, #a " == " #b, (a), (an), (b), (bn))
-/* For whatever needs words: CHECK_FAIL("no shorter text of %a", x) */
+/* Fails with a text: CHECK_FAIL("no shorter text of %a", x) */
 #define CHECK_FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
 
 /* None of these returns if it fails. */
@@ -48,8 +48,8 @@ void check_skip(const char *reason); /* leaves the test, which then counts as sk
 
 char *check_copy(const void *data, size_t size); /* with a NUL behind; free() it */
 
-uint64_t check_seed(void);             /* --seed or CHECK_SEED, else 1: a run is the same every day */
-bool check_run_all(void);              /* --all or CHECK_ALL: marches leave nothing out */
+uint64_t check_seed(void);             /* --seed or CHECK_SEED, else 1 */
+bool check_run_all(void);              /* --all or CHECK_ALL: marches take every step */
 uint64_t check_rand(void);             /* splitmix64; begins at check_seed() in every test */
 uint64_t check_rand_below(uint64_t n); /* 0 .. n-1; 0 for n of 0 */
 

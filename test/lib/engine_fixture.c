@@ -1,4 +1,4 @@
-/* engine_fixture.c - an engine in a test. */
+/* engine_fixture.c - see engine_fixture.h. Owns the engine, and with it machine and store; one thread. */
 #include "engine_fixture.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ pawl_code town_run(town *t, const char *run, const char *input)
     return pawl_run(t->e, run, input, &t->err);
 }
 
-/* Writes down what it is asked, and replies what comes next. */
+/* Logs the call, and replies with the next of t->replies. */
 pawl_code town_act(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     static const struct { const char *name; pawl_code code; } codes[] = {

@@ -1,5 +1,5 @@
-/* heap.c - every block moves when it is resized and is overwritten when it is freed, so that a pointer
- * kept too long reads poison even without a sanitizer. */
+/* heap.c - see heap.h. Each block moves when it is resized and is overwritten when it is freed, so that a pointer that is used too late reads poison
+ * even without a sanitizer. */
 #include "lib/heap.h"
 #include "lib/check.h"
 
@@ -10,7 +10,7 @@ enum { HEAD_BYTES = 32, POISON_NEW = 0xA5, POISON_FREED = 0x5A };
 
 typedef struct head {
     size_t size;
-    uint64_t mark; /* that this is a block of ours, and alive */
+    uint64_t mark; /* marks an allocated block of this heap */
 } head;
 #define MARK UINT64_C(0x70617763686c6b21)
 

@@ -13,20 +13,20 @@
 #include "pawl/base.h"
 
 typedef struct heap {
-    size_t blocks, bytes; /* alive */
+    size_t blocks, bytes; /* allocated now */
     size_t bytes_most;
-    size_t calls;   /* that asked for memory, since the last heap_fail_...() */
-    size_t fail_at; /* the call to refuse, from 0 on */
-    bool fail_on;   /* and all that follow it */
+    size_t calls;   /* allocations since the last heap_fail_...() */
+    size_t fail_at; /* the call to refuse, from 0 */
+    bool fail_on;   /* and every later one */
     bool fired;     /* one was refused */
-    size_t wrong;   /* blocks resized or freed with a size that was not theirs */
+    size_t wrong;   /* blocks resized or freed with a wrong size */
 } heap;
 
 void heap_init(heap *h); /* refuses nothing */
 pawl_alloc heap_alloc(heap *h);
-void heap_fail_at(heap *h, size_t n);   /* refuse the n-th call from here, from 0 on */
+void heap_fail_at(heap *h, size_t n);   /* refuses the n-th call from now, from 0 */
 void heap_fail_from(heap *h, size_t n); /* and every later one */
 void heap_fail_never(heap *h);
-void heap_check(const heap *h); /* fails the test unless all is freed, and rightly */
+void heap_check(const heap *h); /* fails the test unless every block was freed with its size */
 
 #endif

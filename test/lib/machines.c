@@ -1,4 +1,4 @@
-/* machines.c - small machines for tests: each node is a line of script. */
+/* machines.c - see machines.h: parses a script and runs it as a node. Nothing is global; one thread. */
 #include "machines.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 enum { WORDS_BYTES = 2048 };
 
-/* One statement, cut in words: VERB NAME REST [-> TO]. */
+/* One statement, split into words: VERB NAME REST [-> TO]. */
 typedef struct saying { char text[WORDS_BYTES]; const char *verb, *name, *rest, *to; bool also; } saying;
 
 static char *word_end(char *at)
@@ -64,7 +64,7 @@ static void statement_write(pawl_step *s, char *text)
         pawl_set_json(s, text, json);
 }
 
-/* NAME and JSON in one: what stands behind the verb of ask and interrupt. */
+/* NAME and JSON after the verbs ask and interrupt. */
 static const pawl_value *whole_json(pawl_step *s, const saying *w)
 {
     const char *text = *w->rest == '\0' ? w->name : pawl_format(s, "%s %s", w->name, w->rest);
@@ -102,7 +102,7 @@ static bool statement_command(pawl_step *s, const saying *w, pawl_code *rc, cons
     return true;
 }
 
-/* All but commands. PAWL_OK: go on. */
+/* Statements that are not commands. PAWL_OK: continue. */
 static pawl_code statement_plain(pawl_step *s, saying *w)
 {
     if (strcmp(w->verb, "emit") == 0)
@@ -140,7 +140,7 @@ pawl_code script_node(pawl_step *s, void *arg)
             continue;
         }
         if (rc == PAWL_EFFECT && w.to != NULL)
-            rc = PAWL_OK;       /* the error is written */
+            rc = PAWL_OK;       /* the error is written to a channel */
         if (rc != PAWL_OK && !(w.also && rc > 0))
             return rc;
         if (rc != PAWL_OK && open == PAWL_OK)
@@ -216,7 +216,7 @@ pawl_machine *script_machine(const char *name, uint32_t version, const pawl_chan
     return script_compile(script_graph(name, version, channels, parts));
 }
 
-/* ---- looking at journals --------------------------------------------------------------------------- */
+/* ---- reading journals --------------------------------------------------------------------------- */
 
 const char *line_of(const world *w, size_t n)
 {

@@ -6,8 +6,8 @@
  *         { 0 } };
  *     world_begin(&w, script_machine("essay", 1, channels, parts), NULL);
  *
- * A node is reached from `after`: NULL is @start, "a b" are two nodes, "-" is nobody (it is sent to). What nobody comes
- * after ends the branch. Statements stand between " | ":
+ * A node is reached from `after`: NULL is @start, "a b" are two nodes, "-" is none (it is reached by a send). A node
+ * without a successor ends its branch. Statements are separated by " | ":
  *     x=JSON  x+=JSON  x:=JSON                   merge, extend, overwrite
  *     call EFFECT JSON [-> x]                    its receipt is written to x; so for the others
  *     ref EFFECT CHANNEL [-> x]                  a call whose argument is {"it": the channel by reference}
@@ -26,8 +26,8 @@ typedef struct part { const char *node, *after, *script; } part;
 /* Both arrays end with {0}. `channels` NULL: none is declared. */
 pawl_graph *script_graph(const char *name, uint32_t version, const pawl_channel *channels, const part *parts);
 pawl_machine *script_machine(const char *name, uint32_t version, const pawl_channel *channels, const part *parts);
-pawl_machine *script_compile(pawl_graph *g);        /* fails the test with the first fault */
-/* What a node of such a script does; for nodes made by hand, and for those that say more. */
+pawl_machine *script_compile(pawl_graph *g);        /* fails the test with the first error */
+/* Runs a script as a node: for nodes that are added by hand, or do more. */
 pawl_node_fn script_node;
 
 /* The n-th line of a journal (0: the base), copied, without its newline; NULL after the last. Lives until the next call. */

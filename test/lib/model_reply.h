@@ -1,4 +1,4 @@
-/* model_reply.h - what a model answers, written short: a text, and calls of tools as "NAME ID INPUT;NAME ID INPUT". */
+/* model_reply.h - writes the reply of a model from a text and tool calls, "NAME ID INPUT;NAME ID INPUT". */
 #ifndef TEST_LIB_MODEL_REPLY_H
 #define TEST_LIB_MODEL_REPLY_H
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The reply of the effect "llm" as JSON; `text` and `calls` may be NULL. Needs no escapes in them. False: the calls are none. */
+/* The reply of the effect "llm" as JSON; `text` and `calls` may be NULL. Neither may need escapes. False: `calls` is malformed. */
 static inline bool model_reply(char *json, size_t room, const char *text, const char *calls)
 {
     size_t n = (size_t)snprintf(json, room, "{\"message\":{\"content\":[");

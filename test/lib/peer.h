@@ -1,4 +1,4 @@
-/* peer.h - what a test is held against and npm has: test/tools/peer. */
+/* peer.h - npm packages that tests compare with, installed by test/tools/peer. */
 #ifndef TEST_LIB_PEER_H
 #define TEST_LIB_PEER_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* The folder with its node_modules; false: why it is not here, and the test is skipped. */
+/* The folder with node_modules; false: the reason why it is missing, and the test is skipped. */
 static inline bool peer_folder(const char *name, char *at, size_t size)
 {
     char command[600];

@@ -1,4 +1,4 @@
-/* scene_machines.c - the machines of the stories, one for each way in which a run can go. */
+/* scene_machines.c - the machines of scenes.c, one for each way in which a run can go; more in scene_machines_2.c. */
 #include "scene_machines.h"
 
 #include "graph/graph.h"

@@ -1,4 +1,4 @@
-/* scene_machines_2.c - more machines of the stories: what fails, turns, refers, is hooked, races, merges. */
+/* scene_machines_2.c - more machines of scenes.c: failures, turns, references, hooks, races, merge rules, compensation. */
 #include "scene_machines.h"
 
 /* ---- repair: failures, retries, a person who opens it again --------------------------------- */

@@ -1,4 +1,4 @@
-/* scenes.c - what the world says, move by move. */
+/* scenes.c - the events of each scene, in order, and how a scene is played on a world. */
 #include "scene_machines.h"
 
 #include <stdio.h>

@@ -1,18 +1,18 @@
-/* scenes.h - a dozen small stories: a machine, what it begins with, and what the world says to it, move by move.
+/* scenes.h - a dozen scenes: a machine, its input, and a fixed list of events (moves).
  *
  *     play p = { .sc = &scenes[i] };
- *     while (play_next(&p, st, look, &ev)) ...        the same events on every day
+ *     while (play_next(&p, st, look, &ev)) ...        the same events in each run
  *
- * Between two moves there are ticks, as long as the state asks for them. For marches over everything that
- * can fail or be damaged, and for the journals that are kept. */
+ * Between two moves there are ticks while the state asks for them. Used by the marches of failures and damages, and by the journals under
+ * test/journals. */
 #ifndef TEST_LIB_SCENES_H
 #define TEST_LIB_SCENES_H
 
 #include "world.h"
 
 typedef struct move {
-    pawl_event_kind kind;       /* 0: the story is over */
-    const char *at;             /* a command's node, task path or id; a wait's slot; a signal's name; the node of an update */
+    pawl_event_kind kind;       /* 0: the end */
+    const char *at;             /* node, task path or id of a command; slot of a wait; name of a signal; node of an update */
     const char *value, *update;
     pawl_outcome outcome;
 } move;
@@ -38,9 +38,9 @@ typedef struct play {
     char id[ID_BYTES_MAX + 1];
 } play;
 
-/* The next event for a state that stands here; lent until the next call. False: the story is over. */
+/* The next event for this state, lent until the next call. False: the end. */
 bool play_next(play *p, pawl_state *st, pawl_step *look, pawl_event *ev);
-/* Play it on a world, which is begun here, up to the `upto`-th move. Checks as the world does. */
+/* Begins a world and plays the scene on it up to move `upto`, with the checks of the world. */
 void scene_play(world *w, play *p, const scene *sc, size_t upto);
 void scene_go_on(world *w, play *p, size_t upto);
 

@@ -1,4 +1,4 @@
-/* story.c - a scene that is marched through. */
+/* story.c - see story.h: a scene with a state for each attempt. Owns the journal and the states; one thread. */
 #include "story.h"
 
 #include <stdlib.h>

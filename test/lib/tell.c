@@ -1,4 +1,4 @@
-/* tell.c - a story that is told three times. */
+/* tell.c - see tell.h: runs a plot three times, and compares the journals. */
 #include "tell.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tell.h - a story that is told three times: straight on; with a crash after every step; and with a crash that leaves a
- * snapshot at every entry, and its tail. All three write the same journal, byte for byte.
+/* tell.h - plays a plot three times: without a crash; with a crash after every step; with a crash after every step that loads a snapshot and
+ * its tail. All three must write the same journal, byte for byte.
  *
  *     static void plot(world *w) { tell_receipt(w, "1.a.1.0", "1"); CHECK_STR(world_get(w, "x"), "1"); }
  *     tell(machine, NULL, plot);                                                          */
@@ -16,8 +16,8 @@ void tell(make_fn *make, const char *input, plot_fn *plot);
 void tell_event(world *w, const pawl_event *ev);
 void tell_receipt(world *w, const char *id, const char *value);
 void tell_answer(world *w, const char *wait, const char *value);
-void tell_crash(world *w);      /* as this telling has it */
-/* As tell does, once and without a crash. */
+void tell_crash(world *w);      /* a crash, where this pass has one */
+/* As tell(), but one pass without a crash. */
 void tell_begin(world *w, pawl_machine *m, const char *input);
 
 #endif

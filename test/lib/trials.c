@@ -1,4 +1,4 @@
-/* trials.c - machines of every kind: calls of each class, fan-out, waits, timers, signals, a subgraph, snapshots, cancel. */
+/* trials.c - machines for the simulator: calls of each class, fan-out, waits, timers, signals, a subgraph, snapshots, children, compensation. */
 #include "lib/trials.h"
 
 #include "pawl/flow.h"
@@ -9,7 +9,7 @@
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-/* Calls the effect of its argument's name, and keeps what came of it. */
+/* Calls the effect named by its argument, and writes the result. */
 static pawl_code call_node(pawl_step *s, void *effect)
 {
     const pawl_value *receipt;
@@ -56,7 +56,7 @@ static pawl_machine *chain(void *ctx, pawl_err *err)
     return pawl_graph_compile(g, err);
 }
 
-/* ---- side by side ----------------------------------------------------------------------------------- */
+/* ---- parallel tasks ----------------------------------------------------------------------------------- */
 
 static pawl_code plan(pawl_step *s, void *arg)
 {
@@ -262,7 +262,7 @@ static pawl_machine *rounds(void *ctx, pawl_err *err)
     return pawl_graph_compile(g, err);
 }
 
-/* Sums what it hears; four calls, one after another, count to the end. */
+/* Sums its signals; four calls in sequence count to the end. */
 static pawl_code reduce(pawl_step *s, const pawl_happening *h, void *arg)
 {
     int64_t n = pawl_get_int(s, "n");
@@ -295,7 +295,7 @@ static pawl_machine *reducer(void *ctx, pawl_err *err)
     return m;
 }
 
-/* ---- children, inverses, another look -------------------------------------------------------------------------- */
+/* ---- children, compensation, retries -------------------------------------------------------------------------- */
 
 static pawl_machine *kid(void *ctx, unsigned index, pawl_err *err)
 {
@@ -335,7 +335,7 @@ static pawl_machine *parents(void *ctx, pawl_err *err)
     return pawl_graph_compile(g, err);
 }
 
-/* Two things are done, the third fails for good: both are undone. */
+/* Two commands succeed, the third fails for good: both are compensated. */
 static pawl_code refuse(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     (void)arg;
@@ -414,7 +414,7 @@ pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err)
 
     t.kill = (unsigned)(seed / TRIALS % 3) * 4;
     t.rival = (unsigned)(seed / TRIALS % 7) * 10;
-    if (seed / TRIALS % 5 == 4 && setup.trouble == NULL)        /* every fifth on a disk that forgets */
+    if (seed / TRIALS % 5 == 4 && setup.trouble == NULL)        /* every fifth on a disk that loses unsynced writes */
         setup.trouble = &t;
     return pawl_sim(&setup, seed, report, err);
 }

@@ -1,4 +1,4 @@
-/* world.c - a run in a test. */
+/* world.c - see world.h. Owns machine, state, journal and trace of one run; one thread. Invariants checked after each step: K2, K5, K6, K8. */
 #include "world.h"
 
 #include <stdio.h>
@@ -375,10 +375,10 @@ static void feed_twice(world *w, const pawl_event *ev)
     free(text);
 }
 
-/* What a copy of the state comes to that is fed and folded at once: its fold, or what it was, to be freed. */
+/* The fold of a copy of the state after pawl_advance, or the unchanged one; free() it. */
 static char *advanced(world *w, const pawl_event *ev)
 {
-    pawl_step *look = w->look, *s = w->look = step_new(NULL);     /* what the event says may lie in the world's own */
+    pawl_step *look = w->look, *s = w->look = step_new(NULL);     /* the event may refer to values in the world's own step */
     pawl_state *copy = load(w, false);
     pawl_err err = {0};
     pawl_code rc = pawl_advance(w->m, copy, ev, s, &err);
@@ -457,7 +457,7 @@ pawl_code world_go(world *w)
     return pawl_state_next(w->st);
 }
 
-/* ---- what is open ---------------------------------------------------------------------------------------------- */
+/* ---- open commands and waits ---------------------------------------------------------------------------------------------- */
 
 static bool is_of(const char *id, const char *node)
 {
@@ -602,7 +602,7 @@ pawl_code world_run(world *w, world_say_fn *say, void *ctx)
     return pawl_state_next(w->st);
 }
 
-/* ---- looking -------------------------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
 
 const char *world_get(world *w, const char *name)
 {

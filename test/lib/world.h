@@ -2,12 +2,12 @@
  *
  *     world w;
  *     world_begin(&w, machine, "{\"request\":\"sky\"}");
- *     world_go(&w);                                   ticks until somebody must be waited for
- *     world_receipt(&w, "draft", "\"d1\"");           what the first open command of that node came to
+ *     world_go(&w);                                   ticks until it waits
+ *     world_receipt(&w, "draft", "\"d1\"");           the receipt of the first open command of that node
  *     world_expect(&w, "1 start working | draft calls llm {..}\n...");
  *     world_end(&w);                                  verifies the whole journal, frees all
  *
- * After every step the world checks what must always hold (K2, K5, K6, K8): feeding left the state as it was,
+ * After every step the world checks the invariants K2, K5, K6 and K8: feeding left the state as it was,
  * feeding again gives the same bytes, a state loaded from the base or from a snapshot and the tail is
  * the same as the live one. */
 #ifndef TEST_LIB_WORLD_H
@@ -28,33 +28,33 @@ typedef struct world {
     buf journal, trace;
     int64_t now;                /* of the next event; the world adds 1 after each */
     pawl_code rc;               /* of the last feed */
-    pawl_err err;               /* likewise */
+    pawl_err err;               /* of the last feed */
     bool lent, quiet;           /* quiet: no trace, no checks after each step */
     bool unchecked;             /* no checks after each step */
-    bool no_verify;             /* world_end does not verify: the journal has another machine's stretch */
-    bag apart;                  /* what its steps set apart */
+    bool no_verify;             /* world_end does not verify: part of the journal is of another machine */
+    bag apart;                  /* blobs of its steps */
     size_t snapshot_at;         /* in the journal: where the tail after `snapshot` begins */
     buf snapshot;
 } world;
 
-/* Worlds that begin from now on set apart what is larger; 0, as at first: nothing. */
+/* The blob limit of worlds that begin from now on; 0, the default: no blobs. */
 void world_apart(size_t limit);
 
-/* Worlds that begin from now on have this budget; all 0, as at first: none. */
+/* The budget of worlds that begin from now on; all 0, the default: none. */
 void world_budget(pawl_caps caps);
-/* A new run "run-1" of life 1; `m` is the world's from here. Fails the test when it cannot begin. */
+/* A new run "run-1" of life 1; owns `m`. Fails the test when it cannot begin. */
 void world_begin(world *w, pawl_machine *m, const char *input);
 /* The same with memory of its own and nothing checked: for the fault march; PAWL_NOMEM is no failure of the test. */
 pawl_code world_try_begin(world *w, pawl_machine *m, const char *input, const pawl_alloc *alloc);
 void world_end(world *w);
 void world_drop(world *w);      /* frees all, verifies nothing */
 
-/* Feed, store, apply, trace, check. What pawl_feed returned; below 0 nothing happened and w->err says why. */
+/* Feeds, stores, applies, traces and checks. Returns what pawl_feed returned; below 0 nothing changed: see w->err. */
 pawl_code world_feed(world *w, const pawl_event *ev);
 pawl_code world_tick(world *w);
-/* Ticks while there is something to do; how it stands then. At most 100,000. */
+/* Ticks while a step is due, at most 100,000 times; returns the last result. */
 pawl_code world_go(world *w);
-/* These feed and then go on ticking. `node`: the first open command of that node or task path, or an id. */
+/* These feed an event and then tick. `node`: the first open command of that node or task path, or an id. */
 pawl_code world_receipt(world *w, const char *node, const char *value);
 pawl_code world_error(world *w, const char *node, const char *value);
 pawl_code world_outcome(world *w, const char *node, pawl_outcome outcome, const char *value);
@@ -65,7 +65,7 @@ pawl_code world_update(world *w, const char *as, const char *value);
 pawl_code world_cancel(world *w);
 pawl_code world_reopen(world *w, const char *update);
 
-/* Whatever is open is answered by `say` (JSON text; NULL: leave it open) until the run stands still. */
+/* Answers every open command and wait by `say` (JSON text; NULL: leave it open) until nothing changes. */
 typedef const char *world_say_fn(void *ctx, const char *node, const char *effect, const char *args);
 pawl_code world_run(world *w, world_say_fn *say, void *ctx);
 
@@ -82,13 +82,13 @@ const char *world_tasks(world *w);                      /* "draft worker:0 worke
  *     . item; item                        of a task record */
 void world_expect(world *w, const char *trace);
 
-/* Load from what is stored: a crash. The live state is thrown away. */
+/* A crash: drops the live state and loads the stored one. */
 void world_crash(world *w);
-/* Take a snapshot now, as an owner would; later crashes load from it. */
+/* Takes a snapshot now; later crashes load from it. */
 void world_snapshot(world *w);
-/* The journal begins anew with this base, without a snapshot; the live state stays as it is. */
+/* Replaces the journal by this base, without a snapshot; the live state stays. */
 void world_base(world *w, pawl_bytes base);
-/* From here on the world is a fork of its run, with a journal of its own (K10). */
+/* From now on the world is a fork of its run, with a journal of its own (K10). */
 void world_fork(world *w, const pawl_run_info *info);
 /* The whole fold of a state as canonical text: two states are the same when these are. Lives until the next call for `look`. */
 const char *world_fold(pawl_state *st, pawl_step *look);
