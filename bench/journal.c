@@ -1,12 +1,15 @@
 /* journal.c - the bytes of a journal, and how fast it is folded again. */
 #include "bench.h"
 
+#include "history/current_state.h"
 #include "json/json.h"
 #include "stream/projection.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { CALLS = 2000, REPLY_BYTES = 1000, ENTRIES = 20000 };
 
@@ -223,10 +226,64 @@ static bool items_per_s(reading *out)
     return good;
 }
 
+/* ---- a long run is shown ------------------------------------------------------------------------------ */
+
+enum { SHOWN_FEW = 1000, SHOWN_MANY = 20000 };
+
+typedef struct countdown { pawl_engine *e; int left; } countdown;
+
+static void count_down(void *ctx, int64_t who)
+{
+    countdown *c = ctx;
+
+    (void)who;
+    if (--c->left == 0)
+        pawl_engine_stop(c->e);
+}
+
+/* CPU time of loading a run of so many entries as it stands now, and writing its state: the least of some. */
+static bool shown_ns(int entries, double *least)
+{
+    disk d;
+    countdown c = { .left = entries };
+    turns t = { count_down, &c };
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_err err = {0};
+    bool good = disk_begin(&d, true) && (c.e = disk_engine(&d, loop_machine(&t))) != NULL &&
+                (pawl_run(c.e, "long", NULL, &err) >= 0 || bench_wrong("a run", &err));
+
+    for (int i = 0; i < 9 && good; i++) {
+        clock_t from = clock();
+        current_state now;
+        double ns;
+
+        good = current_state_load(&now, pawl_engine_store(c.e), "long", &err) == PAWL_OK && pawl_state_json(now.st, step, &err) != NULL;
+        good = good && ((int)pawl_state_seq(now.st) >= entries || bench_wrong("entries are missing", NULL));
+        current_state_free(&now);
+        ns = (double)(clock() - from) * (1e9 / (double)CLOCKS_PER_SEC);
+        *least = i == 0 || ns < *least ? ns : *least;
+    }
+    pawl_engine_free(c.e);
+    pawl_step_free(step);
+    disk_end(&d);
+    return good || bench_wrong("a run is shown", &err);
+}
+
+static bool show_growth(reading *out)
+{
+    double few = 0, many = 0;
+    bool good = shown_ns(SHOWN_FEW, &few) && shown_ns(SHOWN_MANY, &many);
+
+    out->value = good ? log(many / few) / log((double)SHOWN_MANY / SHOWN_FEW) : 0;
+    out->base = many / 1e6;
+    return good;
+}
+
 const figure journal_figures[] = {
     { "journal.calls2000_bytes", "x", "the payload", 1.7, false, 1, calls2000_bytes },
     { "journal.entry_bytes", "bytes", "the change as JSON", 160, false, 1, entry_bytes },
     { "replay.entries_per_s", "entries/s", "the same lines parsed and hashed", 3e6, true, 9, replay_entries },
     { "items.per_s", "lines/s", "the same lines read, and not projected", 1e6, true, 9, items_per_s },
+    { "growth.show", "exponent", "ms at 20,000 entries", 1.1, false, 1, show_growth },
     { 0 },
 };

@@ -2,6 +2,7 @@
  *
  * Called by the verbs, on the main thread. The session is the verb's: session_free. */
 #include "cli/open_session.h"
+#include "history/current_state.h"
 
 #include <string.h>
 
@@ -148,7 +149,7 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
 session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code)
 {
     session *s = new_session(c);
-    pawl_state *st = NULL;
+    current_state now;
     pawl_err err = {0};
     pawl_code rc;
 
@@ -159,14 +160,14 @@ session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, cons
     }
     snprintf(s->run, sizeof s->run, "%s", run);
     s->only_look = c->verb->looks;
-    rc = pawl_history_state(store, run, 0, &st, &err);
+    rc = current_state_load(&now, store, run, &err);
     if (rc == PAWL_OK) {
-        *code = take_run(s, store, st, file);
+        *code = take_run(s, store, now.st, file);
     } else {
         *code = cli_fail(c, rc == PAWL_CORRUPT ? PAWL_IO : rc, &err);      /* of a damaged journal no file is at fault */
         pawl_store_free(store);
     }
-    pawl_state_free(st);
+    current_state_free(&now);
     return loaded(s, code);
 }
 

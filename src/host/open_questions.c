@@ -1,6 +1,7 @@
 /* open_questions.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
 #include "host/open_questions.h"
 #include "engine/child/child.h"
+#include "history/current_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -154,17 +155,21 @@ static pawl_code mail_read(reading *r, const char *run, unsigned depth, pawl_err
 
 static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth)
 {
-    pawl_state *st = NULL;
+    current_state now;
     pawl_err why = {0};
     pawl_code rc = mail_read(r, run, depth, &why);
 
-    if (rc == PAWL_OK)
-        rc = pawl_history_state(r->store, run, 0, &st, &why);
+    if (rc != PAWL_OK) {
+        if (rc != PAWL_GONE || depth == 0)
+            fail(r->err, rc, "%s", why.text);
+        return rc;
+    }
+    rc = current_state_load(&now, r->store, run, &why);
     if (rc != PAWL_OK && (rc != PAWL_GONE || depth == 0))
         fail(r->err, rc, "%s", why.text);
     if (rc == PAWL_OK)
-        rc = state_read(r, run, of, st, depth);
-    pawl_state_free(st);
+        rc = state_read(r, run, of, now.st, depth);
+    current_state_free(&now);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* status.c - how an agent stands, and stood: read from what is stored, whoever drives it. */
 #include "host/open_questions.h"
 #include "host/host.h"
+#include "history/current_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -124,15 +125,15 @@ static void ask_copy(const ask *one, pawl_handle_view *v, arena *mem)
 static pawl_code child_copy(pawl_store *s, const ask *one, pawl_handle_view *v, arena *mem, pawl_err *err)
 {
     pawl_handle_view c = { .state = PAWL_SHOWN_NOTHING };
-    pawl_state *st = NULL;
+    current_state now;
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = pawl_history_state(s, one->run, 0, &st, &why);
+    pawl_code rc = current_state_load(&now, s, one->run, &why);
 
-    if (rc == PAWL_OK && pawl_state_get(st, "@agent") == NULL)
+    if (rc == PAWL_OK && pawl_state_get(now.st, "@agent") == NULL)
         ask_copy(one, &c, mem);
     else if (rc == PAWL_OK)
-        rc = state_copy(st, &c, mem, &why);
-    pawl_state_free(st);
+        rc = state_copy(now.st, &c, mem, &why);
+    current_state_free(&now);
     if (rc != PAWL_OK && rc != PAWL_GONE)
         return fail(err, rc, "%s", why.text);
     if (rc == PAWL_GONE || c.wait == NULL) {
@@ -182,19 +183,20 @@ static pawl_code children_copy(pawl_handle *a, pawl_store *s, pawl_state *st, pa
 
 static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, asks *all, arena *mem, pawl_err *err)
 {
-    pawl_state *st = NULL;
+    current_state now;
     pawl_head head;
     pawl_code rc = handle_head(a, s, &head, err);
 
     if (rc != PAWL_OK)
         return rc;
     v->parked = kept(mem, head.parked);
-    rc = asks_told(s, a->id, &v->told, err);
-    if (rc == PAWL_OK && (rc = pawl_history_state(s, a->id, 0, &st, err)) == PAWL_OK && (rc = state_copy(st, v, mem, err)) == PAWL_OK)
-        rc = children_copy(a, s, st, v, all, mem, err);
+    if ((rc = asks_told(s, a->id, &v->told, err)) != PAWL_OK)
+        return rc;
+    if ((rc = current_state_load(&now, s, a->id, err)) == PAWL_OK && (rc = state_copy(now.st, v, mem, err)) == PAWL_OK)
+        rc = children_copy(a, s, now.st, v, all, mem, err);
     v->told = v->told && !pawl_status_terminal(v->status);
     v->over = pawl_status_terminal(v->status);
-    pawl_state_free(st);
+    current_state_free(&now);
     return rc == PAWL_NOMEM || (rc == PAWL_OK && mem->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
 }
 

@@ -548,7 +548,7 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     pthread_mutex_init(&r->gate, NULL);
     cond_begin(&r->join.woken);
     buf_init(&r->lines, &alloc);
-    buf_init(&r->past, &alloc);
+    entry_page_init(&r->past, &alloc);
     buf_init(&r->blob, &alloc);
     if ((r->run = mem_new(&alloc, n)) != NULL)
         memcpy(r->run, run, n);
@@ -595,7 +595,7 @@ void pawl_stream_close(pawl_stream *r)
     mem_free(&alloc, r->take.block, r->take.size);
     walk_free(&r->w);
     buf_free(&r->lines);
-    buf_free(&r->past);
+    entry_page_free(&r->past);
     buf_free(&r->blob);
     pthread_cond_destroy(&r->join.woken);
     pthread_mutex_destroy(&r->gate);

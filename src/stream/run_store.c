@@ -4,10 +4,6 @@
  * was lent is this thread's. Nothing is called back while that lock is held but the small functions below that copy a line. */
 #include "stream/stream.h"
 
-#include <string.h>
-
-enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18 };
-
 void store_lock(pawl_stream *r)
 {
     if (!r->lent)
@@ -96,43 +92,16 @@ static pawl_code blob_load(void *ctx, const char *digest, pawl_bytes *bytes, paw
     return rc;
 }
 
-static bool see_entry(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+static pawl_code entries_read(void *ctx, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *fn_ctx, pawl_err *err)
 {
-    (void)seq;
-    if (kind != PAWL_LINE_ENTRY && kind != PAWL_LINE_RECORD)
-        return true;
-    buf_put(ctx, line.data, line.size);
-    buf_char(ctx, '\n');
-    return !((buf *)ctx)->failed && (kind == PAWL_LINE_RECORD || ((buf *)ctx)->size < READ_BYTES);
+    return stream_read(ctx, after, upto, fn, fn_ctx, err);
 }
 
-/* Entries are asked for one after another, so many are read at once. */
 static pawl_code entry_load(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err)
 {
     pawl_stream *r = ctx;
-    pawl_code rc = PAWL_OK;
 
-    if (seq != r->past_next || r->past_at == r->past.size) {
-        buf_reset(&r->past);
-        r->past_next = r->past_at = 0;
-        rc = stream_read(r, seq - 1, seq - 1 + READ_ENTRIES, see_entry, &r->past, err);
-        if (rc == PAWL_OK && r->past.failed)
-            rc = fail(err, PAWL_NOMEM, "%s: no memory for entry %llu", r->run, (unsigned long long)seq);
-    }
-    for (size_t first = r->past_at, at = first; rc == PAWL_OK && at < r->past.size;) {
-        const char *line = r->past.data + at, *nl = memchr(line, '\n', r->past.size - at);
-
-        at = (size_t)(nl - r->past.data) + 1;
-        if (*line == '[')
-            continue;
-        *records = (pawl_bytes){ r->past.data + first, (size_t)(line - r->past.data) - first };
-        *entry = (pawl_bytes){ line, (size_t)(nl - line) };
-        r->past_at = at;
-        r->past_next = seq + 1;
-        return PAWL_OK;
-    }
-    r->past_at = r->past.size;
-    return rc == PAWL_OK ? fail(err, PAWL_GONE, "%s: there is no entry %llu", r->run, (unsigned long long)seq) : rc;
+    return entry_page_get(&r->past, r->run, seq, entries_read, r, entry, records, err);
 }
 
 pawl_loader stream_loader(pawl_stream *r)

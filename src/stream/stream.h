@@ -6,6 +6,7 @@
 #ifndef STREAM_STREAM_H
 #define STREAM_STREAM_H
 
+#include "stream/entry_page.h"
 #include "stream/walk.h"
 
 struct pawl_stream {
@@ -22,9 +23,8 @@ struct pawl_stream {
     bool look;                  /* the store is to be read, whatever its version */
     uint64_t heard;             /* its version then */
     int64_t looked_ms, poll_ms; /* when; and how soon again, if nobody says that there is something */
-    buf past, blob;             /* what its state asks for: entries from past_next on, at past_at */
-    uint64_t past_next;
-    size_t past_at;
+    entry_page past;            /* what its state asks for */
+    buf blob;
     /* on an engine */
     ring_reader join;           /* under the ring's lock; without an engine only `woken` is used, with `gate` */
     ring_run *in_ring;

@@ -1,0 +1,110 @@
+/* current_state.c - loads a run as it stands now: base, snapshot, and the lines behind it (K11).
+ *
+ * Called by the program and the host, on the thread of the store's handle; no lock, nothing is written. A snapshot that cannot be used is no loss: then
+ * the whole journal is folded instead. */
+#include "history/current_state.h"
+
+typedef struct run_lines { buf base, snapshot, tail; } run_lines;
+
+static bool see_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    run_lines *l = ctx;
+    buf *to = kind == PAWL_LINE_BASE ? &l->base : kind == PAWL_LINE_SNAPSHOT ? &l->snapshot : &l->tail;
+
+    (void)seq;
+    buf_put(to, line.data, line.size);
+    if (to == &l->tail)
+        buf_char(to, '\n');
+    return !to->failed;
+}
+
+static pawl_code entries_read(void *ctx, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *fn_ctx, pawl_err *err)
+{
+    const blobs_of *b = ctx;
+
+    return b->s->verbs->read(b->s, b->run, after, upto, fn, fn_ctx, err);
+}
+
+static pawl_code entry_load(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err)
+{
+    current_state *now = ctx;
+
+    return entry_page_get(&now->entries, now->blobs.run, seq, entries_read, &now->blobs, entry, records, err);
+}
+
+static pawl_code blob_read(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
+{
+    current_state *now = ctx;
+
+    return now->blobs.loader.blob(now->blobs.loader.ctx, digest, bytes, err);
+}
+
+static pawl_code tail_apply(pawl_state *st, const buf *tail, pawl_err *err)
+{
+    const char *at = tail->data, *end = tail->size > 0 ? at + tail->size : at;
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_code rc = step == NULL ? fail(err, PAWL_NOMEM, "no memory to load a run") : PAWL_OK;
+
+    while (rc == PAWL_OK && at < end) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at));
+        pawl_entry *e;
+
+        if ((rc = pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, step, &e, err)) == PAWL_OK)
+            rc = pawl_apply(st, e, err);
+        at = nl + 1;
+    }
+    pawl_step_free(step);
+    return rc;
+}
+
+static pawl_code lines_load(current_state *now, const run_lines *l, pawl_err *err)
+{
+    const pawl_loader loader = { .entry = entry_load, .blob = blob_read, .ctx = now };
+    pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size }, &loader, NULL, &now->st,
+                                   err);
+
+    if (rc == PAWL_OK)
+        rc = tail_apply(now->st, &l->tail, err);
+    if (rc != PAWL_OK) {
+        pawl_state_free(now->st);
+        now->st = NULL;
+    }
+    return rc;
+}
+
+pawl_code current_state_load(current_state *now, pawl_store *s, const char *run, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    run_lines l;
+    pawl_code rc;
+
+    now->st = NULL;
+    blobs_begin(&now->blobs, s, run);
+    entry_page_init(&now->entries, NULL);
+    buf_init(&l.base, NULL);
+    buf_init(&l.snapshot, NULL);
+    buf_init(&l.tail, NULL);
+    rc = s->verbs->load(s, run, see_line, &l, &why);
+    if (rc == PAWL_OK && (l.base.failed || l.snapshot.failed || l.tail.failed))
+        rc = fail(&why, PAWL_NOMEM, "%s: no memory to load it", run);
+    if (rc == PAWL_OK && l.snapshot.size > 0 && (rc = lines_load(now, &l, &why)) == PAWL_OK)
+        goto out;
+    if (rc == PAWL_OK || (rc == PAWL_CORRUPT && l.snapshot.size > 0)) {
+        why = (pawl_err){ PAWL_OK, "" };
+        rc = pawl_history_state(s, run, 0, &now->st, &why);
+    }
+out:
+    if (rc != PAWL_OK)
+        fail(err, rc, "%s", why.text);
+    buf_free(&l.base);
+    buf_free(&l.snapshot);
+    buf_free(&l.tail);
+    return rc;
+}
+
+void current_state_free(current_state *now)
+{
+    pawl_state_free(now->st);
+    blobs_end(&now->blobs);
+    entry_page_free(&now->entries);
+}

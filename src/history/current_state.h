@@ -1,0 +1,26 @@
+/* current_state.h - a run as it stands now, by its snapshot and what came after it: what it costs does not grow with the journal.
+ *
+ *     current_state now;
+ *     if ((rc = current_state_load(&now, store, run, &err)) == PAWL_OK)
+ *         show(now.st);
+ *     current_state_free(&now);
+ *
+ * The state reads from the store when it is asked for elements that the snapshot left in the journal, and for blobs: so it is of use only while the store
+ * is, on that thread, and `now` must not move. What has to outlive the store is pawl_history_state(). */
+#ifndef HISTORY_CURRENT_STATE_H
+#define HISTORY_CURRENT_STATE_H
+
+#include "history/history.h"
+#include "stream/entry_page.h"
+
+typedef struct current_state {
+    pawl_state *st;             /* NULL: it could not be loaded */
+    blobs_of blobs;
+    entry_page entries;
+} current_state;
+
+/* Always to be freed, also when it failed. PAWL_GONE: no such run; PAWL_CORRUPT: the journal is damaged. */
+pawl_code current_state_load(current_state *now, pawl_store *s, const char *run, pawl_err *err);
+void current_state_free(current_state *now);
+
+#endif
