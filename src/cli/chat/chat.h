@@ -62,11 +62,15 @@ typedef struct chat {
     pthread_mutex_t hearing;
     pthread_cond_t heard_some;
     unsigned heard;             /* times that something was left for the run */
+    uint64_t inputs, turns_ended;       /* messages of the user's that were left for the run; turns that ended since */
+    bool rests;                 /* the run is not driven: it took what was left for it, and waits */
     bool deaf;                  /* stdin is over, or nobody listens any more */
     bool refused;               /* a frame was; of the listener's thread until it has ended */
     atomic_bool leaves;         /* the listener is to end */
     pawl_store *own;            /* the listener's handle */
     uint64_t frames, left;      /* read so far; left for runs */
+    buf later;                  /* of the listener's thread: messages that there is no room for yet, each with a NUL behind it, from later_at on */
+    size_t later_at;
 } chat;
 
 /* ---- chat_out.c ------------------------------------------------------------------------------------- */

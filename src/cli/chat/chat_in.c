@@ -9,28 +9,38 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100, PART_BYTES = 65536 };
+/* An agent takes so many inputs beside its turn as its queue has room for (QUEUE_MAX), and refuses the rest: so no more are left for it at once. */
+enum { LOOK_MS = 100, DRAIN_MS = 5, PART_BYTES = 65536, INPUTS_AHEAD = 256, LATER_BYTES_MAX = 64 << 20 };
 
 /* ---- left for the run -------------------------------------------------------------------------------------- */
 
-static pawl_code leave_for(chat *k, const char *run, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
+static pawl_code leave_bytes(chat *k, const char *run, pawl_delivery_kind kind, const char *name, pawl_bytes value, pawl_err *err)
 {
     char id[96];
-    pawl_delivery d = { .kind = kind, .name = name, .id = id, .by = go_who() };
+    pawl_delivery d = { .kind = kind, .name = name, .id = id, .by = go_who(), .value = value };
+    pawl_code rc;
+
+    snprintf(id, sizeof id, "chat-%ld-%lld-%llu", (long)getpid(), (long long)k->begun_ms, (unsigned long long)++k->left);
+    rc = k->own->verbs->deliver(k->own, run, &d, err);
+    pthread_mutex_lock(&k->hearing);
+    k->heard++;
+    k->inputs += kind == PAWL_DELIVER_INPUT && rc == PAWL_OK;
+    k->rests = false;
+    pthread_cond_broadcast(&k->heard_some);
+    pthread_mutex_unlock(&k->hearing);
+    return rc;
+}
+
+static pawl_code leave_for(chat *k, const char *run, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
+{
     pawl_code rc;
     buf b;
 
     buf_init(&b, NULL);
     if (v != NULL)
         canon(&b, v);
-    d.value = (pawl_bytes){ b.data, b.size };
-    snprintf(id, sizeof id, "chat-%ld-%lld-%llu", (long)getpid(), (long long)k->begun_ms, (unsigned long long)++k->left);
-    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : k->own->verbs->deliver(k->own, run, &d, err);
+    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : leave_bytes(k, run, kind, name, (pawl_bytes){ b.data, b.size }, err);
     buf_free(&b);
-    pthread_mutex_lock(&k->hearing);
-    k->heard++;
-    pthread_cond_broadcast(&k->heard_some);
-    pthread_mutex_unlock(&k->hearing);
     return rc;
 }
 
@@ -135,6 +145,68 @@ static void bad_frame(chat *k, const char *why)
     cli_note(k->c, "pawl: frame %llu on stdin: %s", (unsigned long long)k->frames, why);
 }
 
+static bool is_asked(chat *k, arena *mem, const ask *a, void *ctx)
+{
+    (void)k, (void)mem, (void)a;
+    *(bool *)ctx = true;
+    return false;
+}
+
+/* Whether another input may be left: turns end as fast as inputs come, or the run rests, asks nothing, and so has taken all. */
+static bool input_fits(chat *k)
+{
+    bool fits, rests, asked = false;
+    arena mem;
+
+    pthread_mutex_lock(&k->hearing);
+    fits = k->inputs < k->turns_ended + INPUTS_AHEAD;
+    rests = k->rests;
+    pthread_mutex_unlock(&k->hearing);
+    if (fits || !rests)
+        return fits;
+    arena_init(&mem, NULL, 4096);
+    each_wait(k, &mem, is_asked, &asked);
+    arena_free(&mem);
+    if (asked)
+        return false;
+    pthread_mutex_lock(&k->hearing);
+    k->inputs = k->turns_ended;
+    pthread_mutex_unlock(&k->hearing);
+    return true;
+}
+
+static void inputs_leave(chat *k)
+{
+    while (k->later_at < k->later.size && input_fits(k)) {
+        const char *at = k->later.data + k->later_at;
+        const size_t size = strlen(at);
+        pawl_err err = {0};
+
+        if (leave_bytes(k, k->s->run, PAWL_DELIVER_INPUT, NULL, (pawl_bytes){ at, size }, &err) != PAWL_OK)
+            bad_frame(k, err.text);
+        k->later_at += size + 1;
+    }
+    if (k->later_at == k->later.size) {
+        buf_reset(&k->later);
+        k->later_at = 0;
+    }
+}
+
+/* Behind those that wait already: they come in the order of their frames. */
+static void input_add(chat *k, arena *mem, const pawl_value *content)
+{
+    const size_t before = k->later.size;
+
+    canon(&k->later, value_pack(mem, NULL, "{s:v}", "input", content));
+    buf_char(&k->later, '\0');
+    if (k->later.failed) {
+        k->later.size = before;
+        k->later.failed = false;
+        bad_frame(k, "no memory");
+    }
+    inputs_leave(k);
+}
+
 /* An image as clients of Claude's send it is one of ours. NULL: said. */
 static const pawl_value *image_of(chat *k, arena *mem, const pawl_value *block)
 {
@@ -178,8 +250,8 @@ static void on_user(chat *k, arena *mem, const pawl_value *v)
         return;
     else if (pawl_agent_input(content, &err) != PAWL_OK)
         bad_frame(k, err.text);
-    else if (leave(k, PAWL_DELIVER_INPUT, NULL, value_pack(mem, NULL, "{s:v}", "input", content), &err) != PAWL_OK)
-        bad_frame(k, err.text);
+    else
+        input_add(k, mem, content);
 }
 
 static void on_response(chat *k, arena *mem, const pawl_value *v)
@@ -269,14 +341,17 @@ static void on_line(chat *k, const char *line, size_t size)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------------- */
 
-/* What is there of stdin. 0: it is over; -1: it is to be left. */
+/* What is there of stdin; meanwhile inputs that wait are left. 0: it is over; -1: it is to be left. */
 static ssize_t part(chat *k, char *out)
 {
     struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
     ssize_t n;
 
     while (!atomic_load(&k->leaves) && go_stopped() == 0) {
-        if (poll(&fd, 1, LOOK_MS) <= 0)
+        const bool full = k->later.size - k->later_at > LATER_BYTES_MAX;
+
+        inputs_leave(k);
+        if (poll(&fd, full ? 0 : 1, k->later.size > 0 ? DRAIN_MS : LOOK_MS) <= 0)
             continue;
         if ((n = read(STDIN_FILENO, out, PART_BYTES)) >= 0)
             return n;
@@ -284,6 +359,32 @@ static ssize_t part(chat *k, char *out)
             return 0;
     }
     return -1;
+}
+
+/* Stdin is over: inputs that wait are left as there is room. What is asked meanwhile is refused, for nobody is there; with --ask wait it stays asked, and
+ * what there is no room for then is not taken. */
+static void inputs_drain(chat *k)
+{
+    size_t n = 0;
+
+    for (inputs_leave(k); k->later.size > 0 && !atomic_load(&k->leaves) && go_stopped() == 0; inputs_leave(k)) {
+        bool rests;
+
+        (void)poll(NULL, 0, DRAIN_MS);
+        pthread_mutex_lock(&k->hearing);
+        rests = k->rests;
+        pthread_mutex_unlock(&k->hearing);
+        if (rests && !input_fits(k) && k->waits)
+            break;
+        if (rests)
+            (void)chat_refuse_all(k);
+    }
+    for (size_t at = k->later_at; at < k->later.size; at += strlen(k->later.data + at) + 1)
+        n++;
+    if (n > 0) {
+        k->refused = true;
+        cli_note(k->c, "pawl: the last %zu messages of stdin were not taken: the run stopped, or waits for an answer", n);
+    }
 }
 
 static bool line_take(chat *k, buf *line, const char *data, size_t size)
@@ -312,11 +413,14 @@ static void *listens(void *arg)
     buf line;
 
     buf_init(&line, NULL);
+    buf_init(&k->later, NULL);
     while ((n = part(k, data)) > 0 && line_take(k, &line, data, (size_t)n))
         continue;
     if (line.size > 0 && n == 0)
         (void)line_take(k, &line, "\n", 1);
     buf_free(&line);
+    inputs_drain(k);
+    buf_free(&k->later);
     pthread_mutex_lock(&k->hearing);
     k->deaf = true;
     pthread_cond_broadcast(&k->heard_some);
@@ -328,8 +432,6 @@ bool chat_listener_begin(chat *k)
 {
     const char *name = k->c->store_name;
 
-    pthread_mutex_init(&k->hearing, NULL);
-    pthread_cond_init(&k->heard_some, NULL);
     k->own = name != NULL && strncmp(name, "sqlite:", 7) == 0 ? pawl_store_sqlite(name + 7, NULL, NULL) : NULL;
     return k->own != NULL && pthread_create(&k->listener, NULL, listens, k) == 0;
 }
@@ -349,8 +451,11 @@ bool chat_listener_wait(chat *k, unsigned heard)
     bool more;
 
     pthread_mutex_lock(&k->hearing);
-    while (k->heard == heard && !k->deaf)
+    while (k->heard == heard && !k->deaf) {
+        k->rests = true;
         pthread_cond_wait(&k->heard_some, &k->hearing);
+    }
+    k->rests = false;
     more = k->heard != heard;
     pthread_mutex_unlock(&k->hearing);
     return more;

@@ -290,6 +290,14 @@ const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_v
     return waits != NULL ? value_with(mem, v, "waits", waits) : v;
 }
 
+/* There is room for another message of the user's. */
+static void turn_ended(chat *k)
+{
+    pthread_mutex_lock(&k->hearing);
+    k->turns_ended++;
+    pthread_mutex_unlock(&k->hearing);
+}
+
 static void on_done(chat *k, const pawl_value *v)
 {
     const char *end = pawl_value_string(pawl_value_get(v, "end"));
@@ -297,6 +305,7 @@ static void on_done(chat *k, const pawl_value *v)
     k->result = chat_result(k, &k->mem, end != NULL ? end : "error", NULL);
     if (k->format == CHAT_STREAM)
         chat_write(k, k->result);
+    turn_ended(k);
     k->told = (chat_told){ .begun_ms = epoch_ms() };
 }
 
@@ -501,6 +510,8 @@ bool chat_reader_begin(chat *k)
     arena_init(&k->scratch, NULL, 16384);
     pthread_mutex_init(&k->writing, NULL);
     pthread_mutex_init(&k->lock, NULL);
+    pthread_mutex_init(&k->hearing, NULL);
+    pthread_cond_init(&k->heard_some, NULL);
     pthread_cond_init(&k->woken, NULL);
     k->told.begun_ms = epoch_ms();
     k->sources[k->nsources++] = (chat_source){ .run = k->s->run };
