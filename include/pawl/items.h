@@ -77,7 +77,7 @@ typedef struct pawl_item_change {
     const char *name;           /* by kind, above; never NULL */
     const char *part;           /* what came; "" when it is only added */
     const char *call;           /* the invocation id of the command or wait that it is about; else NULL */
-    const char *child;          /* PAWL_ITEM_CHILD: the run's id; else NULL */
+    const char *child;          /* of a PAWL_ITEM_CHILD, and of a tool call while it has a child at work: the child's run; else NULL */
     const char *path;           /* the task that this place of the journal is about: "worker:3"; "" */
     const char *node;           /* its node; "" */
     const char *run;

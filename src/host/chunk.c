@@ -3,17 +3,19 @@
  * A reader has a stream of the agent's run, and of each child from the entry that tells of it: so what a child says comes after the chunk that
  * says that there is one. Before the chunk that says that it is over all is told that the child has said. */
 #include "host/host.h"
+#include "stream/projection.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { HOLD_MS = 1000, LOOK_MS = 20, PLACE_BYTES = 48 };
-enum { CHUNK_STREAMS = PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM };
+enum { CHUNK_ITEMS = PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_ARTIFACT | PAWL_ITEM_ERROR };
 
 typedef struct spot { uint64_t seq, index; char cursor[PLACE_BYTES]; } spot;   /* a place in a run */
 
 typedef struct source {         /* a run that is read: the agent's, or that of a child */
     struct source *next, *parent;
-    pawl_stream *r;             /* NULL: it is not there yet, or is opened anew where it stands */
+    pawl_items *r;              /* NULL: it is not there yet, or is opened anew where it stands */
     bool from_now;              /* else from its beginning, or from where it was said */
     bool over;
     spot at;                    /* behind what was told of it; its cursor "": it was not read yet */
@@ -52,18 +54,39 @@ const char *pawl_chunk_name(pawl_chunk_kind kind)
     return (int)kind > 0 && (size_t)kind < sizeof names / sizeof *names ? names[kind] : "";
 }
 
-/* ---- an event as a chunk ------------------------------------------------------------------------------ */
+/* ---- a change as a chunk ------------------------------------------------------------------------------ */
 
-typedef struct row { const char *name; pawl_chunk_kind kind; const char *as; } row;     /* as: the member of a Status that it is; NULL: as it is */
+/* By the part of a change and the items that have it; as: the member of a Status that it is; NULL: as it is. */
+enum { OF_TOOL = PAWL_ITEM_TOOL_CALL | PAWL_ITEM_ARTIFACT, OF_MESSAGE = PAWL_ITEM_MESSAGE | PAWL_ITEM_ARTIFACT, OF_RUN = PAWL_ITEM_ARTIFACT };
+
+typedef struct row { const char *part; unsigned items; pawl_chunk_kind kind; const char *as; } row;
 
 static const row emitted[] = {
-    { "text_complete", PAWL_CHUNK_TEXT_COMPLETE, NULL }, { "thinking_complete", PAWL_CHUNK_THINKING_COMPLETE, NULL },
-    { "tool_start", PAWL_CHUNK_TOOL_START, NULL }, { "tool_end", PAWL_CHUNK_TOOL_END, NULL },
-    { "permission_request", PAWL_CHUNK_PERMISSION_REQUEST, NULL }, { "sub_agent_spawned", PAWL_CHUNK_SUB_AGENT_SPAWNED, NULL },
-    { "sub_agent_complete", PAWL_CHUNK_SUB_AGENT_COMPLETE, NULL }, { "ask_user_question", PAWL_CHUNK_ASK_USER_QUESTION, NULL },
-    { "state", PAWL_CHUNK_STATE_CHANGE, NULL }, { "status", PAWL_CHUNK_STATUS, NULL }, { "error", PAWL_CHUNK_ERROR, NULL },
-    { "done", PAWL_CHUNK_DONE, NULL }, { "compact", PAWL_CHUNK_STATUS, "compact" }, { "cache_break", PAWL_CHUNK_STATUS, "cache_break" },
+    { "text_complete", OF_MESSAGE, PAWL_CHUNK_TEXT_COMPLETE, NULL }, { "thinking_complete", OF_MESSAGE, PAWL_CHUNK_THINKING_COMPLETE, NULL },
+    { "tool_start", OF_TOOL, PAWL_CHUNK_TOOL_START, NULL }, { "tool_end", OF_TOOL, PAWL_CHUNK_TOOL_END, NULL },
+    { "permission_request", OF_TOOL, PAWL_CHUNK_PERMISSION_REQUEST, NULL }, { "sub_agent_spawned", OF_TOOL, PAWL_CHUNK_SUB_AGENT_SPAWNED, NULL },
+    { "sub_agent_complete", OF_TOOL, PAWL_CHUNK_SUB_AGENT_COMPLETE, NULL }, { "ask_user_question", OF_TOOL, PAWL_CHUNK_ASK_USER_QUESTION, NULL },
+    { "state", OF_RUN, PAWL_CHUNK_STATE_CHANGE, NULL }, { "status", OF_RUN, PAWL_CHUNK_STATUS, NULL }, { "error", PAWL_ITEM_ERROR, PAWL_CHUNK_ERROR, NULL },
+    { "done", OF_RUN, PAWL_CHUNK_DONE, NULL }, { "compact", OF_RUN, PAWL_CHUNK_STATUS, "compact" }, { "cache_break", OF_RUN, PAWL_CHUNK_STATUS, "cache_break" },
 };
+
+static const row *row_of(const pawl_item_change *ch)
+{
+    for (size_t i = 0; i < sizeof emitted / sizeof *emitted; i++)
+        if ((emitted[i].items & (unsigned)ch->kind) != 0 && strcmp(emitted[i].part, ch->part) == 0)
+            return &emitted[i];
+    return NULL;
+}
+
+/* Whether something was said: by the run, or live by a handler. All else changes what stands, and is no chunk. */
+static bool is_said(const pawl_item_change *ch)
+{
+    if ((ch->what & PAWL_ITEM_GAP) != 0)
+        return true;
+    if (ch->live > 0)
+        return strcmp(ch->part, "started") != 0 && strcmp(ch->part, "again") != 0;
+    return ch->kind == PAWL_ITEM_ARTIFACT || (ch->kind == PAWL_ITEM_MESSAGE && strcmp(ch->name, "message") == 0) || row_of(ch) != NULL;
+}
 
 static const struct { const char *type, *member; pawl_chunk_kind kind; } spoken[] = {
     { "text_delta", "text", PAWL_CHUNK_TEXT_DELTA }, { "thinking_delta", "thinking", PAWL_CHUNK_THINKING_DELTA }, { "begin", "attempt", PAWL_CHUNK_STATUS },
@@ -83,22 +106,22 @@ static const pawl_value *spoken_of(arena *mem, const pawl_value *v, pawl_chunk_k
 }
 
 /* NULL: it is nothing of that kind, or there is no memory for it. */
-static const pawl_value *said_of(arena *mem, const pawl_stream_event *ev, const pawl_value *v, pawl_chunk_kind *kind)
+static const pawl_value *said_of(arena *mem, const pawl_item_change *ch, const pawl_value *v, pawl_chunk_kind *kind)
 {
+    const row *one;
+
     *kind = PAWL_CHUNK_STATUS;
-    if (ev->kind == PAWL_STREAM_GAP)
-        return value_pack(mem, NULL, "{s:v,s:s}", "gap", v, "why", ev->name);
-    if (ev->kind == PAWL_STREAM_MESSAGES)
-        return ev->live > 0 ? spoken_of(mem, v, kind) : NULL;
+    if ((ch->what & PAWL_ITEM_GAP) != 0)
+        return value_pack(mem, NULL, "{s:v,s:s}", "gap", v, "why", ch->part);
+    if (ch->live > 0 && strcmp(ch->part, "message") == 0)
+        return spoken_of(mem, v, kind);
     *kind = PAWL_CHUNK_TOOL_PROGRESS;
-    if (ev->live > 0)
-        return strcmp(ev->name, "tool_progress") == 0 ? v : NULL;
-    for (size_t i = 0; i < sizeof emitted / sizeof *emitted; i++)
-        if (strcmp(emitted[i].name, ev->name) == 0) {
-            *kind = emitted[i].kind;
-            return emitted[i].as == NULL ? v : value_pack(mem, NULL, "{s:v}", emitted[i].as, v);
-        }
-    return NULL;
+    if (ch->live > 0)
+        return strcmp(ch->part, "tool_progress") == 0 ? v : NULL;
+    if ((one = row_of(ch)) == NULL)
+        return NULL;
+    *kind = one->kind;
+    return one->as == NULL ? v : value_pack(mem, NULL, "{s:v}", one->as, v);
 }
 
 static const char *json_of(pawl_chunks *c, const pawl_value *v)
@@ -147,30 +170,39 @@ static source *source_add(pawl_chunks *c, source *parent, const char *id, bool f
 
 static void source_free(pawl_chunks *c, source *s)
 {
-    pawl_stream_close(s->r);
+    pawl_items_close(s->r);
     buf_free(&s->json);
     mem_free(&c->alloc, s, sizeof *s + strlen(s->id) + 1);
+}
+
+static void spot_set(spot *at, uint64_t seq, uint64_t index)
+{
+    at->seq = seq;
+    at->index = index;
+    snprintf(at->cursor, sizeof at->cursor, "%llu.%llu", (unsigned long long)seq, (unsigned long long)index);
 }
 
 /* Where it stands; `from` is for one that was not read yet. */
 static bool source_open(pawl_chunks *c, source *s, const char *from, pawl_err *err)
 {
-    const pawl_stream_options options = { .from = s->at.cursor[0] != '\0' ? s->at.cursor : s->from_now ? "now" : from, .kinds = CHUNK_STREAMS, .wake = stirs,
-                                          .wake_ctx = c };
-    const char *dot;
+    const pawl_items_options options = { .from = s->at.cursor[0] != '\0' ? s->at.cursor : s->from_now ? "now" : from, .kinds = CHUNK_ITEMS, .wake = stirs,
+                                         .wake_ctx = c };
+    const char *at;
+    uint64_t seq = 0, index = 0;
 
-    if ((s->r = pawl_stream_open(c->e, NULL, s->id, &options, err)) == NULL)
+    if ((s->r = pawl_items_open(c->e, NULL, s->id, &options, err)) == NULL)
         return false;
-    memcpy(s->at.cursor, pawl_stream_cursor(s->r), strlen(pawl_stream_cursor(s->r)) + 1);
-    if ((dot = digits_read(s->at.cursor, &s->at.seq)) != NULL && *dot == '.')
-        (void)digits_read(dot + 1, &s->at.index);
+    at = strchr(pawl_items_cursor(s->r), ':');
+    if (at != NULL && (at = digits_read(at + 1, &seq)) != NULL && *at == '.')
+        (void)digits_read(at + 1, &index);
+    spot_set(&s->at, seq, index);
     return true;
 }
 
 /* What it came to next could not be told: it stands where it stood. */
 static void source_back(source *s, const spot *at)
 {
-    pawl_stream_close(s->r);
+    pawl_items_close(s->r);
     s->r = NULL;
     s->at = *at;
     s->over = false;
@@ -199,15 +231,8 @@ static void sources_sweep(pawl_chunks *c)
 
 /* ---- what comes next -------------------------------------------------------------------------------------- */
 
-static void spot_take(spot *at, const pawl_stream_event *ev)
-{
-    at->seq = ev->seq;
-    at->index = ev->index;
-    memcpy(at->cursor, ev->cursor, strlen(ev->cursor) + 1);
-}
-
 /* The end of a child that is still read is kept until that is over. */
-static bool holds(pawl_chunks *c, source *s, const pawl_chunk *k, const pawl_value *v, const pawl_stream_event *ev)
+static bool holds(pawl_chunks *c, source *s, const pawl_chunk *k, const pawl_value *v, const pawl_item_change *ch)
 {
     const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
     source *child = NULL;
@@ -219,7 +244,7 @@ static bool holds(pawl_chunks *c, source *s, const pawl_chunk *k, const pawl_val
         return false;
     buf_reset(&s->json);
     buf_put(&s->json, k->json, strlen(k->json) + 1);
-    spot_take(&s->held_at, ev);
+    spot_set(&s->held_at, ch->seq, ch->index);
     s->held = *k;
     s->held_ms = steady_ms();
     s->awaited = s->json.failed ? NULL : child;
@@ -240,24 +265,27 @@ static pawl_code held_next(source *s, pawl_chunk *out)
 }
 
 /* PAWL_OK: *out is one, where its kind is not 0. */
-static pawl_code event_take(pawl_chunks *c, source *s, const pawl_stream_event *ev, pawl_chunk *out, pawl_err *err)
+static pawl_code change_take(pawl_chunks *c, source *s, const pawl_item_change *ch, pawl_chunk *out, pawl_err *err)
 {
-    const pawl_value *v = value_read(&c->mem, ev->json, strlen(ev->json), ev->name, err);
-    const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
+    const char *json = pawl_items_json(s->r, err), *run;
+    const pawl_value *v = json != NULL ? value_read(&c->mem, json, strlen(json), ch->part, err) : NULL;
     pawl_chunk_kind kind;
 
-    *out = (pawl_chunk){ .run = s->id, .seq = ev->seq, .index = ev->index, .live = ev->live, .time_ms = ev->time_ms };
+    if (json == NULL)
+        return err->code;
+    run = pawl_value_string(pawl_value_get(v, "session_id"));
+    *out = (pawl_chunk){ .run = s->id, .seq = ch->seq, .index = ch->index, .live = ch->live, .time_ms = ch->time_ms };
     if (s->parent != NULL && s->parent->awaited == s)
         s->parent->held_ms = steady_ms();
-    if ((v = said_of(&c->mem, ev, v, &kind)) != NULL && (out->json = json_of(c, v)) != NULL)
+    if ((v = said_of(&c->mem, ch, v, &kind)) != NULL && (out->json = json_of(c, v)) != NULL)
         out->kind = kind;
     if (c->mem.failed || (v != NULL && out->json == NULL) ||
         (out->kind == PAWL_CHUNK_SUB_AGENT_SPAWNED && run != NULL && source_add(c, s, run, false) == NULL))
         return fail(err, PAWL_NOMEM, "%s: no memory for what it says", s->id);
-    if (out->kind != 0 && holds(c, s, out, v, ev))
+    if (out->kind != 0 && holds(c, s, out, v, ch))
         out->kind = (pawl_chunk_kind)0;
     else
-        spot_take(&s->at, ev);
+        spot_set(&s->at, ch->seq, ch->index);
     return PAWL_OK;
 }
 
@@ -265,7 +293,7 @@ static pawl_code event_take(pawl_chunks *c, source *s, const pawl_stream_event *
 static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    pawl_stream_event ev;
+    pawl_item_change ch;
     pawl_code rc = PAWL_OK;
 
     if (s->over && s->parent != NULL)
@@ -278,9 +306,9 @@ static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_er
             rc = why.code != PAWL_GONE ? why.code :
                  s->parent != NULL && s->parent->over ? PAWL_HALTED : PAWL_PENDING;  /* it is about to begin, or never will */
         else
-            rc = pawl_stream_next(s->r, &ev, &why);
-        if (rc == PAWL_OK)
-            rc = event_take(c, s, &ev, out, &why);
+            rc = pawl_items_next(s->r, &ch, &why);
+        if (rc == PAWL_OK && is_said(&ch))
+            rc = change_take(c, s, &ch, out, &why);
     }
     s->over = rc == PAWL_HALTED || (rc == PAWL_GONE && s->parent != NULL);
     if (rc == PAWL_GONE && s->parent != NULL)
@@ -405,63 +433,32 @@ void pawl_chunks_stop(pawl_chunks *c)
 
 /* ---- opened ---------------------------------------------------------------------------------------------------- */
 
-static bool is_behind(const pawl_stream_event *ev, const spot *at)
+typedef struct children { pawl_chunks *c; source *of; pawl_err *err; pawl_code rc; } children;
+
+static pawl_code children_known(pawl_chunks *c, source *s, pawl_err *err);
+
+static bool child_opens(void *ctx, const char *run)
 {
-    return ev->seq > at->seq || (ev->seq == at->seq && ev->index > at->index);
-}
+    children *k = ctx;
+    source *child = source_add(k->c, k->of, run, k->of->from_now);
 
-/* Into *open what it says of a child, {RUN: whether that has begun, and no end of it was told}. */
-static void child_heard(pawl_chunks *c, const pawl_stream_event *ev, const pawl_value **open)
-{
-    const bool begins = strcmp(ev->name, "sub_agent_spawned") == 0;
-    const char *run;
-
-    if (ev->kind != PAWL_STREAM_CUSTOM || ev->live > 0 || (!begins && strcmp(ev->name, "sub_agent_complete") != 0))
-        return;
-    run = pawl_value_string(pawl_value_get(value_read(&c->mem, ev->json, strlen(ev->json), ev->name, NULL), "session_id"));
-    if (run != NULL)
-        *open = value_with(&c->mem, *open, run, value_bool(&c->mem, begins));
-}
-
-/* Those that it has told of up to where it stands; NULL: see err. */
-static const pawl_value *children_told(pawl_chunks *c, const source *s, pawl_err *err)
-{
-    const pawl_stream_options options = { .kinds = PAWL_STREAM_CUSTOM };
-    const pawl_value *open = value_pack(&c->mem, NULL, "{}");
-    pawl_stream *r = pawl_stream_open(c->e, NULL, s->id, &options, err);
-    pawl_stream_event ev;
-    pawl_code rc = PAWL_OK;
-
-    while (r != NULL && (rc = pawl_stream_next(r, &ev, err)) == PAWL_OK && !is_behind(&ev, &s->at))
-        child_heard(c, &ev, &open);
-    pawl_stream_close(r);
-    if (c->mem.failed)
-        fail(err, PAWL_NOMEM, "%s: no memory for its children", s->id);
-    return r == NULL || rc < 0 || c->mem.failed ? NULL : open;
+    if (child == NULL)
+        k->rc = fail(k->err, PAWL_NOMEM, "%s: no memory to read it", run);
+    if (child == NULL || child->r != NULL)
+        return child != NULL;
+    child->from_now = source_open(k->c, child, NULL, NULL) && child->from_now;  /* one that is not there yet is told from its beginning */
+    if (child->from_now)
+        k->rc = children_known(k->c, child, k->err);
+    return k->rc == PAWL_OK;
 }
 
 /* Its children that had begun by where it stands, and of which no end was told; and theirs. */
 static pawl_code children_known(pawl_chunks *c, source *s, pawl_err *err)
 {
-    pawl_err why = { PAWL_OK, "" };
-    const pawl_value *open = children_told(c, s, &why), *begun, *key;
-    pawl_iter it = pawl_iter_of(open);
-    pawl_code rc = PAWL_OK;
+    children k = { c, s, err, PAWL_OK };
 
-    if (open == NULL)           /* a child may be removed at any time */
-        return why.code == PAWL_GONE && s->parent != NULL ? PAWL_OK : fail(err, why.code, "%s", why.text);
-    while (rc == PAWL_OK && (begun = pawl_iter_next(&it, &key)) != NULL) {
-        source *child = pawl_value_bool(begun) ? source_add(c, s, pawl_value_string(key), s->from_now) : s;
-
-        if (child == NULL)
-            return fail(err, PAWL_NOMEM, "%s: no memory to read it", pawl_value_string(key));
-        if (child == s || child->r != NULL)
-            continue;
-        child->from_now = source_open(c, child, NULL, NULL) && child->from_now;     /* one that is not there yet is told from its beginning */
-        if (child->from_now)
-            rc = children_known(c, child, err);
-    }
-    return rc;
+    items_each_child(s->r, child_opens, &k);
+    return k.rc;
 }
 
 static pawl_code chunks_begin(pawl_chunks *c, const char *run, const char *from, pawl_err *err)

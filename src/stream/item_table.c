@@ -129,6 +129,21 @@ void item_move(open_item *it, unsigned state)
         sm_move(table_of(it), &it->state, state, it);
 }
 
+/* No change of the place at hand refers to the text before: this comes first of what the place says of the item. */
+void item_child(projection *p, open_item *it, const char *run)
+{
+    const size_t bytes = run != NULL ? strlen(run) + 1 : 0;
+    char *text = run != NULL ? mem_new(&p->alloc, bytes) : NULL;
+
+    p->failed = p->failed || (run != NULL && text == NULL);
+    if (it->child_bytes > 0)
+        mem_free(&p->alloc, (char *)(uintptr_t)it->child, it->child_bytes);
+    if (text != NULL)
+        memcpy(text, run, bytes);
+    it->child = text;
+    it->child_bytes = text != NULL ? bytes : 0;
+}
+
 /* ---- found by what it is about --------------------------------------------------------------------------------- */
 
 static uint64_t key_hash(unsigned space, const char *key)
@@ -205,6 +220,8 @@ static void tree_leave(open_item *it)
 
 static void item_free(projection *p, open_item *it)
 {
+    if (it->child_bytes > 0)
+        mem_free(&p->alloc, (char *)(uintptr_t)it->child, it->child_bytes);
     mem_free(&p->alloc, it, it->bytes);
 }
 

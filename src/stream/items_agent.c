@@ -144,6 +144,10 @@ static void tool_changes(projection *p, size_t row, const char *id, const pawl_v
         return;
     }
     item_move(it, told[row].state);
+    if (strcmp(told[row].name, "sub_agent_spawned") == 0)
+        item_child(p, it, text_in(v, "session_id"));
+    else if (strcmp(told[row].name, "sub_agent_complete") == 0)
+        item_child(p, it, NULL);
     (void)item_changes(p, it, PAWL_ITEM_UPDATED, told[row].name, JSON_PLACE);
 }
 

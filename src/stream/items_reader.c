@@ -176,6 +176,13 @@ void pawl_items_close(pawl_items *r)
     mem_free(&r->alloc, r, sizeof *r);
 }
 
+void items_each_child(const pawl_items *r, child_fn *fn, void *ctx)
+{
+    for (const open_item *it = r->p.run->first; it != NULL; it = it->after)
+        if (it->space == KEY_TOOL && it->child != NULL && !fn(ctx, it->child))
+            return;
+}
+
 /* ---- what comes next ------------------------------------------------------------------------------------------ */
 
 static void run_change(const pawl_items *r, pawl_item_change *out)

@@ -28,7 +28,9 @@ typedef struct open_item {
     uint32_t visit;             /* of a task */
     uint32_t waits;             /* of a task: open ones. Of a node: open tasks */
     size_t bytes;               /* of this block */
-    const char *id, *key, *name, *child;    /* child: of a child run, else NULL */
+    const char *id, *key, *name;
+    const char *child;          /* the run that a spawn, or a tool call at present, is for; of the question what came of a command its id; else NULL */
+    size_t child_bytes;         /* it is a block of its own; 0: it stands in `text` */
     char text[];
 } open_item;
 
@@ -71,6 +73,11 @@ pawl_code project_place(projection *p, line_walk *w, pawl_err *err);
 /* The item that a live event of that invocation id and name is about; `tool`: the id of the tool call that it says, or NULL. NULL: it is not open. */
 const open_item *projection_live(const projection *p, const char *id, const char *tool);
 
+/* ---- items_reader.c, for those who read children along: the runs that tool calls have begun and that are not told to be over ---- */
+
+typedef bool child_fn(void *ctx, const char *run);      /* false: enough */
+void items_each_child(const pawl_items *r, child_fn *fn, void *ctx);
+
 /* ---- items_agent.c: what an agent's own channels and emissions say ---- */
 
 void agent_emits(projection *p, line_walk *w, const char *name);
@@ -91,6 +98,7 @@ open_item *item_open(projection *p, key_space space, unsigned kind, unsigned sta
 bool alias_open(projection *p, open_item *tool, const char *key);
 void alias_close(projection *p, open_item *alias);
 void item_move(open_item *it, unsigned state);
+void item_child(projection *p, open_item *it, const char *run);        /* the run that it has begun; NULL: none any more */
 /* All that is open below it ends first, dropped. */
 void item_end(projection *p, open_item *it, unsigned state, const char *part, change_json json);
 void items_end(projection *p, open_item *parent, bool stale_only);     /* its open children, dropped; of tool calls only those of a round that is over */
