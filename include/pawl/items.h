@@ -65,6 +65,7 @@ enum {                          /* what a change is: bits of pawl_item_change.wh
     PAWL_ITEM_ADDED = 1,
     PAWL_ITEM_UPDATED = 2,
     PAWL_ITEM_ENDED = 4,
+    PAWL_ITEM_EMITTED = 16,     /* the run said it: part is the name that it was emitted under */
     PAWL_ITEM_GAP = 8           /* of the run: something cannot be read. part: "pruned", "slow" or "erased"; JSON as of the stream's gap */
 };
 

@@ -56,24 +56,21 @@ const char *pawl_chunk_name(pawl_chunk_kind kind)
 
 /* ---- a change as a chunk ------------------------------------------------------------------------------ */
 
-/* By the part of a change and the items that have it; as: the member of a Status that it is; NULL: as it is. */
-enum { OF_TOOL = PAWL_ITEM_TOOL_CALL | PAWL_ITEM_ARTIFACT, OF_MESSAGE = PAWL_ITEM_MESSAGE | PAWL_ITEM_ARTIFACT, OF_RUN = PAWL_ITEM_ARTIFACT };
-
-typedef struct row { const char *part; unsigned items; pawl_chunk_kind kind; const char *as; } row;
+typedef struct row { const char *part; pawl_chunk_kind kind; const char *as; } row;     /* as: the member of a Status that it is; NULL: as it is */
 
 static const row emitted[] = {
-    { "text_complete", OF_MESSAGE, PAWL_CHUNK_TEXT_COMPLETE, NULL }, { "thinking_complete", OF_MESSAGE, PAWL_CHUNK_THINKING_COMPLETE, NULL },
-    { "tool_start", OF_TOOL, PAWL_CHUNK_TOOL_START, NULL }, { "tool_end", OF_TOOL, PAWL_CHUNK_TOOL_END, NULL },
-    { "permission_request", OF_TOOL, PAWL_CHUNK_PERMISSION_REQUEST, NULL }, { "sub_agent_spawned", OF_TOOL, PAWL_CHUNK_SUB_AGENT_SPAWNED, NULL },
-    { "sub_agent_complete", OF_TOOL, PAWL_CHUNK_SUB_AGENT_COMPLETE, NULL }, { "ask_user_question", OF_TOOL, PAWL_CHUNK_ASK_USER_QUESTION, NULL },
-    { "state", OF_RUN, PAWL_CHUNK_STATE_CHANGE, NULL }, { "status", OF_RUN, PAWL_CHUNK_STATUS, NULL }, { "error", PAWL_ITEM_ERROR, PAWL_CHUNK_ERROR, NULL },
-    { "done", OF_RUN, PAWL_CHUNK_DONE, NULL }, { "compact", OF_RUN, PAWL_CHUNK_STATUS, "compact" }, { "cache_break", OF_RUN, PAWL_CHUNK_STATUS, "cache_break" },
+    { "text_complete", PAWL_CHUNK_TEXT_COMPLETE, NULL }, { "thinking_complete", PAWL_CHUNK_THINKING_COMPLETE, NULL },
+    { "tool_start", PAWL_CHUNK_TOOL_START, NULL }, { "tool_end", PAWL_CHUNK_TOOL_END, NULL },
+    { "permission_request", PAWL_CHUNK_PERMISSION_REQUEST, NULL }, { "sub_agent_spawned", PAWL_CHUNK_SUB_AGENT_SPAWNED, NULL },
+    { "sub_agent_complete", PAWL_CHUNK_SUB_AGENT_COMPLETE, NULL }, { "ask_user_question", PAWL_CHUNK_ASK_USER_QUESTION, NULL },
+    { "state", PAWL_CHUNK_STATE_CHANGE, NULL }, { "status", PAWL_CHUNK_STATUS, NULL }, { "error", PAWL_CHUNK_ERROR, NULL },
+    { "done", PAWL_CHUNK_DONE, NULL }, { "compact", PAWL_CHUNK_STATUS, "compact" }, { "cache_break", PAWL_CHUNK_STATUS, "cache_break" },
 };
 
 static const row *row_of(const pawl_item_change *ch)
 {
     for (size_t i = 0; i < sizeof emitted / sizeof *emitted; i++)
-        if ((emitted[i].items & (unsigned)ch->kind) != 0 && strcmp(emitted[i].part, ch->part) == 0)
+        if (strcmp(emitted[i].part, ch->part) == 0)
             return &emitted[i];
     return NULL;
 }
@@ -81,11 +78,9 @@ static const row *row_of(const pawl_item_change *ch)
 /* Whether something was said: by the run, or live by a handler. All else changes what stands, and is no chunk. */
 static bool is_said(const pawl_item_change *ch)
 {
-    if ((ch->what & PAWL_ITEM_GAP) != 0)
-        return true;
     if (ch->live > 0)
-        return strcmp(ch->part, "started") != 0 && strcmp(ch->part, "again") != 0;
-    return ch->kind == PAWL_ITEM_ARTIFACT || (ch->kind == PAWL_ITEM_MESSAGE && strcmp(ch->name, "message") == 0) || row_of(ch) != NULL;
+        return (ch->what & PAWL_ITEM_GAP) != 0 || (strcmp(ch->part, "started") != 0 && strcmp(ch->part, "again") != 0);
+    return (ch->what & (PAWL_ITEM_GAP | PAWL_ITEM_EMITTED)) != 0;
 }
 
 static const struct { const char *type, *member; pawl_chunk_kind kind; } spoken[] = {

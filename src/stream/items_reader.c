@@ -225,6 +225,15 @@ static void live_given(pawl_items *r, pawl_item_change *out)
     }
 }
 
+/* What a run emits is told by one change of its place. */
+static unsigned emitted_bit(const pawl_items *r, const change *c)
+{
+    const line_walk *w = &r->s->w;
+    bool emission = w->entry != NULL && r->p.index > 0 && (w->part == PART_EMIT || (w->part == PART_ITEM && w->it->kind == ITEM_EMIT));
+
+    return emission && c->json == JSON_PLACE ? PAWL_ITEM_EMITTED : 0;
+}
+
 /* The next change of the place at hand; false: there is none. */
 static bool change_given(pawl_items *r, pawl_item_change *out, pawl_code *rc, pawl_err *err)
 {
@@ -244,8 +253,8 @@ static bool change_given(pawl_items *r, pawl_item_change *out, pawl_code *rc, pa
         r->given = c;
         r->live = false;
         cursor_set(r, p->seq, p->index, r->next, p->nchanges);
-        *out = (pawl_item_change){ .kind = (pawl_item_kind)(1u << c->kind), .state = (pawl_item_state)c->state, .what = c->what, .id = c->id,
-                                   .parent = c->parent, .name = c->name, .part = c->part, .call = c->call, .child = c->child, .path = r->head.path,
+        *out = (pawl_item_change){ .kind = (pawl_item_kind)(1u << c->kind), .state = (pawl_item_state)c->state, .what = c->what | emitted_bit(r, c),
+                                   .id = c->id, .parent = c->parent, .name = c->name, .part = c->part, .call = c->call, .child = c->child, .path = r->head.path,
                                    .node = r->head.node, .run = r->s->run, .cursor = r->cursor, .seq = p->seq, .index = p->index,
                                    .time_ms = r->head.time_ms };
         *rc = PAWL_OK;

@@ -88,14 +88,14 @@ static void test_items_of_an_agent(void)
     r = items_of(&g, "r", NULL);
     comes(r, &l, "/1.@.1.0", "call", "message r~");
     comes(r, &l, "b1", "proposed", " proposed ~ proposed bash ");
-    comes(r, &l, "b1", "permission_request", " waiting ~ permission_request bash ");
+    comes(r, &l, "b1", "permission_request", " waiting ~* permission_request bash ");
     said(pawl_handle_permit(a, NULL, true, NULL, NULL, &err), &err);
-    comes(r, &l, "b1", "tool_start", " running ~ tool_start bash ");
+    comes(r, &l, "b1", "tool_start", " running ~* tool_start bash ");
     comes(r, &l, "b1", "call", "\"effect\":\"tool-bash\"");
     stage_waits(&g, &g.working, 1);
     comes(r, &l, "b1", "tool_progress", "{\"output\":\"half\",\"tool_use_id\":\"b1\"}");
     gate_opens(&g);
-    comes(r, &l, "b1", "tool_end", " done - tool_end bash ");
+    comes(r, &l, "b1", "tool_end", " done -* tool_end bash ");
     comes(r, &l, "r~", "status", " input-required ~ status ");
     sends(a, "gate hello");
     comes(r, &l, ".@.1.0", "message", "\"thinking_delta\"");
@@ -105,8 +105,8 @@ static void test_items_of_an_agent(void)
     sends(a, "use spawn_agent s1 {\\\"prompt\\\":\\\"deep\\\"}");
     comes(r, &l, ".@.1.", "spawn", "child=r.sub-s1");
     gate_opens(&g);
-    comes(r, &l, "s1", "sub_agent_complete", " running ~ ");
-    comes(r, &l, "s1", "tool_end", " done - ");
+    comes(r, &l, "s1", "sub_agent_complete", " running ~* ");
+    comes(r, &l, "s1", "tool_end", " done -* ");
     comes(r, &l, "r~", "status", " input-required ~ status ");
     sends(a, "fail invalid");
     comes(r, &l, "error:", "error", "API error: it will not");

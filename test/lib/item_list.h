@@ -25,7 +25,7 @@ static inline void item_list_free(item_list *l)
     *l = (item_list){0};
 }
 
-/* "kind id state +~-! part name <parent json": what is added, updated, ended, a gap. */
+/* "kind id state +~-*! part name <parent json": what is added, updated, ended; *: emitted; !: a gap. */
 static inline char *item_text(const pawl_item_change *c, const char *json)
 {
     buf b;
@@ -36,6 +36,7 @@ static inline char *item_text(const pawl_item_change *c, const char *json)
     buf_text(&b, (c->what & PAWL_ITEM_ADDED) != 0 ? "+" : "");
     buf_text(&b, (c->what & PAWL_ITEM_UPDATED) != 0 ? "~" : "");
     buf_text(&b, (c->what & PAWL_ITEM_ENDED) != 0 ? "-" : "");
+    buf_text(&b, (c->what & PAWL_ITEM_EMITTED) != 0 ? "*" : "");
     buf_text(&b, (c->what & PAWL_ITEM_GAP) != 0 ? "!" : "");
     buf_fmt(&b, " %s %s <%s", *c->part != '\0' ? c->part : ".", *c->name != '\0' ? c->name : ".", c->parent);
     if (c->call != NULL)

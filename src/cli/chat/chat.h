@@ -23,7 +23,7 @@ typedef struct chat_told {      /* of the turn at hand, by whoever reads along *
 } chat_told;
 
 typedef struct chat_source {    /* a run that is read along */
-    pawl_stream *r;             /* NULL: not open yet */
+    pawl_items *r;              /* NULL: not open yet */
     const char *run;
     const char *call;           /* the tool call that spawned it; NULL: none */
     bool over;                  /* it has ended, and all of it was read: its place is free */

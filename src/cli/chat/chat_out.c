@@ -1,4 +1,7 @@
-/* chat_out.c - what is told of a turn while it goes on: the run's stream, read along by a thread of its own, as frames of one line each. */
+/* chat_out.c - what is told of a turn while it goes on: the run as items, and those of its children, read along as frames of one line each.
+ *
+ * Owns the reader's thread of `pawl chat -p`, its sources and what it kept of the turn. Called by chat.c on the main thread to begin and end it; all else
+ * is of the reader's thread. chat_write() is of any thread, under `writing`. */
 #include "host/open_questions.h"
 #include "cli/chat/chat.h"
 #include "net/net.h"
@@ -6,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_TASKS | PAWL_STREAM_CUSTOM };
 static const int64_t open_ms = 5;
 
 void chat_write(chat *k, const pawl_value *v)
@@ -115,27 +117,6 @@ static void on_message(chat *k, const pawl_value *m, chat_source *of)
         answer_ends(k, of);
         k->told.turns += of->call == NULL;
         frame(k, value_pack(&k->scratch, NULL, "{s:v,s:s}", "message", m, "type", "assistant"), of);
-    }
-}
-
-static void on_writes(chat *k, const pawl_value *writes, chat_source *of)
-{
-    pawl_iter it = pawl_iter_of(writes), all;
-    const pawl_value *one, *v;
-
-    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *channel = pawl_value_string(pawl_value_at(one, 0)), *op = pawl_value_string(pawl_value_at(one, 2));
-
-        if (channel == NULL || strcmp(channel, "messages") != 0 || (op != NULL && strcmp(op, "overwrite") == 0))
-            continue;
-        v = pawl_value_at(one, 1);
-        if (op == NULL || strcmp(op, "extend") != 0) {
-            on_message(k, v, of);
-            continue;
-        }
-        all = pawl_iter_of(v);
-        while ((v = pawl_iter_next(&all, NULL)) != NULL)
-            on_message(k, v, of);
     }
 }
 
@@ -373,26 +354,43 @@ static void on_told(chat *k, const char *name, const pawl_value *v, chat_source 
         }
 }
 
-static void on_event(chat *k, const pawl_stream_event *ev, chat_source *of)
+/* What changed of the run, by the item that it is about. */
+static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
 {
-    const pawl_value *v = value_parse(&k->scratch, ev->json, strlen(ev->json), ev->name, NULL);
+    const bool live = ch->live > 0, emitted = (ch->what & PAWL_ITEM_EMITTED) != 0, said = strcmp(ch->part, "message") == 0;
+    const bool message = said && (live || ch->kind == PAWL_ITEM_MESSAGE), wait = ch->kind == PAWL_ITEM_WAIT && !live;
+    const bool progress = live && k->partial && strcmp(ch->part, "tool_progress") == 0;
+    const bool receipt = !live && ch->kind != PAWL_ITEM_USAGE && strcmp(ch->part, "receipt") == 0;
+    const char *json = message || emitted || progress || wait || receipt ? pawl_items_json(of->r, NULL) : NULL;
+    const pawl_value *v = json == NULL ? NULL : value_parse(&k->scratch, json, strlen(json), ch->part, NULL);
 
     if (v == NULL)
         return;
-    if (ev->kind == PAWL_STREAM_UPDATES)
-        on_writes(k, v, of);
-    else if (ev->kind == PAWL_STREAM_MESSAGES && ev->live > 0)
+    if (message && live)
         on_delta(k, v, of);
-    else if (ev->kind == PAWL_STREAM_CUSTOM && ev->live == 0)
-        on_told(k, ev->name, v, of);
-    else if (ev->kind == PAWL_STREAM_CUSTOM && k->partial && strcmp(ev->name, "tool_progress") == 0)
-        frame(k, value_with(&k->scratch, v, "type", value_string(&k->scratch, ev->name, strlen(ev->name))), of);
-    else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "ask") == 0)
-        on_ask(k, ev->id, v, of);
-    else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "answer") == 0)
-        on_answer(k, ev->id, v);
-    else if (ev->kind == PAWL_STREAM_TASKS && strcmp(ev->name, "receipt") == 0)
+    else if (message && !emitted)
+        on_message(k, v, of);
+    else if (emitted)
+        on_told(k, ch->part, v, of);
+    else if (progress)
+        frame(k, value_with(&k->scratch, v, "type", value_string(&k->scratch, ch->part, strlen(ch->part))), of);
+    else if (wait && strcmp(ch->part, "ask") == 0)
+        on_ask(k, ch->call, v, of);
+    else if (wait && strcmp(ch->part, "answer") == 0)
+        on_answer(k, ch->call, v);
+    else if (receipt)
         on_receipt(k, v, of);
+}
+
+/* Something was written or came in: what children did before it is told first. */
+static bool is_written(const pawl_item_change *ch)
+{
+    static const char *const parts[] = { "put", "start", "input", "update" };
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        found = found || (ch->kind == PAWL_ITEM_RUN && strcmp(ch->part, parts[i]) == 0);
+    return found;
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------------------ */
@@ -410,10 +408,9 @@ static void stirs(void *ctx)
 /* As soon as the run is there. */
 static void source_open(chat *k, chat_source *of)
 {
-    const pawl_stream_options options = { .from = of->now ? "now" : of->call == NULL && *k->from != '\0' ? k->from : NULL, .kinds = READ_KINDS, .wake = stirs,
-                                          .wake_ctx = k };
+    const pawl_items_options options = { .from = of->now ? "now" : of->call == NULL && *k->from != '\0' ? k->from : NULL, .wake = stirs, .wake_ctx = k };
 
-    of->r = pawl_stream_open(k->s->engine, NULL, of->run, &options, NULL);
+    of->r = pawl_items_open(k->s->engine, NULL, of->run, &options, NULL);
 }
 
 static bool read_all(chat *k, chat_source *of);
@@ -431,20 +428,20 @@ static void children_read(chat *k, const chat_source *of)
 static bool read_all(chat *k, chat_source *of)
 {
     pawl_code rc = PAWL_PENDING;
-    pawl_stream_event ev;
+    pawl_item_change ch;
     bool any = false;
 
     if (of->r == NULL && !of->over)
         source_open(k, of);
-    while (of->r != NULL && (rc = pawl_stream_next(of->r, &ev, NULL)) == PAWL_OK) {
-        if (ev.kind == PAWL_STREAM_UPDATES)
+    while (of->r != NULL && (rc = pawl_items_next(of->r, &ch, NULL)) == PAWL_OK) {
+        if (is_written(&ch))
             children_read(k, of);
         arena_reset(&k->scratch);
-        on_event(k, &ev, of);
+        on_change(k, &ch, of);
         any = true;
     }
     if (rc == PAWL_HALTED && of->call != NULL) {
-        pawl_stream_close(of->r);
+        pawl_items_close(of->r);
         of->r = NULL;
         of->over = true;
     }
@@ -484,7 +481,7 @@ static void *reads(void *arg)
         } while (any);
     } while (more);
     for (size_t i = 0; i < k->nsources; i++)
-        pawl_stream_close(k->sources[i].r);
+        pawl_items_close(k->sources[i].r);
     return NULL;
 }
 
