@@ -95,13 +95,14 @@ static void put_machines(session *s, buf *b)
 /* What was shown of an agent, and when. */
 static void put_shown(session *s, buf *b)
 {
-    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &(pawl_stream_options){ .kinds = PAWL_STREAM_CUSTOM }, NULL);
-    pawl_stream_event ev;
+    pawl_items *r = pawl_items_open(NULL, session_store(s), s->run, &(pawl_items_options){ .kinds = PAWL_ITEM_ARTIFACT }, NULL);
+    pawl_item_change ch;
     char when[32];
 
     buf_text(b, "\nshown\n");
-    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
-        const pawl_value *v = strcmp(ev.name, "state") == 0 ? value_parse(&s->mem, ev.json, strlen(ev.json), "state", NULL) : NULL, *more;
+    while (r != NULL && pawl_items_next(r, &ch, NULL) == PAWL_OK) {
+        const char *json = strcmp(ch.name, "state") == 0 ? pawl_items_json(r, NULL) : NULL;
+        const pawl_value *v = json != NULL ? value_parse(&s->mem, json, strlen(json), "state", NULL) : NULL, *more;
         const char *state = pawl_value_string(pawl_value_get(v, "state"));
 
         if (state == NULL)
@@ -109,13 +110,13 @@ static void put_shown(session *s, buf *b)
         more = pawl_value_get(v, "tool_name") != NULL ? pawl_value_get(v, "tool_name")
                : pawl_value_get(v, "session_id") != NULL ? pawl_value_get(v, "session_id")
                : pawl_value_get(v, "message");
-        cli_time(when, ev.time_ms);
+        cli_time(when, ch.time_ms);
         buf_fmt(b, "  %s  %s%s", when, state, more != NULL ? "  " : "");
         if (more != NULL)
             cli_short(b, more, 100);
         buf_char(b, '\n');
     }
-    pawl_stream_close(r);
+    pawl_items_close(r);
 }
 
 static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *head, const asks *all)
