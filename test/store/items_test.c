@@ -4,6 +4,7 @@
 #include "store/one.h"
 #include "store/store.h"
 #include "store/streaming.h"
+#include "stream/projection.h"
 
 #include <stdlib.h>
 
@@ -194,12 +195,107 @@ PAWL_TEST(test_items_of_subgraphs)
     pawl_store_free(s);
 }
 
+/* ---- lines by hand: what happens seldom ----------------------------------------------------------------------------- */
+
+/* The changes of those records, one a line; NULL ends them. No store, no clock: the projection alone. */
+static void projects(const char *const *lines, const char *expected)
+{
+    const pawl_alloc alloc = mem_or_default(NULL);
+    pawl_err err = { PAWL_OK, "" };
+    projection p;
+    line_walk w;
+    buf b;
+
+    buf_init(&b, NULL);
+    walk_init(&w, &alloc, "r");
+    w.at.seq = 1;
+    w.receipts_whole = true;
+    CHECK_INT(projection_begin(&p, &alloc, "r", 1, NULL, &err), PAWL_OK);
+    for (; *lines != NULL; lines++) {
+        if (line_begin(&w, (pawl_bytes){ *lines, strlen(*lines) }, &err) != PAWL_OK)
+            CHECK_FAIL("%s: %s", *lines, err.text);
+        for (; w.entry != NULL; line_next(&w)) {
+            CHECK_INT(project_place(&p, &w, &err), PAWL_OK);
+            for (size_t i = 0; i < p.nchanges; i++) {
+                const change *c = &p.changes[i];
+
+                if (c->kind != kind_number(PAWL_ITEM_LINE) && c->kind != kind_number(PAWL_ITEM_NODE))
+                    buf_fmt(&b, "%s %s%s%s%s %s\n", c->id + strlen("r~0000000000000001") + (c->id[18] == '/'),
+                            (c->what & PAWL_ITEM_ADDED) != 0 ? "+" : "", (c->what & PAWL_ITEM_UPDATED) != 0 ? "~" : "",
+                            (c->what & PAWL_ITEM_ENDED) != 0 ? "-" : "", *c->part != '\0' ? c->part : ".",
+                            pawl_item_state_name((pawl_item_kind)(1u << c->kind), (pawl_item_state)c->state));
+            }
+        }
+    }
+    buf_char(&b, '\0');
+    CHECK_STR(b.data, expected);
+    buf_free(&b);
+    projection_free(&p);
+    walk_free(&w);
+}
+
+#define PAYS "[[\"call\",\"1.a.1.0\",{\"effect\":\"pay\"}],[\"doubt\",\"1.a.1.0\",5,{\"kind\":\"question\"}]]"
+static const char is_asked_about[] =
+    "task:1.a +. running\n"
+    "1.a.1.0 +call running\n"
+    "doubt:1.a.1.0 +doubt waiting\n"
+    "task:1.a ~state waiting\n"
+    "1.a.1.0 ~state waiting\n";
+
+static void doubt_is(const char *answer, const char *rest)
+{
+    const char *const lines[] = { PAYS, answer, NULL };
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s%s", is_asked_about, rest);
+    buf_char(&b, '\0');
+    projects(lines, b.data);
+    buf_free(&b);
+}
+
+PAWL_TEST(test_items_of_a_command_whose_outcome_is_not_known)
+{
+    doubt_is("[[\"answer\",\"1.a.1.0\",6,{\"done\":1}]]",
+             "doubt:1.a.1.0 -answer done\ntask:1.a ~state running\n1.a.1.0 -answer done\n");
+    doubt_is("[[\"answer\",\"1.a.1.0\",6,{\"failed\":\"no\"}]]",
+             "doubt:1.a.1.0 -answer done\ntask:1.a ~state running\n1.a.1.0 -answer failed\n");
+    doubt_is("[[\"answer\",\"1.a.1.0\",6,\"again\"],[\"receipt\",\"1.a.1.0\",7,\"done\",2]]",
+             "doubt:1.a.1.0 -answer done\ntask:1.a ~state running\n1.a.1.0 ~state running\n1.a.1.0 -receipt done\n");
+    doubt_is("[[\"drop\",\"1.a.1.0\"]]",
+             "doubt:1.a.1.0 -. dropped\ntask:1.a ~state running\n1.a.1.0 -drop dropped\n");
+}
+
+PAWL_TEST(test_items_that_nobody_waits_for_end_with_their_task)
+{
+    static const char *const lost[] = { "[[\"call\",\"1.a.1.0\",{\"effect\":\"x\"}],[\"sleep\",\"1.a.1.1\",9,{}],[\"leave\",\"a\",1,[]]]", NULL };
+    static const char *const again[] = { "[[\"call\",\"1.a.1.0\",{\"effect\":\"x\"}],[\"visit\",\"a\",2,9],[\"receipt\",\"1.a.1.0\",9,\"done\",1]]", NULL };
+
+    projects(lost, "task:1.a +. running\n1.a.1.0 +call running\n1.a.1.1 +sleep waiting\ntask:1.a ~state waiting\n"
+                   "task:1.a ~writes waiting\n"
+                   "1.a.1.0 -. dropped\n1.a.1.1 -. dropped\ntask:1.a ~state running\ntask:1.a -leave done\n");
+    projects(again, "task:1.a +. running\n1.a.1.0 +call running\n1.a.1.0 -. dropped\ntask:1.a ~visit running\n ~receipt submitted\n");
+}
+
+PAWL_TEST(test_items_of_a_budget_that_has_no_room)
+{
+    static const char *const refused[] = { "[[\"refusal\",\"1.a.1.0\",5,\"call\",{\"effect\":\"llm\"},{\"code\":\"limit\",\"text\":\"no\"}],"
+                                           "[\"call\",\"1.a.1.1\",{\"effect\":\"x\"}],"
+                                           "[\"receipt\",\"1.a.1.1\",6,\"error\",null,{\"usage\":{\"calls\":1}}]]", NULL };
+
+    projects(refused, "task:1.a +. running\n1.a.1.0 +-refusal refused\n1.a.1.1 +call running\n1.a.1.1 -receipt failed\n"
+                      "usage:1.a.1.1 +-receipt done\n");
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
         CASE(test_items_whole_and_from_each_cursor_are_the_same),
         CASE(test_items_of_a_repair),
         CASE(test_items_of_subgraphs),
+        CASE(test_items_of_a_command_whose_outcome_is_not_known),
+        CASE(test_items_that_nobody_waits_for_end_with_their_task),
+        CASE(test_items_of_a_budget_that_has_no_room),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
