@@ -1,4 +1,5 @@
 /* items_test.c - a run as items (pawl/items.h): stable ids, each change once, from any cursor the same, each thing ended once. */
+#include "lib/heap.h"
 #include "lib/item_list.h"
 #include "lib/scenes.h"
 #include "store/one.h"
@@ -19,7 +20,7 @@ static char *journal_read(const char *name, size_t *size)
     FILE *f;
     long n;
 
-    snprintf(path, sizeof path, "%s/test/journals/0.1/%s.journal", PAWL_SOURCE_DIR, name);
+    snprintf(path, sizeof path, strchr(name, '/') != NULL ? "%s/test/%s" : "%s/test/journals/0.1/%s.journal", PAWL_SOURCE_DIR, name);
     if ((f = fopen(path, "rb")) == NULL)
         CHECK_FAIL("%s is not there", path);
     fseek(f, 0, SEEK_END);
@@ -287,6 +288,68 @@ PAWL_TEST(test_items_of_a_budget_that_has_no_room)
                       "usage:1.a.1.1 +-receipt done\n");
 }
 
+/* ---- want of memory ----------------------------------------------------------------------------------------------------- */
+
+/* PAWL_OK, or PAWL_NOMEM: then what there is can be freed, and nothing else. */
+static pawl_code projected_with(const pawl_alloc *alloc, const char *text, size_t size)
+{
+    const char *at = text, *end = text + size, *nl = memchr(at, '\n', size);
+    pawl_err err = { PAWL_OK, "" };
+    projection p;
+    line_walk w;
+    arena mem;
+    pawl_code rc;
+
+    arena_init(&mem, NULL, 4096);
+    walk_init(&w, alloc, "run-1");
+    w.at.seq = 1;
+    w.receipts_whole = true;
+    rc = projection_begin(&p, alloc, "run-1", 1, value_read(&mem, at, (size_t)(nl - at), "a base", &err), &err);
+    if (!walk_ready(&w))
+        rc = PAWL_NOMEM;
+    for (at = nl + 1; rc == PAWL_OK && at < end; at = nl + 1) {
+        nl = memchr(at, '\n', (size_t)(end - at));
+        rc = line_begin(&w, (pawl_bytes){ at, (size_t)(nl - at) }, &err);
+        while (rc == PAWL_OK && w.entry != NULL) {
+            arena_reset(&w.mem);
+            rc = project_place(&p, &w, &err);
+            if (rc == PAWL_OK)
+                line_next(&w);
+        }
+    }
+    CHECK(rc == PAWL_OK || rc == PAWL_NOMEM);
+    projection_free(&p);
+    walk_free(&w);
+    arena_free(&mem);
+    return rc;
+}
+
+PAWL_TEST(test_items_each_allocation_fails_once)
+{
+    static const char *const some[] = { "nest", "repair", "trip", "pruned", "fuzz/corpus/fuzz_items/agent" };
+
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        size_t size;
+        char *text = journal_read(some[i], &size);
+        heap h;
+
+        heap_init(&h);
+        for (size_t n = 0;; n++) {
+            const pawl_alloc alloc = heap_alloc(&h);
+            pawl_code rc;
+
+            heap_fail_at(&h, n);
+            rc = projected_with(&alloc, text, size);
+            heap_check(&h);
+            if (!h.fired && rc != PAWL_OK)
+                CHECK_FAIL("%s: %s with all memory there is", some[i], pawl_code_name(rc));
+            if (!h.fired)
+                break;
+        }
+        free(text);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const check_case cases[] = {
@@ -296,6 +359,7 @@ int main(int argc, char **argv)
         CASE(test_items_of_a_command_whose_outcome_is_not_known),
         CASE(test_items_that_nobody_waits_for_end_with_their_task),
         CASE(test_items_of_a_budget_that_has_no_room),
+        CASE(test_items_each_allocation_fails_once),
     };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
