@@ -99,6 +99,7 @@ bool cli_json(const cli_call *c, const pawl_value *v);
 /* Say `err` on stderr, "pawl: ..."; returns the exit code that belongs to `rc` (2 invalid, gone, limit; 5 io, transient: the store is
  * not there, or busy; 6 held, fenced; 1 else). */
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err);
+int cli_exit_of_error(pawl_code rc);    /* the same code, and nothing is said */
 int cli_exit_of(pawl_status status, bool waits);
 
 /* ---- locate.c: the store, and which run is meant ------------------------------------------------------------ */

@@ -58,7 +58,9 @@ static pawl_store *sqlite_at(cli_call *c, const char *path, bool make, pawl_err 
     }
     buf_init(&name, NULL);
     buf_fmt(&name, "sqlite:%s", whole);
-    c->store_name = name.failed ? NULL : arena_strdup(&c->mem, name.data, name.size);
+    buf_char(&name, '\0');
+    if (name.failed || c->store_name == NULL || strcmp(c->store_name, name.data) != 0)     /* a worker opens it for each machine */
+        c->store_name = name.failed ? NULL : arena_strdup(&c->mem, name.data, name.size - 1);
     buf_free(&name);
     if (!make && stat(whole, &st) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)

@@ -82,6 +82,11 @@ int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err)
 {
     (void)c;
     say_line("pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
+    return cli_exit_of_error(rc);
+}
+
+int cli_exit_of_error(pawl_code rc)
+{
     switch (rc) {
     case PAWL_INVALID: case PAWL_GONE: case PAWL_LIMIT: return EXIT_USAGE;
     case PAWL_IO: case PAWL_TRANSIENT: return EXIT_STORE;

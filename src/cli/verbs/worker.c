@@ -1,166 +1,204 @@
 /* worker.c - every run of a store that has something to do is driven, by the file that it keeps.
  *
- * A session for each machine, told apart by its hash, each with an engine, a handle of the store and a thread of its own. */
+ * The main thread asks the store which runs are due, finds the machine of each, and starts the driver of that machine (machine_driver.h), which
+ * takes the runs itself. A driver that nothing was due for has no thread; one that was not used for a while, or whose place another machine
+ * needs, is closed. At most DRIVERS_MAX are open at once; the others wait until one is idle.
+ *
+ * Owned here, and touched by the main thread alone: the list of drivers and the table of due runs. Signals only count; the main thread acts. */
 #include "cli/run_driver.h"
-#include "cli/prove.h"
 #include "cli/verbs.h"
+#include "cli/verbs/machine_driver.h"
 #include "engine/run/owner.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SESSIONS_MAX = 64, SEEN_MAX = 4096, LOOK_MS = 200 };
+enum {
+    DRIVERS_MAX = 64,           /* engines that are open at once */
+    UNUSED_MS = 60000,          /* then an idle one is closed */
+    DUE_MAX = 1000,             /* runs that are read of the store at a time */
+    LOOK_MS = 200,              /* between two looks at the store */
+    SIGNAL_MS = 50,             /* how late a signal may be noticed */
+    LOADS_MAX = 32,             /* runs whose machine is found out in one look: their state is loaded */
+    SIGHTS_LEAST = 2,           /* so often a run is seen due before it is loaded while its machine may be at work */
+    KNOWN_MAX = 16384,          /* runs that are remembered */
+    VAIN_ROUNDS_MAX = 8,        /* of `--once`, in a row, in which nothing was stored */
+    AGAIN_MS = 60000,           /* a run that no machine here can drive is tried again, though nothing of it changed: */
+    AGAIN_FIRST_MS = 1000       /* at first so soon, then after twice as long, where its machine could not be opened */
+};
 
-typedef struct bench_seat {     /* one machine */
-    session *s;
-    pthread_t thread;
-    bool runs;                  /* it has a thread */
-    bool once;
-    pawl_code rc;
-    pawl_err err;
-    bool bypass, proven;        /* as the worker was told */
-    hash good[PAWL_BYPASS + 1]; /* by mode: of rules under which there is a proof; */
-    bool known[PAWL_BYPASS + 1];
-} seat;
+/* A run that was due, as it was when its machine was found out. */
+typedef struct known_run {
+    uint64_t no;                /* 0: a free place */
+    uint64_t driver;            /* its serial; 0: not found out, or there is none */
+    uint64_t seq;
+    int64_t changed_ms, again_ms, pause_ms;
+    uint32_t mail, sights;
+    bool loaded;                /* its machine was looked for in that state, */
+    bool tried;                 /* and could do nothing */
+} known_run;
 
-typedef struct working {
+typedef struct worker {
     cli_call *c;
     pawl_store *store;
-    seat seats[SESSIONS_MAX];
-    size_t nseats;
+    driver_board board;
+    driver *drivers[DRIVERS_MAX];
+    size_t ndrivers;
+    uint64_t serials;
     bool named;                 /* files were given: only their runs */
-    char seen[SEEN_MAX][RUN_ID_BYTES];
-    size_t nseen;
-} working;
+    bool crowded;               /* a machine waits for a place, and it was said */
+    known_run *known;           /* open addressing */
+    size_t nknown;
+    pawl_due deep;              /* how far the runs behind the first DUE_MAX were looked at; no 0: from those on */
+    int signals;                /* of `ended`, that were acted on */
+    int code;                   /* of the first driver that gave up or ended in an error */
+} worker;
 
-static working *at_work;
-static volatile sig_atomic_t ends;
+static volatile sig_atomic_t ended, ended_times;
 
 static void on_end(int sig)
 {
     static const char drains[] = "stopping: what is under way ends first; once more stops at once\n";
-    const bool again = ends != 0;
     const int kept = errno;
 
-    ends = sig;
-    if (!again)
+    ended = sig;
+    if (ended_times++ == 0)
         (void)!write(STDERR_FILENO, drains, sizeof drains - 1);
-    for (size_t i = 0; at_work != NULL && i < at_work->nseats; i++)
-        if (again)
-            pawl_engine_abandon(at_work->seats[i].s->engine);
-        else
-            pawl_engine_drain(at_work->seats[i].s->engine);
     errno = kept;
 }
 
-/* ---- one machine ---------------------------------------------------------------------------------------- */
-
-static void told(void *ctx, const pawl_state *st, const pawl_entry *entry)
+/* Passes on what signals asked for. True: the worker ends. */
+static bool ending(worker *w)
 {
-    const seat *t = ctx;
-    pawl_status now;
+    const int times = ended_times;
 
-    if (pawl_entry_is_record(entry))
-        return;
-    now = pawl_entry_status(entry);
-    if (pawl_status_terminal(now) || now == PAWL_INPUT_REQUIRED)
-        cli_note(t->s->c, "%s: %s", pawl_state_run(st), pawl_status_name(now));
+    if (times == w->signals)
+        return times > 0;
+    w->signals = times;
+    w->board.stop = true;
+    for (size_t i = 0; i < w->ndrivers; i++)
+        if (times > 1)
+            pawl_engine_abandon(w->drivers[i]->s->engine);
+        else
+            pawl_engine_drain(w->drivers[i]->s->engine);
+    return true;
 }
 
-/* As it is to be from the next superstep on; or as the open one, and graphs in it, still have it. */
-static const pawl_value *rule_channel(pawl_state *st, const char *name, bool next)
-{
-    const pawl_value *coming = next ? pawl_state_coming(st, name) : NULL;
+/* ---- drivers ------------------------------------------------------------------------------------------------ */
 
-    return coming != NULL ? coming : pawl_state_get(st, name);
+static void drop(worker *w, size_t i)
+{
+    driver_close(w->drivers[i]);
+    w->drivers[i] = w->drivers[--w->ndrivers];
 }
 
-/* Its file has a proof in its mode, by its rules. What was proved is remembered: runs of one file mostly have the same. */
-static pawl_code proven(seat *t, pawl_state *st, bool next, pawl_err *err)
+/* Closes the one that is idle for longest. False: all are at work. */
+static bool make_place(worker *w)
 {
-    const pawl_value *policy = rule_channel(st, "@policy", next), *grants = rule_channel(st, "@grants", next);
-    const pawl_mode had = pawl_mode_named(pawl_value_string(rule_channel(st, "@mode", next))), mode = had != PAWL_MODE_NONE ? had : PAWL_DEFAULT;
-    pawl_code rc;
-    hash of;
-    buf b;
+    size_t oldest = w->ndrivers;
 
-    buf_init(&b, NULL);
-    if (policy != NULL)
-        canon(&b, policy);
-    buf_char(&b, '\n');
-    if (grants != NULL)
-        canon(&b, grants);
-    if (b.failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for its proof", pawl_state_run(st));
-    else if (hash_of(b.data, b.size, &of), t->known[mode] && memcmp(&of, &t->good[mode], sizeof of) == 0)
-        rc = PAWL_OK;
-    else if ((rc = prove_admits(t->s, mode, policy, grants, err)) == PAWL_OK) {
-        t->good[mode] = of;
-        t->known[mode] = true;
+    for (size_t i = 0; i < w->ndrivers; i++)
+        if (driver_now(w->drivers[i]) == DRIVER_IDLE && (oldest == w->ndrivers || w->drivers[i]->used_ms < w->drivers[oldest]->used_ms))
+            oldest = i;
+    if (oldest == w->ndrivers) {
+        if (!w->crowded)
+            cli_note(w->c, "%d machines are at work at once (DRIVERS_MAX): the others wait until one of them has nothing to do", DRIVERS_MAX);
+        w->crowded = true;
+        return false;
     }
-    buf_free(&b);
-    return rc;
+    drop(w, oldest);
+    return true;
 }
 
-/* Whoever goes on with it gives it again (P1). */
-static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
+/* Takes `s`. NULL: no memory. There is a place. */
+static driver *add_driver(worker *w, session *s)
 {
-    seat *t = ctx;
-    const char *mode = go_mode_of(st);
-    pawl_code rc = PAWL_OK;
+    driver *d = driver_new(&w->board, s);
 
-    if (pawl_state_next(st) == PAWL_HALTED)
-        return PAWL_OK;
-    if (mode == NULL || pawl_mode_named(mode) != PAWL_BYPASS || t->bypass) {
-        if (t->proven && (rc = proven(t, st, false, err)) == PAWL_OK)
-            rc = proven(t, st, true, err);
-        return rc;
-    }
-    return fail(err, PAWL_DENIED, "%s was in bypassPermissions, which is not kept: `pawl resume %s --mode MODE`, or a worker with --bypass, goes on",
-                pawl_state_run(st), pawl_state_run(st));
+    if (d == NULL)
+        return NULL;
+    d->serial = ++w->serials;
+    w->drivers[w->ndrivers++] = d;
+    return d;
 }
 
-static void *work(void *ctx)
+static driver *driver_of(const worker *w, uint64_t serial)
 {
-    seat *t = ctx;
-
-    t->rc = pawl_work(t->s->engine, t->once ? 0 : INT64_MAX / 4, &t->err);
+    for (size_t i = 0; i < w->ndrivers; i++)
+        if (serial != 0 && w->drivers[i]->serial == serial)
+            return w->drivers[i];
     return NULL;
 }
 
-static int sit(working *w, session *s)
+static driver *driver_with(const worker *w, const char *digest)
 {
-    if (w->nseats == SESSIONS_MAX) {
-        cli_note(w->c, "more than %d machines at once (SESSIONS_MAX): the others wait for another worker", SESSIONS_MAX);
-        session_free(s);
-        return EXIT_FAILED;
+    for (size_t i = 0; i < w->ndrivers; i++)
+        if (strcmp(pawl_machine_hash(w->drivers[i]->s->machine), digest) == 0)
+            return w->drivers[i];
+    return NULL;
+}
+
+static driver *driver_under(const worker *w, const pawl_state *st)
+{
+    for (size_t i = 0; i < w->ndrivers; i++)
+        if (driver_fits(w->drivers[i], st))
+            return w->drivers[i];
+    return NULL;
+}
+
+/* The only one that has a machine of that name; NULL: none, or several. */
+static driver *driver_named(const worker *w, const char *machine)
+{
+    driver *one = NULL;
+
+    for (size_t i = 0; i < w->ndrivers; i++)
+        if (driver_has(w->drivers[i], machine)) {
+            if (one != NULL)
+                return NULL;
+            one = w->drivers[i];
+        }
+    return one;
+}
+
+static void start(worker *w, driver *d)
+{
+    if (driver_now(d) == DRIVER_IDLE && !ending(w))
+        (void)driver_start(d);          /* no thread now: the next look tries again */
+}
+
+/* Of what was heard of drivers since the last look: threads that returned are joined, engines that nobody needs are closed. */
+static void tidy(worker *w)
+{
+    for (size_t i = w->ndrivers; i-- > 0;) {
+        driver *d = w->drivers[i];
+
+        if (driver_now(d) == DRIVER_RETURNED) {
+            driver_join(d);
+            if (d->rc != PAWL_OK && w->code == EXIT_DONE && (w->board.once || ending(w)))
+                w->code = cli_exit_of_error(d->rc);
+            if (driver_gave_up(d) && !w->named) {
+                drop(w, i);
+                continue;
+            }
+        }
+        if (driver_now(d) == DRIVER_IDLE && !w->named && driver_clock_ms() - d->used_ms > UNUSED_MS)
+            drop(w, i);
     }
-    w->seats[w->nseats] = (seat){ .s = s, .bypass = cli_given(w->c, "bypass") != NULL, .proven = cli_given(w->c, "proven") != NULL };
-    session_watch(s, told, &w->seats[w->nseats]);
-    pawl_engine_admit(s->engine, admits, &w->seats[w->nseats]);
-    w->nseats++;
-    return EXIT_DONE;
+    w->crowded = w->crowded && w->ndrivers == DRIVERS_MAX;
 }
 
-static bool seated(const working *w, const char *digest)
-{
-    for (size_t i = 0; i < w->nseats; i++)
-        if (strcmp(pawl_machine_hash(w->seats[i].s->machine), digest) == 0)
-            return true;
-    return false;
-}
-
-static int sit_file(working *w, const char *path)
+static int open_file(worker *w, const char *path)
 {
     pawl_err err = {0};
     session *s;
     pawl_store *store;
     int code;
 
+    if (w->ndrivers == DRIVERS_MAX)
+        return cli_usage(w->c, "%d files at most (DRIVERS_MAX)", DRIVERS_MAX);
     if ((s = session_of_file(w->c, path, &code)) == NULL)
         return code;
     store = cli_store(w->c, true, &err);
@@ -168,178 +206,299 @@ static int sit_file(working *w, const char *path)
         session_free(s);
         return cli_fail(w->c, err.code < 0 ? err.code : PAWL_IO, &err);
     }
-    return sit(w, s);
+    return add_driver(w, s) != NULL ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* ---- which machines are needed ---------------------------------------------------------------------------- */
-
-typedef struct found { working *w; char runs[64][RUN_ID_BYTES]; size_t n; } found;
-
-static bool see(void *ctx, const pawl_head *head)
-{
-    found *f = ctx;
-
-    for (size_t i = 0; i < f->w->nseen; i++)
-        if (strcmp(f->w->seen[i], head->run) == 0)
-            return true;
-    snprintf(f->runs[f->n++], RUN_ID_BYTES, "%s", head->run);
-    return f->n < 64;
-}
-
-/* Held by a process of this machine that is dead: nobody waits until its lease runs out. */
-static bool see_dead(void *ctx, const pawl_head *head)
-{
-    return head->owner == NULL || !owner_dead(head->owner) ? true : see(ctx, head);
-}
-
-/* Of a run that nobody here has looked at: its file, unless a machine of that hash sits already. */
-static void look_at(working *w, const char *run)
+/* The driver of the machine that the run is under, which is opened where none is; NULL: its file says why not, there is no place (*full), or it
+ * is gone. */
+static driver *driver_for(worker *w, const char *run, bool *full)
 {
     pawl_err err = {0};
-    pawl_store *store = cli_store(w->c, false, &err);
+    pawl_state *st = NULL;
+    driver *d = NULL;
+    pawl_store *store;
     session *s;
     int code;
 
-    if (w->nseen == SEEN_MAX)
-        w->nseen = 0;
-    snprintf(w->seen[w->nseen++], RUN_ID_BYTES, "%s", run);
+    *full = false;
+    if (pawl_history_state(w->store, run, 0, &st, &err) == PAWL_OK)
+        d = driver_under(w, st);
+    pawl_state_free(st);
+    if (d != NULL || w->named)
+        return d;
+    if ((*full = w->ndrivers == DRIVERS_MAX && !make_place(w)))
+        return NULL;
+    store = cli_store(w->c, false, &err);
     if (store == NULL || (s = session_of_run_in(w->c, store, run, NULL, &code)) == NULL)
-        return;
-    if (seated(w, pawl_machine_hash(s->machine)))
+        return NULL;
+    if ((d = driver_with(w, pawl_machine_hash(s->machine))) != NULL) {
         session_free(s);
-    else
-        (void)sit(w, s);
-}
-
-/* Runs that are due now, and at first those that are parked: whoever parked them may have been another version. */
-static size_t look(working *w, bool parked)
-{
-    const pawl_filter f = { .parked = true, .limit = 1000 }, held = { .held = true, .limit = 1000 };
-    pawl_store *s = w->store;
-    found all = { .w = w };
-    size_t before = w->nseats;
-
-    if (w->named)
-        return 0;
-    if (parked)
-        (void)s->verbs->list(s, &f, see, &all, NULL);
-    else
-        (void)s->verbs->due(s, s->verbs->now(s), NULL, 1000, see, &all, NULL);
-    if (!parked && all.n < 64)
-        (void)s->verbs->list(s, &held, see_dead, &all, NULL);
-    for (size_t i = 0; i < all.n; i++)
-        look_at(w, all.runs[i]);
-    return w->nseats - before;
-}
-
-static bool see_parked(void *ctx, const pawl_head *head)
-{
-    found *f = ctx;
-
-    snprintf(f->runs[f->n++], RUN_ID_BYTES, "%s", head->run);
-    return f->n < 64;
-}
-
-static bool drives(seat *t, const char *run)
-{
-    pawl_state *st = !t->bypass || t->proven ? pawl_run_state(t->s->engine, run, NULL) : NULL;
-    pawl_err err = {0};
-
-    return st == NULL || admits(t, st, &err) == PAWL_OK;
-}
-
-/* What was parked is tried once more, each by a machine of its name. */
-static void try_parked(working *w)
-{
-    for (size_t i = 0; i < w->nseats && !ends; i++) {
-        const pawl_filter f = { .parked = true, .machine = pawl_machine_name(w->seats[i].s->machine), .limit = 64 };
-        found all = { .w = w };
-
-        (void)w->store->verbs->list(w->store, &f, see_parked, &all, NULL);
-        for (size_t k = 0; k < all.n; k++) {
-            pawl_err err = {0};
-
-            if (drives(&w->seats[i], all.runs[k]))
-                (void)!pawl_run(w->seats[i].s->engine, all.runs[k], NULL, &err);
-        }
+        return d;
     }
+    return add_driver(w, s);
+}
+
+/* ---- which runs are due ----------------------------------------------------------------------------------------- */
+
+typedef struct due_list {       /* what the store listed, copied: nothing else may be asked of it meanwhile */
+    arena mem;
+    pawl_head *heads;
+    size_t n, loads;
+    bool more;                  /* a run is due that a driver was started for, or that waits for a place */
+} due_list;
+
+static bool copy_head(void *ctx, const pawl_head *head)
+{
+    due_list *l = ctx;
+    pawl_head *to = &l->heads[l->n];
+
+    *to = *head;
+    to->run = arena_strdup(&l->mem, head->run, strlen(head->run));
+    to->machine = arena_strdup(&l->mem, head->machine, strlen(head->machine));
+    l->n += to->run != NULL && to->machine != NULL;
+    return !l->mem.failed && l->n < DUE_MAX;
+}
+
+/* Held by a process of this machine that is dead: nobody waits until its lease runs out. */
+static bool copy_dead(void *ctx, const pawl_head *head)
+{
+    return head->owner == NULL || !owner_dead(head->owner) || copy_head(ctx, head);
+}
+
+static bool list_begin(due_list *l)
+{
+    *l = (due_list){0};
+    arena_init(&l->mem, NULL, 65536);
+    l->heads = arena_get(&l->mem, DUE_MAX * sizeof *l->heads);
+    return l->heads != NULL;
+}
+
+static known_run *known_place(worker *w, uint64_t no)
+{
+    size_t i = (size_t)(no * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+
+    while (w->known[i &= 2 * KNOWN_MAX - 1].no != 0 && w->known[i].no != no)
+        i++;
+    return &w->known[i];
+}
+
+static known_run *known_of(worker *w, uint64_t no)
+{
+    known_run *k = known_place(w, no);
+
+    if (k->no == no)
+        return k;
+    if (w->nknown == KNOWN_MAX) {       /* all are looked at again: none is left out */
+        memset(w->known, 0, 2 * KNOWN_MAX * sizeof *w->known);
+        w->nknown = 0;
+        k = known_place(w, no);
+    }
+    w->nknown++;
+    *k = (known_run){ .no = no };
+    return k;
+}
+
+static bool changed(const known_run *k, const pawl_head *h)
+{
+    return k->seq != h->seq || k->mail != h->mail || k->changed_ms != h->changed_ms || driver_clock_ms() >= k->again_ms;
+}
+
+/* Its machine is found out, unless that was done and nothing has changed since. */
+static driver *find_out(worker *w, due_list *l, known_run *k, const pawl_head *h)
+{
+    int64_t pause;
+    bool full;
+    driver *d;
+
+    if ((k->loaded && (k->driver == 0 || k->tried) && !changed(k, h)) || (l->loads == LOADS_MAX && !w->board.once))
+        return NULL;
+    l->loads++;
+    d = driver_for(w, h->run, &full);
+    l->more = l->more || full;
+    if (full)
+        return NULL;
+    pause = d != NULL || k->pause_ms * 2 > AGAIN_MS ? AGAIN_MS : k->pause_ms > 0 ? k->pause_ms * 2 : AGAIN_FIRST_MS;
+    *k = (known_run){ .no = h->no, .driver = d != NULL ? d->serial : 0, .seq = h->seq, .changed_ms = h->changed_ms, .mail = h->mail,
+                      .pause_ms = pause, .again_ms = driver_clock_ms() + pause, .sights = k->sights, .loaded = true };
+    return d;
+}
+
+/* Nothing is asked of a driver at work: it looks for its runs itself. */
+static void consider(worker *w, due_list *l, const pawl_head *h)
+{
+    known_run *k = known_of(w, h->no);
+    driver *d = driver_of(w, k->driver);
+
+    k->sights += k->sights < SIGHTS_LEAST;
+    if (d == NULL && !k->loaded && !w->board.once && k->sights < SIGHTS_LEAST)
+        d = driver_named(w, h->machine);
+    if (d != NULL && driver_now(d) != DRIVER_IDLE)
+        return;
+    if (d == NULL || driver_tried(d, h)) {
+        k->tried = d != NULL;
+        d = find_out(w, l, k, h);
+    }
+    if (d == NULL || driver_now(d) != DRIVER_IDLE || (k->tried = driver_tried(d, h)))
+        return;
+    start(w, d);
+    l->more = true;
+}
+
+/* The runs of one page, from `after` on (no 0: from the first). *end: there are none behind them. */
+static bool look_page(worker *w, due_list *l, pawl_due *after, bool *end)
+{
+    const pawl_store_verbs *v = w->store->verbs;
+
+    l->n = 0;
+    (void)v->due(w->store, v->now(w->store), after->no != 0 ? after : NULL, DUE_MAX, copy_head, l, NULL);
+    for (size_t i = 0; i < l->n && !ending(w); i++)
+        consider(w, l, &l->heads[i]);
+    *end = l->n < DUE_MAX;
+    *after = *end ? (pawl_due){ 0, 0 } : (pawl_due){ l->heads[l->n - 1].look_ms, l->heads[l->n - 1].no };
+    return !ending(w);
+}
+
+/* The first page, and one of those behind it in turn; with --once all. True: a run is due that a driver was started for. */
+static bool look(worker *w)
+{
+    const pawl_filter held = { .held = true, .limit = DUE_MAX };
+    pawl_due after = { 0, 0 };
+    due_list l;
+    bool end, more;
+
+    if (!list_begin(&l))
+        return false;
+    if (look_page(w, &l, &after, &end) && !end) {
+        if (w->deep.no == 0 || w->board.once)
+            w->deep = after;
+        while (look_page(w, &l, &w->deep, &end) && !end && w->board.once)
+            ;
+    }
+    l.n = 0;
+    (void)w->store->verbs->list(w->store, &held, copy_dead, &l, NULL);
+    for (size_t i = 0; i < l.n && !ending(w); i++)
+        consider(w, &l, &l.heads[i]);
+    more = l.more;
+    arena_free(&l.mem);
+    return more;
+}
+
+/* Quarantined runs are not due; each is tried once when the worker starts. */
+static void look_at_quarantined(worker *w)
+{
+    const pawl_filter f = { .parked = true, .limit = DUE_MAX };
+    due_list l;
+
+    if (!list_begin(&l))
+        return;
+    (void)w->store->verbs->list(w->store, &f, copy_head, &l, NULL);
+    for (size_t i = 0; i < l.n && !ending(w); i++) {
+        bool full;
+        driver *d = driver_for(w, l.heads[i].run, &full);
+
+        if (d != NULL && driver_now(d) == DRIVER_IDLE)
+            (void)driver_try(d, l.heads[i].run);
+    }
+    for (size_t i = 0; i < w->ndrivers; i++)
+        if (w->drivers[i]->nquarantined > 0)
+            start(w, w->drivers[i]);
+    arena_free(&l.mem);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
-static int join_all(working *w)
+static bool at_work(worker *w)
 {
-    int code = EXIT_DONE;
+    for (size_t i = 0; i < w->ndrivers; i++) {
+        const driver_state now = driver_now(w->drivers[i]);
 
-    for (size_t i = 0; i < w->nseats; i++) {
-        seat *t = &w->seats[i];
-
-        if (t->runs && pthread_join(t->thread, NULL) == 0 && t->rc != PAWL_OK && code == EXIT_DONE)
-            code = cli_fail(w->c, t->rc, &t->err);
-        t->runs = false;
+        if (now == DRIVER_WORKING || now == DRIVER_BACKING_OFF)
+            return true;
     }
-    return code;
+    return false;
 }
 
-static void start_all(working *w, bool once)
+static void wait_for_all(worker *w)
 {
-    for (size_t i = 0; i < w->nseats; i++) {
-        seat *t = &w->seats[i];
-
-        t->once = once;
-        if (!t->runs && !ends)
-            t->runs = pthread_create(&t->thread, NULL, work, t) == 0;
+    while (at_work(w)) {
+        driver_board_wait(&w->board, SIGNAL_MS);
+        (void)ending(w);
     }
+    tidy(w);
 }
 
-static int rounds(working *w, bool once)
+/* Until no machine had anything to do. */
+static void once(worker *w)
 {
-    const struct timespec nap = { 0, LOOK_MS * 1000000L };
-    int code = EXIT_DONE;
+    unsigned vain = 0;
+    unsigned long before;
 
-    (void)look(w, true);
-    (void)look(w, false);
-    try_parked(w);
-    if (once) {
-        do {
-            start_all(w, true);
-            code = join_all(w);
-        } while (code == EXIT_DONE && !ends && look(w, false) > 0);
-        return code;
+    look_at_quarantined(w);
+    do {
+        before = w->board.stored;
+        if (!look(w) && !at_work(w))
+            return;
+        wait_for_all(w);
+        vain = w->board.stored == before ? vain + 1 : 0;
+    } while (w->code == EXIT_DONE && !ending(w) && vain < VAIN_ROUNDS_MAX);
+}
+
+/* Not beyond the next timer. */
+static void nap(worker *w)
+{
+    const pawl_store_verbs *v = w->store->verbs;
+    const int64_t now = v->now(w->store), next = v->next_due(w->store);
+    const int64_t ms = next > now && next - now < LOOK_MS ? next - now : LOOK_MS;
+
+    (void)nanosleep(&(struct timespec){ 0, (long)ms * 1000000L }, NULL);
+}
+
+static void rounds(worker *w)
+{
+    cli_note(w->c, "driving what is due in %s; Ctrl-C ends it, and nothing is lost", w->board.store_name);
+    look_at_quarantined(w);
+    while (!ending(w)) {
+        tidy(w);
+        (void)look(w);
+        nap(w);
     }
-    cli_note(w->c, "driving what is due in %s; Ctrl-C ends it, and nothing is lost", cli_store_name(w->c));
-    while (!ends) {
-        start_all(w, false);
-        nanosleep(&nap, NULL);
-        (void)look(w, false);
-    }
-    return join_all(w);
+    wait_for_all(w);
 }
 
 static int worker_run(cli_call *c)
 {
     struct sigaction act = { .sa_handler = on_end };
-    static working w;
+    static worker w;
     pawl_err err = {0};
-    int code = EXIT_DONE;
 
-    w = (working){ .c = c, .named = c->nargs > 0 };
-    if ((w.store = cli_store(c, c->nargs > 0, &err)) == NULL)
+    w = (worker){ .c = c, .named = c->nargs > 0, .known = calloc(2 * KNOWN_MAX, sizeof *w.known) };
+    if (w.known == NULL)
+        return cli_fail(c, PAWL_NOMEM, &err);
+    if ((w.store = cli_store(c, c->nargs > 0, &err)) == NULL) {
+        free(w.known);
         return cli_fail(c, err.code, &err);
-    for (size_t i = 0; i < c->nargs && code == EXIT_DONE; i++)
-        code = sit_file(&w, c->args[i]);
-    if (code == EXIT_DONE) {
-        at_work = &w;
+    }
+    driver_board_init(&w.board);
+    w.board.store_name = cli_store_name(c);
+    w.board.once = cli_given(c, "once") != NULL;
+    w.board.bypass = cli_given(c, "bypass") != NULL;
+    w.board.proven = cli_given(c, "proven") != NULL;
+    for (size_t i = 0; i < c->nargs && w.code == EXIT_DONE; i++)
+        w.code = open_file(&w, c->args[i]);
+    if (w.code == EXIT_DONE) {
         sigemptyset(&act.sa_mask);
         sigaction(SIGINT, &act, NULL);
         sigaction(SIGTERM, &act, NULL);
-        code = rounds(&w, cli_given(c, "once") != NULL);
-        at_work = NULL;
+        if (w.board.once)
+            once(&w);
+        else
+            rounds(&w);
     }
-    for (size_t i = 0; i < w.nseats; i++)
-        session_free(w.seats[i].s);
+    while (w.ndrivers > 0)
+        drop(&w, w.ndrivers - 1);
     pawl_store_free(w.store);
-    return ends && code == EXIT_DONE && cli_given(c, "once") != NULL ? 128 + (int)ends : code;
+    free(w.known);
+    return ended != 0 && w.code == EXIT_DONE && w.board.once ? 128 + (int)ended : w.code;
 }
 
 static const cli_option options[] = {
@@ -355,6 +514,7 @@ const cli_verb verb_worker = {
     .looks = true, .run = worker_run,
     .about = "Without FILE: every run that is due or was parked, each by the file that it\n"
              "keeps. With files: only runs that were started with one of them. Several workers\n"
-             "may share a store. On Ctrl-C or SIGTERM running commands end first.",
+             "may share a store. On Ctrl-C or SIGTERM running commands end first.\n"
+             "After an error of the store it prints the error, waits and tries again.",
     .example = "pawl worker\npawl worker --once              # in a crontab\npawl worker survey.yaml deploy.yaml",
 };

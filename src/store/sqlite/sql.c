@@ -318,6 +318,10 @@ pawl_code sql_fail(sqlite_store *s, int rc, pawl_err *err)
     case SQLITE_CORRUPT: return fail(err, PAWL_CORRUPT, "%s is damaged: %s; restore a backup", file, sqlite3_errstr(rc));
     case SQLITE_NOTADB: return fail(err, PAWL_CORRUPT, "%s is not a SQLite file, or its header is damaged", file);
     case SQLITE_TOOBIG: return fail(err, PAWL_LIMIT, "%s: a row would have more than SQLite's limit of bytes", file);
+    case SQLITE_IOERR:
+        if (rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_TRUNCATE)
+            return fail(err, PAWL_IO, "%s cannot be written (%d): look at the disk, its quota, and the limit of a file's size (ulimit -f)", file, rc);
+        return fail(err, PAWL_IO, "%s: SQLite says \"%s\" (%d)", file, sqlite3_errstr(rc), rc);
     default: return fail(err, PAWL_IO, "%s: SQLite says \"%s\" (%d)", file, sqlite3_errstr(rc), rc);
     }
 }

@@ -1,0 +1,297 @@
+/* machine_driver.c - the thread that drives the runs of one machine for a worker.
+ *
+ * Owns one session with its engine. Made, started, joined and closed by the worker's main thread (worker.c); between start and join the engine
+ * belongs to the thread that is started here. The state is changed under the lock of the board.
+ * Invariants: a thread exists exactly in the states working, backing-off and returned; failures > 0 in backing-off. */
+#include "base/sm.h"
+#include "cli/prove.h"
+#include "cli/run_driver.h"
+#include "cli/verbs/machine_driver.h"
+#include "engine/engine.h"
+#include "engine/scheduler/scheduler.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    LINGER_MS = 5000,           /* a thread waits so long for more runs of its machine: that wakes it within milliseconds */
+    BACK_OFF_MS = 200, BACK_OFF_MAX_MS = 10000,
+    ONCE_TRIES_MAX = 6,         /* of `worker --once`: some seven seconds */
+    GIVE_UP_MS = 30000,         /* as long as a lease: after that another worker may have its runs */
+    SLICE_MS = 50               /* how late a stop may be noticed while it backs off */
+};
+
+static const char *driver_wrong(const void *owner, unsigned state)
+{
+    const driver *d = owner;
+
+    if (state == DRIVER_BACKING_OFF && d->failures == 0)
+        return "it backs off without an error";
+    return state != DRIVER_CLOSED && d->s == NULL ? "its session is gone" : NULL;
+}
+
+static const sm_row driver_rows[] = {
+    [DRIVER_IDLE] = { "idle", SM_TO(DRIVER_WORKING) | SM_TO(DRIVER_CLOSED), SM_FIRST },
+    [DRIVER_WORKING] = { "working", SM_TO(DRIVER_BACKING_OFF) | SM_TO(DRIVER_RETURNED) | SM_TO(DRIVER_IDLE), 0 },
+    [DRIVER_BACKING_OFF] = { "backing-off", SM_TO(DRIVER_WORKING) | SM_TO(DRIVER_RETURNED), 0 },
+    [DRIVER_RETURNED] = { "returned", SM_TO(DRIVER_IDLE), 0 },
+    [DRIVER_CLOSED] = { "closed", 0, SM_LAST },
+};
+const sm_table driver_table = { "driver", driver_rows, DRIVER_STATES, driver_wrong };
+
+static void driver_move(driver *d, driver_state to)
+{
+    pthread_mutex_lock(&d->board->lock);
+    sm_move(&driver_table, &d->state, to, d);
+    if (to == DRIVER_RETURNED)
+        pthread_cond_broadcast(&d->board->returned);
+    pthread_mutex_unlock(&d->board->lock);
+}
+
+driver_state driver_now(driver *d)
+{
+    driver_state now;
+
+    pthread_mutex_lock(&d->board->lock);
+    now = (driver_state)d->state;
+    pthread_mutex_unlock(&d->board->lock);
+    return now;
+}
+
+int64_t driver_clock_ms(void)
+{
+    return steady_ms();
+}
+
+/* ---- which runs it may drive ------------------------------------------------------------------------------ */
+
+static void stored(void *ctx, const pawl_state *st, const pawl_entry *entry)
+{
+    const driver *d = ctx;
+    pawl_status now;
+
+    d->board->stored++;
+    if (pawl_entry_is_record(entry))
+        return;
+    now = pawl_entry_status(entry);
+    if (pawl_status_terminal(now) || now == PAWL_INPUT_REQUIRED)
+        cli_note(d->s->c, "%s: %s", pawl_state_run(st), pawl_status_name(now));
+}
+
+/* With `next`, the value from the next superstep on; else that of the open superstep, which graphs in it still use. */
+static const pawl_value *rule_channel(pawl_state *st, const char *name, bool next)
+{
+    const pawl_value *coming = next ? pawl_state_coming(st, name) : NULL;
+
+    return coming != NULL ? coming : pawl_state_get(st, name);
+}
+
+/* Whether its file has a proof in the run's mode, under the run's rules. A proof is kept: runs of one file mostly have the same rules. */
+static pawl_code proof_admits(driver *d, pawl_state *st, bool next, pawl_err *err)
+{
+    const pawl_value *policy = rule_channel(st, "@policy", next), *grants = rule_channel(st, "@grants", next);
+    const pawl_mode had = pawl_mode_named(pawl_value_string(rule_channel(st, "@mode", next))), mode = had != PAWL_MODE_NONE ? had : PAWL_DEFAULT;
+    pawl_code rc;
+    hash rules;
+    buf b;
+
+    buf_init(&b, NULL);
+    if (policy != NULL)
+        canon(&b, policy);
+    buf_char(&b, '\n');
+    if (grants != NULL)
+        canon(&b, grants);
+    if (b.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its proof", pawl_state_run(st));
+    else if (hash_of(b.data, b.size, &rules), d->good_known[mode] && memcmp(&rules, &d->good[mode], sizeof rules) == 0)
+        rc = PAWL_OK;
+    else if ((rc = prove_admits(d->s, mode, policy, grants, err)) == PAWL_OK) {
+        d->good[mode] = rules;
+        d->good_known[mode] = true;
+    }
+    buf_free(&b);
+    return rc;
+}
+
+/* bypassPermissions is not kept: who goes on with such a run gives it again (P1). */
+static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
+{
+    driver *d = ctx;
+    const char *mode = go_mode_of(st);
+    pawl_code rc = PAWL_OK;
+
+    if (pawl_state_next(st) == PAWL_HALTED)
+        return PAWL_OK;
+    if (mode == NULL || pawl_mode_named(mode) != PAWL_BYPASS || d->board->bypass) {
+        if (d->board->proven && (rc = proof_admits(d, st, false, err)) == PAWL_OK)
+            rc = proof_admits(d, st, true, err);
+        return rc;
+    }
+    return fail(err, PAWL_DENIED, "%s was in bypassPermissions, which is not kept: `pawl resume %s --mode MODE`, or a worker with --bypass, goes on",
+                pawl_state_run(st), pawl_state_run(st));
+}
+
+/* ---- the thread --------------------------------------------------------------------------------------------- */
+
+static bool may_drive(driver *d, const char *run)
+{
+    pawl_state *st = !d->board->bypass || d->board->proven ? pawl_run_state(d->s->engine, run, NULL) : NULL;
+    pawl_err err = {0};
+
+    return st == NULL || admits(d, st, &err) == PAWL_OK;
+}
+
+/* Quarantined runs are not due: whoever quarantined them may have been another version, so each is tried once. */
+static void try_quarantined(driver *d)
+{
+    for (size_t i = 0; i < d->nquarantined && !d->board->stop; i++) {
+        pawl_err err = {0};
+
+        if (may_drive(d, d->quarantined[i]))
+            (void)!pawl_run(d->s->engine, d->quarantined[i], NULL, &err);
+    }
+    free(d->quarantined);
+    d->quarantined = NULL;
+    d->nquarantined = 0;
+}
+
+/* Says the error and waits. False: it is not tried again by this thread. */
+static bool back_off(driver *d)
+{
+    const int64_t now = steady_ms();
+    int64_t wait = BACK_OFF_MS;
+
+    if (d->failures++ == 0)
+        d->failing_since_ms = now;
+    for (unsigned i = 1; i < d->failures && wait < BACK_OFF_MAX_MS; i++)
+        wait = wait * 2 < BACK_OFF_MAX_MS ? wait * 2 : BACK_OFF_MAX_MS;
+    if (d->board->stop || (d->board->once && d->failures == ONCE_TRIES_MAX) || driver_gave_up(d)) {
+        cli_note(d->s->c, "%s: %s; its runs are let go of", pawl_machine_name(d->s->machine), d->err.text);
+        return false;
+    }
+    cli_note(d->s->c, "%s: %s; the next try is in %.1f s", pawl_machine_name(d->s->machine), d->err.text, (double)wait / 1000);
+    driver_move(d, DRIVER_BACKING_OFF);
+    for (int64_t until = now + wait; !d->board->stop && steady_ms() < until;)
+        nanosleep(&(struct timespec){ 0, SLICE_MS * 1000000L }, NULL);
+    driver_move(d, DRIVER_WORKING);
+    return true;
+}
+
+static void *work(void *ctx)
+{
+    driver *d = ctx;
+
+    try_quarantined(d);
+    do {
+        pawl_store *store = pawl_engine_store(d->s->engine);
+
+        d->err = (pawl_err){0};
+        d->rc = pawl_work(d->s->engine, d->board->once ? 0 : store->verbs->now(store) + LINGER_MS, &d->err);
+        if (d->rc == PAWL_OK && d->failures > 0) {
+            cli_note(d->s->c, "%s: it goes on", pawl_machine_name(d->s->machine));
+            d->failures = 0;
+        }
+        if (d->rc != PAWL_OK && d->err.text[0] == '\0')
+            fail(&d->err, d->rc, "%s: %s", d->board->store_name, pawl_code_name(d->rc));
+    } while (d->rc != PAWL_OK && back_off(d));
+    driver_move(d, DRIVER_RETURNED);
+    return NULL;
+}
+
+/* ---- for the worker ------------------------------------------------------------------------------------------- */
+
+void driver_board_init(driver_board *b)
+{
+    atomic_init(&b->stop, false);
+    pthread_mutex_init(&b->lock, NULL);
+    atomic_init(&b->stored, 0);
+    cond_begin(&b->returned);
+}
+
+void driver_board_wait(driver_board *b, int ms)
+{
+    const int64_t until = steady_ms() + ms;
+    const struct timespec at = { (time_t)(until / 1000), (long)(until % 1000) * 1000000L };
+
+    pthread_mutex_lock(&b->lock);
+    (void)pthread_cond_timedwait(&b->returned, &b->lock, &at);
+    pthread_mutex_unlock(&b->lock);
+}
+
+driver *driver_new(driver_board *b, session *s)
+{
+    driver *d = calloc(1, sizeof *d);
+
+    if (d == NULL) {
+        session_free(s);
+        return NULL;
+    }
+    d->board = b;
+    d->s = s;
+    d->used_ms = steady_ms();
+    sm_begin(&driver_table, &d->state, DRIVER_IDLE, d);
+    session_watch(s, stored, d);
+    pawl_engine_admit(s->engine, admits, d);
+    return d;
+}
+
+bool driver_try(driver *d, const char *run)
+{
+    char (*more)[RUN_ID_BYTES] = realloc(d->quarantined, (d->nquarantined + 1) * sizeof *more);
+
+    if (more == NULL)
+        return false;
+    d->quarantined = more;
+    snprintf(more[d->nquarantined++], RUN_ID_BYTES, "%s", run);
+    return true;
+}
+
+bool driver_start(driver *d)
+{
+    driver_move(d, DRIVER_WORKING);
+    if (pthread_create(&d->thread, NULL, work, d) == 0)
+        return true;
+    driver_move(d, DRIVER_IDLE);
+    return false;
+}
+
+void driver_join(driver *d)
+{
+    pthread_join(d->thread, NULL);
+    d->used_ms = steady_ms();
+    driver_move(d, DRIVER_IDLE);
+}
+
+bool driver_tried(const driver *d, const pawl_head *head)
+{
+    pawl_store *store = pawl_engine_store(d->s->engine);
+
+    return idle_is(d->s->engine, head, store->verbs->now(store));
+}
+
+bool driver_has(const driver *d, const char *machine)
+{
+    return machine_named(d->s->engine, machine) != NULL;
+}
+
+bool driver_fits(const driver *d, const pawl_state *st)
+{
+    const pawl_machine *m = machine_named(d->s->engine, pawl_state_machine(st, NULL));
+
+    return m != NULL && pawl_state_under(st, m);
+}
+
+bool driver_gave_up(const driver *d)
+{
+    return d->failures > 0 && steady_ms() - d->failing_since_ms > GIVE_UP_MS;
+}
+
+void driver_close(driver *d)
+{
+    session *s = d->s;
+
+    driver_move(d, DRIVER_CLOSED);
+    session_free(s);
+    free(d->quarantined);
+    free(d);
+}

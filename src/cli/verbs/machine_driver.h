@@ -1,0 +1,74 @@
+/* machine_driver.h - one machine of a worker: its session, with an engine and a store handle of its own, and a thread while runs of it are due.
+ *
+ * The thread outlives every error of the store: it says the error on stderr, backs off and goes on. It returns when nothing was due for a while,
+ * when the worker stops, or when the store has refused for so long that its runs are better left to another worker. */
+#ifndef CLI_VERBS_MACHINE_DRIVER_H
+#define CLI_VERBS_MACHINE_DRIVER_H
+
+#include "base/sm.h"
+#include "cli/open_session.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef enum driver_state {
+    DRIVER_IDLE = 0,            /* the engine is open, no thread drives it */
+    DRIVER_WORKING = 1,         /* its thread is in the engine */
+    DRIVER_BACKING_OFF = 2,     /* its thread waits after an error */
+    DRIVER_RETURNED = 3,        /* its thread is done, and is to be joined */
+    DRIVER_CLOSED = 4,
+    DRIVER_STATES
+} driver_state;
+
+/* Of the worker, for all of its drivers. */
+typedef struct driver_board {
+    pthread_mutex_t lock;       /* over the states of all drivers */
+    pthread_cond_t returned;    /* steady clock */
+    atomic_bool stop;           /* no thread is to begin another turn */
+    bool once, bypass, proven;  /* as the options say */
+    const char *store_name;
+    atomic_ulong stored;        /* lines of journals that drivers stored */
+} driver_board;
+
+typedef struct driver {
+    driver_board *board;
+    session *s;
+    pthread_t thread;
+    uint8_t state;              /* driver_state, under the board's lock */
+    unsigned failures;          /* in a row; > 0 while it backs off. As rc and err: of its thread; of the main thread after driver_join */
+    int64_t failing_since_ms;
+    pawl_code rc;               /* what the last turn returned */
+    pawl_err err;
+    hash good[PAWL_BYPASS + 1]; /* --proven: by mode, the rules under which its file has a proof */
+    bool good_known[PAWL_BYPASS + 1];
+    char (*quarantined)[RUN_ID_BYTES];  /* runs to try once more when the thread starts */
+    size_t nquarantined;
+    uint64_t serial;            /* of the worker: no two drivers have the same */
+    int64_t used_ms;            /* when its thread was last seen to work */
+} driver;
+
+extern const sm_table driver_table;
+
+void driver_board_init(driver_board *b);
+/* Until a thread returns, but not longer than `ms`. */
+void driver_board_wait(driver_board *b, int ms);
+/* Takes `s`, also on failure (NULL: no memory). */
+driver *driver_new(driver_board *b, session *s);
+/* One more quarantined run that its thread tries when it starts. Only while idle. False: no memory. */
+bool driver_try(driver *d, const char *run);
+/* Idle: starts the thread. False: the system has none, and it stays idle. */
+bool driver_start(driver *d);
+driver_state driver_now(driver *d);
+/* Returned: joins the thread, and it is idle again. d->rc says how its last turn ended. */
+void driver_join(driver *d);
+bool driver_has(const driver *d, const char *machine);         /* one of that name */
+bool driver_fits(const driver *d, const pawl_state *st);        /* the very machine that the run is under */
+/* Idle, and what its engine found last time about `head` still holds: nothing can be done about that run here. */
+bool driver_tried(const driver *d, const pawl_head *head);
+/* The store has refused for too long: its engine is to be closed, so that its leases are not renewed any more. */
+bool driver_gave_up(const driver *d);
+/* Idle: lets go of its runs and frees it. */
+void driver_close(driver *d);
+int64_t driver_clock_ms(void);  /* steady */
+
+#endif
