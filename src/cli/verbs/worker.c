@@ -41,7 +41,7 @@ typedef struct known_run {
     bool tried;                 /* and could do nothing */
 } known_run;
 
-typedef struct worker {
+typedef struct dispatcher {
     cli_call *c;
     pawl_store *store;
     driver_board board;
@@ -55,7 +55,7 @@ typedef struct worker {
     pawl_due deep;              /* how far the runs behind the first DUE_MAX were looked at; no 0: from those on */
     int signals;                /* of `ended`, that were acted on */
     int code;                   /* of the first driver that gave up or ended in an error */
-} worker;
+} dispatcher;
 
 static volatile sig_atomic_t ended, ended_times;
 
@@ -71,7 +71,7 @@ static void on_end(int sig)
 }
 
 /* Passes on what signals asked for. True: the worker ends. */
-static bool ending(worker *w)
+static bool ending(dispatcher *w)
 {
     const int times = ended_times;
 
@@ -89,14 +89,14 @@ static bool ending(worker *w)
 
 /* ---- drivers ------------------------------------------------------------------------------------------------ */
 
-static void drop(worker *w, size_t i)
+static void drop(dispatcher *w, size_t i)
 {
     driver_close(w->drivers[i]);
     w->drivers[i] = w->drivers[--w->ndrivers];
 }
 
 /* Closes the one that is idle for longest. False: all are at work. */
-static bool make_place(worker *w)
+static bool make_place(dispatcher *w)
 {
     size_t oldest = w->ndrivers;
 
@@ -114,7 +114,7 @@ static bool make_place(worker *w)
 }
 
 /* Takes `s`. NULL: no memory. There is a place. */
-static driver *add_driver(worker *w, session *s)
+static driver *add_driver(dispatcher *w, session *s)
 {
     driver *d = driver_new(&w->board, s);
 
@@ -125,7 +125,7 @@ static driver *add_driver(worker *w, session *s)
     return d;
 }
 
-static driver *driver_of(const worker *w, uint64_t serial)
+static driver *driver_of(const dispatcher *w, uint64_t serial)
 {
     for (size_t i = 0; i < w->ndrivers; i++)
         if (serial != 0 && w->drivers[i]->serial == serial)
@@ -133,7 +133,7 @@ static driver *driver_of(const worker *w, uint64_t serial)
     return NULL;
 }
 
-static driver *driver_with(const worker *w, const char *digest)
+static driver *driver_with(const dispatcher *w, const char *digest)
 {
     for (size_t i = 0; i < w->ndrivers; i++)
         if (strcmp(pawl_machine_hash(w->drivers[i]->s->machine), digest) == 0)
@@ -141,7 +141,7 @@ static driver *driver_with(const worker *w, const char *digest)
     return NULL;
 }
 
-static driver *driver_under(const worker *w, const pawl_state *st)
+static driver *driver_under(const dispatcher *w, const pawl_state *st)
 {
     for (size_t i = 0; i < w->ndrivers; i++)
         if (driver_fits(w->drivers[i], st))
@@ -150,7 +150,7 @@ static driver *driver_under(const worker *w, const pawl_state *st)
 }
 
 /* The only one that has a machine of that name; NULL: none, or several. */
-static driver *driver_named(const worker *w, const char *machine)
+static driver *driver_named(const dispatcher *w, const char *machine)
 {
     driver *one = NULL;
 
@@ -163,14 +163,14 @@ static driver *driver_named(const worker *w, const char *machine)
     return one;
 }
 
-static void start(worker *w, driver *d)
+static void start(dispatcher *w, driver *d)
 {
     if (driver_now(d) == DRIVER_IDLE && !ending(w))
         (void)driver_start(d);          /* no thread now: the next look tries again */
 }
 
 /* Of what was heard of drivers since the last look: threads that returned are joined, engines that nobody needs are closed. */
-static void tidy(worker *w)
+static void tidy(dispatcher *w)
 {
     for (size_t i = w->ndrivers; i-- > 0;) {
         driver *d = w->drivers[i];
@@ -190,7 +190,7 @@ static void tidy(worker *w)
     w->crowded = w->crowded && w->ndrivers == DRIVERS_MAX;
 }
 
-static int open_file(worker *w, const char *path)
+static int open_file(dispatcher *w, const char *path)
 {
     pawl_err err = {0};
     session *s;
@@ -211,7 +211,7 @@ static int open_file(worker *w, const char *path)
 
 /* The driver of the machine that the run is under, which is opened where none is; NULL: its file says why not, there is no place (*full), or it
  * is gone. */
-static driver *driver_for(worker *w, const char *run, bool *full)
+static driver *driver_for(dispatcher *w, const char *run, bool *full)
 {
     pawl_err err = {0};
     pawl_state *st = NULL;
@@ -273,7 +273,7 @@ static bool list_begin(due_list *l)
     return l->heads != NULL;
 }
 
-static known_run *known_place(worker *w, uint64_t no)
+static known_run *known_place(dispatcher *w, uint64_t no)
 {
     size_t i = (size_t)(no * UINT64_C(0x9E3779B97F4A7C15) >> 32);
 
@@ -282,7 +282,7 @@ static known_run *known_place(worker *w, uint64_t no)
     return &w->known[i];
 }
 
-static known_run *known_of(worker *w, uint64_t no)
+static known_run *known_of(dispatcher *w, uint64_t no)
 {
     known_run *k = known_place(w, no);
 
@@ -304,7 +304,7 @@ static bool changed(const known_run *k, const pawl_head *h)
 }
 
 /* Its machine is found out, unless that was done and nothing has changed since. */
-static driver *find_out(worker *w, due_list *l, known_run *k, const pawl_head *h)
+static driver *find_out(dispatcher *w, due_list *l, known_run *k, const pawl_head *h)
 {
     int64_t pause;
     bool full;
@@ -324,7 +324,7 @@ static driver *find_out(worker *w, due_list *l, known_run *k, const pawl_head *h
 }
 
 /* Nothing is asked of a driver at work: it looks for its runs itself. */
-static void consider(worker *w, due_list *l, const pawl_head *h)
+static void consider(dispatcher *w, due_list *l, const pawl_head *h)
 {
     known_run *k = known_of(w, h->no);
     driver *d = driver_of(w, k->driver);
@@ -345,7 +345,7 @@ static void consider(worker *w, due_list *l, const pawl_head *h)
 }
 
 /* The runs of one page, from `after` on (no 0: from the first). *end: there are none behind them. */
-static bool look_page(worker *w, due_list *l, pawl_due *after, bool *end)
+static bool look_page(dispatcher *w, due_list *l, pawl_due *after, bool *end)
 {
     const pawl_store_verbs *v = w->store->verbs;
 
@@ -359,7 +359,7 @@ static bool look_page(worker *w, due_list *l, pawl_due *after, bool *end)
 }
 
 /* The first page, and one of those behind it in turn; with --once all. True: a run is due that a driver was started for. */
-static bool look(worker *w)
+static bool look(dispatcher *w)
 {
     const pawl_filter held = { .held = true, .limit = DUE_MAX };
     pawl_due after = { 0, 0 };
@@ -384,7 +384,7 @@ static bool look(worker *w)
 }
 
 /* Quarantined runs are not due; each is tried once when the worker starts. */
-static void look_at_quarantined(worker *w)
+static void look_at_quarantined(dispatcher *w)
 {
     const pawl_filter f = { .parked = true, .limit = DUE_MAX };
     due_list l;
@@ -407,7 +407,7 @@ static void look_at_quarantined(worker *w)
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
-static bool at_work(worker *w)
+static bool at_work(dispatcher *w)
 {
     for (size_t i = 0; i < w->ndrivers; i++) {
         const driver_state now = driver_now(w->drivers[i]);
@@ -418,7 +418,7 @@ static bool at_work(worker *w)
     return false;
 }
 
-static void wait_for_all(worker *w)
+static void wait_for_all(dispatcher *w)
 {
     while (at_work(w)) {
         driver_board_wait(&w->board, SIGNAL_MS);
@@ -428,7 +428,7 @@ static void wait_for_all(worker *w)
 }
 
 /* Until no machine had anything to do. */
-static void once(worker *w)
+static void once(dispatcher *w)
 {
     unsigned vain = 0;
     unsigned long before;
@@ -444,7 +444,7 @@ static void once(worker *w)
 }
 
 /* Not beyond the next timer. */
-static void nap(worker *w)
+static void nap(dispatcher *w)
 {
     const pawl_store_verbs *v = w->store->verbs;
     const int64_t now = v->now(w->store), next = v->next_due(w->store);
@@ -453,7 +453,7 @@ static void nap(worker *w)
     (void)nanosleep(&(struct timespec){ 0, (long)ms * 1000000L }, NULL);
 }
 
-static void rounds(worker *w)
+static void rounds(dispatcher *w)
 {
     cli_note(w->c, "driving what is due in %s; Ctrl-C ends it, and nothing is lost", w->board.store_name);
     look_at_quarantined(w);
@@ -468,10 +468,10 @@ static void rounds(worker *w)
 static int worker_run(cli_call *c)
 {
     struct sigaction act = { .sa_handler = on_end };
-    static worker w;
+    static dispatcher w;
     pawl_err err = {0};
 
-    w = (worker){ .c = c, .named = c->nargs > 0, .known = calloc(2 * KNOWN_MAX, sizeof *w.known) };
+    w = (dispatcher){ .c = c, .named = c->nargs > 0, .known = calloc(2 * KNOWN_MAX, sizeof *w.known) };
     if (w.known == NULL)
         return cli_fail(c, PAWL_NOMEM, &err);
     if ((w.store = cli_store(c, c->nargs > 0, &err)) == NULL) {
