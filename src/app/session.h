@@ -113,6 +113,9 @@ const char *session_run(const session *s);          /* "": none yet */
 void session_no(const session *s, const char *run, const pawl_wait *w, buf *out);
 /* What a new run begins with: `input` (an object, or NULL), what Pawl itself keeps, and `policy`. False: said. */
 bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err);
+/* begin.c: what a new run begins with beside its input, the same for every verb that begins one. *mode: the one that was given, PAWL_MODE_NONE where
+ * none was; becomes that of the settings, or of the agent. Sets s->policy, and in `info` mode, retention, budget, and of a plug-in the first label. */
+PAWL_MUST_USE pawl_code session_begin_settings(session *s, pawl_mode *mode, pawl_run_info *info, pawl_err *err);
 /* Evaluate the file's `output` over the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */
 const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err);
 /* reader.c: where texts come from: the disk (FILE_BYTES_MAX), or what a run kept. */

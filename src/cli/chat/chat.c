@@ -131,11 +131,11 @@ static bool prompt_of(chat *k, buf *out, pawl_err *err)
 
 /* ---- begun --------------------------------------------------------------------------------------------------------- */
 
-typedef struct beginning { chat *k; pawl_run_info info; const char *input; const pawl_event *ev; } beginning;
+typedef struct chat_begin { chat *k; pawl_run_info info; const char *input; const pawl_event *ev; } chat_begin;
 
 static pawl_code begins(session *s, void *ctx, pawl_err *err)
 {
-    const beginning *b = ctx;
+    const chat_begin *b = ctx;
 
     return b->ev != NULL ? pawl_event_send(s->engine, s->run, b->ev, err) : pawl_run_with(s->engine, &b->info, b->input, err);
 }
@@ -252,7 +252,7 @@ static pawl_code converse(chat *k, pawl_code rc, pawl_err *err)
     return rc;
 }
 
-static int drive(chat *k, beginning *b)
+static int drive(chat *k, chat_begin *b)
 {
     pawl_err err = {0};
     pawl_code rc;
@@ -283,32 +283,23 @@ static int drive(chat *k, beginning *b)
 
 /* ---- a new one --------------------------------------------------------------------------------------------------------------- */
 
-static pawl_mode mode_of(session *s, pawl_err *err)
-{
-    const char *word = cli_given(s->c, "mode");
-    pawl_mode mode = word != NULL ? pawl_mode_named(word) : settings_mode(&s->mem, s->folder, err);
-
-    if (mode == PAWL_MODE_NONE && err->code == PAWL_OK)
-        mode = s->of->agent->mode;
-    return mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT;
-}
-
 static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
 {
     session *s = k->s;
     char label[LABEL_BYTES];
     pawl_err err = {0};
-    const pawl_mode mode = mode_of(s, &err);
-    const pawl_value *config = err.code == PAWL_OK ? config_given(s, NULL, &err) : NULL, *input = value_pack(&s->mem, NULL, "{}");
-    beginning b = { .k = k, .info = { .id = s->run, .created_by = go_who(), .retention = s->file->retention, .mode = pawl_mode_name(mode),
-                                      .budget = s->file->caps,
-                                      .labels = { label } } };
+    pawl_mode mode = pawl_mode_named(cli_given(s->c, "mode"));
+    const pawl_value *config = NULL, *input = value_pack(&s->mem, NULL, "{}");
+    chat_begin b = { .k = k, .info = { .id = s->run, .created_by = go_who() } };
     buf text;
     int code;
 
     label_of(s, label);
-    if (err.code == PAWL_OK)
-        s->policy = settings_policy(&k->c->app, &s->mem, s->file, s->folder, &err);
+    if (session_begin_settings(s, &mode, &b.info, &err) == PAWL_OK)
+        config = config_given(s, NULL, &err);
+    mode = mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT;
+    b.info.mode = pawl_mode_name(mode);
+    b.info.labels[0] = label;
     if (err.code == PAWL_OK && cli_new_id(store, pawl_machine_name(s->machine), s->run, &err) != PAWL_OK && err.code == PAWL_OK)
         fail(&err, PAWL_IO, "no id can be drawn");
     if (err.code != PAWL_OK) {
@@ -435,7 +426,7 @@ static int go_on_with(chat *k, const pawl_value *prompt)
 {
     session *s = k->s;
     pawl_event ev = { .kind = PAWL_EV_INPUT, .by = go_who() };
-    beginning b = { .k = k };
+    chat_begin b = { .k = k };
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
     int code;

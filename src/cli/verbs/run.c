@@ -1,7 +1,6 @@
 /* run.c - an agent file is run: a new run of it, or one that is there goes on. */
 #include "cli/run_driver.h"
 #include "cli/prove.h"
-#include "app/settings.h"
 #include "cli/verbs.h"
 
 #include <errno.h>
@@ -84,45 +83,44 @@ static const pawl_value *input_of(session *s, pawl_err *err)
 
 /* ---- a new one -------------------------------------------------------------------------------------------- */
 
-typedef struct beginning { pawl_run_info info; const char *input; } beginning;
+typedef struct new_run {
+    pawl_run_info info;
+    pawl_mode mode;
+    const char *input;
+} new_run;
 
 static pawl_code begin(session *s, void *ctx, pawl_err *err)
 {
-    const beginning *b = ctx;
+    const new_run *b = ctx;
 
     return pawl_run_with(s->engine, &b->info, b->input, err);
 }
 
-static int run_new(session *s, pawl_mode mode)
+static int run_new(session *s, new_run *b)
 {
-    char label[4200];
-    beginning b = { .info = { .id = s->run, .context = cli_given(s->c, "context"), .created_by = go_who(),
-                              .retention = s->file != NULL ? s->file->retention : NULL, .mode = mode != PAWL_MODE_NONE ? pawl_mode_name(mode) : NULL,
-                              .budget = s->file != NULL ? s->file->caps : (pawl_caps){0} } };
     pawl_err err = {0};
     const pawl_value *input = input_of(s, &err);
-    size_t labels = 0;
+    size_t labels = b->info.labels[0] != NULL;
     buf text;
     int code;
 
     if (input == NULL)
         return cli_fail(s->c, err.code, &err);
-    if (s->file == NULL) {
-        snprintf(label, sizeof label, "plugin=%s", s->path);
-        b.info.labels[labels++] = label;
-    }
+    b->info.id = s->run;
+    b->info.context = cli_given(s->c, "context");
+    b->info.created_by = go_who();
     for (size_t i = 0; cli_given_at(s->c, "label", i) != NULL; i++) {
-        if (labels == sizeof b.info.labels / sizeof *b.info.labels || *cli_given_at(s->c, "label", i) == '\0')
-            return cli_usage(s->c, labels == sizeof b.info.labels / sizeof *b.info.labels ? "a run has 16 labels at most"
+        if (labels == sizeof b->info.labels / sizeof *b->info.labels || *cli_given_at(s->c, "label", i) == '\0')
+            return cli_usage(s->c, labels == sizeof b->info.labels / sizeof *b->info.labels ? "a run has 16 labels at most"
                              : "a label is a text of at least one character");
-        b.info.labels[labels++] = cli_given_at(s->c, "label", i);
+        b->info.labels[labels++] = cli_given_at(s->c, "label", i);
     }
     buf_init(&text, NULL);
-    if (session_input(s, input, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, &text, &err)) {
+    if (session_input(s, input, b->mode != PAWL_MODE_NONE ? b->mode : PAWL_DEFAULT, &text, &err)) {
         buf_char(&text, '\0');
-        b.input = text.data;
+        b->input = text.data;
         cli_note(s->c, "%s begins", s->run);
-        code = go(s, begin, &b);
+        code = go(s, begin, b);
     } else {
         code = cli_fail(s->c, err.code, &err);
     }
@@ -184,7 +182,7 @@ static bool exists(pawl_store *store, const char *run, pawl_err *err)
     return rc == PAWL_OK;
 }
 
-static int run_in(session *s, pawl_store *store, pawl_mode mode)
+static int run_in(session *s, pawl_store *store, new_run *b)
 {
     const char *id = cli_given(s->c, "id");
     pawl_err err = {0};
@@ -209,19 +207,19 @@ static int run_in(session *s, pawl_store *store, pawl_mode mode)
     }
     if (rc == PAWL_OK)
         rc = session_open(s, store, &err);
-    return rc == PAWL_OK ? run_new(s, mode) : cli_fail(s->c, rc, &err);
+    return rc == PAWL_OK ? run_new(s, b) : cli_fail(s->c, rc, &err);
 }
 
 static int run_run(cli_call *c)
 {
     const char *word = cli_given(c, "mode");
-    pawl_mode mode = pawl_mode_named(word);
+    new_run b = { .mode = pawl_mode_named(word) };
     pawl_err err = {0};
     pawl_store *store;
     session *s;
     int code;
 
-    if (word != NULL && mode == PAWL_MODE_NONE)
+    if (word != NULL && b.mode == PAWL_MODE_NONE)
         return cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
     if (cli_given(c, "yes") != NULL && cli_given(c, "no") != NULL)
         return cli_usage(c, "--yes or --no, not both");
@@ -229,17 +227,12 @@ static int run_run(cli_call *c)
         return cli_usage(c, "an id has 128 characters at most");
     if ((s = session_of_file(c, c->args[0], &code)) == NULL)
         return code;
-    if (s->file != NULL && word == NULL)
-        mode = settings_mode(&s->mem, s->folder, &err);
-    if (word == NULL && mode == PAWL_MODE_NONE && session_is_agent(s))
-        mode = s->file->agent->mode;
-    if (s->file != NULL && err.code == PAWL_OK)
-        s->policy = settings_policy(&c->app, &s->mem, s->file, s->folder, &err);
+    (void)!session_begin_settings(s, &b.mode, &b.info, &err);
     if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&
-        prove_admits(s, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
+        prove_admits(s, b.mode != PAWL_MODE_NONE ? b.mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
         err.code = PAWL_INVALID;    /* of the file, not of a run */
     store = err.code == PAWL_OK ? cli_store(c, true, &err) : NULL;
-    code = store != NULL ? run_in(s, store, mode) : cli_fail(c, err.code, &err);
+    code = store != NULL ? run_in(s, store, &b) : cli_fail(c, err.code, &err);
     session_free(s);
     return code;
 }

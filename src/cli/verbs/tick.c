@@ -87,6 +87,8 @@ static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
     pawl_head head;
     pawl_store *store = session_store(s);
     const pawl_value *input = NULL;
+    pawl_run_info info = { .id = s->run, .created_by = go_who() };
+    pawl_mode mode = PAWL_MODE_NONE;
     pawl_code rc;
     buf text;
 
@@ -96,11 +98,13 @@ static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
         return fail(err, PAWL_GONE, "%s: there is no such run; {\"kind\":\"start\",\"value\":{...}} begins one", s->run);
     if (ev->value != NULL && (input = value_parse(&s->mem, ev->value, strlen(ev->value), "value", err)) == NULL)
         return err->code;
+    if ((rc = session_begin_settings(s, &mode, &info, err)) != PAWL_OK)
+        return rc;
     buf_init(&text, NULL);
-    rc = session_input(s, input, PAWL_DEFAULT, &text, err) ? PAWL_OK : err->code;
+    rc = session_input(s, input, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, &text, err) ? PAWL_OK : err->code;
     buf_char(&text, '\0');
     if (rc == PAWL_OK)
-        rc = pawl_run_with(s->engine, &(pawl_run_info){ .id = s->run, .created_by = go_who() }, text.data, err);
+        rc = pawl_run_with(s->engine, &info, text.data, err);
     buf_free(&text);
     return rc;
 }
