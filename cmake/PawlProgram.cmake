@@ -11,7 +11,6 @@ foreach(folder file proof app effect/jq cli)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
     list(APPEND PAWL_PROGRAM_SOURCES ${found})
 endforeach()
-list(APPEND PAWL_PROGRAM_SOURCES ${PROJECT_SOURCE_DIR}/src/effect/resolve_links.c)
 list(REMOVE_ITEM PAWL_PROGRAM_SOURCES ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 set_source_files_properties(${PAWL_PROGRAM_SOURCES} ${PROJECT_SOURCE_DIR}/src/cli/main.c PROPERTIES COMPILE_DEFINITIONS _POSIX_C_SOURCE=200809L)
 

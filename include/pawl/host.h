@@ -21,6 +21,7 @@
 #include "pawl/agent.h"
 #include "pawl/engine.h"
 #include "pawl/stream.h"
+#include "pawl/tool.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,13 @@ extern "C" {
 typedef struct pawl_host pawl_host;
 typedef struct pawl_handle pawl_handle;
 
+/* The tools of a set as pawl_agent.tools has them, in their order, into `out`: `most` at most; how many there are in `out`. They point into the set. Tools
+ * that an agent performs itself (todo, ask_user, spawn_agent, ...) are marked as its own. */
+PAWL_API size_t pawl_host_tools(const pawl_tools *tools, pawl_agent_tool *out, size_t most);
+/* Binds the handlers that runs of an agent need beside that of its model ("llm", see pawl/llm.h): "tool-NAME" of each tool in `tools` (may be NULL; it
+ * outlives the engine), "hook" and "links", which its rules need, and "tell", by which it speaks to its children. Before pawl_host_new; a handler that
+ * is bound after this takes the place of one. PAWL_INVALID, PAWL_NOMEM. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_host_bind(pawl_engine *e, const pawl_tools *tools, pawl_err *err);
 /* Begins to drive what is due in the engine's store. Takes `engine` and `look`, also on failure; either may be NULL, with `engine` NULL so is
  * the host, `err` as it was. `look`: a second handle on the same store, by which handles read and write while the engine uses its own; NULL,
  * and for a store in memory it must be: they use the engine's, under its lock, and wait for its commits. NULL: PAWL_NOMEM, PAWL_IO (no thread). */
@@ -121,7 +129,8 @@ typedef enum pawl_until {
     PAWL_UNTIL_OVER = 16        /* which ends every wait */
 } pawl_until;
 /* Until all is taken that was said to it, and it stands as one of `until` (of pawl_until) says. PAWL_OK: so it does, and *state (may be
- * NULL) is how; PAWL_HALTED: it is over; PAWL_PENDING: `timeout_ms` passed (below 0: never). Below 0: PAWL_CONFLICT, it is parked, and err
+ * NULL) is how; PAWL_HALTED: it is over; PAWL_PENDING: `timeout_ms` passed (below 0: never), and err
+ * names the effects for which it waits and this engine has no handler. Below 0: PAWL_CONFLICT, it is parked, and err
  * says why; PAWL_GONE. What it passes through between two looks is not waited for: pawl_handle_subscribe tells all. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err);
 /* What it does, from a cursor on (pawl/stream.h), also what its model says as it says it; to be closed before the host is freed. */

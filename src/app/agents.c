@@ -1,7 +1,7 @@
 /* agents.c - what an agent is run with: the tools that it has, the models that it asks, the agents that it calls, and what it is told. */
-#include "effect/resolve_links.h"
 #include "app/session.h"
 #include "effect/effect.h"
+#include "pawl/host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,28 +24,6 @@ bool session_of_agent(session *s, const char *name)
 
 /* ---- the tools that come with the program ------------------------------------------------------------------ */
 
-static pawl_own_tool own_of(const char *name)
-{
-    static const struct { const char *name; pawl_own_tool own; } rows[] = {
-        { "todo", PAWL_OWN_TODO }, { "ask_user", PAWL_OWN_ASK_USER }, { "spawn_agent", PAWL_OWN_SPAWN_AGENT }, { "plan_enter", PAWL_OWN_PLAN_ENTER },
-        { "plan_exit", PAWL_OWN_PLAN_EXIT }, { "tool_search", PAWL_OWN_TOOL_SEARCH },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].own;
-    return PAWL_OWN_NOT;
-}
-
-/* As the machine knows it. */
-static pawl_agent_tool described(const pawl_tool *t)
-{
-    return (pawl_agent_tool){ .name = t->name, .rule = t->rule, .description = t->description, .schema = t->schema, .cls = t->cls, .effect = t->effect,
-                              .timeout_ms = t->fn == NULL ? 0 : t->timeout_ms > 0 ? t->timeout_ms : PAWL_TOOL_TIMEOUT_MS,
-                              .own = t->fn == NULL ? own_of(t->name) : PAWL_OWN_NOT, .beside = t->beside, .mutates = t->mutates,
-                              .deferred = t->deferred, .hint = t->hint };
-}
-
 const pawl_agent_tool *session_tool(void *ctx, size_t index)
 {
     session *s = ctx;
@@ -58,10 +36,8 @@ const pawl_agent_tool *session_tool(void *ctx, size_t index)
     if (s->builtins == NULL) {
         if ((all = arena_zero(&s->mem, (pawl_tools_count(s->tools) + 1) * sizeof *all)) == NULL)
             return NULL;
-        for (size_t i = 0; i < pawl_tools_count(s->tools); i++)
-            all[i] = described(pawl_tools_at(s->tools, i));
+        s->nbuiltins = pawl_host_tools(s->tools, all, pawl_tools_count(s->tools));
         s->builtins = all;
-        s->nbuiltins = pawl_tools_count(s->tools);
     }
     return index < s->nbuiltins ? &s->builtins[index] : NULL;
 }

@@ -1,6 +1,6 @@
 /* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions. */
-#include "effect/resolve_links.h"
 #include "app/session.h"
+#include "effect/agent_effects.h"
 #include "effect/effect.h"
 #include "effect/sandbox.h"
 #include "file/read.h"
@@ -164,53 +164,6 @@ static pawl_code bind_plugged(session *s, const plugin_handler *h, const file_ef
     return pawl_engine_effect(s->engine, e->name, plugged, k, e->limits.cls, err);
 }
 
-/* ---- hooks -------------------------------------------------------------------------------------------- */
-
-/* The keys that it was given by name; NULL: no memory. */
-static const char *const *names_of(arena *mem, const pawl_value *list)
-{
-    const char **names = arena_zero(mem, (pawl_value_size(list) + 1) * sizeof *names);
-    pawl_iter it = pawl_iter_of(list);
-    const pawl_value *one;
-
-    for (size_t i = 0; names != NULL && (one = pawl_iter_next(&it, NULL)) != NULL; i++)
-        names[i] = pawl_value_string(one) != NULL ? pawl_value_string(one) : "";
-    return (const char *const *)names;
-}
-
-/* One hook is asked: a command with the input on its stdin, or a request with it as the body. In plan mode a command of a hook can only read, as
- * any other can: by the mode that the call was made in, and by the one of now. */
-static pawl_code run_hook(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
-    const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
-    const char *const *names;
-    const bool plan = in_plan(job) || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
-    const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is asked once */
-    pawl_job own = *job;
-    pawl_code rc;
-    arena mem;
-
-    (void)arg;
-    arena_init(&mem, NULL, 4096);
-    names = names_of(&mem, pawl_value_get(h, "env"));
-    if (run != NULL)
-        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}",
-                              "env", names != NULL ? env_keyless(&mem, names) : NULL, "run", run, "stdin", input, "timeout_ms", limit);
-    else
-        own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
-    if (run != NULL && cwd != NULL)
-        own.args = value_with(&mem, own.args, "cwd", cwd);
-    if (run == NULL && headers != NULL)
-        own.args = value_with(&mem, own.args, "headers", headers);
-    if (own.args == NULL)
-        rc = pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory");
-    else
-        rc = run == NULL ? http_request(&own, reply, as) : plan ? sandbox_command(&own, reply, as) : command_run(&own, reply, NULL, as);
-    arena_free(&mem);
-    return rc;
-}
-
 /* The mode and the rules of a visit, where others have come since the superstep began. */
 static pawl_code told_mode(const pawl_job *job, pawl_reply *reply, void *arg)
 {
@@ -223,27 +176,6 @@ static pawl_code told_mode(const pawl_job *job, pawl_reply *reply, void *arg)
     buf_char(&b, '\0');
     rc = b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "mode: no memory") : pawl_reply_json(reply, b.data);
     buf_free(&b);
-    return rc;
-}
-
-/* ---- links ------------------------------------------------------------------------------------------------ */
-
-static pawl_code run_links(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    const pawl_value *out;
-    pawl_code rc;
-    arena mem;
-    buf b;
-
-    (void)arg;
-    arena_init(&mem, NULL, 4096);
-    buf_init(&b, NULL);
-    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"))) != NULL)
-        canon(&b, out);
-    buf_char(&b, '\0');
-    rc = out == NULL || b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "links: no memory") : pawl_reply_json(reply, b.data);
-    buf_free(&b);
-    arena_free(&mem);
     return rc;
 }
 
@@ -418,9 +350,9 @@ static pawl_code bind_file(session *s, pawl_err *err)
             rc = pawl_engine_budget(s->engine, e->name, &places, err);
     }
     if (rc == PAWL_OK && !s->hands_out)
-        rc = pawl_engine_effect(s->engine, "hook", run_hook, NULL, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "hook", effect_hook, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && !s->hands_out)
-        rc = pawl_engine_effect(s->engine, "links", run_links, NULL, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "links", effect_links, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && s->file->agent == NULL)
         rc = pawl_engine_effect(s->engine, "mode", told_mode, NULL, PAWL_PURE, err);
     if (rc == PAWL_OK && s->file->njq > 0)

@@ -32,6 +32,8 @@ struct pawl_handle {
 
 pawl_store *host_hold(pawl_host *h);    /* the handle, until it is let go of; once at a time in a thread */
 void host_let(pawl_host *h);
+/* bind.c: the effects of open commands of the run that nobody performs here, as a list in quotes, appended to `out`. False: there is none. */
+bool missing_handlers(pawl_handle *a, buf *out);
 pawl_handle *host_handle(pawl_host *h, const char *id, uint64_t life, pawl_err *err);
 /* While the handle is held; its texts are lent. PAWL_GONE: there is no such run, or it is another one. */
 pawl_code handle_head(const pawl_handle *a, pawl_store *s, pawl_head *head, pawl_err *err);

@@ -396,6 +396,21 @@ static pawl_code something(pawl_handle *a, pawl_stream *r, standing *s, int64_t 
     }
 }
 
+/* The time is over: where it waits for what no handler here performs, the caller is told what. */
+static pawl_code too_long(pawl_handle *a, pawl_err *err)
+{
+    buf names;
+
+    buf_init(&names, NULL);
+    if (missing_handlers(a, &names)) {
+        buf_char(&names, '\0');
+        if (!names.failed)
+            fail(err, PAWL_PENDING, "%s: no handler here for effect %.160s (pawl_host_bind, pawl_engine_effect)", a->id, names.data);
+    }
+    buf_free(&names);
+    return PAWL_PENDING;
+}
+
 static pawl_code wait_on(pawl_handle *a, pawl_stream *r, standing *s, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
 {
     const int64_t end = timeout_ms < 0 || timeout_ms > INT64_MAX / 4 ? INT64_MAX / 2 : steady_ms() + timeout_ms;
@@ -413,7 +428,7 @@ static pawl_code wait_on(pawl_handle *a, pawl_stream *r, standing *s, unsigned u
         if (s->v.parked != NULL)
             return fail(err, PAWL_CONFLICT, "%s: it is parked: %s", a->id, s->v.parked);
         if (left <= 0)
-            return PAWL_PENDING;
+            return too_long(a, err);
         if ((rc = something(a, r, s, left, err)) != PAWL_OK)
             return rc;
     }

@@ -1,0 +1,73 @@
+/* agent_effects.c - performs the effects that the permission gate of agents and nodes issues: "hook" and "links".
+ *
+ * Handlers: called on any thread, several at once; they keep nothing between two calls. An answer that comes later copies what it needs of the arguments
+ * (command_run, http_request), so the arena here ends with the call. */
+#include "effect/agent_effects.h"
+#include "effect/effect.h"
+#include "effect/resolve_links.h"
+#include "effect/sandbox.h"
+#include "pawl/policy.h"
+
+/* The keys that it was given by name; NULL: no memory. */
+static const char *const *names_of(arena *mem, const pawl_value *list)
+{
+    const char **names = arena_zero(mem, (pawl_value_size(list) + 1) * sizeof *names);
+    pawl_iter it = pawl_iter_of(list);
+    const pawl_value *one;
+
+    for (size_t i = 0; names != NULL && (one = pawl_iter_next(&it, NULL)) != NULL; i++)
+        names[i] = pawl_value_string(one) != NULL ? pawl_value_string(one) : "";
+    return (const char *const *)names;
+}
+
+/* One hook is asked: a command with the input on its stdin, or a request with it as the body. In plan mode a command of a hook can only read, as
+ * any other can: by the mode that the call was made in, and by the one of now. */
+pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
+    const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
+    const char *const *names;
+    const bool plan = pawl_mode_named(job->mode) == PAWL_PLAN || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
+    const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is asked once */
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    (void)arg;
+    arena_init(&mem, NULL, 4096);
+    names = names_of(&mem, pawl_value_get(h, "env"));
+    if (run != NULL)
+        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}",
+                              "env", names != NULL ? env_keyless(&mem, names) : NULL, "run", run, "stdin", input, "timeout_ms", limit);
+    else
+        own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
+    if (run != NULL && cwd != NULL)
+        own.args = value_with(&mem, own.args, "cwd", cwd);
+    if (run == NULL && headers != NULL)
+        own.args = value_with(&mem, own.args, "headers", headers);
+    if (own.args == NULL)
+        rc = pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory");
+    else
+        rc = run == NULL ? http_request(&own, reply, as) : plan ? sandbox_command(&own, reply, as) : command_run(&own, reply, NULL, as);
+    arena_free(&mem);
+    return rc;
+}
+
+pawl_code effect_links(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const pawl_value *out;
+    pawl_code rc;
+    arena mem;
+    buf b;
+
+    (void)arg;
+    arena_init(&mem, NULL, 4096);
+    buf_init(&b, NULL);
+    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"))) != NULL)
+        canon(&b, out);
+    buf_char(&b, '\0');
+    rc = out == NULL || b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "links: no memory") : pawl_reply_json(reply, b.data);
+    buf_free(&b);
+    arena_free(&mem);
+    return rc;
+}
