@@ -241,7 +241,7 @@ void words_schema(buf *out, const pawl_value *schema)
 
 void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns)
 {
-    static const char *const members[] = { "command", "url", "file_path", "path" };
+    static const char *const members[] = { "command", "run", "shell", "url", "file_path", "path" };
     const pawl_value *input = pawl_value_get(about, "input"), *one = NULL;
     const char *tool = pawl_value_string(pawl_value_get(about, "tool"));
 

@@ -15,6 +15,7 @@ typedef struct inbox_question {
     int risk;
     size_t place;               /* as they were found: oldest runs first */
     bool alone;                 /* the only wait of its run */
+    bool doubt;                 /* what came of the command of a node is asked */
 } inbox_question;
 
 typedef struct inbox {
@@ -237,7 +238,9 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
         buf_fmt(out, ", until %s", until);
     }
     buf_word(out, "\n");
-    if (prompt != NULL) {
+    if (it->doubt) {
+        buf_word(out, "  it had begun, and its outcome is unknown: find out, and answer done, done:TEXT, failed:WHY or again\n");
+    } else if (prompt != NULL) {
         buf_word(out, "  ");
         if (text != NULL)
             cli_cut(out, text, strlen(text), columns);
@@ -272,19 +275,43 @@ static bool people_out(const inbox *in, int64_t now_ms)
 
 /* ---- the verb ------------------------------------------------------------------------------------------- */
 
-/* Of a command that was cut off: which it was stands in the run. */
+/* The command of a node that was cut off, as its run stored it: its id is that of the wait. NULL: pruned, or no memory. */
+static const pawl_value *cut_off_command(arena *mem, pawl_store *s, const inbox_question *it)
+{
+    const pawl_stream_options tasks = { .kinds = PAWL_STREAM_TASKS };
+    pawl_stream *r = pawl_stream_open(NULL, s, it->run, &tasks, NULL);
+    const pawl_value *about = NULL;
+    pawl_stream_event ev;
+
+    while (r != NULL && about == NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK)
+        if (ev.live == 0 && ev.id != NULL && ev.json != NULL && strcmp(ev.name, "call") == 0 && strcmp(ev.id, it->id) == 0)
+            about = value_pack(mem, NULL, "{s:v,s:s}", "input", pawl_value_get(value_parse(mem, ev.json, strlen(ev.json), "a call", NULL), "args"),
+                               "tool", it->task);
+    pawl_stream_close(r);
+    return about;
+}
+
+/* Of a command that was cut off: which one it was stands in the run. */
 static void about_find(inbox *in, pawl_store *s)
 {
+    arena *mem = &in->c->mem;
+
     for (size_t i = 0; i < in->n && i < in->limit; i++) {
-        const pawl_value *spec = in->all[i].spec;
+        inbox_question *it = &in->all[i];
+        const pawl_value *about = NULL;
         asks all;
 
-        if (pawl_value_find(spec, "/prompt/known") == NULL || pawl_value_get(spec, "about") != NULL ||
-            asks_read(s, &in->c->mem, in->all[i].run, &all, NULL) != PAWL_OK)
+        if (pawl_value_find(it->spec, "/prompt/known") == NULL || pawl_value_get(it->spec, "about") != NULL)
             continue;
-        for (size_t k = 0; k < all.n; k++)
-            if (strcmp(all.all[k].w.id, in->all[i].id) == 0 && all.all[k].w.about != NULL)
-                in->all[i].spec = value_with(&in->c->mem, spec, "about", all.all[k].w.about);
+        if (asks_read(s, mem, it->run, &all, NULL) == PAWL_OK)
+            for (size_t k = 0; k < all.n; k++)
+                if (strcmp(all.all[k].w.id, it->id) == 0)
+                    about = all.all[k].w.about;
+        it->doubt = about == NULL;
+        if (about == NULL)
+            about = cut_off_command(mem, s, it);
+        if (about != NULL)
+            it->spec = value_with(mem, it->spec, "about", about);
     }
 }
 

@@ -437,7 +437,7 @@ static void once(dispatcher *w)
     do {
         before = w->board.stored;
         if (!look(w) && !at_work(w))
-            return;
+            break;
         wait_for_all(w);
         vain = w->board.stored == before ? vain + 1 : 0;
     } while (w->code == EXIT_DONE && !ending(w) && vain < VAIN_ROUNDS_MAX);
@@ -462,7 +462,6 @@ static void rounds(dispatcher *w)
         (void)look(w);
         nap(w);
     }
-    wait_for_all(w);
 }
 
 static int worker_run(cli_call *c)
@@ -493,6 +492,7 @@ static int worker_run(cli_call *c)
             once(&w);
         else
             rounds(&w);
+        wait_for_all(&w);
     }
     while (w.ndrivers > 0)
         drop(&w, w.ndrivers - 1);
