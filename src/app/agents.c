@@ -1,4 +1,7 @@
-/* agents.c - what an agent is run with: the tools that it has, the models that it asks, the agents that it calls, and what it is told. */
+/* agents.c - binds what the agents of a file need: tools, sub-agents, the hook after tools; and makes an agent's first input.
+ *
+ * Called when a session opens, on the thread of its caller; run_post_tools is a handler, on any thread. Its copy of the job ends with its call, which
+ * command_run allows: it copies job and arguments when it answers later. */
 #include "app/session.h"
 #include "effect/effect.h"
 #include "pawl/host.h"
@@ -60,7 +63,7 @@ static pawl_code own_tools_add(session *s, pawl_err *err)
 
 /* ---- after its tools ---------------------------------------------------------------------------------------------- */
 
-/* What it is told: each call with the input that it was made with. NULL: no memory. */
+/* The input of the hook after tools: each call with its input. NULL: no memory. */
 static const pawl_value *post_tools_input(arena *mem, const pawl_value *args, const char *cwd)
 {
     const pawl_value *calls = pawl_value_get(args, "calls"), *all = value_pack(mem, NULL, "[]"), *one, *id;

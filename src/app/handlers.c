@@ -1,4 +1,8 @@
-/* handlers.c - who performs what the nodes of an agent file ask for: programs, requests, expressions. */
+/* handlers.c - handlers for the nodes of an agent file: programs, requests, expressions, and the binding of all effects of a session.
+ *
+ * Called by the engine on any thread, several at once; they read the session, which does not change after session_open.
+ * A wrapper hands a copy of the job on, with arguments of its own that end with its call. That is right for handlers that answer later only when they
+ * keep a copy of the job and of its arguments (E17), as command_run, http_request and pawl_effect_llm do; for any other it sets `later` to NULL. */
 #include "app/session.h"
 #include "effect/agent_effects.h"
 #include "effect/effect.h"
@@ -13,7 +17,7 @@ enum { RECEIPT_BYTES_MAX = 100000 };    /* in the environment of an undo */
 
 /* ---- programs --------------------------------------------------------------------------------------- */
 
-/* Without what is not for whoever performs it. */
+/* The arguments without Pawl's internal members. */
 static const pawl_value *without(arena *mem, const pawl_value *args)
 {
     static const char *const own[] = { "decision", "sandbox", "undo" };
@@ -31,7 +35,7 @@ static const pawl_value *without(arena *mem, const pawl_value *args)
     return out;
 }
 
-/* Plan mode holds for what was decided, asked or begun in another one, too: a command goes by the mode of the moment when it leaves (P1). */
+/* A command goes by the run's mode at its dispatch, also when it was decided or asked in another mode (P1). */
 static bool in_plan(const pawl_job *job)
 {
     return pawl_mode_named(job->mode) == PAWL_PLAN;
@@ -46,7 +50,7 @@ static pawl_code plan_denies(pawl_reply *reply)
 static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
 {
     const bool plan = in_plan(job) || pawl_value_bool(pawl_value_get(job->args, "sandbox"));
-    /* It ran, and ended with another status than 0: an author who writes `retry` means that, too. */
+    /* A status other than 0 is retried, too, where the author wrote `retry`. */
     const effect_codes as = { .effect = e->limits.retry.max_attempts > 1 ? PAWL_TRANSIENT : PAWL_OK };
     pawl_job own = *job;
     pawl_code rc;
@@ -69,7 +73,7 @@ static pawl_code run_command(const pawl_job *job, pawl_reply *reply, void *arg)
     return command(job, reply, arg);
 }
 
-/* What the command came to, for PAWL_RECEIPT: JSON, null when nobody knows. NULL: more than an environment takes. */
+/* The receipt of the command for PAWL_RECEIPT: JSON, null when the outcome is unknown. NULL: more than an environment takes. */
 static const pawl_value *receipt_text(arena *mem, const pawl_value *args)
 {
     const pawl_value *receipt = pawl_value_get(args, "receipt"), *out = NULL;
@@ -90,7 +94,7 @@ static const pawl_value *env_of(arena *mem, const pawl_value *undo)
     return env != NULL ? env : value_pack(mem, NULL, "{}");
 }
 
-/* What takes back a command: it was told with it, since the state may be another one now. */
+/* The inverse of a command. Its arguments were stored with the command, since the state may have changed since. */
 static pawl_code undo_command(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const pawl_value *args = pawl_value_get(job->args, "args"), *undo = pawl_value_get(args, "undo"), *cwd = pawl_value_get(args, "cwd");
@@ -112,7 +116,7 @@ static pawl_code undo_command(const pawl_job *job, pawl_reply *reply, void *arg)
     return rc;
 }
 
-/* Any other handler, which is to see the arguments that the author wrote. */
+/* Calls any other handler with the arguments that the author wrote. */
 static pawl_code bare(const pawl_job *job, pawl_reply *reply, pawl_handler_fn *fn, void *arg)
 {
     pawl_job own = *job;
@@ -123,7 +127,7 @@ static pawl_code bare(const pawl_job *job, pawl_reply *reply, pawl_handler_fn *f
         return fn(job, reply, arg);
     arena_init(&mem, NULL, 4096);
     own.args = without(&mem, job->args);
-    if (fn != pawl_effect_http)     /* which copies the arguments that it needs later */
+    if (fn != pawl_effect_http)     /* a plug-in's handler may keep job->args, which end here */
         own.later = NULL;
     rc = own.args != NULL ? fn(&own, reply, arg) : pawl_reply_fail(reply, PAWL_NOMEM, "%s: no memory", job->effect);
     arena_free(&mem);

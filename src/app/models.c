@@ -1,4 +1,7 @@
-/* models.c - models are asked: those of a provider over the wire, those that follow a script. */
+/* models.c - the handlers of "llm" and "prompt": models of providers over the network, and scripted models.
+ *
+ * Called by the engine on any thread, several at once; scripts do not change after the session has opened. by_agent and by_node hand on a copy of the job
+ * whose arguments end with the call: pawl_effect_llm copies what it needs when it answers later, pawl_effect_script answers at once. */
 #include "app/session.h"
 #include "effect/effect.h"
 
@@ -12,7 +15,7 @@ struct script {
     pawl_llm_script *made;
 };
 
-/* What has been used costs what the file of prices says. */
+/* The price of a usage, by the prices of the agent file. */
 static int64_t price(void *ctx, const char *model, const pawl_llm_usage *u)
 {
     const session *s = ctx;
@@ -39,10 +42,10 @@ static pawl_llm_script *script_read(session *s, const file_source *src, pawl_err
     return NULL;
 }
 
-/* Asked by an agent or by a node, where no record answers. */
+/* A call of an agent or a node, where no record answers. */
 static pawl_code live(const pawl_job *job, pawl_reply *reply, void *arg);
 
-/* All of them are read when the session opens: handlers, on many threads, only look. */
+/* Reads all scripts when the session opens: handlers on many threads only read them. */
 pawl_code session_models(session *s, pawl_err *err)
 {
     static const char lead[] = "script:";
@@ -87,7 +90,7 @@ static pawl_code ask(const session *s, const pawl_job *job, pawl_reply *reply, c
 
 /* ---- by an agent ------------------------------------------------------------------------------------------ */
 
-/* What is not the model's: how often it may be asked. */
+/* Leaves out `max_iterations`, which is not for the model. */
 static const pawl_value *request(arena *mem, const pawl_value *args)
 {
     const pawl_value *config = pawl_value_get(args, "config"), *out = value_pack(mem, NULL, "{}"), *key, *v;
@@ -117,7 +120,7 @@ static pawl_code by_agent(const pawl_job *job, pawl_reply *reply, void *arg)
 
 /* ---- by a node ---------------------------------------------------------------------------------------------- */
 
-/* One message of the user's. What a script is asked has no schema: whoever keeps the answer looks whether it fits. */
+/* One message of the user. The schema of a scripted answer is checked where the answer is stored. */
 static const pawl_value *prompt_request(arena *mem, const pawl_value *args)
 {
     static const char *const same[] = { "model", "system", "max_tokens", "schema", "node" };

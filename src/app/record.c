@@ -1,4 +1,6 @@
-/* record.c - what models answer is kept in a file, and comes from there: while a run goes on, or of one that is there already. */
+/* record.c - a record of model answers: written and read while a run goes on, or exported from the journal of a run.
+ *
+ * session_recorded is called by handlers on any thread; its job is a copy that lives on its stack, so `later` is NULL: the answer is waited for. */
 #include "app/session.h"
 
 #include <errno.h>
@@ -49,7 +51,7 @@ pawl_code session_record_open(session *s, pawl_handler_fn *fn, pawl_err *err)
     return s->record != NULL ? PAWL_OK : fail(err, why.code == PAWL_NOMEM ? PAWL_NOMEM : PAWL_INVALID, "%s", why.text);
 }
 
-/* A job whose words pass here: what the record says of itself is for a person, too. */
+/* A job whose progress texts pass through here: those about the record go to the caller as notes, too. */
 typedef struct heard { const pawl_job *of; const session *s; } heard;
 
 static const heard *heard_of(const pawl_job *job)

@@ -26,6 +26,7 @@ struct viewing {
     pawl_engine *e;
     view *v;
     bool live;                  /* a terminal: there is something to paint */
+    bool fresh;                 /* the run was not there yet */
     pthread_t thread;
     pthread_mutex_t lock;       /* of the next two */
     pthread_cond_t woken;
@@ -186,6 +187,8 @@ static pawl_stream *opened(viewing *w)
     pawl_stream *r;
     bool last;
 
+    if (w->fresh)               /* what ends before that costs the store no look */
+        (void)stopped_after(w, LOOK_MS);
     do {
         pthread_mutex_lock(&w->lock);
         last = w->stop;
@@ -232,7 +235,7 @@ static void past_find(viewing *w)
     pawl_stream *r = pawl_stream_open(w->e, NULL, w->run, &(pawl_stream_options){ .from = "now", .kinds = VIEW_KINDS }, NULL);
     unsigned long long seq;
 
-    if (r == NULL)
+    if ((w->fresh = r == NULL))
         return;
     snprintf(w->past, sizeof w->past, "%s", pawl_stream_cursor(r));
     if (sscanf(w->past, "%llu", &seq) == 1 && seq > PAST_ENTRIES)
