@@ -169,7 +169,7 @@ static pawl_code bind_plugged(session *s, const plugin_handler *h, const file_ef
 }
 
 /* The mode and the rules of a visit, where others have come since the superstep began. */
-static pawl_code told_mode(const pawl_job *job, pawl_reply *reply, void *arg)
+static pawl_code mode_handler(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     buf b;
     pawl_code rc;
@@ -358,7 +358,7 @@ static pawl_code bind_file(session *s, pawl_err *err)
     if (rc == PAWL_OK && !s->hands_out)
         rc = pawl_engine_effect(s->engine, "links", effect_links, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && s->file->agent == NULL)
-        rc = pawl_engine_effect(s->engine, "mode", told_mode, NULL, PAWL_PURE, err);
+        rc = pawl_engine_effect(s->engine, "mode", mode_handler, NULL, PAWL_PURE, err);
     if (rc == PAWL_OK && s->file->njq > 0)
         rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_PURE, err);
     return rc;

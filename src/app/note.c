@@ -1,4 +1,4 @@
-/* note.c - lines for the person who called.
+/* note.c - formats a note and gives it to the caller.
  *
  * Called by the other files of this folder, on whichever thread performs an effect: the caller's `note` must take calls from several. */
 #include "app/app.h"

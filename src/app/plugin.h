@@ -1,4 +1,4 @@
-/* plugin.h - plug-ins that are open, and what they gave. */
+/* plugin.h - loaded plug-ins and their handlers. */
 #ifndef APP_PLUGIN_H
 #define APP_PLUGIN_H
 

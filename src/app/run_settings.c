@@ -1,8 +1,8 @@
-/* run_settings.c - what a run keeps of its agent file, as of now; and what else only the kernel knows of a run. */
+/* run_settings.c - reads the copy of its agent file that a run keeps, and whether a run was undone. Any thread that has the state. */
 #include "app/run_settings.h"
 #include "kernel/kernel.h"
 
-/* An update that came while a superstep is open is merged when that closes; what is Pawl's own counts at once. */
+/* An update during an open superstep is merged when that closes; channels of Pawl's own count at once. */
 const pawl_value *kept_value(pawl_state *st, const char *name)
 {
     pawl_iter it = pawl_iter_of(st->pending != NULL ? list_value(st->pending) : NULL);

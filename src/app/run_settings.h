@@ -1,4 +1,4 @@
-/* run_settings.h - what a run keeps of its agent file. */
+/* run_settings.h - the copy of its agent file that a run keeps. */
 #ifndef APP_RUN_SETTINGS_H
 #define APP_RUN_SETTINGS_H
 

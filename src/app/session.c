@@ -187,7 +187,7 @@ static const char *given_secret(void *ctx, const char *name)
     return getenv(variable);
 }
 
-static void session_told(void *ctx, const pawl_state *st, const pawl_entry *entry)
+static void notify_watch(void *ctx, const pawl_state *st, const pawl_entry *entry)
 {
     session *s = ctx;
 
@@ -201,7 +201,7 @@ void session_watch(session *s, pawl_watch_fn *fn, void *ctx)
 {
     s->watch = fn;
     s->watch_ctx = ctx;
-    pawl_engine_watch(s->engine, session_told, s);
+    pawl_engine_watch(s->engine, notify_watch, s);
 }
 
 pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
@@ -217,7 +217,7 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
     if (logging_open(&s->log, err) != PAWL_OK)
         return err->code;
     if (s->log.level != LOG_OFF)
-        pawl_engine_watch(s->engine, session_told, s);
+        pawl_engine_watch(s->engine, notify_watch, s);
     pawl_engine_secret(s->engine, given_secret, NULL);
     return session_bind(s, err);
 }

@@ -1,4 +1,4 @@
-/* session.h - an agent file, its machine, and an engine with whoever performs its effects: of a file, or of a run that is there.
+/* session.h - an agent file with its machine, its engine and its handlers: from a file, or from the copy that a run keeps.
  *
  * A run keeps the text of its file, of the files that it names, and its working folder, in channels of Pawl's own ("@file", "@cwd",
  * "@mode"), which no expression sees and no output shows. So a verb needs the run's id alone. */

@@ -1,7 +1,7 @@
-/* chunk.c - what an agent says, piece by piece: sixteen kinds, its own and its children's (A3, A7).
+/* chunk.c - the output of an agent and its children as chunks of sixteen kinds (A3, A7).
  *
- * A reader has a stream of the agent's run, and of each child from the entry that tells of it: so what a child says comes after the chunk that
- * says that there is one. Before the chunk that says that it is over all is told that the child has said. */
+ * A reader has one stream of the agent's run, and one of each child from the entry that starts the child. Used by one thread at a time.
+ * Invariants: no chunk of a child comes before the chunk that announces the child, and none after the chunk that ends it. */
 #include "host/host.h"
 #include "stream/projection.h"
 

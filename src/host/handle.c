@@ -1,4 +1,6 @@
-/* handle.c - what is said to an agent: each is a delivery, durable when it was left, and taken by whoever drives the run (E16). */
+/* handle.c - messages to an agent: each is a delivery, durable when the call returns, taken by the process that drives the run (E16).
+ *
+ * Called on any thread, one at a time for a handle; the store is used under the lock of the host (host_hold). */
 #include "agent/agent.h"
 #include "host/open_questions.h"
 #include "host/host.h"

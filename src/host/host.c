@@ -1,4 +1,7 @@
-/* host.c - an engine that is driven on a thread of its own; agents begin, are found and listed. */
+/* host.c - a thread that drives an engine; agents are started, found and listed.
+ *
+ * Owns the engine, the thread and the second store handle. Called on any thread. The engine belongs to the thread; what other threads read and write
+ * goes through a store handle, under h->lock where that is the engine's. */
 #include "engine/run/begin.h"
 #include "host/host.h"
 

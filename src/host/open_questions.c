@@ -1,4 +1,6 @@
-/* open_questions.c - what a run asks, with all that is asked by its children: whoever looks at the top sees what keeps it from going on. */
+/* open_questions.c - the open waits of a run and of the children that it waits for, at any depth.
+ *
+ * Reads the store alone, on the thread of its caller, who holds the store handle. */
 #include "host/open_questions.h"
 #include "engine/child/child.h"
 #include "history/current_state.h"
@@ -8,7 +10,7 @@
 
 _Static_assert((int)ASKS_RUN_BYTES == (int)RUN_BYTES_MAX + 1, "a run's id has another length");
 
-typedef struct reading { pawl_store *store; arena *mem; asks *out; bool *told; pawl_err *err; } reading;
+typedef struct question_reader { pawl_store *store; arena *mem; asks *out; bool *told; pawl_err *err; } question_reader;
 
 static const char *kept(arena *mem, const char *text)
 {
@@ -20,7 +22,7 @@ static const pawl_value *kept_value(arena *mem, const pawl_value *v)
     return v == NULL ? NULL : value_copy(mem, v);
 }
 
-/* What a question about a command that was cut off is about: the call, as an approval has it. */
+/* The tool call whose outcome is unknown, in the form that an approval has. NULL: the wait is about something else. */
 const pawl_value *asks_about(arena *mem, pawl_state *st, const pawl_wait *w)
 {
     const pawl_value *one = pawl_agent_unknown_call(st, w);
@@ -29,7 +31,7 @@ const pawl_value *asks_about(arena *mem, pawl_state *st, const pawl_wait *w)
     return v != NULL ? value_copy(mem, v) : NULL;
 }
 
-static void ask_add(reading *r, const char *run, const char *of, size_t open, pawl_state *st, const pawl_wait *w)
+static void ask_add(question_reader *r, const char *run, const char *of, size_t open, pawl_state *st, const pawl_wait *w)
 {
     arena *mem = r->mem;
     ask *a;
@@ -70,9 +72,9 @@ static bool is_tell(pawl_state *st, const pawl_command *cmd)
     return cmd->effect != NULL && strcmp(cmd->effect, "tell") == 0 && pawl_state_get(st, "@agent") != NULL;
 }
 
-static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth);
+static pawl_code run_read(question_reader *r, const char *run, const char *of, unsigned depth);
 
-static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsigned depth)
+static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *step, unsigned depth)
 {
     pawl_code rc = PAWL_OK;
     size_t spawned = 0;
@@ -103,7 +105,7 @@ static pawl_code children_read(reading *r, pawl_state *st, pawl_step *step, unsi
     return rc;
 }
 
-static pawl_code waits_read(reading *r, const char *run, const char *of, pawl_state *st, pawl_step *step)
+static pawl_code waits_read(question_reader *r, const char *run, const char *of, pawl_state *st, pawl_step *step)
 {
     const size_t n = pawl_state_waits(st);
     pawl_code rc = PAWL_OK;
@@ -115,7 +117,7 @@ static pawl_code waits_read(reading *r, const char *run, const char *of, pawl_st
     return rc;
 }
 
-static pawl_code state_read(reading *r, const char *run, const char *of, pawl_state *st, unsigned depth)
+static pawl_code state_read(question_reader *r, const char *run, const char *of, pawl_state *st, unsigned depth)
 {
     pawl_step *step = pawl_step_new(NULL);
     pawl_code rc = step == NULL ? fail(r->err, PAWL_NOMEM, "%s: no memory for what it asks", run) : waits_read(r, run, of, st, step);
@@ -141,7 +143,7 @@ pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *er
 }
 
 /* Nobody takes what one that is parked was told. */
-static pawl_code mail_read(reading *r, const char *run, unsigned depth, pawl_err *err)
+static pawl_code mail_read(question_reader *r, const char *run, unsigned depth, pawl_err *err)
 {
     pawl_head head;
     pawl_code rc = PAWL_OK;
@@ -153,7 +155,7 @@ static pawl_code mail_read(reading *r, const char *run, unsigned depth, pawl_err
     return rc;
 }
 
-static pawl_code run_read(reading *r, const char *run, const char *of, unsigned depth)
+static pawl_code run_read(question_reader *r, const char *run, const char *of, unsigned depth)
 {
     current_state now;
     pawl_err why = {0};
@@ -175,7 +177,7 @@ static pawl_code run_read(reading *r, const char *run, const char *of, unsigned 
 
 pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, pawl_err *err)
 {
-    reading r = { store, mem, out, NULL, err };
+    question_reader r = { store, mem, out, NULL, err };
     pawl_code rc;
 
     *out = (asks){0};
@@ -185,7 +187,7 @@ pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, p
 
 pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, asks *out, pawl_err *err)
 {
-    reading r = { store, mem, out, told, err };
+    question_reader r = { store, mem, out, told, err };
     const char *run = kept(mem, pawl_state_run(st));
     pawl_code rc;
 
@@ -196,7 +198,7 @@ pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, 
 
 pawl_code asks_own(arena *mem, pawl_state *st, asks *out)
 {
-    reading r = { .mem = mem, .out = out };
+    question_reader r = { .mem = mem, .out = out };
     pawl_step *step = pawl_step_new(NULL);
     pawl_code rc = step == NULL ? PAWL_NOMEM : waits_read(&r, kept(mem, pawl_state_run(st)), NULL, st, step);
 

@@ -1,4 +1,4 @@
-/* open_questions.h - what a run asks, and what is asked by the children that it waits for. */
+/* open_questions.h - the open waits of a run and of the children that it waits for. */
 #ifndef HOST_ASKS_H
 #define HOST_ASKS_H
 

@@ -1,4 +1,6 @@
-/* status.c - how an agent stands, and stood: read from what is stored, whoever drives it. */
+/* status.c - the display state of an agent, now and at earlier entries, and waiting for one.
+ *
+ * Reads the store alone, so that it does not matter which process drives the run. Called on any thread, one at a time for a handle. */
 #include "host/open_questions.h"
 #include "host/host.h"
 #include "history/current_state.h"
@@ -6,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICE_MS = 1000 };       /* that it was parked nobody tells: so often is looked */
-enum { CHILDREN_MS = 20 };      /* and so often, whether something of its children has moved */
+enum { SLICE_MS = 1000 };       /* no event says that a run was quarantined: it is polled so often */
+enum { CHILDREN_MS = 20 };      /* and so often, whether a child has changed */
 
 /* ---- a look ---------------------------------------------------------------------------------------- */
 
@@ -344,7 +346,7 @@ static void standing_free(standing *s)
     s->all = (asks){0};
 }
 
-/* Anew: what has moved is looked at before how it stands is. */
+/* Reads the state again; the version is read first, so that no later change is missed. */
 static pawl_code stands(pawl_handle *a, standing *s, pawl_err *err)
 {
     pawl_store *store = host_hold(a->h);
@@ -359,7 +361,7 @@ static pawl_code stands(pawl_handle *a, standing *s, pawl_err *err)
     return rc;
 }
 
-/* Of children nobody tells this reader: the store is asked whether anything has moved in it, and then, whether it was they. */
+/* No stream of this reader has the children: the store's version says whether anything was written, then their heads say whether they changed. */
 static bool children_moved(pawl_handle *a, standing *s)
 {
     pawl_store *store = host_hold(a->h);
@@ -435,7 +437,7 @@ static pawl_code wait_on(pawl_handle *a, pawl_stream *r, standing *s, unsigned u
     return rc;
 }
 
-/* The stream is opened before the first look: what comes after that wakes it. */
+/* The stream is opened before the first look at the state: a later change wakes the wait. */
 pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
 {
     const pawl_stream_options now = { .from = "now", .kinds = PAWL_STREAM_CUSTOM | PAWL_STREAM_TASKS | PAWL_STREAM_DEBUG };

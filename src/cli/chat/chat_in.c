@@ -87,7 +87,7 @@ static bool again(chat *k, arena *mem, const ask *a, void *ctx)
     return true;
 }
 
-typedef struct answering { const char *id; const pawl_value *reply; pawl_code rc; pawl_err err; bool found; } answering;
+typedef struct answer_search { const char *id; const pawl_value *reply; pawl_code rc; pawl_err err; bool found; } answer_search;
 
 /* A yes, perhaps to other arguments; or a no, perhaps with why. */
 static const pawl_value *approval_of(arena *mem, const pawl_wait *w, const pawl_value *reply)
@@ -105,7 +105,7 @@ static const pawl_value *approval_of(arena *mem, const pawl_wait *w, const pawl_
 
 static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
 {
-    answering *a = ctx;
+    answer_search *a = ctx;
     const pawl_wait *w = &asked->w;
     const pawl_value *v;
 
@@ -257,7 +257,7 @@ static void on_user(chat *k, arena *mem, const pawl_value *v)
 static void on_response(chat *k, arena *mem, const pawl_value *v)
 {
     const pawl_value *r = pawl_value_get(v, "response"), *reply = pawl_value_get(r, "response");
-    answering a = { .id = pawl_value_string(pawl_value_get(r, "request_id")), .reply = reply };
+    answer_search a = { .id = pawl_value_string(pawl_value_get(r, "request_id")), .reply = reply };
     pawl_err err = {0};
 
     if (a.id == NULL) {

@@ -8,7 +8,7 @@
 
 /* ---- an answer from a text ---------------------------------------------------------------------------- */
 
-typedef struct answering {
+typedef struct typed_answer {
     const pawl_wait *w;
     bool several;               /* of the options, between commas: the answer is an array */
     arena mem;
@@ -16,11 +16,11 @@ typedef struct answering {
     size_t size;
     const char *bare;           /* without blanks around it */
     size_t bare_size;
-} answering;
+} typed_answer;
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-static bool is_text(const answering *a, const char *word)
+static bool is_text(const typed_answer *a, const char *word)
 {
     return strlen(word) == a->bare_size && strncasecmp(word, a->bare, a->bare_size) == 0;
 }
@@ -33,8 +33,8 @@ static bool wants(const pawl_wait *w, const char *type)
     return is != NULL && strcmp(is, type) == 0;
 }
 
-static const pawl_value *as_json(answering *a) { return value_parse(&a->mem, a->bare, a->bare_size, "the answer", NULL); }
-static const pawl_value *as_string(answering *a) { return value_string(&a->mem, a->text, a->size); }
+static const pawl_value *as_json(typed_answer *a) { return value_parse(&a->mem, a->bare, a->bare_size, "the answer", NULL); }
+static const pawl_value *as_string(typed_answer *a) { return value_string(&a->mem, a->text, a->size); }
 
 static bool says(const pawl_value *v, const char *text, size_t size)
 {
@@ -42,7 +42,7 @@ static bool says(const pawl_value *v, const char *text, size_t size)
 }
 
 /* One of the options, by what it says or stands for, or else by its number. */
-static const pawl_value *picked(answering *a, const char *text, size_t size)
+static const pawl_value *picked(typed_answer *a, const char *text, size_t size)
 {
     pawl_iter it = pawl_iter_of(a->w->options);
     const pawl_value *option, *json = value_parse(&a->mem, text, size, "the answer", NULL);
@@ -54,7 +54,7 @@ static const pawl_value *picked(answering *a, const char *text, size_t size)
 }
 
 /* "1, 3", each once. A label may have a comma in it. */
-static const pawl_value *as_options(answering *a)
+static const pawl_value *as_options(typed_answer *a)
 {
     const pawl_value *all = value_pack(&a->mem, NULL, "[]"), *one = picked(a, a->bare, a->bare_size);
     const char *p = a->bare, *end = p + a->bare_size;
@@ -77,12 +77,12 @@ static const pawl_value *as_options(answering *a)
     return pawl_value_size(all) > 0 ? all : NULL;
 }
 
-static const pawl_value *as_option(answering *a)
+static const pawl_value *as_option(typed_answer *a)
 {
     return a->several ? as_options(a) : picked(a, a->bare, a->bare_size);
 }
 
-static const pawl_value *as_truth(answering *a)
+static const pawl_value *as_truth(typed_answer *a)
 {
     if (a->w->kind != PAWL_WAIT_APPROVAL && !wants(a->w, "boolean"))
         return NULL;
@@ -92,7 +92,7 @@ static const pawl_value *as_truth(answering *a)
 }
 
 /* In quotes it is JSON; else it is the text itself. */
-static const pawl_value *as_wanted_string(answering *a)
+static const pawl_value *as_wanted_string(typed_answer *a)
 {
     const pawl_value *quoted;
 
@@ -103,7 +103,7 @@ static const pawl_value *as_wanted_string(answering *a)
 }
 
 /* The ways to take a text, in order: the first that fits is meant. */
-static const pawl_value *(*const ways[])(answering *a) = { as_option, as_truth, as_wanted_string, as_json, as_string };
+static const pawl_value *(*const ways[])(typed_answer *a) = { as_option, as_truth, as_wanted_string, as_json, as_string };
 
 static bool is_option(const pawl_wait *w, const pawl_value *v)
 {
@@ -125,7 +125,7 @@ static const char *name_of(const pawl_wait *w, char run[RUN_ID_BYTES])
     return *run != '\0' ? run : "the answer";
 }
 
-static pawl_code unfit(const answering *a, const char *name, const pawl_err *why, pawl_err *err)
+static pawl_code unfit(const typed_answer *a, const char *name, const pawl_err *why, pawl_err *err)
 {
     const pawl_wait *w = a->w;
     buf due, said;
@@ -160,7 +160,7 @@ static pawl_code unfit(const answering *a, const char *name, const pawl_err *why
 
 static pawl_code answer_to(const pawl_wait *w, bool several, const char *text, buf *json, pawl_err *err)
 {
-    answering a = { .w = w, .several = several, .text = text, .size = strlen(text), .bare = text };
+    typed_answer a = { .w = w, .several = several, .text = text, .size = strlen(text), .bare = text };
     const size_t n = several ? 1 : sizeof ways / sizeof *ways;
     char run[RUN_ID_BYTES];
     const char *name = name_of(w, run);
@@ -446,13 +446,13 @@ static bool is_later(const pawl_wait *w, const char *line)
     return *line == '\0';
 }
 
-static asked ask_one(const cli_call *c, const pawl_wait *w, bool several, const char *no, buf *answer)
+static ask_result ask_one(const cli_call *c, const pawl_wait *w, bool several, const char *no, buf *answer)
 {
     const char *due = w->kind == PAWL_WAIT_APPROVAL ? "  [y]es, [n]o, [l]ater: " : several ? "  numbers or texts, with commas: " :
                       pawl_value_size(w->options) > 0 ? "  number or text: " : "  > ";
     char *line = NULL;
     size_t room = 0;
-    asked how = ASKED_GONE;
+    ask_result how = ASKED_GONE;
 
     if (!say_question(c, w, no))
         return ASKED_GONE;
@@ -484,11 +484,11 @@ static asked ask_one(const cli_call *c, const pawl_wait *w, bool several, const 
     return how;
 }
 
-asked view_ask(cli_call *c, const pawl_wait *w, const char *no, buf *answer)
+ask_result view_ask(cli_call *c, const pawl_wait *w, const char *no, buf *answer)
 {
     const pawl_value *questions = questions_of(w), *one, *all;
     pawl_iter it = pawl_iter_of(questions);
-    asked how = ASKED_ANSWER;
+    ask_result how = ASKED_ANSWER;
     bool several;
     arena mem;
 

@@ -42,9 +42,9 @@ static bool is_order(uint32_t c)
            (c >= 0x2066 && c <= 0x2069);
 }
 
-typedef struct span { uint32_t first, last; } span;
+typedef struct code_range { uint32_t first, last; } code_range;
 
-static bool among(uint32_t c, const span *all, size_t n)
+static bool among(uint32_t c, const code_range *all, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (c >= all[i].first && c <= all[i].last)
@@ -54,10 +54,10 @@ static bool among(uint32_t c, const span *all, size_t n)
 
 static size_t char_width(uint32_t c)
 {
-    static const span none[] = { { 0x300, 0x36f }, { 0x483, 0x489 }, { 0x591, 0x5bd }, { 0x610, 0x61a }, { 0x64b, 0x65f },
+    static const code_range none[] = { { 0x300, 0x36f }, { 0x483, 0x489 }, { 0x591, 0x5bd }, { 0x610, 0x61a }, { 0x64b, 0x65f },
                                  { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x200b, 0x200d }, { 0x20d0, 0x20ff },
                                  { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f }, { 0xe0100, 0xe01ef } };
-    static const span wide[] = { { 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xac00, 0xd7a3 },
+    static const code_range wide[] = { { 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xac00, 0xd7a3 },
                                  { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 },
                                  { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1faff }, { 0x20000, 0x3fffd } };
 

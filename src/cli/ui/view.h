@@ -37,10 +37,10 @@ bool view_stopping(void);
 
 /* ---- asking ------------------------------------------------------------------------------------------ */
 
-typedef enum asked { ASKED_ANSWER = 1, ASKED_LATER = 2, ASKED_GONE = 3 } asked;  /* GONE: stdin is over, or Ctrl-C */
+typedef enum ask_result { ASKED_ANSWER = 1, ASKED_LATER = 2, ASKED_GONE = 3 } ask_result;  /* GONE: stdin is over, or Ctrl-C */
 /* Ask whoever sits there what `w` asks, on stderr and stdin: prompt, options by number, what "no" and "later" do (`no`: what a no leads to, or
  * NULL: nothing is said of it); again until the answer fits schema and options. `answer` gets JSON text. */
-asked view_ask(cli_call *c, const pawl_wait *w, const char *no, buf *answer);
+ask_result view_ask(cli_call *c, const pawl_wait *w, const char *no, buf *answer);
 /* What somebody typed or gave on the command line as the answer to `w`: JSON where that is meant, bare text or a number's option where
  * the schema wants a string or an option (checked). PAWL_INVALID: err says what fits. */
 pawl_code view_answer(const pawl_wait *w, const char *text, buf *json, pawl_err *err);
