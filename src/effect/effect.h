@@ -38,6 +38,11 @@ void job_moved(const pawl_job *job, int64_t *last_ms);  /* a heartbeat, unless t
  * *limit names the one that ends it. */
 int64_t job_until(const pawl_job *job, int64_t timeout_ms, const char **limit);
 
+/* What an open request asks of its job and tells it. It stands first in what the request's `ctx` points to. */
+typedef struct job_watch { const pawl_job *job; int64_t beat_ms; } job_watch;
+struct net_request;
+void request_watch(struct net_request *q, job_watch *w, const pawl_job *job);
+
 /* What a caller makes of two codes of a handler; 0: they stay as they are. */
 typedef struct effect_codes { pawl_code effect, transient; } effect_codes;
 pawl_code code_as(const effect_codes *as, pawl_code rc);

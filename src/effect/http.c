@@ -18,6 +18,7 @@ enum {
 #define RESPONSE_BYTES_MAX  (INT64_C(1) << 28)
 
 typedef struct call {
+    job_watch watch;            /* first: the request's ctx */
     pawl_job own;               /* a copy of the job; answered later, its arguments are one, too */
     const pawl_job *job;        /* that copy */
     pawl_reply *r;
@@ -26,7 +27,6 @@ typedef struct call {
     net_request q;
     net_answer a;
     int64_t redirects, followed;
-    int64_t beat_ms;
     effect_codes as;
     bool away;                  /* a redirect has led to another origin */
     const char *limit;          /* what until_ms is called */
@@ -297,18 +297,6 @@ static pawl_code follow(call *c)
     return PAWL_OK;
 }
 
-static bool to_stop(void *ctx)
-{
-    return job_canceled(((call *)ctx)->job);
-}
-
-static void moved(void *ctx)
-{
-    call *c = ctx;
-
-    job_moved(c->job, &c->beat_ms);
-}
-
 /* ---- the reply --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a header that are no UTF-8 are Latin-1. */
@@ -471,11 +459,7 @@ static call *call_new(const pawl_job *job, pawl_reply *r, effect_codes as)
     c->job = &c->own;
     c->r = r;
     c->as = as;
-    c->q = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = c };
-    if (job->canceled != NULL) {
-        c->q.stop = to_stop;
-        c->q.poll_ms = job->later != NULL ? LATER_POLL_MS : CANCEL_POLL_MS;
-    }
+    request_watch(&c->q, &c->watch, c->job);
     arena_init(&c->mem, &r->alloc, 4096);
     buf_init(&c->json, &r->alloc);
     net_answer_init(&c->a, &r->alloc);

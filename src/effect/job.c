@@ -18,6 +18,30 @@ void job_moved(const pawl_job *job, int64_t *last_ms)
     job->heartbeat(job);
 }
 
+static bool request_stops(void *ctx)
+{
+    return job_canceled(((const job_watch *)ctx)->job);
+}
+
+static void request_moved(void *ctx)
+{
+    job_watch *w = ctx;
+
+    job_moved(w->job, &w->beat_ms);
+}
+
+void request_watch(net_request *q, job_watch *w, const pawl_job *job)
+{
+    *w = (job_watch){ .job = job };
+    q->ctx = w;
+    q->moved = request_moved;
+    q->stop_fd = job->cancel_fd;
+    if (job->canceled == NULL)
+        return;
+    q->stop = request_stops;
+    q->poll_ms = job->later != NULL ? LATER_POLL_MS : CANCEL_POLL_MS;
+}
+
 pawl_code code_as(const effect_codes *as, pawl_code rc)
 {
     if (rc == PAWL_EFFECT && as->effect != PAWL_OK)

@@ -140,21 +140,32 @@ static pawl_code pack_real(packer *p)
     return PAWL_OK;
 }
 
+typedef pawl_code pack_part_fn(packer *p, size_t depth);
+
+/* What stands between brackets, up to `close`. */
+static pawl_code pack_parts(packer *p, size_t depth, pack_part_fn *part, char close, size_t *count)
+{
+    pawl_code rc;
+
+    *count = 0;
+    if (format_take(p, close))
+        return PAWL_OK;
+    do {
+        if ((rc = part(p, depth)) != PAWL_OK)
+            return rc;
+        ++*count;
+    } while (format_take(p, ','));
+    return format_take(p, close) ? PAWL_OK : format_fail(p, close == ']' ? "',' or ']' is missing" : "',' or '}' is missing");
+}
+
 static pawl_code pack_array(packer *p, size_t depth)
 {
     yyjson_val *array = p->next++;
-    size_t count = 0;
-    pawl_code rc;
+    size_t count;
+    pawl_code rc = pack_parts(p, depth, pack_value, ']', &count);
 
-    if (!format_take(p, ']')) {
-        do {
-            if ((rc = pack_value(p, depth)) != PAWL_OK)
-                return rc;
-            count++;
-        } while (format_take(p, ','));
-        if (!format_take(p, ']'))
-            return format_fail(p, "',' or ']' is missing");
-    }
+    if (rc != PAWL_OK)
+        return rc;
     node_set_holder(array, YYJSON_TYPE_ARR, count, p->next);
     return PAWL_OK;
 }
@@ -176,18 +187,11 @@ static pawl_code pack_object(packer *p, size_t depth)
 {
     yyjson_val *object = p->next++;
     const yyjson_val *twin;
-    size_t count = 0;
-    pawl_code rc;
+    size_t count;
+    pawl_code rc = pack_parts(p, depth, pack_member, '}', &count);
 
-    if (!format_take(p, '}')) {
-        do {
-            if ((rc = pack_member(p, depth)) != PAWL_OK)
-                return rc;
-            count++;
-        } while (format_take(p, ','));
-        if (!format_take(p, '}'))
-            return format_fail(p, "',' or '}' is missing");
-    }
+    if (rc != PAWL_OK)
+        return rc;
     node_set_holder(object, YYJSON_TYPE_OBJ, count, p->next);
     if (!keys_twin(&p->a->alloc, object, &twin))
         return fail(p->err, PAWL_NOMEM, "format %s: no memory to check its keys", p->fmt);

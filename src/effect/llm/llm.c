@@ -20,6 +20,7 @@ enum {
 #define VERSION "2023-06-01"
 
 typedef struct call {
+    job_watch watch;            /* first: the request's ctx */
     pawl_job flat;              /* a copy of the job, with flat arguments */
     const pawl_job *job;        /* that copy */
     pawl_reply *r;
@@ -38,7 +39,6 @@ typedef struct call {
     pawl_err err;
     net_request net;
     net_answer answer;
-    int64_t beat_ms;
 } call;
 
 /* ---- whom to ask --------------------------------------------------------------------------------------------- */
@@ -159,18 +159,6 @@ static bool headers_make(call *c)
 }
 
 /* ---- the exchange -------------------------------------------------------------------------------------------------- */
-
-static bool to_stop(void *ctx)
-{
-    return job_canceled(((call *)ctx)->job);
-}
-
-static void moved(void *ctx)
-{
-    call *c = ctx;
-
-    job_moved(c->job, &c->beat_ms);
-}
 
 static void event_take(call *c, const sse_event *ev)
 {
@@ -352,11 +340,7 @@ static call *call_new(const pawl_job *job, pawl_reply *r, const pawl_llm *own)
     c->job = &c->flat;
     c->r = r;
     c->own = own;
-    c->net = (net_request){ .stop_fd = job->cancel_fd, .moved = moved, .ctx = c };
-    if (job->canceled != NULL) {
-        c->net.stop = to_stop;
-        c->net.poll_ms = job->later != NULL ? LATER_POLL_MS : CANCEL_POLL_MS;
-    }
+    request_watch(&c->net, &c->watch, c->job);
     arena_init(&c->mem, &r->alloc, 4096);
     arena_init(&c->scratch, &r->alloc, 4096);
     buf_init(&c->body, &r->alloc);

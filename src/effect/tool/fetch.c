@@ -18,6 +18,7 @@ enum {
 };
 
 typedef struct fetch {
+    job_watch watch;            /* first: the request's ctx */
     tool_call *c;
     net_request q;
     net_answer a;
@@ -287,18 +288,6 @@ static pawl_code hops(fetch *f)
     }
 }
 
-static bool to_stop(void *ctx)
-{
-    return job_canceled(((fetch *)ctx)->c->job);
-}
-
-static void moved(void *ctx)
-{
-    fetch *f = ctx;
-
-    job_moved(f->c->job, &f->c->beat_ms);
-}
-
 pawl_code tool_fetch(tool_call *c)
 {
     static const char *headers[] = { "Accept: text/html, text/plain, application/json, */*;q=0.5", "Expect:", NULL };
@@ -306,15 +295,11 @@ pawl_code tool_fetch(tool_call *c)
     fetch f = { .c = c };
     pawl_code rc;
 
-    f.q = (net_request){ .method = "GET", .url = input_text(c, "url"), .headers = headers, .response_bytes = PAGE_BYTES,
-                         .stop_fd = c->job->cancel_fd, .moved = moved, .ctx = &f };
+    f.q = (net_request){ .method = "GET", .url = input_text(c, "url"), .headers = headers, .response_bytes = PAGE_BYTES };
     if (strlen(f.q.url) > URL_BYTES_MAX || !host_of(f.q.url, f.host))
         return tool_error(c, "Invalid arguments: url: it is no URL of http or https, or has a name and password in it");
     f.q.until_ms = job_until(c->job, FETCH_MS, &limit);
-    if (c->job->canceled != NULL) {
-        f.q.stop = to_stop;
-        f.q.poll_ms = CANCEL_POLL_MS;
-    }
+    request_watch(&f.q, &f.watch, c->job);
     f.anywhere = pawl_value_bool(pawl_value_get(c->job->args, "private"));
     f.q.may_connect = may_connect;      /* no proxy either way */
     net_answer_init(&f.a, &c->r->alloc);
