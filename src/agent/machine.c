@@ -279,11 +279,6 @@ const pawl_agent_tool *tool_of(const agent_def *d, const char *name)
     return NULL;
 }
 
-static const char *copied_text(arena *mem, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
-}
-
 static void defaults(pawl_agent *a)
 {
     a->max_tokens = a->max_tokens != 0 ? a->max_tokens : 4096;
@@ -302,19 +297,19 @@ static bool def_copy(agent_def *d, const pawl_agent *a, arena *mem)
 
     d->a = *a;
     defaults(&d->a);
-    d->a.model = copied_text(mem, a->model);
+    d->a.model = arena_text(mem, a->model);
     d->a.options = d->a.system = d->a.name = NULL;      /* options and system are channels */
     for (size_t i = 0; i < a->ntools && tools != NULL; i++) {
         tools[i] = a->tools[i];
         tools[i].beside = !a->tools[i].alone && (a->tools[i].beside || (a->tools[i].cls == PAWL_READ && a->tools[i].own == PAWL_OWN_NOT));
-        tools[i].name = copied_text(mem, a->tools[i].name);
-        tools[i].rule = copied_text(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
-        tools[i].description = copied_text(mem, a->tools[i].description);
-        tools[i].schema = copied_text(mem, a->tools[i].schema);
-        tools[i].hint = copied_text(mem, a->tools[i].hint);
+        tools[i].name = arena_text(mem, a->tools[i].name);
+        tools[i].rule = arena_text(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
+        tools[i].description = arena_text(mem, a->tools[i].description);
+        tools[i].schema = arena_text(mem, a->tools[i].schema);
+        tools[i].hint = arena_text(mem, a->tools[i].hint);
     }
     for (size_t i = 0; i < a->nhelpers && helpers != NULL; i++)
-        helpers[i] = (pawl_agent_helper){ copied_text(mem, a->helpers[i].name), copied_text(mem, a->helpers[i].description) };
+        helpers[i] = (pawl_agent_helper){ arena_text(mem, a->helpers[i].name), arena_text(mem, a->helpers[i].description) };
     d->a.tools = tools;
     d->a.helpers = helpers;
     return !mem->failed;

@@ -18,7 +18,7 @@ static pawl_code handler_add(pawl_plugin *p, bool kind, const char *name, pawl_h
 
     if (!name_good(name) || fn == NULL || (int)cls < 0 || cls > PAWL_ONCE)
         return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name, or has no function or class", p->path, name != NULL ? name : "");
-    if ((h = arena_zero(p->mem, sizeof *h)) == NULL || (h->name = arena_strdup(p->mem, name, strlen(name))) == NULL)
+    if ((h = arena_zero(p->mem, sizeof *h)) == NULL || (h->name = arena_text(p->mem, name)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory", p->path);
     h->fn = fn;
     h->arg = arg;
@@ -80,7 +80,7 @@ pawl_code plugin_load(pawl_plugin **all, arena *mem, const char *path, pawl_err 
     for (; *at != NULL; at = &(*at)->next)
         if (strcmp((*at)->path, path) == 0)
             return PAWL_OK;
-    if ((p = arena_zero(mem, sizeof *p)) == NULL || (p->path = arena_strdup(mem, path, strlen(path))) == NULL)
+    if ((p = arena_zero(mem, sizeof *p)) == NULL || (p->path = arena_text(mem, path)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory", path);
     p->mem = mem;
     p->all = all;

@@ -121,7 +121,7 @@ static bool see_child(void *ctx, const pawl_head *h)
 
     if (h->parent == NULL)
         return true;
-    one.run = arena_strdup(f->mem, h->run, strlen(h->run));
+    one.run = arena_text(f->mem, h->run);
     one.parent = arena_strdup(f->mem, h->parent, strcspn(h->parent, "~"));
     if (one.run == NULL || one.parent == NULL || !arena_room(f->mem, (void **)&f->all, &f->cap, f->n, sizeof one))
         return false;

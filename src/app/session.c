@@ -87,7 +87,7 @@ static bool working_folder(session *s)
         return true;
     if (getcwd(here, sizeof here) == NULL)
         return false;
-    s->folder = arena_strdup(&s->mem, here, strlen(here));
+    s->folder = arena_text(&s->mem, here);
     return s->folder != NULL;
 }
 
@@ -245,7 +245,7 @@ static const char *text_kept(session *s, pawl_state *st, const char *name)
 {
     const char *text = pawl_value_string(kept_value(st, name));
 
-    return text != NULL ? arena_strdup(&s->mem, text, strlen(text)) : NULL;
+    return arena_text(&s->mem, text);
 }
 
 /* A run of a plug-in keeps where that lies as a label. */
@@ -258,7 +258,7 @@ static const char *plugin_label(session *s, pawl_state *st)
     if (step != NULL && pawl_state_info(st, step, &info, NULL) == PAWL_OK)
         for (size_t i = 0; i < sizeof info.labels / sizeof *info.labels && path == NULL; i++)
             if (info.labels[i] != NULL && strncmp(info.labels[i], "plugin=", 7) == 0)
-                path = arena_strdup(&s->mem, info.labels[i] + 7, strlen(info.labels[i] + 7));
+                path = arena_text(&s->mem, info.labels[i] + 7);
     pawl_step_free(step);
     return path;
 }

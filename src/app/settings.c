@@ -21,7 +21,7 @@ static const char *joined(arena *mem, const char *folder, const char *name)
 
     if (snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name) >= (int)sizeof path)
         return NULL;
-    return arena_strdup(mem, path, strlen(path));
+    return arena_text(mem, path);
 }
 
 static const char *config_folder(arena *mem)
@@ -85,7 +85,7 @@ static const pawl_value *json_file(arena *mem, const char *path, pawl_err *err)
 /* All of it or nothing: a file beside it takes its place. */
 static pawl_code json_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
 {
-    char *folder = arena_strdup(mem, path, strlen(path)), beside[SETTINGS_PATH_MAX];
+    char *folder = arena_text(mem, path), beside[SETTINGS_PATH_MAX];
     pawl_code rc = PAWL_OK;
     FILE *f = NULL;
     buf b;
@@ -140,7 +140,7 @@ static bool names(const pawl_value *folders, const char *project)
 static const char *real_folder(arena *mem, const char *project)
 {
     char *real = realpath(project, NULL);
-    const char *out = real == NULL ? project : arena_strdup(mem, real, strlen(real));
+    const char *out = real == NULL ? project : arena_text(mem, real);
 
     free(real);
     return out;

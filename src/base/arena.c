@@ -120,6 +120,16 @@ char *arena_strdup(arena *a, const char *text, size_t size)
     return p;
 }
 
+char *arena_text(arena *a, const char *text)
+{
+    return text != NULL ? arena_strdup(a, text, strlen(text)) : NULL;
+}
+
+pawl_bytes arena_bytes(arena *a, pawl_bytes b)
+{
+    return b.data != NULL ? (pawl_bytes){ arena_strdup(a, b.data, b.size), b.size } : b;
+}
+
 bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item)
 {
     size_t more = *cap == 0 ? 4 : *cap * 2;

@@ -74,6 +74,8 @@ void arena_free(arena *a);
 void *arena_slow(arena *a, size_t size);
 bool arena_owns(const arena *a, const void *ptr);
 char *arena_strdup(arena *a, const char *text, size_t size); /* NUL appended */
+char *arena_text(arena *a, const char *text);               /* all of it; NULL stays NULL */
+pawl_bytes arena_bytes(arena *a, pawl_bytes b);             /* the same of bytes; `data` NULL: no memory, or as it was */
 bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item);
 
 /* Room for one more in a vector that lives in the arena; the old one is left behind. False: no memory. */

@@ -49,20 +49,15 @@ typedef struct run_listing {
 
 /* ---- heads ------------------------------------------------------------------------------------------ */
 
-static const char *kept(arena *mem, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
-}
-
 static void head_keep(arena *mem, pawl_head *out, const pawl_head *h)
 {
     *out = *h;
-    out->run = kept(mem, h->run);
-    out->machine = kept(mem, h->machine);
-    out->context = kept(mem, h->context);
-    out->parent = kept(mem, h->parent);
-    out->owner = kept(mem, h->owner);
-    out->parked = kept(mem, h->parked);
+    out->run = arena_text(mem, h->run);
+    out->machine = arena_text(mem, h->machine);
+    out->context = arena_text(mem, h->context);
+    out->parent = arena_text(mem, h->parent);
+    out->owner = arena_text(mem, h->owner);
+    out->parked = arena_text(mem, h->parked);
 }
 
 static bool see(void *ctx, const pawl_head *h)
@@ -170,7 +165,7 @@ static bool see_waiting(void *ctx, const pawl_head *h)
         return false;
     w->f.before = h->no;
     if (h->parent != NULL)
-        w->parents[w->n++] = kept(&w->mem, h->parent);
+        w->parents[w->n++] = arena_text(&w->mem, h->parent);
     return w->n < PORTION && !w->mem.failed;
 }
 

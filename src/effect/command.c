@@ -1,4 +1,7 @@
-/* command.c - an argument list becomes a process, and its end a reply. */
+/* command.c - the handler of the effect `run`: an argument list becomes a process, and its result a reply.
+ *
+ * Called by the engine on any thread; when the job can be answered later, the loop thread makes the reply (process.c). One `call` belongs to one job and is
+ * freed by the thread that finishes it. Invariant: job.finish() is called once, and after it nothing of the job is touched. */
 #define _GNU_SOURCE             /* environ */
 #include "effect/effect.h"
 #include "effect/sandbox.h"
@@ -27,7 +30,7 @@ static pawl_code argv_make(const pawl_job *job, pawl_reply *r, const sandbox *in
     if ((p->argv = arena_get(mem, (before + n + 1) * sizeof *p->argv)) == NULL)
         return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
     for (size_t k = 0; k < before; k++)
-        if ((p->argv[k] = arena_strdup(mem, in->words[k], strlen(in->words[k]))) == NULL)
+        if ((p->argv[k] = arena_text(mem, in->words[k])) == NULL)
             return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
     for (; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
         if (!text_whole(one))

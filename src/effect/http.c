@@ -1,4 +1,7 @@
-/* http.c - arguments become requests, one for each redirect, and the last answer a reply. */
+/* http.c - the handler of the effect `http`: arguments become requests, one for each redirect, and the last answer a reply.
+ *
+ * Called by the engine on any thread; when the job can be answered later, the loop thread makes the reply (net/curl_loop.c). One `call` belongs to one job.
+ * Invariant: nothing but the origin of a URL is told, since the rest may be a secret. */
 #include "effect/effect.h"
 #include "net/net.h"
 
@@ -17,7 +20,7 @@ enum {
 #define RESPONSE_BYTES      (INT64_C(8) << 20)
 #define RESPONSE_BYTES_MAX  (INT64_C(1) << 28)
 
-typedef struct call {
+typedef struct http_call {
     job_watch watch;            /* first: the request's ctx */
     pawl_job own;               /* a copy of the job; answered later, its arguments are one, too */
     const pawl_job *job;        /* that copy */
@@ -31,7 +34,7 @@ typedef struct call {
     bool away;                  /* a redirect has led to another origin */
     const char *limit;          /* what until_ms is called */
     char origin[ORIGIN_BYTES_MAX];
-} call;
+} http_call;
 
 /* ---- origins: all that is ever told of a URL, since the rest may be a secret ----------------------------- */
 
@@ -98,7 +101,7 @@ static bool header_value(const pawl_value *v)
     return true;
 }
 
-static pawl_code headers_check(call *c, const pawl_value *headers)
+static pawl_code headers_check(http_call *c, const pawl_value *headers)
 {
     pawl_iter it = pawl_iter_of(headers);
     const pawl_value *key, *v;
@@ -176,7 +179,7 @@ static char *key_make(arena *mem, const char *id)
     return key;
 }
 
-static pawl_code headers_make(call *c)
+static pawl_code headers_make(http_call *c)
 {
     const pawl_value *headers = pawl_value_get(c->job->args, "headers"), *key, *v;
     pawl_iter it = pawl_iter_of(headers);
@@ -208,7 +211,7 @@ nomem:
 
 /* ---- the request ------------------------------------------------------------------------------------------------ */
 
-static pawl_code body_make(call *c)
+static pawl_code body_make(http_call *c)
 {
     const pawl_value *v = pawl_value_get(c->job->args, "body");
 
@@ -233,7 +236,7 @@ static bool method_known(const char *method)
     return n > 0 && n <= METHOD_BYTES_MAX && strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == n && strcmp(method, "CONNECT") != 0;
 }
 
-static pawl_code asked(call *c)
+static pawl_code asked(http_call *c)
 {
     static const char *const names[] = { "method", "url", "headers", "body", "timeout_ms", "response_bytes", "redirects", "ca" };
     int64_t timeout_ms = TIMEOUT_MS, bytes = RESPONSE_BYTES;
@@ -272,12 +275,12 @@ static bool leads_on(const net_answer *a)
            (a->status == 301 || a->status == 302 || a->status == 303 || a->status == 307 || a->status == 308);
 }
 
-static pawl_code follow(call *c)
+static pawl_code follow(http_call *c)
 {
     char origin[ORIGIN_BYTES_MAX];
     net_request *q = &c->q;
     long status = c->a.status;
-    char *url = arena_strdup(&c->mem, c->a.location, strlen(c->a.location));
+    char *url = arena_text(&c->mem, c->a.location);
 
     if (url == NULL)
         return pawl_reply_fail(c->r, PAWL_NOMEM, "%s: no memory for a redirect", c->job->effect);
@@ -368,7 +371,7 @@ static bool is_json(const char *type)
 }
 
 /* The body as JSON, when it is; what is too deep to stand in a reply is told as text. */
-static bool json_tell(call *c, buf *out)
+static bool json_tell(http_call *c, buf *out)
 {
     const buf *body = &c->a.body;
     const pawl_value *v;
@@ -385,7 +388,7 @@ static bool json_tell(call *c, buf *out)
     return true;
 }
 
-static pawl_code result(call *c)
+static pawl_code result(http_call *c)
 {
     buf *out = &c->r->text, *body = &c->a.body;
 
@@ -407,7 +410,7 @@ static pawl_code result(call *c)
 }
 
 /* 429 and 5xx: worth trying again, and not before they say. */
-static pawl_code refused(call *c)
+static pawl_code refused(http_call *c)
 {
     buf *body = &c->a.body;
 
@@ -430,7 +433,7 @@ void http_forget(void)
 /* ---- one call ------------------------------------------------------------------------------------------------------------ */
 
 /* What an exchange came to; `rc` and `why` are its own. PAWL_PENDING: it led to another request, which is ready to be made. */
-static pawl_code came(call *c, pawl_code rc, const pawl_err *why)
+static pawl_code came(http_call *c, pawl_code rc, const pawl_err *why)
 {
     if (rc != PAWL_OK && c->followed == 0 && c->a.untouched)
         pawl_reply_untouched(c->r);
@@ -449,9 +452,9 @@ static pawl_code came(call *c, pawl_code rc, const pawl_err *why)
     return PAWL_PENDING;
 }
 
-static call *call_new(const pawl_job *job, pawl_reply *r, effect_codes as)
+static http_call *call_new(const pawl_job *job, pawl_reply *r, effect_codes as)
 {
-    call *c = mem_new(&r->alloc, sizeof *c);
+    http_call *c = mem_new(&r->alloc, sizeof *c);
 
     if (c == NULL)
         return NULL;
@@ -466,7 +469,7 @@ static call *call_new(const pawl_job *job, pawl_reply *r, effect_codes as)
     return c;
 }
 
-static void call_free(call *c)
+static void call_free(http_call *c)
 {
     const pawl_alloc alloc = c->r->alloc;
 
@@ -476,11 +479,11 @@ static void call_free(call *c)
     mem_free(&alloc, c, sizeof *c);
 }
 
-static pawl_code call_begin(call *c);
+static pawl_code call_begin(http_call *c);
 
 static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
 {
-    call *c = ctx;
+    http_call *c = ctx;
     pawl_job job;
 
     rc = came(c, rc, why);
@@ -495,7 +498,7 @@ static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
 }
 
 /* By the loop thread. PAWL_PENDING: call_done() follows. */
-static pawl_code call_begin(call *c)
+static pawl_code call_begin(http_call *c)
 {
     pawl_err why = {0};
     const pawl_code rc = net_start(&c->q, &c->a, call_done, c, &why);
@@ -504,7 +507,7 @@ static pawl_code call_begin(call *c)
 }
 
 /* On this thread. */
-static pawl_code call_run(call *c)
+static pawl_code call_run(http_call *c)
 {
     pawl_code rc;
 
@@ -519,7 +522,7 @@ static pawl_code call_run(call *c)
 
 pawl_code http_request(const pawl_job *job, pawl_reply *r, effect_codes as)
 {
-    call *c;
+    http_call *c;
     bool later;
     pawl_code rc = answer_later(job, r, &later);
 

@@ -1,4 +1,6 @@
-/* job.c - what handlers ask of their job, and how they read their arguments. */
+/* job.c - what handlers ask of their job: canceled, deadline, heartbeat, answered later; and how they read their arguments.
+ *
+ * Called by every handler, on the handler's thread or the loop's. Owns nothing. */
 #include "effect/effect.h"
 #include "net/io_loop.h"
 #include "net/net.h"

@@ -1,4 +1,6 @@
-/* keys.c - which variables of the environment are keys of models, or secrets of runs: programs get them only by name. */
+/* keys.c - which variables of the environment are keys of models or secrets of runs: programs get them only by name.
+ *
+ * Called by tool/bash.c and src/app, on any thread; reads the environment and writes nothing. */
 #define _GNU_SOURCE             /* environ */
 #include "effect/effect.h"
 

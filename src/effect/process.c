@@ -46,7 +46,7 @@ static const sm_table run_table = { "process", run_rows, RUN_STATES, NULL };
 
 enum { FD_IN, FD_OUT, FD_ERR, FD_END, FDS };
 
-typedef struct run {
+typedef struct process_exec {
     process *p;
     uint8_t state;              /* a run_state */
     pid_t pid;
@@ -62,9 +62,9 @@ typedef struct run {
     process_done_fn *done;
     void *done_ctx;
     pawl_alloc alloc;
-} run;
+} process_exec;
 
-static void run_move(run *r, run_state to) { sm_move(&run_table, &r->state, to, r); }       /* R2 */
+static void run_move(process_exec *r, run_state to) { sm_move(&run_table, &r->state, to, r); }       /* R2 */
 
 /* ---- start -------------------------------------------------------------------------------------------- */
 
@@ -75,7 +75,7 @@ static void shut(int *fd)
     *fd = -1;
 }
 
-static void run_shut(run *r, int which)
+static void run_shut(process_exec *r, int which)
 {
     io_watch_end(&r->watch[which]);     /* R3 */
     shut(&r->fd[which]);
@@ -126,7 +126,7 @@ static pawl_code not_started(const process *p, int why, pawl_err *err)
     }
 }
 
-static pawl_code start(run *r, pawl_err *err)
+static pawl_code start(process_exec *r, pawl_err *err)
 {
     process *p = r->p;
     spawn_plan plan = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .fds = { -1, -1, -1 }, .third = p->third };
@@ -189,7 +189,7 @@ static void keep_end(buf *b, size_t most, bool *cut, const char *data, size_t n)
     buf_put(b, data, n);
 }
 
-static void keep(run *r, int which, const char *data, size_t n)
+static void keep(process_exec *r, int which, const char *data, size_t n)
 {
     process *p = r->p;
     size_t room = p->output_bytes - p->out.size;
@@ -207,7 +207,7 @@ static void keep(run *r, int which, const char *data, size_t n)
 }
 
 /* Whether anything came. */
-static bool drain(run *r, int which)
+static bool drain(process_exec *r, int which)
 {
     char chunk[CHUNK_BYTES];
     bool came = false;
@@ -230,7 +230,7 @@ static bool drain(run *r, int which)
 }
 
 /* A program need not read what it is given. */
-static bool feed(run *r)
+static bool feed(process_exec *r)
 {
     process *p = r->p;
     size_t before = r->fed;
@@ -251,7 +251,7 @@ static bool feed(run *r)
 
 /* ---- the end -------------------------------------------------------------------------------------------------- */
 
-static void look(run *r, int64_t now)
+static void look(process_exec *r, int64_t now)
 {
     siginfo_t info = {0};
     int rc;
@@ -269,14 +269,14 @@ static void look(run *r, int64_t now)
         r->due_ms = now + GRACE_MS;
 }
 
-static void to_group(const run *r, int sig)
+static void to_group(const process_exec *r, int sig)
 {
     if (!r->lost)
         kill(-r->pid, sig);
 }
 
 /* Stop by cancel or deadline: SIGTERM, after the grace SIGKILL, then give up. */
-static void decide(run *r, int64_t now)
+static void decide(process_exec *r, int64_t now)
 {
     process *p = r->p;
 
@@ -301,7 +301,7 @@ static void decide(run *r, int64_t now)
 }
 
 /* When something is to be done that no descriptor tells. */
-static int64_t due(const run *r, int64_t now)
+static int64_t due(const process_exec *r, int64_t now)
 {
     int64_t until = r->due_ms;
 
@@ -317,7 +317,7 @@ static int64_t due(const run *r, int64_t now)
 }
 
 /* Whether it has ended and its output has, too, or is no longer waited for. */
-static bool over(run *r, int64_t now)
+static bool over(process_exec *r, int64_t now)
 {
     if (r->state == RUN_GIVEN_UP)
         return true;
@@ -326,7 +326,7 @@ static bool over(run *r, int64_t now)
     return r->ended && (r->state == RUN_KILLED || r->lost || (r->fd[FD_OUT] < 0 && r->fd[FD_ERR] < 0));
 }
 
-static pawl_code reap(run *r, pawl_err *err)
+static pawl_code reap(process_exec *r, pawl_err *err)
 {
     process *p = r->p;
     int status = 0;
@@ -346,7 +346,7 @@ static pawl_code reap(run *r, pawl_err *err)
 }
 
 /* Of a run that was started and is over. */
-static pawl_code settle(run *r, pawl_err *err)
+static pawl_code settle(process_exec *r, pawl_err *err)
 {
     to_group(r, SIGKILL);       /* what it left behind */
     drain(r, FD_OUT);
@@ -355,12 +355,12 @@ static pawl_code settle(run *r, pawl_err *err)
     return reap(r, err);        /* R1 */
 }
 
-static void run_init(run *r, process *p)
+static void run_init(process_exec *r, process *p)
 {
-    *r = (run){ .p = p, .fd = { -1, -1, -1, -1 }, .stop = p->job->cancel_fd > 0 ? p->job->cancel_fd : -1, .due_ms = INT64_MAX };
+    *r = (process_exec){ .p = p, .fd = { -1, -1, -1, -1 }, .stop = p->job->cancel_fd > 0 ? p->job->cancel_fd : -1, .due_ms = INT64_MAX };
 }
 
-static void run_close(run *r)
+static void run_close(process_exec *r)
 {
     for (int i = 0; i < FDS; i++)
         run_shut(r, i);
@@ -368,7 +368,7 @@ static void run_close(run *r)
 
 /* ---- driven on the caller's thread ------------------------------------------------------------------------------ */
 
-static void turn(run *r)
+static void turn(process_exec *r)
 {
     struct pollfd fds[FDS + 1] = { { .fd = r->fd[FD_IN], .events = POLLOUT }, { .fd = r->fd[FD_OUT], .events = POLLIN },
                                    { .fd = r->fd[FD_ERR], .events = POLLIN }, { .fd = r->ended ? -1 : r->fd[FD_END], .events = POLLIN },
@@ -394,7 +394,7 @@ static void turn(run *r)
 
 pawl_code process_run(process *p, pawl_err *err)
 {
-    run r;
+    process_exec r;
     pipe_hold hold;
     pawl_code rc;
 
@@ -414,12 +414,12 @@ pawl_code process_run(process *p, pawl_err *err)
 
 /* ---- driven by the loop --------------------------------------------------------------------------------------------- */
 
-static run *run_of(io_job *job)
+static process_exec *run_of(io_job *job)
 {
-    return (run *)(void *)((char *)job - offsetof(run, job));
+    return (process_exec *)(void *)((char *)job - offsetof(process_exec, job));
 }
 
-static void finish(run *r, pawl_code rc, const pawl_err *err)
+static void finish(process_exec *r, pawl_code rc, const pawl_err *err)
 {
     const pawl_alloc alloc = r->alloc;
     process_done_fn *done = r->done;
@@ -432,7 +432,7 @@ static void finish(run *r, pawl_code rc, const pawl_err *err)
 }
 
 /* Also after an event: the run goes on, or is done. Returns when it wants to be called again. */
-static int64_t advance(run *r)
+static int64_t advance(process_exec *r)
 {
     const int64_t now = clock_ms();
     struct pollfd stop = { .fd = r->stop, .events = POLLIN };
@@ -456,7 +456,7 @@ static int64_t advance(run *r)
 
 static void on_ready(io_watch *w, uint32_t events)
 {
-    run *r = NULL;
+    process_exec *r = NULL;
     bool moved = false;
 
     (void)events;
@@ -472,7 +472,7 @@ static void on_ready(io_watch *w, uint32_t events)
     io_tick_by(advance(r));
 }
 
-static bool watch_all(run *r)
+static bool watch_all(process_exec *r)
 {
     for (int i = 0; i < FDS; i++) {
         r->watch[i].ready = on_ready;
@@ -491,7 +491,7 @@ static int64_t tick(io_job *job, int64_t now)
 
 static int64_t begin(io_job *job)
 {
-    run *r = run_of(job);
+    process_exec *r = run_of(job);
     pawl_err err = {0};
     pawl_code rc = start(r, &err);
 
@@ -509,7 +509,7 @@ static int64_t begin(io_job *job)
 pawl_code process_start(process *p, process_done_fn *done, void *ctx, pawl_err *err)
 {
     const pawl_alloc alloc = p->out.alloc;
-    run *r = mem_new(&alloc, sizeof *r);
+    process_exec *r = mem_new(&alloc, sizeof *r);
 
     if (r == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory to run it", p->argv[0]);

@@ -1,4 +1,6 @@
-/* reply.c - what a handler says. */
+/* reply.c - the reply of a handler: a value, or a code with its text, detail, cost and delay.
+ *
+ * A reply belongs to one job; only the thread that works on that job writes to it. */
 #include "effect/effect.h"
 
 void reply_init(pawl_reply *r, const pawl_alloc *alloc)

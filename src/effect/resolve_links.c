@@ -1,4 +1,6 @@
-/* resolve_links.c - where the paths of a command lead: what rules about paths have to know of the world. */
+/* resolve_links.c - where the paths of a command lead, links resolved: rules about paths are decided by that.
+ *
+ * Called by app/handlers.c for the effect `links`, on any thread. Reads the file system, owns nothing. */
 #define _XOPEN_SOURCE 700       /* realpath, readlink */
 #include "effect/resolve_links.h"
 
@@ -50,7 +52,7 @@ static const char *leads_to(arena *mem, char whole[PATH_MAX])
         slash[slash == whole] = '\0';
     }
     snprintf(longer, sizeof longer, "%s%s", strcmp(real, "/") == 0 && *tail != '\0' ? "" : real, tail);
-    out = arena_strdup(mem, longer, strlen(longer));
+    out = arena_text(mem, longer);
     free(real);
     return out;
 }

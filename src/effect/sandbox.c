@@ -78,7 +78,7 @@ static sandbox_folder *outer_first(arena *mem, const sandbox_folder *folders, si
 
     for (size_t i = 0, at; out != NULL && i < n; i++) {
         one = folders[i];
-        if (realpath(one.path, real) != NULL && (one.path = arena_strdup(mem, real, strlen(real))) == NULL)
+        if (realpath(one.path, real) != NULL && (one.path = arena_text(mem, real)) == NULL)
             return NULL;
         if (i == 0)
             *cwd = one.path;
@@ -251,7 +251,7 @@ static pawl_code argv_make(arena *mem, const sandbox *s, process *p, pawl_err *e
     if ((p->argv = arena_zero(mem, (s->n + 2) * sizeof *p->argv)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a sandbox");
     for (size_t i = 0; i < s->n; i++)
-        p->argv[i] = arena_strdup(mem, s->words[i], strlen(s->words[i]));
+        p->argv[i] = arena_text(mem, s->words[i]);
     p->argv[s->n] = arena_strdup(mem, "true", 4);
     p->third = s->inside;
     return mem->failed ? fail(err, PAWL_NOMEM, "no memory for a sandbox") : PAWL_OK;

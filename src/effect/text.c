@@ -1,4 +1,6 @@
-/* text.c - bytes from outside, as text that JSON can hold. */
+/* text.c - bytes from outside as text that JSON can hold.
+ *
+ * Pure; called by the handlers. */
 #include "effect/effect.h"
 
 void base64(buf *b, const char *data, size_t size)

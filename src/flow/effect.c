@@ -29,11 +29,6 @@ static bool hash_more(pawl_machine *m, const char *what, const char *name, const
     return good;
 }
 
-static const char *name_kept(pawl_machine *m, const char *name)
-{
-    return name == NULL ? NULL : arena_strdup(&m->declared, name, strlen(name));
-}
-
 pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limits *limits, pawl_err *err)
 {
     effect_decl *all;
@@ -54,9 +49,9 @@ pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limit
     if (all != NULL) {
         if (m->neffects > 0)
             memcpy(all, m->effects, m->neffects * sizeof *all);
-        all[m->neffects] = (effect_decl){ .name = arena_strdup(&m->declared, effect, strlen(effect)), .limits = *limits };
-        all[m->neffects].limits.inverse = name_kept(m, limits->inverse);
-        all[m->neffects].limits.on_unknown = name_kept(m, limits->on_unknown);
+        all[m->neffects] = (effect_decl){ .name = arena_text(&m->declared, effect), .limits = *limits };
+        all[m->neffects].limits.inverse = arena_text(&m->declared, limits->inverse);
+        all[m->neffects].limits.on_unknown = arena_text(&m->declared, limits->on_unknown);
     }
     if (m->declared.failed || !hash_more(m, "", all[m->neffects].name, &all[m->neffects].limits))
         return fail(err, PAWL_NOMEM, "%s: no memory for effect \"%s\"", m->name, effect);
@@ -85,6 +80,6 @@ pawl_code pawl_flow_interrupt(pawl_machine *m, const char *signal, pawl_err *err
         arena_init(&m->declared, &m->alloc, 256);
     m->declares = true;
     m->declared.failed = false;
-    m->interrupt = name_kept(m, signal);
+    m->interrupt = arena_text(&m->declared, signal);
     return m->interrupt != NULL && hash_more(m, "\"interrupt\",", signal, NULL) ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for a name", m->name);
 }

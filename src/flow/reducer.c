@@ -102,8 +102,8 @@ pawl_code pawl_flow_call_with(pawl_step *s, const char *tag, const char *effect,
     c->it.kind = ITEM_CALL;
     c->it.superstep = s->st->seq + 1;
     c->it.value = args == NULL || arena_owns(&s->mem, args) ? args : value_copy(&s->mem, args);
-    c->effect = arena_strdup(&s->mem, effect, strlen(effect));
-    c->tag = tag == NULL ? NULL : arena_strdup(&s->mem, tag, strlen(tag));
+    c->effect = arena_text(&s->mem, effect);
+    c->tag = arena_text(&s->mem, tag);
     flow_add(s, &c->it);
     return s->v->err.code;
 }
@@ -117,7 +117,7 @@ static pawl_code calls_settle(pawl_step *s, const visit *v, pawl_err *err)
         if (strcmp(s->refs[i].form, "channel") != 0 || s->refs[i].digest == NULL)
             continue;
         rc = channel_digest(s->st, channel_find(&s->st->root, s->refs[i].target), digest, sizeof digest, err);
-        if (rc == PAWL_OK && (s->refs[i].digest = arena_strdup(&s->mem, digest, strlen(digest))) == NULL)
+        if (rc == PAWL_OK && (s->refs[i].digest = arena_text(&s->mem, digest)) == NULL)
             rc = PAWL_NOMEM;
     }
     for (item *it = v->commands; it != NULL && rc == PAWL_OK; it = it->next) {
@@ -166,7 +166,7 @@ void pawl_flow_drop(pawl_step *s, const char *tag)
         return;
     }
     if (tag != NULL && arena_room(&s->mem, (void **)&v->drops, &v->drops_cap, v->ndrops, sizeof *v->drops))
-        v->drops[v->ndrops++] = arena_strdup(&s->mem, tag, strlen(tag));
+        v->drops[v->ndrops++] = arena_text(&s->mem, tag);
 }
 
 void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
@@ -443,7 +443,7 @@ const machine_ops reducer_ops = { reducer_drive, reducer_free, "reducer" };
 
 static const char *channel_text(reducer_machine *r, const char *text)
 {
-    return text == NULL ? NULL : arena_strdup(&r->mem, text, strlen(text));
+    return arena_text(&r->mem, text);
 }
 
 static pawl_code channel_check(reducer_machine *r, const pawl_channel *c, pawl_err *err)
@@ -512,7 +512,7 @@ pawl_machine *pawl_flow_reducer(const char *name, uint32_t version, const pawl_c
     }
     arena_init(&r->mem, &mem, 1024);
     r->m = (pawl_machine){ .ops = &reducer_ops, .alloc = mem, .version = version, .hears = true,
-                           .name = arena_strdup(&r->mem, name, strlen(name)) };
+                           .name = arena_text(&r->mem, name) };
     r->fn = fn;
     r->arg = arg;
     rc = r->m.name == NULL ? PAWL_NOMEM : reducer_channels(r, channels, n, err);

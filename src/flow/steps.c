@@ -79,7 +79,7 @@ static void step_add_node(pawl_graph *g, const pawl_flow_step *steps, size_t n, 
     }
     b->step = steps[i];
     b->arg = arg;
-    b->resumes = resumes == NULL ? NULL : arena_strdup(&g->mem, resumes, strlen(resumes));
+    b->resumes = arena_text(&g->mem, resumes);
     pawl_graph_node(g, steps[i].name, steps[i].fn == NULL ? NULL : step_node, b);
     if (steps[i].start)
         pawl_graph_edge(g, PAWL_START, steps[i].name);

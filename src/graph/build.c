@@ -9,7 +9,7 @@ enum { GRAPH_BYTES_FIRST = 2048, MAX_STEPS = 1000, MAX_CALLS = 1000, MAX_TASKS =
 
 static const char *keep(pawl_graph *g, const char *text)
 {
-    const char *copy = text == NULL ? NULL : arena_strdup(&g->mem, text, strlen(text));
+    const char *copy = arena_text(&g->mem, text);
 
     if (copy == NULL && text != NULL)
         g->failed = true;

@@ -120,8 +120,8 @@ static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
         return !m->exact;
     }
     m->n++;
-    m->id = arena_strdup(&m->mem, w->id, strlen(w->id));
-    m->run = arena_strdup(&m->mem, run, strlen(run));
+    m->id = arena_text(&m->mem, w->id);
+    m->run = arena_text(&m->mem, run);
     return !m->exact && !m->mem.failed;
 }
 
@@ -150,7 +150,7 @@ static pawl_code waits_look(pawl_handle *a, pawl_store *s, meaning *m, pawl_err 
     m->run = a->id;
     if (m->want != NULL && strchr(m->want, '~') != NULL) {
         asks_run_of(m->want, of);
-        if (strcmp(of, a->id) != 0 && is_above(s, a->id, of) && (m->run = arena_strdup(&m->mem, of, strlen(of))) == NULL)
+        if (strcmp(of, a->id) != 0 && is_above(s, a->id, of) && (m->run = arena_text(&m->mem, of)) == NULL)
             return PAWL_OK;
         return s->verbs->waits(s, m->run, see_wait, m, err);
     }

@@ -1,4 +1,6 @@
-/* date.c - dates as HTTP writes them, and how long to stay away. */
+/* date.c - dates as HTTP writes them, and how long Retry-After asks to wait.
+ *
+ * Pure. */
 #include "net/net.h"
 
 #define RETRY_AFTER_MS_MAX INT64_C(86400000)    /* a day */

@@ -1,4 +1,6 @@
-/* host.c - clocks, and the signal that a closed pipe sends. */
+/* host.c - clocks, and the signal that a write to a closed pipe sends.
+ *
+ * Any thread; a pipe_hold belongs to the thread that guards. */
 #include "net/net.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* sse.c - server-sent events: lines, put together from pieces, become events. */
+/* sse.c - a parser of server-sent events: lines, put together from pieces of any size, become events.
+ *
+ * Pure; called by llm.c on the thread that drives the call. Owns the line that is not whole yet. */
 #include "net/sse.h"
 
 enum { RETRY_DIGITS_MAX = 15, WINDOW_BYTES = 256 };

@@ -166,7 +166,7 @@ static pawl_code no_memory(const tool_gate *g, pawl_err *err)
 
 static pawl_code refused(tool_gate *g, const char *why)
 {
-    g->reason = arena_strdup(g->mem, why, strlen(why));
+    g->reason = arena_text(g->mem, why);
     return g->reason != NULL ? PAWL_DENIED : PAWL_NOMEM;
 }
 

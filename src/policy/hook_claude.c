@@ -25,7 +25,7 @@ const char *hook_words(arena *mem, const char *fmt, ...)
     va_start(args, fmt);
     failv(&e, PAWL_DENIED, fmt, args);
     va_end(args);
-    return arena_strdup(mem, e.text, strlen(e.text));
+    return arena_text(mem, e.text);
 }
 
 static pawl_code wrongly(const char **wrong, const char *why)

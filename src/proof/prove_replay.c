@@ -420,7 +420,7 @@ static pawl_code answer_call(replay *r, const origin *o, const pawl_command *c)
 
 static pawl_code one_command(replay *r, const pawl_command *given)
 {
-    const pawl_command c = { .id = arena_strdup(r->mem, given->id, strlen(given->id)), .kind = given->kind, .effect = given->effect,
+    const pawl_command c = { .id = arena_text(r->mem, given->id), .kind = given->kind, .effect = given->effect,
                              .args = given->args, .due_ms = given->due_ms };
     const bool hooked_by = c.effect != NULL && strcmp(c.effect, "hook") == 0, jq = c.effect != NULL && strcmp(c.effect, "jq") == 0;
     origin o;
@@ -463,7 +463,7 @@ static const pawl_value *question_value(replay *r, const pawl_wait *w)
 
 static pawl_code one_wait(replay *r, const pawl_wait *w)
 {
-    const char *id = arena_strdup(r->mem, w->id, strlen(w->id));
+    const char *id = arena_text(r->mem, w->id);
     const pawl_value *yes, *input;
     origin o;
 
@@ -566,7 +566,7 @@ static pawl_code drive_path(replay *r, const pawl_value *policy)
             const char *text = pawl_value_string(pawl_value_get(pawl_state_reason(r->st), "text"));
 
             text = text != NULL ? text : pawl_status_name(pawl_state_status(r->st));
-            r->why = arena_strdup(r->mem, text, strlen(text));
+            r->why = arena_text(r->mem, text);
             return PAWL_OK;
         }
         if ((rc = write_ahead(r)) < 0)

@@ -244,7 +244,7 @@ void place_next(projection *p, uint64_t seq, uint64_t index)
 
 const char *text_kept(projection *p, const char *text)
 {
-    const char *kept = text == NULL ? NULL : arena_strdup(&p->mem, text, strlen(text));
+    const char *kept = arena_text(&p->mem, text);
 
     p->failed = p->failed || (text != NULL && kept == NULL);
     return kept;

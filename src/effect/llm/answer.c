@@ -1,4 +1,7 @@
-/* answer.c - what a model says: its parts, told as they come, and the reply that is made of them when all is there. */
+/* answer.c - the answer of a model: its parts, reported as they come, and the reply that is made when all of it is there.
+ *
+ * Called by the two APIs, scripts and records on the thread that drives the call. Owns the parts of one answer.
+ * Invariant: a reply is made of a whole answer or not at all. */
 #include "effect/llm/llm.h"
 
 enum { INPUT_DEPTH_MAX = DEPTH_MAX - 8 };       /* it stands some levels deep in a reply, and then in a state */
@@ -171,7 +174,7 @@ llm_part *llm_part_new(llm_answer *a, llm_kind kind, int64_t index)
 
 const char *llm_keep(llm_answer *a, const char *text)
 {
-    const char *kept = arena_strdup(a->mem, text, strlen(text));
+    const char *kept = arena_text(a->mem, text);
 
     if (kept == NULL)
         llm_nomem(a);

@@ -1,4 +1,6 @@
-/* anthropic.c - Anthropic's Messages API: requests written, and its stream of events read. */
+/* anthropic.c - Anthropic's Messages API: requests written, and its stream of events read.
+ *
+ * Called by llm.c through a const table, on the thread that drives the call. Keeps nothing between calls. */
 #include "effect/llm/llm.h"
 
 /* ---- requests: the same bytes for the same arguments, since what has been cached is found by its bytes ------------ */

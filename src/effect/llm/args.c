@@ -1,4 +1,6 @@
-/* args.c - what a model is asked: arguments, checked once, so that whoever writes a request need not. */
+/* args.c - the arguments of a model call, checked once, so that what writes a request need not check them.
+ *
+ * Called by llm.c, script.c and record.c, on the handler's thread. Pure. */
 #include "effect/llm/llm.h"
 
 #include <stdio.h>
@@ -6,13 +8,13 @@
 enum { WHERE_BYTES = 64, TOOLS_MAX = 1000, STOPS_MAX = 64 };
 #define TOKENS_MAX INT64_C(100000000)
 
-typedef struct reading {
+typedef struct args_reading {
     const pawl_job *job;
     pawl_reply *r;
     char where[WHERE_BYTES];    /* "messages[3].content[0]" */
-} reading;
+} args_reading;
 
-static pawl_code wrong(const reading *at, const char *what)
+static pawl_code wrong(const args_reading *at, const char *what)
 {
     return pawl_reply_fail(at->r, PAWL_INVALID, "%s: %s%s", at->job->effect, at->where, what);
 }
@@ -53,7 +55,7 @@ static const struct { const char *type; const char *texts[2]; bool user, assista
     { "tool_result", { NULL }, false, false, false },   /* is a message of its own */
 };
 
-static pawl_code block_check(const reading *at, const pawl_value *block, const char *role)
+static pawl_code block_check(const args_reading *at, const pawl_value *block, const char *role)
 {
     const char *type = llm_text(block, "type");
 
@@ -74,7 +76,7 @@ static pawl_code block_check(const reading *at, const pawl_value *block, const c
     return *role == 't' ? wrong(at, ": a tool answers with text and images") : PAWL_OK;
 }
 
-static pawl_code message_check(reading *at, const pawl_value *m, size_t index)
+static pawl_code message_check(args_reading *at, const pawl_value *m, size_t index)
 {
     static const char *const roles[] = { "user", "assistant", "tool" };
     const char *role = llm_text(m, "role");
@@ -101,7 +103,7 @@ static pawl_code message_check(reading *at, const pawl_value *m, size_t index)
     return rc;
 }
 
-static pawl_code messages_check(reading *at, llm_request *out)
+static pawl_code messages_check(args_reading *at, llm_request *out)
 {
     const pawl_value *m;
     pawl_iter it = pawl_iter_of(out->messages);
@@ -122,7 +124,7 @@ static pawl_code messages_check(reading *at, llm_request *out)
 
 /* ---- the rest of it --------------------------------------------------------------------------------------- */
 
-static pawl_code tools_check(reading *at, llm_request *out)
+static pawl_code tools_check(args_reading *at, llm_request *out)
 {
     const char *choice = out->tool_choice;
     const pawl_value *tool;
@@ -153,7 +155,7 @@ static pawl_code tools_check(reading *at, llm_request *out)
     return PAWL_OK;
 }
 
-static pawl_code stop_check(const reading *at, const pawl_value *stop)
+static pawl_code stop_check(const args_reading *at, const pawl_value *stop)
 {
     const pawl_value *one;
     pawl_iter it = pawl_iter_of(stop);
@@ -166,7 +168,7 @@ static pawl_code stop_check(const reading *at, const pawl_value *stop)
     return PAWL_OK;
 }
 
-static pawl_code others_check(reading *at, llm_request *out)
+static pawl_code others_check(args_reading *at, llm_request *out)
 {
     static const char *const thinking_names[] = { "budget_tokens" };
     const pawl_value *args = at->job->args, *cache = pawl_value_get(args, "cache"), *thinking = pawl_value_get(args, "thinking"), *schema;
@@ -198,7 +200,7 @@ static pawl_code others_check(reading *at, llm_request *out)
 }
 
 /* "PROVIDER/NAME"; a name may have slashes of its own. Or "script:PATH". */
-static pawl_code model_read(const reading *at, arena *mem, const char *model, llm_request *out)
+static pawl_code model_read(const args_reading *at, arena *mem, const char *model, llm_request *out)
 {
     const char *slash = model != NULL ? strchr(model, '/') : NULL;
 
@@ -221,7 +223,7 @@ pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_r
 {
     static const char *const names[] = { "model", "messages", "system", "tools", "tool_choice", "max_tokens", "temperature", "thinking",
                                          "schema", "stop", "cache", "node", "decision", "retry" };
-    reading at = { .job = job, .r = r };
+    args_reading at = { .job = job, .r = r };
     const char *model = NULL;
     pawl_code rc = args_known(job, r, names, sizeof names / sizeof *names);
 

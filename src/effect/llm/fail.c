@@ -1,4 +1,6 @@
-/* fail.c - what a model's API means when it says no: try again, or never. */
+/* fail.c - what an error of a model's API means: to be tried again, or not.
+ *
+ * Called by llm.c and the two APIs. Pure. */
 #include "effect/llm/llm.h"
 
 #include <strings.h>
@@ -55,7 +57,7 @@ void llm_error_read(const pawl_value *body, llm_error *out)
 
 /* ---- meanings ---------------------------------------------------------------------------------------------------- */
 
-typedef enum verdict { AGAIN, LATER, DENIED, WRONG, LONG, OPEN } verdict;
+typedef enum error_meaning { AGAIN, LATER, DENIED, WRONG, LONG, OPEN } error_meaning;
 
 static bool ends(const char *text, const char *with)
 {
@@ -108,9 +110,9 @@ static bool is_long(const llm_error *e)
 }
 
 /* By its word, where there is no status. */
-static verdict by_type(const char *type)
+static error_meaning by_type(const char *type)
 {
-    static const struct { const char *type; verdict is; } types[] = {
+    static const struct { const char *type; error_meaning is; } types[] = {
         { "rate_limit_error", LATER }, { "rate_limit_exceeded", LATER }, { "slow_down", LATER },
         { "authentication_error", DENIED }, { "billing_error", DENIED }, { "permission_error", DENIED }, { "invalid_api_key", DENIED },
         { "invalid_request_error", WRONG }, { "not_found_error", WRONG }, { "request_too_large", WRONG },
@@ -123,7 +125,7 @@ static verdict by_type(const char *type)
     return OPEN;
 }
 
-static verdict by_status(long status)
+static error_meaning by_status(long status)
 {
     if (status == 429)
         return LATER;
@@ -132,9 +134,9 @@ static verdict by_status(long status)
     return status == 401 || status == 402 || status == 403 ? DENIED : WRONG;
 }
 
-static verdict meaning(const llm_error *e)
+static error_meaning meaning(const llm_error *e)
 {
-    verdict v;
+    error_meaning v;
 
     if (e->status != 0) {
         v = by_status(e->status);
@@ -176,7 +178,7 @@ static void without_key(char *text, const char *key)
 
 pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
 {
-    const verdict v = meaning(e);
+    const error_meaning v = meaning(e);
     const pawl_code rc = v == DENIED ? PAWL_DENIED : v == WRONG ? PAWL_INVALID : v == LONG ? PAWL_LIMIT : PAWL_TRANSIENT;
     buf b;
 

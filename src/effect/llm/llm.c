@@ -1,4 +1,7 @@
-/* llm.c - the effect "llm" by wire: whom to ask, one exchange, and what it came to. */
+/* llm.c - the handler of the effect `llm` over HTTP: finds the provider, makes one exchange, and makes the reply.
+ *
+ * Called by the engine on any thread; when the job can be answered later, the loop thread drives the call. One `call` belongs to one job.
+ * Invariants: a key stands in no text of a reply; nothing is tried again here. */
 #include "effect/llm/llm.h"
 #include "net/net.h"
 
@@ -19,7 +22,7 @@ enum {
 #define TELL_BYTES_MAX      ((size_t)2000)          /* of it, to people */
 #define VERSION "2023-06-01"
 
-typedef struct call {
+typedef struct llm_call {
     job_watch watch;            /* first: the request's ctx */
     pawl_job flat;              /* a copy of the job, with flat arguments */
     const pawl_job *job;        /* that copy */
@@ -39,11 +42,11 @@ typedef struct call {
     pawl_err err;
     net_request net;
     net_answer answer;
-} call;
+} llm_call;
 
 /* ---- whom to ask --------------------------------------------------------------------------------------------- */
 
-static const char *setting(const call *c, const char *name)
+static const char *setting(const llm_call *c, const char *name)
 {
     const char *text = c->own->setting != NULL ? c->own->setting(c->own->setting_ctx, name) : getenv(name);
 
@@ -69,7 +72,7 @@ static bool clean(const char *text)
     return true;
 }
 
-static pawl_code provider_find(call *c)
+static pawl_code provider_find(llm_call *c)
 {
     static const struct { const char *name, *base; bool key; } known[] = {
         { "anthropic", "https://api.anthropic.com", true }, { "openai", "https://api.openai.com/v1", true },
@@ -107,7 +110,7 @@ static pawl_code provider_find(call *c)
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
 
-static const char *joined(call *c, const char *before, const char *text, const char *after)
+static const char *joined(llm_call *c, const char *before, const char *text, const char *after)
 {
     const size_t n = strlen(before), m = strlen(text), k = strlen(after);
     char *out = arena_get(&c->mem, n + m + k + 1);
@@ -121,7 +124,7 @@ static const char *joined(call *c, const char *before, const char *text, const c
 }
 
 /* The base without the slashes at its end, and its query, if it has one, behind the path; Anthropic's may have the version in it, or not. */
-static const char *url_make(call *c)
+static const char *url_make(llm_call *c)
 {
     size_t n = strcspn(c->base, "?#");
     const char *base, *query = c->base[n] == '?' ? c->base + n : "";
@@ -135,7 +138,7 @@ static const char *url_make(call *c)
     return joined(c, base, c->api->path, query);
 }
 
-static bool headers_make(call *c)
+static bool headers_make(llm_call *c)
 {
     const char **h = c->net.headers = arena_get(&c->mem, 8 * sizeof *h), *version, *beta;
 
@@ -160,7 +163,7 @@ static bool headers_make(call *c)
 
 /* ---- the exchange -------------------------------------------------------------------------------------------------- */
 
-static void event_take(call *c, const sse_event *ev)
+static void event_take(llm_call *c, const sse_event *ev)
 {
     c->events = true;
     arena_reset(&c->scratch);
@@ -170,7 +173,7 @@ static void event_take(call *c, const sse_event *ev)
 /* Bytes of the stream, as they come. */
 static net_taken take(void *ctx, const net_answer *answer, const char *data, size_t size)
 {
-    call *c = ctx;
+    llm_call *c = ctx;
     pawl_bytes in = { data, size };
     sse_event ev;
     pawl_code rc = PAWL_PENDING;
@@ -188,7 +191,7 @@ static net_taken take(void *ctx, const net_answer *answer, const char *data, siz
     return c->rc != PAWL_OK ? NET_ENOUGH : c->a.whole ? NET_LAST : NET_MORE;
 }
 
-static pawl_code request_make(call *c, pawl_err *why)
+static pawl_code request_make(llm_call *c, pawl_err *why)
 {
     const char *limit;
 
@@ -211,7 +214,7 @@ static pawl_code request_make(call *c, pawl_err *why)
 
 /* ---- what it came to --------------------------------------------------------------------------------------------------- */
 
-static void detail(call *c, const buf *body)
+static void detail(llm_call *c, const buf *body)
 {
     size_t n = body->size > TELL_BYTES_MAX ? cut_end(body->data, TELL_BYTES_MAX) : body->size;
     char *text = n > 0 ? arena_strdup(&c->mem, body->data, n) : NULL;
@@ -228,12 +231,12 @@ static void detail(call *c, const buf *body)
     pawl_reply_detail(c->r, text);
 }
 
-static const char *header(const call *c, const char *name)
+static const char *header(const llm_call *c, const char *name)
 {
     return net_head(&c->answer.head, name);
 }
 
-static int64_t wait_ms(const call *c)
+static int64_t wait_ms(const llm_call *c)
 {
     const char *ms = header(c, "retry-after-ms");
     const long long n = ms != NULL ? strtoll(ms, NULL, 10) : 0;
@@ -244,7 +247,7 @@ static int64_t wait_ms(const call *c)
 }
 
 /* Said by status and body, or by the body of an answer that is no stream. */
-static pawl_code refused(call *c, const buf *body)
+static pawl_code refused(llm_call *c, const buf *body)
 {
     const char *again = header(c, "x-should-retry");
     llm_error e = { .status = c->answer.status, .type = "", .code = "", .text = "" };
@@ -264,7 +267,7 @@ static pawl_code refused(call *c, const buf *body)
 }
 
 /* No event came, but something did: of another type, or of JSON, whatever its type. */
-static bool is_no_stream(call *c)
+static bool is_no_stream(llm_call *c)
 {
     const char *type = header(c, "content-type");
 
@@ -272,7 +275,7 @@ static bool is_no_stream(call *c)
 }
 
 /* A stream that came to its end. */
-static pawl_code ended(call *c)
+static pawl_code ended(llm_call *c)
 {
     const char *id = header(c, c->api->request_id);
     pawl_code rc = c->rc;
@@ -296,7 +299,7 @@ static pawl_code ended(call *c)
     return pawl_reply_fail(c->r, rc, "%s%s", rc == PAWL_LIMIT ? "Invalid response: " : "", c->err.text);
 }
 
-static pawl_code unanswered(call *c, pawl_code rc, const pawl_err *why)
+static pawl_code unanswered(llm_call *c, pawl_code rc, const pawl_err *why)
 {
     if (c->rc != PAWL_OK || c->a.rc != PAWL_OK)         /* told before the connection failed */
         return ended(c);
@@ -312,7 +315,7 @@ static pawl_code unanswered(call *c, pawl_code rc, const pawl_err *why)
 }
 
 /* The reply, of what net_fetch() or net_start() gave. */
-static pawl_code came(call *c, pawl_code rc, const pawl_err *why)
+static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
 {
     const bool stream = c->answer.status / 100 == 2;
     sse_event ev;
@@ -330,9 +333,9 @@ static pawl_code came(call *c, pawl_code rc, const pawl_err *why)
 
 /* ---- one call ------------------------------------------------------------------------------------------------------------ */
 
-static call *call_new(const pawl_job *job, pawl_reply *r, const pawl_llm *own)
+static llm_call *call_new(const pawl_job *job, pawl_reply *r, const pawl_llm *own)
 {
-    call *c = mem_new(&r->alloc, sizeof *c);
+    llm_call *c = mem_new(&r->alloc, sizeof *c);
 
     if (c == NULL)
         return NULL;
@@ -351,7 +354,7 @@ static call *call_new(const pawl_job *job, pawl_reply *r, const pawl_llm *own)
     return c;
 }
 
-static void call_free(call *c)
+static void call_free(llm_call *c)
 {
     const pawl_alloc alloc = c->r->alloc;
 
@@ -367,7 +370,7 @@ static void call_free(call *c)
 
 static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
 {
-    call *c = ctx;
+    llm_call *c = ctx;
     const pawl_job job = c->flat;
 
     rc = came(c, rc, why);
@@ -376,13 +379,13 @@ static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
 }
 
 /* The call outlives the handler's: what the answer needs of the arguments and of the settings is copied; the rest is in the body by now. */
-static bool call_own(call *c)
+static bool call_own(llm_call *c)
 {
-    c->priced = c->priced != NULL ? arena_strdup(&c->mem, c->priced, strlen(c->priced)) : NULL;
-    c->q.model = arena_strdup(&c->mem, c->q.model, strlen(c->q.model));
+    c->priced = arena_text(&c->mem, c->priced);
+    c->q.model = arena_text(&c->mem, c->q.model);
     c->q.schema = value_copy(&c->mem, c->q.schema);
     if (c->key != NULL)
-        c->a.key = c->key = arena_strdup(&c->mem, c->key, strlen(c->key));
+        c->a.key = c->key = arena_text(&c->mem, c->key);
     c->q.messages = c->q.tools = c->q.stop = c->q.temperature = NULL;
     c->q.system = c->q.tool_choice = NULL;
     c->flat.args = NULL;
@@ -390,7 +393,7 @@ static bool call_own(call *c)
 }
 
 /* Ask. PAWL_PENDING: call_done() follows. */
-static pawl_code call_make(call *c, bool later)
+static pawl_code call_make(llm_call *c, bool later)
 {
     pawl_err why = { 0 };
     pawl_code rc = request_make(c, &why);
@@ -404,7 +407,7 @@ static pawl_code call_make(call *c, bool later)
 pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
 {
     static const pawl_llm plain = { 0 };
-    call *c;
+    llm_call *c;
     bool later;
     pawl_code rc = answer_later(job, r, &later);
 

@@ -1,4 +1,6 @@
-/* openai.c - OpenAI's Chat Completions API, and what those like it make of it: requests written, and its chunks read. */
+/* openai.c - OpenAI's Chat Completions API and those like it: requests written, and its chunks read.
+ *
+ * Called by llm.c through a const table, on the thread that drives the call. Keeps nothing between calls. */
 #include "effect/llm/llm.h"
 
 #include <strings.h>

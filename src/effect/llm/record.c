@@ -1,4 +1,6 @@
-/* record.c - answers written down, by what was asked: a file of JSON lines that is read whole, and grows at its end. */
+/* record.c - recorded answers, by the digest of what was asked: a file of JSON lines that is read whole and appended to.
+ *
+ * Called by handlers on any thread; the record's lock covers its table and its file. */
 #include "effect/llm/llm.h"
 
 #include <errno.h>
@@ -207,7 +209,7 @@ pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, p
     *r = (pawl_llm_record){ .alloc = alloc, .mode = mode, .fn = fn, .fn_arg = fn_arg, .fd = fd };
     arena_init(&r->mem, &alloc, 4096);
     pthread_mutex_init(&r->lock, NULL);
-    r->path = arena_strdup(&r->mem, path, strlen(path));
+    r->path = arena_text(&r->mem, path);
     rc = r->path == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for it", path) : live ? file_lock(fd, path, err) : PAWL_OK;
     if (rc == PAWL_OK)
         rc = file_read(r, path, fd, err);

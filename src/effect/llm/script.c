@@ -1,4 +1,6 @@
-/* script.c - a model that answers by a list: the first entry that fits the conversation, or the prompt. It has no state. */
+/* script.c - a model that answers by a list: the first entry that fits the conversation or the prompt.
+ *
+ * Called by handlers on any thread. A script is immutable. */
 #include "effect/llm/llm.h"
 #include "net/net.h"
 

@@ -1,4 +1,6 @@
-/* bash.c - commands: of the model, in a sandbox; and tools that are programs. */
+/* bash.c - commands: those of the model, in a sandbox, and tools that are programs.
+ *
+ * Called by call.c through the entry of the tool, on the thread of the job, which waits for the process. */
 #define _GNU_SOURCE             /* environ */
 #include "effect/sandbox.h"
 #include "effect/tool/tool.h"
@@ -122,10 +124,10 @@ static bool argv_make(tool_call *c, process *p, const sandbox *in)
     if ((p->argv = arena_zero(&c->mem, (in->n + 4) * sizeof *p->argv)) == NULL)
         return false;
     for (size_t i = 0; i < in->n; i++)
-        p->argv[i] = arena_strdup(&c->mem, in->words[i], strlen(in->words[i]));
+        p->argv[i] = arena_text(&c->mem, in->words[i]);
     p->third = in->inside;
     for (size_t i = 0; i < 3; i++)
-        p->argv[in->n + i] = arena_strdup(&c->mem, own[i], strlen(own[i]));
+        p->argv[in->n + i] = arena_text(&c->mem, own[i]);
     return !c->mem.failed;
 }
 

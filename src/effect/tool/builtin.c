@@ -1,4 +1,6 @@
-/* builtin.c - the tools that come with the library. docs/TOOLS.md is printed from this table. */
+/* builtin.c - the tools that come with the library; docs/TOOLS.md is printed from this table.
+ *
+ * Read by registry.c. Constant. */
 #include "effect/tool/tool.h"
 
 #define OBJECT(required, properties) \

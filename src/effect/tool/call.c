@@ -1,4 +1,6 @@
-/* call.c - a call: what every tool begins and ends with. */
+/* call.c - one call of a tool: checks before it, and the reply after it.
+ *
+ * tool_perform() is the handler of every tool, on any thread. A tool_call belongs to that call. */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 

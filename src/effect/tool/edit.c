@@ -1,4 +1,6 @@
-/* edit.c - edit_file and write_file. */
+/* edit.c - edit_file and write_file.
+ *
+ * Called by call.c. A file is replaced whole or not at all (workspace_fs.c). */
 #include "effect/tool/tool.h"
 
 /* ---- what is found and replaced ----------------------------------------------------------------------- */
@@ -98,10 +100,10 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static pawl_code edit_write(edit *e, const roots *r, const char *path, const place *p, const struct stat *read)
+static pawl_code edit_write(edit *e, const roots *r, const char *path, const file_place *p, const struct stat *read)
 {
     pawl_code rc = PAWL_OK;
-    place now;
+    file_place now;
     bool same = place_seek(e->c, r, path, MISSING_IS_ERROR, &now, &rc);
 
     if (same && (strcmp(now.path, p->path) != 0 || !same_file(&now.st, read)))
@@ -114,7 +116,7 @@ static pawl_code edit_write(edit *e, const roots *r, const char *path, const pla
     return rc;
 }
 
-static pawl_code edit_at(edit *e, const roots *r, const char *path, const place *p)
+static pawl_code edit_at(edit *e, const roots *r, const char *path, const file_place *p)
 {
     tool_call *c = e->c;
     struct stat st;
@@ -145,7 +147,7 @@ pawl_code tool_edit(tool_call *c)
     pawl_code rc = PAWL_OK;
     edit e = { .c = c };
     roots *r = arena_get(&c->mem, sizeof *r);
-    place p;
+    file_place p;
 
     if (r == NULL)
         return tool_nomem(c);
@@ -176,7 +178,7 @@ pawl_code tool_write(tool_call *c)
     const char *path = input_text(c, "file_path");
     pawl_code rc = PAWL_OK;
     roots *r = arena_get(&c->mem, sizeof *r);
-    place p;
+    file_place p;
 
     if (r == NULL)
         return tool_nomem(c);

@@ -261,7 +261,7 @@ static pawl_code follow(fetch *f, bool *told)
         buf_text(&c->out, to);
         return tool_text(c, CUT_END, false);
     }
-    if ((f->q.url = arena_strdup(&c->mem, to, strlen(to))) == NULL)
+    if ((f->q.url = arena_text(&c->mem, to)) == NULL)
         return tool_nomem(c);
     *told = false;
     return PAWL_OK;

@@ -1,4 +1,6 @@
-/* glob.c - files by a pattern of their path. */
+/* glob.c - the tool `glob`: files by a pattern of their path.
+ *
+ * Called by call.c. Owns what was found until the reply is made. */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -6,11 +8,11 @@
 
 enum { FOUND_MAX = 1000, KEPT_MAX = 100000, GLOB_MS = 20000 };
 
-typedef struct found { const char *path; struct timespec when; } found;
+typedef struct found_file { const char *path; struct timespec when; } found_file;
 typedef struct globbing {
     tool_call *c;
     pattern p;
-    found *all;
+    found_file *all;
     size_t n, cap;
     bool full, nomem;
 } globbing;
@@ -28,7 +30,7 @@ static bool take(void *ctx, const walked *w)
     }
     g->nomem = !arena_room(&g->c->mem, &all, &g->cap, g->n, sizeof *g->all);
     g->all = all;
-    if (g->nomem || (g->all[g->n].path = arena_strdup(&g->c->mem, w->path, strlen(w->path))) == NULL) {
+    if (g->nomem || (g->all[g->n].path = arena_text(&g->c->mem, w->path)) == NULL) {
         g->nomem = true;
         return false;
     }
@@ -38,7 +40,7 @@ static bool take(void *ctx, const walked *w)
 
 static int newest(const void *a, const void *b)
 {
-    const found *x = a, *y = b;
+    const found_file *x = a, *y = b;
 
     if (x->when.tv_sec != y->when.tv_sec)
         return x->when.tv_sec > y->when.tv_sec ? -1 : 1;
@@ -47,7 +49,7 @@ static int newest(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-static pawl_code tell(globbing *g, const walk *w, const place *at, const roots *r)
+static pawl_code tell(globbing *g, const walk *w, const file_place *at, const roots *r)
 {
     const char *sort = input_text(g->c, "sort");
     buf *out = &g->c->out;
@@ -87,7 +89,7 @@ pawl_code tool_glob(tool_call *c)
     roots *r = arena_get(&c->mem, sizeof *r);
     walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GLOB_MS };
     pawl_code rc = PAWL_OK;
-    place p;
+    file_place p;
 
     if (g == NULL || r == NULL)
         return tool_nomem(c);

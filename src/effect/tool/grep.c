@@ -1,4 +1,6 @@
-/* grep.c - lines of files by a regular expression, or by plain text. */
+/* grep.c - the tool `grep`: lines of files by a regular expression, or by plain text.
+ *
+ * Called by call.c. Owns one compiled expression for the call; regex.c refuses what would take the C library too long. */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -19,12 +21,12 @@ enum {
 
 typedef enum mode { MODE_CONTENT, MODE_FILES, MODE_COUNT } mode;
 
-typedef struct kept { int64_t line; size_t size; char text[SHOWN_BYTES]; } kept;
+typedef struct kept_line { int64_t line; size_t size; char text[SHOWN_BYTES]; } kept_line;
 
 typedef struct grep {
     tool_call *c;
     const roots *r;
-    const place *from;
+    const file_place *from;
     walk *w;
     mode mode;
     int64_t before, after, most, found;
@@ -40,7 +42,7 @@ typedef struct grep {
     /* the file */
     const char *path;           /* below `from`; NULL: it is `from` */
     int64_t line, count, told, left;    /* told: the last line that was; left: lines to show after a match */
-    kept ring[CONTEXT_MAX];
+    kept_line ring[CONTEXT_MAX];
     size_t used;
     bool begun;
     char text[SEARCHED_BYTES + 1];
@@ -126,7 +128,7 @@ static void matched(grep *g)
         return;
     g->found++;
     for (int64_t i = g->line - g->before; i < g->line; i++) {
-        const kept *k = i > g->told ? &g->ring[i % CONTEXT_MAX] : NULL;
+        const kept_line *k = i > g->told ? &g->ring[i % CONTEXT_MAX] : NULL;
 
         if (k != NULL && k->line == i && i > 0)
             show(g, i, k->text, k->size, '-');
@@ -137,7 +139,7 @@ static void matched(grep *g)
 
 static void line_end(grep *g)
 {
-    kept *k = &g->ring[++g->line % CONTEXT_MAX];
+    kept_line *k = &g->ring[++g->line % CONTEXT_MAX];
 
     if (g->used > 0 && g->text[g->used - 1] == '\r')
         g->used--;
@@ -325,7 +327,7 @@ pawl_code tool_grep(tool_call *c)
     walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GREP_MS };
     pawl_code rc = PAWL_OK;
     bool told = false;
-    place p;
+    file_place p;
 
     if (g == NULL || r == NULL)
         return tool_nomem(c);

@@ -8,7 +8,7 @@ enum {
     BLANK_LINES_MAX = 1
 };
 
-typedef struct page {
+typedef struct html_page {
     const char *p, *end;
     buf *out;
     bool blank;                 /* a space is due before the next word */
@@ -17,7 +17,7 @@ typedef struct page {
     bool begun;                 /* something was written */
     const char *url;            /* of the link that is open */
     size_t url_size, url_from;  /* url_from: where its text begins */
-} page;
+} html_page;
 
 typedef struct tag {
     char name[TAG_BYTES + 1];   /* in lower case */
@@ -45,7 +45,7 @@ static bool same(const char *p, const char *end, const char *word)
 
 /* ---- text -------------------------------------------------------------------------------------------- */
 
-static void due(page *g)
+static void due(html_page *g)
 {
     if (g->lines > 0 && g->begun)
         for (unsigned i = 0; i < g->lines && i <= BLANK_LINES_MAX; i++)
@@ -57,13 +57,13 @@ static void due(page *g)
     g->begun = true;
 }
 
-static void word(page *g, const char *text, size_t size)
+static void word(html_page *g, const char *text, size_t size)
 {
     due(g);
     buf_put(g->out, text, size);
 }
 
-static void line(page *g, unsigned n)
+static void line(html_page *g, unsigned n)
 {
     if (n > g->lines)
         g->lines = n;
@@ -141,7 +141,7 @@ static uint32_t entity(const char **p, const char *end)
     return c;
 }
 
-static void text(page *g)
+static void text(html_page *g)
 {
     while (g->p < g->end && *g->p != '<') {
         uint32_t c;
@@ -202,7 +202,7 @@ static const char *attr(const tag *t, const char *name, size_t *size)
 }
 
 /* At "<": false, and nothing moved: it is no tag but text. */
-static bool tag_read(page *g, tag *t)
+static bool tag_read(html_page *g, tag *t)
 {
     const char *p = g->p + 1;
     size_t n = 0;
@@ -226,7 +226,7 @@ static bool tag_read(page *g, tag *t)
 }
 
 /* To what ends it: "-->", "</script". */
-static void skip_to(page *g, const char *what, bool past)
+static void skip_to(html_page *g, const char *what, bool past)
 {
     size_t n = strlen(what);
 
@@ -245,7 +245,7 @@ static bool one_of(const char *name, const char *const *names, size_t n)
 }
 
 /* A link's address stands behind its text, unless that is it. */
-static void link_end(page *g)
+static void link_end(html_page *g)
 {
     const size_t size = g->out->size > g->url_from ? g->out->size - g->url_from : 0;
 
@@ -268,7 +268,7 @@ static void link_end(page *g)
     g->url = NULL;
 }
 
-static void link_begin(page *g, const tag *t)
+static void link_begin(html_page *g, const tag *t)
 {
     size_t n;
     const char *url = attr(t, "href", &n);
@@ -283,7 +283,7 @@ static void link_begin(page *g, const tag *t)
     g->url_from = g->out->size;
 }
 
-static void heading(page *g, const tag *t)
+static void heading(html_page *g, const tag *t)
 {
     line(g, 2);
     if (t->closes)
@@ -292,7 +292,7 @@ static void heading(page *g, const tag *t)
     g->blank = true;
 }
 
-static void tag_told(page *g, const tag *t)
+static void tag_told(html_page *g, const tag *t)
 {
     static const char *const blocks[] = { "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "ul", "ol", "dl", "table", "blockquote",
                                           "figure", "form", "fieldset", "title", "details", "body" };
@@ -324,7 +324,7 @@ static void tag_told(page *g, const tag *t)
 }
 
 /* What is no text, up to the tag that closes it. */
-static bool dropped(page *g, const tag *t)
+static bool dropped(html_page *g, const tag *t)
 {
     static const struct { const char *name, *end; } none[] = { { "script", "</script" }, { "style", "</style" }, { "template", "</template" },
         { "svg", "</svg" }, { "noscript", "</noscript" }, { "iframe", "</iframe" }, { "textarea", "</textarea" }, { "math", "</math" } };
@@ -341,7 +341,7 @@ static bool dropped(page *g, const tag *t)
 
 void html_text(const char *data, size_t size, buf *out)
 {
-    page g = { .p = data, .end = size > 0 ? data + size : data, .out = out };
+    html_page g = { .p = data, .end = size > 0 ? data + size : data, .out = out };
     tag t;
 
     while (g.p < g.end) {

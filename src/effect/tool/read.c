@@ -1,4 +1,6 @@
-/* read.c - read_file and list_files. */
+/* read.c - read_file and list_files.
+ *
+ * Called by call.c. Owns nothing after the reply. */
 #include "effect/tool/tool.h"
 
 #include <dirent.h>
@@ -31,7 +33,7 @@ static const char *image_type(const char *data, size_t size)
     return NULL;
 }
 
-static pawl_code image(tool_call *c, const place *p, const char *path, const char *type)
+static pawl_code image(tool_call *c, const file_place *p, const char *path, const char *type)
 {
     struct stat st;
     pawl_code rc;
@@ -52,7 +54,7 @@ static pawl_code image(tool_call *c, const place *p, const char *path, const cha
 
 /* ---- text ------------------------------------------------------------------------------------------------ */
 
-typedef struct page {
+typedef struct read_page {
     tool_call *c;
     int64_t first, limit;       /* lines asked for */
     int64_t line;               /* the one that is read, from 1 */
@@ -62,9 +64,9 @@ typedef struct page {
     char text[LINE_BYTES];
     size_t over;                /* bytes of it that are not shown */
     bool full, begun;
-} page;
+} read_page;
 
-static void line_end(page *g)
+static void line_end(read_page *g)
 {
     buf *out = &g->c->out;
 
@@ -91,7 +93,7 @@ static void line_end(page *g)
         g->line++;
 }
 
-static void feed(page *g, const char *data, size_t size)
+static void feed(read_page *g, const char *data, size_t size)
 {
     while (size > 0 && !g->full) {
         const char *end = memchr(data, '\n', size);
@@ -111,7 +113,7 @@ static void feed(page *g, const char *data, size_t size)
     }
 }
 
-static pawl_code page_told(page *g, const char *path, const struct stat *st)
+static pawl_code page_told(read_page *g, const char *path, const struct stat *st)
 {
     tool_call *c = g->c;
 
@@ -127,7 +129,7 @@ static pawl_code page_told(page *g, const char *path, const struct stat *st)
 
 static pawl_code text(tool_call *c, int fd, const char *path, const struct stat *st)
 {
-    page *g = arena_zero(&c->mem, sizeof *g);
+    read_page *g = arena_zero(&c->mem, sizeof *g);
     char chunk[16384];
     ssize_t n = 1;
     pawl_code rc = PAWL_OK;
@@ -150,7 +152,7 @@ static pawl_code text(tool_call *c, int fd, const char *path, const struct stat 
     return rc == PAWL_OK ? page_told(g, path, st) : rc;
 }
 
-static pawl_code read_it(tool_call *c, const place *p, const char *path)
+static pawl_code read_it(tool_call *c, const file_place *p, const char *path)
 {
     char head[PROBE_BYTES];
     struct stat st;
@@ -179,7 +181,7 @@ pawl_code tool_read(tool_call *c)
     const char *path = input_text(c, "file_path");
     pawl_code rc = PAWL_OK;
     roots *r = arena_get(&c->mem, sizeof *r);
-    place p;
+    file_place p;
 
     if (r == NULL)
         return tool_nomem(c);
@@ -254,7 +256,7 @@ pawl_code tool_list(tool_call *c)
     pawl_code rc = PAWL_OK;
     roots *r = arena_get(&c->mem, sizeof *r);
     DIR *dir = NULL;
-    place p;
+    file_place p;
     int fd;
 
     path = path != NULL ? path : ".";

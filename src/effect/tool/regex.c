@@ -8,14 +8,14 @@ enum {
     REGEX_SIZE_MAX = 4000       /* elements, with all repetitions written out */
 };
 
-typedef struct reader {
+typedef struct regex_reader {
     const char *p;
     buf *out;
     size_t size[REGEX_NESTED_MAX + 1];  /* of the group at each level, */
     size_t last[REGEX_NESTED_MAX + 1];  /* and of the last element in it; 0: none */
     unsigned depth;
     const char *wrong;
-} reader;
+} regex_reader;
 
 static const struct { char letter; const char *outside, *inside; } classes[] = {
     { 'd', "[0-9]", "0-9" }, { 'D', "[^0-9]", NULL }, { 'w', "[[:alnum:]_]", "[:alnum:]_" }, { 'W', "[^[:alnum:]_]", NULL },
@@ -30,7 +30,7 @@ static const char *class_of(char letter, bool inside)
     return NULL;
 }
 
-static void element(reader *r)
+static void element(regex_reader *r)
 {
     r->size[r->depth]++;
     r->last[r->depth] = 1;
@@ -46,7 +46,7 @@ static bool is_range(const char *p)
 }
 
 /* One member, at r->p; ranges as they are. */
-static void member(reader *r, members *m, buf *list)
+static void member(regex_reader *r, members *m, buf *list)
 {
     const char *cls;
     char c = *r->p++;
@@ -94,7 +94,7 @@ static void member(reader *r, members *m, buf *list)
     }
 }
 
-static void bracket(reader *r)
+static void bracket(regex_reader *r)
 {
     members m = { .not = r->p[1] == '^' };
     buf list;
@@ -123,7 +123,7 @@ static void bracket(reader *r)
 
 /* ---- the rest --------------------------------------------------------------------------------------------------- */
 
-static void escape(reader *r)
+static void escape(regex_reader *r)
 {
     char c = r->p[1];
     const char *cls = class_of(c, false);
@@ -150,7 +150,7 @@ static void escape(reader *r)
     element(r);
 }
 
-static void open_group(reader *r)
+static void open_group(regex_reader *r)
 {
     if (r->depth == REGEX_NESTED_MAX) {
         r->wrong = "its groups are too deep";
@@ -166,7 +166,7 @@ static void open_group(reader *r)
     r->size[r->depth] = r->last[r->depth] = 0;
 }
 
-static void close_group(reader *r)
+static void close_group(regex_reader *r)
 {
     size_t inner = r->size[r->depth] + 1;
 
@@ -203,7 +203,7 @@ static const char *interval(const char *p, size_t *most)
 }
 
 /* * + ? {n,m}, and what makes them lazy or possessive, which is nothing to whether a line fits. */
-static void repeat(reader *r)
+static void repeat(regex_reader *r)
 {
     size_t times = 1;
     const char *end = *r->p == '{' ? interval(r->p, &times) : r->p + 1;
@@ -233,7 +233,7 @@ static void repeat(reader *r)
         r->wrong = "a repetition is repeated";
 }
 
-static void next(reader *r)
+static void next(regex_reader *r)
 {
     switch (*r->p) {
     case '[': bracket(r); break;
@@ -255,7 +255,7 @@ static void next(reader *r)
 
 const char *regex_make(const char *text, buf *out, bool *icase, size_t *size)
 {
-    reader r = { .p = text, .out = out };
+    regex_reader r = { .p = text, .out = out };
 
     if (strlen(text) > REGEX_BYTES_MAX)
         return "it is too long";

@@ -1,4 +1,6 @@
-/* registry.c - a set of tools, in the order in which they came. */
+/* registry.c - a set of tools, in the order in which they were added.
+ *
+ * The set belongs to its caller; it is filled on one thread before the engine gets it, and read on any thread afterwards. */
 #include "effect/tool/tool.h"
 
 enum {
@@ -86,11 +88,6 @@ static pawl_code checked(const pawl_tools *t, const pawl_tool *tool, pawl_err *e
     return PAWL_OK;
 }
 
-static const char *kept(arena *mem, const char *text)
-{
-    return text != NULL ? arena_strdup(mem, text, strlen(text)) : NULL;
-}
-
 static tool_entry *entry_make(pawl_tools *t, const pawl_tool *tool, pawl_err *err)
 {
     tool_entry *e = arena_zero(&t->mem, sizeof *e);
@@ -99,11 +96,11 @@ static tool_entry *entry_make(pawl_tools *t, const pawl_tool *tool, pawl_err *er
     if (e == NULL)
         return NULL;
     e->tool = *tool;
-    e->tool.name = kept(&t->mem, tool->name);
-    e->tool.rule = kept(&t->mem, tool->rule != NULL ? tool->rule : tool->name);
-    e->tool.description = kept(&t->mem, tool->description);
-    e->tool.schema = kept(&t->mem, tool->schema);
-    e->tool.hint = kept(&t->mem, tool->hint);
+    e->tool.name = arena_text(&t->mem, tool->name);
+    e->tool.rule = arena_text(&t->mem, tool->rule != NULL ? tool->rule : tool->name);
+    e->tool.description = arena_text(&t->mem, tool->description);
+    e->tool.schema = arena_text(&t->mem, tool->schema);
+    e->tool.hint = arena_text(&t->mem, tool->hint);
     e->tool.env = NULL;         /* of a program: its words are kept with it */
     if (tool->timeout_ms == 0)
         e->tool.timeout_ms = PAWL_TOOL_TIMEOUT_MS;
@@ -167,7 +164,7 @@ static const char **words_kept(arena *mem, const char *const *words, size_t n)
     const char **out = arena_zero(mem, (n + 1) * sizeof *out);
 
     for (size_t i = 0; out != NULL && i < n; i++)
-        out[i] = kept(mem, words[i]);
+        out[i] = arena_text(mem, words[i]);
     return out;
 }
 

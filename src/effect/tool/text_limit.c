@@ -1,4 +1,6 @@
-/* text_limit.c - text as a model is given it: UTF-8, and not too long. */
+/* text_limit.c - text as a model gets it: UTF-8, and cut to a limit.
+ *
+ * Pure; called by the tools. */
 #include "effect/tool/tool.h"
 
 #define REPLACED "\xef\xbf\xbd"     /* U+FFFD */

@@ -83,13 +83,13 @@ typedef struct root { int fd; bool read_only; const char *real, *said; } root;  
 typedef struct roots { root all[ROOTS_MAX]; size_t n; } roots;
 
 /* Where a path leads: a name in a folder of the workspace, which is no link. */
-typedef struct place {
+typedef struct file_place {
     int dir;                    /* place_free() closes it */
     char name[NAME_BYTES];      /* "." of the root itself */
     char path[TOOL_PATH_BYTES]; /* absolute, without links */
     bool there;                 /* and then: */
     struct stat st;
-} place;
+} file_place;
 
 typedef enum if_missing { MISSING_IS_ERROR, MISSING_IS_FINE, MISSING_FOLDERS_ARE_MADE } if_missing;
 
@@ -97,17 +97,17 @@ typedef enum if_missing { MISSING_IS_ERROR, MISSING_IS_FINE, MISSING_FOLDERS_ARE
 bool roots_open(tool_call *c, roots *r, pawl_code *rc);
 void roots_close(roots *r);
 /* Find `path` (relative: to the first root), every link in it resolved within the roots. On false the error is told: outside, not there, too long. */
-bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, place *p, pawl_code *rc);
-void place_free(place *p);
+bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, file_place *p, pawl_code *rc);
+void place_free(file_place *p);
 /* The file at a place, for reading; -1: told. It is a regular one, and no wait for a writer. */
-int place_read(tool_call *c, const place *p, const char *path, struct stat *st, pawl_code *rc);
+int place_read(tool_call *c, const file_place *p, const char *path, struct stat *st, pawl_code *rc);
 /* Make it hold `data`: whole or not at all, and never through a link. The mode of what is there stays. */
-bool place_write(tool_call *c, const place *p, const char *path, const char *data, size_t size, pawl_code *rc);
+bool place_write(tool_call *c, const file_place *p, const char *path, const char *data, size_t size, pawl_code *rc);
 /* All of a regular file, of `most` bytes at most, into *out. */
-bool place_load(tool_call *c, const place *p, const char *path, size_t most, buf *out, struct stat *st, pawl_code *rc);
+bool place_load(tool_call *c, const file_place *p, const char *path, size_t most, buf *out, struct stat *st, pawl_code *rc);
 
 /* The text of `more` below a place (NULL: of the place itself) as the tools take it: from the workspace on, or in full. */
-void place_put(buf *out, const roots *r, const place *p, const char *more);
+void place_put(buf *out, const roots *r, const file_place *p, const char *more);
 
 /* ---- walk.c: all files below a folder --------------------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ typedef struct walk {
     const char *cut;            /* why something was not looked at: too deep, too many, too late; NULL: all was */
 } walk;
 /* PAWL_OK, also cut short; or what tool_stop said. */
-pawl_code walk_below(walk *w, const place *from);
+pawl_code walk_below(walk *w, const file_place *from);
 
 /* ---- pattern.c: globs: pure --------------------------------------------------------------------------------- */
 

@@ -50,7 +50,7 @@ static char **names_of(step *s, arena *mem, DIR *dir, size_t *n)
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, ".git") == 0)
             continue;
         s->w->seen++;
-        if (!arena_room(mem, &names, &cap, *n, sizeof(char *)) || (name = arena_strdup(mem, e->d_name, strlen(e->d_name))) == NULL) {
+        if (!arena_room(mem, &names, &cap, *n, sizeof(char *)) || (name = arena_text(mem, e->d_name)) == NULL) {
             s->rc = tool_nomem(s->w->c);
             break;
         }
@@ -106,7 +106,7 @@ static void folder(step *s, int fd, size_t size, unsigned depth)
     closedir(dir);
 }
 
-pawl_code walk_below(walk *w, const place *from)
+pawl_code walk_below(walk *w, const file_place *from)
 {
     step *s = arena_zero(&w->c->mem, sizeof *s);
     int fd;

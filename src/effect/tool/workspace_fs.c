@@ -43,7 +43,7 @@ static bool root_add(tool_call *c, roots *r, const char *path)
         return false;
     one->read_only = false;
     one->said = arena_strdup(&c->mem, path, n);
-    one->real = arena_strdup(&c->mem, real, strlen(real));
+    one->real = arena_text(&c->mem, real);
     r->n++;
     return true;
 }
@@ -136,7 +136,7 @@ static const root *root_of(const roots *r, const char *path, const char **rest)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------- */
 
-typedef struct way {
+typedef struct walk_way {
     tool_call *c;
     const roots *r;
     const char *asked;          /* for texts */
@@ -146,17 +146,17 @@ typedef struct way {
     char at[TOOL_PATH_BYTES];   /* it, from the root: "a/b"; no links in it */
     char rest[TOOL_PATH_BYTES]; /* still to go */
     unsigned links;
-} way;
+} walk_way;
 
 typedef enum went { WENT_ON, WENT_HOME, WENT_WRONG } went;
 
-static went wrong(const way *w, pawl_code *rc, const char *what, const char *why)
+static went wrong(const walk_way *w, pawl_code *rc, const char *what, const char *why)
 {
     *rc = tool_error(w->c, "%s: %s%s", what, w->asked, why);
     return WENT_WRONG;
 }
 
-static went wrong_errno(const way *w, pawl_code *rc)
+static went wrong_errno(const walk_way *w, pawl_code *rc)
 {
     switch (errno) {
     case ENOENT:
@@ -171,7 +171,7 @@ static went wrong_errno(const way *w, pawl_code *rc)
     }
 }
 
-static void stand(way *w, int fd)
+static void stand(walk_way *w, int fd)
 {
     if (w->fd >= 0)
         close(w->fd);
@@ -179,7 +179,7 @@ static void stand(way *w, int fd)
 }
 
 /* Back to the root, and from there along `at`, which has no links: one that is there now was put there meanwhile. */
-static bool stand_again(way *w)
+static bool stand_again(walk_way *w)
 {
     char name[NAME_BYTES];
     const char *p = w->at;
@@ -200,7 +200,7 @@ static bool stand_again(way *w)
 }
 
 /* `path` is absolute: begin anew, in the root that it lies in. It may be w->rest. */
-static went begin(way *w, const char *path, pawl_code *rc)
+static went begin(walk_way *w, const char *path, pawl_code *rc)
 {
     const char *rest = NULL;
 
@@ -212,7 +212,7 @@ static went begin(way *w, const char *path, pawl_code *rc)
 }
 
 /* `head` before what is still to go, which is nothing or begins with a slash; false: too long. */
-static bool rest_set(way *w, const char *head)
+static bool rest_set(walk_way *w, const char *head)
 {
     size_t n = strlen(head), k = strlen(w->rest);
 
@@ -223,7 +223,7 @@ static bool rest_set(way *w, const char *head)
     return true;
 }
 
-static went up(way *w, pawl_code *rc)
+static went up(walk_way *w, pawl_code *rc)
 {
     char *slash = strrchr(w->at, '/');
 
@@ -240,7 +240,7 @@ static went up(way *w, pawl_code *rc)
     return stand_again(w) ? WENT_ON : wrong_errno(w, rc);
 }
 
-static went follow(way *w, const char *name, pawl_code *rc)
+static went follow(walk_way *w, const char *name, pawl_code *rc)
 {
     char target[TOOL_PATH_BYTES];
     ssize_t n = readlinkat(w->fd, name, target, sizeof target);
@@ -259,7 +259,7 @@ static went follow(way *w, const char *name, pawl_code *rc)
     return WENT_ON;
 }
 
-static went into(way *w, const char *name, pawl_code *rc)
+static went into(walk_way *w, const char *name, pawl_code *rc)
 {
     size_t n = strlen(w->at), m = strlen(name);
     int fd = openat(w->fd, name, O_STEP | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -278,7 +278,7 @@ static went into(way *w, const char *name, pawl_code *rc)
 }
 
 /* The last name: it is no link. */
-static went arrived(way *w, const char *name, place *p, pawl_code *rc)
+static went arrived(walk_way *w, const char *name, file_place *p, pawl_code *rc)
 {
     const char *slash = strcmp(w->root->real, "/") == 0 ? "" : w->root->real;
     buf path;
@@ -308,7 +308,7 @@ static went arrived(way *w, const char *name, place *p, pawl_code *rc)
 }
 
 /* What is still to go, without its first name, which is put out. */
-static bool name_take(way *w, char name[NAME_BYTES])
+static bool name_take(walk_way *w, char name[NAME_BYTES])
 {
     const char *p = w->rest + strspn(w->rest, "/");
     size_t n = strcspn(p, "/");
@@ -321,7 +321,7 @@ static bool name_take(way *w, char name[NAME_BYTES])
     return true;
 }
 
-static went step(way *w, place *p, pawl_code *rc)
+static went step(walk_way *w, file_place *p, pawl_code *rc)
 {
     char name[NAME_BYTES];
     bool last;
@@ -359,12 +359,12 @@ static went step(way *w, place *p, pawl_code *rc)
     return arrived(w, name, p, rc);
 }
 
-bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, place *p, pawl_code *rc)
+bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, file_place *p, pawl_code *rc)
 {
-    way w = { .c = c, .r = r, .asked = path, .missing = missing, .fd = -1, .root = &r->all[0] };
+    walk_way w = { .c = c, .r = r, .asked = path, .missing = missing, .fd = -1, .root = &r->all[0] };
     went how;
 
-    *p = (place){ .dir = -1 };
+    *p = (file_place){ .dir = -1 };
     if (strlen(path) + 2 > sizeof w.rest) {
         *rc = tool_error(c, "Invalid arguments: the path is over %d bytes", TOOL_PATH_BYTES);
         return false;
@@ -380,7 +380,7 @@ bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missi
     return how == WENT_HOME;
 }
 
-void place_free(place *p)
+void place_free(file_place *p)
 {
     if (p->dir >= 0)
         close(p->dir);
@@ -391,7 +391,7 @@ void place_free(place *p)
 
 static bool told_errno(tool_call *c, const char *path, pawl_code *rc)
 {
-    const way w = { .c = c, .asked = path };
+    const walk_way w = { .c = c, .asked = path };
 
     (void)wrong_errno(&w, rc);
     return false;
@@ -410,7 +410,7 @@ static bool regular(tool_call *c, const char *path, mode_t mode, pawl_code *rc)
     return false;
 }
 
-int place_read(tool_call *c, const place *p, const char *path, struct stat *st, pawl_code *rc)
+int place_read(tool_call *c, const file_place *p, const char *path, struct stat *st, pawl_code *rc)
 {
     int fd;
 
@@ -425,7 +425,7 @@ int place_read(tool_call *c, const place *p, const char *path, struct stat *st, 
     return -1;
 }
 
-bool place_load(tool_call *c, const place *p, const char *path, size_t most, buf *out, struct stat *st, pawl_code *rc)
+bool place_load(tool_call *c, const file_place *p, const char *path, size_t most, buf *out, struct stat *st, pawl_code *rc)
 {
     char chunk[65536];
     int fd = place_read(c, p, path, st, rc);
@@ -453,7 +453,7 @@ bool place_load(tool_call *c, const place *p, const char *path, size_t most, buf
 }
 
 /* A new file beside the one that is to be; its name is put out. */
-static int fresh(const place *p, char name[NAME_BYTES], mode_t mode)
+static int fresh(const file_place *p, char name[NAME_BYTES], mode_t mode)
 {
     static const char stem[] = ".pawl-tmp-";
     const uint64_t now = (uint64_t)epoch_ms();
@@ -489,7 +489,7 @@ static bool fill(int fd, const char *data, size_t size)
 }
 
 /* Whether who runs this may write to what is there: renaming over it would not ask. */
-static bool writable(const place *p)
+static bool writable(const file_place *p)
 {
     int fd = openat(p->dir, p->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
@@ -499,7 +499,7 @@ static bool writable(const place *p)
     return true;
 }
 
-bool place_write(tool_call *c, const place *p, const char *path, const char *data, size_t size, pawl_code *rc)
+bool place_write(tool_call *c, const file_place *p, const char *path, const char *data, size_t size, pawl_code *rc)
 {
     char name[NAME_BYTES];
     bool fine;
@@ -529,7 +529,7 @@ bool place_write(tool_call *c, const place *p, const char *path, const char *dat
     return true;
 }
 
-void place_put(buf *out, const roots *r, const place *p, const char *more)
+void place_put(buf *out, const roots *r, const file_place *p, const char *more)
 {
     const char *home = r->all[0].real, *path = p->path;
     size_t n = strcmp(home, "/") == 0 ? 0 : strlen(home);

@@ -274,16 +274,6 @@ pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl
 
 typedef struct delivery_list { arena mem; pawl_delivery *list; size_t n, cap; } delivery_list;
 
-static const char *kept(arena *a, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(a, text, strlen(text));
-}
-
-static pawl_bytes bytes_kept(arena *a, pawl_bytes b)
-{
-    return b.data == NULL ? b : (pawl_bytes){ arena_strdup(a, b.data, b.size), b.size };
-}
-
 static bool gather(void *ctx, const pawl_delivery *d)
 {
     delivery_list *g = ctx;
@@ -293,12 +283,12 @@ static bool gather(void *ctx, const pawl_delivery *d)
         return false;
     one = &g->list[g->n++];
     *one = *d;
-    one->id = kept(&g->mem, d->id);
-    one->name = kept(&g->mem, d->name);
-    one->by = kept(&g->mem, d->by);
-    one->note = kept(&g->mem, d->note);
-    one->value = bytes_kept(&g->mem, d->value);
-    one->update = bytes_kept(&g->mem, d->update);
+    one->id = arena_text(&g->mem, d->id);
+    one->name = arena_text(&g->mem, d->name);
+    one->by = arena_text(&g->mem, d->by);
+    one->note = arena_text(&g->mem, d->note);
+    one->value = arena_bytes(&g->mem, d->value);
+    one->update = arena_bytes(&g->mem, d->update);
     return !g->mem.failed;
 }
 

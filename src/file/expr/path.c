@@ -1,4 +1,6 @@
-/* path.c - expressions: a plain path is taken apart and followed here; anything else is jq's, and only looked over. */
+/* path.c - expressions: a plain path is parsed and followed here; any other text is jq's and only checked by jq_lint.c.
+ *
+ * Pure; called while a file is read, and in visits. */
 #include "file/read.h"
 
 /* ---- taken apart --------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ pawl_code scope_fail(scope *sc, pawl_code code, const char *why)
 
 static const pawl_value *wrong(scope *sc, pawl_code code, const char *text)
 {
-    scope_fail(sc, code, arena_strdup(&sc->s->mem, text, strlen(text)));
+    scope_fail(sc, code, arena_text(&sc->s->mem, text));
     return NULL;
 }
 

@@ -1,4 +1,6 @@
-/* template.c - texts with expressions in them: "a {{EXPR}} b", cut into its pieces. */
+/* template.c - texts with expressions in them, such as "a {{EXPR}} b", cut into their pieces.
+ *
+ * Pure; called while a file is read. */
 #include "file/read.h"
 
 typedef struct cutter {

@@ -1,4 +1,6 @@
-/* template_value.c - values with expressions in them, as they stand in the file. */
+/* template_value.c - values with expressions in them, as they stand in the file.
+ *
+ * Called while a file is read, on one thread; a form belongs to the file's arena. */
 #include "file/load/load.h"
 
 static form *form_new(loader *l, form_kind kind, source_place at)

@@ -1,4 +1,6 @@
-/* agent_keys.c - `agent` of an agent file: a model that drives itself with tools, as pawl/agent.h has it. */
+/* agent_keys.c - the key `agent` of an agent file: a model that drives itself with tools, as pawl/agent.h has it.
+ *
+ * Called by load.c, on one thread. */
 #include "file/load/load.h"
 #include "file/read.h"
 

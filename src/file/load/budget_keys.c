@@ -1,4 +1,6 @@
-/* budget_keys.c - `budget` and `prices` of an agent file: what a run may spend, and what models cost. */
+/* budget_keys.c - `budget` and `prices` of an agent file: what a run may spend, and what models cost.
+ *
+ * Called while a file is read, on one thread; price_of() also in visits. */
 #include "file/load/load.h"
 #include "file/read.h"
 

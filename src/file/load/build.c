@@ -1,4 +1,6 @@
-/* build.c - the model becomes a graph, and that a machine. */
+/* build.c - the model of a file becomes a graph, and the graph a machine.
+ *
+ * Called once for a file that has no fault. The machine points into the file: it is freed first. */
 #include "file/load/load.h"
 
 static const char *target(const char *name)

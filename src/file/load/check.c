@@ -1,4 +1,6 @@
-/* check.c - what an agent file says of itself in one place must be true in the others. */
+/* check.c - what an agent file says in one place must agree with the others: channels, nodes, edges, expressions.
+ *
+ * Called by load.c when a file was read. Writes faults, and which expressions a node evaluates. */
 #include "file/load/load.h"
 #include "file/read.h"
 #include "graph/graph.h"

@@ -1,4 +1,6 @@
-/* faults.c - what is wrong with a file, in the order of its lines. */
+/* faults.c - the faults of a file, in the order of its lines.
+ *
+ * Called by everything that reads a file, on one thread. Owns their texts. */
 #include "file/file.h"
 
 enum { FAULT_BYTES_MAX = 500 };     /* of one text; names come from outside */

@@ -1,4 +1,6 @@
-/* keys.c - what stands behind one key, and what is wrong with it. */
+/* keys.c - the value of one key: read, checked, and reported when it is wrong.
+ *
+ * Called by the other files of this folder; needs none of them but faults.c. */
 #include "file/load/load.h"
 
 #include <stdlib.h>

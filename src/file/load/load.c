@@ -1,4 +1,6 @@
-/* load.c - an agent file is read, with all that it leads to. */
+/* load.c - reads an agent file, and the files that it leads to.
+ *
+ * Called by file_load(), on one thread. Owns nothing: all of it is in the arena. Invariant: a file that leads to itself is refused. */
 #include "file/load/load.h"
 #include "file/read.h"
 #include "graph/graph.h"

@@ -1,4 +1,6 @@
-/* models.c - the models that an agent file names: one that follows a script, or one of a provider. */
+/* models.c - the models that an agent file names: a script, or one of a provider.
+ *
+ * Called while a file is read, on one thread. */
 #include "file/load/load.h"
 
 static const char script[] = "script:";

@@ -1,4 +1,6 @@
-/* node_keys.c - the keys of a node: each a row that says for which kinds it is, and a function that reads it. */
+/* node_keys.c - the keys of a node: each a row that says for which kinds it is, and a function that reads it.
+ *
+ * Called by load.c; reaches other files through the functions of its loader. */
 #include "file/load/load.h"
 
 typedef struct key_row {

@@ -1,4 +1,6 @@
-/* permission_keys.c - `permissions` and `hooks` of an agent file: rules and hooks that go with every run of it. */
+/* permission_keys.c - `permissions` and `hooks` of an agent file: rules and hooks of every run of it.
+ *
+ * Called by load.c and agent_keys.c, on one thread. */
 #include "file/load/load.h"
 #include "file/read.h"
 #include "policy/gate.h"

@@ -1,4 +1,6 @@
-/* time_parse.c - moments that a file names. Pure: now is a number. */
+/* time_parse.c - times that a file names.
+ *
+ * Pure: now is a number. */
 #include "file/model.h"
 
 #define DAY_MS INT64_C(86400000)

@@ -1,4 +1,6 @@
-/* execute.c - what a node of an agent file does in one visit, once it may: its work, and what it keeps. */
+/* execute.c - one visit of a node of an agent file, once it is permitted: its command, and what it keeps of the result.
+ *
+ * Called by the graph, in a step. Pure: all that the world said is in receipts. Invariant: all that is kept is made before any of it is written. */
 #include "file/run/permission.h"
 #include "kernel/kernel.h"
 

@@ -1,4 +1,6 @@
-/* doc.c - the text of a file as a tree of lists, maps and scalars, each with its place; and as a value. */
+/* doc.c - documents: the text of a file as a tree of lists, maps and scalars, each with its place; and as a value.
+ *
+ * Pure; called by the parsers of this folder and by all that reads keys. */
 #include "file/read.h"
 
 #include <stdlib.h>

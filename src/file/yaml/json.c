@@ -1,4 +1,6 @@
-/* json.c - JSON as a tree with places. yyjson says whether it is JSON; then its text is walked, for yyjson keeps no places. */
+/* json.c - JSON as a tree with places. yyjson decides whether it is JSON; its text is then walked, since yyjson keeps no places.
+ *
+ * Called by doc_read.c. */
 #include "file/read.h"
 
 /* ---- yyjson ------------------------------------------------------------------------------------------- */

@@ -1,4 +1,6 @@
-/* yaml.c - YAML as a tree with places: libyaml's events, less what an agent file does not have. */
+/* yaml.c - YAML as a tree with places: libyaml's events, without what an agent file does not have.
+ *
+ * Called by doc_read.c. Owns libyaml's parser for one text. */
 #include "file/read.h"
 
 #include <yaml.h>

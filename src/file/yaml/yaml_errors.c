@@ -1,4 +1,6 @@
-/* yaml_errors.c - what libyaml has against a text, in words that say what to write instead. */
+/* yaml_errors.c - libyaml's errors, in words that say what to write instead.
+ *
+ * Called by yaml.c. */
 #include "file/read.h"
 
 #include <yaml.h>
