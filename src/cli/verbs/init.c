@@ -1,4 +1,4 @@
-/* init.c - an agent file to begin with: it runs at once, without a model or a network. */
+/* init.c - `pawl init`: writes an example agent file, which needs no model and no network. */
 #include "cli/verbs.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 
 static const char text_head[] =
     "# An agent file: a graph of nodes over named channels of state. Every finished node is in the journal (pawl.db), so\n"
-    "# kill it at any time; `pawl resume @` goes on. `pawl check` finds what is wrong, `pawl schema` is for your editor.\n"
+    "# you can kill it at any time: `pawl resume @` continues. `pawl check` finds errors, `pawl schema` is for your editor.\n"
     "name: survey                    # runs are called survey-xxxx\n"
     "start: list\n"
     "\n"
-    "state:                          # channels; `merge` says what two writes to one of them come to\n"
-    "  dir:    {default: \".\"}        # --input '{\"dir\":\"src\"}' gives another\n"
+    "state:                          # channels; `merge` is the rule that combines several writes\n"
+    "  dir:    {default: \".\"}        # --input '{\"dir\":\"src\"}' replaces this value\n"
     "  files:  {}\n"
     "  facts:  {merge: append, default: []}\n"
     "  report: {}\n"
@@ -20,20 +20,20 @@ static const char text_head[] =
     "nodes:\n"
     "  list:                         # a command: a list of arguments, never a pasted string\n"
     "    run: [find, \"{{.dir}}\", -maxdepth, \"1\", -type, f, -not, -name, \"pawl.db*\"]\n"
-    "    effect: pure                # after a crash it may run again freely\n"
+    "    effect: pure                # it changes nothing: after a crash it may run again\n"
     "    lines: files                # its output, one element a line\n"
-    "    each: {of: .files, node: measure, as: path}    # fan out: one `measure` for each file\n"
-    "    next: total                 # where an empty list goes\n";
+    "    each: {of: .files, node: measure, as: path}    # fan-out: one `measure` for each file\n"
+    "    next: total                 # taken for an empty list\n";
 static const char text_tail[] =
     "\n"
-    "  measure:                      # these run side by side\n"
+    "  measure:                      # these tasks run in parallel\n"
     "    run: [wc, -l, \"{{.path}}\"]\n"
     "    effect: pure\n"
     "    retry: {max_attempts: 3}\n"
     "    text: facts                 # its output is appended to `facts`\n"
     "    next: total                 # runs once, when every `measure` is done\n"
     "\n"
-    "  total:                        # expressions are jq; a plain path such as .files needs none\n"
+    "  total:                        # expressions are jq; a plain path such as .files needs no jq\n"
     "    set: {report: '\"\\(.facts | length) files, \\(.facts | map(split(\" \")[0] | tonumber) | add // 0) lines\"'}\n"
     "    next: write\n"
     "\n"
@@ -44,7 +44,7 @@ static const char text_tail[] =
     "    effect: idempotent\n"
     "    next: end\n"
     "\n"
-    "output: .report                 # what `pawl run` prints when it is done\n";
+    "output: .report                 # what `pawl run` prints at the end\n";
 
 static int init_run(cli_call *c)
 {
