@@ -15,6 +15,7 @@ void call_count(pawl_state *st, task *tk, const call *c, int by)
 {
     uint32_t d = (uint32_t)by;
 
+    PAWL_ASSERT(by > 0 || (call_asks(c) ? st->waits : st->commands) > 0, "E1: no more is answered than was asked");
     if (!call_asks(c)) {
         st->commands += d;
         if (tk != NULL)

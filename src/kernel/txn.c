@@ -74,6 +74,7 @@ static void undo_one(pawl_state *st, const undo *u)
 void txn_back(pawl_state *st, undo *to)
 {
     while (st->t->log != to) {
+        PAWL_ASSERT(st->t->log != NULL, "G9: a mark is of the transaction that goes back to it");
         undo_one(st, st->t->log);
         st->t->log = st->t->log->before;
     }
@@ -103,6 +104,7 @@ static void txn_commit(pawl_state *st)
 
 void txn_end(pawl_state *st, bool commit)
 {
+    PAWL_ASSERT(st->t != NULL, "G9: a state changes in one transaction at a time");
     if (commit && st->t->keep) {
         txn_commit(st);
     } else {

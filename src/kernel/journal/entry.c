@@ -242,6 +242,7 @@ void head_moves(pawl_state *st, const pawl_entry *e)
     st->status = e->record ? (uint8_t)status_now(st) : e->status;
     if (e->record)
         return;
+    PAWL_ASSERT(e->seq == st->seq + 1, "K5: entries follow one another without a gap");
     st->seq = e->seq;
     st->time_ms = e->time_ms;
     st->head = e->self;
