@@ -2,7 +2,7 @@
  *
  * Called before the host has the engine, on the caller's thread; missing_handlers() on the thread of a handle: handlers do not change any more then. */
 #include "effect/agent_effects.h"
-#include "engine/command/outbox.h"
+#include "engine/command/handler.h"
 #include "host/host.h"
 
 #include <stdio.h>

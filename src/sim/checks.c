@@ -38,7 +38,7 @@ static bool answered_before(world *w, const sim_run *y, const item *it, int64_t 
 void answer_check(world *w, sim_run *y, const item *it)
 {
     frame *in;
-    const call *c = call_find(y->st, it->superstep, it->task, it->visit, it->n, &in);
+    const call *c = call_find(y->st, it->superstep, it->task, it->visit, it->n, &in, NULL);
     const pawl_value *expires, *otherwise;
 
     if (c == NULL || c->kind != CALL_ASK || c->wait != PAWL_WAIT_APPROVAL)

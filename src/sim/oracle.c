@@ -45,7 +45,7 @@ static void effect_see(world *w, const item *it)
 static void again_see(world *w, const sim_run *y, sim_command *d, const item *it)
 {
     frame *in;
-    const call *c = call_find(y->st, it->superstep, it->task, it->visit, it->n, &in);
+    const call *c = call_find(y->st, it->superstep, it->task, it->visit, it->n, &in, NULL);
     call asked;
     arena mem;
 

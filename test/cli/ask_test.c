@@ -167,13 +167,13 @@ static void rise(sitting *s, char *said, size_t size)
     fclose(s->said);
 }
 
-static void asks(const pawl_wait *w, const char *no, bool colour, const char *types, asked how, const char *answer, const char *said)
+static void asks(const pawl_wait *w, const char *no, bool colour, const char *types, ask_result how, const char *answer, const char *said)
 {
     cli_call c = { .err_tty = true, .err_colour = colour };
     char text[4096];
     sitting s;
     buf json;
-    asked was;
+    ask_result was;
 
     buf_init(&json, NULL);
     sit(&s, types);

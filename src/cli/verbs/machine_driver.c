@@ -266,7 +266,7 @@ bool driver_tried(const driver *d, const pawl_head *head)
 {
     pawl_store *store = pawl_engine_store(d->s->engine);
 
-    return idle_is(d->s->engine, head, store->verbs->now(store));
+    return backlog_has(d->s->engine, head, store->verbs->now(store));
 }
 
 bool driver_has(const driver *d, const char *machine)

@@ -240,16 +240,16 @@ static driver *driver_for(dispatcher *w, const char *run, bool *full)
 
 /* ---- which runs are due ----------------------------------------------------------------------------------------- */
 
-typedef struct due_list {       /* what the store listed, copied: nothing else may be asked of it meanwhile */
+typedef struct due_batch {       /* what the store listed, copied: nothing else may be asked of it meanwhile */
     arena mem;
     pawl_head *heads;
     size_t n, loads;
     bool more;                  /* a run is due that a driver was started for, or that waits for a place */
-} due_list;
+} due_batch;
 
 static bool copy_head(void *ctx, const pawl_head *head)
 {
-    due_list *l = ctx;
+    due_batch *l = ctx;
     pawl_head *to = &l->heads[l->n];
 
     *to = *head;
@@ -265,9 +265,9 @@ static bool copy_dead(void *ctx, const pawl_head *head)
     return head->owner == NULL || !owner_dead(head->owner) || copy_head(ctx, head);
 }
 
-static bool list_begin(due_list *l)
+static bool list_begin(due_batch *l)
 {
-    *l = (due_list){0};
+    *l = (due_batch){0};
     arena_init(&l->mem, NULL, 65536);
     l->heads = arena_get(&l->mem, DUE_MAX * sizeof *l->heads);
     return l->heads != NULL;
@@ -304,7 +304,7 @@ static bool changed(const known_run *k, const pawl_head *h)
 }
 
 /* Its machine is found out, unless that was done and nothing has changed since. */
-static driver *find_out(dispatcher *w, due_list *l, known_run *k, const pawl_head *h)
+static driver *find_out(dispatcher *w, due_batch *l, known_run *k, const pawl_head *h)
 {
     int64_t pause;
     bool full;
@@ -324,7 +324,7 @@ static driver *find_out(dispatcher *w, due_list *l, known_run *k, const pawl_hea
 }
 
 /* Nothing is asked of a driver at work: it looks for its runs itself. */
-static void consider(dispatcher *w, due_list *l, const pawl_head *h)
+static void consider(dispatcher *w, due_batch *l, const pawl_head *h)
 {
     known_run *k = known_of(w, h->no);
     driver *d = driver_of(w, k->driver);
@@ -345,7 +345,7 @@ static void consider(dispatcher *w, due_list *l, const pawl_head *h)
 }
 
 /* The runs of one page, from `after` on (no 0: from the first). *end: there are none behind them. */
-static bool look_page(dispatcher *w, due_list *l, pawl_due *after, bool *end)
+static bool look_page(dispatcher *w, due_batch *l, pawl_due *after, bool *end)
 {
     const pawl_store_verbs *v = w->store->verbs;
 
@@ -363,7 +363,7 @@ static bool look(dispatcher *w)
 {
     const pawl_filter held = { .held = true, .limit = DUE_MAX };
     pawl_due after = { 0, 0 };
-    due_list l;
+    due_batch l;
     bool end, more;
 
     if (!list_begin(&l))
@@ -387,7 +387,7 @@ static bool look(dispatcher *w)
 static void look_at_quarantined(dispatcher *w)
 {
     const pawl_filter f = { .parked = true, .limit = DUE_MAX };
-    due_list l;
+    due_batch l;
 
     if (!list_begin(&l))
         return;

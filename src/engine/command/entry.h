@@ -177,7 +177,6 @@ pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err); /* and c
 
 /* ---- retry.c: limits, and the next attempt -------------------------------------------------------------------- */
 
-bool has_limit(const pawl_limits *l);
 bool entry_is_in_doubt(const outbox_entry *entry);      /* and it must not be begun again: of class once, or that was the last attempt (E5, E7) */
 bool entry_has_expired(const outbox_entry *entry, int64_t now);         /* between two attempts its total_timeout_ms ran out */
 void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now);   /* ENTRY_LEAVING to ENTRY_RUNNING */

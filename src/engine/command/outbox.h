@@ -64,6 +64,7 @@ const char *entry_id(const outbox_entry *entry);
 const char *entry_effect(const outbox_entry *entry);
 const pawl_value *entry_args_of(const outbox_entry *entry);
 const pawl_limits *entry_limits(const outbox_entry *entry);
+bool has_limit(const pawl_limits *l);                                   /* a time is set: of an attempt, of all of them, of a heartbeat */
 const char *entry_child(const outbox_entry *entry);                     /* NULL: it is a call */
 pawl_caps entry_share(const outbox_entry *entry);
 entry_state entry_state_of(const outbox_entry *entry);

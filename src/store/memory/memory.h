@@ -122,7 +122,7 @@ pawl_code run_find(memory_space *m, const char *id, stored_run **out, pawl_err *
 pawl_code run_find_held(memory_space *m, const char *id, uint64_t fence, stored_run **out, pawl_err *err);
 stored_run *run_new(memory_space *m, const store_base *b, pawl_bytes text);    /* NULL: no memory */
 void run_add(memory_space *m, stored_run *r, int64_t now);
-void run_remove(memory_space *m, stored_run *r);                /* and free it */
+void run_unlink(memory_space *m, stored_run *r);                /* and free it */
 void run_free(memory_space *m, stored_run *r);                  /* may be NULL */
 size_t run_index(const memory_space *m, uint64_t no);           /* in `order`, of the first run with this number or a higher one */
 size_t run_end_of(const stored_run *r, uint64_t seq);           /* where entry `seq` ends in the text; base.seq: 0 */

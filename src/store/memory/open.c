@@ -47,7 +47,7 @@ static pawl_code memory_create(pawl_store *s, pawl_bytes base, pawl_beginning *w
     else if (!exists)
         run_add(m, r, memory_now(s));
     if (rc == PAWL_OK && with != NULL && (rc = beginning_store(s, r, with, err)) != PAWL_OK && !exists)
-        run_remove(m, r);
+        run_unlink(m, r);
 out:
     arena_free(&mem);
     return rc;
@@ -59,7 +59,7 @@ static pawl_code memory_remove(pawl_store *s, const char *id, uint64_t fence, pa
     pawl_code rc = run_find_held(space_of(s), id, fence, &r, err);
 
     if (rc == PAWL_OK)
-        run_remove(space_of(s), r);
+        run_unlink(space_of(s), r);
     return rc;
 }
 

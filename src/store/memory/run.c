@@ -179,7 +179,7 @@ void run_add(memory_space *m, stored_run *r, int64_t now)
     m->all->version++;
 }
 
-void run_remove(memory_space *m, stored_run *r)
+void run_unlink(memory_space *m, stored_run *r)
 {
     size_t i = run_index(m, r->head.no);
 
