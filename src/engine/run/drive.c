@@ -78,8 +78,8 @@ static bool may_release(const cached_run *r, bool naps)
 {
     pawl_code next = pawl_state_next(r->st);
 
-    if (outbox_count(&r->outbox, ENTRIES_RUNNING | ENTRY_IN(ENTRY_DONE)) > 0)
-        return false;
+    if (outbox_count(&r->outbox, ENTRIES_RUNNING | ENTRY_IN(ENTRY_DONE)) > 0 || r->outbox.backoffs > 0 || r->outbox.take_backs > 0)
+        return false;           /* the next holder goes by what is still to be stored of attempts (E7, E13) */
     return next == PAWL_HALTED || next == PAWL_INTERRUPTED || naps;
 }
 

@@ -335,6 +335,8 @@ static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
         }
         gone[left++] = r;
         outbox_unqueue(e, r);
+        if (r->fence != 0 && r->st != NULL)
+            (void)backoffs_store(e, r, NULL);       /* of those that came back since its step (E7, E13) */
         if (rc == PAWL_OK)
             rc = rest(e, r, c, stored_ms, err);
     }
