@@ -35,6 +35,25 @@ static pawl_code auditor_make(world *w)
     return machines_lend(w, w->auditor);
 }
 
+static void auditor_end(world *w)
+{
+    if (w->auditor != NULL) {
+        w->auditor->m = NULL;           /* they are the world's */
+        w->auditor->nmore = 0;
+    }
+    pawl_engine_free(w->auditor);
+    w->auditor = NULL;
+}
+
+/* The one that loads runs as a worker would dies with the workers: it remembers what the store has lost. */
+static void world_power_cut(world *w)
+{
+    power_cut(w);
+    auditor_end(w);
+    if (!w->over && auditor_make(w) != PAWL_OK)
+        sim_nomem(w);
+}
+
 /* Some kinds of trouble hide others: each seed leaves some out, and does more of some. */
 static void mix(world *w)
 {
@@ -71,7 +90,7 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
     pawl_code rc;
 
     *w = (world){ .setup = setup, .t = setup->trouble != NULL ? *setup->trouble : pawl_sim_trouble_default(), .report = report,
-                  .rand = { seed }, .now = 1000000, .plain = plain, .calm = plain, .handler = remote_act, .rival = rival_turn, .power_cut = power_cut };
+                  .rand = { seed }, .now = 1000000, .plain = plain, .calm = plain, .handler = remote_act, .rival = rival_turn, .power_cut = world_power_cut };
     w->alloc = mem_or_default(NULL);
     buf_init(&w->trace, &w->alloc);
     w->nworkers = plain ? 1 : setup->workers > 0 ? setup->workers : 2;
@@ -104,11 +123,7 @@ static void world_end(world *w)
         w->workers[i].dead = true;
         worker_stop(w, &w->workers[i]);
     }
-    if (w->auditor != NULL) {
-        w->auditor->m = NULL;           /* they are the world's */
-        w->auditor->nmore = 0;
-    }
-    pawl_engine_free(w->auditor);
+    auditor_end(w);
     store_end(w);
     for (unsigned i = 0; i < w->nruns; i++)
         sim_run_free(w, &w->runs[i]);

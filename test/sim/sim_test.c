@@ -129,6 +129,21 @@ PAWL_TEST(test_sim_exercises_each_promise)
             CHECK_FAIL("%s is never held against anything: %s", number, what);
 }
 
+/* Rare ones: a run that was let go of before its back-offs and what never began were marked, and marks of a lease that was lost. */
+PAWL_TEST(test_E13_seeds_that_found_something)
+{
+    static const uint64_t found[] = { 3592, 3697, 9285, 11118, 18025, 18108 };
+
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        pawl_sim_report r;
+        pawl_err err = { PAWL_OK, "" };
+
+        if (trial_run(found[i], &r, &err) != PAWL_OK)
+            told(&r, &err);
+        pawl_sim_report_free(&r);
+    }
+}
+
 /* What is pure may leave before it is stored (G9); what counts its attempts may not, for the count outlives the process. */
 static pawl_code call_pure(pawl_step *s, void *arg)
 {
@@ -343,7 +358,7 @@ static const check_case cases[] = {
     CASE(test_E13_many_that_leave_together), CASE(test_K6_snapshots_amid_joins), CASE(test_E5_the_last_is_undone_first),
     CASE(test_E5_what_was_done_is_undone_when_called_off), CASE(test_E5_doubts), CASE(test_E5_doubts_amid_inverses), CASE(test_W5_approvals_with_deadlines),
     CASE(test_E7_long_back_offs), CASE(test_E9_timers_side_by_side), CASE(test_E16_runs_that_are_begun_anew),
-    CASE(test_sim_exercises_each_promise),
+    CASE(test_sim_exercises_each_promise), CASE(test_E13_seeds_that_found_something),
     CASE(test_sim_a_seed_gives_the_same_trace_every_time), CASE(test_sim_a_law_is_asked_at_every_entry),
 };
 
