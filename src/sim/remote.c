@@ -244,6 +244,11 @@ bool late_reply_send(world *w)
 
 /* ---- one attempt ----------------------------------------------------------------------------------------- */
 
+static bool is_limited(const pawl_limits *l)
+{
+    return l->attempt_timeout_ms > 0 || l->total_timeout_ms > 0 || l->heartbeat_ms > 0;
+}
+
 static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl_job *job, pawl_reply *reply)
 {
     const outbox_entry *entry = job->ctx;
@@ -287,7 +292,7 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
         trace_line(w, k, "%s: its answer is lost", d->id);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "the line went dead");
     }
-    if (rc >= 0 && !has_limit(entry_limits(entry)) && entry_limits(entry)->cls != PAWL_PURE) {      /* what is pure may not be durable yet (G9) */
+    if (rc >= 0 && !is_limited(entry_limits(entry)) && entry_limits(entry)->cls != PAWL_PURE) {      /* what is pure may not be durable yet (G9) */
         d->replied_to = k;
         d->replied_life = k->life;
     }
