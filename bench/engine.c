@@ -144,6 +144,8 @@ static bool cold_rss(reading *out)
 const figure engine_figures[] = {
     { "engine.deliver_ms", "ms", "a plain row's commit, FULL", 50, false, 7, deliver_ms },
     { "engine.parked_bytes", "bytes", "a run in the file", 16, false, 1, parked_bytes },
+    { "engine.fan20000_growth", "x", "a task of 1,000", 1.3, false, 3, fan_growth },
+    { "engine.fan20000_us", "us", "a task of 1,000", 0, false, 1, fan_us },
     { "cold.start_ms", "ms", "a process that does nothing", 5, false, 9, cold_start },
     { "cold.rss_mb", "MB", "1 MB", 6, false, 3, cold_rss },
     { 0 },

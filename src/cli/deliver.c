@@ -1,6 +1,7 @@
 /* deliver.c - an event is stored as a delivery of a run; the process that drives the run takes it from there.
  *
  * Called by the verbs and the driver, on the main thread. Durable when session_tell returns PAWL_OK. */
+#include "engine/run/delivery.h"
 #include "cli/run_driver.h"
 
 #include <stdlib.h>
@@ -31,29 +32,15 @@ pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_e
     return fail(err, rc, "%s, by %.48s", text, before.by);
 }
 
-static pawl_delivery_kind delivery_of(pawl_event_kind kind)
-{
-    switch (kind) {
-    case PAWL_EV_ANSWER: return PAWL_DELIVER_ANSWER;
-    case PAWL_EV_SIGNAL: return PAWL_DELIVER_SIGNAL;
-    case PAWL_EV_CANCEL: return PAWL_DELIVER_CANCEL;
-    case PAWL_EV_UPDATE: return PAWL_DELIVER_UPDATE;
-    case PAWL_EV_REOPEN: return PAWL_DELIVER_REOPEN;
-    default: return PAWL_DELIVER_INPUT;
-    }
-}
-
 /* Left in the store, for whoever drives it. */
 pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err)
 {
-    pawl_delivery d = { .kind = delivery_of(ev->kind), .name = ev->kind == PAWL_EV_ANSWER ? ev->id : ev->name, .by = ev->by, .note = ev->note };
     pawl_store *store = session_store(s);
+    pawl_delivery d;
     char id[64];
 
-    if (ev->value != NULL)
-        d.value = (pawl_bytes){ ev->value, strlen(ev->value) };
-    if (ev->update != NULL)
-        d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
+    if (!delivery_from_event(ev, &d))
+        return fail(err, PAWL_INVALID, "%s: an event of kind %d cannot be delivered", run, (int)ev->kind);
     snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
     d.id = id;
     return answered_before(s, ev, store->verbs->deliver(store, run, &d, err), err);

@@ -1,6 +1,7 @@
 /* engine.c - an engine is made, runs are told things and looked at. */
 #include "engine/command/handler.h"
 #include "engine/command/outbox.h"
+#include "engine/run/delivery.h"
 #include "engine/run/run.h"
 #include "engine/run/stream_ring.h"
 #include "engine/scheduler/scheduler.h"
@@ -329,25 +330,19 @@ pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err 
 /* Who does not hold the run delivers: durable when this returns, and taken by whoever holds it. */
 static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
-    static const pawl_delivery_kind kinds[] = { [PAWL_EV_INPUT] = PAWL_DELIVER_INPUT, [PAWL_EV_ANSWER] = PAWL_DELIVER_ANSWER,
-        [PAWL_EV_SIGNAL] = PAWL_DELIVER_SIGNAL, [PAWL_EV_CANCEL] = PAWL_DELIVER_CANCEL, [PAWL_EV_UPDATE] = PAWL_DELIVER_UPDATE,
-        [PAWL_EV_RECEIPT] = PAWL_DELIVER_RECEIPT, [PAWL_EV_REOPEN] = PAWL_DELIVER_REOPEN };
     uint64_t drawn[2];
     char id[40];
-    pawl_delivery d = { .id = id, .outcome = (int)ev->outcome, .by = ev->by, .note = ev->note, .name = ev->name != NULL ? ev->name : ev->id };
+    pawl_delivery d;
     pawl_code rc;
 
-    if ((unsigned)ev->kind >= sizeof kinds / sizeof *kinds || (d.kind = kinds[ev->kind]) == 0)
+    if (!delivery_from_event(ev, &d))
         return fail(err, PAWL_HELD, "%s: somebody else works on it, and this cannot be left for it", run);
+    d.id = id;
     if (ev->kind == PAWL_EV_ANSWER && (d.name = wait_named(e, run, ev->id, err)) == NULL)
         return code_before(err);
     if (!chance(e, drawn))
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", run);
     snprintf(id, sizeof id, "d-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
-    if (ev->value != NULL)
-        d.value = (pawl_bytes){ ev->value, ev->value_size > 0 ? ev->value_size : strlen(ev->value) };
-    if (ev->update != NULL)
-        d.update = (pawl_bytes){ ev->update, strlen(ev->update) };
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->deliver(e->store, run, &d, err);
     pthread_mutex_unlock(&e->lock);

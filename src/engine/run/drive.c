@@ -1,6 +1,7 @@
 /* drive.c - a run is driven: what comes in is folded, what comes of it is stored, and then what follows is done. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
+#include "engine/run/delivery.h"
 #include "engine/run/run.h"
 #include "engine/run/stream_ring.h"
 
@@ -292,18 +293,6 @@ static bool gather(void *ctx, const pawl_delivery *d)
     return !g->mem.failed;
 }
 
-static pawl_event event_of(const pawl_delivery *d)
-{
-    static const pawl_event_kind kinds[] = { [PAWL_DELIVER_START] = PAWL_EV_START, [PAWL_DELIVER_INPUT] = PAWL_EV_INPUT,
-        [PAWL_DELIVER_ANSWER] = PAWL_EV_ANSWER, [PAWL_DELIVER_SIGNAL] = PAWL_EV_SIGNAL, [PAWL_DELIVER_CANCEL] = PAWL_EV_CANCEL,
-        [PAWL_DELIVER_UPDATE] = PAWL_EV_UPDATE, [PAWL_DELIVER_RECEIPT] = PAWL_EV_RECEIPT, [PAWL_DELIVER_REOPEN] = PAWL_EV_REOPEN };
-    bool by_name = d->kind == PAWL_DELIVER_SIGNAL || d->kind == PAWL_DELIVER_UPDATE;
-
-    return (pawl_event){ .kind = kinds[d->kind], .outcome = (pawl_outcome)d->outcome, .time_ms = d->at_ms, .id = by_name ? NULL : d->name,
-                         .name = by_name ? d->name : NULL, .by = d->by, .note = d->note, .value = d->value.data, .value_size = d->value.size,
-                         .update = d->update.data };
-}
-
 /* Called off again: nothing is waited for any more, and all that is out ends in its receipt before that (E10). */
 static pawl_code hurry(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
@@ -320,7 +309,7 @@ static pawl_code open_known(pawl_engine *e, cached_run *r, pawl_err *err)
  * moment, cannot take. */
 static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_delivery *d, pawl_err *err)
 {
-    const pawl_event ev = event_of(d);
+    const pawl_event ev = event_from_delivery(d);
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = hurry(e, r, &ev, &why);
 

@@ -45,8 +45,9 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     uint8_t status;             /* as the store was told last; so the next five */
     bool over, work;
     int64_t wake_ms;
-    char **asked;               /* ids of the open waits */
+    struct open_wait **asked;   /* the open waits by their ids: open hashing, `asked_cap` is a power of two (wait_index.c) */
     size_t nasked, asked_cap;
+    uint64_t scans;             /* how often all of them were compared with the state */
     /* folded, and not stored yet */
     buf lines, snapshot;
     size_t nlines;
@@ -66,6 +67,7 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     uint64_t heard;             /* version of the store when its deliveries were looked at */
     bool quiet;                 /* the append just now found that nothing was has_deliveries */
     outbox outbox;
+    bool no_timers;             /* nothing that is open has a timer, or an unknown outcome: known, and not changed since */
     bool commands_moved;        /* the outbox is to be compared with the open commands */
     outbox_entry *sql;                /* to be performed in the next commit, which stores its receipt */
     pawl_within within;         /* of that commit */
@@ -149,6 +151,7 @@ void renewal_watch(pawl_engine *e, outbox_entry *entry);   /* its handler is cal
 /* wait_index.c: waits and timers, as the store keeps them beside the lines */
 pawl_code wait_index_step(pawl_engine *e, cached_run *r);   /* of what e->step has just folded */
 pawl_code wait_index_load(pawl_engine *e, cached_run *r);  /* the waits of a state that was loaded */
+void wait_index_free(pawl_engine *e, cached_run *r);    /* nothing is known of its waits any more */
 void wait_index_clear(pawl_engine *e, cached_run *r);      /* it is stored, or never will be */
 /* Its first timer; 0: none. *works: somebody has something to do for it before that. */
 int64_t wait_index_wake(pawl_engine *e, cached_run *r, bool *works);

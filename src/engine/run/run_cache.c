@@ -62,9 +62,7 @@ void run_drop_state(pawl_engine *e, cached_run *r)
     r->hurry = false;
     wait_index_clear(e, r);
     blobs_drop(e, r);
-    for (size_t i = 0; i < r->nasked; i++)
-        mem_free(&e->alloc, r->asked[i], strlen(r->asked[i]) + 1);
-    r->nasked = 0;
+    wait_index_free(e, r);
     outbox_state_dropped(r);
 }
 
@@ -77,7 +75,6 @@ void cached_run_free(pawl_engine *e, cached_run *r)
     buf_free(&r->snapshot);
     buf_free(&r->cache);
     blobs_free(e, r);
-    mem_free(&e->alloc, r->asked, r->asked_cap * sizeof *r->asked);
     mem_free(&e->alloc, r->taken, r->taken_cap * sizeof *r->taken);
     mem_free(&e->alloc, r->waits, r->waits_cap * sizeof *r->waits);
     mem_free(&e->alloc, r, sizeof *r + strlen(r->id) + 1);

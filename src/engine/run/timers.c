@@ -50,7 +50,7 @@ pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pa
     overdue o = { .t = { .e = e, .now = ev->time_ms }, .given = ev->id };
     pawl_code rc = PAWL_OK;
 
-    if (ev->kind != PAWL_EV_ANSWER || r->st == NULL || BROKEN(BROKEN_LATE_YES))
+    if (ev->kind != PAWL_EV_ANSWER || r->st == NULL || r->no_timers || BROKEN(BROKEN_LATE_YES))
         return PAWL_OK;
     state_each_call(r->st, see_overdue, &o);
     if (o.t.due) {
@@ -74,7 +74,8 @@ pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, 
         t.canceling = r->st->canceling;
         t.due = false;
         t.first = 0;
-        state_each_call(r->st, see_due, &t);
+        if (!r->no_timers)
+            state_each_call(r->st, see_due, &t);
         if (t.due) {
             const pawl_event ev = { .kind = PAWL_EV_TIMER, .id = t.id, .time_ms = t.now };
 

@@ -10,6 +10,7 @@ typedef struct wait_scan {
     cached_run *r;
     uint32_t seen;              /* open waits */
     int64_t wake_ms;
+    size_t timers;
     bool naps, works;           /* a command is in its back-off; one is not, or a step is due */
     bool failed;
 } wait_scan;
@@ -24,13 +25,83 @@ static void id_text(buf *b, const cached_run *r, const char *path, const call *c
     buf_char(b, '\0');
 }
 
-static bool is_asked(const cached_run *r, const char *id)
+/* ---- the open waits by id ---------------------------------------------------------------------------------- */
+
+enum { ASKED_LEAST = 16 };
+
+typedef struct open_wait {
+    struct open_wait *next;     /* in its slot */
+    uint64_t seen;              /* the scan that found it open last */
+    char id[];
+} open_wait;
+
+static open_wait **asked_slot(const cached_run *r, const char *id)
 {
-    for (size_t i = 0; i < r->nasked; i++)
-        if (strcmp(r->asked[i], id) == 0)
-            return true;
-    return false;
+    uint32_t h = name_hash(id);
+    open_wait **at = &r->asked[(h ^ h >> 16) & (r->asked_cap - 1)];
+
+    while (*at != NULL && strcmp((*at)->id, id) != 0)
+        at = &(*at)->next;
+    return at;
 }
+
+static bool asked_grow(pawl_engine *e, cached_run *r)
+{
+    size_t old_cap = r->asked_cap, cap = old_cap == 0 ? ASKED_LEAST : 2 * old_cap;
+    open_wait **old = r->asked, **all = r->nasked < old_cap ? NULL : mem_new(&e->alloc, cap * sizeof *all);
+
+    if (all == NULL)
+        return old_cap > 0;     /* longer chains, that is all */
+    r->asked = all;
+    r->asked_cap = cap;
+    for (size_t i = 0; i < old_cap; i++)
+        for (open_wait *w = old[i], *next; w != NULL; w = next) {
+            open_wait **slot = asked_slot(r, w->id);
+
+            next = w->next;
+            w->next = NULL;
+            *slot = w;
+        }
+    mem_free(&e->alloc, old, old_cap * sizeof *old);
+    return true;
+}
+
+/* False: no memory. */
+static bool asked_add(pawl_engine *e, cached_run *r, const char *id)
+{
+    const size_t n = strlen(id) + 1;
+    open_wait *w = asked_grow(e, r) ? mem_new(&e->alloc, sizeof *w + n) : NULL;
+
+    if (w == NULL)
+        return false;
+    memcpy(w->id, id, n);
+    w->seen = r->scans;
+    *asked_slot(r, id) = w;
+    r->nasked++;
+    return true;
+}
+
+static void asked_remove(pawl_engine *e, cached_run *r, open_wait **at)
+{
+    open_wait *w = *at;
+
+    *at = w->next;
+    r->nasked--;
+    mem_free(&e->alloc, w, sizeof *w + strlen(w->id) + 1);
+}
+
+void wait_index_free(pawl_engine *e, cached_run *r)
+{
+    for (size_t i = 0; i < r->asked_cap; i++)
+        while (r->asked[i] != NULL)
+            asked_remove(e, r, &r->asked[i]);
+    mem_free(&e->alloc, r->asked, r->asked_cap * sizeof *r->asked);
+    r->asked = NULL;
+    r->asked_cap = 0;
+    r->no_timers = false;
+}
+
+/* ---- what the store is told ----------------------------------------------------------------------------------- */
 
 static char *copy_of(pawl_engine *e, const char *text)
 {
@@ -58,6 +129,7 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *pat
     wait_scan *l = ctx;
     wait_change *w;
     buf *id = &l->e->text;
+    open_wait *known;
 
     (void)f;
     if (!call_asks(c))
@@ -66,32 +138,17 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *pat
     l->seen++;
     if (id->failed)
         return !(l->failed = true);
-    if (is_asked(l->r, id->data))
+    if (l->r->nasked > 0 && (known = *asked_slot(l->r, id->data)) != NULL) {
+        known->seen = l->r->scans;
         return true;
-    if (!mem_room(&l->e->alloc, (void **)&l->r->asked, &l->r->asked_cap, l->r->nasked, sizeof *l->r->asked) ||
-        (l->r->asked[l->r->nasked] = copy_of(l->e, id->data)) == NULL)
+    }
+    if (!asked_add(l->e, l->r, id->data))
         return !(l->failed = true);
-    l->r->nasked++;
     if ((w = wait_new(l->e, l->r, id->data)) == NULL)
         return !(l->failed = true);
     buf_put(&w->text, c->asked ? c->doubt : c->spec, c->asked ? strlen(c->doubt) : c->spec_size);
     w->asked_ms = c->time_ms;
     return !(l->failed = w->text.failed);
-}
-
-typedef struct is_open { const char *id; wait_scan *l; bool found; } is_open;
-
-static bool see_same(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
-{
-    is_open *o = ctx;
-    buf *id = &o->l->e->text;
-
-    (void)f;
-    if (!call_asks(c))
-        return true;
-    id_text(id, o->l->r, path, c, tk, n);
-    o->found = !id->failed && strcmp(id->data, o->id) == 0;
-    return !o->found;
 }
 
 /* What the step that was just folded answered it with. */
@@ -120,36 +177,79 @@ static void answer_of(pawl_engine *e, cached_run *r, wait_change *w)
     buf_free(&b);
 }
 
-static pawl_code waits_over(wait_scan *l)
+static pawl_code wait_over(pawl_engine *e, cached_run *r, open_wait **at)
 {
-    cached_run *r = l->r;
+    wait_change *w = wait_new(e, r, (*at)->id);
 
-    for (size_t i = 0; i < r->nasked;) {
-        is_open o = { r->asked[i], l, false };
-        wait_change *w;
+    if (w == NULL)
+        return PAWL_NOMEM;
+    w->over = true;
+    answer_of(e, r, w);
+    asked_remove(e, r, at);
+    return w->text.failed ? PAWL_NOMEM : PAWL_OK;
+}
 
-        state_each_call(r->st, see_same, &o);
-        if (o.found) {
-            i++;
+/* All waits of the state are compared with those that are known. */
+static pawl_code waits_scan(pawl_engine *e, cached_run *r)
+{
+    wait_scan l = { .e = e, .r = r };
+    pawl_code rc = PAWL_OK;
+
+    r->scans++;
+    state_each_call(r->st, see_asked, &l);
+    if (l.failed)
+        return PAWL_NOMEM;
+    if (l.seen == r->nasked)
+        return PAWL_OK;
+    for (size_t i = 0; i < r->asked_cap && rc == PAWL_OK; i++)
+        for (open_wait **at = &r->asked[i]; *at != NULL && rc == PAWL_OK;)
+            if ((*at)->seen == r->scans)
+                at = &(*at)->next;
+            else
+                rc = wait_over(e, r, at);
+    return rc;
+}
+
+/* What a step answers is over; nothing else that it may contain ends a wait or asks one. */
+static pawl_code waits_answered(pawl_engine *e, cached_run *r, const pawl_entry *entry)
+{
+    pawl_code rc = PAWL_OK;
+
+    for (const item *it = entry->items; it != NULL && rc == PAWL_OK; it = it->next) {
+        open_wait **at;
+
+        if (it->kind != ITEM_ANSWER)
             continue;
-        }
-        if ((w = wait_new(l->e, r, r->asked[i])) == NULL)
+        buf_reset(&e->text);
+        buf_fmt(&e->text, "%s~%016llx/", r->id, (unsigned long long)r->st->life);
+        id_code(&e->text, it);
+        buf_char(&e->text, '\0');
+        if (e->text.failed)
             return PAWL_NOMEM;
-        w->over = true;
-        answer_of(l->e, r, w);
-        if (w->text.failed)
-            return PAWL_NOMEM;
-        mem_free(&l->e->alloc, r->asked[i], strlen(r->asked[i]) + 1);
-        r->asked[i] = r->asked[--r->nasked];
+        if (r->nasked > 0 && *(at = asked_slot(r, e->text.data)) != NULL)
+            rc = wait_over(e, r, at);
     }
-    return PAWL_OK;
+    return rc;
+}
+
+/* Receipts, answers, and what a task writes and leaves with: no such item asks anybody, and an answer alone ends a wait. */
+static bool is_plain(item_kind kind)
+{
+    static const bool plain[ITEM_KINDS] = { [ITEM_CALL] = true, [ITEM_RECORDS] = true, [ITEM_RECEIPT] = true, [ITEM_ANSWER] = true,
+        [ITEM_LEAVE] = true, [ITEM_PUT] = true, [ITEM_EMIT] = true };
+
+    return kind < ITEM_KINDS && plain[kind];
 }
 
 pawl_code wait_index_step(pawl_engine *e, cached_run *r)
 {
     const pawl_entry *entry = pawl_step_entry(e->step);
-    wait_scan l = { .e = e, .r = r };
+    bool plain = true;
+    pawl_code rc;
 
+    for (const item *it = entry->items; it != NULL && plain; it = it->next)
+        plain = is_plain((item_kind)it->kind);
+    r->no_timers = r->no_timers && plain;
     for (const item *it = entry->items; it != NULL && !r->commands_moved; it = it->next)
         r->commands_moved = it->kind == ITEM_CALL || it->kind == ITEM_SPAWN || it->kind == ITEM_SLEEP || it->kind == ITEM_DROP ||
                             it->kind == ITEM_SELECT || it->kind == ITEM_CANCEL || it->kind == ITEM_VISIT || it->kind == ITEM_DOUBT ||
@@ -160,10 +260,9 @@ pawl_code wait_index_step(pawl_engine *e, cached_run *r)
         return PAWL_IO;
     if (r->st->waits == 0 && r->nasked == 0)
         return PAWL_OK;
-    state_each_call(r->st, see_asked, &l);
-    if (l.failed)
-        return PAWL_NOMEM;
-    return l.seen < r->nasked ? waits_over(&l) : PAWL_OK;
+    if (plain && (rc = waits_answered(e, r, entry)) != PAWL_OK)
+        return rc;
+    return plain && r->nasked == r->st->waits ? PAWL_OK : waits_scan(e, r);
 }
 
 /* Its store has these already. */
@@ -172,6 +271,7 @@ pawl_code wait_index_load(pawl_engine *e, cached_run *r)
     wait_scan l = { .e = e, .r = r };
 
     r->commands_moved = true;
+    r->no_timers = false;
     state_each_call(r->st, see_asked, &l);
     wait_index_clear(e, r);
     return l.failed ? PAWL_NOMEM : PAWL_OK;
@@ -202,6 +302,7 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
     int64_t at = timer_at(l->e, c);
 
     (void)f;
+    l->timers += at > 0 || c->asked;
     if (at > 0 && (l->wake_ms == 0 || at < l->wake_ms || BROKEN(BROKEN_WAKE_LAST)) && !(BROKEN(BROKEN_DEADLINE_WAKE) && c->kind == CALL_ASK))
         l->wake_ms = at;
     if (c->kind == CALL_ASK || c->kind == CALL_SLEEP || l->works)
@@ -225,10 +326,14 @@ int64_t wait_index_wake(pawl_engine *e, cached_run *r, bool *works)
         return child_must_notify(r) && !BROKEN(BROKEN_CHILD_END) ? PARENT_UNNOTIFIED_MS : run_retires_ms(r);
     }
     step_reset(e->look);
+    l.works = l.works || (!r->commands_moved && outbox_count(&r->outbox, ~(uint32_t)(ENTRIES_ASLEEP | ENTRY_IN(ENTRY_FED) | ENTRY_IN(ENTRY_UNWANTED))) > 0);
     l.naps = outbox_count(&r->outbox, ENTRIES_ASLEEP) > 0;
     l.wake_ms = outbox_wake_ms(r);      /* a child wakes it by its end */
-    if (r->st->commands > 0 || r->st->waits > 0)
+    if ((r->st->commands > 0 || r->st->waits > 0) && !(r->no_timers && (l.works || !r->commands_moved))) {
+        l.timers = 0;
         state_each_call(r->st, see_timer, &l);
+        r->no_timers = l.timers == 0;
+    }
     *works = l.works;
     if (deadline > 0 && (l.wake_ms == 0 || deadline < l.wake_ms))
         l.wake_ms = deadline;
