@@ -59,6 +59,7 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
     buf_put(&r->lines, line.data, line.size);
     buf_char(&r->lines, '\n');
     r->nlines++;
+    run_move(r, RUN_FOLDED);
     r->stepped = true;
     r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
     r->tail_bytes += line.size;
@@ -158,6 +159,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);
     r->nlines = 0;
+    run_move(r, RUN_LOADED);
     r->hurry = false;
     wait_index_clear(e, r);
     counts_committed(r, a);
@@ -176,7 +178,7 @@ static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all,
     rc = e->store->verbs->append(e->store, all, n, err);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
         if (all[i].rc == PAWL_OK && all[i].release)
-            runs[i]->fence = 0;
+            lease_move(runs[i], LEASE_NONE, 0);
     pthread_mutex_unlock(&e->lock);
     return rc;
 }
@@ -193,7 +195,7 @@ static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl
         run_claimed(e, r, &with.head);
         r->marked_fence = r->fence;     /* nobody has begun an attempt of it */
         if (a->release)
-            r->fence = 0;
+            lease_move(r, LEASE_NONE, 0);
     }
     pthread_mutex_unlock(&e->lock);
     return rc;

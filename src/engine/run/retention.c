@@ -53,7 +53,7 @@ pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
     if (rc == PAWL_OK)
-        r->fence = 0;
+        lease_move(r, LEASE_NONE, 0);
     pthread_mutex_unlock(&e->lock);
     r->gone = rc == PAWL_OK;
     if (rc != PAWL_OK)

@@ -16,6 +16,23 @@ typedef struct wait_change {      /* a wait that the store is to be told of */
     bool over, answered;
 } wait_change;
 
+/* What is known of the run here (cached_run_table), changed by run_move() only. */
+typedef enum cached_run_state {
+    RUN_EMPTY,                  /* nothing: its state is to be loaded */
+    RUN_LOADED,                 /* its state, as the store has it */
+    RUN_FOLDED,                 /* the same, and lines that are folded and not stored */
+    RUN_STATES
+} cached_run_state;
+
+/* Whose the run is, as far as is known here (lease_table), changed by lease_move() only, with the engine's lock. */
+typedef enum lease_state {
+    LEASE_NONE,                 /* not this engine's */
+    LEASE_HELD,                 /* this engine's, under `fence` */
+    LEASE_LOST,                 /* it was, and another engine has claimed it since, or may have */
+    LEASE_STATES
+} lease_state;
+extern const sm_table cached_run_table, lease_table;
+
 typedef struct held_blob held_blob;     /* set apart, and not stored yet: blobs.c */
 
 struct cached_run {             /* a run that this engine has claimed, or knows */
@@ -23,6 +40,7 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     struct pawl_engine *e;
     pawl_state *st;             /* NULL: to be loaded */
     const pawl_machine *m;
+    uint8_t state, lease;       /* cached_run_state, lease_state */
     uint64_t fence;             /* 0: not held */
     uint64_t last_fence;        /* of its last claim here */
     uint64_t loaded_fence;      /* the newest one of a run that nobody held when it was loaded here without a claim; 0: not so */
@@ -90,6 +108,8 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     char id[];
 };
 
+void run_move(cached_run *r, cached_run_state to);
+void lease_move(cached_run *r, lease_state to, uint64_t fence);         /* with the engine's lock; fence 0: not held */
 pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, arena *mem);
 static inline bool run_has_news(const cached_run *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
 

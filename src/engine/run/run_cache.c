@@ -1,9 +1,56 @@
-/* run_cache.c - runs that are claimed, loaded and let go of. */
+/* run_cache.c - runs are found, claimed, loaded and released.
+ *
+ * Owns the table of cached runs and the ring of those released last. Called on the driving thread; the lease thread goes through the table under
+ * the engine's lock, so the table and each lease are changed under it. Invariants: R1 and R2 below, and S2: one fence, that of the lease. */
 #include "engine/child/child.h"
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
 
 #include <string.h>
+
+/* ---- tables ---------------------------------------------------------------------------------------- */
+
+static const sm_row cached_run_rows[RUN_STATES] = {
+    [RUN_EMPTY] = { "empty", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED), SM_FIRST | SM_LAST },
+    [RUN_LOADED] = { "loaded", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
+    [RUN_FOLDED] = { "folded, not stored", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
+};
+
+static const char *run_wrong(const void *owner, unsigned state)
+{
+    const cached_run *r = owner;
+
+    if ((state == RUN_EMPTY) != (r->st == NULL))
+        return "R1: a run has a state exactly when it is loaded";
+    if ((state == RUN_FOLDED) != (r->nlines > 0))
+        return "R2: lines wait to be stored exactly when something is folded";
+    return NULL;
+}
+
+const sm_table cached_run_table = { "cached run", cached_run_rows, RUN_STATES, run_wrong };
+
+static const sm_row lease_rows[LEASE_STATES] = {
+    [LEASE_NONE] = { "none", SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_FIRST | SM_LAST },
+    [LEASE_HELD] = { "held", SM_TO(LEASE_NONE) | SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_LAST },
+    [LEASE_LOST] = { "lost", SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_LAST },
+};
+
+static const char *lease_wrong(const void *owner, unsigned state)
+{
+    const cached_run *r = owner;
+
+    return (state == LEASE_HELD) != (r->fence != 0) ? "S2: a run is held under a fence, and under none when it is not" : NULL;
+}
+
+const sm_table lease_table = { "lease of a run", lease_rows, LEASE_STATES, lease_wrong };
+
+void run_move(cached_run *r, cached_run_state to) { sm_move(&cached_run_table, &r->state, to, r); }
+
+void lease_move(cached_run *r, lease_state to, uint64_t fence)
+{
+    r->fence = fence;
+    sm_move(&lease_table, &r->lease, to, r);
+}
 
 /* ---- found ------------------------------------------------------------------------------------- */
 
@@ -36,6 +83,8 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     memcpy(r->id, run, n);
     r->e = e;
     r->m = e->m;
+    sm_begin(&cached_run_table, &r->state, RUN_EMPTY, r);
+    sm_begin(&lease_table, &r->lease, LEASE_NONE, r);
     buf_init(&r->lines, &e->alloc);
     buf_init(&r->snapshot, &e->alloc);
     buf_init(&r->cache, &e->alloc);
@@ -57,6 +106,7 @@ void run_drop_state(pawl_engine *e, cached_run *r)
     buf_reset(&r->snapshot);
     buf_reset(&r->cache);
     r->nlines = r->ntaken = 0;
+    run_move(r, RUN_EMPTY);
     r->records = r->records_fed = 0;
     r->loaded_fence = 0;
     r->hurry = false;
@@ -234,6 +284,7 @@ static pawl_code state_load(pawl_engine *e, cached_run *r, loading *l, pawl_err 
         r->st = NULL;
         return rc;
     }
+    run_move(r, RUN_LOADED);
     machine_choose(e, r);
     r->seq = pawl_state_seq(r->st);
     r->records_fed = r->records;
@@ -247,6 +298,7 @@ void run_init(pawl_engine *e, cached_run *r, pawl_state *st)
 
     run_drop_state(e, r);
     r->st = st;
+    run_move(r, RUN_LOADED);
     r->m = e->m;
     pawl_state_loader(st, &loader);
     r->seq = pawl_state_seq(st);
@@ -332,7 +384,8 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     if (r->st != NULL && !BROKEN(BROKEN_STALE) && ((head->fence_before != r->last_fence && !run_loaded_under(r, head->fence_before)) || head->seq != r->seq))
         run_drop_state(e, r);        /* somebody else has had it since */
     r->loaded_fence = 0;
-    r->fence = r->last_fence = head->fence;
+    r->last_fence = head->fence;
+    lease_move(r, LEASE_HELD, head->fence);
     r->lease_ms = head->lease_ms;
     r->no = head->no;
     r->head_seq = head->seq;
@@ -446,7 +499,8 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
     if (rc == PAWL_OK && n == 1 && held == 1)
         rc = all[0].rc;
     for (size_t i = 0; i < n; i++)
-        runs[i]->fence = 0;     /* whatever came of it: nobody renews them any more */
+        if (runs[i]->fence != 0)
+            lease_move(runs[i], LEASE_NONE, 0);         /* whatever came of it: nobody renews them any more */
     pthread_mutex_unlock(&e->lock);
     for (size_t i = 0, k = 0; i < n && k < held; i++)
         if (runs[i]->id == all[k].run && all[k++].rc != PAWL_OK)
@@ -480,7 +534,7 @@ pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err)
 void run_lease_lost(pawl_engine *e, cached_run *r)
 {
     pthread_mutex_lock(&e->lock);
-    r->fence = 0;
+    lease_move(r, LEASE_LOST, 0);
     pthread_mutex_unlock(&e->lock);
     outbox_lease_lost(r);
     run_drop_state(e, r);
