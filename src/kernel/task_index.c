@@ -11,7 +11,7 @@ static uint32_t blocks_of(uint32_t ntasks) { return (ntasks + BLOCK_TASKS - 1) /
 
 static size_t names_bytes(uint32_t nedges)
 {
-    return nedges < TASKS_MANY ? 0 : hash_index_size(nedges) * sizeof(hash_slot);
+    return nedges < BLOCK_TASKS ? 0 : hash_index_size(nedges) * sizeof(hash_slot);
 }
 
 size_t task_index_bytes(uint32_t ntasks, uint32_t nedges)
@@ -35,7 +35,7 @@ task_index *task_index_new(void *room, const frame *f)
         x->blocks[i / BLOCK_TASKS].runs++;
     }
     x->all.runs = f->ntasks;
-    if (f->nedges < TASKS_MANY)
+    if (f->nedges < BLOCK_TASKS)
         return x;
     (void)hash_index_lent(&x->names, at, hash_index_size(f->nedges));
     for (uint32_t i = 0; i < f->nedges; i++)

@@ -9,7 +9,7 @@
 #include "kernel/frame.h"
 #include "kernel/item.h"
 
-enum { TASKS_MANY = 64, BLOCK_TASKS = 64 };
+enum { TASKS_MANY = 512, BLOCK_TASKS = 64 };      /* fewer are walked past sooner than they are counted */
 
 typedef struct task_tally {
     uint32_t commands, waits;   /* open ones of the task, and of its subgraph */

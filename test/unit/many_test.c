@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 3 * TASKS_MANY + 7, ROUNDS = 60 };
+enum { MANY = TASKS_MANY + 3 * BLOCK_TASKS + 7, ROUNDS = 60 };
 
 static unsigned next_number(unsigned *seed)
 {
