@@ -713,11 +713,23 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_e
     return PAWL_OK;
 }
 
-pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
+/* With the tasks of wide frames counted anew. */
+static APART pawl_code counted_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
 {
     pawl_code rc = it->kind == ITEM_LEAVE ? fold_leave(st, e, it, err)
                    : it->kind == ITEM_CLOSE ? fold_close(st, it, err)
                                             : rest_fold(st, e, it, err);
 
-    return rc == PAWL_OK && st->many_tasks ? task_index_update(st, it) : rc;
+    return rc == PAWL_OK ? task_index_update(st, it) : rc;
+}
+
+pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
+{
+    if (st->many_tasks)
+        return counted_fold(st, e, it, err);
+    if (it->kind == ITEM_LEAVE)
+        return fold_leave(st, e, it, err);
+    if (it->kind == ITEM_CLOSE)
+        return fold_close(st, it, err);         /* the index that it may make is right as it is */
+    return rest_fold(st, e, it, err);
 }
