@@ -69,11 +69,9 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     const char *where;          /* node names down to here; "" for the run */
     struct channel *channels;
     uint32_t nchannels;
-    hash_index by_name;         /* of the channels; of few there is none */
     task *tasks;
     uint32_t ntasks, nedges;    /* the first nedges were reached by edges */
     size_t tasks_bytes;         /* of one block: tasks, arguments, names, index */
-    struct task_index *index;   /* in that block; of few tasks there is none */
     call *loose;                /* what no visit waits for: holds, a reducer's commands */
     uint32_t nloose, loose_cap;
     bool fleeting;              /* it has channels that live for one superstep */
@@ -85,6 +83,8 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     const pawl_value *defer;    /* [node] */
     size_t joins_bytes, defer_bytes;
     const laps *told;           /* what its calls came to lately; NULL: nobody looks, or none */
+    struct task_index *index;   /* in the block of the tasks; of few there is none */
+    hash_index by_name;         /* of the channels; of few there is none */
 } frame;
 
 /* lookup.c: by the names that they have in a journal. NULL: none of that name. */
