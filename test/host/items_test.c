@@ -152,6 +152,8 @@ static void test_items_are_asked_for_as_they_may_be(void)
     CHECK_STR(pawl_item_state_name(PAWL_ITEM_RUN, PAWL_ITEM_DROPPED), "canceled");
     CHECK_STR(pawl_item_state_name(PAWL_ITEM_MESSAGE, PAWL_ITEM_RUNNING), "streaming");
     r = items_of(&g, "r", "now");
+    while (pawl_items_next(r, &c, &err) == PAWL_OK)
+        ;                       /* what the engine still stored after it had come to rest */
     CHECK_INT(pawl_items_next(r, &c, &err), PAWL_PENDING);
     sends(a, "say more");
     CHECK_STR(rests(a), "idle");
