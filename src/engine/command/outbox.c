@@ -135,6 +135,18 @@ void outbox_stop_unstarted(cached_run *r)
                 entry_stop(entry);
 }
 
+/* The next holder counts on from what the store has, and takes back what it did not begin: what was read before is no longer true (E13). */
+static void attempts_forget(outbox_entry *entry)
+{
+    count_clear(entry);
+    if (!attempt_is_counted(entry))
+        return;
+    entry->job.attempt = entry->cleared;
+    entry->first_ms = entry->not_before_ms = 0;
+    entry->in_doubt = false;
+    entry_wait(entry);
+}
+
 void outbox_lease_lost(cached_run *r)
 {
     for (unsigned s = 0; s < ENTRY_STATES; s++)
@@ -147,7 +159,7 @@ void outbox_lease_lost(cached_run *r)
             } else {
                 budget_leave(r->e, entry);
                 if (entry_is(entry, ENTRIES_CALL_WAITS))
-                    count_clear(entry);         /* whoever comes next reads how many were counted */
+                    attempts_forget(entry);
             }
 }
 
