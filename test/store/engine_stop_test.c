@@ -431,10 +431,10 @@ static pawl_code robbed(const pawl_job *job, pawl_reply *reply, void *arg)
     return pawl_reply_fail(reply, PAWL_CANCELED, "stopped");
 }
 
-/* It is his; or, as its start was stored, it goes on with him. */
+/* The loss is noticed where the next attempt is counted, at the next claim, or as nothing is left to do here. */
 static bool gone_to_the_thief(pawl_code rc)
 {
-    return rc == PAWL_HELD || rc == PAWL_PENDING;
+    return rc == PAWL_HELD || rc == PAWL_FENCED || rc == PAWL_PENDING;
 }
 
 static void thief_lets_go(const theft *t)
