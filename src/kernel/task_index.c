@@ -106,11 +106,15 @@ static void sums_change(task_sums *s, const task_tally *t, uint32_t by)
     s->failed += (t->at == TASK_FAILED) * by;
 }
 
+enum { CHECKED_TASKS_MAX = 4096 };      /* or a fan-out of 100,000 tasks would take an hour */
+
 /* Walks past all tasks: for test builds. */
 static bool index_is_right(const frame *f)
 {
     task_sums all = { 0, 0, 0, 0, 0, 0 };
 
+    if (f->ntasks > CHECKED_TASKS_MAX)
+        return true;
     for (uint32_t i = 0; i < f->ntasks; i++) {
         const task_tally t = task_tally_of(&f->tasks[i]);
 
