@@ -67,11 +67,14 @@ static size_t channels_order_bytes(const frame *f) { return 2 * ((size_t)f->ncha
 static uint32_t *channels_sorted(pawl_state *st, const frame *f)
 {
     const uint32_t n = f->nchannels;
-    uint32_t *order = mem_new(&st->alloc, channels_order_bytes(f)), *v = order, *room = order + n + 1;
+    uint32_t *order = mem_new(&st->alloc, channels_order_bytes(f)), *v = order, *room;
 
-    for (uint32_t i = 0; order != NULL && i < n; i++)
+    if (order == NULL)
+        return NULL;
+    room = order + n + 1;
+    for (uint32_t i = 0; i < n; i++)
         order[i] = i;
-    for (size_t width = 1; order != NULL && width < n; width *= 2) {
+    for (size_t width = 1; width < n; width *= 2) {
         for (size_t low = 0; low < n; low += 2 * width) {
             size_t mid = low + width < n ? low + width : n, high = mid + width < n ? mid + width : n, i = low, j = mid;
 
@@ -83,7 +86,7 @@ static uint32_t *channels_sorted(pawl_state *st, const frame *f)
         room = v;
         v = sorted;
     }
-    if (order != NULL && v != order)
+    if (v != order)
         memcpy(order, v, n * sizeof *order);
     return order;
 }
