@@ -451,8 +451,11 @@ pawl_code unwind_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
         return fail(err, PAWL_CORRUPT, "a folded state: undo is an array of notes, unwind the status of a run that is over, and no more is undone");
     st->unwind = (uint8_t)(to < 0 ? 0 : to);
     st->undone = (uint32_t)undone;
-    if (notes != NULL && (st->undo = list_new(st)) == NULL)
-        return PAWL_NOMEM;
+    if (notes != NULL) {
+        st_list_dies(st, st->undo);     /* made by the receipts of open calls, which the notes have, too */
+        if ((st->undo = list_new(st)) == NULL)
+            return PAWL_NOMEM;
+    }
     while ((v = pawl_iter_next(&it, NULL)) != NULL) {
         if (!note_good(v))
             return fail(err, PAWL_CORRUPT, "a folded state: a note in undo is [key,id,{\"effect\"},receipt]");
