@@ -8,11 +8,26 @@
 
 /* ---- channels by reference ----------------------------------------------------------------------- */
 
+/* The digest of a list with one element more: the hash of the digest before and of the element. False: no memory, see b->failed. */
+static bool digest_add(hash *d, const pawl_value *element, buf *b)
+{
+    hash own;
+
+    buf_reset(b);
+    canon(b, element);
+    if (b->failed)
+        return false;
+    hash_of(b->data, b->size, &own);
+    const pawl_bytes parts[2] = { { (const char *)d->b, HASH_BYTES }, { (const char *)own.b, HASH_BYTES } };
+    hash_parts(parts, 2, d);
+    return true;
+}
+
 static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *err)
 {
     list *l = c->list;
     const yyjson_val *at;
-    hash d, element;
+    hash d;
     size_t i, total = l->segment + l->count;
     buf b;
 
@@ -33,13 +48,8 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
             at += value_nodes(of_val(at));
     buf_init(&b, &st->alloc);
     for (i = l->digested; i < total && !b.failed; i++) {
-        buf_reset(&b);
-        canon(&b, of_val(at));
-        if (b.failed)
+        if (!digest_add(&d, of_val(at), &b))
             break;
-        hash_of(b.data, b.size, &element);
-        const pawl_bytes parts[2] = { { (const char *)d.b, HASH_BYTES }, { (const char *)element.b, HASH_BYTES } };
-        hash_parts(parts, 2, &d);
         at += value_nodes(of_val(at));
         if (i < total - l->floating) {  /* what is only being fed is digested again: it may not come */
             l->digest = d;
@@ -165,7 +175,7 @@ static const pawl_value *list_before(arena *a, const pawl_value *v, const char *
 {
     unsigned long count = strtoul(digest, NULL, 10);
     const yyjson_val *at = val_of(v) + 1;
-    hash d = {{0}}, element;
+    hash d = {{0}};
     char then[HASH_HEX + 32] = "";
     yyjson_val *out;
     buf b;
@@ -174,13 +184,8 @@ static const pawl_value *list_before(arena *a, const pawl_value *v, const char *
         return NULL;
     buf_init(&b, &a->alloc);
     for (unsigned long i = 0; i < count && !b.failed; i++, at += value_nodes(of_val(at))) {
-        buf_reset(&b);
-        canon(&b, of_val(at));
-        if (b.failed)
+        if (!digest_add(&d, of_val(at), &b))
             break;
-        hash_of(b.data, b.size, &element);
-        const pawl_bytes parts[2] = { { (const char *)d.b, HASH_BYTES }, { (const char *)element.b, HASH_BYTES } };
-        hash_parts(parts, 2, &d);
     }
     a->failed = a->failed || b.failed;
     buf_free(&b);
