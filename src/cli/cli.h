@@ -31,6 +31,14 @@ typedef struct cli_option {
     const char *what;           /* one line */
 } cli_option;
 
+/* Options that several verbs have, with one text each. */
+#define OPTION_FILE     { "file", "FILE", "continue with this file instead of the one that the run keeps" }
+#define OPTION_UPGRADE  { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" }
+#define OPTION_NO_RUN   { "no-run", NULL, "only store it; the process that drives the run continues" }
+#define OPTION_MODE     { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" }
+#define OPTION_RESULT_JSON { "json", NULL, "the result, the final state or the open waits as JSON" }
+#define OPTIONS_CONTINUE OPTION_FILE, OPTION_UPGRADE, OPTION_NO_RUN, OPTION_MODE, OPTION_RESULT_JSON
+
 typedef struct cli_call cli_call;
 typedef struct cli_verb {
     const char *name;           /* "run" */

@@ -224,11 +224,7 @@ static int deny_run(cli_call *c)
 
 static const cli_option options[] = {
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
-    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
-    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
-    { "no-run", NULL, "only store it; the process that drives the run continues" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
-    { "json", NULL, "the result, the final state or the open waits as JSON" },
+    OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
 };
 
@@ -237,11 +233,7 @@ static const cli_option approve_options[] = {
     { "for", "DURATION", "with --always: for how long; 30d" },
     { "input", "JSON", "approve with these arguments instead; the rules decide them, too" },
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
-    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
-    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
-    { "no-run", NULL, "only store it; the process that drives the run continues" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
-    { "json", NULL, "the result, the final state or the open waits as JSON" },
+    OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
 };
 

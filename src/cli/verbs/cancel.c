@@ -29,7 +29,7 @@ static int cancel_run(cli_call *c)
 
 static const cli_option options[] = {
     { "reason", "TEXT", "the reason, stored in the journal" },
-    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    OPTION_NO_RUN,
     { "json", NULL, "the open waits as JSON, if the run is not over yet" },
     { NULL, NULL, NULL },
 };
@@ -63,7 +63,7 @@ static int interrupt_run(cli_call *c)
 }
 
 static const cli_option interrupt_options[] = {
-    { "no-run", NULL, "only store it; the process that drives the run continues" },
+    OPTION_NO_RUN,
     { "json", NULL, "the state after it, as JSON" },
     { NULL, NULL, NULL },
 };

@@ -107,13 +107,13 @@ static int resume_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
-    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
+    OPTION_FILE,
+    OPTION_UPGRADE,
+    OPTION_MODE,
     { "yes", NULL, "approve at every gate; questions are still asked" },
     { "no", NULL, "deny at every gate" },
     RECORD_OPTIONS,
-    { "json", NULL, "the result, the final state or the open waits as JSON" },
+    OPTION_RESULT_JSON,
     { NULL, NULL, NULL },
 };
 

@@ -59,11 +59,7 @@ static int retry_run(cli_call *c)
 static const cli_option options[] = {
     { "set", "CHANNEL=JSON...", "change the state first" },
     { "budget", "BOUND=N...", "change the limits first: calls=200, tokens=500000, money=2.50, time=1h" },
-    { "file", "FILE", "continue with this file instead of the one that the run keeps" },
-    { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" },
-    { "no-run", NULL, "only store it; the process that drives the run continues" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
-    { "json", NULL, "the result, the final state or the open waits as JSON" },
+    OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
 };
 

@@ -248,7 +248,7 @@ static const cli_option options[] = {
     { "upgrade", NULL, "with --id: continue with FILE although it differs from the file of the run" },
     RECORD_OPTIONS,
     { "proven", NULL, "only if it is proved, for the mode, that no node acts without a person's approval" },
-    { "json", NULL, "the result, the final state or the open waits as JSON" },
+    OPTION_RESULT_JSON,
     { NULL, NULL, NULL },
 };
 

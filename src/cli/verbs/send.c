@@ -57,9 +57,9 @@ static int send_run(cli_call *c)
 
 static const cli_option options[] = {
     { "signal", "NAME", "a signal of that name; it is kept until a node waits for it" },
-    { "no-run", NULL, "only store it; the process that drives the run continues" },
-    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" },
-    { "json", NULL, "the result, the final state or the open waits as JSON" },
+    OPTION_NO_RUN,
+    OPTION_MODE,
+    OPTION_RESULT_JSON,
     { NULL, NULL, NULL },
 };
 
