@@ -94,10 +94,14 @@ bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  
 int64_t engine_now(pawl_engine *e);
 void engine_sleep(pawl_engine *e, int64_t until_ms);    /* or until it is woken, stopped or drained */
 
-/* engine.c */
-pawl_code code_before(const pawl_err *err);     /* there is no engine: what went wrong before says why */
-pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err);
+/* There is no engine: what went wrong before says why. */
+static inline pawl_code code_before(const pawl_err *err) { return err != NULL && err->code < 0 ? err->code : PAWL_INVALID; }
+
+/* binding.c */
 const pawl_machine *machine_named(const pawl_engine *e, const char *name);   /* NULL: none here */
+
+/* engine.c */
+pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err);
 cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* as it is stored, or held here; NULL: it is not there */
 
 /* blobs.c: what steps set apart */

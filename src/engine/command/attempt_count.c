@@ -2,7 +2,7 @@
  *
  * Called by dispatch.c, sql_command.c and by whoever commits, on the driving thread; the store is used under the engine's lock. A count is a
  * mark beside the journal. Its states are those of count_table (entry.c). */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 
 #include <string.h>
 

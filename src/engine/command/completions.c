@@ -10,7 +10,7 @@
  *   C2  `out` counts the attempts that were put on the pool or answer later and were not taken; the driving thread alone changes it;
  *   C3  an attempt is in the table exactly while it can be answered by its id: later() was called, and it was neither answered nor given up;
  *   C4  `held` counts the attempts that answer later and have a stop function: their job and reply stay until finish(). */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 #include "engine/command/ready_fd.h"
 
 #include <string.h>
@@ -71,6 +71,12 @@ void completions_end(pawl_engine *e)
     pthread_cond_destroy(&c->came);
     mem_free(&e->alloc, c, sizeof *c);
     e->completions = NULL;
+}
+
+pawl_code attempt_code(outbox_entry *entry, pawl_code rc)
+{
+    return rc <= 0 ? rc : pawl_reply_fail(&entry->reply, PAWL_INVALID, "%s: its handler returned \"%s\", which is no result%s", entry->job.effect,
+                                          pawl_code_name(rc), rc == PAWL_PENDING ? ": it announced no later answer" : "");
 }
 
 /* ---- the queue ------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* cost.c - what a command has cost is told with its receipt, and what a child has with its end (A8). The ledger itself is the kernel's. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 
 void cost_add(outbox_entry *entry)
 {

@@ -1,5 +1,5 @@
 /* dispatch.c - commands are carried out: each becomes an outbox_entry, which makes its attempts and comes back with a receipt. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
 #include "engine/scheduler/scheduler.h"
 

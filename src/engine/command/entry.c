@@ -353,13 +353,6 @@ void entry_child_released(outbox_entry *entry)
         entry_move(entry, ENTRY_CHILD_RELEASED);
 }
 
-void entry_refuse(pawl_engine *e, outbox_entry *entry, pawl_code code, const char *text)
-{
-    entry->rc = pawl_reply_fail(&entry->reply, code, "%s", text);
-    receipt_make(e, entry);
-    cost_report_none(entry);
-}
-
 int64_t outbox_wake_ms(const cached_run *r)
 {
     const outbox_entry *first = outbox_first(&r->outbox, ENTRY_BACKOFF);

@@ -14,6 +14,7 @@ struct handler {
     char name[];
 };
 
+/* binding.c */
 const handler *handler_of(const pawl_engine *e, const char *effect);    /* NULL: none */
 
 #endif

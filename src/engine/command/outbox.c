@@ -2,18 +2,10 @@
  *
  * Called by dispatch.c, by the drive loop and by the scheduler, on the driving thread, without a lock; stop_asked(), beat() and say() are
  * called by handlers, on their threads. Its entries meet the invariants O1 to O5 of entry.c. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
 
 #include <string.h>
-
-const handler *handler_of(const pawl_engine *e, const char *effect)
-{
-    for (const handler *h = e->handlers; h != NULL && effect != NULL; h = h->next)
-        if (strcmp(h->name, effect) == 0)
-            return h;
-    return NULL;
-}
 
 /* ---- freed ---------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 
 #include "engine/engine.h"
 
-
 typedef enum entry_state {
     ENTRY_READY,                /* may begin; has not asked for a place in the budget of its effect */
     ENTRY_UNHANDLED,            /* there is no handler for its effect in this engine */

@@ -1,5 +1,5 @@
 /* pool.c - threads that perform. They see an outbox_entry and nothing else; the driving thread puts and takes. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 #include "engine/run/run.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * A budget has a queue for each key (one, when it has none). Its turn list holds the keys that have somebody waiting and a place
  * free, the one whose first has waited longest at its head. Whoever waits belongs to a run that is being driven: so nobody is kept
  * waiting by one that nobody asks for. All of it is the driving thread's. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* receipts.c - what handlers come to is fed, and stays until it is stored. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +70,13 @@ void receipt_make(pawl_engine *e, outbox_entry *entry)
         reply_failure(&entry->reply, entry->rc, doubt || is_inverse(entry) ? entry->job.attempt : 0, b);
     }
     entry_move(entry, ENTRY_DONE);
+}
+
+void entry_refuse(pawl_engine *e, outbox_entry *entry, pawl_code code, const char *text)
+{
+    entry->rc = pawl_reply_fail(&entry->reply, code, "%s", text);
+    receipt_make(e, entry);
+    cost_report_none(entry);
 }
 
 /* An attempt that runs is told to stop, and ends in its own receipt; so does a child, unless it is not waited for, in its own end. */

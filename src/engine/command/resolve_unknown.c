@@ -1,5 +1,5 @@
 /* resolve_unknown.c - an effect that finds out what came of a command, before a person is asked (E5): the outbox_entry turns to it, and back. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 
 #include <string.h>
 

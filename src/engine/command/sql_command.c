@@ -1,7 +1,7 @@
 /* sql_command.c - commands that are performed in the transaction which stores their receipt: exactly once.
  *
  * Of a run one at a time: that its command is still open when its receipt is fed is certain then. */
-#include "engine/command/entry.h"
+#include "engine/command/attempt.h"
 
 #include <string.h>
 

@@ -108,13 +108,17 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     char id[];
 };
 
+/* cached_run.c: its states, and how it is found */
 void run_move(cached_run *r, cached_run_state to);
 void lease_move(cached_run *r, lease_state to, uint64_t fence);         /* with the engine's lock; fence 0: not held */
+size_t cached_run_slot(const char *run);                                 /* its index in e->runs */
+cached_run *cached_run_find(const pawl_engine *e, const char *run);
+bool run_fits(const cached_run *r);          /* this engine's machine is the one that it was begun with */
+
 pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, arena *mem);
 static inline bool run_has_news(const cached_run *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
 
-/* run_cache.c: runs are found, claimed, loaded and released */
-cached_run *cached_run_find(const pawl_engine *e, const char *run);
+/* run_cache.c: runs are claimed, loaded and released */
 cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err);  /* found, or made; NULL: no memory */
 void run_drop_state(pawl_engine *e, cached_run *r);        /* what is not stored is thrown away */
 void run_lease_lost(pawl_engine *e, cached_run *r);        /* and it is somebody else's now */
@@ -130,7 +134,6 @@ void run_keep_released(pawl_engine *e, cached_run *r);        /* nobody works on
 static inline bool run_loaded_under(const cached_run *r, uint64_t fence) { return fence != 0 && r->loaded_fence == fence; }
 pawl_code run_read_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records);   /* lent until the next */
 pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err);
-bool run_fits(const cached_run *r);          /* this engine's machine is the one that it was begun with */
 pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err);   /* loaded, when it was claimed just now */
 pawl_code run_hold(pawl_engine *e, cached_run *r, pawl_err *err);    /* claimed and loaded */
 

@@ -1,73 +1,14 @@
-/* run_cache.c - runs are found, claimed, loaded and released.
+/* run_cache.c - runs are claimed, loaded and released.
  *
- * Owns the table of cached runs and the ring of those released last. Called on the driving thread; the lease thread goes through the table under
- * the engine's lock, so the table and each lease are changed under it. Invariants: R1 and R2 below, and S2: one fence, that of the lease. */
+ * Owns the ring of the runs that were released last. Called on the driving thread; the lease thread goes through the table of cached runs under
+ * the engine's lock, so that a run is put into the table, and taken out of it, under that lock. The states are those of cached_run.c. */
 #include "engine/child/child.h"
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
 
 #include <string.h>
 
-/* ---- tables ---------------------------------------------------------------------------------------- */
-
-static const sm_row cached_run_rows[RUN_STATES] = {
-    [RUN_EMPTY] = { "empty", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED), SM_FIRST | SM_LAST },
-    [RUN_LOADED] = { "loaded", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
-    [RUN_FOLDED] = { "folded, not stored", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
-};
-
-static const char *run_wrong(const void *owner, unsigned state)
-{
-    const cached_run *r = owner;
-
-    if ((state == RUN_EMPTY) != (r->st == NULL))
-        return "R1: a run has a state exactly when it is loaded";
-    if ((state == RUN_FOLDED) != (r->nlines > 0))
-        return "R2: lines wait to be stored exactly when something is folded";
-    return NULL;
-}
-
-const sm_table cached_run_table = { "cached run", cached_run_rows, RUN_STATES, run_wrong };
-
-static const sm_row lease_rows[LEASE_STATES] = {
-    [LEASE_NONE] = { "none", SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_FIRST | SM_LAST },
-    [LEASE_HELD] = { "held", SM_TO(LEASE_NONE) | SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_LAST },
-    [LEASE_LOST] = { "lost", SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_LAST },
-};
-
-static const char *lease_wrong(const void *owner, unsigned state)
-{
-    const cached_run *r = owner;
-
-    return (state == LEASE_HELD) != (r->fence != 0) ? "S2: a run is held under a fence, and under none when it is not" : NULL;
-}
-
-const sm_table lease_table = { "lease of a run", lease_rows, LEASE_STATES, lease_wrong };
-
-void run_move(cached_run *r, cached_run_state to) { sm_move(&cached_run_table, &r->state, to, r); }
-
-void lease_move(cached_run *r, lease_state to, uint64_t fence)
-{
-    r->fence = fence;
-    sm_move(&lease_table, &r->lease, to, r);
-}
-
-/* ---- found ------------------------------------------------------------------------------------- */
-
-static size_t slot_of(const char *run)
-{
-    uint32_t h = name_hash(run);
-
-    return (h ^ h >> 16) % RUN_SLOTS;
-}
-
-cached_run *cached_run_find(const pawl_engine *e, const char *run)
-{
-    for (cached_run *r = e->runs[slot_of(run)]; r != NULL; r = r->next)
-        if (strcmp(r->id, run) == 0)
-            return r;
-    return NULL;
-}
+/* ---- made and freed ---------------------------------------------------------------------------- */
 
 cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
 {
@@ -91,8 +32,8 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     buf_init(&r->blob, &e->alloc);
     buf_init(&r->outbox.received, &e->alloc);
     pthread_mutex_lock(&e->lock);       /* the lease_renewal reads along */
-    r->next = e->runs[slot_of(run)];
-    e->runs[slot_of(run)] = r;
+    r->next = e->runs[cached_run_slot(run)];
+    e->runs[cached_run_slot(run)] = r;
     pthread_mutex_unlock(&e->lock);
     return r;
 }
@@ -144,7 +85,7 @@ void run_keep_released(pawl_engine *e, cached_run *r)
     if (old == NULL || old->fence != 0 || old->in_pass || old->shown || old->outbox.count > 0)
         return;
     pthread_mutex_lock(&e->lock);       /* the lease_renewal goes through them */
-    for (cached_run **link = &e->runs[slot_of(old->id)]; *link != NULL; link = &(*link)->next)
+    for (cached_run **link = &e->runs[cached_run_slot(old->id)]; *link != NULL; link = &(*link)->next)
         if (*link == old) {
             *link = old->next;
             break;
@@ -450,11 +391,6 @@ pawl_code runs_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t 
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);
     return rc;
-}
-
-bool run_fits(const cached_run *r)
-{
-    return hash_equal(&r->m->hash, &r->st->machine_hash) && r->m->version == r->st->version;
 }
 
 /* Claimed just now. One that should not be there any more is gone with it. */

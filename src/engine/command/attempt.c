@@ -1,0 +1,92 @@
+/* attempt.c - an attempt of a command: it begins on the driving thread, and its handler is called on any thread.
+ *
+ * attempt_start() is called by dispatch.c and sql_command.c, on the driving thread, without a lock. attempt_run() is called on the thread of the
+ * handler, where it sees nothing but the entry. Invariants: what leave_check() asserts before anything leaves (S2, E1, E13, E5). */
+#include "engine/command/attempt.h"
+#include "engine/run/stream_ring.h"
+
+#include <string.h>
+
+/* What may be done can change while a command waits for its turn, or for its next attempt: its handler is told (P1). */
+static void mode_look(outbox_entry *entry, pawl_state *st)
+{
+    const pawl_value *coming = pawl_state_coming(st, "@mode");
+    const char *mode = pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
+
+    entry->job.mode = NULL;
+    if (mode == NULL || strlen(mode) >= sizeof entry->attempt.mode)
+        return;
+    memcpy(entry->attempt.mode, mode, strlen(mode) + 1);
+    entry->job.mode = entry->attempt.mode;
+}
+
+/* The promises that are kept before anything leaves. */
+static void leave_check(const pawl_engine *e, const outbox_entry *entry)
+{
+    const cached_run *r = entry->run;
+
+    PAWL_ASSERT(BROKEN(BROKEN_COMMIT) || r->fence != 0, "S2: a command leaves for a run that this engine holds");
+    PAWL_ASSERT(BROKEN(BROKEN_COMMIT) || r->nlines == 0 || (entry->limits.cls == PAWL_PURE && e->durability != PAWL_DURABLE_SYNC),
+                "E1: what led to a command is stored before it leaves");
+    PAWL_ASSERT(!attempt_is_counted(entry) || entry->count == COUNT_STORED || entry->count == COUNT_TAKE_BACK,
+                "E13: an attempt is counted before it leaves");
+    PAWL_ASSERT(!entry_is_in_doubt(entry), "E5: once is not performed again in doubt");
+}
+
+void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
+{
+    const cached_run *r = entry->run;
+    entry_attempt *a = &entry->attempt;
+    int64_t left;
+
+    renewal_begin(e);
+    leave_check(e, entry);
+    if (entry->count == COUNT_STORED || entry->count == COUNT_TAKE_BACK)
+        count_move(entry, COUNT_USED);
+    else
+        count_clear(entry);
+    budget_started(e, entry);
+    entry->place.had_to_wait = false;
+    entry->job.attempt++;
+    partial_begin(entry);
+    entry->job.fence = r->fence;
+    entry->job.alone = false;
+    mode_look(entry, r->st);
+    entry->was_in_doubt = entry->in_doubt;
+    entry->in_doubt = false;
+    left = entry->limits.total_timeout_ms - (now - entry->first_ms);
+    a->total_until_ms = entry->limits.total_timeout_ms > 0 ? steady_ms() + (left > 1 ? left : 1) : 0;
+    a->started_ms = a->beat_ms = a->dispatched_ms = now;
+    a->overran = a->start_seen = false;
+    a->called_ms = 0;
+    a->exceeded = NULL;
+    a->stop = a->lease_lost = a->not_started = false;
+    a->thread_replaced = false;
+    a->stop_ms = 0;
+    entry_move(entry, ENTRY_RUNNING);
+    if (ring_here(e) != NULL)
+        ring_attempt_started(ring_here(e), r, entry);
+}
+
+/* On any thread: it sees nothing but the outbox_entry. */
+pawl_code attempt_run(outbox_entry *entry)
+{
+    int64_t now = steady_ms(), until = entry->attempt.total_until_ms;
+
+    reply_reset(&entry->reply);
+    entry->attempt.called_ms = now;         /* first: who has it stopped looks at this afterwards */
+    /* a command in SQL is fenced by its transaction */
+    entry->attempt.not_started =
+        !entry->h->sql && (entry->e->draining || (!leases_valid(entry->e) && !BROKEN(BROKEN_LEASE_DISPATCH) && !BROKEN(BROKEN_LEASE_LONE)));
+    if (entry->attempt.stop || entry->attempt.not_started) {      /* while it waited for a thread */
+        entry->attempt.called_ms = 0;
+        pawl_reply_untouched(&entry->reply);
+        return pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: called off before it began", entry->job.effect);
+    }
+    if (entry->limits.attempt_timeout_ms > 0 && (until == 0 || now + entry->limits.attempt_timeout_ms < until))
+        until = now + entry->limits.attempt_timeout_ms;
+    entry->attempt.until_ms = until;
+    entry->job.deadline_ms = until > 0 ? system_ms() + (until - now) : 0;
+    entry->job.later = entry->h->sql ? NULL : job_later;
+    return entry->h->fn(&entry->job, &entry->reply, entry->h->arg);
+}

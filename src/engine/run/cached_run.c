@@ -1,0 +1,73 @@
+/* cached_run.c - the states of a cached run and of its lease as tables, their movers, and how a run is found.
+ *
+ * Called on the driving thread. The lease thread goes through the table of cached runs under the engine's lock, so that table and each lease are
+ * changed under it. Invariants, checked after each move: R1 and R2 below, and S2: one fence, that of the lease. */
+#include "engine/run/run.h"
+
+#include <string.h>
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static const sm_row cached_run_rows[RUN_STATES] = {
+    [RUN_EMPTY] = { "empty", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED), SM_FIRST | SM_LAST },
+    [RUN_LOADED] = { "loaded", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
+    [RUN_FOLDED] = { "folded, not stored", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
+};
+
+static const char *run_wrong(const void *owner, unsigned state)
+{
+    const cached_run *r = owner;
+
+    if ((state == RUN_EMPTY) != (r->st == NULL))
+        return "R1: a run has a state exactly when it is loaded";
+    if ((state == RUN_FOLDED) != (r->nlines > 0))
+        return "R2: lines wait to be stored exactly when something is folded";
+    return NULL;
+}
+
+const sm_table cached_run_table = { "cached run", cached_run_rows, RUN_STATES, run_wrong };
+
+static const sm_row lease_rows[LEASE_STATES] = {
+    [LEASE_NONE] = { "none", SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_FIRST | SM_LAST },
+    [LEASE_HELD] = { "held", SM_TO(LEASE_NONE) | SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_LAST },
+    [LEASE_LOST] = { "lost", SM_TO(LEASE_HELD) | SM_TO(LEASE_LOST), SM_LAST },
+};
+
+static const char *lease_wrong(const void *owner, unsigned state)
+{
+    const cached_run *r = owner;
+
+    return (state == LEASE_HELD) != (r->fence != 0) ? "S2: a run is held under a fence, and under none when it is not" : NULL;
+}
+
+const sm_table lease_table = { "lease of a run", lease_rows, LEASE_STATES, lease_wrong };
+
+void run_move(cached_run *r, cached_run_state to) { sm_move(&cached_run_table, &r->state, to, r); }
+
+void lease_move(cached_run *r, lease_state to, uint64_t fence)
+{
+    r->fence = fence;
+    sm_move(&lease_table, &r->lease, to, r);
+}
+
+/* ---- found ------------------------------------------------------------------------------------------------------- */
+
+size_t cached_run_slot(const char *run)
+{
+    uint32_t h = name_hash(run);
+
+    return (h ^ h >> 16) % RUN_SLOTS;
+}
+
+cached_run *cached_run_find(const pawl_engine *e, const char *run)
+{
+    for (cached_run *r = e->runs[cached_run_slot(run)]; r != NULL; r = r->next)
+        if (strcmp(r->id, run) == 0)
+            return r;
+    return NULL;
+}
+
+bool run_fits(const cached_run *r)
+{
+    return hash_equal(&r->m->hash, &r->st->machine_hash) && r->m->version == r->st->version;
+}
