@@ -1,31 +1,42 @@
-/* child.h - commands that are runs of their own. */
+/* child.h - commands that are runs of their own (E11).
+ *
+ * All of it is called on the driving thread, without a lock, unless said. */
 #ifndef ENGINE_CHILD_H
 #define ENGINE_CHILD_H
 
 #include "engine/engine.h"
 
-/* child.c: runs that are commands of other runs */
-void children_why(pawl_engine *e, const cached_run *r, pawl_err *why);        /* one could go on, and cannot here: what is missing */
-bool child_must_notify(const cached_run *r);               /* it is a child, over, and its parent was not told */
-pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err);
-void child_end_came(const cached_run *r, const pawl_delivery *d);        /* a receipt that came in: the child that left it is not called off any more */
-bool child_was_notified(const cached_run *r);                 /* it was, and the store does not know that yet */
+enum { CHILD_NAME_BYTES = RUN_BYTES_MAX + 1 };
+
+/* child_record.c: pure */
 const char *child_name(arena *a, const char *invocation, const char *said);  /* `said`: what its parent calls it; NULL: nothing */
-bool children_open(const cached_run *r);      /* a child run is waited for */
-/* Those that are not there yet. `why`: what one that cannot be begun here waits for. */
-pawl_code children_begin(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err);
+/* `info` comes with the record of the parent: what differs in the child is set. */
+void info_of_child(pawl_run_info *info, const outbox_entry *entry, int64_t now);
+
+/* child_cancel.c */
 bool child_cancel(pawl_engine *e, outbox_entry *entry);  /* false: it is not there */
 pawl_code children_cancel_dropped(pawl_engine *e, cached_run *r);       /* after a step was folded, before it is stored; PAWL_IO: one could not be told */
 bool child_reserve_named(pawl_engine *e, cached_run *r, const char *child);    /* its base, where it is one of those that nobody has begun */
 
-/* child_notify.c */
+/* child_tell.c */
 pawl_code tells_before_commit(pawl_engine *e, cached_run *r); /* likewise after a step was folded; PAWL_IO, PAWL_NOMEM */
 /* The same for a run whose machine does not do it: a mode, rules or grants that the step brought are left for its children at work. */
 pawl_code rights_before_commit(pawl_engine *e, cached_run *r);
 /* before the child's start: what came while the superstep is open */
 pawl_code rights_before_start(pawl_engine *e, cached_run *r, const outbox_entry *entry);
-
-/* child_notify.c: what the effect "tell" does, by a store: the same however often it is tried, for its delivery has the command's id */
+/* What the effect "tell" does, by a store: the same however often it is tried, for its delivery has the command's id. Any thread. */
 pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply);
+
+/* child_end.c */
+bool child_must_notify(const cached_run *r);               /* it is a child, over, and its parent was not told */
+bool child_was_notified(const cached_run *r);                 /* it was, and the store does not know that yet */
+void child_end_came(const cached_run *r, const pawl_delivery *d);        /* a receipt that came in: the child that left it is not called off any more */
+pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err);
+
+/* child.c */
+bool children_open(const cached_run *r);      /* a child run is waited for */
+/* Those that are not there yet. `why`: what one that cannot be begun here waits for. */
+pawl_code children_begin(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err);
+void children_why(pawl_engine *e, const cached_run *r, pawl_err *why);        /* one could go on, and cannot here: what is missing */
 
 #endif

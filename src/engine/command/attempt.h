@@ -71,10 +71,20 @@ void cost_report_none(outbox_entry *entry);     /* of a child that could not beg
 void reply_check(pawl_engine *e, outbox_entry *entry);          /* what is no JSON is an error of the handler's */
 void reply_limit(const pawl_engine *e, outbox_entry *entry);    /* one that is too large is an error */
 void receipt_make(pawl_engine *e, outbox_entry *entry);         /* to ENTRY_DONE, unless its outcome can be found out */
+
+/* ---- collect.c -------------------------------------------------------------------------------------------------- */
+
+void entry_returned(pawl_engine *e, outbox_entry *entry);       /* its attempt came back: to ENTRY_DONE, or to wait for the next one */
+
+/* ---- receipt_feed.c --------------------------------------------------------------------------------------------- */
+
+pawl_code receipts_feed(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);
+pawl_code receipt_feed(pawl_engine *e, cached_run *r, outbox_entry *entry, pawl_err *err);  /* to ENTRY_FED. PAWL_IGNORED, PAWL_INVALID: nobody waits for it */
+
+/* ---- cancel.c --------------------------------------------------------------------------------------------------- */
+
 /* Nothing new begins; what runs ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
 void outbox_cancel(pawl_engine *e, cached_run *r, bool wait);
 bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms);   /* attempts that were told to stop so long ago; true: some are gone, or back */
-pawl_code receipts_feed(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);
-pawl_code receipt_feed(pawl_engine *e, cached_run *r, outbox_entry *entry, pawl_err *err);  /* to ENTRY_FED. PAWL_IGNORED, PAWL_INVALID: nobody waits for it */
 
 #endif

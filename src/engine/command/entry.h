@@ -146,11 +146,16 @@ static inline bool entry_is(const outbox_entry *entry, uint32_t states) { return
 
 /* ---- outbox.c ---------------------------------------------------------------------------------------------- */
 
-outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry);  /* ENTRY_READY, of the same command, in no list; NULL: no memory */
 void entry_free(pawl_engine *e, outbox_entry *entry);
 void entry_remove(pawl_engine *e, outbox_entry *entry);         /* out of its outbox, and freed */
 void attempt_stop(outbox_entry *entry);         /* its handler is to stop; whoever waits for it does so for the grace time at most */
 void entry_stop(outbox_entry *entry);           /* the same, of a run's entry on the driving thread */
+
+/* ---- entry_make.c, reconcile.c ----------------------------------------------------------------------------- */
+
+outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry);  /* ENTRY_READY, of the same command, in no list; NULL: no memory */
+/* Of an open command, in the outbox. `in_state`: its arguments refer to what the state has, and stay there. */
+pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, pawl_err *err);
 void handlers_find(const pawl_engine *e, cached_run *r);        /* for entries that found none before */
 
 /* ---- lazy_args.c ------------------------------------------------------------------------------------------- */

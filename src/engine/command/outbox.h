@@ -83,36 +83,42 @@ bool entry_is_stopping(const outbox_entry *entry);
 cached_run *entry_run(const outbox_entry *entry);
 void entry_stop_here(outbox_entry *entry, const char *exceeded, bool lease_lost);
 
-/* ---- dispatch.c, outbox.c: of a whole run ---------------------------------------------------------------------- */
+/* ---- entry.c, outbox.c: of a whole run -------------------------------------------------------------------------- */
 
-/* An entry for each open command. `why`: what one that cannot be made waits for. */
-pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err);
-/* A receipt of that command came from outside, and is folded: its entry goes when that is stored. */
-void outbox_note_receipt(cached_run *r, const char *id);
-bool outbox_collect(pawl_engine *e, int64_t wait_ms);   /* attempts of all runs that came back; waits for one, that long; whether any did */
-void outbox_stored(pawl_engine *e, cached_run *r);      /* the receipts that were fed are, or came from outside */
-/* What can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and running attempts, too. */
-pawl_code dispatch(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err);
-pawl_code outbox_end_all(pawl_engine *e, cached_run *r, pawl_err *err); /* a second cancel: nothing is waited for, all receipts are fed (E10) */
-bool outbox_only_queued(const cached_run *r);           /* all that it waits for is a place in a budget */
-void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now);       /* they leave the queue of the budget, and come back later */
-void outbox_forget(pawl_engine *e, cached_run *r);      /* drops the entries, unless something of them is known here alone */
-void outbox_unqueue(pawl_engine *e, cached_run *r);     /* nobody drives it now: its entries keep nobody waiting */
-void outbox_drop_leftovers(pawl_engine *e, cached_run *r, pawl_code next);      /* when no command is open any more */
 bool outbox_any_running(const cached_run *r);
 bool outbox_is_idle(const cached_run *r);               /* no attempt runs, and no receipt waits to be stored */
 bool outbox_open_idle(const cached_run *r);             /* the same of entries whose command is open */
 bool outbox_tree_idle(const pawl_engine *e, const cached_run *r);       /* and of its children that are held here */
-void outbox_finish(pawl_engine *e, cached_run *r);      /* the engine ends: what is done is stored, what was stopped is begun again by the next one */
+bool outbox_only_queued(const cached_run *r);           /* all that it waits for is a place in a budget */
+int64_t outbox_wake_ms(const cached_run *r);            /* the end of the first back-off; 0: there is none */
+bool outbox_is_asleep(const cached_run *r, const char *id);     /* the entry waits for its time, or for its child */
+void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now);       /* they leave the queue of the budget, and come back later */
+void outbox_forget(pawl_engine *e, cached_run *r);      /* drops the entries, unless something of them is known here alone */
+void outbox_unqueue(pawl_engine *e, cached_run *r);     /* nobody drives it now: its entries keep nobody waiting */
 void outbox_lease_lost(cached_run *r);                  /* the run is another engine's: running attempts are stopped */
 void outbox_state_dropped(cached_run *r);               /* the state was thrown away: what comes back is fed if its command is still open */
 void outbox_stop_all(cached_run *r);
 void outbox_stop_unstarted(cached_run *r);              /* attempts that wait for a thread must not begin any more (E10) */
-int64_t outbox_wake_ms(const cached_run *r);            /* the end of the first back-off; 0: there is none */
-bool outbox_is_asleep(const cached_run *r, const char *id);     /* the entry waits for its time, or for its child */
 void outbox_free(pawl_engine *e, cached_run *r);
+
+/* reconcile.c: an entry for each open command. `why`: what one that cannot be made waits for. */
+pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err);
+/* A receipt of that command came from outside, and is folded: its entry goes when that is stored. */
+void outbox_note_receipt(cached_run *r, const char *id);
+void outbox_stored(pawl_engine *e, cached_run *r);      /* the receipts that were fed are, or came from outside */
+void outbox_drop_leftovers(pawl_engine *e, cached_run *r, pawl_code next);      /* when no command is open any more */
+
+/* collect.c */
+bool outbox_collect(pawl_engine *e, int64_t wait_ms);   /* attempts of all runs that came back; waits for one, that long; whether any did */
 /* ENTRY_RUNNING back to where it was: it was dispatched, and its handler was not called. */
 void entry_not_started(pawl_engine *e, outbox_entry *entry);
+
+/* cancel.c */
+pawl_code outbox_end_all(pawl_engine *e, cached_run *r, pawl_err *err); /* a second cancel: nothing is waited for, all receipts are fed (E10) */
+void outbox_finish(pawl_engine *e, cached_run *r);      /* the engine ends: what is done is stored, what was stopped is begun again by the next one */
+
+/* dispatch.c: what can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and running attempts, too. */
+pawl_code dispatch(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err);
 
 /* attempt_count.c */
 pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem);  /* of attempts that begin once it is stored; and then: */
@@ -133,6 +139,5 @@ pawl_code partial_event_value(cached_run *r, const pawl_event *ev, buf *out, paw
 /* sql_command.c: commands that are performed in the transaction that stores their receipt */
 pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);   /* one that is ready; *did: there is one */
 void sql_into_append(cached_run *r, bool release_sleeping, pawl_append *a, arena *mem);
-void sql_state_dropped(cached_run *r);                  /* it was not stored: it never happened */
 
 #endif

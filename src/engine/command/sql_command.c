@@ -69,29 +69,6 @@ pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
     return PAWL_OK;
 }
 
-/* It never happened: it is done again, and this attempt is not counted twice. */
-static void sql_undo(outbox_entry *entry)
-{
-    if (entry->h == NULL || !entry->h->sql)
-        return;
-    entry->attempt.stop = entry->attempt.lease_lost = false;
-    entry->job.attempt--;
-    cost_take_back(entry);
-    if (entry->count == COUNT_USED)
-        count_move(entry, COUNT_STORED);
-    entry_move(entry, ENTRY_SQL_READY);
-}
-
-void sql_state_dropped(cached_run *r)
-{
-    static const entry_state states[] = { ENTRY_RUNNING, ENTRY_DONE, ENTRY_FED };
-
-    r->sql = NULL;
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        OUTBOX_EACH(r, entry, next, states[i])
-            sql_undo(entry);
-}
-
 /* ---- performed, in the store's transaction ------------------------------------------------------- */
 
 static pawl_code work(void *ctx, void *sql, pawl_err *err)

@@ -1,4 +1,7 @@
-/* child_notify.c - one run tells another something, as a command: its child is interrupted, or has other rights. Of a graph the engine tells it. */
+/* child_tell.c - a run tells its child something: that it is interrupted, or has other rights. For a graph the engine does.
+ *
+ * tells() is the handler of the effect "tell", on any thread; the rest is called by run_feed.c and child.c on the driving thread. The store is used
+ * under the engine's lock. */
 #include "engine/child/child.h"
 #include "engine/command/handler.h"
 #include "engine/run/run.h"

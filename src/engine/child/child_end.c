@@ -1,0 +1,113 @@
+/* child_end.c - the end of a child run is delivered to its parent, as the receipt of the command that spawned it (E11).
+ *
+ * Until the parent was told, the end of the child is due like a timer, so that no crash in between keeps the parent waiting. Called by whoever
+ * drives the child, on the driving thread; the store is used under the engine's lock. */
+#include "engine/child/child.h"
+#include "engine/command/outbox.h"
+#include "engine/run/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool child_must_notify(const cached_run *r)
+{
+    return r->st != NULL && r->st->parent != NULL && !r->told && pawl_status_terminal((pawl_status)r->st->status);
+}
+
+bool child_was_notified(const cached_run *r)
+{
+    return r->st->parent != NULL && r->over && r->told && r->wake_ms == PARENT_UNNOTIFIED_MS;
+}
+
+void child_end_came(const cached_run *r, const pawl_delivery *d)
+{
+    outbox_entry *entry = strncmp(d->id, "end-", 4) == 0 ? outbox_find(r, d->name) : NULL;
+
+    if (entry != NULL && (ENTRY_IN(entry_state_of(entry)) & ENTRIES_CHILD) != 0)
+        entry_child_released(entry);
+}
+
+static void end_error(const cached_run *r, const char *code, const char *text, buf *out)
+{
+    buf_text(out, "{\"code\":");
+    canon_string(out, code, strlen(code));
+    buf_fmt(out, ",\"run\":\"%s\",\"status\":\"%s\",\"text\":", r->id, pawl_status_name(pawl_state_status(r->st)));
+    canon_string(out, text, strlen(text));
+    buf_char(out, '}');
+}
+
+/* What its machine says is its output, else all channels, of one that completed; else why it did not. */
+static pawl_outcome end_value(pawl_engine *e, cached_run *r, buf *out)
+{
+    pawl_status status = pawl_state_status(r->st);
+    const pawl_value *why = pawl_state_reason(r->st);
+    const char *text = pawl_value_string(pawl_value_get(why, "text")), *code = pawl_value_string(pawl_value_get(why, "code"));
+
+    if (status == PAWL_COMPLETED && r->m != NULL && r->m->output != NULL) {
+        const pawl_value *v = pawl_state_get(r->st, r->m->output);
+
+        if (v != NULL)
+            canon(out, v);
+        else
+            buf_text(out, "null");
+        return PAWL_DONE;
+    }
+    if (status == PAWL_COMPLETED) {
+        const char *json = pawl_state_json(r->st, e->look, NULL);
+
+        out->failed = out->failed || json == NULL;
+        buf_text(out, json != NULL ? json : "");
+        return PAWL_DONE;
+    }
+    code = code != NULL ? code : pawl_code_name(status == PAWL_CANCELED_RUN ? PAWL_CANCELED : PAWL_EFFECT);
+    end_error(r, code, text != NULL ? text : pawl_status_name(status), out);
+    return status == PAWL_CANCELED_RUN ? PAWL_CALLED_OFF : PAWL_ERROR;
+}
+
+static pawl_code end_leave(pawl_engine *e, const char *parent, pawl_delivery *d, const buf *value, pawl_err *err)
+{
+    pawl_code rc;
+
+    d->value = (pawl_bytes){ value->data, value->size };
+    pthread_mutex_lock(&e->lock);
+    rc = value->failed ? PAWL_NOMEM : e->store->verbs->deliver(e->store, parent, d, err);
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    char id[CHILD_NAME_BYTES + 32], parent[CHILD_NAME_BYTES];
+    pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = r->st->parent };
+    size_t n = strcspn(r->st->parent, "~");
+    pawl_code rc;
+    buf value, usage;
+
+    if (n >= sizeof parent || r->st->parent[n] == '\0') {
+        r->told = true;         /* it was said by hand: nobody waits for it */
+        return PAWL_OK;
+    }
+    memcpy(parent, r->st->parent, n);
+    parent[n] = '\0';
+    snprintf(id, sizeof id, "end-%s~%016llx", r->id, (unsigned long long)r->st->life);
+    buf_init(&value, &e->alloc);
+    buf_init(&usage, &e->alloc);
+    d.outcome = (int)end_value(e, r, &value);
+    cost_of_run(r, &usage);
+    d.update = (pawl_bytes){ usage.data, usage.size };
+    value.failed = value.failed || usage.failed;
+    if ((rc = end_leave(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* one level deeper than a channel may be: its parent is told that */
+        buf_reset(&value);
+        end_error(r, pawl_code_name(PAWL_LIMIT), why.text, &value);
+        d.outcome = PAWL_ERROR;
+        rc = end_leave(e, parent, &d, &value, NULL);
+    }
+    buf_free(&value);
+    buf_free(&usage);
+    if (rc == PAWL_GONE || rc == PAWL_CONFLICT || rc == PAWL_INVALID)
+        rc = PAWL_OK;           /* nobody is there any more, or it was told before */
+    r->told = rc == PAWL_OK;
+    e->left = true;
+    return rc == PAWL_OK || why.code == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
+}

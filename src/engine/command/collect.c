@@ -1,0 +1,76 @@
+/* collect.c - attempts that came back are taken: each becomes a receipt, or waits for its next attempt.
+ *
+ * Called by dispatch.c and by whoever waits, on the driving thread, without a lock; attempts of all runs come back here. */
+#include "engine/command/attempt.h"
+#include "engine/run/stream_ring.h"
+
+void entry_not_started(pawl_engine *e, outbox_entry *entry)
+{
+    if (entry->state == ENTRY_STRAY) {
+        entry_free(e, entry);
+        return;
+    }
+    if (entry->attempt.lease_lost || entry->state == ENTRY_UNWANTED) {
+        if (entry->attempt.lease_lost) {        /* others have counted since: nothing is taken back */
+            entry->run->commands_moved = true;
+            entry->run->marked_fence = 0;
+        }
+        entry_remove(e, entry);
+        return;
+    }
+    budget_leave(e, entry);
+    entry->job.attempt--;
+    if (entry->count == COUNT_USED)
+        count_move(entry, COUNT_TAKE_BACK);
+    entry->in_doubt = entry->was_in_doubt;
+    if (entry->job.attempt == entry->cleared)
+        entry->first_ms = 0;    /* it was not the first either */
+    entry_wait(entry);
+}
+
+void entry_returned(pawl_engine *e, outbox_entry *entry)
+{
+    int64_t now = engine_now(e);
+    cached_run *r = entry->run;
+    const entry_attempt *a = &entry->attempt;
+    const bool lost = a->lease_lost || r->lease_lost || (e->abandoned && !a->not_started);
+
+    budget_leave(e, entry);
+    if (!a->not_started) {
+        attempt_limits_check(e, entry, now);
+        reply_limit(e, entry);
+    }
+    if (lost && entry->rc < 0) {        /* stopped, or too late: the holder of the run performs it, under counts that are not known here (S2, E13) */
+        entry_remove(e, entry);
+        r->commands_moved = true;
+        r->marked_fence = 0;
+        return;
+    }
+    if (a->not_started) {
+        entry_not_started(e, entry);
+        return;
+    }
+    cost_add(entry);
+    if (!entry_retry(e, entry, now))
+        receipt_make(e, entry);
+    else if (ring_here(e) != NULL)
+        ring_attempt_failed(ring_here(e), entry);
+}
+
+bool outbox_collect(pawl_engine *e, int64_t wait_ms)
+{
+    outbox_entry *first = completions_take(e, wait_ms);
+
+    for (outbox_entry *entry = first, *next; entry != NULL; entry = next) {
+        next = entry->queued;
+        if (entry->state == ENTRY_STRAY) {
+            e->late += entry->attempt.called_ms > 0;
+            entry_free(e, entry);
+        } else if (entry->state == ENTRY_UNWANTED) {
+            entry_remove(e, entry);
+        } else {
+            entry_returned(e, entry);
+        }
+    }
+    return first != NULL;
+}

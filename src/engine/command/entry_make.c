@@ -1,0 +1,124 @@
+/* entry_make.c - an entry of an outbox is made: of an open command, or of an entry that is given up.
+ *
+ * Called by reconcile.c and cancel.c on the driving thread, without a lock; stop_asked(), beat() and say() are called by handlers, on their
+ * threads. A new entry meets the invariants O1 to O5 of entry.c. */
+#include "engine/command/attempt.h"
+#include "engine/run/stream_ring.h"
+
+#include <string.h>
+
+/* ---- what a handler may ask of its job, on its thread ------------------------------------------------------------ */
+
+static bool stop_asked(const pawl_job *job)
+{
+    outbox_entry *entry = job->ctx;
+    entry_attempt *a = &entry->attempt;
+
+    if (a->until_ms > 0 && steady_ms() > a->until_ms)
+        a->overran = true;      /* the store's clock may be a little behind */
+    return a->stop || a->overran || (entry->e->abandoned && !entry->h->sql);    /* what is done in SQL is ended by the store's transaction */
+}
+
+static void beat(const pawl_job *job)
+{
+    outbox_entry *entry = job->ctx;
+
+    entry->attempt.beats++;     /* the driving thread sees that it changes */
+}
+
+static pawl_code say(const pawl_job *job, const char *name, const char *text)
+{
+    outbox_entry *entry = job->ctx;
+
+    entry->attempt.beats++;
+    if (entry->keeps_output && name != NULL && text != NULL && strcmp(name, "message") == 0)
+        partial_add(entry, text);
+    return ring_say(ring_here(entry->e), entry, name, text);
+}
+
+/* ---- made -------------------------------------------------------------------------------------------------------- */
+
+static outbox_entry *entry_alloc(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
+{
+    outbox_entry *entry = mem_new(&e->alloc, sizeof *entry);
+
+    if (entry == NULL)
+        return NULL;
+    arena_init(&entry->mem, &e->alloc, 512);
+    reply_init(&entry->reply, &e->alloc);
+    buf_init(&entry->cost.usage, &e->alloc);
+    buf_init(&entry->output, &e->alloc);
+    entry->job = (pawl_job){ .id = arena_strdup(&entry->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say,
+                             .finish = job_finish, .ctx = entry };
+    entry->e = e;
+    entry->job.effect = effect == NULL ? NULL : arena_strdup(&entry->mem, effect, strlen(effect));
+    entry->job.args = args == NULL ? NULL : value_copy(&entry->mem, args);
+    if (!entry->mem.failed)
+        return entry;
+    entry_free(e, entry);
+    return NULL;
+}
+
+static void entry_begin(outbox_entry *entry, entry_state first, entry_args args, entry_resolution resolution)
+{
+    sm_begin(&count_table, &entry->count, COUNT_NONE, entry);
+    sm_begin(&args_table, &entry->args, args, entry);
+    sm_begin(&resolution_table, &entry->resolution, resolution, entry);
+    sm_begin(&later_table, &entry->later.state, LATER_NOT, entry);
+    sm_begin(&entry_table, &entry->state, first, entry);
+}
+
+outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
+{
+    const bool asking = entry->resolution == RESOLUTION_ASKING;
+    const entry_args args = asking || entry->args == ARGS_OWN ? ARGS_OWN : ARGS_IN_STATE;
+    pawl_limits limits;
+    uint32_t attempt;
+    outbox_entry *copy = entry_alloc(e, entry->job.id, resolve_origin(entry, &limits, &attempt), asking || args == ARGS_IN_STATE ? NULL : entry->job.args);
+
+    if (copy == NULL)
+        return NULL;
+    copy->job.attempt = attempt;
+    copy->cleared = entry->cleared;
+    copy->cost.reported = entry->cost.reported;
+    copy->cost.known = entry->cost.known;
+    copy->cost.tokens = entry->cost.tokens;
+    copy->cost.micros = entry->cost.micros;
+    copy->first_ms = entry->first_ms;
+    copy->limits = limits;
+    copy->limits.on_unknown = limits.on_unknown == NULL ? NULL : arena_strdup(&copy->mem, limits.on_unknown, strlen(limits.on_unknown));
+    copy->h = entry->h;
+    copy->order = entry->order;
+    entry_begin(copy, ENTRY_READY, args, entry->resolution == RESOLUTION_OPEN && !entry->run->st->canceling ? RESOLUTION_OPEN : RESOLUTION_CLOSED);
+    if (!copy->mem.failed)
+        return copy;
+    entry_free(e, copy);
+    return NULL;
+}
+
+pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, pawl_err *err)
+{
+    outbox_entry *entry = entry_alloc(e, cmd->id, cmd->effect, cmd->args);
+    const bool spawn = cmd->kind == PAWL_SPAWN;
+    bool good = entry != NULL;
+
+    if (good) {
+        entry->limits = cmd->limits;
+        entry->limits.inverse = NULL;
+        if (cmd->limits.on_unknown != NULL)
+            entry->limits.on_unknown = arena_strdup(&entry->mem, cmd->limits.on_unknown, strlen(cmd->limits.on_unknown));
+        entry->job.attempt = entry->cleared = cmd->cleared;
+        entry->share = cmd->share;
+        entry->h = spawn ? NULL : handler_of(e, cmd->effect);
+        entry->child = spawn ? child_name(&entry->mem, cmd->id, cmd->child) : NULL;
+        entry->keeps_output = r->m->interrupt != NULL && cmd->kind == PAWL_CALL;
+        entry_begin(entry, spawn && entry->child != NULL ? ENTRY_CHILD_NEW : entry->h == NULL ? ENTRY_UNHANDLED : ENTRY_READY,
+                    in_state ? ARGS_IN_STATE : ARGS_OWN, RESOLUTION_OPEN);
+        good = !entry->mem.failed && outbox_add(r, entry) == PAWL_OK;
+    }
+    if (good)
+        return PAWL_OK;
+    if (entry != NULL)
+        entry_free(e, entry);
+    return fail(err, PAWL_NOMEM, "%s: no memory to perform it", cmd->id);
+}

@@ -1,0 +1,147 @@
+/* reconcile.c - the outbox of a run is compared with the open commands of its state: entries are made, and dropped.
+ *
+ * Called by whoever drives a run, and by the commit, on the driving thread, without a lock. Invariant: after outbox_reconcile() each open command
+ * that is no timer has an entry, but one whose secret is missing, and each entry of no open command runs out or waits for its receipt to be stored. */
+#include "engine/command/attempt.h"
+
+#include <string.h>
+
+/* Its command is not open any more. A running attempt is told to stop, and dropped when it returns; a receipt stays until it is stored. */
+static void entry_close(pawl_engine *e, outbox_entry *entry)
+{
+    if (entry->state == ENTRY_FED || entry->state == ENTRY_UNWANTED)
+        return;
+    if (entry->state == ENTRY_CHILD_STARTED)
+        (void)child_cancel(e, entry);
+    if (entry->state != ENTRY_RUNNING) {
+        entry_remove(e, entry);
+        return;
+    }
+    entry_stop(entry);
+    if (later_drop(entry))
+        entry_remove(e, entry);
+    else
+        entry_move(entry, ENTRY_UNWANTED);
+}
+
+static void outbox_sweep(pawl_engine *e, cached_run *r)
+{
+    for (unsigned s = 0; s < ENTRY_STATES; s++)
+        OUTBOX_EACH(r, entry, next, s)
+            if (entry->seen != r->outbox.reconciled)
+                entry_close(e, entry);
+}
+
+void outbox_drop_leftovers(pawl_engine *e, cached_run *r, pawl_code next)
+{
+    if ((next != PAWL_HALTED && next != PAWL_INTERRUPTED) || r->outbox.count == 0)
+        return;
+    r->outbox.reconciled++;
+    outbox_sweep(e, r);
+}
+
+void outbox_note_receipt(cached_run *r, const char *id)
+{
+    buf *b = &r->outbox.received;
+
+    if (id == NULL || outbox_find(r, id) == NULL)
+        return;
+    buf_put(b, id, strlen(id) + 1);
+    r->commands_moved = r->commands_moved || b->failed;
+}
+
+/* Not before they are stored: a fold that is taken back opens the command again. But then at once, so that no attempt begins any more (E4). */
+void outbox_stored(pawl_engine *e, cached_run *r)
+{
+    buf *b = &r->outbox.received;
+
+    OUTBOX_EACH(r, entry, next, ENTRY_FED)
+        entry_remove(e, entry);
+    for (const char *id = b->data; b->size > 0 && id < b->data + b->size; id += strlen(id) + 1) {
+        outbox_entry *entry = outbox_find(r, id);
+
+        if (entry != NULL && !call_open(r->st, id))
+            entry_close(e, entry);
+    }
+    buf_reset(b);
+}
+
+/* With all that it refers to, and secrets to be put in. */
+static pawl_code command_whole(pawl_engine *e, cached_run *r, size_t i, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = pawl_state_command(r->st, i, e->look, cmd, secrets, &why);
+
+    if (rc == PAWL_GONE)
+        return args_as_of(e, r, cmd->id, mem, cmd, secrets, err);
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
+}
+
+/* With its arguments. What refers to nothing but the run's own stays where it is: lazy_args.c. */
+static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_err *why, pawl_err *err)
+{
+    const pawl_value *secrets = NULL;
+    bool missing = false;
+    pawl_command cmd;
+    arena mem;
+    pawl_code rc;
+
+    arena_init(&mem, &e->alloc, 1024);
+    if ((rc = command_whole(e, r, i, &mem, &cmd, &secrets, err)) == PAWL_OK && cmd.kind == PAWL_SPAWN && secrets != NULL)
+        rc = fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
+    if (rc == PAWL_OK)
+        rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
+    if (rc == PAWL_OK && missing && !r->st->canceling)  /* else it is called off, not performed */
+        r->commands_moved = true;       /* to be looked at again */
+    else if (rc == PAWL_OK)
+        rc = entry_make(e, r, &cmd, false, err);
+    arena_free(&mem);
+    return rc;
+}
+
+static pawl_code command_reconcile(pawl_engine *e, cached_run *r, size_t i, pawl_err *why, pawl_err *err)
+{
+    bool refers;
+    pawl_command cmd;
+    outbox_entry *entry;
+    pawl_code rc = state_command_bare(r->st, i, e->look, &cmd, &refers, err);
+
+    if (rc != PAWL_OK || cmd.kind == PAWL_SLEEP)
+        return rc;
+    if ((entry = outbox_find(r, cmd.id)) != NULL) {
+        entry->seen = r->outbox.reconciled;
+        r->borrowed = r->borrowed || entry->args != ARGS_OWN;
+        r->commands_moved = r->commands_moved || entry->state == ENTRY_FED;     /* it is open anew: another entry, when that receipt is stored */
+        if (entry->state == ENTRY_UNWANTED)
+            entry_move(entry, ENTRY_RUNNING);
+        return PAWL_OK;
+    }
+    if (!refers || cmd.kind != PAWL_CALL)
+        return entry_make_whole(e, r, i, why, err);
+    r->borrowed = true;
+    return entry_make(e, r, &cmd, true, err);
+}
+
+pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    if (!r->commands_moved)
+        return counts_read(e, r, err);
+    r->commands_moved = false;
+    r->outbox.reconciled++;
+    for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK; i++)
+        rc = command_reconcile(e, r, i, why, err);
+    if (rc == PAWL_OK)
+        outbox_sweep(e, r);
+    else
+        r->commands_moved = true;
+    return rc == PAWL_OK ? counts_read(e, r, err) : rc;
+}
+
+void handlers_find(const pawl_engine *e, cached_run *r)
+{
+    OUTBOX_EACH(r, entry, next, ENTRY_UNHANDLED)
+        if ((entry->h = handler_of(e, entry->job.effect)) != NULL)
+            entry_wait(entry);
+}
