@@ -1,4 +1,7 @@
-/* engine.c - an engine is made, runs are told things and looked at. */
+/* engine.c - an engine is made, set up and freed; events are sent to its runs.
+ *
+ * The public functions of pawl/engine.h that have no file of their own. Called by hosts: on the driving thread, without a lock, but for
+ * pawl_engine_stop(), _wake(), _drain() and _abandon(), which any thread may call. */
 #include "engine/command/handler.h"
 #include "engine/command/outbox.h"
 #include "engine/run/delivery.h"
@@ -129,19 +132,6 @@ void pawl_engine_reply_max(pawl_engine *e, size_t bytes)
         e->reply_bytes_max = bytes > 0 ? bytes : REPLY_BYTES_MAX;
 }
 
-pawl_code pawl_run_loader(pawl_engine *e, const char *run, pawl_loader *loader, pawl_err *err)
-{
-    cached_run *r = NULL;
-    pawl_code rc = e == NULL ? code_before(err) : run_known(e, run, &r, err);
-
-    *loader = (pawl_loader){ .ctx = NULL };
-    if (rc != PAWL_OK)
-        return rc;
-    r->shown = true;        /* it stays */
-    *loader = (pawl_loader){ .blob = loader_blob, .ctx = r };
-    return PAWL_OK;
-}
-
 pawl_store *pawl_engine_store(pawl_engine *e) { return e == NULL ? NULL : e->store; }
 const pawl_machine *pawl_engine_machine(const pawl_engine *e) { return e == NULL ? NULL : e->m; }
 pawl_step *pawl_engine_step(pawl_engine *e) { return e == NULL ? NULL : e->look; }
@@ -235,15 +225,6 @@ void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 
-pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err)
-{
-    *out = NULL;
-    if (run == NULL || !run_id_valid(run))
-        return fail(err, PAWL_INVALID, run == NULL ? "a run has an id%s" : "\"%.64s\" is no id of a run", run != NULL ? run : "");
-    *out = run_cached(e, run, err);
-    return *out != NULL ? PAWL_OK : PAWL_NOMEM;
-}
-
 /* Who does not hold the run delivers: durable when this returns, and taken by whoever holds it. */
 static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
@@ -287,73 +268,4 @@ pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const c
     const pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = wait, .value = answer };
 
     return pawl_event_send(e, run, &ev, err);
-}
-
-/* What is known of it here, or in the store: to look at, without holding it. */
-cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
-{
-    cached_run *r;
-    pawl_head head;
-    bool loads, same;
-    uint64_t now;
-    pawl_code rc;
-
-    if (e == NULL || run_known(e, run, &r, err) != PAWL_OK)
-        return NULL;
-    pthread_mutex_lock(&e->lock);
-    now = r->fence != 0 ? 0 : e->store->verbs->version(e->store);
-    same = now != 0 && now == r->looked && r->st != NULL && !r->gone;       /* nobody has written anything since */
-    rc = r->fence != 0 || same ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
-    pthread_mutex_unlock(&e->lock);
-    if (same)
-        return run_load(e, r, err) == PAWL_OK ? r : NULL;      /* its machine may have come since */
-    if (rc == PAWL_GONE && r->gone && r->st != NULL)
-        return r;               /* it was not to be kept: as it was at its end */
-    if (rc != PAWL_OK)
-        return NULL;
-    if (r->fence == 0 && r->st != NULL && ((head.fence != r->last_fence && !run_loaded_under(r, head.fence)) || head.seq != r->seq))
-        run_drop_state(e, r);
-    loads = r->st == NULL;
-    if (run_load(e, r, err) != PAWL_OK)
-        return NULL;
-    if (loads && r->fence == 0)
-        r->loaded_fence = head.owner == NULL ? head.fence : 0;
-    r->looked = r->fence == 0 ? now : 0;
-    return r;
-}
-
-pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err)
-{
-    cached_run *r = run_look(e, run, err);
-
-    if (r != NULL)
-        r->shown = true;
-    return r != NULL ? r->st : NULL;
-}
-
-/* In the engine's own buffer: a string itself, any other value as JSON. */
-static const char *value_shown(pawl_engine *e, const pawl_value *v)
-{
-    if (v == NULL)
-        return "";
-    if (pawl_value_string(v) != NULL)
-        return pawl_value_string(v);
-    buf_reset(&e->text);
-    canon(&e->text, v);
-    buf_char(&e->text, '\0');
-    return e->text.failed ? "" : e->text.data;
-}
-
-const char *pawl_run_get(pawl_engine *e, const char *run, const char *name)
-{
-    cached_run *r = run_look(e, run, NULL);
-
-    return value_shown(e, r == NULL ? NULL : pawl_state_get(r->st, name));
-}
-
-const char *pawl_run_reason(pawl_engine *e, const char *run)
-{
-    cached_run *r = run_look(e, run, NULL);
-
-    return value_shown(e, r == NULL ? NULL : pawl_value_get(pawl_state_reason(r->st), "text"));
 }

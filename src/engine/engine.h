@@ -100,7 +100,7 @@ static inline pawl_code code_before(const pawl_err *err) { return err != NULL &&
 /* binding.c */
 const pawl_machine *machine_named(const pawl_engine *e, const char *name);   /* NULL: none here */
 
-/* engine.c */
+/* look.c */
 pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err);
 cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* as it is stored, or held here; NULL: it is not there */
 

@@ -1,4 +1,6 @@
-/* retention.c - how long a run may take, and how long it is kept when it is over. */
+/* retention.c - until when a run may take, and until when it is kept when it is over.
+ *
+ * Called on the driving thread. It looks at the state of a run, and changes nothing. */
 #include "engine/run/run.h"
 
 /* ---- its deadline ---------------------------------------------------------------------------- */
@@ -6,20 +8,6 @@
 int64_t deadline_ms(const cached_run *r)
 {
     return r->st->canceling || r->st->unwind != 0 || pawl_status_terminal((pawl_status)r->st->status) ? 0 : r->st->deadline_ms;
-}
-
-pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
-{
-    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = BY_DEADLINE };
-    int64_t at = deadline_ms(r);
-    pawl_code rc;
-
-    if (at <= 0 || !run_fits(r) || (ev.time_ms = engine_now(e)) < at)
-        return PAWL_OK;
-    rc = run_feed(e, r, &ev, err);
-    r->hurry = true;
-    *did = *did || (rc >= 0 && rc != PAWL_IGNORED);
-    return rc < 0 ? rc : PAWL_OK;
 }
 
 /* ---- its end (G10) ----------------------------------------------------------------------------- */
@@ -43,20 +31,4 @@ bool run_is_retired(pawl_engine *e, const cached_run *r)
     int64_t ms;
 
     return kept_for(r, &ms) && (ms == 0 || run_retires_ms(r) <= engine_now(e));
-}
-
-/* What it came to stays readable here. Should it fail, its timer in the store is due, and whoever finds it does it. */
-pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
-{
-    pawl_code rc;
-
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
-    if (rc == PAWL_OK)
-        lease_move(r, LEASE_NONE, 0);
-    pthread_mutex_unlock(&e->lock);
-    r->gone = rc == PAWL_OK;
-    if (rc != PAWL_OK)
-        (void)run_release(e, r, NULL);
-    return rc;
 }

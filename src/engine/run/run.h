@@ -115,7 +115,6 @@ size_t cached_run_slot(const char *run);                                 /* its 
 cached_run *cached_run_find(const pawl_engine *e, const char *run);
 bool run_fits(const cached_run *r);          /* this engine's machine is the one that it was begun with */
 
-pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, arena *mem);
 static inline bool run_has_news(const cached_run *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
 
 /* run_cache.c: runs are claimed, loaded and released */
@@ -128,6 +127,7 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head);    /* wi
 void run_init(pawl_engine *e, cached_run *r, pawl_state *st);     /* a new run, which the store does not have yet; takes `st` */
 pawl_code runs_release(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err);
 pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err);
+pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err);  /* from the store; what it came to stays readable here */
 void cached_run_free(pawl_engine *e, cached_run *r);
 void run_keep_released(pawl_engine *e, cached_run *r);        /* nobody works on it here: it may be forgotten, what it is lies in the store */
 /* Its state was loaded while nobody held it, and no claim came after that fence: nobody has written since. */
@@ -137,29 +137,10 @@ pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err);
 pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err);   /* loaded, when it was claimed just now */
 pawl_code run_hold(pawl_engine *e, cached_run *r, pawl_err *err);    /* claimed and loaded */
 
-/* drive.c: fold, append, take what was has_deliveries */
-pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);
-/* Those that are over or ask somebody are let go of with it; `naps`: those too that only wait for a timer. */
-pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err);
-/* The first of a run that run_init has made: base, lines and lease in one transaction. PAWL_CONFLICT: there is such a run. */
-pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err);
-pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err);   /* whoever may refuse it is asked, once, in pawl_work */
-pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err);      /* to be stored with the next commit */
-pawl_code deliveries_take(pawl_engine *e, cached_run *r, pawl_err *err);      /* and stored */
-bool has_deliveries(pawl_engine *e, const cached_run *r);  /* something came for it that was not looked at */
-pawl_code drive(pawl_engine *e, cached_run *r, const pawl_event *first, pawl_err *err);
-pawl_code drive_begun(pawl_engine *e, cached_run *r, pawl_err *err);    /* one whose first entry is stored; it may be released already */
-pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err);     /* let go of; rc */
-
-/* Its journal contradicts itself, the machine or the store: it is parked with the reason, and let go of (F5). */
-pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err);
-
-/* retention.c: deadlines, and the removal of finished runs (G10) */
+/* retention.c: deadlines, and how long finished runs are kept (G10) */
+int64_t deadline_ms(const cached_run *r);             /* 0: it has none that matters */
 int64_t run_retires_ms(const cached_run *r);         /* when it is to be removed; 0: never, or it is not over */
 bool run_is_retired(pawl_engine *e, const cached_run *r);   /* it should not be there any more */
-pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err);
-int64_t deadline_ms(const cached_run *r);             /* 0: it has none that matters */
-pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);    /* it passed: the run is called off */
 
 /* lease_renewal.c: a thread that renews the leases, and listens for what is performed on the thread that drives */
 void renewal_begin(pawl_engine *e);
@@ -179,17 +160,51 @@ void wait_index_clear(pawl_engine *e, cached_run *r);      /* it is stored, or n
 /* Its first timer; 0: none. *works: somebody has something to do for it before that. */
 int64_t wait_index_wake(pawl_engine *e, cached_run *r, bool *works);
 
-pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, pawl_err *err);
-pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);        /* before an answer is fed */
-const char *wait_named(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
 int64_t timer_at(pawl_engine *e, const call *c);    /* 0: it has none */
 
 /* dead_owner.c: releases the leases of dead processes of this machine */
 pawl_code dead_owners_release(pawl_engine *e, pawl_err *err);
 
+/* run_feed.c: folds an event. Below 0 nothing happened, but for PAWL_NOMEM and PAWL_IO after it was folded: then the state was thrown away */
+pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);
+
+/* timers.c */
+pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, pawl_err *err);
+pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);    /* it passed: the run is called off */
+pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);        /* before an answer is fed */
+
+/* append.c */
+pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, arena *mem);
+/* Nobody has to do anything for it but the world, once all is stored: else its lease would run out. */
+bool run_may_release(const cached_run *r, bool naps);
+
+/* commit.c: those that are over or ask somebody are let go of with it; `naps`: those too that only wait for a timer */
+pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err);
+/* The first of a run that run_init has made: base, lines and lease in one transaction. PAWL_CONFLICT: there is such a run. */
+pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err);
+/* Its journal contradicts itself, the machine or the store: it is parked with the reason, and let go of (F5). */
+pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err);
+
 /* flush_policy.c: when folded lines are stored (G9) */
 bool store_due(pawl_engine *e, cached_run *r);        /* it must be, before anything else is done for it */
 pawl_code store_as_due(pawl_engine *e, cached_run *r, pawl_err *err);
 pawl_code store_all(pawl_engine *e, cached_run *r, pawl_err *err);    /* whatever it is */
+
+/* deliveries.c */
+pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err);   /* whoever may refuse it is asked, once, in pawl_work */
+pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err);      /* to be stored with the next commit */
+pawl_code deliveries_take(pawl_engine *e, cached_run *r, pawl_err *err);      /* and stored */
+bool has_deliveries(pawl_engine *e, const cached_run *r);  /* something came for it that was not looked at */
+/* Before an event: a second cancel waits for nothing any more, and all that is out ends in its receipt (E10). */
+pawl_code cancel_again(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);
+pawl_code open_commands_known(pawl_engine *e, cached_run *r, pawl_err *err);   /* before an event: what it gives up has an entry */
+
+/* drive.c */
+pawl_code drive(pawl_engine *e, cached_run *r, const pawl_event *first, pawl_err *err);
+pawl_code drive_begun(pawl_engine *e, cached_run *r, pawl_err *err);    /* one whose first entry is stored; it may be released already */
+pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err);     /* let go of; rc */
+
+/* look.c */
+const char *wait_named(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none, or several */
 
 #endif

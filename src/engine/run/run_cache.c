@@ -467,6 +467,22 @@ pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err)
     return runs_release(e, &r, 1, err);
 }
 
+/* What it came to stays readable here. Should it fail, its timer in the store is due, and whoever finds it does it. */
+pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
+    if (rc == PAWL_OK)
+        lease_move(r, LEASE_NONE, 0);
+    pthread_mutex_unlock(&e->lock);
+    r->gone = rc == PAWL_OK;
+    if (rc != PAWL_OK)
+        (void)run_release(e, r, NULL);
+    return rc;
+}
+
 void run_lease_lost(pawl_engine *e, cached_run *r)
 {
     pthread_mutex_lock(&e->lock);

@@ -1,4 +1,6 @@
-/* timers.c - timers that are due are fed (E9). */
+/* timers.c - timers that are due are fed (E9), among them the deadline of the run.
+ *
+ * Called on the driving thread, without a lock, by whoever drives the run. */
 #include "engine/run/run.h"
 
 #include <stdio.h>
@@ -58,6 +60,20 @@ pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pa
 
         rc = run_feed(e, r, &due, err);
     }
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = BY_DEADLINE };
+    int64_t at = deadline_ms(r);
+    pawl_code rc;
+
+    if (at <= 0 || !run_fits(r) || (ev.time_ms = engine_now(e)) < at)
+        return PAWL_OK;
+    rc = run_feed(e, r, &ev, err);
+    r->hurry = true;
+    *did = *did || (rc >= 0 && rc != PAWL_IGNORED);
     return rc < 0 ? rc : PAWL_OK;
 }
 

@@ -1,0 +1,179 @@
+/* commit.c - what was folded is stored: many runs in one transaction (E3).
+ *
+ * Called by flush_policy.c, deliveries.c, drive.c, cancel.c and the scheduler, on the driving thread; the store is used, and a lease is released,
+ * under the engine's lock. Invariant: what a commit failed to store was never folded: the state is thrown away, and loaded again when somebody
+ * asks. */
+#include "engine/child/child.h"
+#include "engine/command/outbox.h"
+#include "engine/run/run.h"
+#include "engine/run/stream_ring.h"
+
+#include <string.h>
+
+/* Of the state after all that is to be stored. A cache: where it cannot be made, a later one will do. */
+static void snapshot_take(pawl_engine *e, cached_run *r)
+{
+    pawl_bytes bytes;
+
+    buf_reset(&r->snapshot);
+    if (r->nlines == 0 || r->ends_in_record || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st) ||
+        pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK || blobs_hold(e, r, e->look) != PAWL_OK)
+        return;
+    r->tail_bytes = 0;
+    buf_put(&r->snapshot, bytes.data, bytes.size);
+    if (r->snapshot.failed)
+        buf_reset(&r->snapshot);
+}
+
+static void tell_watcher(pawl_engine *e, cached_run *r)
+{
+    const char *at = r->lines.data, *end = r->nlines > 0 ? at + r->lines.size : at;
+
+    for (const char *nl; e->watch != NULL && at < end; at = nl + 1) {
+        pawl_entry *entry;
+
+        nl = memchr(at, '\n', (size_t)(end - at));
+        if (pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, NULL) == PAWL_OK &&
+            pawl_entry_load(r->st, entry, NULL) != PAWL_NOMEM)
+            e->watch(e->watch_ctx, r->st, entry);
+    }
+}
+
+static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
+{
+    stream_ring *h = ring_here(e);
+    uint64_t records = r->records;
+
+    r->seq = r->head_seq = pawl_state_seq(r->st);
+    r->records = r->records_fed;
+    r->quiet = a->quiet;
+    r->changed_ms = 0;
+    r->refused = 0;
+    if (a->moves) {
+        r->quarantined = r->unsure = false;
+        r->status = a->status;
+        r->over = a->over;
+        r->work = a->work;
+        r->wake_ms = a->wake_ms;
+    }
+    if (h != NULL)
+        ring_stored(h, r, a->seq, records);
+    tell_watcher(e, r);
+    blobs_stored(e, r);
+    buf_reset(&r->lines);
+    buf_reset(&r->snapshot);
+    r->nlines = 0;
+    run_move(r, RUN_LOADED);
+    r->hurry = false;
+    wait_index_clear(e, r);
+    counts_committed(r, a);
+    outbox_stored(e, r);
+    if (r->st->canceling)
+        outbox_stop_unstarted(r);       /* the cancel is stored: nothing begins from here on (E10) */
+    outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
+}
+
+/* With the lock: whoever renews must not take what was let go of for lost. */
+static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all, size_t n, pawl_err *err)
+{
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->append(e->store, all, n, err);
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++)
+        if (all[i].rc == PAWL_OK && all[i].release)
+            lease_move(runs[i], LEASE_NONE, 0);
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+/* A run that is not in the store yet: its base and its lease come with its first lines. */
+static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl_err *err)
+{
+    pawl_beginning with = { .owner = e->owner, .ttl_ms = e->ttl_ms, .first = a };
+    pawl_code rc;
+
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->create(e->store, pawl_state_base(r->st), &with, err);
+    if (rc == PAWL_OK) {
+        run_claimed(e, r, &with.head);
+        r->marked_fence = r->fence;     /* nobody has begun an attempt of it */
+        if (a->release)
+            lease_move(r, LEASE_NONE, 0);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+/* Made durable together. PAWL_OK; else the first that went wrong, and the states concerned were thrown away. `creates`: the one run is not
+ * in the store yet. */
+static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, bool creates, pawl_err *err)
+{
+    pawl_append few[4], *all = few;
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = PAWL_OK, first = PAWL_OK;
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 1024);
+    if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
+        rc = PAWL_NOMEM;
+    if (e->waiting > 0 && !e->draining)
+        budgets_grant(e, engine_now(e));
+    for (size_t i = 0; BROKEN(BROKEN_COMMIT) && i < n && rc == PAWL_OK; i++)
+        rc = dispatch(e, runs[i], false, &(bool){ false }, &why);
+    for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
+        snapshot_take(e, runs[i]);
+        if ((rc = append_fill(e, runs[i], naps, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
+            sql_into_append(runs[i], naps, &all[i], &mem);
+    }
+    if (rc == PAWL_OK)
+        rc = creates ? create_with(e, runs[0], &all[0], &why) : append_all(e, runs, all, n, &why);
+    e->sql_ms = 0;
+    for (size_t i = 0; i < n; i++) {
+        pawl_code one = rc == PAWL_OK ? all[i].rc : rc;
+
+        if (one == PAWL_OK)
+            stored(e, runs[i], &all[i]);
+        else if (one == PAWL_FENCED)
+            run_lease_lost(e, runs[i]);
+        else {
+            run_drop_state(e, runs[i]);
+            runs[i]->unsure = true;
+        }
+        if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && run_may_release(runs[i], false) && !child_must_notify(runs[i]) &&
+            run_is_retired(e, runs[i]))
+            (void)run_remove(e, runs[i], NULL);
+        runs[i]->refused += rc == PAWL_OK && one != PAWL_OK && one != PAWL_FENCED;
+        if (one != PAWL_OK && first == PAWL_OK)
+            first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)
+                                        : fail(err, one, "%s: %s", runs[i]->id, one == PAWL_FENCED ? "somebody else works on it now" :
+                                               one == PAWL_NOMEM ? "no memory for a commit" : pawl_code_name(one));
+    }
+    arena_free(&mem);
+    return first;
+}
+
+pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err)
+{
+    return commit(e, runs, n, naps, false, err);
+}
+
+pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    return commit(e, &r, 1, false, true, err);
+}
+
+pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
+{
+    pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = r->over,
+                      .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };
+    pawl_code rc = PAWL_OK;
+
+    run_drop_state(e, r);
+    r->refused = 0;
+    if (r->fence != 0)
+        rc = append_all(e, &r, &a, 1, err);
+    if (rc == PAWL_OK && a.rc != PAWL_OK && r->fence != 0)
+        run_lease_lost(e, r);        /* then it is for somebody else to see to */
+    return rc;
+}

@@ -1,0 +1,174 @@
+/* deliveries.c - what others left for a run is folded, in the order of the mailbox (E16).
+ *
+ * Called by drive.c and by the scheduler on the driving thread; the mailbox is read under the engine's lock. Invariant: a delivery is removed in the
+ * transaction that stores what it led to. */
+#include "engine/child/child.h"
+#include "engine/command/outbox.h"
+#include "engine/run/delivery.h"
+#include "engine/run/run.h"
+
+#include <string.h>
+
+typedef struct delivery_list { arena mem; pawl_delivery *list; size_t n, cap; } delivery_list;
+
+static bool gather(void *ctx, const pawl_delivery *d)
+{
+    delivery_list *g = ctx;
+    pawl_delivery *one;
+
+    if (!arena_room(&g->mem, (void **)&g->list, &g->cap, g->n, sizeof *g->list))
+        return false;
+    one = &g->list[g->n++];
+    *one = *d;
+    one->id = arena_text(&g->mem, d->id);
+    one->name = arena_text(&g->mem, d->name);
+    one->by = arena_text(&g->mem, d->by);
+    one->note = arena_text(&g->mem, d->note);
+    one->value = arena_bytes(&g->mem, d->value);
+    one->update = arena_bytes(&g->mem, d->update);
+    return !g->mem.failed;
+}
+
+pawl_code cancel_again(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
+{
+    return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? outbox_end_all(e, r, err) : PAWL_OK;
+}
+
+pawl_code open_commands_known(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    return r->commands_moved && r->st->commands > 0 ? outbox_reconcile(e, r, NULL, err) : PAWL_OK;
+}
+
+/* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays, and so does what this machine, or this
+ * moment, cannot take. */
+static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_delivery *d, pawl_err *err)
+{
+    const pawl_event ev = event_from_delivery(d);
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = cancel_again(e, r, &ev, &why);
+
+    if (rc == PAWL_OK)
+        rc = open_commands_known(e, r, &why);
+    if (d->kind == PAWL_DELIVER_RECEIPT)
+        child_end_came(r, d);
+    if (rc == PAWL_OK)
+        rc = answer_in_time(e, r, &ev, &why);
+    if (rc == PAWL_OK)
+        rc = run_feed(e, r, &ev, &why);
+    if (rc == PAWL_CONFLICT && r->st != NULL && d->kind == PAWL_DELIVER_ANSWER && run_fits(r))
+        rc = PAWL_IGNORED;              /* it came too late: no fault of the run's (W3) */
+    if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
+        return fail(err, rc, "%s", why.text);
+    if (d->kind == PAWL_DELIVER_RECEIPT)
+        outbox_note_receipt(r, d->name);
+    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over && !BROKEN(BROKEN_SIGNAL_EARLY))
+        return PAWL_OK;
+    if (BROKEN(BROKEN_SIGNAL_SECOND) && d->kind == PAWL_DELIVER_SIGNAL && r->ntaken > 0)
+        return PAWL_OK;
+    if (!mem_room(&e->alloc, (void **)&r->taken, &r->taken_cap, r->ntaken, sizeof *r->taken)) {
+        run_drop_state(e, r);
+        return fail(err, PAWL_NOMEM, "%s: no memory for a delivery", r->id);
+    }
+    r->taken[r->ntaken++] = d->no;
+    return PAWL_OK;
+}
+
+/* Of channels of Pawl's own, "@mode": they hold for all that was has_deliveries, and are taken first. */
+static bool is_setting(const pawl_delivery *d)
+{
+    return d->kind == PAWL_DELIVER_UPDATE && d->value.size > 3 && memcmp(d->value.data, "{\"@", 3) == 0;
+}
+
+pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    pawl_code rc = r->admitted || !r->in_pass || e->admit == NULL ? PAWL_OK : e->admit(e->admit_ctx, r->st, err);
+
+    r->admitted = rc >= 0;
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+/* Before its start there is nothing that could take it: it stays. */
+static bool too_early(const cached_run *r, const pawl_delivery *d)
+{
+    return r->st != NULL && pawl_state_status(r->st) == PAWL_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
+}
+
+static pawl_code all_take(pawl_engine *e, cached_run *r, const delivery_list *g, pawl_err *err)
+{
+    const bool begun = pawl_state_status(r->st) != PAWL_SUBMITTED;
+    pawl_code rc = PAWL_OK;
+
+    for (size_t i = 0; i < g->n && rc == PAWL_OK; i++)
+        if (begun && is_setting(&g->list[i]))
+            rc = delivery_take(e, r, &g->list[i], err);
+    if (rc == PAWL_OK)
+        rc = admission(e, r, err);
+    for (size_t i = 0; i < g->n && rc == PAWL_OK; i++)
+        if (!(begun && is_setting(&g->list[i])) && !too_early(r, &g->list[i]))
+            rc = delivery_take(e, r, &g->list[i], err);
+    return rc;
+}
+
+pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    const pawl_store_verbs *v = e->store->verbs;
+    delivery_list g = { .n = 0 };
+    size_t before = r->nlines;
+    uint64_t now;
+    pawl_code rc;
+
+    if (r->fresh || (r->quiet && pawl_state_next(r->st) == PAWL_OK)) {  /* its next step will look again */
+        r->fresh = r->quiet = false;
+        return PAWL_OK;
+    }
+    if (!run_fits(r))
+        return PAWL_OK;
+    pthread_mutex_lock(&e->lock);
+    now = v->version(e->store);
+    rc = now != 0 && now == r->heard ? PAWL_IGNORED : PAWL_OK;
+    if (rc == PAWL_OK) {
+        arena_init(&g.mem, &e->alloc, 512);
+        rc = v->deliveries(e->store, r->id, gather, &g, err);
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_IGNORED)
+        return PAWL_OK;
+    if (rc == PAWL_OK && g.mem.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for what was has_deliveries", r->id);
+    if (rc == PAWL_OK)
+        rc = all_take(e, r, &g, err);
+    arena_free(&g.mem);
+    r->mail = (uint32_t)(g.n - r->ntaken);
+    if (rc == PAWL_OK && r->nlines == before && r->ntaken == 0)
+        r->heard = now;
+    return rc;
+}
+
+pawl_code deliveries_take(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    size_t before = r->nlines;
+    pawl_code rc = deliveries_feed(e, r, err);
+
+    return rc == PAWL_OK && (r->nlines > before || r->ntaken > 0) ? runs_commit(e, &r, 1, false, err) : rc;
+}
+
+static bool see_any(void *ctx, const pawl_delivery *d)
+{
+    (void)d;
+    *(bool *)ctx = true;
+    return false;
+}
+
+bool has_deliveries(pawl_engine *e, const cached_run *r)
+{
+    const pawl_store_verbs *v = e->store->verbs;
+    bool any = false;
+    uint64_t now;
+
+    pthread_mutex_lock(&e->lock);
+    now = v->version(e->store);
+    if (now == 0 || now != r->heard)
+        (void)v->deliveries(e->store, r->id, see_any, &any, NULL);
+    pthread_mutex_unlock(&e->lock);
+    return any;
+}

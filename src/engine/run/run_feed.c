@@ -1,0 +1,53 @@
+/* run_feed.c - an event is folded: what comes of it waits in the cached run for the next commit.
+ *
+ * Called by all that brings events to a run: deliveries, receipts, timers, ticks. On the driving thread, without a lock. Invariant: either the
+ * event is folded and its lines, blobs and waits are all held for the commit, or the state of the run is thrown away. */
+#include "engine/command/outbox.h"
+#include "engine/run/run.h"
+
+static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
+{
+    pawl_event with = *ev;
+    pawl_code rc;
+    buf value;
+
+    buf_init(&value, &e->alloc);
+    if ((rc = partial_event_value(r, ev, &value, err)) == PAWL_OK) {
+        with.value = value.size > 0 ? value.data : NULL;
+        with.value_size = value.size;
+        rc = pawl_advance(r->m, r->st, &with, e->step, err);
+    }
+    buf_free(&value);
+    return rc;
+}
+
+pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
+{
+    pawl_code rc = r->borrowed ? args_copy_all(e, r, err) : PAWL_OK, next;
+    pawl_bytes line;
+
+    if (rc != PAWL_OK)
+        return rc;
+    next = partial_wanted(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
+    line = pawl_step_bytes(e->step);
+    if (next < 0 || next == PAWL_IGNORED)
+        return next;
+    if (r->nlines == 0 && e->durability == PAWL_DURABLE_ASYNC)
+        r->gathers_since = steady_of(e);
+    r->ends_in_record = pawl_entry_is_record(pawl_step_entry(e->step));
+    buf_put(&r->lines, line.data, line.size);
+    buf_char(&r->lines, '\n');
+    r->nlines++;
+    run_move(r, RUN_FOLDED);
+    r->stepped = true;
+    r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
+    r->tail_bytes += line.size;
+    rc = r->lines.failed ? PAWL_NOMEM : blobs_hold(e, r, e->step);
+    if (rc == PAWL_OK)
+        rc = wait_index_step(e, r);
+    if (rc != PAWL_OK) {
+        run_drop_state(e, r);
+        return fail(err, rc, rc == PAWL_IO ? "%s: a child of it could not be told" : "%s: no memory for what a step came to", r->id);
+    }
+    return next;
+}
