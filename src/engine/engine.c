@@ -83,8 +83,8 @@ void pawl_engine_free(pawl_engine *e)
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             outbox_stop_all(r);
-    pool_end(e);
-    completions_wait(e);
+    outbox_end_pool(e);
+    outbox_end_held(e);
     renewal_end(e);
     http_forget();
     for (size_t i = 0; i < RUN_SLOTS; i++)
@@ -138,8 +138,10 @@ pawl_step *pawl_engine_step(pawl_engine *e) { return e == NULL ? NULL : e->look;
 
 void pawl_engine_threads(pawl_engine *e, unsigned threads)
 {
-    if (e != NULL)
-        pool_begin(e, threads);
+    if (e == NULL)
+        return;
+    outbox_end_pool(e);
+    pool_begin(e, threads);
 }
 
 void pawl_engine_lease(pawl_engine *e, const char *owner, int64_t ttl_ms)

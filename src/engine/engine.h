@@ -131,7 +131,7 @@ outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms);      /* those t
 
 /* pool.c: threads that perform */
 void pool_begin(pawl_engine *e, unsigned threads);
-void pool_end(pawl_engine *e);
+outbox_entry *pool_end(pawl_engine *e);         /* its threads are joined; the entries that none of them has begun, linked by `queued` */
 bool pool_put(pawl_engine *e, outbox_entry *entry);
 void pool_tend(pawl_engine *e, bool wait);      /* pool_replace, every now and then; in a simulation what the threads do meanwhile */
 unsigned pool_size(const pawl_engine *e);

@@ -19,7 +19,7 @@ bool is_retryable(pawl_code code);
 
 bool attempt_is_counted(const outbox_entry *entry);     /* the store is to know of each attempt of it */
 pawl_code counts_read(pawl_engine *e, cached_run *r, pawl_err *err);    /* after another engine held the run */
-pawl_code counts_prepare(pawl_engine *e, cached_run *r, pawl_err *err); /* before any is counted: stores what was only folded */
+bool counts_wait_for_lines(const pawl_engine *e, const cached_run *r);  /* one is to be counted, and the lines that hold its command are only folded */
 pawl_code counts_store(pawl_engine *e, cached_run *r, int64_t now, pawl_err *err);      /* of all in ENTRY_LEAVING, together */
 pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err); /* and counts that are taken back */
 

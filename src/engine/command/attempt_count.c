@@ -1,6 +1,6 @@
 /* attempt_count.c - what the store knows of the number of attempts of a command: counted before they leave, so that no crash makes one more (E13).
  *
- * Called by dispatch.c, sql_command.c and by whoever commits, on the driving thread; the store is used under the engine's lock. A count is a
+ * Called by dispatch.c, sql_command.c and the commit (append.c, commit.c), on the driving thread; the store is used under the engine's lock. A count is a
  * mark beside the journal. Its states are those of count_table (entry.c). */
 #include "engine/command/attempt.h"
 
@@ -128,17 +128,17 @@ static pawl_code marks_store(pawl_engine *e, cached_run *r, mark_kind kind, uint
 
 /* A mark outlives the process, so the command that it counts has to be stored before it, even one that is pure and might wait (G9):
  * else it would be made anew, and its attempts counted from the first again. */
-pawl_code counts_prepare(pawl_engine *e, cached_run *r, pawl_err *err)
+bool counts_wait_for_lines(const pawl_engine *e, const cached_run *r)
 {
     bool any = false;
 
     if (e->durability == PAWL_DURABLE_SYNC || (r->nlines == 0 && r->ntaken == 0))
-        return PAWL_OK;
+        return false;
     for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_GRANTED); entry != NULL && !any; entry = entry->next)
         any = is_uncounted(entry);
     for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_SQL_READY); entry != NULL && !any; entry = entry->next)
         any = is_uncounted(entry);
-    return any ? store_all(e, r, err) : PAWL_OK;
+    return any;
 }
 
 pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err)

@@ -59,8 +59,12 @@ void entry_returned(pawl_engine *e, outbox_entry *entry)
 
 bool outbox_collect(pawl_engine *e, int64_t wait_ms)
 {
-    outbox_entry *first = completions_take(e, wait_ms);
+    outbox_entry *first;
 
+    if (completions_out(e) == 0)
+        return false;
+    pool_tend(e, wait_ms > 0);
+    first = completions_take(e, wait_ms);
     for (outbox_entry *entry = first, *next; entry != NULL; entry = next) {
         next = entry->queued;
         if (entry->state == ENTRY_STRAY) {
@@ -73,4 +77,25 @@ bool outbox_collect(pawl_engine *e, int64_t wait_ms)
         }
     }
     return first != NULL;
+}
+
+/* What came back is taken first: it is no attempt that did not begin. */
+void outbox_end_pool(pawl_engine *e)
+{
+    outbox_entry *unstarted = pool_end(e);
+
+    (void)outbox_collect(e, 0);
+    for (outbox_entry *entry = unstarted, *next; entry != NULL; entry = next) {
+        next = entry->queued;
+        completions_expect(e, -1);
+        entry_not_started(e, entry);
+    }
+}
+
+void outbox_end_held(pawl_engine *e)
+{
+    if (e->completions == NULL)
+        return;
+    completions_wait(e);
+    (void)outbox_collect(e, 0);
 }

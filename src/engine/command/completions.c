@@ -56,7 +56,6 @@ void completions_wait(pawl_engine *e)
     while (c->held > 0)
         pthread_cond_wait(&c->came, &c->lock);
     pthread_mutex_unlock(&c->lock);
-    (void)outbox_collect(e, 0);
 }
 
 void completions_end(pawl_engine *e)
@@ -136,7 +135,6 @@ outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms)
 
     if (c->out == 0)
         return NULL;
-    pool_tend(e, wait_ms > 0);
     pthread_mutex_lock(&c->lock);
     c->awaited = true;
     while (c->first == NULL && until_ms > 0 && e->drawn == NULL && !e->roused && cond_wait(&c->came, &c->lock, until_ms))

@@ -1,9 +1,11 @@
-/* dispatch.c - commands are carried out: each becomes an outbox_entry, which makes its attempts and comes back with a receipt. */
+/* dispatch.c - one pass over the outbox of a run: attempts that came back are fed, and attempts leave. It never waits.
+ *
+ * Called by drive_wait.c for a run that is driven alone, and by the scheduler for many, on the driving thread; the pool, the store and the leases
+ * are used under their locks. Invariants: what led to a command is stored before it leaves (E1), and so is the count of its attempt (E13). */
+#include "engine/child/child.h"
 #include "engine/command/attempt.h"
-#include "engine/run/stream_ring.h"
-#include "engine/scheduler/scheduler.h"
 
-enum { BATCH_MS = 1, REST_MS = 20 };
+enum { BATCH_MS = 1 };
 
 /* ---- attempts leave -------------------------------------------------------------------------------------------- */
 
@@ -14,8 +16,6 @@ static void backoffs_end(cached_run *r, int64_t now)
     while ((entry = outbox_first(&r->outbox, ENTRY_BACKOFF)) != NULL && entry->not_before_ms <= now)
         entry_move(entry, ENTRY_READY);
 }
-
-static bool any_queued(const cached_run *r) { return outbox_first(&r->outbox, ENTRY_QUEUED) != NULL; }
 
 static size_t ready_count(const cached_run *r)
 {
@@ -132,7 +132,7 @@ static pawl_code entries_perform(pawl_engine *e, cached_run *r, bool alone, int6
 }
 
 /* All that are ready leave: to the pool when there are several or other runs wait, else here. */
-static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool wait, pawl_err *err)
+static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool only_run, pawl_err *err)
 {
     int64_t now = engine_now(e);
     pawl_code rc;
@@ -143,13 +143,14 @@ static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool wait, pawl_er
     }
     backoffs_end(r, now);
     if ((rc = entries_ask(e, r, now, err)) == PAWL_OK)
-        rc = counts_prepare(e, r, err);
+        rc = counts_wait_for_lines(e, r) ? store_all(e, r, err) : PAWL_OK;
     if (rc == PAWL_OK && ready_count(r) > 0)
         leases_check(e);
     if (rc == PAWL_OK && pool_size(e) > 0)
-        rc = entries_to_pool(e, r, !wait || ready_count(r) > 1 || any_queued(r) || outbox_any_running(r) || pawl_state_waits(r->st) > 0, now, err);
+        rc = entries_to_pool(e, r, !only_run || ready_count(r) > 1 || outbox_any_queued(r) || outbox_any_running(r) || pawl_state_waits(r->st) > 0, now,
+                             err);
     if (rc == PAWL_OK)
-        rc = entries_perform(e, r, wait && ready_count(r) == 1 && !outbox_any_running(r), now, err);
+        rc = entries_perform(e, r, only_run && ready_count(r) == 1 && !outbox_any_running(r), now, err);
     if (rc != PAWL_OK)
         leaving_undo(r);
     return rc;
@@ -166,129 +167,51 @@ static bool stopped_early(const cached_run *r)
     return false;
 }
 
-static void report_missing(pawl_engine *e, const cached_run *r, pawl_err *why)
+static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err)
 {
-    for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_UNHANDLED); entry != NULL; entry = entry->next)
-        fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", entry->job.id, entry->job.effect != NULL ? entry->job.effect : "");
-    children_why(e, r, why);
-}
-
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a == 0 || (b > 0 && b < a) ? b : a;
-}
-
-/* The first of its timers (`sleep`), of the back-offs, and of the tokens and time limits of those that are queued; 0: there is none. */
-static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
-{
-    const entry_list *queued = &r->outbox.in_state[ENTRY_QUEUED];
-    int64_t first = sooner(sleep, outbox_wake_ms(r));
-
-    for (const outbox_entry *entry = queued->limited > 0 ? queued->first : NULL; entry != NULL; entry = entry->next)
-        if (entry->limited)
-            first = sooner(first, entry->first_ms + entry->limits.total_timeout_ms + 1);
-    return any_queued(r) ? sooner(first, budgets_next(e)) : first;
-}
-
-/* Nothing can be done now: until a timer, or somebody comes back; deliveries are looked for in between. `waits`: for a place, too. False:
- * there is nothing to wait for. */
-static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
-{
-    int64_t now = engine_now(e), left;
-    bool given = e->clock.sleep_until != NULL;
-
-    if (until > 0)
-        until = sooner(until, deadline_ms(r));
-    left = until - now;
-    if (outbox_any_running(r) || (waits && until == 0 && completions_out(e) > 0)) {
-        (void)outbox_collect(e, given || until == 0 || left > REST_MS ? REST_MS : left > 1 ? left : 1);
-        return true;
-    }
-    if (until == 0 && !waits)
-        return false;
-    renewal_begin(e);
-    engine_sleep(e, until > 0 && (given || left < REST_MS) ? until : now + REST_MS);
-    return true;
-}
-
-/* Nothing leaves any more: what is out is waited for, and no timer. */
-static pawl_code rest_drained(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
-{
-    if (outbox_any_running(r))
-        (void)outbox_collect(e, REST_MS);
-    *did = true;                /* who drives sees whether all is back */
-    return receipts_feed(e, r, did, err);
-}
-
-static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err)
-{
-    pawl_err why = { PAWL_OK, "" };
-    int64_t sleep = 0, until, wake = 0;
-    bool waits;
     bool came;
     pawl_code rc;
 
-    *did = r->children_ask = false;
     if (!run_fits(r))          /* it could not take what came of it */
         return fail(err, PAWL_CONFLICT, "%s: it runs under machine %s %u, and this is another %s %u: adopt it before anything is performed",
                     r->id, r->st->machine, (unsigned)r->st->version, pawl_machine_name(r->m), (unsigned)pawl_machine_version(r->m));
-    if ((rc = outbox_reconcile(e, r, &why, err)) != PAWL_OK)
+    if ((rc = outbox_reconcile(e, r, &out->missing, err)) != PAWL_OK)
         return rc;
     if ((rc = backoffs_store(e, r, err)) != PAWL_OK)        /* of those that came while others were looked after */
         return rc;
     handlers_find(e, r);
-    if (!e->draining && (rc = children_begin(e, r, &why, err)) != PAWL_OK)
+    if (!e->draining && (rc = children_begin(e, r, &out->missing, err)) != PAWL_OK)
         return rc;
     if (r->st->canceling && !BROKEN(BROKEN_CANCEL))
         outbox_cancel(e, r, true);
     outbox_watch(e, r, engine_now(e));
     came = outbox_give_up(e, r, e->grace_ms);
-    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did)        /* of an append that failed */
+    if ((rc = receipts_feed(e, r, &out->did, err)) != PAWL_OK || out->did)        /* of an append that failed */
         return rc;
-    if ((rc = timers_fire(e, r, &sleep, did, err)) != PAWL_OK || *did)
+    if ((rc = timers_fire(e, r, &out->timer_ms, &out->did, err)) != PAWL_OK || out->did)
         return rc;
-    if ((rc = entries_leave(e, r, wait, err)) != PAWL_OK)
+    if ((rc = entries_leave(e, r, only_run, err)) != PAWL_OK)
         return rc;
     came = outbox_collect(e, 0) || came;
     if ((rc = backoffs_store(e, r, err)) != PAWL_OK)
         return rc;
     if (r->lease_lost || stopped_early(r)) {
-        *did = true;            /* what stopped it is looked at first */
+        out->did = true;        /* what stopped it is looked at first */
         return PAWL_OK;
     }
-    if ((rc = receipts_feed(e, r, did, err)) != PAWL_OK || *did ||
-        (!e->draining && (rc = sql_start(e, r, did, err)) != PAWL_OK) || *did || !wait)
-        return rc;
-    if (came || (ready_count(r) > 0 && !e->draining)) {
-        *did = true;
-        return PAWL_OK;
-    }
-    until = soonest(e, r, sleep);
-    waits = any_queued(r);
-    if (children_open(r)) {
-        outbox_unqueue(e, r);  /* meanwhile it is they that are driven */
-        if ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did)
-            return rc;
-    }
-    if (e->draining)
-        return rest_drained(e, r, did, err);
-    if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* it pauses */
-        return rc;
-    if (rest(e, r, sooner(until, wake), waits)) {
-        *did = true;
-        return receipts_feed(e, r, did, err);
-    }
-    report_missing(e, r, &why);
-    r->children_ask = why.code == PAWL_OK && children_open(r);
-    if (why.code != PAWL_OK)
-        fail(err, why.code, "%s", why.text);
-    return PAWL_OK;
+    if ((rc = receipts_feed(e, r, &out->did, err)) == PAWL_OK && !out->did && !e->draining)
+        rc = sql_start(e, r, &out->did, err);
+    out->again = !out->did && (came || (ready_count(r) > 0 && !e->draining));
+    return rc;
 }
 
-pawl_code dispatch(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err)
+pawl_code dispatch(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err)
 {
-    pawl_code rc = dispatch_held(e, r, wait, did, err);
+    pawl_code rc;
 
+    *out = (dispatched){ .missing = { PAWL_OK, "" } };
+    r->children_ask = false;
+    rc = dispatch_held(e, r, only_run, out, err);
     if (rc == PAWL_FENCED)
         run_lease_lost(e, r);        /* nothing more leaves, and what is out stops (S2) */
     return rc;

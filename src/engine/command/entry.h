@@ -139,6 +139,7 @@ void later_move(outbox_entry *entry, later_state to);           /* under the loc
 pawl_code outbox_add(cached_run *r, outbox_entry *entry);       /* into the index and the list of its state. PAWL_NOMEM */
 void outbox_take_out(outbox_entry *entry);      /* of both */
 static inline bool entry_is(const outbox_entry *entry, uint32_t states) { return (UINT32_C(1) << entry->state & states) != 0; }
+static inline bool outbox_any_queued(const cached_run *r) { return outbox_first(&r->outbox, ENTRY_QUEUED) != NULL; }
 /* The entries of a run in one state; the one at hand may be moved or removed. */
 #define OUTBOX_EACH(r, entry, following, in) \
     for (outbox_entry *entry = (r)->outbox.in_state[in].first, *following = NULL; \

@@ -113,12 +113,21 @@ bool outbox_collect(pawl_engine *e, int64_t wait_ms);   /* attempts of all runs 
 /* ENTRY_RUNNING back to where it was: it was dispatched, and its handler was not called. */
 void entry_not_started(pawl_engine *e, outbox_entry *entry);
 
+void outbox_end_pool(pawl_engine *e);                   /* the pool ends: what came back is taken, what did not begin waits again */
+void outbox_end_held(pawl_engine *e);                   /* each job that is held is waited for, and taken: all were told to stop */
+
 /* cancel.c */
 pawl_code outbox_end_all(pawl_engine *e, cached_run *r, pawl_err *err); /* a second cancel: nothing is waited for, all receipts are fed (E10) */
 void outbox_finish(pawl_engine *e, cached_run *r);      /* the engine ends: what is done is stored, what was stopped is begun again by the next one */
 
-/* dispatch.c: what can be done for it now, is; *did: something came of it, and is fed. `wait`: for timers and running attempts, too. */
-pawl_code dispatch(pawl_engine *e, cached_run *r, bool wait, bool *did, pawl_err *err);
+/* dispatch.c: what can be done for it now, is. `only_run`: no other run waits for this thread. */
+typedef struct dispatched {
+    bool did;                   /* something came of it, and is fed */
+    bool again;                 /* nothing did, and more can be done at once */
+    int64_t timer_ms;           /* its first timer; 0: none was looked for, or there is none */
+    pawl_err missing;           /* what a command waits for that this engine does not have */
+} dispatched;
+pawl_code dispatch(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err);
 
 /* attempt_count.c */
 pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem);  /* of attempts that begin once it is stored; and then: */

@@ -179,7 +179,7 @@ void pool_begin(pawl_engine *e, unsigned threads)
 {
     pool *p;
 
-    pool_end(e);
+    PAWL_ASSERT(e->pool == NULL, "an engine has one pool");
     if (threads == 0 || (p = mem_new(&e->alloc, sizeof *p + (threads + STRAYS_MAX) * sizeof *p->slots)) == NULL)
         return;
     p->alloc = e->alloc;
@@ -198,13 +198,14 @@ void pool_begin(pawl_engine *e, unsigned threads)
     p->count = p->begun > 0 ? threads : 0;
 }
 
-void pool_end(pawl_engine *e)
+outbox_entry *pool_end(pawl_engine *e)
 {
     pool *p = e->pool;
+    outbox_entry *unstarted;
     pawl_alloc alloc;
 
     if (p == NULL)
-        return;
+        return NULL;
     pthread_mutex_lock(&p->lock);
     p->over = true;
     pthread_cond_broadcast(&p->work);
@@ -214,17 +215,13 @@ void pool_end(pawl_engine *e)
             pthread_join(p->slots[i].thread, NULL);
     while (p->held != NULL)
         simulated_return(p, 0);
-    (void)outbox_collect(e, 0);
-    for (outbox_entry *entry = p->first, *next; entry != NULL; entry = next) {
-        next = entry->queued;
-        completions_expect(e, -1);
-        entry_not_started(e, entry);
-    }
+    unstarted = p->first;
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
     e->pool = NULL;
     alloc = p->alloc;
     mem_free(&alloc, p, p->bytes);
+    return unstarted;
 }
 
 unsigned pool_size(const pawl_engine *e) { return e->pool != NULL ? e->pool->count : 0; }

@@ -119,8 +119,6 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
         rc = PAWL_NOMEM;
     if (e->waiting > 0 && !e->draining)
         budgets_grant(e, engine_now(e));
-    for (size_t i = 0; BROKEN(BROKEN_COMMIT) && i < n && rc == PAWL_OK; i++)
-        rc = dispatch(e, runs[i], false, &(bool){ false }, &why);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
         snapshot_take(e, runs[i]);
         if ((rc = append_fill(e, runs[i], naps, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)

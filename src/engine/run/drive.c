@@ -27,7 +27,7 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
     *next = pawl_state_next(r->st);
     outbox_drop_leftovers(e, r, *next);
     if (*next == PAWL_PENDING) {
-        rc = dispatch(e, r, true, did, err);
+        rc = dispatch_and_wait(e, r, did, err);
         if (rc == PAWL_OK && !*did && r->children_ask)
             *next = PAWL_INTERRUPTED;
         return rc == PAWL_OK ? store_as_due(e, r, err) : rc;

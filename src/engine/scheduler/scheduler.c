@@ -209,6 +209,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
     pawl_code next, rc;
     size_t before = r->nlines;
     pawl_err why = { PAWL_OK, "" };
+    dispatched sent;
     bool did = false;
 
     if (r->lease_lost) {
@@ -231,7 +232,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
         return rc;
     }
     if (next == PAWL_PENDING) {
-        rc = dispatch(e, r, false, &did, &why);
+        rc = dispatch(e, r, false, &sent, &why);
         if (rc == PAWL_FENCED)
             return PAWL_OK;     /* it is somebody else's */
         if (rc != PAWL_OK)
@@ -270,6 +271,8 @@ static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *e
         renewal_begin(e);        /* nothing is appended for a while */
         return PAWL_OK;
     }
+    for (size_t i = 0; BROKEN(BROKEN_COMMIT) && i < c->nsome; i++)
+        (void)dispatch(e, c->some[i], false, &(dispatched){ .did = false }, &why);
     rc = runs_commit(e, c->some, c->nsome, true, &why);
     return is_machine_error(rc) ? fail(err, rc, "%s", why.text) : PAWL_OK;
 }

@@ -1,0 +1,105 @@
+/* drive_wait.c - a run that is driven alone waits: its commands leave, its children are driven, its thread sleeps until something comes back.
+ *
+ * Called by drive.c on the driving thread, without a lock. Many runs at once wait in the scheduler instead. Invariant: nothing that was folded is
+ * only in memory while the thread sleeps for a timer or a place. */
+
+#include "engine/child/child.h"
+#include "engine/command/attempt.h"
+#include "engine/scheduler/scheduler.h"
+
+enum { REST_MS = 20 };         /* deliveries are looked for so often */
+
+static void report_missing(pawl_engine *e, const cached_run *r, pawl_err *why)
+{
+    for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_UNHANDLED); entry != NULL; entry = entry->next)
+        fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", entry->job.id, entry->job.effect != NULL ? entry->job.effect : "");
+    children_why(e, r, why);
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+/* The first of its timers (`sleep`), of the back-offs, and of the tokens and time limits of those that are queued; 0: there is none. */
+static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
+{
+    const entry_list *queued = &r->outbox.in_state[ENTRY_QUEUED];
+    int64_t first = sooner(sleep, outbox_wake_ms(r));
+
+    for (const outbox_entry *entry = queued->limited > 0 ? queued->first : NULL; entry != NULL; entry = entry->next)
+        if (entry->limited)
+            first = sooner(first, entry->first_ms + entry->limits.total_timeout_ms + 1);
+    return outbox_any_queued(r) ? sooner(first, budgets_next(e)) : first;
+}
+
+/* Nothing can be done now: until a timer, or somebody comes back; deliveries are looked for in between. `waits`: for a place, too. False:
+ * there is nothing to wait for. */
+static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
+{
+    int64_t now = engine_now(e), left;
+    bool given = e->clock.sleep_until != NULL;
+
+    if (until > 0)
+        until = sooner(until, deadline_ms(r));
+    left = until - now;
+    if (outbox_any_running(r) || (waits && until == 0 && completions_out(e) > 0)) {
+        (void)outbox_collect(e, given || until == 0 || left > REST_MS ? REST_MS : left > 1 ? left : 1);
+        return true;
+    }
+    if (until == 0 && !waits)
+        return false;
+    renewal_begin(e);
+    engine_sleep(e, until > 0 && (given || left < REST_MS) ? until : now + REST_MS);
+    return true;
+}
+
+/* Nothing leaves any more: what is out is waited for, and no timer. */
+static pawl_code rest_drained(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
+{
+    if (outbox_any_running(r))
+        (void)outbox_collect(e, REST_MS);
+    *did = true;                /* who drives sees whether all is back */
+    return receipts_feed(e, r, did, err);
+}
+
+static pawl_code wait_held(pawl_engine *e, cached_run *r, dispatched *d, bool *did, pawl_err *err)
+{
+    const int64_t until = soonest(e, r, d->timer_ms);
+    const bool waits = outbox_any_queued(r);
+    int64_t wake = 0;
+    pawl_code rc;
+
+    if (children_open(r)) {
+        outbox_unqueue(e, r);  /* meanwhile it is they that are driven */
+        if ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did)
+            return rc;
+    }
+    if (e->draining)
+        return rest_drained(e, r, did, err);
+    if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* it pauses */
+        return rc;
+    if (rest(e, r, sooner(until, wake), waits)) {
+        *did = true;
+        return receipts_feed(e, r, did, err);
+    }
+    report_missing(e, r, &d->missing);
+    r->children_ask = d->missing.code == PAWL_OK && children_open(r);
+    if (d->missing.code != PAWL_OK)
+        fail(err, d->missing.code, "%s", d->missing.text);
+    return PAWL_OK;
+}
+
+pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
+{
+    dispatched d;
+    pawl_code rc = dispatch(e, r, true, &d, err);
+
+    *did = d.did || d.again;
+    if (rc != PAWL_OK || *did)
+        return rc;
+    rc = wait_held(e, r, &d, did, err);
+    if (rc == PAWL_FENCED)
+        run_lease_lost(e, r);
+    return rc;
+}
