@@ -1,8 +1,8 @@
-/* engine.h - inside the engine.
+/* engine.h - the struct of an engine, its clock, and what the folders of the engine share.
  *
- * One thread drives: it folds what came in (drive.c), has the store append what came of it, many runs in one commit, and only
- * then lets commands out (perform.c). What handlers come to is fed as receipts. While a handler runs on the driving thread,
- * or several on the pool (pool.c), a lease_renewal renews the leases (lease_renewal.c). The store is used under one lock. */
+ * One thread drives: it folds what came in (run/run_feed.c), has the store append what came of it, many runs in one commit (run/commit.c), and only
+ * then lets commands leave (command/dispatch.c). The outcomes of handlers are fed as receipts. While a handler runs, on the driving thread or on the
+ * pool, a thread renews the leases (run/lease_renewal.c). The store is used under `lock`. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -112,7 +112,7 @@ void blobs_drop(pawl_engine *e, cached_run *r);
 void blobs_free(pawl_engine *e, cached_run *r);
 pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err);     /* ctx: a cached_run */
 
-/* budget.c: how much of an effect is performed at a time */
+/* rate_limit.c: how much of an effect is performed at a time */
 void budgets_grant(pawl_engine *e, int64_t now);        /* places to those that wait, as far as they go */
 int64_t budgets_next(const pawl_engine *e);     /* when the next token is there, as of the last grant; 0: nobody waits for one */
 void budgets_free(pawl_engine *e);

@@ -1,6 +1,6 @@
 /* dispatch.c - one pass over the outbox of a run: attempts that came back are fed, and attempts leave. It never waits.
  *
- * Called by drive_wait.c for a run that is driven alone, and by the scheduler for many, on the driving thread; the pool, the store and the leases
+ * Called by dispatch_wait.c for a run that is driven alone, and by the scheduler for many, on the driving thread; the pool, the store and the leases
  * are used under their locks. Invariants: what led to a command is stored before it leaves (E1), and so is the count of its attempt (E13). */
 #include "engine/child/child.h"
 #include "engine/command/attempt.h"

@@ -128,6 +128,8 @@ typedef struct dispatched {
     pawl_err missing;           /* what a command waits for that this engine does not have */
 } dispatched;
 pawl_code dispatch(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err);
+/* dispatch_wait.c: the same for the only run, and then a wait for attempts, for children and for timers; *did: something came of it. */
+pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);
 
 /* attempt_count.c */
 pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem);  /* of attempts that begin once it is stored; and then: */

@@ -199,9 +199,6 @@ bool has_deliveries(pawl_engine *e, const cached_run *r);  /* something came for
 pawl_code cancel_again(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);
 pawl_code open_commands_known(pawl_engine *e, cached_run *r, pawl_err *err);   /* before an event: what it gives up has an entry */
 
-/* drive_wait.c: dispatch(), and then a wait for what is out, for children and for timers; *did: something came of it */
-pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);
-
 /* drive.c */
 pawl_code drive(pawl_engine *e, cached_run *r, const pawl_event *first, pawl_err *err);
 pawl_code drive_begun(pawl_engine *e, cached_run *r, pawl_err *err);    /* one whose first entry is stored; it may be released already */

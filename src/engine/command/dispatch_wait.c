@@ -1,8 +1,7 @@
-/* drive_wait.c - a run that is driven alone waits: its commands leave, its children are driven, its thread sleeps until something comes back.
+/* dispatch_wait.c - a run that is driven alone waits: its commands leave, its children are driven, its thread sleeps until something comes back.
  *
  * Called by drive.c on the driving thread, without a lock. Many runs at once wait in the scheduler instead. Invariant: nothing that was folded is
  * only in memory while the thread sleeps for a timer or a place. */
-
 #include "engine/child/child.h"
 #include "engine/command/attempt.h"
 #include "engine/scheduler/scheduler.h"
