@@ -196,17 +196,6 @@ const char *pawl_text(pawl_step *s, const pawl_value *v)
     return step_copy(s, b, NULL);
 }
 
-const char *pawl_format(pawl_step *s, const char *format, ...)
-{
-    buf *b = step_text(s);
-    va_list args;
-
-    va_start(args, format);
-    buf_fmtv(b, format, args);
-    va_end(args);
-    return step_copy(s, b, NULL);
-}
-
 const pawl_value *pawl_ref(pawl_step *s, const char *name)
 {
     char digest[HASH_HEX + 32] = "";

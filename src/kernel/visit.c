@@ -8,19 +8,6 @@
 
 #include <string.h>
 
-pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...)
-{
-    pawl_err what = { PAWL_OK, "" };
-    va_list args;
-
-    va_start(args, fmt);
-    failv(&what, code, fmt, args);
-    va_end(args);
-    if (*s->v->node == '\0')
-        return fail(&s->v->err, code, "%s: %s", s->m->name, what.text);     /* a reducer, which has no nodes */
-    return fail(&s->v->err, code, "node \"%s\": %s", s->v->node, what.text);
-}
-
 /* ---- commands --------------------------------------------------------------------------------- */
 
 static item *command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)

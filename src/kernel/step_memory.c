@@ -1,0 +1,145 @@
+/* step_memory.c - a step is made, emptied and freed, and takes texts, references and the error of the visit that is under way.
+ *
+ * The lowest file of the step: it folds no item. Called by everything that builds an item or writes a state down, on the thread that
+ * owns the step. A text of step_text() is valid until the next call of step_text(); a text of step_copy() until step_reset(). */
+#include "kernel/machine.h"
+#include "kernel/step.h"
+#include "kernel/visit.h"
+
+#include <string.h>
+
+enum { STEP_BYTES_FIRST = 8192 };
+
+pawl_step *pawl_step_new(const pawl_alloc *alloc)
+{
+    pawl_alloc mem = mem_or_default(alloc);
+    pawl_step *s = mem_new(&mem, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->alloc = mem;
+    arena_init(&s->mem, &mem, STEP_BYTES_FIRST);
+    buf_init(&s->out, &mem);
+    buf_init(&s->scratch, &mem);
+    buf_init(&s->text, &mem);
+    blobs_init(&s->blobs, &mem, &s->mem);
+    return s;
+}
+
+void pawl_step_free(pawl_step *s)
+{
+    if (s == NULL)
+        return;
+    pawl_alloc mem = s->alloc;
+
+    arena_free(&s->mem);
+    buf_free(&s->out);
+    buf_free(&s->scratch);
+    buf_free(&s->text);
+    blobs_done(&s->blobs);
+    if (s->derived.at != NULL)
+        s->derived.free(s->derived.at);
+    mem_free(&mem, s->refs, s->refs_cap * sizeof *s->refs);
+    mem_free(&mem, s, sizeof *s);
+}
+
+void step_reset(pawl_step *s)
+{
+    if (s->mem.first == s->mem.last)
+        arena_reset(&s->mem);
+    else
+        arena_free(&s->mem);    /* the next chunk is large enough for a step like the last */
+    s->some = false;
+    s->st = NULL;
+    s->v = NULL;
+    s->in = NULL;
+    s->value = s->update = NULL;
+    s->answered = NULL;
+    s->nrefs = 0;
+    blobs_reset(&s->blobs);
+    s->final = -1;
+    s->whole = s->waits_on = false;
+    mem_zero(&s->entry, sizeof s->entry);
+    s->entry.mem = &s->mem;
+}
+
+pawl_entry *pawl_step_entry(pawl_step *s)
+{
+    return s->some ? &s->entry : NULL;
+}
+
+pawl_bytes pawl_step_bytes(const pawl_step *s)
+{
+    return s->some ? s->entry.bytes : (pawl_bytes){0};
+}
+
+/* ---- texts and references ----------------------------------------------------------------------- */
+
+buf *step_text(pawl_step *s)
+{
+    buf_reset(&s->text);
+    return &s->text;
+}
+
+const char *step_copy(pawl_step *s, const buf *b, size_t *size)
+{
+    if (size != NULL)
+        *size = b->size;
+    if (b->failed) {
+        s->mem.failed = true;
+        return NULL;
+    }
+    return arena_strdup(&s->mem, b->data != NULL ? b->data : "", b->size);
+}
+
+pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest)
+{
+    if (!mem_room(&s->alloc, (void **)&s->refs, &s->refs_cap, s->nrefs, sizeof *s->refs)) {
+        s->mem.failed = true;
+        return PAWL_NOMEM;
+    }
+    s->refs[s->nrefs++] = (value_ref){ node, form, target, digest };
+    return PAWL_OK;
+}
+
+const char *reason_code(pawl_step *s, pawl_code code, const char *text, const pawl_value *more, size_t *size)
+{
+    buf *b = step_text(s);
+
+    buf_text(b, "{\"code\":\"");
+    buf_text(b, pawl_code_name(code));
+    if (more != NULL) {
+        buf_text(b, "\",\"receipt\":");
+        canon(b, more);
+        buf_text(b, ",\"text\":");
+    } else {
+        buf_text(b, "\",\"text\":");
+    }
+    canon_string(b, text, strlen(text));
+    buf_char(b, '}');
+    return step_copy(s, b, size);
+}
+
+const char *pawl_format(pawl_step *s, const char *format, ...)
+{
+    buf *b = step_text(s);
+    va_list args;
+
+    va_start(args, format);
+    buf_fmtv(b, format, args);
+    va_end(args);
+    return step_copy(s, b, NULL);
+}
+
+pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...)
+{
+    pawl_err what = { PAWL_OK, "" };
+    va_list args;
+
+    va_start(args, fmt);
+    failv(&what, code, fmt, args);
+    va_end(args);
+    if (*s->v->node == '\0')
+        return fail(&s->v->err, code, "%s: %s", s->m->name, what.text);     /* a reducer, which has no nodes */
+    return fail(&s->v->err, code, "node \"%s\": %s", s->v->node, what.text);
+}
