@@ -8,35 +8,9 @@
 
 #include <string.h>
 
-static const char *const columns[COSTS] = { "calls", "micros", "tokens" };
-
-static int64_t plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
-static amounts of_cost(const pawl_cost *c) { return (amounts){ .n = { c->calls, c->micros, c->tokens } }; }
 static pawl_cost to_cost(const amounts *a) { return (pawl_cost){ .calls = a->n[0], .micros = a->n[1], .tokens = a->n[2] }; }
 
 /* ---- what a command may cost ---------------------------------------------------------------- */
-
-amounts cost_due(const pawl_limits *l)
-{
-    const pawl_limits none = {0};
-    amounts due;
-
-    l = l != NULL ? l : &none;
-    due = of_cost(&l->cost);
-    if (due.n[COST_CALLS] == 0 && l->cls != PAWL_PURE)
-        due.n[COST_CALLS] = l->retry.max_attempts > 1 ? l->retry.max_attempts : 1;
-    return due;
-}
-
-const char *costs_wrong(const pawl_cost *c)
-{
-    return c->calls < 0 || c->micros < 0 || c->tokens < 0 ? "what it may cost is not below 0" : NULL;
-}
-
-amounts share_due(const pawl_caps *share)
-{
-    return (amounts){ .n = { share->calls, share->micros, share->tokens } };
-}
 
 static bool is_undoing(const char *path) { return path != NULL && strcmp(path, UNDO_TASK) == 0; }
 
@@ -71,8 +45,8 @@ static pawl_code text_due(arena *a, unsigned kind, const char *path, const char 
 static const char *refusal_text(pawl_step *s, const ledger *l, const amounts *due, int i)
 {
     return pawl_format(s, "budget: %lld %s: %lld used, %lld reserved, %lld more wanted: raise it with an update of " BUDGET_CHANNEL,
-                       (long long)l->cap.n[i], columns[i], (long long)l->used.n[i],
-                       (long long)plus(l->reserved.n[i], s->v->wants.n[i]), (long long)due->n[i]);
+                       (long long)l->cap.n[i], cost_names[i], (long long)l->used.n[i],
+                       (long long)cost_plus(l->reserved.n[i], s->v->wants.n[i]), (long long)due->n[i]);
 }
 
 static int64_t gone_ms(const pawl_step *s, const ledger *l)
@@ -82,7 +56,9 @@ static int64_t gone_ms(const pawl_step *s, const ledger *l)
 
 static bool has_room(const ledger *l, const amounts *wants, const amounts *due, int i)
 {
-    return BROKEN(BROKEN_CAP) || l->cap.n[i] == 0 || due->n[i] == 0 || plus(plus(l->used.n[i], l->reserved.n[i]), plus(wants->n[i], due->n[i])) <= l->cap.n[i];
+    const int64_t held = cost_plus(l->used.n[i], l->reserved.n[i]), more = cost_plus(wants->n[i], due->n[i]);
+
+    return BROKEN(BROKEN_CAP) || l->cap.n[i] == 0 || due->n[i] == 0 || cost_plus(held, more) <= l->cap.n[i];
 }
 
 pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why)
@@ -104,7 +80,7 @@ pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why)
     if (s->mem.failed)
         return PAWL_NOMEM;
     for (int i = 0; i < COSTS && *why == NULL; i++)
-        v->wants.n[i] = plus(v->wants.n[i], due->n[i]);
+        v->wants.n[i] = cost_plus(v->wants.n[i], due->n[i]);
     return *why == NULL ? PAWL_OK : PAWL_LIMIT;
 }
 
@@ -114,7 +90,7 @@ pawl_code budget_holds(const pawl_state *st, pawl_err *err)
     bool fits = l == NULL || !l->over;
 
     for (int i = 0; l != NULL && i < COSTS; i++)
-        fits = fits && (l->cap.n[i] == 0 || plus(l->used.n[i], l->reserved.n[i]) <= l->cap.n[i]);
+        fits = fits && (l->cap.n[i] == 0 || cost_plus(l->used.n[i], l->reserved.n[i]) <= l->cap.n[i]);
     return fits ? PAWL_OK : fail(err, PAWL_LIMIT, "%s: its budget has no room for this command: raise it with an update of " BUDGET_CHANNEL, st->run);
 }
 
@@ -169,7 +145,7 @@ pawl_code budget_reserve(pawl_state *st, const item *it, pawl_err *err)
     if (!TOUCH(st, st->budget))
         return PAWL_NOMEM;
     for (int i = 0; i < COSTS; i++)
-        st->budget->reserved.n[i] = plus(st->budget->reserved.n[i], due.n[i]);
+        st->budget->reserved.n[i] = cost_plus(st->budget->reserved.n[i], due.n[i]);
     return PAWL_OK;
 }
 
@@ -186,14 +162,14 @@ static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome 
     *out = *l;
     *over = false;
     for (int i = 0; i < COSTS && rc == PAWL_OK; i++) {
-        const pawl_value *told = i == COST_CALLS && !counted ? NULL : pawl_value_get(usage, columns[i]);
+        const pawl_value *told = i == COST_CALLS && !counted ? NULL : pawl_value_get(usage, cost_names[i]);
         int64_t held = due.n[i], bill = told != NULL ? pawl_value_int(told) : held;
 
         if (told == NULL && kept)
             continue;
         out->reserved.n[i] -= held < out->reserved.n[i] ? held : out->reserved.n[i];
-        out->used.n[i] = plus(out->used.n[i], bill);
-        if (l->cap.n[i] > 0 && (undoes || i == COST_CALLS ? bill > 0 && plus(out->used.n[i], out->reserved.n[i]) > l->cap.n[i] : bill > held))
+        out->used.n[i] = cost_plus(out->used.n[i], bill);
+        if (l->cap.n[i] > 0 && (undoes || i == COST_CALLS ? bill > 0 && cost_plus(out->used.n[i], out->reserved.n[i]) > l->cap.n[i] : bill > held))
             *over = true;
     }
     out->over = out->over || *over;
@@ -229,26 +205,6 @@ const pawl_value *budget_bill(pawl_step *s, const call *c, pawl_outcome outcome,
     return bill == NULL || !over ? bill : value_pack(&s->mem, NULL, "{s:b,s:v}", "overdraft", 1, "usage", usage);
 }
 
-static const char *numbers_wrong(const pawl_value *v, bool ms)
-{
-    pawl_iter it = pawl_iter_of(v);
-    const pawl_value *key, *n;
-
-    if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
-        return "it is no object";
-    while ((n = pawl_iter_next(&it, &key)) != NULL) {
-        const char *name = pawl_value_string(key);
-
-        if (name_index(columns, COSTS, name) < 0 && !(ms && strcmp(name, "ms") == 0))
-            return ms ? "its members are calls, micros, ms and tokens" : "its members are calls, micros and tokens";
-        if (pawl_value_type(n) != PAWL_TYPE_INT || pawl_value_int(n) < 0 || (pawl_value_int(n) == 0 && pawl_value_uint(n) != 0))
-            return "its members are whole numbers, not below 0";
-    }
-    return NULL;
-}
-
-const char *usage_wrong(const pawl_value *usage) { return numbers_wrong(usage, false); }
-
 /* ---- caps are changed --------------------------------------------------------------------------------- */
 
 static const pawl_value *without(arena *a, const pawl_value *object, const char *name)
@@ -274,7 +230,7 @@ static bool see_due(void *ctx, const frame *f, const task *tk, const char *path,
     if (c->kind == CALL_CALL || c->kind == CALL_SPAWN)
         d->rc = text_due(d->st->t->mem, c->kind, c->task, c->spec, c->spec_size, &due, &counted);
     for (int i = 0; i < COSTS; i++)
-        d->sum.n[i] = plus(d->sum.n[i], due.n[i]);
+        d->sum.n[i] = cost_plus(d->sum.n[i], due.n[i]);
     return d->rc == PAWL_OK;
 }
 
@@ -304,18 +260,18 @@ static pawl_code caps_take(pawl_state *st, const pawl_value *said, pawl_err *err
     bool fits = true;
 
     for (int i = 0; i < COSTS; i++) {
-        int64_t spent = plus(l->used.n[i], l->reserved.n[i]);
+        int64_t spent = cost_plus(l->used.n[i], l->reserved.n[i]);
 
-        if ((n = pawl_value_get(said, columns[i])) == NULL) {
+        if ((n = pawl_value_get(said, cost_names[i])) == NULL) {
             fits = fits && (l->cap.n[i] == 0 || spent <= l->cap.n[i]);
             continue;
         }
         if (l->share && is_raise(l->cap.n[i], pawl_value_int(n)))
-            return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": %s of %s are a share of its parent's, and are not raised here", columns[i], st->run);
+            return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": %s of %s are a share of its parent's, and are not raised here", cost_names[i], st->run);
         l->cap.n[i] = pawl_value_int(n);
         if (l->cap.n[i] > 0 && spent > l->cap.n[i])
             return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": %lld %s are below the %lld that are used and reserved", (long long)l->cap.n[i],
-                        columns[i], (long long)spent);
+                        cost_names[i], (long long)spent);
     }
     if (ms != NULL && l->share && is_raise(l->cap_ms, pawl_value_int(ms)))
         return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": ms of %s are a share of its parent's, and are not raised here", st->run);
@@ -328,7 +284,7 @@ static pawl_code caps_take(pawl_state *st, const pawl_value *said, pawl_err *err
 pawl_code budget_update(pawl_state *st, const pawl_value **v, pawl_err *err)
 {
     const pawl_value *said = pawl_value_get(*v, BUDGET_CHANNEL);
-    const char *wrong = said == NULL ? NULL : numbers_wrong(said, true);
+    const char *wrong = said == NULL ? NULL : caps_wrong(said);
     pawl_code rc;
 
     if (said == NULL)
@@ -345,8 +301,6 @@ pawl_code budget_update(pawl_state *st, const pawl_value **v, pawl_err *err)
 }
 
 /* ---- made, asked ----------------------------------------------------------------------------------------- */
-
-bool caps_none(const pawl_caps *c) { return c->calls == 0 && c->micros == 0 && c->tokens == 0 && c->ms == 0; }
 
 pawl_code budget_begin(pawl_state *st, const pawl_caps *caps, bool share)
 {
@@ -383,58 +337,19 @@ bool pawl_state_spent(const pawl_state *st, pawl_spent *out)
 
 /* ---- written down, and read ------------------------------------------------------------------------------- */
 
-static void numbers_code(buf *b, const amounts *a, int64_t ms)
-{
-    const struct { const char *name; int64_t n; } all[] = {
-        { "calls", a->n[COST_CALLS] }, { "micros", a->n[COST_MICROS] }, { "ms", ms }, { "tokens", a->n[COST_TOKENS] },
-    };
-    char before = '{';
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].n == 0)
-            continue;
-        buf_fmt(b, "%c\"%s\":%lld", before, all[i].name, (long long)all[i].n);
-        before = ',';
-    }
-    buf_text(b, before == '{' ? "{}" : "}");
-}
-
-void share_code(buf *b, const pawl_caps *share)
-{
-    const amounts a = share_due(share);
-
-    numbers_code(b, &a, share->ms);
-}
-
-void caps_read(const pawl_value *v, pawl_caps *caps)
-{
-    *caps = (pawl_caps){ .tokens = pawl_value_int(pawl_value_get(v, "tokens")), .calls = pawl_value_int(pawl_value_get(v, "calls")),
-                         .micros = pawl_value_int(pawl_value_get(v, "micros")), .ms = pawl_value_int(pawl_value_get(v, "ms")) };
-}
-
-bool share_of(const pawl_value *spec, pawl_caps *share)
-{
-    const pawl_value *v = pawl_value_get(spec, "budget");
-
-    if (v == NULL || numbers_wrong(v, true) != NULL)
-        v = NULL;
-    caps_read(v, share);
-    return v != NULL;
-}
-
 void budget_code(buf *b, const ledger *l, bool fork)
 {
     buf_text(b, "{\"caps\":");
-    numbers_code(b, &l->cap, l->cap_ms);
+    amounts_code(b, &l->cap, l->cap_ms);
     buf_text(b, l->over ? ",\"over\":true" : "");
     if (!fork) {
         buf_text(b, ",\"reserved\":");
-        numbers_code(b, &l->reserved, 0);
+        amounts_code(b, &l->reserved, 0);
     }
     if (!fork && l->since_ms != 0)
         buf_fmt(b, ",\"since\":%lld", (long long)l->since_ms);
     buf_text(b, ",\"used\":");
-    numbers_code(b, &l->used, 0);
+    amounts_code(b, &l->used, 0);
     buf_char(b, '}');
 }
 
@@ -453,7 +368,7 @@ pawl_code budget_read(pawl_state *st, const pawl_value *v, int64_t since_ms, boo
     ledger *l = st->budget;
 
     *whole = reserved != NULL;
-    if (numbers_wrong(caps, true) != NULL || usage_wrong(used) != NULL || (*whole && usage_wrong(reserved) != NULL))
+    if (caps_wrong(caps) != NULL || usage_wrong(used) != NULL || (*whole && usage_wrong(reserved) != NULL))
         return fail(err, PAWL_CORRUPT, "a folded state: budget is {\"caps\",\"over\",\"reserved\",\"since\",\"used\"}, of whole numbers");
     if (l == NULL && (l = st_alloc(st, sizeof *l)) == NULL)
         return PAWL_NOMEM;

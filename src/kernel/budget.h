@@ -6,7 +6,7 @@
 #ifndef KERNEL_BUDGET_H
 #define KERNEL_BUDGET_H
 
-#include "json/json.h"
+#include "kernel/cost.h"
 #include "pawl/kernel.h"
 
 struct call;
@@ -14,10 +14,6 @@ struct item;
 struct txn;
 
 #define BUDGET_CHANNEL "@budget"
-
-enum { COST_CALLS, COST_MICROS, COST_TOKENS, COSTS };   /* in the order of their names */
-
-typedef struct amounts { int64_t n[COSTS]; } amounts;
 
 typedef struct ledger {
     amounts cap;                /* 0: none */
@@ -28,18 +24,12 @@ typedef struct ledger {
     bool share;                 /* of its parent's: it is not raised here */
 } ledger;
 
-/* What a call under these limits (NULL: none are declared) reserves. */
-amounts cost_due(const pawl_limits *l);
-const char *costs_wrong(const pawl_cost *c);    /* NULL: nothing is */
 /* What the call under way, or the share of a child, is refused with: PAWL_LIMIT, *why in the step. PAWL_OK: it counts as reserved by this pass. */
 pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why);
 /* What a child gets where `asked` does not say: half of what is left of each cap, and all of the time. Of a visit's next command. */
 pawl_code budget_share(pawl_step *s, const pawl_caps *asked, pawl_caps *share);
-amounts share_due(const pawl_caps *share);
 /* After a command that nobody could be told of was reserved: PAWL_LIMIT, and it may not stay so. */
 pawl_code budget_holds(const pawl_state *st, pawl_err *err);
-bool share_of(const pawl_value *spec, pawl_caps *share);        /* false: it says nothing of a budget */
-void share_code(buf *b, const pawl_caps *share);
 
 /* The folds; none is asked without a ledger, but for the update. */
 pawl_code budget_reserve(pawl_state *st, const struct item *it, pawl_err *err);
@@ -49,12 +39,9 @@ pawl_code budget_update(pawl_state *st, const pawl_value **v, pawl_err *err);
 pawl_code budget_starts(pawl_state *st, int64_t time_ms);
 /* What a receipt says of its cost: {"overdraft","usage"}; NULL: no memory. */
 const pawl_value *budget_bill(pawl_step *s, const struct call *c, pawl_outcome outcome, const pawl_value *usage);
-const char *usage_wrong(const pawl_value *usage);       /* NULL: nothing is */
 
 /* Made with a run, in a transaction; `share`: by its parent. All 0: none is made. */
 pawl_code budget_begin(pawl_state *st, const pawl_caps *caps, bool share);
-void caps_read(const pawl_value *v, pawl_caps *caps);
-bool caps_none(const pawl_caps *caps);
 void budget_code(buf *b, const ledger *l, bool fork);   /* of a fold: what is reserved does not cross a fork (K10) */
 /* *whole: it says what is reserved; else that is what is open. `since`: when it counts from, where it does not say. */
 pawl_code budget_read(pawl_state *st, const pawl_value *v, int64_t since_ms, bool *whole, pawl_err *err);

@@ -6,7 +6,7 @@
 #define KERNEL_PROGRESS_H
 
 #include "json/json.h"
-#include "kernel/budget.h"
+#include "kernel/cost.h"
 #include "pawl/kernel.h"
 
 struct call;

@@ -1,5 +1,5 @@
 /* machine.c - what all machines have in common: a name, a version, channels, effects, a hash (F5). */
-#include "kernel/budget.h"
+#include "kernel/cost.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
 

@@ -1,0 +1,29 @@
+/* cost.h - what a command may cost and what a run may spend, as numbers: read, checked and written down.
+ *
+ * Values without a state: called from anywhere, on any thread. */
+#ifndef KERNEL_COST_H
+#define KERNEL_COST_H
+
+#include "json/json.h"
+#include "pawl/kernel.h"
+
+enum { COST_CALLS, COST_MICROS, COST_TOKENS, COSTS };   /* in the order of their names */
+
+typedef struct amounts { int64_t n[COSTS]; } amounts;
+
+extern const char *const cost_names[COSTS];
+
+static inline int64_t cost_plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }   /* of numbers not below 0 */
+/* What a call under these limits (NULL: none are declared) reserves. */
+amounts cost_due(const pawl_limits *l);
+amounts share_due(const pawl_caps *share);
+const char *costs_wrong(const pawl_cost *c);            /* what is wrong with it; NULL: nothing */
+const char *usage_wrong(const pawl_value *usage);
+const char *caps_wrong(const pawl_value *caps);
+bool caps_none(const pawl_caps *caps);
+void caps_read(const pawl_value *v, pawl_caps *caps);
+void amounts_code(buf *b, const amounts *a, int64_t ms);
+void share_code(buf *b, const pawl_caps *share);
+bool share_of(const pawl_value *spec, pawl_caps *share);        /* false: it says nothing of a budget */
+
+#endif
