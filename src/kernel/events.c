@@ -218,12 +218,6 @@ typedef struct wait_search {
     named_call at;
 } wait_search;
 
-const pawl_value *spec_get(pawl_step *s, const call *c, const char *member)
-{
-    return pawl_value_get(c->asked ? value_read(&s->mem, c->doubt, strlen(c->doubt), "a spec", NULL)
-                                   : value_read(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
-}
-
 /* "worker:3.budget" is also what its node chose: "budget". */
 static bool ends_with(const char *slot, const char *chosen)
 {

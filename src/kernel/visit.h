@@ -5,7 +5,7 @@
 #define KERNEL_VISIT_H
 
 #include "kernel/names.h"
-#include "kernel/step.h"
+#include "kernel/spec.h"
 
 typedef struct visit {          /* the pass that is under way */
     frame *frame;
@@ -75,17 +75,5 @@ pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err);
 pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size,
                         const amounts *due, const call **out);
 pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...) PAWL_PRINTF(3, 4);
-/* The SPEC of a call: {"args","class","effect","refs","retry","tag","timeouts"}. NULL: told. */
-const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_limits *limits, const char *tag, size_t *size);
-typedef struct spawn_more { const char *name, *tag; } spawn_more;     /* of a reducer's child; each may be NULL */
-const char *spec_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_caps *share, const spawn_more *more,
-                       size_t *size);   /* `more` NULL: nothing */
-void spec_limits(const pawl_value *spec, pawl_limits *out);     /* and back */
-/* Whether nothing in `v` stands for a channel or a secret: that is for the arguments of commands; else told. */
-bool refs_none(pawl_step *s, const pawl_value *v);
-/* The SPEC of a wait; `to` and `hold` for those of no visit. */
-const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int64_t now, const char *name,
-                     const char *to, const char *tag, bool hold, size_t *size);
-bool is_no(const pawl_value *answer);           /* to an approval: false, or "no" */
 
 #endif
