@@ -102,10 +102,11 @@ static inline bool task_ready(const task *tk) { return tk->commands + tk->waits 
 int64_t task_time(const task *tk);
 int64_t frame_time(const frame *f);
 
-/* Calls `see` for each open command and wait in task order until it returns false. task_each_call(): of one task and in it; `path`: its own. */
+/* open_calls.c: calls `see` for each open command and wait in task order until it returns false. task_each_call(): of one task and in it; `path`:
+ * its own. */
 typedef bool see_call_fn(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n);
 bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
-bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx); 
+bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx);
 
 frame *frame_new(pawl_state *st, frame *parent, const char *where);
 void frame_drop(pawl_state *st, frame *f);

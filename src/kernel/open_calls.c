@@ -1,0 +1,79 @@
+/* open_calls.c - the open commands and waits of a run, visited in task order. See frame.h.
+ *
+ * Called by folds, the step loop and the questions about a state; changes nothing. Blocks of tasks with nothing open are passed by. */
+#include "kernel/names.h"
+#include "kernel/state.h"
+#include "kernel/task_index.h"
+
+#include <string.h>
+
+static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *ctx);
+static inline bool is_open(const call *c) { return c->at == CALL_OPEN || BROKEN(BROKEN_RECEIPT); }
+
+static bool open_below(const task *tk)
+{
+    return tk->child != NULL || !task_ready(tk) || (BROKEN(BROKEN_RECEIPT) && tk->ncalls > 0);
+}
+
+static bool each_of_task(const frame *f, const task *tk, const char *prefix, see_call_fn *see, void *ctx)
+{
+    char path[PATH_BYTES_MAX + 64];
+    size_t n, m;
+    buf b;
+
+    if (!open_below(tk) || (n = strlen(prefix)) + (m = strlen(tk->name)) + 1 > sizeof path)
+        return true;
+    memcpy(path, prefix, n);
+    memcpy(path + n, tk->name, m + 1);
+    for (uint32_t i = 0; i < tk->ncalls; i++)
+        if (is_open(&tk->calls[i]) && !see(ctx, f, tk, path, &tk->calls[i], i))
+            return false;
+    if (tk->child == NULL || n + m + 44 > sizeof path)
+        return true;
+    b = (buf){ .data = path, .size = n + m, .cap = sizeof path };
+    buf_char(&b, '/');
+    buf_uint(&b, tk->visit);
+    buf_char(&b, '/');
+    buf_uint(&b, tk->child->superstep);
+    buf_char(&b, '/');
+    path[b.size] = '\0';
+    return each_in(tk->child, path, see, ctx);
+}
+
+/* A whole block of tasks of which nothing is open. */
+static bool block_is_quiet(const frame *f, uint32_t i)
+{
+    const task_sums *sums = f->index == NULL || i % BLOCK_TASKS != 0 || BROKEN(BROKEN_RECEIPT) ? NULL : &f->index->blocks[i / BLOCK_TASKS];
+
+    return sums != NULL && sums->commands + sums->waits == 0;
+}
+
+static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *ctx)
+{
+    for (uint32_t i = 0; i < f->nloose; i++)
+        if (!see(ctx, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
+            return false;
+    for (uint32_t i = 0; i < f->ntasks; i++)
+        if (block_is_quiet(f, i))
+            i += BLOCK_TASKS - 1;
+        else if (!each_of_task(f, &f->tasks[i], prefix, see, ctx))
+            return false;
+    return true;
+}
+
+bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx)
+{
+    char prefix[PATH_BYTES_MAX + 64];
+    size_t n = strlen(path), m = strlen(tk->name);
+
+    if (n < m || n - m >= sizeof prefix)
+        return true;
+    memcpy(prefix, path, n - m);
+    prefix[n - m] = '\0';
+    return each_of_task(f, tk, prefix, see, ctx);
+}
+
+bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx)
+{
+    return each_in(&st->root, "", see, ctx);
+}
