@@ -98,18 +98,6 @@ static pawl_code fold_adopt(pawl_state *st, const item *it, pawl_err *err)
     return decls_add(st, pawl_value_get(it->value, "channels"), err);
 }
 
-pawl_code marks_drop(pawl_state *st)
-{
-    if (!TOUCH(st, st))
-        return PAWL_NOMEM;
-    for (uint32_t i = 0; i < st->nmarks; i++)
-        st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
-    st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
-    st->marks = NULL;
-    st->nmarks = st->marks_cap = 0;
-    return PAWL_OK;
-}
-
 static pawl_code fold_records(pawl_state *st, const item *it, pawl_err *err)
 {
     const char *hex = pawl_value_string(it->value);
