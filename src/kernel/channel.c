@@ -491,3 +491,39 @@ pawl_code channels_init(pawl_state *st, frame *f)
     }
     return rc == PAWL_OK && !channels_index(st, f) ? PAWL_NOMEM : rc;
 }
+
+pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key, *v;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
+        channel *c = channel_find(f, pawl_value_string(key));
+
+        if (c == NULL && st->only)
+            continue;
+        if (c == NULL)
+            return fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key));
+        if (c->d->rule == PAWL_CUSTOM && !custom)
+            continue;           /* its merged result stands beside, in a put */
+        rc = channel_write(st, c, OP_MERGE, v, err);
+    }
+    return rc;
+}
+
+pawl_code writes_check(const pawl_state *st, const frame *f, const pawl_value *object, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key, *v;
+    pawl_code rc = PAWL_OK;
+
+    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
+        const channel *c = channel_find(f, pawl_value_string(key));
+
+        if (c == NULL && st->only)
+            continue;
+        rc = c == NULL ? fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key)) : channel_takes(c, OP_MERGE, v, err);
+    }
+    return rc;
+}

@@ -62,6 +62,10 @@ static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value
 pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 pawl_code channel_clear(pawl_state *st, channel *c);
 pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
+/* An object of channels is written, member by member; `custom` false: not those with a user's function, whose merged result is in a put. */
+pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err);
+/* What will be merged later is checked now as far as it can be: an event that is wrong changes nothing. */
+pawl_code writes_check(const pawl_state *st, const frame *f, const pawl_value *object, pawl_err *err);
 bool channels_index(pawl_state *st, frame *f);          /* after the channels of a frame were made or added to; false: no memory */
 bool list_push(pawl_state *st, list *l, const pawl_value *v);
 list *list_new(pawl_state *st);

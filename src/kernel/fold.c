@@ -17,43 +17,6 @@ static pawl_code corrupt(pawl_err *err, const item *it, const char *what)
 
 /* ---- what came in --------------------------------------------------------------------------------- */
 
-pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err)
-{
-    pawl_iter it = pawl_iter_of(object);
-    const pawl_value *key, *v;
-    pawl_code rc = PAWL_OK;
-
-    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
-        channel *c = channel_find(f, pawl_value_string(key));
-
-        if (c == NULL && st->only)
-            continue;
-        if (c == NULL)
-            return fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key));
-        if (c->d->rule == PAWL_CUSTOM && !custom)
-            continue;           /* its merged result stands beside, in a put */
-        rc = channel_write(st, c, OP_MERGE, v, err);
-    }
-    return rc;
-}
-
-/* What will be merged later is checked now as far as it can be: an event that is wrong changes nothing. */
-static pawl_code writes_check(const pawl_state *st, const frame *f, const pawl_value *object, pawl_err *err)
-{
-    pawl_iter it = pawl_iter_of(object);
-    const pawl_value *key, *v;
-    pawl_code rc = PAWL_OK;
-
-    while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
-        const channel *c = channel_find(f, pawl_value_string(key));
-
-        if (c == NULL && st->only)
-            continue;
-        rc = c == NULL ? fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key)) : channel_takes(c, OP_MERGE, v, err);
-    }
-    return rc;
-}
-
 static pawl_code fold_start(pawl_state *st, const pawl_entry *e, const item *it, pawl_err *err)
 {
     if (st->status != PAWL_SUBMITTED)
@@ -535,11 +498,6 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
     tk->left_size = it->text_size;
     tk->left = st_text(st, e->items_text + it->text_at, it->text_size);
     return tk->left == NULL ? PAWL_NOMEM : PAWL_OK;
-}
-
-const leave *task_leave(pawl_state *st, task *tk, pawl_err *err)
-{
-    return tk->leave != NULL ? tk->leave : leave_parse(st->t->mem, tk->left, tk->left_size, err);
 }
 
 static pawl_code fold_fail(pawl_state *st, const item *it, pawl_err *err)

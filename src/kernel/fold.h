@@ -10,13 +10,14 @@
 /* Whether it is the next one, and its hash follows. PAWL_GONE: it is, but its body is erased. */
 pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err *err);
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err);
-pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err);
-const leave *task_leave(pawl_state *st, task *tk, pawl_err *err);      /* parsed when it must be */
+/* journal/marks.c */
 pawl_code mark_add(pawl_state *st, const item *it, const char *text);
 void marks_digest(pawl_state *st, hash *out);
 pawl_code marks_drop(pawl_state *st);           /* they are covered */
 void head_moves(pawl_state *st, const pawl_entry *e);   /* the entry is the newest */
-pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);     /* close.c */
+/* superstep_close.c */
+pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);
+const leave *task_leave(pawl_state *st, task *tk, pawl_err *err);      /* parsed when it must be */
 pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err);
 
 #endif

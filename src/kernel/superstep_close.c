@@ -1,10 +1,16 @@
 /* superstep_close.c - a superstep is over: its writes are merged in task order, and the next tasks stand ready. */
 #include "kernel/fold.h"
+#include "kernel/journal/codec.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
 #include "kernel/task_index.h"
 
 #include <string.h>
+
+const leave *task_leave(pawl_state *st, task *tk, pawl_err *err)
+{
+    return tk->leave != NULL ? tk->leave : leave_parse(st->t->mem, tk->left, tk->left_size, err);
+}
 
 /* ---- merging ------------------------------------------------------------------------------ */
 
