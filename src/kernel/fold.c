@@ -2,6 +2,7 @@
  * base say everything. An item that contradicts the state is PAWL_CORRUPT. */
 #include "kernel/compensation.h"
 #include "kernel/journal/apart.h"
+#include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
 #include "kernel/references.h"

@@ -18,6 +18,5 @@ void head_moves(pawl_state *st, const pawl_entry *e);   /* the entry is the newe
 /* superstep_close.c */
 pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);
 const leave *task_leave(pawl_state *st, task *tk, pawl_err *err);      /* parsed when it must be */
-pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err);
 
 #endif
