@@ -79,6 +79,12 @@ bool channels_index(pawl_state *st, frame *f)
     return true;
 }
 
+pawl_code list_load(pawl_state *st, channel *c, pawl_err *err)
+{
+    PAWL_ASSERT(st->segment_load != NULL, "K7: a list has a segment only of a snapshot that was read");
+    return st->segment_load(st, c, err);
+}
+
 const pawl_value *channel_load(pawl_state *st, channel *c)
 {
     return c->list->segment > 0 && list_load(st, c, NULL) != PAWL_OK ? NULL : list_value(c->list);

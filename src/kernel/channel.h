@@ -72,8 +72,10 @@ list *list_new(pawl_state *st);
 bool rule_is_list(unsigned rule);
 static inline bool decl_fleets(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
 
-/* lazy_list.c: the elements that a snapshot left in the journal. */
+/* The elements that a snapshot left in the journal are read; of a list that has such. */
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
+/* lazy_list.c: does what list_load() says, for st->segment_load. */
+pawl_code segment_load(pawl_state *st, channel *c, pawl_err *err);
 /* The declarations of the run: decls_add() for channels that came with an adopted machine, {NAME: declaration}, with their first values. */
 pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err);
 void decls_code(buf *b, const decl *d, uint32_t n);

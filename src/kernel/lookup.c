@@ -34,7 +34,7 @@ task *task_named(const frame *f, const char *name, size_t size)
     return NULL;
 }
 
-/* Beside another state (segment.c) tasks are made when they are first named: which there were is
+/* Beside another state (lazy_list.c) tasks are made when they are first named: which there were is
  * known only there, and their order is in their names. */
 static task *side_task(pawl_state *st, const char *name)
 {

@@ -9,6 +9,7 @@
 #include "kernel/list.h"
 #include "pawl/kernel.h"
 
+struct channel;
 struct decl;
 struct txn;
 
@@ -55,6 +56,9 @@ struct pawl_state {
     pawl_alloc alloc;
     pawl_loader loader;
     bool has_loader;
+    /* Reads the elements of a list that are in the journal (segment_load() of lazy_list.c, which folds, so it is above the channels): set by the
+     * snapshot that left them there. NULL: no list has a segment. */
+    pawl_code (*segment_load)(struct pawl_state *st, struct channel *c, pawl_err *err);
     pawl_code load_failed;      /* by a reader that could not say so */
     arena fixed;                /* declarations, names, the base */
     const struct decl *decls;

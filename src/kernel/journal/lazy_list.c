@@ -196,7 +196,7 @@ static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, 
     return v == NULL ? PAWL_OK : channel_write(side, c, OP_OVERWRITE, v, err);
 }
 
-pawl_code list_load(pawl_state *st, channel *c, pawl_err *err)
+pawl_code segment_load(pawl_state *st, channel *c, pawl_err *err)
 {
     pawl_state side;
     pawl_code rc;

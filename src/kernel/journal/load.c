@@ -41,6 +41,7 @@ static pawl_code segment_read(pawl_state *st, frame *f, const char *name, const 
         return fail(err, PAWL_CORRUPT, "a snapshot's segment \"%s\" is none of an append channel", name);
     if ((rc = channel_write(st, c, OP_OVERWRITE, of_val(&(yyjson_val){ .tag = YYJSON_TYPE_ARR, .uni = { .ofs = 16 } }), err)) != PAWL_OK)
         return rc;
+    st->segment_load = segment_load;
     c->list->segment = count;
     c->list->after = c->born = after;
     c->list->upto = upto;
