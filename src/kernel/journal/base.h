@@ -23,8 +23,14 @@ pawl_code decls_read(pawl_state *st, const pawl_value *channels, pawl_err *err);
 pawl_code values_read(pawl_state *st, frame *f, const pawl_value *values, pawl_err *err);
 pawl_code tasks_read(pawl_state *st, pawl_entry *e, const char *path, const pawl_value *fold, pawl_err *err);
 pawl_code frame_restore(pawl_state *st, pawl_entry *e, frame *f, const char *path, const pawl_value *fold, pawl_err *err);
-/* An object of the channels; `lists` false: not those that a snapshot names by entries; `secrets`: by their name. */
+/* values.c: an object of the channels; `lists` false: not those that a snapshot names by entries; `secrets`: by their name; `own`: Pawl's own, too.
+ * values_apart(): of a fold, with what stands apart of it. */
 void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets);
+void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, bool own, blob_set *apart, buf *beside);
+/* Channels by name, so that the text is canonical whatever the order of their declaration; freed with channels_order_bytes(). NULL: no memory. */
+uint32_t *channels_sorted(pawl_state *st, const frame *f);
+size_t channels_order_bytes(const frame *f);
+bool channel_by_entries(const channel *c);             /* a snapshot names its elements by entries */
 /* A value of a fold, which lies there at prefix/name; `beside` gets what stands apart of it. */
 void part_code(buf *b, blob_set *apart, buf *beside, const char *prefix, const char *name, const pawl_value *v);
 

@@ -28,20 +28,6 @@ static void put_key(writer *w, const char *name)
     w->first = false;
 }
 
-void part_code(buf *b, blob_set *apart, buf *beside, const char *prefix, const char *name, const pawl_value *v)
-{
-    char path[NAME_BYTES_MAX + 32];
-    size_t at = b->size, n = strlen(prefix), m = strlen(name);
-
-    canon(b, v);
-    if (apart == NULL || b->size - at <= blobs_most(apart) || n + m + 2 > sizeof path)
-        return;
-    memcpy(path, prefix, n);
-    path[n] = '/';
-    memcpy(path + n + 1, name, m + 1);
-    blob_apart(apart, b, at, v, path, beside);
-}
-
 /* Members are written in the order of their names, and what they refer to is known when the last one is. */
 static void refs_insert(writer *w)
 {
@@ -60,80 +46,6 @@ static void refs_insert(writer *w)
     w->b->size += more;
 }
 
-/* Channels by name, so that the text is canonical whatever the order of their declaration: runs of twice the length are merged until one is
- * left. To be freed with channels_order_bytes(). NULL: no memory. */
-static size_t channels_order_bytes(const frame *f) { return 2 * ((size_t)f->nchannels + 1) * sizeof(uint32_t); }
-
-static uint32_t *channels_sorted(pawl_state *st, const frame *f)
-{
-    const uint32_t n = f->nchannels;
-    uint32_t *order = mem_new(&st->alloc, channels_order_bytes(f)), *v = order, *room;
-
-    if (order == NULL)
-        return NULL;
-    room = order + n + 1;
-    for (uint32_t i = 0; i < n; i++)
-        order[i] = i;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t low = 0; low < n; low += 2 * width) {
-            size_t mid = low + width < n ? low + width : n, high = mid + width < n ? mid + width : n, i = low, j = mid;
-
-            for (size_t k = low; k < high; k++)
-                room[k] = j >= high || (i < mid && strcmp(f->channels[v[i]].d->name, f->channels[v[j]].d->name) <= 0) ? v[i++] : v[j++];
-        }
-        uint32_t *sorted = room;
-
-        room = v;
-        v = sorted;
-    }
-    if (v != order)
-        memcpy(order, v, n * sizeof *order);
-    return order;
-}
-
-static bool by_reference(const channel *c)
-{
-    return c->set && c->d->rule == PAWL_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
-}
-
-static void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, bool own, blob_set *apart, buf *beside)
-{
-    uint32_t *order = channels_sorted(st, f);
-    bool any = false;
-
-    if (order == NULL)
-        b->failed = true;
-    buf_char(b, '{');
-    for (uint32_t i = 0; order != NULL && i < f->nchannels; i++) {
-        channel *c = &f->channels[order[i]];
-        const pawl_value *v;
-
-        if ((!lists && by_reference(c)) || (!own && channel_own(c->d->name)))
-            continue;
-        v = c->set ? channel_value(st, c) : NULL;
-        if (v == NULL && c->d->secret == NULL)
-            continue;
-        if (c->d->secret != NULL && !secrets)
-            continue;
-        if (any)
-            buf_char(b, ',');
-        canon_string(b, c->d->name, strlen(c->d->name));
-        buf_char(b, ':');
-        if (c->d->secret != NULL)
-            canon_string(b, c->d->secret, strlen(c->d->secret));
-        else
-            part_code(b, apart, beside, "/values", c->d->name, v);
-        any = true;
-    }
-    buf_char(b, '}');
-    mem_free(&st->alloc, order, channels_order_bytes(f));
-}
-
-void values_code(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets)
-{
-    values_apart(st, f, b, lists, secrets, false, NULL, NULL);
-}
-
 static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
 {
     uint32_t *order = channels_sorted(w->st, f);
@@ -144,7 +56,7 @@ static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
     for (uint32_t i = 0; rc == PAWL_OK && i < f->nchannels; i++) {
         channel *c = &f->channels[order[i]];
 
-        if (!by_reference(c) || (rc = channel_digest(w->st, c, digest, sizeof digest, err)) != PAWL_OK)
+        if (!channel_by_entries(c) || (rc = channel_digest(w->st, c, digest, sizeof digest, err)) != PAWL_OK)
             continue;
         if (!any)
             put_key(w, "segments");
