@@ -96,3 +96,18 @@ frame *frame_new(pawl_state *st, frame *parent, const char *where)
     f->parent = parent;
     return channels_init(st, f) == PAWL_OK ? f : NULL;
 }
+
+/* Everything but the channels themselves: tasks, waits, joins. */
+void frame_clear(pawl_state *st, frame *f)
+{
+    frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels, .by_name = f->by_name,
+                    .fleeting = f->fleeting };
+    frame old = *f;
+
+    old.channels = NULL;
+    old.nchannels = 0;
+    old.by_name = (hash_index){ NULL, 0, 0 };
+    frame_drop(st, &old);
+    *f = empty;
+    st->commands = st->waits = st->people = 0;
+}

@@ -30,5 +30,7 @@ bool channel_own(const char *name);             /* begins with @; no expression 
 bool run_id_valid(const char *id);
 uint32_t name_hash(const char *name);
 uint32_t name_hash_of(const char *name, size_t size);   /* the same, of a name without NUL */
+void hex64(uint64_t n, char out[17]);
+bool unhex64(const char *text, uint64_t *n);             /* 16 digits; false: they are none */
 
 #endif

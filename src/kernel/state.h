@@ -106,6 +106,8 @@ static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
 /* As pawl_state_command, but nothing is put into its arguments. Where something is to be, they are NULL; *refers: all of that is the run's
  * own, and no secret. */
 pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err);
+enum { STATE_FIXED_FIRST = 256 };
+pawl_state *state_empty(const pawl_alloc *alloc, size_t fixed);        /* with room for `fixed` bytes of what never changes, in the same block */
 pawl_code state_begin(pawl_state *st, const pawl_caps *caps, pawl_err *err);   /* the channels' first values, and its budget */
 void state_drop(pawl_state *st);                /* what is in it, in a transaction */
 

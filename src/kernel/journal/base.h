@@ -1,4 +1,4 @@
-/* base.h - the first record of a journal, and snapshots: written (state.c, snapshot.c) and read (load.c, decls.c, frame_read.c). */
+/* base.h - the first record of a journal, and snapshots: written (base.c, snapshot.c) and read (load.c, decls.c, frame_read.c). */
 #ifndef KERNEL_JOURNAL_BASE_H
 #define KERNEL_JOURNAL_BASE_H
 
@@ -13,7 +13,6 @@ typedef struct base_parts {
     pawl_bytes fold;
 } base_parts;
 void base_code(buf *b, const pawl_run_info *info, const base_parts *p);
-bool unhex64(const char *text, uint64_t *n);     /* 16 digits; false: they are none */
 pawl_code base_read(pawl_state *st, pawl_bytes base, pawl_err *err);
 pawl_code snapshot_read(pawl_state *st, pawl_bytes snapshot, pawl_err *err);
 /* decls.c: a text of a base, kept as long as the state; NULL: it is none, or no memory. */

@@ -12,21 +12,6 @@ static pawl_code damaged(pawl_err *err, const char *what)
     return fail(err, PAWL_CORRUPT, "%s", what);
 }
 
-bool unhex64(const char *text, uint64_t *n)
-{
-    *n = 0;
-    if (text == NULL || strlen(text) != 16)
-        return false;
-    for (; *text != '\0'; text++) {
-        const char *d = strchr("0123456789abcdef", *text);
-
-        if (d == NULL)
-            return false;
-        *n = *n << 4 | (uint64_t)(d - "0123456789abcdef");
-    }
-    return true;
-}
-
 /* ---- a folded state ---------------------------------------------------------------------------------- */
 
 static pawl_code segment_read(pawl_state *st, frame *f, const char *name, const pawl_value *v, pawl_err *err)
@@ -285,33 +270,4 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
     }
     arena_free(&mem);
     return rc == PAWL_NOMEM ? fail(err, rc, "no memory to read a snapshot") : rc;
-}
-
-/* ---- and the end --------------------------------------------------------------------------------------------- */
-
-/* Everything but the channels themselves: tasks, waits, joins. */
-void frame_clear(pawl_state *st, frame *f)
-{
-    frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels, .by_name = f->by_name,
-                    .fleeting = f->fleeting };
-    frame old = *f;
-
-    old.channels = NULL;
-    old.nchannels = 0;
-    old.by_name = (hash_index){ NULL, 0, 0 };
-    frame_drop(st, &old);
-    *f = empty;
-    st->commands = st->waits = st->people = 0;
-}
-
-void state_drop(pawl_state *st)
-{
-    frame_drop(st, &st->root);
-    for (uint32_t i = 0; i < st->nmarks; i++)
-        st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
-    st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
-    st_free(st, st->reason, st->reason_bytes);
-    st_list_dies(st, st->pending);
-    st_list_dies(st, st->undo);
-    st_free(st, st->budget, sizeof *st->budget);
 }

@@ -177,3 +177,25 @@ const char *child_run_name(arena *a, const char *run, size_t n, const char *said
         name[n + 5 + i] = said[i] == '\0' || strchr(good, said[i]) != NULL ? said[i] : '-';
     return name;
 }
+
+void hex64(uint64_t n, char out[17])
+{
+    for (int i = 0; i < 16; i++)
+        out[i] = "0123456789abcdef"[n >> (60 - 4 * i) & 15];
+    out[16] = '\0';
+}
+
+bool unhex64(const char *text, uint64_t *n)
+{
+    *n = 0;
+    if (text == NULL || strlen(text) != 16)
+        return false;
+    for (; *text != '\0'; text++) {
+        const char *d = strchr("0123456789abcdef", *text);
+
+        if (d == NULL)
+            return false;
+        *n = *n << 4 | (uint64_t)(d - "0123456789abcdef");
+    }
+    return true;
+}
