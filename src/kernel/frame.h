@@ -6,7 +6,7 @@
 
 #include "base/hash_index.h"
 #include "base/sm.h"
-#include "kernel/loop_guard.h"
+#include "kernel/laps.h"
 #include "pawl/kernel.h"
 
 struct channel;

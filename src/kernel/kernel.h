@@ -8,6 +8,7 @@
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
 #include "kernel/journal/replay.h"
+#include "kernel/loop_guard.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
 #include "kernel/node_api.h"

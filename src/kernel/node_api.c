@@ -1,5 +1,6 @@
 /* node_api.c - what code inside a machine may say: read, build, write, ask. */
 #include "kernel/events.h"
+#include "kernel/loop_guard.h"
 #include "kernel/machine.h"
 #include "kernel/node_api.h"
 #include "kernel/references.h"
