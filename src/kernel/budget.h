@@ -24,10 +24,6 @@ typedef struct ledger {
     bool share;                 /* of its parent's: it is not raised here */
 } ledger;
 
-/* What the call under way, or the share of a child, is refused with: PAWL_LIMIT, *why in the step. PAWL_OK: it counts as reserved by this pass. */
-pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why);
-/* What a child gets where `asked` does not say: half of what is left of each cap, and all of the time. Of a visit's next command. */
-pawl_code budget_share(pawl_step *s, const pawl_caps *asked, pawl_caps *share);
 /* After a command that nobody could be told of was reserved: PAWL_LIMIT, and it may not stay so. */
 pawl_code budget_holds(const pawl_state *st, pawl_err *err);
 

@@ -2,6 +2,7 @@
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 
+#include "kernel/budget_ask.h"
 #include "kernel/compensation.h"
 #include "kernel/events.h"
 #include "kernel/journal/apart.h"

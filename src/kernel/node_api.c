@@ -1,4 +1,5 @@
 /* node_api.c - what code inside a machine may say: read, build, write, ask. */
+#include "kernel/budget_ask.h"
 #include "kernel/events.h"
 #include "kernel/loop_guard.h"
 #include "kernel/machine.h"

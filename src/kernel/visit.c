@@ -2,8 +2,7 @@
  *
  * A pass that does not leave leaves nothing behind but new commands; the next pass makes the same ones again, and
  * must make them in the same order with the same bytes: if not, the node is not pure (PAWL_CORRUPT). */
-#include "kernel/machine.h"
-#include "kernel/references.h"
+#include "kernel/budget_ask.h"
 #include "kernel/visit.h"
 
 #include <string.h>
