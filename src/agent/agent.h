@@ -10,15 +10,32 @@
 enum { QUEUE_MAX = 1000, DEPTH_DEFAULT = 3, STOPS_MAX = 8 };
 enum { BESIDE_MAX = 200 };      /* calls that run side by side; all may start in one event, with three commands each (PAWL_FLOW_COMMANDS_MAX) */
 
-/* ---- machine.c: the table of transitions -------------------------------------------------------------------- */
+/* ---- states.c: the tables and their movers -------------------------------------------------------------------- */
 
 /* The only functions that change a phase or the stage of a call. A move that is not in the table fails the run (PAWL_CORRUPT). */
 void phase_move(turn *t, phase to);
 void call_move(turn *t, uint32_t k, call_stage to);
-extern const pawl_agent_tool tool_gone; /* stands for a tool that this version of the machine does not have */
+const char *turn_wrong(const turn *t);  /* NULL: all invariants hold; else the number of one that does not */
+
+/* ---- reduce.c, machine.c ---------------------------------------------------------------------------------------- */
+
+pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg);   /* the only door; `arg` is the agent_def */
 const pawl_agent *agent_of(const pawl_machine *m);  /* its description without name, options and system; NULL: no agent. `m` may be NULL */
+
+/* ---- turn_read.c: channels with the changes of this event ------------------------------------------------------------ */
+
+extern const pawl_agent_tool tool_gone; /* stands for a tool that this version of the machine does not have */
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name);   /* NULL: none */
 const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:7.2": of call 2 in round 7 */
+pawl_mode mode_in_channel(turn *t, const char *where, pawl_mode otherwise);
+pawl_mode mode_now(turn *t);
+pawl_mode mode_cap_now(turn *t);        /* the lowest cap that the parent sent, this event included */
+const pawl_value *rules_now(turn *t);   /* @policy; NULL: never set */
+const pawl_value *tools_now(turn *t);   /* @tools */
+const pawl_value *pinned_now(turn *t);  /* @pinned; NULL: nothing is pinned */
+const char *child_run_of(turn *t, uint32_t k);          /* the run id of the sub-agent of call k, started or not */
+const pawl_value *content_text(turn *t, const char *text);      /* {"content":text}; NULL flows */
+const char *text_cut(turn *t, const char *text, size_t most);   /* at most that many bytes, cut between characters; NULL is "" */
 
 /* ---- persist.c: between two events ---------------------------------------------------------------------------- */
 
@@ -45,6 +62,18 @@ pawl_code input_check(const pawl_value *input, pawl_err *err);          /* an in
 /* The message as the conversation keeps it; `message` itself when nothing has to be repaired. NULL: no valid answer, *wrong says why; or no memory. */
 const pawl_value *message_of_answer(turn *t, const pawl_value *message, const char **wrong);
 
+/* ---- model_retry.c ------------------------------------------------------------------------------------------------ */
+
+bool reply_too_long(const turn *t);     /* the model refused the request because it is too long */
+const char *reply_error(turn *t);       /* why a request failed, for people */
+bool retry_later(turn *t, const char *why, core_action *then);  /* true: a retry timer is set (A2); false: do *then */
+
+/* ---- tool_calls.c: the end of a call -------------------------------------------------------------------------------- */
+
+void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed);
+void call_fail(turn *t, uint32_t k, const char *text);  /* the model gets `text` as an error result */
+void calls_abort(turn *t, const char *text);            /* every call that is not done ends with `text`; its commands are dropped */
+
 /* ---- turn.c: from input to answer --------------------------------------------------------------------------------- */
 
 void turn_begin(turn *t, const pawl_value *message);    /* hooks see the message first */
@@ -60,9 +89,6 @@ void run_close(turn *t);                /* a sub-agent or one-shot has ended */
 void on_model_reply(turn *t);
 void on_retry_timer(turn *t);
 void on_post_tools(turn *t);
-bool reply_too_long(const turn *t);     /* the model refused the request because it is too long */
-const char *reply_error(turn *t);       /* why a request failed, for people */
-bool retry_later(turn *t, const char *why, core_action *then);  /* true: a retry timer is set (A2); false: do *then */
 
 /* ---- model_request.c ------------------------------------------------------------------------------------------------ */
 
@@ -89,8 +115,6 @@ const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n);
 
 /* ---- prompt_cache.c: the beginning of requests ---------------------------------------------------------------------------- */
 
-const pawl_value *tools_now(turn *t);   /* @tools with the changes of this event */
-const pawl_value *pinned_now(turn *t);  /* @pinned likewise; NULL: nothing is pinned */
 bool prefix_changed(turn *t);           /* since the last request */
 void prefix_check(turn *t);             /* before a request: reports a break of the provider's cache to readers */
 
@@ -108,10 +132,6 @@ void on_after_hook(turn *t);
 
 /* ---- rights.c: a sub-agent has no more rights than its parent (P1, E11) ------------------------------------------------------ */
 
-pawl_mode mode_now(turn *t);
-pawl_mode mode_cap_now(turn *t);        /* the lowest cap that the parent sent, this event included */
-const pawl_value *rules_now(turn *t);   /* @policy with the changes of this event; NULL: never set */
-const char *child_run_of(turn *t, uint32_t k);          /* the run id of the sub-agent of call k, started or not */
 bool child_assign_name(turn *t, uint32_t k);            /* false: a sub-agent of that id is running (A6) */
 void rights_changed(turn *t);           /* mode, rules or grants may have changed: sub-agents get them */
 
@@ -119,11 +139,6 @@ void rights_changed(turn *t);           /* mode, rules or grants may have change
 
 void tools_start_next(turn *t);         /* starts the calls that may run now */
 void on_tool_result(turn *t);
-void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed);
-void call_fail(turn *t, uint32_t k, const char *text);  /* the model gets `text` as an error result */
-void calls_abort(turn *t, const char *text);            /* every call that is not done ends with `text`; its commands are dropped */
-const pawl_value *content_text(turn *t, const char *text);      /* {"content":text}; NULL flows */
-const char *text_cut(turn *t, const char *text, size_t most);   /* at most that many bytes, cut between characters; NULL is "" */
 
 /* ---- lifecycle_hooks.c: hooks at the start, at an input, an answer, a stop, a compaction, the end ---------------------------------- */
 
@@ -140,8 +155,6 @@ void on_lifecycle_hook(turn *t);
 void on_lifecycle_update(turn *t);
 void notify_hooks(turn *t, const char *type, const char *message);      /* nobody waits for the answers */
 void on_notification(turn *t);
-void lifecycle_load(turn *t);
-void lifecycle_save(turn *t);
 
 /* ---- builtin_tools.c: tools that the machine performs itself ------------------------------------------------------------------------ */
 
@@ -161,6 +174,5 @@ void stopping_end(turn *t);
 /* ---- display_state.c ---------------------------------------------------------------------------------------------------------------------- */
 
 void display_update(turn *t);           /* tells readers when the display state changed */
-void emit_event(turn *t, const char *name, const pawl_value *v);        /* an event for readers; v NULL: no memory */
 
 #endif

@@ -70,7 +70,7 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
     pawl_flow_ask(t->s, a->tag, &ask);
     t->calls[a->k].asked = true;
     notify_hooks(t, "permission_prompt", pawl_format(t->s, "Permission is needed to use %s: %s", t->calls[a->k].name, q->prompt));
-    emit_event(t, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input",
+    pawl_emit(t->s, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input",
                                                     pawl_value_get(q->about, "input") != NULL ? pawl_value_get(q->about, "input") : q->about,
                                             "tool_name", t->calls[a->k].name, "tool_use_id", t->calls[a->k].id));
     return PAWL_PENDING;

@@ -18,7 +18,7 @@ static void mode_switch(turn *t, const char *mode)
     t->reauthorize = true;        /* calls that were approved in the old mode are decided again */
     calls_reauthorize(t);
     rights_changed(t);          /* sub-agents get the new mode */
-    emit_event(t, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
+    pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s}", "mode", mode));
 }
 
 static void plan_enter(turn *t, uint32_t k)
@@ -244,7 +244,7 @@ static void ask_user(turn *t, uint32_t k)
     q.about = pawl_pack(t->s, "{s:v}", "questions", questions);
     pawl_flow_ask(t->s, tag_of(t, "tool", k), &q);
     notify_hooks(t, "agent_needs_input", text);
-    emit_event(t, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
+    pawl_emit(t->s, "ask_user_question", pawl_pack(t->s, "{s:v,s:s}", "questions", questions, "request_id", t->calls[k].id));
 }
 
 /* Close questions that were asked while a person was available. */
@@ -335,7 +335,7 @@ static void spawn_agent(turn *t, uint32_t k)
     else if (rc != PAWL_OK)
         t->rc = rc;
     else
-        t->calls[k].rights = mode_now(t), emit_event(t, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id",
+        t->calls[k].rights = mode_now(t), pawl_emit(t->s, "sub_agent_spawned", pawl_pack(t->s, "{s:s,s:s,s:s}", "agent_type", helper->name, "session_id",
                                                                                          child_run_of(t, k), "tool_use_id", c->id));
 }
 
@@ -348,7 +348,7 @@ static void child_ended(turn *t, uint32_t k)
 
     if (!good)
         result = pawl_pack(t->s, "s", pawl_format(t->s, "The sub-agent failed: %s", text != NULL ? text_cut(t, text, 1000) : pawl_outcome_name(t->h->outcome)));
-    emit_event(t, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good,
+    pawl_emit(t->s, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good,
                                                     "tool_use_id", t->calls[k].id));
     after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", result), !good);
 }

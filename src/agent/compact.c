@@ -145,8 +145,8 @@ static void replaced(turn *t, const span *s, const pawl_value *all, const char *
     t->messages_seen = 0;
     t->tokens = 0;
     t->least_tokens = -1;
-    emit_event(t, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)s->n, "method", method, "to", (int64_t)t->nmessages));
-    emit_event(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
+    pawl_emit(t->s, "compact", pawl_pack(t->s, "{s:i,s:s,s:i}", "from", (int64_t)s->n, "method", method, "to", (int64_t)t->nmessages));
+    pawl_emit(t->s, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
 }
 
 /* The conversation changed as a whole: report it to readers. */
@@ -208,7 +208,7 @@ static void shorten(turn *t, const char *why)
         return;
     }
     if (why != NULL)
-        emit_event(t, "status", pawl_pack(t->s, "{s:s}", "note", pawl_format(t->s, "The conversation could not be summed up, %s: %s",
+        pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s}", "note", pawl_format(t->s, "The conversation could not be summed up, %s: %s",
                                             dropped ? "and results of tools were left out" :
                                             some ? "and what is longest was cut" : "and goes on as it is", why)));
     if (!some)
@@ -226,7 +226,7 @@ void compact_again(turn *t)
     }
     if (rc != PAWL_OK)
         t->rc = rc;
-    emit_event(t, "status", pawl_pack(t->s, "{s:b}", "compacting", 1));
+    pawl_emit(t->s, "status", pawl_pack(t->s, "{s:b}", "compacting", 1));
     phase_move(t, PHASE_COMPACT);
 }
 

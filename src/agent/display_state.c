@@ -87,11 +87,6 @@ static pawl_shown display_state_now(const turn *t, const agent_call **of)
     return PAWL_SHOWN_PROCESSING;
 }
 
-void emit_event(turn *t, const char *name, const pawl_value *v)
-{
-    pawl_emit(t->s, name, v);
-}
-
 static const pawl_value *display_event(turn *t, pawl_shown s, const agent_call *c, const char *id)
 {
     const char *name = pawl_shown_name(s);
@@ -117,9 +112,9 @@ void display_update(turn *t)
         return;
     for (pawl_shown at = was; !sm_may(&shown_table, at, now);) {
         at = sm_may(&shown_table, at, PAWL_SHOWN_PROCESSING) ? PAWL_SHOWN_PROCESSING : PAWL_SHOWN_IDLE;
-        emit_event(t, "state", display_event(t, at, NULL, ""));
+        pawl_emit(t->s, "state", display_event(t, at, NULL, ""));
     }
-    emit_event(t, "state", display_event(t, now, c, id));
+    pawl_emit(t->s, "state", display_event(t, now, c, id));
     t->shown = pawl_shown_name(now);
     t->shown_id = id;
 }

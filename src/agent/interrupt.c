@@ -120,7 +120,7 @@ void on_shutdown(turn *t)
     t->error = NULL;
     t->ncalls = 0;
     (void)core_feed(&t->c, &(core_input){ .event = CORE_SHUTDOWN_REQUESTED }, NULL);
-    emit_event(t, "done", pawl_pack(t->s, "{s:s}", "end", t->end));
+    pawl_emit(t->s, "done", pawl_pack(t->s, "{s:s}", "end", t->end));
     if (!lifecycle_end(t))
         run_close(t);
 }

@@ -59,36 +59,7 @@ static const pawl_value *with_agent(turn *t, const pawl_value *about)
 static void report_hook_text(turn *t, hook_point point, const char *text)
 {
     if (text != NULL)
-        emit_event(t, "status", pawl_pack(t->s, "{s:s,s:s}", "hook", hook_point_name(point), "message", text_cut(t, text, 2000)));
-}
-
-/* ---- kept ---------------------------------------------------------------------------------------------------- */
-
-void lifecycle_load(turn *t)
-{
-    const pawl_value *v = t->at == PHASE_LIFECYCLE ? pawl_get(t->s, "@life") : NULL;
-
-    t->life = (lifecycle){ .point = hook_point_named(pawl_value_string(pawl_value_get(v, "point"))), .about = pawl_value_get(v, "about"),
-                      .message = pawl_value_get(v, "message"), .hooks_key = pawl_value_string(pawl_value_get(v, "under")),
-                      .overflow = pawl_value_bool(pawl_value_get(v, "heavy")), .answers = v != NULL ? pawl_get(t->s, "@heard") : NULL };
-}
-
-/* The moment is written once; each answer is appended (K7). */
-void lifecycle_save(turn *t)
-{
-    const lifecycle *l = &t->life;
-    const bool asks = t->at == PHASE_LIFECYCLE;
-    const pawl_value *v;
-
-    if ((!asks || l->is_new) && pawl_value_size(pawl_get(t->s, "@heard")) > 0)
-        pawl_overwrite(t->s, "@heard", value_pack(t->mem, NULL, "[]"));
-    if (asks && l->is_new) {
-        v = pawl_pack(t->s, "{s:v,s:s,s:s}", "about", l->about, "point", hook_point_name(l->point), "under", l->hooks_key);
-        v = l->overflow ? value_with(t->mem, v, "heavy", value_bool(t->mem, true)) : v;
-        pawl_set(t->s, "@life", l->message != NULL ? value_with(t->mem, v, "message", l->message) : v);
-    } else if (asks && l->new_answer != NULL) {
-        pawl_set(t->s, "@heard", l->new_answer);
-    }
+        pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s,s:s}", "hook", hook_point_name(point), "message", text_cut(t, text, 2000)));
 }
 
 /* ---- asked ------------------------------------------------------------------------------------------------- */
@@ -261,7 +232,7 @@ static void prompt_over(turn *t, const pawl_value *message, const moment_gate *g
         return;
     }
     t->note = pawl_format(t->s, "Prompt blocked: %s", why);
-    emit_event(t, "error", pawl_pack(t->s, "{s:s}", "message", t->note));
+    pawl_emit(t->s, "error", pawl_pack(t->s, "{s:s}", "message", t->note));
     turn_end(t, g->said.stops ? "stop_hook" : "prompt_blocked", NULL);
 }
 

@@ -117,6 +117,15 @@ static void core_load(turn *t, const pawl_value *v)
     t->c.mutated = pawl_value_bool(pawl_value_get(v, "mutated"));
 }
 
+static void lifecycle_load(turn *t)
+{
+    const pawl_value *v = t->at == PHASE_LIFECYCLE ? pawl_get(t->s, "@life") : NULL;
+
+    t->life = (lifecycle){ .point = hook_point_named(pawl_value_string(pawl_value_get(v, "point"))), .about = pawl_value_get(v, "about"),
+                      .message = pawl_value_get(v, "message"), .hooks_key = pawl_value_string(pawl_value_get(v, "under")),
+                      .overflow = pawl_value_bool(pawl_value_get(v, "heavy")), .answers = v != NULL ? pawl_get(t->s, "@heard") : NULL };
+}
+
 pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happening *h)
 {
     const pawl_value *v = pawl_get(s, "@agent");
@@ -217,6 +226,24 @@ static void queue_save(turn *t, uint32_t was)
     t->queue_taken = 0;
 }
 
+/* The moment is written once; each answer is appended (K7). */
+static void lifecycle_save(turn *t)
+{
+    const lifecycle *l = &t->life;
+    const bool asks = t->at == PHASE_LIFECYCLE;
+    const pawl_value *v;
+
+    if ((!asks || l->is_new) && pawl_value_size(pawl_get(t->s, "@heard")) > 0)
+        pawl_overwrite(t->s, "@heard", value_pack(t->mem, NULL, "[]"));
+    if (asks && l->is_new) {
+        v = pawl_pack(t->s, "{s:v,s:s,s:s}", "about", l->about, "point", hook_point_name(l->point), "under", l->hooks_key);
+        v = l->overflow ? value_with(t->mem, v, "heavy", value_bool(t->mem, true)) : v;
+        pawl_set(t->s, "@life", l->message != NULL ? value_with(t->mem, v, "message", l->message) : v);
+    } else if (asks && l->new_answer != NULL) {
+        pawl_set(t->s, "@heard", l->new_answer);
+    }
+}
+
 void turn_save(turn *t)
 {
     const pawl_value *c = value_pack(t->mem, NULL, "{s:s}", "at", core_at_name(t->c.at)), *v;
@@ -266,7 +293,7 @@ void message_add(turn *t, const pawl_value *message)
 void queue_put(turn *t, const pawl_value *message)
 {
     if (pawl_value_size(pawl_get(t->s, "@queue")) - t->queue_taken >= QUEUE_MAX) {
-        emit_event(t, "error", pawl_pack(t->s, "{s:s}", "message", pawl_format(t->s, "input is not taken: %d inputs wait (QUEUE_MAX)", QUEUE_MAX)));
+        pawl_emit(t->s, "error", pawl_pack(t->s, "{s:s}", "message", pawl_format(t->s, "input is not taken: %d inputs wait (QUEUE_MAX)", QUEUE_MAX)));
         return;
     }
     pawl_set(t->s, "@queue", message);

@@ -31,16 +31,6 @@ static const pawl_value *value_or_null(turn *t, const pawl_value *v)
     return v != NULL ? v : value_null(t->mem);
 }
 
-const pawl_value *tools_now(turn *t)
-{
-    return t->tools != NULL ? t->tools : pawl_get(t->s, "@tools");
-}
-
-const pawl_value *pinned_now(turn *t)
-{
-    return t->pinned != NULL ? t->pinned : pawl_get(t->s, "@pinned");
-}
-
 static const pawl_value *prefix_now(turn *t)
 {
     const pawl_value *config = pawl_get(t->s, "@config");
@@ -65,5 +55,5 @@ void prefix_check(turn *t)
     pawl_set(t->s, "@sent", now);
     for (size_t i = 0; was != NULL && i < sizeof parts / sizeof *parts; i++)
         if (!pawl_value_equal(pawl_value_get(was, parts[i]), pawl_value_get(now, parts[i])))
-            emit_event(t, "cache_break", pawl_pack(t->s, "{s:s}", "cause", parts[i]));
+            pawl_emit(t->s, "cache_break", pawl_pack(t->s, "{s:s}", "cause", parts[i]));
 }

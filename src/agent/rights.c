@@ -4,35 +4,7 @@
  * numbered by its entry; the newest count. Grants are only ever added. */
 #include "agent/agent.h"
 
-static pawl_mode mode_in_channel(turn *t, const char *where, pawl_mode otherwise)
-{
-    const pawl_mode m = pawl_mode_named(pawl_get_string(t->s, where));
-
-    return m != PAWL_MODE_NONE ? m : otherwise;
-}
-
-pawl_mode mode_cap_now(turn *t)
-{
-    const pawl_mode sent = mode_in_channel(t, "@rights", PAWL_BYPASS);
-
-    return sent < t->mode_cap ? sent : t->mode_cap;
-}
-
-pawl_mode mode_now(turn *t)
-{
-    const pawl_mode own = t->mode_set != PAWL_MODE_NONE ? t->mode_set : mode_in_channel(t, "@mode", PAWL_DEFAULT), most = t->mode_cap;
-
-    return own < most ? own : most;
-}
-
 /* ---- what children are called --------------------------------------------------------------------------- */
-
-const char *child_run_of(turn *t, uint32_t k)
-{
-    const agent_call *c = &t->calls[k];
-
-    return child_run_name(t->mem, t->s->st->run, strlen(t->s->st->run), c->child != NULL ? c->child : c->id);
-}
 
 static const char *child_name_base(turn *t, const char *id)
 {
@@ -124,11 +96,6 @@ static void children_send_grants(turn *t, const pawl_value *grants)
 
 /* ---- updates from its parent --------------------------------------------------------------------------------- */
 
-const pawl_value *rules_now(turn *t)
-{
-    return t->rules != NULL ? t->rules : pawl_get(t->s, "@policy");
-}
-
 /* Rules that this event brings, from the parent (@law) or from outside (@policy); NULL: none. */
 static const pawl_value *rules_of_event(turn *t)
 {
@@ -161,7 +128,7 @@ void rights_changed(turn *t)
         pawl_set(t->s, "plan", value_null(t->mem));     /* the mode was set from outside: plan_exit has no mode to return to */
     if (t->mode_set == PAWL_MODE_NONE && now < mode_in_channel(t, "@mode", PAWL_DEFAULT)) {
         pawl_set_string(t->s, "@mode", pawl_mode_name(now));
-        emit_event(t, "status", pawl_pack(t->s, "{s:s}", "mode", pawl_mode_name(now)));
+        pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s}", "mode", pawl_mode_name(now)));
     }
     children_lower_mode(t, now);
     if (t->h->kind == PAWL_EV_UPDATE)

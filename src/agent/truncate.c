@@ -224,7 +224,7 @@ const pawl_value *cut_longest(turn *t, const pawl_value **all, uint32_t n)
         some += one != all[i];
         out = value_push(t->mem, out, one);
     }
-    emit_event(t, "status", pawl_pack(t->s, "{s:s}", "note",
+    pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s}", "note",
                  pawl_format(t->s, "It is too long for the model: %u of %u messages are cut in what it is sent", (unsigned)some, (unsigned)n)));
     return out;
 }

@@ -127,9 +127,9 @@ static void blocks_tell(turn *t, const pawl_value *content)
 
     while ((block = pawl_iter_next(&it, NULL)) != NULL) {
         if (strcmp(type_of(block), "text") == 0 && pawl_value_get(block, "text") != NULL)
-            emit_event(t, "text_complete", pawl_pack(t->s, "{s:v}", "text", pawl_value_get(block, "text")));
+            pawl_emit(t->s, "text_complete", pawl_pack(t->s, "{s:v}", "text", pawl_value_get(block, "text")));
         else if (strcmp(type_of(block), "thinking") == 0 && pawl_value_get(block, "thinking") != NULL)
-            emit_event(t, "thinking_complete", pawl_pack(t->s, "{s:v}", "thinking", pawl_value_get(block, "thinking")));
+            pawl_emit(t->s, "thinking_complete", pawl_pack(t->s, "{s:v}", "thinking", pawl_value_get(block, "thinking")));
     }
 }
 
@@ -171,19 +171,6 @@ static void usage_take(turn *t, const pawl_value *usage)
 }
 
 /* ---- too long for the model ----------------------------------------------------------------------------------- */
-
-bool reply_too_long(const turn *t)
-{
-    static const char begins[] = "Context exceeded";
-    const pawl_value *v = t->h->value;
-    const char *stop = pawl_value_string(pawl_value_get(v, "stop")), *code = pawl_value_string(pawl_value_get(v, "code"));
-    const char *text = pawl_value_string(pawl_value_get(v, "text"));
-
-    if (t->h->outcome == PAWL_DONE)
-        return stop != NULL && strcmp(stop, "context_exceeded") == 0;
-    return t->h->outcome == PAWL_ERROR && code != NULL && pawl_code_named(code) == PAWL_LIMIT && text != NULL &&
-           strncmp(text, begins, sizeof begins - 1) == 0;
-}
 
 /* Shorten the conversation and repeat the request until it fits; false: nothing is left to shorten. */
 static bool overflows(turn *t)
@@ -244,7 +231,7 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
     turn_calls(t, content);
     output_set(t, content);
     if (strcmp(stop, "end_turn") != 0 && strcmp(stop, "tool_use") != 0 && strcmp(stop, "stop_sequence") != 0)
-        emit_event(t, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
+        pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s}", "stop", stop));
     if (!lifecycle_answer(t))
         turn_use_answer(t);
 }
@@ -252,43 +239,6 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
 void turn_use_answer(turn *t)
 {
     turn_do(t, core_event_fed(t, (core_input){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
-}
-
-/* Only transient errors are retried (A2). */
-static bool permanent(const turn *t, const pawl_value *v)
-{
-    const char *code = pawl_value_string(pawl_value_get(v, "code"));
-    const pawl_code rc = pawl_code_named(code);
-
-    return code != NULL && t->h->outcome == PAWL_ERROR && rc != PAWL_TRANSIENT && rc != PAWL_TIMEOUT && rc != PAWL_IO;
-}
-
-const char *reply_error(turn *t)
-{
-    const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
-
-    return t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed";
-}
-
-bool retry_later(turn *t, const char *why, core_action *then)
-{
-    const pawl_value *v = t->h->value;
-    int64_t delay = t->def->a.retry_initial_ms;
-
-    *then = core_event_fed(t, (core_input){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) });
-    if (t->c.at != CORE_ERROR)
-        return false;
-    for (uint32_t i = 1; i < t->c.retries && delay < t->def->a.retry_max_ms; i++)
-        delay *= 2;
-    if (delay > t->def->a.retry_max_ms)
-        delay = t->def->a.retry_max_ms;
-    if (pawl_value_int(pawl_value_get(v, "retry_after_ms")) > delay)
-        delay = pawl_value_int(pawl_value_get(v, "retry_after_ms"));
-    emit_event(t, "status", pawl_pack(t->s, "{s:i,s:s,s:i}", "again_in_ms", delay, "error", why, "retries", (int64_t)t->c.retries));
-    pawl_flow_sleep(t->s, "retry", delay);
-    t->retry_summary = t->at == PHASE_COMPACT;
-    phase_move(t, PHASE_RETRY);
-    return true;
 }
 
 static void failed(turn *t, const char *wrong)
@@ -360,8 +310,8 @@ void turn_end(turn *t, const char *how, const char *error)
     t->c.at = CORE_WAITING_FOR_USER_INPUT;
     results_drop(t);
     if (error != NULL)
-        emit_event(t, "error", pawl_pack(t->s, "{s:s}", "message", error));
-    emit_event(t, "done", pawl_pack(t->s, "{s:s}", "end", how));
+        pawl_emit(t->s, "error", pawl_pack(t->s, "{s:s}", "message", error));
+    pawl_emit(t->s, "done", pawl_pack(t->s, "{s:s}", "end", how));
     if (once != NULL && strcmp(once, "run") == 0) {
         if (!lifecycle_end(t))
             run_close(t);

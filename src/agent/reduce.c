@@ -1,0 +1,178 @@
+/* reduce.c - what an agent does for each input in each phase.
+ *
+ * agent_reduce() is the only door. It loads the turn, looks up the transition for (phase, input), runs it, checks the invariants A-1 to A-4 of
+ * states.c and saves what changed. An input without a transition is ignored (K1). */
+#include "agent/agent.h"
+
+/* ---- the inputs ---------------------------------------------------------------------------------------- */
+
+/* "tool:7.2": the call that a tag names; false: it is no call of the current answer. */
+static bool of_call(turn *t, const char *tag, const char *what)
+{
+    const size_t n = strlen(what);
+    const char *rest;
+    uint64_t round, k;
+
+    if (strncmp(tag, what, n) != 0 || (rest = digits_read(tag + n, &round)) == NULL || round != t->round || *rest != '.' ||
+        digits_read(rest + 1, &k) == NULL || k >= t->ncalls)
+        return false;
+    t->k = (int)k;
+    return true;
+}
+
+static agent_input input_of_tag(turn *t, const char *tag)
+{
+    static const struct { const char *tag; agent_input kind; } plain[] = {
+        { "llm", INPUT_MODEL_REPLY }, { "compact", INPUT_SUMMARY }, { "retry", INPUT_RETRY_TIMER }, { "post-tools", INPUT_POST_TOOLS },
+        { "input", INPUT_MESSAGE }, { "life", INPUT_LIFECYCLE_HOOK }, { "note", INPUT_NOTIFICATION }, { "note:claude", INPUT_NOTIFICATION },
+    };
+    static const struct { const char *tag; agent_input kind; } calls[] = {
+        { "gate:", INPUT_GATE_ANSWER }, { "tool:", INPUT_TOOL_RESULT }, { "after:", INPUT_AFTER_HOOK },
+    };
+
+    for (size_t i = 0; tag != NULL && i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(plain[i].tag, tag) == 0)
+            return plain[i].kind;
+    for (size_t i = 0; tag != NULL && i < sizeof calls / sizeof *calls; i++)
+        if (of_call(t, tag, calls[i].tag))
+            return calls[i].kind;
+    return INPUT_NONE;
+}
+
+static agent_input input_of(turn *t)
+{
+    static const struct { const char *name; agent_input kind; } signals[] = { { "input", INPUT_MESSAGE }, { "interrupt", INPUT_INTERRUPT },
+                                                                            { "shutdown", INPUT_SHUTDOWN } };
+
+    switch (t->h->kind) {
+    case PAWL_EV_START:  return INPUT_START;
+    case PAWL_EV_UPDATE: return INPUT_UPDATE;
+    case PAWL_EV_REOPEN: return INPUT_REOPEN;
+    case PAWL_EV_SIGNAL:
+        for (size_t i = 0; t->h->tag != NULL && i < sizeof signals / sizeof *signals; i++)
+            if (strcmp(signals[i].name, t->h->tag) == 0)
+                return signals[i].kind;
+        return INPUT_NONE;
+    default: return input_of_tag(t, t->h->tag);
+    }
+}
+
+/* ---- and does ------------------------------------------------------------------------------------------------- */
+
+static void report_bad_input(turn *t, const pawl_value *v)
+{
+    const char *once = pawl_get_string(t->s, "@once");
+    pawl_err err = {0};
+
+    if (pawl_agent_input(v, &err) == PAWL_OK)
+        return;
+    pawl_emit(t->s, "error", pawl_pack(t->s, "{s:s}", "message", err.text));
+    if (once != NULL && strcmp(once, "run") == 0 && t->h->kind == PAWL_EV_START)
+        t->rc = pawl_fail(t->s, PAWL_INVALID, "%s", err.text);      /* a one-shot gets no other input */
+}
+
+static void wait_for_input(turn *t)
+{
+    pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
+}
+
+static void on_idle_message(turn *t)
+{
+    const pawl_value *m = message_of_input(t, t->h->value);
+
+    if (m == NULL) {
+        report_bad_input(t, t->h->value);
+        if (t->h->kind == PAWL_EV_ANSWER)
+            wait_for_input(t);
+        return;
+    }
+    if (t->h->kind == PAWL_EV_SIGNAL)
+        pawl_flow_drop(t->s, "input");
+    turn_begin(t, m);
+}
+
+static void on_busy_message(turn *t)
+{
+    const pawl_value *m = message_of_input(t, t->h->value);
+
+    if (m == NULL)
+        report_bad_input(t, t->h->value);
+    else
+        queue_put(t, m);
+}
+
+static void on_start(turn *t)
+{
+    const pawl_value *input = pawl_value_get(t->h->value, "input"), *m = input != NULL ? message_of_input(t, input) : NULL;
+
+    if (input != NULL && pawl_value_type(input) != PAWL_TYPE_NULL && m == NULL)
+        report_bad_input(t, input);
+    if (lifecycle_start(t, "startup", m))
+        return;
+    if (m != NULL)
+        turn_begin(t, m);
+    else
+        wait_for_input(t);
+}
+
+static void on_nothing(turn *t) { (void)t; }
+
+/* A run that failed continues where it can take input. */
+static void on_reopen(turn *t)
+{
+    const pawl_value *next = t->life.message;
+
+    (void)lifecycle_drop(t);
+    calls_abort(t, "Interrupted");
+    t->at = PHASE_IDLE;
+    core_begin(&t->c, t->def->a.max_retries);
+    t->ncalls = 0;
+    results_drop(t);
+    if (next != NULL || (next = queue_take(t)) != NULL)
+        turn_begin(t, next);
+    else
+        wait_for_input(t);
+}
+
+#define ALWAYS [INPUT_REOPEN] = on_reopen, [INPUT_NOTIFICATION] = on_notification
+#define OPEN ALWAYS, [INPUT_MESSAGE] = on_busy_message, [INPUT_INTERRUPT] = on_interrupt, [INPUT_SHUTDOWN] = on_shutdown
+typedef void transition(turn *t);
+static transition *const transitions[PHASES][AGENT_INPUTS] = {      /* NULL: the input is ignored */
+    [PHASE_IDLE] = { ALWAYS, [INPUT_UPDATE] = rights_changed, [INPUT_START] = on_start, [INPUT_MESSAGE] = on_idle_message, [INPUT_INTERRUPT] = on_nothing,
+                     [INPUT_SHUTDOWN] = on_shutdown },
+    [PHASE_COMPACT] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_SUMMARY] = on_summary },
+    [PHASE_MODEL] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_MODEL_REPLY] = on_model_reply },
+    [PHASE_RETRY] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_RETRY_TIMER] = on_retry_timer },
+    [PHASE_AUTHORIZE] = { OPEN, [INPUT_UPDATE] = on_update_authorizing, [INPUT_GATE_ANSWER] = on_gate_answer },
+    [PHASE_TOOLS] = { OPEN, [INPUT_UPDATE] = on_update_using_tools, [INPUT_GATE_ANSWER] = on_gate_answer_using_tools, [INPUT_TOOL_RESULT] = on_tool_result,
+                      [INPUT_AFTER_HOOK] = on_after_hook },
+    [PHASE_AFTER_TOOLS] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_POST_TOOLS] = on_post_tools },
+    [PHASE_STOPPING] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_TOOL_RESULT] = on_tool_result, [INPUT_AFTER_HOOK] = on_after_hook },
+    [PHASE_LIFECYCLE] = { OPEN, [INPUT_UPDATE] = on_lifecycle_update, [INPUT_LIFECYCLE_HOOK] = on_lifecycle_hook },
+    [PHASE_OVER] = { ALWAYS, [INPUT_UPDATE] = on_nothing },
+};
+#undef OPEN
+#undef ALWAYS
+
+pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    turn t;
+    pawl_code rc = turn_load(&t, s, arg, h);
+    agent_input input;
+    const char *before, *after;
+
+    if (rc != PAWL_OK)
+        return rc;
+    input = input_of(&t);
+    if (transitions[t.at][input] == NULL)
+        return PAWL_IGNORED;
+    before = turn_wrong(&t);    /* not NULL: somebody wrote the agent's channels with an update, and the agent makes the best of it (K1) */
+    transitions[t.at][input](&t);
+    if (t.rc >= 0 && before == NULL && (after = turn_wrong(&t)) != NULL)
+        t.rc = pawl_fail(s, PAWL_CORRUPT, "invariant %s of the agent does not hold after an event in phase \"%s\"", after, phase_rows[t.at].name);
+    display_update(&t);
+    turn_save(&t);
+    if (t.rc < 0)
+        return t.rc;
+    return t.over ? pawl_flow_complete(s) : PAWL_OK;
+}

@@ -1,0 +1,64 @@
+/* tool_calls.c - the end of a tool call: its result becomes a message, in request order. */
+#include "agent/agent.h"
+
+/* ---- done ------------------------------------------------------------------------------------------------ */
+
+/* The content of a result message: text and valid blocks as they are, anything else as JSON text. Providers would refuse a list with an invalid block. */
+static const pawl_value *content_of(turn *t, const pawl_value *result, bool failed)
+{
+    const pawl_value *v = pawl_value_get(result, "content");
+    const char *text;
+
+    v = v != NULL ? v : result != NULL ? result : value_null(t->mem);
+    if (pawl_value_type(v) == PAWL_TYPE_ARRAY && pawl_value_get(result, "content") != NULL && blocks_check(v, NULL) == PAWL_OK)
+        return v;
+    text = pawl_value_string(v);
+    if (text != NULL && (!failed || strcmp(text, "Interrupted") == 0))
+        return v;
+    text = text != NULL ? text : pawl_text(t->s, v);
+    return pawl_pack(t->s, "s", failed && text != NULL ? pawl_format(t->s, "Error: %s", text) : text);
+}
+
+static void result_message_add(turn *t, uint32_t k)
+{
+    const agent_call *c = &t->calls[k];
+    const pawl_value *content = content_of(t, result_of(t, k), c->failed);
+
+    if (c->failed)
+        message_add(t, pawl_pack(t->s, "{s:v,s:b,s:s,s:s,s:s}", "content", content, "is_error", 1, "name", c->name, "role", "tool", "tool_call_id", c->id));
+    else
+        message_add(t, pawl_pack(t->s, "{s:v,s:s,s:s,s:s}", "content", content, "name", c->name, "role", "tool", "tool_call_id", c->id));
+}
+
+void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
+{
+    agent_call *c = &t->calls[k];
+    const pawl_value *note = pawl_value_get(result, "note");
+
+    call_move(t, k, STAGE_DONE);
+    c->asked = false;
+    result_put(t, k, result, failed);
+    if (note != NULL)
+        pawl_emit(t->s, "status", pawl_pack(t->s, "{s:v,s:s}", "note", note, "tool_use_id", c->id));
+    pawl_emit(t->s, "tool_end", pawl_pack(t->s, "{s:b,s:s,s:v,s:s}", "is_error", failed, "name", c->name, "result", content_of(t, result, failed),
+                                          "tool_use_id", c->id));
+    while (t->delivered < t->ncalls && t->calls[t->delivered].at == STAGE_DONE)
+        result_message_add(t, t->delivered++);
+}
+
+void call_fail(turn *t, uint32_t k, const char *text)
+{
+    call_done(t, k, content_text(t, text), true);
+}
+
+void calls_abort(turn *t, const char *text)
+{
+    for (uint32_t k = 0; k < t->ncalls; k++) {
+        if (t->calls[k].at == STAGE_DONE)
+            continue;
+        pawl_flow_drop(t->s, tag_of(t, "gate", k));
+        pawl_flow_drop(t->s, tag_of(t, "tool", k));
+        pawl_flow_drop(t->s, tag_of(t, "after", k));
+        call_fail(t, k, text);
+    }
+}

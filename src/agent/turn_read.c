@@ -1,0 +1,85 @@
+/* turn_read.c - what the files of this folder read of a turn: the tools, the mode, the rules, names and texts.
+ *
+ * A reader returns a channel with the changes of this event. */
+#include "agent/agent.h"
+
+/* ---- tools and texts ------------------------------------------------------------------------------------- */
+
+const pawl_agent_tool tool_gone = { .name = "", .rule = "", .schema = "{}", .cls = PAWL_OTHER, .effect = PAWL_ONCE };
+
+const pawl_agent_tool *tool_of(const agent_def *d, const char *name)
+{
+    for (size_t i = 0; i < d->a.ntools; i++)
+        if (strcmp(d->a.tools[i].name, name) == 0)
+            return &d->a.tools[i];
+    return NULL;
+}
+
+const char *tag_of(turn *t, const char *what, uint32_t k)
+{
+    return pawl_format(t->s, "%s:%u.%u", what, (unsigned)t->round, (unsigned)k);
+}
+
+const pawl_value *content_text(turn *t, const char *text)
+{
+    return text == NULL ? NULL : value_pack(t->mem, NULL, "{s:s}", "content", text);
+}
+
+const char *text_cut(turn *t, const char *text, size_t most)
+{
+    size_t n = text != NULL ? strlen(text) : 0;
+
+    if (n <= most)
+        return text != NULL ? text : "";
+    for (n = most; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+        continue;
+    text = arena_strdup(t->mem, text, n);
+    return text != NULL ? text : "";
+}
+
+/* ---- channels, with the changes of this event ---------------------------------------------------------------- */
+
+const pawl_value *rules_now(turn *t)
+{
+    return t->rules != NULL ? t->rules : pawl_get(t->s, "@policy");
+}
+
+const pawl_value *tools_now(turn *t)
+{
+    return t->tools != NULL ? t->tools : pawl_get(t->s, "@tools");
+}
+
+const pawl_value *pinned_now(turn *t)
+{
+    return t->pinned != NULL ? t->pinned : pawl_get(t->s, "@pinned");
+}
+
+pawl_mode mode_in_channel(turn *t, const char *where, pawl_mode otherwise)
+{
+    const pawl_mode m = pawl_mode_named(pawl_get_string(t->s, where));
+
+    return m != PAWL_MODE_NONE ? m : otherwise;
+}
+
+pawl_mode mode_cap_now(turn *t)
+{
+    const pawl_mode sent = mode_in_channel(t, "@rights", PAWL_BYPASS);
+
+    return sent < t->mode_cap ? sent : t->mode_cap;
+}
+
+pawl_mode mode_now(turn *t)
+{
+    const pawl_mode own = t->mode_set != PAWL_MODE_NONE ? t->mode_set : mode_in_channel(t, "@mode", PAWL_DEFAULT), most = t->mode_cap;
+
+    return own < most ? own : most;
+}
+
+/* ---- sub-agents --------------------------------------------------------------------------------------------- */
+
+const char *child_run_of(turn *t, uint32_t k)
+{
+    const agent_call *c = &t->calls[k];
+
+    return child_run_name(t->mem, t->s->st->run, strlen(t->s->st->run), c->child != NULL ? c->child : c->id);
+}
