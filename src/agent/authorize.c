@@ -122,7 +122,7 @@ static void call_denied(turn *t, uint32_t k, const tool_gate *g)
     if (!ends || t->at != PHASE_AUTHORIZE)         /* other tools of this answer ran already: the turn goes on */
         return;
     calls_abort(t, "Interrupted");
-    turn_end(t, g->stops ? "stop_hook" : "denial", NULL);
+    next_end(t, g->stops ? "stop_hook" : "denial", NULL);
 }
 
 /* Restart the permission check under the current policy; drop questions that were asked under the old one. */
@@ -256,16 +256,16 @@ void authorize_next(turn *t)
 {
     bool pending = false;
 
-    for (uint32_t k = 0; k < t->ncalls && !pending && t->at == PHASE_AUTHORIZE && t->rc == PAWL_OK; k++) {
+    for (uint32_t k = 0; k < t->ncalls && !pending && !next_chosen(t) && t->rc == PAWL_OK; k++) {
         if (t->calls[k].at == STAGE_PROPOSED && !call_invalid(t, k))
             call_move(t, k, STAGE_CHECKING);
-        if (t->at == PHASE_AUTHORIZE && t->calls[k].at == STAGE_CHECKING)
+        if (t->calls[k].at == STAGE_CHECKING)
             authorize_call(t, k, &pending);
     }
-    if (pending || t->at != PHASE_AUTHORIZE || t->rc != PAWL_OK)
+    if (pending || next_chosen(t) || t->rc != PAWL_OK)     /* a step is chosen: a denial ends the turn */
         return;
     phase_move(t, PHASE_TOOLS);
-    tools_start_next(t);
+    next_step(t, STEP_START_TOOLS);
 }
 
 /* false or {"approve":false}. */
@@ -290,13 +290,6 @@ void on_gate_answer(turn *t)
         return;
     gate_answer_take(t);
     authorize_next(t);
-}
-
-void calls_reauthorize(turn *t)
-{
-    for (uint32_t k = 0; k < t->ncalls; k++)
-        if (t->calls[k].at == STAGE_APPROVED)
-            call_move(t, k, STAGE_CHECKING);        /* it was approved under another policy */
 }
 
 /* Answers were given for calls in the old working folder; after a change of @cwd they do not count (W6). */
@@ -327,7 +320,7 @@ void authorize_again(turn *t)
     for (uint32_t k = 0; k < t->ncalls && !pending && t->rc == PAWL_OK; k++)
         if (t->calls[k].at == STAGE_CHECKING)
             authorize_call(t, k, &pending);
-    tools_start_next(t);
+    next_step(t, STEP_START_TOOLS);
 }
 
 void on_update_using_tools(turn *t)
@@ -349,7 +342,8 @@ void on_gate_answer_using_tools(turn *t)
 
 /* ---- after it ---------------------------------------------------------------------------------------------- */
 
-static void after_look(turn *t, uint32_t k, const pawl_value *result, bool failed)
+/* False: a hook ends the turn. */
+static bool after_look(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
     call_gate o = { .err = {0} };
     pawl_code rc = gate_open(&o, t, k, "after");
@@ -374,16 +368,17 @@ static void after_look(turn *t, uint32_t k, const pawl_value *result, bool faile
     } else {
         call_fail(t, k, pawl_format(t->s, "Hook denied: %s", rc == PAWL_DENIED ? o.g.reason : o.err.text));
     }
-    if (o.g.stops && t->rc == PAWL_OK) {
-        calls_abort(t, "Interrupted");
-        turn_end(t, "stop_hook", NULL);
-    }
+    if (!o.g.stops || t->rc != PAWL_OK)
+        return true;
+    calls_abort(t, "Interrupted");
+    next_end(t, "stop_hook", NULL);
+    return false;
 }
 
-void after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed)
+bool after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
     gate_answers_clear(t, k);
-    after_look(t, k, result, failed);
+    return after_look(t, k, result, failed);
 }
 
 void on_after_hook(turn *t)
@@ -394,6 +389,6 @@ void on_after_hook(turn *t)
     if (c->at != STAGE_AFTER_HOOKS)
         return;
     gate_answer_take(t);
-    after_look(t, k, result_of(t, k), c->failed);
-    tools_start_next(t);
+    if (after_look(t, k, result_of(t, k), c->failed))
+        next_step(t, STEP_START_TOOLS);
 }

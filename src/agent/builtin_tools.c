@@ -339,18 +339,17 @@ static void spawn_agent(turn *t, uint32_t k)
                                                                                          child_run_of(t, k), "tool_use_id", c->id));
 }
 
-static void child_ended(turn *t, uint32_t k)
+/* What the model gets from a sub-agent that has ended. */
+static const pawl_value *child_result(turn *t, uint32_t k, bool good)
 {
     const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
-    const bool good = t->h->outcome == PAWL_DONE;
-
     const pawl_value *result = t->h->value != NULL ? t->h->value : value_null(t->mem);
 
     if (!good)
         result = pawl_pack(t->s, "s", pawl_format(t->s, "The sub-agent failed: %s", text != NULL ? text_cut(t, text, 1000) : pawl_outcome_name(t->h->outcome)));
     pawl_emit(t->s, "sub_agent_complete", pawl_pack(t->s, "{s:v,s:s,s:b,s:s}", "result", result, "session_id", child_run_of(t, k), "succeeded", good,
                                                     "tool_use_id", t->calls[k].id));
-    after_begin(t, k, pawl_pack(t->s, "{s:v}", "content", result), !good);
+    return pawl_pack(t->s, "{s:v}", "content", result);
 }
 
 /* ---- what they cannot do without ---------------------------------------------------------------------------------------- */
@@ -380,10 +379,13 @@ void builtin_begin(turn *t, uint32_t k)
         begins[t->calls[k].tool->own](t, k);
 }
 
-void builtin_result(turn *t, uint32_t k)
+bool builtin_result(turn *t, uint32_t k, const pawl_value **result, bool *failed)
 {
     if (t->calls[k].tool->own == PAWL_OWN_ASK_USER)
         questions_answered(t, k);
-    else if (t->calls[k].tool->own == PAWL_OWN_SPAWN_AGENT)
-        child_ended(t, k);
+    if (t->calls[k].tool->own != PAWL_OWN_SPAWN_AGENT)
+        return false;
+    *failed = t->h->outcome != PAWL_DONE;
+    *result = child_result(t, k, !*failed);
+    return true;
 }

@@ -136,6 +136,7 @@ bool compact_due(turn *t)
 
 /* ---- made shorter --------------------------------------------------------------------------------------------- */
 
+/* The conversation changed as a whole: report it to readers. */
 static void replaced(turn *t, const span *s, const pawl_value *all, const char *method)
 {
     pawl_overwrite(t->s, "messages", all);
@@ -149,7 +150,6 @@ static void replaced(turn *t, const span *s, const pawl_value *all, const char *
     pawl_emit(t->s, "cache_break", pawl_pack(t->s, "{s:s}", "cause", "compaction"));
 }
 
-/* The conversation changed as a whole: report it to readers. */
 void compact_continue(turn *t)
 {
     if (t->at != PHASE_COMPACT)
@@ -157,7 +157,7 @@ void compact_continue(turn *t)
     t->c.at = CORE_CALLING_LLM;
     t->c.retries = 0;
     t->requests -= t->requests > 0;
-    turn_do(t, CORE_SEND_LLM_REQUEST, NULL);
+    next_step(t, STEP_SEND);
 }
 
 /* False: no result can be dropped. */
@@ -203,7 +203,7 @@ static void shorten(turn *t, const char *why)
     const bool dropped = results_dropped(t), some = dropped || (t->overflowed && longest_cut(t));
 
     if (!some && t->overflowed) {
-        turn_end(t, "error", pawl_format(t->s, "LLM error: the conversation is too long for the model, and could not be made shorter: %s: %s",
+        next_end(t, "error", pawl_format(t->s, "LLM error: the conversation is too long for the model, and could not be made shorter: %s: %s",
                                          why != NULL ? why : "there is nothing to leave out", compact_sizes(t)));
         return;
     }

@@ -5,10 +5,10 @@
 
 static const char interrupted[] = "Interrupted";
 
-static void interrupt_end(turn *t)
+void interrupt_end(turn *t)
 {
     message_add(t, pawl_pack(t->s, "{s:s,s:s}", "content", "User interrupted this message", "role", "user"));
-    turn_end(t, "interrupt", NULL);
+    next_end(t, "interrupt", NULL);
 }
 
 /* ---- while the model speaks ------------------------------------------------------------------------------- */
@@ -46,23 +46,8 @@ static void call_interrupt(turn *t, uint32_t k)
     }
     if ((c->at == STAGE_RUNNING || c->at == STAGE_AFTER_HOOKS) && c->tool->cls == PAWL_EDIT)
         return;
-    pawl_flow_drop(t->s, tag_of(t, "gate", k));
-    pawl_flow_drop(t->s, tag_of(t, "tool", k));
-    pawl_flow_drop(t->s, tag_of(t, "after", k));
+    call_drop_commands(t, k);
     call_fail(t, k, interrupted);
-}
-
-bool stopping_over(const turn *t)
-{
-    for (uint32_t k = 0; k < t->ncalls; k++)
-        if (t->calls[k].at != STAGE_DONE)
-            return false;
-    return true;
-}
-
-void stopping_end(turn *t)
-{
-    interrupt_end(t);
 }
 
 static void tools_interrupted(turn *t)
@@ -70,8 +55,8 @@ static void tools_interrupted(turn *t)
     phase_move(t, PHASE_STOPPING);
     for (uint32_t k = 0; k < t->ncalls; k++)
         call_interrupt(t, k);
-    if (stopping_over(t))
-        stopping_end(t);
+    if (calls_all_done(t))
+        interrupt_end(t);
 }
 
 /* ---- an interrupt ---------------------------------------------------------------------------------------------- */
@@ -110,7 +95,7 @@ void on_shutdown(turn *t)
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
         pawl_flow_drop(t->s, tags[i]);
     if (lifecycle_drop(t)) {         /* the last turn has ended: only the hooks at the end were open */
-        run_close(t);
+        next_step(t, STEP_CLOSE);
         return;
     }
     if (t->at == PHASE_MODEL)
@@ -122,5 +107,5 @@ void on_shutdown(turn *t)
     (void)core_feed(&t->c, &(core_input){ .event = CORE_SHUTDOWN_REQUESTED }, NULL);
     pawl_emit(t->s, "done", pawl_pack(t->s, "{s:s}", "end", t->end));
     if (!lifecycle_end(t))
-        run_close(t);
+        next_step(t, STEP_CLOSE);
 }

@@ -228,12 +228,12 @@ static void prompt_over(turn *t, const pawl_value *message, const moment_gate *g
     const char *why = g->said.reason != NULL ? g->said.reason : "a hook says no";
 
     if (g->said.behavior != PAWL_DENY) {
-        turn_open(t, message_made(t, message, g->changed ? pawl_value_get(g->about, "prompt") : NULL, g->said.context));
+        next_open(t, message_made(t, message, g->changed ? pawl_value_get(g->about, "prompt") : NULL, g->said.context));
         return;
     }
     t->note = pawl_format(t->s, "Prompt blocked: %s", why);
     pawl_emit(t->s, "error", pawl_pack(t->s, "{s:s}", "message", t->note));
-    turn_end(t, g->said.stops ? "stop_hook" : "prompt_blocked", NULL);
+    next_end(t, g->said.stops ? "stop_hook" : "prompt_blocked", NULL);
 }
 
 /* ---- an answer, and the end of a turn --------------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ static void stopped_by_hook(turn *t, const moment_gate *g)
 {
     t->note = g->said.reason != NULL ? arena_strdup(t->mem, g->said.reason, strlen(g->said.reason)) : NULL;
     calls_abort(t, "Interrupted");
-    turn_end(t, "stop_hook", NULL);
+    next_end(t, "stop_hook", NULL);
 }
 
 static void stop_over(turn *t, hook_point point, const moment_gate *g)
@@ -272,7 +272,7 @@ static void stop_over(turn *t, hook_point point, const moment_gate *g)
 
     if (g->said.behavior == PAWL_DENY && !g->said.stops && t->stops < STOPS_MAX) {
         t->stops++;
-        turn_continue(t, why);
+        next_continue(t, why);
         return;
     }
     if (g->said.behavior == PAWL_DENY && !g->said.stops)
@@ -280,7 +280,7 @@ static void stop_over(turn *t, hook_point point, const moment_gate *g)
     if (g->said.stops)
         stopped_by_hook(t, g);
     else
-        turn_end(t, "answer", NULL);
+        next_end(t, "answer", NULL);
 }
 
 /* ---- summed up ------------------------------------------------------------------------------------------------------ */
@@ -300,12 +300,12 @@ static void compact_over(turn *t, bool heavy, const moment_gate *g)
     if (g->said.stops)
         stopped_by_hook(t, g);
     else if (g->said.behavior != PAWL_DENY)
-        compact_begin(t);
+        next_step(t, STEP_COMPACT);
     else if (heavy)
-        turn_end(t, "error", pawl_format(t->s, "The conversation is too long for the model, and a hook keeps it from being summed up: %s",
+        next_end(t, "error", pawl_format(t->s, "The conversation is too long for the model, and a hook keeps it from being summed up: %s",
                                          text_cut(t, why, 500)));
     else
-        turn_request(t);
+        next_step(t, STEP_REQUEST);
 }
 
 /* ---- its beginning and its end --------------------------------------------------------------------------------------- */
@@ -348,14 +348,14 @@ static void start_over(turn *t, const lifecycle *was, const moment_gate *g)
     if (g->said.context != NULL)
         place_pinned(t, g->said.context);
     if (lifecycle_in_turn(was)) {
-        compact_continue(t);
+        next_step(t, STEP_COMPACTED);
         return;
     }
     message = message != NULL ? message : queue_take(t);
     if (message != NULL)
-        turn_begin(t, message);
+        next_begin(t, message);
     else
-        turn_wait(t);
+        next_step(t, STEP_WAIT);
 }
 
 bool lifecycle_in_turn(const lifecycle *l)
@@ -387,12 +387,12 @@ static void lifecycle_done(turn *t, const moment_gate *g)
     case HOOK_SUBAGENT_STOP: stop_over(t, was.point, g); return;
     case HOOK_PRE_COMPACT: compact_over(t, was.overflow, g); return;
     case HOOK_SESSION_START: start_over(t, &was, g); return;
-    case HOOK_SESSION_END: run_close(t); return;
+    case HOOK_SESSION_END: next_step(t, STEP_CLOSE); return;
     case HOOK_ANSWER:
         if (g->said.stops)
             stopped_by_hook(t, g);
         else
-            turn_use_answer(t);
+            next_step(t, STEP_USE_ANSWER);
         return;
     default: return;
     }

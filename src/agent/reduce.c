@@ -1,7 +1,7 @@
-/* reduce.c - what an agent does for each input in each phase.
+/* reduce.c - what an agent does for each input in each phase, and the loop that runs its steps.
  *
- * agent_reduce() is the only door. It loads the turn, looks up the transition for (phase, input), runs it, checks the invariants A-1 to A-4 of
- * states.c and saves what changed. An input without a transition is ignored (K1). */
+ * agent_reduce() is the only way in: the reducer of flow/reducer.c calls it once for an event. It loads the turn, runs the transition for
+ * (phase, input), then one step after another until none is chosen, and saves what changed. An input without a transition is ignored (K1). */
 #include "agent/agent.h"
 
 /* ---- the inputs ---------------------------------------------------------------------------------------- */
@@ -71,11 +71,6 @@ static void report_bad_input(turn *t, const pawl_value *v)
         t->rc = pawl_fail(t->s, PAWL_INVALID, "%s", err.text);      /* a one-shot gets no other input */
 }
 
-static void wait_for_input(turn *t)
-{
-    pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
-}
-
 static void on_idle_message(turn *t)
 {
     const pawl_value *m = message_of_input(t, t->h->value);
@@ -83,12 +78,12 @@ static void on_idle_message(turn *t)
     if (m == NULL) {
         report_bad_input(t, t->h->value);
         if (t->h->kind == PAWL_EV_ANSWER)
-            wait_for_input(t);
+            turn_wait(t);
         return;
     }
     if (t->h->kind == PAWL_EV_SIGNAL)
         pawl_flow_drop(t->s, "input");
-    turn_begin(t, m);
+    next_begin(t, m);
 }
 
 static void on_busy_message(turn *t)
@@ -110,9 +105,9 @@ static void on_start(turn *t)
     if (lifecycle_start(t, "startup", m))
         return;
     if (m != NULL)
-        turn_begin(t, m);
+        next_begin(t, m);
     else
-        wait_for_input(t);
+        turn_wait(t);
 }
 
 static void on_nothing(turn *t) { (void)t; }
@@ -124,14 +119,13 @@ static void on_reopen(turn *t)
 
     (void)lifecycle_drop(t);
     calls_abort(t, "Interrupted");
-    t->at = PHASE_IDLE;
+    phase_reset(t);
     core_begin(&t->c, t->def->a.max_retries);
-    t->ncalls = 0;
     results_drop(t);
     if (next != NULL || (next = queue_take(t)) != NULL)
-        turn_begin(t, next);
+        next_begin(t, next);
     else
-        wait_for_input(t);
+        turn_wait(t);
 }
 
 #define ALWAYS [INPUT_REOPEN] = on_reopen, [INPUT_NOTIFICATION] = on_notification
@@ -147,32 +141,69 @@ static transition *const transitions[PHASES][AGENT_INPUTS] = {      /* NULL: the
     [PHASE_TOOLS] = { OPEN, [INPUT_UPDATE] = on_update_using_tools, [INPUT_GATE_ANSWER] = on_gate_answer_using_tools, [INPUT_TOOL_RESULT] = on_tool_result,
                       [INPUT_AFTER_HOOK] = on_after_hook },
     [PHASE_AFTER_TOOLS] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_POST_TOOLS] = on_post_tools },
-    [PHASE_STOPPING] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_TOOL_RESULT] = on_tool_result, [INPUT_AFTER_HOOK] = on_after_hook },
+    [PHASE_STOPPING] = { OPEN, [INPUT_UPDATE] = on_update_stopping, [INPUT_TOOL_RESULT] = on_tool_result, [INPUT_AFTER_HOOK] = on_after_hook },
     [PHASE_LIFECYCLE] = { OPEN, [INPUT_UPDATE] = on_lifecycle_update, [INPUT_LIFECYCLE_HOOK] = on_lifecycle_hook },
     [PHASE_OVER] = { ALWAYS, [INPUT_UPDATE] = on_nothing },
 };
 #undef OPEN
 #undef ALWAYS
 
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
+
+static void step_run(turn *t, const chosen_step *now)
+{
+    switch (now->step) {
+    case STEP_BEGIN: turn_begin(t, now->message); return;
+    case STEP_OPEN: turn_open(t, now->message); return;
+    case STEP_CONTINUE: turn_continue(t, now->text); return;
+    case STEP_ACT: turn_act(t, now->action, now->text); return;
+    case STEP_SEND: turn_send(t); return;
+    case STEP_REQUEST: turn_request(t); return;
+    case STEP_USE_ANSWER: turn_use_answer(t); return;
+    case STEP_COMPACT: compact_begin(t); return;
+    case STEP_COMPACTED: compact_continue(t); return;
+    case STEP_START_TOOLS: tools_start_next(t); return;
+    case STEP_END: turn_end(t, now->text, now->error); return;
+    case STEP_WAIT: turn_wait(t); return;
+    case STEP_CLOSE: run_close(t); return;
+    case STEP_NONE:
+    case TURN_STEPS: break;
+    }
+    PAWL_UNREACHABLE("a step of the agent that nothing chooses");
+}
+
+/* It ends: a step waits for an event, ends the run, or takes an input of the queue, which no event fills while it takes. */
+static void steps_run(turn *t)
+{
+    while (next_chosen(t)) {
+        const chosen_step now = t->next;
+
+        t->next.step = STEP_NONE;
+        step_run(t, &now);
+    }
+}
+
+/* ---- the door ------------------------------------------------------------------------------------------------- */
+
 pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
 {
     turn t;
     pawl_code rc = turn_load(&t, s, arg, h);
+    const phase from = t.at;
     agent_input input;
-    const char *before, *after;
 
     if (rc != PAWL_OK)
         return rc;
     input = input_of(&t);
-    if (transitions[t.at][input] == NULL)
+    if (transitions[from][input] == NULL)
         return PAWL_IGNORED;
-    before = turn_wrong(&t);    /* not NULL: somebody wrote the agent's channels with an update, and the agent makes the best of it (K1) */
-    transitions[t.at][input](&t);
-    if (t.rc >= 0 && before == NULL && (after = turn_wrong(&t)) != NULL)
-        t.rc = pawl_fail(s, PAWL_CORRUPT, "invariant %s of the agent does not hold after an event in phase \"%s\"", after, phase_rows[t.at].name);
+    turn_check_begin(&t);
+    transitions[from][input](&t);
+    steps_run(&t);
+    turn_check(&t);
     display_update(&t);
     turn_save(&t);
     if (t.rc < 0)
         return t.rc;
-    return t.over ? pawl_flow_complete(s) : PAWL_OK;
+    return t.at == PHASE_OVER && from != PHASE_OVER ? pawl_flow_complete(s) : PAWL_OK;
 }

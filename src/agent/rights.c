@@ -133,6 +133,4 @@ void rights_changed(turn *t)
     children_lower_mode(t, now);
     if (t->h->kind == PAWL_EV_UPDATE)
         rules_to_children(t);
-    if (t->at == PHASE_STOPPING)
-        tools_start_next(t);            /* a call may have ended above */
 }

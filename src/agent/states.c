@@ -36,26 +36,40 @@ const sm_table stage_table = { "tool call", stage_rows, STAGES, NULL };
 /* A-1 While there are calls: the results of the first `delivered` of them are messages, and those calls are done.
  * A-2 Calls are decided and run only while there are calls.
  * A-3 A call runs, or waits for the hooks after it, only in PHASE_TOOLS and PHASE_STOPPING.
- * A-4 An approval is open only for a call that is being checked.
- * NULL: all hold; else the number of the one that does not. */
-const char *turn_wrong(const turn *t)
+ * A-4 An approval is open only for a call that is being checked. */
+static const char *call_wrong(const turn *t, uint32_t k)
 {
+    const agent_call *c = &t->calls[k];
+
+    if (k < t->delivered && c->at != STAGE_DONE)
+        return "A-1";
+    if ((c->at == STAGE_RUNNING || c->at == STAGE_AFTER_HOOKS) && t->at != PHASE_TOOLS && t->at != PHASE_STOPPING)
+        return "A-3";
+    return c->asked && c->at != STAGE_CHECKING ? "A-4" : NULL;
+}
+
+static const char *turn_wrong(const turn *t)
+{
+    const char *wrong = NULL;
+
     if (t->ncalls > 0 && t->delivered > t->ncalls)
         return "A-1";
     if ((t->at == PHASE_AUTHORIZE || t->at == PHASE_TOOLS || t->at == PHASE_STOPPING) && t->ncalls == 0)
         return "A-2";
-    for (uint32_t k = 0; k < t->ncalls; k++) {
-        const agent_call *c = &t->calls[k];
-
-        if (k < t->delivered && c->at != STAGE_DONE)
-            return "A-1";
-        if ((c->at == STAGE_RUNNING || c->at == STAGE_AFTER_HOOKS) && t->at != PHASE_TOOLS && t->at != PHASE_STOPPING)
-            return "A-3";
-        if (c->asked && c->at != STAGE_CHECKING)
-            return "A-4";
-    }
-    return NULL;
+    for (uint32_t k = 0; k < t->ncalls && wrong == NULL; k++)
+        wrong = call_wrong(t, k);
+    return wrong;
 }
+
+/* After a move. Where an update from outside had broken the agent's channels before the event, the agent makes the best of it (K1). */
+static void invariants_hold(turn *t, const char *wrong)
+{
+    if (wrong != NULL && t->sound && t->rc >= 0)
+        t->rc = pawl_fail(t->s, PAWL_CORRUPT, "invariant %s of the agent does not hold in phase \"%s\"", wrong, phase_rows[t->at].name);
+}
+
+void turn_check_begin(turn *t) { t->sound = turn_wrong(t) == NULL; }
+void turn_check(turn *t) { invariants_hold(t, turn_wrong(t)); }
 
 /* ---- the only movers ------------------------------------------------------------------------------------------ */
 
@@ -70,6 +84,14 @@ void phase_move(turn *t, phase to)
     if (!sm_may(&phase_table, t->at, to))
         illegal_move(t, phase_table.name, phase_rows[t->at].name, phase_rows[to].name);
     t->at = to;
+    turn_check(t);
+}
+
+void phase_reset(turn *t)
+{
+    t->at = PHASE_IDLE;
+    t->ncalls = 0;
+    turn_check(t);
 }
 
 void call_move(turn *t, uint32_t k, call_stage to)
@@ -77,4 +99,5 @@ void call_move(turn *t, uint32_t k, call_stage to)
     if (!sm_may(&stage_table, t->calls[k].at, to))
         illegal_move(t, stage_table.name, stage_rows[t->calls[k].at].name, stage_rows[to].name);
     t->calls[k].at = to;
+    invariants_hold(t, call_wrong(t, k));       /* the move of one call changes nothing that the others depend on */
 }

@@ -25,6 +25,25 @@ typedef enum agent_input {
     INPUT_TOOL_RESULT, INPUT_AFTER_HOOK, INPUT_POST_TOOLS, INPUT_LIFECYCLE_HOOK, INPUT_NOTIFICATION, INPUT_UPDATE, INPUT_REOPEN, AGENT_INPUTS
 } agent_input;
 
+/* What a turn does next, once the function that chose it has returned (next_step.c). */
+typedef enum turn_step {
+    STEP_NONE,
+    STEP_BEGIN,                 /* a turn begins with a message; hooks see it first */
+    STEP_OPEN,                  /* the hooks let the message through: it is in the conversation */
+    STEP_CONTINUE,              /* a hook keeps the turn open: the model gets a text */
+    STEP_ACT,                   /* what the core decided */
+    STEP_SEND,                  /* a request, after a compaction if one is due */
+    STEP_REQUEST,               /* a request, without a compaction */
+    STEP_USE_ANSWER,            /* the hooks have seen the answer of the model: act on it */
+    STEP_COMPACT,               /* the conversation is made shorter */
+    STEP_COMPACTED,             /* it is shorter: send the request that was held back */
+    STEP_START_TOOLS,           /* calls that may run now are started */
+    STEP_END,                   /* the turn ends: then the next input of the queue, or a wait for input */
+    STEP_WAIT,                  /* a wait for input */
+    STEP_CLOSE,                 /* the run ends */
+    TURN_STEPS
+} turn_step;
+
 /* What people see (A3). */
 extern const sm_row shown_rows[];
 extern const sm_table shown_table;

@@ -1,7 +1,7 @@
-/* tool_calls.c - the end of a tool call: its result becomes a message, in request order. */
+/* tool_calls.c - the end of a tool call: its result becomes a message, in request order; and what is done to all calls of an answer. */
 #include "agent/agent.h"
 
-/* ---- done ------------------------------------------------------------------------------------------------ */
+/* ---- the end of one ---------------------------------------------------------------------------------------- */
 
 /* The content of a result message: text and valid blocks as they are, anything else as JSON text. Providers would refuse a list with an invalid block. */
 static const pawl_value *content_of(turn *t, const pawl_value *result, bool failed)
@@ -35,8 +35,8 @@ void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
     agent_call *c = &t->calls[k];
     const pawl_value *note = pawl_value_get(result, "note");
 
-    call_move(t, k, STAGE_DONE);
     c->asked = false;
+    call_move(t, k, STAGE_DONE);
     result_put(t, k, result, failed);
     if (note != NULL)
         pawl_emit(t->s, "status", pawl_pack(t->s, "{s:v,s:s}", "note", note, "tool_use_id", c->id));
@@ -51,14 +51,35 @@ void call_fail(turn *t, uint32_t k, const char *text)
     call_done(t, k, content_text(t, text), true);
 }
 
+void call_drop_commands(turn *t, uint32_t k)
+{
+    pawl_flow_drop(t->s, tag_of(t, "gate", k));
+    pawl_flow_drop(t->s, tag_of(t, "tool", k));
+    pawl_flow_drop(t->s, tag_of(t, "after", k));
+}
+
+/* ---- all calls of an answer ------------------------------------------------------------------------------- */
+
 void calls_abort(turn *t, const char *text)
 {
-    for (uint32_t k = 0; k < t->ncalls; k++) {
-        if (t->calls[k].at == STAGE_DONE)
-            continue;
-        pawl_flow_drop(t->s, tag_of(t, "gate", k));
-        pawl_flow_drop(t->s, tag_of(t, "tool", k));
-        pawl_flow_drop(t->s, tag_of(t, "after", k));
-        call_fail(t, k, text);
-    }
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (t->calls[k].at != STAGE_DONE) {
+            call_drop_commands(t, k);
+            call_fail(t, k, text);
+        }
+}
+
+void calls_reauthorize(turn *t)
+{
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (t->calls[k].at == STAGE_APPROVED)
+            call_move(t, k, STAGE_CHECKING);        /* it was approved under another policy */
+}
+
+bool calls_all_done(const turn *t)
+{
+    for (uint32_t k = 0; k < t->ncalls; k++)
+        if (t->calls[k].at != STAGE_DONE)
+            return false;
+    return true;
 }

@@ -21,7 +21,7 @@ static void core_report(turn *t)
     if (t->c.at == CORE_EXECUTING_TOOLS)
         return;
     results_drop(t);
-    turn_do(t, action, NULL);
+    next_act(t, action, NULL);
 }
 
 /* ---- begun ---------------------------------------------------------------------------------------------------- */
@@ -99,15 +99,14 @@ void tools_start_next(turn *t)
 {
     while (t->at == PHASE_TOOLS && t->rc == PAWL_OK && !t->reauthorize && tool_begin_one(t))
         continue;
-    if (t->reauthorize && t->at == PHASE_TOOLS && t->rc == PAWL_OK) {     /* a call changed the mode */
+    if (t->at == PHASE_STOPPING && calls_all_done(t)) {
+        interrupt_end(t);
+    } else if (t->at == PHASE_TOOLS && t->rc == PAWL_OK && t->reauthorize) {      /* a call changed the mode */
         t->reauthorize = false;
         authorize_again(t);
-        return;
-    }
-    if (t->at == PHASE_TOOLS && t->rc == PAWL_OK)
+    } else if (t->at == PHASE_TOOLS && t->rc == PAWL_OK) {
         core_report(t);
-    if (t->at == PHASE_STOPPING && stopping_over(t))
-        stopping_end(t);
+    }
 }
 
 /* ---- results -------------------------------------------------------------------------------------------------------- */
@@ -128,15 +127,28 @@ static const char *why_not(turn *t)
 void on_tool_result(turn *t)
 {
     const uint32_t k = (uint32_t)t->k;
-    agent_call *c = &t->calls[k];
+    const agent_call *c = &t->calls[k];
+    const pawl_value *result;
+    bool failed, hooks = true;          /* hooks see the result before the call is done */
 
     if (c->at != STAGE_RUNNING)
         return;
-    if (c->tool->own != PAWL_OWN_NOT)
-        builtin_result(t, k);
-    else if (t->h->outcome != PAWL_DONE)
-        after_begin(t, k, content_text(t, why_not(t)), true);
-    else
-        after_begin(t, k, t->h->value != NULL ? t->h->value : value_null(t->mem), pawl_value_bool(pawl_value_get(t->h->value, "is_error")));
+    if (c->tool->own != PAWL_OWN_NOT) {
+        hooks = builtin_result(t, k, &result, &failed);
+    } else if (t->h->outcome != PAWL_DONE) {
+        result = content_text(t, why_not(t));
+        failed = true;
+    } else {
+        result = t->h->value != NULL ? t->h->value : value_null(t->mem);
+        failed = pawl_value_bool(pawl_value_get(t->h->value, "is_error"));
+    }
+    if (!hooks || after_begin(t, k, result, failed))
+        tools_start_next(t);
+}
+
+/* While the turn is being interrupted: a sub-agent that could not be sent its new rights has ended, and may have been the last call. */
+void on_update_stopping(turn *t)
+{
+    rights_changed(t);
     tools_start_next(t);
 }

@@ -8,44 +8,14 @@ static core_action core_event_fed(turn *t, core_input in)
     return core_feed(&t->c, &in, NULL);
 }
 
-/* ---- begun ---------------------------------------------------------------------------------------------- */
-
-void turn_begin(turn *t, const pawl_value *message)
-{
-    if (pawl_get_bool(t->s, "@resumed")) {      /* the first input after a resume */
-        pawl_set(t->s, "@resumed", value_bool(t->mem, false));
-        if (lifecycle_start(t, "resume", message))
-            return;
-    }
-    if (!lifecycle_prompt(t, message))
-        turn_open(t, message);
-}
-
-void turn_open(turn *t, const pawl_value *message)
-{
-    t->requests = 0;
-    t->stops = 0;
-    t->note = NULL;
-    t->first_message = t->nmessages;
-    t->end = "";
-    t->error = NULL;
-    t->overflowed = false;
-    message_add(t, message);
-    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
-}
-
-void turn_continue(turn *t, const char *text)
-{
-    message_add(t, pawl_pack(t->s, "{s:s,s:s}", "content", text, "role", "user"));
-    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
-}
+/* ---- requests ------------------------------------------------------------------------------------------------- */
 
 void turn_request(turn *t)
 {
     const pawl_code rc = request_call(t, "llm", request_make(t, NULL));
 
     if (rc == PAWL_LIMIT) {
-        turn_end(t, "budget", NULL);
+        next_end(t, "budget", NULL);
         return;
     }
     if (rc != PAWL_OK)
@@ -58,7 +28,7 @@ void turn_send(turn *t)
     const int64_t fewer = pawl_value_int(pawl_value_get(pawl_get(t->s, "@config"), "max_iterations"));
 
     if (t->requests >= t->def->a.max_iterations || (fewer > 0 && t->requests >= fewer)) {
-        turn_end(t, "max_iterations", NULL);
+        next_end(t, "max_iterations", NULL);
         return;
     }
     t->requests++;
@@ -89,10 +59,10 @@ static void post_tools(turn *t)
 {
     phase_move(t, PHASE_AFTER_TOOLS);
     if (!t->def->a.post_tools || pawl_flow_call_with(t->s, "post-tools", "post-tools", post_tools_args(t), NULL) != PAWL_OK)
-        turn_do(t, core_event_fed(t, (core_input){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
+        next_act(t, core_event_fed(t, (core_input){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
 }
 
-void turn_do(turn *t, core_action action, const char *why)
+void turn_act(turn *t, core_action action, const char *why)
 {
     switch (action) {
     case CORE_SEND_LLM_REQUEST: turn_send(t); return;
@@ -101,13 +71,45 @@ void turn_do(turn *t, core_action action, const char *why)
         authorize_next(t);
         return;
     case CORE_RUN_POST_TOOLS_HOOK: post_tools(t); return;
-    case CORE_DISPLAY_ERROR: turn_end(t, "error", why); return;
+    case CORE_DISPLAY_ERROR: next_end(t, "error", why); return;
     case CORE_WAIT_FOR_INPUT:
         if (t->c.at == CORE_WAITING_FOR_USER_INPUT && !lifecycle_stop(t))
-            turn_end(t, "answer", NULL);
+            next_end(t, "answer", NULL);
         return;
     default: return;
     }
+}
+
+/* ---- its beginning -------------------------------------------------------------------------------------------- */
+
+void turn_open(turn *t, const pawl_value *message)
+{
+    t->requests = 0;
+    t->stops = 0;
+    t->note = NULL;
+    t->first_message = t->nmessages;
+    t->end = "";
+    t->error = NULL;
+    t->overflowed = false;
+    message_add(t, message);
+    turn_act(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
+}
+
+void turn_begin(turn *t, const pawl_value *message)
+{
+    if (pawl_get_bool(t->s, "@resumed")) {      /* the first input after a resume */
+        pawl_set(t->s, "@resumed", value_bool(t->mem, false));
+        if (lifecycle_start(t, "resume", message))
+            return;
+    }
+    if (!lifecycle_prompt(t, message))
+        turn_open(t, message);
+}
+
+void turn_continue(turn *t, const char *text)
+{
+    message_add(t, pawl_pack(t->s, "{s:s,s:s}", "content", text, "role", "user"));
+    turn_act(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
 }
 
 /* ---- the model's answer ------------------------------------------------------------------------------------- */
@@ -202,7 +204,7 @@ static void too_long(turn *t)
     const char *tried = t->overflowed ? "also after it was made shorter" : "and nothing of it can be left out", *sizes = compact_sizes(t);
     const char *text = t->h->outcome == PAWL_DONE ? NULL : pawl_value_string(pawl_value_get(t->h->value, "text"));
 
-    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_LLM_ERROR, .permanent = true }),
+    turn_act(t, core_event_fed(t, (core_input){ .event = CORE_LLM_ERROR, .permanent = true }),
              pawl_format(t->s, "LLM error: the conversation is too long for the model, %s: %s%s%s", tried, sizes != NULL ? sizes : "", text != NULL ? ": " : "",
                          text_cut(t, text, 500)));
 }
@@ -238,7 +240,7 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
 
 void turn_use_answer(turn *t)
 {
-    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
+    turn_act(t, core_event_fed(t, (core_input){ .event = CORE_COMPLETED, .calls = t->ncalls }), NULL);
 }
 
 static void failed(turn *t, const char *wrong)
@@ -247,7 +249,7 @@ static void failed(turn *t, const char *wrong)
     core_action then;
 
     if (!retry_later(t, why, &then))
-        turn_do(t, then, why);
+        turn_act(t, then, why);
 }
 
 void on_model_reply(turn *t)
@@ -274,12 +276,12 @@ void on_retry_timer(turn *t)
         return;
     }
     t->requests -= t->requests > 0;   /* a retry is no new request */
-    turn_do(t, then, NULL);
+    turn_act(t, then, NULL);
 }
 
 void on_post_tools(turn *t)
 {
-    turn_do(t, core_event_fed(t, (core_input){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
+    turn_act(t, core_event_fed(t, (core_input){ .event = CORE_POST_TOOLS_HOOK_COMPLETED }), NULL);
 }
 
 /* ---- its end --------------------------------------------------------------------------------------------------- */
@@ -295,8 +297,13 @@ void run_close(turn *t)
     }
     if (strcmp(t->end, "answer") != 0 && !shutdown)
         pawl_set(t->s, "output", pawl_pack(t->s, "s", pawl_format(t->s, "It ended without an answer: %s.", t->end)));
-    t->over = true;
     phase_move(t, PHASE_OVER);
+}
+
+void turn_wait(turn *t)
+{
+    phase_move(t, PHASE_IDLE);
+    pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
 }
 
 void turn_end(turn *t, const char *how, const char *error)
@@ -320,15 +327,9 @@ void turn_end(turn *t, const char *how, const char *error)
     phase_move(t, PHASE_IDLE);
     display_update(t);              /* readers see `done` even if the next turn starts in this event */
     if ((next = queue_take(t)) != NULL) {
-        turn_begin(t, next);
+        next_begin(t, next);
         return;
     }
     turn_wait(t);
     notify_hooks(t, "idle_prompt", "It waits for input");
-}
-
-void turn_wait(turn *t)
-{
-    phase_move(t, PHASE_IDLE);
-    pawl_flow_ask(t->s, "input", &(pawl_question){ .kind = PAWL_WAIT_INPUT, .slot = "input" });
 }

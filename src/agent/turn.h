@@ -56,6 +56,14 @@ typedef struct lifecycle {      /* a moment at which hooks are asked */
     const pawl_value *new_answer;       /* the answer that came with this event; NULL: none */
 } lifecycle;
 
+typedef struct chosen_step {    /* what the turn does next, with what it needs */
+    turn_step step;
+    core_action action;         /* of STEP_ACT */
+    const pawl_value *message;  /* of STEP_BEGIN and STEP_OPEN */
+    const char *text;           /* of STEP_CONTINUE: for the model; of STEP_ACT: why, NULL: no error; of STEP_END: how it ends */
+    const char *error;          /* of STEP_END; NULL: none */
+} chosen_step;
+
 typedef struct agent_def {      /* owned by the machine */
     pawl_agent a;
     const char *hash;
@@ -104,7 +112,8 @@ typedef struct turn {
     const pawl_value *rules;    /* new value of @policy; NULL: unchanged */
     bool reauthorize;           /* approved calls have to be decided again: the mode changed */
     int k;                      /* the call that the event is about; -1: none */
-    bool over;                  /* the run completes with this event */
+    chosen_step next;
+    bool sound;                 /* the invariants held when the event came: from then on each move checks them */
     pawl_code rc;               /* below 0: the run fails; the reason is set */
 } turn;
 
