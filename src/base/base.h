@@ -46,6 +46,7 @@ const char *did_you_mean(char *out, size_t size, const char *name, const char *c
 pawl_alloc mem_or_default(const pawl_alloc *alloc);     /* NULL: realloc and free */
 void *mem_new(const pawl_alloc *alloc, size_t size);    /* zeroed; NULL: no memory, or size 0 */
 void *mem_grow(const pawl_alloc *alloc, void *ptr, size_t old_size, size_t size);
+char *mem_text(const pawl_alloc *alloc, const char *text);       /* a copy, strlen(text) + 1 bytes; NULL: no memory */
 void mem_free(const pawl_alloc *alloc, void *ptr, size_t size); /* ptr may be NULL */
 /* memset to 0 and memcpy, called and not unfolded: of a piece whose size gcc knows it makes `rep stos`, which
  * takes longer than the call. For pieces of 64 bytes to some hundred, where time counts. */

@@ -34,6 +34,14 @@ void *mem_grow(const pawl_alloc *alloc, void *ptr, size_t old_size, size_t size)
     return alloc->resize(alloc->ctx, ptr, old_size, size);
 }
 
+char *mem_text(const pawl_alloc *alloc, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = mem_grow(alloc, NULL, 0, size);
+
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
 void mem_free(const pawl_alloc *alloc, void *ptr, size_t size)
 {
     if (ptr != NULL)

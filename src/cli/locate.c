@@ -27,7 +27,7 @@ static const char *whole_path(cli_call *c, const char *path)
         snprintf(whole, sizeof whole, "%s", path);
     else
         snprintf(whole, sizeof whole, "%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, path);
-    return arena_strdup(&c->mem, whole, strlen(whole));
+    return arena_text(&c->mem, whole);
 }
 
 /* Whether files can be made where `path` lies: SQLite wants an index of its WAL there, to read as well. */
@@ -192,7 +192,7 @@ static bool see_newest(void *ctx, const pawl_head *h)
 {
     run_search *l = ctx;
 
-    if (h->parent == NULL && (l->near[l->nnear] = arena_strdup(l->mem, h->run, strlen(h->run))) != NULL)
+    if (h->parent == NULL && (l->near[l->nnear] = arena_text(l->mem, h->run)) != NULL)
         l->nnear++;
     return strncmp(h->run, l->prefix, l->size) != 0 || see_fit(ctx, h);
 }

@@ -24,7 +24,7 @@ bool go_said(session *s, const char *run, const char *given, said *out)
         if (strcmp(ev.name, "answer") != 0 || !said_meant(&ev, given) || (v = value_parse(&s->mem, ev.json, strlen(ev.json), "answer", NULL)) == NULL)
             continue;
         any = true;
-        *out = (said){ .node = arena_strdup(&s->mem, ev.node, strlen(ev.node)), .by = pawl_value_string(pawl_value_get(v, "by")),
+        *out = (said){ .node = arena_text(&s->mem, ev.node), .by = pawl_value_string(pawl_value_get(v, "by")),
                        .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value") };
     }
     pawl_stream_close(r);

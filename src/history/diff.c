@@ -266,7 +266,7 @@ static pawl_code ancestors_tell(parting *p, story *st, const pawl_value *base, s
     if (prev == NULL && ancestor_is_there(p, from, pawl_value_string(pawl_value_get(lineage, "life")), seq)) {
         if (seq == 0)           /* before its first entry */
             return PAWL_OK;
-        from = arena_strdup(&p->mem, from, strlen(from));
+        from = arena_text(&p->mem, from);
         rc = from == NULL ? fail(&why, PAWL_NOMEM, "%s: no memory for its history", run) : story_tell(p, st, from, seq, depth + 1, &why);
         st->run = run;
         if (rc == PAWL_OK)

@@ -54,7 +54,7 @@ static pawl_code asked_add(recording *r, const pawl_command *cmd)
     id = id != NULL ? strchr(id, '/') : NULL;
     if (id == NULL || asked_find(r, id + 1) != NULL)
         return PAWL_OK;
-    one.id = arena_strdup(&r->mem, id + 1, strlen(id + 1));
+    one.id = arena_text(&r->mem, id + 1);
     if (one.id == NULL || !llm_record_key(cmd->args, &r->mem.alloc, &one.key) || !arena_room(&r->mem, (void **)&r->open, &r->cap, r->n, sizeof one))
         return nomem(r);
     r->open[r->n++] = one;

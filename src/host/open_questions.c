@@ -12,11 +12,6 @@ _Static_assert((int)ASKS_RUN_BYTES == (int)RUN_BYTES_MAX + 1, "a run's id has an
 
 typedef struct question_reader { pawl_store *store; arena *mem; asks *out; bool *told; pawl_err *err; } question_reader;
 
-static const char *kept(arena *mem, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(mem, text, strlen(text));
-}
-
 static const pawl_value *kept_value(arena *mem, const pawl_value *v)
 {
     return v == NULL ? NULL : value_copy(mem, v);
@@ -40,10 +35,10 @@ static void ask_add(question_reader *r, const char *run, const char *of, size_t 
         return;
     a = &r->out->all[r->out->n++];
     *a = (ask){ .run = run, .call = of, .open = open, .w = *w };
-    a->w.id = kept(mem, w->id);
-    a->w.slot = kept(mem, w->slot);
-    a->w.node = kept(mem, w->node);
-    a->w.asked_of = kept(mem, w->asked_of);
+    a->w.id = arena_text(mem, w->id);
+    a->w.slot = arena_text(mem, w->slot);
+    a->w.node = arena_text(mem, w->node);
+    a->w.asked_of = arena_text(mem, w->asked_of);
     a->w.prompt = kept_value(mem, w->prompt);
     a->w.schema = kept_value(mem, w->schema);
     a->w.options = kept_value(mem, w->options);
@@ -94,7 +89,7 @@ static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *st
         }
         spawned++;
         child = child_name(r->mem, cmd.id, cmd.child);
-        of = kept(r->mem, call_of(st, cmd.child));
+        of = arena_text(r->mem, call_of(st, cmd.child));
         if (child != NULL && arena_room(r->mem, (void **)&r->out->children, &r->out->children_cap, r->out->nchildren, sizeof *r->out->children))
             r->out->children[r->out->nchildren++] = (ask_child){ child, of };
         rc = child == NULL || depth == ASKS_DEPTH_MAX ? PAWL_GONE : run_read(r, child, of, depth + 1);
@@ -181,14 +176,14 @@ pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, p
     pawl_code rc;
 
     *out = (asks){0};
-    rc = run_read(&r, kept(mem, run), NULL, 0);
+    rc = run_read(&r, arena_text(mem, run), NULL, 0);
     return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for what it asks", run) : rc;
 }
 
 pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, asks *out, pawl_err *err)
 {
     question_reader r = { store, mem, out, told, err };
-    const char *run = kept(mem, pawl_state_run(st));
+    const char *run = arena_text(mem, pawl_state_run(st));
     pawl_code rc;
 
     *out = (asks){0};
@@ -200,7 +195,7 @@ pawl_code asks_own(arena *mem, pawl_state *st, asks *out)
 {
     question_reader r = { .mem = mem, .out = out };
     pawl_step *step = pawl_step_new(NULL);
-    pawl_code rc = step == NULL ? PAWL_NOMEM : waits_read(&r, kept(mem, pawl_state_run(st)), NULL, st, step);
+    pawl_code rc = step == NULL ? PAWL_NOMEM : waits_read(&r, arena_text(mem, pawl_state_run(st)), NULL, st, step);
 
     pawl_step_free(step);
     return rc == PAWL_OK && mem->failed ? PAWL_NOMEM : rc;

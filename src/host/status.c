@@ -13,11 +13,6 @@ enum { CHILDREN_MS = 20 };      /* and so often, whether a child has changed */
 
 /* ---- a look ---------------------------------------------------------------------------------------- */
 
-static const char *kept(arena *a, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(a, text, strlen(text));
-}
-
 static const char *kept_json(arena *a, const pawl_value *v)
 {
     const char *out = NULL;
@@ -45,10 +40,10 @@ static pawl_code wait_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl
 
         if ((rc = pawl_state_wait(st, i, step, &w, err)) != PAWL_OK || strcmp(w.slot, v->request_id) != 0)
             continue;
-        v->wait = kept(mem, w.id);
+        v->wait = arena_text(mem, w.id);
         v->about = kept_json(mem, w.about);
         if (pawl_value_string(w.prompt) != NULL)
-            v->message = kept(mem, pawl_value_string(w.prompt));
+            v->message = arena_text(mem, pawl_value_string(w.prompt));
         if (v->state == PAWL_SHOWN_WAITING_FOR_PERMISSION && pawl_value_get(w.about, "input") != NULL)
             v->input = kept_json(mem, pawl_value_get(w.about, "input"));
     }
@@ -72,12 +67,12 @@ static pawl_code unknown_copy(pawl_state *st, pawl_handle_view *v, arena *mem, p
         of = pawl_agent_unknown_call(st, &w);
         v->state = PAWL_SHOWN_WAITING_FOR_USER_INPUT;
         v->badge = pawl_shown_badge(v->state);
-        v->request_id = kept(mem, w.slot);
-        v->wait = kept(mem, w.id);
+        v->request_id = arena_text(mem, w.slot);
+        v->wait = arena_text(mem, w.id);
         v->about = kept_json(mem, w.prompt);
-        v->message = kept(mem, pawl_value_string(pawl_value_get(w.prompt, "text")));
-        v->tool_name = kept(mem, pawl_value_string(pawl_value_get(of, "name")));
-        v->tool_use_id = kept(mem, pawl_value_string(pawl_value_get(of, "id")));
+        v->message = arena_text(mem, pawl_value_string(pawl_value_get(w.prompt, "text")));
+        v->tool_name = arena_text(mem, pawl_value_string(pawl_value_get(of, "name")));
+        v->tool_use_id = arena_text(mem, pawl_value_string(pawl_value_get(of, "id")));
         v->input = kept_json(mem, pawl_value_get(of, "input"));
     }
     pawl_step_free(step);
@@ -96,12 +91,12 @@ static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, paw
         return rc;
     v->state = a.state;
     v->badge = pawl_shown_badge(a.state);
-    v->tool_name = kept(mem, a.tool_name);
-    v->tool_use_id = kept(mem, a.tool_use_id);
+    v->tool_name = arena_text(mem, a.tool_name);
+    v->tool_use_id = arena_text(mem, a.tool_use_id);
     v->input = kept_json(mem, a.input);
-    v->session_id = kept(mem, a.session_id);
-    v->request_id = kept(mem, a.request_id);
-    v->message = kept(mem, a.message);
+    v->session_id = arena_text(mem, a.session_id);
+    v->request_id = arena_text(mem, a.request_id);
+    v->message = arena_text(mem, a.message);
     rc = wait_copy(st, v, mem, err);
     return rc == PAWL_OK ? unknown_copy(st, v, mem, err) : rc;
 }
@@ -115,11 +110,11 @@ static void ask_copy(const ask *one, pawl_handle_view *v, arena *mem)
     const char *text = pawl_value_string(one->w.prompt);
 
     v->state = one->w.kind == PAWL_WAIT_APPROVAL ? PAWL_SHOWN_WAITING_FOR_PERMISSION : PAWL_SHOWN_WAITING_FOR_USER_INPUT;
-    v->request_id = kept(mem, one->w.slot);
-    v->wait = kept(mem, one->w.id);
+    v->request_id = arena_text(mem, one->w.slot);
+    v->wait = arena_text(mem, one->w.id);
     v->about = kept_json(mem, about != NULL ? about : one->w.prompt);
-    v->message = kept(mem, text != NULL ? text : pawl_value_string(pawl_value_get(one->w.prompt, "text")));
-    v->tool_name = kept(mem, pawl_value_string(pawl_value_get(about, "tool")));
+    v->message = arena_text(mem, text != NULL ? text : pawl_value_string(pawl_value_get(one->w.prompt, "text")));
+    v->tool_name = arena_text(mem, pawl_value_string(pawl_value_get(about, "tool")));
     v->input = kept_json(mem, pawl_value_get(about, "input"));
 }
 
@@ -144,7 +139,7 @@ static pawl_code child_copy(pawl_store *s, const ask *one, pawl_handle_view *v, 
     }
     v->state = c.state;
     v->badge = pawl_shown_badge(c.state);
-    v->session_id = kept(mem, one->run);
+    v->session_id = arena_text(mem, one->run);
     v->tool_name = c.tool_name;
     v->tool_use_id = c.tool_use_id;
     v->input = c.input;
@@ -191,7 +186,7 @@ static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, a
 
     if (rc != PAWL_OK)
         return rc;
-    v->parked = kept(mem, head.parked);
+    v->parked = arena_text(mem, head.parked);
     if ((rc = asks_told(s, a->id, &v->told, err)) != PAWL_OK)
         return rc;
     if ((rc = current_state_load(&now, s, a->id, err)) == PAWL_OK && (rc = state_copy(now.st, v, mem, err)) == PAWL_OK)

@@ -56,8 +56,8 @@ static pawl_code after(handle *h, const char *verb, const char *run, pawl_code r
 /* Texts of a head are lent until the next call on this handle, and other handles may be called before. */
 static bool head_kept(handle *h, pawl_head *head)
 {
-    head->owner = head->owner == NULL ? NULL : arena_strdup(&h->texts, head->owner, strlen(head->owner));
-    head->parked = head->parked == NULL ? NULL : arena_strdup(&h->texts, head->parked, strlen(head->parked));
+    head->owner = arena_text(&h->texts, head->owner);
+    head->parked = arena_text(&h->texts, head->parked);
     if (h->texts.failed)
         sim_nomem(h->w);
     return !h->texts.failed;

@@ -10,16 +10,6 @@
 
 /* ---- what was written, where it may be forgotten --------------------------------------------------- */
 
-static const char *text_copied(arena *a, const char *text)
-{
-    return text == NULL ? NULL : arena_strdup(a, text, strlen(text));
-}
-
-static pawl_bytes bytes_copied(arena *a, pawl_bytes b)
-{
-    return b.data == NULL ? b : (pawl_bytes){ arena_strdup(a, b.data, b.size), b.size };
-}
-
 static void *copied(arena *a, const void *from, size_t n, size_t size)
 {
     void *to = arena_get(a, (n + 1) * size);
@@ -36,18 +26,18 @@ static void append_copied(arena *a, pawl_append *to)
     pawl_blob *blobs = copied(a, to->blobs, to->nblobs, sizeof *blobs);
 
     for (size_t i = 0; i < to->nlines && lines != NULL; i++)
-        lines[i] = bytes_copied(a, lines[i]);
+        lines[i] = arena_bytes(a, lines[i]);
     for (size_t i = 0; i < to->nwaits && waits != NULL; i++) {
-        waits[i].id = text_copied(a, waits[i].id);
-        waits[i].spec = bytes_copied(a, waits[i].spec);
-        waits[i].answer = bytes_copied(a, waits[i].answer);
+        waits[i].id = arena_text(a, waits[i].id);
+        waits[i].spec = arena_bytes(a, waits[i].spec);
+        waits[i].answer = arena_bytes(a, waits[i].answer);
     }
     for (size_t i = 0; i < to->nblobs && blobs != NULL; i++)
-        blobs[i] = (pawl_blob){ text_copied(a, blobs[i].digest), bytes_copied(a, blobs[i].bytes) };
-    to->run = text_copied(a, to->run);
-    to->parked = text_copied(a, to->parked);
+        blobs[i] = (pawl_blob){ arena_text(a, blobs[i].digest), arena_bytes(a, blobs[i].bytes) };
+    to->run = arena_text(a, to->run);
+    to->parked = arena_text(a, to->parked);
     to->taken = copied(a, to->taken, to->ntaken, sizeof *to->taken);
-    to->snapshot = bytes_copied(a, to->snapshot);
+    to->snapshot = arena_bytes(a, to->snapshot);
     to->lines = lines;
     to->waits = waits;
     to->blobs = blobs;
@@ -55,30 +45,30 @@ static void append_copied(arena *a, pawl_append *to)
 
 static void all_copied(arena *a, write_record *to)
 {
-    to->run = text_copied(a, to->run);
-    to->owner = text_copied(a, to->owner);
-    to->base = bytes_copied(a, to->base);
+    to->run = arena_text(a, to->run);
+    to->owner = arena_text(a, to->owner);
+    to->base = arena_bytes(a, to->base);
     to->all = copied(a, to->all, to->all != NULL ? to->n : 0, sizeof *to->all);
     to->claims = copied(a, to->claims, to->claims != NULL ? to->n : 0, sizeof *to->claims);
     to->holds = copied(a, to->holds, to->holds != NULL ? to->n : 0, sizeof *to->holds);
     to->marks = copied(a, to->marks, to->marks != NULL ? to->n : 0, sizeof *to->marks);
-    to->d.id = text_copied(a, to->d.id);
-    to->d.name = text_copied(a, to->d.name);
-    to->d.by = text_copied(a, to->d.by);
-    to->d.note = text_copied(a, to->d.note);
-    to->d.trace = text_copied(a, to->d.trace);
-    to->d.value = bytes_copied(a, to->d.value);
-    to->d.update = bytes_copied(a, to->d.update);
+    to->d.id = arena_text(a, to->d.id);
+    to->d.name = arena_text(a, to->d.name);
+    to->d.by = arena_text(a, to->d.by);
+    to->d.note = arena_text(a, to->d.note);
+    to->d.trace = arena_text(a, to->d.trace);
+    to->d.value = arena_bytes(a, to->d.value);
+    to->d.update = arena_bytes(a, to->d.update);
     for (size_t i = 0; i < to->n && !a->failed; i++) {
         if (to->kind == WRITE_APPEND || to->kind == WRITE_CREATE)
             append_copied(a, &to->all[i]);
         if (to->kind == WRITE_CLAIM)
-            to->claims[i].run = text_copied(a, to->claims[i].run);
+            to->claims[i].run = arena_text(a, to->claims[i].run);
         if (to->kind == WRITE_RENEW || to->kind == WRITE_RELEASE)
-            to->holds[i].run = text_copied(a, to->holds[i].run);
+            to->holds[i].run = arena_text(a, to->holds[i].run);
         if (to->kind == WRITE_MARK) {
-            to->marks[i].run = text_copied(a, to->marks[i].run);
-            to->marks[i].id = text_copied(a, to->marks[i].id);
+            to->marks[i].run = arena_text(a, to->marks[i].run);
+            to->marks[i].id = arena_text(a, to->marks[i].id);
         }
     }
 }

@@ -532,7 +532,6 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
 {
     pawl_alloc alloc = mem_or_default(NULL);
     pawl_stream *r = mem_new(&alloc, sizeof *r);
-    size_t n = strlen(run) + 1;
 
     if (r == NULL)
         return NULL;
@@ -550,8 +549,7 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     buf_init(&r->lines, &alloc);
     entry_page_init(&r->past, &alloc);
     buf_init(&r->blob, &alloc);
-    if ((r->run = mem_new(&alloc, n)) != NULL)
-        memcpy(r->run, run, n);
+    r->run = mem_text(&alloc, run);
     walk_init(&r->w, &alloc, r->run);
     r->w.keeps = (r->kinds & (PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM)) != 0;
     r->w.source = &store_source;

@@ -31,17 +31,15 @@ void receipts_free(line_walk *w)
 
 static bool receipt_keep(line_walk *w, const item *it, const char *text)
 {
-    size_t n = strlen(it->task) + 1;
     kept_receipt *t;
 
     if (!mem_room(&w->alloc, (void **)&w->kept, &w->receipts_cap, w->nreceipts, sizeof *w->kept))
         return false;
     t = &w->kept[w->nreceipts];
-    *t = (kept_receipt){ .task = mem_new(&w->alloc, n), .visit = it->visit, .n = it->n, .kind = it->kind, .at = w->texts.size,
+    *t = (kept_receipt){ .task = mem_text(&w->alloc, it->task), .visit = it->visit, .n = it->n, .kind = it->kind, .at = w->texts.size,
                        .size = it->text_size };
     if (t->task == NULL)
         return false;
-    memcpy(t->task, it->task, n);
     w->nreceipts++;
     buf_put(&w->texts, text, it->text_size);
     return !w->texts.failed;

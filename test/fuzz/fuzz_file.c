@@ -126,7 +126,7 @@ static bool event_next(pawl_state *st, pawl_step *look, size_t n, arena *mem, pa
     case PAWL_PENDING:
         if (pawl_state_commands(st) == 0 || pawl_state_command(st, n % pawl_state_commands(st), look, &c, NULL, NULL) != PAWL_OK)
             return false;
-        ev->id = arena_strdup(mem, c.id, strlen(c.id));
+        ev->id = arena_text(mem, c.id);
         ev->kind = c.kind == PAWL_SLEEP ? PAWL_EV_TIMER : PAWL_EV_RECEIPT;
         if (c.kind == PAWL_SLEEP)
             ev->time_ms = c.due_ms;
@@ -139,11 +139,11 @@ static bool event_next(pawl_state *st, pawl_step *look, size_t n, arena *mem, pa
         if (pawl_state_waits(st) == 0 || pawl_state_wait(st, 0, look, &q, NULL) != PAWL_OK)
             return false;
         ev->kind = PAWL_EV_ANSWER;
-        ev->id = arena_strdup(mem, q.id, strlen(q.id));
+        ev->id = arena_text(mem, q.id);
         ev->value = q.kind == PAWL_WAIT_APPROVAL ? (n % 3 == 0 ? "false" : "true") : q.kind == PAWL_WAIT_INPUT ? "{}" : n % 2 == 0 ? "1" : "\"x\"";
         if (pawl_value_size(q.options) > 0)
             ev->value = pawl_text(look, pawl_value_at(q.options, 0));
-        ev->value = ev->value != NULL ? arena_strdup(mem, ev->value, strlen(ev->value)) : "1";
+        ev->value = ev->value != NULL ? arena_text(mem, ev->value) : "1";
         return true;
     default:
         return false;

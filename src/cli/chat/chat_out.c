@@ -317,7 +317,7 @@ static void child_add(chat *k, const pawl_value *v)
     if (run == NULL || call == NULL || i == CHAT_SOURCES_MAX)
         return;
     k->nsources += i == k->nsources;
-    k->sources[i] = (chat_source){ .run = arena_strdup(&k->mem, run, strlen(run)), .call = arena_strdup(&k->mem, call, strlen(call)) };
+    k->sources[i] = (chat_source){ .run = arena_text(&k->mem, run), .call = arena_text(&k->mem, call) };
 }
 
 static void system_frame(chat *k, const char *subtype, const pawl_value *v, chat_source *of)

@@ -22,7 +22,7 @@ static bool see(void *ctx, const char *channel, const pawl_value *a, const pawl_
     if (!arena_room(mem, (void **)&f->all, &f->cap, f->n, sizeof *f->all))
         return false;
     d = &f->all[f->n++];
-    d->channel = arena_strdup(mem, channel, strlen(channel));
+    d->channel = arena_text(mem, channel);
     d->a = value_copy(mem, a);
     d->b = value_copy(mem, b);
     return !mem->failed;

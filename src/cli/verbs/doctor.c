@@ -495,7 +495,7 @@ static void find_store(doctor *d)
         size_t n = strcmp(path, "/") == 0 ? 0 : strlen(path);
 
         memcpy(path + n, file, sizeof file);
-        d->path = arena_strdup(&c->mem, path, strlen(path));
+        d->path = arena_text(&c->mem, path);
     }
     if (d->path == NULL)
         return;

@@ -80,8 +80,8 @@ static bool see(void *ctx, const char *run, const pawl_waiting *w)
         return false;
     it = &in->all[in->n];
     *it = (inbox_question){ .asked_ms = w->asked_ms, .alone = true };
-    it->run = arena_strdup(a, run, strlen(run));
-    it->id = arena_strdup(a, w->id, strlen(w->id));
+    it->run = arena_text(a, run);
+    it->id = arena_text(a, w->id);
     it->spec = value_read(a, w->spec.data, w->spec.size, "a wait", NULL);
     if (a->failed)
         return false;

@@ -119,9 +119,9 @@ static bool row_of(ls_page *p, const pawl_head *h)
         snprintf(status, sizeof status, "%s, waits: %u", pawl_status_name((pawl_status)h->status), (unsigned)h->waits);
     else
         snprintf(status, sizeof status, "%s", pawl_status_name((pawl_status)h->status));
-    r->run = arena_strdup(a, h->run, strlen(h->run));
-    r->status = arena_strdup(a, status, strlen(status));
-    r->machine = h->machine == NULL ? "-" : arena_strdup(a, h->machine, strlen(h->machine));
+    r->run = arena_text(a, h->run);
+    r->status = arena_text(a, status);
+    r->machine = h->machine == NULL ? "-" : arena_text(a, h->machine);
     r->note = note_of(p, h);
     cli_ago(r->age, p->now_ms - h->created_ms);
     cli_ago(r->changed, p->now_ms - h->changed_ms);

@@ -19,7 +19,7 @@ static const char *folder_here(cli_call *c)
 {
     char here[STORE_URL_BYTES];
 
-    return getcwd(here, sizeof here) == NULL ? NULL : arena_strdup(&c->mem, here, strlen(here));
+    return getcwd(here, sizeof here) == NULL ? NULL : arena_text(&c->mem, here);
 }
 
 static pawl_policy *policy_of(const pawl_value *v, pawl_err *err)
@@ -354,7 +354,7 @@ static int trust(cli_call *c, bool trusted)
         fail(&err, PAWL_INVALID, "%s: there is no such folder", given);
         return cli_fail(c, PAWL_INVALID, &err);
     }
-    project = settings_project(&c->mem, arena_strdup(&c->mem, real, strlen(real)));
+    project = settings_project(&c->mem, arena_text(&c->mem, real));
     free(real);
     if (project == NULL || (rc = settings_trust(&c->mem, project, trusted, &err)) != PAWL_OK)
         return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);

@@ -253,8 +253,8 @@ static bool copy_head(void *ctx, const pawl_head *head)
     pawl_head *to = &l->heads[l->n];
 
     *to = *head;
-    to->run = arena_strdup(&l->mem, head->run, strlen(head->run));
-    to->machine = arena_strdup(&l->mem, head->machine, strlen(head->machine));
+    to->run = arena_text(&l->mem, head->run);
+    to->machine = arena_text(&l->mem, head->machine);
     l->n += to->run != NULL && to->machine != NULL;
     return !l->mem.failed && l->n < DUE_MAX;
 }

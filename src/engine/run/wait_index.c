@@ -103,14 +103,6 @@ void wait_index_free(pawl_engine *e, cached_run *r)
 
 /* ---- what the store is told ----------------------------------------------------------------------------------- */
 
-static char *copy_of(pawl_engine *e, const char *text)
-{
-    size_t n = strlen(text) + 1;
-    char *copy = mem_new(&e->alloc, n);
-
-    return copy == NULL ? NULL : memcpy(copy, text, n);
-}
-
 static wait_change *wait_new(pawl_engine *e, cached_run *r, const char *id)
 {
     wait_change *w;
@@ -118,7 +110,7 @@ static wait_change *wait_new(pawl_engine *e, cached_run *r, const char *id)
     if (!mem_room(&e->alloc, (void **)&r->waits, &r->waits_cap, r->nwaits, sizeof *r->waits))
         return NULL;
     w = &r->waits[r->nwaits];
-    *w = (wait_change){ .id = copy_of(e, id) };
+    *w = (wait_change){ .id = mem_text(&e->alloc, id) };
     buf_init(&w->text, &e->alloc);
     r->nwaits += w->id != NULL;
     return w->id != NULL ? w : NULL;

@@ -130,7 +130,7 @@ void run_free(memory_space *m, stored_run *r)
 
 static bool base_text_copy(arena *a, const char *text, const char **out)
 {
-    *out = text == NULL ? NULL : arena_strdup(a, text, strlen(text));
+    *out = arena_text(a, text);
     return text == NULL || *out != NULL;
 }
 

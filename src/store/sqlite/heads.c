@@ -45,7 +45,7 @@ void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head)
 
 const char *text_lend(sqlite_store *s, const char *text)
 {
-    const char *copy = text == NULL ? NULL : arena_strdup(&s->lent, text, strlen(text));
+    const char *copy = arena_text(&s->lent, text);
 
     if (copy == NULL && text != NULL)
         s->rc = SQLITE_NOMEM;
@@ -99,6 +99,18 @@ pawl_code read_run(sqlite_store *s, const char *run, bool has_callback, int64_t 
     if (*no != 0)
         return PAWL_OK;
     return read_end(s, s->rc == SQLITE_OK ? store_run_missing(run, err) : PAWL_OK, err);
+}
+
+pawl_code read_rows(sqlite_store *s, const char *run, bool has_callback, sql_id id, sqlite3_stmt **q, pawl_err *err)
+{
+    int64_t no;
+    pawl_code rc = read_run(s, run, has_callback, &no, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    *q = sql_use(s, id);
+    sql_int(*q, 1, no);
+    return PAWL_OK;
 }
 
 run_row *run_row_held(sqlite_store *s, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err)

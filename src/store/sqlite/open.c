@@ -206,8 +206,8 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
     s->wal_pages_next = CHECKPOINT_PAGES;
     arena_init(&s->mem, &s->alloc, 4096);
     arena_init(&s->lent, &s->alloc, 512);
-    s->path = join(&alloc, path, "");
-    s->space_name = join(&alloc, o->space == NULL ? "" : o->space, "");
+    s->path = mem_text(&alloc, path);
+    s->space_name = mem_text(&alloc, o->space == NULL ? "" : o->space);
     if (s->path == NULL || s->space_name == NULL || !codecs_copy(s, o))
         fail(err, PAWL_NOMEM, "no memory for a store");
     else if (open_file(s, path, err) == PAWL_OK)
