@@ -425,13 +425,10 @@ pawl_code sqlite_marks(pawl_store *st, const char *run, pawl_mark_fn *fn, void *
 {
     sqlite_store *s = sqlite_of(st);
     sqlite3_stmt *q;
-    int64_t no;
-    pawl_code rc = read_run(s, run, fn != NULL, &no, err);
+    pawl_code rc = read_rows(s, run, fn != NULL, SQL_MARKS, &q, err);
 
     if (rc != PAWL_OK)
         return rc;
-    q = sql_use(s, SQL_MARKS);
-    sql_int(q, 1, no);
     while (sql_row(s, q))
         if (!fn(ctx, &(pawl_mark){ .id = sql_get_text(q, 0), .attempts = (uint32_t)sql_get_int(q, 1), .first_ms = sql_get_int(q, 2),
                                    .again_ms = sql_get_int(q, 3) }))

@@ -97,14 +97,9 @@ static void delivery_add(sqlite_store *s, int64_t run, pawl_delivery *d, const h
 static int64_t mailbox_count(sqlite_store *s, int64_t no)
 {
     sqlite3_stmt *q = sql_use(s, SQL_MAILBOX_COUNT);
-    int64_t mail = 0;
 
     sql_int(q, 1, no);
-    if (sql_row(s, q)) {
-        mail = sql_get_int(q, 0);
-        sql_end(q);
-    }
-    return mail;
+    return sql_number(s, q);
 }
 
 pawl_code deliver_in(sqlite_store *s, const char *run, pawl_delivery *d, pawl_err *err)
@@ -149,13 +144,10 @@ pawl_code sqlite_deliveries(pawl_store *st, const char *run, pawl_delivery_fn *f
 {
     sqlite_store *s = sqlite_of(st);
     sqlite3_stmt *q;
-    int64_t no;
-    pawl_code rc = read_run(s, run, fn != NULL, &no, err);
+    pawl_code rc = read_rows(s, run, fn != NULL, SQL_DELIVERIES, &q, err);
 
     if (rc != PAWL_OK)
         return rc;
-    q = sql_use(s, SQL_DELIVERIES);
-    sql_int(q, 1, no);
     while (sql_row(s, q)) {
         pawl_delivery d = {
             .no = (uint64_t)sql_get_int(q, 0),

@@ -18,17 +18,6 @@ static void sql_run_no(sqlite_store *s, sql_id id, int64_t no)
     sql_run(s, q);
 }
 
-static int64_t sql_number(sqlite_store *s, sqlite3_stmt *q)
-{
-    int64_t n = 0;
-
-    if (sql_row(s, q)) {
-        n = sql_get_int(q, 0);
-        sql_end(q);
-    }
-    return n;
-}
-
 /* SQLite would assign the number of the last row again, so an empty row (the hole) stays in its place (Q2). Other handles may have deleted rows in
  * their tails: the watermark moves past those, which makes the handles read again (Q3). */
 static void rows_delete(sqlite_store *s, const int64_t *lsns, size_t n)

@@ -25,6 +25,8 @@
     HEAD_SELECT "heads h INDEXED BY " index " CROSS JOIN runs r ON r.no=h.no WHERE h.space=?1" where         \
     " AND h.no<?2" LIST_REST " ORDER BY h.no DESC"
 
+#define DELETE_OF_RUN(table) "DELETE FROM " table " WHERE run=?1"
+
 #define DUE(where)                                                                                           \
     HEAD_SELECT "heads h INDEXED BY heads_look CROSS JOIN runs r ON r.no=h.no WHERE h.space=?1 AND " where   \
     " AND (h.owner IS NULL OR h.lease_ms<=?3)"                                                               \
@@ -129,12 +131,12 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_ENTRY_SET_FIRST] = "UPDATE entries SET prev=0 WHERE lsn=?1",
     [SQL_SEEK_POINTS_DELETE] = "DELETE FROM stones WHERE run=?1 AND seq<=?2",
     [SQL_BASE_SET] = "UPDATE runs SET base_seq=?2,base=?3 WHERE no=?1",
-    [SQL_SNAPSHOT_DELETE] = "DELETE FROM snapshots WHERE run=?1",
-    [SQL_BLOBS_DELETE] = "DELETE FROM blobs WHERE run=?1",
-    [SQL_WAITS_DELETE] = "DELETE FROM waits WHERE run=?1",
-    [SQL_DELIVERIES_DELETE] = "DELETE FROM deliveries WHERE run=?1",
-    [SQL_MARKS_DELETE] = "DELETE FROM marks WHERE run=?1",
-    [SQL_LABELS_DELETE] = "DELETE FROM labels WHERE run=?1",
+    [SQL_SNAPSHOT_DELETE] = DELETE_OF_RUN("snapshots"),
+    [SQL_BLOBS_DELETE] = DELETE_OF_RUN("blobs"),
+    [SQL_WAITS_DELETE] = DELETE_OF_RUN("waits"),
+    [SQL_DELIVERIES_DELETE] = DELETE_OF_RUN("deliveries"),
+    [SQL_MARKS_DELETE] = DELETE_OF_RUN("marks"),
+    [SQL_LABELS_DELETE] = DELETE_OF_RUN("labels"),
     [SQL_HEAD_DELETE] = "DELETE FROM heads WHERE no=?1",
     [SQL_RUN_DELETE] = "DELETE FROM runs WHERE no=?1",
     [SQL_HOLE_ADD] = "INSERT INTO entries(lsn,run,prev) SELECT ?1,0,0 WHERE NOT EXISTS(SELECT 1 FROM entries WHERE lsn=?1)",
@@ -209,6 +211,17 @@ int sql_run(sqlite_store *s, sqlite3_stmt *q)
     while (sql_row(s, q))
         continue;
     return q == NULL || s->rc != SQLITE_OK ? 0 : sqlite3_changes(s->db);
+}
+
+int64_t sql_number(sqlite_store *s, sqlite3_stmt *q)
+{
+    int64_t n = 0;
+
+    if (sql_row(s, q)) {
+        n = sql_get_int(q, 0);
+        sql_end(q);
+    }
+    return n;
 }
 
 int64_t sql_get_int(sqlite3_stmt *q, int at)

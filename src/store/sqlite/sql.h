@@ -41,6 +41,7 @@ void sql_null(sqlite3_stmt *q, int at);
 bool sql_row(sqlite_store *s, sqlite3_stmt *q);         /* false: no more rows, or s->rc; the statement is reset then */
 void sql_end(sqlite3_stmt *q);                          /* resets it before its last row */
 int sql_run(sqlite_store *s, sqlite3_stmt *q);          /* to its end; how many rows it changed */
+int64_t sql_number(sqlite_store *s, sqlite3_stmt *q);   /* the first column of the first row; 0: there is no row, or s->rc */
 int64_t sql_get_int(sqlite3_stmt *q, int at);
 const char *sql_get_text(sqlite3_stmt *q, int at);      /* lent until the next row */
 pawl_bytes sql_get_bytes(sqlite3_stmt *q, int at);

@@ -159,6 +159,8 @@ bool head_load(sqlite_store *s, const char *run, pawl_head *head, run_row *row);
 const char *text_lend(sqlite_store *s, const char *text);               /* a copy in s->lent; NULL for NULL, or s->rc */
 /* Begins a transaction that reads one run. Not PAWL_OK: no transaction was begun. */
 pawl_code read_run(sqlite_store *s, const char *run, bool has_callback, int64_t *no, pawl_err *err);
+/* The same with a statement whose ?1 is the run. */
+pawl_code read_rows(sqlite_store *s, const char *run, bool has_callback, sql_id id, sqlite3_stmt **q, pawl_err *err);
 /* Begins a transaction that writes one run as its holder. NULL: *rc says why, and no transaction was begun. */
 run_row *write_run(sqlite_store *s, txn_kind kind, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err);
 /* In a transaction: the run, when `fence` is its newest. NULL: *rc says why, or s->rc. */

@@ -61,14 +61,9 @@ static void tail_clear(sqlite_store *s)
 static int64_t meta_get(sqlite_store *s, const char *name)
 {
     sqlite3_stmt *q = sql_use(s, SQL_META);
-    int64_t value = 0;
 
     sql_text(q, 1, name);
-    if (sql_row(s, q)) {
-        value = sql_get_int(q, 0);
-        sql_end(q);
-    }
-    return value;
+    return sql_number(s, q);
 }
 
 /* A task record has no seq: the run's newest seq holds, from an earlier row or from its head. */
@@ -146,15 +141,10 @@ void watermark_move(sqlite_store *s)
 int64_t run_no(sqlite_store *s, const char *run)
 {
     sqlite3_stmt *q = s->space == 0 ? NULL : sql_use(s, SQL_RUN_FIND);
-    int64_t no = 0;
 
     sql_int(q, 1, s->space);
     sql_text(q, 2, run);
-    if (sql_row(s, q)) {
-        no = sql_get_int(q, 0);
-        sql_end(q);
-    }
-    return no;
+    return sql_number(s, q);
 }
 
 static size_t id_hash(const char *id)

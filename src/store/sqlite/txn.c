@@ -149,10 +149,7 @@ static pawl_code namespace_find(sqlite_store *s)
 
     if (s->space == 0 && (q = sql_use(s, SQL_SPACE)) != NULL) {
         sql_text(q, 1, s->space_name);
-        if (sql_row(s, q)) {
-            s->space = sql_get_int(q, 0);
-            sql_end(q);
-        }
+        s->space = sql_number(s, q);
     }
     return s->rc == SQLITE_OK ? PAWL_OK : PAWL_IO;
 }
