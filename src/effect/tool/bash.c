@@ -241,13 +241,11 @@ static pawl_code bash_in(tool_call *c, const roots *r, const sandbox *in)
 
 pawl_code tool_bash(tool_call *c)
 {
-    roots *r = arena_get(&c->mem, sizeof *r);
+    roots *r;
     pawl_code rc = PAWL_OK;
     sandbox in;
 
-    if (r == NULL)
-        return tool_nomem(c);
-    if (!roots_open(c, r, &rc))
+    if ((r = roots_open(c, &rc)) == NULL)
         return rc;
     if ((rc = sandbox_of(c, r, &in)) == PAWL_OK)
         rc = bash_in(c, r, &in);

@@ -146,14 +146,12 @@ pawl_code tool_edit(tool_call *c)
     const char *path = input_text(c, "file_path");
     pawl_code rc = PAWL_OK;
     edit e = { .c = c };
-    roots *r = arena_get(&c->mem, sizeof *r);
+    roots *r;
     file_place p;
 
-    if (r == NULL)
-        return tool_nomem(c);
     if (pawl_value_equal(pawl_value_get(c->input, "old_string"), pawl_value_get(c->input, "new_string")))
         return tool_error(c, "Invalid arguments: old_string and new_string are the same");
-    if (!roots_open(c, r, &rc))
+    if ((r = roots_open(c, &rc)) == NULL)
         return rc;
     buf_init(&e.file, &c->r->alloc);
     buf_init(&e.old, &c->r->alloc);
@@ -177,14 +175,12 @@ pawl_code tool_write(tool_call *c)
     const pawl_value *content = pawl_value_get(c->input, "content");
     const char *path = input_text(c, "file_path");
     pawl_code rc = PAWL_OK;
-    roots *r = arena_get(&c->mem, sizeof *r);
+    roots *r;
     file_place p;
 
-    if (r == NULL)
-        return tool_nomem(c);
     if (pawl_value_size(content) > FILE_BYTES_MAX)
         return tool_error(c, "Invalid arguments: content has more than %d bytes", FILE_BYTES_MAX);
-    if (!roots_open(c, r, &rc))
+    if ((r = roots_open(c, &rc)) == NULL)
         return rc;
     if (place_seek(c, r, path, MISSING_FOLDERS_ARE_MADE, &p, &rc) &&
         place_write(c, &p, path, pawl_value_string(content), pawl_value_size(content), &rc)) {

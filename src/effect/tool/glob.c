@@ -86,15 +86,15 @@ pawl_code tool_glob(tool_call *c)
 {
     const char *path = input_text(c, "path"), *text = input_text(c, "pattern"), *wrong;
     globbing *g = arena_zero(&c->mem, sizeof *g);
-    roots *r = arena_get(&c->mem, sizeof *r);
+    roots *r;
     walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GLOB_MS };
     pawl_code rc = PAWL_OK;
     file_place p;
 
-    if (g == NULL || r == NULL)
+    if (g == NULL)
         return tool_nomem(c);
     g->c = c;
-    if (!roots_open(c, r, &rc))
+    if ((r = roots_open(c, &rc)) == NULL)
         return rc;
     if ((wrong = pattern_make(&c->mem, path == NULL ? from_here(r, text) : text, &g->p)) != NULL) {
         rc = c->mem.failed ? tool_nomem(c) : tool_error(c, "Invalid arguments: pattern: %s", wrong);

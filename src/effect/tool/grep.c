@@ -323,19 +323,18 @@ pawl_code tool_grep(tool_call *c)
 {
     const char *path = input_text(c, "path");
     grep *g = arena_zero(&c->mem, sizeof *g);
-    roots *r = arena_get(&c->mem, sizeof *r);
+    roots *r;
     walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GREP_MS };
     pawl_code rc = PAWL_OK;
     bool told = false;
     file_place p;
 
-    if (g == NULL || r == NULL)
+    if (g == NULL)
         return tool_nomem(c);
     g->c = c;
     g->w = &w;
-    g->r = r;
     g->from = &p;
-    if (!roots_open(c, r, &rc))
+    if ((g->r = r = roots_open(c, &rc)) == NULL)
         return rc;
     buf_init(&g->expr, &c->r->alloc);
     if ((rc = prepare(g, &told)) == PAWL_OK && !told) {

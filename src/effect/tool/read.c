@@ -180,12 +180,10 @@ pawl_code tool_read(tool_call *c)
 {
     const char *path = input_text(c, "file_path");
     pawl_code rc = PAWL_OK;
-    roots *r = arena_get(&c->mem, sizeof *r);
+    roots *r;
     file_place p;
 
-    if (r == NULL)
-        return tool_nomem(c);
-    if (!roots_open(c, r, &rc))
+    if ((r = roots_open(c, &rc)) == NULL)
         return rc;
     if (place_seek(c, r, path, MISSING_IS_ERROR, &p, &rc))
         rc = read_it(c, &p, path);
@@ -254,15 +252,13 @@ pawl_code tool_list(tool_call *c)
 {
     const char *path = input_text(c, "path");
     pawl_code rc = PAWL_OK;
-    roots *r = arena_get(&c->mem, sizeof *r);
+    roots *r;
     DIR *dir = NULL;
     file_place p;
     int fd;
 
     path = path != NULL ? path : ".";
-    if (r == NULL)
-        return tool_nomem(c);
-    if (!roots_open(c, r, &rc))
+    if ((r = roots_open(c, &rc)) == NULL)
         return rc;
     if (place_seek(c, r, path, MISSING_IS_ERROR, &p, &rc)) {
         fd = openat(p.dir, p.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -93,8 +93,8 @@ typedef struct file_place {
 
 typedef enum if_missing { MISSING_IS_ERROR, MISSING_IS_FINE, MISSING_FOLDERS_ARE_MADE } if_missing;
 
-/* The workspace of the call, opened. On false the error is told, *rc is what to return, and nothing is to be closed. */
-bool roots_open(tool_call *c, roots *r, pawl_code *rc);
+/* The workspace of the call, opened, in its arena. NULL: the reply has the error, *rc is what to return, and nothing is to be closed. */
+roots *roots_open(tool_call *c, pawl_code *rc);
 void roots_close(roots *r);
 /* Find `path` (relative: to the first root), every link in it resolved within the roots. On false the error is told: outside, not there, too long. */
 bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, file_place *p, pawl_code *rc);

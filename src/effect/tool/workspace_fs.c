@@ -59,15 +59,20 @@ static bool listed(const pawl_value *list, const pawl_value *text)
     return false;
 }
 
-bool roots_open(tool_call *c, roots *r, pawl_code *rc)
+roots *roots_open(tool_call *c, pawl_code *rc)
 {
+    roots *r = arena_get(&c->mem, sizeof *r);
     const pawl_value *list = pawl_value_get(c->job->args, "directories"), *only = pawl_value_get(c->job->args, "read_only"), *one;
     pawl_iter it = pawl_iter_of(list);
 
+    if (r == NULL) {
+        *rc = tool_nomem(c);
+        return NULL;
+    }
     r->n = 0;
     if (!root_add(c, r, c->cwd)) {
         *rc = tool_error(c, "File not found: %s: the workspace is no folder that can be read", c->cwd);
-        return false;
+        return NULL;
     }
     while (pawl_value_type(list) == PAWL_TYPE_ARRAY && (one = pawl_iter_next(&it, NULL)) != NULL) {
         if (!text_whole(one) || pawl_value_string(one)[0] != '/') {
@@ -80,13 +85,13 @@ bool roots_open(tool_call *c, roots *r, pawl_code *rc)
             continue;
         }
         roots_close(r);
-        return false;
+        return NULL;
     }
     if (!c->mem.failed)
-        return true;
+        return r;
     *rc = tool_nomem(c);
     roots_close(r);
-    return false;
+    return NULL;
 }
 
 /* Past slashes, and names that are a dot. */
