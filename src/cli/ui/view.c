@@ -438,16 +438,26 @@ static void on_started(view *v, told t)
         task_move(s, TASK_OUT);
 }
 
-static void on_again(view *v, told t)
+/* The task now waits until the time that member `due` of the event names. NULL: it is not shown. */
+static seen *task_waits(view *v, told t, unsigned state, const char *due)
 {
     seen *s = task_of(v, t.ev->path);
+
+    if (s != NULL) {
+        task_move(s, state);
+        s->due_ms = pawl_value_int(pawl_value_get(t.json, due));
+    }
+    return s;
+}
+
+static void on_again(view *v, told t)
+{
+    seen *s = task_waits(v, t, TASK_AGAIN, "at");
     char time[ELAPSED_BYTES];
     buf b;
 
     if (s == NULL)
         return;
-    task_move(s, TASK_AGAIN);
-    s->due_ms = pawl_value_int(pawl_value_get(t.json, "at"));
     text_take(&s->of->trouble, failure_text(v, pawl_value_get(t.json, "error")));
     if (s->of->total > 1 || s->of->trouble == NULL)
         return;
@@ -459,15 +469,11 @@ static void on_again(view *v, told t)
 
 static void on_sleep(view *v, told t)
 {
-    seen *s = task_of(v, t.ev->path);
+    seen *s = task_waits(v, t, TASK_SLEEPS, "due");
     char time[ELAPSED_BYTES];
     buf b;
 
-    if (s == NULL)
-        return;
-    task_move(s, TASK_SLEEPS);
-    s->due_ms = pawl_value_int(pawl_value_get(t.json, "due"));
-    if (s->of->total > 1)
+    if (s == NULL || s->of->total > 1)
         return;
     words_elapsed(time, s->due_ms - v->now_ms);
     buf_init(&b, NULL);

@@ -258,13 +258,13 @@ const cli_verb verb_answer = {
 const cli_verb verb_approve = {
     .name = "approve", .form = "RUN [WAIT]", .what = "approve at a gate, and continue the run", .options = approve_options, .least = 1, .most = 2,
     .store = true, .answers = true, .run = approve_run,
+    .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
     .about = "The journal records who approved and when. An approval is bound to the digest of\n"
              "the call that is shown, and is valid once: other arguments need a new approval.\n"
              "--always prints the allow rules that it adds. Questions of a child run can be\n"
              "answered by its id or the id of its parent, also with `pawl answer` and `deny`;\n"
              "then both continue. If the approval ends the turn of an agent, the exit code is\n"
              "0, or 1 if the turn has no answer.",
-    .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
 };
 
 const cli_verb verb_deny = {

@@ -95,6 +95,7 @@ static const cli_option options[] = {
 const cli_verb verb_check = {
     .name = "check", .form = "FILE", .what = "find all errors in an agent file", .options = options, .least = 1, .most = 1,
     .run = check_run,
+    .example = "pawl check survey.yaml\npawl check deploy.yaml --prove --modes plan,default\npawl check survey.yaml --json | jq -r '.findings[].text'",
     .about = "Prints each error with its line and column and a suggested fix; it also searches\n"
              "the states that the graph can reach. Notes are not errors. Exits with 1 if there\n"
              "is an error. Nothing is run, but a plug-in that the file names is opened.\n"
@@ -106,5 +107,4 @@ const cli_verb verb_check = {
              "or plug-in that is not pure, an http that writes) is performed without a\n"
              "person's approval of that call. Exits with 0 and a certificate, or with 1 and\n"
              "the shortest path to such a command.",
-    .example = "pawl check survey.yaml\npawl check deploy.yaml --prove --modes plan,default\npawl check survey.yaml --json | jq -r '.findings[].text'",
 };

@@ -143,6 +143,7 @@ static const cli_option options[] = {
 const cli_verb verb_diff = {
     .name = "diff", .form = "A B", .what = "compare two runs", .options = options, .least = 2, .most = 2,
     .store = true, .run = diff_run,
+    .example = "pawl fork survey-7k2m --at 5 --set 'dir=\"src\"'\npawl diff survey-7k2m @",
     .about = "Prints the first difference, and the channels that differ. Compares inputs,\n"
              "commands, writes and outcomes, but not ids, times, or the order in which answers\n"
              "arrived. A fork includes the entries that it was forked from. Exit 0: they are\n"
@@ -153,5 +154,4 @@ const cli_verb verb_diff = {
              "no equal in the other run, `of` the run of that entry, `fact` its content; the\n"
              "three are omitted for a run that has no further entry. A channel without a value\n"
              "has no `a`, or no `b`.",
-    .example = "pawl fork survey-7k2m --at 5 --set 'dir=\"src\"'\npawl diff survey-7k2m @",
 };
