@@ -59,8 +59,8 @@ static bool scope_covers(const policy_rule *a, const policy_rule *b)
         if (b->scope == SCOPE_EDITS || b->scope == SCOPE_READS || b->scope == SCOPE_AGENT)
             return strcmp(a->tool, "*") == 0;
         if (b->scope == SCOPE_SERVER)   /* fits the bare name, too, and anything after __ */
-            return text_glob(a->tool, a->tool_size, b->tool, b->tool_size, false) && a->tool[a->tool_size - 1] == '*';
-        return text_glob(a->tool, a->tool_size, b->tool, b->tool_size, false);
+            return text_glob(a->tool, a->tool_size, b->tool, b->tool_size) && a->tool[a->tool_size - 1] == '*';
+        return text_glob(a->tool, a->tool_size, b->tool, b->tool_size);
     case SCOPE_AGENT:
         return b->scope == SCOPE_AGENT;
     case SCOPE_NAME:
@@ -118,10 +118,10 @@ static bool spec_covers(const policy_rule *a, const policy_rule *b)
         return strcmp(a->text, b->text) == 0 || strcmp(a->text, "*") == 0 || (*b->text != '*' && host_fits(a->text, b->text)) ||
                (*a->text == '*' && *b->text == '*' && b->text[1] != '\0' && host_fits(a->text, b->text + 1));
     case SPEC_NAMED:
-        return same_text(a, b) || (memchr(b->text, '\\', b->size) == NULL && text_glob(a->text, a->size, b->text, b->size, false));
+        return same_text(a, b) || (memchr(b->text, '\\', b->size) == NULL && text_glob(a->text, a->size, b->text, b->size));
     case SPEC_PARAM:
         return strcmp(a->param, b->param) == 0 && (same_text(a, b) || (memchr(b->text, '\\', b->size) == NULL &&
-               text_glob(a->text, a->size, b->text, b->size, false)));
+               text_glob(a->text, a->size, b->text, b->size)));
     }
     return false;
 }

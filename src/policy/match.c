@@ -160,7 +160,7 @@ bool rule_for(const policy_rule *r, const policy_call *c)
     case SCOPE_SERVER:
         return strncmp(t, r->tool, r->tool_size) == 0 && (t[r->tool_size] == '\0' || strncmp(t + r->tool_size, "__", 2) == 0);
     case SCOPE_GLOB:
-        return text_glob(r->tool, r->tool_size, t, strlen(t), false);
+        return text_glob(r->tool, r->tool_size, t, strlen(t));
     }
     return false;
 }
@@ -180,7 +180,7 @@ static bool fits_named(const policy_rule *r, const policy_call *c)
         const pawl_value *v = pawl_value_get(c->q->args, keys[i]);
 
         if (pawl_value_string(v) != NULL)
-            return text_glob(r->text, r->size, pawl_value_string(v), pawl_value_size(v), false);
+            return text_glob(r->text, r->size, pawl_value_string(v), pawl_value_size(v));
     }
     return false;
 }
@@ -192,12 +192,12 @@ static bool fits_param(const policy_rule *r, const policy_call *c)
 
     switch (pawl_value_type(v)) {
     case PAWL_TYPE_STRING:
-        return text_glob(r->text, r->size, pawl_value_string(v), pawl_value_size(v), false);
+        return text_glob(r->text, r->size, pawl_value_string(v), pawl_value_size(v));
     case PAWL_TYPE_BOOL:
-        return text_glob(r->text, r->size, pawl_value_bool(v) ? "true" : "false", pawl_value_bool(v) ? 4 : 5, false);
+        return text_glob(r->text, r->size, pawl_value_bool(v) ? "true" : "false", pawl_value_bool(v) ? 4 : 5);
     case PAWL_TYPE_INT:
         end = pen_int(digits, pawl_value_int(v));
-        return text_glob(r->text, r->size, digits, (size_t)(end - digits), false);
+        return text_glob(r->text, r->size, digits, (size_t)(end - digits));
     case PAWL_TYPE_NONE:
         return false;
     case PAWL_TYPE_NULL: case PAWL_TYPE_REAL: case PAWL_TYPE_ARRAY: case PAWL_TYPE_OBJECT:

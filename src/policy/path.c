@@ -2,6 +2,7 @@
  *
  * Owns nothing; pure, any thread. Called by rule.c, match.c, command_paths.c, decide.c and parse_policy.c.
  * Invariant: a path that cannot be determined for certain is not `sure`, so no allow rule fits it. */
+#include "base/glob.h"
 #include "policy/policy.h"
 
 /* ---- paths -------------------------------------------------------------------------------------------- */
@@ -119,121 +120,15 @@ bool path_protected(const char *p, const char *home)
 
 /* ---- patterns --------------------------------------------------------------------------------------------- */
 
-/* [...] at p: whether c is in it; *out: behind it. A [ without its ] is a plain character. */
-static bool class_fits(const char *p, const char *end, char c, const char **out, bool *is_class)
-{
-    const char *q = p + 1;
-    bool no = q < end && (*q == '!' || *q == '^'), in = false;
-
-    q += no;
-    for (const char *from = q; q < end && (*q != ']' || q == from); ) {
-        unsigned char low, high;
-
-        if (*q == '\\' && end - q >= 2)
-            q++;
-        low = high = (unsigned char)*q++;
-        if (end - q >= 2 && *q == '-' && q[1] != ']') {
-            high = (unsigned char)q[1];
-            q += 2;
-        }
-        in = in || ((unsigned char)c >= low && (unsigned char)c <= high);
-    }
-    *is_class = q < end;
-    *out = q + 1;
-    return in != no;
-}
-
-/* One segment: * ? [..] \x, none of them across a /. */
-static bool segment_fits(const char *p, const char *pend, const char *t, const char *tend)
-{
-    const char *star = NULL, *back = NULL;
-
-    for (;;) {
-        if (p < pend && *p == '*') {
-            star = ++p;
-            back = t;
-            continue;
-        }
-        if (t == tend) {
-            if (p == pend)
-                return true;
-        } else if (p < pend) {
-            const char *next = p + 1;
-            bool fits, is_class = false;
-
-            if (*p == '?') {
-                fits = true;
-            } else if (*p == '[' && (fits = class_fits(p, pend, *t, &next, &is_class), is_class)) {
-                ;
-            } else {
-                next = p + 1;
-                if (*p == '\\' && pend - p >= 2)
-                    next = ++p + 1;
-                fits = *p == *t;
-            }
-            if (fits) {
-                p = next;
-                t++;
-                continue;
-            }
-        }
-        if (star == NULL || back == tend)
-            return false;
-        p = star;
-        t = ++back;
-    }
-}
-
-static const char *segment_end(const char *p, const char *end)
-{
-    const char *slash = memchr(p, '/', (size_t)(end - p));
-
-    return slash != NULL ? slash : end;
-}
-
-static bool is_deep(const char *p, const char *end) { return end - p == 2 && p[0] == '*' && p[1] == '*'; }
-
-/* p: the rest of the pattern, t: of the path; neither begins with a /. Backtracking to the last ** is enough. */
-static bool segments_fit(const char *p, const char *pend, const char *t, const char *tend)
-{
-    const char *deep = NULL, *back = NULL;
-
-    for (;;) {
-        const char *pe = segment_end(p, pend), *te = segment_end(t, tend);
-
-        if (p < pend && is_deep(p, pe)) {
-            if (pe == pend)
-                return t < tend;        /* everything in it */
-            deep = p = pe + 1;
-            back = t;
-            continue;
-        }
-        if (p >= pend && t >= tend)
-            return true;
-        if (p < pend && t < tend && segment_fits(p, pe, t, te)) {
-            p = pe < pend ? pe + 1 : pend;
-            t = te < tend ? te + 1 : tend;
-            continue;
-        }
-        if (deep == NULL || back >= tend)
-            return false;
-        te = segment_end(back, tend);
-        back = t = te < tend ? te + 1 : tend;
-        p = deep;
-        if (t >= tend)
-            return false;
-    }
-}
-
 static bool pattern_fits(const path_pattern *t, const char *p, const char *end)
 {
     const char *last = end;
 
     if (t->anchored)
-        return segments_fit(t->text, t->text + t->size, p, end);
+        return glob_path_fits(t->text, t->text + t->size, p, end, GLOB_BYTES);
     while (last > p && last[-1] != '/')
         last--;
-    return segment_fits(t->text, t->text + t->size, last, end);
+    return glob_fits(t->text, t->text + t->size, last, end, GLOB_BYTES);
 }
 
 bool path_fits(const path_pattern *t, const path *p, bool loose)
@@ -271,6 +166,13 @@ bool path_fits(const path_pattern *t, const path *p, bool loose)
     return false;
 }
 
+static const char *segment_end(const char *p, const char *end)
+{
+    const char *slash = memchr(p, '/', (size_t)(end - p));
+
+    return slash != NULL ? slash : end;
+}
+
 bool path_above(const path_pattern *t, const path *p)
 {
     const char *text = t->text, *end = t->text + t->size, *at;
@@ -289,9 +191,9 @@ bool path_above(const path_pattern *t, const path *p)
 
         if (text >= end)
             return false;
-        if (is_deep(text, pe))
+        if (pe - text == 2 && memcmp(text, "**", 2) == 0)
             return true;
-        if (!segment_fits(text, pe, at, te))
+        if (!glob_fits(text, pe, at, te, GLOB_BYTES))
             return false;
         text = pe < end ? pe + 1 : end;
         at = te + 1;

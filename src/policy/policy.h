@@ -73,7 +73,7 @@ bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *er
 bool tool_reads(const char *tool);
 bool tool_edits(const char *tool);
 bool tool_on_path(const char *tool);            /* its argument is, or may be, a path */
-bool text_glob(const char *pattern, size_t np, const char *text, size_t nt, bool loose);  /* only * is special; \* is a plain * */
+bool text_glob(const char *pattern, size_t np, const char *text, size_t nt);  /* only * is special; \* is a plain * */
 bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool loose);
 
 /* ---- match.c: a call, read once, and whether a rule fits it ---------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * Owns nothing: compiled texts are in the policy's arena. Called by parse_policy.c and explain.c, and by match.c to compare texts; pure, any thread.
  * Invariant: no rule is dropped or weakened: a policy with one that cannot be read is refused as a whole. */
+#include "base/glob.h"
 #include "policy/policy.h"
 
 /* ---- tools by name -------------------------------------------------------------------------------------- */
@@ -28,45 +29,9 @@ static bool tool_named(const char *tool)
 
 /* ---- * in texts ----------------------------------------------------------------------------------------------- */
 
-/* `tail`: more words may follow. Backtracking to the last * is enough. */
-static bool glob_fits(const char *p, const char *pend, const char *t, const char *tend, bool loose, bool tail)
+bool text_glob(const char *pattern, size_t np, const char *text, size_t nt)
 {
-    const char *star = NULL, *back = NULL;
-
-    for (;;) {
-        if (p < pend && *p == '*') {
-            star = ++p;
-            back = t;
-            if (p == pend && !tail)
-                return true;
-            continue;
-        }
-        if (p == pend && (t == tend || (tail && (*t == ' ' || (loose && *t == WORD_BLANK)))))
-            return true;
-        if (p < pend && t < tend) {
-            const char *next = p + 1;
-            char c = *p;
-
-            if (c == '\\' && pend - p >= 2 && (p[1] == '*' || p[1] == '\\')) {
-                c = p[1];
-                next = p + 2;
-            }
-            if (c == *t || (loose && c == ' ' && *t == WORD_BLANK)) {
-                p = next;
-                t++;
-                continue;
-            }
-        }
-        if (star == NULL || back == tend)
-            return false;
-        p = star;
-        t = ++back;
-    }
-}
-
-bool text_glob(const char *pattern, size_t np, const char *text, size_t nt, bool loose)
-{
-    return glob_fits(pattern, pattern + np, text, text + nt, loose, false);
+    return glob_fits(pattern, pattern + np, text, text + nt, GLOB_STARS);
 }
 
 bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool loose)
@@ -81,7 +46,7 @@ bool rule_text_fits(const policy_rule *r, const char *text, size_t size, bool lo
     for (size_t i = 0; loose && i < n; i++)
         if (lead[i] != text[i] && !(lead[i] == ' ' && text[i] == WORD_BLANK))
             return false;
-    return glob_fits(lead + n, lead + r->size, text + n, text + size, loose, r->word);
+    return glob_fits(lead + n, lead + r->size, text + n, text + size, GLOB_STARS | (loose ? GLOB_BLANKS : 0) | (r->word ? GLOB_MORE_WORDS : 0));
 }
 
 /* ---- specs ------------------------------------------------------------------------------------------------------ */

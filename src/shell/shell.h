@@ -6,6 +6,7 @@
 #ifndef SHELL_SHELL_H
 #define SHELL_SHELL_H
 
+#include "base/glob.h"
 #include "json/json.h"
 
 /* Limits: a command line beyond one of them is unsure. */
@@ -22,7 +23,7 @@ enum {
 
 /* Flags of a word: it has an expansion whose value is unknown; it is a file name pattern or several words; it begins with an unquoted ~. */
 enum { WORD_UNKNOWN = 1, WORD_GLOB = 2, WORD_TILDE = 4 };
-#define WORD_BLANK '\x1f'           /* a blank inside a word, in the text of all words: a blank between words is ' ' */
+#define WORD_BLANK GLOB_BLANK           /* a blank inside a word, in the text of all words: a blank between words is ' ' */
 
 typedef struct shell_word {
     const char *text;               /* what the program gets, with WORD_BLANK for ' ' */

@@ -1,27 +1,12 @@
-/* pattern.c - globs, as .gitignore has them. A star is gone back to only if it is the last one seen: so a match costs the product of both
- * lengths at most, at either level. */
+/* pattern.c - the patterns of the tools glob and grep, as .gitignore has them: braces are written out, then base/glob.c compares.
+ *
+ * Owns nothing: texts are in the arena of the call. Called by glob.c and grep.c; pure. */
+#include "base/glob.h"
 #include "effect/tool/tool.h"
 
 enum { BRACES_MAX = 8 };        /* one inside another */
 
 /* ---- braces ------------------------------------------------------------------------------------------- */
-
-/* The end of a class that begins at p ("["), past its "]"; NULL: it has none. */
-static const char *class_end(const char *p)
-{
-    p++;
-    if (*p == '!' || *p == '^')
-        p++;
-    if (*p == ']')
-        p++;
-    for (; *p != '\0' && *p != '/'; p++) {
-        if (*p == '\\' && p[1] != '\0')
-            p++;
-        else if (*p == ']')
-            return p + 1;
-    }
-    return NULL;
-}
 
 /* Past one element of a pattern. */
 static const char *element_end(const char *p)
@@ -30,7 +15,7 @@ static const char *element_end(const char *p)
 
     if (*p == '\\' && p[1] != '\0')
         return p + 2;
-    if (*p == '[' && (end = class_end(p)) != NULL)
+    if (*p == '[' && (end = glob_class_end(p, p + strlen(p))) != NULL)
         return end;
     return p + 1;
 }
@@ -143,127 +128,12 @@ const char *pattern_make(arena *mem, const char *text, pattern *out)
 
 /* ---- matched ---------------------------------------------------------------------------------------------- */
 
-/* Bytes of the character at p: one that is torn counts as a byte. */
-static size_t wide(const char *p, const char *end)
-{
-    unsigned char c = (unsigned char)*p;
-    size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
-
-    return n <= (size_t)(end - p) && utf8_valid(p, n) ? n : 1;
-}
-
-/* Whether the class at *p ("[") holds the character at `at`; *p goes past it. What has no end is a plain "[". */
-static bool class_fits(const char **p, const char *at, size_t n)
-{
-    const char *end = class_end(*p), *q = *p + 1;
-    bool not, in = false;
-
-    if (end == NULL) {
-        ++*p;
-        return *at == '[';
-    }
-    not = *q == '!' || *q == '^';
-    q += not;
-    for (bool first = true; q < end - 1 || first; first = false) {
-        const char *low = *q == '\\' ? q + 1 : q, *high;
-        size_t m = wide(low, end), k = m;
-
-        q = high = low + m;
-        if (*q == '-' && q + 1 < end - 1) {
-            high = q + 1;
-            k = wide(high, end);
-            q = high + k;
-        } else {
-            high = low;
-        }
-        /* UTF-8 is in the order of its characters */
-        if ((n > m || (n == m && memcmp(at, low, n) >= 0)) && (n < k || (n == k && memcmp(at, high, n) <= 0)))
-            in = true;
-    }
-    *p = end;
-    return in != not;
-}
-
-/* One name, with stars that do not leave it. */
-static bool name_fits(const char *p, const char *p_end, const char *t, const char *t_end)
-{
-    const char *star = NULL, *back = NULL;
-
-    while (t < t_end || p < p_end) {
-        if (p < p_end && *p == '*') {
-            star = ++p;
-            back = t;
-            continue;
-        }
-        if (p < p_end && t < t_end) {
-            size_t n = wide(t, t_end);
-            const char *next = p;
-            bool fits;
-
-            if (*p == '?') {
-                next = p + 1;
-                fits = true;
-            } else if (*p == '[') {
-                fits = class_fits(&next, t, n);
-            } else {
-                next = *p == '\\' && p + 1 < p_end ? p + 1 : p;
-                n = 1;
-                fits = *next++ == *t;
-            }
-            if (fits) {
-                p = next;
-                t += n;
-                continue;
-            }
-        }
-        if (star == NULL || back == t_end)
-            return false;
-        p = star;
-        t = back += wide(back, t_end);
-    }
-    return true;
-}
-
-static const char *slash_or_end(const char *p)
-{
-    return p + strcspn(p, "/");
-}
-
-/* Names, and ** for any number of them; at the end for one at least. */
-static bool path_fits(const char *p, const char *t)
-{
-    const char *star = NULL, *back = NULL;
-
-    for (;;) {
-        const char *p_end = slash_or_end(p), *t_end = slash_or_end(t);
-
-        if (p_end - p == 2 && p[0] == '*' && p[1] == '*') {
-            if (*p_end == '\0')
-                return *t != '\0';
-            star = p = p_end + 1;
-            back = t;
-            continue;
-        }
-        if (*t != '\0' && *p != '\0' && name_fits(p, p_end, t, t_end)) {
-            if (*p_end == '\0' && *t_end == '\0')
-                return true;
-            if (*p_end == '/' && *t_end == '/') {
-                p = p_end + 1;
-                t = t_end + 1;
-                continue;
-            }
-        }
-        if (star == NULL || *(back = slash_or_end(back)) == '\0')
-            return false;
-        p = star;
-        t = ++back;
-    }
-}
-
 bool pattern_fits(const pattern *p, const char *path)
 {
+    const char *const end = path + strlen(path);
+
     for (size_t i = 0; i < p->n; i++)
-        if (path_fits(p->alts[i], path))
+        if (glob_path_fits(p->alts[i], p->alts[i] + strlen(p->alts[i]), path, end, 0))
             return true;
     return false;
 }
