@@ -7,14 +7,14 @@
 
 /* ---- a run that is looked at ----------------------------------------------------------------------------- */
 
-/* Time in the lines is the test's own: events come at `now`. */
-typedef struct look { town t; pawl_stream *r; view *v; int64_t now; buf out, drawn; int columns; bool colour; int calls; } look;
+/* Time in the lines is the test's own: changes come at `now`. */
+typedef struct look { town t; pawl_items *r; view *v; int64_t now; buf out, drawn; int columns; bool colour; int calls; } look;
 
 static void look_begin(look *l, pawl_machine *m, int columns, bool colour)
 {
     town_begin(&l->t, m, NULL);
     CHECK_INT(pawl_begin(l->t.e, "r", "{}", &l->t.err), PAWL_OK);
-    l->r = pawl_stream_open(l->t.e, NULL, "r", &(pawl_stream_options){ .kinds = VIEW_KINDS }, &l->t.err);
+    l->r = pawl_items_open(l->t.e, NULL, "r", &(pawl_items_options){ .kinds = VIEW_KINDS }, &l->t.err);
     l->v = view_new(colour);
     l->now = 1000;
     l->columns = columns;
@@ -26,20 +26,22 @@ static void look_begin(look *l, pawl_machine *m, int columns, bool colour)
 
 static void look_on(look *l, bool all)
 {
-    pawl_stream_event ev;
+    pawl_item_change c;
 
-    while (pawl_stream_next(l->r, &ev, &l->t.err) == PAWL_OK) {
-        ev.time_ms = l->now;
-        if (strcmp(ev.name, "started") == 0 && strcmp(ev.json, "{\"attempt\":2}") == 0)
+    while (pawl_items_next(l->r, &c, &l->t.err) == PAWL_OK) {
+        const char *json = view_reads(&c) ? pawl_items_json(l->r, &l->t.err) : "null";
+
+        c.time_ms = l->now;
+        if (strcmp(c.part, "started") == 0 && strcmp(json, "{\"attempt\":2}") == 0)
             view_draw(l->v, l->t.now - 2500, l->columns, 20, &l->drawn);
-        CHECK(view_feed(l->v, &ev));
+        CHECK(view_feed(l->v, &c, json));
     }
     view_past(l->v, l->columns, all, &l->out);
 }
 
 static void look_end(look *l)
 {
-    pawl_stream_close(l->r);
+    pawl_items_close(l->r);
     view_free(l->v);
     town_end(&l->t);
     buf_free(&l->out);
@@ -105,7 +107,7 @@ PAWL_TEST(test_a_node_at_work_has_a_line_and_another_when_it_is_done)
           "  \x1b[33mwaits\x1b[0m  publish  publish it?  1 min 0 s\n", "  \x1b[32m""done\x1b[0m   publish  1 h 1 min\n");
 }
 
-PAWL_TEST(test_in_a_pipe_waits_and_answers_are_told_as_well)
+PAWL_TEST(test_in_a_pipe_waits_and_answers_are_shown_too)
 {
     look l;
 
@@ -261,17 +263,37 @@ PAWL_TEST(test_a_node_of_a_subgraph_has_its_path)
     }
 }
 
-/* ---- events as they come --------------------------------------------------------------------------------------------- */
+/* ---- changes as they come --------------------------------------------------------------------------------------------- */
 
-static void told_at(view *v, int64_t at, pawl_stream_kind kind, const char *name, const char *path, const char *json)
+/* The kind of item that has a part of that name, and the name of such an item where the view goes by it. */
+static const struct { const char *part; pawl_item_kind kind; } kinds[] = {
+    { "again", PAWL_ITEM_TOOL_CALL }, { "answer", PAWL_ITEM_WAIT }, { "ask", PAWL_ITEM_WAIT }, { "call", PAWL_ITEM_TOOL_CALL }, { "doubt", PAWL_ITEM_WAIT },
+    { "drop", PAWL_ITEM_TOOL_CALL }, { "entry", PAWL_ITEM_LINE }, { "fail", PAWL_ITEM_TASK }, { "frame", PAWL_ITEM_TASK }, { "leave", PAWL_ITEM_TASK },
+    { "receipt", PAWL_ITEM_TOOL_CALL }, { "sleep", PAWL_ITEM_WAIT }, { "spawn", PAWL_ITEM_CHILD }, { "started", PAWL_ITEM_TOOL_CALL },
+    { "visit", PAWL_ITEM_TASK },
+};
+
+static void fed(view *v, int64_t at, const char *part, const char *path, const char *json)
 {
-    const pawl_stream_event ev = { .kind = kind, .name = name, .path = path, .node = path, .json = json, .seq = 1, .run = "r", .cursor = "1.1",
-                                   .time_ms = at };
+    pawl_item_change c = { .kind = PAWL_ITEM_RUN, .state = PAWL_ITEM_RUNNING, .what = PAWL_ITEM_UPDATED, .id = "r~1/x", .parent = "r~1", .name = "",
+                           .part = part, .path = path, .node = path, .run = "r", .cursor = "r:1.1", .seq = 1, .index = 1, .time_ms = at };
+    char name[40] = "";
 
-    CHECK(view_feed(v, &ev));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].part, part) == 0)
+            c.kind = kinds[i].kind;
+    if (strcmp(part, "status") == 0 || strcmp(part, "end") == 0)
+        c.state = PAWL_ITEM_DROPPED;
+    if (strcmp(part, "receipt") == 0)
+        c.state = strstr(json, "done") != NULL ? PAWL_ITEM_DONE : PAWL_ITEM_FAILED;
+    if (strstr(json, "\"kind\":\"signal\"") != NULL)
+        c.name = "signal";
+    if (strstr(json, "\"effect\":\"") != NULL) {
+        sscanf(strstr(json, "\"effect\":\"") + 10, "%39[^\"]", name);
+        c.name = name;
+    }
+    CHECK(view_feed(v, &c, view_reads(&c) ? json : "null"));
 }
-
-static void told(view *v, int64_t at, const char *name, const char *path, const char *json) { told_at(v, at, PAWL_STREAM_TASKS, name, path, json); }
 
 PAWL_TEST(test_what_a_node_waits_for_is_said)
 {
@@ -279,15 +301,15 @@ PAWL_TEST(test_what_a_node_waits_for_is_said)
     buf out;
 
     buf_init(&out, NULL);
-    told(v, 1000, "close", "", "{\"next\":[\"nap\",\"hear\",\"flaky\",\"nap--next\",\"idle\"]}");
-    told(v, 1000, "sleep", "nap", "{\"due\":5000}");
-    told(v, 1000, "ask", "hear", "{\"kind\":\"signal\",\"name\":\"go\",\"slot\":\"hear\"}");
-    told(v, 1000, "call", "flaky", "{\"args\":{\"run\":[\"sh\",\"-c\",\"exit 1\",null]},\"effect\":\"shell-0123abcd\"}");
-    told(v, 1000, "call", "nap--next", "{\"args\":{},\"effect\":\"jq\"}");
+    fed(v, 1000, "close", "", "{\"next\":[\"nap\",\"hear\",\"flaky\",\"nap--next\",\"idle\"]}");
+    fed(v, 1000, "sleep", "nap", "{\"due\":5000}");
+    fed(v, 1000, "ask", "hear", "{\"kind\":\"signal\",\"name\":\"go\",\"slot\":\"hear\"}");
+    fed(v, 1000, "call", "flaky", "{\"args\":{\"run\":[\"sh\",\"-c\",\"exit 1\",null]},\"effect\":\"shell-0123abcd\"}");
+    fed(v, 1000, "call", "nap--next", "{\"args\":{},\"effect\":\"jq\"}");
     view_draw(v, 1100, 80, 10, &out);
     is_text(&out, "  waits  nap  goes on in 4 s  0.1 s\n  waits  hear  for the signal go  0.1 s\n"
                   "  \\      flaky  shell sh -c 'exit 1' (secret)  0.1 s\n  \\      idle  0.1 s\n");
-    told(v, 1200, "again", "flaky", "{\"at\":9200,\"attempt\":1,\"error\":{\"code\":\"transient\",\"text\":\"busy\"}}");
+    fed(v, 1200, "again", "flaky", "{\"at\":9200,\"attempt\":1,\"error\":{\"code\":\"transient\",\"text\":\"busy\"}}");
     view_draw(v, 6300, 80, 3, &out);
     is_text(&out, "  waits  nap  goes on  5.3 s\n  waits  hear  for the signal go  5.3 s\n  ... and 2 more nodes\n");
     view_draw(v, 6300, 80, 4, &out);
@@ -301,23 +323,69 @@ PAWL_TEST(test_what_a_node_waits_for_is_said)
     buf_free(&out);
 }
 
-PAWL_TEST(test_a_failure_that_the_node_handles_is_told_and_so_is_the_end_of_a_run)
+PAWL_TEST(test_a_failure_that_the_node_handles_is_shown_and_so_is_the_end_of_a_run)
 {
     view *v = view_new(false);
     buf out;
 
     buf_init(&out, NULL);
-    told(v, 1000, "close", "", "{\"next\":[\"a\",\"b\"]}");
-    told(v, 1000, "receipt", "a", "{\"outcome\":\"error\",\"value\":{\"code\":\"effect\",\"text\":\"no such host\"}}");
-    told(v, 3000, "leave", "a", "{\"visit\":1}");
-    told(v, 3000, "fail", "b", "{\"code\":\"denied\",\"text\":\"Write it?: no\"}");
-    told(v, 3000, "cancel", "", "{\"by\":\"bob\",\"note\":\"enough\"}");
-    told(v, 3000, "unwind", "", "{\"reason\":null,\"status\":\"canceled\"}");
-    told_at(v, 3000, PAWL_STREAM_DEBUG, "entry", "", "{\"body\":[],\"envelope\":[3,3000,\"cancel\",\"canceled\",1],\"hash\":\"\"}");
+    fed(v, 1000, "close", "", "{\"next\":[\"a\",\"b\"]}");
+    fed(v, 1000, "receipt", "a", "{\"outcome\":\"error\",\"value\":{\"code\":\"effect\",\"text\":\"no such host\"}}");
+    fed(v, 3000, "leave", "a", "{\"visit\":1}");
+    fed(v, 3000, "fail", "b", "{\"code\":\"denied\",\"text\":\"Write it?: no\"}");
+    fed(v, 3000, "cancel", "", "{\"by\":\"bob\",\"note\":\"enough\"}");
+    fed(v, 3000, "unwind", "", "{\"reason\":null,\"status\":\"canceled\"}");
+    fed(v, 3000, "status", "", "null");
     view_draw(v, 3000, 80, 10, &out);
     is_text(&out, "");
     view_past(v, 80, false, &out);
     is_text(&out, "  failed a  no such host  2.0 s\n  denied b  Write it?: no  2.0 s\n  cancel the run is called off  by bob: enough\n  undo   what was done is undone\n");
+    view_free(v);
+    buf_free(&out);
+}
+
+/* ---- an agent: requests to its model, and tool calls ------------------------------------------------------------------------ */
+
+static void agent_fed(view *v, int64_t at, pawl_item_kind kind, pawl_item_state state, unsigned what, const char *name, const char *part, const char *json)
+{
+    const bool model = kind == PAWL_ITEM_MESSAGE;
+    const pawl_item_change c = { .kind = kind, .state = state, .what = what, .id = model ? "r~1/1.@.1.0" : name, .parent = "r~1", .name = name, .part = part,
+                                 .path = model ? "@" : "", .node = "", .run = "r", .cursor = "r:1.1", .seq = 1, .index = 1, .time_ms = at };
+
+    CHECK(view_feed(v, &c, view_reads(&c) ? json : "null"));
+}
+
+PAWL_TEST(test_an_agents_model_and_tool_calls_have_lines)
+{
+    view *v = view_new(false);
+    buf out;
+
+    buf_init(&out, NULL);
+    agent_fed(v, 1000, PAWL_ITEM_MESSAGE, PAWL_ITEM_DONE, PAWL_ITEM_ADDED | PAWL_ITEM_ENDED, "user", "message", "{}");
+    agent_fed(v, 1000, PAWL_ITEM_MESSAGE, PAWL_ITEM_RUNNING, PAWL_ITEM_ADDED, "llm", "call", "{}");
+    view_draw(v, 1200, 80, 10, &out);
+    is_text(&out, "  |      llm  0.2 s\n");
+    agent_fed(v, 2000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_PROPOSED, PAWL_ITEM_ADDED, "read_file", "", "null");
+    agent_fed(v, 2000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_PROPOSED, PAWL_ITEM_UPDATED, "read_file", "proposed", "{\"input\":{\"file_path\":\"a.c\"}}");
+    agent_fed(v, 2000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_PROPOSED, PAWL_ITEM_ADDED, "bash", "", "null");
+    agent_fed(v, 2000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_PROPOSED, PAWL_ITEM_UPDATED, "bash", "proposed", "{\"input\":{\"command\":\"make\"}}");
+    agent_fed(v, 2000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_RUNNING, PAWL_ITEM_UPDATED, "read_file", "tool_start", "{\"input\":{\"file_path\":\"a.c\"}}");
+    agent_fed(v, 2000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_WAITING, PAWL_ITEM_UPDATED, "bash", "permission_request", "{}");
+    agent_fed(v, 2000, PAWL_ITEM_MESSAGE, PAWL_ITEM_DONE, PAWL_ITEM_ENDED, "llm", "", "null");
+    view_draw(v, 2200, 80, 10, &out);
+    is_text(&out, "  -      read_file  a.c  0.2 s\n  waits  bash  make  0.2 s\n");
+    agent_fed(v, 3000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_DONE, PAWL_ITEM_ENDED, "read_file", "tool_end", "{\"is_error\":false,\"result\":\"int a;\"}");
+    agent_fed(v, 4000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_FAILED, PAWL_ITEM_ENDED, "bash", "tool_end", "{\"is_error\":true,\"result\":\"status 2\"}");
+    view_draw(v, 4000, 80, 10, &out);
+    is_text(&out, "");
+    view_past(v, 80, false, &out);
+    is_text(&out, "  done   read_file  a.c  1.0 s\n  failed bash  make: status 2  2.0 s\n");
+    agent_fed(v, 5000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_RUNNING, PAWL_ITEM_ADDED, "undo", "call", "{}");
+    agent_fed(v, 5000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_PROPOSED, PAWL_ITEM_ADDED, "grep", "", "null");
+    agent_fed(v, 5000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_DROPPED, PAWL_ITEM_ENDED, "grep", "", "null");
+    view_draw(v, 5000, 80, 10, &out);
+    view_past(v, 80, true, &out);
+    is_text(&out, "");
     view_free(v);
     buf_free(&out);
 }
@@ -340,7 +408,7 @@ PAWL_TEST(test_no_line_is_wider_and_no_picture_higher_than_the_terminal)
             for (uint64_t n = check_rand_below(20), at = 0; n > 0; n--, at = strlen(text))
                 snprintf(text + at, sizeof text - at, "%s ", words[check_rand_below(4) == 0 ? 6 : check_rand_below(3)]);
             snprintf(json, sizeof json, "{\"kind\":\"question\",\"prompt\":\"%s\",\"slot\":\"x\"}", text);
-            told(v, 1000, "ask", name, json);
+            fed(v, 1000, "ask", name, json);
         }
         view_past(v, columns, true, &out);
         view_draw(v, 5000, columns, rows, &out);
@@ -368,7 +436,7 @@ PAWL_TEST(test_no_line_is_wider_and_no_picture_higher_than_the_terminal)
 }
 
 /* A reader may begin anywhere, and machines are of all kinds: whatever comes after whatever, there is a picture. */
-PAWL_TEST(test_any_event_may_follow_any_other)
+PAWL_TEST(test_any_change_may_follow_any_other)
 {
     static const char *const names[] = { "answer", "ask", "again", "call", "cancel", "close", "doubt", "drop", "fail", "frame", "leave",
                                          "receipt", "sleep", "spawn", "started", "unwind", "visit", "turn", "end" };
@@ -379,6 +447,7 @@ PAWL_TEST(test_any_event_may_follow_any_other)
         "{\"outcome\":\"canceled\",\"value\":null}", "{\"at\":5,\"error\":{\"text\":\"e\"}}", "{\"due\":99}",
         "{\"hold\":true,\"kind\":\"question\",\"prompt\":{\"x\":1}}", "{\"kind\":\"signal\",\"name\":\"go\"}",
         "{\"by\":\"@timer\",\"note\":\"n\",\"value\":1}", "{\"code\":\"denied\",\"text\":\"\"}" };
+    static const char *const agents[] = { "llm", "bash", "a" }, *const parts[] = { "", "call", "proposed", "tool_start", "tool_end" };
     static const char *const lines[] = {
         "{\"body\":[[\"leave\",\"a\",1,[],{\"send\":[[\"w\",0],[\"w\",1]]}],[\"close\",[],{\"send\":[[0,\"x\",1]]}]],"
         "\"envelope\":[1,2,\"tick\",\"working\",1]}",
@@ -390,10 +459,13 @@ PAWL_TEST(test_any_event_may_follow_any_other)
         view *v = view_new(false);
 
         for (int i = 0; i < 60; i++) {
-            told(v, (int64_t)check_rand_below(100), names[check_rand_below(sizeof names / sizeof *names)],
+            fed(v, (int64_t)check_rand_below(100), names[check_rand_below(sizeof names / sizeof *names)],
                  paths[check_rand_below(sizeof paths / sizeof *paths)], texts[check_rand_below(sizeof texts / sizeof *texts)]);
             if (check_rand_below(6) == 0)
-                told_at(v, 50, PAWL_STREAM_DEBUG, "entry", "", lines[check_rand_below(2)]);
+                fed(v, 50, "entry", "", lines[check_rand_below(2)]);
+            if (check_rand_below(4) == 0)
+                agent_fed(v, 50, check_rand_below(3) == 0 ? PAWL_ITEM_MESSAGE : PAWL_ITEM_TOOL_CALL, (pawl_item_state)check_rand_below(7),
+                          1 + (unsigned)check_rand_below(4), agents[check_rand_below(3)], parts[check_rand_below(5)], texts[check_rand_below(13)]);
             view_draw(v, 50, 40, (int)check_rand_below(5), &out);
             view_past(v, 40, true, check_rand_below(2) == 0 ? &out : NULL);
             buf_reset(&out);
@@ -530,14 +602,15 @@ PAWL_TEST(test_a_run_that_never_comes_is_no_trouble)
 
 static const check_case cases[] = {
     CASE(test_a_node_at_work_has_a_line_and_another_when_it_is_done),
-    CASE(test_in_a_pipe_waits_and_answers_are_told_as_well),
+    CASE(test_in_a_pipe_waits_and_answers_are_shown_too),
     CASE(test_a_fan_out_is_one_line_that_counts),
     CASE(test_a_fan_out_knows_how_many_there_will_be_before_they_begin),
     CASE(test_a_node_of_a_subgraph_has_its_path),
     CASE(test_what_a_node_waits_for_is_said),
-    CASE(test_a_failure_that_the_node_handles_is_told_and_so_is_the_end_of_a_run),
+    CASE(test_a_failure_that_the_node_handles_is_shown_and_so_is_the_end_of_a_run),
+    CASE(test_an_agents_model_and_tool_calls_have_lines),
     CASE(test_no_line_is_wider_and_no_picture_higher_than_the_terminal),
-    CASE(test_any_event_may_follow_any_other),
+    CASE(test_any_change_may_follow_any_other),
     CASE(test_what_happens_while_it_is_looked_at_is_shown_once_and_nothing_before),
     CASE(test_on_a_terminal_the_cursor_is_there_again_after_each_write),
     CASE(test_a_run_that_never_comes_is_no_trouble),

@@ -142,6 +142,19 @@ void words_command(buf *out, const pawl_value *spec)
     }
 }
 
+void words_unknown(buf *out, const char *node, const char *effect)
+{
+    const size_t tool = effect != NULL && strncmp(effect, "tool-", 5) == 0 ? 5 : 0;
+
+    if (node != NULL && *node != '\0' && !words_own(node))
+        words_task(out, node, true);
+    else if (effect != NULL)
+        buf_put(out, effect + tool, effect_size(effect + tool));
+    else
+        buf_text(out, "a command");
+    buf_text(out, " had begun, and its outcome is unknown");
+}
+
 void words_failure(buf *out, const pawl_value *failure)
 {
     const char *text = pawl_value_string(pawl_value_get(failure, "text"));
@@ -239,23 +252,33 @@ void words_schema(buf *out, const pawl_value *schema)
 
 /* ---- what an approval is about ---------------------------------------------------------------------------- */
 
-void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns)
+/* The member of a call's input that says most; else all of it. */
+static const pawl_value *input_shown(const pawl_value *input)
 {
     static const char *const members[] = { "command", "run", "shell", "url", "file_path", "path" };
-    const pawl_value *input = pawl_value_get(about, "input"), *one = NULL;
+    const pawl_value *one = NULL;
+
+    for (size_t i = 0; i < sizeof members / sizeof *members && one == NULL; i++)
+        one = pawl_value_get(input, members[i]);
+    return one != NULL ? one : input;
+}
+
+void words_input(buf *out, const pawl_value *input) { words_prompt(out, input_shown(input)); }
+
+void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns)
+{
+    const pawl_value *input = pawl_value_get(about, "input");
     const char *tool = pawl_value_string(pawl_value_get(about, "tool"));
 
     if (tool == NULL)
         return;
-    for (size_t i = 0; i < sizeof members / sizeof *members && one == NULL; i++)
-        one = pawl_value_get(input, members[i]);
     buf_text(out, indent);
     cli_clean(out, tool, strlen(tool));
     buf_text(out, ": ");
     if (input == NULL)
         buf_text(out, "more than is shown");
     else
-        cli_short(out, one != NULL ? one : input, columns);
+        cli_short(out, input_shown(input), columns);
     buf_char(out, '\n');
     if (pawl_value_get(about, "again") != NULL)
         buf_fmt(out, "%sagain: the rules have changed since the last yes\n", indent);

@@ -1,4 +1,4 @@
-/* format.h - pieces of lines for people: what the view, the log and the questions have in common. */
+/* format.h - pieces of lines for people, shared by the view, the log and the questions. */
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 
@@ -19,11 +19,15 @@ void words_prompt(buf *out, const pawl_value *prompt);
 void words_option(buf *out, const pawl_value *option, bool whole);
 /* What a command is: "run wc -l a.c", "http GET https://...", "llm". */
 void words_command(buf *out, const pawl_value *spec);
+/* "sum had begun, and its outcome is unknown": of a command that was cut off (E5), named by its node, else by its effect. */
+void words_unknown(buf *out, const char *node, const char *effect);
 /* What failed, of {"code","text",...}. */
 void words_failure(buf *out, const pawl_value *failure);
 /* What values fit, in words: "a whole number from 1 to 10"; nothing when there is little to say. */
 void words_schema(buf *out, const pawl_value *schema);
 
+/* What the input of a tool call says, short: its command, its file; else all of it. */
+void words_input(buf *out, const pawl_value *input);
 /* The call that an approval is about, one line: "Bash: git push"; nothing, where there is none. */
 void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns);
 /* What an agent asks its user, a line each question and each answer that it offers; nothing, where it asks nothing. */

@@ -1,4 +1,4 @@
-/* picture.h - inside the view: what is known of a run, as its events told it. */
+/* picture.h - inside the view: what the changes of a run's items say of it, kept until it is drawn (view.c, view_draw.c). */
 #ifndef CLI_PICTURE_H
 #define CLI_PICTURE_H
 
@@ -6,11 +6,11 @@
 #include "cli/ui/format.h"
 
 typedef enum doing {
-    TASK_READY,                 /* begun, or told something */
-    TASK_OUT,                   /* a command of its is out */
-    TASK_AGAIN,                 /* it failed, and is tried again */
+    TASK_READY,                 /* it began, or has a receipt or an answer */
+    TASK_RUNNING,               /* a command of the task is performed */
+    TASK_RETRIES,               /* an attempt failed, and another one follows */
     TASK_SLEEPS,
-    TASK_ASKS,                  /* a person, or for a signal */
+    TASK_WAITS,                 /* for a person or a signal */
     TASK_DONE,
     TASK_FAILED,
     TASK_DOINGS
@@ -20,21 +20,21 @@ typedef struct seen {           /* a task */
     struct seen *next;          /* in its slot */
     struct seen *sibling;
     struct group *of;
-    int64_t due_ms;             /* when it is tried again, or wakes up */
+    int64_t due_ms;             /* of the next attempt, or of the end of the sleep */
     doing at;
-    bool over;                  /* it has left: what it asks is asked behind it */
-    bool erred;                 /* the last thing it was told is that something failed */
+    bool over;                  /* it has left: the question is asked after the node */
+    bool erred;                 /* its last receipt says that a command failed */
     char path[];
 } seen;
 
 typedef struct group {          /* the tasks of a node, as long as they are not all over: one line */
     struct group *next;
     seen *tasks;
-    size_t total, known;        /* tasks that there will be, and those that began */
+    size_t total, known;        /* tasks that are expected, and those that began */
     size_t count[TASK_DOINGS];
-    size_t failures, tenth;     /* told, one by one; of a fan-out */
+    size_t failures, tenth;     /* failures that have a line of their own; tenths of a fan-out that were shown */
     int64_t began_ms;
-    bool deep;                  /* in a fan-out of subgraphs: how many there will be nobody knows */
+    bool deep;                  /* in a fan-out of subgraphs: the number of its tasks is not known before */
     char *what;                 /* what it does; NULL: nothing to say */
     char *trouble;              /* what failed last; NULL: nothing */
     char name[];
@@ -50,25 +50,25 @@ typedef struct note {           /* a line to come */
     char *name, *what;          /* never NULL */
 } note;
 
-typedef struct sends {          /* what the leave or the close that comes next sends to: known before it */
+typedef struct sends {          /* the tasks that a leave or a close sends: read from the line of the journal before that change comes */
     struct sends *next;
     uint64_t seq;
-    bool close, due;            /* of a close; the leave has been told, and its superstep's close is to come */
+    bool close, due;            /* of a close; of a leave that came, and the close of its superstep has not */
     size_t n;
     char *at, *node;            /* path of the leave, or of the frame */
 } sends;
 
-enum { TASK_SLOTS = 1024, FAILURES_TOLD = 10, FAN_OUT_TENTHS = 10 };    /* of one node, failures are told one by one */
+enum { TASK_SLOTS = 1024, FAILURES_SHOWN = 10, FAN_OUT_TENTHS = 10 };    /* FAILURES_SHOWN: lines of failed tasks of one node */
 
 struct view {
     bool colour, over;
     bool failed;                /* no memory */
-    int64_t now_ms;             /* of the last event that has a time */
+    int64_t now_ms;             /* of the last change that has a time */
     group *first, **last;
     note *notes, **notes_last;
     sends *sent, **sent_last;
     seen *slots[TASK_SLOTS];
-    arena mem;                  /* of one event */
+    arena mem;                  /* of one change */
 };
 
 #endif

@@ -1,4 +1,7 @@
-/* view.c - the picture of a run: events are folded into nodes that are at work, and lines about those that are not any more. */
+/* view.c - the picture of a run: changes of its items are folded into nodes that are at work, and into lines about nodes that have ended.
+ *
+ * Owns view. Called by view_paint.c on the thread that paints, and by tests; no lock. Pure: no terminal, no clock, no store. Invariants: a group has at
+ * least as many tasks in `total` as began; each task is in its slot, in its group and in one of the group's counts. */
 #include "cli/ui/picture.h"
 
 #include <stdlib.h>
@@ -89,14 +92,12 @@ static group *group_find(view *v, const char *name)
     return g;
 }
 
-static group *group_of(view *v, const char *name, bool deep)
+static group *group_add(view *v, const char *name, bool deep)
 {
-    group *g = group_find(v, name);
     size_t size = strlen(name) + 1;
+    group *g = calloc(1, sizeof *g + size);
 
-    if (g != NULL)
-        return g;
-    if ((g = calloc(1, sizeof *g + size)) == NULL) {
+    if (g == NULL) {
         v->failed = true;
         return NULL;
     }
@@ -106,6 +107,13 @@ static group *group_of(view *v, const char *name, bool deep)
     *v->last = g;
     v->last = &g->next;
     return g;
+}
+
+static group *group_of(view *v, const char *name, bool deep)
+{
+    group *g = group_find(v, name);
+
+    return g != NULL ? g : group_add(v, name, deep);
 }
 
 static void group_remove(view *v, group *g)
@@ -139,19 +147,12 @@ static bool is_deep(const char *path)
     return last != NULL && colon != NULL && colon < last;
 }
 
-static seen *task_of(view *v, const char *path)
+static seen *task_add(view *v, const char *path, group *g)
 {
-    seen *t = task_find(v, path);
     size_t size = strlen(path) + 1;
-    char *name;
-    group *g;
+    seen *t = g == NULL ? NULL : calloc(1, sizeof *t + size);
 
-    if (t != NULL)
-        return t;
-    name = label(v, path, false);
-    g = name == NULL ? NULL : group_of(v, name, is_deep(path));
-    free(name);
-    if (g == NULL || (t = calloc(1, sizeof *t + size)) == NULL) {
+    if (t == NULL) {
         v->failed = true;
         return NULL;
     }
@@ -164,6 +165,19 @@ static seen *task_of(view *v, const char *path)
     g->count[TASK_READY]++;
     if (++g->known > g->total)
         g->total = g->known;
+    return t;
+}
+
+static seen *task_of(view *v, const char *path)
+{
+    seen *t = task_find(v, path);
+    char *name;
+
+    if (t != NULL)
+        return t;
+    name = label(v, path, false);
+    t = name == NULL ? NULL : task_add(v, path, group_of(v, name, is_deep(path)));
+    free(name);
     return t;
 }
 
@@ -315,9 +329,9 @@ static void sends_begin(view *v, const char *frame)
     }
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------ */
+/* ---- changes of items ---------------------------------------------------------------------------------------- */
 
-typedef struct told { const pawl_stream_event *ev; const pawl_value *json; } told;
+enum { COMMANDS = PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_CHILD };
 
 static char *failure_text(view *v, const pawl_value *failure)
 {
@@ -328,44 +342,23 @@ static char *failure_text(view *v, const pawl_value *failure)
     return text_of(v, &b);
 }
 
-static const pawl_value *parsed(view *v, const char *json)
+/* How many tasks a line of the journal will send: it is read before the items of the line, which say only that tasks leave. */
+static void on_line(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    const pawl_value *value = value_read(&v->mem, json, strlen(json), "an event", NULL);
+    pawl_iter it = pawl_iter_of(strcmp(c->part, "entry") == 0 ? pawl_value_get(json, "body") : json);
+    const pawl_value *item;
 
-    v->failed = v->failed || value == NULL;
-    return value;
-}
-
-/* What a line of the journal says before its items do: how the run stands, and how many tasks will be sent. */
-static void on_line(view *v, const pawl_stream_event *ev)
-{
-    const pawl_value *whole, *body, *item;
-    const char *status;
-    pawl_iter it;
-
-    if (strstr(ev->json, "\"send\"") == NULL && strcmp(ev->name, "entry") != 0)
-        return;
-    if ((whole = parsed(v, ev->json)) == NULL)
-        return;
-    body = strcmp(ev->name, "entry") == 0 ? pawl_value_get(whole, "body") : whole;
-    status = pawl_value_string(pawl_value_at(pawl_value_get(whole, "envelope"), 3));
-    if (status != NULL) {
-        v->over = false;
-        for (int s = PAWL_COMPLETED; s <= PAWL_REJECTED; s++)
-            v->over = v->over || strcmp(status, pawl_status_name((pawl_status)s)) == 0;
-    }
-    it = pawl_iter_of(body);
     while ((item = pawl_iter_next(&it, NULL)) != NULL)
-        sends_of(v, ev->seq, item);
+        sends_of(v, c->seq, item);
 }
 
-/* What stood in that superstep is over, and in what was below it. */
-static void on_close(view *v, told t)
+/* The tasks of that superstep have ended, and those of its subgraphs. */
+static void on_close(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    const char *frame = t.ev->path, *node;
+    const char *frame = c->path, *node;
     char *name = label(v, frame, false);
     size_t n = name == NULL ? 0 : strlen(name);
-    pawl_iter it = pawl_iter_of(pawl_value_get(t.json, "next"));
+    pawl_iter it = pawl_iter_of(pawl_value_get(json, "next"));
     const pawl_value *item;
     group *g;
 
@@ -391,134 +384,140 @@ static void failed_add(view *v, const seen *s, const pawl_value *failure, char *
     note_add(v, denied ? NOTE_DENIED : NOTE_FAILED, label(v, s->path, !one), why, one ? v->now_ms - s->of->began_ms : -1);
 }
 
-static void on_leave(view *v, told t)
+static void on_leave(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     seen *s;
 
+    (void)json;
     for (sends *at = v->sent; at != NULL; at = at->next)
-        at->due = at->due || (!at->close && strcmp(at->at, t.ev->path) == 0);
-    if (words_own(t.ev->path) || words_choice(t.ev->path) || (s = task_of(v, t.ev->path)) == NULL)
+        at->due = at->due || (!at->close && strcmp(at->at, c->path) == 0);
+    if (words_own(c->path) || words_choice(c->path) || (s = task_of(v, c->path)) == NULL)
         return;
-    if (s->erred && s->of->trouble != NULL && s->of->failures++ < FAILURES_TOLD)
+    if (s->erred && s->of->trouble != NULL && s->of->failures++ < FAILURES_SHOWN)
         failed_add(v, s, NULL, text_copied(v, s->of->trouble));
     task_ends(v, s, s->erred ? TASK_FAILED : TASK_DONE);
 }
 
-static void on_fail(view *v, told t)
+static void on_fail(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_of(v, t.ev->path);
+    seen *s = task_of(v, c->path);
 
     if (s == NULL)
         return;
-    if (s->of->failures++ < FAILURES_TOLD)
-        failed_add(v, s, t.json, failure_text(v, t.json));
+    if (s->of->failures++ < FAILURES_SHOWN)
+        failed_add(v, s, json, failure_text(v, json));
     task_ends(v, s, TASK_FAILED);
 }
 
-static void on_call(view *v, told t)
+static void on_call(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    const char *effect = pawl_value_string(pawl_value_get(t.json, "effect"));
-    seen *s = task_of(v, t.ev->path);
+    seen *s = task_of(v, c->path);
     buf b;
 
     if (s == NULL)
         return;
-    task_move(s, TASK_OUT);
+    task_move(s, TASK_RUNNING);
     buf_init(&b, NULL);
-    if (effect == NULL || strcmp(effect, "jq") != 0)    /* an expression of the file: no work of the node's */
-        words_command(&b, t.json);
+    if (strcmp(c->name, "jq") != 0)     /* an expression of the file: no work of the node's */
+        words_command(&b, json);
     text_take(&s->of->what, text_of(v, &b));
 }
 
-static void on_started(view *v, told t)
+static void on_started(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_of(v, t.ev->path);
+    seen *s = task_of(v, c->path);
 
+    (void)json;
     if (s != NULL)
-        task_move(s, TASK_OUT);
+        task_move(s, TASK_RUNNING);
 }
 
 /* The task now waits until the time that member `due` of the event names. NULL: it is not shown. */
-static seen *task_waits(view *v, told t, unsigned state, const char *due)
+static seen *task_waits(view *v, const pawl_item_change *c, const pawl_value *json, unsigned state, const char *due)
 {
-    seen *s = task_of(v, t.ev->path);
+    seen *s = task_of(v, c->path);
 
     if (s != NULL) {
         task_move(s, state);
-        s->due_ms = pawl_value_int(pawl_value_get(t.json, due));
+        s->due_ms = pawl_value_int(pawl_value_get(json, due));
     }
     return s;
 }
 
-static void on_again(view *v, told t)
+static void on_again(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_waits(v, t, TASK_AGAIN, "at");
+    seen *s = task_waits(v, c, json, TASK_RETRIES, "at");
     char time[ELAPSED_BYTES];
     buf b;
 
     if (s == NULL)
         return;
-    text_take(&s->of->trouble, failure_text(v, pawl_value_get(t.json, "error")));
+    text_take(&s->of->trouble, failure_text(v, pawl_value_get(json, "error")));
     if (s->of->total > 1 || s->of->trouble == NULL)
         return;
-    words_elapsed(time, s->due_ms - (t.ev->time_ms > 0 ? t.ev->time_ms : v->now_ms));
+    words_elapsed(time, s->due_ms - (c->time_ms > 0 ? c->time_ms : v->now_ms));
     buf_init(&b, NULL);
     buf_fmt(&b, "in %s: %s", time, s->of->trouble);
-    note_add(v, NOTE_AGAIN, label(v, t.ev->path, false), text_of(v, &b), -1);
+    note_add(v, NOTE_AGAIN, label(v, c->path, false), text_of(v, &b), -1);
 }
 
-static void on_sleep(view *v, told t)
+static void on_sleep(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_waits(v, t, TASK_SLEEPS, "due");
+    seen *s = task_waits(v, c, json, TASK_SLEEPS, "due");
     char time[ELAPSED_BYTES];
     buf b;
 
-    if (s == NULL || s->of->total > 1)
+    if (s == NULL)
+        return;
+    if (s->of->total > 1)
         return;
     words_elapsed(time, s->due_ms - v->now_ms);
     buf_init(&b, NULL);
     buf_fmt(&b, "for %s", time);
-    note_add(v, NOTE_WAITS, label(v, t.ev->path, false), text_of(v, &b), -1);
+    note_add(v, NOTE_WAITS, label(v, c->path, false), text_of(v, &b), -1);
 }
 
-static void on_ask(view *v, told t)
+static void on_ask(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_of(v, t.ev->path);
-    const char *kind = pawl_value_string(pawl_value_get(t.json, "kind"));
+    seen *s = task_of(v, c->path);
     buf b;
 
     if (s == NULL)
         return;
-    task_move(s, TASK_ASKS);
-    s->over = pawl_value_bool(pawl_value_get(t.json, "hold"));
+    task_move(s, TASK_WAITS);
+    s->over = pawl_value_bool(pawl_value_get(json, "hold"));
     buf_init(&b, NULL);
-    if (kind != NULL && strcmp(kind, "signal") == 0) {
+    if (strcmp(c->name, "signal") == 0) {
         buf_text(&b, "for the signal ");
-        words_prompt(&b, pawl_value_get(t.json, "name"));
+        words_prompt(&b, pawl_value_get(json, "name"));
     } else {
-        words_prompt(&b, pawl_value_get(t.json, "prompt"));
+        words_prompt(&b, pawl_value_get(json, "prompt"));
+    }
+    if (strcmp(c->name, "doubt") == 0) {
+        buf_reset(&b);
+        words_unknown(&b, c->path, NULL);
     }
     text_take(&s->of->what, text_of(v, &b));
-    if (s->of->what != NULL && s->of->count[TASK_ASKS] == 1)
-        note_add(v, NOTE_WAITS, label(v, t.ev->path, true), text_copied(v, s->of->what), -1);
+    if (s->of->what != NULL && s->of->count[TASK_WAITS] == 1)
+        note_add(v, NOTE_WAITS, label(v, c->path, true), text_copied(v, s->of->what), -1);
 }
 
-static void on_answer(view *v, told t)
+static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_of(v, t.ev->path);
-    const char *by = pawl_value_string(pawl_value_get(t.json, "by"));
-    const char *why = pawl_value_string(pawl_value_get(t.json, "note"));
+    seen *s = task_of(v, c->path);
+    const char *by = pawl_value_string(pawl_value_get(json, "by"));
+    const char *why = pawl_value_string(pawl_value_get(json, "note"));
     buf b;
 
     if (s == NULL)
         return;
     buf_init(&b, NULL);
-    words_prompt(&b, pawl_value_get(t.json, "value"));
+    words_prompt(&b, pawl_value_get(json, "value"));
     if (by != NULL)
         buf_fmt(&b, ", by %s", *by == '@' ? by + 1 : by);
     if (why != NULL)
         buf_fmt(&b, ": %s", why);
-    note_add(v, NOTE_ANSWER, label(v, t.ev->path, true), text_of(v, &b), -1);
+    note_add(v, NOTE_ANSWER, label(v, c->path, true), text_of(v, &b), -1);
     text_take(&s->of->what, NULL);
     if (s->over && s->of->total == 1)
         group_remove(v, s->of);
@@ -526,44 +525,47 @@ static void on_answer(view *v, told t)
         task_move(s, s->over ? TASK_DONE : TASK_READY);
 }
 
-static void on_receipt(view *v, told t)
+static void on_receipt(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_of(v, t.ev->path);
-    const char *outcome = pawl_value_string(pawl_value_get(t.json, "outcome"));
-    const pawl_value *value = pawl_value_get(t.json, "value");
+    seen *s = task_of(v, c->path);
+    const char *outcome = pawl_value_string(pawl_value_get(json, "outcome"));
+    const pawl_value *value = pawl_value_get(json, "value");
 
     if (s == NULL)
         return;
     task_move(s, TASK_READY);
-    s->erred = outcome != NULL && strcmp(outcome, "done") != 0;
+    s->erred = c->state != PAWL_ITEM_DONE;
     if (s->erred)
-        text_take(&s->of->trouble, pawl_value_type(value) == PAWL_TYPE_OBJECT ? failure_text(v, value) : text_copied(v, outcome));
+        text_take(&s->of->trouble, pawl_value_type(value) == PAWL_TYPE_OBJECT || outcome == NULL ? failure_text(v, value) : text_copied(v, outcome));
 }
 
-static void on_visit(view *v, told t)
+static void on_visit(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_of(v, t.ev->path);
+    seen *s = task_of(v, c->path);
 
+    (void)json;
     if (s == NULL)
         return;
     task_move(s, TASK_READY);
     s->over = s->erred = false;
 }
 
-static void on_drop(view *v, told t)
+static void on_drop(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_find(v, t.ev->path);
+    seen *s = task_find(v, c->path);
 
+    (void)json;
     if (s != NULL && !s->over)
         task_move(s, TASK_READY);
 }
 
-static void on_cancel(view *v, told t)
+static void on_cancel(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    const char *by = pawl_value_string(pawl_value_get(t.json, "by"));
-    const char *why = pawl_value_string(pawl_value_get(t.json, "note"));
+    const char *by = pawl_value_string(pawl_value_get(json, "by"));
+    const char *why = pawl_value_string(pawl_value_get(json, "note"));
     buf b;
 
+    (void)c;
     buf_init(&b, NULL);
     if (by != NULL)
         buf_fmt(&b, "by %s%s", *by == '@' ? by + 1 : by, why != NULL ? ": " : "");
@@ -571,45 +573,130 @@ static void on_cancel(view *v, told t)
     note_add(v, NOTE_CANCEL, text_copied(v, "the run is called off"), text_of(v, &b), -1);
 }
 
-static void on_unwind(view *v, told t)
+static void on_unwind(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    (void)t;
+    (void)c, (void)json;
     note_add(v, NOTE_UNDO, text_copied(v, "what was done is undone"), text_copied(v, ""), -1);
 }
 
-static const struct { const char *name; void (*fn)(view *v, told t); bool task; } events[] = {
-    { "answer", on_answer, true }, { "ask", on_ask, true }, { "again", on_again, true }, { "call", on_call, true },
-    { "cancel", on_cancel, false }, { "close", on_close, false }, { "doubt", on_ask, true }, { "drop", on_drop, true },
-    { "fail", on_fail, true }, { "frame", on_visit, true }, { "leave", on_leave, true }, { "receipt", on_receipt, true },
-    { "sleep", on_sleep, true }, { "spawn", on_call, true }, { "started", on_started, true }, { "unwind", on_unwind, false },
-    { "visit", on_visit, true },
-};
+/* ---- an agent's messages and tool calls ------------------------------------------------------------------------ */
 
-static void on_task(view *v, const pawl_stream_event *ev)
+/* A request to a model, or a tool call: it belongs to the run itself and is found by its id. A command of Pawl's own (an inverse) is added with a part. */
+static seen *agent_item(view *v, const pawl_item_change *c)
 {
-    told t = { .ev = ev };
+    seen *s = task_find(v, c->id);
+    const bool begins = (c->what & PAWL_ITEM_ADDED) != 0 && (c->what & PAWL_ITEM_ENDED) == 0;
+    const bool model = c->kind == PAWL_ITEM_MESSAGE && strcmp(c->path, "@") == 0, tool = c->kind == PAWL_ITEM_TOOL_CALL && *c->part == '\0';
 
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-        if (strcmp(events[i].name, ev->name) != 0)
-            continue;
-        if (events[i].task && (*ev->path == '\0' || words_own(ev->path) || words_choice(ev->path)) && events[i].fn != on_leave)
-            return;
-        if ((t.json = parsed(v, ev->json)) != NULL)
-            events[i].fn(v, t);
+    if (s != NULL || !begins || (!model && !tool))
+        return s;
+    return task_add(v, c->id, group_add(v, c->name, false));
+}
+
+static void agent_ends(view *v, const pawl_item_change *c, const pawl_value *json, seen *s)
+{
+    group *g = s->of;
+    const pawl_value *result = pawl_value_get(json, "result");
+    buf b;
+
+    if (c->kind == PAWL_ITEM_TOOL_CALL && c->state != PAWL_ITEM_DROPPED) {
+        buf_init(&b, NULL);
+        buf_text(&b, g->what != NULL ? g->what : "");
+        if (c->state == PAWL_ITEM_FAILED && result != NULL) {
+            buf_text(&b, b.size > 0 ? ": " : "");
+            words_prompt(&b, result);
+        }
+        note_add(v, c->state == PAWL_ITEM_FAILED ? NOTE_FAILED : NOTE_DONE, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
+    }
+    group_remove(v, g);
+}
+
+static void on_agent(view *v, const pawl_item_change *c, const pawl_value *json)
+{
+    const pawl_value *input = pawl_value_get(json, "input");
+    seen *s = agent_item(v, c);
+    buf b;
+
+    if (s == NULL)
         return;
+    if (c->state >= PAWL_ITEM_DONE) {
+        agent_ends(v, c, json, s);
+        return;
+    }
+    task_move(s, c->state == PAWL_ITEM_WAITING ? TASK_WAITS : c->state == PAWL_ITEM_RUNNING ? TASK_RUNNING : TASK_READY);
+    if (c->kind == PAWL_ITEM_TOOL_CALL && input != NULL) {
+        buf_init(&b, NULL);
+        words_input(&b, input);
+        text_take(&s->of->what, text_of(v, &b));
     }
 }
 
-bool view_feed(view *v, const pawl_stream_event *ev)
+/* ---- what is fed ------------------------------------------------------------------------------------------------- */
+
+/* A part of which kinds of items, and whether it is of a task of the graph. Items that change with another one in the same place have the same part, and
+ * are not of these kinds: an error with its task, a usage with its command. */
+static const struct { const char *part; unsigned kinds; bool task; void (*fn)(view *v, const pawl_item_change *c, const pawl_value *json); } changes[] = {
+    { "again", COMMANDS, true, on_again },
+    { "answer", PAWL_ITEM_WAIT | PAWL_ITEM_RUN, true, on_answer },
+    { "ask", PAWL_ITEM_WAIT, true, on_ask },
+    { "call", COMMANDS, true, on_call },
+    { "cancel", PAWL_ITEM_RUN, false, on_cancel },
+    { "close", PAWL_ITEM_RUN | PAWL_ITEM_TASK, false, on_close },
+    { "doubt", PAWL_ITEM_WAIT, true, on_ask },
+    { "drop", COMMANDS | PAWL_ITEM_WAIT, true, on_drop },
+    { "entry", PAWL_ITEM_LINE, false, on_line },
+    { "fail", PAWL_ITEM_TASK, true, on_fail },
+    { "frame", PAWL_ITEM_TASK, true, on_visit },
+    { "leave", PAWL_ITEM_TASK | PAWL_ITEM_RUN, false, on_leave },
+    { "receipt", COMMANDS, true, on_receipt },
+    { "record", PAWL_ITEM_LINE, false, on_line },
+    { "sleep", PAWL_ITEM_WAIT, true, on_sleep },
+    { "spawn", PAWL_ITEM_CHILD, true, on_call },
+    { "started", COMMANDS, true, on_started },
+    { "unwind", PAWL_ITEM_RUN, false, on_unwind },
+    { "visit", PAWL_ITEM_TASK, true, on_visit },
+};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+/* The row of the table; CHANGES: none. */
+static size_t row_of(const pawl_item_change *c)
 {
+    for (size_t i = 0; i < CHANGES; i++)
+        if ((changes[i].kinds & c->kind) != 0 && strcmp(changes[i].part, c->part) == 0)
+            return changes[i].task && (*c->path == '\0' || words_own(c->path) || words_choice(c->path)) ? CHANGES : i;
+    return CHANGES;
+}
+
+/* No task of the graph: an agent's. */
+static bool is_agent(const pawl_item_change *c)
+{
+    return (c->kind & (PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL)) != 0 && (*c->path == '\0' || words_own(c->path)) && c->live == 0;
+}
+
+bool view_reads(const pawl_item_change *c)
+{
+    return row_of(c) < CHANGES || (is_agent(c) && (strcmp(c->part, "proposed") == 0 || strcmp(c->part, "tool_start") == 0 || strcmp(c->part, "tool_end") == 0));
+}
+
+bool view_feed(view *v, const pawl_item_change *c, const char *json)
+{
+    const size_t row = row_of(c);
+    const pawl_value *value = NULL;
+
     v->failed = false;
     arena_reset(&v->mem);
-    if (ev->time_ms > v->now_ms)
-        v->now_ms = ev->time_ms;
-    if (ev->kind == PAWL_STREAM_DEBUG)
-        on_line(v, ev);
-    else if (ev->kind == PAWL_STREAM_TASKS)
-        on_task(v, ev);
+    if (c->time_ms > v->now_ms)
+        v->now_ms = c->time_ms;
+    if (c->kind == PAWL_ITEM_RUN)
+        v->over = c->state >= PAWL_ITEM_DONE;
+    if ((row == CHANGES && !is_agent(c)) || (row < CHANGES && changes[row].fn == on_line && strstr(json, "\"send\"") == NULL))
+        return true;
+    if ((value = value_read(&v->mem, json, strlen(json), "an item", NULL)) == NULL)
+        return false;
+    if (row < CHANGES)
+        changes[row].fn(v, c, value);
+    else
+        on_agent(v, c, value);
     return !v->failed;
 }
 

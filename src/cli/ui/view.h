@@ -1,25 +1,28 @@
-/* view.h - what a run does, for a person who looks on: a few lines that change on a terminal, plain lines elsewhere.
+/* view.h - a run that is driven, shown to a person: a few lines that change on a terminal, plain lines elsewhere.
  *
- * The picture is a function of the events that it was fed and of the time: no terminal, no clock. Beside it a thread that reads
- * the run's stream and paints on stderr while another one drives. */
+ * The picture is made from the run's items (pawl/items.h): nodes, tasks, waits, children, tool calls and messages with their states. It is a function of
+ * the changes that it was fed and of the time: no terminal, no clock. A thread beside the one that drives reads the items and paints on stderr. */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
 
 #include "cli/cli.h"
+#include "pawl/items.h"
 
 typedef struct view view;
 
 /* ---- the picture ---------------------------------------------------------------------------- */
 
-enum { VIEW_KINDS = PAWL_STREAM_TASKS | PAWL_STREAM_DEBUG };    /* what of a stream it is made of */
+/* The items that it is made of. A line of the journal says how many tasks come next. */
+enum { VIEW_KINDS = PAWL_ITEM_RUN | PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_TASK | PAWL_ITEM_WAIT | PAWL_ITEM_CHILD | PAWL_ITEM_LINE };
 
 view *view_new(bool colour);
 void view_free(view *v);
-bool view_feed(view *v, const pawl_stream_event *ev);   /* false: no memory; then the picture is not what it should be */
+bool view_reads(const pawl_item_change *c);     /* whether view_feed() needs the JSON of the change; else it takes "null" */
+bool view_feed(view *v, const pawl_item_change *c, const char *json);   /* false: no memory; then the picture is not what it should be */
 /* The lines as they stand at `now_ms`, each ending in a newline, none longer than `columns`, at most `rows` of them. */
 void view_draw(const view *v, int64_t now_ms, int columns, int rows, buf *out);
-/* Lines that will not change any more of what came since this was asked last: nodes that ended, and how. `all`: also retries, waits,
- * answers, and how far a fan-out is at each tenth: for a pipe, where nothing is drawn. `out` NULL: they are forgotten. */
+/* The lines since the last call that do not change any more: nodes and tool calls that ended, and how. `all`: also retries, waits, answers, and each
+ * tenth of a fan-out: for a pipe, where nothing is drawn. `out` NULL: they are forgotten. */
 void view_past(view *v, int columns, bool all, buf *out);
 /* Somebody pressed Ctrl-C: a line about what that does. */
 void view_stop(view *v);
@@ -27,22 +30,22 @@ void view_stop(view *v);
 /* ---- on a terminal, or in a pipe --------------------------------------------------------------- */
 
 typedef struct viewing viewing;
-/* Begin to show `run` on stderr, as c->err_tty and c->err_colour say: what happens from now on; `run` may be begun later. Until it
- * is ended the store's handle is the engine's alone. NULL: nothing is shown (no memory, no thread): never mind. */
+/* Begin to show `run` on stderr, as c->err_tty and c->err_colour say: what happens from now on; `run` may be begun later. Until
+ * view_end() the store's handle is the engine's alone. NULL: nothing is shown (no memory, no thread), which is no error. */
 viewing *view_begin(cli_call *c, pawl_engine *e, const char *run);
-/* Show what is left, take the changing lines away, and stop. NULL: nothing. */
+/* Show the last lines, remove those that change, and stop. NULL: nothing. */
 void view_end(viewing *w);
-/* For a signal's handler, which may not write between the lines: what Ctrl-C does is said here. False: nothing is shown now, say it yourself. */
+/* Called by a signal's handler, which may not write between the lines: the view adds a line about Ctrl-C. False: no view is shown; the caller prints it. */
 bool view_stopping(void);
 
 /* ---- asking ------------------------------------------------------------------------------------------ */
 
 typedef enum ask_result { ASKED_ANSWER = 1, ASKED_LATER = 2, ASKED_GONE = 3 } ask_result;  /* GONE: stdin is over, or Ctrl-C */
-/* Ask whoever sits there what `w` asks, on stderr and stdin: prompt, options by number, what "no" and "later" do (`no`: what a no leads to, or
- * NULL: nothing is said of it); again until the answer fits schema and options. `answer` gets JSON text. */
+/* Ask the person at the terminal what `w` asks, on stderr and stdin: prompt, options by number, what "no" and "later" do (`no`: the effect of a no,
+ * NULL: it is not printed); again until the answer fits schema and options. `answer` gets JSON text. */
 ask_result view_ask(cli_call *c, const pawl_wait *w, const char *no, buf *answer);
-/* What somebody typed or gave on the command line as the answer to `w`: JSON where that is meant, bare text or a number's option where
- * the schema wants a string or an option (checked). PAWL_INVALID: err says what fits. */
+/* A typed answer to `w` as JSON: JSON text, or bare text or the number of an option where the schema wants a string or an option; checked.
+ * PAWL_INVALID: err says what fits. */
 pawl_code view_answer(const pawl_wait *w, const char *text, buf *json, pawl_err *err);
 
 #endif

@@ -1,4 +1,6 @@
-/* view_draw.c - the picture as lines: never wider than they may be, never more of them. */
+/* view_draw.c - the picture as lines, no wider and no more of them than the terminal has room for.
+ *
+ * Called by view_paint.c on the thread that paints, and by tests. Pure: it reads the view that view.c makes, and the time that it is given. */
 #include "cli/ui/picture.h"
 
 #include <stdlib.h>
@@ -93,7 +95,7 @@ static int64_t soonest(const group *g)
     int64_t due = 0;
 
     for (const seen *t = g->tasks; t != NULL; t = t->sibling)
-        if (t->at == TASK_AGAIN && (due == 0 || t->due_ms < due))
+        if (t->at == TASK_RETRIES && (due == 0 || t->due_ms < due))
             due = t->due_ms;
     return due;
 }
@@ -117,12 +119,12 @@ static void fan_out(buf *out, const group *g, int64_t now_ms)
     buf_fmt(out, "%zu/%zu", g->count[TASK_DONE], g->total);
     if (g->count[TASK_FAILED] > 0)
         buf_fmt(out, ", %zu failed", g->count[TASK_FAILED]);
-    if (g->count[TASK_AGAIN] > 0) {
-        buf_fmt(out, ", %zu retrying", g->count[TASK_AGAIN]);
+    if (g->count[TASK_RETRIES] > 0) {
+        buf_fmt(out, ", %zu retrying", g->count[TASK_RETRIES]);
         due_in(out, soonest(g), now_ms);
     }
-    if (g->count[TASK_ASKS] > 0)
-        buf_fmt(out, ", %zu waiting", g->count[TASK_ASKS]);
+    if (g->count[TASK_WAITS] > 0)
+        buf_fmt(out, ", %zu waiting", g->count[TASK_WAITS]);
     if (g->count[TASK_SLEEPS] > 0)
         buf_fmt(out, ", %zu sleeping", g->count[TASK_SLEEPS]);
 }
@@ -132,7 +134,7 @@ static look one_task(buf *out, const group *g, int64_t now_ms)
     doing at = g->tasks == NULL ? TASK_READY : g->tasks->at;
 
     switch (at) {
-    case TASK_AGAIN:
+    case TASK_RETRIES:
         buf_text(out, "retrying");
         due_in(out, g->tasks->due_ms, now_ms);
         if (g->trouble != NULL)
@@ -142,11 +144,11 @@ static look one_task(buf *out, const group *g, int64_t now_ms)
         buf_text(out, "goes on");
         due_in(out, g->tasks->due_ms, now_ms);
         return looks[NOTE_WAITS];
-    case TASK_ASKS:
+    case TASK_WAITS:
         buf_text(out, g->what != NULL ? g->what : "");
         return looks[NOTE_WAITS];
     case TASK_READY:
-    case TASK_OUT:
+    case TASK_RUNNING:
     case TASK_DONE:
     case TASK_FAILED:
     case TASK_DOINGS:

@@ -1,8 +1,11 @@
-/* view_paint.c - a thread that reads a run's stream while another one drives it, and shows the picture on stderr.
+/* view_paint.c - a thread that reads a run's items while another one drives it, and shows the picture on stderr.
  *
- * On a terminal lines that are over scroll away as they are, and those that change stand below them, painted again in place. Each
- * painting is one write that hides the cursor first and shows it last: whatever kills the program, the terminal is as it was. The
- * cursor rests below the last line, so what somebody types meanwhile is painted over. */
+ * Owns viewing. view_begin() and view_end() are called on the thread that drives; all else is done by the thread that paints, which owns the picture and the
+ * reader; `lock` covers what its comment says. Invariant: each line that does not change any more is written once.
+ *
+ * On a terminal the lines that do not change any more scroll away, and those that change are painted again in place below them. Each
+ * painting is one write that hides the cursor first and shows it last: however the program ends, the terminal is as it was. The
+ * cursor rests below the last line, so text that is typed meanwhile is painted over. */
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
 
@@ -15,10 +18,10 @@
 
 enum {
     PAINT_MS = 100,             /* between two paintings */
-    LOOK_MS = PAINT_MS / 2,     /* between two looks at what happened: to be woken by each event costs more than most events */
-    QUIET_MS = 50,              /* a run that is over by then was never seen at work */
-    OPEN_MS = 2,                /* a run that is not begun yet is looked for so often */
-    PAST_ENTRIES = 2000,        /* of a run that is older, only so many are read to see where it is */
+    LOOK_MS = PAINT_MS / 2,     /* between two looks at the items: to be woken by each change costs more than most changes */
+    QUIET_MS = 50,              /* nothing is painted before: most short runs are over by then */
+    OPEN_MS = 2,                /* between two tries to open a run that has not begun */
+    PAST_ENTRIES = 2000,        /* of an older run, only so many entries of the past are read */
     ROWS = 24, ROWS_LEAST = 4
 };
 
@@ -31,7 +34,7 @@ struct viewing {
     pthread_mutex_t lock;       /* of the next two */
     pthread_cond_t woken;
     bool stop;
-    char from[32], past[64];    /* where to begin to read, and to tell; "": at the beginning */
+    char from[32], past[64];    /* where to begin to read, and where the past ends; "": at the beginning */
     int64_t begun_ms, painted_ms;
     buf out, drawn, next;       /* what is written; the changing lines as they stand there, and as they are now */
     int columns;                /* they were drawn for */
@@ -141,23 +144,24 @@ static void show(viewing *w, bool last)
 
 /* ---- reading --------------------------------------------------------------------------------------------- */
 
-static bool is_past(viewing *w, const pawl_stream_event *ev)
+static bool is_past(viewing *w, const pawl_item_change *c)
 {
     unsigned long long seq, index;
 
     if (*w->past == '\0')
         return false;
-    if (sscanf(w->past, "%llu.%llu", &seq, &index) == 2 && (ev->seq < seq || (ev->seq == seq && ev->index <= index)) && ev->live == 0)
+    if (sscanf(w->past, "%llu.%llu", &seq, &index) == 2 && (c->seq < seq || (c->seq == seq && c->index <= index)) && c->live == 0)
         return true;
     *w->past = '\0';
     return false;
 }
 
-static void feed(viewing *w, const pawl_stream_event *ev)
+static void feed(viewing *w, pawl_items *r, const pawl_item_change *c)
 {
-    bool past = is_past(w, ev);
+    const bool past = is_past(w, c);
+    const char *json = view_reads(c) ? pawl_items_json(r, NULL) : NULL;
 
-    (void)view_feed(w->v, ev);
+    (void)view_feed(w->v, c, json != NULL ? json : "null");
     if (past)
         view_past(w->v, 0, true, NULL);
 }
@@ -181,19 +185,19 @@ static bool stopped_after(viewing *w, int64_t ms)
 }
 
 /* When the run is there. NULL: it was stopped before. */
-static pawl_stream *opened(viewing *w)
+static pawl_items *opened(viewing *w)
 {
-    const pawl_stream_options options = { .from = *w->from != '\0' ? w->from : NULL, .kinds = VIEW_KINDS };
-    pawl_stream *r;
+    const pawl_items_options options = { .from = *w->from != '\0' ? w->from : NULL, .kinds = VIEW_KINDS };
+    pawl_items *r;
     bool last;
 
-    if (w->fresh)               /* what ends before that costs the store no look */
+    if (w->fresh)               /* a run that ends before that costs no read of the store */
         (void)stopped_after(w, LOOK_MS);
     do {
         pthread_mutex_lock(&w->lock);
         last = w->stop;
         pthread_mutex_unlock(&w->lock);
-        r = pawl_stream_open(w->e, NULL, w->run, &options, NULL);
+        r = pawl_items_open(w->e, NULL, w->run, &options, NULL);
     } while (r == NULL && !last && (stopped_after(w, OPEN_MS), true));
     return r;
 }
@@ -201,8 +205,8 @@ static pawl_stream *opened(viewing *w)
 static void *look_on(void *arg)
 {
     viewing *w = arg;
-    pawl_stream *r = opened(w);
-    pawl_stream_event ev;
+    pawl_items *r = opened(w);
+    pawl_item_change change;
     pawl_code rc;
 
     if (r == NULL) {
@@ -210,8 +214,8 @@ static void *look_on(void *arg)
         return NULL;
     }
     do {
-        while ((rc = pawl_stream_next(r, &ev, NULL)) == PAWL_OK) {
-            feed(w, &ev);
+        while ((rc = pawl_items_next(r, &change, NULL)) == PAWL_OK) {
+            feed(w, r, &change);
             if (*w->past == '\0')
                 show(w, false);
         }
@@ -220,19 +224,19 @@ static void *look_on(void *arg)
         if (*w->past == '\0')
             show(w, false);
     } while (!stopped_after(w, LOOK_MS));
-    while (pawl_stream_next(r, &ev, NULL) == PAWL_OK)
-        feed(w, &ev);
+    while (pawl_items_next(r, &change, NULL) == PAWL_OK)
+        feed(w, r, &change);
     show(w, true);
-    pawl_stream_close(r);
+    pawl_items_close(r);
     return NULL;
 }
 
 /* ---- begun and ended -------------------------------------------------------------------------------------- */
 
-/* Of a run that is there already, what was before is read to see where it is, and not told. */
+/* Of a run that is there already the past is read, for what is open in it, and not shown. Where it ends is asked of a stream: that reads no past. */
 static void past_find(viewing *w)
 {
-    pawl_stream *r = pawl_stream_open(w->e, NULL, w->run, &(pawl_stream_options){ .from = "now", .kinds = VIEW_KINDS }, NULL);
+    pawl_stream *r = pawl_stream_open(w->e, NULL, w->run, &(pawl_stream_options){ .from = "now", .kinds = PAWL_STREAM_TASKS }, NULL);
     unsigned long long seq;
 
     if ((w->fresh = r == NULL))
@@ -279,7 +283,7 @@ viewing *view_begin(cli_call *c, pawl_engine *e, const char *run)
     pthread_cond_init(&w->woken, &attr);
     pthread_condattr_destroy(&attr);
     past_find(w);
-    /* from now on what attempts say is kept, so that a reader who comes after one began is told of it */
+    /* from now on live events are kept, so that a reader that is opened after an attempt began gets them */
     live = pawl_engine_live(e, 0, 0, NULL);
     atomic_fetch_add(&looking, 1);
     if (w->v != NULL && (live == PAWL_OK || live == PAWL_CONFLICT) && pthread_create(&w->thread, NULL, look_on, w) == 0)
