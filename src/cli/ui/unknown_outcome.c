@@ -1,5 +1,8 @@
-/* unknown_outcome.c - what may happen once had begun when its process died: what somebody says came of it, in words in place of a receipt. */
+/* unknown_outcome.c - a command that must not be performed twice was cut off: how its outcome is asked for, and an answer in words as its receipt (E5).
+ *
+ * Called by the verbs that print open waits and that take answers, on the main thread. Owns nothing. */
 #include "cli/run_driver.h"
+#include "cli/ui/format.h"
 
 bool doubt_is(const pawl_wait *w)
 {
@@ -9,11 +12,11 @@ bool doubt_is(const pawl_wait *w)
 void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
 {
     const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
-
     const char *tool = pawl_value_string(pawl_value_get(w->about, "tool")), *effect = pawl_value_string(pawl_value_get(w->prompt, "effect"));
 
-    buf_fmt(b, "    %s had begun, and nobody knows what came of it: find out, and say\n",
-            tool != NULL ? tool : *w->node != '\0' ? w->node : effect != NULL ? effect + (strncmp(effect, "tool-", 5) == 0 ? 5 : 0) : "its command");
+    buf_text(b, "    ");
+    words_unknown(b, tool != NULL ? tool : w->node, effect);
+    buf_text(b, ": find out, and answer\n");
     buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
     buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);
     buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);
@@ -47,7 +50,7 @@ static const pawl_value *worded(const session *s, arena *mem, const pawl_wait *w
     }
     if (strncmp(text, "failed", failed) == 0 && (text[failed] == '\0' || text[failed] == ':')) {
         text += failed + (text[failed] == ':');
-        return value_pack(mem, NULL, "{s:s}", "failed", *text != '\0' ? text : "it failed, as somebody says");
+        return value_pack(mem, NULL, "{s:s}", "failed", *text != '\0' ? text : "it failed");
     }
     return strcmp(text, "again") == 0 ? value_pack(mem, NULL, "s", "again") : NULL;
 }

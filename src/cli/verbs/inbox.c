@@ -15,7 +15,7 @@ typedef struct inbox_question {
     int risk;
     size_t place;               /* as they were found: oldest runs first */
     bool alone;                 /* the only wait of its run */
-    bool doubt;                 /* what came of the command of a node is asked */
+    bool unknown;               /* it asks for the outcome of a command that was cut off */
 } inbox_question;
 
 typedef struct inbox {
@@ -238,8 +238,10 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
         buf_fmt(out, ", until %s", until);
     }
     buf_word(out, "\n");
-    if (it->doubt) {
-        buf_word(out, "  it had begun, and its outcome is unknown: find out, and answer done, done:TEXT, failed:WHY or again\n");
+    if (it->unknown) {
+        buf_word(out, "  ");
+        words_unknown(out, pawl_value_string(pawl_value_find(it->spec, "/about/tool")), pawl_value_string(pawl_value_get(prompt, "effect")));
+        buf_word(out, ": find out, and answer done, done:TEXT, failed:WHY or again\n");
     } else if (prompt != NULL) {
         buf_word(out, "  ");
         if (text != NULL)
@@ -307,7 +309,7 @@ static void about_find(inbox *in, pawl_store *s)
             for (size_t k = 0; k < all.n; k++)
                 if (strcmp(all.all[k].w.id, it->id) == 0)
                     about = all.all[k].w.about;
-        it->doubt = about == NULL;
+        it->unknown = true;
         if (about == NULL)
             about = cut_off_command(mem, s, it);
         if (about != NULL)

@@ -11,6 +11,7 @@ enum { PEOPLE_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_T
 typedef struct log {
     const cli_call *c;
     buf out, what;
+    const char *path;           /* of the event at hand */
     arena mem;                  /* of one event */
     size_t columns;
     uint64_t seq;               /* of the line before, whose number is not said again; 0: none */
@@ -156,6 +157,11 @@ static void on_answer(log *l, const pawl_value *v)
     by_whom(l, v);
 }
 
+static void on_unknown(log *l, const pawl_value *v)
+{
+    words_unknown(&l->what, l->path, pawl_value_string(pawl_value_find(v, "/prompt/effect")));
+}
+
 static void on_sleep(log *l, const pawl_value *v)
 {
     char when[32];
@@ -190,7 +196,7 @@ static void nothing(log *l, const pawl_value *v) { (void)l, (void)v; }
 
 /* What is not in it is not for people: where a superstep ends, and how often a node was visited. */
 static const struct { const char *name; void (*fn)(log *l, const pawl_value *v); } tasks[] = {
-    { "adopt", on_adopt }, { "answer", on_answer }, { "ask", on_ask }, { "call", on_call }, { "cancel", by_whom }, { "doubt", on_ask },
+    { "adopt", on_adopt }, { "answer", on_answer }, { "ask", on_ask }, { "call", on_call }, { "cancel", by_whom }, { "doubt", on_unknown },
     { "drop", nothing }, { "end", on_failure }, { "fail", on_failure }, { "receipt", on_receipt }, { "reopen", by_whom },
     { "signal", on_signal }, { "sleep", on_sleep }, { "spawn", on_call }, { "turn", nothing }, { "unwind", on_unwind },
 };
@@ -201,6 +207,7 @@ static void on_task(log *l, const pawl_stream_event *ev, const pawl_value *v)
 
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (strcmp(tasks[i].name, ev->name) == 0 && (*ev->path == '\0' || !words_own(ev->path))) {
+            l->path = ev->path;
             tasks[i].fn(l, v);
             say(l, ev->seq, ev->time_ms, ev->name, ev->path);
             if (detail != NULL && strcmp(ev->name, "receipt") == 0)

@@ -1,10 +1,11 @@
-/* resume.c - a run goes on where it stands. */
+/* resume.c - pawl resume: a run continues from its last entry, in this process. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
-/* ---- what a crash left --------------------------------------------------------------------------------- */
+/* ---- commands that a crash cut off --------------------------------------------------------------------------------- */
 
-typedef struct made { const char *id; uint64_t seq; bool work, marked; } made;   /* a command; `work`: no expression, for a person counts work */
+/* A command. `work`: no expression, for a person counts work; `attempts`: those that were marked, 0: none. */
+typedef struct made { const char *id; uint64_t seq; bool work; uint32_t attempts; } made;
 typedef struct all_made { made *all; size_t n, cap; } all_made;
 
 static bool made_read(session *s, all_made *m)
@@ -15,7 +16,7 @@ static bool made_read(session *s, all_made *m)
 
     while (r != NULL && !s->mem.failed && pawl_stream_next(r, &ev, NULL) == PAWL_OK)
         if (strcmp(ev.name, "call") == 0 && ev.id != NULL && arena_room(&s->mem, (void **)&m->all, &m->cap, m->n, sizeof *m->all))
-            m->all[m->n++] = (made){ arena_strdup(&s->mem, ev.id, strlen(ev.id)), ev.seq, strstr(ev.json, "\"effect\":\"jq\"") == NULL, false };
+            m->all[m->n++] = (made){ arena_strdup(&s->mem, ev.id, strlen(ev.id)), ev.seq, strstr(ev.json, "\"effect\":\"jq\"") == NULL, 0 };
     pawl_stream_close(r);
     return r != NULL && !s->mem.failed;
 }
@@ -29,31 +30,40 @@ static made *made_find(const all_made *m, const char *id)
     return NULL;
 }
 
-static bool see_mark(void *ctx, const pawl_mark *told)
+static bool see_mark(void *ctx, const pawl_mark *mark)
 {
-    made *one = told->attempts > 0 && told->again_ms == 0 ? made_find(ctx, told->id) : NULL;
+    made *one = mark->attempts > 0 && mark->again_ms == 0 ? made_find(ctx, mark->id) : NULL;
 
     if (one != NULL)
-        one->marked = true;
+        one->attempts = mark->attempts;
     return true;
 }
 
-/* What had to wait for a thread was counted when it left. Of those that an entry began, so many had not to wait. */
-static bool had_begun(const all_made *m, const made *one)
+/* Attempts that may have begun. A command that waited for a thread was marked when it left (E13). Of the commands of one entry, as many as there are
+ * threads did not wait: the commit counts their first attempt. */
+static uint32_t attempts_of(const all_made *m, const made *one)
 {
     size_t before = 0;
 
     for (const made *at = one; at > m->all && at[-1].seq == one->seq && before < session_threads(); at--)
         before++;
-    return one->marked || before < session_threads();
+    return one->attempts > 0 ? one->attempts : before < session_threads() ? 1 : 0;
 }
 
-/* "61 kept, 2 begun again": what is finished stays so, what was under way begins anew, by its effect's class. */
+/* The engine's rule: it is not performed again, its outcome is asked for (E5, E7). */
+static bool is_unknown(const pawl_command *cmd, uint32_t attempts)
+{
+    const uint32_t most = cmd->limits.retry.max_attempts;
+
+    return attempts > cmd->cleared && (cmd->limits.cls == PAWL_ONCE || (most > 1 && attempts - cmd->cleared >= most));
+}
+
+/* "61 kept, 2 begun again": finished commands are kept, those that were running are performed again, or their outcome is asked for. */
 static void say_kept(session *s, pawl_state *st)
 {
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_store *store = session_store(s);
-    size_t n = pawl_state_commands(st), kept = 0, again = 0;
+    size_t n = pawl_state_commands(st), kept = 0, again = 0, unknown = 0;
     all_made m = {0};
 
     if (!made_read(s, &m) || store->verbs->marks(store, s->run, see_mark, &m, NULL) != PAWL_OK)
@@ -67,9 +77,12 @@ static void say_kept(session *s, pawl_state *st)
         if (pawl_state_command(st, i, step, &cmd, NULL, NULL) != PAWL_OK || (one = made_find(&m, cmd.id)) == NULL || !one->work)
             continue;
         kept--;
-        again += had_begun(&m, one);
+        unknown += is_unknown(&cmd, attempts_of(&m, one));
+        again += attempts_of(&m, one) > cmd.cleared && !is_unknown(&cmd, attempts_of(&m, one));
     }
-    if (kept > 0 || again > 0)
+    if (unknown > 0)
+        cli_note(s->c, "%s goes on: %zu kept, %zu begun again, %zu with an unknown outcome", s->run, kept, again, unknown);
+    else if (kept > 0 || again > 0)
         cli_note(s->c, "%s goes on: %zu kept, %zu begun again", s->run, kept, again);
 }
 
