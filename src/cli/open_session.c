@@ -150,7 +150,7 @@ session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, cons
 {
     session *s = new_session(c);
     current_state now;
-    pawl_err err = {0};
+    pawl_err err = {0}, why = {0};
     pawl_code rc;
 
     if (s == NULL) {
@@ -163,10 +163,14 @@ session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, cons
     rc = current_state_load(&now, store, run, &err);
     if (rc == PAWL_OK) {
         *code = take_run(s, store, now.st, file);
+    } else if (rc == PAWL_CORRUPT) {    /* the store is at fault, and no file */
+        fail(&why, PAWL_IO, "%s: its journal is damaged (%.120s); `pawl replay %s --verify` names the entry", run, err.text, run);
+        *code = cli_fail(c, PAWL_IO, &why);
     } else {
-        *code = cli_fail(c, rc == PAWL_CORRUPT ? PAWL_IO : rc, &err);      /* of a damaged journal no file is at fault */
-        pawl_store_free(store);
+        *code = cli_fail(c, rc, &err);
     }
+    if (rc != PAWL_OK)
+        pawl_store_free(store);
     current_state_free(&now);
     return loaded(s, code);
 }

@@ -1,6 +1,9 @@
-/* replay.c - a journal is folded, fed again, or fed to another file (K5, F5). */
+/* replay.c - pawl replay: a journal is folded, verified with the machine of its run, or compared with another file (K5, F5).
+ *
+ * Called by main.c on the main thread. No effect is performed and nothing is written. */
 #include "cli/open_session.h"
 #include "cli/verbs.h"
+#include "history/current_state.h"
 
 static int fold(session *s)
 {
@@ -22,32 +25,59 @@ static int fold(session *s)
     return EXIT_DONE;
 }
 
-static int verify(session *s)
+/* `m` NULL: the journal is too damaged to say which machine it is of, and is only folded. A finding exits with 1, a store that cannot be read with 5. */
+static int verify(cli_call *c, pawl_store *store, const pawl_machine *m, const char *run)
 {
     pawl_verdict v = {0};
-    pawl_err err = {0};
-    pawl_code rc = pawl_history_verify(session_store(s), s->machine, s->run, &v, &err);
+    pawl_err err = {0}, why = {0};
+    pawl_code rc = pawl_history_verify(store, m, run, &v, &err);
 
-    if (s->c->json)
-        cli_json(s->c, value_pack(&s->mem, NULL, "{s:u,s:u,s:b,s:u,s:s,s:u,s:s}", "entries", v.entries, "folded", v.folded, "good", rc == PAWL_OK, "records",
-                                  v.records, "run", s->run, "seq", v.seq, "text", err.text));
-    if (rc == PAWL_OK) {
-        if (!s->c->json)
-            cli_note(s->c, "%s is good: entries %llu, task records %llu; fed again, all say the same to the byte%s", s->run, (unsigned long long)v.entries,
-                     (unsigned long long)v.records, v.folded > 0 ? "; what ran under an earlier file was folded only" : "");
+    if (c->json)
+        cli_json(c, value_pack(&c->mem, NULL, "{s:u,s:u,s:b,s:u,s:s,s:u,s:s}", "entries", v.entries, "folded", v.folded, "good", rc == PAWL_OK, "records",
+                               v.records, "run", run, "seq", v.seq, "text", err.text));
+    if (rc == PAWL_OK && !c->json)
+        cli_note(c, "%s is good: entries %llu, task records %llu; fed to the machine again, every byte is the same%s", run, (unsigned long long)v.entries,
+                 (unsigned long long)v.records, v.folded > 0 ? "; entries of an earlier file were only folded" : "");
+    if (rc == PAWL_OK)
         return EXIT_DONE;
+    if (rc != PAWL_GONE && rc != PAWL_CONFLICT) {
+        if (v.seq > 0 && strncmp(err.text, run, strlen(run)) != 0)
+            fail(&why, rc, "%s: entry %llu: %s", run, (unsigned long long)v.seq, err.text);
+        return cli_fail(c, rc, *why.text != '\0' ? &why : &err);
     }
-    if (rc == PAWL_GONE || rc == PAWL_CONFLICT) {
-        cli_note(s->c, "%s: %s", s->run, err.text);
-        return rc == PAWL_GONE ? EXIT_DONE : EXIT_FAILED;
+    cli_note(c, "%s: %s", run, err.text);
+    return rc == PAWL_GONE ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* A journal that does not load is what --verify looks for: no error of this verb, but a finding. */
+static int replay_verify(cli_call *c, const char *given)
+{
+    char run[RUN_ID_BYTES];
+    current_state now;
+    int code;
+    pawl_store *store = cli_store_of(c, given, run, &code);
+    pawl_code rc;
+    session *s;
+
+    if (store == NULL)
+        return code;
+    rc = current_state_load(&now, store, run, NULL);
+    current_state_free(&now);
+    if (rc == PAWL_CORRUPT) {
+        code = verify(c, store, NULL, run);
+        pawl_store_free(store);
+        return code;
     }
-    cli_fail(s->c, rc, &err);
-    return EXIT_FAILED;
+    if ((s = session_of_run_in(c, store, run, NULL, &code)) == NULL)
+        return code;
+    code = verify(c, session_store(s), s->machine, s->run);
+    session_free(s);
+    return code;
 }
 
 typedef struct replay_comparison { cli_call *c; const pawl_value *all; } replay_comparison;
 
-static bool told(void *ctx, const pawl_divergence *d)
+static bool diverged(void *ctx, const pawl_divergence *d)
 {
     replay_comparison *k = ctx;
 
@@ -63,7 +93,7 @@ static int against(session *s, pawl_store *store, const char *run)
     replay_comparison k = { .c = s->c, .all = value_pack(&s->c->mem, NULL, "[]") };
     pawl_against sum = {0};
     pawl_err err = {0};
-    pawl_code rc = pawl_history_against(store, s->machine, run, NULL, told, &k, &sum, &err);
+    pawl_code rc = pawl_history_against(store, s->machine, run, NULL, diverged, &k, &sum, &err);
 
     if (rc != PAWL_OK)
         return cli_fail(s->c, rc, &err);
@@ -106,9 +136,11 @@ static int replay_run(cli_call *c)
         return cli_usage(c, all ? "--all stands with --against FILE, and without RUN" : "which run? `@` is the latest; --all --against FILE takes all");
     if (file != NULL)
         return replay_against(c, all ? NULL : c->args[0], file);
+    if (cli_given(c, "verify") != NULL)
+        return replay_verify(c, c->args[0]);
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
-    code = cli_given(c, "verify") != NULL ? verify(s) : fold(s);
+    code = fold(s);
     session_free(s);
     return code;
 }
