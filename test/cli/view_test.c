@@ -288,6 +288,8 @@ static void fed(view *v, int64_t at, const char *part, const char *path, const c
         c.state = strstr(json, "done") != NULL ? PAWL_ITEM_DONE : PAWL_ITEM_FAILED;
     if (strstr(json, "\"kind\":\"signal\"") != NULL)
         c.name = "signal";
+    if (strcmp(part, "answer") == 0)
+        c.name = "approval";
     if (strstr(json, "\"effect\":\"") != NULL) {
         sscanf(strstr(json, "\"effect\":\"") + 10, "%39[^\"]", name);
         c.name = name;
@@ -323,7 +325,7 @@ PAWL_TEST(test_what_a_node_waits_for_is_said)
     buf_free(&out);
 }
 
-PAWL_TEST(test_a_failure_that_the_node_handles_is_shown_and_so_is_the_end_of_a_run)
+PAWL_TEST(test_a_failure_and_a_no_that_a_node_handles_are_shown_and_the_end_of_a_run)
 {
     view *v = view_new(false);
     buf out;
@@ -332,6 +334,16 @@ PAWL_TEST(test_a_failure_that_the_node_handles_is_shown_and_so_is_the_end_of_a_r
     fed(v, 1000, "close", "", "{\"next\":[\"a\",\"b\"]}");
     fed(v, 1000, "receipt", "a", "{\"outcome\":\"error\",\"value\":{\"code\":\"effect\",\"text\":\"no such host\"}}");
     fed(v, 3000, "leave", "a", "{\"visit\":1}");
+    fed(v, 2000, "ask", "c", "{\"kind\":\"approval\",\"prompt\":\"Write it?\"}");
+    fed(v, 2000, "answer", "c", "{\"by\":\"bob\",\"value\":false}");
+    fed(v, 3000, "leave", "c", "{\"visit\":1}");
+    fed(v, 3000, "ask", "d", "{\"kind\":\"approval\",\"prompt\":\"Or that?\"}");
+    fed(v, 3000, "answer", "d", "{\"by\":\"bob\",\"value\":false}");
+    fed(v, 3000, "call", "d", "{\"args\":{},\"effect\":\"run-1a2b3c4d\"}");
+    fed(v, 3000, "receipt", "d", "{\"outcome\":\"done\",\"value\":1}");
+    fed(v, 3000, "leave", "d", "{\"visit\":1}");
+    fed(v, 3000, "started", "d", "{\"attempt\":2}");
+    fed(v, 3000, "again", "d", "{\"at\":5,\"error\":{\"text\":\"e\"}}");
     fed(v, 3000, "fail", "b", "{\"code\":\"denied\",\"text\":\"Write it?: no\"}");
     fed(v, 3000, "cancel", "", "{\"by\":\"bob\",\"note\":\"enough\"}");
     fed(v, 3000, "unwind", "", "{\"reason\":null,\"status\":\"canceled\"}");
@@ -339,7 +351,7 @@ PAWL_TEST(test_a_failure_that_the_node_handles_is_shown_and_so_is_the_end_of_a_r
     view_draw(v, 3000, 80, 10, &out);
     is_text(&out, "");
     view_past(v, 80, false, &out);
-    is_text(&out, "  failed a  no such host  2.0 s\n  denied b  Write it?: no  2.0 s\n  cancel the run is called off  by bob: enough\n  undo   what was done is undone\n");
+    is_text(&out, "  failed a  no such host  2.0 s\n  denied c  Write it?: no  0.0 s\n  done   d  0.0 s\n  denied b  Write it?: no  2.0 s\n  cancel the run is called off  by bob: enough\n  undo   what was done is undone\n");
     view_free(v);
     buf_free(&out);
 }
@@ -607,7 +619,7 @@ static const check_case cases[] = {
     CASE(test_a_fan_out_knows_how_many_there_will_be_before_they_begin),
     CASE(test_a_node_of_a_subgraph_has_its_path),
     CASE(test_what_a_node_waits_for_is_said),
-    CASE(test_a_failure_that_the_node_handles_is_shown_and_so_is_the_end_of_a_run),
+    CASE(test_a_failure_and_a_no_that_a_node_handles_are_shown_and_the_end_of_a_run),
     CASE(test_an_agents_model_and_tool_calls_have_lines),
     CASE(test_no_line_is_wider_and_no_picture_higher_than_the_terminal),
     CASE(test_any_change_may_follow_any_other),

@@ -3,6 +3,8 @@
 
 #include "file/reader.h"
 
+enum { KNOWN_COLUMNS = 160 };   /* of the error after which an outcome is unknown */
+
 void words_fit(buf *out, const char *text, size_t size, size_t columns)
 {
     size_t most = columns * 4 + 4;      /* more characters than fit, so that a torn one is not seen */
@@ -142,8 +144,9 @@ void words_command(buf *out, const pawl_value *spec)
     }
 }
 
-void words_unknown(buf *out, const char *node, const char *effect)
+void words_unknown(buf *out, const char *node, const pawl_value *prompt)
 {
+    const char *effect = pawl_value_string(pawl_value_get(prompt, "effect")), *known = pawl_value_string(pawl_value_find(prompt, "/known/text"));
     const size_t tool = effect != NULL && strncmp(effect, "tool-", 5) == 0 ? 5 : 0;
 
     if (node != NULL && *node != '\0' && !words_own(node))
@@ -153,6 +156,11 @@ void words_unknown(buf *out, const char *node, const char *effect)
     else
         buf_text(out, "a command");
     buf_text(out, " had begun, and its outcome is unknown");
+    if (known == NULL)
+        return;
+    buf_text(out, " (");
+    words_fit(out, known, strlen(known), KNOWN_COLUMNS);
+    buf_char(out, ')');
 }
 
 void words_failure(buf *out, const pawl_value *failure)

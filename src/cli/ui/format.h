@@ -19,8 +19,9 @@ void words_prompt(buf *out, const pawl_value *prompt);
 void words_option(buf *out, const pawl_value *option, bool whole);
 /* What a command is: "run wc -l a.c", "http GET https://...", "llm". */
 void words_command(buf *out, const pawl_value *spec);
-/* "sum had begun, and its outcome is unknown": of a command that was cut off (E5), named by its node, else by its effect. */
-void words_unknown(buf *out, const char *node, const char *effect);
+/* "sum had begun, and its outcome is unknown (the line went dead)": of a command that was cut off (E5), named by its node, else by its effect;
+ * `prompt`: of the wait that asks for it. */
+void words_unknown(buf *out, const char *node, const pawl_value *prompt);
 /* What failed, of {"code","text",...}. */
 void words_failure(buf *out, const pawl_value *failure);
 /* What values fit, in words: "a whole number from 1 to 10"; nothing when there is little to say. */

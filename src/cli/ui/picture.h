@@ -13,6 +13,7 @@ typedef enum doing {
     TASK_WAITS,                 /* for a person or a signal */
     TASK_DONE,
     TASK_FAILED,
+    TASK_DENIED,                /* it left after a no at its gate: it did not do its work */
     TASK_DOINGS
 } doing;
 
@@ -24,6 +25,7 @@ typedef struct seen {           /* a task */
     doing at;
     bool over;                  /* it has left: the question is asked after the node */
     bool erred;                 /* its last receipt says that a command failed */
+    bool denied;                /* a person said no to it, and no command followed */
     char path[];
 } seen;
 
@@ -70,5 +72,7 @@ struct view {
     seen *slots[TASK_SLOTS];
     arena mem;                  /* of one change */
 };
+
+void group_counts(const group *g, buf *out);
 
 #endif

@@ -12,10 +12,10 @@ bool doubt_is(const pawl_wait *w)
 void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
 {
     const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
-    const char *tool = pawl_value_string(pawl_value_get(w->about, "tool")), *effect = pawl_value_string(pawl_value_get(w->prompt, "effect"));
+    const char *tool = pawl_value_string(pawl_value_get(w->about, "tool"));
 
     buf_text(b, "    ");
-    words_unknown(b, tool != NULL ? tool : w->node, effect);
+    words_unknown(b, tool != NULL ? tool : w->node, w->prompt);
     buf_text(b, ": find out, and answer\n");
     buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
     buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);

@@ -188,18 +188,26 @@ static void task_move(seen *t, doing to)
     t->at = to;
 }
 
-static size_t group_ended(const group *g) { return g->count[TASK_DONE] + g->count[TASK_FAILED]; }
+static size_t group_ended(const group *g) { return g->count[TASK_DONE] + g->count[TASK_FAILED] + g->count[TASK_DENIED]; }
 
-/* All of its tasks are over, or will not be any more. */
+/* "18/20, 1 failed" */
+void group_counts(const group *g, buf *out)
+{
+    buf_fmt(out, "%zu/%zu", g->count[TASK_DONE], g->total);
+    if (g->count[TASK_FAILED] > 0)
+        buf_fmt(out, ", %zu failed", g->count[TASK_FAILED]);
+    if (g->count[TASK_DENIED] > 0)
+        buf_fmt(out, ", %zu denied", g->count[TASK_DENIED]);
+}
+
+/* Its tasks have ended, or no more of them will begin. */
 static void group_end(view *v, group *g)
 {
     buf b;
 
     if (g->total > 1 && group_ended(g) > 0) {
         buf_init(&b, NULL);
-        buf_fmt(&b, "%zu/%zu", g->count[TASK_DONE], g->total);
-        if (g->count[TASK_FAILED] > 0)
-            buf_fmt(&b, ", %zu failed", g->count[TASK_FAILED]);
+        group_counts(g, &b);
         note_add(v, g->count[TASK_FAILED] > 0 ? NOTE_FAILED : NOTE_DONE, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
     } else if (g->count[TASK_DONE] > 0) {
         note_add(v, NOTE_DONE, text_copied(v, g->name), text_copied(v, ""), v->now_ms - g->began_ms);
@@ -216,9 +224,7 @@ static void so_far(view *v, group *g)
         return;
     g->tenth = tenth;
     buf_init(&b, NULL);
-    buf_fmt(&b, "%zu/%zu", g->count[TASK_DONE], g->total);
-    if (g->count[TASK_FAILED] > 0)
-        buf_fmt(&b, ", %zu failed", g->count[TASK_FAILED]);
+    group_counts(g, &b);
     note_add(v, NOTE_SO_FAR, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
 }
 
@@ -376,12 +382,11 @@ static void on_close(view *v, const pawl_item_change *c, const pawl_value *json)
     sends_begin(v, frame);
 }
 
-static void failed_add(view *v, const seen *s, const pawl_value *failure, char *why)
+static void failed_add(view *v, const seen *s, note_kind kind, char *why)
 {
-    const char *code = pawl_value_string(pawl_value_get(failure, "code"));
-    bool one = s->of->total == 1, denied = code != NULL && strcmp(code, pawl_code_name(PAWL_DENIED)) == 0;
+    bool one = s->of->total == 1;
 
-    note_add(v, denied ? NOTE_DENIED : NOTE_FAILED, label(v, s->path, !one), why, one ? v->now_ms - s->of->began_ms : -1);
+    note_add(v, kind, label(v, s->path, !one), why, one ? v->now_ms - s->of->began_ms : -1);
 }
 
 static void on_leave(view *v, const pawl_item_change *c, const pawl_value *json)
@@ -393,19 +398,20 @@ static void on_leave(view *v, const pawl_item_change *c, const pawl_value *json)
         at->due = at->due || (!at->close && strcmp(at->at, c->path) == 0);
     if (words_own(c->path) || words_choice(c->path) || (s = task_of(v, c->path)) == NULL)
         return;
-    if (s->erred && s->of->trouble != NULL && s->of->failures++ < FAILURES_SHOWN)
-        failed_add(v, s, NULL, text_copied(v, s->of->trouble));
-    task_ends(v, s, s->erred ? TASK_FAILED : TASK_DONE);
+    if ((s->erred || s->denied) && s->of->trouble != NULL && s->of->failures++ < FAILURES_SHOWN)
+        failed_add(v, s, s->erred ? NOTE_FAILED : NOTE_DENIED, text_copied(v, s->of->trouble));
+    task_ends(v, s, s->erred ? TASK_FAILED : s->denied ? TASK_DENIED : TASK_DONE);
 }
 
 static void on_fail(view *v, const pawl_item_change *c, const pawl_value *json)
 {
+    const char *code = pawl_value_string(pawl_value_get(json, "code"));
     seen *s = task_of(v, c->path);
 
     if (s == NULL)
         return;
     if (s->of->failures++ < FAILURES_SHOWN)
-        failed_add(v, s, json, failure_text(v, json));
+        failed_add(v, s, code != NULL && strcmp(code, pawl_code_name(PAWL_DENIED)) == 0 ? NOTE_DENIED : NOTE_FAILED, failure_text(v, json));
     task_ends(v, s, TASK_FAILED);
 }
 
@@ -417,41 +423,33 @@ static void on_call(view *v, const pawl_item_change *c, const pawl_value *json)
     if (s == NULL)
         return;
     task_move(s, TASK_RUNNING);
+    s->denied = false;
     buf_init(&b, NULL);
     if (strcmp(c->name, "jq") != 0)     /* an expression of the file: no work of the node's */
         words_command(&b, json);
     text_take(&s->of->what, text_of(v, &b));
 }
 
+/* What a handler says live may come after its task has ended: then it begins no other one. */
 static void on_started(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_of(v, c->path);
+    seen *s = task_find(v, c->path);
 
     (void)json;
     if (s != NULL)
         task_move(s, TASK_RUNNING);
 }
 
-/* The task now waits until the time that member `due` of the event names. NULL: it is not shown. */
-static seen *task_waits(view *v, const pawl_item_change *c, const pawl_value *json, unsigned state, const char *due)
-{
-    seen *s = task_of(v, c->path);
-
-    if (s != NULL) {
-        task_move(s, state);
-        s->due_ms = pawl_value_int(pawl_value_get(json, due));
-    }
-    return s;
-}
-
 static void on_again(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_waits(v, c, json, TASK_RETRIES, "at");
+    seen *s = task_find(v, c->path);
     char time[ELAPSED_BYTES];
     buf b;
 
     if (s == NULL)
         return;
+    task_move(s, TASK_RETRIES);
+    s->due_ms = pawl_value_int(pawl_value_get(json, "at"));
     text_take(&s->of->trouble, failure_text(v, pawl_value_get(json, "error")));
     if (s->of->total > 1 || s->of->trouble == NULL)
         return;
@@ -463,12 +461,14 @@ static void on_again(view *v, const pawl_item_change *c, const pawl_value *json)
 
 static void on_sleep(view *v, const pawl_item_change *c, const pawl_value *json)
 {
-    seen *s = task_waits(v, c, json, TASK_SLEEPS, "due");
+    seen *s = task_of(v, c->path);
     char time[ELAPSED_BYTES];
     buf b;
 
     if (s == NULL)
         return;
+    task_move(s, TASK_SLEEPS);
+    s->due_ms = pawl_value_int(pawl_value_get(json, "due"));
     if (s->of->total > 1)
         return;
     words_elapsed(time, s->due_ms - v->now_ms);
@@ -495,7 +495,7 @@ static void on_ask(view *v, const pawl_item_change *c, const pawl_value *json)
     }
     if (strcmp(c->name, "doubt") == 0) {
         buf_reset(&b);
-        words_unknown(&b, c->path, NULL);
+        words_unknown(&b, c->path, pawl_value_get(json, "prompt"));
     }
     text_take(&s->of->what, text_of(v, &b));
     if (s->of->what != NULL && s->of->count[TASK_WAITS] == 1)
@@ -507,12 +507,19 @@ static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json
     seen *s = task_of(v, c->path);
     const char *by = pawl_value_string(pawl_value_get(json, "by"));
     const char *why = pawl_value_string(pawl_value_get(json, "note"));
+    const pawl_value *value = pawl_value_get(json, "value");
     buf b;
 
     if (s == NULL)
         return;
+    s->denied = strcmp(c->name, "approval") == 0 && pawl_value_type(value) == PAWL_TYPE_BOOL && !pawl_value_bool(value);
+    if (s->denied) {
+        buf_init(&b, NULL);
+        buf_fmt(&b, "%s%sno", s->of->what != NULL ? s->of->what : "", s->of->what != NULL ? ": " : "");
+        text_take(&s->of->trouble, text_of(v, &b));
+    }
     buf_init(&b, NULL);
-    words_prompt(&b, pawl_value_get(json, "value"));
+    words_prompt(&b, value);
     if (by != NULL)
         buf_fmt(&b, ", by %s", *by == '@' ? by + 1 : by);
     if (why != NULL)
@@ -547,7 +554,7 @@ static void on_visit(view *v, const pawl_item_change *c, const pawl_value *json)
     if (s == NULL)
         return;
     task_move(s, TASK_READY);
-    s->over = s->erred = false;
+    s->over = s->erred = s->denied = false;
 }
 
 static void on_drop(view *v, const pawl_item_change *c, const pawl_value *json)

@@ -116,9 +116,7 @@ static void due_in(buf *out, int64_t due_ms, int64_t now_ms)
 
 static void fan_out(buf *out, const group *g, int64_t now_ms)
 {
-    buf_fmt(out, "%zu/%zu", g->count[TASK_DONE], g->total);
-    if (g->count[TASK_FAILED] > 0)
-        buf_fmt(out, ", %zu failed", g->count[TASK_FAILED]);
+    group_counts(g, out);
     if (g->count[TASK_RETRIES] > 0) {
         buf_fmt(out, ", %zu retrying", g->count[TASK_RETRIES]);
         due_in(out, soonest(g), now_ms);
@@ -151,6 +149,7 @@ static look one_task(buf *out, const group *g, int64_t now_ms)
     case TASK_RUNNING:
     case TASK_DONE:
     case TASK_FAILED:
+    case TASK_DENIED:
     case TASK_DOINGS:
         break;
     }

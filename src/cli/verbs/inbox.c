@@ -240,7 +240,7 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
     buf_word(out, "\n");
     if (it->unknown) {
         buf_word(out, "  ");
-        words_unknown(out, pawl_value_string(pawl_value_find(it->spec, "/about/tool")), pawl_value_string(pawl_value_get(prompt, "effect")));
+        words_unknown(out, pawl_value_string(pawl_value_find(it->spec, "/about/tool")), prompt);
         buf_word(out, ": find out, and answer done, done:TEXT, failed:WHY or again\n");
     } else if (prompt != NULL) {
         buf_word(out, "  ");

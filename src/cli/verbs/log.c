@@ -159,7 +159,7 @@ static void on_answer(log *l, const pawl_value *v)
 
 static void on_unknown(log *l, const pawl_value *v)
 {
-    words_unknown(&l->what, l->path, pawl_value_string(pawl_value_find(v, "/prompt/effect")));
+    words_unknown(&l->what, l->path, pawl_value_get(v, "prompt"));
 }
 
 static void on_sleep(log *l, const pawl_value *v)
