@@ -130,7 +130,8 @@ typedef enum pawl_until {
 } pawl_until;
 /* Until all is taken that was said to it, and it stands as one of `until` (of pawl_until) says. PAWL_OK: so it does, and *state (may be
  * NULL) is how; PAWL_HALTED: it is over; PAWL_PENDING: `timeout_ms` passed (below 0: never), and err
- * names the effects for which it waits and this engine has no handler. Below 0: PAWL_CONFLICT, it is parked, and err
+ * names the effects for which it waits and this engine has no handler. A wait without limit returns it as well, unless another
+ * process drives the run. Below 0: PAWL_CONFLICT, it is parked, and err
  * says why; PAWL_GONE. What it passes through between two looks is not waited for: pawl_handle_subscribe tells all. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err);
 /* What it does, from a cursor on (pawl/stream.h), also what its model says as it says it; to be closed before the host is freed. */

@@ -4,6 +4,7 @@
 #include "host/open_questions.h"
 #include "host/host.h"
 #include "history/current_state.h"
+#include "engine/run/owner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -271,6 +272,7 @@ typedef struct standing {
     pawl_handle_view v;
     asks all;                   /* in what that keeps */
     uint64_t version, moved;    /* before it was looked: of the store, and of the children that were known */
+    uint64_t slice_seq, stuck_seq;      /* the entry at the look before; the one at which missing handlers were looked for */
 } standing;
 
 static bool is(pawl_handle *a, pawl_shown state)
@@ -393,19 +395,41 @@ static pawl_code something(pawl_handle *a, pawl_stream *r, standing *s, int64_t 
     }
 }
 
-/* The time is over: where it waits for what no handler here performs, the caller is told what. */
-static pawl_code too_long(pawl_handle *a, pawl_err *err)
+/* Whether it waits for effects that this engine has no handler for: then err names them. */
+static bool is_unhandled(pawl_handle *a, pawl_err *err)
 {
+    bool missing;
     buf names;
 
     buf_init(&names, NULL);
-    if (missing_handlers(a, &names)) {
+    if ((missing = missing_handlers(a, &names))) {
         buf_char(&names, '\0');
         if (!names.failed)
             fail(err, PAWL_PENDING, "%s: no handler here for effect %.160s (pawl_host_bind, pawl_engine_effect)", a->id, names.data);
     }
     buf_free(&names);
-    return PAWL_PENDING;
+    return missing;
+}
+
+/* The same for a wait without limit: asked once for an entry after which nothing came, and not while another process drives the run, for that one may
+ * have the handlers. */
+static bool is_stuck(pawl_handle *a, standing *s, pawl_err *err)
+{
+    const bool still = s->v.seq == s->slice_seq;
+    pawl_head head;
+    pawl_code rc;
+
+    s->slice_seq = s->v.seq;
+    if (!still || s->stuck_seq == s->v.seq)
+        return false;
+    rc = handle_head(a, host_hold(a->h), &head, NULL);
+    if (rc == PAWL_OK && head.owner != NULL && !owner_is_own(head.owner) && !owner_dead(head.owner))
+        rc = PAWL_HELD;
+    host_let(a->h);
+    if (rc != PAWL_OK)
+        return false;
+    s->stuck_seq = s->v.seq;
+    return is_unhandled(a, err);
 }
 
 static pawl_code wait_on(pawl_handle *a, pawl_stream *r, standing *s, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
@@ -424,8 +448,12 @@ static pawl_code wait_on(pawl_handle *a, pawl_stream *r, standing *s, unsigned u
             return PAWL_OK;
         if (s->v.parked != NULL)
             return fail(err, PAWL_CONFLICT, "%s: it is parked: %s", a->id, s->v.parked);
-        if (left <= 0)
-            return too_long(a, err);
+        if (left <= 0) {
+            (void)is_unhandled(a, err);
+            return PAWL_PENDING;
+        }
+        if (timeout_ms < 0 && is_stuck(a, s, err))
+            return PAWL_PENDING;
         if ((rc = something(a, r, s, left, err)) != PAWL_OK)
             return rc;
     }

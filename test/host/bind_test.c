@@ -81,6 +81,9 @@ static void test_A5_who_waits_is_told_which_handler_is_missing(void)
     CHECK_INT(err.code, PAWL_PENDING);
     CHECK(strstr(err.text, "\"links\"") != NULL || strstr(err.text, "\"tool-remember\"") != NULL);
     CHECK(strstr(err.text, "pawl_host_bind") != NULL);
+    err = (pawl_err){0};
+    CHECK_INT(pawl_handle_wait(a, PAWL_UNTIL_RESTS, -1, NULL, &err), PAWL_PENDING);     /* no handler can come any more: without limit it would never end */
+    CHECK(strstr(err.text, "no handler here for effect") != NULL);
     CHECK_INT(calls, 0);
     pawl_handle_free(a);
     host_end(&g);
