@@ -147,6 +147,7 @@ void words_command(buf *out, const pawl_value *spec)
 void words_unknown(buf *out, const char *node, const pawl_value *prompt)
 {
     const char *effect = pawl_value_string(pawl_value_get(prompt, "effect")), *known = pawl_value_string(pawl_value_find(prompt, "/known/text"));
+    const char *code = pawl_value_string(pawl_value_find(prompt, "/known/code"));
     const size_t tool = effect != NULL && strncmp(effect, "tool-", 5) == 0 ? 5 : 0;
 
     if (node != NULL && *node != '\0' && !words_own(node))
@@ -156,7 +157,7 @@ void words_unknown(buf *out, const char *node, const pawl_value *prompt)
     else
         buf_text(out, "a command");
     buf_text(out, " had begun, and its outcome is unknown");
-    if (known == NULL)
+    if (known == NULL || (code != NULL && strcmp(code, pawl_code_name(PAWL_UNKNOWN)) == 0))     /* that is said already */
         return;
     buf_text(out, " (");
     words_fit(out, known, strlen(known), KNOWN_COLUMNS);
