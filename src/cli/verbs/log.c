@@ -1,4 +1,8 @@
-/* log.c - pawl log: what happened in a run, from any entry on; and what happens, until it is over. */
+/* log.c - pawl log: the journal of a run as lines, from any entry on; with --follow until the run is over.
+ *
+ * A line is an event of the journal (pawl/stream.h), in the order in which it was stored, and no item (pawl/items.h): an item says how a thing stands
+ * now, a log says what was written down. The status after an entry is the one in its envelope. Texts of commands, failures and prompts come from
+ * ui/format.c, as in the live view. Called by main.c on the main thread; owns the struct log and its reader. */
 #include "cli/ui/format.h"
 
 #include <signal.h>
