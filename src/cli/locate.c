@@ -66,15 +66,15 @@ static pawl_store *sqlite_at(cli_call *c, const char *path, bool make, pawl_err 
         if (errno == ENOENT || errno == ENOTDIR)
             fail(err, PAWL_IO, "%.160s: there is no such store; `pawl run FILE` makes one", c->store_name);
         else
-            fail(err, PAWL_IO, "%.160s: the store is not to be reached: %s", c->store_name, strerror(errno));
+            fail(err, PAWL_IO, "%.160s: the store cannot be opened: %s", c->store_name, strerror(errno));
         return NULL;
     }
     if (!make && st.st_size == 0) {
-        fail(err, PAWL_IO, "%.160s: the file is empty, no run was ever begun in it", c->store_name);
+        fail(err, PAWL_IO, "%.160s: the file is empty: no run was started in it", c->store_name);
         return NULL;
     }
     if ((s = pawl_store_sqlite(whole, NULL, &why)) == NULL && why.code == PAWL_IO && !make && !beside(whole))
-        fail(err, PAWL_IO, "%.95s lies in a folder that cannot be written, where SQLite reads it only while another process has it open; copy it elsewhere",
+        fail(err, PAWL_IO, "%.95s is in a folder that cannot be written, and SQLite reads it there only while another process has it open; copy it elsewhere",
              c->store_name);
     else if (s == NULL)
         fail(err, why.code < 0 && why.code != PAWL_CORRUPT ? why.code : PAWL_IO, "%s", why.text);     /* damaged: it is not available */
@@ -93,7 +93,7 @@ static pawl_store *store_of_url(cli_call *c, const char *given, const char *url,
         return pawl_store_memory(err);
     }
     if (strcmp(url, "memory:") == 0)
-        fail(err, PAWL_INVALID, "%s: nothing is in memory: but while `pawl run` is at it; name a file, sqlite:PATH", given);
+        fail(err, PAWL_INVALID, "%s: a store in memory exists only while `pawl run` runs; name a file, sqlite:PATH", given);
     else if (strncmp(url, "postgres:", 9) == 0 || strncmp(url, "postgresql:", 11) == 0 || strncmp(url, "dynamodb:", 9) == 0)
         fail(err, PAWL_INVALID, "%s: a store of kind %.*s: is not in this version; sqlite:PATH and memory: are", given, (int)kind, url);
     else if (url[kind] == '\0' && kind > 0 && kind < 128)
@@ -135,7 +135,7 @@ pawl_store *cli_store(cli_call *c, bool make, pawl_err *err)
     if (env != NULL && env[0] != '\0')
         return store_of_url(c, "PAWL_STORE", env, make, err);
     if (getcwd(at, sizeof at) == NULL) {
-        fail(err, PAWL_IO, "this folder has no name: %s; name a store, --store sqlite:PATH", strerror(errno));
+        fail(err, PAWL_IO, "the path of this folder is unknown: %s; name a store, --store sqlite:PATH", strerror(errno));
         return NULL;
     }
     memcpy(from, at, sizeof from);
@@ -146,7 +146,7 @@ pawl_store *cli_store(cli_call *c, bool make, pawl_err *err)
         return NULL;
     }
     if (st.st_uid != geteuid() && st.st_uid != 0) {
-        fail(err, PAWL_INVALID, "%.160s belongs to another user, who says what its runs do; if you mean it, name it with --store", at);
+        fail(err, PAWL_INVALID, "%.160s belongs to another user, who decides what its runs do; to use it, name it with --store", at);
         return NULL;
     }
     return sqlite_at(c, at, make, err);
@@ -204,8 +204,8 @@ static pawl_code several(const run_search *l, pawl_err *err)
     for (size_t i = 0; i < FITS_TOLD && i < l->ntops; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.36s", i == 0 ? "" : ", ", l->tops[i]);
     if (l->ntops == 0)
-        return fail(err, PAWL_INVALID, "%.60s: %zu child runs begin so; write more of the id", l->prefix, l->nchildren);
-    return fail(err, PAWL_INVALID, "%.60s: several runs begin so, %s%s; write more of the id", l->prefix, list,
+        return fail(err, PAWL_INVALID, "%.60s: the ids of %zu child runs begin so; write more of the id", l->prefix, l->nchildren);
+    return fail(err, PAWL_INVALID, "%.60s: several ids begin so, %s%s; write more of the id", l->prefix, list,
                 l->ntops > FITS_TOLD ? " and others" : "");
 }
 
@@ -248,10 +248,10 @@ pawl_code cli_run_id(cli_call *c, pawl_store *s, const char *given, char run[RUN
     if (strcmp(given, "@") == 0) {
         rc = s->verbs->list(s, &all, see_latest, run, err);
         return rc != PAWL_OK || run[0] != '\0' ? rc
-               : fail(err, PAWL_GONE, "@: no run is in %.120s yet; `pawl run FILE` begins one", cli_store_name(c));
+               : fail(err, PAWL_GONE, "@: there is no run in %.120s yet; `pawl run FILE` starts one", cli_store_name(c));
     }
     if (given[0] == '\0')
-        return fail(err, PAWL_INVALID, "a run's id is empty; `pawl ls` lists them, @ is the one begun last");
+        return fail(err, PAWL_INVALID, "the id of a run is empty; `pawl ls` lists the runs, @ is the most recent one");
     rc = s->verbs->head(s, given, &head, NULL);
     if (rc == PAWL_OK && strlen(given) < RUN_ID_BYTES) {
         memcpy(run, given, strlen(given) + 1);

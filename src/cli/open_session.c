@@ -111,8 +111,8 @@ static int say_divergence(session *s)
     if (rc != PAWL_OK)
         return cli_fail(s->c, rc, &err);
     if (sum.diverged == 0)
-        cli_note(s->c, "%s: all that it did so far, this file would have done too", s->run);
-    cli_note(s->c, "%s runs under another version of its file: --upgrade goes on under this one", s->run);
+        cli_note(s->c, "%s: with this file it would have behaved the same so far", s->run);
+    cli_note(s->c, "%s was started with another version of its file: --upgrade continues with this one", s->run);
     return EXIT_FAILED;
 }
 
@@ -197,7 +197,7 @@ bool agent_failed(const session *s, pawl_state *st)
     else if (strcmp(end, "budget") == 0)
         cli_note(s->c, "%s: its budget has no room for more; pawl budget %s shows it, and raises it", s->run, s->run);
     else if (strcmp(end, "max_iterations") == 0)
-        cli_note(s->c, "%s: its turn asked the model as often as `max_iterations` allows", s->run);
+        cli_note(s->c, "%s: its turn made as many requests to the model as `max_iterations` allows", s->run);
     else if (why != NULL)
         cli_note(s->c, "%s: %s", s->run, why);
     else if (*end != '\0')

@@ -113,7 +113,7 @@ int cli_exit_of(pawl_status status, bool waits)
 bool cli_put(const cli_call *c, const buf *text)
 {
     if (text->failed) {
-        cli_note(c, "pawl: no memory for what is to be said");
+        cli_note(c, "pawl: no memory");
         return false;
     }
     fwrite(text->size > 0 ? text->data : "", 1, text->size, stdout);
@@ -171,7 +171,7 @@ bool cli_number(const cli_call *c, const char *option, uint64_t least, uint64_t 
         return true;
     if ((end = digits_read(text, out)) != NULL && *end == '\0' && *out >= least && *out <= most)
         return true;
-    cli_usage(c, "--%s %s: a whole number from %llu to %llu is due", option, text, (unsigned long long)least,
+    cli_usage(c, "--%s %s: not a whole number from %llu to %llu", option, text, (unsigned long long)least,
               (unsigned long long)most);
     return false;
 }
@@ -287,10 +287,10 @@ static int parse(cli_call *c, int n, char **words)
         }
     }
     if (c->nargs > c->verb->most)
-        return cli_usage(c, c->verb->most == 0 ? "it takes no argument, \"%s\" is one" : "one argument too many: \"%s\"",
+        return cli_usage(c, c->verb->most == 0 ? "it takes no argument: \"%s\"" : "one argument too many: \"%s\"",
                          c->args[c->verb->most]);
     if (c->nargs < c->verb->least)
-        return cli_usage(c, c->nargs == 0 ? "what it is about is missing" : "an argument is missing after \"%s\"",
+        return cli_usage(c, c->nargs == 0 ? "an argument is missing" : "an argument is missing after \"%s\"",
                          c->nargs == 0 ? "" : c->args[c->nargs - 1]);
     return PARSED;
 }
@@ -385,7 +385,7 @@ int cli_main(const cli_program *program, int argc, char **argv)
 
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
-        fprintf(stderr, "pawl: stdout takes no more%s%s\n", errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
+        fprintf(stderr, "pawl: stdout cannot be written%s%s\n", errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
         code = EXIT_FAILED;
     }
     return code;

@@ -34,7 +34,7 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err)
     if (rc == PAWL_IGNORED)
         logging_say(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
     if (rc == PAWL_IGNORED && ev->kind == PAWL_EV_INPUT)
-        return fail(err, PAWL_INVALID, "%s: it takes no input as it stands: only an agent does, and a graph with `turns:` when its turn is over", s->run);
+        return fail(err, PAWL_INVALID, "%s takes no input now: only an agent does, and a graph with `turns:` at the end of a turn", s->run);
     return rc == PAWL_IGNORED ? pawl_run(s->engine, s->run, NULL, err) : rc;
 }
 
@@ -242,7 +242,7 @@ static int ended(session *s, pawl_state *st)
     buf_free(&b);
     say_detail(reason);
     if (status == PAWL_FAILED && kept_undone(st))
-        cli_note(s->c, "what it did is undone; begin another run, or one from where it stood: pawl fork %s --at SEQ", s->run);
+        cli_note(s->c, "its steps are undone; start a new run, or fork this one from an earlier entry: pawl fork %s --at SEQ", s->run);
     else if (status == PAWL_FAILED)
         cli_note(s->c, "try again: pawl retry %s%s", s->run,
                  why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
@@ -302,14 +302,14 @@ static int held(session *s, const pawl_err *err)
 
     if (!go_elsewhere(s, who))
         return cli_fail(s->c, PAWL_HELD, err);
-    fail(&why, PAWL_HELD, "%s: %s drives it; answers and signals reach it there, `pawl log %s --follow` looks on", s->run, who, s->run);
+    fail(&why, PAWL_HELD, "%s: %s drives it; answers and signals reach it there, `pawl log %s --follow` shows its progress", s->run, who, s->run);
     return cli_fail(s->c, PAWL_HELD, &why);
 }
 
 /* What came in is stored, and with whoever drives the run. */
 static int told(session *s, const char *who)
 {
-    cli_note(s->c, "%s: told; %s drives it, and goes on with it", s->run, who);
+    cli_note(s->c, "%s: stored; %s drives the run and continues with it", s->run, who);
     if (s->c->json)
         cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:s,s:s}", "owner", who, "run", s->run));
     return EXIT_DONE;
@@ -342,7 +342,7 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
         return waiting(s, st, &all);
     if (*err->text != '\0') {
         cli_note(s->c, "%s", err->text);
-        cli_note(s->c, "go on when it is there: pawl resume %s", s->run);
+        cli_note(s->c, "when it is there, go on: pawl resume %s", s->run);
         return EXIT_WAITS;
     }
     cli_note(s->c, "%s is %s; go on: pawl resume %s", s->run, pawl_status_name(pawl_state_status(st)), s->run);
@@ -458,11 +458,12 @@ static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
     if (kind == PAWL_EV_REOPEN && status == PAWL_FAILED)
         return EXIT_DONE;
     if (kind == PAWL_EV_REOPEN)
-        fail(&err, PAWL_INVALID, "%s is %s, and only what failed is tried again; `pawl fork %s --at SEQ` begins where it stood once", s->run, is, s->run);
+        fail(&err, PAWL_INVALID, "%s is %s, and only a failed run can be retried; `pawl fork %s --at SEQ` starts a new run from an entry of it", s->run, is,
+             s->run);
     else if (kind == PAWL_EV_CANCEL)
-        fail(&err, PAWL_INVALID, "%s is %s: nothing is left to call off", s->run, is);
+        fail(&err, PAWL_INVALID, "%s is %s: there is nothing to cancel", s->run, is);
     else
-        fail(&err, PAWL_INVALID, "%s is %s, and takes nothing any more", s->run, is);
+        fail(&err, PAWL_INVALID, "%s is %s and accepts nothing more", s->run, is);
     return cli_fail(s->c, PAWL_INVALID, &err);
 }
 
@@ -477,7 +478,7 @@ int go_may_tell(session *s, pawl_event_kind kind)
     if (pawl_state_next(st) == PAWL_HALTED)
         return over_takes(s, st, kind);
     if (kind == PAWL_EV_REOPEN) {
-        fail(&err, PAWL_INVALID, "%s is %s: nothing of it has failed for good; `pawl resume %s` goes on", s->run, pawl_status_name(pawl_state_status(st)),
+        fail(&err, PAWL_INVALID, "%s is %s: it has not failed; `pawl resume %s` continues it", s->run, pawl_status_name(pawl_state_status(st)),
              s->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
@@ -493,7 +494,7 @@ static int leave(session *s, const pawl_event *ev)
     asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
     if ((rc = session_tell_run(s, run, ev, &err)) != PAWL_OK)
         return cli_fail(s->c, rc, &err);
-    cli_note(s->c, "%s: told, and not driven; go on: pawl resume %s", run, s->run);
+    cli_note(s->c, "%s: stored, and not driven; go on: pawl resume %s", run, s->run);
     return EXIT_DONE;
 }
 

@@ -38,7 +38,7 @@ pawl_code hold_run(pawl_store *s, const char *run, pawl_head *head, pawl_err *er
     }
     if (rc == PAWL_HELD) {
         cli_time(until, head->lease_ms);
-        return fail(err, rc, "%.120s: %.60s works on it, and has it until %s; try again when it is done", run,
+        return fail(err, rc, "%.120s: %.60s holds it until %s; try again later", run,
                     head->owner == NULL ? "somebody" : head->owner, until);
     }
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text[0] != '\0' ? why.text : pawl_code_name(rc));

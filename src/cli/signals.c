@@ -12,7 +12,7 @@ static struct sigaction before_int, before_term;
 
 static void on_signal(int sig)
 {
-    static const char drains[] = "\nstopping: what is under way ends first; once more stops at once\n";
+    static const char drains[] = "\nstopping: running commands end first; Ctrl-C again stops at once\n";
     int kept = errno;
 
     caught = sig;

@@ -48,7 +48,7 @@ int help_unknown(const cli_program *p, const char *name)
     buf_char(&said, '\0');
     did_you_mean(near, sizeof near, name, names, n);
     if (name[0] == '-')
-        fprintf(stderr, "pawl: no option %s here; options stand after the verb: pawl VERB [OPTION...]\n", said.failed ? "" : said.data);
+        fprintf(stderr, "pawl: no option %s here; options come after the verb: pawl VERB [OPTION...]\n", said.failed ? "" : said.data);
     else
         fprintf(stderr, "pawl: no verb \"%s\"%s; `pawl help` lists them\n", said.failed ? "" : said.data, near);
     buf_free(&said);

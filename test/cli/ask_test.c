@@ -223,12 +223,12 @@ PAWL_TEST(test_a_question_says_what_fits_and_what_becomes_of_it_without_an_answe
     q.otherwise = value("3");
     asks(&q, NULL, false, "eleven\n5\n", ASKED_ANSWER, "5",
          "\n  write asks, of alice\n    How many?\n    Say \\x1b[2J a number.\n    answer: a whole number from 1 to 10\n"
-         "    at 2025-11-21 14:00:00, without an answer, it is: 3\n"
+         "    without an answer by 2025-11-21 14:00:00, the answer is: 3\n"
          "    an empty line: keeps the question; `pawl answer survey-7k2m VALUE` goes on\n"
          "  >   write: \"eleven\" does not fit: answer with a whole number from 1 to 10\n  > ");
     asks(&q, NULL, false, "", ASKED_GONE, "",
          "\n  write asks, of alice\n    How many?\n    Say \\x1b[2J a number.\n    answer: a whole number from 1 to 10\n"
-         "    at 2025-11-21 14:00:00, without an answer, it is: 3\n"
+         "    without an answer by 2025-11-21 14:00:00, the answer is: 3\n"
          "    an empty line: keeps the question; `pawl answer survey-7k2m VALUE` goes on\n  > \n");
 }
 

@@ -365,7 +365,7 @@ static void a_folder_may_be_read_only(void)
         check_skip("another user cannot run the program where it lies");
     }
     CHECK_INT(PAWL("ls"), EXIT_STORE);
-    SAYS(2, "pawl.db lies in a folder that cannot be written");
+    SAYS(2, "pawl.db is in a folder that cannot be written");
     s = store_open();
     CHECK_INT(PAWL("ls"), EXIT_DONE);           /* what SQLite needs beside the file is there now */
     SAYS(1, "completed");

@@ -168,7 +168,7 @@ static void a_run_is_found(void)
     pawl_store *s = pawl_store_memory(NULL);
 
     arena_init(&c.mem, NULL, 1024);
-    CHECK_STR(found(&c, s, "@"), "gone: @: no run is in memory: yet; `pawl run FILE` begins one");
+    CHECK_STR(found(&c, s, "@"), "gone: @: there is no run in memory: yet; `pawl run FILE` starts one");
     begin(s, "survey-7k2m", NULL);
     begin(s, "survey-7k9x", NULL);
     begin(s, "essay", NULL);
@@ -180,15 +180,15 @@ static void a_run_is_found(void)
     CHECK_STR(found(&c, s, "essay"), "essay");                  /* the whole id, though it begins others */
     CHECK_STR(found(&c, s, "essay-"), "essay-1");               /* not the child */
     CHECK_STR(found(&c, s, "essay-1."), "essay-1.0123456789abcdef");
-    CHECK_STR(found(&c, s, "s"), "invalid: s: several runs begin so, survey-7k9x, survey-7k2m; write more of the id");
+    CHECK_STR(found(&c, s, "s"), "invalid: s: several ids begin so, survey-7k9x, survey-7k2m; write more of the id");
     CHECK_STR(found(&c, s, "survey-7k3m"), "gone: survey-7k3m: no such run in memory: (did you mean \"survey-7k2m\"?); `pawl ls` lists them");
     CHECK_STR(found(&c, s, "../x y"), "gone: ../x y: no such run in memory:; `pawl ls` lists them");
-    CHECK_STR(found(&c, s, ""), "invalid: a run's id is empty; `pawl ls` lists them, @ is the one begun last");
+    CHECK_STR(found(&c, s, ""), "invalid: the id of a run is empty; `pawl ls` lists the runs, @ is the most recent one");
     begin(s, "survey-aaaa", NULL);
     begin(s, "survey-bbbb", NULL);
     begin(s, "survey-cccc", NULL);
     CHECK_STR(found(&c, s, "surv"),
-              "invalid: surv: several runs begin so, survey-cccc, survey-bbbb, survey-aaaa, survey-7k9x and others; write more of the id");
+              "invalid: surv: several ids begin so, survey-cccc, survey-bbbb, survey-aaaa, survey-7k9x and others; write more of the id");
     pawl_store_free(s);
     arena_free(&c.mem);
 }
@@ -242,7 +242,7 @@ static const char *opened(const char *url, bool make)
 static void stores_have_kinds(void)
 {
     CHECK_STR(opened("memory:", true), "memory:");
-    CHECK_STR(opened("memory:", false), "invalid: --store: nothing is in memory: but while `pawl run` is at it; name a file, sqlite:PATH");
+    CHECK_STR(opened("memory:", false), "invalid: --store: a store in memory exists only while `pawl run` runs; name a file, sqlite:PATH");
     CHECK_STR(opened("pawl.db", true), "invalid: --store pawl.db: no kind of store is named (did you mean \"sqlite:pawl.db\"?)");
     CHECK_STR(opened("postgres://me:secret@host/db", true),
               "invalid: --store: a store of kind postgres: is not in this version; sqlite:PATH and memory: are");

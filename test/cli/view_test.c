@@ -351,7 +351,7 @@ PAWL_TEST(test_a_failure_and_a_no_that_a_node_handles_are_shown_and_the_end_of_a
     view_draw(v, 3000, 80, 10, &out);
     is_text(&out, "");
     view_past(v, 80, false, &out);
-    is_text(&out, "  failed a  no such host  2.0 s\n  denied c  Write it?: no  0.0 s\n  done   d  0.0 s\n  denied b  Write it?: no  2.0 s\n  cancel the run is called off  by bob: enough\n  undo   what was done is undone\n");
+    is_text(&out, "  failed a  no such host  2.0 s\n  denied c  Write it?: no  0.0 s\n  done   d  0.0 s\n  denied b  Write it?: no  2.0 s\n  cancel the run is canceled  by bob: enough\n  undo   completed steps are undone\n");
     view_free(v);
     buf_free(&out);
 }
@@ -608,7 +608,7 @@ PAWL_TEST(test_a_run_that_never_comes_is_no_trouble)
     CHECK(view_stopping());
     view_end(w);
     stderr_is(&p, text, sizeof text);
-    CHECK_STR(text, "  stop   what is under way ends first  once more stops at once\n");
+    CHECK_STR(text, "  stop   running commands end first  Ctrl-C again stops at once\n");
     town_end(&t);
 }
 

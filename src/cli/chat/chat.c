@@ -62,7 +62,7 @@ static const pawl_value *config_given(session *s, const pawl_value *was, pawl_er
         v = value_with(&s->mem, v, "model", value_string(&s->mem, a->model, strlen(a->model)));
     if (model != NULL && strcmp(model, a->model) != 0) {
         if (strchr(model, '/') == NULL || strncmp(model, "script:", 7) == 0)
-            fail(err, PAWL_INVALID, "--model %.64s: PROVIDER/NAME is due where the agent has a model already", model);
+            fail(err, PAWL_INVALID, "--model %.64s: write it as PROVIDER/NAME, because the agent file names a model", model);
         else if (s->file->caps.micros > 0 && price_of(s->file, model) == NULL)
             fail(err, PAWL_INVALID, "--model %.64s: its budget of money needs the price of it, in the file of `prices`", model);
         v = value_with(&s->mem, v, "model", value_string(&s->mem, model, strlen(model)));
@@ -265,7 +265,7 @@ static int drive(chat *k, chat_begin *b)
     if (k->partial)
         b->input = NULL;
     if (!chat_reader_begin(k))
-        return cli_fail(k->c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no thread to read along" });
+        return cli_fail(k->c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no thread for the output" });
     rc = b->ev == NULL && b->input == NULL ? pawl_run(k->s->engine, k->s->run, NULL, &err) : begins(k->s, b, &err);
     if (rc >= 0 && k->frames_in && !chat_listener_begin(k)) {
         rc = fail(&err, PAWL_INVALID, "frames on stdin need a store in a file: --store sqlite:PATH");
@@ -301,7 +301,7 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
     b.info.mode = pawl_mode_name(mode);
     b.info.labels[0] = label;
     if (err.code == PAWL_OK && cli_new_id(store, pawl_machine_name(s->machine), s->run, &err) != PAWL_OK && err.code == PAWL_OK)
-        fail(&err, PAWL_IO, "no id can be drawn");
+        fail(&err, PAWL_IO, "no random number for an id");
     if (err.code != PAWL_OK) {
         pawl_store_free(store);
         return cli_fail(k->c, err.code, &err);
@@ -346,7 +346,7 @@ static int latest(cli_call *c, char run[RUN_ID_BYTES])
     if (store == NULL)
         return cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
     if (getcwd(here, sizeof here) == NULL)
-        fail(&err, PAWL_IO, "this folder is gone");
+        fail(&err, PAWL_IO, "the current folder was removed");
     snprintf(label, sizeof label, "chat:%s", here);
     if (err.code == PAWL_OK)
         (void)store->verbs->list(store, &f, see_first, run, &err);
@@ -355,7 +355,7 @@ static int latest(cli_call *c, char run[RUN_ID_BYTES])
         return cli_fail(c, err.code, &err);
     if (*run != '\0')
         return EXIT_DONE;
-    fail(&err, PAWL_GONE, "no chat was begun in this folder: leave --continue out to begin one");
+    fail(&err, PAWL_GONE, "there is no chat in this folder: leave --continue out to start one");
     return cli_fail(c, PAWL_GONE, &err);
 }
 
@@ -475,7 +475,7 @@ static bool words_read(chat *k)
     else if (cli_given(c, "continue") != NULL && cli_given(c, "resume") != NULL)
         cli_usage(c, "--continue or --resume, not both");
     else if ((cli_given(c, "continue") != NULL || cli_given(c, "resume") != NULL) && c->nargs > 0)
-        cli_usage(c, "a conversation goes on by the file that it keeps: leave %s out", c->args[0]);
+        cli_usage(c, "a conversation continues with the file that it keeps: leave %s out", c->args[0]);
     else if (in != NULL && strcmp(in, "stream-json") == 0 && (out == NULL || strcmp(out, "stream-json") != 0))
         cli_usage(c, "--input-format stream-json needs --output-format stream-json");
     else if (in != NULL && strcmp(in, "stream-json") == 0 && strcmp(cli_given(c, "print"), "-") != 0)

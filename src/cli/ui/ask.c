@@ -358,12 +358,12 @@ static void say_terms(buf *out, const pawl_wait *w, size_t columns)
         words_fit(out, text.data, text.size, columns > 20 ? columns - 12 : 8);
         buf_char(out, '\n');
     } else if (w->schema == NULL && w->kind == PAWL_WAIT_QUESTION && pawl_value_size(w->options) == 0) {
-        buf_text(out, "    answer: a text or JSON; any will do\n");
+        buf_text(out, "    answer: any text or JSON\n");
     }
     if (w->expires_ms > 0 && w->otherwise != NULL) {
         cli_time(when, w->expires_ms);
         buf_reset(&text);
-        buf_fmt(&text, "at %s, without an answer, it is: ", when);
+        buf_fmt(&text, "without an answer by %s, the answer is: ", when);
         if (w->kind == PAWL_WAIT_APPROVAL && pawl_value_type(w->otherwise) == PAWL_TYPE_BOOL)
             buf_text(&text, pawl_value_bool(w->otherwise) ? "yes" : "no");
         else

@@ -577,13 +577,13 @@ static void on_cancel(view *v, const pawl_item_change *c, const pawl_value *json
     if (by != NULL)
         buf_fmt(&b, "by %s%s", *by == '@' ? by + 1 : by, why != NULL ? ": " : "");
     buf_text(&b, why != NULL ? why : "");
-    note_add(v, NOTE_CANCEL, text_copied(v, "the run is called off"), text_of(v, &b), -1);
+    note_add(v, NOTE_CANCEL, text_copied(v, "the run is canceled"), text_of(v, &b), -1);
 }
 
 static void on_unwind(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     (void)c, (void)json;
-    note_add(v, NOTE_UNDO, text_copied(v, "what was done is undone"), text_copied(v, ""), -1);
+    note_add(v, NOTE_UNDO, text_copied(v, "completed steps are undone"), text_copied(v, ""), -1);
 }
 
 /* ---- an agent's messages and tool calls ------------------------------------------------------------------------ */
@@ -709,7 +709,7 @@ bool view_feed(view *v, const pawl_item_change *c, const char *json)
 
 void view_stop(view *v)
 {
-    note_add(v, NOTE_STOP, text_copied(v, "what is under way ends first"), text_copied(v, "once more stops at once"), -1);
+    note_add(v, NOTE_STOP, text_copied(v, "running commands end first"), text_copied(v, "Ctrl-C again stops at once"), -1);
 }
 
 /* ---- made and freed ---------------------------------------------------------------------------------------- */

@@ -163,12 +163,12 @@ static pawl_code wait_none(session *s, const asks *all, const char *within, cons
     if (given != NULL && all->n > 0)
         return fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", within, given);
     if (all->n > 0 && !all->works)
-        return fail(err, PAWL_INVALID, "%s asks nobody: it waits for %s%s", within, kind_said(all->all[0].w.kind),
-                    all->all[0].w.kind != PAWL_WAIT_INPUT ? "" : session_is_agent(s) ? "; pawl send RUN TEXT gives it some"
-                    : "; pawl send RUN JSON gives it some");
+        return fail(err, PAWL_INVALID, "%s has no open question: it waits for %s%s", within, kind_said(all->all[0].w.kind),
+                    all->all[0].w.kind != PAWL_WAIT_INPUT ? "" : session_is_agent(s) ? "; send it: pawl send RUN TEXT"
+                    : "; send it: pawl send RUN JSON");
     if (session_store(s)->verbs->head(session_store(s), within, &head, err) != PAWL_OK)
         return err->code;
-    return fail(err, PAWL_INVALID, "%s is %s, and asks nobody", within, pawl_status_name((pawl_status)head.status));
+    return fail(err, PAWL_INVALID, "%s is %s and has no open question", within, pawl_status_name((pawl_status)head.status));
 }
 
 static bool ask_fits(const ask *a, const char *given)
@@ -194,6 +194,6 @@ pawl_code wait_find(session *s, const char *within, const char *given, ask *out,
     if (fits == 0)
         return wait_none(s, &all, within, given, err);
     say_asks(s, &all);
-    return given == NULL ? fail(err, PAWL_INVALID, "%s waits for %zu answers: say which, as it stands above", within, fits)
-                         : fail(err, PAWL_INVALID, "%s has %zu open waits that \"%.64s\" fits: name one as it stands above", within, fits, given);
+    return given == NULL ? fail(err, PAWL_INVALID, "%s has %zu open questions: name one of those listed above", within, fits)
+                         : fail(err, PAWL_INVALID, "%s has %zu open waits that match \"%.64s\": name one of those listed above", within, fits, given);
 }

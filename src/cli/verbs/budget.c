@@ -33,7 +33,7 @@ static int bound_read(cli_call *c, const char *option, const char *text, const p
         return cli_usage(c, "--%s is calls=N, tokens=N, money=AMOUNT or time=DURATION, and not \"%.60s\"", option, text);
     good = i == MONEY ? money_read(eq + 1, &n) : i == TIME && strcmp(eq + 1, "0") != 0 ? cli_duration(eq + 1, &n) : count_of(eq + 1, &n);
     if (!good)
-        return cli_usage(c, "--%s %.60s: what stands behind the = is no %s", option, text, i == MONEY ? "amount" : i == TIME ? "duration" : "number");
+        return cli_usage(c, "--%s %.60s: the value after = is no %s", option, text, i == MONEY ? "amount" : i == TIME ? "duration" : "number");
     *out = value_with(&c->mem, *out, members[i], value_int(&c->mem, n));
     return EXIT_DONE;
 }
@@ -57,7 +57,7 @@ static void row(buf *out, const char *name, int64_t cap, int64_t used, int64_t r
         return;
     buf_fmt(out, "%-8s  %.*f used", name, digits, (double)used / unit);
     if (reserved > 0)
-        buf_fmt(out, ", %.*f set aside", digits, (double)reserved / unit);
+        buf_fmt(out, ", %.*f reserved", digits, (double)reserved / unit);
     if (cap > 0)
         buf_fmt(out, " of %.*f", digits, (double)cap / unit);
     buf_char(out, '\n');
@@ -86,7 +86,7 @@ static int tell(session *s, const pawl_spent *p)
         buf_fmt(&out, "%-8s  until %s\n", "time", until);
     }
     if (p->overdraft)
-        buf_text(&out, "a bill was above what was set aside for it: nothing leaves before a bound is set anew\n");
+        buf_text(&out, "a call cost more than was reserved for it: no call is made before a limit is set again\n");
     put = cli_put(s->c, &out);
     buf_free(&out);
     return put ? EXIT_DONE : EXIT_FAILED;
@@ -110,7 +110,7 @@ static int raise(session *s, const pawl_value *caps)
     buf_free(&b);
     if (rc != PAWL_OK)
         return cli_fail(s->c, rc, &err);
-    cli_note(s->c, "%s: its budget is another one from now on", s->run);
+    cli_note(s->c, "%s: its budget is changed", s->run);
     return EXIT_DONE;
 }
 
@@ -128,7 +128,7 @@ static int budget_run(cli_call *c)
     if ((st = pawl_run_state(s->engine, s->run, &err)) == NULL) {
         code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
     } else if (pawl_value_size(caps) > 0) {
-        code = pawl_state_next(st) == PAWL_HALTED ? cli_usage(c, "%s is %s; of one that failed the bounds are set with `pawl retry %s --budget calls=N`",
+        code = pawl_state_next(st) == PAWL_HALTED ? cli_usage(c, "%s is %s; the limits of a failed run are set with `pawl retry %s --budget calls=N`",
                                                               s->run, pawl_status_name(pawl_state_status(st)), s->run)
                                                   : raise(s, caps);
     } else if (!pawl_state_spent(st, &spent)) {

@@ -18,7 +18,7 @@ static int cancel_run(cli_call *c)
     if (s == NULL)
         return code;
     if (canceled_already(s)) {
-        cli_note(c, "%s was canceled before", s->run);
+        cli_note(c, "%s is canceled already", s->run);
         code = EXIT_DONE;
     } else {
         code = go_tell(s, &ev);
@@ -53,7 +53,7 @@ static int interrupt_run(cli_call *c)
     if (s == NULL)
         return code;
     if (!session_is_agent(s)) {
-        fail(&err, PAWL_INVALID, "%s is a run of a graph, and has no turn: `pawl cancel %s` calls it off", s->run, s->run);
+        fail(&err, PAWL_INVALID, "%s is a run of a graph and has no turn: `pawl cancel %s` cancels it", s->run, s->run);
         code = cli_fail(c, PAWL_INVALID, &err);
     } else {
         code = go_tell(s, &ev);

@@ -347,7 +347,7 @@ static int completions_run(cli_call *c)
             put = cli_put(c, &out);
         }
     buf_free(&out);
-    return !known ? cli_usage(c, "\"%s\" is no shell it knows; there are bash, zsh and fish", c->args[0]) : put ? EXIT_DONE : EXIT_FAILED;
+    return !known ? cli_usage(c, "unknown shell \"%s\": known are bash, zsh and fish", c->args[0]) : put ? EXIT_DONE : EXIT_FAILED;
 }
 
 const cli_verb verb_completions = {

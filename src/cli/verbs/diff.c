@@ -66,7 +66,7 @@ static void side_out(buf *out, const char *run, const pawl_diff_side *side, size
 {
     buf_fmt(out, "  %s", run);
     if (side->seq == 0) {
-        buf_fmt(out, " goes no further: %llu entries, %s\n", (unsigned long long)side->newest, pawl_status_name(side->status));
+        buf_fmt(out, " has no further entry: %llu entries, %s\n", (unsigned long long)side->newest, pawl_status_name(side->status));
         return;
     }
     buf_fmt(out, " at entry %llu", (unsigned long long)side->seq);
@@ -74,7 +74,7 @@ static void side_out(buf *out, const char *run, const pawl_diff_side *side, size
         buf_fmt(out, " of %s", side->of);
     buf_fmt(out, " (of %llu, %s)\n    ", (unsigned long long)side->newest, pawl_status_name(side->status));
     if (side->fact[0] == '\0')
-        buf_word(out, "says less");
+        buf_word(out, "nothing more");
     else
         cli_cut(out, side->fact, strlen(side->fact), columns);
     buf_char(out, '\n');
@@ -89,9 +89,9 @@ static bool people_out(const diff_place *f, bool at_parting)
 
     buf_init(&out, NULL);
     if (d->same) {
-        buf_fmt(&out, "%s and %s say the same\n", f->run[0], f->run[1]);
+        buf_fmt(&out, "%s and %s are equal\n", f->run[0], f->run[1]);
     } else {
-        buf_fmt(&out, "%s and %s part\n", f->run[0], f->run[1]);
+        buf_fmt(&out, "%s and %s differ\n", f->run[0], f->run[1]);
         side_out(&out, f->run[0], &d->a, columns);
         side_out(&out, f->run[1], &d->b, columns);
     }

@@ -202,7 +202,7 @@ static void look_certificates(doctor *d, finding *f)
 
     (void)d;
     if (!net_library_of(&l))
-        tell(f, WARNING, "libcurl is missing, which would say where it looks for them");
+        tell(f, WARNING, "unknown, because libcurl is missing");
     else if (own != NULL && *own != '\0' && holds_certificates(own))
         tell(f, FINE, "%s (SSL_CERT_FILE)", own);
     else if (own != NULL && *own != '\0')
@@ -334,13 +334,13 @@ static const char *poor_ground(int fd)
         return NULL;
     switch ((unsigned long)fs.f_type) {
     case TMPFS_MAGIC:
-    case RAMFS_MAGIC: return "it lies in memory, and is gone with the power";
+    case RAMFS_MAGIC: return "it is in memory, and is lost when the machine stops";
     case NFS_SUPER_MAGIC:
     case SMB_SUPER_MAGIC:
     case 0xff534d42UL:          /* cifs */
     case 0xfe534d42UL:          /* smb2 */
-    case AFS_SUPER_MAGIC: return "it lies on another machine: use it from one machine alone";
-    case V9FS_MAGIC: return "it is shared with another system: use it from one of them alone";
+    case AFS_SUPER_MAGIC: return "it is on another machine: use it from one machine only";
+    case V9FS_MAGIC: return "it is shared with another system: use it from one of them only";
     default: return NULL;
     }
 #else
@@ -361,7 +361,7 @@ static void look_folder(doctor *d, finding *f)
         return;
     }
     if ((fd = scratch_open(d->folder)) < 0) {
-        tell(f, MISSING, "%s takes no file (%s): make it writable, or name another store, --store sqlite:PATH", d->folder, strerror(errno));
+        tell(f, MISSING, "no file can be made in %s (%s): make it writable, or name another store, --store sqlite:PATH", d->folder, strerror(errno));
         return;
     }
     poor = poor_ground(fd);
@@ -370,7 +370,7 @@ static void look_folder(doctor *d, finding *f)
     if (poor != NULL)
         tell(f, WARNING, "%s: %s", d->folder, poor);
     else if (free_mib < FREE_MIB_LEAST)
-        tell(f, WARNING, "%s: %llu MiB are free; make room before runs stand still", d->folder, (unsigned long long)free_mib);
+        tell(f, WARNING, "%s: %llu MiB are free; free some space, or runs will stop", d->folder, (unsigned long long)free_mib);
     else
         tell(f, FINE, "%s", d->folder);
 }
@@ -551,11 +551,11 @@ static int run_doctor(cli_call *c)
         buf_word(&out, "]\n");
     pawl_store_free(d.store);
     if (out.failed)
-        fputs("pawl doctor: no memory for what is to be said\n", stderr);
+        fputs("pawl doctor: no memory\n", stderr);
     else
         fwrite(out.data, 1, out.size, stdout);
     if (bad > 0 && !c->json)
-        fprintf(stderr, "pawl doctor: %zu needed thing%s not as %s should be\n", bad, bad == 1 ? " is" : "s are", bad == 1 ? "it" : "they");
+        fprintf(stderr, "pawl doctor: %zu required check%s failed\n", bad, bad == 1 ? "" : "s");
     bad += out.failed;
     buf_free(&out);
     return bad > 0 ? EXIT_FAILED : EXIT_DONE;

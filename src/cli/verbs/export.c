@@ -22,7 +22,7 @@ static FILE *file_new(const char *path, pawl_err *err)
     if (fd >= 0)
         close(fd);
     fail(err, errno == EEXIST ? PAWL_INVALID : PAWL_IO,
-         errno == EEXIST ? "%.180s is there already; name a new file" : "%.180s: the file cannot be made: %s", path, strerror(errno));
+         errno == EEXIST ? "%.180s exists already; name a new file" : "%.180s: the file cannot be made: %s", path, strerror(errno));
     return NULL;
 }
 
@@ -32,10 +32,10 @@ static pawl_code export_to(pawl_store *s, const char *run, bool record, const ch
 
     errno = 0;
     if (rc == PAWL_OK && fflush(f) != 0)
-        rc = fail(err, PAWL_IO, "%.160s takes no more: %s", path, strerror(errno));
+        rc = fail(err, PAWL_IO, "%.160s cannot be written: %s", path, strerror(errno));
     if (f != stdout) {
         if (fclose(f) != 0 && rc == PAWL_OK)
-            rc = fail(err, PAWL_IO, "%.160s takes no more: %s", path, strerror(errno));
+            rc = fail(err, PAWL_IO, "%.160s cannot be written: %s", path, strerror(errno));
         if (rc != PAWL_OK)
             unlink(path);
     }
@@ -58,7 +58,7 @@ static int export_run(cli_call *c)
     rc = f == NULL ? err.code : export_to(s, run, cli_given(c, "record") != NULL, f == stdout ? "stdout" : path, f, &err);
     pawl_store_free(s);
     if (rc == PAWL_OK && f != stdout)
-        cli_note(c, cli_given(c, "record") != NULL ? "what the models of %s have answered is in %s" : "%s is in %s", run, path);
+        cli_note(c, cli_given(c, "record") != NULL ? "the answers of the models of %s are in %s" : "%s is in %s", run, path);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(c, rc, &err);
 }
 

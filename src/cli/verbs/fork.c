@@ -27,7 +27,10 @@ static int fork_from(session *s, uint64_t seq, const pawl_value *set)
     buf_free(&text);
     if (rc < 0)
         return cli_fail(s->c, rc, &err);
-    cli_note(s->c, "%s begins where %s stood%s; go on: pawl resume %s", fork, from, seq > 0 ? " then" : "", fork);
+    if (seq > 0)
+        cli_note(s->c, "%s is a fork of %s at entry %llu; go on: pawl resume %s", fork, from, (unsigned long long)seq, fork);
+    else
+        cli_note(s->c, "%s is a fork of %s; go on: pawl resume %s", fork, from, fork);
     buf_init(&line, NULL);
     buf_fmt(&line, "%s\n", fork);
     cli_put(s->c, &line);

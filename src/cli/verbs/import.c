@@ -71,7 +71,7 @@ static int import_run(cli_call *c)
     else
         rc = import_from(c, s, in, from_stdin ? "stdin" : path, &err);
     if (rc == PAWL_OK)
-        cli_note(c, "it is in %s", cli_store_name(c));
+        cli_note(c, "it is stored in %s", cli_store_name(c));
     pawl_store_free(s);
     if (in->f != NULL && !from_stdin)
         fclose(in->f);

@@ -269,7 +269,7 @@ static bool people_out(const inbox *in, int64_t now_ms)
     put = cli_put(in->c, &out);
     buf_free(&out);
     if (in->n == 0)
-        cli_note(in->c, "nothing is asked in %s", cli_store_name(in->c));
+        cli_note(in->c, "no open question in %s", cli_store_name(in->c));
     if (in->more)
         cli_note(in->c, "there are more: --limit N shows N of them");
     return put;

@@ -54,14 +54,14 @@ static int init_run(cli_call *c)
     bool good;
 
     if (fd < 0) {
-        fail(&err, errno == EEXIST ? PAWL_INVALID : PAWL_IO, errno == EEXIST ? "%s is there already: name another file" : "%s: %s", path, strerror(errno));
+        fail(&err, errno == EEXIST ? PAWL_INVALID : PAWL_IO, errno == EEXIST ? "%s exists already: name another file" : "%s: %s", path, strerror(errno));
         (void)cli_fail(c, err.code, &err);
         return EXIT_USAGE;
     }
     good = write(fd, text_head, sizeof text_head - 1) == (ssize_t)sizeof text_head - 1 &&
         write(fd, text_tail, sizeof text_tail - 1) == (ssize_t)sizeof text_tail - 1;
     if (close(fd) != 0 || !good) {
-        fail(&err, PAWL_IO, "%s: it cannot be written", path);
+        fail(&err, PAWL_IO, "%s cannot be written", path);
         (void)cli_fail(c, PAWL_IO, &err);
         return EXIT_USAGE;
     }

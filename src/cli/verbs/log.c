@@ -185,7 +185,7 @@ static void on_unwind(log *l, const pawl_value *v)
 {
     const char *status = pawl_value_string(pawl_value_get(v, "status"));
 
-    buf_fmt(&l->what, "what was done is undone, then the run is %s", status != NULL ? status : "over");
+    buf_fmt(&l->what, "completed steps are undone, then the run is %s", status != NULL ? status : "over");
 }
 
 static void on_adopt(log *l, const pawl_value *v)
@@ -342,7 +342,7 @@ static pawl_code read_on(log *l, pawl_stream *r, bool follow, pawl_err *err)
         if (l->out.failed)
             return fail(err, PAWL_NOMEM, "log: no memory for what happened");
         if (!out_flush(l))
-            return fail(err, PAWL_IO, "stdout: it cannot be written");
+            return fail(err, PAWL_IO, "stdout cannot be written");
         if (rc == PAWL_OK)
             continue;
         if (rc != PAWL_PENDING || !follow)

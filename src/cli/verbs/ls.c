@@ -245,7 +245,7 @@ static bool filter_of(const cli_call *c, pawl_filter *f, uint64_t *limit, int64_
 
     *since_ms = 0;
     if (since != NULL && !cli_duration(since, since_ms)) {
-        cli_usage(c, "--since %s: a time such as 90s, 10m, 2h or 7d is due", since);
+        cli_usage(c, "--since %s: not a time such as 90s, 10m, 2h or 7d", since);
         return false;
     }
     f->machine = cli_given(c, "machine");

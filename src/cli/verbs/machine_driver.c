@@ -166,7 +166,7 @@ static bool back_off(driver *d)
     for (unsigned i = 1; i < d->failures && wait < BACK_OFF_MAX_MS; i++)
         wait = wait * 2 < BACK_OFF_MAX_MS ? wait * 2 : BACK_OFF_MAX_MS;
     if (d->board->stop || (d->board->once && d->failures == ONCE_TRIES_MAX) || driver_gave_up(d)) {
-        cli_note(d->s->c, "%s: %s; its runs are let go of", pawl_machine_name(d->s->machine), d->err.text);
+        cli_note(d->s->c, "%s: %s; its runs are released", pawl_machine_name(d->s->machine), d->err.text);
         return false;
     }
     cli_note(d->s->c, "%s: %s; the next try is in %.1f s", pawl_machine_name(d->s->machine), d->err.text, (double)wait / 1000);

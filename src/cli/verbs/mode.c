@@ -17,7 +17,7 @@ static int mode_run(cli_call *c)
         return code;
     snprintf(json, sizeof json, "{\"@mode\":\"%s\"}", c->args[1]);
     if (s->file == NULL) {
-        fail(&err, PAWL_INVALID, "%s: a plug-in that is the whole agent knows no mode", s->run);
+        fail(&err, PAWL_INVALID, "%s: a plug-in that is the whole agent has no mode", s->run);
         code = cli_fail(c, PAWL_INVALID, &err);
     } else if ((code = go_may_tell(s, PAWL_EV_UPDATE)) != EXIT_DONE) {
         ;                       /* said */

@@ -40,7 +40,7 @@ static pawl_policy *policy_here(cli_call *c, session **s, int *code)
     if (path != NULL && (*s = session_of_file(c, path, code)) == NULL)
         return NULL;
     if (folder == NULL)
-        fail(&err, PAWL_IO, "this folder is gone");
+        fail(&err, PAWL_IO, "the current folder was removed");
     else
         v = settings_policy(&c->app, &c->mem, *s != NULL ? (*s)->file : NULL, folder, &err);
     if (err.code == PAWL_OK)
@@ -204,7 +204,7 @@ static int why(cli_call *c, const session *s, pawl_policy *p, pawl_mode mode)
     }
     buf_free(&l.out);
     if (calls != NULL)
-        cli_note(c, "that is what counts of its name; rules for what it does, %s, are asked, too: deny before ask, and ask before allow", calls);
+        cli_note(c, "this follows from its name; rules for its effect, %s, apply too: deny before ask, and ask before allow", calls);
     return put ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -261,7 +261,7 @@ static int list(cli_call *c, pawl_policy *p)
     }
     put = c->json ? cli_json(c, l.list) : cli_put(c, &l.out);
     if (pawl_policy_count(p) == 0 && !c->json)
-        cli_note(c, "there are no rules here; settings.json in %s or .pawl has them: {\"permissions\": {\"deny\": [\"Bash(git push:*)\"]}}",
+        cli_note(c, "there are no rules here; they belong in settings.json in %s or .pawl: {\"permissions\": {\"deny\": [\"Bash(git push:*)\"]}}",
                  settings_of_person(&c->mem) != NULL ? settings_of_person(&c->mem) : "~/.config/pawl");
     buf_free(&l.out);
     return put ? EXIT_DONE : EXIT_FAILED;
@@ -306,7 +306,7 @@ static int differences(cli_call *c, pawl_mode mode)
     if (both[0] != NULL && both[1] != NULL && (rc = pawl_policy_diff(both[0], both[1], mode, see_difference, &l)) == PAWL_OK) {
         put = c->json ? cli_json(c, l.list) : cli_put(c, &l.out);
         if (l.n == 0 && !c->json)
-            cli_note(c, "no call that their rules name is decided otherwise");
+            cli_note(c, "every call that their rules name is decided the same");
     }
     if (rc != PAWL_OK)
         fail(&err, rc, "no memory to compare them");
@@ -358,8 +358,8 @@ static int trust(cli_call *c, bool trusted)
     free(real);
     if (project == NULL || (rc = settings_trust(&c->mem, project, trusted, &err)) != PAWL_OK)
         return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
-    cli_note(c, trusted ? "%s is trusted: allow rules and hooks of its .pawl/settings.json count from now on" :
-                          "%s is not trusted: of its .pawl/settings.json deny and ask rules count", project);
+    cli_note(c, trusted ? "%s is trusted: allow rules and hooks of its .pawl/settings.json apply from now on" :
+                          "%s is not trusted: only deny and ask rules of its .pawl/settings.json apply", project);
     return EXIT_DONE;
 }
 

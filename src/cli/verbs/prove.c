@@ -96,7 +96,7 @@ static void say_verdict(cli_call *c, const prove_result *r)
                  n == 1 ? "node" : "nodes",
                  b.data, (unsigned long long)r->states, (unsigned long long)r->transitions);
     else if (r->verdict == PROVE_BROKEN)
-        cli_note(c, "%s: not proved: the path above ends in a command that nobody allowed", c->args[0]);
+        cli_note(c, "%s: not proved: the path above ends in a command that nobody approved", c->args[0]);
     else
         cli_note(c, "%s: not decided: %s; nothing was found in %llu states", c->args[0], r->why, (unsigned long long)r->states);
     buf_free(&b);
@@ -110,9 +110,9 @@ int prove_say(cli_call *c, session *s)
     pawl_err err = {0};
 
     if (s->file == NULL)
-        return cli_usage(c, "%s is a plug-in: its code decides what it does, and nothing is proved of that", c->args[0]);
+        return cli_usage(c, "%s is a plug-in: its code decides what it does, and nothing can be proved of it", c->args[0]);
     if (session_is_agent(s))
-        return cli_usage(c, "%s is an agent: its model decides what it asks for; what rules say of a call is told by `pawl policy why`", c->args[0]);
+        return cli_usage(c, "%s is an agent: its model decides what it asks for; `pawl policy why` shows how the rules decide a call", c->args[0]);
     if (modes != NULL && (q.modes = prove_modes(c, modes)) == 0)
         return EXIT_USAGE;
     while ((one = cli_given_at(c, "except", q.nexcept)) != NULL && q.nexcept < sizeof except / sizeof *except)
@@ -142,7 +142,7 @@ pawl_code prove_admits(session *s, pawl_mode mode, const pawl_value *policy, con
     pawl_code rc;
 
     if (session_is_agent(s))
-        return fail(err, PAWL_DENIED, "%s is an agent, of whose calls nothing is proved: each is decided when it comes", pawl_machine_name(session_machine(s)));
+        return fail(err, PAWL_DENIED, "%s is an agent: nothing is proved of its calls, each is decided when it is made", pawl_machine_name(session_machine(s)));
     if (s->file == NULL)
         return fail(err, PAWL_DENIED, "%s is a plug-in, of which nothing is proved", pawl_machine_name(session_machine(s)));
     arena_init(&mem, NULL, 1 << 16);
@@ -199,6 +199,6 @@ int prove_replayed(cli_call *c, session *s, const char *path)
     else if (left)
         cli_note(c, "replayed: %s", pawl_value_string(pawl_value_get(last, "text")));
     else
-        cli_note(c, "the machine goes another way: %s", why != NULL ? why : "");
+        cli_note(c, "the machine takes another path: %s", why != NULL ? why : "");
     return left ? EXIT_DONE : EXIT_FAILED;
 }

@@ -111,7 +111,7 @@ static pawl_code one_journal(pruning *p, const char *given, uint64_t seq, pawl_e
     rc = seq == 0 ? fail(err, PAWL_INVALID, "%.128s has no entry yet: there is nothing to prune", run) : journal_from(p->s, run, fence, seq, err);
     hold_drop(p->s, run, fence);
     if (rc == PAWL_OK && !p->c->json)
-        cli_note(p->c, "%s begins at entry %llu now", run, (unsigned long long)seq);
+        cli_note(p->c, "%s now begins at entry %llu", run, (unsigned long long)seq);
     return rc;
 }
 
@@ -146,11 +146,11 @@ static bool prune_say(const pruning *p, int64_t was, int64_t is)
         return cli_json(c, value_pack(&c->mem, NULL, "{s:i,s:i,s:u,s:u}", "bytes_after", is, "bytes_before", was, "kept", (uint64_t)p->kept,
                                       "removed", (uint64_t)p->n));
     if (c->nargs == 0)
-        cli_note(c, p->dry ? "%zu runs would go" : "%zu runs are removed", p->n);
+        cli_note(c, p->dry ? "%zu runs would be removed" : "%zu runs are removed", p->n);
     if (p->kept > 0)
-        cli_note(c, "%zu stay: somebody works on them", p->kept);
+        cli_note(c, "%zu are kept: a process holds them", p->kept);
     if (!p->dry)
-        cli_note(c, "%s has %lld KiB, and had %lld", cli_store_name(c), (long long)(is + 1023) / 1024, (long long)(was + 1023) / 1024);
+        cli_note(c, "%s has %lld KiB (before: %lld)", cli_store_name(c), (long long)(is + 1023) / 1024, (long long)(was + 1023) / 1024);
     return true;
 }
 
@@ -160,13 +160,13 @@ static int usage_of(const cli_call *c, uint64_t *seq, int64_t *older_ms)
 
     *older_ms = -1;
     if (older != NULL && !cli_duration(older, older_ms))
-        return cli_usage(c, "--older-than %s: a time such as 12h or 30d is due", older);
+        return cli_usage(c, "--older-than %s: not a time such as 12h or 30d", older);
     if (c->nargs > 0 && older != NULL)
-        return cli_usage(c, "--older-than is about all runs, and \"%s\" is one: say one or the other", c->args[0]);
+        return cli_usage(c, "--older-than applies to all runs: leave \"%s\" out", c->args[0]);
     if (c->nargs == 0 && cli_given(c, "at") != NULL)
-        return cli_usage(c, "--at is an entry of a run, and none is named");
+        return cli_usage(c, "--at needs a RUN");
     if (cli_given(c, "dry-run") != NULL && (older == NULL || c->json))
-        return cli_usage(c, "--dry-run lists the runs that --older-than would remove, one a line");
+        return cli_usage(c, "--dry-run needs --older-than");
     return cli_number(c, "at", 1, INT64_MAX, 0, seq) ? EXIT_DONE : EXIT_USAGE;
 }
 

@@ -101,7 +101,7 @@ static int against(session *s, pawl_store *store, const char *run)
         cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:v,s:u,s:u,s:u}", "diverged", k.all, "runs", (uint64_t)sum.runs, "same", (uint64_t)sum.same, "unread",
                                   (uint64_t)sum.unread));
     else
-        cli_note(s->c, "runs %zu: the same way %zu, another way %zu%s", sum.runs, sum.same, sum.diverged, sum.unread > 0 ? ", and some could not be read" : "");
+        cli_note(s->c, "runs %zu: the same %zu, different %zu%s", sum.runs, sum.same, sum.diverged, sum.unread > 0 ? ", and some could not be read" : "");
     return sum.diverged + sum.unread > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -133,7 +133,7 @@ static int replay_run(cli_call *c)
     int code;
 
     if (all ? file == NULL || c->nargs > 0 : c->nargs == 0)
-        return cli_usage(c, all ? "--all stands with --against FILE, and without RUN" : "which run? `@` is the latest; --all --against FILE takes all");
+        return cli_usage(c, all ? "--all needs --against FILE, and no RUN" : "RUN is missing: @ is the most recent one; --all --against FILE compares all");
     if (file != NULL)
         return replay_against(c, all ? NULL : c->args[0], file);
     if (cli_given(c, "verify") != NULL)

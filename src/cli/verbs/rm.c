@@ -25,7 +25,7 @@ static pawl_code may_go(pawl_store *s, const char *run, const pawl_head *head, p
         return PAWL_OK;
     snprintf(parent, sizeof parent, "%s", head->parent);
     return !parent_waits(s, parent) ? PAWL_OK
-           : fail(err, PAWL_CONFLICT, "%.128s: the run that began it, %.60s, is not over; --force removes it all the same", run, parent);
+           : fail(err, PAWL_CONFLICT, "%.128s: its parent run, %.60s, is not over; --force removes it anyway", run, parent);
 }
 
 static pawl_code remove_one(cli_call *c, pawl_store *s, const char *given, pawl_err *err)

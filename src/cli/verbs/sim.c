@@ -75,9 +75,9 @@ static int report(cli_call *c, uint64_t seed, pawl_code rc, const pawl_err *err,
     if (r->trace != NULL)
         fwrite(r->trace, 1, r->trace_size, stderr);
     if (input != NULL)
-        cli_note(c, "again: pawl sim %s --seed %llu --input '%s'", c->args[0], (unsigned long long)seed, input);
+        cli_note(c, "repeat: pawl sim %s --seed %llu --input '%s'", c->args[0], (unsigned long long)seed, input);
     else
-        cli_note(c, "again: pawl sim %s --seed %llu", c->args[0], (unsigned long long)seed);
+        cli_note(c, "repeat: pawl sim %s --seed %llu", c->args[0], (unsigned long long)seed);
     return EXIT_FAILED;
 }
 
@@ -136,10 +136,10 @@ static int say_held(simulating *k, uint64_t seeds)
         cli_json(c, v);
         return EXIT_DONE;
     }
-    cli_note(c, "%llu seeds, %llu kills and power cuts: every promise held; %llu effects, %llu of them again, as their class allows", (unsigned long long)seeds,
-             (unsigned long long)k->kills, (unsigned long long)k->performed, (unsigned long long)k->repeated);
+    cli_note(c, "%llu seeds, %llu kills and power cuts: every promise held; %llu effects, %llu of them repeated, as their class allows",
+             (unsigned long long)seeds, (unsigned long long)k->kills, (unsigned long long)k->performed, (unsigned long long)k->repeated);
     if (k->chance)
-        cli_note(c, "of them %llu requests to models and %llu uses of tools; %llu runs that others began", (unsigned long long)k->asked,
+        cli_note(c, "among them %llu requests to models and %llu tool calls; %llu child runs", (unsigned long long)k->asked,
                  (unsigned long long)k->used, (unsigned long long)k->children);
     say_checked(k);
     return EXIT_DONE;
@@ -260,7 +260,7 @@ static int sim_verb_run(cli_call *c)
     if (s->file == NULL)
         code = cli_usage(c, "a plug-in that is the whole agent is simulated by its own program: pawl/sim.h");
     else if (cli_given(c, "replay") != NULL)
-        code = session_is_agent(s) ? cli_usage(c, "%s is an agent: its model decides what it does, and no proof finds a way of it", c->args[0])
+        code = session_is_agent(s) ? cli_usage(c, "%s is an agent: its model decides what it does, so no proof has a path of it", c->args[0])
                                    : prove_replayed(c, s, cli_given(c, "replay"));
     else if (!inputs_make(&k, v, &err))
         code = cli_fail(c, PAWL_INVALID, &err);

@@ -30,7 +30,7 @@ static bool event_of(cli_call *c, const pawl_value *v, pawl_event *ev, pawl_err 
         while (key != NULL && i < sizeof names / sizeof *names && strcmp(names[i], pawl_value_string(key)) != 0)
             i++;
         if (i == sizeof names / sizeof *names)
-            fail(err, PAWL_INVALID, "--event has no member \"%s\"", key != NULL ? pawl_value_string(key) : "");
+            fail(err, PAWL_INVALID, "--event: unknown member \"%s\"", key != NULL ? pawl_value_string(key) : "");
     }
     *ev = (pawl_event){ .id = pawl_value_string(pawl_value_get(v, "id")), .name = pawl_value_string(pawl_value_get(v, "name")),
                         .by = pawl_value_string(pawl_value_get(v, "by")), .note = pawl_value_string(pawl_value_get(v, "note")),
@@ -95,7 +95,7 @@ static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
     if (store->verbs->head(store, s->run, &head, NULL) != PAWL_GONE)
         return ev->kind == PAWL_EV_START || ev->kind == PAWL_EV_TICK ? pawl_run(s->engine, s->run, NULL, err) : pawl_event_send(s->engine, s->run, ev, err);
     if (ev->kind != PAWL_EV_START)
-        return fail(err, PAWL_GONE, "%s: there is no such run; {\"kind\":\"start\",\"value\":{...}} begins one", s->run);
+        return fail(err, PAWL_GONE, "%s: no such run; {\"kind\":\"start\",\"value\":{...}} starts one", s->run);
     if (ev->value != NULL && (input = value_parse(&s->mem, ev->value, strlen(ev->value), "value", err)) == NULL)
         return err->code;
     if ((rc = session_begin_settings(s, &mode, &info, err)) != PAWL_OK)
@@ -134,7 +134,7 @@ static int tick(session *s, const pawl_event *ev)
     if (!hand_out(s, st))
         return EXIT_FAILED;
     if (rc == PAWL_IGNORED)
-        cli_note(s->c, "%s: the event means nothing to it as it stands, and is ignored", s->run);
+        cli_note(s->c, "%s: the event does not apply to the present state, and is ignored", s->run);
     return go_stopped() != 0 ? go_stopped() : pawl_state_next(st) == PAWL_HALTED ? cli_exit_of(pawl_state_status(st), false) : EXIT_WAITS;
 }
 

@@ -61,7 +61,7 @@ static volatile sig_atomic_t ended, ended_times;
 
 static void on_end(int sig)
 {
-    static const char drains[] = "stopping: what is under way ends first; once more stops at once\n";
+    static const char drains[] = "stopping: running commands end first; Ctrl-C again stops at once\n";
     const int kept = errno;
 
     ended = sig;
@@ -455,7 +455,7 @@ static void nap(dispatcher *w)
 
 static void rounds(dispatcher *w)
 {
-    cli_note(w->c, "driving what is due in %s; Ctrl-C ends it, and nothing is lost", w->board.store_name);
+    cli_note(w->c, "driving the runs that are due in %s; Ctrl-C stops it, and nothing is lost", w->board.store_name);
     look_at_quarantined(w);
     while (!ending(w)) {
         tidy(w);
