@@ -1,4 +1,6 @@
-/* locate.c - which store, and which run in it. */
+/* locate.c - finds the store that is meant, and the run in it; draws ids of new runs.
+ *
+ * Called by the verbs and open_session.c, on the main thread. A store that is opened belongs to the caller. */
 #include "cli/cli.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* options.c - what was typed becomes a call of a verb; and how a verb says that something is wrong. */
+/* options.c - turns the arguments of the program into a call of a verb; prints errors of usage, and maps error codes to exit codes.
+ *
+ * Called by main.c and the verbs, on the main thread; cli_note and cli_fail by any thread. Owns nothing. */
 #include "cli/verbs.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* run_driver.c - a run is driven until it is over, waits for somebody who is not here, or was stopped; and how that is told. */
+/* run_driver.c - drives a run until it is over, waits for a person who is not at this terminal, or is stopped; prints how it ended.
+ *
+ * Called by the verbs that drive a run, on the main thread; a view beside it paints on a thread of its own (ui/view_paint.c). Owns nothing: the session is the
+ * verb's. Invariant: while the engine drives, the store handle of the session is the engine's alone. */
 #include "cli/run_driver.h"
 #include "host/open_questions.h"
 #include "app/run_settings.h"

@@ -1,4 +1,4 @@
-/* run_driver.h - a run is driven for who called: shown, asked about, stopped by Ctrl-C, and told how it ended. */
+/* run_driver.h - drives a run for a verb: shows it, asks its questions, stops it on Ctrl-C, prints how it ended. */
 #ifndef CLI_RUN_DRIVER_H
 #define CLI_RUN_DRIVER_H
 

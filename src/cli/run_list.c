@@ -1,4 +1,4 @@
-/* run_list.c - the runs of a store, newest first, where a run whose children ask is one that asks.
+/* run_list.c - the runs of a store, newest first; a run whose children have open questions counts as one that asks.
  *
  * The store knows of each run what it asks itself. Whose children ask is found from those: a child began after its parent, so once all runs that
  * wait and are newer than some run were looked at, every run that is newer than it and has such children is known. */

@@ -1,4 +1,4 @@
-/* run_list.h - the runs of a store, newest first, each with what is asked of its children: as `show` says it of one. */
+/* run_list.h - the runs of a store, newest first, each with the waits of its children, as `show` has them of one run. */
 #ifndef CLI_LISTED_H
 #define CLI_LISTED_H
 

@@ -1,4 +1,6 @@
-/* run_lock.c - a verb takes a run for itself, as a worker would. */
+/* run_lock.c - takes the lease of a run for a verb, as a worker does.
+ *
+ * Called by the verbs prune and rm, on the main thread. The lease belongs to the verb, which gives it back. */
 #include "cli/verbs.h"
 
 #include "engine/run/owner.h"

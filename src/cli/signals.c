@@ -1,4 +1,7 @@
-/* signals.c - Ctrl-C once: what is under way ends, and nothing new begins. Twice: at once. Nothing is lost either way. */
+/* signals.c - Ctrl-C and SIGTERM: the first one drains the engine, the second one stops it at once.
+ *
+ * go_signals() is called by run_driver.c on the main thread. The handler runs on any thread: it sets flags of its own and makes the two calls of the
+ * engine that a handler may make. Whatever the moment, nothing that is stored is lost. */
 #include "cli/run_driver.h"
 #include "cli/ui/view.h"
 

@@ -1,4 +1,6 @@
-/* verbs.c - the verbs in the order of the help, and those that are not there yet. */
+/* verbs.c - the rows of all verbs, in the order of the help, and those that are not in this version.
+ *
+ * Read by main.c, the help and the completions; constant. */
 #include "cli/verbs.h"
 
 static const cli_verb verb_serve = {

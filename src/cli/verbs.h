@@ -1,4 +1,4 @@
-/* verbs.h - every verb is a row of its own, in the file that does it. */
+/* verbs.h - the row of each verb, which is in the verb's own file. */
 #ifndef CLI_VERBS_H
 #define CLI_VERBS_H
 

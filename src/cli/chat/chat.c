@@ -1,4 +1,6 @@
-/* chat.c - `pawl chat -p`: one question to an agent, or a conversation in frames, from a script or a program. */
+/* chat.c - `pawl chat -p`: sends one prompt to an agent, or a conversation in frames, from a script or a program.
+ *
+ * Called by main.c on the main thread, which drives the run; chat_in.c and chat_out.c have a thread each. Owns the struct chat. */
 #include "cli/chat/chat.h"
 #include "cli/run_driver.h"
 #include "app/settings.h"

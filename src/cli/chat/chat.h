@@ -1,4 +1,4 @@
-/* chat.h - `pawl chat -p`: what is written of a turn while it goes on, and what is read meanwhile. docs/CHAT.md says what the frames are. */
+/* chat.h - inside `pawl chat -p`: what its two threads write and read during a turn. docs/CHAT.md describes the frames. */
 #ifndef CLI_CHAT_H
 #define CLI_CHAT_H
 

@@ -1,5 +1,6 @@
-/* chat_in.c - frames on stdin: messages of the user's, what is said to a request, an interrupt, another mode. Each is left for the run in its
- * store, by another handle than the engine's, so that it is taken while a turn goes on. */
+/* chat_in.c - reads frames on stdin: messages of the user, answers to requests, interrupts, modes.
+ *
+ * Each becomes a delivery of the run, through another store handle than the engine's, so that it is taken during a turn. */
 #include "host/open_questions.h"
 #include "cli/chat/chat.h"
 #include "cli/run_driver.h"

@@ -1,4 +1,4 @@
-/* chat_out.c - what is told of a turn while it goes on: the run as items, and those of its children, read along as frames of one line each.
+/* chat_out.c - writes frames during a turn: reads the items of the run and of its children on a thread of its own.
  *
  * Owns the reader's thread of `pawl chat -p`, its sources and what it kept of the turn. Called by chat.c on the main thread to begin and end it; all else
  * is of the reader's thread. chat_write() is of any thread, under `writing`. */

@@ -1,4 +1,6 @@
-/* ask.c - a question of a run, put to whoever sits at the terminal; and what somebody typed, as an answer to it. */
+/* ask.c - asks a question of a run at the terminal, and turns what is typed, or given as an argument, into an answer.
+ *
+ * Called by run_driver.c and the verb answer, on the main thread. Owns nothing. */
 #include "host/open_questions.h"
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"

@@ -1,4 +1,6 @@
-/* dot.c - a picture by the program `dot`. */
+/* dot.c - a picture made by the program `dot`.
+ *
+ * Called by the verb draw, on the main thread. Owns nothing. */
 #include "cli/ui/dot.h"
 #include "effect/effect.h"
 #include "pawl/effect.h"

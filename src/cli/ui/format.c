@@ -1,4 +1,6 @@
-/* format.c - pieces of lines for people: texts that fit, times, tasks, commands. */
+/* format.c - pieces of lines for people: texts that fit, times, tasks, commands.
+ *
+ * Called by the view on its own thread, else by the verbs on the main thread. Pure. */
 #include "cli/ui/format.h"
 
 #include "file/reader.h"

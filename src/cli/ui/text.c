@@ -1,4 +1,6 @@
-/* text.c - text for people: what it does to a terminal, and how much of one it takes. */
+/* text.c - text for people: control characters made harmless, and how many columns it takes.
+ *
+ * Called on any thread. Pure but for cli_columns, which asks the terminal. */
 #include "cli/cli.h"
 
 #include <stdio.h>

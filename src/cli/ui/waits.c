@@ -1,4 +1,6 @@
-/* waits.c - what is asked of somebody who is not at this terminal: as a block of text, as JSON, and which of it is meant. */
+/* waits.c - the open waits of a run: printed as text or JSON, and found by what a person typed.
+ *
+ * Called by run_driver.c and the verbs, on the main thread. What it finds is in the session's arena. */
 #include "cli/run_driver.h"
 #include "cli/ui/format.h"
 

@@ -1,4 +1,6 @@
-/* backup.c - a copy of the whole store, while it is used. */
+/* backup.c - `pawl backup`: copies the whole store to a new file while it is in use.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/verbs.h"
 
 static int backup_run(cli_call *c)

@@ -1,4 +1,6 @@
-/* budget.c - `pawl budget`: what a run may spend, has spent and has set aside, and other bounds for it (A8). */
+/* budget.c - `pawl budget`: shows what a run may spend, has spent and has reserved, and sets other limits (A8).
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 

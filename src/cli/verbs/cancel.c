@@ -1,4 +1,6 @@
-/* cancel.c - a run is called off. */
+/* cancel.c - `pawl cancel` and `pawl interrupt`: cancels a run, or ends the turn of an agent (E10, A4).
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 

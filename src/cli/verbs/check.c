@@ -1,4 +1,6 @@
-/* check.c - everything that is wrong with an agent file, before anything runs. */
+/* check.c - `pawl check`: prints every error of an agent file before anything runs.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/prove.h"
 #include "cli/verbs.h"
 

@@ -1,4 +1,6 @@
-/* complete.c - what a shell offers, from the rows of the verbs. Ids of runs are asked for when they are wanted. */
+/* complete.c - `pawl completions`: completion scripts for bash, zsh and fish, made from the rows of the verbs. The scripts ask for ids when they run.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/verbs.h"
 
 /* ---- what a word may be ------------------------------------------------------------------------------ */

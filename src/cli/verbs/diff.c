@@ -1,4 +1,6 @@
-/* diff.c - where two runs part, and what came of it. */
+/* diff.c - `pawl diff`: where two runs differ, and which channels (G8).
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/verbs.h"
 
 enum { VALUE_COLUMNS_MAX = 1000, MARGIN = 4 };

@@ -1,4 +1,6 @@
-/* doctor.c - `pawl doctor`: what works on this machine and in this folder, one line each. */
+/* doctor.c - `pawl doctor`: what works on this machine and in this folder, one line each.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. Each check is a row of a table, and writes one finding. */
 #define _GNU_SOURCE             /* environ */
 #include "cli/cli.h"
 #include "effect/jq/jq.h"

@@ -1,4 +1,6 @@
-/* draw.c - the picture of a graph or an agent, and of where a run is in it (G12). */
+/* draw.c - `pawl draw`: the picture of a graph or an agent, and the position of a run in it (G12).
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/ui/dot.h"
 #include "cli/open_session.h"
 #include "cli/verbs.h"

@@ -1,4 +1,6 @@
-/* export.c - a run becomes lines of JSON. */
+/* export.c - `pawl export`: writes a run as lines of JSON.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. A file that could not be written whole is removed. */
 #include "cli/open_session.h"
 #include "cli/verbs.h"
 

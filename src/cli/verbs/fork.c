@@ -1,4 +1,6 @@
-/* fork.c - a new run begins where another one stood (G8). */
+/* fork.c - `pawl fork`: makes a new run from an entry of another one (G8).
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 

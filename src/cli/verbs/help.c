@@ -1,4 +1,6 @@
-/* help.c - `pawl help`: the verbs of the program, or how one of them is used. */
+/* help.c - `pawl help`: lists the verbs of the program, or explains one of them.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/verbs.h"
 
 static void help_all(const cli_program *p, buf *out)

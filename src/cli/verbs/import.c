@@ -1,4 +1,6 @@
-/* import.c - a run comes back from the lines that `pawl export` wrote. */
+/* import.c - `pawl import`: makes a run from the lines that `pawl export` wrote.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. Nothing is stored before all lines were read and checked. */
 #include "cli/verbs.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* inbox.c - whatever is asked, of all runs, and how it is answered. */
+/* inbox.c - `pawl inbox`: the open waits of all runs, each with the command that answers it.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. The waits come from the index of the store. */
 #include "host/open_questions.h"
 #include "cli/verbs.h"
 #include "cli/ui/format.h"

@@ -1,4 +1,6 @@
-/* ls.c - the runs of a store, a page at a time: of those that are shown, what is at work is looked into. */
+/* ls.c - `pawl ls`: the runs of a store, a page at a time.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. Of a run that works, the state is read for what its children ask. */
 #include "cli/run_list.h"
 #include "cli/verbs.h"
 

@@ -1,4 +1,6 @@
-/* man.c - pawl(1) as scdoc reads it, from the rows of the verbs. */
+/* man.c - the source of the manual page pawl(1), made from the rows of the verbs.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/verbs.h"
 
 /* Text of ours, in which scdoc would take some characters as orders. */

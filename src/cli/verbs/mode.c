@@ -1,4 +1,6 @@
-/* mode.c - `pawl mode`: what the nodes of a run may do without asking (P1). */
+/* mode.c - `pawl mode`: sets what the nodes of a run may do without approval (P1).
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 

@@ -1,4 +1,6 @@
-/* policy.c - `pawl policy`: the rules that hold here, what they say of a call, and who is trusted to write them. */
+/* policy.c - `pawl policy`: the rules of this folder, how they decide a call, and whose folder is trusted.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/resolve_links.h"
 #include "app/settings.h"

@@ -1,4 +1,6 @@
-/* prove.c - files that have a proof, for check, run, worker and sim. */
+/* prove.c - files that have a proof: `pawl check --prove`, and --proven of run and worker.
+ *
+ * Called by the verbs check, run, worker and sim on the main thread. Owns nothing that outlives the call. */
 #include "cli/prove.h"
 #include "app/settings.h"
 

@@ -1,4 +1,6 @@
-/* prune.c - what need not be kept goes: runs whose time has passed, the beginning of a journal; and the file gets smaller. */
+/* prune.c - `pawl prune`: removes old runs, or the beginning of a journal, and shrinks the file.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is pruned. */
 #include "cli/verbs.h"
 
 #include <sys/stat.h>

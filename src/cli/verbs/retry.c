@@ -1,4 +1,6 @@
-/* retry.c - a run that failed is tried again where it failed. */
+/* retry.c - `pawl retry`: gives the failed tasks of a failed run new attempts (G4).
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 

@@ -1,4 +1,6 @@
-/* rm.c - a run goes, with all that was stored of it. */
+/* rm.c - `pawl rm`: removes runs with all that is stored of them.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is removed. */
 #include "cli/verbs.h"
 
 /* Whether the run that began it is still there and not over: then it waits for this one. */

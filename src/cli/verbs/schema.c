@@ -1,4 +1,6 @@
-/* schema.c - `pawl schema`: what an agent file may say, for editors. */
+/* schema.c - `pawl schema`: prints the JSON Schema of agent files, for editors.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/cli.h"
 #include "file/schema.h"
 

@@ -1,4 +1,6 @@
-/* show.c - how a run stands: its record, its graph with its place in it, its state, what it waits for. */
+/* show.c - `pawl show`: the record of a run, its graph with its position, its state, its waits.
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 

@@ -1,4 +1,6 @@
-/* sim.c - an agent file is put through kills, power cuts, failing stores and rival workers, from seeds; models, tools and people are chance. */
+/* sim.c - `pawl sim`: runs an agent file through kills, power cuts, failing stores and rival workers, from seeds; models, tools and people are drawn.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/prove.h"
 #include "app/settings.h"
 #include "cli/verbs.h"

@@ -1,4 +1,6 @@
-/* tick.c - one event, what follows, and out: for queues and function services (F4). */
+/* tick.c - `pawl tick`: one event is fed, its commands are performed or handed out, and the program exits, for queues and function services (F4).
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; it feeds one event, or what is due, itself. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 

@@ -1,4 +1,6 @@
-/* version.c - which Pawl this is, and what it stands on. */
+/* version.c - `pawl version`: the versions of Pawl and of its libraries.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "effect/jq/jq.h"
 #include "cli/verbs.h"
 
