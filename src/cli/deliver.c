@@ -18,7 +18,7 @@ const char *go_who(void)
     return who != NULL && *who != '\0' ? who : "somebody";
 }
 
-/* The second of two who answered at the same moment is told the first, as one who comes later is. */
+/* The second of two answers that came at the same moment is refused with the first one in the error, as a later one is. */
 pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
 {
     said before = {0};

@@ -20,7 +20,7 @@ static const char store_file[] = "pawl.db";
 
 /* ---- the store ------------------------------------------------------------------------------------ */
 
-/* Where `path` lies, whole: for people, and for whoever looks from another folder. */
+/* The absolute path of `path`: for people, and for processes in other folders. */
 static const char *whole_path(cli_call *c, const char *path)
 {
     char cwd[STORE_URL_BYTES], whole[2 * STORE_URL_BYTES];
@@ -83,7 +83,7 @@ static pawl_store *sqlite_at(cli_call *c, const char *path, bool make, pawl_err 
     return s;
 }
 
-/* `given`: --store or PAWL_STORE, which is not told beyond its kind: there may be a password in it. */
+/* `given`: --store or PAWL_STORE, of which errors name only the kind, for it may contain a password. */
 static pawl_store *store_of_url(cli_call *c, const char *given, const char *url, bool make, pawl_err *err)
 {
     size_t kind = strcspn(url, ":");

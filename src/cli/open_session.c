@@ -11,7 +11,7 @@
 void session_say_faults(const cli_call *c, const faults *f, bool all)
 {
     const char *red = c->err_colour ? "\033[31m" : "", *yellow = c->err_colour ? "\033[33m" : "", *plain = c->err_colour ? "\033[0m" : "";
-    size_t told = 0;
+    size_t shown = 0;
 
     for (const file_fault *one = f->first; one != NULL; one = one->next) {
         bool fault = one->severity == PAWL_FAULT;
@@ -19,7 +19,7 @@ void session_say_faults(const cli_call *c, const faults *f, bool all)
 
         if (!fault && !all)
             continue;
-        told += fault;
+        shown += fault;
         buf_init(&line, NULL);
         cli_clean(&line, one->at.file, strlen(one->at.file));
         buf_fmt(&line, ":%u:%u: %s%s%s", (unsigned)one->at.line, (unsigned)one->at.column, fault ? red : yellow, fault ? "" : "note: ", fault ? plain : "");
@@ -29,8 +29,8 @@ void session_say_faults(const cli_call *c, const faults *f, bool all)
             fwrite(line.data, 1, line.size, stderr);
         buf_free(&line);
     }
-    if (f->count > told)
-        cli_note(c, "and %zu more", f->count - told);
+    if (f->count > shown)
+        cli_note(c, "and %zu more", f->count - shown);
 }
 
 static session *new_session(cli_call *c)
@@ -93,7 +93,7 @@ session *session_load_quietly(cli_call *c, const char *path, pawl_err *err)
 
 /* ---- of a run ------------------------------------------------------------------------------------------ */
 
-static bool told_first(void *ctx, const pawl_divergence *d)
+static bool shown_first(void *ctx, const pawl_divergence *d)
 {
     const session *s = ctx;
 
@@ -106,7 +106,7 @@ static int say_divergence(session *s)
 {
     pawl_against sum = {0};
     pawl_err err = {0};
-    pawl_code rc = pawl_history_against(session_store(s), s->machine, s->run, NULL, told_first, s, &sum, &err);
+    pawl_code rc = pawl_history_against(session_store(s), s->machine, s->run, NULL, shown_first, s, &sum, &err);
 
     if (rc != PAWL_OK)
         return cli_fail(s->c, rc, &err);

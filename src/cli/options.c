@@ -12,7 +12,7 @@ enum { PARSED = -1, HELP_WANTED = -2 };
 
 /* ---- what goes wrong ------------------------------------------------------------------------------ */
 
-/* One line on stderr, whatever stands in it. */
+/* One line on stderr, whatever the text contains. */
 static void say_line(const char *who, const char *verb, const char *text, const char *more)
 {
     buf line;

@@ -71,7 +71,7 @@ static bool is_childs(const session *s, const pawl_event *ev)
     return strcmp(run, s->run) != 0;
 }
 
-/* An answer to a child is left for it, before anything is driven (the store is the engine's then), and then its parent is, which drives the child. */
+/* An answer to a child is delivered before anything is driven, for then the store is the engine's; the parent, which is driven then, drives the child. */
 static pawl_code tell_child(session *s, void *ctx, pawl_err *err)
 {
     const pawl_event *ev = ctx;
@@ -210,7 +210,7 @@ static const char *ended_said(pawl_status status)
     return status == PAWL_CANCELED_RUN ? "was canceled" : status == PAWL_REJECTED ? "was rejected" : "failed";
 }
 
-/* Who said no, and why, of a run that ended so. */
+/* Of a run that was rejected: who said no, and why. */
 static void put_refusal(session *s, buf *b)
 {
     said last = {0};
@@ -255,7 +255,7 @@ static int ended(session *s, pawl_state *st)
     return cli_exit_of(status, false);
 }
 
-/* Where it stands, for a program. */
+/* The waits of the run, for a program. */
 static void print_waiting(session *s, pawl_state *st, const asks *all, const pawl_value *turn)
 {
     arena *mem = &s->c->mem;
@@ -267,7 +267,7 @@ static void print_waiting(session *s, pawl_state *st, const asks *all, const paw
     cli_json(s->c, v);
 }
 
-/* Its turn is over: what that came to. NULL: it is not, or there is nothing. */
+/* The output of a turn that is over. NULL: it is not, or it has none. */
 static const pawl_value *turn_output(session *s, pawl_state *st, pawl_err *err)
 {
     pawl_wait w;
@@ -309,8 +309,8 @@ static int held(session *s, const pawl_err *err)
     return cli_fail(s->c, PAWL_HELD, &why);
 }
 
-/* What came in is stored, and with whoever drives the run. */
-static int told(session *s, const char *who)
+/* The event is stored, and the process that drives the run has it. */
+static int say_stored(session *s, const char *who)
 {
     cli_note(s->c, "%s: stored; %s drives the run and continues with it", s->run, who);
     if (s->c->json)
@@ -332,7 +332,7 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
     if (rc < 0)
         return cli_fail(s->c, rc, err);
     if (rc == PAWL_PENDING && go_stopped() == 0 && go_elsewhere(s, who))
-        return told(s, who);
+        return say_stored(s, who);
     if ((st = pawl_run_state(s->engine, s->run, &why)) == NULL)
         return cli_fail(s->c, why.code < 0 ? why.code : PAWL_IO, &why);
     if (pawl_state_next(st) == PAWL_HALTED)
@@ -375,7 +375,7 @@ static bool is_left(session *s)
     return any;
 }
 
-/* It was left for whoever drives the run: once he has taken it, he is in `who`. He may have let go of it before that: then it is driven here. */
+/* The event is a delivery for the process that drives the run: `who`, once that has taken it. If that gave the run up before, the run is driven here. */
 static pawl_code left_to(session *s, char who[GO_WHO_BYTES], pawl_err *err)
 {
     pawl_store *store = session_store(s);
@@ -401,7 +401,7 @@ static pawl_code left_to(session *s, char who[GO_WHO_BYTES], pawl_err *err)
     return PAWL_PENDING;
 }
 
-/* Of two who answer at the same moment, the first may have left it to the second: his is refused, and the run goes on with the other's. */
+/* Two processes may answer at the same moment: one answer is refused, and the run goes on with the other one. */
 static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[GO_WHO_BYTES], pawl_err *err)
 {
     pawl_err why = {0};
@@ -444,14 +444,14 @@ int go(session *s, go_fn *first, void *ctx)
             err = why;
         }
     }
-    code = *who != '\0' ? told(s, who) : stands(s, rc, &err);
+    code = *who != '\0' ? say_stored(s, who) : stands(s, rc, &err);
     go_signals(NULL);
     return code;
 }
 
 /* ---- delivered, not driven --------------------------------------------------------------------------------------------- */
 
-/* What is over takes nothing any more; but what failed may be tried again. */
+/* A run that is over accepts no event; one that failed may be retried. */
 static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
 {
     pawl_status status = pawl_state_status(st);
@@ -501,7 +501,7 @@ static int leave(session *s, const pawl_event *ev)
     return EXIT_DONE;
 }
 
-/* Whoever drives the run may have had another answer already: then this one is not taken, and whoever gave it has to know. */
+/* The process that drives the run may have taken another answer already: then this one is not taken, and that is printed. */
 static int answer_taken(session *s, const pawl_event *ev)
 {
     const pawl_value *mine = ev->value != NULL ? value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL) : NULL;

@@ -19,9 +19,9 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err);
 int go_tell(session *s, const pawl_event *ev);
 pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err);    /* left in the store for who drives it; durable */
 pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err);   /* the same for another run: a child of it */
-/* After `rc` of an answer: a conflict gets the name of whoever answered first. */
+/* After `rc` of an answer: the error of a conflict names the author of the first answer. */
 pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err);
-/* Whether it may be told an event of that kind as it stands. EXIT_DONE; else said. */
+/* Whether the run accepts an event of that kind now. EXIT_DONE, or the exit code; then the reason was printed. */
 int go_may_tell(session *s, pawl_event_kind kind);
 const pawl_value *set_values(cli_call *c, int *code);                       /* retry.c: --set CHANNEL=JSON... as an object */
 const char *go_who(void);                       /* who is at the keyboard: "ada" */

@@ -27,7 +27,7 @@ typedef struct list_wait {        /* all that wait, as far as they were looked a
     bool reached, last;
 } list_wait;
 
-typedef struct above {          /* a run that has a child which waits, and was not told yet */
+typedef struct above {          /* a run with a child that waits, not yet given */
     arena mem;
     pawl_head head;
 } above;
@@ -190,7 +190,7 @@ static pawl_code above_reach(run_listing *l, uint64_t no)
     return rc;
 }
 
-/* ---- told --------------------------------------------------------------------------------------------- */
+/* ---- given --------------------------------------------------------------------------------------------- */
 
 static bool same(const char *wanted, const char *is)
 {

@@ -261,7 +261,7 @@ static int drive(chat *k, chat_begin *b)
     int code;
 
     go_signals(k->s->engine);
-    /* What is told piece by piece is told to who looks on already: then the run is there before it is driven. */
+    /* Live parts reach only readers that are open: so the run is made before it is driven. */
     if (k->partial && b->input != NULL && (rc = pawl_begin_with(k->s->engine, &b->info, b->input, &err)) < 0)
         return cli_fail(k->c, rc, &err);
     if (k->partial)
@@ -374,7 +374,7 @@ static pawl_code settle_children(chat *k, bool unasked, pawl_err *err)
 }
 
 /* A hook wants to know that somebody came back to it. */
-static bool told_of_resume(pawl_state *st)
+static bool resume_journaled(pawl_state *st)
 {
     const pawl_value *all = pawl_value_get(pawl_state_get(st, "@policy"), "hooks"), *one;
     pawl_iter it = pawl_iter_of(all);
@@ -402,7 +402,7 @@ static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
         v = value_with(&s->mem, v, "@config", config);
     if (pawl_value_bool(pawl_state_get(st, "@unasked")) != unasked)
         v = value_with(&s->mem, v, "@unasked", value_bool(&s->mem, unasked));
-    if (told_of_resume(st))
+    if (resume_journaled(st))
         v = value_with(&s->mem, v, "@resumed", value_bool(&s->mem, true));
     if (pawl_value_size(v) == 0)
         return PAWL_OK;

@@ -11,7 +11,7 @@ typedef enum chat_format { CHAT_TEXT, CHAT_JSON, CHAT_STREAM } chat_format;
 
 enum { CHAT_SOURCES_MAX = 64, CHAT_LINE_BYTES_MAX = 32 << 20, CHAT_CURSOR_BYTES = 48 };
 
-typedef struct chat_told {      /* of the turn at hand, by whoever reads along */
+typedef struct chat_turn {      /* the turn at hand, as its items show it; of the thread that reads them */
     uint32_t turns;             /* answers of the model */
     int64_t usage[4];           /* tokens: input, output, read from a cache, written to one; with those of its children, as is */
     int64_t micros;
@@ -20,14 +20,14 @@ typedef struct chat_told {      /* of the turn at hand, by whoever reads along *
     const char *stop;           /* and why that ended, as the model says; NULL: there is none */
     const char *error;          /* NULL: none */
     int64_t begun_ms;
-} chat_told;
+} chat_turn;
 
-typedef struct chat_source {    /* a run that is read along */
+typedef struct chat_source {    /* a run whose items are read */
     pawl_items *r;              /* NULL: not open yet */
     const char *run;
     const char *call;           /* the tool call that spawned it; NULL: none */
     bool over;                  /* it has ended, and all of it was read: its place is free */
-    bool now;                   /* it was there before: what it did until now is not told */
+    bool now;                   /* it began before this turn: its items up to now are not written */
     unsigned block;             /* of the answer that comes: its part, */
     const char *kind;           /* and of what kind that is; NULL: none has begun */
 } chat_source;
@@ -51,7 +51,7 @@ typedef struct chat {
     bool stirred, stop;
     arena mem;                  /* of the reader's thread */
     arena scratch;              /* of one event */
-    chat_told told;
+    chat_turn turn;
     const pawl_value *result;   /* the last; NULL: no turn has ended */
     const pawl_value *asked;    /* {ID: [TOOL, CALL]}: approvals */
     chat_source sources[CHAT_SOURCES_MAX];      /* the run itself is the first */

@@ -76,22 +76,22 @@ static const pawl_value *kept(chat *k, const pawl_value *v)
     if (v != NULL)
         canon(&b, v);
     if (v != NULL && !b.failed)
-        out = value_parse(&k->mem, b.data, b.size, "told", NULL);
+        out = value_parse(&k->mem, b.data, b.size, "an item", NULL);
     buf_free(&b);
     return out;
 }
 
 static void denied(chat *k, const pawl_value *tool, const pawl_value *id)
 {
-    pawl_iter it = pawl_iter_of(k->told.denials);
+    pawl_iter it = pawl_iter_of(k->turn.denials);
     const pawl_value *one;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_equal(pawl_value_get(one, "tool_use_id"), id))
             return;
-    if (k->told.denials == NULL)
-        k->told.denials = value_pack(&k->mem, NULL, "[]");
-    k->told.denials = value_push(&k->mem, k->told.denials, kept(k, value_pack(&k->scratch, NULL, "{s:v,s:v}", "tool_name", tool, "tool_use_id", id)));
+    if (k->turn.denials == NULL)
+        k->turn.denials = value_pack(&k->mem, NULL, "[]");
+    k->turn.denials = value_push(&k->mem, k->turn.denials, kept(k, value_pack(&k->scratch, NULL, "{s:v,s:v}", "tool_name", tool, "tool_use_id", id)));
 }
 
 static void on_tool(chat *k, const pawl_value *m, chat_source *of)
@@ -115,7 +115,7 @@ static void on_message(chat *k, const pawl_value *m, chat_source *of)
         on_tool(k, m, of);
     } else if (strcmp(role, "assistant") == 0) {
         answer_ends(k, of);
-        k->told.turns += of->call == NULL;
+        k->turn.turns += of->call == NULL;
         frame(k, value_pack(&k->scratch, NULL, "{s:v,s:s}", "message", m, "type", "assistant"), of);
     }
 }
@@ -245,7 +245,7 @@ static const struct { const char *end, *subtype, *reason; bool error; } ends[] =
     { "", "success", "tool_deferred", false },
 };
 
-static const pawl_value *usage_of(arena *mem, const chat_told *t)
+static const pawl_value *usage_of(arena *mem, const chat_turn *t)
 {
     return value_pack(mem, NULL, "{s:i,s:i,s:i,s:i}", "cache_creation_input_tokens", t->usage[3], "cache_read_input_tokens", t->usage[2], "input_tokens",
                       t->usage[0], "output_tokens", t->usage[1]);
@@ -254,7 +254,7 @@ static const pawl_value *usage_of(arena *mem, const chat_told *t)
 const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_value *waits)
 {
     const char *subtype = "error_during_execution", *reason = "error";
-    const chat_told *t = &k->told;
+    const chat_turn *t = &k->turn;
     bool error = true;
     const pawl_value *v;
 
@@ -287,7 +287,7 @@ static void on_done(chat *k, const pawl_value *v)
     if (k->format == CHAT_STREAM)
         chat_write(k, k->result);
     turn_ended(k);
-    k->told = (chat_told){ .begun_ms = epoch_ms() };
+    k->turn = (chat_turn){ .begun_ms = epoch_ms() };
 }
 
 /* What a child took stands in its own receipts; in its parent's too, where there is a budget, with how many calls that were. */
@@ -297,14 +297,14 @@ static void on_receipt(chat *k, const pawl_value *v, const chat_source *of)
     const pawl_value *usage = pawl_value_find(v, "/value/usage");
 
     for (size_t i = 0; i < 4; i++)
-        k->told.usage[i] += pawl_value_int(pawl_value_get(usage, names[i]));
+        k->turn.usage[i] += pawl_value_int(pawl_value_get(usage, names[i]));
     if (pawl_value_find(v, "/usage/calls") == NULL)
-        k->told.micros += pawl_value_int(pawl_value_find(v, "/usage/micros"));
+        k->turn.micros += pawl_value_int(pawl_value_find(v, "/usage/micros"));
     if (of->call == NULL && pawl_value_find(v, "/value/message") != NULL && pawl_value_string(pawl_value_find(v, "/value/stop")) != NULL)
-        k->told.stop = pawl_value_string(kept(k, pawl_value_find(v, "/value/stop")));
+        k->turn.stop = pawl_value_string(kept(k, pawl_value_find(v, "/value/stop")));
 }
 
-/* ---- all else that is told --------------------------------------------------------------------------------------------- */
+/* ---- other frames --------------------------------------------------------------------------------------------- */
 
 static void child_add(chat *k, const pawl_value *v)
 {
@@ -328,7 +328,7 @@ static void system_frame(chat *k, const char *subtype, const pawl_value *v, chat
     frame(k, value_with(mem, v, "type", value_string(mem, "system", 6)), of);
 }
 
-static void on_told(chat *k, const char *name, const pawl_value *v, chat_source *of)
+static void on_emission(chat *k, const char *name, const pawl_value *v, chat_source *of)
 {
     static const struct { const char *name, *member, *subtype; } rows[] = {
         { "status", "again_in_ms", "api_retry" }, { "status", NULL, "informational" }, { "compact", NULL, "compact_boundary" },
@@ -338,9 +338,9 @@ static void on_told(chat *k, const char *name, const pawl_value *v, chat_source 
     if (of->call == NULL && strcmp(name, "done") == 0)
         on_done(k, v);
     else if (of->call == NULL && strcmp(name, "error") == 0 && pawl_value_string(pawl_value_get(v, "message")) != NULL)
-        k->told.error = pawl_value_string(kept(k, pawl_value_get(v, "message")));
+        k->turn.error = pawl_value_string(kept(k, pawl_value_get(v, "message")));
     else if (of->call == NULL && strcmp(name, "text_complete") == 0)
-        k->told.text = pawl_value_string(kept(k, pawl_value_get(v, "text")));
+        k->turn.text = pawl_value_string(kept(k, pawl_value_get(v, "text")));
     if (strcmp(name, "sub_agent_spawned") == 0)
         child_add(k, v);
     if (k->verbose && k->format != CHAT_STREAM && strcmp(name, "tool_start") == 0)
@@ -371,7 +371,7 @@ static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
     else if (message && !emitted)
         on_message(k, v, of);
     else if (emitted)
-        on_told(k, ch->part, v, of);
+        on_emission(k, ch->part, v, of);
     else if (progress)
         frame(k, value_with(&k->scratch, v, "type", value_string(&k->scratch, ch->part, strlen(ch->part))), of);
     else if (wait && strcmp(ch->part, "ask") == 0)
@@ -382,7 +382,7 @@ static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
         on_receipt(k, v, of);
 }
 
-/* Something was written or came in: what children did before it is told first. */
+/* Something was written or came in: items of children that came before it are written first. */
 static bool is_written(const pawl_item_change *ch)
 {
     static const char *const parts[] = { "put", "start", "input", "update" };
@@ -415,7 +415,7 @@ static void source_open(chat *k, chat_source *of)
 
 static bool read_all(chat *k, chat_source *of);
 
-/* What an agent comes to by a child, as its result, is told when all is that the child did. A child's id is its parent's, a dot and more. */
+/* The result of a child is written to its parent's frames after all items of the child. The id of a child begins with its parent's and a dot. */
 static void children_read(chat *k, const chat_source *of)
 {
     const size_t size = strlen(of->run);
@@ -510,7 +510,7 @@ bool chat_reader_begin(chat *k)
     pthread_mutex_init(&k->hearing, NULL);
     pthread_cond_init(&k->heard_some, NULL);
     pthread_cond_init(&k->woken, NULL);
-    k->told.begun_ms = epoch_ms();
+    k->turn.begun_ms = epoch_ms();
     k->sources[k->nsources++] = (chat_source){ .run = k->s->run };
     if (live == PAWL_OK || live == PAWL_CONFLICT)
         source_open(k, &k->sources[0]);

@@ -320,7 +320,7 @@ static void wrapped(buf *out, const char *text, size_t size, size_t indent, size
     buf_free(&clean);
 }
 
-/* The run's own name, as it stands in the wait's id. */
+/* The id of the run, taken from the wait's id. */
 static void run_of(buf *out, const pawl_wait *w)
 {
     const char *id = w->id != NULL ? w->id : "";

@@ -287,8 +287,8 @@ static void sends_of(view *v, uint64_t seq, const pawl_value *item)
             sends_add(v, seq, close, at != NULL ? at : "", node);
 }
 
-/* Whether the task of that path stands in the frame. */
-static bool stands_in(const char *path, const char *frame)
+/* Whether the task of that path is directly in the frame. */
+static bool is_in_frame(const char *path, const char *frame)
 {
     size_t n = strlen(frame);
     const char *rest = n == 0 ? path : path + n + 1;
@@ -319,7 +319,7 @@ static group *group_in(view *v, const char *frame, const char *node)
 static void sends_begin(view *v, const char *frame)
 {
     for (sends **at = &v->sent, *s; (s = *at) != NULL;) {
-        bool mine = s->close ? strcmp(s->at, frame) == 0 : s->due && stands_in(s->at, frame);
+        bool mine = s->close ? strcmp(s->at, frame) == 0 : s->due && is_in_frame(s->at, frame);
         group *g = !mine || words_own(s->node) || words_choice(s->node) ? NULL : group_in(v, frame, s->node);
 
         if (g != NULL)

@@ -16,7 +16,7 @@ static const char *kind_said(pawl_wait_kind kind)
     case PAWL_WAIT_INPUT: return "input";
     case PAWL_WAIT_SIGNAL: return "a signal";
     }
-    return "somebody";
+    return "something else";
 }
 
 static void put_no(const session *s, const pawl_wait *w, const char *run, buf *b)
@@ -154,7 +154,7 @@ const pawl_value *asks_json(arena *mem, const asks *all)
     return list;
 }
 
-/* None that is open is meant: the second who answers is told the first. */
+/* No open wait is meant: if it was answered before, the error says how. */
 static pawl_code wait_none(session *s, const asks *all, const char *within, const char *given, pawl_err *err)
 {
     pawl_head head;

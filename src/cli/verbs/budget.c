@@ -94,7 +94,7 @@ static int tell(session *s, const pawl_spent *p)
     return put ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Left in the run: whoever drives it takes it first. */
+/* A delivery: the process that drives the run takes it first. */
 static int raise(session *s, const pawl_value *caps)
 {
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };

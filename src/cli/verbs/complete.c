@@ -67,7 +67,7 @@ static const char bash_head[] =
     "# bash completion of pawl: source <(pawl completions bash)\n"
     "_pawl_words() { COMPREPLY+=($(compgen -W \"$1\" -- \"$cur\")); }\n"
     "_pawl_files() { COMPREPLY+=($(compgen -f -- \"$cur\")); }\n"
-    "_pawl_runs() { # compgen expands what it is given: an id has nothing to expand, whoever wrote the store\n"
+    "_pawl_runs() { # compgen expands what it is given: an id must not be expanded, whatever the store holds\n"
     "    _pawl_words \"@ $(pawl ls --ids --limit 200 ${store:+--store \"$store\"} 2>/dev/null | tr -cd 'A-Za-z0-9._\\n-')\"\n"
     "}\n"
     "# Readline cuts words at = and : as well.\n"

@@ -26,7 +26,7 @@
 enum {
     PROGRAM_MS = 5000,          /* for a program that is tried */
     SAID_BYTES = 4096,          /* kept of what it says */
-    COMMITS = 9,                /* timed, of which the middle one is told */
+    COMMITS = 9,                /* timed, of which the middle one is printed */
     COMMIT_BYTES = 4096,
     PAGE_RUNS = 1000,           /* read at a time */
     FILES_LEAST = 256,          /* open files that a few nodes side by side may take */

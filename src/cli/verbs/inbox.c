@@ -295,7 +295,7 @@ static const pawl_value *cut_off_command(arena *mem, pawl_store *s, const inbox_
     return about;
 }
 
-/* Of a command that was cut off: which one it was stands in the run. */
+/* Of a command that was cut off: its name and arguments are read from its run. */
 static void about_find(inbox *in, pawl_store *s)
 {
     arena *mem = &in->c->mem;

@@ -141,7 +141,7 @@ static bool may_drive(driver *d, const char *run)
     return st == NULL || admits(d, st, &err) == PAWL_OK;
 }
 
-/* Quarantined runs are not due: whoever quarantined them may have been another version, so each is tried once. */
+/* Quarantined runs are not due: another version may have quarantined them, so each is tried once. */
 static void try_quarantined(driver *d)
 {
     for (size_t i = 0; i < d->nquarantined && !d->board->stop; i++) {
