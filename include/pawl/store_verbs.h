@@ -99,6 +99,7 @@ typedef struct pawl_append {    /* to one run: stored whole or not at all */
     pawl_within *within;        /* SQL that is run first; then the lines are made. NULL: none */
     pawl_code rc;               /* out: the result for this run */
     bool quiet;                 /* out: its mailbox is empty; false: not known */
+    uint64_t version;           /* out: the store's version with this append and no later write; 0: not known */
 } pawl_append;
 
 typedef struct pawl_mark {      /* the count of a command's attempts */
@@ -163,12 +164,22 @@ typedef bool pawl_delivery_fn(void *ctx, const pawl_delivery *d);
 typedef bool pawl_waiting_fn(void *ctx, const char *run, const pawl_waiting *w);
 typedef bool pawl_mark_fn(void *ctx, const pawl_mark *mark);    /* its run, fence and rc are not set */
 
+/* The head of a run and lines of its journal, of the same moment. */
+typedef struct pawl_look {
+    pawl_line_fn *fn;           /* gets the lines; NULL: none are wanted */
+    void *ctx;
+    uint64_t after, upto;       /* which lines, as for read; not used by a load */
+    bool load;                  /* the lines that load gives */
+    pawl_head head;             /* out, on PAWL_OK and when the lines are pruned; run NULL: there is no such run */
+    uint64_t version;           /* out: the store's version of that moment; 0: not known */
+} pawl_look;
+
 /* How a run begins, beside its base: all of it is durable in one transaction, or nothing is. */
 typedef struct pawl_beginning {
     const char *owner;          /* who claims it, for ttl_ms; NULL: nobody */
     int64_t ttl_ms;
-    struct pawl_append *first;  /* its first lines, written by that owner, without SQL of its own (within); the store sets run, fence, rc and
-                                 * quiet. NULL: none */
+    struct pawl_append *first;  /* its first lines, written by that owner, without SQL of its own (within); the store sets run, fence and
+                                 * all that is out. NULL: none */
     pawl_delivery *left;        /* a delivery that waits for it, such as its start; NULL: none */
     pawl_head head;             /* out: as a claim gives it, before `first` was written; where there is an owner */
 } pawl_beginning;
@@ -233,6 +244,9 @@ typedef struct pawl_store_verbs {
     pawl_code (*check)(pawl_store *s, pawl_err *err);                           /* the whole store; PAWL_CORRUPT: err says what is damaged */
     pawl_code (*backup)(pawl_store *s, const char *path, pawl_err *err);        /* may be used meanwhile; PAWL_INVALID: not supported */
     pawl_code (*vacuum)(pawl_store *s, pawl_err *err);                          /* free the space that pruning and removing left */
+
+    /* One look instead of two: head, with load or read. Returns what these return. May be NULL: then the three are called one after another. */
+    pawl_code (*look)(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);
 } pawl_store_verbs;
 
 struct pawl_store { const pawl_store_verbs *verbs; };   /* first member of every store */

@@ -357,6 +357,20 @@ static pawl_code sim_head(pawl_store *s, const char *run, pawl_head *head, pawl_
     return after(h, "head", run, rc, false, err);
 }
 
+static pawl_code sim_look(pawl_store *s, const char *run, pawl_look *look, pawl_err *err)
+{
+    handle *h = handle_of(s);
+    pawl_code rc = before(h, "look", run, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    rc = store_of(h)->verbs->look(store_of(h), run, look, err);
+    arena_reset(&h->texts);
+    if (look->head.run != NULL && h->k != NULL)
+        (void)head_kept(h, &look->head);
+    return after(h, "look", run, rc, false, err);
+}
+
 static pawl_code sim_list(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
     handle *h = handle_of(s);
@@ -453,6 +467,7 @@ static const pawl_store_verbs verbs = {
     .release = sim_release, .append = sim_append, .mark = sim_mark, .marks = sim_marks, .deliver = sim_deliver, .deliveries = sim_deliveries,
     .load = sim_load, .snapshot = sim_snapshot, .read = sim_read, .blob = sim_blob, .head = sim_head, .list = sim_list, .waits = sim_waits, .due = sim_due,
     .next_due = sim_next_due, .prune = sim_prune, .remove = sim_remove, .check = sim_check, .backup = sim_backup, .vacuum = sim_vacuum,
+    .look = sim_look,
 };
 
 static pawl_store *handle_made(world *w, worker *k)

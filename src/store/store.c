@@ -54,6 +54,34 @@ pawl_code store_journal(pawl_store *s, const char *run, uint64_t upto, buf *out,
     return rc;
 }
 
+/* Of a store without the verb: head, lines, head, and the lives of both heads are compared. */
+static pawl_code look_in_turn(pawl_store *s, const char *run, pawl_look *look, pawl_err *err)
+{
+    const pawl_store_verbs *v = s->verbs;
+    const uint64_t version = v->version(s);
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = v->head(s, run, &look->head, err), lines = PAWL_OK;
+    const uint64_t life = look->head.life;
+
+    if (rc == PAWL_OK && look->fn != NULL) {
+        lines = look->load ? v->load(s, run, look->fn, look->ctx, &why) : v->read(s, run, look->after, look->upto, look->fn, look->ctx, &why);
+        rc = lines == PAWL_OK || lines == PAWL_GONE ? v->head(s, run, &look->head, err) : fail(err, lines, "%s", why.text);
+    }
+    if (rc == PAWL_OK && look->head.life != life)
+        rc = fail(err, PAWL_GONE, "%s: the run was deleted, and another one was begun under its id", run);
+    look->version = version;
+    if (rc != PAWL_OK)
+        look->head = (pawl_head){ .run = NULL };
+    return rc == PAWL_OK && lines != PAWL_OK ? fail(err, lines, "%s", why.text) : rc;
+}
+
+pawl_code store_look(pawl_store *s, const char *run, pawl_look *look, pawl_err *err)
+{
+    look->head = (pawl_head){ .run = NULL };
+    look->version = 0;
+    return s->verbs->look != NULL ? s->verbs->look(s, run, look, err) : look_in_turn(s, run, look, err);
+}
+
 pawl_bytes pawl_store_journal(pawl_store *s, const char *run, pawl_err *err)
 {
     buf text;

@@ -95,6 +95,9 @@ bool store_retention_read(const char *text, int64_t *ms);
  * such run, or that entry was pruned. On the thread that uses the handle. */
 pawl_code store_journal(pawl_store *s, const char *run, uint64_t upto, buf *out, uint64_t *base_seq, pawl_err *err);
 
+/* The verb look, of any store. On the thread that uses the handle. */
+pawl_code store_look(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);
+
 /* ---- codec.c: values in a file ----------------------------------------------------------------------------- */
 
 enum { STORE_CODECS_MAX = 64, STORE_CODEC_ID_MAX = 64, STORE_ENCODED = 1 };     /* first byte of an encoded value: ID, NUL, bytes */

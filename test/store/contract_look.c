@@ -1,5 +1,6 @@
 /* contract_look.c - the contract: which runs there are, and which somebody has to look at. */
 #include "store/contract_inner.h"
+#include "store/store.h"
 
 enum { SUBMITTED = 0, WORKING = 1, INPUT_REQUIRED = 2, COMPLETED = 3 };
 
@@ -465,6 +466,73 @@ PAWL_TEST(test_whoever_reads_a_run_may_stop)
     pawl_store_free(s);
 }
 
+/* ---- head and lines of one moment --------------------------------------------------------------------------------- */
+
+typedef struct looked { char *at; size_t left; } looked;
+
+static bool add_looked(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    looked *l = ctx;
+    const int n = snprintf(l->at, l->left, "%d.%llu ", (int)kind, (unsigned long long)seq);
+
+    (void)line;
+    l->at += n;
+    l->left -= (size_t)n;
+    return true;
+}
+
+static void check_look(pawl_store *s, pawl_look look, const char *lines, uint64_t seq)
+{
+    char got[200] = "";
+    looked l = { got, sizeof got };
+
+    look.fn = lines != NULL ? add_looked : NULL;
+    look.ctx = &l;
+    CHECK_INT(store_look(s, "r", &look, NULL), PAWL_OK);
+    CHECK_STR(got, lines != NULL ? lines : "");
+    CHECK_STR(look.head.run, "r");
+    CHECK_INT(look.head.seq, seq);
+    CHECK_INT(look.version, s->verbs->version(s));
+}
+
+/* `s` has run r of three entries, pruned to the second when `pruned`. */
+static void check_looks(pawl_store *s, bool pruned)
+{
+    pawl_look look = { .fn = add_looked, .after = 0 };
+    looked l = { text("%100s", ""), 100 };
+
+    check_look(s, (pawl_look){ .load = true }, pruned ? "1.2 4.3 " : "1.0 4.1 4.2 4.3 ", 3);
+    check_look(s, (pawl_look){ .after = 2 }, "4.3 ", 3);
+    check_look(s, (pawl_look){ .after = 3 }, "", 3);
+    check_look(s, (pawl_look){ .after = 0 }, pruned ? NULL : "1.0 4.1 4.2 4.3 ", 3);
+    look.ctx = &l;
+    CHECK_INT(store_look(s, "r", &look, NULL), pruned ? PAWL_GONE : PAWL_OK);
+    CHECK_STR(look.head.run, "r");      /* it is there, whatever was pruned */
+    CHECK_INT(store_look(s, "nobody", &look, NULL), PAWL_GONE);
+    CHECK(look.head.run == NULL);
+    CHECK_INT(store_look(s, "", &look, NULL), PAWL_INVALID);
+}
+
+PAWL_TEST(test_S6_a_look_gives_the_head_and_the_lines_of_one_moment)
+{
+    pawl_store *s = fresh();
+    const pawl_store_verbs *whole = s->verbs;
+    pawl_store_verbs without = *whole;
+    uint64_t f = begun(s, "r", "");
+
+    without.look = NULL;                /* a store of somebody else's, which does not have the verb */
+    entries(s, "r", f, 1, 3);
+    for (int pruned = 0; pruned < 2; pruned++) {
+        if (pruned)
+            CHECK_INT(s->verbs->prune(s, "r", f, 2, bytes(base("r", ",\"seq\":2")), NULL), PAWL_OK);
+        check_looks(s, pruned);
+        s->verbs = &without;
+        check_looks(s, pruned);
+        s->verbs = whole;
+    }
+    pawl_store_free(s);
+}
+
 /* ---- what may go (G10) -------------------------------------------------------------------------------------------- */
 
 /* Over, and kept until then (0: for ever). */
@@ -566,6 +634,7 @@ cases contract_look(void)
         CASE(test_F5_a_parked_run_is_left_alone),
         CASE(test_whoever_is_told_may_stop),
         CASE(test_whoever_reads_a_run_may_stop),
+        CASE(test_S6_a_look_gives_the_head_and_the_lines_of_one_moment),
     };
 
     return (cases){ all, sizeof all / sizeof *all };

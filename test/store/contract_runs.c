@@ -448,6 +448,31 @@ PAWL_TEST(test_E16_the_version_changes_with_every_write)
     pawl_store_free(s);
 }
 
+/* What nobody has written to since need not be read again. */
+PAWL_TEST(test_E16_an_append_says_the_version_that_it_made)
+{
+    pawl_store *s = fresh(), *t;
+    pawl_append a = { .run = "r", .moves = true, .status = 1 }, first = { .run = "n", .moves = true, .status = 1 };
+    pawl_beginning with = { .owner = "me", .ttl_ms = LONG_MS, .first = &first };
+
+    a.fence = begun(s, "r", "");
+    (void)head(s, "r");                 /* known is what was read, and was not written to by others since */
+    CHECK_INT(put_one(s, &a), PAWL_OK);
+    CHECK(a.version != 0);
+    CHECK_INT(a.version, s->verbs->version(s));
+    CHECK_INT(s->verbs->create(s, bytes(base("n", "")), &with, NULL), PAWL_OK);
+    CHECK_INT(first.version, s->verbs->version(s));
+    if ((t = opened("")) != NULL) {
+        CHECK_INT(put_one(s, &a), PAWL_OK);
+        CHECK_INT(deliver(t, "r", "d", PAWL_DELIVER_CANCEL, NULL, NULL), PAWL_OK);
+        CHECK(a.version == 0 || a.version != s->verbs->version(s));
+        pawl_store_free(t);
+    }
+    a.fence++;
+    CHECK_INT(put_one(s, &a), PAWL_FENCED);
+    pawl_store_free(s);
+}
+
 PAWL_TEST(test_the_clock_never_goes_back)
 {
     pawl_store *s = fresh();
@@ -644,6 +669,7 @@ cases contract_runs(void)
         CASE(test_S2_handles_see_each_other),
         CASE(test_S7_a_handle_sees_one_namespace),
         CASE(test_E16_the_version_changes_with_every_write),
+        CASE(test_E16_an_append_says_the_version_that_it_made),
         CASE(test_the_clock_never_goes_back),
         CASE(test_X3_a_run_that_is_not_there_is_gone_and_one_that_cannot_be_is_invalid),
         CASE(test_X3_calls_that_make_no_sense_are_refused_and_change_nothing),

@@ -95,6 +95,14 @@ static pawl_code lame_head(pawl_store *s, const char *run, pawl_head *head, pawl
         head->seq += lame_of(s)->boasts;
     return rc;
 }
+static pawl_code lame_look(pawl_store *s, const char *run, pawl_look *look, pawl_err *err)
+{
+    pawl_code rc = LAME_IN(s, look)(lame_of(s)->in, run, look, err);
+
+    if (look->head.run != NULL)
+        look->head.seq += lame_of(s)->boasts;
+    return rc;
+}
 static pawl_code lame_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err *err)
 {
     LAME_RETURN(s, err);
@@ -108,7 +116,7 @@ static inline pawl_store *lame_begin(lame *l, pawl_store *in, size_t left)
         .create = lame_create, .claim = lame_claim, .release = lame_release, .append = lame_append, .mark = lame_mark, .marks = lame_marks,
         .deliver = lame_deliver, .deliveries = lame_deliveries, .load = lame_load, .snapshot = lame_snapshot, .read = lame_read,
         .blob = lame_blob, .head = lame_head,
-        .remove = lame_remove } };
+        .remove = lame_remove, .look = lame_look } };
     l->store.verbs = &l->verbs;
     return &l->store;
 }

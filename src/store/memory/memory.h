@@ -153,6 +153,7 @@ pawl_code memory_snapshot(pawl_store *s, const char *id, pawl_line_fn *fn, void 
 pawl_code memory_read(pawl_store *s, const char *id, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_blob(pawl_store *s, const char *id, const char *digest, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_head(pawl_store *s, const char *id, pawl_head *head, pawl_err *err);
+pawl_code memory_look(pawl_store *s, const char *id, pawl_look *look, pawl_err *err);
 pawl_code memory_list(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_waits(pawl_store *s, const char *id, pawl_waiting_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_due(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);

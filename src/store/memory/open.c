@@ -128,7 +128,7 @@ static const pawl_store_verbs verbs = {
     .load = memory_load, .snapshot = memory_snapshot, .read = memory_read, .blob = memory_blob, .head = memory_head, .list = memory_list,
     .waits = memory_waits, .due = memory_due, .next_due = memory_next_due,
     .prune = memory_prune, .remove = memory_remove, .check = memory_check,
-    .backup = memory_backup, .vacuum = memory_vacuum,
+    .backup = memory_backup, .vacuum = memory_vacuum, .look = memory_look,
 };
 
 pawl_store *pawl_store_memory(pawl_err *err)

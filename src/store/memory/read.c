@@ -109,6 +109,22 @@ pawl_code memory_head(pawl_store *s, const char *id, pawl_head *head, pawl_err *
     return rc;
 }
 
+pawl_code memory_look(pawl_store *s, const char *id, pawl_look *look, pawl_err *err)
+{
+    stored_run *r;
+    pawl_code rc = run_to_read(space_of(s), id, look != NULL, &r, err);
+
+    if (look != NULL)
+        look->head = (pawl_head){ .run = NULL };
+    if (rc != PAWL_OK)
+        return rc;
+    if (look->fn != NULL)
+        rc = look->load ? memory_load(s, id, look->fn, look->ctx, err) : memory_read(s, id, look->after, look->upto, look->fn, look->ctx, err);
+    look->head = r->head;
+    look->version = space_of(s)->all->version;
+    return rc;
+}
+
 static bool text_matches(const char *asked, const char *text)
 {
     return asked == NULL || (text != NULL && strcmp(asked, text) == 0);

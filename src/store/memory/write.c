@@ -359,6 +359,8 @@ pawl_code memory_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err
             all[i].quiet = g[i].r->mail_first == NULL;
         }
     }
+    for (size_t i = 0; i < n; i++)
+        all[i].version = rc == PAWL_OK ? m->all->version : 0;
     for (size_t i = 0; g != NULL && i < n; i++) {
         if (g[i].r != NULL)
             memset(&g[i].r->need, 0, sizeof g[i].r->need);

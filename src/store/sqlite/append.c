@@ -370,11 +370,13 @@ pawl_code sqlite_append(pawl_store *st, pawl_append *all, size_t n, pawl_err *er
     }
     if (started)
         rc = write_end(s, rc, err);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        all[i].version = rc == PAWL_OK ? version_known(s) : 0;
         if (rc != PAWL_OK)
             all[i].rc = rc;
         else if (all[i].rc == PAWL_FENCED)
             run_row_drop(s, all[i].run);
+    }
     return rc;
 }
 

@@ -118,6 +118,8 @@ pawl_code sqlite_create(pawl_store *st, pawl_bytes base, pawl_beginning *with, p
         rc = beginning_store(s, b.run, with, err);
     if ((rc = write_end(s, rc, err)) != PAWL_OK)
         s->space = space;
+    else if (with != NULL && with->first != NULL)
+        with->first->version = version_known(s);
 out:
     arena_free(&mem);
     return rc;

@@ -18,19 +18,13 @@ static int64_t sqlite_now(pawl_store *s)
     return store_now(sqlite_of(s));
 }
 
-/* PRAGMA data_version changes with commits of other connections; those of this handle are counted in own_writes. */
 static uint64_t sqlite_version(pawl_store *st)
 {
     sqlite_store *s = sqlite_of(st);
-    sqlite3_stmt *q = sql_use(s, SQL_DATA_VERSION);
-    uint64_t version = 0;
+    const bool read = others_read(s);
 
-    if (sql_row(s, q)) {
-        version = ((uint64_t)sql_get_int(q, 0) << 40) + s->own_writes + 1;
-        sql_end(q);
-    }
     s->rc = SQLITE_OK;
-    return version;
+    return read ? version_known(s) : 0;
 }
 
 /* ---- closing --------------------------------------------------------------------------------- */
@@ -124,6 +118,7 @@ static const pawl_store_verbs sqlite_verbs = {
     .check = sqlite_check,
     .backup = sqlite_backup,
     .vacuum = sqlite_vacuum,
+    .look = sqlite_look,
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -199,6 +194,7 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
     s->verbs.verbs = &sqlite_verbs;
     s->alloc = alloc;
     s->lock_fd = -1;
+    s->others = -1;
     s->file_checked_ms = FILE_UNCHECKED;
     s->busy_ms = o->busy_ms == 0 ? BUSY_MS : o->busy_ms;
     s->signals_max = o->signals_max == 0 ? STORE_SIGNALS_MAX : o->signals_max;

@@ -228,20 +228,17 @@ pawl_code sqlite_snapshot(pawl_store *st, const char *run, pawl_line_fn *fn, voi
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
-pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
+static pawl_code load_in(sqlite_store *s, const char *run, int64_t no, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
-    sqlite_store *s = sqlite_of(st);
     line_reader r = { fn, ctx, run, 0, false };
     snapshot cached;
     chain c;
-    run_tail at;
+    run_tail at = { .no = no };
     int64_t after = 0;
-    pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
+    pawl_code rc = PAWL_OK;
 
-    if (rc != PAWL_OK)
-        return rc;
     if (!run_tail_find(s, run, &at) || !base_emit(s, at.no, &r, true))
-        return read_end(s, PAWL_OK, err);
+        return rc;
     if (!r.stopped && snapshot_find(s, run, at.no, &cached, NULL) == PAWL_OK) {
         r.seq = cached.seq;
         after = cached.lsn;
@@ -250,7 +247,16 @@ pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *c
     }
     if (!r.stopped && s->rc == SQLITE_OK && (rc = chain_walk(s, run, &at, after, r.seq, &c, err)) == PAWL_OK)
         rc = lines_emit(s, at.no, &c, &r, err);
-    return read_end(s, rc, err);
+    return rc;
+}
+
+pawl_code sqlite_load(pawl_store *st, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    int64_t no;
+    pawl_code rc = read_run(s, run, fn != NULL, &no, err);
+
+    return rc != PAWL_OK ? rc : read_end(s, load_in(s, run, no, fn, ctx, err), err);
 }
 
 /* Starts at the first seek point at or after `upto`, else at the newest row, and skips the rows above `upto`. */
@@ -279,32 +285,59 @@ static pawl_code read_chain(sqlite_store *s, const char *run, run_tail *at, uint
     return chain_walk(s, run, at, 0, after, c, err);
 }
 
-pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
+static pawl_code read_in(sqlite_store *s, const char *run, int64_t no, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
 {
-    sqlite_store *s = sqlite_of(st);
     line_reader r = { fn, ctx, run, 0, false };
     chain c;
-    run_tail at;
-    pawl_code rc = read_run(s, run, fn != NULL, &at.no, err);
+    run_tail at = { .no = no };
+    pawl_code rc;
 
-    if (rc != PAWL_OK)
-        return rc;
     if (!run_tail_find(s, run, &at) || !base_emit(s, at.no, &r, false))
-        return read_end(s, PAWL_OK, err);
-    if (after < r.seq) {
-        rc = fail(err, PAWL_GONE, "%s: the entries before %llu were pruned", run, (unsigned long long)r.seq + 1);
-        return read_end(s, rc, err);
-    }
+        return PAWL_OK;
+    if (after < r.seq)
+        return fail(err, PAWL_GONE, "%s: the entries before %llu were pruned", run, (unsigned long long)r.seq + 1);
     if (after == 0)
         base_emit(s, at.no, &r, true);
     if (after > at.seq || (upto != 0 && upto <= after) || r.stopped)
-        return read_end(s, PAWL_OK, err);
+        return PAWL_OK;
     if (upto > at.seq)
         upto = 0;
     r.seq = after;
     if ((rc = read_chain(s, run, &at, after, upto, &c, err)) == PAWL_OK)
         rc = lines_emit(s, at.no, &c, &r, err);
-    return read_end(s, rc, err);
+    return rc;
+}
+
+pawl_code sqlite_read(pawl_store *st, const char *run, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    int64_t no;
+    pawl_code rc = read_run(s, run, fn != NULL, &no, err);
+
+    return rc != PAWL_OK ? rc : read_end(s, read_in(s, run, no, after, upto, fn, ctx, err), err);
+}
+
+pawl_code sqlite_look(pawl_store *st, const char *run, pawl_look *look, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    pawl_head head = { 0 };
+    int64_t no;
+    pawl_code rc = read_run(s, run, look != NULL, &no, err), ended;
+
+    if (look != NULL)
+        look->head = head;
+    if (rc != PAWL_OK)
+        return rc;
+    if (look->fn != NULL)
+        rc = look->load ? load_in(s, run, no, look->fn, look->ctx, err) : read_in(s, run, no, look->after, look->upto, look->fn, look->ctx, err);
+    arena_reset(&s->lent);
+    if (s->rc == SQLITE_OK)
+        (void)head_load(s, run, &head, NULL);
+    look->version = version_known(s);
+    ended = read_end(s, rc, err);
+    if (ended == PAWL_OK || (ended == PAWL_GONE && rc == PAWL_GONE))
+        look->head = head;
+    return ended;
 }
 
 /* A blob may be any bytes: one whose plain bytes look encoded is recognized by its digest. */

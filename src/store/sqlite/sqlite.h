@@ -97,6 +97,7 @@ struct sqlite_store {
     int64_t file_checked_ms;    /* by the monotonic clock: when the file was last found where it was opened */
     int changes_before;
     uint64_t own_writes;
+    int64_t others;             /* PRAGMA data_version, which changes with commits of other connections; -1: it has changed since it was read */
 
     uint32_t data_version;      /* of the file when the caches were valid (Q4) */
     bool caches_valid;
@@ -131,6 +132,8 @@ pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err);
 pawl_code read_begin(sqlite_store *s, pawl_err *err);
 pawl_code read_end(sqlite_store *s, pawl_code rc, pawl_err *err);
 void txn_move(sqlite_store *s, txn_state to);
+bool others_read(sqlite_store *s);                      /* commits of other connections, as of now; false: see s->rc */
+uint64_t version_known(const sqlite_store *s);          /* the verb version, as of the last transaction; 0: not known */
 void checkpoint(sqlite_store *s, int mode);             /* with PATH-lock held */
 int64_t store_now(sqlite_store *s);                     /* never back within the handle */
 
@@ -223,5 +226,6 @@ pawl_code sqlite_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err
 pawl_code sqlite_check(pawl_store *s, pawl_err *err);
 pawl_code sqlite_backup(pawl_store *s, const char *path, pawl_err *err);
 pawl_code sqlite_vacuum(pawl_store *s, pawl_err *err);
+pawl_code sqlite_look(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);
 
 #endif

@@ -131,6 +131,23 @@ static uint32_t data_version(sqlite_store *s)
     return v;
 }
 
+bool others_read(sqlite_store *s)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_DATA_VERSION);
+
+    s->others = -1;
+    if (!sql_row(s, q))
+        return false;
+    s->others = sql_get_int(q, 0);
+    sql_end(q);
+    return true;
+}
+
+uint64_t version_known(const sqlite_store *s)
+{
+    return s->others < 0 ? 0 : ((uint64_t)s->others << 40) + s->own_writes + 1;
+}
+
 static void caches_validate(sqlite_store *s)
 {
     uint32_t v = data_version(s);
@@ -221,8 +238,11 @@ pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
     synchronous_set(s, kind == TXN_UNSYNCED);
     s->changes_before = sqlite3_total_changes(s->db);
     sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
-    if (s->rc == SQLITE_OK)
+    if (s->rc == SQLITE_OK) {
+        if (data_version(s) != s->data_version)
+            s->others = -1;
         caches_validate(s);
+    }
     if (namespace_find(s) != PAWL_OK)
         rc = write_end(s, PAWL_OK, err);
     return rc;
@@ -272,8 +292,6 @@ pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err)
 
 pawl_code read_begin(sqlite_store *s, pawl_err *err)
 {
-    sqlite3_stmt *q;
-
     if (s->txn != TXN_NONE && s->txn != TXN_USER_LINES)
         return fail(err, PAWL_INVALID, "%s: a function that the store calls may not use it", s->path);
     arena_reset(&s->mem);
@@ -282,8 +300,7 @@ pawl_code read_begin(sqlite_store *s, pawl_err *err)
     txn_move(s, TXN_READ);
     s->rc = SQLITE_OK;
     sql_run(s, sql_use(s, SQL_BEGIN));
-    if ((q = sql_use(s, SQL_DATA_VERSION)) != NULL && sql_row(s, q)) /* SQLite begins to read with the first statement */
-        sql_end(q);
+    (void)others_read(s);       /* SQLite begins to read with the first statement */
     if (s->rc == SQLITE_OK)
         caches_validate(s);
     return namespace_find(s) == PAWL_OK ? PAWL_OK : read_end(s, PAWL_OK, err);
