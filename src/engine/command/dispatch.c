@@ -182,10 +182,10 @@ static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dis
     handlers_find(e, r);
     if (!e->draining && (rc = children_begin(e, r, &out->missing, err)) != PAWL_OK)
         return rc;
-    if (r->st->canceling && !BROKEN(BROKEN_CANCEL))
-        outbox_cancel(e, r, true);
     outbox_watch(e, r, engine_now(e));
     came = outbox_give_up(e, r, e->grace_ms);
+    if (r->st->canceling && !BROKEN(BROKEN_CANCEL))
+        outbox_cancel(e, r, true);      /* after that: what came back and had not begun is not to leave again (E10) */
     if ((rc = receipts_feed(e, r, &out->did, err)) != PAWL_OK || out->did)        /* of an append that failed */
         return rc;
     if ((rc = timers_fire(e, r, &out->timer_ms, &out->did, err)) != PAWL_OK || out->did)
