@@ -132,8 +132,10 @@ void outbox_finish(pawl_engine *e, cached_run *r)
     if (r->fence == 0 || r->st == NULL || r->lease_lost)
         return;
     OUTBOX_EACH(r, entry, next, ENTRY_DONE)
-        if (entry->outcome != PAWL_DONE && entry->attempt.stop)
+        if (entry->outcome != PAWL_DONE && entry->attempt.stop) {
             entry_remove(e, entry);
+            r->commands_moved = true;    /* its command is open: the run stays due */
+        }
     (void)backoffs_store(e, r, NULL);   /* what did not begin is not to be in doubt */
     if (receipts_feed(e, r, &did, NULL) == PAWL_OK && r->nlines > 0)
         (void)runs_commit(e, &r, 1, false, NULL);
