@@ -37,6 +37,7 @@
     X(MARK_FOUR, "of several commands that leave together only four are counted") \
     X(MARK_LESS, "a new holder takes the attempts that were counted for one less") \
     X(BACKOFF_LOST, "a back-off is not stored") \
+    X(BACKOFF_CLOSED, "a back-off that begins while the engine closes is not stored") \
     X(BACKOFF_SKIPPED, "the next attempt is made at once") \
     X(TOTAL_TIMEOUT, "an attempt begins after its total_timeout_ms is over") \
     X(LATE_YES, "a yes after the deadline of an approval counts") \

@@ -209,7 +209,7 @@ static void let_go(handle *h, const pawl_hold *hold)
     trace_line(h->w, h->k, "%s: let go of: %s", hold->run, pawl_code_name(hold->rc));
     if (y == NULL || hold->rc != PAWL_OK)
         return;
-    if (h->k != NULL && !h->k->closing)      /* an engine that is closed takes every failure for its own doing */
+    if (h->k != NULL)
         backoffs_handed_on(h->k, y, hold->fence);
     timers_check(h->w, y);
 }
@@ -256,7 +256,7 @@ static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err 
         timers_check(w, y);
         sim_run_snapshot_check(w, y);
         stale_receipts_check(w, y, &all[i]);
-        if (all[i].release && h->k != NULL && !h->k->closing)
+        if (all[i].release && h->k != NULL)
             backoffs_handed_on(h->k, y, all[i].fence);
         if (all[i].snapshot.size > 0) {
             w->report->snapshots++;

@@ -100,9 +100,7 @@ void worker_stop(world *w, worker *k)
         return;
     e->m = NULL;                /* they are the world's */
     e->nmore = 0;
-    k->closing = true;
     pawl_engine_free(e);
-    k->closing = false;
     k->e = NULL;
 }
 

@@ -109,11 +109,13 @@ void entry_stop_here(outbox_entry *entry, const char *exceeded, bool lease_lost)
     attempt_stop(entry);
 }
 
+/* Those that run, and no others: what came back before has its own outcome, which is stored. */
 void outbox_stop_all(cached_run *r)
 {
     for (unsigned s = 0; s < ENTRY_STATES; s++)
-        OUTBOX_EACH(r, entry, next, s)
-            entry_stop(entry);
+        if ((ENTRIES_RUNNING >> s & 1) != 0)
+            OUTBOX_EACH(r, entry, next, s)
+                entry_stop(entry);
 }
 
 void outbox_stop_unstarted(cached_run *r)

@@ -70,19 +70,30 @@ static int64_t delay_before(const pawl_engine *e, const pawl_retry *r, uint32_t 
     return (int64_t)ms;
 }
 
+static bool is_stopped(const outbox_entry *entry) { return entry->attempt.stop && entry->attempt.exceeded == NULL; }
+
+/* By an engine that closes: what fails meanwhile waits for its next attempt, which another engine makes, or for the end of its limit there. */
+static bool is_stopped_by_close(const pawl_engine *e, const outbox_entry *entry)
+{
+    const cached_run *r = entry->run;
+
+    return is_stopped(entry) && e->draining && r->st != NULL && !r->st->canceling && !BROKEN(BROKEN_BACKOFF_CLOSED);
+}
+
 bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now)
 {
     const pawl_limits *l = &entry->limits;
     uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1;
     uint32_t made = entry->job.attempt - (entry->resolution != RESOLUTION_ASKING ? entry->cleared : 0);
     int64_t delay = delay_before(e, &l->retry, made);
+    const bool closes = is_stopped_by_close(e, entry);
 
     if (entry->rc >= 0 || !is_retryable(entry->rc) || made >= most + BROKEN(BROKEN_ATTEMPTS) ||
-        (l->cls == PAWL_ONCE && !entry->reply.untouched) || (entry->attempt.stop && entry->attempt.exceeded == NULL))
+        (l->cls == PAWL_ONCE && !entry->reply.untouched) || (is_stopped(entry) && !closes))
         return false;
     if (entry->reply.retry_after_ms > delay)
         delay = entry->reply.retry_after_ms;
-    if (l->total_timeout_ms > 0 && now + delay - entry->first_ms > l->total_timeout_ms && !BROKEN(BROKEN_TOTAL_TIMEOUT))
+    if (l->total_timeout_ms > 0 && now + delay - entry->first_ms > l->total_timeout_ms && !closes && !BROKEN(BROKEN_TOTAL_TIMEOUT))
         return false;
     entry->not_before_ms = now + (BROKEN(BROKEN_BACKOFF_SKIPPED) ? 0 : delay);
     if (delay > 0 && attempt_is_counted(entry) && !BROKEN(BROKEN_BACKOFF_LOST))
