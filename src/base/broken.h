@@ -45,6 +45,7 @@
     X(WAKE_LAST, "of several timers the last that was made is stored, not the first that is due") \
     X(LEASE_LONE, "a lost lease is not noticed before a command that leaves alone") \
     X(LEASE_DISPATCH, "a lease is not looked at again when a thread begins a command") \
+    X(LEASE_UNSURE, "a lease is taken for valid after an append that gave it up seemed to fail") \
     X(LEASE_EARLY, "a run can be claimed while half of its lease is left") \
     X(DOUBT, "a snapshot has no unknown outcomes") \
     X(SENDS, "a snapshot has no arguments of tasks that were sent") \

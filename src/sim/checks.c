@@ -160,8 +160,7 @@ void holder_check(world *w, const worker *k, const sim_run *y, const pawl_job *j
     if (w->store->verbs->head(w->store, y->id, &head, NULL) != PAWL_OK)
         return;
     held = head.owner != NULL && strcmp(head.owner, k->name) == 0 && store_held(&head, w->now);
-    /* an append that let the run go seemed to fail, so its worker goes on: nobody has claimed it since */
-    sim_holds(w, PROMISE_S2_BEGIN, head.fence == job->fence && (held || head.owner == NULL), y, job->id,
+    sim_holds(w, PROMISE_S2_BEGIN, head.fence == job->fence && held, y, job->id,
               "%s: its handler begins with fence %llu; %s has the run with fence %llu, until %lld", job->id, (unsigned long long)job->fence,
               head.owner != NULL ? head.owner : "nobody", (unsigned long long)head.fence, (long long)head.lease_ms);
 }

@@ -90,7 +90,8 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
     pawl_code rc;
 
     *w = (world){ .setup = setup, .t = setup->trouble != NULL ? *setup->trouble : pawl_sim_trouble_default(), .report = report,
-                  .rand = { seed }, .now = 1000000, .plain = plain, .calm = plain, .handler = remote_act, .rival = rival_turn, .power_cut = world_power_cut };
+                  .rand = { seed }, .again = { seed ^ UINT64_C(0xA6A1A) }, .now = 1000000, .plain = plain, .calm = plain,
+                  .handler = remote_act, .rival = rival_turn, .power_cut = world_power_cut };
     w->alloc = mem_or_default(NULL);
     buf_init(&w->trace, &w->alloc);
     w->nworkers = plain ? 1 : setup->workers > 0 ? setup->workers : 2;

@@ -103,7 +103,7 @@ typedef struct world {
     void (*rival)(struct world *w, const worker *k);    /* another worker has a turn */
     void (*power_cut)(struct world *w);
     pawl_engine *auditor;       /* loads runs as a worker would, and nothing goes wrong with it */
-    rng rand;
+    rng rand, again;            /* `again`: of what was added later, so that a seed keeps its course */
     int64_t now;
     bool calm;                  /* no trouble any more */
     bool plain;                 /* never was: the undisturbed one */

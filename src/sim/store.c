@@ -36,6 +36,14 @@ static pawl_code before(handle *h, const char *verb, const char *run, pawl_err *
     return fail(err, PAWL_IO, "%s: %s: the store is not there", run != NULL ? run : "the store", verb);
 }
 
+static pawl_code seems_to_fail(handle *h, const char *verb, const char *run, pawl_err *err)
+{
+    h->w->report->unsure++;
+    h->k->faults++;
+    trace_line(h->w, h->k, "%s %s is done, and seems to fail", verb, run != NULL ? run : "");
+    return fail(err, PAWL_IO, "%s: %s: the store did not say how it went", run != NULL ? run : "the store", verb);
+}
+
 static pawl_code after(handle *h, const char *verb, const char *run, pawl_code rc, bool writes, pawl_err *err)
 {
     world *w = h->w;
@@ -44,12 +52,8 @@ static pawl_code after(handle *h, const char *verb, const char *run, pawl_code r
         return rc;
     if (writes)
         trace_line(w, h->k, "%s %s: %s", verb, run != NULL ? run : "", pawl_code_name(rc));
-    if (writes && rc == PAWL_OK && sim_happens(w, w->t.unsure)) {
-        w->report->unsure++;
-        h->k->faults++;
-        trace_line(w, h->k, "%s %s is done, and seems to fail", verb, run != NULL ? run : "");
-        rc = fail(err, PAWL_IO, "%s: %s: the store did not say how it went", run != NULL ? run : "the store", verb);
-    }
+    if (writes && rc == PAWL_OK && sim_happens(w, w->t.unsure))
+        rc = seems_to_fail(h, verb, run, err);
     return point(h->k) ? rc : fail(err, PAWL_IO, "%s: %s: the worker is dead", run != NULL ? run : "the store", verb);
 }
 
@@ -240,6 +244,20 @@ static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err 
     rc = store_of(h)->verbs->append(store_of(h), all, n, err);
     write_log(w, (write_record){ .kind = WRITE_APPEND, .all = all, .n = n });
     w->report->appends++;
+static bool any_released(const pawl_append *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].release && all[i].rc == PAWL_OK)
+            return true;
+    return false;
+}
+
+/* More often than of other calls: the worker is to find out whose the run is now (S2). */
+static bool release_is_unsure(world *w)
+{
+    return !w->calm && rng_below(&w->again, 1000) < (uint64_t)w->t.unsure * 5;
+}
+
     if (rc == PAWL_OK)
         fences_check(w, all, n);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
@@ -263,7 +281,8 @@ static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err 
             sim_run_audit(w, y);
         }
     }
-    return after(h, "append", n > 0 ? all[0].run : NULL, rc, true, err);
+    rc = after(h, "append", n > 0 ? all[0].run : NULL, rc, true, err);
+    return rc == PAWL_OK && h->k != NULL && any_released(all, n) && release_is_unsure(w) ? seems_to_fail(h, "append", all[0].run, err) : rc;
 }
 
 static pawl_code sim_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err)

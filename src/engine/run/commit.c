@@ -73,6 +73,14 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
 }
 
+/* It may have given them up all the same: no handler begins under these leases until the store has renewed them (S2). */
+static void leases_doubt(pawl_engine *e, cached_run **runs, const pawl_append *all, size_t n)
+{
+    for (size_t i = 0; i < n && !BROKEN(BROKEN_LEASE_UNSURE); i++)
+        if (all[i].release && runs[i]->fence != 0)
+            runs[i]->lease_ms = e->leases_until_ms = 0;
+}
+
 /* With the lock: whoever renews must not take what was let go of for lost. */
 static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all, size_t n, pawl_err *err)
 {
@@ -83,6 +91,8 @@ static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all,
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
         if (all[i].rc == PAWL_OK && all[i].release)
             lease_move(runs[i], LEASE_NONE, 0);
+    if (rc != PAWL_OK)
+        leases_doubt(e, runs, all, n);
     pthread_mutex_unlock(&e->lock);
     return rc;
 }
