@@ -53,7 +53,8 @@
     X(DELIVERED_TWICE, "a delivery that is made again is stored again") \
     X(LIFE, "a receipt for an earlier life of the run is taken") \
     X(CANCEL, "commands of a canceled run leave") \
-    X(DUE_ORDER, "due runs are listed last first")
+    X(DUE_ORDER, "due runs are listed last first") \
+    X(PASS_FIRST, "a run takes no step in a pass in which another has moved")
 
 #ifdef PAWL_BREAK
 #define X(name, what) BROKEN_##name,

@@ -121,19 +121,26 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
     return true;
 }
 
-void timers_check(world *w, sim_run *y)
+int64_t first_timer_ms(world *w, const sim_run *y)
 {
     first_timer t = { .w = w };
+
+    step_reset(w->look_specs);
+    state_each_call(y->st, see_timer, &t);
+    return t.at;
+}
+
+void timers_check(world *w, sim_run *y)
+{
     pawl_head head;
+    int64_t at;
 
     if (w->over || y->st == NULL || pawl_status_terminal(pawl_state_status(y->st)) ||
         w->store->verbs->head(w->store, y->id, &head, NULL) != PAWL_OK || head.owner != NULL || head.parked != NULL)
         return;
-    step_reset(w->look_specs);
-    state_each_call(y->st, see_timer, &t);
-    if (t.at > 0)
-        sim_holds(w, PROMISE_E9_STORED, head.work || head.mail > 0 || (head.wake_ms > 0 && head.wake_ms <= t.at), y, NULL,
-                  "%s: nobody holds it, its first timer is due at %lld, and the store wakes it at %lld", y->id, (long long)t.at,
+    if ((at = first_timer_ms(w, y)) > 0)
+        sim_holds(w, PROMISE_E9_STORED, head.work || head.mail > 0 || (head.wake_ms > 0 && head.wake_ms <= at), y, NULL,
+                  "%s: nobody holds it, its first timer is due at %lld, and the store wakes it at %lld", y->id, (long long)at,
                   (long long)head.wake_ms);
 }
 

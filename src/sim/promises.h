@@ -31,6 +31,7 @@
     X(S2_CLAIM, "S2", "no run is claimed while somebody else's lease on it is valid") \
     X(S2_BEGIN, "S2", "no handler begins unless its worker holds the run") \
     X(S6, "S6", "the store says of a run what its journal says") \
+    X(FAIR, "fair", "no worker stores other runs again and again while one that it holds, or that is due, could go on") \
     X(DUE, "due", "due runs are listed by the time since which they are due, and none is left out") \
     X(END, "end", "no run is stuck, and none works without end")
 #define X(name, number, what) PROMISE_##name,

@@ -256,6 +256,7 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
     bool more = job->attempt < entry_limits(entry)->retry.max_attempts;
     pawl_code rc;
 
+    run_served(y);
     attempt_number_check(w, y, d, job, entry_limits(entry));
     if (w->over)
         return PAWL_IO;

@@ -7,7 +7,7 @@
  * tools and people are chance (model.c, schema_values.c), and more is held against them (agents.c, rules.c).
  *
  * All of it is one thread's: nothing here locks. Arrows between the files point one way: sim.c, workers.c, client.c and remote.c, store.c,
- * judge.c, oracle.c, checks.c, points.c, world.c. */
+ * judge.c, fairness.c, oracle.c, checks.c, points.c, world.c. */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
@@ -66,6 +66,8 @@ typedef struct sim_run {          /* a run, as everybody outside of it knows it 
     size_t signals;             /* that were left for it */
     unsigned signaled_round;    /* in which round without trouble the last one was */
     bool marred;
+    struct { int64_t ready_ms; unsigned count; } passed;        /* since when it could go on, 0: it cannot, or is served; appends of others since then */
+    uint64_t unheard_fence;     /* under which it was claimed by a call that seemed to fail; 0: none */
     char undone_id[ID_BYTES_MAX + 1];       /* of the command whose inverse was issued last; "": none was */
     uint8_t status;             /* how it ends undisturbed, */
     char *json;                 /* and with what */
@@ -82,7 +84,7 @@ typedef struct worker {
     pawl_engine *e;             /* NULL: to be made */
     char name[SIM_OWNER_BYTES];
     unsigned number, life;
-    bool dead, active, closing;
+    bool dead, active, working; /* working: in pawl_work */
     unsigned left;              /* points until it is told to stop */
     unsigned faults;            /* verbs of its store that failed */
 } worker;
@@ -216,6 +218,7 @@ void sleep_check(world *w, sim_run *y, const sim_command *d, const item *it);
 void answer_check(world *w, sim_run *y, const item *it);
 void inverse_check(world *w, sim_run *y, const item *it);
 void stale_receipts_check(world *w, sim_run *y, const pawl_append *a);       /* after it was stored: E16 */
+int64_t first_timer_ms(world *w, const sim_run *y);    /* 0: it has none */
 void timers_check(world *w, sim_run *y);        /* after a write: E9 */
 /* `before`: their heads before the claim, with rc (S2). */
 void claims_check(world *w, const char *owner, const pawl_claim *before, const pawl_claim *all, size_t n);
@@ -224,8 +227,10 @@ void attempt_number_check(world *w, const sim_run *y, sim_command *d, const pawl
 void backoff_begin(world *w, const worker *k, sim_command *d, const pawl_job *job, const pawl_limits *limits);     /* its attempt failed */
 void backoffs_handed_on(const worker *k, sim_run *y, uint64_t fence);       /* the holder of that fence let the run go */
 
-/* ---- judge.c, compare.c: what has to hold of a run ------------------------------------------------------ */
+/* ---- fairness.c, judge.c, compare.c: what has to hold of a run ------------------------------------------------------ */
 
+void run_served(sim_run *y);                     /* a step, an attempt, or nothing to be done */
+void fairness_check(world *w, const worker *k, const pawl_append *all, size_t n);
 void sim_run_audit(world *w, sim_run *y);       /* K6 */
 void sim_run_snapshot_check(world *w, sim_run *y);       /* K6, too */
 void sim_run_judge(world *w, sim_run *y);       /* all that has to hold at the end */

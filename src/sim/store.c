@@ -172,12 +172,22 @@ static void heads_before(world *w, const pawl_claim *all, pawl_claim *to, char (
     }
 }
 
+static void claims_unheard(world *w, const pawl_claim *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        sim_run *y = all[i].rc == PAWL_OK ? sim_run_find(w, all[i].run) : NULL;
+
+        if (y != NULL)
+            y->unheard_fence = all[i].head.fence;
+    }
+}
+
 static pawl_code sim_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err)
 {
     handle *h = handle_of(s);
     pawl_claim before_claim[CLAIMS_MAX];
     char owners[CLAIMS_MAX][SIM_OWNER_BYTES];
-    pawl_code rc = before(h, "claim", n > 0 ? all[0].run : NULL, err);
+    pawl_code rc = before(h, "claim", n > 0 ? all[0].run : NULL, err), said;
 
     if (rc != PAWL_OK)
         return rc;
@@ -191,7 +201,9 @@ static pawl_code sim_claim(pawl_store *s, const char *owner, int64_t ttl_ms, paw
         if (h->k != NULL && (all[i].rc == PAWL_OK || all[i].rc == PAWL_HELD) && head_kept(h, &all[i].head))
             trace_line(h->w, h->k, "%s: %s, fence %llu", all[i].run, all[i].rc == PAWL_OK ? "claimed" : "held",
                      (unsigned long long)all[i].head.fence);
-    return after(h, "claim", n > 0 ? all[0].run : NULL, rc, true, err);
+    said = after(h, "claim", n > 0 ? all[0].run : NULL, rc, true, err);
+    claims_unheard(h->w, all, rc == PAWL_OK && said != PAWL_OK ? n : 0);
+    return said;
 }
 
 static pawl_code sim_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err)
@@ -232,18 +244,6 @@ static pawl_code sim_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *
     return after(h, "release", n > 0 ? all[0].run : NULL, rc, true, err);
 }
 
-/* All of it is there, or none is: what was torn was dropped by the store. */
-static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err)
-{
-    handle *h = handle_of(s);
-    world *w = h->w;
-    pawl_code rc = before(h, "append", n > 0 ? all[0].run : NULL, err);
-
-    if (rc != PAWL_OK)
-        return rc;
-    rc = store_of(h)->verbs->append(store_of(h), all, n, err);
-    write_log(w, (write_record){ .kind = WRITE_APPEND, .all = all, .n = n });
-    w->report->appends++;
 static bool any_released(const pawl_append *all, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -258,6 +258,18 @@ static bool release_is_unsure(world *w)
     return !w->calm && rng_below(&w->again, 1000) < (uint64_t)w->t.unsure * 5;
 }
 
+/* All of it is there, or none is: what was torn was dropped by the store. */
+static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err)
+{
+    handle *h = handle_of(s);
+    world *w = h->w;
+    pawl_code rc = before(h, "append", n > 0 ? all[0].run : NULL, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    rc = store_of(h)->verbs->append(store_of(h), all, n, err);
+    write_log(w, (write_record){ .kind = WRITE_APPEND, .all = all, .n = n });
+    w->report->appends++;
     if (rc == PAWL_OK)
         fences_check(w, all, n);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
@@ -281,6 +293,8 @@ static bool release_is_unsure(world *w)
             sim_run_audit(w, y);
         }
     }
+    if (rc == PAWL_OK && h->k != NULL && !w->over)
+        fairness_check(w, h->k, all, n);
     rc = after(h, "append", n > 0 ? all[0].run : NULL, rc, true, err);
     return rc == PAWL_OK && h->k != NULL && any_released(all, n) && release_is_unsure(w) ? seems_to_fail(h, "append", all[0].run, err) : rc;
 }

@@ -137,8 +137,10 @@ static void do_work(world *w, worker *k, void *arg)
     int64_t until = w->now + (sim_happens(w, 250) ? (int64_t)sim_below(w, 500) : 0);
 
     (void)arg;
+    k->working = true;
     if (pawl_work(k->e, until, &err) != PAWL_OK)
         trace_line(w, k, "work: %s", err.text);
+    k->working = false;
 }
 
 void rival_turn(world *w, const worker *k)

@@ -372,7 +372,8 @@ static pawl_code pass(pawl_engine *e, run_batch *c, pawl_err *err)
     c->pass_ms = engine_now(e);
     for (size_t i = 0; i < c->n && rc == PAWL_OK; i++) {
         pawl_err why = { PAWL_OK, "" };
-        pawl_code one = e->draining && outbox_open_idle(c->runs[i]) ? PAWL_OK : step_once(e, c->runs[i], c, &why);
+        const bool starves = BROKEN(BROKEN_PASS_FIRST) && c->moved && c->runs[i]->st != NULL && pawl_state_next(c->runs[i]->st) == PAWL_OK;
+        pawl_code one = starves || (e->draining && outbox_open_idle(c->runs[i])) ? PAWL_OK : step_once(e, c->runs[i], c, &why);
 
         if (one == PAWL_FENCED)
             run_lease_lost(e, c->runs[i]);
