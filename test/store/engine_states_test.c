@@ -55,9 +55,37 @@ PAWL_TEST(test_S2_the_ways_of_a_lease)
     ways_are(&lease_table, due, sizeof due / sizeof *due);
 }
 
+PAWL_TEST(test_G9_the_ways_of_a_cached_run)
+{
+    static const char *const due[] = {
+        "empty: empty, loaded",
+        "loaded: empty, loaded, folded, not stored, removed",
+        "folded, not stored: empty, loaded, folded, not stored, folded, to be stored at once",
+        "folded, to be stored at once: empty, loaded, folded, to be stored at once",
+        "removed: empty",
+    };
+
+    ways_are(&cached_run_table, due, sizeof due / sizeof *due);
+}
+
+PAWL_TEST(test_S4_the_ways_of_a_head)
+{
+    static const char *const due[] = { "known: known, parked, unsure", "parked: known, parked", "unsure: known, parked" };
+
+    ways_are(&head_table, due, sizeof due / sizeof *due);
+}
+
+PAWL_TEST(test_E3_the_ways_of_a_run_in_a_batch)
+{
+    static const char *const due[] = { "out: in a batch", "in a batch: out, in a batch, stepped", "stepped: out, in a batch, stepped" };
+
+    ways_are(&pass_table, due, sizeof due / sizeof *due);
+}
+
 PAWL_TEST(test_the_tables_of_the_engine_are_printed)
 {
-    static const sm_table *const tables[] = { &entry_table, &count_table, &args_table, &resolution_table, &later_table, &cached_run_table, &lease_table };
+    static const sm_table *const tables[] = { &entry_table, &count_table, &args_table, &resolution_table, &later_table, &cached_run_table,
+                                            &lease_table, &head_table, &pass_table };
     pawl_step *s = pawl_step_new(NULL);
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
@@ -73,6 +101,8 @@ PAWL_TEST(test_the_tables_of_the_engine_are_printed)
 int main(int argc, char **argv)
 {
     static const check_case cases[] = { CASE(test_O_the_ways_of_an_outbox_entry), CASE(test_S2_the_ways_of_a_lease),
+                                        CASE(test_G9_the_ways_of_a_cached_run), CASE(test_S4_the_ways_of_a_head),
+                                        CASE(test_E3_the_ways_of_a_run_in_a_batch),
                                         CASE(test_the_tables_of_the_engine_are_printed) };
 
     return check_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -11,12 +11,12 @@
 
 bool child_must_notify(const cached_run *r)
 {
-    return r->st != NULL && r->st->parent != NULL && !r->told && pawl_status_terminal((pawl_status)r->st->status);
+    return r->st != NULL && r->st->parent != NULL && !r->parent_notified && pawl_status_terminal((pawl_status)r->st->status);
 }
 
 bool child_was_notified(const cached_run *r)
 {
-    return r->st->parent != NULL && r->over && r->told && r->wake_ms == PARENT_UNNOTIFIED_MS;
+    return r->st->parent != NULL && run_is_over(r) && r->parent_notified && r->wake_ms == PARENT_UNNOTIFIED_MS;
 }
 
 void child_end_came(const cached_run *r, const pawl_delivery *d)
@@ -85,7 +85,7 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     buf value, usage;
 
     if (n >= sizeof parent || r->st->parent[n] == '\0') {
-        r->told = true;         /* it was said by hand: nobody waits for it */
+        r->parent_notified = true;     /* the parent was given by hand: no command waits for it */
         return PAWL_OK;
     }
     memcpy(parent, r->st->parent, n);
@@ -107,7 +107,7 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     buf_free(&usage);
     if (rc == PAWL_GONE || rc == PAWL_CONFLICT || rc == PAWL_INVALID)
         rc = PAWL_OK;           /* nobody is there any more, or it was told before */
-    r->told = rc == PAWL_OK;
+    r->parent_notified = rc == PAWL_OK;
     e->left = true;
     return rc == PAWL_OK || why.code == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }

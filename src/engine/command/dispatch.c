@@ -210,7 +210,6 @@ pawl_code dispatch(pawl_engine *e, cached_run *r, bool only_run, dispatched *out
     pawl_code rc;
 
     *out = (dispatched){ .missing = { PAWL_OK, "" } };
-    r->children_ask = false;
     rc = dispatch_held(e, r, only_run, out, err);
     if (rc == PAWL_FENCED)
         run_lease_lost(e, r);        /* nothing more leaves, and what is out stops (S2) */

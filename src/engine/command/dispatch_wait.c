@@ -54,50 +54,51 @@ static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
 }
 
 /* Nothing leaves any more: what is out is waited for, and no timer. */
-static pawl_code rest_drained(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
+static pawl_code rest_drained(pawl_engine *e, cached_run *r, pawl_err *err)
 {
+    bool did;
+
     if (outbox_any_running(r))
         (void)outbox_collect(e, REST_MS);
-    *did = true;                /* who drives sees whether all is back */
-    return receipts_feed(e, r, did, err);
+    return receipts_feed(e, r, &did, err);
 }
 
-static pawl_code wait_held(pawl_engine *e, cached_run *r, dispatched *d, bool *did, pawl_err *err)
+static pawl_code wait_held(pawl_engine *e, cached_run *r, dispatched *d, waited *out, pawl_err *err)
 {
     const int64_t until = soonest(e, r, d->timer_ms);
     const bool waits = outbox_any_queued(r);
     int64_t wake = 0;
+    bool did = false;
     pawl_code rc;
 
+    *out = WAITED_MORE;
     if (children_open(r)) {
         outbox_unqueue(e, r);  /* meanwhile it is they that are driven */
-        if ((rc = children_drive(e, r, did, &wake, err)) != PAWL_OK || *did)
+        if ((rc = children_drive(e, r, &did, &wake, err)) != PAWL_OK || did)
             return rc;
     }
     if (e->draining)
-        return rest_drained(e, r, did, err);
+        return rest_drained(e, r, err);
     if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* it pauses */
         return rc;
-    if (rest(e, r, sooner(until, wake), waits)) {
-        *did = true;
-        return receipts_feed(e, r, did, err);
-    }
+    if (rest(e, r, sooner(until, wake), waits))
+        return receipts_feed(e, r, &did, err);
     report_missing(e, r, &d->missing);
-    r->children_ask = d->missing.code == PAWL_OK && children_open(r);
+    *out = d->missing.code == PAWL_OK && children_open(r) ? WAITED_CHILDREN_ASK : WAITED_NOTHING;
     if (d->missing.code != PAWL_OK)
         fail(err, d->missing.code, "%s", d->missing.text);
     return PAWL_OK;
 }
 
-pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
+pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, waited *out, pawl_err *err)
 {
     dispatched d;
     pawl_code rc = dispatch(e, r, true, &d, err);
 
-    *did = d.did || d.again;
-    if (rc != PAWL_OK || *did)
+    *out = WAITED_MORE;
+    if (rc != PAWL_OK || d.did || d.again)
         return rc;
-    rc = wait_held(e, r, &d, did, err);
+    rc = wait_held(e, r, &d, out, err);
     if (rc == PAWL_FENCED)
         run_lease_lost(e, r);
     return rc;

@@ -128,8 +128,13 @@ typedef struct dispatched {
     pawl_err missing;           /* what a command waits for that this engine does not have */
 } dispatched;
 pawl_code dispatch(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err);
-/* dispatch_wait.c: the same for the only run, and then a wait for attempts, for children and for timers; *did: something came of it. */
-pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);
+/* dispatch_wait.c: the same for the only run, and then a wait for attempts, for children and for timers. */
+typedef enum waited {
+    WAITED_MORE,                /* something came of it, or may: there is more to do */
+    WAITED_NOTHING,             /* nothing comes before somebody else does something */
+    WAITED_CHILDREN_ASK         /* the same: its children ask a person, or wait for a signal */
+} waited;
+pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, waited *out, pawl_err *err);
 
 /* attempt_count.c */
 pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem);  /* of attempts that begin once it is stored; and then: */

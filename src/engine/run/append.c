@@ -47,8 +47,8 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
     if (BROKEN(BROKEN_TIMER))
         a->wake_ms = 0;
     a->over = pawl_status_terminal((pawl_status)a->status);
-    a->moves = a->status != r->status || a->over != r->over || a->work != r->work ||
-               (a->wake_ms != r->wake_ms && !BROKEN(BROKEN_TIMER_ALONE)) || r->quarantined || r->unsure;
+    a->moves = a->status != r->status || a->work != r->work ||
+               (a->wake_ms != r->wake_ms && !BROKEN(BROKEN_TIMER_ALONE)) || r->head != HEAD_KNOWN;
     a->release = run_may_release(r, naps && !a->work) && !(a->over && (run_is_retired(e, r) || child_must_notify(r)));
     return PAWL_OK;
 }

@@ -322,7 +322,7 @@ pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *
     for (int tries = 0;; tries++) {
         pawl_err why = { PAWL_OK, "" };
 
-        if (r->gone)
+        if (run_is_gone(r))
             run_drop_state(e, r);
         rc = r->st != NULL || is_there(e, info.id) ? run_on(e, r, &info, input, &why) : PAWL_GONE;
         if (rc == PAWL_GONE) {      /* or it is over, and was not to be kept */
@@ -382,12 +382,12 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
 
     if (r == NULL)
         return code_before(err);
-    if (run_is_retired(e, r) && !r->gone) {
+    if (run_is_retired(e, r) && !run_is_gone(r)) {
         rc = run_hold(e, r, NULL);     /* and it is removed */
         if (rc == PAWL_OK)
             rc = run_release(e, r, NULL);
     }
-    if (r->gone)
+    if (run_is_gone(r))
         return PAWL_GONE;
     if (r->st == NULL && (rc = run_load(e, r, err)) != PAWL_OK)
         return rc;

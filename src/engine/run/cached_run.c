@@ -10,8 +10,10 @@
 
 static const sm_row cached_run_rows[RUN_STATES] = {
     [RUN_EMPTY] = { "empty", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED), SM_FIRST | SM_LAST },
-    [RUN_LOADED] = { "loaded", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
-    [RUN_FOLDED] = { "folded, not stored", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED), 0 },
+    [RUN_LOADED] = { "loaded", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED) | SM_TO(RUN_GONE), 0 },
+    [RUN_FOLDED] = { "folded, not stored", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_FOLDED) | SM_TO(RUN_URGENT), 0 },
+    [RUN_URGENT] = { "folded, to be stored at once", SM_TO(RUN_EMPTY) | SM_TO(RUN_LOADED) | SM_TO(RUN_URGENT), 0 },
+    [RUN_GONE] = { "removed", SM_TO(RUN_EMPTY), 0 },
 };
 
 static const char *run_wrong(const void *owner, unsigned state)
@@ -20,8 +22,10 @@ static const char *run_wrong(const void *owner, unsigned state)
 
     if ((state == RUN_EMPTY) != (r->st == NULL))
         return "R1: a run has a state exactly when it is loaded";
-    if ((state == RUN_FOLDED) != (r->nlines > 0))
+    if ((state == RUN_FOLDED || state == RUN_URGENT) != (r->nlines > 0))
         return "R2: lines wait to be stored exactly when something is folded";
+    if (state == RUN_GONE && r->fence != 0)
+        return "S2: nobody holds a run that was removed";
     return NULL;
 }
 
@@ -42,7 +46,31 @@ static const char *lease_wrong(const void *owner, unsigned state)
 
 const sm_table lease_table = { "lease of a run", lease_rows, LEASE_STATES, lease_wrong };
 
+static const sm_row head_rows[HEAD_STATES] = {
+    [HEAD_KNOWN] = { "known", SM_TO(HEAD_KNOWN) | SM_TO(HEAD_PARKED) | SM_TO(HEAD_UNSURE), SM_FIRST | SM_LAST },
+    [HEAD_PARKED] = { "parked", SM_TO(HEAD_KNOWN) | SM_TO(HEAD_PARKED), SM_LAST },
+    [HEAD_UNSURE] = { "unsure", SM_TO(HEAD_KNOWN) | SM_TO(HEAD_PARKED), SM_LAST },
+};
+
+const sm_table head_table = { "head of a run", head_rows, HEAD_STATES, NULL };
+
+static const sm_row pass_rows[PASS_STATES] = {
+    [PASS_OUT] = { "out", SM_TO(PASS_IN), SM_FIRST | SM_LAST },
+    [PASS_IN] = { "in a batch", SM_TO(PASS_OUT) | SM_TO(PASS_IN) | SM_TO(PASS_STEPPED), 0 },
+    [PASS_STEPPED] = { "stepped", SM_TO(PASS_OUT) | SM_TO(PASS_IN) | SM_TO(PASS_STEPPED), 0 },
+};
+
+const sm_table pass_table = { "run in a batch", pass_rows, PASS_STATES, NULL };
+
 void run_move(cached_run *r, cached_run_state to) { sm_move(&cached_run_table, &r->state, to, r); }
+void head_move(cached_run *r, head_state to) { sm_move(&head_table, &r->head, to, r); }
+void pass_move(cached_run *r, pass_state to) { sm_move(&pass_table, &r->pass, to, r); }
+
+void run_hurry(cached_run *r)
+{
+    if (r->state == RUN_FOLDED)
+        run_move(r, RUN_URGENT);
+}
 
 void lease_move(cached_run *r, lease_state to, uint64_t fence)
 {

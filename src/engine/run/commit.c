@@ -16,7 +16,7 @@ static void snapshot_take(pawl_engine *e, cached_run *r)
     pawl_bytes bytes;
 
     buf_reset(&r->snapshot);
-    if (r->nlines == 0 || r->ends_in_record || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st) ||
+    if (r->nlines == 0 || r->records_fed > 0 || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st) ||
         pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK || blobs_hold(e, r, e->look) != PAWL_OK)
         return;
     r->tail_bytes = 0;
@@ -50,9 +50,8 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     r->changed_ms = 0;
     r->refused = 0;
     if (a->moves) {
-        r->quarantined = r->unsure = false;
+        head_move(r, HEAD_KNOWN);
         r->status = a->status;
-        r->over = a->over;
         r->work = a->work;
         r->wake_ms = a->wake_ms;
     }
@@ -64,7 +63,6 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     buf_reset(&r->snapshot);
     r->nlines = 0;
     run_move(r, RUN_LOADED);
-    r->hurry = false;
     wait_index_clear(e, r);
     counts_committed(r, a);
     outbox_stored(e, r);
@@ -146,7 +144,8 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
             run_lease_lost(e, runs[i]);
         else {
             run_drop_state(e, runs[i]);
-            runs[i]->unsure = true;
+            if (runs[i]->head == HEAD_KNOWN)
+                head_move(runs[i], HEAD_UNSURE);
         }
         if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && run_may_release(runs[i], false) && !child_must_notify(runs[i]) &&
             run_is_retired(e, runs[i]))
@@ -173,7 +172,7 @@ pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
 
 pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
 {
-    pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = r->over,
+    pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = run_is_over(r),
                       .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };
     pawl_code rc = PAWL_OK;
 

@@ -61,7 +61,7 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)
         outbox_note_receipt(r, d->name);
-    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !r->over && !BROKEN(BROKEN_SIGNAL_EARLY))
+    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !run_is_over(r) && !BROKEN(BROKEN_SIGNAL_EARLY))
         return PAWL_OK;
     if (BROKEN(BROKEN_SIGNAL_SECOND) && d->kind == PAWL_DELIVER_SIGNAL && r->ntaken > 0)
         return PAWL_OK;
@@ -81,7 +81,7 @@ static bool is_setting(const pawl_delivery *d)
 
 pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    pawl_code rc = r->admitted || !r->in_pass || e->admit == NULL ? PAWL_OK : e->admit(e->admit_ctx, r->st, err);
+    pawl_code rc = r->admitted || r->pass == PASS_OUT || e->admit == NULL ? PAWL_OK : e->admit(e->admit_ctx, r->st, err);
 
     r->admitted = rc >= 0;
     return rc < 0 ? rc : PAWL_OK;

@@ -21,14 +21,16 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
     bool late = false;
+    waited came;
     pawl_code rc;
 
     *did = true;
     *next = pawl_state_next(r->st);
     outbox_drop_leftovers(e, r, *next);
     if (*next == PAWL_PENDING) {
-        rc = dispatch_and_wait(e, r, did, err);
-        if (rc == PAWL_OK && !*did && r->children_ask)
+        rc = dispatch_and_wait(e, r, &came, err);
+        *did = came == WAITED_MORE;
+        if (rc == PAWL_OK && came == WAITED_CHILDREN_ASK)
             *next = PAWL_INTERRUPTED;
         return rc == PAWL_OK ? store_as_due(e, r, err) : rc;
     }
@@ -53,7 +55,7 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
 /* It was parked, and can be driven: nothing that was stored has said so yet. */
 static pawl_code unquarantine(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    return r->quarantined && r->fence != 0 && r->st != NULL && run_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
+    return r->head == HEAD_PARKED && r->fence != 0 && r->st != NULL && run_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
 }
 
 pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)

@@ -45,7 +45,7 @@ bool store_due(pawl_engine *e, cached_run *r)
 
     if (r->st == NULL || !run_has_news(r))
         return false;
-    if (r->sql != NULL || e->durability == PAWL_DURABLE_SYNC || r->hurry || r->ntaken > 0 || r->nwaits > 0 || r->nlines >= GATHER_LINES ||
+    if (r->sql != NULL || e->durability == PAWL_DURABLE_SYNC || r->state == RUN_URGENT || r->ntaken > 0 || r->nwaits > 0 || r->nlines >= GATHER_LINES ||
         r->lines.size + r->blobs_bytes >= GATHER_BYTES)
         return true;
     next = pawl_state_next(r->st);

@@ -28,12 +28,12 @@ cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
         return NULL;
     pthread_mutex_lock(&e->lock);
     now = r->fence != 0 ? 0 : e->store->verbs->version(e->store);
-    same = now != 0 && now == r->looked && r->st != NULL && !r->gone;       /* nobody has written anything since */
+    same = now != 0 && now == r->looked && r->st != NULL && !run_is_gone(r);       /* nobody has written anything since */
     rc = r->fence != 0 || same ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
     pthread_mutex_unlock(&e->lock);
     if (same)
         return run_load(e, r, err) == PAWL_OK ? r : NULL;      /* its machine may have come since */
-    if (rc == PAWL_GONE && r->gone && r->st != NULL)
+    if (rc == PAWL_GONE && run_is_gone(r))
         return r;               /* it was not to be kept: as it was at its end */
     if (rc != PAWL_OK)
         return NULL;

@@ -21,6 +21,8 @@ typedef enum cached_run_state {
     RUN_EMPTY,                  /* nothing: its state is to be loaded */
     RUN_LOADED,                 /* its state, as the store has it */
     RUN_FOLDED,                 /* the same, and lines that are folded and not stored */
+    RUN_URGENT,                 /* the same, and one of them may not wait for others (G9) */
+    RUN_GONE,                   /* it was removed at its end; its last state is kept */
     RUN_STATES
 } cached_run_state;
 
@@ -31,7 +33,23 @@ typedef enum lease_state {
     LEASE_LOST,                 /* it was, and another engine has claimed it since, or may have */
     LEASE_STATES
 } lease_state;
-extern const sm_table cached_run_table, lease_table;
+
+/* Whether the store's head of the run is known here (head_table), changed by head_move() only. */
+typedef enum head_state {
+    HEAD_KNOWN,                 /* `status`, `work` and `wake_ms` are what the store has */
+    HEAD_PARKED,                /* the same, and the store has the run parked (F5) */
+    HEAD_UNSURE,                /* an append failed, and may be stored all the same */
+    HEAD_STATES
+} head_state;
+
+/* Whether a batch of the scheduler drives the run (pass_table), changed by pass_move() only. */
+typedef enum pass_state {
+    PASS_OUT,                   /* none does */
+    PASS_IN,                    /* one does */
+    PASS_STEPPED,               /* and in this pass something was folded or taken: there may be new commands */
+    PASS_STATES
+} pass_state;
+extern const sm_table cached_run_table, lease_table, head_table, pass_table;
 
 typedef struct held_blob held_blob;     /* set apart, and not stored yet: blobs.c */
 
@@ -40,7 +58,7 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     struct pawl_engine *e;
     pawl_state *st;             /* NULL: to be loaded */
     const pawl_machine *m;
-    uint8_t state, lease;       /* cached_run_state, lease_state */
+    uint8_t state, lease, head, pass;   /* cached_run_state, lease_state, head_state, pass_state */
     uint64_t fence;             /* 0: not held */
     uint64_t last_fence;        /* of its last claim here */
     uint64_t loaded_fence;      /* the newest one of a run that nobody held when it was loaded here without a claim; 0: not so */
@@ -55,13 +73,11 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     int64_t changed_ms;         /* as the store said it at the claim; 0: something was stored since */
     uint32_t mail;              /* deliveries that wait, as far as was looked */
     uint32_t refused;           /* appends, one after another */
-    bool quarantined;               /* the store has it parked (F5) */
-    bool unsure;                /* an append failed, and may be stored all the same: what the store was told last is not known */
     bool borrowed;              /* arguments of its commands stand in the state */
-    bool admitted;              /* whoever may refuse it was asked */
+    bool admitted;              /* the host was asked whether it may be driven */
     bool fresh;                 /* just now it was claimed, and nothing waited for it */
-    uint8_t status;             /* as the store was told last; so the next five */
-    bool over, work;
+    uint8_t status;             /* these three as the store has them, unless HEAD_UNSURE */
+    bool work;
     int64_t wake_ms;
     struct open_wait **asked;   /* the open waits by their ids: open hashing, `asked_cap` is a power of two (wait_index.c) */
     size_t nasked, asked_cap;
@@ -69,8 +85,6 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     /* folded, and not stored yet */
     buf lines, snapshot;
     size_t nlines;
-    bool hurry;                 /* there is something among them that may not wait (G9) */
-    bool ends_in_record;
     int64_t gathers_since;      /* by the steady clock: the first of them, where they may wait */
     size_t tail_bytes;          /* of the lines since the last snapshot */
     wait_change *waits;
@@ -91,16 +105,11 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
     pawl_within within;         /* of that commit */
     arena *within_mem;
     bool within_naps;
-    bool in_pass;
-    bool took;                  /* in this pass: what was has_deliveries */
-    bool stepped;               /* in this pass something was folded: there may be new commands */
-    bool parked;                /* among the last that were let go of */
+    bool in_ring;               /* among the runs that were released last */
     bool shown;                 /* its state was handed out */
     unsigned tried;             /* of a child: `tries` when it was last looked at */
-    bool children_ask;          /* all that it waits for is somebody who was asked by a child of it */
-    bool told;                  /* of a child that is over: its parent knows */
-    bool gone;                  /* it was not to be kept: removed at its end, and what it was is in `st` */
-    atomic_bool lease_lost;
+    bool parent_notified;       /* of a child that is over: its end was delivered to its parent */
+    atomic_bool lease_lost;     /* set by the lease thread while the lease is LEASE_HELD: a renewal failed. The driving thread then moves the lease */
     /* entries that were read for the state */
     buf cache;
     uint64_t cache_from, cache_to, cache_next;
@@ -110,11 +119,17 @@ struct cached_run {             /* a run that this engine has claimed, or knows 
 
 /* cached_run.c: its states, and how it is found */
 void run_move(cached_run *r, cached_run_state to);
+void run_hurry(cached_run *r);                /* what was just folded may not wait; nothing when nothing was */
 void lease_move(cached_run *r, lease_state to, uint64_t fence);         /* with the engine's lock; fence 0: not held */
+void head_move(cached_run *r, head_state to);
+void pass_move(cached_run *r, pass_state to);
 size_t cached_run_slot(const char *run);                                 /* its index in e->runs */
 cached_run *cached_run_find(const pawl_engine *e, const char *run);
 bool run_fits(const cached_run *r);          /* this engine's machine is the one that it was begun with */
 
+static inline bool run_is_gone(const cached_run *r) { return r->state == RUN_GONE; }
+static inline bool run_is_folded(const cached_run *r) { return r->state == RUN_FOLDED || r->state == RUN_URGENT; }
+static inline bool run_is_over(const cached_run *r) { return pawl_status_terminal((pawl_status)r->status); }   /* as the store has it */
 static inline bool run_has_news(const cached_run *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
 
 /* run_cache.c: runs are claimed, loaded and released */

@@ -26,6 +26,8 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     r->m = e->m;
     sm_begin(&cached_run_table, &r->state, RUN_EMPTY, r);
     sm_begin(&lease_table, &r->lease, LEASE_NONE, r);
+    sm_begin(&head_table, &r->head, HEAD_KNOWN, r);
+    sm_begin(&pass_table, &r->pass, PASS_OUT, r);
     buf_init(&r->lines, &e->alloc);
     buf_init(&r->snapshot, &e->alloc);
     buf_init(&r->cache, &e->alloc);
@@ -50,7 +52,6 @@ void run_drop_state(pawl_engine *e, cached_run *r)
     run_move(r, RUN_EMPTY);
     r->records = r->records_fed = 0;
     r->loaded_fence = 0;
-    r->hurry = false;
     wait_index_clear(e, r);
     blobs_drop(e, r);
     wait_index_free(e, r);
@@ -75,14 +76,14 @@ void run_keep_released(pawl_engine *e, cached_run *r)
 {
     cached_run **at = &e->released[e->released_next % RELEASED_MAX], *old = *at;
 
-    if (r->parked)
+    if (r->in_ring)
         return;
     *at = r;
-    r->parked = true;
+    r->in_ring = true;
     e->released_next++;
     if (old != NULL)
-        old->parked = false;
-    if (old == NULL || old->fence != 0 || old->in_pass || old->shown || old->outbox.count > 0)
+        old->in_ring = false;
+    if (old == NULL || old->fence != 0 || old->pass != PASS_OUT || old->shown || old->outbox.count > 0)
         return;
     pthread_mutex_lock(&e->lock);       /* the lease_renewal goes through them */
     for (cached_run **link = &e->runs[cached_run_slot(old->id)]; *link != NULL; link = &(*link)->next)
@@ -247,7 +248,8 @@ void run_init(pawl_engine *e, cached_run *r, pawl_state *st)
     r->tail_bytes = 0;
     r->status = (uint8_t)PAWL_SUBMITTED;
     r->wake_ms = 0;
-    r->over = r->work = r->quarantined = r->unsure = r->told = r->admitted = false;
+    r->work = r->parent_notified = r->admitted = false;
+    head_move(r, HEAD_KNOWN);
 }
 
 /* Of a format that a newer one knows: not damaged, and left alone (K5). */
@@ -322,7 +324,10 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
 {
     if (head->fence_before != r->last_fence)
         outbox_lease_lost(r);        /* another holder has counted attempts since: what is still out here must not go on under its old number (E13) */
-    if (r->st != NULL && !BROKEN(BROKEN_STALE) && ((head->fence_before != r->last_fence && !run_loaded_under(r, head->fence_before)) || head->seq != r->seq))
+    if (run_is_gone(r))
+        run_drop_state(e, r);        /* another run of that id */
+    else if (r->st != NULL && !BROKEN(BROKEN_STALE) &&
+             ((head->fence_before != r->last_fence && !run_loaded_under(r, head->fence_before)) || head->seq != r->seq))
         run_drop_state(e, r);        /* somebody else has had it since */
     r->loaded_fence = 0;
     r->last_fence = head->fence;
@@ -332,10 +337,9 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     r->head_seq = head->seq;
     r->changed_ms = head->changed_ms;
     r->mail = head->mail;
-    r->quarantined = head->parked != NULL;
-    r->lease_lost = r->quiet = r->gone = r->fresh = false;
+    head_move(r, head->parked != NULL ? HEAD_PARKED : HEAD_KNOWN);      /* an append under an earlier fence is refused from here on */
+    r->lease_lost = r->quiet = r->fresh = false;
     r->status = head->status;
-    r->over = head->over;
     r->work = head->work;
     r->wake_ms = head->wake_ms;
 }
@@ -400,7 +404,7 @@ pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    r->told = r->over && r->wake_ms != PARENT_UNNOTIFIED_MS;
+    r->parent_notified = run_is_over(r) && r->wake_ms != PARENT_UNNOTIFIED_MS;
     if (!child_must_notify(r) && run_is_retired(e, r) && (rc = run_remove(e, r, err)) == PAWL_OK)
         rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and was not to be kept", r->id);
     return rc;
@@ -477,7 +481,8 @@ pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
     if (rc == PAWL_OK)
         lease_move(r, LEASE_NONE, 0);
     pthread_mutex_unlock(&e->lock);
-    r->gone = rc == PAWL_OK;
+    if (rc == PAWL_OK)
+        run_move(r, RUN_GONE);
     if (rc != PAWL_OK)
         (void)run_release(e, r, NULL);
     return rc;

@@ -34,12 +34,12 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
         return next;
     if (r->nlines == 0 && e->durability == PAWL_DURABLE_ASYNC)
         r->gathers_since = steady_of(e);
-    r->ends_in_record = pawl_entry_is_record(pawl_step_entry(e->step));
     buf_put(&r->lines, line.data, line.size);
     buf_char(&r->lines, '\n');
     r->nlines++;
-    run_move(r, RUN_FOLDED);
-    r->stepped = true;
+    run_move(r, r->state == RUN_URGENT ? RUN_URGENT : RUN_FOLDED);
+    if (r->pass == PASS_IN)
+        pass_move(r, PASS_STEPPED);
     r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
     r->tail_bytes += line.size;
     rc = r->lines.failed ? PAWL_NOMEM : blobs_hold(e, r, e->step);

@@ -160,7 +160,7 @@ static pawl_code batch_claim(pawl_engine *e, run_batch *c, int64_t now_ms, pawl_
     }
     (void)runs_release(e, c->some, left, NULL);
     for (size_t i = 0; i < left; i++) {
-        c->some[i]->in_pass = false;
+        pass_move(c->some[i], PASS_OUT);
         run_keep_released(e, c->some[i]);
     }
     return rc;
@@ -188,8 +188,8 @@ static pawl_code batch_fill(pawl_engine *e, run_batch *c, pawl_err *err)
 
         if (r == NULL) {
             rc = PAWL_NOMEM;
-        } else if (!r->in_pass) {
-            r->in_pass = true;
+        } else if (r->pass == PASS_OUT) {
+            pass_move(r, PASS_IN);
             c->some[c->nsome++] = r;
         }
     }
@@ -197,7 +197,7 @@ static pawl_code batch_fill(pawl_engine *e, run_batch *c, pawl_err *err)
     if (rc == PAWL_OK)
         return batch_claim(e, c, l.now_ms, err);
     for (size_t i = 0; i < c->nsome; i++)
-        c->some[i]->in_pass = false;
+        pass_move(c->some[i], PASS_OUT);
     return rc;
 }
 
@@ -210,17 +210,19 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
     size_t before = r->nlines;
     pawl_err why = { PAWL_OK, "" };
     dispatched sent;
-    bool did = false;
+    bool did = false, took;
 
     if (r->lease_lost) {
         run_lease_lost(e, r);
         return PAWL_OK;
     }
-    r->stepped = false;
+    pass_move(r, PASS_IN);
     rc = deliveries_feed(e, r, err);
-    r->took = rc == PAWL_OK && (r->nlines > before || r->ntaken > 0);
-    c->moved = c->moved || r->took;
-    if (rc != PAWL_OK || r->fence == 0 || r->took)      /* stored before anything leaves for it */
+    took = rc == PAWL_OK && (r->nlines > before || r->ntaken > 0);
+    if (took)
+        pass_move(r, PASS_STEPPED);
+    c->moved = c->moved || took;
+    if (rc != PAWL_OK || r->fence == 0 || took)      /* stored before anything leaves for it */
         return rc;
     if ((rc = admission(e, r, err)) != PAWL_OK)
         return rc;
@@ -279,7 +281,7 @@ static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *e
 
 static bool has_work(const cached_run *r)
 {
-    return outbox_count(&r->outbox, ENTRIES_WORK) > 0 || r->stepped || pawl_state_next(r->st) == PAWL_OK || child_must_notify(r);
+    return outbox_count(&r->outbox, ENTRIES_WORK) > 0 || r->pass == PASS_STEPPED || pawl_state_next(r->st) == PAWL_OK || child_must_notify(r);
 }
 
 /* Nothing more can be done for it now. What it waits for, and whether there is work, stands in the store already, or in *some;
@@ -330,9 +332,9 @@ static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
     for (size_t i = 0; i < c->n; i++) {
         cached_run *r = c->runs[i];
 
-        if (r->fence != 0 && r->st != NULL && !r->took && !r->stepped && outbox_only_queued(r) && ++waiting > WAITING_MAX)
+        if (r->fence != 0 && r->st != NULL && r->pass != PASS_STEPPED && outbox_only_queued(r) && ++waiting > WAITING_MAX)
             postpone(e, r, c);
-        if (r->fence != 0 && r->st != NULL && (r->took || has_work(r))) {
+        if (r->fence != 0 && r->st != NULL && has_work(r)) {
             c->runs[kept++] = r;
             continue;
         }
@@ -356,7 +358,7 @@ static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
         rc = rc == PAWL_OK ? released : rc;
     }
     for (size_t i = 0; i < left; i++) {
-        gone[i]->in_pass = false;       /* not before: parking one forgets another */
+        pass_move(gone[i], PASS_OUT);       /* not before: parking one forgets another */
         if (gone[i]->fence == 0)
             outbox_forget(e, gone[i]);
         run_keep_released(e, gone[i]);
@@ -393,7 +395,7 @@ static pawl_code batch_release(pawl_engine *e, run_batch *c, pawl_err *err)
     for (size_t i = 0; i < c->n; i++) {
         cached_run *r = c->runs[i];
 
-        r->in_pass = false;
+        pass_move(r, PASS_OUT);
         outbox_unqueue(e, r);
         counts_take_back(r);
         (void)backoffs_store(e, r, NULL);
@@ -473,7 +475,7 @@ static pawl_code held_again(pawl_engine *e, run_batch *c, pawl_err *err)
             pawl_err why = { PAWL_OK, "" };
             pawl_code one;
 
-            if (r->fence == 0 || r->in_pass || c->n == RUNS_MAX)
+            if (r->fence == 0 || r->pass != PASS_OUT || c->n == RUNS_MAX)
                 continue;
             if (r->lease_lost) {
                 run_lease_lost(e, r);
@@ -483,7 +485,7 @@ static pawl_code held_again(pawl_engine *e, run_batch *c, pawl_err *err)
                 rc = run_failed(e, r, one, &why, err);
                 continue;
             }
-            r->in_pass = true;
+            pass_move(r, PASS_IN);
             r->heard = 0;
             r->fresh = r->admitted = false;
             c->runs[c->n++] = r;
@@ -544,10 +546,10 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
 
     if (r == NULL)
         return PAWL_NOMEM;
-    if (r->in_pass || f->c->n + f->c->nsome == RUNS_MAX)
+    if (r->pass != PASS_OUT || f->c->n + f->c->nsome == RUNS_MAX)
         return PAWL_OK;
     if (r->fence != 0 && r->st != NULL) {       /* something of it is out */
-        r->in_pass = true;
+        pass_move(r, PASS_IN);
         f->c->runs[f->c->n++] = r;
         return PAWL_OK;
     }
@@ -565,7 +567,7 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
     if (!held && (due || fresh)) {
         f->fresh = f->fresh || fresh;
         r->tried = e->tries;
-        r->in_pass = true;
+        pass_move(r, PASS_IN);
         f->c->some[f->c->nsome++] = r;
         return PAWL_OK;
     }
