@@ -31,6 +31,7 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
         lines[i] = (pawl_bytes){ at, (size_t)(nl - at) };
         at = nl + 1;
     }
+    PAWL_ASSERT(r->nlines == 0 || at == r->lines.data + r->lines.size, "E2: one commit holds every line that was folded");
     for (size_t i = 0; i < r->nwaits; i++) {
         const wait_change *w = &r->waits[i];
         pawl_bytes text = { w->text.data, w->text.size };

@@ -44,6 +44,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     stream_ring *h = ring_here(e);
     uint64_t records = r->records;
 
+    PAWL_ASSERT(pawl_state_seq(r->st) >= a->seq && pawl_state_seq(r->st) - a->seq <= a->nlines, "E2: each entry of the state is a line of its commit");
     r->seq = r->head_seq = pawl_state_seq(r->st);
     r->records = r->records_fed;
     r->quiet = a->quiet;
@@ -150,6 +151,7 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
         if (one == PAWL_OK && all[i].over && runs[i]->fence != 0 && run_may_release(runs[i], false) && !child_must_notify(runs[i]) &&
             run_is_retired(e, runs[i]))
             (void)run_remove(e, runs[i], NULL);
+        PAWL_ASSERT(!run_has_news(runs[i]), "E3: after a commit a run waits for no other commit");
         runs[i]->refused += rc == PAWL_OK && one != PAWL_OK && one != PAWL_FENCED;
         if (one != PAWL_OK && first == PAWL_OK)
             first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)

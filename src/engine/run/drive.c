@@ -140,6 +140,7 @@ static pawl_code drive_from(pawl_engine *e, cached_run *r, const pawl_event *fir
     pawl_err why = { PAWL_OK, "" };
     pawl_code next = PAWL_PENDING, rc;
 
+    PAWL_ASSERT(!stored || !run_is_folded(r), "E14: a run that was accepted is stored before it is driven");
     completions_heard(e);
     rc = drive_on(e, r, first, stored, &next, &why);
 

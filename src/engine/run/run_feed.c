@@ -28,6 +28,7 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
 
     if (rc != PAWL_OK)
         return rc;
+    PAWL_ASSERT(ev->kind != PAWL_EV_TICK || r->fence != 0, "E14: a run is stored, and held, before its first step");
     next = partial_wanted(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
     line = pawl_step_bytes(e->step);
     if (next < 0 || next == PAWL_IGNORED)

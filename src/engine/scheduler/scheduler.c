@@ -263,6 +263,7 @@ static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *e
         cached_run *r = c->runs[i];
         bool told = r->st != NULL && r->fence != 0 && child_was_notified(r);
 
+        PAWL_ASSERT(r->st == NULL || r->fence != 0 || !run_has_news(r), "E3: what waits for the commit of a batch is held");
         if (r->st != NULL && r->fence != 0 && (run_has_news(r) || told))
             c->some[c->nsome++] = r;
         all = all || told || store_due(e, r);
