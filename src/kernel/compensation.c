@@ -1,79 +1,16 @@
-/* compensation.c - what came of a command is in doubt, and somebody is asked; what was done is undone when a run fails (E5).
+/* compensation.c - what came of a command is in doubt, and somebody is asked; what was done is undone when a run fails (E5): the folds.
  *
  * A doubt turns an open command into a wait of the same id: its answer is the receipt, or lets it be performed again. What was
- * done by commands that have an inverse is noted as it comes, and so is what was given up of theirs: it may have been done. When
- * the run is to end otherwise than completed, `unwind` says how it will, what is in flight is waited for, and then the inverses
- * go out one by one, each in an entry of its own. */
+ * done by commands that have an inverse is noted as it comes, and so is what was given up of theirs: it may have been done.
+ * Called by fold.c inside a transaction, and as a state is written down or read; doubt.c and run_end.c make the items. */
 #include "kernel/compensation.h"
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
-#include "kernel/machine.h"
-#include "kernel/visit.h"
+#include "kernel/names.h"
 
 #include <string.h>
 
 /* ---- doubt ------------------------------------------------------------------------------------- */
-
-static pawl_class class_of(const pawl_value *spec)
-{
-    int cls = name_index(class_names, 5, pawl_value_string(pawl_value_get(spec, "class")));
-
-    return (pawl_class)(cls < 0 ? 0 : cls);
-}
-
-static bool is_inverse(const call *c)
-{
-    return c->task != NULL && strcmp(c->task, UNDO_TASK) == 0;
-}
-
-/* Nobody may guess: it must not happen twice, or must be known to be undone. An inverse that fails for good is as bad. */
-bool doubt_due(const pawl_step *s, const call *c, pawl_outcome outcome)
-{
-    const pawl_value *spec;
-    pawl_class cls;
-
-    if (is_inverse(c))
-        return outcome != PAWL_DONE;
-    if (outcome != PAWL_OUTCOME_UNKNOWN || s->st->canceling || c->kind != CALL_CALL)
-        return false;
-    spec = value_read(s->entry.mem, c->spec, c->spec_size, "a spec", NULL);
-    cls = class_of(spec);
-    return cls == PAWL_ONCE || cls == PAWL_COMPENSABLE;
-}
-
-static const char doubt_schema[] =
-    "{\"anyOf\":[{\"const\":\"again\"},"
-    "{\"additionalProperties\":false,\"properties\":{\"done\":{}},\"required\":[\"done\"],\"type\":\"object\"},"
-    "{\"additionalProperties\":false,\"properties\":{\"failed\":{\"type\":\"string\"}},\"required\":[\"failed\"],\"type\":\"object\"}]}";
-
-pawl_code doubt_add(pawl_step *s, item *it, const call *c, pawl_err *err)
-{
-    const pawl_value *spec = value_read(&s->mem, c->spec, c->spec_size, "a spec", err);
-    const char *effect = pawl_value_string(pawl_value_get(spec, "effect")), *slot;
-    const pawl_value *known = s->value != NULL ? s->value : value_null(&s->mem);
-    pawl_question q = { .kind = PAWL_WAIT_QUESTION };
-    const char *text;
-    buf *b = step_text(s);
-
-    id_code(b, it);
-    slot = step_copy(s, b, NULL);
-    b = step_text(s);
-    if (is_inverse(c))
-        buf_fmt(b, "%s, which was to undo something, did not come to its end", effect != NULL ? effect : "");
-    else
-        buf_fmt(b, "%s was begun, and what came of it is not known", effect != NULL ? effect : "");
-    buf_text(b, ": find out, and answer {\"done\":RESULT}, {\"failed\":TEXT}, or \"again\" to have it performed again");
-    text = step_copy(s, b, NULL);
-    if (effect == NULL || slot == NULL || text == NULL)
-        return s->mem.failed ? PAWL_NOMEM : fail(err, PAWL_CORRUPT, "%s: a command without an effect", s->st->run);
-    q.prompt = value_pack(&s->mem, err, "{s:s,s:v,s:s,s:s}", "effect", effect, "known", known, "outcome", outcome_names[s->ev->outcome], "text", text);
-    q.schema = value_parse(&s->mem, doubt_schema, sizeof doubt_schema - 1, "a schema", err);
-    if (q.prompt == NULL || q.schema == NULL)
-        return PAWL_NOMEM;
-    it->spec = spec_ask(s, &q, slot, s->now, NULL, NULL, pawl_value_string(pawl_value_get(spec, "tag")), false, &it->spec_size);
-    it->wait = PAWL_WAIT_QUESTION;
-    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
-}
 
 bool doubt_told(const pawl_value *answer, arena *a, pawl_outcome *outcome, const pawl_value **value)
 {
@@ -183,7 +120,13 @@ static bool has_member(const char *spec, size_t size, const char *member)
 
 static const char *inverse_of(const call *c, const pawl_value *spec)
 {
-    return c->kind == CALL_CALL && !is_inverse(c) ? pawl_value_string(pawl_value_get(spec, "inverse")) : NULL;
+    return c->kind == CALL_CALL && !call_is_inverse(c) ? pawl_value_string(pawl_value_get(spec, "inverse")) : NULL;
+}
+
+bool call_undoable(arena *a, const call *c)
+{
+    return c->kind == CALL_CALL && has_member(c->spec, c->spec_size, ",\"inverse\":\"") &&
+           inverse_of(c, value_read(a, c->spec, c->spec_size, "a spec", NULL)) != NULL;
 }
 
 pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_value *receipt, pawl_err *err)
@@ -239,149 +182,7 @@ pawl_code undo_given_up(pawl_state *st, const frame *f, const task *tk, const ch
     return g.rc;
 }
 
-typedef struct undo_search { pawl_step *s; bool found; } undo_search;
-
-static bool see_undoable(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
-{
-    undo_search *u = ctx;
-
-    (void)f, (void)tk, (void)path, (void)n;
-    u->found = c->kind == CALL_CALL && has_member(c->spec, c->spec_size, ",\"inverse\":\"") &&
-               inverse_of(c, value_read(&u->s->mem, c->spec, c->spec_size, "a spec", NULL)) != NULL;
-    return !u->found;
-}
-
-bool undo_due(pawl_step *s)
-{
-    undo_search u = { .s = s };
-
-    if (s->st->unwind != 0)
-        return false;
-    if (undo_count(s->st) > 0)
-        return true;
-    if (s->st->commands > 0 || s->st->waits > 0)     /* a doubt is a wait */
-        state_each_call(s->st, see_undoable, &u);
-    return u.found;
-}
-
 /* ---- undoing -------------------------------------------------------------------------------------------- */
-
-pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err)
-{
-    item *it = step_item(s, ITEM_UNWIND);
-    pawl_code rc;
-
-    if (it == NULL)
-        return fail(err, PAWL_NOMEM, "no memory for a step");
-    s->whole = true;
-    it->outcome = (uint8_t)status;
-    it->spec = reason;
-    it->spec_size = size;
-    if ((rc = step_add(s, it, err)) != PAWL_OK || (rc = step_drop(s, false, err)) != PAWL_OK)
-        return rc;
-    return unwind_next(s, err);
-}
-
-/* By merging, `spare` being as large; the first n are in order when it returns them. */
-static const char **notes_sort(const char **keys, const char **spare, size_t n)
-{
-    for (size_t run = 1; run < n; run *= 2) {
-        const char **swap = keys;
-
-        for (size_t from = 0; from < n; from += 2 * run) {
-            size_t mid = n - from < run ? n : from + run, end = n - from < 2 * run ? n : from + 2 * run, a = from, b = mid;
-
-            for (size_t to = from; to < end; to++)
-                spare[to] = a < mid && (b == end || strcmp(keys[a], keys[b]) <= 0) ? keys[a++] : keys[b++];
-        }
-        keys = spare;
-        spare = swap;
-    }
-    return keys;
-}
-
-/* The note whose turn it is: from the last in task order to the first. */
-static const pawl_value *note_next(pawl_step *s)
-{
-    const pawl_value *all = list_value(s->st->undo), *v, *found = NULL;
-    size_t n = pawl_value_size(all), left = n - s->st->undone;
-    const char **keys = arena_get(&s->mem, 2 * (n + 1) * sizeof *keys);
-    pawl_iter it = pawl_iter_of(all);
-    bool ordered = true;
-    size_t count = 0;
-
-    if (keys == NULL)
-        return NULL;
-    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
-        keys[count] = pawl_value_string(pawl_value_at(v, 0));
-        ordered = ordered && (count == 0 || strcmp(keys[count - 1], keys[count]) <= 0);
-        count++;
-    }
-    if (!ordered)               /* mostly they come as they were issued */
-        keys = notes_sort(keys, keys + n + 1, n);
-    it = pawl_iter_of(all);
-    while (found == NULL && (v = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(pawl_value_at(v, 0)) == keys[BROKEN(BROKEN_UNDO_ORDER) ? n - left : left - 1])
-            found = v;
-    return found;
-}
-
-/* References of the command it undoes, which now lie in its "args". Only secrets are left of them. */
-static pawl_code refs_move(pawl_step *s, const pawl_value *args, const pawl_value *stand)
-{
-    pawl_iter it = pawl_iter_of(stand);
-    const pawl_value *ref;
-
-    while ((ref = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *path = pawl_format(s, "/args%s", pawl_value_string(pawl_value_at(ref, 0)));
-        union { const pawl_value *in; yyjson_val *out; } node;
-
-        if (path == NULL)
-            return PAWL_NOMEM;
-        if ((node.in = pawl_value_find(args, path)) == NULL)
-            return PAWL_CORRUPT;
-        node.out->tag |= NODE_REF;
-        if (step_ref(s, node.in, pawl_value_string(pawl_value_at(ref, 1)), pawl_value_string(pawl_value_at(ref, 2)), NULL) != PAWL_OK)
-            return PAWL_NOMEM;
-    }
-    return PAWL_OK;
-}
-
-static pawl_code inverse_issue(pawl_step *s, pawl_err *err)
-{
-    const pawl_value *note = note_next(s), *less = pawl_value_at(note, 2), *args = pawl_value_get(less, "args"), *given;
-    const char *effect = pawl_value_string(pawl_value_get(less, "effect"));
-    item *it = step_item(s, ITEM_CALL);
-    pawl_code rc;
-
-    if (note == NULL || it == NULL)
-        return PAWL_NOMEM;
-    given = value_pack(&s->mem, err, "{s:v,s:s,s:v}", "args", args != NULL ? args : value_null(&s->mem), "id", pawl_value_string(pawl_value_at(note, 1)),
-                       "receipt", pawl_value_at(note, 3));
-    if (given == NULL)
-        return PAWL_NOMEM;
-    if ((rc = refs_move(s, given, pawl_value_get(less, "refs"))) != PAWL_OK)
-        return rc == PAWL_NOMEM ? rc : fail(err, rc, "%s: a secret at a place where there is nothing", s->st->run);
-    it->task = UNDO_TASK;
-    it->visit = 1;
-    it->superstep = s->st->seq + 1;
-    it->spec = spec_call(s, effect, given, machine_limits(s->m, effect), NULL, &it->spec_size);
-    s->whole = true;
-    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
-}
-
-pawl_code unwind_next(pawl_step *s, pawl_err *err)
-{
-    const pawl_state *st = s->st;
-
-    if ((st->commands > 0 || st->waits > 0) && !BROKEN(BROKEN_UNWIND_EARLY))
-        return PAWL_OK;
-    s->whole = true;
-    if (st->undone < undo_count(st))
-        return inverse_issue(s, err);
-    s->final = st->unwind;
-    return PAWL_OK;
-}
 
 pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err)
 {

@@ -1,21 +1,20 @@
-/* compensation.h - outcomes in doubt, which somebody settles, and inverses (E5). */
+/* compensation.h - outcomes in doubt, which somebody settles, and inverses (E5): the folds, called inside a transaction. */
 #ifndef KERNEL_COMPENSATION_H
 #define KERNEL_COMPENSATION_H
 
-#include "kernel/step.h"
+#include "kernel/item.h"
+#include "kernel/journal/blobs.h"
+#include "kernel/txn.h"
 
 #define UNDO_TASK "@undo"       /* stands for the task of an inverse */
-bool doubt_due(const pawl_step *s, const call *c, pawl_outcome outcome);
-pawl_code doubt_add(pawl_step *s, item *it, const call *c, pawl_err *err);     /* `it`: its kind, id and time are set */
+static inline bool call_is_inverse(const call *c) { return c->task != NULL && strcmp(c->task, UNDO_TASK) == 0; }
 /* What a person said came of it; false: it is to be performed again. */
 bool doubt_told(const pawl_value *answer, arena *a, pawl_outcome *outcome, const pawl_value **value);
 uint32_t doubt_cleared(arena *a, const call *c);
 pawl_code fold_doubt(pawl_state *st, const item *it, pawl_err *err);
 pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_value *receipt, pawl_err *err);
 pawl_code undo_given_up(pawl_state *st, const frame *f, const task *tk, const char *path, pawl_err *err);  /* a visit is over: what is open of it */
-bool undo_due(pawl_step *s);                    /* the run cannot end before something is undone */
-pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err);
-pawl_code unwind_next(pawl_step *s, pawl_err *err);
+bool call_undoable(arena *a, const call *c);     /* it has an inverse */
 pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err);
 pawl_code fold_inverse(pawl_state *st);         /* one was issued */
 void unwind_code(pawl_state *st, buf *b, blob_set *apart, buf *beside);    /* members of a fold, each after a comma */

@@ -1,6 +1,6 @@
 /* events.c - what came in becomes an item, or is ignored, or refused, before any machine sees it (K1, E6, W3). */
 #include "kernel/channel.h"
-#include "kernel/compensation.h"
+#include "kernel/doubt.h"
 #include "kernel/events.h"
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"

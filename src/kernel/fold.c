@@ -1,6 +1,7 @@
 /* fold.c - what each item does to a state; superstep_close.c has the end of a superstep. Folding needs no machine: the items and the
  * base say everything. An item that contradicts the state is PAWL_CORRUPT. */
 #include "kernel/compensation.h"
+#include "kernel/fold.h"
 #include "kernel/journal/apart.h"
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"

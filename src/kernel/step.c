@@ -8,63 +8,6 @@
 
 #include <string.h>
 
-/* ---- items ---------------------------------------------------------------------------------------- */
-
-pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err)
-{
-    item *it;
-
-    if (status != PAWL_COMPLETED && undo_due(s))
-        return unwind_begin(s, status, reason, size, err);
-    s->final = (int)status;
-    if (reason == NULL)
-        return PAWL_OK;
-    if ((it = step_item(s, ITEM_END)) == NULL)
-        return fail(err, PAWL_NOMEM, "no memory for a step");
-    it->spec = reason;
-    it->spec_size = size;
-    return step_add(s, it, err);
-}
-
-/* ---- what is open is given up ------------------------------------------------------------------------- */
-
-/* Nobody called it off but its own record: that is kept as its reason. */
-static pawl_code deadline_told(pawl_step *s, pawl_err *err)
-{
-    size_t size;
-    const char *reason = reason_code(s, PAWL_TIMEOUT, "deadline", NULL, &size);
-    item *it = reason == NULL ? NULL : step_item(s, ITEM_END);
-
-    if (it == NULL)
-        return PAWL_NOMEM;
-    it->spec = reason;
-    it->spec_size = size;
-    return step_add(s, it, err);
-}
-
-/* Waits close; what is in flight ends in its own receipt, then inverses run, then the run is canceled, or what it came to
- * (E10). A second cancel does not wait for what is in flight. */
-pawl_code step_cancel(pawl_step *s, pawl_err *err)
-{
-    const pawl_state *st = s->st;
-    bool now = s->ev->kind == PAWL_EV_CANCEL, again = now && s->was_canceling;
-    pawl_code rc = now && !again && s->ev->by != NULL && strcmp(s->ev->by, BY_DEADLINE) == 0 ? deadline_told(s, err) : PAWL_OK;
-
-    if (rc == PAWL_OK && st->canceling)
-        rc = step_drop(s, false, err);
-    if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again && !BROKEN(BROKEN_UNWIND_EARLY)))
-        return rc;
-    s->whole = true;
-    if (again && st->commands > 0 && (st->unwind != 0 || undo_due(s)) && (rc = step_drop(s, true, err)) != PAWL_OK)
-        return rc;
-    if (st->unwind == 0 && undo_count(st) > 0)
-        return unwind_begin(s, PAWL_CANCELED_RUN, NULL, 0, err);
-    if (st->unwind != 0)
-        return unwind_next(s, err);
-    s->final = PAWL_CANCELED_RUN;
-    return PAWL_OK;
-}
-
 /* ---- a fork was asked about a command of the run that it comes from (K10) ------------------------------ */
 
 /* No ends the fork. Yes: the visits of a graph make the command again; a reducer is not asked again, so it goes out as it was. */

@@ -75,21 +75,26 @@ static inline pawl_code step_add(pawl_step *s, item *it, pawl_err *err)
     e->count++;
     return PAWL_OK;
 }
-void step_cut(pawl_step *s, item *last, uint32_t count);        /* forget the items after this one, already taken back */
+
+/* step_memory.c: below the fold. */
 void step_reset(pawl_step *s);
 buf *step_text(pawl_step *s);                   /* an empty buffer of the step's own */
+const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
 pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest);
-/* The run is over: failed or rejected with its reason (canonical text of {"code","text"}), or NULL. */
-pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err);
 /* {"code","text"} as canonical text in the arena. */
 const char *reason_code(pawl_step *s, pawl_code code, const char *text, const pawl_value *more, size_t *size);
-void step_items_code(pawl_step *s);             /* the bytes of what was added, at the end of a feed */
+
+/* step_items.c: below the events. */
+void step_cut(pawl_step *s, item *last, uint32_t count);        /* forget the items after this one, already taken back */
+pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err); /* drops the waits that are open, or all that is */
+pawl_code step_drop_tagged(pawl_step *s, const char *tag, pawl_err *err);      /* all that is open under it */
 /* Results of the channels with a user's function, as a put item: for what came in from outside. `path`: of the wait in a
  * subgraph that it answers; else "". */
 pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, pawl_err *err);
+
+/* run_end.c: of a machine, and of the step loop. */
+/* The run is over: failed or rejected with its reason (canonical text of {"code","text"}), or NULL. */
+pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err);
 pawl_code step_cancel(pawl_step *s, pawl_err *err);      /* goes on with a cancel, or with what undoes a run */
-pawl_code step_drop(pawl_step *s, bool commands, pawl_err *err); /* drops the waits that are open, or all that is */
-pawl_code step_drop_tagged(pawl_step *s, const char *tag, pawl_err *err);      /* all that is open under it */
-const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
 
 #endif

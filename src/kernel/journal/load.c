@@ -1,5 +1,6 @@
 /* load.c - a state read back from its base and its snapshot. */
 #include "kernel/compensation.h"
+#include "kernel/fold.h"
 #include "kernel/journal/apart.h"
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"

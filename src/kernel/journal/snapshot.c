@@ -6,6 +6,7 @@
 #include "kernel/machine.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
+#include "kernel/step.h"
 
 #include <string.h>
 

@@ -1,0 +1,208 @@
+/* run_end.c - a run comes to its end: it is over, failed or canceled, and before that what it did is undone (E5, E10).
+ *
+ * Called by machines and by the step loop, on the thread that owns the step. When the run is to end otherwise than completed, `unwind` says how
+ * it will, what is in flight is waited for, and then the inverses go out one by one, each in an entry of its own. */
+#include "kernel/compensation.h"
+#include "kernel/machine.h"
+#include "kernel/spec.h"
+
+#include <string.h>
+
+/* ---- undoing ------------------------------------------------------------------------------------ */
+
+typedef struct undo_search { pawl_step *s; bool found; } undo_search;
+
+static bool see_undoable(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    undo_search *u = ctx;
+
+    (void)f, (void)tk, (void)path, (void)n;
+    u->found = call_undoable(&u->s->mem, c);
+    return !u->found;
+}
+
+/* The run cannot end before something is undone. */
+static bool undo_due(pawl_step *s)
+{
+    undo_search u = { .s = s };
+
+    if (s->st->unwind != 0)
+        return false;
+    if (undo_count(s->st) > 0)
+        return true;
+    if (s->st->commands > 0 || s->st->waits > 0)     /* a doubt is a wait */
+        state_each_call(s->st, see_undoable, &u);
+    return u.found;
+}
+
+/* By merging, `spare` being as large; the first n are in order when it returns them. */
+static const char **notes_sort(const char **keys, const char **spare, size_t n)
+{
+    for (size_t run = 1; run < n; run *= 2) {
+        const char **swap = keys;
+
+        for (size_t from = 0; from < n; from += 2 * run) {
+            size_t mid = n - from < run ? n : from + run, end = n - from < 2 * run ? n : from + 2 * run, a = from, b = mid;
+
+            for (size_t to = from; to < end; to++)
+                spare[to] = a < mid && (b == end || strcmp(keys[a], keys[b]) <= 0) ? keys[a++] : keys[b++];
+        }
+        keys = spare;
+        spare = swap;
+    }
+    return keys;
+}
+
+/* The note whose turn it is: from the last in task order to the first. */
+static const pawl_value *note_next(pawl_step *s)
+{
+    const pawl_value *all = list_value(s->st->undo), *v, *found = NULL;
+    size_t n = pawl_value_size(all), left = n - s->st->undone;
+    const char **keys = arena_get(&s->mem, 2 * (n + 1) * sizeof *keys);
+    pawl_iter it = pawl_iter_of(all);
+    bool ordered = true;
+    size_t count = 0;
+
+    if (keys == NULL)
+        return NULL;
+    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
+        keys[count] = pawl_value_string(pawl_value_at(v, 0));
+        ordered = ordered && (count == 0 || strcmp(keys[count - 1], keys[count]) <= 0);
+        count++;
+    }
+    if (!ordered)               /* mostly they come as they were issued */
+        keys = notes_sort(keys, keys + n + 1, n);
+    it = pawl_iter_of(all);
+    while (found == NULL && (v = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_string(pawl_value_at(v, 0)) == keys[BROKEN(BROKEN_UNDO_ORDER) ? n - left : left - 1])
+            found = v;
+    return found;
+}
+
+/* References of the command it undoes, which now lie in its "args". Only secrets are left of them. */
+static pawl_code refs_move(pawl_step *s, const pawl_value *args, const pawl_value *stand)
+{
+    pawl_iter it = pawl_iter_of(stand);
+    const pawl_value *ref;
+
+    while ((ref = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *path = pawl_format(s, "/args%s", pawl_value_string(pawl_value_at(ref, 0)));
+        union { const pawl_value *in; yyjson_val *out; } node;
+
+        if (path == NULL)
+            return PAWL_NOMEM;
+        if ((node.in = pawl_value_find(args, path)) == NULL)
+            return PAWL_CORRUPT;
+        node.out->tag |= NODE_REF;
+        if (step_ref(s, node.in, pawl_value_string(pawl_value_at(ref, 1)), pawl_value_string(pawl_value_at(ref, 2)), NULL) != PAWL_OK)
+            return PAWL_NOMEM;
+    }
+    return PAWL_OK;
+}
+
+static pawl_code inverse_issue(pawl_step *s, pawl_err *err)
+{
+    const pawl_value *note = note_next(s), *less = pawl_value_at(note, 2), *args = pawl_value_get(less, "args"), *given;
+    const char *effect = pawl_value_string(pawl_value_get(less, "effect"));
+    item *it = step_item(s, ITEM_CALL);
+    pawl_code rc;
+
+    if (note == NULL || it == NULL)
+        return PAWL_NOMEM;
+    given = value_pack(&s->mem, err, "{s:v,s:s,s:v}", "args", args != NULL ? args : value_null(&s->mem), "id", pawl_value_string(pawl_value_at(note, 1)),
+                       "receipt", pawl_value_at(note, 3));
+    if (given == NULL)
+        return PAWL_NOMEM;
+    if ((rc = refs_move(s, given, pawl_value_get(less, "refs"))) != PAWL_OK)
+        return rc == PAWL_NOMEM ? rc : fail(err, rc, "%s: a secret at a place where there is nothing", s->st->run);
+    it->task = UNDO_TASK;
+    it->visit = 1;
+    it->superstep = s->st->seq + 1;
+    it->spec = spec_call(s, effect, given, machine_limits(s->m, effect), NULL, &it->spec_size);
+    s->whole = true;
+    return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
+}
+
+static pawl_code unwind_next(pawl_step *s, pawl_err *err)
+{
+    const pawl_state *st = s->st;
+
+    if ((st->commands > 0 || st->waits > 0) && !BROKEN(BROKEN_UNWIND_EARLY))
+        return PAWL_OK;
+    s->whole = true;
+    if (st->undone < undo_count(st))
+        return inverse_issue(s, err);
+    s->final = st->unwind;
+    return PAWL_OK;
+}
+
+static pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err)
+{
+    item *it = step_item(s, ITEM_UNWIND);
+    pawl_code rc;
+
+    if (it == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    s->whole = true;
+    it->outcome = (uint8_t)status;
+    it->spec = reason;
+    it->spec_size = size;
+    if ((rc = step_add(s, it, err)) != PAWL_OK || (rc = step_drop(s, false, err)) != PAWL_OK)
+        return rc;
+    return unwind_next(s, err);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t size, pawl_err *err)
+{
+    item *it;
+
+    if (status != PAWL_COMPLETED && undo_due(s))
+        return unwind_begin(s, status, reason, size, err);
+    s->final = (int)status;
+    if (reason == NULL)
+        return PAWL_OK;
+    if ((it = step_item(s, ITEM_END)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for a step");
+    it->spec = reason;
+    it->spec_size = size;
+    return step_add(s, it, err);
+}
+
+/* Nobody called it off but its own record: that is kept as its reason. */
+static pawl_code deadline_told(pawl_step *s, pawl_err *err)
+{
+    size_t size;
+    const char *reason = reason_code(s, PAWL_TIMEOUT, "deadline", NULL, &size);
+    item *it = reason == NULL ? NULL : step_item(s, ITEM_END);
+
+    if (it == NULL)
+        return PAWL_NOMEM;
+    it->spec = reason;
+    it->spec_size = size;
+    return step_add(s, it, err);
+}
+
+/* Waits close; what is in flight ends in its own receipt, then inverses run, then the run is canceled, or what it came to
+ * (E10). A second cancel does not wait for what is in flight. */
+pawl_code step_cancel(pawl_step *s, pawl_err *err)
+{
+    const pawl_state *st = s->st;
+    bool now = s->ev->kind == PAWL_EV_CANCEL, again = now && s->was_canceling;
+    pawl_code rc = now && !again && s->ev->by != NULL && strcmp(s->ev->by, BY_DEADLINE) == 0 ? deadline_told(s, err) : PAWL_OK;
+
+    if (rc == PAWL_OK && st->canceling)
+        rc = step_drop(s, false, err);
+    if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again && !BROKEN(BROKEN_UNWIND_EARLY)))
+        return rc;
+    s->whole = true;
+    if (again && st->commands > 0 && (st->unwind != 0 || undo_due(s)) && (rc = step_drop(s, true, err)) != PAWL_OK)
+        return rc;
+    if (st->unwind == 0 && undo_count(st) > 0)
+        return unwind_begin(s, PAWL_CANCELED_RUN, NULL, 0, err);
+    if (st->unwind != 0)
+        return unwind_next(s, err);
+    s->final = PAWL_CANCELED_RUN;
+    return PAWL_OK;
+}
