@@ -7,6 +7,13 @@
 
 #include <string.h>
 
+pawl_code not_here(pawl_step *s, const char *what)
+{
+    if (!in_node(s))
+        return PAWL_INVALID;
+    return visit_wrong(s, PAWL_INVALID, "%s is for nodes; a reducer has pawl_flow_%s", what, what);
+}
+
 /* ---- commands --------------------------------------------------------------------------------- */
 
 static item *command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size)

@@ -60,6 +60,8 @@ static inline void visit_begin(pawl_step *s, visit *v, frame *f, task *tk, const
     v->max_calls = UINT32_MAX;
     s->v = v;
 }
+static inline bool in_node(const pawl_step *s) { return s != NULL && s->v != NULL; }
+pawl_code not_here(pawl_step *s, const char *what);     /* pawl_WHAT() was called outside of a node's visit: PAWL_INVALID */
 /* In a subgraph: it begins when what was before it there was over. */
 void visit_follows(const pawl_step *s, visit *v);
 /* Races that it decided become items; to come before all else of the pass. */
@@ -74,6 +76,13 @@ pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err);
  * `due`: what it reserves; NULL: nothing. PAWL_LIMIT: it is, or was, refused. */
 pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned wait, const char *spec, size_t size,
                         const amounts *due, const call **out);
+static inline pawl_code command_value(pawl_code rc, const call *c, const pawl_value **out)      /* of visit_command() */
+{
+    if (out != NULL)
+        *out = c != NULL ? c->value : NULL;
+    return rc;
+}
+/* The visit has this error: step_memory.c, below all that builds items. Returns `code`. */
 pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...) PAWL_PRINTF(3, 4);
 
 #endif
