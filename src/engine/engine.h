@@ -30,17 +30,17 @@ enum { RUN_SLOTS = 1024, RELEASED_MAX = 256, STRAYS_MAX = 64 };
 
 struct pawl_engine {
     pawl_alloc alloc;
-    pawl_machine *m;            /* of the runs that are begun here */
-    pawl_machine **more;        /* others, whose runs it drives */
+    pawl_machine *m;            /* the machine of the runs that are begun here */
+    pawl_machine **more;        /* further machines, whose runs it drives */
     size_t nmore, more_cap;
     pawl_store *store;
-    pthread_mutex_t said_lock;  /* of what handlers have said */
-    pthread_mutex_t rouse_lock; /* of who sleeps with nothing to do, */
+    pthread_mutex_t said_lock;  /* of the output of handlers that an interrupt keeps */
+    pthread_mutex_t rouse_lock; /* of `rouse` and of the driving thread that sleeps on it */
     pthread_cond_t rouse;       /* and is woken: */
     atomic_bool roused;         /* since it slept last */
-    pthread_mutex_t lock;       /* of the store and the leases: the lease_renewal uses both; may be taken again by who has it */
-    pawl_step *step, *look;     /* of feeding; of looking at what is open */
-    pawl_step *lent;            /* of a command that others are looked at beside: its arguments, while they are lent or told */
+    pthread_mutex_t lock;       /* of the store and the leases, which the lease thread uses, too; recursive */
+    pawl_step *step, *look;     /* `step`: for feeding; `look`: for reading states and entries */
+    pawl_step *lent;            /* for a command whose arguments are lent while `look` is used for others */
     handler *handlers;
     cached_run *runs[RUN_SLOTS];
     cached_run *released[RELEASED_MAX];     /* a ring */
@@ -61,40 +61,40 @@ struct pawl_engine {
     size_t waiting, granted;    /* entries that wait for a place; that have one and have not left */
     unsigned asks;              /* how often entries asked for places */
     int64_t grace_ms;           /* from the call to stop to the end without a reply */
-    _Atomic uint64_t late;      /* replies that came after it, or were refused */
+    _Atomic uint64_t late;      /* replies that came after that end, or were refused */
     backlog *backlog;                 /* open addressing */
     size_t backlog_cap, backlog_count;
     int64_t backlog_again_ms;      /* when the first of them is to be tried again */
-    unsigned tries;             /* how often handlers or machines came */
-    bool backlog_cleared;           /* all that is due is to be looked at */
+    unsigned tries;             /* how often handlers, machines or secrets were added */
+    bool backlog_cleared;           /* all due runs are to be looked at */
     pool *pool;
     completions *completions;
     lease_renewal *lease_renewal;
-    _Atomic(struct stream_ring *) ring;     /* kept for stream readers (run/stream_ring.h); NULL: nobody ever read */
+    _Atomic(struct stream_ring *) ring;     /* for stream readers (run/stream_ring.h); NULL: there was no reader yet */
     bool lease_loss;            /* under lock: a lease was lost, and commands of its run may be queued still */
     _Atomic int64_t leases_until_ms;    /* by steady_of(): each lease held here is valid until then; 0: one was lost, or not known yet */
     atomic_uint active;         /* see engine_active() */
     atomic_bool stopping;
     atomic_bool draining;       /* nothing more leaves */
-    atomic_bool abandoned;      /* and what is out stops, without an outcome */
-    bool left;                  /* something was left for another run since somebody asked who is due */
+    atomic_bool abandoned;      /* and running attempts are stopped, without an outcome */
+    bool left;                  /* something was delivered to another run since the store was asked for due runs */
     size_t tail_bytes_least;    /* below, no snapshot is taken */
     size_t reply_bytes_max;
-    bool (*drawn)(void *ctx, uint64_t out[2]);  /* chance, in a simulation: then there is no lease_renewal either; NULL: the system's */
+    bool (*drawn)(void *ctx, uint64_t out[2]);  /* random numbers of a simulation, which has no lease thread either; NULL: the system's */
     void *drawn_ctx;
 };
 
-/* clock.c: the only file here that knows the time and chance */
+/* clock.c: the only file of the engine that reads the system's clocks and random numbers */
 bool chance(const pawl_engine *e, uint64_t out[2]);     /* NULL: the system's */
-int64_t steady_ms(void);        /* goes on, whatever is done to the other; what is waited for is counted by it */
+int64_t steady_ms(void);        /* the monotonic clock: every wait is counted by it */
 int64_t steady_of(const pawl_engine *e);        /* the same; in a simulation the only time there is */
-int64_t system_ms(void);        /* the clock on the wall: what handlers know */
-void cond_begin(pthread_cond_t *cond);  /* one that is waited for by the steady clock */
-bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  /* false: it is that time, or something is wrong */
+int64_t system_ms(void);        /* the wall clock, for handlers */
+void cond_begin(pthread_cond_t *cond);  /* a condition that is waited for by the steady clock */
+bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  /* false: the time is over, or the wait failed */
 int64_t engine_now(pawl_engine *e);
 void engine_sleep(pawl_engine *e, int64_t until_ms);    /* or until it is woken, stopped or drained */
 
-/* There is no engine: what went wrong before says why. */
+/* There is no engine: the error that was reported before says why. */
 static inline pawl_code code_before(const pawl_err *err) { return err != NULL && err->code < 0 ? err->code : PAWL_INVALID; }
 
 /* binding.c */
@@ -102,7 +102,7 @@ const pawl_machine *machine_named(const pawl_engine *e, const char *name);   /* 
 
 /* look.c */
 pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err);
-cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* as it is stored, or held here; NULL: it is not there */
+cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* its state as it is stored, or held here; NULL: no such run, or an error */
 
 /* blobs.c: what steps set apart */
 pawl_code blobs_hold(pawl_engine *e, cached_run *r, const pawl_step *s);      /* to be stored with the next commit; PAWL_NOMEM */
@@ -113,29 +113,29 @@ void blobs_free(pawl_engine *e, cached_run *r);
 pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err);     /* ctx: a cached_run */
 
 /* rate_limit.c: how much of an effect is performed at a time */
-void budgets_grant(pawl_engine *e, int64_t now);        /* places to those that wait, as far as they go */
-int64_t budgets_next(const pawl_engine *e);     /* when the next token is there, as of the last grant; 0: nobody waits for one */
+void budgets_grant(pawl_engine *e, int64_t now);        /* gives places to waiting entries, while there are some */
+int64_t budgets_next(const pawl_engine *e);     /* when the next token is there, as of the last grant; 0: no entry waits for one */
 void budgets_free(pawl_engine *e);
 
 /* completions.c: finished attempts come back to the driving thread */
 bool completions_begin(pawl_engine *e);         /* false: no memory */
-void completions_wait(pawl_engine *e);          /* for the jobs that are held: all were told to stop */
+void completions_wait(pawl_engine *e);          /* waits for the jobs that are held: all were told to stop */
 void completions_end(pawl_engine *e);
-void completions_expect(pawl_engine *e, int n); /* so many more are out, on the pool or pending */
+void completions_expect(pawl_engine *e, int n); /* so many more attempts are on the pool or pending */
 unsigned completions_out(const pawl_engine *e); /* those that are expected and not taken */
 bool completions_any(pawl_engine *e);           /* one is finished */
 void completions_put(pawl_engine *e, outbox_entry *entry);       /* on any thread; the outbox_entry is the driving thread's again */
-void completions_wake(pawl_engine *e);          /* who waits in completions_take comes back, on any thread */
-void completions_heard(pawl_engine *e);         /* the driving thread is at work: the descriptor need not say so */
-outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms);      /* those that are finished; waits for one, that long; NULL: none */
+void completions_wake(pawl_engine *e);          /* a wait in completions_take() ends; any thread */
+void completions_heard(pawl_engine *e);         /* the driving thread is at work: the descriptor is lowered */
+outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms);      /* the finished attempts, linked by `queued`; waits for one so long; NULL: none */
 
 /* pool.c: threads that perform */
 void pool_begin(pawl_engine *e, unsigned threads);
 outbox_entry *pool_end(pawl_engine *e);         /* its threads are joined; the entries that none of them has begun, linked by `queued` */
 bool pool_put(pawl_engine *e, outbox_entry *entry);
-void pool_tend(pawl_engine *e, bool wait);      /* pool_replace, every now and then; in a simulation what the threads do meanwhile */
+void pool_tend(pawl_engine *e, bool wait);      /* calls pool_replace() every LOOK_MS; in a simulation does what the threads would do */
 unsigned pool_size(const pawl_engine *e);
 void pool_simulate(pawl_engine *e, bool all);   /* in a simulation: its threads go on while the driving thread does something else; `all`: to the end */
-void pool_replace(pawl_engine *e);      /* threads of those that were given up, or told to stop and do not, by others */
+void pool_replace(pawl_engine *e);      /* starts a thread in place of each whose handler was given up, or does not stop */
 
 #endif

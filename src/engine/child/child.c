@@ -1,6 +1,6 @@
 /* child.c - a command that is a run of its own is begun (E11).
  *
- * Its id and its life follow from the invocation id, so that it is begun once, whoever begins it again. It has the rights of its parent. Called by
+ * Its id and its life follow from the invocation id, so that it is begun once, also when two engines try. It has the rights of its parent. Called by
  * dispatch.c on the driving thread; the store is used under the engine's lock. */
 #include "engine/child/child.h"
 #include "engine/command/handler.h"
@@ -30,15 +30,15 @@ static pawl_code start_leave(pawl_engine *e, const char *child, const buf *input
     return rc;
 }
 
-/* What it may do was settled meanwhile: it is told that before. */
+/* Its rights may have changed since the command was made: they are delivered before the start. */
 static pawl_code child_start(pawl_engine *e, cached_run *r, const outbox_entry *entry, const buf *input, pawl_err *err)
 {
     const pawl_code rc = rights_before_start(e, r, entry);
 
-    return rc == PAWL_OK ? start_leave(e, entry_child(entry), input, err) : fail(err, rc, "%s: it could not be told what it may do", entry_child(entry));
+    return rc == PAWL_OK ? start_leave(e, entry_child(entry), input, err) : fail(err, rc, "%s: its rights could not be delivered", entry_child(entry));
 }
 
-/* What its machine refuses is the receipt, and leaves nothing behind. */
+/* When the machine of the child refuses its start, that is the receipt, and no run is made. */
 static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry, const pawl_machine *m, const buf *input, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -60,7 +60,7 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry
         pthread_mutex_lock(&e->lock);
         rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL, &why);
         pthread_mutex_unlock(&e->lock);
-        if (rc != PAWL_OK && rc != PAWL_CONFLICT)       /* somebody was faster: it is looked at again */
+        if (rc != PAWL_OK && rc != PAWL_CONFLICT)       /* another engine made it first: the next pass finds it */
             fail(err, rc, "%s", why.text);
         if (rc == PAWL_OK)
             rc = child_start(e, r, entry, input, err);
@@ -71,21 +71,21 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry
     return rc == PAWL_CONFLICT || entry_state_of(entry) == ENTRY_DONE ? PAWL_OK : rc;
 }
 
-/* Made by somebody before, perhaps not started. */
+/* The run of that id is there; it may not be started. */
 static pawl_code child_found(pawl_engine *e, cached_run *r, outbox_entry *entry, const pawl_head *head, bool mine, const buf *input, pawl_err *err)
 {
     char text[2 * CHILD_NAME_BYTES + 64];
     pawl_code rc = PAWL_OK;
 
     if (!mine) {
-        snprintf(text, sizeof text, "%s: a run of that id is there, and is no child of this one", entry_child(entry));
+        snprintf(text, sizeof text, "%s: a run of that id exists, and is no child of this run", entry_child(entry));
         entry_refuse(e, entry, PAWL_CONFLICT, text);
         return PAWL_OK;
     }
-    if (head->seq == 0 && !head->over)      /* its start may be there, and is left once; other mail may be, too */
+    if (head->seq == 0 && !head->over)      /* the start may be in its mailbox: the same delivery twice is one */
         rc = child_start(e, r, entry, input, err);
-    else if (!head->over && (rc = rights_before_start(e, r, entry)) != PAWL_OK)   /* whoever began it may not have known */
-        fail(err, rc, "%s: it could not be told what it may do", entry_child(entry));
+    else if (!head->over && (rc = rights_before_start(e, r, entry)) != PAWL_OK)   /* the engine that began it may not have had these rights */
+        fail(err, rc, "%s: its rights could not be delivered", entry_child(entry));
     if (rc == PAWL_OK)
         entry_child_started(entry);
     return rc;
@@ -113,7 +113,7 @@ static pawl_code child_begin(pawl_engine *e, cached_run *r, outbox_entry *entry,
     else if (rc == PAWL_GONE)
         rc = child_create(e, r, entry, m, &input, err);
     else
-        fail(err, rc, "%s: its child %s cannot be looked at", r->id, entry_child(entry));
+        fail(err, rc, "%s: the head of its child %s cannot be read from the store", r->id, entry_child(entry));
     buf_free(&input);
     return rc;
 }
@@ -130,7 +130,7 @@ pawl_code children_begin(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err 
     return rc;
 }
 
-/* By what the store knows of it, for it was let go of. */
+/* Whether the child can go on, by its head in the store: this engine may not hold it. */
 static bool child_stands(pawl_engine *e, const char *child)
 {
     pawl_head head;

@@ -16,7 +16,7 @@ static uint64_t number_of(const hash *h, size_t at)
     return n != 0 ? n : 1;
 }
 
-/* What its parent calls it; else RUN.DIGITS, a long RUN cut. */
+/* The name that its parent gives, else RUN.DIGITS; a long RUN is cut. */
 const char *child_name(arena *a, const char *invocation, const char *said)
 {
     size_t n = strcspn(invocation, "~");

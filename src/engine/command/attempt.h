@@ -25,7 +25,8 @@ pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err); /* and c
 
 /* ---- retry.c: attempts over a limit, and the next attempt -------------------------------------------------------- */
 
-void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now);    /* what took too long counts for nothing, though it may have happened (E8) */
+/* an attempt over a limit has failed, though its effect may have happened (E8) */
+void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now);
 void outbox_watch(pawl_engine *e, cached_run *r, int64_t now);  /* attempts over a limit are stopped */
 bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now);       /* true: it waits for another attempt */
 
@@ -41,29 +42,29 @@ void job_finish(const pawl_job *job, pawl_code code);
 pawl_code attempt_code(outbox_entry *entry, pawl_code rc);      /* a code above 0 is no result */
 /* With what its handler returned; false: it answers later, and may be anybody's by now. */
 bool attempt_returned(pawl_engine *e, outbox_entry *entry, pawl_code rc);
-void later_stop(outbox_entry *entry);           /* whoever holds its job is told, once */
-bool later_drop(outbox_entry *entry);           /* true: it was pending, nobody holds its job, and it may be freed */
+void later_stop(outbox_entry *entry);           /* calls the stop function of its job, once */
+bool later_drop(outbox_entry *entry);           /* true: it was pending, its job is held nowhere, and it may be freed */
 void later_unlist(outbox_entry *entry);         /* its id is the next attempt's */
 
 /* ---- resolve_unknown.c ------------------------------------------------------------------------------------------ */
 
-bool resolve_begin(pawl_engine *e, outbox_entry *entry);        /* true: it waits to perform `on_unknown`; false: there is none to perform */
-bool resolve_end(pawl_engine *e, outbox_entry *entry);          /* true: its outcome is known, or never will be; false: it waits for another attempt */
+bool resolve_begin(pawl_engine *e, outbox_entry *entry);        /* true: it waits to perform `on_unknown`; false: it has no such effect */
+bool resolve_end(pawl_engine *e, outbox_entry *entry);          /* true: its outcome is settled; false: it waits for another attempt */
 const char *resolve_origin(const outbox_entry *entry, pawl_limits *limits, uint32_t *attempt);  /* the effect of its command */
 
 /* ---- rate_limit.c ----------------------------------------------------------------------------------------------- */
 
 pawl_code budget_enter(pawl_engine *e, outbox_entry *entry);    /* ENTRY_READY to ENTRY_QUEUED, or to ENTRY_GRANTED without a budget. PAWL_NOMEM */
 void budget_started(pawl_engine *e, outbox_entry *entry);       /* its attempt begins, with its place if it has one */
-void budget_leave(pawl_engine *e, outbox_entry *entry);         /* its place, or its turn, is another's */
+void budget_leave(pawl_engine *e, outbox_entry *entry);         /* it gives up its place, or its turn in the queue */
 int64_t budget_guess(const outbox_entry *entry, int64_t now);   /* when one that is queued may have its turn */
 bool had_to_wait(const outbox_entry *entry);
 
 /* ---- cost.c ----------------------------------------------------------------------------------------------------- */
 
-void cost_add(outbox_entry *entry);             /* of the attempt that came back */
-void cost_take_back(outbox_entry *entry);       /* it never happened */
-void cost_report(outbox_entry *entry);          /* with its receipt */
+void cost_add(outbox_entry *entry);             /* adds the cost of the attempt that came back */
+void cost_take_back(outbox_entry *entry);       /* the attempt never happened */
+void cost_report(outbox_entry *entry);          /* puts the cost into its receipt */
 void cost_report_none(outbox_entry *entry);     /* of a child that could not begin */
 
 /* ---- receipts.c ------------------------------------------------------------------------------------------------- */
@@ -79,12 +80,14 @@ void entry_returned(pawl_engine *e, outbox_entry *entry);       /* its attempt c
 /* ---- receipt_feed.c --------------------------------------------------------------------------------------------- */
 
 pawl_code receipts_feed(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);
-pawl_code receipt_feed(pawl_engine *e, cached_run *r, outbox_entry *entry, pawl_err *err);  /* to ENTRY_FED. PAWL_IGNORED, PAWL_INVALID: nobody waits for it */
+/* to ENTRY_FED. PAWL_IGNORED, PAWL_INVALID: its command is not open */
+pawl_code receipt_feed(pawl_engine *e, cached_run *r, outbox_entry *entry, pawl_err *err);
 
 /* ---- cancel.c --------------------------------------------------------------------------------------------------- */
 
-/* Nothing new begins; what runs ends in its own receipt, and a child, unless it is not waited for, in its own end (E10). */
+/* No attempt begins; a running one ends in its own receipt, and a child in its own end, unless `wait` is false (E10). */
 void outbox_cancel(pawl_engine *e, cached_run *r, bool wait);
-bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms);   /* attempts that were told to stop so long ago; true: some are gone, or back */
+/* gives up the attempts that were told to stop so long ago; true: some were given up, or came back */
+bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms);
 
 #endif

@@ -1,12 +1,12 @@
 /* entry.h - one entry of a run's outbox: a command, from the step that made it until its receipt is stored.
  *
- * Opened by the files of this folder alone; others use the functions of outbox.h. An entry belongs to the driving thread, but for what says
- * otherwise below: while an attempt of it runs, the thread of its handler has `job`, `reply` and what is marked H.
+ * Opened by the files of this folder alone; others use the functions of outbox.h. An entry belongs to the driving thread. While an attempt of it
+ * runs, the thread of its handler has `job`, `reply` and the fields that are marked H.
  *
  * Its life is `state` (entry_table), changed by entry_move() only. Beside it, each with a table and a mover of its own:
- *   count       what the store knows of the number of its attempts (E13);
+ *   count       what the store has of the number of its attempts (E13);
  *   args        where its arguments lie;
- *   resolution  whether an effect may still find out what an attempt with an unknown outcome came to (E5);
+ *   resolution  whether an effect may still resolve an unknown outcome (E5);
  *   later.state how the attempt is answered when its handler returned before it was done (E17): under the lock of completions.c. */
 #ifndef ENGINE_ENTRY_H
 #define ENGINE_ENTRY_H
@@ -19,7 +19,7 @@
 extern const sm_table entry_table, count_table, args_table, resolution_table, later_table;
 
 typedef enum entry_count {
-    COUNT_NONE,                 /* the store knows nothing of the next attempt */
+    COUNT_NONE,                 /* the store has no count of the next attempt */
     COUNT_BACKOFF,              /* the end of the back-off before it is to be stored (E7) */
     COUNT_IN_COMMIT,            /* the commit at hand counts it */
     COUNT_STORED,               /* it is counted */
@@ -36,7 +36,7 @@ typedef enum entry_args {
 } entry_args;
 
 typedef enum entry_resolution {
-    RESOLUTION_OPEN,            /* an unknown outcome is put to the effect `on_unknown` first */
+    RESOLUTION_OPEN,            /* the effect `on_unknown` may resolve an unknown outcome */
     RESOLUTION_ASKING,          /* the entry performs that effect now, in place of its own */
     RESOLUTION_CLOSED,          /* it was asked once, or nothing new may begin */
     RESOLUTION_STATES
@@ -45,8 +45,8 @@ typedef enum entry_resolution {
 typedef enum later_state {
     LATER_NOT,                  /* the attempt is answered when its handler returns */
     LATER_ANNOUNCED,            /* its handler said that it answers later, and has not returned */
-    LATER_PENDING,              /* it has returned, and nobody has answered */
-    LATER_ANSWERED,             /* somebody has answered, and it has not returned */
+    LATER_PENDING,              /* it has returned, and the answer is missing */
+    LATER_ANSWERED,             /* the answer is there, and it has not returned */
     LATER_STATES
 } later_state;
 
@@ -54,7 +54,7 @@ typedef struct later_answer {   /* under the lock of completions.c */
     uint8_t state;
     bool listed;                /* in the table of completions.c, by its command's id */
     bool stopped;               /* `stop` was called */
-    pawl_stop_fn *stop;         /* NULL: nobody holds the job */
+    pawl_stop_fn *stop;         /* NULL: the job is not held */
     void *ctx;
     outbox_entry *next;         /* in its slot of that table */
 } later_answer;
@@ -66,14 +66,14 @@ typedef struct entry_attempt {  /* the attempt that runs, or ran last */
     int64_t dispatched_ms;      /* for stream readers */
     int64_t total_until_ms;     /* by the steady clock: the end of all attempts; 0: none */
     int64_t until_ms;           /* H of this one: what its handler may see for itself; 0: none */
-    atomic_bool overran;        /* H it did see that */
+    atomic_bool overran;        /* H its handler saw that the time is over */
     atomic_ulong beats;         /* H heartbeats */
     unsigned long beats_seen;
     int64_t beat_ms;            /* when the driving thread saw the last one */
     const char *exceeded;       /* the limit for which it was stopped; NULL: none */
     atomic_bool stop;           /* its handler is to stop. Set by the lease thread, too, for one that runs on the driving thread */
     int64_t stop_ms;            /* by the steady clock: since when; 0: it need not */
-    atomic_bool lease_lost;     /* somebody else holds the run: this is no outcome of its command (S2) */
+    atomic_bool lease_lost;     /* another engine holds the run: this is no outcome of its command (S2) */
     bool not_started;           /* H the engine drains, or its leases are not known to be valid: the handler was not called */
     bool thread_replaced;       /* under the lock of pool.c: its thread ends when it returns */
     char mode[24];              /* of its run, when it began */
@@ -88,7 +88,7 @@ typedef struct entry_place {    /* in the budget of its effect (rate_limit.c) */
 } entry_place;
 
 typedef struct entry_cost {
-    uint32_t reported;          /* attempts that came back here, and said what they cost */
+    uint32_t reported;          /* attempts that came back here, with or without a cost */
     bool known;
     int64_t tokens, micros;
     buf usage;                  /* what its receipt says of that; empty: nothing */
@@ -114,7 +114,7 @@ struct outbox_entry {
     int64_t first_ms;           /* when its first attempt began; 0: none did */
     int64_t not_before_ms;      /* of the next attempt; 0: at once */
     uint32_t cleared;           /* attempts that are known not to have happened */
-    bool in_doubt;              /* its last attempt was another engine's, and nobody knows how it ended */
+    bool in_doubt;              /* its last attempt was made by another engine, and its outcome is unknown */
     bool was_in_doubt;          /* before the attempt that runs */
     entry_attempt attempt;
     later_answer later;
@@ -149,7 +149,7 @@ static inline bool outbox_any_queued(const cached_run *r) { return outbox_first(
 
 void entry_free(pawl_engine *e, outbox_entry *entry);
 void entry_remove(pawl_engine *e, outbox_entry *entry);         /* out of its outbox, and freed */
-void attempt_stop(outbox_entry *entry);         /* its handler is to stop; whoever waits for it does so for the grace time at most */
+void attempt_stop(outbox_entry *entry);         /* its handler is to stop; it is waited for during the grace time at most */
 void entry_stop(outbox_entry *entry);           /* the same, of a run's entry on the driving thread */
 
 /* ---- entry_make.c, reconcile.c ----------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* outbox.h - the outbox of a run: its open commands, and what may be done with them from outside this folder.
+/* outbox.h - the outbox of a run: its open commands, and what other folders may do with them.
  *
  * An entry is opened by the files of this folder only (entry.h). All of it is called on the driving thread, without a lock, unless said. */
 #ifndef ENGINE_OUTBOX_H
@@ -20,7 +20,7 @@ typedef enum entry_state {
     ENTRY_FED,                  /* its receipt is folded and not stored */
     ENTRY_CHILD_NEW,            /* a child run that was not started from here */
     ENTRY_CHILD_STARTED,        /* its start is in the store */
-    ENTRY_CHILD_RELEASED,       /* it was told to cancel, or has ended: nothing more is said to it */
+    ENTRY_CHILD_RELEASED,       /* it got its cancel, or has ended: no more is delivered to it */
     ENTRY_STRAY,                /* an attempt that was given up: in no outbox, freed when it returns */
     ENTRY_STATES
 } entry_state;
@@ -69,7 +69,7 @@ pawl_caps entry_share(const outbox_entry *entry);
 entry_state entry_state_of(const outbox_entry *entry);
 bool entry_is_resolving(const outbox_entry *entry);                     /* it performs `on_unknown` in place of its effect (E5) */
 bool entry_waits_for_thread(const outbox_entry *entry);                 /* it was dispatched, and its handler not called */
-bool entry_is_lost(const outbox_entry *entry);                          /* the attempt stays out, and its run is another engine's */
+bool entry_is_lost(const outbox_entry *entry);                          /* its attempt runs on, and another engine holds its run */
 void entry_child_started(outbox_entry *entry);
 void entry_child_released(outbox_entry *entry);
 void entry_refuse(pawl_engine *e, outbox_entry *entry, pawl_code code, const char *text);       /* a child that could not begin: its receipt */
@@ -92,11 +92,11 @@ bool outbox_tree_idle(const pawl_engine *e, const cached_run *r);       /* and o
 bool outbox_only_queued(const cached_run *r);           /* all that it waits for is a place in a budget */
 int64_t outbox_wake_ms(const cached_run *r);            /* the end of the first back-off; 0: there is none */
 bool outbox_is_asleep(const cached_run *r, const char *id);     /* the entry waits for its time, or for its child */
-void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now);       /* they leave the queue of the budget, and come back later */
-void outbox_forget(pawl_engine *e, cached_run *r);      /* drops the entries, unless something of them is known here alone */
-void outbox_unqueue(pawl_engine *e, cached_run *r);     /* nobody drives it now: its entries keep nobody waiting */
-void outbox_lease_lost(cached_run *r);                  /* the run is another engine's: running attempts are stopped */
-void outbox_state_dropped(cached_run *r);               /* the state was thrown away: what comes back is fed if its command is still open */
+void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now);       /* its entries leave the queue of their budget for a while */
+void outbox_forget(pawl_engine *e, cached_run *r);      /* drops the entries, unless this engine alone knows something of them */
+void outbox_unqueue(pawl_engine *e, cached_run *r);     /* it is not driven now: its entries leave the queues, so that they keep no other entry waiting */
+void outbox_lease_lost(cached_run *r);                  /* another engine holds the run: running attempts are stopped */
+void outbox_state_dropped(cached_run *r);               /* the state was thrown away: receipts that were folded are fed again */
 void outbox_stop_all(cached_run *r);
 void outbox_stop_unstarted(cached_run *r);              /* attempts that wait for a thread must not begin any more (E10) */
 void outbox_free(pawl_engine *e, cached_run *r);
@@ -105,11 +105,12 @@ void outbox_free(pawl_engine *e, cached_run *r);
 pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err);
 /* A receipt of that command came from outside, and is folded: its entry goes when that is stored. */
 void outbox_note_receipt(cached_run *r, const char *id);
-void outbox_stored(pawl_engine *e, cached_run *r);      /* the receipts that were fed are, or came from outside */
+void outbox_stored(pawl_engine *e, cached_run *r);      /* the receipts that were folded are stored, and their entries go */
 void outbox_drop_leftovers(pawl_engine *e, cached_run *r, pawl_code next);      /* when no command is open any more */
 
 /* collect.c */
-bool outbox_collect(pawl_engine *e, int64_t wait_ms);   /* attempts of all runs that came back; waits for one, that long; whether any did */
+/* takes the attempts of all runs that came back; waits for one so long; returns whether there was one */
+bool outbox_collect(pawl_engine *e, int64_t wait_ms);
 /* ENTRY_RUNNING back to where it was: it was dispatched, and its handler was not called. */
 void entry_not_started(pawl_engine *e, outbox_entry *entry);
 
@@ -117,43 +118,44 @@ void outbox_end_pool(pawl_engine *e);                   /* the pool ends: what c
 void outbox_end_held(pawl_engine *e);                   /* each job that is held is waited for, and taken: all were told to stop */
 
 /* cancel.c */
-pawl_code outbox_end_all(pawl_engine *e, cached_run *r, pawl_err *err); /* a second cancel: nothing is waited for, all receipts are fed (E10) */
-void outbox_finish(pawl_engine *e, cached_run *r);      /* the engine ends: what is done is stored, what was stopped is begun again by the next one */
+pawl_code outbox_end_all(pawl_engine *e, cached_run *r, pawl_err *err); /* a second cancel: waits for no attempt, and feeds all receipts (E10) */
+void outbox_finish(pawl_engine *e, cached_run *r);      /* the engine ends: receipts are stored; an attempt that was stopped is made again by the next holder */
 
 /* dispatch.c: what can be done for it now, is. `only_run`: no other run waits for this thread. */
 typedef struct dispatched {
-    bool did;                   /* something came of it, and is fed */
-    bool again;                 /* nothing did, and more can be done at once */
+    bool did;                   /* something was folded */
+    bool again;                 /* nothing was folded, and more can be done at once */
     int64_t timer_ms;           /* its first timer; 0: none was looked for, or there is none */
-    pawl_err missing;           /* what a command waits for that this engine does not have */
+    pawl_err missing;           /* what a command waits for that this engine does not have: a handler, a machine, a secret */
 } dispatched;
 pawl_code dispatch(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err);
 /* dispatch_wait.c: the same for the only run, and then a wait for attempts, for children and for timers. */
 typedef enum waited {
-    WAITED_MORE,                /* something came of it, or may: there is more to do */
-    WAITED_NOTHING,             /* nothing comes before somebody else does something */
+    WAITED_MORE,                /* something was folded, or may be: there is more to do */
+    WAITED_NOTHING,             /* nothing can be done before a person, a host or another run does something */
     WAITED_CHILDREN_ASK         /* the same: its children ask a person, or wait for a signal */
 } waited;
 pawl_code dispatch_and_wait(pawl_engine *e, cached_run *r, waited *out, pawl_err *err);
 
 /* attempt_count.c */
-pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem);  /* of attempts that begin once it is stored; and then: */
+/* fills in the counts of attempts that begin once the append is stored; and then: */
+pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem);
 void counts_committed(cached_run *r, const pawl_append *a);
-void counts_take_back(cached_run *r);                   /* nothing begins any more: those that were counted and did not */
+void counts_take_back(cached_run *r);                   /* no attempt begins any more: marks those that were counted and did not begin */
 pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err);
 
 /* lazy_args.c: before the state changes */
 pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err);
 
 /* cost.c */
-void cost_of_run(const cached_run *r, buf *out);        /* of a child that is over; nothing when it has no budget */
+void cost_of_run(const cached_run *r, buf *out);        /* the cost of a child that is over; nothing when it has no budget */
 
 /* partial_output.c */
-bool partial_wanted(const cached_run *r, const pawl_event *ev);         /* it interrupts the run */
+bool partial_wanted(const cached_run *r, const pawl_event *ev);         /* the event is the interrupt of the run */
 pawl_code partial_event_value(cached_run *r, const pawl_event *ev, buf *out, pawl_err *err);    /* its value, with what handlers have said; empty: none */
 
 /* sql_command.c: commands that are performed in the transaction that stores their receipt */
-pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);   /* one that is ready; *did: there is one */
+pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err);   /* begins one that is ready; *did: there is one */
 void sql_into_append(cached_run *r, bool release_sleeping, pawl_append *a, arena *mem);
 
 #endif

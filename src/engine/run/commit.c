@@ -1,8 +1,8 @@
 /* commit.c - what was folded is stored: many runs in one transaction (E3).
  *
  * Called by flush_policy.c, deliveries.c, drive.c, cancel.c and the scheduler, on the driving thread; the store is used, and a lease is released,
- * under the engine's lock. Invariant: what a commit failed to store was never folded: the state is thrown away, and loaded again when somebody
- * asks. */
+ * under the engine's lock. Invariant: when a commit fails, the state is thrown away with what was folded, and loaded again when it is
+ * needed. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Of the state after all that is to be stored. A cache: where it cannot be made, a later one will do. */
+/* A snapshot of the state after the lines of this commit. It is a cache: when it cannot be made, a later commit makes one. */
 static void snapshot_take(pawl_engine *e, cached_run *r)
 {
     pawl_bytes bytes;
@@ -68,11 +68,11 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     counts_committed(r, a);
     outbox_stored(e, r);
     if (r->st->canceling)
-        outbox_stop_unstarted(r);       /* the cancel is stored: nothing begins from here on (E10) */
-    outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* it may be let go of now: children that lost a race are called off here */
+        outbox_stop_unstarted(r);       /* the cancel is stored: no attempt begins from here on (E10) */
+    outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* the run may be released now: children that lost a race are canceled here */
 }
 
-/* It may have given them up all the same: no handler begins under these leases until the store has renewed them (S2). */
+/* The append failed, and may have released these leases all the same: no handler begins under them until the store has renewed them (S2). */
 static void leases_doubt(pawl_engine *e, cached_run **runs, const pawl_append *all, size_t n)
 {
     for (size_t i = 0; i < n && !BROKEN(BROKEN_LEASE_UNSURE); i++)
@@ -80,7 +80,7 @@ static void leases_doubt(pawl_engine *e, cached_run **runs, const pawl_append *a
             runs[i]->lease_ms = e->leases_until_ms = 0;
 }
 
-/* With the lock: whoever renews must not take what was let go of for lost. */
+/* The lease moves under the same lock as the append: the lease thread must not take a released lease for a lost one. */
 static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all, size_t n, pawl_err *err)
 {
     pawl_code rc;
@@ -96,7 +96,7 @@ static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all,
     return rc;
 }
 
-/* A run that is not in the store yet: its base and its lease come with its first lines. */
+/* The run is not in the store yet: its base and its lease are stored with its first lines. */
 static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl_err *err)
 {
     pawl_beginning with = { .owner = e->owner, .ttl_ms = e->ttl_ms, .first = a };
@@ -106,7 +106,7 @@ static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl
     rc = e->store->verbs->create(e->store, pawl_state_base(r->st), &with, err);
     if (rc == PAWL_OK) {
         run_claimed(e, r, &with.head);
-        r->marked_fence = r->fence;     /* nobody has begun an attempt of it */
+        r->marked_fence = r->fence;     /* no engine has begun an attempt of it */
         if (a->release)
             lease_move(r, LEASE_NONE, 0);
     }
@@ -114,8 +114,8 @@ static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl
     return rc;
 }
 
-/* Made durable together. PAWL_OK; else the first that went wrong, and the states concerned were thrown away. `creates`: the one run is not
- * in the store yet. */
+/* Stores all runs in one transaction. Returns PAWL_OK or the first error; the state of each run that was not stored is thrown away. `creates`:
+ * the one run is not in the store yet. */
 static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, bool creates, pawl_err *err)
 {
     pawl_append few[4], *all = few;
@@ -155,7 +155,7 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
         runs[i]->refused += rc == PAWL_OK && one != PAWL_OK && one != PAWL_FENCED;
         if (one != PAWL_OK && first == PAWL_OK)
             first = why.code != PAWL_OK ? fail(err, one, "%s", why.text)
-                                        : fail(err, one, "%s: %s", runs[i]->id, one == PAWL_FENCED ? "somebody else works on it now" :
+                                        : fail(err, one, "%s: %s", runs[i]->id, one == PAWL_FENCED ? "another engine holds it now" :
                                                one == PAWL_NOMEM ? "no memory for a commit" : pawl_code_name(one));
     }
     arena_free(&mem);
@@ -183,6 +183,6 @@ pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl
     if (r->fence != 0)
         rc = append_all(e, &r, &a, 1, err);
     if (rc == PAWL_OK && a.rc != PAWL_OK && r->fence != 0)
-        run_lease_lost(e, r);        /* then it is for somebody else to see to */
+        run_lease_lost(e, r);        /* another engine holds the run, and deals with it */
     return rc;
 }

@@ -1,4 +1,4 @@
-/* deliveries.c - what others left for a run is folded, in the order of the mailbox (E16).
+/* deliveries.c - the deliveries of a run are folded, in the order of its mailbox (E16).
  *
  * Called by drive.c and by the scheduler on the driving thread; the mailbox is read under the engine's lock. Invariant: a delivery is removed in the
  * transaction that stores what it led to. */
@@ -39,8 +39,8 @@ pawl_code open_commands_known(pawl_engine *e, cached_run *r, pawl_err *err)
     return r->commands_moved && r->st->commands > 0 ? outbox_reconcile(e, r, NULL, err) : PAWL_OK;
 }
 
-/* Taken or ignored, it is gone with the commit. A signal that nobody waits for yet stays, and so does what this machine, or this
- * moment, cannot take. */
+/* A delivery that is taken or ignored is removed by the commit. It stays in the mailbox when it is a signal that no wait expects yet, or when the
+ * machine cannot take it now. */
 static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_delivery *d, pawl_err *err)
 {
     const pawl_event ev = event_from_delivery(d);
@@ -56,7 +56,7 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
     if (rc == PAWL_OK)
         rc = run_feed(e, r, &ev, &why);
     if (rc == PAWL_CONFLICT && r->st != NULL && d->kind == PAWL_DELIVER_ANSWER && run_fits(r))
-        rc = PAWL_IGNORED;              /* it came too late: no fault of the run's (W3) */
+        rc = PAWL_IGNORED;              /* the wait was answered before: the run goes on (W3) */
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)
@@ -73,7 +73,7 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
     return PAWL_OK;
 }
 
-/* Of channels of Pawl's own, "@mode": they hold for all that was has_deliveries, and are taken first. */
+/* An update of Pawl's own channels, such as "@mode", is taken first: it holds for the other deliveries, too. */
 static bool is_setting(const pawl_delivery *d)
 {
     return d->kind == PAWL_DELIVER_UPDATE && d->value.size > 3 && memcmp(d->value.data, "{\"@", 3) == 0;
@@ -87,7 +87,7 @@ pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
     return rc < 0 ? rc : PAWL_OK;
 }
 
-/* Before its start there is nothing that could take it: it stays. */
+/* Before its start a run takes a start and a cancel only; the others stay in the mailbox. */
 static bool too_early(const cached_run *r, const pawl_delivery *d)
 {
     return r->st != NULL && pawl_state_status(r->st) == PAWL_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
@@ -117,7 +117,7 @@ pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
     uint64_t now;
     pawl_code rc;
 
-    if (r->fresh || (r->quiet && pawl_state_next(r->st) == PAWL_OK)) {  /* its next step will look again */
+    if (r->fresh || (r->quiet && pawl_state_next(r->st) == PAWL_OK)) {  /* the next step reads the mailbox again */
         r->fresh = r->quiet = false;
         return PAWL_OK;
     }
@@ -134,7 +134,7 @@ pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
     if (rc == PAWL_IGNORED)
         return PAWL_OK;
     if (rc == PAWL_OK && g.mem.failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for what was has_deliveries", r->id);
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its deliveries", r->id);
     if (rc == PAWL_OK)
         rc = all_take(e, r, &g, err);
     arena_free(&g.mem);

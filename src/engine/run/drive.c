@@ -16,7 +16,7 @@ static pawl_code feed_one(pawl_engine *e, cached_run *r, const pawl_event *ev, p
     return rc == PAWL_OK ? next : rc;
 }
 
-/* One thing is done for it: *next is how it stands then; *did, whether anything was. */
+/* Does one thing for the run. *next: the status of the machine before it; *did: there may be more to do. */
 static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool *did, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
@@ -48,11 +48,11 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
     tick.time_ms = engine_now(e);
     rc = run_feed(e, r, &tick, err);
     if (rc == PAWL_IGNORED)
-        return fail(err, PAWL_CORRUPT, "%s: it says there is something to do, and does nothing", r->id);
+        return fail(err, PAWL_CORRUPT, "%s: its machine says that a step is due, and ignores the tick", r->id);
     return rc < 0 ? rc : store_as_due(e, r, err);
 }
 
-/* It was parked, and can be driven: nothing that was stored has said so yet. */
+/* The store has the run parked, and it could be driven: a commit says so, unless an earlier one did. */
 static pawl_code unquarantine(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     return r->head == HEAD_PARKED && r->fence != 0 && r->st != NULL && run_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
@@ -69,13 +69,13 @@ pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_e
     return why->code == PAWL_OK ? rc : fail(err, rc, "%s", why->text);
 }
 
-/* Drained, it is driven on while something is out, for what that comes to. */
+/* While the engine drains, a run is driven on for the attempts that still run. */
 static bool goes_on(const pawl_engine *e, const cached_run *r)
 {
     return !e->stopping && !(e->draining && outbox_tree_idle(e, r));
 }
 
-/* It was stopped in between: as it stands now. Drained, it is anybody's. */
+/* The engine stopped between two steps. A drained run is released, so that another engine can claim it. */
 static pawl_code left_there(pawl_engine *e, cached_run *r, pawl_code *next, pawl_err *err)
 {
     if (r->st != NULL)
@@ -85,7 +85,7 @@ static pawl_code left_there(pawl_engine *e, cached_run *r, pawl_code *next, pawl
     return r->fence != 0 && e->draining && !e->abandoned && outbox_tree_idle(e, r) ? run_release(e, r, err) : PAWL_OK;
 }
 
-/* `stored`: what came in is, by the caller. */
+/* `stored`: the caller has stored the event already. */
 static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first, bool stored, pawl_code *next, pawl_err *err)
 {
     pawl_code rc = stored ? PAWL_OK : run_hold(e, r, err);
@@ -101,7 +101,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
         if ((rc = cancel_again(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)
-            rc = runs_commit(e, &r, 1, false, err);    /* the last receipt ended it */
+            rc = runs_commit(e, &r, 1, false, err);    /* outbox_end_all() has fed receipts, and the last one ended the run */
         if (rc == PAWL_IGNORED && (rc = unquarantine(e, r, err)) == PAWL_OK) {
             if (outbox_is_idle(r))
                 (void)run_release(e, r, NULL);
@@ -111,11 +111,11 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
     }
     while (rc >= 0 && did && goes_on(e, r)) {
         if (r->fence == 0 && r->st != NULL && !has_deliveries(e, r)) {
-            *next = pawl_state_next(r->st);     /* it was let go of: over, or somebody is asked */
+            *next = pawl_state_next(r->st);     /* the commit released it: it is over, or a person is asked */
             return PAWL_OK;
         }
         if ((rc = run_hold(e, r, err)) == PAWL_HELD && (first != NULL || stored)) {
-            *err = (pawl_err){ PAWL_OK, "" };   /* what came in is stored, and is not to be left for him once more */
+            *err = (pawl_err){ PAWL_OK, "" };   /* the event is stored: the caller must not deliver it once more */
             *next = PAWL_PENDING;
             return PAWL_OK;
         }
@@ -123,7 +123,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
             rc = drive_once(e, r, next, &did, err);
     }
     if (rc >= 0)
-        rc = store_all(e, r, err);      /* who called may look at it now */
+        rc = store_all(e, r, err);      /* the caller may read the state now */
     else
         (void)store_all(e, r, NULL);
     if (rc >= 0)

@@ -48,7 +48,7 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
         rc = wait_index_step(e, r);
     if (rc != PAWL_OK) {
         run_drop_state(e, r);
-        return fail(err, rc, rc == PAWL_IO ? "%s: a child of it could not be told" : "%s: no memory for what a step came to", r->id);
+        return fail(err, rc, rc == PAWL_IO ? "%s: a delivery to one of its children failed" : "%s: no memory for the result of a step", r->id);
     }
     return next;
 }

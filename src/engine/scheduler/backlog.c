@@ -1,11 +1,14 @@
-/* backlog.c - runs that are due, and with which nothing can be done here now: a signal that nobody waits for, a command without a
- * handler, a machine that nobody here knows. They are not tried again until something about them changes. */
+/* backlog.c - runs that are due, and with which this engine can do nothing now: a signal that no wait expects, a command without a handler, a
+ * machine that this engine does not have. They are not tried again before something about them changes.
+ *
+ * Called by the scheduler and by whatever adds a machine, a handler or a secret, on the driving thread, without a lock. A run that is not in the
+ * backlog is tried; to forget one costs a try, and nothing else. */
 #include "engine/run/run.h"
 #include "engine/scheduler/scheduler.h"
 
 #include <string.h>
 
-enum { IDLE_MAX = 65536, RETRY_MS = 1000 };     /* runs that are remembered; a secret may be there now, and nobody says so */
+enum { IDLE_MAX = 65536, RETRY_MS = 1000 };     /* runs that are remembered; a missing secret is looked for once in RETRY_MS */
 
 struct backlog {                   /* of one run, when it was tried */
     uint64_t no;                /* 0: a free place */
@@ -33,7 +36,7 @@ static bool backlog_room(pawl_engine *e)
 
     if (e->backlog_count * 2 < e->backlog_cap)
         return true;
-    if (e->backlog_count >= IDLE_MAX) {    /* tried again, all of them: nobody is left out */
+    if (e->backlog_count >= IDLE_MAX) {    /* all of them are tried again: no run is forgotten */
         backlog_clear(e);
         return true;
     }
@@ -54,7 +57,7 @@ void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t st
     bool secret = r->st != NULL && run_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && r->commands_moved;
 
     if (i == NULL)
-        return;                 /* it is tried again, for nothing */
+        return;                 /* no memory: it is tried again, without need */
     e->backlog_count += i->no == 0;
     *i = (backlog){ .no = r->no, .fence = r->last_fence, .seq = r->head_seq, .changed_ms = r->changed_ms, .stored_ms = stored_ms,
                  .tried_ms = now_ms, .again_ms = secret ? now_ms + RETRY_MS : INT64_MAX, .mail = r->mail };
@@ -62,8 +65,8 @@ void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t st
         e->backlog_again_ms = i->again_ms;
 }
 
-/* While nobody else has held it only a delivery or a timer can have changed it. Else it is as it was if its lines and its last
- * change are; but for what was done to it within the millisecond of that change. */
+/* Under the same fence only a delivery or a timer can have changed the run. Under another one it is unchanged when its lines and the time of its
+ * last change are, unless that change was in the millisecond in which it was tried. */
 bool backlog_has(const pawl_engine *e, const pawl_head *h, int64_t now_ms)
 {
     const backlog *i = e->backlog_count == 0 ? NULL : place_of(e->backlog, e->backlog_cap, h->no);

@@ -1,6 +1,7 @@
 /* scheduler.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
  *
- * Few threads and big commits: a run waits for its own step to be stored, and for nobody's work. */
+ * Called on the driving thread; the store is used under the engine's lock. Owns the batch of runs that a call drives. Invariants: a run is in one
+ * batch at most (pass_table); a run waits for its own step to be stored, and not for the work of another run. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
@@ -10,27 +11,27 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* those that wait for a place are less than half: others get in */
+enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* runs that wait for a place in a rate limit are less than half of a batch, so that other runs get in */
 enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, BURY_MS = 500 };
 
 typedef struct run_batch {
     cached_run *runs[RUNS_MAX];
-    cached_run *some[RUNS_MAX];       /* those to be claimed, stored, or let go of in one transaction */
+    cached_run *some[RUNS_MAX];       /* those that are claimed, stored or released in one transaction */
     pawl_claim claims[RUNS_MAX];
     size_t n, nsome;
-    int64_t looked_ms;          /* when the store was asked who is due */
-    pawl_due deep;              /* how far those were looked at that stand behind the first LOOK_MAX */
-    bool clean;                 /* none of these could come in since the first of them */
-    bool whole;                 /* all that was due was looked at, when the store was at `version`; since then, what came after: */
+    int64_t looked_ms;          /* when the store was asked which runs are due */
+    pawl_due deep;              /* how far the due runs behind the first LOOK_MAX were looked at */
+    bool clean;                 /* none of those behind could be claimed so far */
+    bool whole;                 /* all due runs were looked at when the store had `version`; later ones are asked for from `since_ms` on */
     uint64_t version;
     int64_t since_ms;
     bool moved;                 /* something was done in this pass */
-    unsigned fills;             /* since something was */
+    unsigned fills;             /* fills in a row in which nothing was done */
     int64_t pass_ms;            /* when this pass began */
-    int64_t postponed_ms;       /* the latest time that a run of this call was postponed to for want of a place */
+    int64_t postponed_ms;       /* the latest time to which this call postponed a run that waits for a place */
 } run_batch;
 
-/* What is of this world and no run's fault: it ends the work. */
+/* An error of the machine or the store, not of a run: it ends pawl_work(). */
 static bool is_machine_error(pawl_code rc)
 {
     return rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT;
@@ -46,15 +47,15 @@ static int64_t stored_now(pawl_engine *e)
     return now;
 }
 
-/* ---- who is in ------------------------------------------------------------------------------------ */
+/* ---- the batch is filled ------------------------------------------------------------------------------------ */
 
 typedef struct due_page {
     const pawl_engine *e;
-    buf ids;                    /* of those that are let in */
+    buf ids;                    /* of those that are to be claimed */
     size_t n, room, seen;
     int64_t now_ms;
     pawl_due last;
-    bool full;                  /* there were more than room */
+    bool full;                  /* there were more than `room` */
 } due_page;
 
 static bool see_due(void *ctx, const pawl_head *head)
@@ -72,7 +73,7 @@ static bool see_due(void *ctx, const pawl_head *head)
     return !l->ids.failed;
 }
 
-/* *end: there are no more after those that were seen. */
+/* *end: no due run follows those that were seen. */
 static pawl_code look(pawl_engine *e, due_page *l, const pawl_due *after, bool *end, pawl_err *err)
 {
     pawl_code rc;
@@ -85,7 +86,7 @@ static pawl_code look(pawl_engine *e, due_page *l, const pawl_due *after, bool *
     return rc == PAWL_OK && l->ids.failed ? fail(err, PAWL_NOMEM, "no memory for the runs that are due") : rc;
 }
 
-/* The first that are due; and when with so many of them nothing can be done, some of the others, all of them in turn. */
+/* The runs that are due first. When none of the first LOOK_MAX can be driven here, each call looks at the next ones behind them. */
 static pawl_code find_due(pawl_engine *e, run_batch *c, due_page *l, pawl_err *err)
 {
     bool again = !c->whole || e->backlog_cleared || l->now_ms >= e->backlog_again_ms, end;
@@ -121,7 +122,7 @@ static pawl_code find_due(pawl_engine *e, run_batch *c, due_page *l, pawl_err *e
     return rc;
 }
 
-/* What cannot go on is no reason for the others not to. */
+/* A run that cannot go on is parked, and the others go on. */
 static pawl_code run_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
     if (is_machine_error(rc))
@@ -130,7 +131,7 @@ static pawl_code run_failed(pawl_engine *e, cached_run *r, pawl_code rc, const p
     return run_quarantine(e, r, why->text, err);
 }
 
-/* Claimed together. One that somebody else holds, or of another machine, is left to who can. */
+/* Claims the runs of `some` together. A run that another engine holds, or whose machine is not here, leaves the batch. */
 static pawl_code batch_claim(pawl_engine *e, run_batch *c, int64_t now_ms, pawl_err *err)
 {
     pawl_err claiming = { PAWL_OK, "" };
@@ -236,7 +237,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
     if (next == PAWL_PENDING) {
         rc = dispatch(e, r, false, &sent, &why);
         if (rc == PAWL_FENCED)
-            return PAWL_OK;     /* it is somebody else's */
+            return PAWL_OK;     /* another engine holds the run */
         if (rc != PAWL_OK)
             fail(err, rc, "%s", why.text);
     } else if (next == PAWL_INTERRUPTED) {
@@ -252,7 +253,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
     return rc;
 }
 
-/* When one of them must be stored, all that wait for it are: it is one commit. */
+/* When one run must be stored, all runs with folded lines are stored with it, in one commit. */
 static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -261,12 +262,12 @@ static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *e
     c->nsome = 0;
     for (size_t i = 0; i < c->n; i++) {
         cached_run *r = c->runs[i];
-        bool told = r->st != NULL && r->fence != 0 && child_was_notified(r);
+        const bool notified = r->st != NULL && r->fence != 0 && child_was_notified(r);
 
         PAWL_ASSERT(r->st == NULL || r->fence != 0 || !run_has_news(r), "E3: what waits for the commit of a batch is held");
-        if (r->st != NULL && r->fence != 0 && (run_has_news(r) || told))
+        if (r->st != NULL && r->fence != 0 && (run_has_news(r) || notified))
             c->some[c->nsome++] = r;
-        all = all || told || store_due(e, r);
+        all = all || notified || store_due(e, r);
     }
     if (c->nsome == 0)
         return PAWL_OK;
@@ -285,8 +286,8 @@ static bool has_work(const cached_run *r)
     return outbox_count(&r->outbox, ENTRIES_WORK) > 0 || r->pass == PASS_STEPPED || pawl_state_next(r->st) == PAWL_OK || child_must_notify(r);
 }
 
-/* Nothing more can be done for it now. What it waits for, and whether there is work, stands in the store already, or in *some;
- * and if it is due all the same, it need not be tried again. */
+/* Nothing more can be done for the run now. The store has its first timer and whether it has work, or the run is put into `some` for the next
+ * commit. A run that is still due goes to the backlog, so that it is not tried again at once. */
 static pawl_code rest(pawl_engine *e, cached_run *r, run_batch *c, int64_t stored_ms, pawl_err *err)
 {
     bool works;
@@ -297,18 +298,18 @@ static pawl_code rest(pawl_engine *e, cached_run *r, run_batch *c, int64_t store
     if (r->st == NULL) {
         char why[200];
 
-        snprintf(why, sizeof why, "%.128s: the store refuses what it comes to", r->id);
+        snprintf(why, sizeof why, "%.128s: the store refuses each of its appends", r->id);
         return r->refused >= REFUSALS_MAX ? run_quarantine(e, r, why, err) : PAWL_OK;
     }
     wake = wait_index_wake(e, r, &works);
     if (works || r->mail > 0 || (wake != 0 && wake <= c->pass_ms))
         backlog_put(e, r, c->pass_ms, stored_ms);
-    if (wake != r->wake_ms || works != r->work || r->nlines > 0)       /* a back-off; or what may wait, but not for so long */
+    if (wake != r->wake_ms || works != r->work || r->nlines > 0)       /* a back-off began, or lines wait that must not wait until the run is due again */
         c->some[c->nsome++] = r;
     return PAWL_OK;
 }
 
-/* The last to come wait in the store. Work that was due when pawl_work was called stays due for that call, unless it waits for a
+/* The runs that came last wait in the store instead. Work that was due when pawl_work() was called stays due for that call, unless it waits for a
  * token: a rate is a timer. */
 static void postpone(pawl_engine *e, cached_run *r, run_batch *c)
 {
@@ -321,7 +322,7 @@ static void postpone(pawl_engine *e, cached_run *r, run_batch *c)
         c->postponed_ms = wake;
 }
 
-/* Those that were let go of or lost, and those that only wait: their timers stand in the store. */
+/* Runs leave the batch that were released or lost, or that only wait: the store has their timers. */
 static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     int64_t stored_ms = stored_now(e);
@@ -342,7 +343,7 @@ static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
         gone[left++] = r;
         outbox_unqueue(e, r);
         if (r->fence != 0 && r->st != NULL)
-            (void)backoffs_store(e, r, NULL);       /* of those that came back since its step (E7, E13) */
+            (void)backoffs_store(e, r, NULL);       /* of attempts that came back since its step (E7, E13) */
         if (rc == PAWL_OK)
             rc = rest(e, r, c, stored_ms, err);
     }
@@ -353,13 +354,13 @@ static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
 
         rc = is_machine_error(stored) ? fail(err, stored, "%s", why.text) : PAWL_OK;
     }
-    if (left > 0) {             /* also after an error: nobody renews a lease that nobody here drives under */
+    if (left > 0) {             /* also after an error: a lease of a run that is not driven would not be renewed */
         pawl_code released = runs_release(e, gone, left, rc == PAWL_OK ? err : NULL);
 
         rc = rc == PAWL_OK ? released : rc;
     }
     for (size_t i = 0; i < left; i++) {
-        pass_move(gone[i], PASS_OUT);       /* not before: parking one forgets another */
+        pass_move(gone[i], PASS_OUT);       /* not before: run_keep_released() may free another one */
         if (gone[i]->fence == 0)
             outbox_forget(e, gone[i]);
         run_keep_released(e, gone[i]);
@@ -400,7 +401,7 @@ static pawl_code batch_release(pawl_engine *e, run_batch *c, pawl_err *err)
         outbox_unqueue(e, r);
         counts_take_back(r);
         (void)backoffs_store(e, r, NULL);
-        if (outbox_is_idle(r) || (e->draining && outbox_open_idle(r)))       /* else it stays this engine's until that is back */
+        if (outbox_is_idle(r) || (e->draining && outbox_open_idle(r)))       /* else the lease is kept until the attempts are back */
             c->some[c->nsome++] = r;
     }
     (void)runs_release(e, c->some, c->nsome, NULL);
@@ -416,7 +417,7 @@ static bool batch_any_running(const run_batch *c)
     return false;
 }
 
-/* A receipt came back while a later run took its step: its own run has not folded it yet. */
+/* An attempt came back while another run took its step: its own run has not folded the receipt yet. */
 static bool batch_has_receipt(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -425,7 +426,7 @@ static bool batch_has_receipt(const run_batch *c)
     return false;
 }
 
-/* Nothing is out any more, and all that was is stored. */
+/* No attempt runs, and each receipt is stored. */
 static bool batch_is_idle(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -434,7 +435,7 @@ static bool batch_is_idle(const run_batch *c)
     return true;
 }
 
-/* Nothing could be done: wait for the pool, a token, a timer, a delivery; false: there is nothing to wait for until then. */
+/* Nothing could be done: waits for the pool, a token, a timer or a delivery. False: there is nothing to wait for before `until_ms`. */
 static bool wait_some(pawl_engine *e, const run_batch *c, int64_t until_ms)
 {
     int64_t now = engine_now(e), until = now + POLL_MS, token = budgets_next(e), next;
@@ -445,7 +446,7 @@ static bool wait_some(pawl_engine *e, const run_batch *c, int64_t until_ms)
         return true;
     }
     if (e->granted > 0 || batch_has_receipt(c))
-        return true;            /* they were stepped before they had a place, or before their receipt was there */
+        return true;            /* a run was stepped before it had a place, or before its receipt came back */
     if (c->n > 0 && (e->waiting == 0 || batch_any_running(c) || (token == 0 && completions_out(e) > 0))) {
         (void)outbox_collect(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
         return true;
@@ -465,8 +466,8 @@ static bool wait_some(pawl_engine *e, const run_batch *c, int64_t until_ms)
     return true;
 }
 
-/* Runs that an earlier call left with something out, or could not store: this engine still holds them, so the store does not name
- * them as due. PAWL_OK, or an error of the machine. */
+/* Runs that an earlier call left with running attempts, or could not store: this engine still holds them, so the store does not list them as due.
+ * PAWL_OK, or an error that ends pawl_work(). */
 static pawl_code held_again(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -536,7 +537,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
 
 typedef struct family { run_batch *c; int64_t wake_ms; bool fresh; } family;
 
-/* One that is due comes in, as does one that nobody here has looked at since handlers came: what it waits for is known then. */
+/* A child joins when it is due, and when it was not tried since the last handler was added: then it is known what it waits for. */
 static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err *err)
 {
     cached_run *r = run_cached(e, id, err);
@@ -549,7 +550,7 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
         return PAWL_NOMEM;
     if (r->pass != PASS_OUT || f->c->n + f->c->nsome == RUNS_MAX)
         return PAWL_OK;
-    if (r->fence != 0 && r->st != NULL) {       /* something of it is out */
+    if (r->fence != 0 && r->st != NULL) {       /* attempts of it run */
         pass_move(r, PASS_IN);
         f->c->runs[f->c->n++] = r;
         return PAWL_OK;
@@ -563,7 +564,7 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
     due = rc == PAWL_OK && (dead || store_is_due(&head, now, store_ms));
     pthread_mutex_unlock(&e->lock);
     if (rc != PAWL_OK)
-        return rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: it cannot be looked at", id);
+        return rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: its head cannot be read from the store", id);
     fresh = (r->st == NULL || r->tried != e->tries) && !head.over;
     if (!held && (due || fresh)) {
         f->fresh = f->fresh || fresh;
@@ -595,7 +596,7 @@ static pawl_code children_join(pawl_engine *e, family *f, const cached_run *r, p
     return rc;
 }
 
-/* They wait for a token, and nothing else. */
+/* The children wait for a token of a rate limit, and for nothing else. */
 static bool children_wait_for_token(pawl_engine *e, const run_batch *c, int64_t *wake)
 {
     int64_t token = e->granted > 0 || batch_any_running(c) ? 0 : budgets_next(e);

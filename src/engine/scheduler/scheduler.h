@@ -1,4 +1,4 @@
-/* scheduler.h - many runs at once, and those of them with which nothing can be done now. */
+/* scheduler.h - many runs at once, and the backlog of those with which nothing can be done now. */
 #ifndef ENGINE_SCHEDULER_H
 #define ENGINE_SCHEDULER_H
 
@@ -14,7 +14,7 @@ unsigned engine_active(const pawl_engine *e);
 /* backlog.c: runs that need not be tried again yet */
 void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms);
 bool backlog_has(const pawl_engine *e, const pawl_head *h, int64_t now_ms);
-void backlog_clear(pawl_engine *e);       /* who could not be helped may be now */
+void backlog_clear(pawl_engine *e);       /* all are tried again: a machine, a handler or a secret was added */
 void backlog_free(pawl_engine *e);
 
 #endif
