@@ -1,4 +1,4 @@
-/* clock.c - the system's time, and its chance. */
+/* clock.c - the system's clocks and random numbers. Any thread; engine_now() reads the store's time under the engine's lock. */
 #include "engine/engine.h"
 
 #include <sys/random.h>
@@ -6,7 +6,7 @@
 
 enum { LOOK_MS = 20 };
 
-/* Unless a clock was given, time is the store's: all who work on it have the same. */
+/* Unless a clock was given, time is the store's, which is the same for all engines on it. */
 int64_t engine_now(pawl_engine *e)
 {
     int64_t now;
@@ -19,7 +19,7 @@ int64_t engine_now(pawl_engine *e)
     return now;
 }
 
-/* A signal's handler that stops or drains wakes nobody: so it is looked every now and then. */
+/* A signal handler that stops or drains cannot signal the condition, so the flags are read every LOOK_MS. */
 void engine_sleep(pawl_engine *e, int64_t until_ms)
 {
     int64_t now = steady_ms(), until;

@@ -17,9 +17,9 @@
 
 enum {
     TTL_MS = 30000, GRACE_MS = 10000,
-    BLOB_BYTES = 65536,         /* of a value that stands where it is; a larger one stands apart */
+    BLOB_BYTES = 65536,         /* of a value in a line; a larger one becomes a blob */
     REPLY_BYTES_MAX = 67108864, /* of a handler's reply */
-    TAIL_BYTES_LEAST = 65536    /* below, folding it again is cheaper than to store a snapshot, which takes pages of its own */
+    TAIL_BYTES_LEAST = 65536    /* a shorter tail is cheaper to fold again than a snapshot is to store */
 };
 
 /* What a function made in the transaction of an append may ask the store, which is locked already (sql.c). */
@@ -72,14 +72,14 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     return e;
 }
 
-/* Runs stay where they are: whoever opens the store next goes on with them. */
+/* Runs stay where they are: the next engine on this store goes on with them. */
 void pawl_engine_free(pawl_engine *e)
 {
     if (e == NULL)
         return;
     pawl_alloc alloc = e->alloc;
 
-    e->draining = true;         /* what waits for a thread never begins, and is not called off */
+    e->draining = true;         /* an attempt that waits for a thread never begins, and is not canceled */
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             outbox_stop_all(r);
@@ -189,7 +189,7 @@ void pawl_engine_abandon(pawl_engine *e)
 {
     if (e == NULL)
         return;
-    e->draining = true;         /* first: what was told to stop is not to leave once more */
+    e->draining = true;         /* first: an attempt that is stopped must not be made again */
     e->abandoned = true;
     e->stopping = true;
 }
@@ -227,7 +227,7 @@ void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 
-/* Who does not hold the run delivers: durable when this returns, and taken by whoever holds it. */
+/* Another engine holds the run: the delivery is durable when this returns, and that engine takes it. */
 static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
     uint64_t drawn[2];
@@ -236,7 +236,7 @@ static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, 
     pawl_code rc;
 
     if (!delivery_from_event(ev, &d))
-        return fail(err, PAWL_HELD, "%s: somebody else works on it, and this cannot be left for it", run);
+        return fail(err, PAWL_HELD, "%s: another engine holds it, and this event cannot be delivered", run);
     d.id = id;
     if (ev->kind == PAWL_EV_ANSWER && (d.name = wait_named(e, run, ev->id, err)) == NULL)
         return code_before(err);

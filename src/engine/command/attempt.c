@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What may be done can change while a command waits for its turn, or for its next attempt: its handler is told (P1). */
+/* The mode can change while a command waits for its turn, or for its next attempt: the job has the mode of now (P1). */
 static void mode_look(outbox_entry *entry, pawl_state *st)
 {
     const pawl_value *coming = pawl_state_coming(st, "@mode");
@@ -75,7 +75,7 @@ pawl_code attempt_run(outbox_entry *entry)
     int64_t now = steady_ms(), until = entry->attempt.total_until_ms;
 
     reply_reset(&entry->reply);
-    entry->attempt.called_ms = now;         /* first: who has it stopped looks at this afterwards */
+    entry->attempt.called_ms = now;         /* first: outbox_stop_unstarted() sets `stop` and reads this */
     /* a command in SQL is fenced by its transaction */
     entry->attempt.not_started =
         !entry->h->sql && (entry->e->draining || (!leases_valid(entry->e) && !BROKEN(BROKEN_LEASE_DISPATCH) && !BROKEN(BROKEN_LEASE_LONE)));

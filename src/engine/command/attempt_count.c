@@ -1,4 +1,4 @@
-/* attempt_count.c - what the store knows of the number of attempts of a command: counted before they leave, so that no crash makes one more (E13).
+/* attempt_count.c - what the store has of the number of attempts of a command: counted before they leave, so that no crash makes one more (E13).
  *
  * Called by dispatch.c, sql_command.c and the commit (append.c, commit.c), on the driving thread; the store is used under the engine's lock. A count is a
  * mark beside the journal. Its states are those of count_table (entry.c). */
@@ -8,7 +8,7 @@
 
 /* ---- read ------------------------------------------------------------------------------------------------------ */
 
-/* Of one that this engine has made attempts at itself it knows more. */
+/* An entry that this engine made attempts of has the newer number. */
 static bool see_mark(void *ctx, const pawl_mark *m)
 {
     outbox_entry *entry = outbox_find(ctx, m->id);
@@ -89,7 +89,7 @@ static int64_t again_of(const outbox_entry *entry, mark_kind kind)
     return entry->not_before_ms > 0 ? entry->not_before_ms : 1;
 }
 
-/* Of all entries in these states that are meant, together. */
+/* One group of marks for all entries in these states that need this kind. */
 static pawl_code marks_store(pawl_engine *e, cached_run *r, mark_kind kind, uint32_t states, pawl_err *err)
 {
     pawl_mark few[4], *all = few;
@@ -120,7 +120,7 @@ static pawl_code marks_store(pawl_engine *e, cached_run *r, mark_kind kind, uint
     for (unsigned s = 0; s < ENTRY_STATES && (rc == PAWL_OK || kind == MARK_TAKE_BACK); s++)
         if ((states >> s & 1) != 0)
             OUTBOX_EACH(r, entry, next, s)
-                if (is_meant(entry, kind))      /* none is taken back twice: one that is counted too often does no harm */
+                if (is_meant(entry, kind))      /* when it fails, none is taken back twice: one count too many does no harm */
                     count_move(entry, kind == MARK_COUNT ? COUNT_STORED : COUNT_NONE);
     arena_free(&mem);
     return rc;
@@ -169,7 +169,7 @@ static bool leaves_after_commit(const cached_run *r, const outbox_entry *entry, 
            call_open(r->st, entry->job.id);
 }
 
-/* Whether what is open is performed once this is stored. */
+/* Whether open commands are performed after this commit. */
 static bool dispatches_on(const pawl_engine *e, const cached_run *r)
 {
     pawl_code next = pawl_state_next(r->st);

@@ -1,4 +1,6 @@
-/* blobs.c - what steps set apart goes to the store with the lines that name it, each content once (S5). */
+/* blobs.c - large values of a step go to the store with the lines that name them, each content once (S5).
+ *
+ * Called on the driving thread; a blob is read under the engine's lock. Invariant: a blob is held here until the lines that name it are stored. */
 #include "engine/run/run.h"
 
 #include <string.h>
@@ -94,7 +96,7 @@ void blobs_stored(pawl_engine *e, cached_run *r)
     held_free(e, r);
 }
 
-/* What was not stored never was; and by the next time somebody else may have begun a run of that id. */
+/* What was not stored is dropped, with the digests: another run of that id may have been begun since. */
 void blobs_drop(pawl_engine *e, cached_run *r)
 {
     held_free(e, r);

@@ -1,12 +1,12 @@
-/* cancel.c - commands that end without the result of their handler: called off, given up, or left at the end of the engine (E8, E10).
+/* cancel.c - commands that end without the result of their handler: canceled, given up, or left at the end of the engine (E8, E10).
  *
- * Called by dispatch.c, deliveries.c and engine.c on the driving thread, without a lock. Invariant: each command that is called off ends in its
+ * Called by dispatch.c, deliveries.c and engine.c on the driving thread, without a lock. Invariant: each command that is canceled ends in its
  * own receipt. */
 #include "engine/command/attempt.h"
 
-/* ---- called off -------------------------------------------------------------------------------------------------- */
+/* ---- canceled --------------------------------------------------------------------------------------------------- */
 
-/* An attempt that runs is told to stop, and ends in its own receipt; so does a child, unless it is not waited for, in its own end. */
+/* A running attempt is stopped, and ends in its own receipt. A child ends in its own end, unless it is not waited for. */
 static void entry_cancel(pawl_engine *e, outbox_entry *entry, bool wait)
 {
     if (entry_is(entry, ENTRIES_RUNNING))
@@ -50,7 +50,7 @@ static void end_called_off(pawl_engine *e, const outbox_entry *entry, outbox_ent
     receipt_make(e, end);
 }
 
-/* Over a limit (E8): as if it had come back now. */
+/* The attempt is over a limit (E8): handled as if it had come back now. */
 static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *end)
 {
     if (entry->resolution == RESOLUTION_ASKING) {
@@ -63,7 +63,7 @@ static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *en
         receipt_make(e, end);
 }
 
-/* What it says when it comes back finds nobody: another entry takes its place in the outbox, or none, when the run was lost meanwhile.
+/* Its late result is dropped: another entry takes its place in the outbox, or none when the lease was lost.
  * False: no memory, it is waited for on. */
 static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
 {
@@ -86,7 +86,7 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
     }
     budget_leave(e, entry);
     if (later_drop(entry))
-        entry_free(e, entry);   /* nobody will ever come back with it */
+        entry_free(e, entry);   /* no thread comes back with it */
     else
         later_unlist(entry);
     pool_replace(e);

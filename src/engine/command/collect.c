@@ -1,6 +1,6 @@
 /* collect.c - attempts that came back are taken: each becomes a receipt, or waits for its next attempt.
  *
- * Called by dispatch.c and by whoever waits, on the driving thread, without a lock; attempts of all runs come back here. */
+ * Called by dispatch.c, cancel.c, the scheduler and dispatch_wait.c, on the driving thread, without a lock; attempts of all runs come back here. */
 #include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
 

@@ -19,13 +19,13 @@ enum { TABLE_LEAST = 64 };
 
 struct completions {
     pthread_mutex_t lock;
-    pthread_cond_t came;        /* the queue is not empty any more, or nothing is held */
+    pthread_cond_t came;        /* the queue is not empty any more, or no job is held */
     outbox_entry *first;              /* the queue, linked by `queued`; the newest first */
     bool awaited;               /* the driving thread waits on `came` */
     unsigned out, held;
     outbox_entry **table;             /* open hashing by id, linked by `later.next` */
     size_t cap, count;
-    atomic_int fd;              /* below 0: nobody asked for it */
+    atomic_int fd;              /* below 0: the host did not ask for it */
 };
 
 bool completions_begin(pawl_engine *e)
@@ -255,7 +255,7 @@ pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx)
     pthread_mutex_lock(&c->lock);
     if (entry->later.state != LATER_NOT)
         rc = pawl_reply_fail(&entry->reply, PAWL_INVALID, "%s: its handler announced a later answer twice", entry->job.effect);
-    else if (entry->attempt.stop)          /* whoever tells it to stop from now on finds its stop function */
+    else if (entry->attempt.stop)          /* a stop from now on finds its stop function */
         rc = pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: called off before it began", entry->job.effect);
     else if (!table_grow(entry->e, c))
         rc = pawl_reply_fail(&entry->reply, PAWL_NOMEM, "%s: no memory to answer later", entry->job.effect);

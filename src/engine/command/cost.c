@@ -1,4 +1,6 @@
-/* cost.c - what a command has cost is told with its receipt, and what a child has with its end (A8). The ledger itself is the kernel's. */
+/* cost.c - the cost of a command is reported with its receipt, that of a child with its end (A8). The ledger itself is the kernel's.
+ *
+ * Called on the driving thread, without a lock. Invariant: an attempt whose cost is not known costs its whole reservation (A9). */
 #include "engine/command/attempt.h"
 
 void cost_add(outbox_entry *entry)
@@ -17,7 +19,7 @@ void cost_add(outbox_entry *entry)
 
 void cost_take_back(outbox_entry *entry)
 {
-    if (entry->cost.reported <= entry->job.attempt - entry->cleared)    /* it was not told yet */
+    if (entry->cost.reported <= entry->job.attempt - entry->cleared)    /* it was not reported yet */
         return;
     entry->cost.reported--;
     entry->cost.tokens -= entry->reply.costs ? entry->reply.tokens : 0;
@@ -32,13 +34,13 @@ static void number_say(buf *b, const char *name, int64_t n)
 
 static int64_t at_least(int64_t n, int64_t least) { return n > least ? n : least; }
 
-/* Nothing is said of what cost as much as was reserved for it, or is not known: the kernel takes it as that. */
+/* A cost that is not known, or is as much as was reserved, is left out: the kernel takes the reservation. */
 void cost_report(outbox_entry *entry)
 {
     const cached_run *r = entry->run;
     const uint32_t made = entry->job.attempt - entry->cleared;
     const int64_t calls = cost_due(&entry->limits).n[COST_CALLS];
-    bool unseen = made > entry->cost.reported;    /* attempts of somebody who is gone, or is not waited for */
+    bool unseen = made > entry->cost.reported;    /* attempts of a former holder, or that were given up */
     buf *b = &entry->cost.usage;
 
     buf_reset(b);
@@ -56,7 +58,7 @@ void cost_report(outbox_entry *entry)
     b->size -= b->size > 0;
 }
 
-/* It never was: nothing of its share is spent. */
+/* The child was never begun: nothing of its share is spent. */
 void cost_report_none(outbox_entry *entry)
 {
     buf_reset(&entry->cost.usage);
@@ -66,7 +68,7 @@ void cost_report_none(outbox_entry *entry)
     entry->cost.usage.size -= entry->cost.usage.size > 0;
 }
 
-/* With what stays reserved in it: what may have been spent, has been. */
+/* What is still reserved in the child counts as spent. */
 void cost_of_run(const cached_run *r, buf *out)
 {
     pawl_spent s;

@@ -33,7 +33,7 @@ static bool expire(pawl_engine *e, outbox_entry *entry, int64_t now)
     return true;
 }
 
-/* Those that must not begin any more end here; the others ask for a place in their budget. */
+/* Commands that must not begin any more end here; the others ask for a place in their budget. */
 static pawl_code entries_ask(pawl_engine *e, cached_run *r, int64_t now, pawl_err *err)
 {
     OUTBOX_EACH(r, entry, next, ENTRY_READY) {
@@ -85,7 +85,7 @@ static pawl_code entries_to_pool(pawl_engine *e, cached_run *r, bool all, int64_
     return rc;
 }
 
-/* One, on this thread. */
+/* Performs one entry on this thread. */
 static pawl_code entry_perform(pawl_engine *e, cached_run *r, outbox_entry *entry, bool alone, int64_t now, pawl_err *err)
 {
     pawl_code rc = args_lend(e, entry, err), did;
@@ -126,7 +126,7 @@ static pawl_code entries_perform(pawl_engine *e, cached_run *r, bool alone, int6
         now = engine_now(e);
         budgets_grant(e, now);
         if (now - begun >= BATCH_MS || once || r->lease_lost)
-            break;              /* what came of it is stored before more is begun */
+            break;              /* its receipt is stored before another attempt begins */
     }
     return rc;
 }
@@ -172,12 +172,12 @@ static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dis
     bool came;
     pawl_code rc;
 
-    if (!run_fits(r))          /* it could not take what came of it */
+    if (!run_fits(r))          /* it could not fold a receipt */
         return fail(err, PAWL_CONFLICT, "%s: it runs under machine %s %u, and this is another %s %u: adopt it before anything is performed",
                     r->id, r->st->machine, (unsigned)r->st->version, pawl_machine_name(r->m), (unsigned)pawl_machine_version(r->m));
     if ((rc = outbox_reconcile(e, r, &out->missing, err)) != PAWL_OK)
         return rc;
-    if ((rc = backoffs_store(e, r, err)) != PAWL_OK)        /* of those that came while others were looked after */
+    if ((rc = backoffs_store(e, r, err)) != PAWL_OK)        /* of attempts that came back while other runs were driven */
         return rc;
     handlers_find(e, r);
     if (!e->draining && (rc = children_begin(e, r, &out->missing, err)) != PAWL_OK)
@@ -196,7 +196,7 @@ static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dis
     if ((rc = backoffs_store(e, r, err)) != PAWL_OK)
         return rc;
     if (r->lease_lost || stopped_early(r)) {
-        out->did = true;        /* what stopped it is looked at first */
+        out->did = true;        /* the delivery that stopped it is folded first */
         return PAWL_OK;
     }
     if ((rc = receipts_feed(e, r, &out->did, err)) == PAWL_OK && !out->did && !e->draining)
@@ -212,6 +212,6 @@ pawl_code dispatch(pawl_engine *e, cached_run *r, bool only_run, dispatched *out
     *out = (dispatched){ .missing = { PAWL_OK, "" } };
     rc = dispatch_held(e, r, only_run, out, err);
     if (rc == PAWL_FENCED)
-        run_lease_lost(e, r);        /* nothing more leaves, and what is out stops (S2) */
+        run_lease_lost(e, r);        /* nothing more leaves, and running attempts stop (S2) */
     return rc;
 }

@@ -6,7 +6,7 @@
 #include "engine/command/attempt.h"
 #include "engine/scheduler/scheduler.h"
 
-enum { REST_MS = 20 };         /* deliveries are looked for so often */
+enum { REST_MS = 20 };         /* the mailbox is read so often */
 
 static void report_missing(pawl_engine *e, const cached_run *r, pawl_err *why)
 {
@@ -32,8 +32,8 @@ static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
     return outbox_any_queued(r) ? sooner(first, budgets_next(e)) : first;
 }
 
-/* Nothing can be done now: until a timer, or somebody comes back; deliveries are looked for in between. `waits`: for a place, too. False:
- * there is nothing to wait for. */
+/* Sleeps until a timer is due or an attempt comes back, REST_MS at most, after which the mailbox is read. `waits`: an entry waits for a place.
+ * False: there is nothing to wait for. */
 static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
 {
     int64_t now = engine_now(e), left;
@@ -53,7 +53,7 @@ static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
     return true;
 }
 
-/* Nothing leaves any more: what is out is waited for, and no timer. */
+/* The engine drains: only running attempts are waited for, and no timer. */
 static pawl_code rest_drained(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     bool did;
@@ -73,13 +73,13 @@ static pawl_code wait_held(pawl_engine *e, cached_run *r, dispatched *d, waited 
 
     *out = WAITED_MORE;
     if (children_open(r)) {
-        outbox_unqueue(e, r);  /* meanwhile it is they that are driven */
+        outbox_unqueue(e, r);  /* while the children are driven, this run asks for no place */
         if ((rc = children_drive(e, r, &did, &wake, err)) != PAWL_OK || did)
             return rc;
     }
     if (e->draining)
         return rest_drained(e, r, err);
-    if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* it pauses */
+    if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* the thread may sleep: what was folded must be readable */
         return rc;
     if (rest(e, r, sooner(until, wake), waits))
         return receipts_feed(e, r, &did, err);

@@ -3,7 +3,7 @@
  * On the driving thread, but for later_move(), which is under the lock of completions.c. Invariants, checked after each move:
  *   O1  an entry has a place in a budget, or waits for one, in no other state than queued, granted, leaving and while it runs;
  *   O2  an attempt leaves for a handler, with a number of 1 or more, and not before its count is in the store where that is to know it (E13);
- *   O3  an entry with a receipt has no attempt out and asks nobody any more what came of it (E5);
+ *   O3  an entry with a receipt has no attempt, and is not being resolved (E5);
  *   O4  an entry is in exactly one list, that of its state, and in the index, unless it is stray: then it is in none;
  *   O5  the lists are in the order in which the commands were made, that of the back-offs in the order of their ends. */
 #include "engine/command/entry.h"
@@ -168,7 +168,7 @@ static bool before_in(const outbox_entry *a, const outbox_entry *b, unsigned sta
     return a->order < b->order;
 }
 
-/* It has a time limit that somebody must watch while it is in that state. */
+/* It has a time limit that must be watched while it is in that state. */
 static bool is_limited(const outbox_entry *entry, unsigned state)
 {
     if (state == ENTRY_QUEUED)
@@ -312,7 +312,7 @@ outbox_entry *outbox_find(const cached_run *r, const char *id)
     return entry;
 }
 
-/* ---- what others may know --------------------------------------------------------------------------------------- */
+/* ---- for other folders ---------------------------------------------------------------------------------------- */
 
 outbox_entry *entry_next(const outbox_entry *entry) { return entry->next; }
 const char *entry_id(const outbox_entry *entry) { return entry->job.id; }

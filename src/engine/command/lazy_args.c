@@ -1,5 +1,7 @@
-/* lazy_args.c - arguments that refer to what the state has: they stay there until their outbox_entry leaves, or the state moves. A conversation is
- * long, and its model alone reads it. */
+/* lazy_args.c - arguments that refer to the state stay there until their entry leaves, or the state changes: a conversation is long, and not copied.
+ *
+ * Called on the driving thread; args_keep() by a handler that answers later, on its thread. The store is read under the engine's lock. Invariant:
+ * arguments are lent to an attempt on the driving thread only, and copied before the state changes. */
 #include "engine/command/entry.h"
 #include "store/store.h"
 
@@ -131,7 +133,7 @@ pawl_code args_copy(pawl_engine *e, outbox_entry *entry, pawl_err *err)
     return rc != PAWL_OK || open ? rc : not_open(entry, err);
 }
 
-/* One whose command is over goes when somebody looks at the commands next. */
+/* An entry whose command is not open goes with the next reconciliation. */
 pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;

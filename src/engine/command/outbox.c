@@ -47,7 +47,7 @@ void outbox_free(pawl_engine *e, cached_run *r)
     r->outbox.index_cap = 0;
 }
 
-/* Nothing has happened with them: they are made again when somebody looks at the run again. */
+/* Nothing has happened with these entries: they are made again when the run is driven again. */
 void outbox_forget(pawl_engine *e, cached_run *r)
 {
     const uint32_t may_go = ENTRIES_CALL_WAITS & ~ENTRY_IN(ENTRY_QUEUED);
@@ -158,7 +158,7 @@ void outbox_lease_lost(cached_run *r)
 
 /* ---- thrown away ---------------------------------------------------------------------------------------------- */
 
-/* It never happened: it is done again, and this attempt is not counted twice. */
+/* The transaction was not stored: the command is performed again, and this attempt is not counted twice. */
 static void sql_undo(outbox_entry *entry)
 {
     if (entry->h == NULL || !entry->h->sql)

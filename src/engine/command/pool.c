@@ -1,4 +1,8 @@
-/* pool.c - threads that perform. They see an outbox_entry and nothing else; the driving thread puts and takes. */
+/* pool.c - threads that run attempts.
+ *
+ * Owns the threads and the queue of entries that wait for one, under the pool's lock. The driving thread puts entries in; a pool thread runs the
+ * attempt, sees nothing but its entry, and puts it into completions.c. Invariant: a thread whose handler does not stop is replaced by another, so
+ * that `count` threads are at work. */
 #include "engine/command/attempt.h"
 #include "engine/run/run.h"
 
@@ -10,8 +14,8 @@ enum { LOOK_MS = 100 };
 typedef struct slot {          /* of a thread */
     pool *p;
     pthread_t thread;
-    bool taken, left;           /* it has been begun and not joined; it is at its end */
-    outbox_entry *at;                 /* what it performs */
+    bool taken, left;           /* it has been begun and not joined; it ends */
+    outbox_entry *at;                 /* the entry that it runs */
 } slot;
 
 struct pool {
@@ -19,14 +23,14 @@ struct pool {
     pawl_alloc alloc;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    outbox_entry *first, *last;       /* to be performed */
+    outbox_entry *first, *last;       /* the queue */
     unsigned count;             /* threads that there may be */
     unsigned begun, busy;       /* threads that there are; of them at work */
     unsigned queued;            /* entries that no thread has */
     size_t bytes;
     bool over;
-    int64_t looked_ms;          /* when it was looked who does not come back */
-    bool simulated;             /* no threads: chance says what a thread would do next, and the driving thread does it */
+    int64_t looked_ms;          /* when threads that do not come back were looked for */
+    bool simulated;             /* no threads: a random number says what a thread would do next, and the driving thread does it */
     outbox_entry *held;               /* simulated: performed, not yet returned to the driving thread */
     unsigned nheld;
     unsigned cap;

@@ -1,8 +1,8 @@
 /* rate_limit.c - how much of an effect is performed at a time: what is over it waits here, in order of arrival, and holds no thread.
  *
- * A budget has a queue for each key (one, when it has none). Its turn list holds the keys that have somebody waiting and a place
- * free, the one whose first has waited longest at its head. Whoever waits belongs to a run that is being driven: so nobody is kept
- * waiting by one that nobody asks for. All of it is the driving thread's. */
+ * A budget has a queue for each key (one, when it has none). Its turn list holds the keys that have a waiting entry and a free place, the one whose
+ * first entry has waited longest at its head. Called on the driving thread, without a lock. Invariant: an entry waits only while its run is driven,
+ * so that it keeps no other entry waiting when it could not leave. */
 #include "engine/command/attempt.h"
 
 #include <string.h>
@@ -88,7 +88,7 @@ static void turn_end(budget_key *k)
     k->turn = false;
 }
 
-/* Anew at its place, if it has one; gone, when nobody has anything to do with it. */
+/* Puts the key at its place in the turn list; frees it when it has no entry. */
 static void key_settle(pawl_engine *e, budget_key *k)
 {
     budget *b = k->of;
@@ -141,7 +141,7 @@ static pawl_code budget_check(const char *effect, const pawl_budget *b, pawl_err
     return PAWL_OK;
 }
 
-/* Those that wait are looked at by the new numbers. */
+/* The keys are put in order by the new numbers. */
 static void keys_settle(pawl_engine *e, budget *b)
 {
     for (size_t i = 0; i < KEY_SLOTS; i++)
@@ -267,7 +267,7 @@ void budget_leave(pawl_engine *e, outbox_entry *entry)
     key_settle(e, k);
 }
 
-/* Also one that is queued still, and was when somebody asked last. */
+/* True also for an entry that is queued now, and was at the last ask. */
 bool had_to_wait(const outbox_entry *entry)
 {
     return entry->place.had_to_wait || (entry->state == ENTRY_QUEUED && entry->place.ask != entry->e->asks);
@@ -301,7 +301,7 @@ static bool has_place(const budget *b)
     return b->is.running == 0 || b->running < b->is.running;
 }
 
-/* Who was told to stop and does not has no place for ever. */
+/* A handler that does not stop loses its place after the grace time. */
 static void deaf_leave(pawl_engine *e, budget *b)
 {
     int64_t now = steady_ms();
@@ -356,7 +356,7 @@ static int64_t token_at(const budget *b)
     return b->filled_ms + 1 + (int64_t)(ms > 1 ? ms - 1e-6 : 0);
 }
 
-/* Only for a token: what waits for a place is told by who comes back. */
+/* Only for a token: a place becomes free when an attempt comes back. */
 static int64_t budget_next(const budget *b)
 {
     return b->waiting == 0 || b->turn_first == NULL || !has_place(b) || has_token(b) ? 0 : token_at(b);

@@ -1,4 +1,4 @@
-/* ready_fd.h - a descriptor that says that somebody has something to do. */
+/* ready_fd.h - a descriptor that is readable while an attempt has come back. */
 #ifndef ENGINE_READY_FD_H
 #define ENGINE_READY_FD_H
 

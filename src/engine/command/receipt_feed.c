@@ -21,10 +21,10 @@ static bool receipt_deliver(pawl_engine *e, const cached_run *r, const outbox_en
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->deliver(e->store, r->id, &d, NULL);
     pthread_mutex_unlock(&e->lock);
-    return rc == PAWL_OK || rc == PAWL_CONFLICT;        /* delivered before: the first one stands */
+    return rc == PAWL_OK || rc == PAWL_CONFLICT;        /* delivered before: the first one counts */
 }
 
-/* They cannot be taken now: they are delivered to the run like what comes from outside, so that what happened is known to whoever can
+/* They cannot be folded now: they are delivered to the run like receipts from outside, so that the outcome is kept for the engine that can
  * take it (E13). One that cannot be delivered stays here. */
 static void receipts_deliver(pawl_engine *e, cached_run *r)
 {

@@ -1,6 +1,6 @@
 /* reconcile.c - the outbox of a run is compared with the open commands of its state: entries are made, and dropped.
  *
- * Called by whoever drives a run, and by the commit, on the driving thread, without a lock. Invariant: after outbox_reconcile() each open command
+ * Called by drive.c, the scheduler, dispatch.c and the commit, on the driving thread, without a lock. Invariant: after outbox_reconcile() each open command
  * that is no timer has an entry, but one whose secret is missing, and each entry of no open command runs out or waits for its receipt to be stored. */
 #include "engine/command/attempt.h"
 
@@ -91,8 +91,8 @@ static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_
         rc = fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
     if (rc == PAWL_OK)
         rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
-    if (rc == PAWL_OK && missing && !r->st->canceling)  /* else it is called off, not performed */
-        r->commands_moved = true;       /* to be looked at again */
+    if (rc == PAWL_OK && missing && !r->st->canceling)  /* else it is canceled, and needs no secret */
+        r->commands_moved = true;       /* the next pass looks for the secret again */
     else if (rc == PAWL_OK)
         rc = entry_make(e, r, &cmd, false, err);
     arena_free(&mem);

@@ -1,9 +1,12 @@
-/* resolve_unknown.c - an effect that finds out what came of a command, before a person is asked (E5): the outbox_entry turns to it, and back. */
+/* resolve_unknown.c - an effect resolves the unknown outcome of a command, before a person is asked (E5).
+ *
+ * While it does, the entry performs that effect in place of its own. Called by receipts.c on the driving thread, without a lock. Invariant: an unknown
+ * outcome is put to the effect once, unless its answer is "again". */
 #include "engine/command/attempt.h"
 
 #include <string.h>
 
-struct resolving {              /* in the outbox_entry's memory: what it was before */
+struct resolving {              /* in the entry's memory: what it performed before */
     const handler *h;
     const char *effect;
     const pawl_value *args;
@@ -52,19 +55,19 @@ bool resolve_begin(pawl_engine *e, outbox_entry *entry)
 }
 
 /* {"done":V}, {"failed":TEXT} or "again", as a person would answer; anything else leaves it unknown. */
-static bool was_told(pawl_engine *e, outbox_entry *entry, bool *again)
+static bool answer_read(pawl_engine *e, outbox_entry *entry, bool *again)
 {
     buf *b = &entry->reply.text;
     pawl_outcome outcome;
     const pawl_value *v, *value;
     arena mem;
-    bool told = false;
+    bool known = false;
 
     arena_init(&mem, &e->alloc, 1024);
     v = entry->rc < 0 || b->failed ? NULL : value_parse(&mem, b->data, b->size, "the reply", NULL);
     *again = pawl_value_string(v) != NULL && strcmp(pawl_value_string(v), "again") == 0;
     if (doubt_told(v, &mem, &outcome, &value)) {
-        told = true;
+        known = true;
         if (outcome == PAWL_DONE) {
             buf_reset(b);
             canon(b, value);
@@ -73,7 +76,7 @@ static bool was_told(pawl_engine *e, outbox_entry *entry, bool *again)
         }
     }
     arena_free(&mem);
-    return told;
+    return known;
 }
 
 const char *resolve_origin(const outbox_entry *entry, pawl_limits *limits, uint32_t *attempt)
@@ -88,7 +91,7 @@ const char *resolve_origin(const outbox_entry *entry, pawl_limits *limits, uint3
 bool resolve_end(pawl_engine *e, outbox_entry *entry)
 {
     const struct resolving *was = entry->resolving;
-    bool again = false, told = was_told(e, entry, &again);
+    bool again = false, known = answer_read(e, entry, &again);
 
     entry->resolving = NULL;
     resolution_move(entry, again ? RESOLUTION_OPEN : RESOLUTION_CLOSED);       /* once for each doubt */
@@ -107,7 +110,7 @@ bool resolve_end(pawl_engine *e, outbox_entry *entry)
         entry_wait(entry);
         return false;
     }
-    if (!told)
+    if (!known)
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_UNKNOWN, "%s", was->known);
     return true;
 }

@@ -1,6 +1,6 @@
 /* retry.c - an attempt that is over a limit is stopped (E8), and one that failed is made again, or not (E7).
  *
- * Called by dispatch.c and by whoever takes what came back, on the driving thread, without a lock. */
+ * Called by dispatch.c, collect.c, cancel.c and sql_command.c, on the driving thread, without a lock. */
 #include "engine/command/attempt.h"
 
 /* ---- limits ------------------------------------------------------------------------------------ */

@@ -1,4 +1,6 @@
-/* secrets.c - each secret in its place, when the command leaves (K4). */
+/* secrets.c - each secret is put in its place, when the entry of the command is made (K4).
+ *
+ * Called by reconcile.c on the driving thread, without a lock. Invariant: a secret is in the arguments of an entry only, in no journal and no error. */
 #include "engine/command/entry.h"
 
 #include <stdio.h>

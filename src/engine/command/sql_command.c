@@ -1,6 +1,7 @@
 /* sql_command.c - commands that are performed in the transaction which stores their receipt: exactly once.
  *
- * Of a run one at a time: that its command is still open when its receipt is fed is certain then. */
+ * sql_start() is called by dispatch.c, sql_into_append() by commit.c, on the driving thread. The store calls work() and made() in its transaction, on
+ * the same thread, under the engine's lock. Invariant: a run has one such command at a time, so that it is open when its receipt is folded. */
 #include "engine/command/attempt.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ void *pawl_ctx_sql(const pawl_job *job) { return job == NULL ? NULL : job->sql; 
 
 /* ---- chosen ----------------------------------------------------------------------------------- */
 
-/* All of a commit together stay well below a lease, which nobody can renew meanwhile. */
+/* Several commands in one commit take a third of a lease at most: no lease is renewed during the transaction. */
 pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 {
     int64_t now = engine_now(e);
@@ -50,7 +51,7 @@ pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 
     if (entry == NULL || (e->sql_ms > 0 && e->sql_ms + entry->h->limit_ms > e->ttl_ms / 3))
         return PAWL_OK;
-    if (entry_has_expired(entry, now)) {        /* it asks again, and ends there */
+    if (entry_has_expired(entry, now)) {        /* entries_ask() makes its receipt */
         entry_move(entry, ENTRY_READY);
         *did = true;
         return PAWL_OK;
@@ -87,7 +88,7 @@ static pawl_code work(void *ctx, void *sql, pawl_err *err)
     return entry->rc;
 }
 
-/* What the store found wrong counts for more than what the function said. */
+/* An error of the store counts for more than the result of the function. */
 static void verdict(outbox_entry *entry, const pawl_within *w)
 {
     int64_t left;

@@ -1,4 +1,6 @@
-/* dead_owner.c - runs that are held by a process of this machine which is dead: nobody waits for the end of its leases (S2). */
+/* dead_owner.c - leases of dead processes of this machine are released: no engine waits for their end (S2).
+ *
+ * Called by pawl_work() every BURY_MS, on the driving thread; the store is used under the engine's lock. */
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
 
@@ -12,7 +14,7 @@ typedef struct reclaim {
     pawl_hold holds[PAGE];
     size_t n, seen;
     uint64_t last;              /* the number of the run that was seen last */
-    char owner[OWNER_BYTES];    /* of that one, and whether he is dead: mostly one holds many */
+    char owner[OWNER_BYTES];    /* the owner of that run, and whether it is dead: one owner mostly holds many */
     bool dead;
 } reclaim;
 
@@ -36,7 +38,7 @@ static bool see_held(void *ctx, const pawl_head *h)
 pawl_code dead_owners_release(pawl_engine *e, pawl_err *err)
 {
     reclaim *b = mem_new(&e->alloc, sizeof *b);
-    pawl_code rc = b == NULL ? fail(err, PAWL_NOMEM, "no memory to look for who is dead") : PAWL_OK;
+    pawl_code rc = b == NULL ? fail(err, PAWL_NOMEM, "no memory to look for leases of dead processes") : PAWL_OK;
 
     if (b == NULL)
         return rc;
@@ -48,7 +50,7 @@ pawl_code dead_owners_release(pawl_engine *e, pawl_err *err)
         pthread_mutex_lock(&e->lock);
         rc = e->store->verbs->list(e->store, &f, see_held, b, err);
         if (rc == PAWL_OK && b->mem.failed)
-            rc = fail(err, PAWL_NOMEM, "no memory to look for who is dead");
+            rc = fail(err, PAWL_NOMEM, "no memory to look for leases of dead processes");
         if (rc == PAWL_OK && b->n > 0)
             rc = e->store->verbs->release(e->store, b->holds, b->n, NULL);
         pthread_mutex_unlock(&e->lock);

@@ -6,7 +6,7 @@
 typedef struct delivery_row {
     pawl_delivery_kind delivery;
     pawl_event_kind event;
-    bool sent;                  /* whoever does not hold the run may deliver the event; START comes from begin.c and child.c */
+    bool sent;                  /* an engine that does not hold the run may deliver the event; START comes from begin.c and child.c */
     bool by_name;               /* the delivery's name is the event's name, else its id */
 } delivery_row;
 

@@ -1,7 +1,8 @@
 /* flush_policy.c - when what was folded is stored (G9).
  *
- * What somebody acts on or sees is stored first, in every mode; what only the machine itself goes on with may be gathered. A
- * crash then takes away a suffix that had no effect, and the same steps are taken again. */
+ * Called by drive.c, dispatch.c, dispatch_wait.c and the scheduler, on the driving thread, without a lock. Invariant: in every mode a line is stored
+ * before anyone acts on it or sees it. Lines that only the machine goes on with may be gathered: a crash takes away a suffix that had no effect, and
+ * the same steps are made again. */
 #include "engine/run/run.h"
 
 #include <string.h>

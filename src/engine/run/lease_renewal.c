@@ -1,4 +1,7 @@
-/* lease_renewal.c - a thread beside the one that drives: it renews what is held, and listens while that one is in a handler. */
+/* lease_renewal.c - a thread that renews the leases, and reads the mailbox while the driving thread is in a handler.
+ *
+ * Owns the thread, its condition and `leases_until_ms`. All that it reads and writes of the engine is under the engine's lock, but for atomics.
+ * Invariant: `leases_until_ms` is never later than the end of a lease that this engine holds (S2). */
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
 
@@ -9,11 +12,11 @@ struct lease_renewal {
     pthread_t thread;
     pthread_cond_t wake;
     bool over, dozing;
-    outbox_entry *here;               /* it is performed on the thread that drives */
+    outbox_entry *here;               /* the entry whose handler runs on the driving thread */
     int64_t here_ms;            /* since when, by the steady clock; of the last one when there is none */
     int64_t beat_ms;
     unsigned long beats;
-    uint64_t heard;             /* version of the store when its deliveries were looked at */
+    uint64_t heard;             /* version of the store when the mailbox was read */
 };
 
 /* ---- leases ---------------------------------------------------------------------------------------- */
@@ -30,7 +33,7 @@ static pawl_code renew_some(pawl_engine *e, cached_run **runs, pawl_hold *holds,
         if (rc == PAWL_OK && holds[i].rc == PAWL_OK)
             runs[i]->lease_ms = now + e->ttl_ms;
         else if (rc == PAWL_OK || runs[i]->lease_ms <= now)     /* when the store is not there: another time, while the lease lasts */
-            runs[i]->lease_lost = lost = true;  /* whoever drives sees it before anything leaves */
+            runs[i]->lease_lost = lost = true;  /* the driving thread sees it before anything leaves */
     return lost ? PAWL_FENCED : rc;
 }
 
@@ -110,7 +113,7 @@ static bool silent(lease_renewal *k, const outbox_entry *entry, int64_t now)
     return entry_limits(entry)->heartbeat_ms > 0 && now - k->beat_ms > entry_limits(entry)->heartbeat_ms;
 }
 
-/* Nobody else can tell it: the thread that drives is in its handler (E10, S2). */
+/* The driving thread is in the handler, so that only this thread can stop it (E10, S2). */
 static void listen_here(lease_renewal *k, int64_t now)
 {
     outbox_entry *entry = k->here;
@@ -136,7 +139,7 @@ static void listen_here(lease_renewal *k, int64_t now)
     if (v->deliveries(k->e->store, r->id, see_cancel, &c, NULL) == PAWL_OK)
         k->heard = version;
     if (c.off)
-        entry_stop_here(entry, NULL, false);    /* what it comes to is fed after the cancel is, or the interrupt */
+        entry_stop_here(entry, NULL, false);    /* its receipt is folded after the cancel or the interrupt */
 }
 
 static void *keep(void *arg)
@@ -187,7 +190,7 @@ void renewal_begin(pawl_engine *e)
 {
     lease_renewal *k = e->lease_renewal != NULL || e->drawn != NULL ? NULL : mem_new(&e->alloc, sizeof *k);
 
-    if (e->drawn != NULL) {     /* no thread: renewed when it is due, before somebody takes his time */
+    if (e->drawn != NULL) {     /* no thread: leases that are due are renewed before a handler is called */
         pthread_mutex_lock(&e->lock);
         renew_all(e);
         pthread_mutex_unlock(&e->lock);

@@ -28,7 +28,7 @@ cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
         return NULL;
     pthread_mutex_lock(&e->lock);
     now = r->fence != 0 ? 0 : e->store->verbs->version(e->store);
-    same = now != 0 && now == r->looked && r->st != NULL && !run_is_gone(r);       /* nobody has written anything since */
+    same = now != 0 && now == r->looked && r->st != NULL && !run_is_gone(r);       /* no engine has written since */
     rc = r->fence != 0 || same ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
     pthread_mutex_unlock(&e->lock);
     if (same)

@@ -61,7 +61,7 @@ void owner_name(char *out, size_t size, uint64_t number)
     snprintf(out, size, "%s:%ld:%08llx:%s", host, (long)getpid(), (unsigned long long)(number >> 32), space);
 }
 
-/* Killed, and its parent has not asked for it yet: kill() still finds it. Where there is no /proc it counts as living. */
+/* A dead process that its parent has not waited for: kill() still finds it. Without /proc it counts as alive. */
 static bool is_zombie(long pid)
 {
     char path[48], line[256];

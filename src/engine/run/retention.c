@@ -12,7 +12,7 @@ int64_t deadline_ms(const cached_run *r)
 
 /* ---- its end (G10) ----------------------------------------------------------------------------- */
 
-/* Of a run that is over: false, it is kept for ever, as is one whose retention nobody understands. */
+/* False: the run is not over, or is kept for ever, as is one with an unknown retention. */
 static bool kept_for(const cached_run *r, int64_t *ms)
 {
     return pawl_status_terminal((pawl_status)r->st->status) && store_retention_read(r->st->retention, ms) && *ms < INT64_MAX;

@@ -40,7 +40,7 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     return r;
 }
 
-/* What is not stored never was: the state is loaded again when somebody asks (G9). Receipts of what was performed stay. */
+/* What is not stored is thrown away: the state is loaded again when it is needed (G9). Receipts of performed commands stay. */
 void run_drop_state(pawl_engine *e, cached_run *r)
 {
     pawl_state_free(r->st);
@@ -252,7 +252,7 @@ void run_init(pawl_engine *e, cached_run *r, pawl_state *st)
     head_move(r, HEAD_KNOWN);
 }
 
-/* Of a format that a newer one knows: not damaged, and left alone (K5). */
+/* The journal has a newer format: it is not damaged, and left alone (K5). */
 static bool is_newer(pawl_engine *e, const loading *l)
 {
     arena mem;
@@ -328,7 +328,7 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
         run_drop_state(e, r);        /* another run of that id */
     else if (r->st != NULL && !BROKEN(BROKEN_STALE) &&
              ((head->fence_before != r->last_fence && !run_loaded_under(r, head->fence_before)) || head->seq != r->seq))
-        run_drop_state(e, r);        /* somebody else has had it since */
+        run_drop_state(e, r);        /* another engine has held it since */
     r->loaded_fence = 0;
     r->last_fence = head->fence;
     lease_move(r, LEASE_HELD, head->fence);
@@ -344,7 +344,7 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     r->wake_ms = head->wake_ms;
 }
 
-/* Those that a process held which is dead are let go of for it, and claimed again. */
+/* Leases of dead processes are released, and the runs claimed again. */
 static pawl_code claim_of_dead(pawl_engine *e, pawl_claim *all, size_t n, arena *mem, pawl_err *err)
 {
     const pawl_store_verbs *v = e->store->verbs;
@@ -406,7 +406,7 @@ pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err)
         return rc;
     r->parent_notified = run_is_over(r) && r->wake_ms != PARENT_UNNOTIFIED_MS;
     if (!child_must_notify(r) && run_is_retired(e, r) && (rc = run_remove(e, r, err)) == PAWL_OK)
-        rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and was not to be kept", r->id);
+        rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and its retention has removed it", r->id);
     return rc;
 }
 
@@ -440,7 +440,7 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
         rc = all[0].rc;
     for (size_t i = 0; i < n; i++)
         if (runs[i]->fence != 0)
-            lease_move(runs[i], LEASE_NONE, 0);         /* whatever came of it: nobody renews them any more */
+            lease_move(runs[i], LEASE_NONE, 0);         /* also after an error: these leases are not renewed any more */
     pthread_mutex_unlock(&e->lock);
     for (size_t i = 0, k = 0; i < n && k < held; i++)
         if (runs[i]->id == all[k].run && all[k++].rc != PAWL_OK)
@@ -448,7 +448,7 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
     return rc;
 }
 
-/* In one go, but for want of memory. What is refused is somebody else's already. */
+/* In one call of the store, unless there is no memory. A release that is refused: another engine holds the run. */
 pawl_code runs_release(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err)
 {
     pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
@@ -471,7 +471,7 @@ pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err)
     return runs_release(e, &r, 1, err);
 }
 
-/* What it came to stays readable here. Should it fail, its timer in the store is due, and whoever finds it does it. */
+/* Its last state stays readable here. When it fails, its timer in the store is due, and the engine that finds it removes it. */
 pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc;

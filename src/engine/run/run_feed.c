@@ -1,4 +1,4 @@
-/* run_feed.c - an event is folded: what comes of it waits in the cached run for the next commit.
+/* run_feed.c - an event is folded: its lines, blobs and waits are kept in the cached run for the next commit.
  *
  * Called by all that brings events to a run: deliveries, receipts, timers, ticks. On the driving thread, without a lock. Invariant: either the
  * event is folded and its lines, blobs and waits are all held for the commit, or the state of the run is thrown away. */

@@ -1,6 +1,6 @@
 /* timers.c - timers that are due are fed (E9), among them the deadline of the run.
  *
- * Called on the driving thread, without a lock, by whoever drives the run. */
+ * Called on the driving thread, without a lock, by all that drives a run. */
 #include "engine/run/run.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bool see_due(void *ctx, const frame *f, const task *tk, const char *path,
     return false;
 }
 
-/* ---- answers that come too late -------------------------------------------------------------------- */
+/* ---- answers after a deadline ---------------------------------------------------------------------- */
 
 typedef struct overdue { due_timer t; const char *given; } overdue;
 
@@ -46,7 +46,7 @@ static bool see_overdue(void *ctx, const frame *f, const task *tk, const char *p
     return !o->t.due;
 }
 
-/* Nobody looked at the clock while nothing ran: a yes that comes after the deadline of an approval finds the no that is due (W5). */
+/* No timer fires while the run is not driven: a yes after the deadline of an approval finds the no that is due (W5). */
 pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     overdue o = { .t = { .e = e, .now = ev->time_ms }, .given = ev->id };

@@ -1,4 +1,7 @@
-/* wait_index.c - what the store is told of a run beside its lines: which waits were asked and are over, and its first timer. */
+/* wait_index.c - what the store keeps of a run beside its lines: its open waits, and its first timer.
+ *
+ * Called by run_feed.c and run_cache.c, and by append.c for the timer, on the driving thread; deliveries to children go to the store under the engine's
+ * lock. Invariant: `asked` has the waits that are open in the state, and `waits` the changes that the next append stores. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
@@ -101,7 +104,7 @@ void wait_index_free(pawl_engine *e, cached_run *r)
     r->no_timers = false;
 }
 
-/* ---- what the store is told ----------------------------------------------------------------------------------- */
+/* ---- changes for the store ------------------------------------------------------------------------------------ */
 
 static wait_change *wait_new(pawl_engine *e, cached_run *r, const char *id)
 {
@@ -224,7 +227,7 @@ static pawl_code waits_answered(pawl_engine *e, cached_run *r, const pawl_entry 
     return rc;
 }
 
-/* Receipts, answers, and what a task writes and leaves with: no such item asks anybody, and an answer alone ends a wait. */
+/* Receipts, answers, and the writes of a task: no such item opens a wait, and only an answer closes one. */
 static bool is_plain(item_kind kind)
 {
     static const bool plain[ITEM_KINDS] = { [ITEM_CALL] = true, [ITEM_RECORDS] = true, [ITEM_RECEIPT] = true, [ITEM_ANSWER] = true,

@@ -4,8 +4,7 @@
 
 #include "engine/engine.h"
 
-/* scheduler.c: its children are driven, as far as they go now. *did: something came of it; *wake: when something may again; 0: when
- * somebody was asked. */
+/* scheduler.c: drives the children of a run as far as they go now. *did: something was done; *wake: the first timer of a child; 0: none has one. */
 pawl_code children_drive(pawl_engine *e, cached_run *r, bool *did, int64_t *wake, pawl_err *err);
 
 /* Runs that pawl_work() drives at the moment; 0 while nothing is due. Any thread. */
