@@ -5,9 +5,9 @@
  *         show(change.id, change.state, change.part, pawl_items_json(r, &err));
  *     pawl_items_close(r);
  *
- * One projection for whoever shows a run: lists, transcripts, screens, protocols. It is made from the journal alone: the same journal gives the same
- * changes with the same ids to every reader, in every process, before and after a crash. Where an event of pawl/stream.h says what was written down, a
- * change says which thing it is about, and how that thing stands now.
+ * One projection for everything that shows a run: lists, transcripts, screens, protocols. It is made from the journal alone: the same journal gives the
+ * same changes with the same ids to every reader, in every process, before and after a crash. An event of pawl/stream.h is a line that was stored; a
+ * change names the thing that the line is about, and has its state afterwards.
  *
  *   items    each begins (ADDED), may change (UPDATED, by a part), and ends once (ENDED). What is whole at once begins and ends in one change. What
  *            was open when its run ended ends with it, as dropped. A run that is reopened, and a task that begins again after it failed, are added again
@@ -20,9 +20,9 @@
  *   cursors  "RUN:SEQ.INDEX", a place in the journal of that run as in pawl/stream.h; behind the first K changes of a place that has more "RUN:SEQ.INDEX.K".
  *            It is good for ever, in any process. Reading from it gives exactly the changes after it. "SEQ.INDEX", a cursor of a stream, is taken too
  *   live     what handlers say while they work is at the end: it is stored nowhere, changes no state and is no part of a cursor. Only readers that
- *            are opened on an engine get it; each such change has a number, `live`. A reader that was too slow is told by a GAP
+ *            are opened on an engine get it; each such change has a number, `live`. A reader that was too slow gets a GAP
  *   cost     a reader that begins at a cursor projects what is before it without giving it: a second for more than a million lines
- *   texts    belong to the reader and live until the next call on it
+ *   texts    belong to the reader and are valid until the next call on it
  *   errors   a call that failed leaves the cursor where it was. After PAWL_NOMEM close the reader, and open another one at pawl_items_cursor
  *   threads  a pawl_items belongs to one thread at a time, which may be another than the engine's; only pawl_items_stop may be called from any. The
  *            store is used as by pawl/stream.h. Close it before its engine and its store */
@@ -84,7 +84,7 @@ typedef struct pawl_item_change {
     const char *run;
     const char *cursor;         /* go on from it, and this change is behind you */
     uint64_t seq, index;        /* its place in the journal */
-    uint64_t live;              /* 0: durable; else its number, and the cursor says what stands before it */
+    uint64_t live;              /* 0: durable; else its number, and the cursor is that of the last durable change before it */
     int64_t time_ms;            /* 0: no time is stored with it */
 } pawl_item_change;
 

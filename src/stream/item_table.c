@@ -312,7 +312,7 @@ change *item_at_once(projection *p, unsigned kind, unsigned state, const char *k
 
 /* ---- opened, and ended ------------------------------------------------------------------------------------------------- */
 
-/* RUN~LIFE/KEY of a command, RUN~LIFE/WORD:KEY of all else; of a question what came of a command its invocation id stands in `child`. */
+/* RUN~LIFE/KEY of a command, RUN~LIFE/WORD:KEY of all else; of a question about an unknown outcome the command's invocation id is in `child`. */
 static open_item *item_new(projection *p, key_space space, unsigned kind, const char *key, const char *name, const char *child)
 {
     static const char *const words[] = { [KEY_COMMAND] = "", [KEY_DOUBT] = "doubt:", [KEY_TASK] = "task:", [KEY_NODE] = "node:", [KEY_TOOL] = "tool:",
@@ -397,7 +397,7 @@ void alias_close(projection *p, open_item *alias)
     p->ended = alias;
 }
 
-/* The deepest first, so that nothing is open below what ended (I1); as deep as subgraphs stand in each other. Nodes end after their tasks. */
+/* The deepest first, so that nothing is open below what ended (I1); as deep as subgraphs are nested. Nodes end after their tasks. */
 void items_end(projection *p, open_item *parent, bool stale_only)
 {
     for (open_item *it = parent->first, *next; it != NULL; it = next) {

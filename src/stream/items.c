@@ -132,7 +132,7 @@ static void task_ends(projection *p, const item *it, unsigned state)
         (void)item_changes(p, p->run, PAWL_ITEM_UPDATED, item_name(it->kind), JSON_PLACE);
 }
 
-/* What an earlier visit waited for, nobody waits for any more. */
+/* Items of an earlier visit end, dropped. */
 static void visit_begins(projection *p, const item *it)
 {
     open_item *tk = task_due(p, it->task);
@@ -301,7 +301,7 @@ static void doubt_opens(projection *p, const item *it)
     (void)item_changes(p, of, PAWL_ITEM_UPDATED, "state", JSON_NONE);
 }
 
-/* A person said what came of a command, or that it is to be made again. */
+/* A person gave the outcome of a command, or asked for another attempt. */
 static void doubt_answered(projection *p, const item *it, open_item *doubt, const char *key)
 {
     open_item *one = command_find(p, key), *of = one != NULL && one->space == KEY_ALIAS ? one->link : one;
@@ -378,7 +378,7 @@ static void close_comes(projection *p, const item *it)
     p->superstep++;
 }
 
-/* `w` NULL: an item of a base, which stands for what was open there. */
+/* `w` NULL: an item of a base, one that was open there. */
 static void project_item(projection *p, line_walk *w, const item *it)
 {
     switch ((item_kind)it->kind) {

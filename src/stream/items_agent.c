@@ -2,7 +2,7 @@
  *
  * Called by items.c for the puts and emissions of a reducer, and at the end of each entry; on the reader's thread, without a lock. Names of channels,
  * members and emissions are those that src/agent stores (persist.c, display_state.c): they never change. An emission that is none of an agent's is an
- * artifact, whoever made it. */
+ * artifact, of an agent or of another machine. */
 #include "stream/projection.h"
 
 static const char *text_in(const pawl_value *v, const char *key)
@@ -124,8 +124,8 @@ void artifact_add(projection *p, line_walk *w, const open_item *parent, const ch
     (void)item_at_once(p, kind, PAWL_ITEM_DONE, NULL, parent != NULL ? parent->id : NULL, name, name, JSON_PLACE);
 }
 
-/* What is told of tool calls: the member with the id, and the state that the call is in then. */
-static const struct { const char *name, *member; uint8_t state; } told[] = {
+/* Emissions about tool calls: the member with the id, and the state of the call after it. */
+static const struct { const char *name, *member; uint8_t state; } tool_news[] = {
     { "permission_request", "tool_use_id", PAWL_ITEM_WAITING }, { "ask_user_question", "request_id", PAWL_ITEM_WAITING },
     { "tool_start", "tool_use_id", PAWL_ITEM_RUNNING }, { "tool_end", "tool_use_id", PAWL_ITEM_DONE },
     { "sub_agent_spawned", "tool_use_id", PAWL_ITEM_RUNNING }, { "sub_agent_complete", "tool_use_id", PAWL_ITEM_RUNNING },
@@ -134,21 +134,21 @@ static const struct { const char *name, *member; uint8_t state; } told[] = {
 static void tool_changes(projection *p, size_t row, const char *id, const pawl_value *v)
 {
     const char *name = text_in(v, "name") != NULL ? text_in(v, "name") : text_in(v, "tool_name");
-    const bool ends = told[row].state == PAWL_ITEM_DONE;
-    open_item *it = tool_due(p, id, name, ends ? PAWL_ITEM_RUNNING : told[row].state);
+    const bool ends = tool_news[row].state == PAWL_ITEM_DONE;
+    open_item *it = tool_due(p, id, name, ends ? PAWL_ITEM_RUNNING : tool_news[row].state);
 
     if (it == NULL)
         return;
     if (ends) {
-        item_end(p, it, pawl_value_bool(pawl_value_get(v, "is_error")) ? PAWL_ITEM_FAILED : PAWL_ITEM_DONE, told[row].name, JSON_PLACE);
+        item_end(p, it, pawl_value_bool(pawl_value_get(v, "is_error")) ? PAWL_ITEM_FAILED : PAWL_ITEM_DONE, tool_news[row].name, JSON_PLACE);
         return;
     }
-    item_move(it, told[row].state);
-    if (strcmp(told[row].name, "sub_agent_spawned") == 0)
+    item_move(it, tool_news[row].state);
+    if (strcmp(tool_news[row].name, "sub_agent_spawned") == 0)
         item_child(p, it, text_in(v, "session_id"));
-    else if (strcmp(told[row].name, "sub_agent_complete") == 0)
+    else if (strcmp(tool_news[row].name, "sub_agent_complete") == 0)
         item_child(p, it, NULL);
-    (void)item_changes(p, it, PAWL_ITEM_UPDATED, told[row].name, JSON_PLACE);
+    (void)item_changes(p, it, PAWL_ITEM_UPDATED, tool_news[row].name, JSON_PLACE);
 }
 
 void agent_emits(projection *p, line_walk *w, const char *name)
@@ -162,11 +162,11 @@ void agent_emits(projection *p, line_walk *w, const char *name)
         (void)item_changes(p, p->settled, PAWL_ITEM_UPDATED, name, JSON_PLACE);
         return;
     }
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-        if (strcmp(told[i].name, name) == 0) {
+    for (size_t i = 0; i < sizeof tool_news / sizeof *tool_news; i++)
+        if (strcmp(tool_news[i].name, name) == 0) {
             if (pawl_value_type(v) == PAWL_TYPE_NULL && w->it->refs.list != NULL)
                 v = item_value(w, w->it, NULL);
-            if ((id = text_in(v, told[i].member)) == NULL)
+            if ((id = text_in(v, tool_news[i].member)) == NULL)
                 break;
             tool_changes(p, i, id, v);
             return;

@@ -1,6 +1,6 @@
 /* items_reader.c - items by cursor: a stream of one run, whose places are projected as they come (pawl/items.h).
  *
- * Owns pawl_items: a pawl_stream, the projection, and the place in its changes. Called by whoever shows a run, on the reader's own thread; only
+ * Owns pawl_items: a pawl_stream, the projection, and the place in its changes. Called by the readers of a run, each on its own thread; only
  * pawl_items_stop() on any. Locks are those of the stream. Invariant: what is before the cursor was projected and not given, or given once. */
 #include "stream/projection.h"
 #include "stream/stream.h"
@@ -194,7 +194,7 @@ static void run_change(const pawl_items *r, pawl_item_change *out)
                                .seq = r->head.seq, .index = r->head.index, .live = r->head.live, .time_ms = r->head.time_ms };
 }
 
-/* A live event or a gap. What is said of an item that is not open any more has no state to tell: it was running. */
+/* A live event or a gap. A live event of an item that is not open any more gets the state in which that was: running. */
 static void live_given(pawl_items *r, pawl_item_change *out)
 {
     const bool gap = r->head.kind == PAWL_STREAM_GAP;
@@ -225,7 +225,7 @@ static void live_given(pawl_items *r, pawl_item_change *out)
     }
 }
 
-/* What a run emits is told by one change of its place. */
+/* An emission of the run is one change of its place. */
 static unsigned emitted_bit(const pawl_items *r, const change *c)
 {
     const line_walk *w = &r->s->w;

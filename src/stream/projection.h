@@ -1,5 +1,5 @@
 /* projection.h - a run as items, the pure half: the items that are open (item_table.c), and the changes of each place of the journal (items.c,
- * items_agent.c). No store, no clock: whoever reads lines walks them (walk.h) and gives each place to project_place().
+ * items_agent.c). No store, no clock: a reader walks the lines (walk.h) and gives each place to project_place().
  *
  * A projection belongs to its reader's thread. Invariants, checked by item_wrong() after each move:
  *   I1  an item that ended has no open child and is in no list: nothing ends twice
@@ -12,7 +12,7 @@
 #include "stream/walk.h"
 
 /* What an item is found by: a command by SUPERSTEP.TASK.VISIT.N, the question what came of it by the same, a task by SUPERSTEP.PATH, a node by its
- * path, a tool call by the id that the model gave it. ALIAS: the command that performs a tool call; it stands for the tool call and is no item. */
+ * path, a tool call by the id that the model gave it. ALIAS: the command that performs a tool call; it leads to the tool call and is no item. */
 typedef enum key_space { KEY_COMMAND = 1, KEY_DOUBT, KEY_TASK, KEY_NODE, KEY_TOOL, KEY_ALIAS } key_space;
 
 typedef struct open_item {
@@ -30,7 +30,7 @@ typedef struct open_item {
     size_t bytes;               /* of this block */
     const char *id, *key, *name;
     const char *child;          /* the run that a spawn, or a tool call at present, is for; of the question what came of a command its id; else NULL */
-    size_t child_bytes;         /* it is a block of its own; 0: it stands in `text` */
+    size_t child_bytes;         /* it is a block of its own; 0: it is in `text` */
     char text[];
 } open_item;
 
@@ -57,7 +57,7 @@ typedef struct projection {
     arena mem;                  /* of one place */
     change *changes;            /* of one place, in order */
     size_t nchanges, changes_cap;
-    size_t head;                /* the change that stands for the place itself; its JSON is the place's */
+    size_t head;                /* the change of the place itself; its JSON is the place's */
     uint64_t seq, index;        /* the place at hand */
     uint32_t made;              /* items that are whole at once, of this place: their ids are numbered */
     bool failed;                /* no memory: the place is to be given again to a new projection */
@@ -73,7 +73,7 @@ pawl_code project_place(projection *p, line_walk *w, pawl_err *err);
 /* The item that a live event of that invocation id and name is about; `tool`: the id of the tool call that it says, or NULL. NULL: it is not open. */
 const open_item *projection_live(const projection *p, const char *id, const char *tool);
 
-/* ---- items_reader.c, for those who read children along: the runs that tool calls have begun and that are not told to be over ---- */
+/* ---- items_reader.c, for readers of a run and its children: the runs that open tool calls have started ---- */
 
 typedef bool child_fn(void *ctx, const char *run);      /* false: enough */
 void items_each_child(const pawl_items *r, child_fn *fn, void *ctx);
