@@ -345,13 +345,14 @@ PAWL_TEST(test_a_failure_and_a_no_that_a_node_handles_are_shown_and_the_end_of_a
     fed(v, 3000, "started", "d", "{\"attempt\":2}");
     fed(v, 3000, "again", "d", "{\"at\":5,\"error\":{\"text\":\"e\"}}");
     fed(v, 3000, "fail", "b", "{\"code\":\"denied\",\"text\":\"Write it?: no\"}");
+    fed(v, 3000, "fail", "desk/1/1/e:2", "{\"code\":\"effect\",\"text\":\"e: sh: ended with status 3\"}");
     fed(v, 3000, "cancel", "", "{\"by\":\"bob\",\"note\":\"enough\"}");
     fed(v, 3000, "unwind", "", "{\"reason\":null,\"status\":\"canceled\"}");
     fed(v, 3000, "status", "", "null");
     view_draw(v, 3000, 80, 10, &out);
     is_text(&out, "");
     view_past(v, 80, false, &out);
-    is_text(&out, "  failed a  no such host  2.0 s\n  denied c  Write it?: no  0.0 s\n  done   d  0.0 s\n  denied b  Write it?: no  2.0 s\n  cancel the run is canceled  by bob: enough\n  undo   completed steps are undone\n");
+    is_text(&out, "  failed a  no such host  2.0 s\n  denied c  Write it?: no  0.0 s\n  done   d  0.0 s\n  denied b  Write it?: no  2.0 s\n  failed desk/e  sh: ended with status 3  0.0 s\n  cancel the run is canceled  by bob: enough\n  undo   completed steps are undone\n");
     view_free(v);
     buf_free(&out);
 }

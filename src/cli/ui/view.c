@@ -403,6 +403,17 @@ static void on_leave(view *v, const pawl_item_change *c, const pawl_value *json)
     task_ends(v, s, s->erred ? TASK_FAILED : s->denied ? TASK_DENIED : TASK_DONE);
 }
 
+/* The text of a failure begins with the name of its node, which the line has already. */
+static char *name_dropped(char *why, const char *path)
+{
+    const char *last = strrchr(path, '/'), *name = last != NULL ? last + 1 : path;
+    const size_t n = strcspn(name, ":");
+
+    if (why != NULL && strncmp(why, name, n) == 0 && strncmp(why + n, ": ", 2) == 0)
+        memmove(why, why + n + 2, strlen(why + n + 2) + 1);
+    return why;
+}
+
 static void on_fail(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     const char *code = pawl_value_string(pawl_value_get(json, "code"));
@@ -411,7 +422,8 @@ static void on_fail(view *v, const pawl_item_change *c, const pawl_value *json)
     if (s == NULL)
         return;
     if (s->of->failures++ < FAILURES_SHOWN)
-        failed_add(v, s, code != NULL && strcmp(code, pawl_code_name(PAWL_DENIED)) == 0 ? NOTE_DENIED : NOTE_FAILED, failure_text(v, json));
+        failed_add(v, s, code != NULL && strcmp(code, pawl_code_name(PAWL_DENIED)) == 0 ? NOTE_DENIED : NOTE_FAILED,
+                   name_dropped(failure_text(v, json), c->path));
     task_ends(v, s, TASK_FAILED);
 }
 
