@@ -1,59 +1,12 @@
 /* compile_test.c - what compile refuses (G1), and what it makes of a graph (F5); findings_test.c has the rest. */
 #include "graph/graph.h"
 #include "lib/check.h"
+#include "lib/plain_graph.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- helpers -------------------------------------------------------------------------------------- */
-
-static pawl_code body(pawl_step *s, void *arg)
-{
-    (void)arg;
-    return pawl_follow(s);
-}
-
-static const char *route(pawl_step *s, void *arg)
-{
-    (void)s;
-    return arg;
-}
-
-static bool holds(pawl_step *s, void *arg)
-{
-    (void)s;
-    return arg != NULL;
-}
-
-static void nodes(pawl_graph *g, const char *names)
-{
-    char name[65];
-
-    while (*names != '\0') {
-        size_t n = strcspn(names, " ");
-
-        memcpy(name, names, n);
-        name[n] = '\0';
-        pawl_graph_node(g, name, body, NULL);
-        names += names[n] == ' ' ? n + 1 : n;
-    }
-}
-
-static char told[16384];
-
-static const char *tell(const pawl_report *r)
-{
-    size_t n = 0;
-
-    told[0] = '\0';
-    for (size_t i = 0; i < pawl_report_count(r); i++) {
-        const pawl_finding *f = pawl_report_at(r, i);
-
-        n += (size_t)snprintf(told + n, sizeof told - n, "%s%s | %s | %s\n", f->severity == PAWL_WARNING ? "(warning) " : "",
-                              f->kind, f->text, f->path);
-    }
-    return told;
-}
 
 /* All findings of a graph that cannot be compiled, and the first as the error. */
 static const char *faults(pawl_graph *g)
@@ -61,18 +14,17 @@ static const char *faults(pawl_graph *g)
     pawl_err err = {0};
     pawl_report *r = NULL;
     pawl_machine *m = pawl_graph_compile_report(g, &r, &err);
-    const char *first = NULL;
+    const char *first = NULL, *text = report_text(r);
 
     for (size_t i = 0; i < pawl_report_count(r) && first == NULL; i++)
         if (pawl_report_at(r, i)->severity == PAWL_FAULT)
             first = pawl_report_at(r, i)->text;
-    tell(r);
     CHECK((m == NULL) == (first != NULL));
     CHECK_INT(err.code, first != NULL ? PAWL_INVALID : PAWL_OK);
     CHECK_STR(err.text, first != NULL ? first : "");
     pawl_machine_free(m);
     pawl_report_free(r);
-    return told;
+    return text;
 }
 
 static pawl_machine *compiled(pawl_graph *g)
@@ -90,7 +42,7 @@ static pawl_graph *essay(void)
 {
     pawl_graph *g = pawl_graph_new("essay", 1);
 
-    nodes(g, "draft review revise");
+    nodes_add(g, "draft review revise");
     pawl_graph_chain(g, PAWL_START, "draft", "review", "revise", PAWL_END, NULL);
     return g;
 }
@@ -118,7 +70,7 @@ PAWL_TEST(test_G1_a_slip_of_the_pen_is_one_fault_and_names_what_was_meant)
 {
     pawl_graph *g = pawl_graph_new("essay", 1);
 
-    nodes(g, "draft review");
+    nodes_add(g, "draft review");
     pawl_graph_chain(g, PAWL_START, "draft", "revieW", NULL);
     pawl_graph_edge(g, "review", PAWL_END);
     CHECK_STR(faults(g), "unknown-target | essay: node \"draft\": no node \"revieW\" (did you mean \"review\"?) | @start -> draft -> revieW\n");
@@ -130,16 +82,16 @@ PAWL_TEST(test_G1_every_fault_is_told_at_once)
     static const char *const twice[] = { "a", "a" };
     static const char *const pair[] = { "a", "b" };
 
-    nodes(g, "a b c island last a bad/name");
+    nodes_add(g, "a b c island last a bad/name");
     pawl_graph_edge(g, "nobody", "a");
     pawl_graph_gate(g, "ghost", "?");
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, "a", PAWL_START);
     pawl_graph_edge(g, "a", "b");
     pawl_graph_edge(g, "a", "b");
-    pawl_graph_route(g, "a", route, NULL, "elsewhere", "isand", PAWL_END, NULL);
+    pawl_graph_route(g, "a", node_routes, NULL, "elsewhere", "isand", PAWL_END, NULL);
     pawl_graph_goto(g, "b", "lasst", "zzz", NULL);
-    pawl_graph_when(g, "b", holds, NULL, "nowhere");
+    pawl_graph_when(g, "b", node_holds, NULL, "nowhere");
     pawl_graph_gate(g, "b", "in?");
     pawl_graph_gate_no(g, "b", "away");
     pawl_graph_edge(g, "c", PAWL_END);
@@ -190,7 +142,7 @@ PAWL_TEST(test_G1_a_graph_without_an_entry_is_not_also_told_that_nothing_is_reac
 {
     pawl_graph *g = pawl_graph_new("shut", 1);
 
-    nodes(g, "a b");
+    nodes_add(g, "a b");
     pawl_graph_chain(g, "a", "b", PAWL_END, NULL);
     pawl_graph_join(g, "a", "b", NULL);
     CHECK_STR(faults(g), "no-entry | shut: no entry: give \"@start\" an edge | \n");
@@ -200,13 +152,13 @@ PAWL_TEST(test_G1_joins_gates_and_gotos_reach_too)
 {
     pawl_graph *g = pawl_graph_new("reach", 1);
 
-    nodes(g, "plan worker gather no done any");
+    nodes_add(g, "plan worker gather no done any");
     pawl_graph_edge(g, PAWL_START, "plan");
     pawl_graph_goto(g, "plan", "worker", PAWL_END, NULL);
     pawl_graph_join(g, "gather", "plan", "worker", NULL);
     pawl_graph_gate(g, "gather", "Go on?");
     pawl_graph_gate_no(g, "gather", "no");
-    pawl_graph_route(g, "gather", route, NULL, NULL, "done", NULL);
+    pawl_graph_route(g, "gather", node_routes, NULL, NULL, "done", NULL);
     pawl_graph_edge(g, "no", PAWL_END);
     pawl_graph_edge(g, "done", PAWL_END);
     pawl_graph_join_of(g, "any", (const char *const[]){ "done", "no" }, 2, 1, PAWL_CANCEL_REST);
@@ -286,10 +238,10 @@ PAWL_TEST(test_G6_faults_of_a_subgraph_name_the_way_to_it)
 {
     pawl_graph *g = pawl_graph_new("outer", 1), *inner = pawl_graph_new("shared", 1), *deep = pawl_graph_new("deep", 1);
 
-    nodes(deep, "x");
+    nodes_add(deep, "x");
     pawl_graph_edge(deep, PAWL_START, "xx");
     pawl_graph_turns(deep, "next?");
-    nodes(inner, "a a");
+    nodes_add(inner, "a a");
     pawl_graph_sub(inner, "deep", deep);
     pawl_graph_chain(inner, PAWL_START, "a", "deep", PAWL_END, NULL);
     pawl_graph_map(inner, "deep", "a", "y", true, true);
@@ -312,7 +264,7 @@ PAWL_TEST(test_G6_a_bad_name_of_a_subgraph_is_led_to)
 {
     pawl_graph *g = pawl_graph_new("outer", 1), *inner = pawl_graph_new("in/ner", 1);
 
-    nodes(inner, "a");
+    nodes_add(inner, "a");
     pawl_graph_chain(inner, PAWL_START, "a", PAWL_END, NULL);
     pawl_graph_sub(g, "s", inner);
     pawl_graph_chain(g, PAWL_START, "s", PAWL_END, NULL);
@@ -324,7 +276,7 @@ static pawl_graph *nested(unsigned depth)
     pawl_graph *g = pawl_graph_new("g", 1);
 
     if (depth == 0)
-        nodes(g, "s");
+        nodes_add(g, "s");
     else
         pawl_graph_sub(g, "s", nested(depth - 1));
     pawl_graph_chain(g, PAWL_START, "s", PAWL_END, NULL);
@@ -353,7 +305,7 @@ PAWL_TEST(test_G1_defaults_are_filled_in_where_a_node_says_nothing)
 
     pawl_graph_work(inner, "ask", "llm");
     pawl_graph_chain(inner, PAWL_START, "ask", PAWL_END, NULL);
-    nodes(g, "plain");
+    nodes_add(g, "plain");
     pawl_graph_work(g, "first", "llm");
     pawl_graph_work(g, "second", "llm");
     pawl_graph_sub(g, "inner", inner);
@@ -431,7 +383,7 @@ static void twist(pawl_graph *g, unsigned how)
     case 15: pawl_graph_join(g, "revise", "draft", "review", NULL); break;
     case 16: pawl_graph_join_of(g, "revise", (const char *const[]){ "draft", "review" }, 2, 1, PAWL_CANCEL_REST); break;
     case 17: pawl_graph_edge(g, "draft", PAWL_END); break;
-    case 18: pawl_graph_route(g, "draft", route, NULL, NULL, PAWL_END, NULL); break;
+    case 18: pawl_graph_route(g, "draft", node_routes, NULL, NULL, PAWL_END, NULL); break;
     case 19: pawl_graph_when(g, "draft", NULL, NULL, PAWL_END); break;
     case 20: pawl_graph_work(g, "draft2", "llm"), pawl_graph_chain(g, "draft", "draft2", PAWL_END, NULL); break;
     case 21: pawl_graph_sub(g, "draft2", essay()), pawl_graph_chain(g, "draft", "draft2", PAWL_END, NULL); break;

@@ -1,60 +1,13 @@
 /* findings_test.c - what pawl_graph_check finds in a graph, and the path that shows it. */
 #include "lib/check.h"
 #include "lib/heap.h"
+#include "lib/plain_graph.h"
 #include "pawl/graph.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- helpers -------------------------------------------------------------------------------------- */
-
-static pawl_code body(pawl_step *s, void *arg)
-{
-    (void)arg;
-    return pawl_follow(s);
-}
-
-static const char *route(pawl_step *s, void *arg)
-{
-    (void)s;
-    return arg;
-}
-
-static bool holds(pawl_step *s, void *arg)
-{
-    (void)s;
-    return arg != NULL;
-}
-
-static void nodes(pawl_graph *g, const char *names)
-{
-    char name[65];
-
-    while (*names != '\0') {
-        size_t n = strcspn(names, " ");
-
-        memcpy(name, names, n);
-        name[n] = '\0';
-        pawl_graph_node(g, name, body, NULL);
-        names += names[n] == ' ' ? n + 1 : n;
-    }
-}
-
-static char told[16384];
-
-static const char *tell(const pawl_report *r)
-{
-    size_t n = 0;
-
-    told[0] = '\0';
-    for (size_t i = 0; i < pawl_report_count(r); i++) {
-        const pawl_finding *f = pawl_report_at(r, i);
-
-        n += (size_t)snprintf(told + n, sizeof told - n, "%s%s | %s | %s\n", f->severity == PAWL_WARNING ? "(warning) " : "",
-                              f->kind, f->text, f->path);
-    }
-    return told;
-}
 
 static pawl_machine *compiled(pawl_graph *g)
 {
@@ -72,14 +25,14 @@ static const char *findings_of(pawl_graph *g, size_t max_states, bool exhaustive
     pawl_machine *m = compiled(g);
     pawl_err err = {0};
     pawl_report *r = pawl_graph_check(m, max_states, &err);
+    const char *text = report_text(r);
 
     if (r == NULL)
         CHECK_FAIL("%s", err.text);
-    tell(r);
     CHECK_INT(pawl_report_exhaustive(r), exhaustive);
     pawl_report_free(r);
     pawl_machine_free(m);
-    return told;
+    return text;
 }
 
 #define FINDINGS(g) findings_of(g, 0, true)
@@ -88,7 +41,7 @@ static pawl_graph *essay(void)
 {
     pawl_graph *g = pawl_graph_new("essay", 1);
 
-    nodes(g, "draft review revise");
+    nodes_add(g, "draft review revise");
     pawl_graph_chain(g, PAWL_START, "draft", "review", "revise", PAWL_END, NULL);
     return g;
 }
@@ -99,7 +52,7 @@ PAWL_TEST(test_check_finds_nothing_in_a_sound_graph)
 {
     pawl_graph *g = pawl_graph_new("sound", 1);
 
-    nodes(g, "plan a b b2 gather again late");
+    nodes_add(g, "plan a b b2 gather again late");
     pawl_graph_edge(g, PAWL_START, "plan");
     pawl_graph_edge(g, "plan", "a");
     pawl_graph_edge(g, "plan", "b");
@@ -108,7 +61,7 @@ PAWL_TEST(test_check_finds_nothing_in_a_sound_graph)
     pawl_graph_edge(g, "late", PAWL_END);
     pawl_graph_edge(g, "b", "b2");
     pawl_graph_join(g, "gather", "a", "b2", NULL);
-    pawl_graph_route(g, "gather", route, NULL, PAWL_END, "again", NULL);
+    pawl_graph_route(g, "gather", node_routes, NULL, PAWL_END, "again", NULL);
     pawl_graph_gate(g, "again", "Once more?");
     pawl_graph_edge(g, "again", "plan");
     CHECK_STR(FINDINGS(g), "");
@@ -119,9 +72,9 @@ PAWL_TEST(test_check_a_join_of_ways_that_exclude_each_other_gets_stuck)
 {
     pawl_graph *g = pawl_graph_new("stuck", 1);
 
-    nodes(g, "pick a b both");
+    nodes_add(g, "pick a b both");
     pawl_graph_edge(g, PAWL_START, "pick");
-    pawl_graph_route(g, "pick", route, NULL, NULL, "a", "b", NULL);
+    pawl_graph_route(g, "pick", node_routes, NULL, NULL, "a", "b", NULL);
     pawl_graph_join(g, "both", "a", "b", NULL);
     pawl_graph_gate(g, "both", "in?");
     pawl_graph_edge(g, "both", PAWL_END);
@@ -136,11 +89,11 @@ PAWL_TEST(test_check_a_join_may_get_stuck_on_one_way_alone)
 {
     pawl_graph *g = pawl_graph_new("maybe", 1);
 
-    nodes(g, "fan a b c done");
+    nodes_add(g, "fan a b c done");
     pawl_graph_edge(g, PAWL_START, "fan");
     pawl_graph_edge(g, "fan", "a");
     pawl_graph_edge(g, "fan", "b");
-    pawl_graph_when(g, "b", holds, NULL, "c");
+    pawl_graph_when(g, "b", node_holds, NULL, "c");
     pawl_graph_when(g, "b", NULL, NULL, PAWL_END);
     pawl_graph_join(g, "done", "a", "c", NULL);
     pawl_graph_edge(g, "done", PAWL_END);
@@ -152,7 +105,7 @@ PAWL_TEST(test_check_what_code_chooses_is_only_a_warning)
 {
     pawl_graph *g = pawl_graph_new("sends", 1);
 
-    nodes(g, "plan a b both");
+    nodes_add(g, "plan a b both");
     pawl_graph_edge(g, PAWL_START, "plan");
     pawl_graph_goto(g, "plan", "a", "b", NULL);
     pawl_graph_join(g, "both", "a", "b", NULL);
@@ -169,11 +122,11 @@ PAWL_TEST(test_check_any_and_k_of_n_joins_get_stuck_only_below_k)
         for (int cancel = 0; cancel < 2; cancel++) {
             pawl_graph *g = pawl_graph_new("kofn", 1);
 
-            nodes(g, "a b b2 c done");
+            nodes_add(g, "a b b2 c done");
             pawl_graph_edge(g, PAWL_START, "a");
             pawl_graph_edge(g, PAWL_START, "b2");
             pawl_graph_edge(g, "b2", "b");
-            pawl_graph_route(g, "b", route, NULL, NULL, "c", PAWL_END, NULL);
+            pawl_graph_route(g, "b", node_routes, NULL, NULL, "c", PAWL_END, NULL);
             pawl_graph_join_of(g, "done", sources, 3, k, cancel ? PAWL_CANCEL_REST : PAWL_IGNORE_REST);
             pawl_graph_edge(g, "done", PAWL_END);
             CHECK_STR(FINDINGS(g), k == 3 ? "join-stuck | kofn: join \"a+b+c:done\" gets stuck: nothing is next, and \"c\" is not done | "
@@ -191,13 +144,13 @@ PAWL_TEST(test_check_a_cancelled_rest_does_not_take_the_target_along)
     static const char *const sources[] = { "a", "b" };
     pawl_graph *g = pawl_graph_new("race", 1);
 
-    nodes(g, "a b b2 done");
+    nodes_add(g, "a b b2 done");
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, PAWL_START, "b2");
     pawl_graph_edge(g, "b2", "b");
     pawl_graph_join_of(g, "done", sources, 2, 1, PAWL_CANCEL_REST);
     pawl_graph_edge(g, "done", "b");
-    pawl_graph_route(g, "b", route, NULL, NULL, PAWL_END, "b", NULL);
+    pawl_graph_route(g, "b", node_routes, NULL, NULL, PAWL_END, "b", NULL);
     CHECK_STR(FINDINGS(g), "(warning) endless-loop | race: endless loop of \"b\", \"done\": only max_steps (1000) ends it | "
                            "@start -> {a,b2} -> done -> b -> {b,done} -> {b,done}\n"
                            "(warning) no-way-out | race: no way out from \"@start\": no end is reached, unless a node says so (pawl_halt) | @start\n");
@@ -207,9 +160,9 @@ PAWL_TEST(test_check_a_loop_that_no_way_leaves)
 {
     pawl_graph *g = pawl_graph_new("loop", 1);
 
-    nodes(g, "in a b out");
+    nodes_add(g, "in a b out");
     pawl_graph_edge(g, PAWL_START, "in");
-    pawl_graph_route(g, "in", route, NULL, "out", "a", NULL);
+    pawl_graph_route(g, "in", node_routes, NULL, "out", "a", NULL);
     pawl_graph_chain(g, "a", "b", "a", NULL);
     pawl_graph_edge(g, "out", PAWL_END);
     pawl_graph_max_steps(g, 50);
@@ -235,7 +188,7 @@ PAWL_TEST(test_check_a_node_beside_a_loop_for_ever_never_runs_when_deferred)
 {
     pawl_graph *g = pawl_graph_new("late", 1);
 
-    nodes(g, "a b c");
+    nodes_add(g, "a b c");
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, "a", "b");
     pawl_graph_edge(g, "a", "c");
@@ -254,7 +207,7 @@ PAWL_TEST(test_K3_check_two_writers_in_one_superstep)
 {
     pawl_graph *g = pawl_graph_new("two", 1), *inner = essay();
 
-    nodes(g, "a b c");
+    nodes_add(g, "a b c");
     pawl_graph_channel(g, "text", PAWL_LAST);
     pawl_graph_channel(g, "only", PAWL_SINGLE);
     pawl_graph_channel(g, "list", PAWL_APPEND);
@@ -296,17 +249,17 @@ static pawl_graph *wide(unsigned n, bool joined)
     char name[16], then[16], names[64][16];
     const char *sources[64];
 
-    nodes(g, "done");
+    nodes_add(g, "done");
     pawl_graph_edge(g, "done", PAWL_END);
     for (unsigned i = 0; i < n; i++) {
         snprintf(name, sizeof name, "n%u", i);
         snprintf(then, sizeof then, "m%u", i);
         snprintf(names[i], sizeof names[i], "m%u", i);
         sources[i] = names[i];
-        nodes(g, name);
-        nodes(g, then);
+        nodes_add(g, name);
+        nodes_add(g, then);
         pawl_graph_edge(g, PAWL_START, name);
-        pawl_graph_route(g, name, route, NULL, NULL, name, joined ? then : PAWL_END, NULL);
+        pawl_graph_route(g, name, node_routes, NULL, NULL, name, joined ? then : PAWL_END, NULL);
         pawl_graph_edge(g, name, then);
         pawl_graph_edge(g, then, PAWL_END);
     }
@@ -331,14 +284,14 @@ PAWL_TEST(test_check_takes_many_choices_with_few_outcomes_at_once)
     pawl_graph *g = pawl_graph_new("few", 1);
     char name[16];
 
-    nodes(g, "x y");
+    nodes_add(g, "x y");
     pawl_graph_edge(g, "x", PAWL_END);
     pawl_graph_edge(g, "y", PAWL_END);
     for (unsigned i = 0; i < 60; i++) {         /* 2 to the 60 routes, 3 states */
         snprintf(name, sizeof name, "n%u", i);
-        nodes(g, name);
+        nodes_add(g, name);
         pawl_graph_edge(g, PAWL_START, name);
-        pawl_graph_route(g, name, route, NULL, NULL, "x", "y", NULL);
+        pawl_graph_route(g, name, node_routes, NULL, NULL, "x", "y", NULL);
     }
     CHECK_STR(FINDINGS(g), "");
 }
@@ -363,20 +316,20 @@ static pawl_graph *scene(const pawl_alloc *alloc, bool sound)
     pawl_graph *g = pawl_graph_new_in("scene", 1, alloc), *inner = pawl_graph_new_in("inner", 1, alloc);
 
     if (inner != NULL)
-        nodes(inner, "a b");
+        nodes_add(inner, "a b");
     pawl_graph_chain(inner, PAWL_START, "a", "b", "a", NULL);
     if (g == NULL || inner == NULL) {
         pawl_graph_free(inner);
         pawl_graph_free(g);
         return NULL;
     }
-    nodes(g, "plan x y z");
+    nodes_add(g, "plan x y z");
     pawl_graph_channel_with(g, &first);
     pawl_graph_sub(g, "sub", inner);
     pawl_graph_map(g, "sub", "list", "a", true, false);
     pawl_graph_edge(g, PAWL_START, "plan");
     pawl_graph_goto(g, "plan", "x", "y", NULL);
-    pawl_graph_route(g, "x", route, NULL, NULL, "y", "sub", PAWL_END, NULL);
+    pawl_graph_route(g, "x", node_routes, NULL, NULL, "y", "sub", PAWL_END, NULL);
     pawl_graph_edge(g, "y", PAWL_END);
     pawl_graph_edge(g, "sub", sound ? PAWL_END : "subb");
     pawl_graph_join(g, "z", "x", "y", NULL);
