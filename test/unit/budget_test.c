@@ -1,4 +1,5 @@
 /* budget_test.c - what a run may spend (A8): reserved before, settled after, never above a cap, whatever happens in between. */
+#include "lib/life_march.h"
 #include "lib/machines.h"
 
 #include <stdio.h>
@@ -691,8 +692,7 @@ static void test_A8_whatever_comes_the_ledger_holds(void)
 
 /* ---- without memory -------------------------------------------------------------------------------------------- */
 
-/* Begun, told, billed, raised, written down, read and forked; the first thing that was refused. */
-static pawl_code whole_life(const pawl_alloc *alloc, pawl_machine *m, pawl_err *err)
+static void test_A8_memory_that_fails_changes_no_ledger_and_leaks_none(void)
 {
     static const pawl_event events[] = {
         { .kind = PAWL_EV_START, .time_ms = 10 },
@@ -701,47 +701,9 @@ static pawl_code whole_life(const pawl_alloc *alloc, pawl_machine *m, pawl_err *
         { .kind = PAWL_EV_ANSWER, .value = "1", .time_ms = 13 },
     };
     const pawl_run_info info = { .id = "r", .life = 1, .created_ms = 1, .budget = { .calls = 2, .tokens = 300 } };
-    pawl_step *s = pawl_step_new(alloc), *look = pawl_step_new(alloc);
-    pawl_state *st = NULL, *other = NULL;
-    pawl_bytes shot = {0};
-    pawl_code rc = s == NULL || look == NULL ? PAWL_NOMEM : pawl_state_new(m, &info, 0, alloc, &st, err);
-
-    for (size_t i = 0; i < sizeof events / sizeof *events && rc >= 0; i++) {
-        if ((rc = pawl_feed(m, st, &events[i], s, err)) >= 0 && pawl_step_entry(s) != NULL)
-            rc = pawl_apply(st, pawl_step_entry(s), err);
-        if (rc >= 0 && st->nmarks == 0 && (rc = pawl_state_snapshot(st, look, &shot, err)) == PAWL_OK &&
-            (rc = pawl_state_load(pawl_state_base(st), shot, NULL, alloc, &other, err)) == PAWL_OK)
-            pawl_state_free(other);
-    }
-    if (rc >= 0 && (rc = pawl_state_fork(st, &(pawl_run_info){ .id = "f", .life = 2, .created_ms = 99 }, look, &other, err)) == PAWL_OK)
-        pawl_state_free(other);
-    pawl_state_free(st);
-    pawl_step_free(s);
-    pawl_step_free(look);
-    return rc;
-}
-
-static void test_A8_memory_that_fails_changes_no_ledger_and_leaks_none(void)
-{
     pawl_machine *m = one_node(asks_on);
-    size_t n = 0;
-    heap h;
 
-    heap_init(&h);
-    for (h.fired = true; h.fired; n++) {
-        pawl_alloc alloc = heap_alloc(&h);
-        pawl_err err = {0};
-        pawl_code rc;
-
-        heap_fail_at(&h, n);
-        rc = whole_life(&alloc, m, &err);
-        heap_check(&h);
-        if (h.fired && rc != PAWL_NOMEM && rc != PAWL_OK)
-            CHECK_FAIL("allocation %zu refused: %s", n, err.text);
-        if (!h.fired)
-            CHECK_INT(rc, PAWL_OK);
-    }
-    CHECK(n > 30);
+    CHECK(life_march(m, &info, events, sizeof events / sizeof *events) > 30);
     pawl_machine_free(m);
 }
 

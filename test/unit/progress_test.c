@@ -1,4 +1,5 @@
 /* progress_test.c - the same call with the same result again: a person is asked before it leaves once more, and nobody else ever is. */
+#include "lib/life_march.h"
 #include "lib/machines.h"
 
 #include <stdio.h>
@@ -702,7 +703,7 @@ static void test_W1_it_asks_when_a_call_goes_in_circles_and_only_then(void)
 
 /* ---- without memory ---------------------------------------------------------------------------------------------- */
 
-static pawl_code whole_life(const pawl_alloc *alloc, pawl_machine *m, pawl_err *err)
+static void test_W1_memory_that_fails_leaks_none(void)
 {
     static const pawl_event events[] = {
         { .kind = PAWL_EV_START, .time_ms = 10, .value = "{\"n\":0,\"plan\":[[[\"run\",1]],[[\"run\",1]],[[\"run\",1]]]}" },
@@ -712,47 +713,9 @@ static pawl_code whole_life(const pawl_alloc *alloc, pawl_machine *m, pawl_err *
         { .kind = PAWL_EV_RECEIPT, .id = "3.a.1.1", .value = "1", .time_ms = 14 },
     };
     const pawl_run_info info = { .id = "r", .life = 1, .created_ms = 1 };
-    pawl_step *s = pawl_step_new(alloc), *look = pawl_step_new(alloc);
-    pawl_state *st = NULL, *other = NULL;
-    pawl_bytes shot = {0};
-    pawl_code rc = s == NULL || look == NULL ? PAWL_NOMEM : pawl_state_new(m, &info, 0, alloc, &st, err);
-
-    for (size_t i = 0; i < sizeof events / sizeof *events && rc >= 0; i++) {
-        if ((rc = pawl_feed(m, st, &events[i], s, err)) >= 0 && pawl_step_entry(s) != NULL)
-            rc = pawl_apply(st, pawl_step_entry(s), err);
-        if (rc >= 0 && st->nmarks == 0 && (rc = pawl_state_snapshot(st, look, &shot, err)) == PAWL_OK &&
-            (rc = pawl_state_load(pawl_state_base(st), shot, NULL, alloc, &other, err)) == PAWL_OK)
-            pawl_state_free(other);
-    }
-    if (rc >= 0 && (rc = pawl_state_fork(st, &(pawl_run_info){ .id = "f", .life = 2, .created_ms = 99 }, look, &other, err)) == PAWL_OK)
-        pawl_state_free(other);
-    pawl_state_free(st);
-    pawl_step_free(s);
-    pawl_step_free(look);
-    return rc;
-}
-
-static void test_W1_memory_that_fails_leaks_none(void)
-{
     pawl_machine *m = planned(2);
-    size_t n = 0;
-    heap h;
 
-    heap_init(&h);
-    for (h.fired = true; h.fired; n++) {
-        pawl_alloc alloc = heap_alloc(&h);
-        pawl_err err = {0};
-        pawl_code rc;
-
-        heap_fail_at(&h, n);
-        rc = whole_life(&alloc, m, &err);
-        heap_check(&h);
-        if (h.fired && rc != PAWL_NOMEM && rc != PAWL_OK)
-            CHECK_FAIL("allocation %zu refused: %s", n, err.text);
-        if (!h.fired)
-            CHECK_INT(rc, PAWL_OK);
-    }
-    CHECK(n > 30);
+    CHECK(life_march(m, &info, events, sizeof events / sizeof *events) > 30);
     pawl_machine_free(m);
 }
 
