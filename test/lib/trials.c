@@ -2,15 +2,13 @@
 #include "lib/trials.h"
 
 #include "pawl/flow.h"
-#include "pawl/graph.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-/* Calls the effect named by its argument, and writes the result. */
-static pawl_code call_node(pawl_step *s, void *effect)
+pawl_code trial_call(pawl_step *s, void *effect)
 {
     const pawl_value *receipt;
     pawl_code rc = pawl_call(s, effect, pawl_pack(s, "{s:s,s:i}", "node", pawl_node_name(s), "n", pawl_get_int(s, "n")), &receipt);
@@ -47,11 +45,11 @@ static pawl_machine *chain(void *ctx, pawl_err *err)
     pawl_graph *g = graph("chain");
 
     (void)ctx;
-    pawl_graph_node(g, "a", call_node, "once");
-    pawl_graph_node(g, "b", call_node, "again");
-    pawl_graph_node(g, "c", call_node, "plain");        /* not declared: at-least-once */
-    pawl_graph_node(g, "d", call_node, "once");
-    pawl_graph_node(g, "e", call_node, "pure");
+    pawl_graph_node(g, "a", trial_call, "once");
+    pawl_graph_node(g, "b", trial_call, "again");
+    pawl_graph_node(g, "c", trial_call, "plain");        /* not declared: at-least-once */
+    pawl_graph_node(g, "d", trial_call, "once");
+    pawl_graph_node(g, "e", trial_call, "pure");
     pawl_graph_chain(g, PAWL_START, "a", "b", "c", "d", "e", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
 }
@@ -88,7 +86,7 @@ static pawl_machine *fan(void *ctx, pawl_err *err)
     (void)ctx;
     pawl_graph_node(g, "plan", plan, NULL);
     pawl_graph_node(g, "work", part, NULL);
-    pawl_graph_node(g, "sum", call_node, "again");
+    pawl_graph_node(g, "sum", trial_call, "again");
     pawl_graph_edge(g, PAWL_START, "plan");
     pawl_graph_goto(g, "plan", "work", NULL);
     pawl_graph_edge(g, "work", "sum");
@@ -101,11 +99,11 @@ static pawl_machine *join(void *ctx, pawl_err *err)
     pawl_graph *g = graph("join");
 
     (void)ctx;
-    pawl_graph_node(g, "a", call_node, "again");
-    pawl_graph_node(g, "b", call_node, "timed");
-    pawl_graph_node(g, "c", call_node, "once");
-    pawl_graph_node(g, "d", call_node, "plain");
-    pawl_graph_node(g, "e", call_node, "pure");
+    pawl_graph_node(g, "a", trial_call, "again");
+    pawl_graph_node(g, "b", trial_call, "timed");
+    pawl_graph_node(g, "c", trial_call, "once");
+    pawl_graph_node(g, "d", trial_call, "plain");
+    pawl_graph_node(g, "e", trial_call, "pure");
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, PAWL_START, "b");
     pawl_graph_edge(g, PAWL_START, "c");
@@ -149,10 +147,10 @@ static pawl_machine *waits(void *ctx, pawl_err *err)
     pawl_graph *g = graph("waits");
 
     (void)ctx;
-    pawl_graph_node(g, "a", call_node, "again");
+    pawl_graph_node(g, "a", trial_call, "again");
     pawl_graph_node(g, "ask", ask, NULL);
     pawl_graph_node(g, "deadline", deadline, NULL);
-    pawl_graph_node(g, "b", call_node, "once");
+    pawl_graph_node(g, "b", trial_call, "once");
     pawl_graph_chain(g, PAWL_START, "a", "ask", "deadline", "b", PAWL_END, NULL);
     pawl_graph_gate(g, "b", "go on?");
     return pawl_graph_compile(g, err);
@@ -184,9 +182,9 @@ static pawl_machine *timers(void *ctx, pawl_err *err)
 
     (void)ctx;
     pawl_graph_node(g, "a", nap, NULL);
-    pawl_graph_node(g, "b", call_node, "timed");
+    pawl_graph_node(g, "b", trial_call, "timed");
     pawl_graph_node(g, "c", deadline, NULL);
-    pawl_graph_node(g, "d", call_node, "plain");
+    pawl_graph_node(g, "d", trial_call, "plain");
     pawl_graph_chain(g, PAWL_START, "a", "b", "c", "d", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
 }
@@ -196,9 +194,9 @@ static pawl_machine *signals(void *ctx, pawl_err *err)
     pawl_graph *g = graph("signals");
 
     (void)ctx;
-    pawl_graph_node(g, "a", call_node, "plain");
+    pawl_graph_node(g, "a", trial_call, "plain");
     pawl_graph_node(g, "go", heard, "go");
-    pawl_graph_node(g, "b", call_node, "once");
+    pawl_graph_node(g, "b", trial_call, "once");
     pawl_graph_node(g, "stop", heard, "stop");
     pawl_graph_chain(g, PAWL_START, "a", "go", "b", "stop", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
@@ -211,15 +209,15 @@ static pawl_machine *nested(void *ctx, pawl_err *err)
     pawl_graph *inner = graph("inner"), *g = graph("nested");
 
     (void)ctx;
-    pawl_graph_node(inner, "x", call_node, "again");
+    pawl_graph_node(inner, "x", trial_call, "again");
     pawl_graph_node(inner, "ask", ask, NULL);
-    pawl_graph_node(inner, "y", call_node, "once");
+    pawl_graph_node(inner, "y", trial_call, "once");
     pawl_graph_chain(inner, PAWL_START, "x", "ask", "y", PAWL_END, NULL);
     pawl_graph_sub(g, "desk", inner);
     pawl_graph_map(g, "desk", "log", "log", false, true);
     pawl_graph_map(g, "desk", "said", "said", false, true);
-    pawl_graph_node(g, "a", call_node, "plain");
-    pawl_graph_node(g, "b", call_node, "again");
+    pawl_graph_node(g, "a", trial_call, "plain");
+    pawl_graph_node(g, "b", trial_call, "again");
     pawl_graph_edge(g, PAWL_START, "desk");
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_join(g, "b", "desk", "a", NULL);
@@ -304,8 +302,8 @@ static pawl_machine *kid(void *ctx, unsigned index, pawl_err *err)
     (void)ctx;
     if (g == NULL)
         return NULL;
-    pawl_graph_node(g, "a", call_node, "again");
-    pawl_graph_node(g, "b", call_node, "once");
+    pawl_graph_node(g, "a", trial_call, "again");
+    pawl_graph_node(g, "b", trial_call, "once");
     pawl_graph_node(g, "c", deadline, NULL);
     pawl_graph_chain(g, PAWL_START, "a", "b", "c", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
@@ -330,7 +328,7 @@ static pawl_machine *parents(void *ctx, pawl_err *err)
 
     (void)ctx;
     pawl_graph_node(g, "spawn", spawn_node, NULL);
-    pawl_graph_node(g, "last", call_node, "plain");
+    pawl_graph_node(g, "last", trial_call, "plain");
     pawl_graph_chain(g, PAWL_START, "spawn", "last", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
 }
@@ -342,9 +340,9 @@ static pawl_code refuse(const pawl_job *job, pawl_reply *reply, void *arg)
     return pawl_reply_fail(reply, PAWL_EFFECT, "%s: never", job->effect);
 }
 
-static const pawl_sim_effect refusals[] = { { "refused", refuse, NULL } };
+const pawl_sim_effect trial_refusals[1] = { { "refused", refuse, NULL } };
 
-static pawl_code must_node(pawl_step *s, void *effect)
+pawl_code trial_must(pawl_step *s, void *effect)
 {
     const pawl_value *receipt;
     pawl_code rc = pawl_call(s, effect, pawl_pack(s, "{s:s}", "node", pawl_node_name(s)), &receipt);
@@ -366,10 +364,10 @@ static pawl_machine *undone(void *ctx, pawl_err *err)
                                                 .retry = { .max_attempts = 3, .initial_ms = 40 } });
     pawl_graph_effect(g, "unbook", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 40 } });
     pawl_graph_effect(g, "sign", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = "look" });
-    pawl_graph_node(g, "a", must_node, "book");
-    pawl_graph_node(g, "b", must_node, "pay");
-    pawl_graph_node(g, "c", must_node, "sign");
-    pawl_graph_node(g, "d", must_node, "refused");
+    pawl_graph_node(g, "a", trial_must, "book");
+    pawl_graph_node(g, "b", trial_must, "pay");
+    pawl_graph_node(g, "c", trial_must, "sign");
+    pawl_graph_node(g, "d", trial_must, "refused");
     pawl_graph_chain(g, PAWL_START, "a", "b", "c", "d", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
 }
@@ -397,7 +395,7 @@ static const trial first[] = {
     { "rounds", { .machine = rounds, .runs = 1 } },
     { "reducer", { .machine = reducer, .signals = many, .nsignals = 24 } },
     { "parents", { .machine = parents, .more = kid } },
-    { "undone", { .machine = undone, .effects = refusals, .neffects = 1 } },
+    { "undone", { .machine = undone, .effects = trial_refusals, .neffects = 1 } },
     { "canceled", { .machine = waits, .cancel = 700, .runs = 3 } },
 };
 static_assert(sizeof first / sizeof *first + TRIALS_MORE == TRIALS, "every world has its seeds");

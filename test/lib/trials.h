@@ -2,6 +2,7 @@
 #ifndef TEST_LIB_TRIALS_H
 #define TEST_LIB_TRIALS_H
 
+#include "pawl/graph.h"
 #include "pawl/sim.h"
 
 typedef struct trial {
@@ -11,6 +12,9 @@ typedef struct trial {
 
 enum { TRIALS_MORE = 10, TRIALS = 12 + TRIALS_MORE };
 extern const trial trials_more[TRIALS_MORE];     /* trials_more.c */
+/* For both files of worlds. A node calls the effect that `arg` names and writes the result; and fails when that fails. "refused" always does. */
+pawl_node_fn trial_call, trial_must;
+extern const pawl_sim_effect trial_refusals[1];
 const trial *trial_at(unsigned index);
 /* Seed n belongs to trial n modulo TRIALS. */
 pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err);

@@ -2,8 +2,6 @@
  * doubts, approvals with deadlines, timers side by side, long back-offs, runs that are begun anew. */
 #include "lib/trials.h"
 
-#include "pawl/graph.h"
-
 #include <string.h>
 
 #define WORDS "a line of talk that is as long as what people say to each other when they have time, so that a journal of such lines outgrows its "
@@ -28,30 +26,6 @@ static pawl_graph *graph(const char *name)
     pawl_graph_effect(g, "hold", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unhold" });
     pawl_graph_effect(g, "unhold", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 2, .initial_ms = 40 } });
     return g;
-}
-
-static pawl_code call_node(pawl_step *s, void *effect)
-{
-    const pawl_value *receipt;
-    pawl_code rc = pawl_call(s, effect, pawl_pack(s, "{s:s,s:i}", "node", pawl_node_name(s), "n", pawl_get_int(s, "n")), &receipt);
-
-    if (rc != PAWL_OK && rc != PAWL_EFFECT)
-        return rc;
-    pawl_set(s, "log", rc == PAWL_OK ? receipt : pawl_pack(s, "{s:s}", "lost", pawl_node_name(s)));
-    pawl_set_int(s, "n", 1);
-    return PAWL_OK;
-}
-
-static pawl_code must_node(pawl_step *s, void *effect)
-{
-    const pawl_value *receipt;
-    pawl_code rc = pawl_call(s, effect, pawl_pack(s, "{s:s}", "node", pawl_node_name(s)), &receipt);
-
-    if (rc == PAWL_EFFECT)
-        return pawl_fail(s, PAWL_EFFECT, "%s did not work", pawl_node_name(s));
-    if (rc == PAWL_OK)
-        pawl_set(s, "log", receipt);
-    return rc;
 }
 
 static pawl_code pad_node(pawl_step *s, void *arg)
@@ -144,10 +118,10 @@ static pawl_machine *wide(void *ctx, pawl_err *err)
 /* A branch that is long over waits in the counters of the join for one that goes round. */
 static void slow_join(pawl_graph *g, const char *from, pawl_node_fn *fn, size_t rounds)
 {
-    pawl_graph_node(g, "fast", call_node, "again");
+    pawl_graph_node(g, "fast", trial_call, "again");
     pads(g, "slow", fn, rounds, "late");
-    pawl_graph_node(g, "late", call_node, "sign");
-    pawl_graph_node(g, "both", call_node, "again");
+    pawl_graph_node(g, "late", trial_call, "sign");
+    pawl_graph_node(g, "both", trial_call, "again");
     pawl_graph_edge(g, from, "fast");
     pawl_graph_edge(g, from, "slow");
     pawl_graph_join(g, "both", "fast", "late", NULL);
@@ -168,33 +142,25 @@ static pawl_machine *joins(void *ctx, pawl_err *err)
 
 /* ---- what is done, and undone ------------------------------------------------------------------------- */
 
-static pawl_code refuse(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    (void)arg;
-    return pawl_reply_fail(reply, PAWL_EFFECT, "%s: never", job->effect);
-}
-
-static const pawl_sim_effect refusals[] = { { "refused", refuse, NULL } };
-
 /* The last of it fails inside a subgraph whose join has heard one of two: so it stands while all is undone. */
 static pawl_machine *booked(void *ctx, pawl_err *err)
 {
     pawl_graph *inner = graph("inner"), *g = graph("booked");
 
     (void)ctx;
-    pawl_graph_node(inner, "fast", call_node, "again");
+    pawl_graph_node(inner, "fast", trial_call, "again");
     pads(inner, "slow", pad_node, 2, "late");
-    pawl_graph_node(inner, "late", must_node, "refused");
-    pawl_graph_node(inner, "both", call_node, "again");
+    pawl_graph_node(inner, "late", trial_must, "refused");
+    pawl_graph_node(inner, "both", trial_call, "again");
     pawl_graph_edge(inner, PAWL_START, "fast");
     pawl_graph_edge(inner, PAWL_START, "slow");
     pawl_graph_join(inner, "both", "fast", "late", NULL);
     pawl_graph_edge(inner, "both", PAWL_END);
-    pawl_graph_node(g, "a", must_node, "book");
+    pawl_graph_node(g, "a", trial_must, "book");
     pads(g, "round", pad_node, 9, "b");
-    pawl_graph_node(g, "b", must_node, "book");
-    pawl_graph_node(g, "c", must_node, "book");
-    pawl_graph_node(g, "d", call_node, "again");
+    pawl_graph_node(g, "b", trial_must, "book");
+    pawl_graph_node(g, "c", trial_must, "book");
+    pawl_graph_node(g, "d", trial_call, "again");
     pawl_graph_sub(g, "e", inner);
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, "a", "round");
@@ -211,9 +177,9 @@ static pawl_machine *stubborn(void *ctx, pawl_err *err)
     pawl_graph *g = graph("stubborn");
 
     (void)ctx;
-    pawl_graph_node(g, "a", must_node, "hold");
-    pawl_graph_node(g, "b", must_node, "hold");
-    pawl_graph_node(g, "c", must_node, "refused");
+    pawl_graph_node(g, "a", trial_must, "hold");
+    pawl_graph_node(g, "b", trial_must, "hold");
+    pawl_graph_node(g, "c", trial_must, "refused");
     pawl_graph_chain(g, PAWL_START, "a", "b", "c", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
 }
@@ -225,10 +191,10 @@ static pawl_machine *doubts(void *ctx, pawl_err *err)
     pawl_graph *g = graph("doubts");
 
     (void)ctx;
-    pawl_graph_node(g, "a", call_node, "ask");
-    pawl_graph_node(g, "b", call_node, "ask");
-    pawl_graph_node(g, "c", call_node, "ask");
-    pawl_graph_node(g, "d", call_node, "ask");
+    pawl_graph_node(g, "a", trial_call, "ask");
+    pawl_graph_node(g, "b", trial_call, "ask");
+    pawl_graph_node(g, "c", trial_call, "ask");
+    pawl_graph_node(g, "d", trial_call, "ask");
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, PAWL_START, "b");
     pawl_graph_edge(g, "a", "c");
@@ -258,7 +224,7 @@ static pawl_machine *approvals(void *ctx, pawl_err *err)
 
     (void)ctx;
     pawl_graph_node(g, "a", approve, NULL);
-    pawl_graph_node(g, "b", call_node, "again");
+    pawl_graph_node(g, "b", trial_call, "again");
     pawl_graph_node(g, "c", approve, NULL);
     pawl_graph_node(g, "d", approve, NULL);
     pawl_graph_chain(g, PAWL_START, "a", "b", "c", "d", PAWL_END, NULL);
@@ -304,9 +270,9 @@ static pawl_machine *patience(void *ctx, pawl_err *err)
     pawl_graph *g = graph("patience");
 
     (void)ctx;
-    pawl_graph_node(g, "a", call_node, "patient");
-    pawl_graph_node(g, "b", call_node, "again");
-    pawl_graph_node(g, "c", call_node, "patient");
+    pawl_graph_node(g, "a", trial_call, "patient");
+    pawl_graph_node(g, "b", trial_call, "again");
+    pawl_graph_node(g, "c", trial_call, "patient");
     pawl_graph_chain(g, PAWL_START, "a", "b", "c", PAWL_END, NULL);
     return pawl_graph_compile(g, err);
 }
@@ -318,8 +284,8 @@ static pawl_machine *short_one(void *ctx, pawl_err *err)
     pawl_graph *g = graph("short");
 
     (void)ctx;
-    pawl_graph_node(g, "a", call_node, "again");
-    pawl_graph_node(g, "b", call_node, "again");
+    pawl_graph_node(g, "a", trial_call, "again");
+    pawl_graph_node(g, "b", trial_call, "again");
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, PAWL_START, "b");
     pawl_graph_edge(g, "a", PAWL_END);
@@ -344,10 +310,10 @@ static const pawl_sim_trouble deadly = { .kill = 16, .restart = 50, .fail = 8, .
 const trial trials_more[TRIALS_MORE] = {
     { "wide", { .machine = wide, .workers = 3 } },
     { "joins", { .machine = joins, .signals = notes, .nsignals = NOTES, .loose = true } },
-    { "booked", { .machine = booked, .effects = refusals, .neffects = 1 } },
-    { "called off", { .machine = booked, .effects = refusals, .neffects = 1, .cancel = 800, .runs = 3 } },
+    { "booked", { .machine = booked, .effects = trial_refusals, .neffects = 1 } },
+    { "called off", { .machine = booked, .effects = trial_refusals, .neffects = 1, .cancel = 800, .runs = 3 } },
     { "doubts", { .machine = doubts, .signals = notes, .nsignals = NOTES, .trouble = &deadly, .loose = true, .runs = 4 } },
-    { "stubborn", { .machine = stubborn, .effects = refusals, .neffects = 1, .trouble = &refusing, .loose = true, .runs = 3 } },
+    { "stubborn", { .machine = stubborn, .effects = trial_refusals, .neffects = 1, .trouble = &refusing, .loose = true, .runs = 3 } },
     { "approvals", { .machine = approvals, .answer = yes, .loose = true, .runs = 3 } },
     { "naps", { .machine = naps, .runs = 3 } },
     { "patience", { .machine = patience, .trouble = &refusing, .loose = true, .runs = 3 } },
