@@ -104,7 +104,7 @@ PAWL_TEST(test_E8_the_time_of_an_attempt_ends_a_program)
     hand_free(&h);
 }
 
-PAWL_TEST(test_E10_a_program_that_obeys_sigterm_may_tidy_up)
+static void tidies_up(const char *act)
 {
     stage s;
     hand h;
@@ -112,11 +112,14 @@ PAWL_TEST(test_E10_a_program_that_obeys_sigterm_may_tidy_up)
     hand_init(&h);
     stage_open(&s, &h, 1);
     h.job.canceled = all_ready;
-    CHECK_INT(hand_over(&h, pawl_effect_command, on_stage(&h, "tidy", &s, "")), PAWL_CANCELED);
+    CHECK_INT(hand_over(&h, pawl_effect_command, on_stage(&h, act, &s, "")), PAWL_CANCELED);
     CHECK_BYTES(h.reply.detail.data, h.reply.detail.size, "tidied\n", 7);
     stage_empty(&s);
     hand_free(&h);
 }
+
+PAWL_TEST(test_E10_a_program_that_obeys_sigterm_may_tidy_up) { tidies_up("tidy"); }
+PAWL_TEST(test_a_halted_program_may_tidy_up_too) { tidies_up("halt"); }
 
 PAWL_TEST(test_E14_cancel_is_heard_through_its_descriptor)
 {
@@ -151,20 +154,6 @@ PAWL_TEST(test_E10_what_is_canceled_before_it_begins_is_not_run)
     CHECK(h.reply.untouched);
     snprintf(args, sizeof args, "%s/begun", folder);
     CHECK_INT(access(args, F_OK), -1);
-    hand_free(&h);
-}
-
-PAWL_TEST(test_a_halted_program_may_tidy_up_too)
-{
-    stage s;
-    hand h;
-
-    hand_init(&h);
-    stage_open(&s, &h, 1);
-    h.job.canceled = all_ready;
-    CHECK_INT(hand_over(&h, pawl_effect_command, on_stage(&h, "halt", &s, "")), PAWL_CANCELED);
-    CHECK_BYTES(h.reply.detail.data, h.reply.detail.size, "tidied\n", 7);
-    stage_empty(&s);
     hand_free(&h);
 }
 

@@ -76,6 +76,30 @@ static void wire_end(wire *w, stage *g, size_t requests)
 
 static bool has(const wire *w, size_t request, const char *text) { return strstr(w->s.sent[request], text) != NULL; }
 
+/* Both are answered by the scripts; then `talk` is what was said. */
+static void two_turns(wire *w, stage *g, int64_t tokens, const model_script *scripts, const char *talk)
+{
+    pawl_handle *a;
+
+    wire_begin(w, g, "anthropic/claude", tokens, scripts, 4);
+    a = spawned(g, "r1", "{\"input\":\"first\"}");
+    CHECK_STR(rests(a), "idle");
+    sends(a, "second");
+    CHECK_STR(rests(a), "idle");
+    pawl_handle_free(a);
+    pawl_host_drain(g->h);
+    talk_is(g, "r1", talk);
+}
+
+static void runs_once(stage *g)
+{
+    pawl_handle *a = spawned(g, "r1", "{\"@mode\":\"bypassPermissions\",\"@once\":\"run\",\"input\":\"go\"}");
+
+    CHECK_STR(comes_to(a, PAWL_UNTIL_OVER), "over");
+    pawl_handle_free(a);
+    pawl_host_drain(g->h);
+}
+
 /* ---- too long ------------------------------------------------------------------------------------------------ */
 
 static void test_a_prompt_that_is_too_long_is_summed_up_and_sent_again(void)
@@ -87,18 +111,10 @@ static void test_a_prompt_that_is_too_long_is_summed_up_and_sent_again(void)
         { .body = A_SAYS("Two.", "10") },
     };
     static const char system_and_on[] = "\"system\":[{\"type\":\"text\",\"text\":\"You help.\"";
-    pawl_handle *a;
     stage g;
     wire w;
 
-    wire_begin(&w, &g, "anthropic/claude", 0, scripts, 4);
-    a = spawned(&g, "r1", "{\"input\":\"first\"}");
-    CHECK_STR(rests(a), "idle");
-    sends(a, "second");
-    CHECK_STR(rests(a), "idle");
-    pawl_handle_free(a);
-    pawl_host_drain(g.h);
-    talk_is(&g, "r1", "user=Summary of the conversation so far:\n\nThey said one.\nuser=second\nassistant=Two.\n");
+    two_turns(&w, &g, 0, scripts, "user=Summary of the conversation so far:\n\nThey said one.\nuser=second\nassistant=Two.\n");
     CHECK(has(&w, 2, "\"tool_choice\":{\"type\":\"none\"}") && !has(&w, 1, "tool_choice") && !has(&w, 3, "tool_choice"));
     for (size_t i = 0; i < 4; i++)      /* what is cached */
         CHECK(has(&w, i, "\"tools\":[{\"name\":\"read_file\"") && has(&w, i, system_and_on));
@@ -115,15 +131,11 @@ static void test_a_first_turn_that_is_too_long_goes_on(void)
         { .status = 400, .head = JSON, .body = "{\"error\":{\"message\":\"too long\",\"type\":\"invalid_request_error\",\"param\":\"messages\",\"code\":\"context_length_exceeded\"}}" },
         { .body = O_SAYS("Done.") },
     };
-    pawl_handle *a;
     stage g;
     wire w;
 
     wire_begin(&w, &g, "openai/gpt", 0, scripts, 4);
-    a = spawned(&g, "r1", "{\"@mode\":\"bypassPermissions\",\"@once\":\"run\",\"input\":\"go\"}");
-    CHECK_STR(comes_to(a, PAWL_UNTIL_OVER), "over");
-    pawl_handle_free(a);
-    pawl_host_drain(g.h);
+    runs_once(&g);
     CHECK(!has(&w, 2, "dropped]"));
     CHECK(has(&w, 3, "\"tool_call_id\":\"c1\",\"content\":\"[302 bytes, dropped]\"") && has(&w, 3, "\"tool_call_id\":\"c2\",\"content\":\"xxx"));
     wire_end(&w, &g, 4);
@@ -142,16 +154,12 @@ static void test_a_result_that_is_too_long_alone_is_cut_and_the_turn_goes_on(voi
         { .status = 400, .head = JSON, .body = said },
         { .body = A_SAYS("Done.", "10") },
     };
-    pawl_handle *a;
     stage g;
     wire w;
 
     file_size = 8000;
     wire_begin(&w, &g, "anthropic/claude", 0, scripts, 4);
-    a = spawned(&g, "r1", "{\"@mode\":\"bypassPermissions\",\"@once\":\"run\",\"input\":\"go\"}");
-    CHECK_STR(comes_to(a, PAWL_UNTIL_OVER), "over");
-    pawl_handle_free(a);
-    pawl_host_drain(g.h);
+    runs_once(&g);
     file_size = 300;
     CHECK(!has(&w, 1, "left out here"));
     CHECK(has(&w, 2, "of 8000 bytes are left out here") && has(&w, 3, "of 8000 bytes are left out here"));
@@ -193,18 +201,10 @@ static void test_A2_a_summary_is_asked_for_again_when_they_are_overloaded(void)
         { .body = A_SAYS("They said one.", "10") },
         { .body = A_SAYS("Two.", "10") },
     };
-    pawl_handle *a;
     stage g;
     wire w;
 
-    wire_begin(&w, &g, "anthropic/claude", 100, scripts, 4);
-    a = spawned(&g, "r1", "{\"input\":\"first\"}");
-    CHECK_STR(rests(a), "idle");
-    sends(a, "second");
-    CHECK_STR(rests(a), "idle");
-    pawl_handle_free(a);
-    pawl_host_drain(g.h);
-    talk_is(&g, "r1", "user=Summary of the conversation so far:\n\nThey said one.\nuser=second\nassistant=Two.\n");
+    two_turns(&w, &g, 100, scripts, "user=Summary of the conversation so far:\n\nThey said one.\nuser=second\nassistant=Two.\n");
     CHECK_STR(strstr(w.s.sent[1], "\r\n\r\n"), strstr(w.s.sent[2], "\r\n\r\n"));        /* the same, once more */
     wire_end(&w, &g, 4);
 }
@@ -217,18 +217,10 @@ static void test_a_summary_that_fails_for_good_ends_no_turn(void)
         { .status = 529, .head = JSON, .body = A_FULL },
         { .body = A_SAYS("Two.", "510") },
     };
-    pawl_handle *a;
     stage g;
     wire w;
 
-    wire_begin(&w, &g, "anthropic/claude", 100, scripts, 4);
-    a = spawned(&g, "r1", "{\"input\":\"first\"}");
-    CHECK_STR(rests(a), "idle");
-    sends(a, "second");
-    CHECK_STR(rests(a), "idle");
-    pawl_handle_free(a);
-    pawl_host_drain(g.h);
-    talk_is(&g, "r1", "user=first\nassistant=One.\nuser=second\nassistant=Two.\n");
+    two_turns(&w, &g, 100, scripts, "user=first\nassistant=One.\nuser=second\nassistant=Two.\n");
     wire_end(&w, &g, 4);
 }
 

@@ -217,6 +217,51 @@ static const char *drawn(place *p, pawl_picture format)
 
 /* ---- golden texts ---------------------------------------------------------------------------- */
 
+/* From the last nodes on: no state of a run shows there. */
+#define NEWSROOM_MERMAID \
+    "    n8[\"publish<br>pause after<br>hook tell after\"]\n" \
+    "    n7[\"revise\"]\n" \
+    "    ne([\"@end\"])\n" \
+    "    nj0{\"all\"}\n" \
+    "    nj0 --> n6\n" \
+    "    n0 --> n1\n" \
+    "    n1 -.->|goto| n2\n" \
+    "    n1 -.->|goto| ne\n" \
+    "    n2 --> n3\n" \
+    "    n3 --> n4_0\n" \
+    "    n3 --> n5\n" \
+    "    n4_e --- nj0\n" \
+    "    n5 --- nj0\n" \
+    "    n6 -.->|if| n8\n" \
+    "    n6 -.->|if| ne\n" \
+    "    n6 -.->|else| n7\n" \
+    "    n6 -.->|no| ne\n" \
+    "    n8 --> ne\n" \
+    "    n7 -.->|if| n1\n" \
+    "    n7 -.->|if| n3\n" \
+    "    n7 -.->|else| n4_0\n"
+#define NEWSROOM_DOT \
+    "    n8 [label=\"publish\\npause after\\nhook tell after\"]\n" \
+    "    n7 [label=\"revise\"]\n" \
+    "    ne [label=\"@end\" shape=oval]\n" \
+    "    nj0 [label=\"all\" shape=diamond style=filled fontsize=9 margin=0 width=0.4 height=0.4]\n" \
+    "    nj0 -> n6\n" \
+    "    n0 -> n1\n" \
+    "    n1 -> n2 [style=dotted]\n" \
+    "    n1 -> ne [style=dotted]\n" \
+    "    n2 -> n3\n" \
+    "    n3 -> n4_0\n" \
+    "    n3 -> n5\n" \
+    "    n4_e -> nj0 [arrowhead=none]\n" \
+    "    n5 -> nj0 [arrowhead=none]\n" \
+    "    n6 -> n8 [style=dashed]\n" \
+    "    n6 -> ne [style=dashed]\n" \
+    "    n6 -> n7 [style=dashed label=\"else\"]\n" \
+    "    n6 -> ne [style=dashed label=\"no\"]\n" \
+    "    n8 -> ne\n" \
+    "    n7 -> n1 [style=dashed]\n" \
+    "    n7 -> n3 [style=dashed]\n" \
+    "    n7 -> n4_0 [style=dashed label=\"else\"]\n"
 static const char newsroom_text[] =
     "newsroom 3\n"
     "\n"
@@ -254,27 +299,7 @@ static const char newsroom_mermaid[] =
     "    end\n"
     "    n5[[\"legal<br>work lawyer\"]]\n"
     "    n6[\"review<br>pause before<br>gate #34;Publish #34;it#34;? #60;b#62;#38; #35;1#59; C#58;#92;new#60;/b#62;#34;\"]\n"
-    "    n8[\"publish<br>pause after<br>hook tell after\"]\n"
-    "    n7[\"revise\"]\n"
-    "    ne([\"@end\"])\n"
-    "    nj0{\"all\"}\n"
-    "    nj0 --> n6\n"
-    "    n0 --> n1\n"
-    "    n1 -.->|goto| n2\n"
-    "    n1 -.->|goto| ne\n"
-    "    n2 --> n3\n"
-    "    n3 --> n4_0\n"
-    "    n3 --> n5\n"
-    "    n4_e --- nj0\n"
-    "    n5 --- nj0\n"
-    "    n6 -.->|if| n8\n"
-    "    n6 -.->|if| ne\n"
-    "    n6 -.->|else| n7\n"
-    "    n6 -.->|no| ne\n"
-    "    n8 --> ne\n"
-    "    n7 -.->|if| n1\n"
-    "    n7 -.->|if| n3\n"
-    "    n7 -.->|else| n4_0\n";
+    NEWSROOM_MERMAID;
 static const char newsroom_dot[] =
     "digraph \"newsroom\" {\n"
     "    label=\"newsroom 3\"\n"
@@ -297,27 +322,7 @@ static const char newsroom_dot[] =
     "    }\n"
     "    n5 [label=\"legal\\nwork lawyer\" peripheries=2]\n"
     "    n6 [label=\"review\\npause before\\ngate \\\"Publish \\\"it\\\"? <b>&#38; #1; C:\\\\new</b>\\\"\"]\n"
-    "    n8 [label=\"publish\\npause after\\nhook tell after\"]\n"
-    "    n7 [label=\"revise\"]\n"
-    "    ne [label=\"@end\" shape=oval]\n"
-    "    nj0 [label=\"all\" shape=diamond style=filled fontsize=9 margin=0 width=0.4 height=0.4]\n"
-    "    nj0 -> n6\n"
-    "    n0 -> n1\n"
-    "    n1 -> n2 [style=dotted]\n"
-    "    n1 -> ne [style=dotted]\n"
-    "    n2 -> n3\n"
-    "    n3 -> n4_0\n"
-    "    n3 -> n5\n"
-    "    n4_e -> nj0 [arrowhead=none]\n"
-    "    n5 -> nj0 [arrowhead=none]\n"
-    "    n6 -> n8 [style=dashed]\n"
-    "    n6 -> ne [style=dashed]\n"
-    "    n6 -> n7 [style=dashed label=\"else\"]\n"
-    "    n6 -> ne [style=dashed label=\"no\"]\n"
-    "    n8 -> ne\n"
-    "    n7 -> n1 [style=dashed]\n"
-    "    n7 -> n3 [style=dashed]\n"
-    "    n7 -> n4_0 [style=dashed label=\"else\"]\n"
+    NEWSROOM_DOT
     "}\n";
 static const char workers_text[] =
     "newsroom 3                                  essay-7, superstep 2: working\n"
@@ -377,27 +382,7 @@ static const char check_mermaid[] =
     "    class n4 open\n"
     "    n5[[\"legal<br>work lawyer<br>open\"]]:::open\n"
     "    n6[\"review<br>pause before<br>gate #34;Publish #34;it#34;? #60;b#62;#38; #35;1#59; C#58;#92;new#60;/b#62;#34;\"]\n"
-    "    n8[\"publish<br>pause after<br>hook tell after\"]\n"
-    "    n7[\"revise\"]\n"
-    "    ne([\"@end\"])\n"
-    "    nj0{\"all\"}\n"
-    "    nj0 --> n6\n"
-    "    n0 --> n1\n"
-    "    n1 -.->|goto| n2\n"
-    "    n1 -.->|goto| ne\n"
-    "    n2 --> n3\n"
-    "    n3 --> n4_0\n"
-    "    n3 --> n5\n"
-    "    n4_e --- nj0\n"
-    "    n5 --- nj0\n"
-    "    n6 -.->|if| n8\n"
-    "    n6 -.->|if| ne\n"
-    "    n6 -.->|else| n7\n"
-    "    n6 -.->|no| ne\n"
-    "    n8 --> ne\n"
-    "    n7 -.->|if| n1\n"
-    "    n7 -.->|if| n3\n"
-    "    n7 -.->|else| n4_0\n"
+    NEWSROOM_MERMAID
     "    classDef done fill:#d9ead3,stroke:#38761d,color:#000000\n"
     "    classDef ready fill:#d0e2f3,stroke:#1f5a96,color:#000000\n"
     "    classDef open fill:#fff2cc,stroke:#bf9000,color:#000000\n"
@@ -425,27 +410,7 @@ static const char check_dot[] =
     "    }\n"
     "    n5 [label=\"legal\\nwork lawyer\\nopen\" peripheries=2 fillcolor=\"#fff2cc\" color=\"#bf9000\"]\n"
     "    n6 [label=\"review\\npause before\\ngate \\\"Publish \\\"it\\\"? <b>&#38; #1; C:\\\\new</b>\\\"\"]\n"
-    "    n8 [label=\"publish\\npause after\\nhook tell after\"]\n"
-    "    n7 [label=\"revise\"]\n"
-    "    ne [label=\"@end\" shape=oval]\n"
-    "    nj0 [label=\"all\" shape=diamond style=filled fontsize=9 margin=0 width=0.4 height=0.4]\n"
-    "    nj0 -> n6\n"
-    "    n0 -> n1\n"
-    "    n1 -> n2 [style=dotted]\n"
-    "    n1 -> ne [style=dotted]\n"
-    "    n2 -> n3\n"
-    "    n3 -> n4_0\n"
-    "    n3 -> n5\n"
-    "    n4_e -> nj0 [arrowhead=none]\n"
-    "    n5 -> nj0 [arrowhead=none]\n"
-    "    n6 -> n8 [style=dashed]\n"
-    "    n6 -> ne [style=dashed]\n"
-    "    n6 -> n7 [style=dashed label=\"else\"]\n"
-    "    n6 -> ne [style=dashed label=\"no\"]\n"
-    "    n8 -> ne\n"
-    "    n7 -> n1 [style=dashed]\n"
-    "    n7 -> n3 [style=dashed]\n"
-    "    n7 -> n4_0 [style=dashed label=\"else\"]\n"
+    NEWSROOM_DOT
     "}\n";
 static const char races_text[] =
     "races 12                                     essay-7, superstep 2: working\n"
