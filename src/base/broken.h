@@ -54,7 +54,8 @@
     X(LIFE, "a receipt for an earlier life of the run is taken") \
     X(CANCEL, "commands of a canceled run leave") \
     X(DUE_ORDER, "due runs are listed last first") \
-    X(PASS_FIRST, "a run takes no step in a pass in which another has moved")
+    X(PASS_FIRST, "a run takes no step in a pass in which another has moved") \
+    X(BATCH_CLOSED, "no run is claimed while another is driven")
 
 #ifdef PAWL_BREAK
 #define X(name, what) BROKEN_##name,

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PASSES_MAX = 8 };        /* appends of others; a worker that is fair needs two */
+enum { PASSES_MAX = 6 };        /* appends of others; a worker that is fair needs two */
 
 void run_served(sim_run *y)
 {
@@ -24,7 +24,7 @@ static bool is_within_reach(world *w, const worker *k, const sim_run *y, bool *h
     if (w->store->verbs->head(w->store, y->id, &head, NULL) != PAWL_OK || head.parked != NULL || head.over)
         return false;
     if (head.owner != NULL && store_held(&head, w->now)) {
-        *held = strcmp(head.owner, k->name) == 0 && head.fence != y->unheard_fence;
+        *held = strcmp(head.owner, k->name) == 0 && head.fence != y->unknown_fence;
         return *held;
     }
     return store_is_due(&head, w->now, w->now);

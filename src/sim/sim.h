@@ -67,7 +67,7 @@ typedef struct sim_run {          /* a run, as everybody outside of it knows it 
     unsigned signaled_round;    /* in which round without trouble the last one was */
     bool marred;
     struct { int64_t ready_ms; unsigned count; } passed;        /* since when it could go on, 0: it cannot, or is served; appends of others since then */
-    uint64_t unheard_fence;     /* under which it was claimed by a call that seemed to fail; 0: none */
+    uint64_t unknown_fence;     /* of a lease that its worker does not know of; 0: none */
     char undone_id[ID_BYTES_MAX + 1];       /* of the command whose inverse was issued last; "": none was */
     uint8_t status;             /* how it ends undisturbed, */
     char *json;                 /* and with what */

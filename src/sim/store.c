@@ -172,14 +172,13 @@ static void heads_before(world *w, const pawl_claim *all, pawl_claim *to, char (
     }
 }
 
-static void claims_unheard(world *w, const pawl_claim *all, size_t n)
+/* The store holds it for a worker that does not know it: a claim that seemed to fail, or a release that failed. */
+static void lease_unknown(world *w, const char *run, uint64_t fence)
 {
-    for (size_t i = 0; i < n; i++) {
-        sim_run *y = all[i].rc == PAWL_OK ? sim_run_find(w, all[i].run) : NULL;
+    sim_run *y = sim_run_find(w, run);
 
-        if (y != NULL)
-            y->unheard_fence = all[i].head.fence;
-    }
+    if (y != NULL)
+        y->unknown_fence = fence;
 }
 
 static pawl_code sim_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err)
@@ -202,7 +201,9 @@ static pawl_code sim_claim(pawl_store *s, const char *owner, int64_t ttl_ms, paw
             trace_line(h->w, h->k, "%s: %s, fence %llu", all[i].run, all[i].rc == PAWL_OK ? "claimed" : "held",
                      (unsigned long long)all[i].head.fence);
     said = after(h, "claim", n > 0 ? all[0].run : NULL, rc, true, err);
-    claims_unheard(h->w, all, rc == PAWL_OK && said != PAWL_OK ? n : 0);
+    for (size_t i = 0; i < n && rc == PAWL_OK && said != PAWL_OK; i++)
+        if (all[i].rc == PAWL_OK)
+            lease_unknown(h->w, all[i].run, all[i].head.fence);
     return said;
 }
 
@@ -235,6 +236,8 @@ static pawl_code sim_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *
     handle *h = handle_of(s);
     pawl_code rc = before(h, "release", n > 0 ? all[0].run : NULL, err);
 
+    for (size_t i = 0; i < n && rc != PAWL_OK; i++)
+        lease_unknown(h->w, all[i].run, all[i].fence);
     if (rc != PAWL_OK)
         return rc;
     rc = store_of(h)->verbs->release(store_of(h), all, n, err);

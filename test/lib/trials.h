@@ -18,5 +18,6 @@ extern const pawl_sim_effect trial_refusals[1];
 const trial *trial_at(unsigned index);
 /* Seed n belongs to trial n modulo TRIALS. */
 pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err);
+pawl_code trial_crowd(uint64_t seed, pawl_sim_report *report, pawl_err *err);     /* a world of its own: many runs, each of them long */
 
 #endif

@@ -293,6 +293,40 @@ static pawl_machine *short_one(void *ctx, pawl_err *err)
     return pawl_graph_compile(g, err);
 }
 
+/* ---- many runs, each of them long ---------------------------------------------------------------------------- */
+
+enum { CROWD_ROUNDS = 12 };
+
+static pawl_code crowd_node(pawl_step *s, void *arg)
+{
+    const pawl_value *got = NULL;
+    pawl_code rc = pawl_get_int(s, "rounds") % 3 == 0 ? pawl_call(s, "again", pawl_pack(s, "{s:i}", "n", pawl_get_int(s, "rounds")), &got) : PAWL_OK;
+
+    (void)arg;
+    if (rc == PAWL_OK)
+        pawl_set_int(s, "rounds", 1);
+    return rc;
+}
+
+static pawl_machine *crowd(void *ctx, pawl_err *err)
+{
+    pawl_graph *g = graph("crowd");
+
+    (void)ctx;
+    pads(g, "round", crowd_node, CROWD_ROUNDS, PAWL_END);
+    pawl_graph_edge(g, PAWL_START, "round");
+    return pawl_graph_compile(g, err);
+}
+
+pawl_code trial_crowd(uint64_t seed, pawl_sim_report *report, pawl_err *err)
+{
+    static const pawl_sim_trouble busy = { .restart = 20, .fail = 4, .unsure = 4, .delay = 60, .rival = 20, .refuse = 40, .lose = 40, .slow = 400,
+        .delay_ms = 60, .late_ms = 2000, .slow_ms = 40, .lease_ms = 4000 };
+    static const pawl_sim_setup setup = { .machine = crowd, .runs = 8, .trouble = &busy };
+
+    return pawl_sim(&setup, seed, report, err);
+}
+
 /* ---- all of them ---------------------------------------------------------------------------------------------- */
 
 #define NOTE(n) { NULL, "{\"note\":{\"n\":" #n ",\"text\":\"" PAD PAD "\"}}" }

@@ -71,11 +71,17 @@ static bool is_of_agents(broken_rule rule, const char **oracle)
     return *oracle != NULL;
 }
 
+static world_fn *world_of(broken_rule rule)
+{
+    const char *oracle;
+
+    return is_of_agents(rule, &oracle) ? agent_run : rule == BROKEN_BATCH_CLOSED ? trial_crowd : trial_run;
+}
+
 static void search_begin(broken_rule rule)
 {
     const struct rlimit limit = { CPU_SECONDS, CPU_SECONDS };
     searching *s = &all[rule];
-    const char *oracle;
     int ends[2];
 
     fflush(stdout);
@@ -84,7 +90,7 @@ static void search_begin(broken_rule rule)
         close(ends[0]);
         setrlimit(RLIMIT_CPU, &limit);
         if (freopen("/dev/null", "w", stderr) != NULL)
-            search(ends[1], rule, is_of_agents(rule, &oracle) ? agent_run : trial_run);
+            search(ends[1], rule, world_of(rule));
         _exit(1);
     }
     close(ends[1]);

@@ -173,7 +173,7 @@ static pawl_code batch_fill(pawl_engine *e, run_batch *c, pawl_err *err)
     const char *id;
     pawl_code rc;
 
-    if (c->n > RUNS_MAX / 2 || (c->moved && l.now_ms == c->looked_ms)) {
+    if (c->n > RUNS_MAX / 2 || (c->moved && l.now_ms == c->looked_ms) || (c->n > 0 && BROKEN(BROKEN_BATCH_CLOSED))) {
         c->whole = false;
         return PAWL_OK;
     }
