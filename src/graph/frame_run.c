@@ -183,6 +183,10 @@ static pawl_code frame_run_many(pawl_step *s, const pawl_graph *g, frame *f, con
     for (uint32_t i = 0; i < f->ntasks; i++) {
         reach one;
 
+        if (i % GROUP_TASKS == 0 && x->groups[i / GROUP_TASKS].runs == 0) {
+            i += GROUP_TASKS - 1;
+            continue;
+        }
         if (i % BLOCK_TASKS == 0 && x->blocks[i / BLOCK_TASKS].runs == 0) {
             i += BLOCK_TASKS - 1;
             continue;

@@ -201,18 +201,24 @@ static bool nth_passes(const task *tk, nth_call *want)
     return true;
 }
 
-/* The same of a whole block of tasks. */
-static bool nth_passes_block(const frame *f, uint32_t i, nth_call *want)
+static bool nth_passes_sums(const task_sums *sums, nth_call *want)
 {
-    size_t n;
+    const size_t n = want->waits ? sums->waits : sums->commands;
 
-    if (f->index == NULL || i % BLOCK_TASKS != 0 || BROKEN(BROKEN_RECEIPT))
-        return false;
-    n = want->waits ? f->index->blocks[i / BLOCK_TASKS].waits : f->index->blocks[i / BLOCK_TASKS].commands;
     if (n > want->left)
         return false;
     want->left -= n;
     return true;
+}
+
+/* The same of a whole group or block of tasks: how many tasks are passed. */
+static uint32_t nth_passes_many(const frame *f, uint32_t i, nth_call *want)
+{
+    if (f->index == NULL || i % BLOCK_TASKS != 0 || BROKEN(BROKEN_RECEIPT))
+        return 0;
+    if (i % GROUP_TASKS == 0 && nth_passes_sums(&f->index->groups[i / GROUP_TASKS], want))
+        return GROUP_TASKS;
+    return nth_passes_sums(&f->index->blocks[i / BLOCK_TASKS], want) ? BLOCK_TASKS : 0;
 }
 
 /* In a task of the run without a subgraph, from where the last one was found: the commands of a visit may be many. */
@@ -245,9 +251,9 @@ static bool nth_find(pawl_state *st, nth_call *want)
     for (uint32_t i = 0; i < f->nloose; i++)
         if (!see_nth(want, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
             return true;
-    for (uint32_t i = 0; i < f->ntasks; i++)
-        if (nth_passes_block(f, i, want))
-            i += BLOCK_TASKS - 1;
+    for (uint32_t i = 0, passed; i < f->ntasks; i++)
+        if ((passed = nth_passes_many(f, i, want)) > 0)
+            i += passed - 1;
         else if (nth_passes(&f->tasks[i], want))
             continue;
         else if (f->tasks[i].child == NULL && !BROKEN(BROKEN_RECEIPT))

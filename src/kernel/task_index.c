@@ -9,6 +9,8 @@ static size_t round_up(size_t n) { return (n + (ALIGN - 1)) & ~(size_t)(ALIGN - 
 
 static uint32_t blocks_of(uint32_t ntasks) { return (ntasks + BLOCK_TASKS - 1) / BLOCK_TASKS; }
 
+static uint32_t groups_of(uint32_t ntasks) { return (ntasks + GROUP_TASKS - 1) / GROUP_TASKS; }
+
 static size_t names_bytes(uint32_t nedges)
 {
     return nedges < BLOCK_TASKS ? 0 : hash_index_size(nedges) * sizeof(hash_slot);
@@ -19,7 +21,7 @@ size_t task_index_bytes(uint32_t ntasks, uint32_t nedges)
     if (ntasks < TASKS_MANY)
         return 0;
     return round_up(sizeof(task_index)) + round_up(ntasks * sizeof(task_tally)) + round_up(blocks_of(ntasks) * sizeof(task_sums)) +
-           round_up(names_bytes(nedges));
+           round_up(groups_of(ntasks) * sizeof(task_sums)) + round_up(names_bytes(nedges));
 }
 
 task_index *task_index_new(void *room, const frame *f)
@@ -29,10 +31,12 @@ task_index *task_index_new(void *room, const frame *f)
 
     x->tallies = (task_tally *)(void *)(at += round_up(sizeof *x));
     x->blocks = (task_sums *)(void *)(at += round_up(f->ntasks * sizeof *x->tallies));
-    at += round_up(blocks_of(f->ntasks) * sizeof *x->blocks);
+    x->groups = (task_sums *)(void *)(at += round_up(blocks_of(f->ntasks) * sizeof *x->blocks));
+    at += round_up(groups_of(f->ntasks) * sizeof *x->groups);
     for (uint32_t i = 0; i < f->ntasks; i++) {
         x->tallies[i] = (task_tally){ .at = TASK_READY, .runs = true };
         x->blocks[i / BLOCK_TASKS].runs++;
+        x->groups[i / GROUP_TASKS].runs++;
     }
     x->all.runs = f->ntasks;
     if (f->nedges < BLOCK_TASKS)
@@ -128,14 +132,16 @@ static pawl_code task_count(pawl_state *st, frame *f, const task *tk)
     const uint32_t i = (uint32_t)(tk - f->tasks);
     task_index *x = f->index;
     task_tally now = task_tally_of(tk), *was = &x->tallies[i];
-    task_sums *block = &x->blocks[i / BLOCK_TASKS];
+    task_sums *block = &x->blocks[i / BLOCK_TASKS], *group = &x->groups[i / GROUP_TASKS];
 
     if (now.commands == was->commands && now.waits == was->waits && now.at == was->at && now.runs == was->runs && now.blocked == was->blocked)
         return PAWL_OK;
-    if (!TOUCH(st, was) || !TOUCH(st, block) || !TOUCH(st, &x->all))
+    if (!TOUCH(st, was) || !TOUCH(st, block) || !TOUCH(st, group) || !TOUCH(st, &x->all))
         return PAWL_NOMEM;
     sums_change(block, was, UINT32_MAX);
     sums_change(block, &now, 1);
+    sums_change(group, was, UINT32_MAX);
+    sums_change(group, &now, 1);
     sums_change(&x->all, was, UINT32_MAX);
     sums_change(&x->all, &now, 1);
     *was = now;

@@ -9,7 +9,11 @@
 #include "kernel/frame.h"
 #include "kernel/item.h"
 
-enum { TASKS_MANY = 512, BLOCK_TASKS = 64 };      /* fewer are walked past sooner than they are counted */
+enum {
+    TASKS_MANY = 512,           /* fewer are walked past sooner than they are counted */
+    BLOCK_TASKS = 64,
+    GROUP_TASKS = 8 * BLOCK_TASKS
+};
 
 typedef struct task_tally {
     uint32_t commands, waits;   /* open ones of the task, and of its subgraph */
@@ -24,6 +28,7 @@ typedef struct task_index {
     hash_index names;           /* of the tasks that edges reached; the others have their number in their name */
     task_tally *tallies;        /* by task */
     task_sums *blocks;          /* of BLOCK_TASKS tasks each */
+    task_sums *groups;          /* of GROUP_TASKS tasks each: a walk past all blocks at each event would be quadratic */
     task_sums all;
 } task_index;
 
