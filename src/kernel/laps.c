@@ -146,7 +146,7 @@ pawl_code lap_of(pawl_state *st, arena *a, const task *tk, const char *text, siz
     return rc;
 }
 
-bool asks_on(arena *a, const call *c)
+bool guard_asks(arena *a, const call *c)
 {
     const pawl_value *about;
 
@@ -220,7 +220,7 @@ pawl_code progress_over(pawl_state *st, task *tk)
         const call *c = &tk->calls[i];
         bool counts = c->lap != NULL && c->lap->told && !c->lap->beside;
 
-        if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && asks_on(a, c) && pawl_value_bool(c->value)) {
+        if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && guard_asks(a, c) && pawl_value_bool(c->value)) {
             w.n = 0;
             window_add(&w, &fresh);
             any = true;

@@ -57,7 +57,7 @@ bool command_same(const lap *a, const lap *b);
 bool lap_same(const lap *a, const lap *b);      /* and its result */
 /* The lap of the command with this SPEC. *counts: it is a call that does something, or may. */
 pawl_code lap_of(pawl_state *st, arena *a, const struct task *tk, const char *text, size_t size, lap *l, bool *counts);
-bool asks_on(arena *a, const struct call *c);   /* whether it is the wait of a loop guard */
+bool guard_asks(arena *a, const struct call *c);   /* whether it is the wait of a loop guard */
 void digest_hex(const unsigned char digest[LAP_BYTES], char out[HASH_HEX + 1]);
 const pawl_value *cost_value(arena *a, const amounts *c);
 

@@ -36,14 +36,14 @@ static void lap_put(buf *b, const lap *l)
 
 /* ---- asked before ------------------------------------------------------------------------------------ */
 
-bool progress_wait(pawl_step *s, const call *c) { return s->st->no_progress > 0 && asks_on(&s->mem, c); }
+bool progress_wait(pawl_step *s, const call *c) { return s->st->no_progress > 0 && guard_asks(&s->mem, c); }
 
 uint32_t progress_counted(pawl_step *s, uint32_t n)
 {
     uint32_t own = n;
 
     for (uint32_t i = 0; s->st->no_progress > 0 && i < n && i < s->v->task->ncalls; i++)
-        own -= asks_on(&s->mem, &s->v->task->calls[i]);
+        own -= guard_asks(&s->mem, &s->v->task->calls[i]);
     return own;
 }
 
@@ -74,7 +74,7 @@ static bool window_of(pawl_step *s, window *w)
 
         if (c->lap != NULL && c->lap->told && !c->lap->beside && !v->unanswered)
             window_add(w, c->lap);
-        else if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && asks_on(&s->mem, c))
+        else if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && guard_asks(&s->mem, c))
             w->n = 0;
     }
     for (uint32_t i = w->n; i-- > 0; )
@@ -191,7 +191,7 @@ pawl_code progress_asks(pawl_step *s, const char *spec, size_t size)
 
     if (s->st->no_progress == 0 || spec == NULL || v->reading || v->held)
         return PAWL_OK;
-    if (c != NULL && !asks_on(&s->mem, c))
+    if (c != NULL && !guard_asks(&s->mem, c))
         return s->mem.failed ? PAWL_NOMEM : PAWL_OK;
     if ((rc = lap_of(s->st, &s->mem, v->task, spec, size, &next, &counts)) != PAWL_OK || !counts)
         return rc;
