@@ -170,8 +170,7 @@ typedef struct pawl_look {
     void *ctx;
     uint64_t after, upto;       /* which lines, as for read; not used by a load */
     bool load;                  /* the lines that load gives */
-    pawl_head head;             /* out, on PAWL_OK and when the lines are pruned; run NULL: there is no such run */
-    uint64_t version;           /* out: the store's version of that moment; 0: not known */
+    pawl_head head; uint64_t version;   /* out; head.run NULL: there is no such run (PAWL_GONE is also for pruned lines); version 0: not known */
 } pawl_look;
 
 /* How a run begins, beside its base: all of it is durable in one transaction, or nothing is. */
