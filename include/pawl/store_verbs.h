@@ -152,18 +152,14 @@ typedef struct pawl_filter {    /* NULL, 0 or false: any */
     uint64_t before;            /* only runs with a smaller number: paging, the last number of the page before */
     size_t limit;               /* 0: 50 */
 } pawl_filter;
-
 typedef enum pawl_line_kind { PAWL_LINE_BASE = 1, PAWL_LINE_SNAPSHOT = 2, PAWL_LINE_RECORD = 3, PAWL_LINE_ENTRY = 4 } pawl_line_kind;
-
 typedef struct pawl_due { int64_t look_ms; uint64_t no; } pawl_due;     /* a position in the order of `due`, from a head */
-
 /* Callbacks. Each returns false to stop. Arguments are lent for the call; a callback may not use the handle. */
 typedef bool pawl_line_fn(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line);
 typedef bool pawl_head_fn(void *ctx, const pawl_head *head);
 typedef bool pawl_delivery_fn(void *ctx, const pawl_delivery *d);
 typedef bool pawl_waiting_fn(void *ctx, const char *run, const pawl_waiting *w);
 typedef bool pawl_mark_fn(void *ctx, const pawl_mark *mark);    /* its run, fence and rc are not set */
-
 /* The head of a run and lines of its journal, of the same moment. */
 typedef struct pawl_look {
     pawl_line_fn *fn;           /* gets the lines; NULL: none are wanted */
@@ -172,7 +168,6 @@ typedef struct pawl_look {
     bool load;                  /* the lines that load gives */
     pawl_head head; uint64_t version;   /* out; head.run NULL: there is no such run (PAWL_GONE is also for pruned lines); version 0: not known */
 } pawl_look;
-
 /* How a run begins, beside its base: all of it is durable in one transaction, or nothing is. */
 typedef struct pawl_beginning {
     const char *owner;          /* who claims it, for ttl_ms; NULL: nobody */
@@ -182,7 +177,6 @@ typedef struct pawl_beginning {
     pawl_delivery *left;        /* a delivery that waits for it, such as its start; NULL: none */
     pawl_head head;             /* out: as a claim gives it, before `first` was written; where there is an owner */
 } pawl_beginning;
-
 /* ---- the verbs ------------------------------------------------------------------------------------------ */
 
 typedef struct pawl_store_verbs {
@@ -249,7 +243,6 @@ typedef struct pawl_store_verbs {
 } pawl_store_verbs;
 
 struct pawl_store { const pawl_store_verbs *verbs; };   /* first member of every store */
-
 #ifdef __cplusplus
 }
 #endif

@@ -190,16 +190,6 @@ static void task_move(seen *t, doing to)
 
 static size_t group_ended(const group *g) { return g->count[TASK_DONE] + g->count[TASK_FAILED] + g->count[TASK_DENIED]; }
 
-/* "18/20, 1 failed" */
-void group_counts(const group *g, buf *out)
-{
-    buf_fmt(out, "%zu/%zu", g->count[TASK_DONE], g->total);
-    if (g->count[TASK_FAILED] > 0)
-        buf_fmt(out, ", %zu failed", g->count[TASK_FAILED]);
-    if (g->count[TASK_DENIED] > 0)
-        buf_fmt(out, ", %zu denied", g->count[TASK_DENIED]);
-}
-
 /* Its tasks have ended, or no more of them will begin. */
 static void group_end(view *v, group *g)
 {

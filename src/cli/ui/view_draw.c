@@ -16,6 +16,16 @@ static const look looks[] = {
     [NOTE_SO_FAR] = { "...", "36" },
 };
 
+/* "18/20, 1 failed" */
+void group_counts(const group *g, buf *out)
+{
+    buf_fmt(out, "%zu/%zu", g->count[TASK_DONE], g->total);
+    if (g->count[TASK_FAILED] > 0)
+        buf_fmt(out, ", %zu failed", g->count[TASK_FAILED]);
+    if (g->count[TASK_DENIED] > 0)
+        buf_fmt(out, ", %zu denied", g->count[TASK_DENIED]);
+}
+
 static void piece(buf *out, const buf *text, size_t columns)
 {
     if (columns == 0)
