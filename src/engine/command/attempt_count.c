@@ -13,6 +13,10 @@ static bool see_mark(void *ctx, const pawl_mark *m)
 {
     outbox_entry *entry = outbox_find(ctx, m->id);
 
+    if (entry != NULL && entry->count == COUNT_UNCERTAIN && m->attempts == entry->job.attempt + 1) {
+        count_move(entry, COUNT_STORED);        /* this engine asked for it, and has not begun */
+        return true;
+    }
     if (entry == NULL || !entry_is(entry, ENTRIES_CALL_WAITS) || entry->resolution == RESOLUTION_ASKING || entry->job.attempt >= m->attempts)
         return true;
     budget_leave(entry->e, entry);
@@ -28,14 +32,19 @@ pawl_code counts_read(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc;
 
-    if (r->marked_fence == r->fence || r->outbox.count == 0)
+    if ((r->marked_fence == r->fence && r->outbox.uncertain == 0) || r->outbox.count == 0)
         return PAWL_OK;
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->marks(e->store, r->id, see_mark, r, err);
     pthread_mutex_unlock(&e->lock);
-    if (rc == PAWL_OK)
-        r->marked_fence = r->fence;
-    return rc;
+    if (rc != PAWL_OK)
+        return rc;
+    r->marked_fence = r->fence;
+    for (unsigned s = 0; s < ENTRY_STATES && r->outbox.uncertain > 0; s++)
+        OUTBOX_EACH(r, entry, next, s)
+            if (entry->count == COUNT_UNCERTAIN)
+                count_move(entry, COUNT_NONE);
+    return PAWL_OK;
 }
 
 /* ---- stored ---------------------------------------------------------------------------------------------------- */
@@ -52,7 +61,7 @@ bool attempt_is_counted(const outbox_entry *entry)
 
 static bool is_uncounted(const outbox_entry *entry)
 {
-    return entry->count != COUNT_STORED && entry->count != COUNT_TAKE_BACK && attempt_is_counted(entry);
+    return entry->count != COUNT_STORED && entry->count != COUNT_TAKE_BACK && entry->count != COUNT_UNCERTAIN && attempt_is_counted(entry);
 }
 
 static pawl_code marks_put(pawl_engine *e, const cached_run *r, pawl_mark *all, size_t n, pawl_err *err)
@@ -89,6 +98,13 @@ static int64_t again_of(const outbox_entry *entry, mark_kind kind)
     return entry->not_before_ms > 0 ? entry->not_before_ms : 1;
 }
 
+/* A mark that failed may be stored all the same. Whether an attempt is counted is read again; one that is not taken back is one count too many,
+ * which does no harm; a back-off is stored once more. */
+static entry_count count_after(mark_kind kind, pawl_code rc)
+{
+    return kind != MARK_COUNT ? COUNT_NONE : rc == PAWL_OK ? COUNT_STORED : COUNT_UNCERTAIN;
+}
+
 /* One group of marks for all entries in these states that need this kind. */
 static pawl_code marks_store(pawl_engine *e, cached_run *r, mark_kind kind, uint32_t states, pawl_err *err)
 {
@@ -117,11 +133,11 @@ static pawl_code marks_store(pawl_engine *e, cached_run *r, mark_kind kind, uint
                     all[k++] = (pawl_mark){ .run = r->id, .fence = r->fence, .id = entry->job.id, .first_ms = entry->first_ms,
                                             .again_ms = again_of(entry, kind), .unbegun = kind == MARK_TAKE_BACK };
     rc = marks_put(e, r, all, n, err);
-    for (unsigned s = 0; s < ENTRY_STATES && (rc == PAWL_OK || kind == MARK_TAKE_BACK); s++)
+    for (unsigned s = 0; s < ENTRY_STATES && (rc == PAWL_OK || kind != MARK_BACKOFF); s++)
         if ((states >> s & 1) != 0)
             OUTBOX_EACH(r, entry, next, s)
-                if (is_meant(entry, kind))      /* when it fails, none is taken back twice: one count too many does no harm */
-                    count_move(entry, kind == MARK_COUNT ? COUNT_STORED : COUNT_NONE);
+                if (is_meant(entry, kind))
+                    count_move(entry, count_after(kind, rc));
     arena_free(&mem);
     return rc;
 }
@@ -220,4 +236,12 @@ void counts_take_back(cached_run *r)
             OUTBOX_EACH(r, entry, next, s)
                 if (entry->count == COUNT_STORED)
                     count_move(entry, COUNT_TAKE_BACK);
+}
+
+void counts_close(pawl_engine *e, cached_run *r)
+{
+    if (r->outbox.uncertain > 0)
+        (void)counts_read(e, r, NULL);
+    counts_take_back(r);
+    (void)backoffs_store(e, r, NULL);
 }

@@ -63,12 +63,13 @@ const sm_table entry_table = { "outbox entry", entry_rows, ENTRY_STATES, entry_w
 
 #define TO(state) SM_TO(COUNT_##state)
 static const sm_row count_rows[COUNT_STATES] = {
-    [COUNT_NONE] = { "not counted", TO(BACKOFF) | TO(IN_COMMIT) | TO(STORED), SM_FIRST | SM_LAST },
-    [COUNT_BACKOFF] = { "back-off to be stored", TO(NONE) | TO(IN_COMMIT) | TO(STORED), 0 },
+    [COUNT_NONE] = { "not counted", TO(BACKOFF) | TO(IN_COMMIT) | TO(STORED) | TO(UNCERTAIN), SM_FIRST | SM_LAST },
+    [COUNT_BACKOFF] = { "back-off to be stored", TO(NONE) | TO(IN_COMMIT) | TO(STORED) | TO(UNCERTAIN), 0 },
     [COUNT_IN_COMMIT] = { "in the commit", TO(NONE) | TO(STORED), 0 },
     [COUNT_STORED] = { "counted", TO(NONE) | TO(USED) | TO(TAKE_BACK), 0 },
     [COUNT_USED] = { "used", TO(NONE) | TO(BACKOFF) | TO(STORED) | TO(TAKE_BACK), SM_LAST },
     [COUNT_TAKE_BACK] = { "to be taken back", TO(NONE) | TO(USED), 0 },
+    [COUNT_UNCERTAIN] = { "perhaps counted", TO(NONE) | TO(STORED), 0 },
 };
 #undef TO
 
@@ -78,6 +79,8 @@ static const char *count_wrong(const void *owner, unsigned count)
 
     if (count == COUNT_IN_COMMIT && entry->state != ENTRY_GRANTED)
         return "E13: a commit counts an attempt that cannot begin after it";
+    if (count == COUNT_UNCERTAIN && entry->state != ENTRY_LEAVING)
+        return "E13: it is not known whether an attempt is counted, and none was about to begin";
     if (count == COUNT_USED && entry->state != ENTRY_LEAVING)
         return "E13: a count was used, and no attempt begins";
     return NULL;
@@ -138,6 +141,7 @@ static void counts_add(const outbox_entry *entry, size_t n)
 
     o->backoffs += entry->count == COUNT_BACKOFF ? n : 0;
     o->take_backs += entry->count == COUNT_TAKE_BACK ? n : 0;
+    o->uncertain += entry->count == COUNT_UNCERTAIN ? n : 0;
 }
 
 void count_move(outbox_entry *entry, entry_count to)

@@ -25,6 +25,7 @@ typedef enum entry_count {
     COUNT_STORED,               /* it is counted */
     COUNT_USED,                 /* it was counted, and has begun */
     COUNT_TAKE_BACK,            /* it was counted and did not begin: that is to be stored */
+    COUNT_UNCERTAIN,            /* the store did not say whether it counted it: that is read before anything leaves */
     COUNT_STATES
 } entry_count;
 

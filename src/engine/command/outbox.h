@@ -47,7 +47,7 @@ typedef struct outbox {
     uint64_t orders;                            /* entries that were ever made */
     uint64_t reconciled;                        /* reconciliations so far */
     int64_t watched_ms;                         /* when the limits of running attempts were looked at */
-    size_t backoffs, take_backs;                /* entries in COUNT_BACKOFF, in COUNT_TAKE_BACK */
+    size_t backoffs, take_backs, uncertain;     /* entries in COUNT_BACKOFF, in COUNT_TAKE_BACK, in COUNT_UNCERTAIN */
     buf received;                               /* ids of commands whose receipts came from outside and are not stored, each with its NUL */
     bool stops;                                 /* a running attempt was told to stop */
 } outbox;
@@ -143,6 +143,7 @@ pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena 
 void counts_committed(cached_run *r, const pawl_append *a);
 void counts_take_back(cached_run *r);                   /* no attempt begins any more: marks those that were counted and did not begin */
 pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err);
+void counts_close(pawl_engine *e, cached_run *r);       /* both, before the run is released: the next holder takes nothing for begun that was not */
 
 /* lazy_args.c: before the state changes */
 pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err);

@@ -80,8 +80,7 @@ static pawl_code left_there(pawl_engine *e, cached_run *r, pawl_code *next, pawl
 {
     if (r->st != NULL)
         *next = pawl_state_next(r->st);
-    counts_take_back(r);
-    (void)backoffs_store(e, r, NULL);
+    counts_close(e, r);
     return r->fence != 0 && e->draining && !e->abandoned && outbox_tree_idle(e, r) ? run_release(e, r, err) : PAWL_OK;
 }
 

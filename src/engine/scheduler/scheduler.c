@@ -399,8 +399,7 @@ static pawl_code batch_release(pawl_engine *e, run_batch *c, pawl_err *err)
 
         pass_move(r, PASS_OUT);
         outbox_unqueue(e, r);
-        counts_take_back(r);
-        (void)backoffs_store(e, r, NULL);
+        counts_close(e, r);
         if (outbox_is_idle(r) || (e->draining && outbox_open_idle(r)))       /* else the lease is kept until the attempts are back */
             c->some[c->nsome++] = r;
     }
