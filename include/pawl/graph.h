@@ -148,7 +148,7 @@ typedef enum pawl_picture { PAWL_PICTURE_TEXT = 1, PAWL_PICTURE_MERMAID = 2, PAW
 /* Draw the graph, and where `st` (may be NULL) is in it. The text lives in `step` until it is used again. */
 PAWL_API PAWL_MUST_USE const char *pawl_draw(const pawl_machine *m, pawl_state *st, pawl_picture format,
                                              pawl_step *step, pawl_err *err);
-/* The state machines of Pawl itself, by index ("run", "task", ...), drawn from the tables in the code; NULL after the last. */
+/* The life cycles of a run, a task, a command or wait, and of how a run ends, by index, drawn from the tables in the code; NULL after the last. */
 PAWL_API const char *pawl_draw_own(size_t index, pawl_picture format, pawl_step *step, pawl_err *err);
 
 /* ---- inside a node: how it leaves ------------------------------------------------------------------ */

@@ -284,7 +284,7 @@ static void happening_of(pawl_step *s, pawl_happening *h)
     }
     if (s->answered != NULL)
         h->tag = pawl_value_string(spec_get(s, s->answered, "tag"));
-    if (s->answered != NULL && s->answered->asked && ev->kind == PAWL_EV_ANSWER) {     /* what a command came to */
+    if (s->answered != NULL && s->answered->at == CALL_IN_DOUBT && ev->kind == PAWL_EV_ANSWER) {     /* what a command came to */
         h->kind = PAWL_EV_RECEIPT;
         (void)doubt_told(s->in->value, &s->mem, &h->outcome, &h->value);
     }

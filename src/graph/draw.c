@@ -195,7 +195,7 @@ static void draw_tally(draw_level *l, const frame *f)
             bool asks = false;
 
             for (uint32_t c = 0; c < tk->ncalls && !asks; c++)
-                asks = call_asks(&tk->calls[c]) && tk->calls[c].at == CALL_OPEN;
+                asks = call_asks(&tk->calls[c]) && call_is_open(&tk->calls[c]);
             p->tasks[tk->at]++;
             p->waits += asks;
         }

@@ -86,7 +86,7 @@ const char *draw_sm(const sm_table *t, pawl_picture format, pawl_step *step, paw
 
 const char *pawl_draw_own(size_t index, pawl_picture format, pawl_step *step, pawl_err *err)
 {
-    static const sm_table *const tables[] = { &run_table, &task_table };
+    static const sm_table *const tables[] = { &run_table, &task_table, &call_table, &ending_table };
     if (index >= sizeof tables / sizeof *tables || !draw_may(format, step, err))
         return NULL;
     return draw_sm(tables[index], format, step, err);

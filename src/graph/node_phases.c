@@ -384,7 +384,7 @@ static pawl_code visit_again(pawl_step *s, const visit *v, pawl_err *err)
 static const pawl_value *failed_receipt(const task *tk)
 {
     for (uint32_t i = tk->ncalls; i-- > 0; )
-        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].outcome != PAWL_DONE && !tk->calls[i].refused)
+        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].outcome != PAWL_DONE)
             return tk->calls[i].value;
     return NULL;
 }

@@ -106,8 +106,8 @@ static bool see_wait(void *ctx, const frame *f, const task *tk, const char *path
 {
     listing *l = ctx;
     const item it = { .superstep = c->superstep, .task = path, .visit = tk != NULL ? tk->visit : c->visit, .n = n };
-    const char *spec = c->asked ? c->doubt : c->spec;
-    size_t size = c->asked ? strlen(c->doubt) : c->spec_size;
+    const char *spec = c->at == CALL_IN_DOUBT ? c->doubt : c->spec;
+    size_t size = c->at == CALL_IN_DOUBT ? strlen(c->doubt) : c->spec_size;
     buf id;
 
     (void)f;

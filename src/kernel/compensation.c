@@ -30,7 +30,7 @@ uint32_t doubt_cleared(arena *a, const call *c)
     const pawl_value *spec;
     uint64_t attempts;
 
-    if (c->doubt == NULL || c->asked)
+    if (c->doubt == NULL || c->at == CALL_IN_DOUBT)
         return 0;
     spec = value_read(a, c->doubt, strlen(c->doubt), "a spec", NULL);
     attempts = pawl_value_uint(pawl_value_get(pawl_value_get(pawl_value_get(spec, "prompt"), "known"), "attempts"));
@@ -43,21 +43,20 @@ pawl_code fold_doubt(pawl_state *st, const item *it, pawl_err *err)
     task *tk;
     call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, &tk);
 
-    if (c == NULL || c->at != CALL_OPEN || call_asks(c) || c->kind == CALL_SLEEP)
+    if (c == NULL || c->at != CALL_OPEN || c->kind == CALL_ASK || c->kind == CALL_SLEEP)
         return fail(err, PAWL_CORRUPT, "item \"doubt\" of %s: no command of that id is open", it->task);
     if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
     if (it->at > st->record_ms)
         st->record_ms = it->at;
-    call_count(st, tk, c, -1);
     if (c->doubt != NULL)
         st_free(st, c->doubt, strlen(c->doubt) + 1);
-    c->doubt = st_text(st, it->spec, it->spec_size);
-    c->asked = true;
+    if ((c->doubt = st_text(st, it->spec, it->spec_size)) == NULL)
+        return PAWL_NOMEM;
     c->wait = PAWL_WAIT_QUESTION;
     c->time_ms = it->at;
-    call_count(st, tk, c, 1);
-    return c->doubt == NULL ? PAWL_NOMEM : PAWL_OK;
+    call_state_move(st, tk, c, CALL_IN_DOUBT);
+    return PAWL_OK;
 }
 
 /* ---- what may have to be undone ------------------------------------------------------------------ */
@@ -190,11 +189,11 @@ pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err)
 
     if (st->unwind != 0 || it->outcome < PAWL_FAILED || it->outcome > PAWL_REJECTED)
         return fail(err, PAWL_CORRUPT, "item \"unwind\": it is under way, or comes to no end");
-    if ((reason == NULL && it->spec != NULL) || !TOUCH(st, &st->unwind) || !TOUCH(st, &st->canceling) || !TOUCH(st, &st->reason) ||
+    if ((reason == NULL && it->spec != NULL) || !TOUCH(st, &st->unwind) || !TOUCH(st, &st->ending) || !TOUCH(st, &st->reason) ||
         !TOUCH(st, &st->reason_bytes))
         return PAWL_NOMEM;
     st->unwind = it->outcome;
-    st->canceling = true;       /* what is in flight is waited for */
+    ending_move(st, ENDING_WAIT);
     if (reason == NULL)
         return PAWL_OK;
     st_free(st, st->reason, st->reason_bytes);
@@ -202,12 +201,16 @@ pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err)
     return st->reason == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 
-pawl_code fold_inverse(pawl_state *st)
+pawl_code fold_inverse(pawl_state *st, pawl_err *err)
 {
-    if (!TOUCH(st, &st->undone) || !TOUCH(st, &st->canceling))
+    if (st->only)
+        return PAWL_OK;
+    if (!sm_may(&ending_table, st->ending, ENDING_COMPENSATE))
+        return fail(err, PAWL_CORRUPT, "an inverse runs, and the run is not to be compensated");
+    if (!TOUCH(st, &st->undone) || !TOUCH(st, &st->ending))
         return PAWL_NOMEM;
     st->undone++;
-    st->canceling = false;      /* from here on what is open is performed */
+    ending_move(st, ENDING_COMPENSATE);     /* what is open from here on is performed */
     return PAWL_OK;
 }
 
@@ -240,17 +243,27 @@ static bool note_good(const pawl_value *v)
     return true;
 }
 
-pawl_code unwind_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
+pawl_code ending_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
+{
+    const bool waits = pawl_value_bool(pawl_value_get(fold, "canceling"));
+    const char *status = pawl_value_string(pawl_value_get(fold, "unwind"));
+    int to = name_index(status_names, 7, status);
+
+    if (status != NULL && to < PAWL_FAILED)
+        return fail(err, PAWL_CORRUPT, "a folded state: unwind is the status of a run that is over");
+    st->unwind = (uint8_t)(to < 0 ? 0 : to);
+    sm_begin(&ending_table, &st->ending, st->unwind == 0 ? waits ? ENDING_CANCEL : ENDING_NONE : waits ? ENDING_WAIT : ENDING_COMPENSATE, st);
+    return PAWL_OK;
+}
+
+pawl_code undo_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
 {
     const pawl_value *notes = pawl_value_get(fold, "undo"), *v;
-    const char *status = pawl_value_string(pawl_value_get(fold, "unwind"));
     uint64_t undone = pawl_value_uint(pawl_value_get(fold, "undone"));
-    int to = name_index(status_names, 7, status);
     pawl_iter it = pawl_iter_of(notes);
 
-    if ((notes != NULL && pawl_value_type(notes) != PAWL_TYPE_ARRAY) || (status != NULL && to < PAWL_FAILED) || undone > pawl_value_size(notes))
-        return fail(err, PAWL_CORRUPT, "a folded state: undo is an array of notes, unwind the status of a run that is over, and no more is undone");
-    st->unwind = (uint8_t)(to < 0 ? 0 : to);
+    if ((notes != NULL && pawl_value_type(notes) != PAWL_TYPE_ARRAY) || undone > pawl_value_size(notes))
+        return fail(err, PAWL_CORRUPT, "a folded state: undo is an array of notes, and no more is undone");
     st->undone = (uint32_t)undone;
     if (notes != NULL) {
         st_list_dies(st, st->undo);     /* made by the receipts of open calls, which the notes have, too */

@@ -16,9 +16,10 @@ pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_va
 pawl_code undo_given_up(pawl_state *st, const frame *f, const task *tk, const char *path, pawl_err *err);  /* a visit is over: what is open of it */
 bool call_undoable(arena *a, const call *c);     /* it has an inverse */
 pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err);
-pawl_code fold_inverse(pawl_state *st);         /* one was issued */
+pawl_code fold_inverse(pawl_state *st, pawl_err *err);  /* one was issued */
 void unwind_code(pawl_state *st, buf *b, blob_set *apart, buf *beside);    /* members of a fold, each after a comma */
-pawl_code unwind_read(pawl_state *st, const pawl_value *fold, pawl_err *err);
+pawl_code ending_read(pawl_state *st, const pawl_value *fold, pawl_err *err);   /* before its open calls, which may be inverses */
+pawl_code undo_read(pawl_state *st, const pawl_value *fold, pawl_err *err);     /* after them, which make notes, too */
 static inline size_t undo_count(const pawl_state *st) { return st->undo != NULL ? st->undo->count : 0; }
 
 #endif

@@ -22,7 +22,7 @@ bool doubt_due(const pawl_step *s, const call *c, pawl_outcome outcome)
 
     if (call_is_inverse(c))
         return outcome != PAWL_DONE;
-    if (outcome != PAWL_OUTCOME_UNKNOWN || s->st->canceling || c->kind != CALL_CALL)
+    if (outcome != PAWL_OUTCOME_UNKNOWN || state_canceling(s->st) || c->kind != CALL_CALL)
         return false;
     spec = value_read(s->entry.mem, c->spec, c->spec_size, "a spec", NULL);
     cls = class_of(spec);

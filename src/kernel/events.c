@@ -135,7 +135,7 @@ static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_
         return fail(err, PAWL_INVALID, "%s: \"%s\" is no id of this run", st->run, id != NULL ? id : "");
     out->c = call_find(st, out->superstep, out->path, out->visit, out->n, &out->f, NULL);
     if (out->c != NULL)
-        return out->c->at == CALL_OPEN ? PAWL_OK : PAWL_IGNORED;
+        return call_is_open(out->c) ? PAWL_OK : PAWL_IGNORED;
     if (was_once(st, out))
         return PAWL_IGNORED;
     return fail(err, PAWL_INVALID, "%s: \"%s\" is no command or wait that was ever made", st->run, id);
@@ -148,7 +148,7 @@ bool call_open(pawl_state *st, const char *id)
     if (!id_of_run(st, id, c.path, &c.superstep, &c.visit, &c.n))
         return false;
     c.c = call_find(st, c.superstep, c.path, c.visit, c.n, &c.f, NULL);
-    return c.c != NULL && c.c->at == CALL_OPEN;
+    return c.c != NULL && call_is_open(c.c);
 }
 
 static item *item_for(pawl_step *s, unsigned kind, const named_call *c)
@@ -170,7 +170,7 @@ static pawl_code take_doubt(pawl_step *s, const named_call *c, pawl_err *err)
 {
     item *it;
 
-    if (c->c->asked)
+    if (c->c->at == CALL_IN_DOUBT)
         return PAWL_IGNORED;        /* nothing new */
     s->waits_on = true;
     s->whole = s->st->unwind != 0;
@@ -341,7 +341,7 @@ static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value 
     if (it == NULL || s->answered == NULL)
         return PAWL_NOMEM;
     *s->answered = *c->c;
-    s->waits_on = c->c->asked && pawl_value_string(v) != NULL;      /* "again" */
+    s->waits_on = c->c->at == CALL_IN_DOUBT && pawl_value_string(v) != NULL;      /* "again" */
     s->whole = s->whole || s->st->unwind != 0;
     if (s->waits_on && s->update != NULL)
         return refuse(s, err, "an update goes with what a command came to, not with \"again\"");
@@ -420,7 +420,7 @@ static pawl_code take_timer(pawl_step *s, pawl_err *err)
     if (rc != PAWL_OK)
         return rc;
     if (c.c->kind == CALL_SLEEP) {
-        if (s->ev->time_ms + (BROKEN(BROKEN_SLEEP_EARLY) ? 1000 : 0) < c.c->time_ms && !s->st->canceling)
+        if (s->ev->time_ms + (BROKEN(BROKEN_SLEEP_EARLY) ? 1000 : 0) < c.c->time_ms && !state_canceling(s->st))
             return PAWL_IGNORED;        /* not yet; but nobody who is called off sleeps on */
         s->answered = arena_get(&s->mem, sizeof *s->answered);
         if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
@@ -565,11 +565,11 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
         return PAWL_IGNORED;
     if (over ? st->status != PAWL_FAILED || !(reopens || s->ev->kind == PAWL_EV_ADOPT) : reopens)
         return PAWL_IGNORED;        /* what failed may be adopted, and then reopened under the machine that mends it */
-    if ((st->canceling || (st->unwind != 0 && !over)) && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
+    if ((state_canceling(st) || (st->unwind != 0 && !over)) && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
         return PAWL_IGNORED;        /* nothing new begins */
     if (reopens && st->undone > 0)
         return refuse(s, err, "what it did was undone: begin another run, or a fork of it");
-    if (s->ev->kind == PAWL_EV_CANCEL && st->unwind != 0 && !st->canceling)
+    if (s->ev->kind == PAWL_EV_CANCEL && st->unwind != 0 && !state_canceling(st))
         return PAWL_IGNORED;        /* it ends anyway, when its inverses have run */
     switch (s->ev->kind) {
     case PAWL_EV_START:   return take_object(s, ITEM_START, err);

@@ -76,12 +76,6 @@ static pawl_code fold_records(pawl_state *st, const item *it, pawl_err *err)
     return marks_drop(st);
 }
 
-/* By the table that the picture is drawn from. */
-static inline bool task_may(const task *tk, unsigned to)
-{
-    return (task_rows[tk->at].to >> to & 1) != 0;
-}
-
 /* ---- visits ------------------------------------------------------------------------------------------ */
 
 static inline pawl_code task_of(pawl_state *st, const item *it, task **tk, frame **f, pawl_err *err)
@@ -145,7 +139,7 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
     tk->visit = it->visit;
     tk->visit_ms = it->at;
     tk->timed = true;
-    tk->at = TASK_READY;
+    task_move(tk, TASK_READY);
     return PAWL_OK;
 }
 
@@ -200,7 +194,7 @@ static pawl_code fold_frame(pawl_state *st, pawl_entry *e, const item *it, pawl_
     tk->child = child;
     visit_time(e, tk);
     child->now_ms = tk->visit_ms;
-    tk->at = TASK_OPEN;
+    task_move(tk, TASK_OPEN);
     for (uint32_t i = 0; i < it->nwrites && rc == PAWL_OK; i++) {
         channel *c = channel_find(child, it->writes[i].channel);
         const pawl_value *v;
@@ -248,13 +242,12 @@ static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pa
     if (c->spec == NULL)
         return PAWL_NOMEM;
     if (it->kind == ITEM_REFUSAL) {      /* it never was one: its answer is why */
-        c->at = CALL_ANSWERED;
         c->outcome = PAWL_ERROR;
-        c->refused = true;
         c->wait = 0;
+        call_state_begin(st, tk, c, CALL_REFUSED);
         return (c->value = st_value(st, it->value, &c->value_bytes)) != NULL ? PAWL_OK : PAWL_NOMEM;
     }
-    call_count(st, tk, c, 1);
+    call_state_begin(st, tk, c, CALL_OPEN);
     return st->budget != NULL && (c->kind == CALL_CALL || c->kind == CALL_SPAWN) ? budget_reserve(st, it, err) : PAWL_OK;
 }
 
@@ -284,7 +277,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     if (it->hold || *it->task == '@') {     /* a reducer's, an inverse, or asked between two supersteps: of no visit */
         if ((f = frame_above(st, it->task)) == NULL)
             return corrupt(err, it, "there is no such subgraph");
-        if (strcmp(it->task, UNDO_TASK) == 0 && (rc = fold_inverse(st)) != PAWL_OK)
+        if (strcmp(it->task, UNDO_TASK) == 0 && (rc = fold_inverse(st, err)) != PAWL_OK)
             return rc;
         return fold_loose(st, f, e, it, err);
     }
@@ -297,7 +290,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     if (!TOUCH(st, tk) || !calls_room(st, &tk->calls, &tk->calls_cap, tk->ncalls))
         return PAWL_NOMEM;
     visit_time(e, tk);
-    tk->at = TASK_OPEN;
+    task_move(tk, TASK_OPEN);
     rc = call_fill(st, tk, &tk->calls[tk->ncalls], it, err);
     if (rc == PAWL_OK && it->kind == ITEM_CALL && st->no_progress > 0)
         rc = progress_call(st, tk, &tk->calls[tk->ncalls]);
@@ -350,9 +343,7 @@ static pawl_code fold_again(pawl_state *st, task *tk, call *c)
 {
     if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
-    call_count(st, tk, c, -1);
-    c->asked = false;
-    call_count(st, tk, c, 1);
+    call_state_move(st, tk, c, CALL_OPEN);
     return PAWL_OK;
 }
 
@@ -365,13 +356,13 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     pawl_outcome outcome = (pawl_outcome)it->outcome;
     pawl_code rc;
 
-    if (c == NULL || c->at != CALL_OPEN)
+    if (c == NULL || !call_is_open(c))
         return corrupt(err, it, "nothing of that id is open");
-    if (!c->asked && (c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
+    if (c->at == CALL_OPEN && (c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
         return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
     if (it->at > st->record_ms)
         st->record_ms = it->at;
-    if (c->asked && it->kind == ITEM_ANSWER && !doubt_told(it->value, st->t->mem, &outcome, &value))
+    if (c->at == CALL_IN_DOUBT && it->kind == ITEM_ANSWER && !doubt_told(it->value, st->t->mem, &outcome, &value))
         return fold_again(st, tk, c);
     if (st->budget != NULL && (rc = budget_settle(st, c, outcome, it->more, err)) != PAWL_OK)
         return rc;
@@ -394,9 +385,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return rc;
     if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
-    call_count(st, tk, c, -1);
-    c->at = CALL_ANSWERED;
-    c->asked = false;
+    call_state_move(st, tk, c, CALL_ANSWERED);
     c->time_ms = it->at;
     c->outcome = (uint8_t)outcome;
     if (c->lap != NULL && (rc = progress_told(st, c, outcome, value, it->more)) != PAWL_OK)
@@ -415,7 +404,7 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
     call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, &tk);
     pawl_code rc;
 
-    if (c == NULL || c->at != CALL_OPEN)
+    if (c == NULL || !call_is_open(c))
         return corrupt(err, it, "nothing of that id is open");
     if ((rc = undo_note(st, it, c, NULL, err)) != PAWL_OK)
         return rc;
@@ -423,8 +412,7 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
         return loose_gone(st, f, c);
     if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
-    call_count(st, tk, c, -1);
-    c->at = CALL_DROPPED;
+    call_state_move(st, tk, c, CALL_DROPPED);
     return PAWL_OK;
 }
 
@@ -478,14 +466,12 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
     if (!task_ready(tk) && !call_touch(st, tk))
         return PAWL_NOMEM;
     for (uint32_t i = 0; i < tk->ncalls && !task_ready(tk); i++) {      /* what lost a race is waited for no more */
-        if (tk->calls[i].at != CALL_OPEN)
+        if (!call_is_open(&tk->calls[i]))
             continue;
         if (!TOUCH(st, &tk->calls[i]))
             return PAWL_NOMEM;
-        call_count(st, tk, &tk->calls[i], -1);
-        tk->calls[i].at = CALL_DROPPED;
+        call_state_move(st, tk, &tk->calls[i], CALL_DROPPED);
     }
-    tk->at = TASK_LEFT;
     if (tk->child != NULL) {
         if (!TOUCH(st, &tk->visit_ms))
             return PAWL_NOMEM;
@@ -493,6 +479,7 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         frame_drop(st, tk->child);
         tk->child = NULL;
     }
+    task_move(tk, TASK_LEFT);
     if (!st->t->keep || st->t->live || (e->closes && !st->t->closed && f == &st->root)) {
         tk->leave = it->leave;      /* the step outlives the need for it */
         return PAWL_OK;
@@ -516,10 +503,11 @@ static pawl_code fold_fail(pawl_state *st, const item *it, pawl_err *err)
         return rc;
     if (!TOUCH(st, tk))
         return PAWL_NOMEM;
-    tk->at = TASK_FAILED;
     tk->fault_size = (uint32_t)it->spec_size;
-    tk->fault = st_text(st, it->spec, it->spec_size);
-    return tk->fault == NULL ? PAWL_NOMEM : PAWL_OK;
+    if ((tk->fault = st_text(st, it->spec, it->spec_size)) == NULL)
+        return PAWL_NOMEM;
+    task_move(tk, TASK_FAILED);
+    return PAWL_OK;
 }
 
 static pawl_code fold_put(pawl_state *st, const item *it, const pawl_value *in, pawl_err *err)
@@ -561,9 +549,9 @@ static pawl_code fold_turn(pawl_state *st)
 
 static pawl_code fold_cancel(pawl_state *st)
 {
-    if (!TOUCH(st, &st->canceling))
+    if (!TOUCH(st, &st->ending))
         return PAWL_NOMEM;
-    st->canceling = true;
+    ending_move(st, st->unwind != 0 ? ENDING_WAIT : ENDING_CANCEL);
     return PAWL_OK;
 }
 
@@ -611,8 +599,8 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     st->reason = NULL;
     st->reason_bytes = 0;
     st->unwind = 0;
-    st->canceling = false;
-    st->status = PAWL_WORKING;
+    ending_move(st, ENDING_NONE);
+    status_move(st, PAWL_WORKING);
     if (update == NULL || (rc = put_writes(st, &st->root, update, false, err)) != PAWL_OK || st->pending == NULL)
         return update == NULL ? PAWL_OK : rc;
     return settings_last(st, update);

@@ -1,6 +1,6 @@
 /* frame.c - frames, tasks and calls are made and freed, and what is open of them is counted.
  *
- * Called by the folds, inside a transaction. The counts of a task and of the state change together, in call_count() alone. */
+ * Called by the folds, inside a transaction. The counts of open commands and waits change with the state of a call, in its movers alone. */
 #include "kernel/channel.h"
 #include "kernel/txn.h"
 
@@ -11,7 +11,8 @@ bool call_touch(pawl_state *st, task *tk)
     return tk == NULL || touch(st, &tk->commands, sizeof tk->commands + sizeof tk->waits);
 }
 
-void call_count(pawl_state *st, task *tk, const call *c, int by)
+/* One more of what is open, or one less: -1. */
+static void call_count(pawl_state *st, task *tk, const call *c, int by)
 {
     uint32_t d = (uint32_t)by;
 
@@ -29,9 +30,25 @@ void call_count(pawl_state *st, task *tk, const call *c, int by)
         st->people += d;
 }
 
+void call_state_begin(pawl_state *st, task *tk, call *c, call_state first)
+{
+    sm_begin(&call_table, &c->at, first, c);
+    if (call_is_open(c))
+        call_count(st, tk, c, 1);
+}
+
+void call_state_move(pawl_state *st, task *tk, call *c, call_state to)
+{
+    if (call_is_open(c))
+        call_count(st, tk, c, -1);
+    sm_move(&call_table, &c->at, to, c);
+    if (call_is_open(c))
+        call_count(st, tk, c, 1);
+}
+
 void call_drop(pawl_state *st, call *c)
 {
-    if (c->at == CALL_OPEN)
+    if (call_is_open(c))
         call_count(st, NULL, c, -1);
     st_free(st, c->spec, c->spec_size + 1);
     st_free(st, c->value, c->value_bytes);

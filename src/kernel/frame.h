@@ -13,7 +13,15 @@ struct channel;
 struct item;
 
 typedef enum call_kind { CALL_CALL = 1, CALL_SLEEP = 2, CALL_SPAWN = 3, CALL_ASK = 4 } call_kind;
-typedef enum call_at { CALL_OPEN = 0, CALL_ANSWERED = 1, CALL_DROPPED = 2 } call_at;
+/* Changed by call_state_move() only, along call_table. */
+typedef enum call_state {
+    CALL_OPEN,                  /* made, and nobody has answered */
+    CALL_IN_DOUBT,              /* open: a command whose outcome nobody knows; somebody is asked, so it counts as a wait (E5) */
+    CALL_ANSWERED,              /* its receipt or its answer is here */
+    CALL_REFUSED,               /* over the budget: never issued; its value says why */
+    CALL_DROPPED,               /* given up */
+    CALL_STATES
+} call_state;
 
 typedef struct call {           /* a command or a wait, by its number in the visit */
     uint8_t kind, at, outcome, wait;
@@ -28,14 +36,21 @@ typedef struct call {           /* a command or a wait, by its number in the vis
     const pawl_value *update;   /* that came with the answer (W7) */
     size_t update_bytes;
     const char *doubt;          /* SPEC of the question what came of it; NULL: that was never in doubt */
-    bool asked;                 /* and it is open: the command stands as a wait */
-    bool refused;               /* for want of budget: it never was one */
     lap *lap;                   /* where repetition is looked for, and it counts; else NULL */
 } call;
 
-static inline bool call_asks(const call *c) { return c->kind == CALL_ASK || c->asked; }
+static inline bool call_is_open(const call *c) { return c->at == CALL_OPEN || c->at == CALL_IN_DOUBT; }
+static inline bool call_has_outcome(const call *c) { return c->at == CALL_ANSWERED || c->at == CALL_REFUSED; }
+static inline bool call_asks(const call *c) { return c->kind == CALL_ASK || c->at == CALL_IN_DOUBT; }     /* a wait, if it is open */
 
-typedef enum task_at { TASK_READY = 0, TASK_OPEN = 1, TASK_LEFT = 2, TASK_FAILED = 3, TASK_STATES = 4 } task_at;
+/* Changed by task_move() only, along task_table. Zeroed memory is a ready task. */
+typedef enum task_state {
+    TASK_READY,                 /* its visit has not begun */
+    TASK_OPEN,                  /* its visit has made commands, or entered a subgraph */
+    TASK_LEFT,                  /* done: its writes wait for the close of the superstep */
+    TASK_FAILED,                /* its visit ended in an error */
+    TASK_STATES
+} task_state;
 
 struct frame;
 struct leave;
@@ -114,11 +129,17 @@ void frame_clear(pawl_state *st, frame *f);     /* all but its channels */
 void task_drop(pawl_state *st, task *tk);       /* frees what it has */
 void visit_drop(pawl_state *st, task *tk);      /* the same, but for what it keeps from visit to visit */
 void call_drop(pawl_state *st, call *c);
-/* One more, or less, of what is open; `tk`: whose it is, touched by call_touch(); NULL: of no visit, or of a task that goes. */
-void call_count(pawl_state *st, task *tk, const call *c, int by);
+/* The movers of a call. They keep the counts of open commands and waits of the state, and of `tk`: the task whose visit made it, touched by
+ * call_touch(); NULL: of no visit, or of a task that goes. */
+void call_state_begin(pawl_state *st, task *tk, call *c, call_state first);
+void call_state_move(pawl_state *st, task *tk, call *c, call_state to);
 bool call_touch(pawl_state *st, task *tk);
 
-extern const sm_row task_rows[TASK_STATES];     /* tables.c */
-extern const sm_table run_table, task_table;
+/* tables.c. `run_table` is of pawl_status, `ending_table` of ending_state (state.h). */
+extern const sm_row task_rows[TASK_STATES];
+extern const sm_table run_table, ending_table, task_table, call_table;
+
+static inline bool task_may(const task *tk, task_state to) { return (task_rows[tk->at].to >> to & 1) != 0; }
+static inline void task_move(task *tk, task_state to) { sm_move_hot(&task_table, &tk->at, to, tk); }
 
 #endif

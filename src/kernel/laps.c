@@ -167,7 +167,7 @@ pawl_code progress_call(pawl_state *st, const task *tk, call *c)
     if (rc != PAWL_OK || !counts)
         return rc;
     for (uint32_t i = 0; i < tk->ncalls && !l.beside; i++)
-        l.beside = tk->calls[i].lap != NULL && tk->calls[i].at == CALL_OPEN && command_same(tk->calls[i].lap, &l);
+        l.beside = tk->calls[i].lap != NULL && call_is_open(&tk->calls[i]) && command_same(tk->calls[i].lap, &l);
     if ((own = st_alloc(st, sizeof *own)) == NULL)
         return PAWL_NOMEM;
     *own = l;

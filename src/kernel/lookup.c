@@ -169,7 +169,7 @@ int64_t task_time(const task *tk)
     int64_t t = tk->child != NULL && tk->child->now_ms > tk->visit_ms ? tk->child->now_ms : tk->visit_ms;
 
     for (uint32_t i = 0; i < tk->ncalls; i++)
-        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].time_ms > t)
+        if (call_has_outcome(&tk->calls[i]) && tk->calls[i].time_ms > t)
             t = tk->calls[i].time_ms;
     return t;
 }

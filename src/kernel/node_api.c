@@ -495,7 +495,7 @@ pawl_code pawl_select(pawl_step *s, uint32_t *winner)
         return PAWL_OK;
     }
     for (uint32_t i = 0; i < v->task->ncalls && i < v->cursor && v->nwon < RACES_MAX; i++) {
-        if (v->task->calls[i].at != CALL_ANSWERED || v->task->calls[i].refused || has_won(v, i) || progress_wait(s, &v->task->calls[i]))
+        if (v->task->calls[i].at != CALL_ANSWERED || has_won(v, i) || progress_wait(s, &v->task->calls[i]))
             continue;
         v->won[v->nwon++] = i;
         *winner = progress_counted(s, i);

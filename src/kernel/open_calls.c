@@ -8,7 +8,7 @@
 #include <string.h>
 
 static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *ctx);
-static inline bool is_open(const call *c) { return c->at == CALL_OPEN || BROKEN(BROKEN_RECEIPT); }
+static inline bool is_open(const call *c) { return call_is_open(c) || BROKEN(BROKEN_RECEIPT); }
 
 static bool open_below(const task *tk)
 {

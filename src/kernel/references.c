@@ -121,7 +121,7 @@ static const pawl_value *event_target(const task *tk, const pawl_value *in, cons
     if (tk == NULL || n == 0 || n > 9)
         return NULL;
     unsigned long i = strtoul(target, NULL, 10);
-    if (i >= tk->ncalls || tk->calls[i].at != CALL_ANSWERED)
+    if (i >= tk->ncalls || !call_has_outcome(&tk->calls[i]))
         return NULL;
     return pawl_value_find(tk->calls[i].value, target + n);
 }

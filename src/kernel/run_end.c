@@ -192,7 +192,7 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
     bool now = s->ev->kind == PAWL_EV_CANCEL, again = now && s->was_canceling;
     pawl_code rc = now && !again && s->ev->by != NULL && strcmp(s->ev->by, BY_DEADLINE) == 0 ? deadline_told(s, err) : PAWL_OK;
 
-    if (rc == PAWL_OK && st->canceling)
+    if (rc == PAWL_OK && state_canceling(st))
         rc = step_drop(s, false, err);
     if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again && !BROKEN(BROKEN_UNWIND_EARLY)))
         return rc;

@@ -27,6 +27,6 @@ void spec_limits(const pawl_value *spec, pawl_limits *out)
 
 const pawl_value *spec_get(pawl_step *s, const call *c, const char *member)
 {
-    return pawl_value_get(c->asked ? value_read(&s->mem, c->doubt, strlen(c->doubt), "a spec", NULL)
+    return pawl_value_get(c->at == CALL_IN_DOUBT ? value_read(&s->mem, c->doubt, strlen(c->doubt), "a spec", NULL)
                                    : value_read(&s->mem, c->spec, c->spec_size, "a spec", NULL), member);
 }

@@ -231,7 +231,7 @@ static bool nth_in_task(pawl_state *st, const task *tk, nth_call *want)
     for (uint32_t i = on ? st->nth_hint.call : 0; i < tk->ncalls; i++) {
         const call *c = &tk->calls[i];
 
-        if (c->at != CALL_OPEN || call_asks(c) != want->waits || left-- > 0)
+        if (!call_is_open(c) || call_asks(c) != want->waits || left-- > 0)
             continue;
         want->tk = tk;
         want->c = c;
@@ -285,7 +285,7 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
     *w = (nth_call){ .left = index, .waits = waits };
     if (!nth_find(st, w))
         return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
-    *spec = w->c->asked ? value_read(&s->mem, w->c->doubt, strlen(w->c->doubt), "a spec", err)
+    *spec = w->c->at == CALL_IN_DOUBT ? value_read(&s->mem, w->c->doubt, strlen(w->c->doubt), "a spec", err)
                         : value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
     *id = full_id(s, st, w);
     return *spec == NULL || *id == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;

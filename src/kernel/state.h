@@ -22,6 +22,15 @@ typedef struct mark {           /* the digest of an item in a record */
 
 #define BY_DEADLINE "@deadline"   /* who cancels a run whose deadline passed */
 
+/* How a run comes to its end otherwise than completed (E10, E5), changed by ending_move() only, along ending_table. */
+typedef enum ending_state {
+    ENDING_NONE,                /* it does not, or has no need to wait */
+    ENDING_CANCEL,              /* canceled: what is in flight is waited for, nothing new begins */
+    ENDING_WAIT,                /* the same, and then inverses run, and it comes to the status `unwind` */
+    ENDING_COMPENSATE,          /* inverses run, one by one */
+    ENDING_STATES
+} ending_state;
+
 struct pawl_state {
     frame root;
     uint64_t seq, turn;
@@ -36,7 +45,7 @@ struct pawl_state {
     uint64_t ignored;
     bool no_journal;
     bool many_tasks;            /* some frame has, or had, an index of its tasks */
-    bool canceling;             /* called off: what is in flight is waited for, nothing new begins */
+    uint8_t ending;             /* ending_state */
     bool only;                  /* beside another: folds for one channel, see lazy_list.c */
     uint32_t nmarks, marks_cap;
     mark *marks;
@@ -48,7 +57,7 @@ struct pawl_state {
     ledger *budget;             /* NULL: none */
     uint32_t undone;            /* inverses that were issued */
     uint32_t no_progress, progress_nodes;   /* so often the same in a row, and a person is asked, 0: nobody is; 1: with the nodes, 0: of an older run */
-    uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: none */
+    uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: it is not to be compensated */
     size_t bytes;               /* of the block that this state begins */
     struct { const call *calls; uint32_t call; size_t nth; bool waits; } nth_hint;     /* where that command (or wait) was found last */
     /* fixed since the base, but for adopt */
@@ -80,11 +89,15 @@ static inline bool status_over(unsigned status)
 {
     return (1u << status & (1u << PAWL_COMPLETED | 1u << PAWL_FAILED | 1u << PAWL_CANCELED_RUN | 1u << PAWL_REJECTED)) != 0;
 }
+/* What is in flight is waited for, and nothing new begins. */
+static inline bool state_canceling(const pawl_state *st) { return st->ending == ENDING_CANCEL || st->ending == ENDING_WAIT; }
+static inline void ending_move(pawl_state *st, ending_state to) { sm_move(&ending_table, &st->ending, to, st); }
+static inline void status_move(pawl_state *st, unsigned to) { sm_move_hot(&run_table, &st->status, to, st); }
 /* Something can be done without waiting for anybody. In an open superstep that is only ending it: whatever can be
  * begun is begun by the step that makes it possible. */
 static inline bool state_runnable(const pawl_state *st)
 {
-    if (st->canceling || st->root.nloose > 0)
+    if (state_canceling(st) || st->root.nloose > 0)
         return false;
     if (st->root.ntasks == 0)       /* a fork of what was over: a tick ends it again. A reducer has no supersteps */
         return st->root.superstep > 0;

@@ -220,7 +220,7 @@ static inline pawl_code feed_in(pawl_step *s, pawl_err *err)
     if ((rc = s->ev->kind == PAWL_EV_TICK ? take_tick(s->st) : take_event(s, err)) != PAWL_OK)
         return rc;
     again = s->answered != NULL && s->answered->task != NULL ? spec_get(s, s->answered, "command") : NULL;
-    if (s->st->canceling || (s->st->unwind != 0 && !status_over(s->st->status)))
+    if (state_canceling(s->st) || (s->st->unwind != 0 && !status_over(s->st->status)))
         rc = step_cancel(s, err);
     else if (s->waits_on)
         rc = PAWL_OK;
@@ -266,7 +266,7 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     s->m = m;
     s->ev = ev;
     s->was_open = st->root.open;
-    s->was_canceling = st->canceling;
+    s->was_canceling = state_canceling(st);
     s->now = s->entry.time_ms = event_time(st, ev);
     txn_begin(st, &s->t, &s->mem, keep);
     s->t.live = keep;

@@ -52,7 +52,7 @@ uint32_t frame_open(const frame *f, bool waits)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < f->nloose; i++)
-        n += f->loose[i].at == CALL_OPEN && call_asks(&f->loose[i]) == waits;
+        n += call_is_open(&f->loose[i]) && call_asks(&f->loose[i]) == waits;
     if (f->index != NULL)
         return n + (waits ? f->index->all.waits : f->index->all.commands);
     for (uint32_t i = 0; i < f->ntasks; i++) {

@@ -94,12 +94,12 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
         return visit_wrong(s, PAWL_CORRUPT, "command %u of visit %u was %.60s, and now is %.60s: the node is not pure", (unsigned)v->cursor,
                            (unsigned)v->task->visit, c->spec, spec);
     v->cursor++;
-    if (c->at != CALL_ANSWERED) {
+    if (!call_has_outcome(c)) {
         v->unanswered = true;
         return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
     }
     *out = c;
-    if (c->refused) {
+    if (c->at == CALL_REFUSED) {
         v->refusal = pawl_value_string(pawl_value_get(c->value, "text"));
         return PAWL_LIMIT;
     }

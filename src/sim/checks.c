@@ -12,7 +12,7 @@ enum { TOTAL_SLACK_MS = 20000 };        /* between the look at total_timeout_ms 
 
 void sleep_check(world *w, sim_run *y, const sim_command *d, const item *it)
 {
-    if (d->due_ms > 0 && !y->st->canceling)
+    if (d->due_ms > 0 && !state_canceling(y->st))
         sim_holds(w, PROMISE_E9_EARLY, it->at >= d->due_ms, y, d->id, "%s: it sleeps until %lld, and its receipt is of %lld", d->id,
                   (long long)d->due_ms, (long long)it->at);
 }
@@ -112,9 +112,9 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
     int64_t at = 0;
 
     (void)f, (void)tk, (void)path, (void)n;
-    if (c->at == CALL_OPEN && c->kind == CALL_SLEEP)
+    if (call_is_open(c) && c->kind == CALL_SLEEP)
         at = c->time_ms;
-    else if (c->at == CALL_OPEN && c->kind == CALL_ASK && spec_get(t->w->look_specs, c, "otherwise") != NULL)
+    else if (call_is_open(c) && c->kind == CALL_ASK && spec_get(t->w->look_specs, c, "otherwise") != NULL)
         at = pawl_value_int(spec_get(t->w->look_specs, c, "expires"));
     if (at > 0 && (t->at == 0 || at < t->at))
         t->at = at;

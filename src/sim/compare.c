@@ -28,8 +28,8 @@ static bool results_equal(const void *a, const void *b)
 
 static bool calls_equal(const call *a, const call *b)
 {
-    return a->kind == b->kind && a->at == b->at && a->outcome == b->outcome && a->asked == b->asked && a->refused == b->refused &&
-           (a->at != CALL_OPEN || a->time_ms == b->time_ms || a->kind == CALL_CALL || a->kind == CALL_SPAWN) &&
+    return a->kind == b->kind && a->at == b->at && a->outcome == b->outcome &&
+           (!call_is_open(a) || a->time_ms == b->time_ms || a->kind == CALL_CALL || a->kind == CALL_SPAWN) &&
            texts_equal(a->task, b->task) && a->spec_size == b->spec_size && memcmp(a->spec, b->spec, a->spec_size) == 0 &&
            (a->doubt != NULL) == (b->doubt != NULL) && results_equal(a->value, b->value) && values_equal(a->update, b->update);
 }
@@ -82,7 +82,7 @@ const char *states_differ(pawl_state *a, pawl_state *b)
         return "its place in the journal";
     if (a->commands != b->commands || a->waits != b->waits || a->people != b->people)
         return "the number of its open commands and waits";
-    if (a->canceling != b->canceling || a->unwind != b->unwind || a->undone != b->undone)
+    if (a->ending != b->ending || a->unwind != b->unwind || a->undone != b->undone)
         return "how far it is undone";
     if (!values_equal(list_of(a->undo), list_of(b->undo)))
         return "its undo notes";

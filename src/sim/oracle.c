@@ -52,7 +52,7 @@ static void again_see(world *w, const sim_run *y, sim_command *d, const item *it
     if (c == NULL)
         return;
     asked = *c;
-    asked.asked = false;
+    sm_begin(&call_table, &asked.at, CALL_OPEN, &asked);
     arena_init(&mem, &w->alloc, 512);
     d->cleared = doubt_cleared(&mem, &asked);
     d->rest_until_ms = 0;
@@ -74,7 +74,7 @@ static void receipt_see(world *w, sim_run *y, sim_command *d, const item *it)
         return;
     }
     sim_holds(w, PROMISE_E6, it->outcome != PAWL_DONE || d->performed > 0, y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
-    if (it->outcome != PAWL_DONE && !d->failed && !y->st->canceling)
+    if (it->outcome != PAWL_DONE && !d->failed && !state_canceling(y->st))
         y->marred = true;
 }
 

@@ -52,7 +52,7 @@ static void attempt_check(world *w, const worker *k, sim_run *y, const sim_comma
     sim_holds(w, PROMISE_E15, job->fence > 0 && job->fence <= fence, y, d->id, "%s: its fence %llu was never given", d->id,
               (unsigned long long)job->fence);
     if (y->cancel && y->st != NULL)
-        sim_holds(w, PROMISE_E10, !y->st->canceling || job->fence != fence || strstr(d->id, "." UNDO_TASK ".") != NULL, y, d->id,
+        sim_holds(w, PROMISE_E10, !state_canceling(y->st) || job->fence != fence || strstr(d->id, "." UNDO_TASK ".") != NULL, y, d->id,
                   "%s: it is performed by who holds the run, and that is called off", d->id);
     if (d->replied_to != NULL)
         sim_holds(w, PROMISE_E4_KEPT, d->replied_to != k || d->replied_life != k->life, y, d->id, "%s: it is performed by a worker that has its reply",

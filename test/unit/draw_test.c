@@ -453,6 +453,23 @@ static const char task_text[] =
     "     1 open                x  x  x  x\n"
     "     2 done                .  .  .  .  last\n"
     "     3 failed              x  .  .  .\n";
+static const char call_text[] =
+    "command or wait\n"
+    "\n"
+    "    from               to  0  1  2  3  4\n"
+    "     0 open                .  x  x  .  x  first  last\n"
+    "     1 in doubt            x  .  x  .  x  last\n"
+    "     2 answered            .  .  .  .  .  last\n"
+    "     3 refused             .  .  .  .  .  first  last\n"
+    "     4 dropped             .  .  .  .  .  last\n";
+static const char ending_text[] =
+    "end of a run\n"
+    "\n"
+    "    from               to  0  1  2  3\n"
+    "     0 none                x  x  x  .  first  last\n"
+    "     1 canceled            x  x  x  .  first  last\n"
+    "     2 to compensate       x  .  x  x  first  last\n"
+    "     3 compensating        x  .  x  x  first  last\n";
 static const char task_mermaid[] =
     "---\n"
     "title: \"task\"\n"
@@ -613,18 +630,18 @@ PAWL_TEST(test_G12_joins_deferred_nodes_and_subgraphs_of_subgraphs)
 
 PAWL_TEST(test_G12_the_own_tables_are_drawn)
 {
-    static const char *const tables[] = { run_text, task_text };
+    static const char *const tables[] = { run_text, task_text, call_text, ending_text };
     pawl_step *s = pawl_step_new(NULL);
     pawl_err err = {0};
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 4; i++) {
         CHECK_STR(pawl_draw_own(i, PAWL_PICTURE_TEXT, s, &err), tables[i]);
         CHECK(strncmp(pawl_draw_own(i, PAWL_PICTURE_MERMAID, s, &err), "---\ntitle: \"", 12) == 0);
         CHECK(strncmp(pawl_draw_own(i, PAWL_PICTURE_DOT, s, &err), "digraph \"", 9) == 0);
     }
     CHECK_STR(pawl_draw_own(1, PAWL_PICTURE_MERMAID, s, &err), task_mermaid);
     CHECK_STR(pawl_draw_own(1, PAWL_PICTURE_DOT, s, &err), task_dot);
-    CHECK_STR(pawl_draw_own(2, PAWL_PICTURE_TEXT, s, &err), NULL);
+    CHECK_STR(pawl_draw_own(4, PAWL_PICTURE_TEXT, s, &err), NULL);
     CHECK_STR(err.text, "");
     pawl_step_free(s);
 }
@@ -739,7 +756,7 @@ PAWL_TEST(test_G12_every_allocation_of_a_picture_may_fail)
     set_out(&p, newsroom(&workers));
     feed(&p, (pawl_event){ .kind = PAWL_EV_START });
     proceed(&p, 1);
-    for (int which = PAWL_PICTURE_TEXT; which <= PAWL_PICTURE_DOT + 2; which++)
+    for (int which = PAWL_PICTURE_TEXT; which <= PAWL_PICTURE_DOT + 4; which++)
         march(&p, which);
     come_home(&p);
 }

@@ -120,7 +120,7 @@ static pawl_code child_begin(pawl_engine *e, cached_run *r, outbox_entry *entry,
 
 pawl_code children_begin(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
 {
-    outbox_entry *entry = r->st->canceling ? NULL : outbox_first(&r->outbox, ENTRY_CHILD_NEW), *next;
+    outbox_entry *entry = state_canceling(r->st) ? NULL : outbox_first(&r->outbox, ENTRY_CHILD_NEW), *next;
     pawl_code rc = PAWL_OK;
 
     for (; entry != NULL && rc == PAWL_OK; entry = next) {

@@ -31,7 +31,7 @@ static void leave_check(const pawl_engine *e, const outbox_entry *entry)
     PAWL_ASSERT(!attempt_is_counted(entry) || entry->count == COUNT_STORED || entry->count == COUNT_TAKE_BACK,
                 "E13: an attempt is counted before it leaves");
     PAWL_ASSERT(!entry_is_in_doubt(entry), "E5: once is not performed again in doubt");
-    PAWL_ASSERT(BROKEN(BROKEN_CANCEL) || !r->st->canceling, "E10: nothing leaves once the cancel of its run is folded");
+    PAWL_ASSERT(BROKEN(BROKEN_CANCEL) || !state_canceling(r->st), "E10: nothing leaves once the cancel of its run is folded");
 }
 
 void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)

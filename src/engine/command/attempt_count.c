@@ -190,7 +190,7 @@ static bool dispatches_on(const pawl_engine *e, const cached_run *r)
 {
     pawl_code next = pawl_state_next(r->st);
 
-    return !e->draining && !e->stopping && !r->lease_lost && !r->st->canceling && (next == PAWL_OK || next == PAWL_PENDING);
+    return !e->draining && !e->stopping && !r->lease_lost && !state_canceling(r->st) && (next == PAWL_OK || next == PAWL_PENDING);
 }
 
 pawl_code counts_in_commit(pawl_engine *e, cached_run *r, pawl_append *a, arena *mem)

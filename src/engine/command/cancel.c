@@ -67,7 +67,7 @@ static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *en
  * False: no memory, it is waited for on. */
 static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
 {
-    const bool lost = entry->attempt.lease_lost && !r->st->canceling;
+    const bool lost = entry->attempt.lease_lost && !state_canceling(r->st);
     outbox_entry *end = lost ? NULL : entry_copy(e, entry);
 
     if (!lost && end == NULL)
@@ -79,7 +79,7 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
         r->marked_fence = 0;
     } else {
         (void)outbox_add(r, end);       /* its index has room: one entry went */
-        if (r->st->canceling)
+        if (state_canceling(r->st))
             end_called_off(e, entry, end);
         else
             end_late(e, entry, end);
@@ -98,12 +98,12 @@ bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms)
     bool moved = outbox_any_running(r) && outbox_collect(e, 0);         /* what is back is not given up */
     int64_t now;
 
-    if (!r->outbox.stops && !r->st->canceling)
+    if (!r->outbox.stops && !state_canceling(r->st))
         return moved;
     now = steady_ms();
     OUTBOX_EACH(r, entry, next, ENTRY_RUNNING) {
         const entry_attempt *a = &entry->attempt;
-        const bool due = a->stop_ms > 0 && now - a->stop_ms >= grace_ms && (a->exceeded != NULL || a->lease_lost || r->st->canceling);
+        const bool due = a->stop_ms > 0 && now - a->stop_ms >= grace_ms && (a->exceeded != NULL || a->lease_lost || state_canceling(r->st));
 
         moved = (due && entry_give_up(e, r, entry)) || moved;
     }

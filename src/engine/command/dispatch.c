@@ -161,7 +161,7 @@ static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool only_run, paw
 /* One is done whose handler the lease thread stopped: a cancel or an interrupt waits to be taken. */
 static bool stopped_early(const cached_run *r)
 {
-    for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_DONE); entry != NULL && !r->st->canceling; entry = entry->next)
+    for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_DONE); entry != NULL && !state_canceling(r->st); entry = entry->next)
         if (entry->attempt.stop && entry->attempt.exceeded == NULL)
             return true;
     return false;
@@ -184,7 +184,7 @@ static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dis
         return rc;
     outbox_watch(e, r, engine_now(e));
     came = outbox_give_up(e, r, e->grace_ms);
-    if (r->st->canceling && !BROKEN(BROKEN_CANCEL))
+    if (state_canceling(r->st) && !BROKEN(BROKEN_CANCEL))
         outbox_cancel(e, r, true);      /* after that: what came back and had not begun is not to leave again (E10) */
     if ((rc = receipts_feed(e, r, &out->did, err)) != PAWL_OK || out->did)        /* of an append that failed */
         return rc;

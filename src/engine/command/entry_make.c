@@ -89,7 +89,7 @@ outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
     copy->limits.on_unknown = limits.on_unknown == NULL ? NULL : arena_strdup(&copy->mem, limits.on_unknown, strlen(limits.on_unknown));
     copy->h = entry->h;
     copy->order = entry->order;
-    entry_begin(copy, ENTRY_READY, args, entry->resolution == RESOLUTION_OPEN && !entry->run->st->canceling ? RESOLUTION_OPEN : RESOLUTION_CLOSED);
+    entry_begin(copy, ENTRY_READY, args, entry->resolution == RESOLUTION_OPEN && !state_canceling(entry->run->st) ? RESOLUTION_OPEN : RESOLUTION_CLOSED);
     if (!copy->mem.failed)
         return copy;
     entry_free(e, copy);

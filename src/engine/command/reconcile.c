@@ -91,7 +91,7 @@ static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_
         rc = fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
     if (rc == PAWL_OK)
         rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
-    if (rc == PAWL_OK && missing && !r->st->canceling)  /* else it is canceled, and needs no secret */
+    if (rc == PAWL_OK && missing && !state_canceling(r->st))  /* else it is canceled, and needs no secret */
         r->commands_moved = true;       /* the next pass looks for the secret again */
     else if (rc == PAWL_OK)
         rc = entry_make(e, r, &cmd, false, err);

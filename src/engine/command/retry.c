@@ -77,7 +77,7 @@ static bool is_stopped_by_close(const pawl_engine *e, const outbox_entry *entry)
 {
     const cached_run *r = entry->run;
 
-    return is_stopped(entry) && e->draining && r->st != NULL && !r->st->canceling && !BROKEN(BROKEN_BACKOFF_CLOSED);
+    return is_stopped(entry) && e->draining && r->st != NULL && !state_canceling(r->st) && !BROKEN(BROKEN_BACKOFF_CLOSED);
 }
 
 bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now)

@@ -67,7 +67,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     wait_index_clear(e, r);
     counts_committed(r, a);
     outbox_stored(e, r);
-    if (r->st->canceling)
+    if (state_canceling(r->st))
         outbox_stop_unstarted(r);       /* the cancel is stored: no attempt begins from here on (E10) */
     outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* the run may be released now: children that lost a race are canceled here */
 }

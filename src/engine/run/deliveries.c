@@ -31,7 +31,7 @@ static bool gather(void *ctx, const pawl_delivery *d)
 
 pawl_code cancel_again(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
-    return ev->kind == PAWL_EV_CANCEL && r->st->canceling ? outbox_end_all(e, r, err) : PAWL_OK;
+    return ev->kind == PAWL_EV_CANCEL && state_canceling(r->st) ? outbox_end_all(e, r, err) : PAWL_OK;
 }
 
 pawl_code open_commands_known(pawl_engine *e, cached_run *r, pawl_err *err)

@@ -7,7 +7,7 @@
 
 int64_t deadline_ms(const cached_run *r)
 {
-    return r->st->canceling || r->st->unwind != 0 || pawl_status_terminal((pawl_status)r->st->status) ? 0 : r->st->deadline_ms;
+    return state_canceling(r->st) || r->st->unwind != 0 || pawl_status_terminal((pawl_status)r->st->status) ? 0 : r->st->deadline_ms;
 }
 
 /* ---- its end (G10) ----------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, 
     if (rc < 0 || late)
         return rc;
     do {
-        t.canceling = r->st->canceling;
+        t.canceling = state_canceling(r->st);
         t.due = false;
         t.first = 0;
         if (!r->no_timers)

@@ -141,7 +141,7 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *pat
         return !(l->failed = true);
     if ((w = wait_new(l->e, l->r, id->data)) == NULL)
         return !(l->failed = true);
-    buf_put(&w->text, c->asked ? c->doubt : c->spec, c->asked ? strlen(c->doubt) : c->spec_size);
+    buf_put(&w->text, c->at == CALL_IN_DOUBT ? c->doubt : c->spec, c->at == CALL_IN_DOUBT ? strlen(c->doubt) : c->spec_size);
     w->asked_ms = c->time_ms;
     return !(l->failed = w->text.failed);
 }
@@ -297,7 +297,7 @@ static bool see_timer(void *ctx, const frame *f, const task *tk, const char *pat
     int64_t at = timer_at(l->e, c);
 
     (void)f;
-    l->timers += at > 0 || c->asked;
+    l->timers += at > 0 || c->at == CALL_IN_DOUBT;
     if (at > 0 && (l->wake_ms == 0 || at < l->wake_ms || BROKEN(BROKEN_WAKE_LAST)) && !(BROKEN(BROKEN_DEADLINE_WAKE) && c->kind == CALL_ASK))
         l->wake_ms = at;
     if (c->kind == CALL_ASK || c->kind == CALL_SLEEP || l->works)

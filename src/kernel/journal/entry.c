@@ -239,7 +239,7 @@ static pawl_code fold_items(pawl_state *st, pawl_entry *e, pawl_err *err)
 void head_moves(pawl_state *st, const pawl_entry *e)
 {
     st->tail_bytes += e->bytes.size + e->apart;
-    st->status = e->record ? (uint8_t)status_now(st) : e->status;
+    status_move(st, e->record ? (unsigned)status_now(st) : e->status);
     if (e->record)
         return;
     PAWL_ASSERT(e->seq == st->seq + 1, "K5: entries follow one another without a gap");
@@ -284,10 +284,8 @@ pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
     why.text[0] = '\0';
     st->load_failed = PAWL_OK;
     txn_begin(st, &t, e->mem, true);
-    if ((rc = fold_items(st, e, &why)) == PAWL_OK) {
+    if ((rc = fold_items(st, e, &why)) == PAWL_OK && (rc = head_fits(st, e, before, &why)) == PAWL_OK)
         head_moves(st, e);
-        rc = head_fits(st, e, before, &why);
-    }
     if (e->mem->failed || st->load_failed != PAWL_OK)
         rc = e->mem->failed ? PAWL_NOMEM : st->load_failed;
     txn_end(st, rc == PAWL_OK);

@@ -102,9 +102,8 @@ static pawl_code head_read(pawl_state *st, const pawl_value *fold, pawl_err *err
 
     if (status < 0 || hex == NULL || !hash_unhex(hex, strlen(hex), &st->machine_hash))
         return damaged(err, "a folded state without a status or a machine");
-    st->status = (uint8_t)status;
+    st->status = (uint8_t)status;       /* the life cycle goes on where the stored state was */
     st->version = (uint32_t)pawl_value_uint(pawl_value_get(machine, "version"));
-    st->canceling = pawl_value_bool(pawl_value_get(fold, "canceling"));
     st->turn = pawl_value_uint(pawl_value_get(fold, "turn"));
     st->time_ms = st->record_ms = pawl_value_int(pawl_value_get(fold, "time"));
     if (reason != NULL && (st->reason = st_value(st, reason, &st->reason_bytes)) == NULL)
@@ -125,6 +124,8 @@ static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, s
     if (rc == PAWL_OK)
         rc = head_read(st, fold, err);
     if (rc == PAWL_OK)
+        rc = ending_read(st, fold, err);
+    if (rc == PAWL_OK)
         rc = decls_add(st, pawl_value_get(fold, "channels"), err);
     if (rc == PAWL_OK)
         rc = values_read(st, &st->root, pawl_value_get(fold, "values"), err);
@@ -140,7 +141,7 @@ static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, s
     if (rc == PAWL_OK)
         rc = pending_read(st, pawl_value_get(fold, "pending"), err);
     if (rc == PAWL_OK)
-        rc = unwind_read(st, fold, err);
+        rc = undo_read(st, fold, err);
     *apart += e.apart;
     if (rc == PAWL_OK && mem->failed)
         rc = PAWL_NOMEM;

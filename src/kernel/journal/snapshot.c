@@ -135,7 +135,7 @@ static void open_doubt(opener *o, item it, const call *c)
     open_item(o, &it);
     it.kind = ITEM_ANSWER;
     it.value = of_val(&again);
-    if (!c->asked)
+    if (c->at == CALL_OPEN)
         open_item(o, &it);
 }
 
@@ -147,17 +147,17 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
                 .spec = c->spec, .spec_size = c->spec_size };
     arena mem;
 
-    if (c->refused) {
+    if (c->at == CALL_REFUSED) {
         it.kind = ITEM_REFUSAL;
         it.wait = c->kind;
         it.value = c->value;
     }
     open_item(o, &it);
-    if (c->refused)
+    if (c->at == CALL_REFUSED)
         return;
-    if (c->at == CALL_OPEN && c->doubt != NULL && !BROKEN(BROKEN_DOUBT))
+    if (call_is_open(c) && c->doubt != NULL && !BROKEN(BROKEN_DOUBT))
         open_doubt(o, it, c);
-    if (c->at == CALL_OPEN)
+    if (call_is_open(c))
         return;
     arena_init(&mem, &o->st->alloc, 256);
     it.kind = c->at == CALL_DROPPED ? ITEM_DROP : c->kind == CALL_ASK ? ITEM_ANSWER : ITEM_RECEIPT;
@@ -289,7 +289,7 @@ static bool asked_again(opener *o, const call *c)
     arena mem;
     bool yes;
 
-    if ((c->kind != CALL_CALL && c->kind != CALL_SPAWN) || c->at == CALL_DROPPED || c->refused)
+    if ((c->kind != CALL_CALL && c->kind != CALL_SPAWN) || c->at == CALL_DROPPED || c->at == CALL_REFUSED)
         return false;
     arena_init(&mem, &o->st->alloc, 512);
     cls = pawl_value_string(pawl_value_get(value_read(&mem, c->spec, c->spec_size, "a spec", NULL), "class"));
@@ -350,7 +350,7 @@ static void fork_open(opener *o, const frame *f)
             c.n = o->n++;
         }
         c.doubt = NULL;
-        c.asked = false;
+        sm_begin(&call_table, &c.at, CALL_OPEN, &c);
         o->commands += c.kind != CALL_ASK;
         o->people += c.kind == CALL_ASK && c.wait != PAWL_WAIT_SIGNAL;
         open_call(o, c.task, &c, c.visit, c.n);
@@ -408,7 +408,7 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, 
         put_key(&w, "budget");
         budget_code(b, st->budget, o.fork);
     }
-    if (st->canceling && mode != 'f') {
+    if (state_canceling(st) && mode != 'f') {
         put_key(&w, "canceling");
         buf_text(b, "true");
     }
