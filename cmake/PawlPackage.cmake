@@ -14,12 +14,12 @@ set(CPACK_PACKAGE_NAME pawl)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "${PAWL_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "durable agent state machines")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Pawl runs agents as durable state machines: what has happened stays happened,
-through crashes, restarts and weeks of waiting for a person.
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Pawl runs agents as durable state machines: completed steps are never lost
+or repeated, through crashes, restarts and weeks of waiting for a person.
 .
 An agent file is a graph of nodes: commands, requests, expressions, questions.
-Each step is stored in a SQLite file before anybody acts on it, so that a run
-can be resumed, answered, read, verified and forked at any step.")
+Each step is persisted in a SQLite file before its side effects run, so that a
+run can be resumed, answered, read, verified and forked at any step.")
 
 # The program alone: libraries and headers are for who builds.
 set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};pawl;program;/")

@@ -95,8 +95,8 @@ static pawl_code show(pawl_engine *e, pawl_err *err)
     verified(e, "essay-1", err);
     verified(e, "essay-2", err);
     puts("\nTo remember: a node is a function that may run again, and meets its answers where it asked.\n"
-         "What came in, what changed and what is asked next are one entry, stored before anybody acts on\n"
-         "it. So a crash costs nothing that was answered, and any moment can be read, forked or checked.");
+         "What came in, what changed and what is asked next are one entry, stored before its side effects\n"
+         "run. So a crash costs nothing that was answered, and any moment can be read, forked or checked.");
     return rc;
 }
 

@@ -156,7 +156,7 @@ enum { PAWL_DEDUPE_RUN_BYTES = 40 };
 PAWL_API pawl_code pawl_dedupe_run(const char *key, char run[PAWL_DEDUPE_RUN_BYTES]);
 /* Drives every due run of the store, many at once, until none is due before `until_ms` (the store's time; 0: now) or the engine is stopped. Skips runs
  * that another engine holds, of another machine, or with a command that has no handler here. A run whose journal contradicts itself, the machine or the
- * store is quarantined with the reason until pawl_run or an event tries it again. PAWL_OK; below 0: the store failed. */
+ * store is parked with the reason until pawl_run or an event tries it again. PAWL_OK; below 0: the store failed. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err);
 /* Answers a wait with JSON and drives the run. `wait`: its id, its slot or the name of its node; NULL: the only open one. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_answer(pawl_engine *e, const char *run, const char *wait, const char *answer, pawl_err *err);
@@ -187,7 +187,7 @@ typedef void pawl_watch_fn(void *ctx, const pawl_state *st, const pawl_entry *en
 PAWL_API void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx);
 
 /* Called by pawl_work for each run that it claims, before it drives it; updates of reserved channels (@mode) are taken before. Below 0, with a reason:
- * the run is quarantined with it, until pawl_run. */
+ * the run is parked with it, until pawl_run. */
 typedef pawl_code pawl_admit_fn(void *ctx, pawl_state *st, pawl_err *err);
 PAWL_API void pawl_engine_admit(pawl_engine *e, pawl_admit_fn *fn, void *ctx);
 

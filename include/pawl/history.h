@@ -94,7 +94,7 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_llm_recording_of_run(pawl_store *s, const 
  * an unknown outcome; only one of the two should be continued. Children are runs of their own: import them first. Everything is read and folded first,
  * and verified with `m` when it is not NULL (PAWL_CONFLICT: of another machine). A refused import creates nothing, and err has the line number:
  * PAWL_CORRUPT: damaged or cut; PAWL_INVALID: a newer format, or not an export; PAWL_LIMIT: too large; PAWL_CONFLICT: the run exists. The id cannot be
- * changed: it is part of every hash. A crash in between leaves nothing, or a quarantined run without entries that says why: the same import again
+ * changed: it is part of every hash. A crash in between leaves nothing, or a parked run without entries that says why: the same import again
  * completes it. PAWL_HELD: another process is importing it. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_import(pawl_store *s, pawl_bytes lines, const pawl_machine *m, pawl_err *err);
 /* The next piece of the file, lent until the next call; size 0: the end. False: a read error. */

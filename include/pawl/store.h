@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* A codec compresses or encrypts the values of a SQLite store (K5): journal lines, bases, snapshots, blobs, specs and answers of waits, value, update,
- * note and author of deliveries, and the reason of a quarantine. Not encoded: ids and names (of runs, machines, contexts, commands, waits, signals,
+ * note and author of deliveries, and the reason why a run is parked. Not encoded: ids and names (of runs, machines, contexts, commands, waits, signals,
  * deliveries, lease owners, the namespace), labels, statuses, counts, times, trace contexts, and SHA-256 digests of bases, blobs and deliveries. No hash
  * of a journal depends on a codec.
  *

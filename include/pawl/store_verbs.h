@@ -24,7 +24,7 @@ typedef struct pawl_head {      /* texts are lent until the next call on the han
     const char *run;
     const char *machine, *context, *parent;
     const char *owner;          /* the holder of the lease */
-    const char *parked;         /* quarantined: why no worker can drive it */
+    const char *parked;         /* why no worker can drive it */
     uint64_t no;                /* runs are numbered in the order of their creation; lists are sorted by it */
     uint64_t life;
     uint64_t seq;               /* of the newest entry */
@@ -85,7 +85,7 @@ typedef struct pawl_append {    /* to one run: stored whole or not at all */
     bool over;
     bool work;                  /* a step or a command is due: once released, any worker may take it */
     int64_t wake_ms;            /* 0: no timer */
-    const char *parked;         /* why it is quarantined; NULL: it is not */
+    const char *parked;         /* why it is parked; NULL: it is not */
     const pawl_waiting *waits;
     size_t nwaits;
     const uint64_t *taken;      /* numbers of the deliveries that these lines take or ignore; they leave the mailbox */
@@ -225,7 +225,7 @@ typedef struct pawl_store_verbs {
     pawl_code (*list)(pawl_store *s, const pawl_filter *f, pawl_head_fn *fn, void *ctx, pawl_err *err);   /* newest first */
     pawl_code (*waits)(pawl_store *s, const char *run, pawl_waiting_fn *fn, void *ctx, pawl_err *err);    /* open; run NULL: of all */
     /* Runs that are due for a worker, by the time since when, then by number: a timer is due at `now_ms`, the mailbox is not empty, the
-     * run was released with work left, or its lease has expired. Held and quarantined runs are left out. At most `limit`, after the
+     * run was released with work left, or its lease has expired. Held and parked runs are left out. At most `limit`, after the
      * position `after` (NULL: from the first), so that many runs which no worker here can drive do not hide the others. */
     pawl_code (*due)(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
     int64_t (*next_due)(pawl_store *s);                 /* the earliest timer of all runs; 0: none */

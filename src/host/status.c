@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICE_MS = 1000 };       /* no event says that a run was quarantined: it is polled so often */
+enum { SLICE_MS = 1000 };       /* no event says that a run was parked: it is polled so often */
 enum { CHILDREN_MS = 20 };      /* and so often, whether a child has changed */
 
 /* ---- a look ---------------------------------------------------------------------------------------- */

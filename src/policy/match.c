@@ -95,7 +95,7 @@ static void read_path(policy_call *c)
     }
     if (!path_set(&c->given, text, n, cwd, home)) {
         if (cwd != NULL || *text == '/' || *text == '~')
-            c->unsure = "its path cannot be read for sure";
+            c->unsure = "its path is not valid";
         return;
     }
     if ((to = pawl_value_string(pawl_value_get(c->q->links, text))) != NULL) {
@@ -115,7 +115,7 @@ static void read_url(policy_call *c)
     c->net = true;
     if (text == NULL || !url_host(text, pawl_value_size(v), c->host, sizeof c->host)) {
         c->host[0] = '\0';
-        c->unsure = "its address cannot be read for sure";
+        c->unsure = "its address is not valid";
     }
 }
 

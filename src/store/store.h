@@ -72,7 +72,7 @@ pawl_code store_snapshot_survives(const pawl_alloc *alloc, pawl_bytes snapshot, 
 
 /* The time since when, or from when on, a worker has work to do for a run; INT64_MAX: never.
  * Claimed: when the lease ends, unless the run ended and nothing was delivered. Else the earliest of: its first timer; `delivered_ms`, the time
- * of the oldest delivery in the mailbox (0: empty); its last change, while it has not ended and has work left. Quarantined: never. */
+ * of the oldest delivery in the mailbox (0: empty); its last change, while it has not ended and has work left. Parked: never. */
 int64_t store_due_ms(const pawl_head *h, int64_t delivered_ms);
 /* Whether a run with such a time is due: timers at the time that the caller asked for, leases at the store's own time. */
 bool store_is_due(const pawl_head *h, int64_t asked_ms, int64_t now_ms);

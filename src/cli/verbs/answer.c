@@ -27,7 +27,7 @@ static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wai
 
     if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_BY_DEFAULT)) != 0)
         return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", s->run,
-                    ground == NULL ? "its author wrote that it is asked" : "what asks is a rule, a hook, or a command that cannot be read for sure");
+                    ground == NULL ? "the author of the file asks for it" : "what asks is a rule, a hook, or a command that cannot be parsed reliably");
     for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
         if (risk != NULL && strcmp(pawl_permission_name((pawl_permission)k), risk) == 0)
             q.cls = (pawl_permission)k;
@@ -36,7 +36,7 @@ static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wai
         return err->code;
     out->n = pawl_policy_always(p, &q, out->rules);
     pawl_policy_free(p);
-    return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can name this call whole: approve it once", s->run);
+    return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can describe the whole call: approve it once", s->run);
 }
 
 /* In the run from now on (and in the child of it that asks), and in the project's settings. It is shown before anything is done. */

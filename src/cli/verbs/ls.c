@@ -312,7 +312,7 @@ static const cli_option options[] = {
     { "machine", "NAME", "only runs of this machine" },
     { "context", "NAME", "only runs of this context" },
     { "waiting", NULL, "only runs with an open question" },
-    { "parked", NULL, "only quarantined runs, which no worker can drive, with the reason" },
+    { "parked", NULL, "only parked runs: no worker can drive them; with the reason" },
     { "since", "DURATION", "only runs that changed within this time: 90s, 10m, 2h, 7d" },
     { "limit", "N", "runs of a page; 50" },
     { "before", "NO", "the page after the one that ended with this number" },

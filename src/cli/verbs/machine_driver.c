@@ -141,18 +141,18 @@ static bool may_drive(driver *d, const char *run)
     return st == NULL || admits(d, st, &err) == PAWL_OK;
 }
 
-/* Quarantined runs are not due: another version may have quarantined them, so each is tried once. */
-static void try_quarantined(driver *d)
+/* Parked runs are not due: another version may have parked them, so each is tried once. */
+static void try_parked(driver *d)
 {
-    for (size_t i = 0; i < d->nquarantined && !d->board->stop; i++) {
+    for (size_t i = 0; i < d->nparked && !d->board->stop; i++) {
         pawl_err err = {0};
 
-        if (may_drive(d, d->quarantined[i]))
-            (void)!pawl_run(d->s->engine, d->quarantined[i], NULL, &err);
+        if (may_drive(d, d->parked[i]))
+            (void)!pawl_run(d->s->engine, d->parked[i], NULL, &err);
     }
-    free(d->quarantined);
-    d->quarantined = NULL;
-    d->nquarantined = 0;
+    free(d->parked);
+    d->parked = NULL;
+    d->nparked = 0;
 }
 
 /* Says the error and waits. False: it is not tried again by this thread. */
@@ -181,7 +181,7 @@ static void *work(void *ctx)
 {
     driver *d = ctx;
 
-    try_quarantined(d);
+    try_parked(d);
     do {
         pawl_store *store = pawl_engine_store(d->s->engine);
 
@@ -237,12 +237,12 @@ driver *driver_new(driver_board *b, session *s)
 
 bool driver_try(driver *d, const char *run)
 {
-    char (*more)[RUN_ID_BYTES] = realloc(d->quarantined, (d->nquarantined + 1) * sizeof *more);
+    char (*more)[RUN_ID_BYTES] = realloc(d->parked, (d->nparked + 1) * sizeof *more);
 
     if (more == NULL)
         return false;
-    d->quarantined = more;
-    snprintf(more[d->nquarantined++], RUN_ID_BYTES, "%s", run);
+    d->parked = more;
+    snprintf(more[d->nparked++], RUN_ID_BYTES, "%s", run);
     return true;
 }
 
@@ -292,6 +292,6 @@ void driver_close(driver *d)
 
     driver_move(d, DRIVER_CLOSED);
     session_free(s);
-    free(d->quarantined);
+    free(d->parked);
     free(d);
 }

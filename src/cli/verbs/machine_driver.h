@@ -41,8 +41,8 @@ typedef struct driver {
     pawl_err err;
     hash good[PAWL_BYPASS + 1]; /* --proven: by mode, the rules under which its file has a proof */
     bool good_known[PAWL_BYPASS + 1];
-    char (*quarantined)[RUN_ID_BYTES];  /* runs to try once more when the thread starts */
-    size_t nquarantined;
+    char (*parked)[RUN_ID_BYTES];  /* runs to try once more when the thread starts */
+    size_t nparked;
     uint64_t serial;            /* of the worker: no two drivers have the same */
     int64_t used_ms;            /* when its thread was last seen to work */
 } driver;
@@ -54,7 +54,7 @@ void driver_board_init(driver_board *b);
 void driver_board_wait(driver_board *b, int ms);
 /* Takes `s`, also on failure (NULL: no memory). */
 driver *driver_new(driver_board *b, session *s);
-/* One more quarantined run that its thread tries when it starts. Only while idle. False: no memory. */
+/* One more parked run that its thread tries when it starts. Only while idle. False: no memory. */
 bool driver_try(driver *d, const char *run);
 /* Idle: starts the thread. False: the system has none, and it stays idle. */
 bool driver_start(driver *d);

@@ -36,7 +36,7 @@ static int verify(cli_call *c, pawl_store *store, const pawl_machine *m, const c
         cli_json(c, value_pack(&c->mem, NULL, "{s:u,s:u,s:b,s:u,s:s,s:u,s:s}", "entries", v.entries, "folded", v.folded, "good", rc == PAWL_OK, "records",
                                v.records, "run", run, "seq", v.seq, "text", err.text));
     if (rc == PAWL_OK && !c->json)
-        cli_note(c, "%s is good: entries %llu, task records %llu; fed to the machine again, each is the same to the byte%s", run, (unsigned long long)v.entries,
+        cli_note(c, "%s is good: entries %llu, task records %llu; replayed, and every byte is the same%s", run, (unsigned long long)v.entries,
                  (unsigned long long)v.records, v.folded > 0 ? "; entries of an earlier file were only folded" : "");
     if (rc == PAWL_OK)
         return EXIT_DONE;

@@ -383,8 +383,8 @@ static bool look(dispatcher *w)
     return more;
 }
 
-/* Quarantined runs are not due; each is tried once when the worker starts. */
-static void look_at_quarantined(dispatcher *w)
+/* Parked runs are not due; each is tried once when the worker starts. */
+static void look_at_parked(dispatcher *w)
 {
     const pawl_filter f = { .parked = true, .limit = DUE_MAX };
     due_batch l;
@@ -400,7 +400,7 @@ static void look_at_quarantined(dispatcher *w)
             (void)driver_try(d, l.heads[i].run);
     }
     for (size_t i = 0; i < w->ndrivers; i++)
-        if (w->drivers[i]->nquarantined > 0)
+        if (w->drivers[i]->nparked > 0)
             start(w, w->drivers[i]);
     arena_free(&l.mem);
 }
@@ -433,7 +433,7 @@ static void once(dispatcher *w)
     unsigned vain = 0;
     unsigned long before;
 
-    look_at_quarantined(w);
+    look_at_parked(w);
     do {
         before = w->board.stored;
         if (!look(w) && !at_work(w))
@@ -456,7 +456,7 @@ static void nap(dispatcher *w)
 static void rounds(dispatcher *w)
 {
     cli_note(w->c, "driving the runs that are due in %s; Ctrl-C stops it, and nothing is lost", w->board.store_name);
-    look_at_quarantined(w);
+    look_at_parked(w);
     while (!ending(w)) {
         tidy(w);
         (void)look(w);

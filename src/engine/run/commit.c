@@ -172,7 +172,7 @@ pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
     return commit(e, &r, 1, false, true, err);
 }
 
-pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
+pawl_code run_park(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
 {
     pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = run_is_over(r),
                       .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };

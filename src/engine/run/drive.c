@@ -53,7 +53,7 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
 }
 
 /* The store has the run parked, and it could be driven: a commit says so, unless an earlier one did. */
-static pawl_code unquarantine(pawl_engine *e, cached_run *r, pawl_err *err)
+static pawl_code unpark(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     return r->head == HEAD_PARKED && r->fence != 0 && r->st != NULL && run_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
 }
@@ -63,7 +63,7 @@ pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_e
     if (r->fence != 0 && outbox_is_idle(r)) {
         run_drop_state(e, r);
         if (rc == PAWL_CORRUPT)
-            (void)run_quarantine(e, r, why->text, NULL);
+            (void)run_park(e, r, why->text, NULL);
         (void)run_release(e, r, NULL);
     }
     return why->code == PAWL_OK ? rc : fail(err, rc, "%s", why->text);
@@ -101,7 +101,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
             rc = feed_one(e, r, &ev, err);
         if (rc == PAWL_IGNORED && r->nlines > 0)
             rc = runs_commit(e, &r, 1, false, err);    /* outbox_end_all() has fed receipts, and the last one ended the run */
-        if (rc == PAWL_IGNORED && (rc = unquarantine(e, r, err)) == PAWL_OK) {
+        if (rc == PAWL_IGNORED && (rc = unpark(e, r, err)) == PAWL_OK) {
             if (outbox_is_idle(r))
                 (void)run_release(e, r, NULL);
             *next = PAWL_IGNORED;
@@ -126,7 +126,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
     else
         (void)store_all(e, r, NULL);
     if (rc >= 0)
-        rc = unquarantine(e, r, err);
+        rc = unpark(e, r, err);
     if (rc >= 0 && did)
         rc = left_there(e, r, next, err);
     if (rc >= 0 && r->fence != 0 && (*next == PAWL_HALTED || *next == PAWL_INTERRUPTED || !did))

@@ -198,7 +198,7 @@ pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pa
 /* The first of a run that run_init has made: base, lines and lease in one transaction. PAWL_CONFLICT: there is such a run. */
 pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err);
 /* Its journal contradicts itself, the machine or the store: it is parked with the reason, and released (F5). */
-pawl_code run_quarantine(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err);
+pawl_code run_park(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err);
 
 /* flush_policy.c: when folded lines are stored (G9) */
 bool store_due(pawl_engine *e, cached_run *r);        /* it must be stored before anything else is done for it */

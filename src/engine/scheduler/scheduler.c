@@ -128,7 +128,7 @@ static pawl_code run_failed(pawl_engine *e, cached_run *r, pawl_code rc, const p
     if (is_machine_error(rc))
         return fail(err, rc, "%s", why->text);
     (void)store_all(e, r, NULL);        /* the steps before it */
-    return run_quarantine(e, r, why->text, err);
+    return run_park(e, r, why->text, err);
 }
 
 /* Claims the runs of `some` together. A run that another engine holds, or whose machine is not here, leaves the batch. */
@@ -299,7 +299,7 @@ static pawl_code rest(pawl_engine *e, cached_run *r, run_batch *c, int64_t store
         char why[200];
 
         snprintf(why, sizeof why, "%.128s: the store refuses each of its appends", r->id);
-        return r->refused >= REFUSALS_MAX ? run_quarantine(e, r, why, err) : PAWL_OK;
+        return r->refused >= REFUSALS_MAX ? run_park(e, r, why, err) : PAWL_OK;
     }
     wake = wait_index_wake(e, r, &works);
     if (works || r->mail > 0 || (wake != 0 && wake <= c->pass_ms))

@@ -256,7 +256,7 @@ static bool head_changes(const pawl_append *a, const run_row *row, uint32_t wait
                                               a->parked != NULL || row->parked));
 }
 
-/* The cached row does not have the reason of a quarantine, so a statement that writes that column is used only when the append has it. */
+/* The cached row does not have the reason why a run is parked, so a statement that writes that column is used only when the append has it. */
 static sql_id head_statement(const pawl_append *a, const run_row *row, bool changes)
 {
     if (a->release && row->leased && (a->moves || !row->parked))

@@ -5,7 +5,7 @@
 #include "store/sqlite/sqlite.h"
 
 /* Replaced by a fixed text where this handle lacks the codec: one run must not fail a list of all runs. */
-static const char *quarantine_reason(sqlite_store *s, sqlite3_stmt *q)
+static const char *parked_reason(sqlite_store *s, sqlite3_stmt *q)
 {
     pawl_bytes b = sql_get_bytes(q, 5);
 
@@ -25,7 +25,7 @@ void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head)
         .context = sql_get_text(q, 2),
         .parent = sql_get_text(q, 3),
         .owner = sql_get_text(q, 4),
-        .parked = quarantine_reason(s, q),
+        .parked = parked_reason(s, q),
         .no = (uint64_t)sql_get_int(q, 6),
         .life = (uint64_t)sql_get_int(q, 7),
         .seq = p != NULL ? p->seq : (uint64_t)sql_get_int(q, 8),
