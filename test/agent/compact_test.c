@@ -84,7 +84,7 @@ static const char over_400[] = "{\"attempts\":1,\"code\":\"limit\",\"text\":\"Co
 
 /* ---- between turns ----------------------------------------------------------------------------------------- */
 
-static void test_a_long_conversation_is_summed_up(void)
+PAWL_TEST(test_a_long_conversation_is_summed_up)
 {
     world w;
 
@@ -109,7 +109,7 @@ static void test_a_long_conversation_is_summed_up(void)
     world_end(&w);
 }
 
-static void test_a_summary_is_asked_for_with_the_prefix_that_is_cached(void)
+PAWL_TEST(test_a_summary_is_asked_for_with_the_prefix_that_is_cached)
 {
     const pawl_value *args;
     world w;
@@ -132,7 +132,7 @@ static void test_a_summary_is_asked_for_with_the_prefix_that_is_cached(void)
     world_end(&w);
 }
 
-static void test_a_summary_alone_is_not_summed_up(void)
+PAWL_TEST(test_a_summary_alone_is_not_summed_up)
 {
     world w;
 
@@ -157,7 +157,7 @@ static void test_a_summary_alone_is_not_summed_up(void)
     world_end(&w);
 }
 
-static void test_old_results_are_dropped(void)
+PAWL_TEST(test_old_results_are_dropped)
 {
     world w;
 
@@ -178,7 +178,7 @@ static void test_old_results_are_dropped(void)
 
 /* ---- in a turn ------------------------------------------------------------------------------------------------ */
 
-static void test_a_long_turn_is_summed_up_but_for_its_last_round(void)
+PAWL_TEST(test_a_long_turn_is_summed_up_but_for_its_last_round)
 {
     static const char both[] = "read_file r3 {\"file_path\":\"a\"};read_file r4 {\"file_path\":\"b\"}";
     world w;
@@ -211,7 +211,7 @@ static void test_a_long_turn_is_summed_up_but_for_its_last_round(void)
     world_end(&w);
 }
 
-static void test_turns_before_and_rounds_of_this_one_are_one_summary(void)
+PAWL_TEST(test_turns_before_and_rounds_of_this_one_are_one_summary)
 {
     world w;
 
@@ -236,7 +236,7 @@ static void test_turns_before_and_rounds_of_this_one_are_one_summary(void)
     world_end(&w);
 }
 
-static void test_an_answer_in_several_parts_is_not_cut_apart(void)
+PAWL_TEST(test_an_answer_in_several_parts_is_not_cut_apart)
 {
     static const char part[] = "{\"message\":{\"content\":[{\"text\":\"so far\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"pause_turn\","
                                "\"usage\":{\"input_tokens\":%d,\"output_tokens\":5}}";
@@ -260,7 +260,7 @@ static void test_an_answer_in_several_parts_is_not_cut_apart(void)
     world_end(&w);
 }
 
-static void test_results_of_a_long_turn_are_dropped_but_for_its_last_round(void)
+PAWL_TEST(test_results_of_a_long_turn_are_dropped_but_for_its_last_round)
 {
     world w;
 
@@ -285,7 +285,7 @@ static void test_results_of_a_long_turn_are_dropped_but_for_its_last_round(void)
 
 /* ---- too long for the model ------------------------------------------------------------------------------------- */
 
-static void test_one_that_overflows_is_summed_up_once(void)
+PAWL_TEST(test_one_that_overflows_is_summed_up_once)
 {
     static const char *const ways[] = { over, over_400 };
 
@@ -310,7 +310,7 @@ static void test_one_that_overflows_is_summed_up_once(void)
     }
 }
 
-static void test_one_that_overflows_drops_results_where_nothing_is_declared(void)
+PAWL_TEST(test_one_that_overflows_drops_results_where_nothing_is_declared)
 {
     world w;
 
@@ -330,7 +330,7 @@ static void test_one_that_overflows_drops_results_where_nothing_is_declared(void
     world_end(&w);
 }
 
-static void test_one_that_overflows_at_once_says_so(void)
+PAWL_TEST(test_one_that_overflows_at_once_says_so)
 {
     static const char part[] = "{\"message\":{\"content\":[{\"text\":\"half\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"context_exceeded\"}";
     world w;
@@ -379,7 +379,7 @@ static void check_cut(const char *text, size_t most, size_t whole)
     CHECK(strstr(behind + 9, "left out here") == NULL);
 }
 
-static void test_a_result_that_is_too_long_alone_is_cut_until_it_fits(void)
+PAWL_TEST(test_a_result_that_is_too_long_alone_is_cut_until_it_fits)
 {
     world w;
 
@@ -403,7 +403,7 @@ static void test_a_result_that_is_too_long_alone_is_cut_until_it_fits(void)
     world_end(&w);
 }
 
-static void test_what_is_longest_is_cut_and_what_is_short_stays(void)
+PAWL_TEST(test_what_is_longest_is_cut_and_what_is_short_stays)
 {
     static const char two[] = "read_file r2 {\"file_path\":\"a\"};read_file r3 {\"file_path\":\"b\"};read_file r4 {\"file_path\":\"c\"}";
     char result[12003], *at = result;
@@ -439,7 +439,7 @@ static void test_what_is_longest_is_cut_and_what_is_short_stays(void)
     world_end(&w);
 }
 
-static void test_no_character_is_torn_and_blocks_that_are_no_text_go_last(void)
+PAWL_TEST(test_no_character_is_torn_and_blocks_that_are_no_text_go_last)
 {
     static const char image[] = ",{\"data\":\"AAAA\",\"media_type\":\"image/png\",\"type\":\"image\"}]}";
     char result[16000], *at = result;
@@ -467,7 +467,7 @@ static void test_no_character_is_torn_and_blocks_that_are_no_text_go_last(void)
     world_end(&w);
 }
 
-static void test_one_that_never_fits_ends(void)
+PAWL_TEST(test_one_that_never_fits_ends)
 {
     int n = 0;
     world w;
@@ -487,7 +487,7 @@ static void test_one_that_never_fits_ends(void)
     world_end(&w);
 }
 
-static void test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next(void)
+PAWL_TEST(test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next)
 {
     char input[9002];
     world w;
@@ -519,7 +519,7 @@ static void test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next(void
     world_end(&w);
 }
 
-static void test_the_error_names_what_has_most(void)
+PAWL_TEST(test_the_error_names_what_has_most)
 {
     static const struct { const char *update, *says; } rows[] = {
         { "{\"@system\":\"%s\"}", "the system prompt has 4" },
@@ -548,7 +548,7 @@ static void test_the_error_names_what_has_most(void)
 
 /* ---- summaries that fail ------------------------------------------------------------------------------------------ */
 
-static void test_A2_a_summary_is_asked_for_again(void)
+PAWL_TEST(test_A2_a_summary_is_asked_for_again)
 {
     world w;
 
@@ -577,7 +577,7 @@ static void test_A2_a_summary_is_asked_for_again(void)
     world_end(&w);
 }
 
-static void test_a_summary_that_fails_for_good_ends_no_turn(void)
+PAWL_TEST(test_a_summary_that_fails_for_good_ends_no_turn)
 {
     static const char denied[] = "{\"code\":\"denied\",\"text\":\"no\"}";
     world w;
@@ -613,7 +613,7 @@ static void test_a_summary_that_fails_for_good_ends_no_turn(void)
     world_end(&w);
 }
 
-static void test_a_summary_that_is_too_long_itself_is_not_tried_again(void)
+PAWL_TEST(test_a_summary_that_is_too_long_itself_is_not_tried_again)
 {
     world w;
 
@@ -628,7 +628,7 @@ static void test_a_summary_that_is_too_long_itself_is_not_tried_again(void)
     world_end(&w);
 }
 
-static void test_A4_while_a_summary_waits_to_be_asked_for_again(void)
+PAWL_TEST(test_A4_while_a_summary_waits_to_be_asked_for_again)
 {
     world w;
 
@@ -649,7 +649,7 @@ static void test_A4_while_a_summary_waits_to_be_asked_for_again(void)
     world_end(&w);
 }
 
-static void test_A8_what_was_left_out_is_not_reserved(void)
+PAWL_TEST(test_A8_what_was_left_out_is_not_reserved)
 {
     pawl_agent a = agent_plain();
     char input[6000];
@@ -682,7 +682,7 @@ static void next_turn(world *w)
     says(w, "so", NULL, 10);
 }
 
-static void test_what_breaks_a_cache_is_told(void)
+PAWL_TEST(test_what_breaks_a_cache_is_told)
 {
     world w;
 
@@ -716,7 +716,7 @@ static void test_what_breaks_a_cache_is_told(void)
     world_end(&w);
 }
 
-static void test_a_fork_with_another_model_tells_so(void)
+PAWL_TEST(test_a_fork_with_another_model_tells_so)
 {
     world w;
 
@@ -730,23 +730,4 @@ static void test_a_fork_with_another_model_tells_so(void)
     next_turn(&w);
     CHECK_INT(times(&w, "emit cache_break {\"cause\":\"model\"}"), 1);
     world_end(&w);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_a_long_conversation_is_summed_up), CASE(test_a_summary_is_asked_for_with_the_prefix_that_is_cached),
-        CASE(test_a_summary_alone_is_not_summed_up), CASE(test_old_results_are_dropped), CASE(test_a_long_turn_is_summed_up_but_for_its_last_round),
-        CASE(test_turns_before_and_rounds_of_this_one_are_one_summary), CASE(test_an_answer_in_several_parts_is_not_cut_apart),
-        CASE(test_results_of_a_long_turn_are_dropped_but_for_its_last_round), CASE(test_one_that_overflows_is_summed_up_once),
-        CASE(test_one_that_overflows_drops_results_where_nothing_is_declared), CASE(test_one_that_overflows_at_once_says_so),
-        CASE(test_a_result_that_is_too_long_alone_is_cut_until_it_fits), CASE(test_what_is_longest_is_cut_and_what_is_short_stays),
-        CASE(test_no_character_is_torn_and_blocks_that_are_no_text_go_last), CASE(test_one_that_never_fits_ends),
-        CASE(test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next), CASE(test_the_error_names_what_has_most),
-        CASE(test_A2_a_summary_is_asked_for_again), CASE(test_a_summary_that_fails_for_good_ends_no_turn),
-        CASE(test_a_summary_that_is_too_long_itself_is_not_tried_again), CASE(test_A4_while_a_summary_waits_to_be_asked_for_again),
-        CASE(test_A8_what_was_left_out_is_not_reserved), CASE(test_what_breaks_a_cache_is_told), CASE(test_a_fork_with_another_model_tells_so),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

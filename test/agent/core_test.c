@@ -35,7 +35,7 @@ static const struct { core_at next; core_action action; } due[CORE_STATES][CORE_
     [CORE_ERROR] = { [CORE_RETRY_TIMEOUT_FIRED] = { CORE_CALLING_LLM, CORE_SEND_LLM_REQUEST } },
 };
 
-static void test_A1_every_pair_of_state_and_event_is_answered(void)
+PAWL_TEST(test_A1_every_pair_of_state_and_event_is_answered)
 {
     for (int state = 1; state < CORE_STATES; state++)
         for (int event = 1; event < CORE_EVENTS; event++) {
@@ -59,7 +59,7 @@ static void test_A1_every_pair_of_state_and_event_is_answered(void)
         }
 }
 
-static void test_A1_what_the_answer_calls_for(void)
+PAWL_TEST(test_A1_what_the_answer_calls_for)
 {
     core c = calling(1, 3);
 
@@ -69,7 +69,7 @@ static void test_A1_what_the_answer_calls_for(void)
     CHECK(!c.mutated);
 }
 
-static void test_A1_the_last_tool_says_what_follows(void)
+PAWL_TEST(test_A1_the_last_tool_says_what_follows)
 {
     static const struct { bool before, now; core_at next; core_action action; } rows[] = {
         { false, false, CORE_CALLING_LLM, CORE_SEND_LLM_REQUEST },
@@ -110,7 +110,7 @@ static uint32_t calls_in_all(uint32_t max_retries)
     return calls;
 }
 
-static void test_A2_retries_count_calls_in_all(void)
+PAWL_TEST(test_A2_retries_count_calls_in_all)
 {
     static const uint32_t due_calls[] = { 1, 1, 2, 3, 4, 5 };
 
@@ -118,7 +118,7 @@ static void test_A2_retries_count_calls_in_all(void)
         CHECK_INT(calls_in_all(max), due_calls[max]);
 }
 
-static void test_A2_a_permanent_refusal_is_displayed_at_once(void)
+PAWL_TEST(test_A2_a_permanent_refusal_is_displayed_at_once)
 {
     core c = calling(0, 5);
 
@@ -126,7 +126,7 @@ static void test_A2_a_permanent_refusal_is_displayed_at_once(void)
     CHECK_INT(c.at, CORE_WAITING_FOR_USER_INPUT);
 }
 
-static void test_A2_G4_retries_stay_over_the_timer(void)
+PAWL_TEST(test_A2_G4_retries_stay_over_the_timer)
 {
     core c = calling(0, 2);
 
@@ -148,7 +148,7 @@ static core_input any_event(void)
 }
 
 /* The same events, the same actions; retries never above their bound; a shutdown from wherever it stands. */
-static void test_A1_whatever_comes(void)
+PAWL_TEST(test_A1_whatever_comes)
 {
     for (int round = 0; round < 2000; round++) {
         const uint32_t max = (uint32_t)check_rand_below(6);
@@ -176,7 +176,7 @@ static void test_A1_whatever_comes(void)
     }
 }
 
-static void test_A1_names(void)
+PAWL_TEST(test_A1_names)
 {
     for (int state = 1; state < CORE_STATES; state++)
         CHECK_INT(core_at_named(core_at_name((core_at)state)), state);
@@ -187,15 +187,4 @@ static void test_A1_names(void)
     CHECK_INT(CORE_STATES - 1, 7);
     CHECK_INT(CORE_EVENTS - 1, 10);
     CHECK_INT(CORE_ACTIONS - 1, 7);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A1_every_pair_of_state_and_event_is_answered), CASE(test_A1_what_the_answer_calls_for), CASE(test_A1_the_last_tool_says_what_follows),
-        CASE(test_A2_retries_count_calls_in_all), CASE(test_A2_a_permanent_refusal_is_displayed_at_once), CASE(test_A2_G4_retries_stay_over_the_timer),
-        CASE(test_A1_whatever_comes), CASE(test_A1_names),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

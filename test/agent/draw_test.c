@@ -21,7 +21,7 @@ static const char core_due[] =
     "    ExecutingTools         ToolCompleted                           -> CallingLlm             SendLlmRequest\n"
     "    PostToolsHook          PostToolsHookCompleted                  -> CallingLlm             SendLlmRequest\n";
 
-static void test_A1_the_core_as_text(void)
+PAWL_TEST(test_A1_the_core_as_text)
 {
     pawl_step *s = pawl_step_new(NULL);
     pawl_err err = {0};
@@ -31,7 +31,7 @@ static void test_A1_the_core_as_text(void)
 }
 
 /* Every way that the table has stands in the picture, and no other. */
-static void test_A3_the_wrapper_as_it_is(void)
+PAWL_TEST(test_A3_the_wrapper_as_it_is)
 {
     static const sm_table *const tables[] = { &phase_table, &stage_table, &shown_table };
     pawl_step *s = pawl_step_new(NULL);
@@ -89,7 +89,7 @@ static void ways_are(const sm_table *t, const char *const *rows, size_t n, const
 }
 
 /* A turn: summing up comes before a request, hooks of its life are asked anywhere on the way, and each state but the end gives up. */
-static void test_A3_the_ways_of_a_turn(void)
+PAWL_TEST(test_A3_the_ways_of_a_turn)
 {
     static const char *const rows[] = {
         "idle: idle, compacting, asking the model, asking hooks, over",        /* it begins and waits */
@@ -109,7 +109,7 @@ static void test_A3_the_ways_of_a_turn(void)
 
 /* A tool call: permission first, then its run, then the hook behind it; rules that change begin its permission anew (P1), and one that was
  * called off is done wherever it is. What left never goes back. */
-static void test_A3_the_ways_of_a_tool_call(void)
+PAWL_TEST(test_A3_the_ways_of_a_tool_call)
 {
     static const char *const rows[] = {
         "new: settling, ready, done", "settling: ready, done", "ready: settling, running, done", "running: after, done", "after: done", "done:",
@@ -119,7 +119,7 @@ static void test_A3_the_ways_of_a_tool_call(void)
 }
 
 /* The source's table, state by state, and the one way in. */
-static void test_A3_the_ways_between_what_is_shown(void)
+PAWL_TEST(test_A3_the_ways_between_what_is_shown)
 {
     static const char *const rows[] = {
         "new: idle",
@@ -136,7 +136,7 @@ static void test_A3_the_ways_between_what_is_shown(void)
     ways_are(&shown_table, rows, sizeof rows / sizeof *rows, "new", "");
 }
 
-static void test_A3_each_state_has_its_badge(void)
+PAWL_TEST(test_A3_each_state_has_its_badge)
 {
     static const struct { pawl_shown s; const char *name, *text, *color; } rows[] = {
         { PAWL_SHOWN_IDLE, "idle", "Ready", "green" }, { PAWL_SHOWN_PROCESSING, "processing", "Thinking", "blue" },
@@ -153,13 +153,4 @@ static void test_A3_each_state_has_its_badge(void)
         CHECK_STR(pawl_shown_badge(rows[i].s).color, rows[i].color);
     }
     CHECK_STR(pawl_shown_name(PAWL_SHOWN_NOTHING), "");
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_A1_the_core_as_text), CASE(test_A3_the_wrapper_as_it_is), CASE(test_A3_the_ways_of_a_turn),
-                                        CASE(test_A3_the_ways_of_a_tool_call), CASE(test_A3_the_ways_between_what_is_shown),
-                                        CASE(test_A3_each_state_has_its_badge) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

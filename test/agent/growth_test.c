@@ -87,7 +87,7 @@ static size_t queue_bytes(int n)
     return bytes;
 }
 
-static void test_K7_inputs_that_wait_are_not_written_with_each_one_more(void)
+PAWL_TEST(test_K7_inputs_that_wait_are_not_written_with_each_one_more)
 {
     const size_t once = queue_bytes(100), most = 100 * (3 * INPUT + 2000);
 
@@ -97,7 +97,7 @@ static void test_K7_inputs_that_wait_are_not_written_with_each_one_more(void)
 }
 
 /* One that is never empty, and still forgets what it gave. */
-static void test_K7_a_queue_that_is_never_empty_stays_short(void)
+PAWL_TEST(test_K7_a_queue_that_is_never_empty_stays_short)
 {
     const pawl_agent a = agent_plain();
     size_t at, early = 0, late = 0;
@@ -121,7 +121,7 @@ static void test_K7_a_queue_that_is_never_empty_stays_short(void)
     world_end(&w);
 }
 
-static void test_A4_only_what_still_waits_counts_as_waiting(void)
+PAWL_TEST(test_A4_only_what_still_waits_counts_as_waiting)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -187,7 +187,7 @@ static size_t edited_bytes(int n)
     return bytes;
 }
 
-static void test_K7_what_a_person_made_of_an_input_is_not_written_with_each_event(void)
+PAWL_TEST(test_K7_what_a_person_made_of_an_input_is_not_written_with_each_event)
 {
     linear("edited calls", edited_bytes(20), edited_bytes(40));
 }
@@ -228,7 +228,7 @@ static size_t hooked_bytes(int n)
     return bytes;
 }
 
-static void test_K7_what_a_gate_was_told_is_not_written_with_each_hook(void)
+PAWL_TEST(test_K7_what_a_gate_was_told_is_not_written_with_each_hook)
 {
     linear("hooks", hooked_bytes(10), hooked_bytes(20));
 }
@@ -266,7 +266,7 @@ static size_t results_bytes(int n)
     return bytes;
 }
 
-static void test_K7_a_result_does_not_write_how_all_other_calls_stand(void)
+PAWL_TEST(test_K7_a_result_does_not_write_how_all_other_calls_stand)
 {
     linear("results", results_bytes(50), results_bytes(100));
 }
@@ -312,12 +312,12 @@ static size_t search_bytes(int n)
     return bytes;
 }
 
-static void test_K7_a_search_adds_what_it_finds(void)
+PAWL_TEST(test_K7_a_search_adds_what_it_finds)
 {
     linear("searches", search_bytes(DEFERRED / 2), search_bytes(DEFERRED));
 }
 
-static void test_A5_two_searches_in_one_answer_add_both_and_none_twice(void)
+PAWL_TEST(test_A5_two_searches_in_one_answer_add_both_and_none_twice)
 {
     pawl_agent_tool tools[3] = { { .name = "far", .schema = "{\"type\":\"object\"}", .hint = "one", .cls = PAWL_NET, .effect = PAWL_PURE, .deferred = true },
                                  { .name = "near", .schema = "{\"type\":\"object\"}", .hint = "two", .cls = PAWL_NET, .effect = PAWL_PURE, .deferred = true } };
@@ -336,20 +336,4 @@ static void test_A5_two_searches_in_one_answer_add_both_and_none_twice(void)
     CHECK_INT(pawl_value_size(pawl_state_get(w.st, "@tools")), 3);
     model_says(&w, "so", NULL);
     world_end(&w);
-}
-
-static const check_case cases[] = {
-    CASE(test_K7_inputs_that_wait_are_not_written_with_each_one_more),
-    CASE(test_K7_a_queue_that_is_never_empty_stays_short),
-    CASE(test_A4_only_what_still_waits_counts_as_waiting),
-    CASE(test_K7_what_a_person_made_of_an_input_is_not_written_with_each_event),
-    CASE(test_K7_what_a_gate_was_told_is_not_written_with_each_hook),
-    CASE(test_K7_a_result_does_not_write_how_all_other_calls_stand),
-    CASE(test_K7_a_search_adds_what_it_finds),
-    CASE(test_A5_two_searches_in_one_answer_add_both_and_none_twice),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

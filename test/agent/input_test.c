@@ -10,7 +10,7 @@ static void begin(world *w, const char *input)
 
 /* ---- input ---------------------------------------------------------------------------------------------- */
 
-static void test_A4_what_is_an_input(void)
+PAWL_TEST(test_A4_what_is_an_input)
 {
     const struct { const char *json, *wrong; } rows[] = {
         { "\"go\"", NULL }, { "{\"input\":\"go\"}", NULL }, { "{\"content\":\"go\",\"role\":\"user\"}", NULL }, { "{\"input\":{\"content\":\"go\"}}", NULL },
@@ -50,7 +50,7 @@ static void test_A4_what_is_an_input(void)
     CHECK_INT(pawl_agent_input(NULL, NULL), PAWL_INVALID);
 }
 
-static void test_A4_an_empty_input_begins_no_turn(void)
+PAWL_TEST(test_A4_an_empty_input_begins_no_turn)
 {
     world w;
 
@@ -75,7 +75,7 @@ static void test_A4_an_empty_input_begins_no_turn(void)
 }
 
 /* What a request may not hold never stands in the conversation: it goes on with the next. */
-static void test_A4_what_no_request_may_hold_is_not_taken(void)
+PAWL_TEST(test_A4_what_no_request_may_hold_is_not_taken)
 {
     static const char *const none[] = { "[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]",
                                         "{\"input\":[{\"type\":\"image\",\"data\":\"aGk=\"}]}", "[{\"type\":\"text\"}]", "[{}]" };
@@ -99,7 +99,7 @@ static void test_A4_what_no_request_may_hold_is_not_taken(void)
 }
 
 /* Nobody is there who could give it another: it does not wait for one for ever. */
-static void test_A6_what_runs_once_and_is_told_nothing_fails(void)
+PAWL_TEST(test_A6_what_runs_once_and_is_told_nothing_fails)
 {
     world w;
 
@@ -117,7 +117,7 @@ static void test_A6_what_runs_once_and_is_told_nothing_fails(void)
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
 /* Whatever a model gives: what stands in the conversation is what a request may hold, and all that are right stay byte by byte. */
-static void test_X3_what_is_no_block_does_not_stand_in_the_conversation(void)
+PAWL_TEST(test_X3_what_is_no_block_does_not_stand_in_the_conversation)
 {
     const struct { const char *content, *kept; } rows[] = {
         { "[7,null,{},\"x\",[],{\"type\":\"text\",\"text\":\"so\"}]", "[{\"text\":\"so\",\"type\":\"text\"}]" },
@@ -142,7 +142,7 @@ static void test_X3_what_is_no_block_does_not_stand_in_the_conversation(void)
     }
 }
 
-static void test_X3_what_is_no_answer_is_asked_for_again(void)
+PAWL_TEST(test_X3_what_is_no_answer_is_asked_for_again)
 {
     static const char *const answers[] = { "{\"message\":7}", "{\"message\":{\"content\":7,\"role\":\"assistant\"}}",
                                            "{\"message\":{\"content\":{\"text\":\"so\"}}}", "{}", "null" };
@@ -173,7 +173,7 @@ static void test_X3_what_is_no_answer_is_asked_for_again(void)
     world_end(&w);
 }
 
-static void test_A5_a_call_without_an_id_gets_one(void)
+PAWL_TEST(test_A5_a_call_without_an_id_gets_one)
 {
     world w;
 
@@ -212,7 +212,7 @@ static void spawns(world *w, const char *id, const char *name)
     world_signal(w, "input", "\"more\"");
 }
 
-static void test_A6_each_child_has_a_name_of_its_own(void)
+PAWL_TEST(test_A6_each_child_has_a_name_of_its_own)
 {
     world w;
 
@@ -232,7 +232,7 @@ static void test_A6_each_child_has_a_name_of_its_own(void)
     world_end(&w);
 }
 
-static void test_A6_a_second_spawn_of_a_running_id_is_refused(void)
+PAWL_TEST(test_A6_a_second_spawn_of_a_running_id_is_refused)
 {
     world w;
 
@@ -244,16 +244,4 @@ static void test_A6_a_second_spawn_of_a_running_id_is_refused(void)
     CHECK_STR(content_at(&w, 4), "Error: A sub-agent of the id c is at work");
     model_says(&w, "so", NULL);
     world_end(&w);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_X3_what_is_no_block_does_not_stand_in_the_conversation), CASE(test_X3_what_is_no_answer_is_asked_for_again),
-        CASE(test_A5_a_call_without_an_id_gets_one), CASE(test_A6_each_child_has_a_name_of_its_own),
-        CASE(test_A6_a_second_spawn_of_a_running_id_is_refused), CASE(test_A4_what_is_an_input), CASE(test_A4_an_empty_input_begins_no_turn),
-        CASE(test_A4_what_no_request_may_hold_is_not_taken), CASE(test_A6_what_runs_once_and_is_told_nothing_fails),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

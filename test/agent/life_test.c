@@ -59,7 +59,7 @@ static const char *agent_has(world *w, const char *member)
 
 /* ---- an input ------------------------------------------------------------------------------------------- */
 
-static void test_P4_an_input_that_a_hook_blocks_is_not_given_to_the_model(void)
+PAWL_TEST(test_P4_an_input_that_a_hook_blocks_is_not_given_to_the_model)
 {
     world w;
 
@@ -89,7 +89,7 @@ static void test_P4_an_input_that_a_hook_blocks_is_not_given_to_the_model(void)
     world_end(&w);
 }
 
-static void test_P4_a_hook_adds_to_an_input_or_makes_another_of_it(void)
+PAWL_TEST(test_P4_a_hook_adds_to_an_input_or_makes_another_of_it)
 {
     world w;
 
@@ -109,7 +109,7 @@ static void test_P4_a_hook_adds_to_an_input_or_makes_another_of_it(void)
     world_end(&w);
 }
 
-static void test_P5_an_input_whose_hook_fails(void)
+PAWL_TEST(test_P5_an_input_whose_hook_fails)
 {
     static const char *const claude = "{\"@policy\":{\"hooks\":[{\"from\":\"s\",\"hooks\":{\"UserPromptSubmit\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"check\","
                                       "\"profile\":\"claude\"}]}]}}]},\"input\":\"go\"}";
@@ -134,7 +134,7 @@ static void test_P5_an_input_whose_hook_fails(void)
     world_end(&w);
 }
 
-static void test_A4_an_interrupt_while_a_hook_looks(void)
+PAWL_TEST(test_A4_an_interrupt_while_a_hook_looks)
 {
     world w;
 
@@ -153,7 +153,7 @@ static void test_A4_an_interrupt_while_a_hook_looks(void)
     world_end(&w);
 }
 
-static void test_W6_hooks_that_change_while_they_are_asked(void)
+PAWL_TEST(test_W6_hooks_that_change_while_they_are_asked)
 {
     world w;
 
@@ -176,7 +176,7 @@ static void test_W6_hooks_that_change_while_they_are_asked(void)
 
 /* ---- the end of a turn ------------------------------------------------------------------------------------- */
 
-static void test_P4_a_hook_keeps_a_turn_from_its_end(void)
+PAWL_TEST(test_P4_a_hook_keeps_a_turn_from_its_end)
 {
     world w;
 
@@ -203,7 +203,7 @@ static void test_P4_a_hook_keeps_a_turn_from_its_end(void)
     world_end(&w);
 }
 
-static void test_P4_a_turn_is_kept_from_its_end_eight_times_at_most(void)
+PAWL_TEST(test_P4_a_turn_is_kept_from_its_end_eight_times_at_most)
 {
     world w;
 
@@ -221,7 +221,7 @@ static void test_P4_a_turn_is_kept_from_its_end_eight_times_at_most(void)
     world_end(&w);
 }
 
-static void test_P4_a_sub_agent_has_a_stop_of_its_own(void)
+PAWL_TEST(test_P4_a_sub_agent_has_a_stop_of_its_own)
 {
     world w;
 
@@ -242,7 +242,7 @@ static void test_P4_a_sub_agent_has_a_stop_of_its_own(void)
 
 /* ---- an answer ------------------------------------------------------------------------------------------------ */
 
-static void test_P4_a_hook_hears_each_answer_before_its_tools_are_used(void)
+PAWL_TEST(test_P4_a_hook_hears_each_answer_before_its_tools_are_used)
 {
     world w;
 
@@ -276,7 +276,7 @@ static void compacting(world *w, const char *hooks)
     world_signal(w, "input", "\"two\"");
 }
 
-static void test_P4_a_hook_keeps_a_conversation_from_being_summed_up(void)
+PAWL_TEST(test_P4_a_hook_keeps_a_conversation_from_being_summed_up)
 {
     static const char *const usual = HOOKS("\"PreCompact\":[{\"matcher\":\"auto\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]");
     world w;
@@ -307,7 +307,7 @@ static void test_P4_a_hook_keeps_a_conversation_from_being_summed_up(void)
 
 /* ---- beginning and end --------------------------------------------------------------------------------------------- */
 
-static void test_P4_a_session_begins_and_ends(void)
+PAWL_TEST(test_P4_a_session_begins_and_ends)
 {
     world w;
 
@@ -335,7 +335,7 @@ static void test_P4_a_session_begins_and_ends(void)
     world_end(&w);
 }
 
-static void test_P4_what_a_session_begins_with_is_in_its_first_request(void)
+PAWL_TEST(test_P4_what_a_session_begins_with_is_in_its_first_request)
 {
     pawl_command cmd;
     world w;
@@ -358,7 +358,7 @@ static void test_P4_what_a_session_begins_with_is_in_its_first_request(void)
 
 #define PLACE(text) SAYS("{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"SessionStart\\\",\\\"additionalContext\\\":\\\"" text "\\\"}}")
 
-static void test_P4_a_session_that_somebody_comes_back_to(void)
+PAWL_TEST(test_P4_a_session_that_somebody_comes_back_to)
 {
     world w;
 
@@ -406,7 +406,7 @@ static void test_P4_a_session_that_somebody_comes_back_to(void)
     world_end(&w);
 }
 
-static void test_P4_a_session_that_goes_on_with_a_summary(void)
+PAWL_TEST(test_P4_a_session_that_goes_on_with_a_summary)
 {
     pawl_command cmd;
     world w;
@@ -438,7 +438,7 @@ static void test_P4_a_session_that_goes_on_with_a_summary(void)
     world_end(&w);
 }
 
-static void test_P4_one_that_runs_once_ends_its_session(void)
+PAWL_TEST(test_P4_one_that_runs_once_ends_its_session)
 {
     world w;
 
@@ -458,7 +458,7 @@ static void test_P4_one_that_runs_once_ends_its_session(void)
 
 /* ---- notes ------------------------------------------------------------------------------------------------------------ */
 
-static void test_P4_a_note_keeps_nobody_waiting(void)
+PAWL_TEST(test_P4_a_note_keeps_nobody_waiting)
 {
     static const char *const hooks = HOOKS("\"Notification\":[{\"matcher\":\"permission_prompt|idle_prompt\",\"hooks\":[{\"type\":\"command\",\"command\":\"ring\"}]}]");
     char input[512];
@@ -493,7 +493,7 @@ static void test_P4_a_note_keeps_nobody_waiting(void)
 /* ---- and where there are none of these --------------------------------------------------------------------------------- */
 
 /* The same but for the hooks themselves: no effect, no entry, nothing kept. */
-static void test_P4_without_such_hooks_nothing_is_another(void)
+PAWL_TEST(test_P4_without_such_hooks_nothing_is_another)
 {
     static const char *const policies[] = { "", "\"@policy\":{\"deny\":[\"Edit\"]},", HOOKS(HOOK("PreToolUse") "," HOOK("before")) "," };
     char first[4096] = "";
@@ -512,20 +512,4 @@ static void test_P4_without_such_hooks_nothing_is_another(void)
         CHECK(*world_get(&w, "@life") == '\0' && *world_get(&w, "@heard") == '\0' && strstr(world_get(&w, "@agent"), "stops") == NULL);
         world_end(&w);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_P4_an_input_that_a_hook_blocks_is_not_given_to_the_model), CASE(test_P4_a_hook_adds_to_an_input_or_makes_another_of_it),
-        CASE(test_P5_an_input_whose_hook_fails), CASE(test_A4_an_interrupt_while_a_hook_looks), CASE(test_W6_hooks_that_change_while_they_are_asked),
-        CASE(test_P4_a_hook_keeps_a_turn_from_its_end), CASE(test_P4_a_turn_is_kept_from_its_end_eight_times_at_most),
-        CASE(test_P4_a_sub_agent_has_a_stop_of_its_own), CASE(test_P4_a_hook_hears_each_answer_before_its_tools_are_used),
-        CASE(test_P4_a_hook_keeps_a_conversation_from_being_summed_up), CASE(test_P4_a_session_begins_and_ends),
-        CASE(test_P4_what_a_session_begins_with_is_in_its_first_request), CASE(test_P4_a_session_that_somebody_comes_back_to),
-        CASE(test_P4_a_session_that_goes_on_with_a_summary), CASE(test_P4_one_that_runs_once_ends_its_session),
-        CASE(test_P4_a_note_keeps_nobody_waiting), CASE(test_P4_without_such_hooks_nothing_is_another),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

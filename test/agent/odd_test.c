@@ -34,7 +34,7 @@ static const char *large(char *json, size_t room, const char *before, const char
 }
 
 /* What came too early waits for its turn, and goes to the model with what comes last. */
-static void test_A8_results_that_waited_are_reserved(void)
+PAWL_TEST(test_A8_results_that_waited_are_reserved)
 {
     char json[LARGE + 100];
     world w;
@@ -49,7 +49,7 @@ static void test_A8_results_that_waited_are_reserved(void)
     world_end(&w);
 }
 
-static void test_A8_input_that_was_queued_is_reserved(void)
+PAWL_TEST(test_A8_input_that_was_queued_is_reserved)
 {
     char json[LARGE + 100];
     world w;
@@ -64,7 +64,7 @@ static void test_A8_input_that_was_queued_is_reserved(void)
 }
 
 /* Bytes stand for what no bill knows yet, and for nothing else. */
-static void test_A8_what_was_billed_is_not_reserved_by_its_bytes(void)
+PAWL_TEST(test_A8_what_was_billed_is_not_reserved_by_its_bytes)
 {
     char json[LARGE + 100];
     world w;
@@ -77,7 +77,7 @@ static void test_A8_what_was_billed_is_not_reserved_by_its_bytes(void)
     world_end(&w);
 }
 
-static void test_A8_a_system_that_has_become_longer_is_reserved(void)
+PAWL_TEST(test_A8_a_system_that_has_become_longer_is_reserved)
 {
     char json[LARGE + 100];
     world w;
@@ -91,7 +91,7 @@ static void test_A8_a_system_that_has_become_longer_is_reserved(void)
     world_end(&w);
 }
 
-static void test_A8_odd_bounds_of_an_answer_fail_nothing(void)
+PAWL_TEST(test_A8_odd_bounds_of_an_answer_fail_nothing)
 {
     static const char *const bounds[] = { "-1", "-9223372036854775808", "9223372036854775807", "\"many\"" };
 
@@ -115,7 +115,7 @@ static void test_A8_odd_bounds_of_an_answer_fail_nothing(void)
 /* ---- requests (A2) -------------------------------------------------------------------------------------------- */
 
 /* What goes on after a pause is another request, with as many calls as any. */
-static void test_A2_a_request_after_a_pause_has_all_its_calls(void)
+PAWL_TEST(test_A2_a_request_after_a_pause_has_all_its_calls)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -138,7 +138,7 @@ static void test_A2_a_request_after_a_pause_has_all_its_calls(void)
 
 /* ---- its end (A3) ----------------------------------------------------------------------------------------------- */
 
-static void test_A3_a_shutdown_after_an_error_is_done(void)
+PAWL_TEST(test_A3_a_shutdown_after_an_error_is_done)
 {
     const pawl_agent a = agent_plain();
     pawl_agent_view v;
@@ -167,7 +167,7 @@ static size_t times(world *w, const char *part)
 }
 
 /* Its turn has ended, and how: a shutdown only waits for no hook. */
-static void test_A3_a_shutdown_while_its_end_is_told_to_hooks(void)
+PAWL_TEST(test_A3_a_shutdown_while_its_end_is_told_to_hooks)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -194,7 +194,7 @@ static void test_A3_a_shutdown_while_its_end_is_told_to_hooks(void)
 }
 
 /* Nobody is at work in a run that is over, whatever it did when it ended. */
-static void test_A3_what_is_shown_of_a_run_that_is_over(void)
+PAWL_TEST(test_A3_what_is_shown_of_a_run_that_is_over)
 {
     const pawl_agent a = agent_plain();
     pawl_agent_view v;
@@ -222,7 +222,7 @@ static void test_A3_what_is_shown_of_a_run_that_is_over(void)
 /* ---- what nobody says, and somebody may (X3) ------------------------------------------------------------------------ */
 
 /* The machine begins as many as one event may have commands, and the others when some of these have ended. */
-static void test_X3_very_many_calls_at_once_fail_nothing(void)
+PAWL_TEST(test_X3_very_many_calls_at_once_fail_nothing)
 {
     enum { CALLS = 1200 };
     const pawl_agent a = agent_plain();
@@ -258,7 +258,7 @@ static void test_X3_very_many_calls_at_once_fail_nothing(void)
 }
 
 /* A provider's own tool has no name that a search could look at. */
-static void test_X3_tools_that_somebody_set_have_no_name(void)
+PAWL_TEST(test_X3_tools_that_somebody_set_have_no_name)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -271,7 +271,7 @@ static void test_X3_tools_that_somebody_set_have_no_name(void)
 }
 
 /* Whatever its author lets through: what the machine itself cannot do without is there, or the model is told. */
-static void test_A5_the_machines_own_tools_with_loose_schemas(void)
+PAWL_TEST(test_A5_the_machines_own_tools_with_loose_schemas)
 {
     static const char *const inputs[] = { "{}", "{\"plan\":null,\"questions\":null,\"prompt\":null,\"query\":null}",
                                           "{\"plan\":7,\"todos\":7,\"questions\":[7],\"prompt\":7,\"query\":7,\"agent\":7}" };
@@ -301,7 +301,7 @@ static void test_A5_the_machines_own_tools_with_loose_schemas(void)
 }
 
 /* A request with what is no block would fail, and every one after it. */
-static void test_X3_what_a_tool_gives_can_be_sent(void)
+PAWL_TEST(test_X3_what_a_tool_gives_can_be_sent)
 {
     static const char *const given[][2] = {
         { "{\"content\":[1,2]}", "\"[1,2]\"" }, { "{\"content\":[{\"text\":7,\"type\":\"text\"}]}", "\"[{\\\"text\\\":7,\\\"type\\\":\\\"text\\\"}]\"" },
@@ -327,7 +327,7 @@ static void test_X3_what_a_tool_gives_can_be_sent(void)
 }
 
 /* A key ends at a NUL, so that nobody could answer it. */
-static void test_A6_a_header_is_a_key(void)
+PAWL_TEST(test_A6_a_header_is_a_key)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -342,7 +342,7 @@ static void test_A6_a_header_is_a_key(void)
 }
 
 /* Nobody sets it so; who does finds an agent that still takes what comes. */
-static void test_K1_channels_of_its_own_that_somebody_set(void)
+PAWL_TEST(test_K1_channels_of_its_own_that_somebody_set)
 {
     static const char *const updates[] = {
         "{\"@agent\":{\"calls\":3,\"phase\":\"using tools\"}}", "{\"@agent\":{\"calls\":1,\"core\":{\"at\":\"ExecutingTools\",\"open\":9},\"phase\":\"stopping\"}}",
@@ -379,7 +379,7 @@ static const char *refused(const pawl_agent *a)
     return m != NULL ? "" : err.text;
 }
 
-static void test_X1_what_is_no_agent_is_refused(void)
+PAWL_TEST(test_X1_what_is_no_agent_is_refused)
 {
     pawl_agent a = agent_plain();
     pawl_agent_tool tool = { .name = "t", .schema = "{}", .cls = PAWL_READ };
@@ -411,7 +411,7 @@ static void test_X1_what_is_no_agent_is_refused(void)
 }
 
 /* What a search shows of a tool, and what its input has to fit, are decisions: another tool is another machine (F5). */
-static void test_F5_a_deferred_tool_that_is_another_one_is_another_machine(void)
+PAWL_TEST(test_F5_a_deferred_tool_that_is_another_one_is_another_machine)
 {
     static const char *const schemas[] = { "{}", "{\"type\":\"object\"}", "{}", "{}" }, *const texts[] = { "a", "a", "b", "a" },
                       *const hints[] = { "h", "h", "h", "i" };
@@ -432,22 +432,4 @@ static void test_F5_a_deferred_tool_that_is_another_one_is_another_machine(void)
             CHECK(strcmp(first, pawl_machine_hash(m)) != 0);
         pawl_machine_free(m);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A8_results_that_waited_are_reserved), CASE(test_A8_input_that_was_queued_is_reserved),
-        CASE(test_A8_what_was_billed_is_not_reserved_by_its_bytes),
-        CASE(test_A8_a_system_that_has_become_longer_is_reserved), CASE(test_A8_odd_bounds_of_an_answer_fail_nothing),
-        CASE(test_A2_a_request_after_a_pause_has_all_its_calls), CASE(test_A3_a_shutdown_after_an_error_is_done),
-        CASE(test_A3_a_shutdown_while_its_end_is_told_to_hooks), CASE(test_A3_what_is_shown_of_a_run_that_is_over),
-        CASE(test_X3_very_many_calls_at_once_fail_nothing), CASE(test_X3_tools_that_somebody_set_have_no_name),
-        CASE(test_A5_the_machines_own_tools_with_loose_schemas), CASE(test_X1_what_is_no_agent_is_refused),
-        CASE(test_X3_what_a_tool_gives_can_be_sent),
-        CASE(test_A6_a_header_is_a_key), CASE(test_K1_channels_of_its_own_that_somebody_set),
-        CASE(test_F5_a_deferred_tool_that_is_another_one_is_another_machine),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

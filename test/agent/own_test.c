@@ -10,7 +10,7 @@ static void begun(world *w, const char *input)
 
 /* ---- todo, tool search -------------------------------------------------------------------------------------- */
 
-static void test_A5_todo_is_a_channel(void)
+PAWL_TEST(test_A5_todo_is_a_channel)
 {
     world w;
 
@@ -22,7 +22,7 @@ static void test_A5_todo_is_a_channel(void)
     world_end(&w);
 }
 
-static void test_A5_a_deferred_tool_is_shown_when_it_was_searched_for(void)
+PAWL_TEST(test_A5_a_deferred_tool_is_shown_when_it_was_searched_for)
 {
     world w;
 
@@ -40,7 +40,7 @@ static void test_A5_a_deferred_tool_is_shown_when_it_was_searched_for(void)
 
 /* ---- plan mode ------------------------------------------------------------------------------------------------- */
 
-static void test_P1_plan_mode_is_left_by_an_approval_of_its_text(void)
+PAWL_TEST(test_P1_plan_mode_is_left_by_an_approval_of_its_text)
 {
     world w;
 
@@ -69,7 +69,7 @@ static void test_P1_plan_mode_is_left_by_an_approval_of_its_text(void)
 
 /* ---- questions -------------------------------------------------------------------------------------------------- */
 
-static void test_A6_questions_are_waits(void)
+PAWL_TEST(test_A6_questions_are_waits)
 {
     world w;
 
@@ -90,7 +90,7 @@ static void test_A6_questions_are_waits(void)
     world_end(&w);
 }
 
-static void test_A6_questions_that_are_none(void)
+PAWL_TEST(test_A6_questions_that_are_none)
 {
     static const struct { const char *input, *why; } rows[] = {
         { "{}", "Error: At least one question is required" },
@@ -117,7 +117,7 @@ static void test_A6_questions_that_are_none(void)
     }
 }
 
-static void test_A6_a_question_to_who_left_is_over(void)
+PAWL_TEST(test_A6_a_question_to_who_left_is_over)
 {
     world w;
 
@@ -145,7 +145,7 @@ static const pawl_command *child_of(world *w)
     return NULL;
 }
 
-static void test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights(void)
+PAWL_TEST(test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights)
 {
     const pawl_command *cmd;
     world w;
@@ -171,7 +171,7 @@ static void test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights(void)
     world_end(&w);
 }
 
-static void test_A6_children_of_children_end_somewhere(void)
+PAWL_TEST(test_A6_children_of_children_end_somewhere)
 {
     world w;
 
@@ -182,7 +182,7 @@ static void test_A6_children_of_children_end_somewhere(void)
     world_end(&w);
 }
 
-static void test_A3_a_sub_agent_ends_with_its_answer(void)
+PAWL_TEST(test_A3_a_sub_agent_ends_with_its_answer)
 {
     world w;
 
@@ -215,7 +215,7 @@ static void bill(world *w, const char *what, const char *value, const char *usag
     world_feed(w, &ev);
 }
 
-static void test_A8_no_request_leaves_without_room(void)
+PAWL_TEST(test_A8_no_request_leaves_without_room)
 {
     static const char said[] = "{\"message\":{\"content\":[{\"text\":\"hi\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":900,\"output_tokens\":5}}";
     pawl_agent a = agent_plain();
@@ -242,17 +242,4 @@ static void test_A8_no_request_leaves_without_room(void)
     CHECK(*command_of(&w, "llm") != '\0');
     bill(&w, "llm", said, "{\"tokens\":905}");
     world_end(&w);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A5_todo_is_a_channel), CASE(test_A5_a_deferred_tool_is_shown_when_it_was_searched_for),
-        CASE(test_P1_plan_mode_is_left_by_an_approval_of_its_text), CASE(test_A6_questions_are_waits), CASE(test_A6_questions_that_are_none),
-        CASE(test_A6_a_question_to_who_left_is_over),
-        CASE(test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights), CASE(test_A6_children_of_children_end_somewhere),
-        CASE(test_A3_a_sub_agent_ends_with_its_answer), CASE(test_A8_no_request_leaves_without_room),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

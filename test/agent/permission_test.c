@@ -20,7 +20,7 @@ static void begin(world *w, pawl_denied denied, const char *input, const char *c
 
 /* ---- the policy ------------------------------------------------------------------------------------------- */
 
-static void test_P2_the_policy_of_a_run_is_compiled_once_for_all_its_calls(void)
+PAWL_TEST(test_P2_the_policy_of_a_run_is_compiled_once_for_all_its_calls)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -36,7 +36,7 @@ static void test_P2_the_policy_of_a_run_is_compiled_once_for_all_its_calls(void)
 
 /* ---- a person ------------------------------------------------------------------------------------------- */
 
-static void test_A3_permissions_are_settled_first_in_request_order(void)
+PAWL_TEST(test_A3_permissions_are_settled_first_in_request_order)
 {
     world w;
 
@@ -60,7 +60,7 @@ static void test_A3_permissions_are_settled_first_in_request_order(void)
     world_end(&w);
 }
 
-static void test_A3_a_persons_no_ends_the_turn(void)
+PAWL_TEST(test_A3_a_persons_no_ends_the_turn)
 {
     world w;
 
@@ -74,7 +74,7 @@ static void test_A3_a_persons_no_ends_the_turn(void)
     world_end(&w);
 }
 
-static void test_P6_a_no_with_a_note_tells_the_model(void)
+PAWL_TEST(test_P6_a_no_with_a_note_tells_the_model)
 {
     world w;
 
@@ -94,7 +94,7 @@ static void test_P6_a_no_with_a_note_tells_the_model(void)
     world_end(&w);
 }
 
-static void test_P2_edited_arguments_are_decided_again(void)
+PAWL_TEST(test_P2_edited_arguments_are_decided_again)
 {
     world w;
 
@@ -109,7 +109,7 @@ static void test_P2_edited_arguments_are_decided_again(void)
     world_end(&w);
 }
 
-static void test_P2_where_nobody_can_be_asked_it_is_a_no(void)
+PAWL_TEST(test_P2_where_nobody_can_be_asked_it_is_a_no)
 {
     world w;
 
@@ -121,7 +121,7 @@ static void test_P2_where_nobody_can_be_asked_it_is_a_no(void)
 }
 
 /* It was asked while somebody was there: what is settled without him is not asked any more. */
-static void test_P2_what_was_asked_of_who_left_is_over(void)
+PAWL_TEST(test_P2_what_was_asked_of_who_left_is_over)
 {
     world w;
 
@@ -139,7 +139,7 @@ static void test_P2_what_was_asked_of_who_left_is_over(void)
 
 /* ---- rules and modes ---------------------------------------------------------------------------------------- */
 
-static void test_P2_rules_decide_without_a_person(void)
+PAWL_TEST(test_P2_rules_decide_without_a_person)
 {
     world w;
 
@@ -154,7 +154,7 @@ static void test_P2_rules_decide_without_a_person(void)
     world_end(&w);
 }
 
-static void test_P1_plan_denies_what_writes(void)
+PAWL_TEST(test_P1_plan_denies_what_writes)
 {
     world w;
 
@@ -173,7 +173,7 @@ static void test_P1_plan_denies_what_writes(void)
 
 /* ---- W6 -------------------------------------------------------------------------------------------------------- */
 
-static void test_W6_rules_that_change_while_it_is_asked(void)
+PAWL_TEST(test_W6_rules_that_change_while_it_is_asked)
 {
     world w;
 
@@ -197,7 +197,7 @@ static void test_W6_rules_that_change_while_it_is_asked(void)
 }
 
 /* A yes was to what the call would have done where it was asked. */
-static void test_W6_another_folder_is_another_call(void)
+PAWL_TEST(test_W6_another_folder_is_another_call)
 {
     world w;
 
@@ -227,7 +227,7 @@ static void test_W6_another_folder_is_another_call(void)
 }
 
 /* So are other directories: they stand in the rules. */
-static void test_P1_tools_are_told_the_folders_of_the_workspace(void)
+PAWL_TEST(test_P1_tools_are_told_the_folders_of_the_workspace)
 {
     static const char *const calls = "bash b1 {\"command\":\"make x\"};read_file r1 {\"file_path\":\"/data/a\"}";
     world w;
@@ -260,7 +260,7 @@ static void test_P1_tools_are_told_the_folders_of_the_workspace(void)
 }
 
 /* What else changes meanwhile asks nobody anew: neither a person, nor a hook that is at work. */
-static void test_W6_what_is_asked_is_asked_once(void)
+PAWL_TEST(test_W6_what_is_asked_is_asked_once)
 {
     world w;
 
@@ -292,7 +292,7 @@ static void test_W6_what_is_asked_is_asked_once(void)
 }
 
 /* The first call goes back to its hook, and meanwhile somebody says no to the second: by the mode of now nobody would have been asked. */
-static void test_W6_a_no_stands_whatever_the_mode_has_become(void)
+PAWL_TEST(test_W6_a_no_stands_whatever_the_mode_has_become)
 {
     static const char quiet[] = "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}";
     world w;
@@ -317,7 +317,7 @@ static void test_W6_a_no_stands_whatever_the_mode_has_become(void)
 
 #define HOOKS(point, matcher) "\"hooks\":[{\"from\":\"settings.json\",\"hooks\":{\"" point "\":[{\"matcher\":\"" matcher "\",\"hooks\":[{\"type\":\"command\",\"command\":\"check\"}]}]}}]"
 
-static void test_P4_a_hook_before_it(void)
+PAWL_TEST(test_P4_a_hook_before_it)
 {
     static const char policy[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{" HOOKS("PreToolUse", "Bash") "},\"input\":\"go\"}";
     world w;
@@ -339,7 +339,7 @@ static void test_P4_a_hook_before_it(void)
     world_end(&w);
 }
 
-static void test_P2_hooks_see_what_a_person_edited_and_may_not_change_it(void)
+PAWL_TEST(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it)
 {
     static const char policy[] = "{\"@policy\":{" HOOKS("PreToolUse", "Bash") "},\"input\":\"go\"}";
     world w;
@@ -362,7 +362,7 @@ static void test_P2_hooks_see_what_a_person_edited_and_may_not_change_it(void)
     world_end(&w);
 }
 
-static void test_P4_a_hook_after_it_may_replace_the_result(void)
+PAWL_TEST(test_P4_a_hook_after_it_may_replace_the_result)
 {
     static const char policy[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{" HOOKS("PostToolUse", "Read") "},\"input\":\"go\"}";
     world w;
@@ -382,7 +382,7 @@ static void test_P4_a_hook_after_it_may_replace_the_result(void)
     world_end(&w);
 }
 
-static void test_P5_a_hook_that_fails_denies(void)
+PAWL_TEST(test_P5_a_hook_that_fails_denies)
 {
     static const char policy[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{" HOOKS("PreToolUse", "") "},\"input\":\"go\"}";
     world w;
@@ -392,20 +392,4 @@ static void test_P5_a_hook_that_fails_denies(void)
     CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: read_file: ", 46) == 0);
     model_says(&w, "so", NULL);
     world_end(&w);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_P2_the_policy_of_a_run_is_compiled_once_for_all_its_calls),
-        CASE(test_A3_permissions_are_settled_first_in_request_order), CASE(test_A3_a_persons_no_ends_the_turn), CASE(test_P6_a_no_with_a_note_tells_the_model),
-        CASE(test_P2_edited_arguments_are_decided_again), CASE(test_P2_where_nobody_can_be_asked_it_is_a_no), CASE(test_P2_what_was_asked_of_who_left_is_over),
-        CASE(test_P2_rules_decide_without_a_person), CASE(test_P1_plan_denies_what_writes), CASE(test_W6_rules_that_change_while_it_is_asked),
-        CASE(test_W6_a_no_stands_whatever_the_mode_has_become), CASE(test_W6_what_is_asked_is_asked_once), CASE(test_W6_another_folder_is_another_call),
-        CASE(test_P1_tools_are_told_the_folders_of_the_workspace), CASE(test_P4_a_hook_before_it),
-        CASE(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it),
-        CASE(test_P4_a_hook_after_it_may_replace_the_result), CASE(test_P5_a_hook_that_fails_denies),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -341,8 +341,6 @@ PAWL_TEST(test_A4_what_is_wrong_is_not_of_their_types)
 
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = { CASE(test_A4_what_is_sent_after_an_interrupt_is_of_their_types), CASE(test_A4_what_is_wrong_is_not_of_their_types) };
-
     there = peer_folder("types", at, sizeof at);
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

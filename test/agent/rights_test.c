@@ -37,7 +37,7 @@ static const char *given_to(world *w, const char *effect)
 
 /* ---- children -------------------------------------------------------------------------------------------- */
 
-static void test_P1_E11_a_child_that_runs_loses_what_its_parent_loses(void)
+PAWL_TEST(test_P1_E11_a_child_that_runs_loses_what_its_parent_loses)
 {
     world w;
 
@@ -60,7 +60,7 @@ static void test_P1_E11_a_child_that_runs_loses_what_its_parent_loses(void)
     world_end(&w);
 }
 
-static void test_P1_what_a_child_was_told_is_never_more_again(void)
+PAWL_TEST(test_P1_what_a_child_was_told_is_never_more_again)
 {
     world w;
 
@@ -84,7 +84,7 @@ static void test_P1_what_a_child_was_told_is_never_more_again(void)
     world_end(&w);
 }
 
-static void test_P1_E11_a_child_tells_its_own_children(void)
+PAWL_TEST(test_P1_E11_a_child_tells_its_own_children)
 {
     world w;
 
@@ -101,7 +101,7 @@ static void test_P1_E11_a_child_tells_its_own_children(void)
 }
 
 /* Models name their calls as they like: what is shown and told names the run that there is. */
-static void test_A6_a_child_has_the_name_that_it_is_shown_under(void)
+PAWL_TEST(test_A6_a_child_has_the_name_that_it_is_shown_under)
 {
     static const char *const ids[][2] = { { "call:1", "run-1.sub-call-1" },
         { "call_0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123", "run-1." } };
@@ -137,7 +137,7 @@ static void test_A6_a_child_has_the_name_that_it_is_shown_under(void)
 
 #define RULES(deny) "{\"deny\":[\"" deny "\"]}"
 
-static void test_P1_E11_a_child_that_runs_gets_the_rules_of_its_parent(void)
+PAWL_TEST(test_P1_E11_a_child_that_runs_gets_the_rules_of_its_parent)
 {
     world w;
 
@@ -163,7 +163,7 @@ static void test_P1_E11_a_child_that_runs_gets_the_rules_of_its_parent(void)
 }
 
 /* A child goes by the newest rules of its parent, in whatever order they come, and passes them on; one that cannot be told is ended. */
-static void test_P1_E11_the_newest_rules_hold(void)
+PAWL_TEST(test_P1_E11_the_newest_rules_hold)
 {
     world w;
 
@@ -188,7 +188,7 @@ static void test_P1_E11_the_newest_rules_hold(void)
 }
 
 /* What the event that brings the rules lets begin has them already: the call that waited, and the child after it. */
-static void test_P1_what_waits_for_its_turn_is_decided_by_the_rules_that_come(void)
+PAWL_TEST(test_P1_what_waits_for_its_turn_is_decided_by_the_rules_that_come)
 {
     world w;
 
@@ -206,7 +206,7 @@ static void test_P1_what_waits_for_its_turn_is_decided_by_the_rules_that_come(vo
 
 /* ---- what was let in, and waits for its turn ------------------------------------------------------------------ */
 
-static void test_P1_what_was_let_in_is_decided_anew_when_the_mode_changes(void)
+PAWL_TEST(test_P1_what_was_let_in_is_decided_anew_when_the_mode_changes)
 {
     world w;
 
@@ -226,7 +226,7 @@ static void test_P1_what_was_let_in_is_decided_anew_when_the_mode_changes(void)
     world_end(&w);
 }
 
-static void test_W6_and_asked_anew_where_a_person_let_it_in(void)
+PAWL_TEST(test_W6_and_asked_anew_where_a_person_let_it_in)
 {
     world w;
 
@@ -256,7 +256,7 @@ static void test_W6_and_asked_anew_where_a_person_let_it_in(void)
     world_end(&w);
 }
 
-static void test_A4_an_interrupt_where_it_is_asked_anew(void)
+PAWL_TEST(test_A4_an_interrupt_where_it_is_asked_anew)
 {
     world w;
 
@@ -271,17 +271,4 @@ static void test_A4_an_interrupt_where_it_is_asked_anew(void)
     CHECK_STR(content_at(&w, 3), "Interrupted");
     CHECK_STR(agent_shows(&w), "done");
     world_end(&w);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_P1_E11_a_child_that_runs_loses_what_its_parent_loses), CASE(test_P1_what_a_child_was_told_is_never_more_again),
-        CASE(test_P1_E11_a_child_tells_its_own_children), CASE(test_A6_a_child_has_the_name_that_it_is_shown_under),
-        CASE(test_P1_what_was_let_in_is_decided_anew_when_the_mode_changes), CASE(test_W6_and_asked_anew_where_a_person_let_it_in),
-        CASE(test_A4_an_interrupt_where_it_is_asked_anew), CASE(test_P1_E11_a_child_that_runs_gets_the_rules_of_its_parent),
-        CASE(test_P1_E11_the_newest_rules_hold), CASE(test_P1_what_waits_for_its_turn_is_decided_by_the_rules_that_come),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

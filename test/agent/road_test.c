@@ -26,7 +26,7 @@ static const char *given(world *w, const char *what)
 
 /* ---- rules that change between yes and use ---------------------------------------------------------------- */
 
-static void test_W6_a_yes_to_other_arguments_is_to_those_alone(void)
+PAWL_TEST(test_W6_a_yes_to_other_arguments_is_to_those_alone)
 {
     world w;
 
@@ -46,7 +46,7 @@ static void test_W6_a_yes_to_other_arguments_is_to_those_alone(void)
     world_end(&w);
 }
 
-static void test_W6_what_was_let_in_looks_again_while_others_are_asked(void)
+PAWL_TEST(test_W6_what_was_let_in_looks_again_while_others_are_asked)
 {
     world w;
 
@@ -63,7 +63,7 @@ static void test_W6_what_was_let_in_looks_again_while_others_are_asked(void)
 
 /* ---- plan mode ------------------------------------------------------------------------------------------------ */
 
-static void test_P1_plan_mode_binds_the_rest_of_the_answer(void)
+PAWL_TEST(test_P1_plan_mode_binds_the_rest_of_the_answer)
 {
     world w;
 
@@ -77,7 +77,7 @@ static void test_P1_plan_mode_binds_the_rest_of_the_answer(void)
     world_end(&w);
 }
 
-static void test_P1_a_plan_needs_a_person_wherever_it_is_shown(void)
+PAWL_TEST(test_P1_a_plan_needs_a_person_wherever_it_is_shown)
 {
     world w;
 
@@ -90,7 +90,7 @@ static void test_P1_a_plan_needs_a_person_wherever_it_is_shown(void)
     world_end(&w);
 }
 
-static void test_P1_a_mode_that_was_taken_away_does_not_come_back(void)
+PAWL_TEST(test_P1_a_mode_that_was_taken_away_does_not_come_back)
 {
     world w;
 
@@ -106,7 +106,7 @@ static void test_P1_a_mode_that_was_taken_away_does_not_come_back(void)
 
 /* ---- inputs that were changed ------------------------------------------------------------------------------------ */
 
-static void test_A5_a_changed_input_has_to_fit_the_tool(void)
+PAWL_TEST(test_A5_a_changed_input_has_to_fit_the_tool)
 {
     world w;
 
@@ -120,7 +120,7 @@ static void test_A5_a_changed_input_has_to_fit_the_tool(void)
 
 /* ---- what comes late is nobody else's -------------------------------------------------------------------------------- */
 
-static void test_A8_without_room_a_call_fails_alone(void)
+PAWL_TEST(test_A8_without_room_a_call_fails_alone)
 {
     world w;
 
@@ -137,7 +137,7 @@ static void test_A8_without_room_a_call_fails_alone(void)
     world_end(&w);
 }
 
-static void test_A5_results_of_one_event_are_not_lost(void)
+PAWL_TEST(test_A5_results_of_one_event_are_not_lost)
 {
     world w;
 
@@ -147,7 +147,7 @@ static void test_A5_results_of_one_event_are_not_lost(void)
     world_end(&w);
 }
 
-static void test_A4_a_child_that_cannot_be_told_is_ended(void)
+PAWL_TEST(test_A4_a_child_that_cannot_be_told_is_ended)
 {
     world w;
 
@@ -163,7 +163,7 @@ static void test_A4_a_child_that_cannot_be_told_is_ended(void)
 
 /* ---- odd replies ------------------------------------------------------------------------------------------------------- */
 
-static void test_X3_odd_replies_fail_nothing(void)
+PAWL_TEST(test_X3_odd_replies_fail_nothing)
 {
     static const char *const replies[] = {
         "{\"message\":{\"content\":[{\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}",
@@ -187,7 +187,7 @@ static void test_X3_odd_replies_fail_nothing(void)
     }
 }
 
-static void test_A6_questions_that_cannot_be_answered_are_none(void)
+PAWL_TEST(test_A6_questions_that_cannot_be_answered_are_none)
 {
     static const char *const inputs[] = { "{\"questions\":\"four\"}", "{\"questions\":[{\"header\":\"A\",\"options\":\"abc\"}]}",
                                           "{\"questions\":[{\"header\":\"A\",\"options\":[1,2]}]}" };
@@ -205,7 +205,7 @@ static void test_A6_questions_that_cannot_be_answered_are_none(void)
     }
 }
 
-static void test_A4_many_calls_have_their_results(void)
+PAWL_TEST(test_A4_many_calls_have_their_results)
 {
     char calls[16384];
     size_t n = 0;
@@ -217,17 +217,4 @@ static void test_A4_many_calls_have_their_results(void)
     CHECK_INT(pawl_value_size(pawl_state_get(w.st, "messages")), 142);
     model_says(&w, "so", NULL);
     world_end(&w);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_W6_a_yes_to_other_arguments_is_to_those_alone), CASE(test_W6_what_was_let_in_looks_again_while_others_are_asked),
-        CASE(test_P1_plan_mode_binds_the_rest_of_the_answer), CASE(test_P1_a_plan_needs_a_person_wherever_it_is_shown),
-        CASE(test_P1_a_mode_that_was_taken_away_does_not_come_back), CASE(test_A5_a_changed_input_has_to_fit_the_tool),
-        CASE(test_A8_without_room_a_call_fails_alone), CASE(test_A5_results_of_one_event_are_not_lost), CASE(test_A4_a_child_that_cannot_be_told_is_ended),
-        CASE(test_X3_odd_replies_fail_nothing), CASE(test_A6_questions_that_cannot_be_answered_are_none), CASE(test_A4_many_calls_have_their_results),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -30,7 +30,7 @@ static void begun(world *w, const char *mode)
     agent_begin(w, &a, input);
 }
 
-static void test_A4_idle_is_not_interrupted(void)
+PAWL_TEST(test_A4_idle_is_not_interrupted)
 {
     world w;
 
@@ -42,7 +42,7 @@ static void test_A4_idle_is_not_interrupted(void)
     world_end(&w);
 }
 
-static void test_A4_while_the_model_speaks(void)
+PAWL_TEST(test_A4_while_the_model_speaks)
 {
     char said[700];
     world w;
@@ -58,7 +58,7 @@ static void test_A4_while_the_model_speaks(void)
     interrupted(&w);            /* before it said anything */
 }
 
-static void test_A4_while_it_waits_to_ask_again(void)
+PAWL_TEST(test_A4_while_it_waits_to_ask_again)
 {
     world w;
 
@@ -67,7 +67,7 @@ static void test_A4_while_it_waits_to_ask_again(void)
     interrupted(&w);
 }
 
-static void test_A4_S3_at_a_permission_nothing_runs(void)
+PAWL_TEST(test_A4_S3_at_a_permission_nothing_runs)
 {
     world w;
 
@@ -77,7 +77,7 @@ static void test_A4_S3_at_a_permission_nothing_runs(void)
     interrupted(&w);
 }
 
-static void test_A4_S4_at_a_question(void)
+PAWL_TEST(test_A4_S4_at_a_question)
 {
     world w;
 
@@ -87,7 +87,7 @@ static void test_A4_S4_at_a_question(void)
     interrupted(&w);
 }
 
-static void test_A4_while_tools_run(void)
+PAWL_TEST(test_A4_while_tools_run)
 {
     world w;
 
@@ -97,7 +97,7 @@ static void test_A4_while_tools_run(void)
     interrupted(&w);
 }
 
-static void test_A4_one_that_edits_is_let_finish(void)
+PAWL_TEST(test_A4_one_that_edits_is_let_finish)
 {
     world w;
 
@@ -116,7 +116,7 @@ static void test_A4_one_that_edits_is_let_finish(void)
     world_end(&w);
 }
 
-static void test_A4_a_second_interrupt_cancels_all(void)
+PAWL_TEST(test_A4_a_second_interrupt_cancels_all)
 {
     world w;
 
@@ -131,7 +131,7 @@ static void test_A4_a_second_interrupt_cancels_all(void)
     world_end(&w);
 }
 
-static void test_A4_a_child_is_interrupted_alike(void)
+PAWL_TEST(test_A4_a_child_is_interrupted_alike)
 {
     world w;
 
@@ -148,7 +148,7 @@ static void test_A4_a_child_is_interrupted_alike(void)
     world_end(&w);
 }
 
-static void test_A4_after_tools(void)
+PAWL_TEST(test_A4_after_tools)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -160,7 +160,7 @@ static void test_A4_after_tools(void)
     interrupted(&w);
 }
 
-static void test_A4_while_it_is_summed_up(void)
+PAWL_TEST(test_A4_while_it_is_summed_up)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -178,7 +178,7 @@ static void test_A4_while_it_is_summed_up(void)
 
 /* ---- shutdown --------------------------------------------------------------------------------------------------- */
 
-static void test_A1_shutdown_from_wherever_it_stands(void)
+PAWL_TEST(test_A1_shutdown_from_wherever_it_stands)
 {
     static const char *const calls[] = { NULL, "bash b1 {\"command\":\"x\"}", "read_file r1 {\"file_path\":\"a\"}",
                                          "ask_user q1 {\"questions\":[{\"header\":\"Color\",\"options\":[\"red\",\"blue\"],\"question\":\"Which?\"}]}" };
@@ -200,7 +200,7 @@ static void test_A1_shutdown_from_wherever_it_stands(void)
 /* ---- five at once -------------------------------------------------------------------------------------------------- */
 
 /* Answers to questions of one turn come one after another; those of five children's in any order: the same messages. */
-static void test_A4_five_children_end_in_any_order(void)
+PAWL_TEST(test_A4_five_children_end_in_any_order)
 {
     char first[8192] = "";
 
@@ -227,17 +227,4 @@ static void test_A4_five_children_end_in_any_order(void)
         CHECK_STR(world_get(&w, "messages"), first);
         world_end(&w);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A4_idle_is_not_interrupted), CASE(test_A4_while_the_model_speaks), CASE(test_A4_while_it_waits_to_ask_again),
-        CASE(test_A4_S3_at_a_permission_nothing_runs), CASE(test_A4_S4_at_a_question), CASE(test_A4_while_tools_run),
-        CASE(test_A4_one_that_edits_is_let_finish),
-        CASE(test_A4_a_second_interrupt_cancels_all), CASE(test_A4_a_child_is_interrupted_alike), CASE(test_A4_after_tools),
-        CASE(test_A4_while_it_is_summed_up), CASE(test_A1_shutdown_from_wherever_it_stands), CASE(test_A4_five_children_end_in_any_order),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -18,7 +18,7 @@ static const char *args_of(world *w, const char *effect)
 
 /* ---- the golden traces of the source --------------------------------------------------------------------- */
 
-static void test_A1_G2_two_reads(void)
+PAWL_TEST(test_A1_G2_two_reads)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -45,7 +45,7 @@ static void test_A1_G2_two_reads(void)
     world_end(&w);
 }
 
-static void test_A1_G3_a_mutation_calls_for_the_hook(void)
+PAWL_TEST(test_A1_G3_a_mutation_calls_for_the_hook)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -68,7 +68,7 @@ static void test_A1_G3_a_mutation_calls_for_the_hook(void)
     world_end(&w);
 }
 
-static void test_G3_the_hook_is_told_what_a_person_made_of_a_call(void)
+PAWL_TEST(test_G3_the_hook_is_told_what_a_person_made_of_a_call)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -86,7 +86,7 @@ static void test_G3_the_hook_is_told_what_a_person_made_of_a_call(void)
     world_end(&w);
 }
 
-static void test_A1_G3_the_hook_fails_open(void)
+PAWL_TEST(test_A1_G3_the_hook_fails_open)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -103,7 +103,7 @@ static void test_A1_G3_the_hook_fails_open(void)
 
 static const char busy[] = "{\"code\":\"transient\",\"text\":\"API error: server error\"}";
 
-static void test_A2_G4_retries(void)
+PAWL_TEST(test_A2_G4_retries)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -136,7 +136,7 @@ static int64_t sleeps_ms(world *w)
     return -1;
 }
 
-static void test_A2_delays_of_the_source(void)
+PAWL_TEST(test_A2_delays_of_the_source)
 {
     static const int64_t due[] = { 200, 400, 800, 1600, 3200, 5000, 5000 };
     pawl_agent a = agent_plain();
@@ -154,7 +154,7 @@ static void test_A2_delays_of_the_source(void)
     world_end(&w);
 }
 
-static void test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends(void)
+PAWL_TEST(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -171,7 +171,7 @@ static void test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends(voi
 
 /* ---- order ------------------------------------------------------------------------------------------------- */
 
-static void test_A3_reads_side_by_side_others_one_by_one(void)
+PAWL_TEST(test_A3_reads_side_by_side_others_one_by_one)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -197,7 +197,7 @@ static void test_A3_reads_side_by_side_others_one_by_one(void)
     world_end(&w);
 }
 
-static void test_A5_a_tool_says_that_it_runs_alone(void)
+PAWL_TEST(test_A5_a_tool_says_that_it_runs_alone)
 {
     static const pawl_agent_tool tools[] = {
         { .name = "read_file", .rule = "Read", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE },
@@ -222,7 +222,7 @@ static void test_A5_a_tool_says_that_it_runs_alone(void)
 }
 
 /* Every order of completion: the same messages. */
-static void test_A1_messages_stand_in_request_order(void)
+PAWL_TEST(test_A1_messages_stand_in_request_order)
 {
     static const char *const ids[] = { "r0", "r1", "r2", "r3" };
     char first[4096] = "";
@@ -255,7 +255,7 @@ static void test_A1_messages_stand_in_request_order(void)
 
 /* ---- what a model gets wrong (A5) -------------------------------------------------------------------------------- */
 
-static void test_A5_bad_calls_go_to_the_model(void)
+PAWL_TEST(test_A5_bad_calls_go_to_the_model)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -274,7 +274,7 @@ static void test_A5_bad_calls_go_to_the_model(void)
     world_end(&w);
 }
 
-static void test_A2_a_request_says_how_often_it_was_made(void)
+PAWL_TEST(test_A2_a_request_says_how_often_it_was_made)
 {
     const pawl_agent a = agent_plain();
     pawl_command cmd;
@@ -291,7 +291,7 @@ static void test_A2_a_request_says_how_often_it_was_made(void)
     world_end(&w);
 }
 
-static void test_A3_a_turn_has_so_many_requests(void)
+PAWL_TEST(test_A3_a_turn_has_so_many_requests)
 {
     pawl_agent a = agent_plain();
     world w;
@@ -312,7 +312,7 @@ static void test_A3_a_turn_has_so_many_requests(void)
 
 /* ---- input ---------------------------------------------------------------------------------------------------------- */
 
-static void test_A4_input_that_comes_meanwhile_is_queued(void)
+PAWL_TEST(test_A4_input_that_comes_meanwhile_is_queued)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -341,7 +341,7 @@ static void test_A4_input_that_comes_meanwhile_is_queued(void)
 }
 
 /* A pause goes on with what was said; where that calls a tool, no provider takes it before it has the result. */
-static void test_A4_a_pause_with_calls_waits_for_their_results(void)
+PAWL_TEST(test_A4_a_pause_with_calls_waits_for_their_results)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -359,7 +359,7 @@ static void test_A4_a_pause_with_calls_waits_for_their_results(void)
     world_end(&w);
 }
 
-static void test_A3_one_that_begins_without_input_is_idle(void)
+PAWL_TEST(test_A3_one_that_begins_without_input_is_idle)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -388,7 +388,7 @@ static void system_is(world *w, const char *is)
     buf_free(&b);
 }
 
-static void test_the_model_is_told_its_system_and_what_is_pinned(void)
+PAWL_TEST(test_the_model_is_told_its_system_and_what_is_pinned)
 {
     const pawl_agent a = agent_plain();
     world w;
@@ -404,20 +404,4 @@ static void test_the_model_is_told_its_system_and_what_is_pinned(void)
     system_is(&w, "[\"You help.\",\"be brief\"]");
     model_says(&w, "done", NULL);
     world_end(&w);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A1_G2_two_reads), CASE(test_A1_G3_a_mutation_calls_for_the_hook),
-        CASE(test_G3_the_hook_is_told_what_a_person_made_of_a_call), CASE(test_A1_G3_the_hook_fails_open), CASE(test_A2_G4_retries),
-        CASE(test_A2_delays_of_the_source), CASE(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends),
-        CASE(test_A3_reads_side_by_side_others_one_by_one), CASE(test_A5_a_tool_says_that_it_runs_alone), CASE(test_A1_messages_stand_in_request_order),
-        CASE(test_A5_bad_calls_go_to_the_model),
-        CASE(test_A2_a_request_says_how_often_it_was_made), CASE(test_A3_a_turn_has_so_many_requests), CASE(test_A4_input_that_comes_meanwhile_is_queued),
-        CASE(test_A3_one_that_begins_without_input_is_idle), CASE(test_A4_a_pause_with_calls_waits_for_their_results),
-        CASE(test_the_model_is_told_its_system_and_what_is_pinned),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

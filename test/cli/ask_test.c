@@ -273,24 +273,13 @@ PAWL_TEST(test_A6_what_an_agent_asks_its_user_is_asked_one_by_one)
     answers(&q, "1 ,2,1", "[\"small\",\"large, wide\"]");
 }
 
-static const check_case cases[] = {
-    CASE(test_W3_a_text_is_an_answer_when_it_fits),
-    CASE(test_W3_an_option_is_meant_by_what_it_says_or_by_its_number),
-    CASE(test_W5_an_approval_is_a_yes_or_a_no),
-    CASE(test_E5_a_doubt_is_answered_in_words_or_json),
-    CASE(test_a_gate_says_what_no_and_later_do_and_asks_until_it_is_told),
-    CASE(test_a_question_says_what_fits_and_what_becomes_of_it_without_an_answer),
-    CASE(test_options_stand_there_by_number_and_a_long_prompt_is_broken_at_blanks),
-    CASE(test_A6_what_an_agent_asks_its_user_is_asked_one_by_one),
-};
-
 int main(int argc, char **argv)
 {
     int code;
 
     setvbuf(stdin, NULL, _IONBF, 0);    /* it is another file in each test */
     arena_init(&mem, NULL, 4096);
-    code = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    code = check_main(argc, argv);
     arena_free(&mem);
     return code;
 }

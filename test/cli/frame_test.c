@@ -276,7 +276,7 @@ static bool has(int which, const char *part)
 
 /* ---- others work on it ---------------------------------------------------------------------------------------- */
 
-static void what_is_held_stays(void)
+PAWL_TEST(what_is_held_stays)
 {
     char owner[OWNER_BYTES], dead[OWNER_BYTES + 32], *number, *behind;
     pawl_store *s;
@@ -313,7 +313,7 @@ static void what_is_held_stays(void)
     folder_end();
 }
 
-static void who_looks_waits_for_nobody(void)
+PAWL_TEST(who_looks_waits_for_nobody)
 {
     static const char *const looks[][4] = { { "pawl", "ls", NULL }, { "pawl", "inbox", NULL }, { "pawl", "export", "@", NULL },
                                             { "pawl", "diff", "done-1", "gate-1" } };
@@ -345,7 +345,7 @@ static void who_looks_waits_for_nobody(void)
 }
 
 /* A folder in which nothing can be made: as far as SQLite reads there, and else it is said. */
-static void a_folder_may_be_read_only(void)
+PAWL_TEST(a_folder_may_be_read_only)
 {
     char wal[300];
     pawl_store *s;
@@ -377,7 +377,7 @@ static void a_folder_may_be_read_only(void)
     folder_end();
 }
 
-static void large_values_outlast_their_journal(void)
+PAWL_TEST(large_values_outlast_their_journal)
 {
     char *input = malloc(200000);
     pawl_verdict v;
@@ -411,7 +411,7 @@ static void large_values_outlast_their_journal(void)
 }
 
 /* Whoever owns the file says what its runs execute. */
-static void a_stranger_is_not_followed(void)
+PAWL_TEST(a_stranger_is_not_followed)
 {
     if (getuid() != 0)
         check_skip("only root can give a file to another user");
@@ -424,16 +424,11 @@ static void a_stranger_is_not_followed(void)
     folder_end();
 }
 
-static const check_case cases[] = {
-    CASE(what_is_held_stays),         CASE(who_looks_waits_for_nobody), CASE(a_folder_may_be_read_only),
-    CASE(large_values_outlast_their_journal), CASE(a_stranger_is_not_followed),
-};
-
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--make") == 0) {
         store_make(argv[2]);
         return 0;
     }
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

@@ -93,20 +93,13 @@ PAWL_TEST(test_a_refusal_is_of_one_expression)
     }
 }
 
-static const check_case cases[] = {
-    CASE(test_a_large_integer_is_passed_on_to_the_digit),
-    CASE(test_whoever_works_with_a_large_integer_is_refused),
-    CASE(test_an_error_tells_where_a_large_integer_is),
-    CASE(test_a_refusal_is_of_one_expression),
-};
-
 int main(int argc, char **argv)
 {
     int rc;
 
     if (argc > 1 && strcmp(argv[1], "@jq") == 0)
         return jq_child();
-    rc = check_main(argc, argv, cases, COUNT(cases));
+    rc = check_main(argc, argv);
     jq_close(asked);
     return rc;
 }

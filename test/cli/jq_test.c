@@ -646,30 +646,6 @@ PAWL_TEST(test_any_thread_may_ask)
     }
 }
 
-static const check_case cases[] = {
-    CASE(test_values_of_every_type),
-    CASE(test_several_share_an_input_and_a_program),
-    CASE(test_five_hundred_are_one_program),
-    CASE(test_a_value_is_the_same_with_what_the_expression_reads_alone),
-    CASE(test_what_evaluates_has_a_name_that_stays),
-    CASE(test_failures_name_their_expression),
-    CASE(test_what_would_not_be_the_same_again_is_refused),
-    CASE(test_wrong_ones_are_told_by_their_index),
-    CASE(test_each_wrong_one_is_told_in_words),
-    CASE(test_brackets_without_end_are_refused),
-    CASE(test_what_takes_too_much_is_stopped),
-    CASE(test_the_one_that_is_stopped_is_named),
-    CASE(test_values_have_limits),
-    CASE(test_a_child_that_was_killed_is_started_again),
-    CASE(test_one_that_was_killed_at_work_is_evaluated_again),
-    CASE(test_nothing_is_left_behind),
-    CASE(test_the_child_has_nothing),
-    CASE(test_a_child_that_is_none_is_told),
-    CASE(test_what_a_child_says_is_not_believed),
-    CASE(test_a_child_does_not_outlive_its_parent),
-    CASE(test_any_thread_may_ask),
-};
-
 int main(int argc, char **argv)
 {
     int rc;
@@ -677,7 +653,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "@jq") == 0)
         return jq_child();
     buf_init(&told, NULL);
-    rc = check_main(argc, argv, cases, COUNT(cases));
+    rc = check_main(argc, argv);
     jq_close(asked);
     buf_free(&told);
     return rc;

@@ -247,10 +247,4 @@ PAWL_TEST(test_who_follows_sees_the_end_and_its_exit_code_whoever_drives)
     house_end(&h);
 }
 
-static const check_case cases[] = {
-    CASE(test_each_thing_that_happened_is_a_line),
-    CASE(test_for_programs_it_is_what_a_stream_tells),
-    CASE(test_who_follows_sees_the_end_and_its_exit_code_whoever_drives),
-};
-
-int main(int argc, char **argv) { return check_main(argc, argv, cases, sizeof cases / sizeof *cases); }
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -15,7 +15,7 @@ static const char *taken(buf *b)
     return b->data;
 }
 
-static void text_gives_no_orders(void)
+PAWL_TEST(text_gives_no_orders)
 {
     static const struct { const char *text, *clean; } all[] = {
         { "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x8d\x8e", "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x8d\x8e" },
@@ -39,7 +39,7 @@ static void text_gives_no_orders(void)
     buf_free(&b);
 }
 
-static void text_is_cut_and_filled(void)
+PAWL_TEST(text_is_cut_and_filled)
 {
     static const struct { const char *text; size_t columns; const char *cut; } all[] = {
         { "survey", 6, "survey" }, { "survey", 5, "su..." }, { "survey", 3, "..." }, { "survey", 1, "." }, { "survey", 0, "" },
@@ -63,7 +63,7 @@ static void text_is_cut_and_filled(void)
     buf_free(&b);
 }
 
-static void values_are_one_line(void)
+PAWL_TEST(values_are_one_line)
 {
     arena a;
     buf b;
@@ -82,7 +82,7 @@ static void values_are_one_line(void)
     arena_free(&a);
 }
 
-static void times_are_short(void)
+PAWL_TEST(times_are_short)
 {
     static const struct { int64_t ms; const char *ago; } all[] = {
         { -5, "0 s" }, { 0, "0 s" }, { 999, "0 s" }, { 59999, "59 s" }, { 60000, "1 min" }, { 3600000, "1 h" }, { 86399999, "23 h" },
@@ -103,7 +103,7 @@ static void times_are_short(void)
 
 /* ---- words -------------------------------------------------------------------------------------------- */
 
-static void durations_have_units(void)
+PAWL_TEST(durations_have_units)
 {
     static const char *const none[] = { "", "5", "s", "5x", "-5s", "5 s", "1.5h", "5mss", "99999999999999999999s", "9223372036854775807d" };
     static const struct { const char *text; int64_t ms; } all[] = {
@@ -119,7 +119,7 @@ static void durations_have_units(void)
     }
 }
 
-static void every_end_has_its_code(void)
+PAWL_TEST(every_end_has_its_code)
 {
     static const struct { pawl_status status; bool waits; int code; } all[] = {
         { PAWL_COMPLETED, false, 0 }, { PAWL_FAILED, false, 1 }, { PAWL_REJECTED, false, 1 }, { PAWL_CANCELED_RUN, false, 4 },
@@ -161,7 +161,7 @@ static const char *found(cli_call *c, pawl_store *s, const char *given)
     return said;
 }
 
-static void a_run_is_found(void)
+PAWL_TEST(a_run_is_found)
 {
     static const cli_verb verb = { .name = "show", .form = "RUN" };
     cli_call c = { .verb = &verb, .store_name = "memory:" };
@@ -193,7 +193,7 @@ static void a_run_is_found(void)
     arena_free(&c.mem);
 }
 
-static void ids_are_readable_and_new(void)
+PAWL_TEST(ids_are_readable_and_new)
 {
     static const struct { const char *name, *begins; } all[] = {
         { "survey", "survey-" }, { "my survey/2", "mysurvey2-" }, { "-.x", "x-" }, { "\xc3\xa4", "run-" }, { NULL, "run-" } };
@@ -239,7 +239,7 @@ static const char *opened(const char *url, bool make)
     return said;
 }
 
-static void stores_have_kinds(void)
+PAWL_TEST(stores_have_kinds)
 {
     CHECK_STR(opened("memory:", true), "memory:");
     CHECK_STR(opened("memory:", false), "invalid: --store: a store in memory exists only while `pawl run` runs; name a file, sqlite:PATH");
@@ -253,15 +253,4 @@ static void stores_have_kinds(void)
     CHECK_STR(opened("sqlite:", true), "invalid: --store: no store of that kind; there are sqlite:PATH and memory:");
     CHECK_STR(opened("sqlite:/nowhere/pawl.db", false),
               "io: sqlite:/nowhere/pawl.db: there is no such store; `pawl run FILE` makes one");
-}
-
-static const check_case cases[] = {
-    CASE(text_gives_no_orders),   CASE(text_is_cut_and_filled), CASE(values_are_one_line), CASE(times_are_short),
-    CASE(durations_have_units),   CASE(every_end_has_its_code), CASE(a_run_is_found),      CASE(ids_are_readable_and_new),
-    CASE(stores_have_kinds),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

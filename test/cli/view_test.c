@@ -613,20 +613,4 @@ PAWL_TEST(test_a_run_that_never_comes_is_no_trouble)
     town_end(&t);
 }
 
-static const check_case cases[] = {
-    CASE(test_a_node_at_work_has_a_line_and_another_when_it_is_done),
-    CASE(test_in_a_pipe_waits_and_answers_are_shown_too),
-    CASE(test_a_fan_out_is_one_line_that_counts),
-    CASE(test_a_fan_out_knows_how_many_there_will_be_before_they_begin),
-    CASE(test_a_node_of_a_subgraph_has_its_path),
-    CASE(test_what_a_node_waits_for_is_said),
-    CASE(test_a_failure_and_a_no_that_a_node_handles_are_shown_and_the_end_of_a_run),
-    CASE(test_an_agents_model_and_tool_calls_have_lines),
-    CASE(test_no_line_is_wider_and_no_picture_higher_than_the_terminal),
-    CASE(test_any_change_may_follow_any_other),
-    CASE(test_what_happens_while_it_is_looked_at_is_shown_once_and_nothing_before),
-    CASE(test_on_a_terminal_the_cursor_is_there_again_after_each_write),
-    CASE(test_a_run_that_never_comes_is_no_trouble),
-};
-
-int main(int argc, char **argv) { return check_main(argc, argv, cases, sizeof cases / sizeof *cases); }
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -123,7 +123,7 @@ static inline int perform(int argc, char **argv)
     return 0;
 }
 
-static inline int acts_main(int argc, char **argv, const check_case *cases, size_t n)
+static inline int acts_main(int argc, char **argv)
 {
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
     int rc;
@@ -132,7 +132,7 @@ static inline int acts_main(int argc, char **argv, const check_case *cases, size
         return perform(argc, argv);
     if (size <= 0 || mkdtemp(folder) == NULL)
         return 1;
-    rc = check_main(argc, argv, cases, n);
+    rc = check_main(argc, argv);
     rmdir(folder);
     return rc;
 }

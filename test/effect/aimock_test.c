@@ -183,15 +183,6 @@ PAWL_TEST(test_E7_a_limit_that_passes_by_openais_api) { limited(false); }
 PAWL_TEST(test_what_breaks_and_thoughts_by_anthropics_api) { broken(true); }
 PAWL_TEST(test_what_breaks_and_thoughts_by_openais_api) { broken(false); }
 
-static const check_case cases[] = {
-    CASE(test_a_loop_of_tools_by_anthropics_api),
-    CASE(test_a_loop_of_tools_by_openais_api),
-    CASE(test_E7_a_limit_that_passes_by_anthropics_api),
-    CASE(test_E7_a_limit_that_passes_by_openais_api),
-    CASE(test_what_breaks_and_thoughts_by_anthropics_api),
-    CASE(test_what_breaks_and_thoughts_by_openais_api),
-};
-
 int main(int argc, char **argv)
 {
     int rc;
@@ -199,7 +190,7 @@ int main(int argc, char **argv)
     unsetenv("http_proxy");
     unsetenv("all_proxy");
     start();
-    rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    rc = check_main(argc, argv);
     stop();
     return rc;
 }

@@ -325,25 +325,7 @@ PAWL_TEST(test_memory_may_end_at_any_call)
     }
 }
 
-static const check_case cases[] = {
-    CASE(test_E10_cancel_ends_a_program_and_its_children_though_they_ignore_sigterm),
-    CASE(test_E8_a_timeout_ends_a_program_and_its_children_though_they_ignore_sigterm),
-    CASE(test_E8_the_time_of_an_attempt_ends_a_program),
-    CASE(test_E10_a_program_that_obeys_sigterm_may_tidy_up),
-    CASE(test_E14_cancel_is_heard_through_its_descriptor),
-    CASE(test_E10_what_is_canceled_before_it_begins_is_not_run),
-    CASE(test_a_halted_program_may_tidy_up_too),
-    CASE(test_what_a_program_leaves_behind_is_ended),
-    CASE(test_a_program_that_closes_its_output_is_waited_for),
-    CASE(test_an_endless_writer_is_stopped),
-    CASE(test_E8_output_is_a_heartbeat),
-    CASE(test_many_threads_run_programs_at_once),
-    CASE(test_no_descriptor_and_no_child_is_left_whatever_the_end),
-    CASE(test_a_process_without_descriptors_left_is_worth_another_try),
-    CASE(test_memory_may_end_at_any_call),
-};
-
 int main(int argc, char **argv)
 {
-    return acts_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return acts_main(argc, argv);
 }

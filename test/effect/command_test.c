@@ -385,30 +385,7 @@ PAWL_TEST(test_a_status_that_the_host_took_away_is_unknown)
     hand_free(&h);
 }
 
-static const check_case cases[] = {
-    CASE(test_command_replies_with_status_and_output),
-    CASE(test_X3_arguments_reach_the_program_as_they_are),
-    CASE(test_a_long_argument_arrives_whole_and_a_longer_one_is_a_limit),
-    CASE(test_E15_the_environment_names_the_invocation_and_the_fence),
-    CASE(test_the_working_folder_is_the_one_that_is_named),
-    CASE(test_a_program_gets_no_descriptor_but_its_three),
-    CASE(test_a_program_begins_with_no_signal_blocked_or_ignored),
-    CASE(test_a_host_without_stdin_or_stdout_runs_programs_all_the_same),
-    CASE(test_stdin_is_a_string_or_json_or_nothing),
-    CASE(test_a_program_need_not_read_its_stdin),
-    CASE(test_both_sides_may_write_a_megabyte_first),
-    CASE(test_X2_output_beyond_its_limit_is_cut_and_said_so),
-    CASE(test_the_end_of_a_long_stderr_is_what_is_kept),
-    CASE(test_no_character_is_torn_by_a_cut),
-    CASE(test_output_that_is_no_utf8_is_base64),
-    CASE(test_X1_what_cannot_be_run_is_named),
-    CASE(test_a_checked_command_fails_with_the_end_of_its_stderr),
-    CASE(test_a_failure_is_told_as_json),
-    CASE(test_a_signal_that_ended_it_is_part_of_the_result),
-    CASE(test_a_status_that_the_host_took_away_is_unknown),
-};
-
 int main(int argc, char **argv)
 {
-    return acts_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return acts_main(argc, argv);
 }

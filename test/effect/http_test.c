@@ -747,41 +747,6 @@ PAWL_TEST(test_without_libcurl_the_package_is_named)
     CHECK_INT(status, 0);
 }
 
-static const check_case cases[] = {
-    CASE(test_http_replies_with_status_headers_and_body),
-    CASE(test_a_body_that_says_so_and_is_so_is_json),
-    CASE(test_a_body_that_is_no_utf8_is_base64),
-    CASE(test_chunks_and_early_heads_are_put_together),
-    CASE(test_X3_bad_heads_are_told_as_far_as_they_are_heads),
-    CASE(test_X2_a_huge_body_is_cut_and_said_so),
-    CASE(test_X2_a_head_without_end_is_an_error),
-    CASE(test_E15_the_request_carries_the_invocation_as_its_key),
-    CASE(test_a_body_is_sent_as_it_is_or_as_json),
-    CASE(test_a_body_of_two_megabytes_arrives_whole),
-    CASE(test_X1_wrong_arguments_are_named_and_nothing_is_sent),
-    CASE(test_X2_redirects_are_followed_up_to_their_limit),
-    CASE(test_a_redirect_leads_only_to_http),
-    CASE(test_a_redirect_keeps_or_drops_the_body_as_its_status_says),
-    CASE(test_K4_no_secret_header_goes_to_another_origin),
-    CASE(test_E7_what_may_pass_is_transient_and_says_when),
-    CASE(test_E7_retry_after_is_seconds_or_a_date),
-    CASE(test_a_connection_that_fails_is_transient),
-    CASE(test_a_server_that_speaks_no_tls_has_not_been_reached),
-    CASE(test_requests_to_one_origin_share_a_connection),
-    CASE(test_another_origin_or_another_trust_has_another_connection),
-    CASE(test_a_kept_connection_that_was_closed_is_not_used),
-    CASE(test_E13_a_request_that_may_have_arrived_is_not_sent_again),
-    CASE(test_X2_no_more_connections_are_kept_than_a_few),
-    CASE(test_a_child_has_connections_of_its_own),
-    CASE(test_E8_a_slow_answer_is_a_timeout),
-    CASE(test_E10_cancel_stops_a_request),
-    CASE(test_E14_cancel_is_heard_through_its_descriptor),
-    CASE(test_E8_bytes_are_a_heartbeat),
-    CASE(test_many_threads_make_requests_at_once_and_leave_no_descriptor),
-    CASE(test_memory_may_end_at_any_call),
-    CASE(test_without_libcurl_the_package_is_named),
-};
-
 int main(int argc, char **argv)
 {
     static const char *const proxies[] = { "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" };
@@ -790,5 +755,5 @@ int main(int argc, char **argv)
         unsetenv(proxies[i]);
     if (argc == 2 && strcmp(argv[1], "act-without") == 0)
         return act_without();
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

@@ -456,26 +456,9 @@ PAWL_TEST(test_an_answer_of_ten_megabytes_is_whole)
     buf_free(&b);
 }
 
-static const check_case cases[] = {
-    CASE(test_A7_a_stream_becomes_a_message_and_is_told_as_it_comes),
-    CASE(test_lines_of_another_kind_say_the_same),
-    CASE(test_A7_a_stream_that_is_cut_at_any_byte_is_no_answer),
-    CASE(test_every_reason_to_stop_has_a_name),
-    CASE(test_A5_arguments_that_are_none_are_told_and_are_no_failure),
-    CASE(test_X3_a_stream_that_contradicts_itself_is_refused),
-    CASE(test_a_conversation_is_sent_as_the_api_accepts_it),
-    CASE(test_what_the_api_would_refuse_is_not_sent),
-    CASE(test_marks_can_be_left_out_and_more_of_a_conversation_keeps_its_beginning),
-    CASE(test_layers_of_arguments_are_one_request),
-    CASE(test_choices_of_tools_and_thinking_are_sent),
-    CASE(test_a_typed_value_is_asked_for_and_checked),
-    CASE(test_an_answer_of_ten_megabytes_is_whole),
-    CASE(test_memory_may_end_at_any_call),
-};
-
 int main(int argc, char **argv)
 {
     unsetenv("http_proxy");
     unsetenv("all_proxy");
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

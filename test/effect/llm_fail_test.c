@@ -345,24 +345,9 @@ PAWL_TEST(test_many_calls_leave_no_descriptor)
     world_close(&w);
 }
 
-static const check_case cases[] = {
-    CASE(test_E7_refusals_are_told_apart_by_status_and_word),
-    CASE(test_more_than_the_model_takes_is_told_as_that),
-    CASE(test_a_refusal_that_passes_does_not_come_again),
-    CASE(test_A8_what_was_cut_off_is_paid_for),
-    CASE(test_no_key_is_in_the_words_of_a_refusal_however_they_are_cut),
-    CASE(test_E8_a_model_that_says_nothing_is_a_timeout),
-    CASE(test_an_answer_that_is_whole_is_not_waited_out),
-    CASE(test_E10_a_model_is_called_off_while_it_speaks),
-    CASE(test_a_server_that_is_not_there_is_transient_and_untouched),
-    CASE(test_X2_an_event_over_its_limit_ends_the_answer),
-    CASE(test_X1_wrong_arguments_are_named_and_nothing_is_sent),
-    CASE(test_many_calls_leave_no_descriptor),
-};
-
 int main(int argc, char **argv)
 {
     unsetenv("http_proxy");
     unsetenv("all_proxy");
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

@@ -348,22 +348,9 @@ PAWL_TEST(test_an_answer_of_ten_megabytes_is_whole)
     buf_free(&b);
 }
 
-static const check_case cases[] = {
-    CASE(test_A7_chunks_become_a_message_and_are_told_as_they_come),
-    CASE(test_A7_a_stream_that_is_cut_at_any_byte_is_no_answer),
-    CASE(test_what_others_make_of_it_is_understood),
-    CASE(test_every_reason_of_others_has_a_name),
-    CASE(test_X3_chunks_that_are_none_are_refused),
-    CASE(test_a_conversation_is_sent_as_the_api_accepts_it),
-    CASE(test_what_a_provider_wants_back_goes_to_that_provider),
-    CASE(test_a_query_of_the_address_stands_behind_the_path),
-    CASE(test_a_typed_value_is_asked_for_and_checked),
-    CASE(test_an_answer_of_ten_megabytes_is_whole),
-};
-
 int main(int argc, char **argv)
 {
     unsetenv("http_proxy");
     unsetenv("all_proxy");
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

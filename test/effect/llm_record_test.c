@@ -263,15 +263,3 @@ PAWL_TEST(test_many_threads_ask_one_record)
     pawl_llm_script_free(s);
     end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_what_was_asked_once_is_answered_from_the_record),
-    CASE(test_a_shadow_compares_and_is_never_used),
-    CASE(test_a_line_that_was_cut_off_is_taken_away_and_others_are_refused),
-    CASE(test_many_threads_ask_one_record),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -307,20 +307,3 @@ PAWL_TEST(test_E10_a_function_is_called_off_and_ends_later)
     close(m.gate[1]);
     world_close(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_the_first_entry_that_fits_answers),
-    CASE(test_a_prompt_is_answered_with_text),
-    CASE(test_errors_pass_after_so_many_attempts),
-    CASE(test_text_is_said_in_parts_between_characters),
-    CASE(test_a_typed_value_is_checked_and_bad_input_is_told),
-    CASE(test_arguments_may_come_in_layers),
-    CASE(test_X1_a_script_that_is_wrong_says_where),
-    CASE(test_a_function_answers_from_any_thread),
-    CASE(test_E10_a_function_is_called_off_and_ends_later),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -285,19 +285,3 @@ PAWL_TEST(test_E18_a_program_dies_with_the_process_that_started_it)
         close(fd[0]);
     }
 }
-
-static const check_case cases[] = {
-    CASE(test_E17_many_requests_are_open_on_one_thread),
-    CASE(test_E17_many_programs_run_at_once_on_one_thread),
-    CASE(test_E10_a_cancel_reaches_a_program_at_once),
-    CASE(test_a_program_that_is_not_there_is_told_later_too),
-    CASE(test_X1_a_request_is_not_sent_again_on_another_kept_connection),
-    CASE(test_X1_a_connection_that_closes_after_accept_is_tried_once),
-    CASE(test_a_child_has_a_loop_of_its_own),
-    CASE(test_E18_a_program_dies_with_the_process_that_started_it),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

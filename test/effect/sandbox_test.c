@@ -373,20 +373,11 @@ PAWL_TEST(test_P1_without_landlock_there_is_no_sandbox)
     CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
 }
 
-static const check_case cases[] = {
-    CASE(test_P1_no_pipe_and_no_socket_leads_out),
-    CASE(test_P1_nor_one_of_a_folder_that_is_not_in_tmp),
-    CASE(test_P1_nor_one_of_the_folder_for_memory),
-    CASE(test_P1_nor_one_behind_a_link),
-    CASE(test_P1_what_ends_in_the_sandbox_is_called_by_its_name),
-    CASE(test_P1_without_landlock_there_is_no_sandbox),
-};
-
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--knock") == 0)
         return knock();
     if (argc == 2 && strcmp(argv[1], "--without") == 0)
         return without_landlock();
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

@@ -192,21 +192,3 @@ PAWL_TEST(test_memory_may_end_at_any_call)
             break;
     }
 }
-
-static const check_case cases[] = {
-    CASE(test_lines_end_in_lf_cr_or_both_and_are_cut_anywhere),
-    CASE(test_data_of_several_lines_is_joined),
-    CASE(test_a_mark_comments_and_unknown_fields_say_nothing),
-    CASE(test_ids_and_retries_stay),
-    CASE(test_characters_and_json_are_cut_anywhere),
-    CASE(test_what_is_under_way_at_the_end_is_told_apart),
-    CASE(test_a_nul_is_a_byte_of_data_and_no_name_or_id),
-    CASE(test_X2_an_event_has_a_limit_and_a_stream_has_none),
-    CASE(test_X2_comments_without_end_are_over_the_limit_too),
-    CASE(test_memory_may_end_at_any_call),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

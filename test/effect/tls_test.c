@@ -344,17 +344,6 @@ static void skip(void)
 
 int main(int argc, char **argv)
 {
-    static const check_case none[] = { CASE(skip) };
-    static const check_case cases[] = {
-        CASE(test_tls_trusts_the_authority_that_it_is_told),
-        CASE(test_tls_trusts_the_authority_of_the_environment),
-        CASE(test_tls_refuses_an_authority_that_nobody_knows),
-        CASE(test_tls_refuses_a_certificate_that_has_expired),
-        CASE(test_tls_refuses_a_certificate_of_another_host),
-        CASE(test_X1_a_file_of_certificates_that_is_none_is_told),
-        CASE(test_tls_no_redirect_leads_out_of_it),
-        CASE(test_tls_connections_are_kept),
-    };
     char command[64];
     int rc = 0;
 
@@ -362,9 +351,9 @@ int main(int argc, char **argv)
     if (mkdtemp(folder) == NULL)
         return 1;
     if (tls_open() && certificates_make())
-        rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+        rc = check_main(argc, argv);
     else
-        (void)check_main(1, argv, none, 1);
+        (void)check_alone("tls", skip);
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command) == 0 ? rc : 1;
 }

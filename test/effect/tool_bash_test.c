@@ -455,25 +455,3 @@ PAWL_TEST(test_A7_what_a_command_writes_is_told_as_it_comes)
     CHECK_INT(h.torn, 0);
     kit_close(&k);
 }
-
-static const check_case cases[] = {
-    CASE(test_A7_what_a_command_writes_is_told_as_it_comes),
-    CASE(test_A5_bash_gives_both_outputs_in_their_order),
-    CASE(test_X2_long_output_keeps_its_beginning_and_its_end),
-    CASE(test_A5_keys_do_not_reach_the_shell),
-    CASE(test_A5_the_time_of_a_command_is_told_to_the_model),
-    CASE(test_A5_what_a_command_leaves_running_is_ended),
-    CASE(test_E10_a_cancel_ends_the_command_and_its_children),
-    CASE(test_A5_in_its_sandbox_a_command_writes_to_the_workspace_alone),
-    CASE(test_X3_folders_inside_each_other_in_the_sandbox),
-    CASE(test_P1_in_plan_mode_a_command_only_reads),
-    CASE(test_A5_without_a_sandbox_a_command_runs_and_says_so),
-    CASE(test_A5_a_program_gets_its_input_on_stdin),
-    CASE(test_A5_a_program_gets_the_keys_that_are_named),
-    CASE(test_P1_programs_in_plan_mode),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -206,18 +206,3 @@ PAWL_TEST(test_X3_only_addresses_of_http_are_taken)
     }
     kit_close(&k);
 }
-
-static const check_case cases[] = {
-    CASE(test_A5_a_page_becomes_text),
-    CASE(test_A5_web_fetch_gives_text),
-    CASE(test_A5_web_fetch_uses_no_proxy),
-    CASE(test_A5_web_fetch_follows_to_the_same_host_alone),
-    CASE(test_X3_web_fetch_does_not_go_to_this_machine),
-    CASE(test_X3_private_networks_are_known_by_their_addresses),
-    CASE(test_X3_only_addresses_of_http_are_taken),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

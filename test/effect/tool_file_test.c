@@ -615,33 +615,3 @@ PAWL_TEST(test_no_descriptor_is_left_open)
     CHECK_INT(open_fds(), before);
     kit_close(&k);
 }
-
-static const check_case cases[] = {
-    CASE(test_A5_read_file_numbers_lines),
-    CASE(test_A5_read_file_tells_what_is_no_utf8_and_refuses_what_is_no_text),
-    CASE(test_A5_images_are_blocks),
-    CASE(test_X2_a_file_of_10_mb_is_read_in_pieces),
-    CASE(test_X2_a_line_without_end_is_cut_between_characters),
-    CASE(test_X3_what_is_no_file_is_refused_and_waits_for_nobody),
-    CASE(test_A5_wrong_arguments_are_told_to_the_model),
-    CASE(test_A5_list_files_by_name_with_kinds),
-    CASE(test_A5_an_edit_fits_exactly_once),
-    CASE(test_A5_an_edit_keeps_the_ends_of_lines),
-    CASE(test_A5_an_edit_of_10_mb_and_what_is_more_is_refused),
-    CASE(test_A5_a_file_is_written_whole),
-    CASE(test_A5_what_may_not_be_written_is_not_replaced),
-    CASE(test_S4_a_write_that_fails_leaves_what_was_there),
-    CASE(test_A5_an_edit_loses_nothing_that_somebody_else_wrote),
-    CASE(test_X3_no_path_leads_out),
-    CASE(test_X3_links_within_lead_where_they_say),
-    CASE(test_X3_further_folders_belong_to_the_workspace),
-    CASE(test_X3_further_folders_have_a_limit),
-    CASE(test_X3_a_link_swapped_in_leads_nowhere),
-    CASE(test_P1_plan_mode_writes_nothing),
-    CASE(test_no_descriptor_is_left_open),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -316,21 +316,3 @@ PAWL_TEST(test_E10_grep_and_glob_stop_when_they_are_canceled)
     }
     kit_close(&k);
 }
-
-static const check_case cases[] = {
-    CASE(test_A5_patterns_are_those_of_gitignore),
-    CASE(test_X3_patterns_have_limits),
-    CASE(test_A5_regular_expressions_as_they_are_written),
-    CASE(test_X3_what_would_take_too_long_to_compile_is_refused),
-    CASE(test_A5_glob_gives_the_newest_first),
-    CASE(test_X2_glob_shows_1000_and_goes_64_folders_deep),
-    CASE(test_A5_grep_gives_lines_files_or_counts),
-    CASE(test_A5_grep_shows_what_is_around),
-    CASE(test_X2_grep_of_long_lines_and_many),
-    CASE(test_E10_grep_and_glob_stop_when_they_are_canceled),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -148,14 +148,3 @@ PAWL_TEST(test_every_allocation_of_a_page_fails_once)
     kit_close(&k);
     server_stop(&s);
 }
-
-static const check_case cases[] = {
-    CASE(test_every_allocation_of_a_tool_fails_once),
-    CASE(test_every_allocation_of_a_program_fails_once),
-    CASE(test_every_allocation_of_a_page_fails_once),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

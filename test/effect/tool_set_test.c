@@ -296,18 +296,3 @@ PAWL_TEST(test_the_page_of_the_tools_has_what_they_say)
     buf_free(&b);
     kit_close(&k);
 }
-
-static const check_case cases[] = {
-    CASE(test_A5_a_tool_that_is_wrong_is_refused_by_name),
-    CASE(test_A5_a_function_is_asked_after_its_schema_only),
-    CASE(test_A5_builtin_tools_by_name_or_all),
-    CASE(test_A5_schemas_of_builtin_tools),
-    CASE(test_A5_tools_are_found_by_words),
-    CASE(test_every_allocation_of_a_set_fails_once),
-    CASE(test_the_page_of_the_tools_has_what_they_say),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

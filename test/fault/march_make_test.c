@@ -287,17 +287,3 @@ PAWL_TEST(test_a_run_without_a_journal_goes_on_after_any_refusal)
         pawl_machine_free(m);
     }
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_a_machine_without_memory_is_none),
-        CASE(test_G1_a_check_without_memory_is_none),
-        CASE(test_G1_faults_without_memory_are_not_told_in_part),
-        CASE(test_K6_loading_without_memory_is_refused),
-        CASE(test_a_run_without_memory_is_none),
-        CASE(test_a_run_without_a_journal_goes_on_after_any_refusal),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -503,22 +503,3 @@ PAWL_TEST(test_K7_what_cannot_be_loaded_is_told_and_loaded_the_next_time)
     }
     CHECK(failed > 50);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_feed_without_memory_leaves_the_state_as_it_was),
-        CASE(test_apply_without_memory_is_whole_or_not_at_all),
-        CASE(test_an_advance_without_memory_is_whole_or_not_at_all),
-        CASE(test_an_entry_that_is_read_without_memory_changes_nothing),
-        CASE(test_K7_a_snapshot_without_memory_is_none),
-        CASE(test_K10_bases_without_memory_are_none),
-        CASE(test_what_is_open_is_asked_without_memory),
-        CASE(test_G12_a_picture_without_memory_is_none),
-        CASE(test_K7_what_cannot_be_loaded_is_told_and_loaded_the_next_time),
-        CASE(test_S5_a_blob_that_cannot_be_loaded_is_told_and_loaded_the_next_time),
-        CASE(test_S5_what_stands_apart_without_memory_is_whole_or_not_at_all),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -270,17 +270,3 @@ PAWL_TEST(test_X2_faults_are_counted_and_notes_never_hide_them)
     buf_free(&t);
     bench_free(b);
 }
-
-static const check_case cases[] = {
-    CASE(test_every_fault_is_told_at_once_in_its_place),
-    CASE(test_every_kind_of_fault_is_here_and_in_the_manual),
-    CASE(test_X2_a_file_has_its_limits),
-    CASE(test_X2_graphs_inside_each_other_have_their_limit),
-    CASE(test_X2_expressions_have_their_limit),
-    CASE(test_X2_faults_are_counted_and_notes_never_hide_them),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

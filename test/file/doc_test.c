@@ -437,32 +437,3 @@ PAWL_TEST(test_every_allocation_may_fail)
     march("a: &x 1\nb: *x\na: !t 2\nc: 99999999999999999999\n");
     march("{\"a\": 1,]");
 }
-
-static const check_case cases[] = {
-    CASE(test_faults_stand_in_order_and_once),
-    CASE(test_faults_past_the_limit_are_counted),
-    CASE(test_a_long_fault_is_cut_between_characters),
-    CASE(test_yaml_is_a_tree_with_places),
-    CASE(test_columns_count_characters_and_lines_end_in_any_way),
-    CASE(test_it_is_known_whether_a_text_stands_there_as_it_is),
-    CASE(test_json_is_read_as_json),
-    CASE(test_types_are_those_of_the_core_schema),
-    CASE(test_values_are_exact),
-    CASE(test_numbers_that_no_value_holds_are_told),
-    CASE(test_members_are_found_by_name),
-    CASE(test_what_yaml_has_and_a_file_has_not_is_told_all_at_once),
-    CASE(test_keys_are_texts_and_stand_once),
-    CASE(test_braces_without_quotes_are_told),
-    CASE(test_mistakes_of_yaml_are_told_in_words),
-    CASE(test_mistakes_of_json_are_told_with_their_place),
-    CASE(test_bytes_that_are_no_text_are_told),
-    CASE(test_too_deep_is_told_where_it_is),
-    CASE(test_much_of_anything_takes_little),
-    CASE(test_nothing_laughs),
-    CASE(test_every_allocation_may_fail),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -144,14 +144,3 @@ PAWL_TEST(test_K4_a_secret_that_is_missing_is_waited_for_by_its_name)
     CHECK_INT(s.calls.size, 0);
     shop_close(&s);
 }
-
-static const check_case cases[] = {
-    CASE(test_E7_an_attempt_is_made_again_as_the_file_says),
-    CASE(test_K4_handlers_get_secrets_and_journals_their_names),
-    CASE(test_K4_a_secret_that_is_missing_is_waited_for_by_its_name),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

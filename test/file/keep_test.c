@@ -271,25 +271,3 @@ PAWL_TEST(test_G13_channels_that_are_kept_begin_with_what_they_were)
     pawl_step_free(s);
     drive_end(&d);
 }
-
-static const check_case cases[] = {
-    CASE(test_text_is_the_output_without_its_last_newline),
-    CASE(test_lines_are_one_element_each),
-    CASE(test_K3_what_is_kept_goes_by_the_channels_rule),
-    CASE(test_K3_set_writes_literals_templates_and_past_the_rule),
-    CASE(test_what_cannot_be_kept_is_told),
-    CASE(test_a_command_that_fails_is_looked_at_when_its_status_is_kept),
-    CASE(test_responses_are_kept_as_text_or_JSON),
-    CASE(test_what_a_plugin_or_a_model_said_is_kept),
-    CASE(test_an_artifact_is_what_came_out),
-    CASE(test_K2_integers_are_exact_on_plain_paths),
-    CASE(test_K7_a_command_does_not_repeat_the_state),
-    CASE(test_K4_a_secret_stands_by_its_name_and_never_by_its_value),
-    CASE(test_K4_no_expression_sees_a_secret_or_what_is_Pawls_own),
-    CASE(test_G13_channels_that_are_kept_begin_with_what_they_were),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

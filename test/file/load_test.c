@@ -247,18 +247,3 @@ static void marched(const filing_text *texts)
 
 PAWL_TEST(test_every_allocation_may_fail) { marched(all); }
 PAWL_TEST(test_every_allocation_of_an_agent_may_fail) { marched(agents); }
-
-static const check_case cases[] = {
-    CASE(test_all_that_there_is),
-    CASE(test_F5_the_hash_covers_every_file_that_one_leads_to),
-    CASE(test_a_file_without_a_name_is_called_after_its_own),
-    CASE(test_large_files_take_their_time_and_no_more),
-    CASE(test_an_agent_has_what_its_file_says), CASE(test_agents_that_call_each_other_have_one_post_tools),
-    CASE(test_every_allocation_may_fail),
-    CASE(test_every_allocation_of_an_agent_may_fail),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

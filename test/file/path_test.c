@@ -354,26 +354,3 @@ PAWL_TEST(test_an_expression_is_sent_what_it_reads)
     }
     bench_free(b);
 }
-
-static const check_case cases[] = {
-    CASE(test_plain_paths_are_taken_apart),
-    CASE(test_all_else_is_jq),
-    CASE(test_paths_lead_where_jq_says),
-    CASE(test_what_is_not_given_leads_nowhere),
-    CASE(test_what_names_the_world_is_refused),
-    CASE(test_integers_that_jq_would_change_are_refused),
-    CASE(test_they_are_refused_wherever_jq_would_call_them),
-    CASE(test_names_that_are_no_calls_are_fine),
-    CASE(test_brackets_and_quotes_close),
-    CASE(test_a_comment_ends_before_what_comes_behind),
-    CASE(test_an_expression_says_something),
-    CASE(test_an_expression_is_sent_what_it_reads),
-    CASE(test_the_place_is_as_exact_as_is_known),
-    CASE(test_brackets_in_one_another_have_a_limit),
-    CASE(test_every_allocation_may_fail),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

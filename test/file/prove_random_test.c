@@ -450,11 +450,4 @@ PAWL_TEST(test_P1_a_thousand_random_files_are_as_they_are_proved)
     printf("%zu files: %zu proved, %zu broken (each replayed: %zu); every run of %zu was taken\n", t.files, t.proved, t.broken, t.replayed, t.whole);
     CHECK(t.proved >= FILES / 10 && t.broken >= FILES / 10 && t.whole >= FILES / 10);
     CHECK_INT(t.replayed, t.broken);
-}static const check_case cases[] = {
-    CASE(test_P1_a_thousand_random_files_are_as_they_are_proved),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

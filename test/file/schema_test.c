@@ -350,12 +350,7 @@ PAWL_TEST(test_an_agent_in_place_of_a_graph)
 
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = {
-        CASE(test_every_key_of_the_loader_is_explained), CASE(test_every_key_further_down_is_explained), CASE(test_a_known_node_knows_every_key),
-        CASE(test_every_ref_leads_somewhere), CASE(test_what_fits_is_what_loads), CASE(test_what_is_around_the_nodes), CASE(test_an_agent_in_place_of_a_graph),
-        CASE(test_every_example_fits),
-    };
-    int code = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    int code = check_main(argc, argv);
 
     arena_free(&mem);
     return code;

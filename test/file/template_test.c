@@ -159,19 +159,3 @@ PAWL_TEST(test_every_allocation_may_fail)
         }
     }
 }
-
-static const check_case cases[] = {
-    CASE(test_texts_are_cut_at_double_braces),
-    CASE(test_braces_and_quotes_inside_an_expression_are_its_own),
-    CASE(test_mistakes_are_told_with_their_place),
-    CASE(test_a_NUL_is_text_and_no_expression),
-    CASE(test_one_expression_alone_is_the_whole),
-    CASE(test_the_place_in_a_file_is_as_exact_as_is_known),
-    CASE(test_many_expressions_take_little),
-    CASE(test_every_allocation_may_fail),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

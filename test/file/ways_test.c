@@ -333,28 +333,3 @@ PAWL_TEST(test_every_expression_of_a_node_has_its_own_label)
             CHECK(strcmp(d.a->jq[i]->label, d.a->jq[k]->label) != 0);
     drive_end(&d);
 }
-
-static const check_case cases[] = {
-    CASE(test_G3_the_first_way_that_holds_is_taken),
-    CASE(test_G3_all_of_a_list_follow),
-    CASE(test_G3_no_way_is_an_error_that_says_so),
-    CASE(test_G3_a_way_that_jq_decides_stands_in_a_node_of_its_own),
-    CASE(test_G3_each_sends_one_task_an_element_and_they_are_joined),
-    CASE(test_G3_an_empty_list_goes_to_next),
-    CASE(test_G3_each_of_what_is_no_list_says_what_it_is),
-    CASE(test_G3_each_by_jq_and_what_a_task_was_sent_in_its_ways),
-    CASE(test_G3_a_fan_out_of_2000),
-    CASE(test_G3_a_join_runs_once_when_all_are_done),
-    CASE(test_G3_a_join_of_some_ignores_or_cancels_the_rest),
-    CASE(test_G6_channels_of_one_name_are_shared),
-    CASE(test_G6_in_and_out_say_what_is_handed_on),
-    CASE(test_G6_each_into_a_graph),
-    CASE(test_G6_pauses_surface_and_a_gate_lets_a_graph_in),
-    CASE(test_an_expression_is_known_by_its_file),
-    CASE(test_every_expression_of_a_node_has_its_own_label),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

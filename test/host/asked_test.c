@@ -103,11 +103,11 @@ static void five_below(bool files)
     host_end(&g);
 }
 
-static void test_W4_a_childs_child_that_asks_is_answered_at_the_top(void) { five_below(false); }
-static void test_W4_the_same_where_the_host_looks_by_a_handle_of_its_own(void) { five_below(true); }
+PAWL_TEST(test_W4_a_childs_child_that_asks_is_answered_at_the_top) { five_below(false); }
+PAWL_TEST(test_W4_the_same_where_the_host_looks_by_a_handle_of_its_own) { five_below(true); }
 
 /* The only one that is open needs no name, and its slot is a name; it is a question. */
-static void test_W3_a_question_is_answered_by_its_slot_or_without_a_name(void)
+PAWL_TEST(test_W3_a_question_is_answered_by_its_slot_or_without_a_name)
 {
     pawl_handle *a, *b;
     pawl_handle_view v;
@@ -145,7 +145,7 @@ static void test_W3_a_question_is_answered_by_its_slot_or_without_a_name(void)
 }
 
 /* One child asks, and another is at work: somebody is asked, and the run works on. */
-static void test_A3_what_a_child_asks_comes_before_what_another_does(void)
+PAWL_TEST(test_A3_what_a_child_asks_comes_before_what_another_does)
 {
     pawl_handle *a;
     pawl_handle_view v;
@@ -172,7 +172,7 @@ static void test_A3_what_a_child_asks_comes_before_what_another_does(void)
 
 /* ---- and called off ------------------------------------------------------------------------------------- */
 
-static void test_A4_an_interrupt_at_the_top_ends_what_is_asked_below(void)
+PAWL_TEST(test_A4_an_interrupt_at_the_top_ends_what_is_asked_below)
 {
     pawl_handle *a;
     pawl_err err = {0};
@@ -193,15 +193,4 @@ static void test_A4_an_interrupt_at_the_top_ends_what_is_asked_below(void)
     talk_is(&g, "r.sub-s1.sub-s1", "user=ask 7\nassistant=-\ntool c7!=Interrupted\nuser=User interrupted this message\n");
     pawl_handle_free(a);
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_W4_a_childs_child_that_asks_is_answered_at_the_top), CASE(test_W4_the_same_where_the_host_looks_by_a_handle_of_its_own),
-        CASE(test_W3_a_question_is_answered_by_its_slot_or_without_a_name), CASE(test_A3_what_a_child_asks_comes_before_what_another_does),
-        CASE(test_A4_an_interrupt_at_the_top_ends_what_is_asked_below),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

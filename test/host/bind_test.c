@@ -50,7 +50,7 @@ static pawl_handle *asked_to_edit(stage *g)
                            "\"input\":\"use remember c1 {\\\"file_path\\\":\\\"notes.txt\\\"}\"}");
 }
 
-static void test_A5_one_call_binds_what_runs_need(void)
+PAWL_TEST(test_A5_one_call_binds_what_runs_need)
 {
     unsigned calls = 0;
     pawl_tools *t = tools_with(&calls);
@@ -66,7 +66,7 @@ static void test_A5_one_call_binds_what_runs_need(void)
     pawl_tools_free(t);
 }
 
-static void test_A5_who_waits_is_told_which_handler_is_missing(void)
+PAWL_TEST(test_A5_who_waits_is_told_which_handler_is_missing)
 {
     unsigned calls = 0;
     pawl_tools *t = tools_with(&calls);
@@ -88,13 +88,4 @@ static void test_A5_who_waits_is_told_which_handler_is_missing(void)
     pawl_handle_free(a);
     host_end(&g);
     pawl_tools_free(t);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A5_one_call_binds_what_runs_need), CASE(test_A5_who_waits_is_told_which_handler_is_missing),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

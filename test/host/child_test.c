@@ -41,7 +41,7 @@ static bool count_waiting(void *ctx, const pawl_head *head)
     return true;
 }
 
-static void test_A6_W4_five_children_are_answered_in_any_order(void)
+PAWL_TEST(test_A6_W4_five_children_are_answered_in_any_order)
 {
     enum { ORDERS = 120 };
     char run[32];
@@ -88,7 +88,7 @@ static void test_A6_W4_five_children_are_answered_in_any_order(void)
 }
 
 /* What it is told is longer than a reference to it, and refers to the answer in which its parent's model said it. */
-static void test_K7_A6_a_child_is_told_what_is_long(void)
+PAWL_TEST(test_K7_A6_a_child_is_told_what_is_long)
 {
     static char script[300], input[600], talk[800];
     pawl_handle *a;
@@ -144,7 +144,7 @@ static bool mode_is(const char *run, const char *mode)
     return is;
 }
 
-static void test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent(void)
+PAWL_TEST(test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent)
 {
     pawl_handle *a;
     stage g;
@@ -196,7 +196,7 @@ static void parent_watched(void *ctx, const pawl_state *st, const pawl_entry *en
     pawl_store_free(s);
 }
 
-static void test_P1_E11_a_child_knows_before_its_parents_entry_stands(void)
+PAWL_TEST(test_P1_E11_a_child_knows_before_its_parents_entry_stands)
 {
     knowing w = { 0, 0 };
     pawl_handle *a;
@@ -238,7 +238,7 @@ static void spawn_watched(void *ctx, const pawl_state *st, const pawl_entry *ent
     pawl_store_free(s);
 }
 
-static void test_P1_E11_a_child_that_is_not_there_yet_begins_with_what_its_parent_has_then(void)
+PAWL_TEST(test_P1_E11_a_child_that_is_not_there_yet_begins_with_what_its_parent_has_then)
 {
     pawl_handle *a;
     pawl_state *st = NULL;
@@ -264,7 +264,7 @@ static void test_P1_E11_a_child_that_is_not_there_yet_begins_with_what_its_paren
     host_end(&g);
 }
 
-static void test_P1_E11_a_child_at_work_goes_by_the_rules_that_its_parent_gets(void)
+PAWL_TEST(test_P1_E11_a_child_at_work_goes_by_the_rules_that_its_parent_gets)
 {
     pawl_handle *a;
     pawl_store *s;
@@ -296,7 +296,7 @@ static void test_P1_E11_a_child_at_work_goes_by_the_rules_that_its_parent_gets(v
 }
 
 /* What is left for a run before anybody has taken its start is not lost. */
-static void test_P1_E16_a_mode_that_is_set_before_it_begins(void)
+PAWL_TEST(test_P1_E16_a_mode_that_is_set_before_it_begins)
 {
     pawl_handle *a;
     pawl_err err = {0};
@@ -325,7 +325,7 @@ static void test_P1_E16_a_mode_that_is_set_before_it_begins(void)
 
 /* ---- interrupts ----------------------------------------------------------------------------------------------- */
 
-static void test_A4_a_child_is_interrupted_with_its_parent(void)
+PAWL_TEST(test_A4_a_child_is_interrupted_with_its_parent)
 {
     pawl_handle *a, *child;
     pawl_err err = {0};
@@ -349,7 +349,7 @@ static void test_A4_a_child_is_interrupted_with_its_parent(void)
 }
 
 /* What a model says is referred to by what is made of it (K7), as long as it may be: its child gets it whole. */
-static void test_A6_K7_a_child_is_told_all_of_its_prompt(void)
+PAWL_TEST(test_A6_K7_a_child_is_told_all_of_its_prompt)
 {
     static char text[4096], input[4300], talk[4300];
     stage g;
@@ -369,18 +369,4 @@ static void test_A6_K7_a_child_is_told_all_of_its_prompt(void)
         pawl_handle_free(a);
         host_end(&g);
     }
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A6_K7_a_child_is_told_all_of_its_prompt),
-        CASE(test_A6_W4_five_children_are_answered_in_any_order), CASE(test_P1_E11_a_child_at_work_comes_into_plan_mode_with_its_parent),
-        CASE(test_P1_E16_a_mode_that_is_set_before_it_begins), CASE(test_A4_a_child_is_interrupted_with_its_parent),
-        CASE(test_P1_E11_a_child_knows_before_its_parents_entry_stands), CASE(test_K7_A6_a_child_is_told_what_is_long),
-        CASE(test_P1_E11_a_child_that_is_not_there_yet_begins_with_what_its_parent_has_then),
-        CASE(test_P1_E11_a_child_at_work_goes_by_the_rules_that_its_parent_gets),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

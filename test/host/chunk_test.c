@@ -183,7 +183,7 @@ static void children(stage *g, listener *l, pawl_handle *a)
     CHECK(find(l, "r.sub-s1", PAWL_CHUNK_DONE, NULL) < find(l, "r", PAWL_CHUNK_SUB_AGENT_COMPLETE, NULL));
 }
 
-static void test_A7_G11_sixteen_kinds_in_one_story(void)
+PAWL_TEST(test_A7_G11_sixteen_kinds_in_one_story)
 {
     static const char *const runs[] = { "r", "r.sub-s1", "r.sub-s1.sub-g1" };
     static listener l, late, from;
@@ -239,7 +239,7 @@ static void test_A7_G11_sixteen_kinds_in_one_story(void)
 }
 
 /* One that comes while children are at work hears them: all that they have said, or with "now" what they say from then on. */
-static void test_G11_a_reader_that_comes_while_children_are_at_work(void)
+PAWL_TEST(test_G11_a_reader_that_comes_while_children_are_at_work)
 {
     static listener first, late, now;
     pawl_handle *a;
@@ -274,7 +274,7 @@ static void test_G11_a_reader_that_comes_while_children_are_at_work(void)
     host_end(&g);
 }
 
-static void test_A3_chunks_are_asked_for_as_they_may_be(void)
+PAWL_TEST(test_A3_chunks_are_asked_for_as_they_may_be)
 {
     pawl_handle *a;
     pawl_err err = {0};
@@ -294,14 +294,4 @@ static void test_A3_chunks_are_asked_for_as_they_may_be(void)
     pawl_chunks_stop(NULL);
     pawl_handle_free(a);
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A7_G11_sixteen_kinds_in_one_story), CASE(test_G11_a_reader_that_comes_while_children_are_at_work),
-        CASE(test_A3_chunks_are_asked_for_as_they_may_be),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

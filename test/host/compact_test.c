@@ -102,7 +102,7 @@ static void runs_once(stage *g)
 
 /* ---- too long ------------------------------------------------------------------------------------------------ */
 
-static void test_a_prompt_that_is_too_long_is_summed_up_and_sent_again(void)
+PAWL_TEST(test_a_prompt_that_is_too_long_is_summed_up_and_sent_again)
 {
     static const model_script scripts[] = {
         { .body = A_SAYS("One.", "10") },
@@ -123,7 +123,7 @@ static void test_a_prompt_that_is_too_long_is_summed_up_and_sent_again(void)
     wire_end(&w, &g, 4);
 }
 
-static void test_a_first_turn_that_is_too_long_goes_on(void)
+PAWL_TEST(test_a_first_turn_that_is_too_long_goes_on)
 {
     static const model_script scripts[] = {
         { .body = O_CALLS("c1") },
@@ -141,7 +141,7 @@ static void test_a_first_turn_that_is_too_long_goes_on(void)
     wire_end(&w, &g, 4);
 }
 
-static void test_a_result_that_is_too_long_alone_is_cut_and_the_turn_goes_on(void)
+PAWL_TEST(test_a_result_that_is_too_long_alone_is_cut_and_the_turn_goes_on)
 {
     static const char said[] = "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 208310 tokens > 200000 maximum\"}}";
     static const model_script scripts[] = {
@@ -168,7 +168,7 @@ static void test_a_result_that_is_too_long_alone_is_cut_and_the_turn_goes_on(voi
     wire_end(&w, &g, 4);
 }
 
-static void test_one_that_stays_too_long_ends_its_turn_with_words(void)
+PAWL_TEST(test_one_that_stays_too_long_ends_its_turn_with_words)
 {
     static const model_script scripts[] = {
         { .status = 413, .head = JSON, .body = "{\"type\":\"error\",\"error\":{\"type\":\"request_too_large\",\"message\":\"Request exceeds the maximum size\"}}" },
@@ -193,7 +193,7 @@ static void test_one_that_stays_too_long_ends_its_turn_with_words(void)
 
 /* ---- summaries that fail --------------------------------------------------------------------------------------- */
 
-static void test_A2_a_summary_is_asked_for_again_when_they_are_overloaded(void)
+PAWL_TEST(test_A2_a_summary_is_asked_for_again_when_they_are_overloaded)
 {
     static const model_script scripts[] = {
         { .body = A_SAYS("One.", "500") },
@@ -209,7 +209,7 @@ static void test_A2_a_summary_is_asked_for_again_when_they_are_overloaded(void)
     wire_end(&w, &g, 4);
 }
 
-static void test_a_summary_that_fails_for_good_ends_no_turn(void)
+PAWL_TEST(test_a_summary_that_fails_for_good_ends_no_turn)
 {
     static const model_script scripts[] = {
         { .body = A_SAYS("One.", "500") },
@@ -222,16 +222,4 @@ static void test_a_summary_that_fails_for_good_ends_no_turn(void)
 
     two_turns(&w, &g, 100, scripts, "user=first\nassistant=One.\nuser=second\nassistant=Two.\n");
     wire_end(&w, &g, 4);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_a_prompt_that_is_too_long_is_summed_up_and_sent_again), CASE(test_a_first_turn_that_is_too_long_goes_on),
-        CASE(test_a_result_that_is_too_long_alone_is_cut_and_the_turn_goes_on),
-        CASE(test_one_that_stays_too_long_ends_its_turn_with_words), CASE(test_A2_a_summary_is_asked_for_again_when_they_are_overloaded),
-        CASE(test_a_summary_that_fails_for_good_ends_no_turn),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

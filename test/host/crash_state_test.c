@@ -391,72 +391,60 @@ static void played(const scene *s)
 
 #define QUESTION "use ask_user q1 {\\\"questions\\\":[{\\\"header\\\":\\\"Color\\\",\\\"options\\\":[\\\"red\\\",\\\"blue\\\"],\\\"question\\\":\\\"Which?\\\"}]}"
 
-static void test_S11_at_a_permission(void)
+PAWL_TEST(test_S11_at_a_permission)
 {
     played(&(scene){ .name = "permission", .mode = "default", .phase = "waiting_for_permission", .once = { "tool-bash b1\n" },
                      .input = "use read_file r1 {\\\"file_path\\\":\\\"a\\\"};bash b1 {\\\"command\\\":\\\"x\\\"}" });
 }
 
-static void test_S11_at_a_question(void)
+PAWL_TEST(test_S11_at_a_question)
 {
     played(&(scene){ .name = "question", .mode = "default", .phase = "waiting_for_user_input", .input = QUESTION });
 }
 
-static void test_S11_with_a_child_at_work(void)
+PAWL_TEST(test_S11_with_a_child_at_work)
 {
     played(&(scene){ .name = "child", .mode = "bypassPermissions", .phase = "waiting_for_sub_agent", .children = { "r.sub-s1" }, .once = { "tool-bash b1\n" },
                      .input = "use spawn_agent s1 {\\\"prompt\\\":\\\"use bash b1 {}\\\"}" });
 }
 
 /* An entry of one may be stored while the other's tool is at work: of a tool that is used once nobody would know what came of it. */
-static void test_S11_with_two_children_at_work(void)
+PAWL_TEST(test_S11_with_two_children_at_work)
 {
     played(&(scene){ .name = "children", .mode = "bypassPermissions", .phase = "waiting_for_sub_agent", .children = { "r.sub-s1", "r.sub-s2" },
                      .input = "use spawn_agent s1 {\\\"prompt\\\":\\\"use web_fetch w1 {}\\\"};spawn_agent s2 {\\\"prompt\\\":\\\"use read_file r1 {}\\\"}" });
 }
 
-static void test_S11_between_two_tries(void)
+PAWL_TEST(test_S11_between_two_tries)
 {
     played(&(scene){ .name = "retry", .mode = "default", .phase = "waiting to ask again", .input = "busy here" });
 }
 
-static void test_S11_in_a_compaction(void)
+PAWL_TEST(test_S11_in_a_compaction)
 {
     played(&(scene){ .name = "compaction", .mode = "default", .phase = "compacting", .compact_tokens = 12, .input = "say one", .then = "say two" });
 }
 
-static void test_S11_after_its_tools(void)
+PAWL_TEST(test_S11_after_its_tools)
 {
     played(&(scene){ .name = "hook", .mode = "bypassPermissions", .phase = "after tools", .once = { "tool-edit_file e1\n" },
                      .input = "use edit_file e1 {\\\"file_path\\\":\\\"/w/a\\\"}" });
 }
 
-static void test_S11_while_its_model_stops(void)
+PAWL_TEST(test_S11_while_its_model_stops)
 {
     played(&(scene){ .name = "stop", .mode = "default", .phase = "/done", .stops = true, .input = "hang", .then = "say here" });
 }
 
-static void test_S11_while_its_tools_stop(void)
+PAWL_TEST(test_S11_while_its_tools_stop)
 {
     played(&(scene){ .name = "stop of tools", .mode = "bypassPermissions", .phase = "idle/done", .stops = true, .then = "say here",
                      .input = "use web_fetch w1 {\\\"hold\\\":true};read_file r1 {\\\"hold\\\":true}" });
 }
 
 /* The child is told to stop, and its end waited for; what it had said by then is no part of the end. */
-static void test_S11_while_its_child_stops(void)
+PAWL_TEST(test_S11_while_its_child_stops)
 {
     played(&(scene){ .name = "stop of a child", .mode = "default", .phase = "stopping", .stops = true, .then = "say here",
                      .input = "use spawn_agent s1 {\\\"prompt\\\":\\\"hang\\\"}" });
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_S11_at_a_permission), CASE(test_S11_at_a_question), CASE(test_S11_with_a_child_at_work),
-        CASE(test_S11_with_two_children_at_work), CASE(test_S11_between_two_tries),
-        CASE(test_S11_in_a_compaction), CASE(test_S11_after_its_tools), CASE(test_S11_while_its_model_stops), CASE(test_S11_while_its_tools_stop),
-        CASE(test_S11_while_its_child_stops),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -145,7 +145,7 @@ static void place_begin(void)
 static const char talked[] = "user=work\nassistant=first\ntool r1=r1\ntool b1=b1\nassistant=so\n";
 
 /* Dead as soon as entry 1, 2, ... is stored: before what it asks for has left. */
-static void test_S11_dead_after_each_entry(void)
+PAWL_TEST(test_S11_dead_after_each_entry)
 {
     int died = 0;
 
@@ -169,7 +169,7 @@ static void test_S11_dead_after_each_entry(void)
 }
 
 /* Dead at every entry in turn: each program adds one. */
-static void test_S11_dead_after_every_entry(void)
+PAWL_TEST(test_S11_dead_after_every_entry)
 {
     int programs = 0;
 
@@ -187,7 +187,7 @@ static void test_S11_dead_after_every_entry(void)
 }
 
 /* Dead within a tool: one that only reads is used again, one that writes is not, and a person is asked what came of it (E5). */
-static void test_S11_E5_dead_within_a_tool(void)
+PAWL_TEST(test_S11_E5_dead_within_a_tool)
 {
     static const char *const calls[] = { "r1", "b1" };
 
@@ -215,11 +215,4 @@ static void test_S11_E5_dead_within_a_tool(void)
         path_gone();
     }
     path[0] = '\0';
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_S11_dead_after_each_entry), CASE(test_S11_dead_after_every_entry), CASE(test_S11_E5_dead_within_a_tool) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -11,7 +11,7 @@ static void is_told(pawl_handle *a, pawl_code (*tell)(pawl_handle *, pawl_err *)
 
 /* ---- S1: states that nothing ever enters --------------------------------------------------------------------- */
 
-static void test_S1_every_state_is_entered_and_left_and_durable(void)
+PAWL_TEST(test_S1_every_state_is_entered_and_left_and_durable)
 {
     pawl_handle *a, *b;
     pawl_handle_view v;
@@ -56,7 +56,7 @@ static void test_S1_every_state_is_entered_and_left_and_durable(void)
 
 /* ---- S2: a denial that does not end the turn --------------------------------------------------------------------- */
 
-static void test_S2_a_persons_no_ends_the_turn(void)
+PAWL_TEST(test_S2_a_persons_no_ends_the_turn)
 {
     pawl_handle *a;
     pawl_err err = {0};
@@ -96,12 +96,12 @@ static void asked_and_interrupted(const char *script, const char *wait)
     host_end(&g);
 }
 
-static void test_S3_an_interrupt_at_a_permission_and_nothing_runs(void)
+PAWL_TEST(test_S3_an_interrupt_at_a_permission_and_nothing_runs)
 {
     asked_and_interrupted("bash b1 {\\\"command\\\":\\\"x\\\"};bash b2 {\\\"command\\\":\\\"y\\\"};read_file r1 {\\\"file_path\\\":\\\"a\\\"}", "b2");
 }
 
-static void test_S4_an_interrupt_at_a_question_ends_the_turn(void)
+PAWL_TEST(test_S4_an_interrupt_at_a_question_ends_the_turn)
 {
     asked_and_interrupted("ask_user q1 {\\\"questions\\\":[{\\\"header\\\":\\\"Color\\\",\\\"options\\\":[\\\"red\\\",\\\"blue\\\"],\\\"question\\\":\\\"Which?\\\"}]}", "q1");
 }
@@ -145,7 +145,7 @@ static void meanwhile(bool files, unsigned threads)
     host_end(&g);
 }
 
-static void test_S5_what_is_sent_while_the_model_speaks_is_not_lost(void)
+PAWL_TEST(test_S5_what_is_sent_while_the_model_speaks_is_not_lost)
 {
     meanwhile(false, 0);
     meanwhile(false, 2);
@@ -155,7 +155,7 @@ static void test_S5_what_is_sent_while_the_model_speaks_is_not_lost(void)
 
 /* ---- S6: an interrupt while idle ends it ---------------------------------------------------------------------------------- */
 
-static void test_S6_an_interrupt_of_one_that_rests_does_nothing(void)
+PAWL_TEST(test_S6_an_interrupt_of_one_that_rests_does_nothing)
 {
     pawl_handle *a;
     stage g;
@@ -185,7 +185,7 @@ static void test_S6_an_interrupt_of_one_that_rests_does_nothing(void)
 
 /* ---- S7: rules that never match, and such as are not there ------------------------------------------------------------------ */
 
-static void test_S7_rules_are_matched_with_the_command_itself(void)
+PAWL_TEST(test_S7_rules_are_matched_with_the_command_itself)
 {
     pawl_handle *a;
     stage g;
@@ -206,7 +206,7 @@ static void test_S7_rules_are_matched_with_the_command_itself(void)
 
 /* ---- S8: an answer finds another question than it was meant for ---------------------------------------------------------------- */
 
-static void test_S8_an_answer_is_to_one_wait_and_taken_once(void)
+PAWL_TEST(test_S8_an_answer_is_to_one_wait_and_taken_once)
 {
     char old[256], now[256];
     pawl_handle *a;
@@ -249,7 +249,7 @@ static void test_S8_an_answer_is_to_one_wait_and_taken_once(void)
 
 /* ---- S9: names in place of ids, and a spawn that takes another's place ------------------------------------------------------------ */
 
-static void test_S9_tools_begin_and_end_by_their_ids(void)
+PAWL_TEST(test_S9_tools_begin_and_end_by_their_ids)
 {
     pawl_handle *a;
     pawl_stream *r;
@@ -290,7 +290,7 @@ static void *spawns(void *arg)
     return NULL;
 }
 
-static void test_S9_an_id_that_runs_is_not_spawned_again(void)
+PAWL_TEST(test_S9_an_id_that_runs_is_not_spawned_again)
 {
     enum { MANY = 8 };
 
@@ -333,7 +333,7 @@ static void test_S9_an_id_that_runs_is_not_spawned_again(void)
 }
 
 /* Whoever made its base died before its start was left: it is begun by one of those who come after him. */
-static void test_S9_one_that_was_made_and_never_begun(void)
+PAWL_TEST(test_S9_one_that_was_made_and_never_begun)
 {
     enum { MANY = 4 };
     const pawl_run_info info = { .id = "r", .life = 7, .seed = 7, .created_ms = 1 };
@@ -394,7 +394,7 @@ static void read_on(pawl_stream *r, reading *to, int most)
 
 static const unsigned kinds = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_TASKS | PAWL_STREAM_CUSTOM;
 
-static void test_S10_a_slow_reader_misses_nothing_and_is_told_of_gaps(void)
+PAWL_TEST(test_S10_a_slow_reader_misses_nothing_and_is_told_of_gaps)
 {
     static reading slow, late, halves;
     pawl_handle *a;
@@ -444,7 +444,7 @@ static void test_S10_a_slow_reader_misses_nothing_and_is_told_of_gaps(void)
 
 /* ---- S12: no model is asked again, and turns without end ------------------------------------------------------------------------------- */
 
-static void test_S12_the_model_is_asked_again_and_a_turn_has_an_end(void)
+PAWL_TEST(test_S12_the_model_is_asked_again_and_a_turn_has_an_end)
 {
     pawl_handle *a;
     pawl_handle_view v;
@@ -470,19 +470,4 @@ static void test_S12_the_model_is_asked_again_and_a_turn_has_an_end(void)
     CHECK_STR(rests(a), "idle");
     pawl_handle_free(a);
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_S1_every_state_is_entered_and_left_and_durable), CASE(test_S2_a_persons_no_ends_the_turn),
-        CASE(test_S3_an_interrupt_at_a_permission_and_nothing_runs), CASE(test_S4_an_interrupt_at_a_question_ends_the_turn),
-        CASE(test_S5_what_is_sent_while_the_model_speaks_is_not_lost), CASE(test_S6_an_interrupt_of_one_that_rests_does_nothing),
-        CASE(test_S7_rules_are_matched_with_the_command_itself), CASE(test_S8_an_answer_is_to_one_wait_and_taken_once),
-        CASE(test_S9_tools_begin_and_end_by_their_ids), CASE(test_S9_an_id_that_runs_is_not_spawned_again),
-        CASE(test_S9_one_that_was_made_and_never_begun),
-        CASE(test_S10_a_slow_reader_misses_nothing_and_is_told_of_gaps), CASE(test_S12_the_model_is_asked_again_and_a_turn_has_an_end),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -131,7 +131,7 @@ static void run_ends(stage *g, const char *log, const char *talk)
 
 #define PLAN "denied by plan mode, which only reads"
 
-static void test_P1_E11_an_agent_of_a_graph_comes_into_plan_mode_with_it_and_stays_there(void)
+PAWL_TEST(test_P1_E11_an_agent_of_a_graph_comes_into_plan_mode_with_it_and_stays_there)
 {
     stage g;
 
@@ -148,7 +148,7 @@ static void test_P1_E11_an_agent_of_a_graph_comes_into_plan_mode_with_it_and_sta
 }
 
 /* All while one superstep is open: the last of them holds. */
-static void test_P1_E11_an_agent_of_a_graph_goes_by_the_newest_rules_of_its_run(void)
+PAWL_TEST(test_P1_E11_an_agent_of_a_graph_goes_by_the_newest_rules_of_its_run)
 {
     stage g;
 
@@ -164,7 +164,7 @@ static void test_P1_E11_an_agent_of_a_graph_goes_by_the_newest_rules_of_its_run(
 }
 
 /* What waits for a person is decided anew. */
-static void test_W6_what_an_agent_of_a_graph_has_asked_is_decided_by_the_new_mode(void)
+PAWL_TEST(test_W6_what_an_agent_of_a_graph_has_asked_is_decided_by_the_new_mode)
 {
     pawl_handle *child;
     stage g;
@@ -196,7 +196,7 @@ static void spawn_watched(void *ctx, const pawl_state *st, const pawl_entry *ent
     pawl_store_free(s);
 }
 
-static void test_P1_E11_an_agent_that_is_not_there_yet_begins_with_what_its_graph_has_then(void)
+PAWL_TEST(test_P1_E11_an_agent_that_is_not_there_yet_begins_with_what_its_graph_has_then)
 {
     pawl_state *st = NULL;
     pawl_err err = {0};
@@ -225,16 +225,4 @@ static void test_P1_E11_an_agent_that_is_not_there_yet_begins_with_what_its_grap
     }
     pawl_state_free(st);
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_P1_E11_an_agent_of_a_graph_comes_into_plan_mode_with_it_and_stays_there),
-        CASE(test_P1_E11_an_agent_of_a_graph_goes_by_the_newest_rules_of_its_run),
-        CASE(test_W6_what_an_agent_of_a_graph_has_asked_is_decided_by_the_new_mode),
-        CASE(test_P1_E11_an_agent_that_is_not_there_yet_begins_with_what_its_graph_has_then),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -51,7 +51,7 @@ static void lives(bool files, unsigned threads)
     host_end(&g);
 }
 
-static void test_A3_an_agent_is_spawned_told_and_looked_at(void)
+PAWL_TEST(test_A3_an_agent_is_spawned_told_and_looked_at)
 {
     lives(false, 0);
     lives(false, 2);
@@ -59,7 +59,7 @@ static void test_A3_an_agent_is_spawned_told_and_looked_at(void)
     lives(true, 2);
 }
 
-static void test_A3_what_is_asked_is_in_its_view(void)
+PAWL_TEST(test_A3_what_is_asked_is_in_its_view)
 {
     pawl_handle *a;
     pawl_handle_view v;
@@ -120,7 +120,7 @@ static void stops(bool files, unsigned threads)
     host_end(&g);
 }
 
-static void test_A4_an_interrupt_keeps_what_was_said(void)
+PAWL_TEST(test_A4_an_interrupt_keeps_what_was_said)
 {
     stops(false, 0);            /* the model speaks on the thread that drives, */
     stops(false, 2);            /* or on one of its own */
@@ -160,7 +160,7 @@ static void other_goes(other *o)
     close(o->told[1]);
 }
 
-static void test_A4_E16_an_interrupt_that_another_process_left(void)
+PAWL_TEST(test_A4_E16_an_interrupt_that_another_process_left)
 {
     for (unsigned threads = 0; threads <= 2; threads += 2) {
         pawl_handle *a;
@@ -201,7 +201,7 @@ static void *interrupts(void *arg)
     return NULL;
 }
 
-static void test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives(void)
+PAWL_TEST(test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives)
 {
     for (unsigned threads = 0; threads <= 2; threads += 2) {
         pthread_t thread;
@@ -223,7 +223,7 @@ static void test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives(voi
 
 /* ---- what the model says, as it says it ---------------------------------------------------------------------- */
 
-static void test_A7_a_reader_hears_the_model_speak(void)
+PAWL_TEST(test_A7_a_reader_hears_the_model_speak)
 {
     static const char *const deltas[] = { "{\"attempt\":1,\"type\":\"begin\"}", "{\"thinking\":\"hm\",\"type\":\"thinking_delta\"}",
                                           "{\"text\":\"half an \",\"type\":\"text_delta\"}", "{\"text\":\"answer\",\"type\":\"text_delta\"}" };
@@ -255,7 +255,7 @@ static void test_A7_a_reader_hears_the_model_speak(void)
 
 /* ---- what is no call at all ------------------------------------------------------------------------------------- */
 
-static void test_X1_what_cannot_be_is_said(void)
+PAWL_TEST(test_X1_what_cannot_be_is_said)
 {
     pawl_handle *a;
     pawl_handle_view v;
@@ -289,7 +289,7 @@ static void test_X1_what_cannot_be_is_said(void)
 }
 
 /* E5: a tool of class once was cut off. The agent waits for who knows what came of it, and who waits for it is told. */
-static void test_A3_what_nobody_knows_is_asked(void)
+PAWL_TEST(test_A3_what_nobody_knows_is_asked)
 {
     pawl_handle_view v;
     pawl_err err = {0};
@@ -313,16 +313,4 @@ static void test_A3_what_nobody_knows_is_asked(void)
     CHECK_STR(rests(a), "idle");
     pawl_handle_free(a);
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A3_an_agent_is_spawned_told_and_looked_at), CASE(test_A3_what_is_asked_is_in_its_view), CASE(test_A3_what_nobody_knows_is_asked),
-            CASE(test_A4_an_interrupt_keeps_what_was_said),
-        CASE(test_A4_E16_an_interrupt_that_another_process_left), CASE(test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives),
-        CASE(test_A7_a_reader_hears_the_model_speak), CASE(test_X1_what_cannot_be_is_said),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -74,7 +74,7 @@ static void settled(stage *g, const char *run, const item_list *l)
     item_list_free(&whole);
 }
 
-static void test_items_of_an_agent(void)
+PAWL_TEST(test_items_of_an_agent)
 {
     item_list l = { .n = 0 };
     pawl_handle *a;
@@ -122,7 +122,7 @@ static void test_items_of_an_agent(void)
     host_end(&g);
 }
 
-static void test_items_are_asked_for_as_they_may_be(void)
+PAWL_TEST(test_items_are_asked_for_as_they_may_be)
 {
     pawl_handle *a;
     pawl_items *r;
@@ -170,11 +170,4 @@ static void test_items_are_asked_for_as_they_may_be(void)
     pawl_items_close(NULL);
     pawl_handle_free(a);
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_items_of_an_agent), CASE(test_items_are_asked_for_as_they_may_be) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

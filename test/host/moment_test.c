@@ -37,7 +37,7 @@ static void host_with(stage *g, heard *h)
         CHECK_FAIL("%s", err.text);
 }
 
-static void test_P4_hooks_of_an_agent_with_a_handle(void)
+PAWL_TEST(test_P4_hooks_of_an_agent_with_a_handle)
 {
     heard h = { .n = 0 };
     pawl_err err = {0};
@@ -73,11 +73,4 @@ static void test_P4_hooks_of_an_agent_with_a_handle(void)
     talk_is(&g, "one", "user=say hello\nassistant=hello\nuser=say more\nassistant=more\nuser=say more\nassistant=more\nuser=say more\nassistant=more\n");
     host_end(&g);
     pthread_mutex_destroy(&h.lock);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_P4_hooks_of_an_agent_with_a_handle) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

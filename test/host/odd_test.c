@@ -10,7 +10,7 @@ static void *drains(void *arg)
     return NULL;
 }
 
-static void test_A3_many_drain_at_once(void)
+PAWL_TEST(test_A3_many_drain_at_once)
 {
     enum { MANY = 4 };
     pthread_t all[MANY];
@@ -30,7 +30,7 @@ static void test_A3_many_drain_at_once(void)
     host_end(&g);
 }
 
-static void test_X1_without_what_it_needs_nothing_is_done(void)
+PAWL_TEST(test_X1_without_what_it_needs_nothing_is_done)
 {
     pawl_handle_view v;
     pawl_handle *a;
@@ -68,7 +68,7 @@ static void test_X1_without_what_it_needs_nothing_is_done(void)
 /* ---- what is permitted -------------------------------------------------------------------------------------------- */
 
 /* The other input is one value, and no more of the answer than that. */
-static void test_P2_another_input_is_one_value(void)
+PAWL_TEST(test_P2_another_input_is_one_value)
 {
     static const char *const wrong[] = { "", "{", "{\"command\":\"x\"},\"note\":\"made up\"", "{}{}", "7", "{\"command\":\"\xff\"}" };
     pawl_handle *a;
@@ -91,7 +91,7 @@ static void test_P2_another_input_is_one_value(void)
 /* ---- runs that never began, or were not let ------------------------------------------------------------------------- */
 
 /* It is over, and who waits for it hears so. */
-static void test_A3_one_that_fails_as_it_begins_is_over(void)
+PAWL_TEST(test_A3_one_that_fails_as_it_begins_is_over)
 {
     pawl_handle *a;
     pawl_handle_view v;
@@ -110,7 +110,7 @@ static void test_A3_one_that_fails_as_it_begins_is_over(void)
 }
 
 /* What another one made is not begun with what was meant for this one. */
-static void test_S9_one_that_was_made_of_another_machine_is_not_begun(void)
+PAWL_TEST(test_S9_one_that_was_made_of_another_machine_is_not_begun)
 {
     const pawl_run_info info = { .id = "r", .life = 7, .seed = 7, .created_ms = 1 };
     pawl_machine *m = host_machine("searcher", 8);
@@ -136,7 +136,7 @@ static void test_S9_one_that_was_made_of_another_machine_is_not_begun(void)
     host_end(&g);
 }
 
-static void test_S7_a_record_is_checked_as_anywhere(void)
+PAWL_TEST(test_S7_a_record_is_checked_as_anywhere)
 {
     const pawl_run_info odd[] = {
         { .id = "r", .created_by = "\xff" }, { .id = "r", .mode = "nonsense" }, { .id = "r", .retention = "abc" }, { .id = "r", .budget = { .tokens = -1 } },
@@ -192,7 +192,7 @@ static pawl_code read_from(pawl_handle *a, const char *from, heard *h)
 }
 
 /* A cursor may lie within an entry: what is behind it there has not been told, and a child that it tells of has not begun. */
-static void test_G11_no_child_is_told_before_the_chunk_that_tells_of_it(void)
+PAWL_TEST(test_G11_no_child_is_told_before_the_chunk_that_tells_of_it)
 {
     static heard all, some;
     pawl_handle *a;
@@ -236,7 +236,7 @@ static void quoted(char *out, size_t room, const char *before, const char *text)
 }
 
 /* As deep as a model may say it, and each parent puts some levels around it. */
-static void test_X3_what_is_deep_is_told_through_all_parents(void)
+PAWL_TEST(test_X3_what_is_deep_is_told_through_all_parents)
 {
     enum { DEEP = 123, ROOM = 4096 };
     static heard all;
@@ -266,7 +266,7 @@ static void test_X3_what_is_deep_is_told_through_all_parents(void)
 }
 
 /* Its call was cut off, and its run removed: nobody waits for what it may say. */
-static void test_A7_a_child_that_is_not_there_any_more_keeps_no_reader(void)
+PAWL_TEST(test_A7_a_child_that_is_not_there_any_more_keeps_no_reader)
 {
     static heard all;
     pawl_handle *a, *child;
@@ -292,16 +292,4 @@ static void test_A7_a_child_that_is_not_there_any_more_keeps_no_reader(void)
     CHECK_INT(read_from(a, NULL, &all), PAWL_HALTED);
     pawl_handle_free(a);
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_A3_many_drain_at_once), CASE(test_X1_without_what_it_needs_nothing_is_done), CASE(test_P2_another_input_is_one_value),
-        CASE(test_A3_one_that_fails_as_it_begins_is_over), CASE(test_S9_one_that_was_made_of_another_machine_is_not_begun),
-        CASE(test_S7_a_record_is_checked_as_anywhere), CASE(test_G11_no_child_is_told_before_the_chunk_that_tells_of_it),
-        CASE(test_X3_what_is_deep_is_told_through_all_parents), CASE(test_A7_a_child_that_is_not_there_any_more_keeps_no_reader),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -1,7 +1,7 @@
 /* said_test.c - what is said to an agent is looked at before it is left for it (A4). */
 #include "hosting.h"
 
-static void test_A4_an_empty_input_is_refused(void)
+PAWL_TEST(test_A4_an_empty_input_is_refused)
 {
     static const char *const none[] = { "\"\"", "\" \"", "{\"input\":\"\"}", "{\"content\":[],\"role\":\"user\"}", "[{\"type\":\"text\",\"text\":\"\"}]",
                                         "[{\"type\":\"image\",\"data\":\"aGk=\"}]", "[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]" };
@@ -24,11 +24,4 @@ static void test_A4_an_empty_input_is_refused(void)
     pawl_host_drain(g.h);
     talk_is(&g, "one", "user=say hello\nassistant=hello\n");
     host_end(&g);
-}
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_A4_an_empty_input_is_refused) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

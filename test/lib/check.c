@@ -16,6 +16,8 @@ static struct {
     bool all;
 } at = { .seed = 1 };
 
+static check_case *cases;
+
 /* ---- numbers ------------------------------------------------------------------------------- */
 
 uint64_t check_seed(void)
@@ -149,17 +151,37 @@ static const char *read_options(int argc, char **argv)
     return filter;
 }
 
-int check_main(int argc, char **argv, const check_case *cases, size_t n)
+/* Behind those that came before it: of other files, and of the lines above it. */
+void check_test_add(check_case *c)
+{
+    check_case **place = &cases;
+
+    while (*place != NULL && !(strcmp((*place)->file, c->file) == 0 && (*place)->line > c->line))
+        place = &(*place)->next;
+    c->next = *place;
+    *place = c;
+}
+
+int check_main(int argc, char **argv)
 {
     const char *filter = read_options(argc, argv);
     size_t counts[OUTCOMES] = { 0 };
 
-    for (size_t i = 0; i < n; i++)
-        if (strstr(cases[i].name, filter) != NULL)
-            counts[run_one(&cases[i])]++;
+    for (const check_case *c = cases; c != NULL; c = c->next)
+        if (strstr(c->name, filter) != NULL)
+            counts[run_one(c)]++;
     printf("%zu passed, %zu failed, %zu skipped\n", counts[PASSED], counts[FAILED], counts[SKIPPED]);
     fflush(stdout);
     return counts[FAILED] > 0 || counts[PASSED] == 0;
+}
+
+int check_alone(const char *name, void (*run)(void))
+{
+    check_case only = { .name = name, .run = run };
+    char *argv[] = { NULL };
+
+    cases = &only;
+    return check_main(0, argv);
 }
 
 char *check_copy(const void *data, size_t size)

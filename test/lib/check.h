@@ -1,8 +1,8 @@
 /* check.h - a test framework of one page.
  *
- *     static void test_sums(void) { CHECK_INT(1 + 1, 2); }
- *     static const check_case cases[] = { CASE(test_sums) };
- *     int main(int argc, char **argv) { return check_main(argc, argv, cases, 1); }
+ *     PAWL_TEST(test_sums) { CHECK_INT(1 + 1, 2); }
+ *
+ * Each test adds itself, and they run in the order of the file; a program without a main() has the one of check_main.c.
  *
  * A check that fails leaves its test; the other tests go on. Arguments: a part of the
  * names to run, `--seed N`, `--all` (marches that otherwise sample take every step).
@@ -15,17 +15,24 @@
 #include <stdint.h>
 
 typedef struct check_case {
-    const char *name;
+    const char *name, *file;
+    int line;
     void (*run)(void);
+    struct check_case *next;
 } check_case;
 
-#define PAWL_TEST(name) static void name(void)
-#define CASE(fn)                                                                                             \
-    {                                                                                                        \
-#fn, fn                                                                                              \
-    }
+#define PAWL_TEST(test) \
+    static void test(void); \
+    __attribute__((constructor)) static void test##_add(void) \
+    { \
+        static check_case c = { #test, __FILE__, __LINE__, test, NULL }; \
+        check_test_add(&c); \
+    } \
+    static void test(void)
 
-int check_main(int argc, char **argv, const check_case *cases, size_t n);
+void check_test_add(check_case *c);
+int check_main(int argc, char **argv);                          /* all that were added, or those that the arguments name */
+int check_alone(const char *name, void (*run)(void));           /* this one instead, with the same last line */
 
 #define CHECK(cond)               ((cond) ? (void)0 : check_fail(__FILE__, __LINE__, "%s", #cond))
 #define CHECK_INT(a, b)           check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))

@@ -473,16 +473,9 @@ PAWL_TEST(test_K2_the_golden_identities)
     arena_free(&s.mem);
 }
 
-static const check_case cases[] = {
-    CASE(test_P5_the_table_in_the_document_is_this_one),
-    CASE(test_P5_the_published_vectors_that_apply),
-    CASE(test_K2_where_canonical_JSON_is_that_of_RFC_8785_and_where_not),
-    CASE(test_K2_the_golden_identities),
-};
-
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--write") == 0)
         return doc_write();
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

@@ -212,12 +212,3 @@ PAWL_TEST(test_the_corpus_is_whole)
     if (total < ROWS_MIN)
         CHECK_FAIL("%zu rows, and %d are due (did a file fail, or was one test asked for alone?)", total, ROWS_MIN);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_P3_shell), CASE(test_P3_paths), CASE(test_P3_tools), CASE(test_P2_order), CASE(test_P3_reports), CASE(test_the_corpus_is_whole),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -338,20 +338,3 @@ PAWL_TEST(test_P4_settings_without_memory)
     }
     arena_free(&fixed);
 }
-
-static const check_case cases[] = {
-    CASE(test_P4_a_matcher_of_names_is_exact),
-    CASE(test_P4_any_other_matcher_is_an_unanchored_expression),
-    CASE(test_P4_a_matcher_that_cannot_be_read_fits_all),
-    CASE(test_P4_expressions_are_as_trying_everything_says),
-    CASE(test_P4_hooks_are_read_in_their_order),
-    CASE(test_P4_no_hook_is_dropped_silently),
-    CASE(test_P4_hooks_of_moments_fit_by_what_each_is_about),
-    CASE(test_P4_limits_of_hooks_are_told_and_nothing_is_added_by_half),
-    CASE(test_P4_settings_without_memory),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -631,31 +631,3 @@ PAWL_TEST(test_P4_what_hooks_are_told)
     CHECK(hook_input(&mem, &(hook_call){ .point = HOOK_PRE, .run = "\xFF" }) == NULL);
     arena_free(&mem);
 }
-
-static const check_case cases[] = {
-    CASE(test_P5_exit_0_without_an_answer_proceeds),
-    CASE(test_P5_the_JSON_of_exit_0_decides),
-    CASE(test_P5_after_the_tool_its_output_may_be_another),
-    CASE(test_P5_exit_2_denies_whatever_the_JSON_says),
-    CASE(test_P5_another_exit_denies_or_is_marked_open),
-    CASE(test_P5_garbage_denies_or_is_marked_open),
-    CASE(test_P5_an_answer_that_contradicts_itself_denies),
-    CASE(test_P5_hanging_missing_killed_and_cut),
-    CASE(test_P5_http_hooks),
-    CASE(test_P5_what_is_no_receipt_denies_under_both_profiles),
-    CASE(test_P4_our_own_verdicts),
-    CASE(test_P5_reasons_are_the_first_20_lines_and_10000_bytes),
-    CASE(test_P5_deny_over_ask_over_allow_over_open),
-    CASE(test_P4_the_last_rewrite_stands_and_a_deny_beats_it),
-    CASE(test_P5_deny_is_monotone_and_the_order_changes_no_decision),
-    CASE(test_P5_a_rewrite_to_something_denied_is_denied_by_whoever_sees_it),
-    CASE(test_P5_without_memory_there_is_no_verdict),
-    CASE(test_P5_exits_at_moments_of_an_agents_life),
-    CASE(test_P5_what_does_nothing_at_a_moment_is_told),
-    CASE(test_P4_what_hooks_are_told),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -116,15 +116,3 @@ PAWL_TEST(test_P2_the_cache_without_memory)
     }
     arena_free(&fixed);
 }
-
-static const check_case cases[] = {
-    CASE(test_P2_a_policy_is_compiled_once_for_its_rules),
-    CASE(test_P2_no_rules_and_rules_that_cannot_be_read),
-    CASE(test_P2_the_oldest_of_too_many_policies_is_replaced),
-    CASE(test_P2_the_cache_without_memory),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -400,16 +400,3 @@ PAWL_TEST(test_P3_paths_are_told_as_they_stand_in_the_call)
     arena_free(&mem);
     pawl_policy_free(p);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_P1_a_mode_permits_itself_and_those_before_it), CASE(test_P1_what_modes_say_of_classes), CASE(test_P1_names),
-        CASE(test_P3_rules_in_their_order), CASE(test_P3_a_rule_that_cannot_be_read_is_told), CASE(test_P3_a_policy_that_cannot_be_read_is_told),
-        CASE(test_P3_a_policy_has_limits), CASE(test_a_policy_without_memory_is_none), CASE(test_P2_why_names_those_that_lost),
-        CASE(test_P3_rules_that_never_decide), CASE(test_P3_nodes_by_their_names_are_looked_at_too), CASE(test_P3_what_two_policies_tell_apart),
-        CASE(test_P3_always_is_offered_whole_or_not), CASE(test_P3_paths_are_told_as_they_stand_in_the_call),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

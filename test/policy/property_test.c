@@ -296,14 +296,3 @@ PAWL_TEST(test_P2_first_denies_no_more_than_the_whole)
         arena_free(&a);
     }
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_P2_one_more_deny_never_loosens), CASE(test_P2_no_allow_rule_and_no_hook_loosens_plan),
-        CASE(test_P2_the_order_of_rules_of_a_kind_does_not_matter), CASE(test_P3_one_more_part_never_loosens),
-        CASE(test_P3_the_same_words_come_to_the_same), CASE(test_P2_first_denies_no_more_than_the_whole),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

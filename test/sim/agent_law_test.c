@@ -757,10 +757,3 @@ static void tried(uint64_t first, bool change)
 
 PAWL_TEST(test_A8_P1_W6_no_more_than_allowed) { tried(check_seed(), false); }
 PAWL_TEST(test_A8_P1_W6_no_more_than_allowed_while_that_changes) { tried(check_seed() + 100000, true); }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_A8_P1_W6_no_more_than_allowed), CASE(test_A8_P1_W6_no_more_than_allowed_while_that_changes) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

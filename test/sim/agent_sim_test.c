@@ -150,10 +150,3 @@ PAWL_TEST(test_A4_interrupts_in_trouble)
 
     simulate(&setup, check_seed() + 100000);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_A_agents_in_trouble), CASE(test_A4_interrupts_in_trouble) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

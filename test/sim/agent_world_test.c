@@ -113,11 +113,3 @@ PAWL_TEST(test_A_what_cannot_be_simulated_is_said)
     CHECK_INT(pawl_sim_agent(&broken, 1, NULL, &err), PAWL_INVALID);
     CHECK_STR(err.text, "an agent needs a name and a model");
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_A_agents_of_chance_in_trouble), CASE(test_A_a_seed_is_one_world), CASE(test_A_a_setup_counts_before_chance),
-                                        CASE(test_A_what_cannot_be_simulated_is_said) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -322,16 +322,9 @@ PAWL_TEST(test_G5_W4_pauses_come_to_what_the_reference_says) { play_family(SIM_P
 PAWL_TEST(test_G4_E7_failures_come_to_what_the_reference_says) { play_family(SIM_FAILURES); }
 PAWL_TEST(test_G6_subgraphs_come_to_what_the_reference_says) { play_family(SIM_SUBGRAPHS); }
 
-static const check_case cases[] = {
-    CASE(test_G2_G3_plain_graphs_come_to_what_the_reference_says),
-    CASE(test_G5_W4_pauses_come_to_what_the_reference_says),
-    CASE(test_G4_E7_failures_come_to_what_the_reference_says),
-    CASE(test_G6_subgraphs_come_to_what_the_reference_says),
-};
-
 int main(int argc, char **argv)
 {
-    int rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    int rc = check_main(argc, argv);
 
     tell_failed();
     return rc;

@@ -540,26 +540,9 @@ PAWL_TEST(test_G2_every_order_in_a_random_graph_gives_the_same_entries)
     CHECK(crowds >= count / 5 || check_seed() != 1);
 }
 
-static const check_case cases[] = {
-    CASE(test_G2_every_order_of_calls_gives_the_same_entries),
-    CASE(test_W4_every_order_of_answers_and_their_updates_gives_the_same_entries),
-    CASE(test_G2_every_order_of_calls_answers_signals_and_children_gives_the_same_entries),
-    CASE(test_G2_every_order_within_one_node_gives_the_same_entries),
-    CASE(test_E2_every_order_before_a_sleep_gives_the_same_entries),
-    CASE(test_G4_every_order_with_a_failure_in_it_gives_the_same_entries),
-    CASE(test_G3_every_order_of_sends_before_a_join_gives_the_same_entries),
-    CASE(test_G3_every_order_before_a_join_of_some_gives_the_same_entries),
-    CASE(test_G5_every_order_of_gates_and_interrupts_gives_the_same_entries),
-    CASE(test_G6_every_order_across_subgraphs_gives_the_same_entries),
-    CASE(test_G2_every_order_of_bounded_tasks_gives_the_same_entries),
-    CASE(test_E7_every_order_of_retries_gives_the_same_entries),
-    CASE(test_G2_every_order_of_work_nodes_and_hooks_gives_the_same_entries),
-    CASE(test_G2_every_order_in_a_random_graph_gives_the_same_entries),
-};
-
 int main(int argc, char **argv)
 {
-    int rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    int rc = check_main(argc, argv);
 
     tell_failed();
     return rc;

@@ -366,21 +366,3 @@ PAWL_TEST(test_X1_a_setup_that_cannot_be_is_refused)
     refused(&(pawl_sim_setup){ .machine = endless }, "undisturbed");
     pawl_sim_report_free(NULL);
 }
-
-static const check_case cases[] = {
-    CASE(test_E5_calls_of_every_class), CASE(test_G2_fan_out_and_sends), CASE(test_G3_branches_and_a_join),
-    CASE(test_W1_questions_gates_and_deadlines), CASE(test_E9_timers), CASE(test_E16_signals), CASE(test_G6_a_subgraph),
-    CASE(test_K6_runs_long_enough_for_snapshots), CASE(test_F1_a_reducer), CASE(test_E11_children), CASE(test_E5_what_was_done_is_undone),
-    CASE(test_E10_runs_that_are_called_off), CASE(test_E13_what_is_pure_and_counted_is_stored_before_it_leaves),
-    CASE(test_K2_a_node_that_is_not_pure_is_found), CASE(test_X1_a_setup_that_cannot_be_is_refused),
-    CASE(test_E13_many_that_leave_together), CASE(test_K6_snapshots_amid_joins), CASE(test_E5_the_last_is_undone_first),
-    CASE(test_E5_what_was_done_is_undone_when_called_off), CASE(test_E5_doubts), CASE(test_E5_doubts_amid_inverses), CASE(test_W5_approvals_with_deadlines),
-    CASE(test_E7_long_back_offs), CASE(test_E9_timers_side_by_side), CASE(test_E16_runs_that_are_begun_anew),
-    CASE(test_sim_a_crowd_is_driven_in_turn), CASE(test_sim_exercises_each_promise), CASE(test_E13_seeds_that_found_something),
-    CASE(test_sim_a_seed_gives_the_same_trace_every_time), CASE(test_sim_a_law_is_asked_at_every_entry),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

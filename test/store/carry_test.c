@@ -737,24 +737,3 @@ PAWL_TEST(test_K8_an_export_is_read_and_written_in_pieces)
     pawl_store_free(s);
     shelf_clear();
 }
-
-static const check_case cases[] = {
-    CASE(test_K10_a_run_that_is_carried_away_goes_on_as_it_would_have),
-    CASE(test_K10_an_export_of_an_import_is_the_same),
-    CASE(test_E5_what_was_begun_stays_begun_in_another_store),
-    CASE(test_E16_what_was_left_for_a_run_goes_along),
-    CASE(test_E9_timers_are_carried_along),
-    CASE(test_K10_blobs_go_along_with_exports),
-    CASE(test_K10_blobs_go_along_with_forks_and_exports),
-    CASE(test_K8_an_export_that_was_cut_or_changed_is_refused),
-    CASE(test_K5_an_export_that_this_version_does_not_know_is_refused),
-    CASE(test_K5_an_import_asks_the_machine_that_it_is_given),
-    CASE(test_K8_an_import_that_was_broken_off_is_completed_by_another),
-    CASE(test_K10_records_alone_are_a_run),
-    CASE(test_K8_an_export_is_read_and_written_in_pieces),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -305,15 +305,8 @@ const char *marks(pawl_store *s, const char *run)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------ */
 
-int contract_main(int argc, char **argv, const contract_maker *maker, const check_case *more, size_t n)
+int contract_main(int argc, char **argv, const contract_maker *maker)
 {
-    const cases parts[] = { contract_begin(), contract_runs(), contract_append(), contract_deliver(), contract_look(), contract_model(), { more, n } };
-    static check_case all[256];
-    size_t count = 0;
-
     made = maker;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        for (size_t k = 0; k < parts[i].n; k++)
-            all[count++] = parts[i].all[k];
-    return check_main(argc, argv, all, count);
+    return check_main(argc, argv);
 }

@@ -1,7 +1,7 @@
 /* contract.h - what include/pawl/store.h says, as tests that any store can be put through.
  *
  *     static const contract_maker maker = { .fresh = ..., .open = ..., .shared = true, .signals_max = 20 };
- *     int main(int argc, char **argv) { return contract_main(argc, argv, &maker, own_cases, n); }            */
+ *     int main(int argc, char **argv) { return contract_main(argc, argv, &maker); }            */
 #ifndef TEST_STORE_CONTRACT_H
 #define TEST_STORE_CONTRACT_H
 
@@ -17,7 +17,7 @@ typedef struct contract_maker {
     uint32_t signals_max;       /* deliveries that may wait for a run */
 } contract_maker;
 
-/* All of it, and the store's own cases after it. */
-int contract_main(int argc, char **argv, const contract_maker *maker, const check_case *more, size_t n);
+/* All of it, and the tests of the file that calls it. */
+int contract_main(int argc, char **argv, const contract_maker *maker);
 
 #endif

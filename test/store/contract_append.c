@@ -547,28 +547,3 @@ PAWL_TEST(test_S2_an_append_made_again_lets_go_too)
     CHECK_INT(put_one(s, &a), PAWL_FENCED);
     pawl_store_free(s);
 }
-
-cases contract_append(void)
-{
-    static const check_case all[] = {
-        CASE(test_a_journal_is_its_base_and_its_lines),
-        CASE(test_S3_each_append_answers_for_itself),
-        CASE(test_the_newest_entry_again_is_success_and_other_bytes_a_conflict),
-        CASE(test_an_append_repeated_does_nothing_twice),
-        CASE(test_a_seq_that_is_not_the_newest_is_a_conflict),
-        CASE(test_X3_lines_that_are_none_are_refused_whole),
-        CASE(test_a_move_says_what_holds_and_without_one_all_stays),
-        CASE(test_K6_snapshot_and_tail_load_a_run),
-        CASE(test_G11_a_journal_is_read_from_one_entry_to_another),
-        CASE(test_S5_a_blob_is_kept_once_by_its_content),
-        CASE(test_K10_a_pruned_journal_begins_with_its_new_base),
-        CASE(test_K7_K10_a_snapshot_with_segments_before_the_cut_goes),
-        CASE(test_K10_a_snapshot_of_the_cut_itself_goes),
-        CASE(test_K10_a_snapshot_after_the_cut_stays),
-        CASE(test_K8_what_is_large_comes_back_whole),
-        CASE(test_S2_a_run_is_let_go_of_with_the_append_that_says_so),
-        CASE(test_S2_an_append_made_again_lets_go_too),
-    };
-
-    return (cases){ all, sizeof all / sizeof *all };
-}

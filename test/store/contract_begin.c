@@ -171,16 +171,3 @@ PAWL_TEST(test_a_beginning_again_is_success_unless_somebody_has_the_run)
     CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
     pawl_store_free(s);
 }
-
-cases contract_begin(void)
-{
-    static const check_case all[] = {
-        CASE(test_E2_a_run_begins_with_its_first_entry_and_its_lease),
-        CASE(test_E2_a_run_may_be_released_with_its_first_entry),
-        CASE(test_E16_a_run_begins_with_the_start_that_waits_for_it),
-        CASE(test_S3_what_is_refused_begins_nothing),
-        CASE(test_a_beginning_again_is_success_unless_somebody_has_the_run),
-    };
-
-    return (cases){ all, sizeof all / sizeof *all };
-}

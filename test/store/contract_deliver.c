@@ -590,27 +590,3 @@ PAWL_TEST(test_E13_attempts_are_counted_with_lines_or_not_at_all)
     CHECK_STR(ranged(s, "r", 0, 0), "base 0 {\"at\":10\n1 [1]\n2 [2]\n");
     pawl_store_free(s);
 }
-
-cases contract_deliver(void)
-{
-    static const check_case all[] = {
-        CASE(test_E16_deliveries_wait_in_order_as_they_were_made),
-        CASE(test_E16_a_delivery_again_is_success_and_other_bytes_are_a_conflict),
-        CASE(test_E16_deliveries_are_taken_with_the_lines_or_not_at_all),
-        CASE(test_E16_so_many_may_wait_and_no_more),
-        CASE(test_E16_an_append_says_quiet_only_when_nothing_waits),
-        CASE(test_X3_a_delivery_that_is_none_is_refused),
-        CASE(test_W1_open_waits_are_listed_until_they_are_over),
-        CASE(test_W3_an_answer_is_checked_against_schema_and_options),
-        CASE(test_W3_a_wait_says_that_its_answer_is_on_its_way),
-        CASE(test_W3_the_first_answer_wins_and_the_second_is_told_it),
-        CASE(test_E5_a_wait_that_was_over_may_be_asked_again),
-        CASE(test_W3_an_answer_that_was_ignored_leaves_its_wait_open),
-        CASE(test_E13_attempts_are_counted_by_invocation),
-        CASE(test_E7_E13_a_mark_keeps_when_the_first_began_and_when_the_next_is_due),
-        CASE(test_E13_an_attempt_that_never_began_is_not_counted_any_more),
-        CASE(test_E13_attempts_are_counted_with_lines_or_not_at_all),
-    };
-
-    return (cases){ all, sizeof all / sizeof *all };
-}

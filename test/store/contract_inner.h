@@ -13,8 +13,6 @@ enum { LONG_MS = 3600000 };     /* a lease that no test outlives */
 
 extern const contract_maker *made;
 
-typedef struct cases { const check_case *all; size_t n; } cases;
-cases contract_begin(void), contract_runs(void), contract_append(void), contract_deliver(void), contract_look(void), contract_model(void);
 
 /* ---- stores ------------------------------------------------------------------------------------------- */
 

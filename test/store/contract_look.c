@@ -614,28 +614,3 @@ PAWL_TEST(test_G10_S6_many_go_in_one_sweep_past_many_that_are_due)
     CHECK_INT(pawl_store_sweep(NULL, 0, &n, NULL), PAWL_INVALID);
     CHECK_INT(n, 0);
 }
-
-cases contract_look(void)
-{
-    static const check_case all[] = {
-        CASE(test_G10_a_sweep_removes_what_is_over_and_past_its_time),
-        CASE(test_G10_S6_many_go_in_one_sweep_past_many_that_are_due),
-        CASE(test_S6_runs_are_listed_by_what_they_are),
-        CASE(test_S6_what_changed_since_a_time_is_what_a_look_at_all_runs_finds),
-        CASE(test_S6_runs_are_listed_by_how_their_ids_begin),
-        CASE(test_S6_pages_stay_as_they_were_while_runs_come_and_go),
-        CASE(test_S6_a_page_has_fifty_when_nothing_is_said),
-        CASE(test_E9_timers_are_due_the_first_one_first),
-        CASE(test_E9_a_timer_is_due_at_the_time_that_is_asked_for),
-        CASE(test_E16_a_run_is_due_while_a_delivery_waits),
-        CASE(test_E12_a_run_whose_lease_ran_out_is_due),
-        CASE(test_E12_a_run_that_was_let_go_of_with_work_to_do_is_due),
-        CASE(test_E14_what_is_due_is_paged_in_one_order),
-        CASE(test_F5_a_parked_run_is_left_alone),
-        CASE(test_whoever_is_told_may_stop),
-        CASE(test_whoever_reads_a_run_may_stop),
-        CASE(test_S6_a_look_gives_the_head_and_the_lines_of_one_moment),
-    };
-
-    return (cases){ all, sizeof all / sizeof *all };
-}

@@ -216,10 +216,3 @@ PAWL_TEST(test_S3_random_writes_come_to_what_a_model_says)
         pawl_store_free(handles[1]);
     pawl_store_free(handles[0]);
 }
-
-cases contract_model(void)
-{
-    static const check_case all[] = { CASE(test_S3_random_writes_come_to_what_a_model_says) };
-
-    return (cases){ all, sizeof all / sizeof *all };
-}

@@ -649,33 +649,3 @@ PAWL_TEST(test_a_store_is_checked_and_has_a_name)
     CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
     pawl_store_free(s);
 }
-
-cases contract_runs(void)
-{
-    static const check_case all[] = {
-        CASE(test_S7_a_run_begins_with_what_its_base_says),
-        CASE(test_create_again_is_success_and_otherwise_a_conflict),
-        CASE(test_X3_a_base_that_is_none_begins_nothing),
-        CASE(test_K10_a_run_may_begin_at_a_later_entry),
-        CASE(test_S2_a_claim_takes_the_run_and_the_next_one_is_told_who_has_it),
-        CASE(test_S2_the_same_owner_never_holds_it_against_himself),
-        CASE(test_S2_a_lease_that_ran_out_is_taken_over_and_its_holder_is_fenced),
-        CASE(test_S2_a_fence_never_comes_again),
-        CASE(test_S2_no_fence_is_none),
-        CASE(test_S2_a_lease_is_renewed_and_let_go_of),
-        CASE(test_S3_many_are_claimed_renewed_and_let_go_of_each_answered_by_itself),
-        CASE(test_G10_what_is_removed_is_gone_and_its_id_is_free),
-        CASE(test_K8_what_was_written_is_there_when_it_is_opened_again),
-        CASE(test_S2_handles_see_each_other),
-        CASE(test_S7_a_handle_sees_one_namespace),
-        CASE(test_E16_the_version_changes_with_every_write),
-        CASE(test_E16_an_append_says_the_version_that_it_made),
-        CASE(test_the_clock_never_goes_back),
-        CASE(test_X3_a_run_that_is_not_there_is_gone_and_one_that_cannot_be_is_invalid),
-        CASE(test_X3_calls_that_make_no_sense_are_refused_and_change_nothing),
-        CASE(test_X3_names_may_have_any_character_and_have_a_length),
-        CASE(test_a_store_is_checked_and_has_a_name),
-    };
-
-    return (cases){ all, sizeof all / sizeof *all };
-}

@@ -120,10 +120,3 @@ PAWL_TEST(test_K11_a_run_as_it_stands_is_read_by_its_snapshot)
     if (few > FEW - 100 || many > few + 300)
         CHECK_FAIL("%zu lines are read of %d entries, %zu of %d", few, (int)FEW, many, (int)MANY);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_K11_a_run_as_it_stands_is_read_by_its_snapshot) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -300,15 +300,3 @@ static void every_fork_is_compared(void)
 }
 
 PAWL_TEST(test_G8_a_fork_at_every_entry_is_compared) { on_both(every_fork_is_compared); }
-
-static const check_case cases[] = {
-    CASE(test_G8_a_fork_is_compared_with_what_it_was_made_from),
-    CASE(test_G8_runs_that_were_started_alike_are_compared),
-    CASE(test_G8_reducers_are_compared_entry_by_entry),
-    CASE(test_G8_a_fork_at_every_entry_is_compared),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

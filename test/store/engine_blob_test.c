@@ -590,17 +590,6 @@ PAWL_TEST(test_E13_X2_a_reply_over_the_limit_is_final_and_names_the_command_and_
     }
 }
 
-static const check_case cases[] = {
-    CASE(test_S5_K7_what_a_receipt_brought_is_stored_once_and_snapshots_name_it),
-    CASE(test_S5_K10_a_file_grows_by_the_value_once_and_by_a_copy_for_each_fork),
-    CASE(test_K8_S5_a_run_with_blobs_survives_a_kill_at_every_commit),
-    CASE(test_K10_a_fork_that_was_killed_before_its_blobs_came_is_made_whole_by_the_same_call),
-    CASE(test_K10_G13_a_large_value_that_a_context_keeps_is_there_in_its_next_run),
-    CASE(test_S5_an_input_that_is_large_stands_apart_is_told_whole_and_known_again),
-    CASE(test_S5_G11_streams_tell_what_stands_apart_in_its_place),
-    CASE(test_E13_X2_a_reply_over_the_limit_is_final_and_names_the_command_and_the_bytes),
-};
-
 int main(int argc, char **argv)
 {
     const char *temp = getenv("TMPDIR");
@@ -609,7 +598,7 @@ int main(int argc, char **argv)
     snprintf(folder, sizeof folder, "%.150s/pawl-blob-XXXXXX", temp != NULL ? temp : "/tmp");
     if (mkdtemp(folder) == NULL)
         return 2;
-    rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    rc = check_main(argc, argv);
     folder_empty();
     rmdir(folder);
     return rc;

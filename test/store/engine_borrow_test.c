@@ -144,13 +144,3 @@ PAWL_TEST(test_K7_who_comes_later_has_the_arguments_of_its_command)
     later_alike(0);
     later_alike(2);
 }
-
-static const check_case cases[] = {
-    CASE(test_K7_each_attempt_has_the_arguments_of_its_command),
-    CASE(test_K7_who_comes_later_has_the_arguments_of_its_command),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

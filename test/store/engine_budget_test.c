@@ -581,24 +581,3 @@ PAWL_TEST(test_X2_who_is_not_driven_keeps_nobody_waiting)
     buf_free(&g.log);
     pawl_engine_free(e);
 }
-
-static const check_case cases[] = {
-    CASE(test_X2_no_more_are_out_at_once_than_their_budget_says),
-    CASE(test_X2_a_budget_is_for_all_runs_of_an_engine),
-    CASE(test_X2_each_key_has_its_own_places),
-    CASE(test_X2_a_budget_that_is_none_is_refused_by_name),
-    CASE(test_X2_a_rate_lets_a_burst_go_and_then_one_at_a_time),
-    CASE(test_X2_a_rate_is_shared_in_order_of_arrival),
-    CASE(test_X2_E3_those_that_wait_for_a_token_hinder_nobody),
-    CASE(test_E10_what_waits_for_a_place_can_be_called_off),
-    CASE(test_E13_what_had_to_wait_is_marked_before_it_leaves),
-    CASE(test_E13_who_gets_a_place_is_counted_in_the_commit_that_made_it_free),
-    CASE(test_E4_E13_drained_between_the_count_and_the_beginning),
-    CASE(test_X2_E10_a_place_is_not_kept_by_one_that_was_given_up),
-    CASE(test_X2_who_is_not_driven_keeps_nobody_waiting),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -688,29 +688,3 @@ PAWL_TEST(test_E4_E11_killed_at_any_moment_each_child_is_one_run_and_the_sum_is_
     }
     printf("%d kills in %d rounds, seed %u\n", kills, rounds, (unsigned)check_seed());
 }
-
-static const check_case cases[] = {
-    CASE(test_E11_children_run_to_their_end_and_their_channels_are_the_result),
-    CASE(test_E11_a_worker_drives_children_and_parents_alike),
-    CASE(test_E11_a_child_that_fails_is_an_error_of_the_command),
-    CASE(test_E11_an_input_that_the_child_refuses_is_its_error),
-    CASE(test_E11_a_child_that_asks_keeps_its_parent_waiting),
-    CASE(test_E10_E11_a_cancel_reaches_the_children_and_waits_for_their_end),
-    CASE(test_E11_a_child_has_the_rights_of_its_parent),
-    CASE(test_E11_without_its_machine_a_child_waits_for_who_has_it),
-    CASE(test_E11_a_child_that_was_begun_waits_for_who_has_its_machine),
-    CASE(test_G10_E11_children_that_are_not_kept_go_when_their_parent_knows),
-    CASE(test_E10_E11_a_child_that_lost_a_race_is_called_off),
-    CASE(test_E11_a_child_that_has_ended_gets_no_cancel),
-    CASE(test_E10_E11_a_run_that_only_has_a_childs_id_is_not_called_off),
-    CASE(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_their_end),
-    CASE(test_E11_a_child_is_started_whatever_mail_it_has),
-    CASE(test_E11_channels_too_deep_for_a_receipt_are_an_error_of_the_command),
-    CASE(test_E11_a_context_is_carried_on_from_its_last_run_not_from_a_child),
-    CASE(test_E4_E11_killed_at_any_moment_each_child_is_one_run_and_the_sum_is_right),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

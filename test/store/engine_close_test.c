@@ -86,12 +86,3 @@ PAWL_TEST(test_E7_what_fails_as_the_engine_closes_waits_for_its_back_off)
     pawl_engine_free(e);
     path_gone();
 }
-
-static const check_case cases[] = {
-    CASE(test_E4_what_was_stopped_by_the_close_stays_due), CASE(test_E7_what_fails_as_the_engine_closes_waits_for_its_back_off),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -393,11 +393,4 @@ PAWL_TEST(test_A8_killed_at_every_entry_and_every_attempt_the_ledger_is_right)
     CHECK(left > 20);
 }
 
-static const check_case cases[] = {
-    CASE(test_A8_what_the_attempts_say_they_cost_adds_up), CASE(test_A8_what_nobody_says_cost_what_was_reserved),
-    CASE(test_A8_a_run_without_a_budget_has_no_ledger_and_its_journal_no_mark_of_one),
-    CASE(test_A8_a_child_that_is_overdrawn_stops_and_its_parent_counts_it),
-    CASE(test_A8_a_thousand_children_spend_no_more_than_was_given), CASE(test_A8_killed_at_every_entry_and_every_attempt_the_ledger_is_right),
-};
-
-int main(int argc, char **argv) { return check_main(argc, argv, cases, sizeof cases / sizeof *cases); }
+int main(int argc, char **argv) { return check_main(argc, argv); }

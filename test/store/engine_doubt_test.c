@@ -237,17 +237,3 @@ PAWL_TEST(test_E5_a_deadline_is_no_timer_of_a_run_that_is_undone)
     CHECK_INT(h.wake_ms, 0);
     pawl_engine_free(e);
 }
-
-static const check_case cases_all[] = {
-    CASE(test_E5_on_unknown_finds_out_and_nobody_is_asked),
-    CASE(test_E5_what_on_unknown_cannot_find_out_a_person_is_asked),
-    CASE(test_E5_a_doubt_and_an_undoing_outlive_their_process),
-    CASE(test_E5_E7_an_inverse_that_is_performed_again_has_its_attempts_again),
-    CASE(test_E5_a_deadline_is_no_timer_of_a_run_that_is_undone),
-    CASE(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases_all, sizeof cases_all / sizeof *cases_all);
-}

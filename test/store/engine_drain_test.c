@@ -760,28 +760,3 @@ PAWL_TEST(test_E5_E13_freed_what_never_began_is_not_counted)
     CHECK_INT(c.begun, MANY + 1);
     path_gone();
 }
-
-static const check_case cases[] = {
-    CASE(test_E4_drained_a_lone_command_is_waited_for_and_nothing_follows),
-    CASE(test_E4_E13_drained_in_the_middle_each_of_fifty_is_performed_once),
-    CASE(test_E4_drained_with_a_budget_and_those_that_wait_for_it_stay),
-    CASE(test_E7_drained_no_attempt_is_made_again),
-    CASE(test_E3_drained_while_it_works_on_several_runs),
-    CASE(test_E4_drained_before_it_begins_a_run_is_stored_and_not_driven),
-    CASE(test_E4_drained_from_the_handler_of_a_signal),
-    CASE(test_E9_drained_a_sleep_is_not_waited_for),
-    CASE(test_E7_drained_a_back_off_is_not_waited_for_and_goes_on_elsewhere),
-    CASE(test_E11_drained_what_children_have_out_is_stored_too),
-    CASE(test_E11_drained_what_follows_from_a_receipt_is_stored_and_does_not_leave),
-    CASE(test_E4_abandoned_what_is_out_stops_and_nothing_of_it_is_stored),
-    CASE(test_E5_abandoned_what_is_once_is_unknown_if_it_was_begun),
-    CASE(test_E4_abandoned_what_was_done_is_stored_all_the_same),
-    CASE(test_E4_abandoned_after_it_was_drained),
-    CASE(test_E4_in_a_transaction_of_the_store_nothing_is_cut_off),
-    CASE(test_E5_E13_freed_what_never_began_is_not_counted),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -289,19 +289,3 @@ PAWL_TEST(test_F4_one_event_at_a_time_each_by_an_engine_of_its_own)
     CHECK_STR(all, "{\"draft\":\"second\",\"request\":\"sky\"}");
     path_gone();
 }
-
-static const check_case cases[] = {
-    CASE(test_F4_one_event_at_a_time_each_by_an_engine_of_its_own),
-    CASE(test_E7_a_back_off_keeps_nobody_else_waiting),
-    CASE(test_E5_E7_once_is_one_attempt_when_it_may_have_happened),
-    CASE(test_W5_a_deadline_that_passed_answers),
-    CASE(test_E16_what_was_delivered_before_comes_first),
-    CASE(test_G10_a_run_that_was_begun_goes_on_with_its_input),
-    CASE(test_E10_what_waits_for_a_secret_can_be_called_off),
-    CASE(test_E3_a_worker_leaves_the_runs_of_another_machine_alone),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -286,17 +286,3 @@ PAWL_TEST(test_G10_kept_for_a_time_it_is_there_until_then_and_no_longer)
         path_gone();
     }
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_G10_a_retention_is_keep_delete_or_a_time),
-        CASE(test_G10_delete_frees_the_id_and_what_it_came_to_is_still_told),
-        CASE(test_G10_delete_counts_however_a_run_ends),
-        CASE(test_G10_many_runs_are_removed_as_they_end),
-        CASE(test_G10_what_should_be_gone_is_removed_by_whoever_looks),
-        CASE(test_G10_killed_around_its_end_nothing_is_left_behind),
-        CASE(test_G10_kept_for_a_time_it_is_there_until_then_and_no_longer),
-    };
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -164,12 +164,3 @@ PAWL_TEST(test_E4_E5_two_hundred_programs_survive_three_hundred_kills)
     }
     printf("%d kills in %d runs; %d programs were run once more; seed %u\n", kills, runs, more, (unsigned)check_seed());
 }
-
-static const check_case cases[] = {
-    CASE(test_E4_E5_two_hundred_programs_survive_three_hundred_kills),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -611,25 +611,3 @@ PAWL_TEST(test_P1_what_may_not_be_gone_with_is_parked_before_anything_of_it_is_d
     CHECK_INT(looked, 3);
     pawl_engine_free(e);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case all[] = {
-        CASE(test_E12_a_command_beside_a_wait_is_performed_by_whoever_works),
-        CASE(test_E12_a_command_beside_a_nap_is_performed_by_whoever_works),
-        CASE(test_E12_a_command_beside_a_wait_and_a_nap_is_performed_by_whoever_works),
-        CASE(test_E3_timers_of_many_runs_cost_few_transactions),
-        CASE(test_S2_leases_of_many_runs_are_kept_while_their_commands_are_out),
-        CASE(test_E14_runs_without_a_handler_keep_nobody_from_the_others),
-        CASE(test_E14_more_of_them_than_are_looked_at_at_once_keep_nobody_from_the_others),
-        CASE(test_E14_signals_that_nobody_waits_for_keep_nobody_from_the_others),
-        CASE(test_E14_two_that_know_no_way_do_not_keep_each_other_busy),
-        CASE(test_F5_a_run_whose_journal_is_damaged_is_parked_and_the_others_go_on),
-        CASE(test_F5_a_parked_run_that_can_be_driven_is_parked_no_more),
-        CASE(test_F5_a_run_that_the_store_refuses_is_parked_and_the_others_go_on),
-        CASE(test_K5_a_run_of_a_newer_format_is_left_alone),
-        CASE(test_P1_what_may_not_be_gone_with_is_parked_before_anything_of_it_is_done),
-    };
-
-    return check_main(argc, argv, all, sizeof all / sizeof *all);
-}

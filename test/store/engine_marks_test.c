@@ -339,19 +339,3 @@ PAWL_TEST(test_E13_F5_nothing_is_performed_for_a_machine_that_cannot_take_it)
     pawl_engine_free(other);
     path_gone();
 }
-
-static const check_case cases[] = {
-    CASE(test_E7_a_back_off_goes_on_in_the_next_process),
-    CASE(test_E7_a_worker_leaves_a_back_off_until_it_is_due),
-    CASE(test_E7_the_last_attempt_was_the_last_though_it_was_cut_off),
-    CASE(test_E5_E7_once_is_tried_again_when_it_is_known_that_nothing_happened),
-    CASE(test_E8_the_time_of_a_command_in_all_goes_on_in_the_next_process),
-    CASE(test_E10_what_was_begun_in_another_process_is_not_called_off_but_unknown),
-    CASE(test_E13_a_receipt_that_cannot_be_taken_is_stored_alone),
-    CASE(test_E13_F5_nothing_is_performed_for_a_machine_that_cannot_take_it),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

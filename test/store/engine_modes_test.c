@@ -675,18 +675,3 @@ PAWL_TEST(test_G9_killed_at_any_moment_nothing_was_seen_that_is_not_stored)
         }
     printf("%d kills in %d runs, %zu things done or seen; seed %llu\n", total, rounds * 3, all, (unsigned long long)check_seed());
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_G9_the_journal_is_the_same_in_every_mode_and_takes_fewer_commits),
-        CASE(test_G11_readers_are_told_the_same_in_every_mode_and_nothing_early),
-        CASE(test_G9_X2_what_waits_is_bounded),
-        CASE(test_G9_who_is_stopped_leaves_all_of_it_stored),
-        CASE(test_G9_E14_a_cancel_is_heard_while_steps_are_gathered),
-        CASE(test_G9_a_failed_append_throws_away_what_was_gathered_and_no_effect),
-        CASE(test_G9_E3_many_runs_gather_side_by_side),
-        CASE(test_G9_killed_at_any_moment_nothing_was_seen_that_is_not_stored),
-    };
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

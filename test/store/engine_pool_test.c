@@ -169,15 +169,3 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_what_is_in_flight)
     pawl_engine_free(e);
     path_gone();
 }
-
-static const check_case cases[] = {
-    CASE(test_G2_commands_that_are_out_together_are_performed_side_by_side),
-    CASE(test_E8_a_handler_over_a_limit_is_told_to_stop_and_each_limit_has_its_error),
-    CASE(test_E7_E8_an_attempt_over_its_limit_is_followed_by_the_next),
-    CASE(test_E10_E14_a_cancel_reaches_what_is_in_flight),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -463,24 +463,3 @@ PAWL_TEST(test_E10_a_deadline_calls_off_what_is_in_flight)
     CHECK(town_stored(&t, "r", "\"canceled\""));
     town_end(&t);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_S7_a_run_is_begun_with_its_record),
-        CASE(test_S7_what_is_not_said_is_drawn),
-        CASE(test_X3_a_bad_record_is_told_and_leaves_nothing),
-        CASE(test_G10_a_record_that_differs_is_told_by_its_member),
-        CASE(test_G10_beginning_again_is_success_and_does_nothing),
-        CASE(test_K10_a_run_begins_with_what_its_context_keeps),
-        CASE(test_S7_one_dedupe_key_starts_one_run),
-        CASE(test_S7_a_start_that_is_repeated_by_its_key_is_no_input),
-        CASE(test_S7_one_key_starts_one_run_whoever_begins_it),
-        CASE(test_S7_at_its_deadline_a_run_is_canceled),
-        CASE(test_E9_a_deadline_is_found_by_whoever_works_on_the_store),
-        CASE(test_S7_a_run_that_works_is_canceled_between_two_steps),
-        CASE(test_E7_a_deadline_comes_before_the_next_attempt),
-        CASE(test_E10_a_deadline_calls_off_what_is_in_flight),
-    };
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

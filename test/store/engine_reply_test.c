@@ -697,26 +697,3 @@ PAWL_TEST(test_E17_a_descriptor_says_that_something_waits_for_the_driver)
     CHECK(!readable(fd));
     pawl_engine_free(e);
 }
-
-static const check_case cases[] = {
-    CASE(test_E17_a_handler_answers_later_from_another_thread_and_holds_none),
-    CASE(test_E17_an_answer_may_come_before_the_handler_has_returned),
-    CASE(test_E17_what_was_not_announced_or_was_twice_is_an_error_of_the_handler),
-    CASE(test_E17_E6_a_reply_to_what_does_not_wait_is_refused_and_counted),
-    CASE(test_E17_E7_a_failure_is_tried_again_as_any_other_and_its_cost_counts),
-    CASE(test_E17_E8_limits_hold_for_what_is_answered_later),
-    CASE(test_E17_E7_a_late_answer_does_not_end_the_attempt_after_it),
-    CASE(test_E17_E10_a_cancel_reaches_what_is_answered_later),
-    CASE(test_E17_S2_a_reply_after_the_lease_was_lost_is_refused),
-    CASE(test_E17_a_drain_waits_for_what_is_answered_later),
-    CASE(test_E17_an_engine_is_freed_with_commands_pending),
-    CASE(test_E17_E4_after_a_kill_a_pending_command_is_handled_by_its_class),
-    CASE(test_E17_a_place_of_a_budget_is_kept_until_the_answer),
-    CASE(test_E17_a_worker_has_the_commands_of_many_runs_pending_without_a_thread),
-    CASE(test_E17_a_descriptor_says_that_something_waits_for_the_driver),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -426,21 +426,3 @@ PAWL_TEST(test_E4_killed_at_any_moment_rows_are_there_if_and_only_if_receipts_ar
     }
     printf("%d kills in %d runs\n", total, rounds);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case all[] = {
-        CASE(test_E4_rows_and_receipt_are_one),
-        CASE(test_E12_one_that_fails_leaves_a_receipt_and_no_row),
-        CASE(test_E12_what_it_may_not_and_what_is_no_reply_leave_no_row),
-        CASE(test_X2_a_reply_over_the_limit_leaves_no_row),
-        CASE(test_E7_it_is_tried_again_from_nothing),
-        CASE(test_E5_only_a_store_with_sql_and_only_such_a_function),
-        CASE(test_S4_while_the_file_is_locked_nothing_happens),
-        CASE(test_E4_what_is_not_committed_never_happened_and_is_done_again),
-        CASE(test_E3_a_function_that_fails_hurts_no_other_run),
-        CASE(test_E4_killed_at_any_moment_rows_are_there_if_and_only_if_receipts_are),
-    };
-
-    return check_main(argc, argv, all, sizeof all / sizeof *all);
-}

@@ -392,18 +392,3 @@ PAWL_TEST(test_E3_many_runs_are_driven_at_once)
     town_end(&t);
     path_gone();
 }
-
-static const check_case cases[] = {
-    CASE(test_E4_a_run_goes_on_in_the_next_process),
-    CASE(test_E4_E5_killed_at_any_moment_nothing_of_class_once_happens_twice),
-    CASE(test_S2_who_died_holds_nothing_though_nobody_buried_it),
-    CASE(test_S2_what_a_dead_process_held_is_worked_on_at_once),
-    CASE(test_E16_S2_who_does_not_hold_a_run_delivers),
-    CASE(test_E16_W3_an_answer_that_is_left_names_its_wait_like_any_other),
-    CASE(test_E3_many_runs_are_driven_at_once),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

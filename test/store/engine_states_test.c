@@ -97,13 +97,3 @@ PAWL_TEST(test_the_tables_of_the_engine_are_printed)
     }
     pawl_step_free(s);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_O_the_ways_of_an_outbox_entry), CASE(test_S2_the_ways_of_a_lease),
-                                        CASE(test_G9_the_ways_of_a_cached_run), CASE(test_S4_the_ways_of_a_head),
-                                        CASE(test_E3_the_ways_of_a_run_in_a_batch),
-                                        CASE(test_the_tables_of_the_engine_are_printed) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -497,21 +497,3 @@ PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
     pawl_engine_free(e);
     path_gone();
 }
-
-static const check_case cases[] = {
-    CASE(test_E8_a_deadline_is_by_the_systems_clock_whatever_the_engines_is),
-    CASE(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead),
-    CASE(test_E8_what_waits_for_a_thread_is_not_over_its_limit),
-    CASE(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives),
-    CASE(test_E8_a_heartbeat_is_missed_on_the_thread_that_drives_too),
-    CASE(test_E10_what_does_not_stop_within_its_grace_ends_without_a_reply),
-    CASE(test_E10_who_cancels_again_waits_for_nobody_and_every_receipt_is_journaled),
-    CASE(test_E8_E12_what_does_not_stop_at_its_limit_is_not_waited_for_either),
-    CASE(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_has_it),
-    CASE(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -211,15 +211,3 @@ PAWL_TEST(test_E16_an_event_that_is_stored_is_not_left_for_a_rival_too)
     CHECK_INT(left, 0);
     town_end(&t);
 }
-
-static const check_case cases[] = {
-    CASE(test_S6_the_store_is_told_again_what_it_may_not_have_heard),
-    CASE(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again),
-    CASE(test_W3_an_answer_that_came_too_late_is_no_fault_of_the_run),
-    CASE(test_E16_an_event_that_is_stored_is_not_left_for_a_rival_too),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

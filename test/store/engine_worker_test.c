@@ -229,16 +229,3 @@ PAWL_TEST(test_S2_an_owner_of_another_boot_or_namespace_is_not_known_to_be_dead)
     snprintf(dead, sizeof dead, "%.*s:%ld:00000007", (int)(number - own), own, (long)pid);      /* as an older version wrote it */
     CHECK(!owner_dead(dead));
 }
-
-static const check_case cases[] = {
-    CASE(test_S2_an_owner_of_another_boot_or_namespace_is_not_known_to_be_dead),
-    CASE(test_S4_E13_a_worker_goes_on_with_what_it_holds_after_an_error_of_its_store),
-    CASE(test_F5_a_worker_claims_no_run_of_a_machine_that_it_has_not),
-    CASE(test_F4_E14_work_that_waits_for_a_place_is_done_before_the_call_ends),
-    CASE(test_S2_E5_a_worker_that_wakes_after_its_lease_begins_nothing),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -430,20 +430,3 @@ static void against_after_an_adoption(void)
 }
 
 PAWL_TEST(test_F5_what_was_adopted_is_asked_for_what_came_after) { on_both(against_after_an_adoption); }
-
-static const check_case cases[] = {
-    CASE(test_G8_the_state_of_a_run_at_every_entry),
-    CASE(test_G8_the_entries_of_a_run_are_walked),
-    CASE(test_G8_a_fork_may_begin_with_another_state),
-    CASE(test_G8_a_change_that_is_refused_leaves_no_fork),
-    CASE(test_G8_a_fork_that_was_broken_off_is_completed),
-    CASE(test_K10_the_store_knows_the_waits_that_a_fork_begins_with),
-    CASE(test_K5_a_run_in_the_store_is_verified),
-    CASE(test_F5_a_deployment_is_tried_against_the_runs_that_are_there),
-    CASE(test_F5_what_was_adopted_is_asked_for_what_came_after),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

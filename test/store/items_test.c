@@ -349,18 +349,3 @@ PAWL_TEST(test_items_each_allocation_fails_once)
         free(text);
     }
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_items_whole_and_from_each_cursor_are_the_same),
-        CASE(test_items_of_a_repair),
-        CASE(test_items_of_subgraphs),
-        CASE(test_items_of_a_command_whose_outcome_is_not_known),
-        CASE(test_items_that_nobody_waits_for_end_with_their_task),
-        CASE(test_items_of_a_budget_that_has_no_room),
-        CASE(test_items_each_allocation_fails_once),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

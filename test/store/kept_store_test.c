@@ -92,7 +92,7 @@ static void scene_store(const char *path, size_t i)
     world_drop(&w);
 }
 
-PAWL_TEST(write_it)
+static void write_it(void)
 {
     file_gone(KEPT);
     for (size_t i = 0; i < SCENES; i++)
@@ -222,13 +222,7 @@ PAWL_TEST(test_S4_the_tables_of_0_1_become_those_of_now_when_it_is_opened)
 
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = {
-        CASE(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_written_now),
-        CASE(test_S4_the_tables_of_0_1_become_those_of_now_when_it_is_opened),
-    };
-    static const check_case writing[] = { CASE(write_it) };
-
     if (argc > 1 && strcmp(argv[1], "--write") == 0)
-        return check_main(1, argv, writing, 1);
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+        return check_alone("write_it", write_it);
+    return check_main(argc, argv);
 }

@@ -483,18 +483,7 @@ PAWL_TEST(test_E9_what_is_due_is_what_looking_at_every_run_finds)
 
 int main(int argc, char **argv)
 {
-    static const check_case own[] = {
-        CASE(test_time_is_what_the_clock_says_and_never_goes_back),
-        CASE(test_it_has_no_backup),
-        CASE(test_check_finds_a_blob_of_other_bytes),
-        CASE(test_S3_without_memory_a_write_is_whole_or_not_at_all),
-        CASE(test_memory_grows_with_what_is_kept),
-        CASE(test_S3_a_handle_without_memory_is_none_and_the_others_go_on),
-        CASE(test_a_store_without_memory_is_none),
-        CASE(test_E9_what_is_due_is_what_looking_at_every_run_finds),
-    };
-
-    int code = contract_main(argc, argv, &maker, own, sizeof own / sizeof *own);
+    int code = contract_main(argc, argv, &maker);
 
     memory_fresh();
     return code;

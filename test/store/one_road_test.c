@@ -166,13 +166,6 @@ PAWL_TEST(test_E2_an_answer_takes_two_transactions)
 
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = {
-        CASE(test_E2_a_run_of_one_gate_begins_in_one_transaction),
-        CASE(test_S2_a_run_that_is_looked_at_and_then_answered_is_loaded_once),
-        CASE(test_E16_a_run_that_is_begun_and_left_takes_one_transaction),
-        CASE(test_E2_an_answer_takes_two_transactions),
-    };
-
     sqlite3_auto_extension((void (*)(void))see_connection);
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

@@ -106,13 +106,3 @@ static void in_blobs(void) { recorded(16); }
 
 PAWL_TEST(test_a_record_of_a_run_is_what_was_recorded_in_it) { on_both(in_lines); }
 PAWL_TEST(test_a_record_has_what_stands_apart_of_the_journal) { on_both(in_blobs); }
-
-static const check_case cases[] = {
-    CASE(test_a_record_of_a_run_is_what_was_recorded_in_it),
-    CASE(test_a_record_has_what_stands_apart_of_the_journal),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -144,18 +144,11 @@ PAWL_TEST(test_K5_the_table_is_the_one_that_is_written_down)
 
 int main(int argc, char **argv)
 {
-    static const check_case all[] = {
-        CASE(test_K5_every_line_that_was_ever_kept_comes_back),
-        CASE(test_K5_whatever_it_is_it_comes_back),
-        CASE(test_K5_a_line_with_bytes_of_its_own_below_20_is_left_alone),
-        CASE(test_X3_any_bytes_are_taken_or_refused),
-        CASE(test_K5_the_table_is_the_one_that_is_written_down),
-    };
     int code;
 
     buf_init(&small, NULL);
     buf_init(&large, NULL);
-    code = check_main(argc, argv, all, sizeof all / sizeof *all);
+    code = check_main(argc, argv);
     buf_free(&small);
     buf_free(&large);
     return code;

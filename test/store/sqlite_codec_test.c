@@ -358,21 +358,11 @@ PAWL_TEST(test_X1_codecs_that_cannot_be_are_refused)
 
 int main(int argc, char **argv)
 {
-    static const check_case all[] = {
-        CASE(test_K5_nothing_of_the_state_stands_in_the_file),
-        CASE(test_K5_K8_a_run_under_a_codec_is_the_same_run),
-        CASE(test_K5_a_new_key_is_for_new_rows_and_old_ones_stay_readable),
-        CASE(test_K5_a_codec_that_is_not_there_is_named_with_the_run),
-        CASE(test_K5_what_does_not_decode_is_corrupt),
-        CASE(test_S4_what_cannot_be_encoded_is_not_written),
-        CASE(test_K5_a_blob_may_begin_like_what_is_coded),
-        CASE(test_X1_codecs_that_cannot_be_are_refused),
-    };
     int code;
 
     if (!folder_make())
         return 1;
-    code = check_main(argc, argv, all, sizeof all / sizeof *all);
+    code = check_main(argc, argv);
     folder_empty();
     rmdir(folder);
     return code;

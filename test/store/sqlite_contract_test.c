@@ -41,7 +41,7 @@ static pawl_store *sqlite_open(const char *space, pawl_err *err)
 }
 
 /* A copy that is a store of its own, made while the first is open. */
-static void test_a_backup_is_a_store(void)
+PAWL_TEST(test_a_backup_is_a_store)
 {
     static const char base[] = "{\"format\":1,\"id\":\"r\",\"life\":\"00000000000000ab\",\"machine\":{\"name\":\"m\"}}";
     pawl_store *s, *copy;
@@ -68,7 +68,6 @@ int main(int argc, char **argv)
     static const contract_maker maker = {
         .fresh = sqlite_fresh, .open = sqlite_open, .shared = true, .spaces = true, .signals_max = SIGNALS_MAX,
     };
-    static const check_case own[] = { CASE(test_a_backup_is_a_store) };
     const char *temp = getenv("TMPDIR");
     int code;
 
@@ -77,7 +76,7 @@ int main(int argc, char **argv)
         perror(folder);
         return 1;
     }
-    code = contract_main(argc, argv, &maker, own, sizeof own / sizeof *own);
+    code = contract_main(argc, argv, &maker);
     folder_empty();
     rmdir(folder);
     return code;

@@ -305,14 +305,6 @@ PAWL_TEST(test_S4_every_allocation_fails_once_and_nothing_is_lost) { march(FAULT
 
 int main(int argc, char **argv)
 {
-    static const check_case all[] = {
-        CASE(test_S4_every_write_fails_once_and_nothing_is_lost),
-        CASE(test_S4_every_sync_fails_once_and_nothing_is_lost),
-        CASE(test_S4_every_read_fails_once_and_nothing_is_lost),
-        CASE(test_S4_the_disk_is_full_once_and_nothing_is_lost),
-        CASE(test_S4_every_allocation_fails_once_and_nothing_is_lost),
-        CASE(test_S4_a_run_goes_on_when_the_cause_is_gone),
-    };
     int code;
 
     memory_begin();
@@ -321,7 +313,7 @@ int main(int argc, char **argv)
         perror(folder);
         return 1;
     }
-    code = check_main(argc, argv, all, sizeof all / sizeof *all);
+    code = check_main(argc, argv);
     folder_empty();
     rmdir(folder);
     return code;

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 
     if (!folder_make())
         return 1;
-    code = contract_main(argc, argv, &maker, NULL, 0);
+    code = contract_main(argc, argv, &maker);
     folder_empty();
     rmdir(folder);
     return code;

@@ -346,16 +346,3 @@ PAWL_TEST(test_K11_a_run_with_a_damaged_snapshot_goes_on_and_takes_a_new_one)
     free(is);
     over(&r);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_K11_a_flipped_bit_of_a_snapshot_changes_no_state_and_is_told),
-        CASE(test_K11_a_snapshot_of_another_entry_or_cut_off_is_not_used),
-        CASE(test_K11_a_snapshot_without_a_digest_is_not_used_and_no_damage),
-        CASE(test_K6_verify_compares_a_snapshot_with_the_journal),
-        CASE(test_K11_a_run_with_a_damaged_snapshot_goes_on_and_takes_a_new_one),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

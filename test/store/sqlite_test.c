@@ -420,26 +420,13 @@ PAWL_TEST(test_K8_damage_is_found_and_never_a_crash)
 
 int main(int argc, char **argv)
 {
-    static const check_case all[] = {
-        CASE(test_S2_the_layout_is_what_was_measured),
-        CASE(test_Q3_the_end_of_a_run_is_found_wherever_its_head_is),
-        CASE(test_E3_leases_of_many_runs_are_one_transaction),
-        CASE(test_Q2_what_another_handle_removes_misleads_nobody),
-        CASE(test_a_backup_is_whole_and_never_overwrites),
-        CASE(test_S4_a_file_of_a_newer_version_is_refused_by_both_numbers),
-        CASE(test_S4_a_file_that_is_deleted_or_replaced_under_a_handle_takes_nothing_more),
-        CASE(test_S4_what_is_no_store_is_refused_and_left_alone),
-        CASE(test_K8_a_file_cut_short_anywhere_is_told_of),
-        CASE(test_K8_a_wal_cut_short_anywhere_is_a_beginning),
-        CASE(test_K8_damage_is_found_and_never_a_crash),
-    };
     int code;
 
     if (!folder_make()) {
         perror(folder);
         return 1;
     }
-    code = check_main(argc, argv, all, sizeof all / sizeof *all);
+    code = check_main(argc, argv);
     folder_empty();
     rmdir(folder);
     return code;

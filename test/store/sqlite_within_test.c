@@ -288,22 +288,11 @@ PAWL_TEST(test_S1_a_store_without_sql_refuses_it)
 
 int main(int argc, char **argv)
 {
-    static const check_case tries[] = {
-        CASE(test_E4_rows_and_lines_are_there_together),
-        CASE(test_E4_a_line_that_is_not_stored_takes_the_rows_with_it),
-        CASE(test_S2_who_does_not_hold_the_run_does_nothing),
-        CASE(test_E3_what_it_may_not_is_refused_and_taken_back_alone),
-        CASE(test_E3_an_error_is_never_passed_over),
-        CASE(test_E3_one_that_ends_the_transaction_hurts_nobody),
-        CASE(test_E8_what_takes_too_long_is_interrupted_and_taken_back_alone),
-        CASE(test_S1_its_handle_is_not_for_use_meanwhile),
-        CASE(test_S1_a_store_without_sql_refuses_it),
-    };
     int rc;
 
     if (!folder_make())
         return 1;
-    rc = check_main(argc, argv, tries, sizeof tries / sizeof *tries);
+    rc = check_main(argc, argv);
     folder_empty();
     rmdir(folder);
     return rc;

@@ -389,16 +389,6 @@ PAWL_TEST(test_S4_a_file_of_an_older_version_that_may_not_be_written_says_so)
 
 int main(int argc, char **argv)
 {
-    static const check_case all[] = {
-        CASE(test_Q1_nobody_writes_while_another_holds_the_lock),
-        CASE(test_S4_another_program_that_locks_the_file_is_waited_for_and_told_of),
-        CASE(test_K8_what_was_acknowledged_survives_kill_9),
-        CASE(test_S2_two_that_write_and_one_that_checkpoints_at_once),
-        CASE(test_S2_threads_with_a_handle_each_write_one_file),
-        CASE(test_S4_a_full_disk_loses_nothing_and_the_run_goes_on),
-        CASE(test_S4_a_file_that_may_not_be_written_says_so_and_keeps_what_it_has),
-        CASE(test_S4_a_file_of_an_older_version_that_may_not_be_written_says_so),
-    };
     int code;
 
     signal(SIGPIPE, SIG_IGN);
@@ -406,7 +396,7 @@ int main(int argc, char **argv)
         perror(folder);
         return 1;
     }
-    code = check_main(argc, argv, all, sizeof all / sizeof *all);
+    code = check_main(argc, argv);
     chmod(folder, 0700);
     folder_empty();
     rmdir(folder);

@@ -200,16 +200,3 @@ PAWL_TEST(test_G11_who_waits_is_woken_told_to_stop_or_told_that_nothing_came)
     CHECK_STR(pawl_stream_cursor(NULL), "");
     town_end(&t);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_G11_A7_live_events_stand_between_the_durable_ones_and_are_kept_nowhere),
-        CASE(test_A7_who_comes_late_gets_what_the_attempt_at_work_has_said_and_nothing_of_those_before),
-        CASE(test_G11_X2_a_reader_that_is_too_slow_is_told_what_it_missed_and_misses_nothing_durable),
-        CASE(test_G11_many_runs_share_what_is_kept_and_each_reader_gets_its_own),
-        CASE(test_G11_who_waits_is_woken_told_to_stop_or_told_that_nothing_came),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -347,19 +347,11 @@ PAWL_TEST(test_G11_E4_a_reader_of_a_writer_that_is_killed_again_and_again_sees_e
 
 int main(int argc, char **argv)
 {
-    static const check_case told[] = {
-        CASE(test_G11_readers_on_other_threads_see_each_event_once_in_memory),
-        CASE(test_G11_readers_on_other_threads_see_each_event_once_in_a_file),
-        CASE(test_G11_a_reader_that_waits_is_stopped_from_another_thread),
-        CASE(test_E8_X2_what_a_handler_says_is_a_heartbeat_and_has_a_limit),
-        CASE(test_G11_a_reader_in_another_process_sees_all_that_a_writer_stores),
-        CASE(test_G11_E4_a_reader_of_a_writer_that_is_killed_again_and_again_sees_each_event_once),
-    };
     int failed;
 
     if (!folder_make())
         return 1;
-    failed = check_main(argc, argv, told, sizeof told / sizeof *told);
+    failed = check_main(argc, argv);
     folder_empty();
     rmdir(folder);
     return failed;

@@ -462,12 +462,3 @@ PAWL_TEST(test_G11_whoever_reads_along_from_anywhere_sees_each_event_that_is_sto
         n += round_of(check_seed() * 100000 + (uint64_t)i, i % 4 == 3);
     printf("%zu events of %d graphs\n", n, rounds);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_G11_whoever_reads_along_from_anywhere_sees_each_event_that_is_stored_once),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

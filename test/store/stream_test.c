@@ -598,26 +598,3 @@ PAWL_TEST(test_G11_K5_an_erased_body_is_a_gap_and_ends_the_values)
     town_end(&t);
     buf_free(&b);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_G11_a_reader_is_told_all_that_is_stored_and_goes_on_live),
-        CASE(test_G11_from_the_cursor_of_any_event_the_rest_is_told),
-        CASE(test_G11_debug_is_every_line_as_it_is_stored),
-        CASE(test_G11_X1_a_cursor_that_is_none_is_refused_with_words),
-        CASE(test_G11_E2_what_task_records_tell_has_the_same_place_before_and_after_they_are_closed),
-        CASE(test_G11_K10_what_was_pruned_is_told_as_gone_or_as_a_gap),
-        CASE(test_G11_G10_a_run_that_was_deleted_ends_its_streams),
-        CASE(test_G11_G10_a_run_that_is_deleted_as_it_ends_is_told_to_its_end),
-        CASE(test_G9_readers_are_told_what_is_stored_and_nothing_else),
-        CASE(test_G11_a_write_is_whole_though_what_it_names_stands_entries_before),
-        CASE(test_G11_K10_what_a_write_names_may_stand_in_the_base),
-        CASE(test_G11_E5_what_a_person_said_came_of_a_command_is_its_value),
-        CASE(test_G11_a_journal_longer_than_is_read_at_once_is_told_whole),
-        CASE(test_G11_K6_values_go_on_from_a_snapshot_as_from_the_base),
-        CASE(test_G11_K5_an_erased_body_is_a_gap_and_ends_the_values),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -245,19 +245,3 @@ PAWL_TEST(test_fault_src_a_cancel_is_an_entry_in_the_middle_of_a_superstep)
     CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "1.two.1.0", .value = "2" }), PAWL_IGNORED);
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_fault_src_who_has_arrived_at_a_join_survives_a_crash),
-    CASE(test_fault_src_a_source_s_ordinary_edges_are_followed_too),
-    CASE(test_fault_src_interrupt_before_stops_each_task_that_has_it),
-    CASE(test_fault_src_an_answer_goes_to_one_wait_alone),
-    CASE(test_fault_src_whatever_is_shown_of_a_wait_can_be_read_back),
-    CASE(test_fault_src_entries_follow_each_other_by_number_though_the_clock_stands),
-    CASE(test_fault_src_a_fork_names_what_it_was_made_from),
-    CASE(test_fault_src_a_cancel_is_an_entry_in_the_middle_of_a_superstep),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

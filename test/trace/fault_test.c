@@ -636,27 +636,3 @@ PAWL_TEST(test_fault_K12_starting_a_run_that_waits_gives_the_same_wait)
     CHECK_STR(pawl_run_get(t.e, "r", "list"), "[\"a\",\"b\"]");
     town_end(&t);
 }
-
-static const check_case cases[] = {
-    CASE(test_fault_K1_who_is_done_first_changes_no_state_no_route_and_no_entry),
-    CASE(test_fault_K1_what_a_task_wrote_and_said_bears_its_own_name),
-    CASE(test_fault_K2_after_a_node_a_resume_goes_on_at_the_next),
-    CASE(test_fault_K3_a_sibling_s_finished_write_survives_the_pause),
-    CASE(test_fault_K3_all_tasks_of_the_superstep_and_what_they_were_sent_are_kept),
-    CASE(test_fault_K4_exactly_so_many_steps_as_the_limit_says),
-    CASE(test_fault_K5_three_attempts_are_three_calls),
-    CASE(test_fault_K6_a_failure_in_b_runs_b_again_and_never_a),
-    CASE(test_fault_K7_an_ephemeral_is_consumed_and_a_topic_drained),
-    CASE(test_fault_K8_a_state_that_was_read_is_not_merged_again),
-    CASE(test_fault_K9_a_pause_inside_is_a_pause_of_the_run),
-    CASE(test_fault_K10_a_timeout_of_an_attempt_is_apart_from_that_of_all),
-    CASE(test_fault_K10_five_attempts_of_40_ms_fit_a_limit_of_100_ms_for_each),
-    CASE(test_fault_K11_every_emission_is_named_told_once_and_kept_in_its_entry),
-    CASE(test_fault_K11_a_watcher_who_wants_one_kind_gets_one_kind),
-    CASE(test_fault_K12_starting_a_run_that_waits_gives_the_same_wait),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -611,28 +611,3 @@ PAWL_TEST(test_F1_mistakes_in_a_machine_are_told_when_it_is_made)
     CHECK(pawl_flow_reducer("r", 1, twice, 2, keeper, NULL, NULL, &err) == NULL);
     CHECK_STR(err.text, "r: channel \"a\" stands there twice");
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_F2_first_call_gets_the_content_and_defaults),
-        CASE(test_F2_an_await_survives_restarts_and_is_routed),
-        CASE(test_F1_a_reducer_is_called_once_for_each_event),
-        CASE(test_F1_a_reducer_s_command_keeps_what_it_refers_to),
-        CASE(test_K2_a_reducer_is_told_what_a_replay_will_tell_it), CASE(test_F1_a_reducer_that_fails_or_ignores_keeps_nothing),
-        CASE(test_F1_a_reducer_completes_or_rejects),
-        CASE(test_F1_a_reducer_draws_other_numbers_for_each_event),
-        CASE(test_F1_a_reducer_is_told_what_its_journal_will_say),
-        CASE(test_F1_a_fork_of_a_reducer_has_ids_of_its_own),
-        CASE(test_W1_slots_of_a_reducer_are_unique_among_its_open_waits),
-        CASE(test_F1_a_reducer_that_completes_leaves_nothing_open),
-        CASE(test_X2_the_commands_of_one_event_have_a_limit),
-        CASE(test_E5_a_flow_declares_its_effects),
-        CASE(test_F1_a_word_of_another_form_is_an_error_that_names_the_right_one),
-        CASE(test_F1_linear_steps_know_their_calls_by_position),
-        CASE(test_F1_what_loops_for_ever_in_one_node_meets_its_limit),
-        CASE(test_F1_mistakes_in_a_machine_are_told_when_it_is_made),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

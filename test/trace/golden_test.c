@@ -406,24 +406,3 @@ PAWL_TEST(test_golden_5_4_four_workers_and_two_places)
     CHECK_STR(world_status(&w), "completed");
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_golden_G1_the_trace),
-    CASE(test_golden_G1_each_node_is_called_once_through_every_crash_between_nodes),
-    CASE(test_golden_G1_a_crash_inside_a_node_loses_at_most_that_node),
-    CASE(test_golden_5_4_greet),
-    CASE(test_golden_5_4_a_counter_loop_ends_at_five),
-    CASE(test_golden_5_4_fan_out_and_join_over_uneven_branches),
-    CASE(test_golden_5_4_two_interrupts_in_one_node),
-    CASE(test_golden_5_4_a_subgraph_doubles_five),
-    CASE(test_golden_5_4_an_interrupt_before_review),
-    CASE(test_golden_5_4_a_flaky_node_succeeds_on_call_three),
-    CASE(test_golden_5_4_a_configuration_error_is_one_call),
-    CASE(test_golden_5_4_a_slow_node_with_a_limit_of_50_ms_times_out),
-    CASE(test_golden_5_4_four_workers_and_two_places),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

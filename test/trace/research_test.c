@@ -443,15 +443,3 @@ PAWL_TEST(test_F3_the_golden_trace_of_the_reducer)
                      "emit message \"Approved\"; emit artifact {\"name\":\"final.txt\",\"text\":\"d2\"}\n");
     world_end(&w);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_F3_research_loop_has_one_trace_in_all_three_forms),
-        CASE(test_F3_a_kill_between_any_two_steps_changes_nothing),
-        CASE(test_F3_a_kill_before_a_step_is_stored_asks_again_under_the_same_id),
-        CASE(test_F3_the_golden_trace_of_the_reducer),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -450,26 +450,3 @@ PAWL_TEST(test_K2_prices_and_measures_print_as_they_are_written)
         check_nearest(x);
     }
 }
-
-static const check_case cases[] = {
-    CASE(test_codes_have_names_both_ways),
-    CASE(test_an_error_keeps_the_first_failure_in_one_line),
-    CASE(test_did_you_mean_names_what_is_near),
-    CASE(test_memory_checks_sizes_and_grows_vectors),
-    CASE(test_an_arena_aligns_owns_and_gives_back),
-    CASE(test_a_buffer_prints_and_stays_failed),
-    CASE(test_hashes_are_sha256),
-    CASE(test_hashes_of_every_length),
-    CASE(test_a_state_machine_is_its_table),
-    CASE(test_a_wrong_move_aborts_with_its_names),
-    CASE(test_an_assertion_that_fails_says_which_and_aborts),
-    CASE(test_K2_reals_have_one_text),
-    CASE(test_K2_random_reals_read_back_and_none_is_shorter),
-    CASE(test_K2_powers_and_their_neighbours_read_back),
-    CASE(test_K2_prices_and_measures_print_as_they_are_written),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -435,21 +435,3 @@ PAWL_TEST(test_S5_who_keeps_no_journal_sets_nothing_apart)
     pawl_step_free(s);
     pawl_machine_free(m);
 }
-
-static const check_case cases[] = {
-    CASE(test_S5_K6_every_scene_goes_its_way_with_all_values_apart),
-    CASE(test_S5_each_item_that_came_in_names_what_stands_apart_of_it),
-    CASE(test_S5_an_emission_that_was_read_is_whole_once_it_is_loaded),
-    CASE(test_S5_the_smallest_large_parts_stand_apart_or_all_of_it),
-    CASE(test_S5_K5_a_blob_that_is_changed_or_away_is_told),
-    CASE(test_X3_references_that_do_not_fit_are_refused),
-    CASE(test_K7_snapshots_name_a_large_value_and_are_taken_when_the_tail_outweighs_them),
-    CASE(test_K10_forks_and_pruned_journals_bring_the_blobs_that_their_base_names),
-    CASE(test_K7_elements_that_a_snapshot_left_in_the_journal_come_back_with_their_blobs),
-    CASE(test_S5_who_keeps_no_journal_sets_nothing_apart),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

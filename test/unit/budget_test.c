@@ -163,7 +163,7 @@ static void end(world *w)
 
 /* ---- reserved, settled, refused ---------------------------------------------------------------------- */
 
-static void test_A8_a_call_reserves_and_its_receipt_settles(void)
+PAWL_TEST(test_A8_a_call_reserves_and_its_receipt_settles)
 {
     static const part parts[] = {
         { "a", NULL, "call model 1 -> out | call model 2 -> out" }, { "b", "a", "call look 3 | call often 4" }, { 0 },
@@ -190,7 +190,7 @@ static void test_A8_a_call_reserves_and_its_receipt_settles(void)
     end(&w);
 }
 
-static void test_A8_what_is_above_a_cap_is_refused(void)
+PAWL_TEST(test_A8_what_is_above_a_cap_is_refused)
 {
     static const part parts[] = { { "a", NULL, "call model 1 -> out | call model 2 -> out | call model 3 -> out" }, { 0 } };
     world w;
@@ -212,7 +212,7 @@ static void test_A8_what_is_above_a_cap_is_refused(void)
     end(&w);
 }
 
-static void test_A8_a_person_raises_it_and_what_failed_goes_on(void)
+PAWL_TEST(test_A8_a_person_raises_it_and_what_failed_goes_on)
 {
     static const part parts[] = { { "a", NULL, "call model 1 -> out | call model 2 -> out" }, { 0 } };
     world w;
@@ -235,7 +235,7 @@ static void test_A8_a_person_raises_it_and_what_failed_goes_on(void)
     end(&w);
 }
 
-static void test_A8_a_node_may_go_on_without(void)
+PAWL_TEST(test_A8_a_node_may_go_on_without)
 {
     world w;
 
@@ -273,7 +273,7 @@ static void test_A8_a_node_may_go_on_without(void)
     end(&w);
 }
 
-static void test_A8_a_bill_above_its_reservation_stops_the_run(void)
+PAWL_TEST(test_A8_a_bill_above_its_reservation_stops_the_run)
 {
     static const part parts[] = {
         { "a", NULL, "also call model 1 -> out | call look 1 | call look 2" }, { "b", "a", "call look 3" }, { 0 },
@@ -293,7 +293,7 @@ static void test_A8_a_bill_above_its_reservation_stops_the_run(void)
     end(&w);
 }
 
-static void test_A8_an_overdraft_above_a_cap_stays_until_the_cap_is_raised(void)
+PAWL_TEST(test_A8_an_overdraft_above_a_cap_stays_until_the_cap_is_raised)
 {
     static const part parts[] = { { "a", NULL, "call model 1 -> out | ask \"more?\" -> out | call model 2 -> out" }, { 0 } };
     world w;
@@ -312,7 +312,7 @@ static void test_A8_an_overdraft_above_a_cap_stays_until_the_cap_is_raised(void)
 
 /* ---- what nobody knows ----------------------------------------------------------------------------------- */
 
-static void test_A8_what_came_of_it_is_unknown_keeps_its_reservation(void)
+PAWL_TEST(test_A8_what_came_of_it_is_unknown_keeps_its_reservation)
 {
     static const part parts[] = { { "a", NULL, "call pay 1 -> out | call pay 2 -> out" }, { 0 } };
     static const part races[] = { { "a", NULL, "also call model 1 | also call model 2 | select -> n" }, { "b", "a", "call look 1" }, { 0 } };
@@ -340,7 +340,7 @@ static void test_A8_what_came_of_it_is_unknown_keeps_its_reservation(void)
     end(&w);
 }
 
-static void test_A8_an_inverse_is_never_refused_and_what_it_costs_is_counted(void)
+PAWL_TEST(test_A8_an_inverse_is_never_refused_and_what_it_costs_is_counted)
 {
     static const part parts[] = { { "a", NULL, "call book 1 | fail effect no" }, { 0 } };
     world w;
@@ -357,7 +357,7 @@ static void test_A8_an_inverse_is_never_refused_and_what_it_costs_is_counted(voi
 
 /* ---- updates ------------------------------------------------------------------------------------------------ */
 
-static void test_A8_a_budget_may_come_later_and_counts_what_is_open(void)
+PAWL_TEST(test_A8_a_budget_may_come_later_and_counts_what_is_open)
 {
     static const part parts[] = { { "a", NULL, "call model 1 | call model 2" }, { "b", NULL, "call look 1 | call model 3" }, { 0 } };
     world w;
@@ -378,7 +378,7 @@ static void test_A8_a_budget_may_come_later_and_counts_what_is_open(void)
     end(&w);
 }
 
-static void test_A8_an_update_that_is_wrong_changes_nothing(void)
+PAWL_TEST(test_A8_an_update_that_is_wrong_changes_nothing)
 {
     static const char *const wrong[] = {
         "{\"@budget\":7}", "{\"@budget\":{\"calls\":-1}}", "{\"@budget\":{\"calls\":1.5}}", "{\"@budget\":{\"cats\":1}}",
@@ -404,7 +404,7 @@ static void test_A8_an_update_that_is_wrong_changes_nothing(void)
     world_drop(&w);
 }
 
-static void test_A8_time_counts_from_the_start(void)
+PAWL_TEST(test_A8_time_counts_from_the_start)
 {
     static const part parts[] = { { "a", NULL, "call model 1 | sleep 500 | call model 2 | sleep 600 | call model 3" }, { 0 } };
     pawl_spent s;
@@ -425,7 +425,7 @@ static void test_A8_time_counts_from_the_start(void)
 
 /* ---- runs of runs -------------------------------------------------------------------------------------------- */
 
-static void test_A8_a_spawn_reserves_the_share_of_its_child(void)
+PAWL_TEST(test_A8_a_spawn_reserves_the_share_of_its_child)
 {
     static const part parts[] = {
         { "a", NULL, "also spawn child {\"n\":1} | also spawn child {\"n\":2} | call model 3" }, { "b", "a", "call model 4" }, { 0 },
@@ -463,7 +463,7 @@ static pawl_code spawns_small(pawl_step *s, void *arg)
     return a == PAWL_PENDING ? a : b == PAWL_LIMIT ? pawl_follow(s) : b;
 }
 
-static void test_A8_a_share_that_is_said_is_given_or_refused(void)
+PAWL_TEST(test_A8_a_share_that_is_said_is_given_or_refused)
 {
     world w;
 
@@ -481,7 +481,7 @@ static void test_A8_a_share_that_is_said_is_given_or_refused(void)
     end(&w);
 }
 
-static void test_A8_a_share_is_not_raised_in_the_child(void)
+PAWL_TEST(test_A8_a_share_is_not_raised_in_the_child)
 {
     static const part parts[] = { { "a", NULL, "call model 1 | call model 2" }, { 0 } };
     const pawl_run_info info = { .id = "c", .life = 2, .parent = "p~0000000000000001/1.a.1.0", .budget = { .calls = 3, .tokens = 500 } };
@@ -504,7 +504,7 @@ static void test_A8_a_share_is_not_raised_in_the_child(void)
     pawl_machine_free(m);
 }
 
-static void test_A8_a_fork_keeps_what_was_used_and_no_reservation(void)
+PAWL_TEST(test_A8_a_fork_keeps_what_was_used_and_no_reservation)
 {
     static const part parts[] = { { "a", NULL, "call model 1" }, { "b", "a", "also call model 2 | call pay 3" }, { 0 } };
     pawl_spent s;
@@ -545,7 +545,7 @@ static pawl_code reduces(pawl_step *s, const pawl_happening *h, void *arg)
     return PAWL_OK;
 }
 
-static void test_A8_a_reducer_is_told_or_fails(void)
+PAWL_TEST(test_A8_a_reducer_is_told_or_fails)
 {
     static const pawl_channel channels[] = { { .name = "refused", .first = "0" } };
     pawl_err err = {0};
@@ -630,7 +630,7 @@ static void any_receipt(world *w, bool greedy)
     free(id);
 }
 
-static void test_A8_a_thousand_at_once_never_pass_a_cap(void)
+PAWL_TEST(test_A8_a_thousand_at_once_never_pass_a_cap)
 {
     world w;
     size_t lines = 0;
@@ -656,7 +656,7 @@ static void test_A8_a_thousand_at_once_never_pass_a_cap(void)
 }
 
 /* Whatever comes, in whatever order, with a crash at any place: the ledger holds at every line, and is what the journal says. */
-static void test_A8_whatever_comes_the_ledger_holds(void)
+PAWL_TEST(test_A8_whatever_comes_the_ledger_holds)
 {
     for (int round = 0; round < 60; round++) {
         char input[32], update[64];
@@ -692,7 +692,7 @@ static void test_A8_whatever_comes_the_ledger_holds(void)
 
 /* ---- without memory -------------------------------------------------------------------------------------------- */
 
-static void test_A8_memory_that_fails_changes_no_ledger_and_leaks_none(void)
+PAWL_TEST(test_A8_memory_that_fails_changes_no_ledger_and_leaks_none)
 {
     static const pawl_event events[] = {
         { .kind = PAWL_EV_START, .time_ms = 10 },
@@ -707,17 +707,4 @@ static void test_A8_memory_that_fails_changes_no_ledger_and_leaks_none(void)
     pawl_machine_free(m);
 }
 
-static const check_case cases[] = {
-    CASE(test_A8_a_call_reserves_and_its_receipt_settles), CASE(test_A8_what_is_above_a_cap_is_refused),
-    CASE(test_A8_a_person_raises_it_and_what_failed_goes_on), CASE(test_A8_a_node_may_go_on_without),
-    CASE(test_A8_a_bill_above_its_reservation_stops_the_run), CASE(test_A8_an_overdraft_above_a_cap_stays_until_the_cap_is_raised),
-    CASE(test_A8_what_came_of_it_is_unknown_keeps_its_reservation), CASE(test_A8_an_inverse_is_never_refused_and_what_it_costs_is_counted),
-    CASE(test_A8_a_budget_may_come_later_and_counts_what_is_open), CASE(test_A8_an_update_that_is_wrong_changes_nothing),
-    CASE(test_A8_time_counts_from_the_start), CASE(test_A8_a_spawn_reserves_the_share_of_its_child),
-    CASE(test_A8_a_share_that_is_said_is_given_or_refused), CASE(test_A8_a_share_is_not_raised_in_the_child),
-    CASE(test_A8_a_fork_keeps_what_was_used_and_no_reservation), CASE(test_A8_a_reducer_is_told_or_fails),
-    CASE(test_A8_a_thousand_at_once_never_pass_a_cap), CASE(test_A8_whatever_comes_the_ledger_holds),
-    CASE(test_A8_memory_that_fails_changes_no_ledger_and_leaks_none),
-};
-
-int main(int argc, char **argv) { return check_main(argc, argv, cases, sizeof cases / sizeof *cases); }
+int main(int argc, char **argv) { return check_main(argc, argv); }

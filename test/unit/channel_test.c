@@ -423,39 +423,3 @@ PAWL_TEST(test_K3_a_start_that_breaks_a_rule_is_refused)
     pawl_step_free(s);
     pawl_machine_free(m);
 }
-
-static const check_case cases[] = {
-    CASE(test_K3_all_channels_begin_empty_or_with_their_first_value),
-    CASE(test_K3_last_the_last_in_task_order_wins),
-    CASE(test_K3_single_two_writers_are_an_error_that_names_both_and_the_channel),
-    CASE(test_K3_single_what_failed_to_merge_changes_nothing),
-    CASE(test_K3_sum_is_exact_in_int64),
-    CASE(test_K3_sum_overflow_is_an_error),
-    CASE(test_K3_sum_of_doubles_is_in_task_order),
-    CASE(test_K3_sum_takes_numbers_only),
-    CASE(test_K3_min_and_max_of_numbers),
-    CASE(test_K3_min_and_max_are_exact_between_integers_and_doubles),
-    CASE(test_K3_min_and_max_of_strings_are_by_bytes),
-    CASE(test_K3_min_and_max_do_not_mix_types),
-    CASE(test_K3_merge_is_shallow_and_null_is_stored),
-    CASE(test_K3_append_adds_one_element_extend_an_arrays),
-    CASE(test_K3_overwrite_goes_past_the_rule_and_later_writes_merge_again),
-    CASE(test_K3_union_is_by_canonical_bytes_and_the_first_seen_keeps_its_place),
-    CASE(test_K3_barrier_counts_each_source_once),
-    CASE(test_K3_topic_is_what_the_superstep_before_wrote),
-    CASE(test_K3_topic_is_seen_by_the_next_superstep_and_by_none_after),
-    CASE(test_K3_K4_ephemeral_lives_for_exactly_one_superstep),
-    CASE(test_K3_custom_folds_left_to_right_and_the_first_write_bypasses_it),
-    CASE(test_K3_custom_a_function_may_refuse),
-    CASE(test_K6_custom_results_are_stored_and_apply_needs_no_machine),
-    CASE(test_K3_custom_takes_start_values_and_updates_from_outside),
-    CASE(test_W7_K3_custom_takes_updates_that_come_with_an_answer),
-    CASE(test_K3_start_and_update_are_writes_by_the_channels_rules),
-    CASE(test_K3_what_breaks_a_rule_from_outside_is_refused_and_changes_nothing),
-    CASE(test_K3_a_start_that_breaks_a_rule_is_refused),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -420,24 +420,3 @@ PAWL_TEST(test_F5_the_hash_is_of_the_definition_and_of_all_of_it)
     pawl_machine_free(m);
     CHECK_STR(hashes[0], "9fd088ac59e44455c839f818231ff459ab5e372346730452c67b517a153198d5");                         /* in journals: it may not move */
 }
-
-static const check_case cases[] = {
-    CASE(test_G1_a_whole_graph_compiles_without_a_word),
-    CASE(test_G1_a_slip_of_the_pen_is_one_fault_and_names_what_was_meant),
-    CASE(test_G1_every_fault_is_told_at_once),
-    CASE(test_G1_a_graph_without_an_entry_is_not_also_told_that_nothing_is_reached),
-    CASE(test_G1_joins_gates_and_gotos_reach_too),
-    CASE(test_K3_first_values_and_secrets_fit_their_rules),
-    CASE(test_E5_an_effect_has_one_declaration_in_all_graphs),
-    CASE(test_G6_faults_of_a_subgraph_name_the_way_to_it),
-    CASE(test_G6_a_bad_name_of_a_subgraph_is_led_to),
-    CASE(test_X2_graphs_inside_each_other_have_a_limit),
-    CASE(test_G1_defaults_are_filled_in_where_a_node_says_nothing),
-    CASE(test_essay_channels_come_only_where_none_is_declared),
-    CASE(test_F5_the_hash_is_of_the_definition_and_of_all_of_it),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -305,16 +305,3 @@ PAWL_TEST(test_K10_a_pruned_journal_with_a_changed_hash_leads_nowhere)
     pawl_step_free(s);
     world_end(&d.w);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_K5_any_changed_byte_of_a_journal_is_noticed),
-        CASE(test_K8_a_journal_torn_at_any_byte_is_that_of_its_whole_lines),
-        CASE(test_K5_a_line_left_out_or_doubled_is_noticed),
-        CASE(test_K6_a_damaged_base_or_snapshot_is_refused_or_whole),
-        CASE(test_K10_a_pruned_journal_with_a_changed_hash_leads_nowhere),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

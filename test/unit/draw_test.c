@@ -760,19 +760,3 @@ PAWL_TEST(test_G12_every_allocation_of_a_picture_may_fail)
         march(&p, which);
     come_home(&p);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_G12_a_graph_is_drawn_in_three_formats),
-        CASE(test_G12_a_picture_says_where_a_run_is),
-        CASE(test_G12_a_picture_shows_what_failed),
-        CASE(test_G12_joins_deferred_nodes_and_subgraphs_of_subgraphs),
-        CASE(test_G12_the_own_tables_are_drawn),
-        CASE(test_G12_what_cannot_be_drawn_is_refused_in_one_line),
-        CASE(test_G12_a_prompt_may_hold_anything),
-        CASE(test_G12_every_allocation_of_a_picture_may_fail),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -466,29 +466,3 @@ PAWL_TEST(test_K4_a_secret_may_be_given_by_the_caller)
     check_key(&t, "knockknock");
     town_end(&t);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_E1_an_effect_leaves_after_its_entry_is_stored),
-        CASE(test_a_command_without_a_handler_waits_and_says_so),
-        CASE(test_E5_a_handler_of_another_class_is_refused),
-        CASE(test_E8_what_takes_longer_than_its_limits_counts_for_nothing),
-        CASE(test_E12_a_handler_that_returns_what_is_no_result_fails_the_command),
-        CASE(test_a_handler_may_be_replaced),
-        CASE(test_a_reply_is_its_json_and_the_last_one_counts),
-        CASE(test_E12_a_handler_that_replies_garbage_fails_the_command_and_nothing_else),
-        CASE(test_a_handler_that_fails_says_why),
-        CASE(test_E7_a_command_is_tried_again_after_growing_delays),
-        CASE(test_E7_a_command_without_a_policy_is_tried_once),
-        CASE(test_E7_jitter_stays_between_nothing_and_the_delay),
-        CASE(test_E8_what_became_of_a_command_is_in_its_outcome),
-        CASE(test_E9_sleeps_are_waited_for_the_one_that_ends_first_before_the_others),
-        CASE(test_K4_a_secret_of_the_environment_is_put_in_when_it_is_there),
-        CASE(test_K4_a_secret_of_a_file_is_put_in_without_its_newline),
-        CASE(test_K4_a_secret_that_is_no_text_or_too_long_is_not_put_in),
-        CASE(test_K4_a_secret_may_be_given_by_the_caller),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -458,29 +458,3 @@ PAWL_TEST(test_a_run_that_cannot_begin_leaves_nothing_behind)
     town_verify(&t, "r");
     town_end(&t);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_a_run_goes_on_until_somebody_is_asked_and_then_to_its_end),
-        CASE(test_W2_running_a_waiting_run_again_performs_nothing),
-        CASE(test_W3_an_answer_is_checked_and_taken_once),
-        CASE(test_two_runs_of_one_engine_keep_apart),
-        CASE(test_G13_starting_a_run_that_waits_for_input_gives_it_the_input),
-        CASE(test_an_event_is_taken_or_ignored_and_what_follows_is_done),
-        CASE(test_E10_a_cancel_ends_a_run_that_only_waits),
-        CASE(test_G4_a_failed_run_is_opened_again_by_a_person),
-        CASE(test_G8_a_fork_goes_its_own_way_from_any_entry),
-        CASE(test_G8_a_fork_that_cannot_be_is_refused),
-        CASE(test_G9_a_watcher_sees_each_entry_once_it_is_stored_and_applied),
-        CASE(test_K6_a_journal_of_an_engine_goes_on_without_it),
-        CASE(test_G9_a_failed_append_throws_the_live_state_away),
-        CASE(test_G9_a_run_goes_on_after_any_failed_append),
-        CASE(test_what_failed_before_flows_through_an_engine),
-        CASE(test_G10_another_input_for_a_run_that_is_there_is_an_error),
-        CASE(test_X1_a_note_gives_way_to_an_error),
-        CASE(test_a_run_that_cannot_begin_leaves_nothing_behind),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -650,35 +650,3 @@ PAWL_TEST(test_F5_an_impure_node_is_found_and_nothing_happens)
     CHECK_STR(world_get(&w, "x"), "\"calm\"");
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_G4_siblings_run_to_their_end_and_only_what_failed_runs_again),
-    CASE(test_G4_the_first_failure_in_task_order_is_told),
-    CASE(test_G4_all_that_failed_gets_new_visits_and_attempts),
-    CASE(test_G4_nothing_but_failed_is_opened_again),
-    CASE(test_G4_a_superstep_that_could_not_close_closes_when_the_state_is_mended),
-    CASE(test_G4_a_run_that_failed_before_its_first_task_begins_when_the_state_is_mended),
-    CASE(test_K3_G4_two_writers_of_a_single_fail_the_run_and_merge_nothing),
-    CASE(test_G4_an_effect_that_failed_for_good_fails_the_node_that_does_not_handle_it),
-    CASE(test_E7_a_node_tries_again_after_durable_back_offs),
-    CASE(test_E7_max_attempts_is_the_total_number_of_calls),
-    CASE(test_E7_only_what_may_pass_is_tried_again),
-    CASE(test_E7_delays_grow_by_the_factor_up_to_the_most),
-    CASE(test_E7_full_jitter_lies_between_nothing_and_the_delay_and_is_the_same_on_replay),
-    CASE(test_E7_a_node_s_own_policy_replaces_the_default_whole),
-    CASE(test_E7_every_attempt_starts_from_the_committed_state),
-    CASE(test_G7_exactly_max_steps_are_allowed),
-    CASE(test_G7_max_steps_is_counted_across_resumes),
-    CASE(test_G7_a_pause_between_supersteps_is_no_way_around_max_steps),
-    CASE(test_G7_reopen_gives_no_step_more),
-    CASE(test_F5_what_failed_is_adopted_and_then_reopened), CASE(test_G7_a_run_at_its_limit_goes_on_under_a_machine_with_a_higher_one),
-    CASE(test_X2_max_calls_bounds_the_commands_of_one_visit),
-    CASE(test_X2_max_tasks_bounds_one_superstep),
-    CASE(test_X1_a_node_that_breaks_its_word_fails_with_words),
-    CASE(test_F5_an_impure_node_is_found_and_nothing_happens),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -377,25 +377,3 @@ PAWL_TEST(test_every_allocation_may_fail)
     march(true);
     march(false);
 }
-
-static const check_case cases[] = {
-    CASE(test_check_finds_nothing_in_a_sound_graph),
-    CASE(test_check_a_join_of_ways_that_exclude_each_other_gets_stuck),
-    CASE(test_check_a_join_may_get_stuck_on_one_way_alone),
-    CASE(test_check_what_code_chooses_is_only_a_warning),
-    CASE(test_check_any_and_k_of_n_joins_get_stuck_only_below_k),
-    CASE(test_check_a_cancelled_rest_does_not_take_the_target_along),
-    CASE(test_check_a_loop_that_no_way_leaves),
-    CASE(test_check_a_node_beside_a_loop_for_ever_never_runs_when_deferred),
-    CASE(test_K3_check_two_writers_in_one_superstep),
-    CASE(test_check_looks_into_subgraphs),
-    CASE(test_X2_check_says_when_it_was_cut_off),
-    CASE(test_check_takes_many_choices_with_few_outcomes_at_once),
-    CASE(test_check_is_for_graphs),
-    CASE(test_every_allocation_may_fail),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

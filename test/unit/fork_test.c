@@ -261,20 +261,3 @@ PAWL_TEST(test_K10_a_reducer_s_fork_ends_at_a_no)
     CHECK_INT(pawl_state_commands(w.st), 0);
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_K10_a_fork_issues_a_command_that_may_happen_again),
-    CASE(test_K10_a_fork_asks_before_it_issues_what_must_not_happen_twice),
-    CASE(test_K10_a_person_who_says_no_ends_the_fork),
-    CASE(test_W6_an_approval_counts_in_its_own_run_alone),
-    CASE(test_K10_what_was_performed_in_the_open_superstep_is_asked_about_too),
-    CASE(test_K10_a_fork_of_a_fork_that_was_not_answered_asks_once),
-    CASE(test_K10_a_command_inside_a_subgraph_is_asked_about),
-    CASE(test_K10_a_reducer_s_command_goes_out_when_somebody_said_so),
-    CASE(test_K10_a_reducer_s_fork_ends_at_a_no),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -155,17 +155,3 @@ PAWL_TEST(test_a_class_ends_before_a_slash)
         CHECK_INT(end == NULL ? -1 : end - p, rows[i].end);
     }
 }
-
-static const check_case cases[] = {
-    CASE(test_a_name_fits_stars_marks_and_classes),
-    CASE(test_a_text_has_only_stars),
-    CASE(test_a_path_fits_segment_by_segment),
-    CASE(test_all_is_as_trying_everything_says),
-    CASE(test_many_stars_cost_the_product_of_the_lengths),
-    CASE(test_a_class_ends_before_a_slash),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

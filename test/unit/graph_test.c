@@ -539,31 +539,3 @@ PAWL_TEST(test_G3_what_a_route_sends_is_its_own)
                      "3 tick completed | w:0 leaves y=3; w:1 leaves y=3; w:2 leaves y=3; w:3 leaves y=3; w:4 leaves y=3; w:5 leaves y=3; close ->\n");
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_G2_tasks_of_a_superstep_see_the_state_as_it_found_it),
-    CASE(test_G2_edges_come_in_order_of_declaration_then_sends_in_order_of_their_senders),
-    CASE(test_G3_a_target_of_several_edges_runs_once_each_send_runs_once),
-    CASE(test_G2_every_order_of_arrival_gives_the_same_entries),
-    CASE(test_G2_max_concurrency_bounds_what_is_open_and_nothing_else),
-    CASE(test_G2_a_place_that_is_free_is_taken_by_the_first_that_has_not_begun),
-    CASE(test_G2_a_subgraph_that_failed_inside_gives_its_place_back),
-    CASE(test_G3_a_route_names_a_declared_target_or_the_else),
-    CASE(test_G3_a_route_that_gives_none_is_an_error_that_names_the_values),
-    CASE(test_G3_the_first_condition_that_holds_is_taken),
-    CASE(test_G3_a_route_is_evaluated_for_each_task_with_its_arguments),
-    CASE(test_G3_a_route_may_send),
-    CASE(test_G3_a_conditional_entry_looks_at_the_input),
-    CASE(test_G3_a_route_only_looks),
-    CASE(test_G3_goto_goes_past_the_edges),
-    CASE(test_G3_goto_the_end_ends_the_branch_alone),
-    CASE(test_G3_halt_completes_the_run_when_the_superstep_closes),
-    CASE(test_G3_halt_leaves_nothing_behind),
-    CASE(test_G3_a_send_s_argument_lies_over_the_snapshot),
-    CASE(test_G3_what_a_route_sends_is_its_own),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -302,20 +302,3 @@ PAWL_TEST(test_K7_entering_a_subgraph_repeats_nothing)
     CHECK_INT(pawl_value_size(pawl_state_get(w.st, "msgs")), 50);
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_K7_the_bytes_of_a_step_do_not_grow_with_the_conversation),
-    CASE(test_K7_a_message_is_stored_once_in_the_entry_that_brought_it),
-    CASE(test_K7_by_whatever_road_it_came),
-    CASE(test_K7_a_part_of_a_receipt_and_what_is_packed_from_several),
-    CASE(test_K7_a_reducer_keeps_it_once_too),
-    CASE(test_K7_a_reference_is_stored_as_name_and_digest_and_resolved_at_dispatch),
-    CASE(test_K7_a_reference_keeps_what_it_meant_while_its_superstep_is_open),
-    CASE(test_K7_a_reference_to_what_has_moved_on_says_so),
-    CASE(test_K7_entering_a_subgraph_repeats_nothing),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

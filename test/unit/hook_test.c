@@ -335,23 +335,3 @@ PAWL_TEST(test_P4_an_after_hook_is_told_what_was_written)
     CHECK_STR(world_get(&w, "log"), "[1,2]");
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_P4_before_a_node_all_six_verdicts),
-    CASE(test_P4_after_a_node_all_six_verdicts),
-    CASE(test_P4_what_is_no_verdict_denies),
-    CASE(test_P4_a_denied_node_leaves_no_trace_in_the_state),
-    CASE(test_P4_a_hook_leads_only_where_the_node_may_go_and_writes_only_what_there_is),
-    CASE(test_P4_hooks_run_in_order_and_each_sees_what_those_before_it_made),
-    CASE(test_P4_a_node_that_is_replaced_still_meets_the_hooks_behind),
-    CASE(test_P4_a_visit_goes_through_its_phases_and_asks_nothing_twice),
-    CASE(test_E7_P4_a_retry_meets_its_hooks_again),
-    CASE(test_P4_hooks_of_work_nodes_and_subgraphs),
-    CASE(test_P4_a_subgraph_that_a_hook_stops_is_never_entered),
-    CASE(test_P4_an_after_hook_is_told_what_was_written),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -404,34 +404,3 @@ PAWL_TEST(test_G3_a_deferred_target_of_a_join_waits_for_the_rest)
     pawl_graph_defer(g, "both");
     CHECK_STR(log_of(g, NULL), "[\"b\",\"c\",\"d\",\"b2\",\"d2\",\"d3\",\"both\"]");
 }
-
-static const check_case cases[] = {
-    CASE(test_G3_a_join_runs_once_when_branches_of_different_length_are_done),
-    CASE(test_G3_a_join_survives_a_crash_between_two_arrivals),
-    CASE(test_G3_a_join_arms_itself_again_in_a_loop),
-    CASE(test_G3_a_source_keeps_its_ordinary_edges),
-    CASE(test_G3_an_edge_and_a_join_into_one_node_each_make_it_run),
-    CASE(test_G3_a_source_that_is_done_twice_counts_once),
-    CASE(test_G3_a_source_may_be_many_tasks_and_leave_by_a_goto),
-    CASE(test_G3_two_joins_share_sources_and_a_target),
-    CASE(test_G3_a_join_that_nobody_completes_fails_the_run_and_names_who_is_missing),
-    CASE(test_G3_any_fires_with_the_first_and_ignores_the_rest),
-    CASE(test_G3_any_cancels_what_can_only_go_on_to_a_source),
-    CASE(test_G3_two_of_three_fire_with_the_second),
-    CASE(test_G3_joins_count_by_superstep_not_by_clock),
-    CASE(test_G3_any_arms_itself_again_when_its_round_is_over),
-    CASE(test_G3_a_branch_with_another_way_on_is_not_cancelled),
-    CASE(test_G3_sends_to_a_cancelled_branch_are_dropped),
-    CASE(test_G3_a_deferred_branch_is_cancelled_too),
-    CASE(test_G3_a_race_that_too_few_reach_is_stuck),
-    CASE(test_G3_a_deferred_node_runs_once_when_all_else_is_quiet),
-    CASE(test_G3_deferred_nodes_run_together_and_what_they_begin_comes_before_the_next),
-    CASE(test_G3_a_deferred_entry_and_a_deferred_node_alone_run_at_once),
-    CASE(test_G3_a_deferred_node_waits_for_tasks_that_were_sent),
-    CASE(test_G3_a_deferred_target_of_a_join_waits_for_the_rest),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

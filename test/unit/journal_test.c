@@ -568,24 +568,3 @@ PAWL_TEST(test_K8_a_run_goes_on_from_a_torn_journal)
         world_end(&w);
     }
 }
-
-static const check_case cases[] = {
-    CASE(test_K5_any_changed_byte_is_reported_at_the_first_entry_where_it_shows),
-    CASE(test_K5_a_machine_that_now_answers_differently_is_reported_where_it_shows),
-    CASE(test_K5_the_hash_covers_the_task_records_in_task_order),
-    CASE(test_K5_an_erased_body_leaves_its_digest_and_the_chain_holds),
-    CASE(test_K5_unknown_kinds_are_refused_never_skipped),
-    CASE(test_K5_an_entry_fits_in_one_place_only),
-    CASE(test_K5_a_higher_format_is_left_alone),
-    CASE(test_K6_a_snapshot_of_another_run_or_life_is_refused),
-    CASE(test_K6_K8_a_crash_after_any_step_of_any_story_loses_nothing),
-    CASE(test_K6_K8_what_was_not_stored_never_was),
-    CASE(test_K6_G8_replay_gives_the_state_at_every_entry),
-    CASE(test_K8_a_torn_last_line_is_dropped_wherever_it_is_cut),
-    CASE(test_K8_a_run_goes_on_from_a_torn_journal),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

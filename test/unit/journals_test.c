@@ -323,19 +323,9 @@ PAWL_TEST(test_K10_a_snapshot_takes_the_place_of_what_a_pruned_base_holds)
 
 int main(int argc, char **argv)
 {
-    static const check_case cases[] = {
-        CASE(test_K6_journals_of_0_1_fold_to_the_states_that_were_kept),
-        CASE(test_K5_journals_of_0_1_verify_byte_for_byte),
-        CASE(test_K2_the_same_events_write_the_journals_of_0_1_again),
-        CASE(test_G8_a_journal_of_0_1_is_read_at_every_entry),
-        CASE(test_K6_every_scene_goes_on_after_a_crash_at_every_step),
-        CASE(test_K10_a_snapshot_takes_the_place_of_what_a_pruned_base_holds),
-    };
-    static const check_case writing[] = { CASE(write_all) };
-
     if (argc == 3 && strcmp(argv[1], "--write") == 0) {
         written_to = argv[2];
-        return check_main(1, argv, writing, 1);
+        return check_alone("write_all", write_all);
     }
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return check_main(argc, argv);
 }

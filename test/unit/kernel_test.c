@@ -562,31 +562,3 @@ PAWL_TEST(test_E6_a_receipt_of_what_was_never_asked_is_refused)
     CHECK_STR(world_get(&w, "x"), "7");
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_E6_a_receipt_that_is_repeated_changes_nothing_and_is_counted),
-    CASE(test_E6_a_receipt_of_what_was_never_asked_is_refused),
-    CASE(test_K5_the_stored_names_are_what_they_always_were),
-    CASE(test_K5_terminal_statuses_are_four),
-    CASE(test_K2_K5_the_bytes_of_a_run_are_these),
-    CASE(test_K2_what_comes_in_is_kept_in_canonical_form),
-    CASE(test_K2_what_is_no_strict_JSON_is_refused),
-    CASE(test_K2_a_value_with_a_size_needs_no_end),
-    CASE(test_K2_the_clock_stands_still_for_a_visit),
-    CASE(test_K2_times_in_a_journal_never_go_back),
-    CASE(test_K2_random_numbers_are_the_same_on_every_pass_and_every_day),
-    CASE(test_K9_getters_and_setters_of_every_type),
-    CASE(test_X1_a_slip_of_a_node_fails_the_run_and_says_which),
-    CASE(test_X1_outside_of_a_node_nothing_is_read_and_nothing_breaks),
-    CASE(test_X1_a_run_needs_an_id_a_life_and_a_machine),
-    CASE(test_X2_max_calls_names_the_node),
-    CASE(test_X2_a_value_has_128_levels_at_most),
-    CASE(test_X2_K8_no_value_grows_too_deep_to_be_read_back),
-    CASE(test_X2_races_have_a_limit_that_names_the_node),
-    CASE(test_a_run_without_a_journal_goes_the_same_way),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -113,7 +113,7 @@ static bool see_one(void *ctx, const frame *f, const task *tk, const char *path,
     return true;
 }
 
-static void test_many_tasks_are_answered_in_any_order(void)
+PAWL_TEST(test_many_tasks_are_answered_in_any_order)
 {
     for (unsigned seed = 1; seed <= 3; seed++) {
         world w;
@@ -200,7 +200,7 @@ static pawl_machine *members_machine(void)
     return m;
 }
 
-static void test_many_members_merge_as_few_do(void)
+PAWL_TEST(test_many_members_merge_as_few_do)
 {
     for (the_seed = 1; the_seed <= 10; the_seed++) {
         const pawl_alloc alloc = mem_or_default(NULL);
@@ -240,7 +240,7 @@ static void test_many_members_merge_as_few_do(void)
 
 /* ---- the index itself ------------------------------------------------------------------------- */
 
-static void test_what_is_taken_out_of_an_index_is_gone_and_the_rest_stays(void)
+PAWL_TEST(test_what_is_taken_out_of_an_index_is_gone_and_the_rest_stays)
 {
     const pawl_alloc alloc = mem_or_default(NULL);
     hash_index x = { NULL, 0, 0 };
@@ -266,15 +266,4 @@ static void test_what_is_taken_out_of_an_index_is_gone_and_the_rest_stays(void)
         }
     }
     hash_index_free(&x, &alloc);
-}
-
-static const check_case cases[] = {
-    CASE(test_many_tasks_are_answered_in_any_order),
-    CASE(test_many_members_merge_as_few_do),
-    CASE(test_what_is_taken_out_of_an_index_is_gone_and_the_rest_stays),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

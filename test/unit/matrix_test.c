@@ -294,13 +294,3 @@ PAWL_TEST(test_K1_no_state_accepts_a_wrong_event)
     matrix(table, sizeof table, one_wrong);     /* each checks for itself */
     CHECK_INT(times_in(table, "+"), 0);
 }
-
-static const check_case cases[] = {
-    CASE(test_K1_every_state_answers_every_kind_of_event),
-    CASE(test_K1_no_state_accepts_a_wrong_event),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -175,18 +175,3 @@ PAWL_TEST(test_G3_a_route_leads_to_one_of_its_list)
     CHECK(strstr(world_reason(&w), "no route from \\\"a\\\" to \\\"a\\\"") != NULL);
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_K3_channels_of_pawls_own_are_kept_and_not_shown),
-    CASE(test_K3_what_an_update_brings_is_seen_before_it_is_there),
-    CASE(test_K3_only_a_name_behind_the_at_is_a_channel_of_pawls_own),
-    CASE(test_F5_the_source_is_part_of_the_machines_hash_and_a_note_is_not),
-    CASE(test_F5_a_state_says_whether_it_runs_under_a_machine),
-    CASE(test_G12_a_note_stands_in_the_picture),
-    CASE(test_G3_a_route_leads_to_one_of_its_list),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -519,34 +519,3 @@ PAWL_TEST(test_W7_an_update_that_is_wrong_refuses_the_answer)
     CHECK_STR(world_get(&w, "n"), "2");
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_G5_before_a_node_nothing_of_it_runs_until_somebody_answers),
-    CASE(test_G5_after_a_node_its_writes_are_there_and_it_never_runs_again),
-    CASE(test_G5_after_the_last_node_the_run_waits_before_it_completes),
-    CASE(test_G5_every_task_of_a_superstep_is_stopped_before_and_after),
-    CASE(test_G5_each_send_is_stopped_by_itself),
-    CASE(test_G5_work_nodes_are_stopped_like_any_other),
-    CASE(test_G5_several_questions_in_one_node_are_answered_in_order_of_the_calls),
-    CASE(test_G5_a_node_may_ask_until_it_is_content),
-    CASE(test_W4_several_questions_at_once_are_answered_in_any_order),
-    CASE(test_W3_a_bare_answer_to_several_questions_is_refused),
-    CASE(test_G5_a_pause_in_a_fan_out_loses_nothing_of_its_siblings),
-    CASE(test_W4_questions_of_many_tasks_are_answered_in_any_order),
-    CASE(test_G5_interrupt_then_keeps_the_writes_and_goes_on_at_the_next),
-    CASE(test_G5_interrupt_then_goes_where_the_node_said),
-    CASE(test_G5_interrupt_then_in_a_loop_asks_anew_each_time),
-    CASE(test_G5_several_pauses_between_two_supersteps),
-    CASE(test_G5_a_halt_asks_nobody_any_more),
-    CASE(test_G5_an_answer_needs_a_channel_that_is_there),
-    CASE(test_W3_an_answer_that_its_channel_does_not_take_is_refused),
-    CASE(test_G5_a_gate_takes_a_yes_or_a_no),
-    CASE(test_G5_a_no_at_a_gate_says_where_and_why),
-    CASE(test_W7_what_comes_with_an_answer_is_there_before_the_next_node),
-    CASE(test_W7_an_update_that_is_wrong_refuses_the_answer),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -579,30 +579,3 @@ PAWL_TEST(test_peer_50_invocations_leave_no_memory_behind)
     }
     pawl_machine_free(m);
 }
-
-static const check_case cases[] = {
-    CASE(test_peer_26_results_of_calls_are_remembered_and_errors_come_back_to_the_caller),
-    CASE(test_peer_27_a_resume_writes_what_is_new_and_nothing_else),
-    CASE(test_peer_28_an_attempt_knows_its_number_and_its_time),
-    CASE(test_peer_29_a_node_leads_to_its_handler_when_its_attempts_are_used_up),
-    CASE(test_peer_30_after_a_crash_the_handler_goes_on_and_what_failed_does_not_run),
-    CASE(test_peer_31_a_timeout_is_a_result_that_may_be_tried_again_and_what_is_late_is_dropped),
-    CASE(test_peer_32_a_run_stops_at_any_superstep_and_goes_on_from_there),
-    CASE(test_peer_33_cancel_waits_for_what_is_in_flight_and_a_node_that_says_so_fails),
-    CASE(test_peer_35_many_tasks_ask_at_once_and_each_question_has_an_id),
-    CASE(test_peer_37_pauses_before_and_after_stop_nodes_that_write_nothing),
-    CASE(test_peer_38_a_subgraph_that_asks_twice_is_entered_twice),
-    CASE(test_peer_39_a_node_that_is_done_never_runs_again_however_often_others_ask),
-    CASE(test_peer_40_forks_of_one_entry_ask_again_and_come_to_the_same),
-    CASE(test_peer_42_a_fork_takes_the_place_of_what_came_after_it),
-    CASE(test_peer_43_a_fork_while_a_subgraph_of_a_subgraph_asks_enters_it_anew),
-    CASE(test_peer_44_a_run_is_told_again_by_updates_as_its_nodes),
-    CASE(test_peer_45_a_fork_says_where_it_came_from_and_an_update_what_it_is),
-    CASE(test_peer_46_a_subgraph_keeps_what_is_mapped_and_forgets_the_rest),
-    CASE(test_peer_50_invocations_leave_no_memory_behind),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

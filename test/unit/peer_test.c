@@ -615,33 +615,3 @@ PAWL_TEST(test_peer_25_a_question_is_no_failure_and_what_is_done_is_told_once)
     CHECK_INT(times_in(journal_of(&w), "\"told\""), 1);
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_peer_02_two_writers_of_one_cell_fail_and_a_topic_takes_both),
-    CASE(test_peer_03_the_input_goes_through_the_rule_before_the_first_node),
-    CASE(test_peer_04_writes_of_one_node_to_one_channel_merge_in_their_order),
-    CASE(test_peer_05_an_overwrite_replaces_and_the_later_of_two_stands),
-    CASE(test_peer_06_what_stands_for_a_channel_or_a_secret_goes_into_commands_alone),
-    CASE(test_peer_07_writes_sends_and_gotos_of_one_node_are_kept_in_its_order),
-    CASE(test_peer_09_nothing_is_also_a_value),
-    CASE(test_peer_10_sends_run_in_the_next_superstep_and_then_their_routes),
-    CASE(test_peer_11_tasks_of_edges_come_before_sends_and_sends_in_order_of_their_senders),
-    CASE(test_peer_12_a_task_that_was_sent_may_send_again),
-    CASE(test_peer_13_a_waiting_edge_waits_for_all_and_an_ordinary_edge_does_not),
-    CASE(test_peer_14_a_deferred_node_runs_once_after_branches_of_any_length),
-    CASE(test_peer_15_the_start_fans_out_by_condition),
-    CASE(test_peer_16_a_plan_in_the_state_leads_from_node_to_node),
-    CASE(test_peer_17_siblings_have_their_work_out_at_the_same_time),
-    CASE(test_peer_18_one_machine_serves_many_threads),
-    CASE(test_peer_19_a_subgraph_says_by_a_mapped_channel_where_its_parent_goes),
-    CASE(test_peer_21_what_a_sibling_finished_is_kept_and_only_what_failed_is_tried_again),
-    CASE(test_peer_22_a_failed_run_is_opened_again_or_carried_over),
-    CASE(test_peer_23_the_last_failed_attempt_leaves_the_state_and_other_runs_as_they_were),
-    CASE(test_peer_24_sends_that_are_done_do_not_run_again_when_one_of_them_waited),
-    CASE(test_peer_25_a_question_is_no_failure_and_what_is_done_is_told_once),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

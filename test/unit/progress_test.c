@@ -159,7 +159,7 @@ static int leaves(const char *round, int times)
 
 /* ---- asked ------------------------------------------------------------------------------------------- */
 
-static void test_W1_the_same_in_a_row_asks(void)
+PAWL_TEST(test_W1_the_same_in_a_row_asks)
 {
     pawl_wait wait;
     world w;
@@ -180,7 +180,7 @@ static void test_W1_the_same_in_a_row_asks(void)
 }
 
 /* The name of an effect is as its author wrote it: an agent file's own limits stand behind a dash, as eight digits. */
-static void test_W1_it_says_effects_as_they_were_written(void)
+PAWL_TEST(test_W1_it_says_effects_as_they_were_written)
 {
     static const struct { const char *effect, *said; } names[] = {
         { "run-4c8cd8e7", "a: run(1): go on?" }, { "run-4C8CD8E7", "a: run-4C8CD8E7(1): go on?" }, { "run-4c8cd8e", "a: run-4c8cd8e(1): go on?" },
@@ -206,7 +206,7 @@ static void test_W1_it_says_effects_as_they_were_written(void)
 }
 
 /* Each call by the node that made it, also when it is read back from a snapshot. */
-static void test_W1_it_says_whose_calls_they_are(void)
+PAWL_TEST(test_W1_it_says_whose_calls_they_are)
 {
     pawl_graph *g = planner("planned");
     pawl_wait wait;
@@ -228,7 +228,7 @@ static void test_W1_it_says_whose_calls_they_are(void)
 }
 
 /* A run that an older version began: its base does not say that nodes are named, and what was written then has to come again. */
-static void test_K6_a_run_of_an_older_version_goes_on_as_it_did(void)
+PAWL_TEST(test_K6_a_run_of_an_older_version_goes_on_as_it_did)
 {
     static const char flag[] = ",\"progress_nodes\":1";
     pawl_err err = { PAWL_OK, "" };
@@ -259,7 +259,7 @@ static void test_K6_a_run_of_an_older_version_goes_on_as_it_did(void)
     world_end(&w);
 }
 
-static void test_W1_it_says_what_the_cycle_has_cost(void)
+PAWL_TEST(test_W1_it_says_what_the_cycle_has_cost)
 {
     static const char *const bills[] = { "{\"tokens\":5,\"micros\":7}", "{\"calls\":3,\"tokens\":6}" };
     pawl_wait wait;
@@ -288,7 +288,7 @@ static void test_W1_it_says_what_the_cycle_has_cost(void)
     world_end(&w);
 }
 
-static void test_W1_yes_lets_as_many_rounds_go_and_no_rejects(void)
+PAWL_TEST(test_W1_yes_lets_as_many_rounds_go_and_no_rejects)
 {
     world w;
 
@@ -308,7 +308,7 @@ static void test_W1_yes_lets_as_many_rounds_go_and_no_rejects(void)
     world_end(&w);
 }
 
-static void test_W1_cycles_of_up_to_four_calls(void)
+PAWL_TEST(test_W1_cycles_of_up_to_four_calls)
 {
     /* in one visit each, */
     CHECK_INT(leaves("[[\"a\",1],[\"b\",1]]", 9), 6);
@@ -325,7 +325,7 @@ static void test_W1_cycles_of_up_to_four_calls(void)
     CHECK_INT(leaves("[[\"fail\",1]]", 9), 3);
 }
 
-static void test_W1_what_is_not_quite_the_same_asks_nobody(void)
+PAWL_TEST(test_W1_what_is_not_quite_the_same_asks_nobody)
 {
     CHECK_INT(leaves("[[\"tick\",1]]", 12), -1);                /* another result */
     CHECK_INT(leaves("[[\"run\",%]]", 12), -1);                 /* another argument */
@@ -337,7 +337,7 @@ static void test_W1_what_is_not_quite_the_same_asks_nobody(void)
 }
 
 /* What is handed over by reference counts as what it was. */
-static void test_W1_arguments_are_what_they_refer_to(void)
+PAWL_TEST(test_W1_arguments_are_what_they_refer_to)
 {
     CHECK_INT(leaves("[[\"look\",1],[\"run\"]]", 12), -1);
     CHECK_INT(leaves("[[\"get\",1],[\"run\"]]", 12), 6);
@@ -378,7 +378,7 @@ static pawl_machine *fan(uint32_t times)
     return script_compile(g);
 }
 
-static void test_W1_siblings_are_one_round(void)
+PAWL_TEST(test_W1_siblings_are_one_round)
 {
     world w;
 
@@ -417,7 +417,7 @@ static pawl_code races(pawl_step *s, void *arg)
     return pawl_goto(s, "a");
 }
 
-static void test_W1_a_race_counts_no_wait_that_the_node_did_not_make(void)
+PAWL_TEST(test_W1_a_race_counts_no_wait_that_the_node_did_not_make)
 {
     pawl_graph *g = pawl_graph_new("race", 1);
     world w;
@@ -472,7 +472,7 @@ static pawl_machine *nested(void)
     return script_compile(g);
 }
 
-static void test_W1_a_loop_inside_a_subgraph_and_one_around_it(void)
+PAWL_TEST(test_W1_a_loop_inside_a_subgraph_and_one_around_it)
 {
     world w;
 
@@ -508,7 +508,7 @@ static const char *ask_of(const char *journal)
 }
 
 /* Killed after every entry: it asks the same at the same place. */
-static void test_K6_killed_anywhere_it_asks_at_the_same_place(void)
+PAWL_TEST(test_K6_killed_anywhere_it_asks_at_the_same_place)
 {
     char *whole, *ask;
     uint64_t last;
@@ -549,7 +549,7 @@ static void test_K6_killed_anywhere_it_asks_at_the_same_place(void)
     world_end(&w);
 }
 
-static void test_K10_a_fork_keeps_it(void)
+PAWL_TEST(test_K10_a_fork_keeps_it)
 {
     world w;
 
@@ -576,7 +576,7 @@ static pawl_code fails(pawl_step *s, void *arg)
     return rc != PAWL_OK ? rc : pawl_get_int(s, "width") > 0 ? pawl_fail(s, PAWL_EFFECT, "too wide") : pawl_follow(s);
 }
 
-static void test_K9_visits_that_failed_count_when_it_is_opened_again(void)
+PAWL_TEST(test_K9_visits_that_failed_count_when_it_is_opened_again)
 {
     pawl_graph *g = pawl_graph_new("fails", 1);
     world w;
@@ -604,7 +604,7 @@ static void test_K9_visits_that_failed_count_when_it_is_opened_again(void)
     world_end(&w);
 }
 
-static void test_W1_where_it_is_off_nothing_is_kept(void)
+PAWL_TEST(test_W1_where_it_is_off_nothing_is_kept)
 {
     world w;
 
@@ -616,7 +616,7 @@ static void test_W1_where_it_is_off_nothing_is_kept(void)
     world_end(&w);
 }
 
-static void test_W1_how_often_is_bounded(void)
+PAWL_TEST(test_W1_how_often_is_bounded)
 {
     pawl_graph *g = planner("often");
     pawl_err err = {0};
@@ -660,7 +660,7 @@ static bool in_circles(const int *calls, int n, int times, int next)
     return false;
 }
 
-static void test_W1_it_asks_when_a_call_goes_in_circles_and_only_then(void)
+PAWL_TEST(test_W1_it_asks_when_a_call_goes_in_circles_and_only_then)
 {
     int asks = 0;
 
@@ -703,7 +703,7 @@ static void test_W1_it_asks_when_a_call_goes_in_circles_and_only_then(void)
 
 /* ---- without memory ---------------------------------------------------------------------------------------------- */
 
-static void test_W1_memory_that_fails_leaks_none(void)
+PAWL_TEST(test_W1_memory_that_fails_leaks_none)
 {
     static const pawl_event events[] = {
         { .kind = PAWL_EV_START, .time_ms = 10, .value = "{\"n\":0,\"plan\":[[[\"run\",1]],[[\"run\",1]],[[\"run\",1]]]}" },
@@ -719,17 +719,4 @@ static void test_W1_memory_that_fails_leaks_none(void)
     pawl_machine_free(m);
 }
 
-static const check_case cases[] = {
-    CASE(test_W1_the_same_in_a_row_asks), CASE(test_W1_it_says_effects_as_they_were_written),
-    CASE(test_W1_it_says_whose_calls_they_are), CASE(test_K6_a_run_of_an_older_version_goes_on_as_it_did), CASE(test_W1_it_says_what_the_cycle_has_cost),
-    CASE(test_W1_yes_lets_as_many_rounds_go_and_no_rejects),
-    CASE(test_W1_cycles_of_up_to_four_calls), CASE(test_W1_what_is_not_quite_the_same_asks_nobody),
-    CASE(test_W1_arguments_are_what_they_refer_to), CASE(test_W1_siblings_are_one_round),
-    CASE(test_W1_a_race_counts_no_wait_that_the_node_did_not_make), CASE(test_W1_a_loop_inside_a_subgraph_and_one_around_it),
-    CASE(test_K6_killed_anywhere_it_asks_at_the_same_place), CASE(test_K10_a_fork_keeps_it),
-    CASE(test_K9_visits_that_failed_count_when_it_is_opened_again), CASE(test_W1_where_it_is_off_nothing_is_kept),
-    CASE(test_W1_how_often_is_bounded), CASE(test_W1_it_asks_when_a_call_goes_in_circles_and_only_then),
-    CASE(test_W1_memory_that_fails_leaks_none),
-};
-
-int main(int argc, char **argv) { return check_main(argc, argv, cases, sizeof cases / sizeof *cases); }
+int main(int argc, char **argv) { return check_main(argc, argv); }

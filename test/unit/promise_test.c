@@ -683,25 +683,3 @@ PAWL_TEST(test_K7_a_snapshot_is_due_when_the_tail_outweighs_the_last_one)
     CHECK_INT(pawl_value_size(pawl_state_get(w.st, "list")), 60);
     world_drop(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_K3_nothing_in_a_value_is_an_op_or_a_reference),
-    CASE(test_K3_K5_a_value_may_be_kept_apart_as_a_blob),
-    CASE(test_K9_a_struct_is_read_whole_and_written_by_field),
-    CASE(test_K9_a_channel_of_another_type_is_an_error_that_names_the_field),
-    CASE(test_K9_a_field_added_later_starts_with_its_default),
-    CASE(test_K9_K6_a_field_added_to_a_subgraph_is_there_in_one_that_is_open),
-    CASE(test_K9_K6_a_machine_that_changes_a_field_s_rule_is_not_adopted),
-    CASE(test_K9_K10_what_was_adopted_is_forked_and_pruned_with_the_rest),
-    CASE(test_K10_S7_a_base_holds_the_run_s_record),
-    CASE(test_K10_a_pruned_journal_is_verified_from_its_base_on),
-    CASE(test_K10_a_fork_inherits_no_receipt_no_answer_and_no_id),
-    CASE(test_K10_G13_channels_that_are_kept_are_copied_once_into_the_new_run_s_base),
-    CASE(test_K10_G13_what_no_rule_can_hold_is_refused_and_secrets_are_never_carried),
-    CASE(test_K7_a_snapshot_is_due_when_the_tail_outweighs_the_last_one),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -511,25 +511,3 @@ PAWL_TEST(test_X2_limits_that_nobody_set_are_those_of_the_document)
     by_default(sends_many, "100000", NULL);
     by_default(sends_many, "100001", "plain: a superstep of 100001 tasks is over max_tasks 100000");
 }
-
-static const check_case cases[] = {
-    CASE(test_W1_a_wait_is_a_whole_record_and_survives_everything),
-    CASE(test_W1_slots_that_are_made_are_unique_among_the_open_ones),
-    CASE(test_W1_W3_a_slot_that_two_nodes_chose_is_made_unique),
-    CASE(test_W4_a_reducer_sees_answers_in_journal_order),
-    CASE(test_W7_a_reducer_sees_the_update_that_came_with_the_answer),
-    CASE(test_W3_of_two_answers_the_first_is_taken_and_the_second_told),
-    CASE(test_W5_a_deadline_gives_the_default_that_was_asked_with_and_not_before),
-    CASE(test_W5_what_has_no_deadline_or_no_default_waits_for_ever),
-    CASE(test_W5_the_only_default_of_an_approval_is_deny),
-    CASE(test_W3_W5_a_default_that_its_schema_refuses_is_never_asked_with),
-    CASE(test_G3_a_race_by_the_clock_is_recorded_and_the_loser_left),
-    CASE(test_X1_the_document_says_what_to_do_about_every_code),
-    CASE(test_X2_the_document_names_every_limit_with_its_default),
-    CASE(test_X2_limits_that_nobody_set_are_those_of_the_document),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -100,14 +100,3 @@ PAWL_TEST(test_K5_a_changed_byte_is_canonical_or_refused)
             }
     buf_free(&b);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_K2_canonical_text_is_scanned_as_it_is_parsed),
-        CASE(test_K2_no_other_text_is_scanned_and_the_byte_is_known),
-        CASE(test_K5_a_changed_byte_is_canonical_or_refused),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

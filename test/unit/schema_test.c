@@ -467,28 +467,12 @@ PAWL_TEST(test_our_own_schemas_have_no_unknown_keyword)
     CHECK_INT(schema_known(NULL, "it", NULL), PAWL_INVALID);
 }
 
-static const check_case cases[] = {
-    CASE(test_types),
-    CASE(test_values),
-    CASE(test_numbers),
-    CASE(test_strings_and_arrays),
-    CASE(test_objects),
-    CASE(test_combinations),
-    CASE(test_a_refusal_names_the_place),
-    CASE(test_refs),
-    CASE(test_refs_that_go_round_are_refused),
-    CASE(test_a_malformed_schema_refuses_everything),
-    CASE(test_X2_limits_are_named),
-    CASE(test_the_deepest_value_has_a_schema),
-    CASE(test_our_own_schemas_have_no_unknown_keyword),
-};
-
 int main(int argc, char **argv)
 {
     int rc;
 
     arena_init(&mem, NULL, 65536);
-    rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    rc = check_main(argc, argv);
     arena_free(&mem);
     return rc;
 }

@@ -239,20 +239,3 @@ PAWL_TEST(test_K4_ephemeral_is_in_no_snapshot_after_its_superstep)
     CHECK_STR(world_all(&w), "{\"x\":null}");
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_K4_the_base_and_the_state_show_a_secret_by_its_name),
-    CASE(test_K4_a_secret_is_written_by_no_road),
-    CASE(test_K4_a_command_holds_the_reference_and_says_what_is_to_be_put_in),
-    CASE(test_K4_a_whole_argument_may_be_a_secret),
-    CASE(test_K4_a_work_node_that_takes_all_channels_takes_no_secret),
-    CASE(test_K4_a_reducer_refers_to_a_secret_alike),
-    CASE(test_K4_K10_a_fork_and_a_pruned_base_hold_the_name_only),
-    CASE(test_K4_a_secret_is_declared_by_env_file_or_given_and_by_nothing_else),
-    CASE(test_K4_ephemeral_is_in_no_snapshot_after_its_superstep),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

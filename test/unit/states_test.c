@@ -41,10 +41,3 @@ PAWL_TEST(test_the_readme_of_the_kernel_shows_its_tables)
     pawl_step_free(s);
     free(page);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = { CASE(test_the_readme_of_the_kernel_shows_its_tables) };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -514,32 +514,3 @@ PAWL_TEST(test_G2_G6_every_order_of_arrival_gives_the_same_entries)
         world_end(&w);
     }
 }
-
-static const check_case cases[] = {
-    CASE(test_G6_a_subgraph_has_channels_of_its_own),
-    CASE(test_K7_G6_a_command_inside_refers_to_the_channels_inside),
-    CASE(test_G6_channels_are_shared_by_mapping),
-    CASE(test_G6_channels_may_have_other_names_inside),
-    CASE(test_G6_what_cannot_be_mapped_fails_the_task),
-    CASE(test_G3_G6_each_send_of_a_subgraph_has_a_frame_of_its_own),
-    CASE(test_G3_G6_what_a_subgraph_is_sent_lies_over_what_is_mapped),
-    CASE(test_G6_a_pause_inside_surfaces_and_resumes_inside),
-    CASE(test_G6_pauses_before_and_after_nodes_inside),
-    CASE(test_G6_interrupt_then_inside_answers_into_a_channel_inside),
-    CASE(test_G6_two_deep_a_question_is_asked_and_answered),
-    CASE(test_G6_a_pause_in_one_subgraph_loses_nothing_of_its_siblings),
-    CASE(test_G4_G6_what_was_done_inside_is_kept_when_the_run_is_opened_again),
-    CASE(test_G6_faults_of_a_subgraph_are_its_task_s),
-    CASE(test_G7_G6_max_steps_inside_are_exactly_those_allowed_and_take_none_outside),
-    CASE(test_G6_a_denial_inside_rejects_the_run),
-    CASE(test_E7_G6_a_node_inside_has_its_own_retry),
-    CASE(test_G6_halt_inside_ends_the_subgraph_alone),
-    CASE(test_G6_joins_sends_and_deferred_nodes_work_inside),
-    CASE(test_G6_a_subgraph_in_a_loop_begins_anew_each_time),
-    CASE(test_G2_G6_every_order_of_arrival_gives_the_same_entries),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -432,27 +432,3 @@ PAWL_TEST(test_G8_a_fork_that_is_updated_as_a_node_takes_another_route)
     }
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_G13_instead_of_completing_a_run_waits_for_input_and_begins_again_over_its_state),
-    CASE(test_G13_input_that_is_wrong_is_refused_and_the_wait_stands),
-    CASE(test_G13_input_in_the_middle_of_a_turn_is_ignored),
-    CASE(test_G7_G13_max_steps_begin_anew_with_each_turn),
-    CASE(test_G13_ephemerals_barriers_and_joins_begin_anew_with_each_turn),
-    CASE(test_G13_a_turn_that_failed_is_opened_again_within_the_turn),
-    CASE(test_G3_a_sequence_runs_from_the_start_to_the_end_in_order),
-    CASE(test_G8_an_update_is_merged_by_the_rules_when_nothing_runs),
-    CASE(test_G8_an_update_of_an_open_superstep_comes_when_it_closes),
-    CASE(test_G8_update_as_a_node_goes_on_as_if_that_node_had_written_it),
-    CASE(test_G8_update_as_a_node_that_has_no_place_here_is_refused),
-    CASE(test_G8_update_as_a_source_counts_for_its_join),
-    CASE(test_G8_the_state_at_any_entry_is_what_it_was_then),
-    CASE(test_K10_G8_a_fork_at_any_entry_goes_its_own_way),
-    CASE(test_G8_a_fork_of_what_is_over_ends_again),
-    CASE(test_G8_a_fork_that_is_updated_as_a_node_takes_another_route),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

@@ -496,31 +496,3 @@ PAWL_TEST(test_E5_a_reducer_that_fails_undoes_what_was_in_flight)
     CHECK(strstr(journal_of(&w), "{\"args\":{\"args\":\"seat\",\"id\":\"1.@.1.0\",\"receipt\":\"seat 7\"},\"effect\":\"unbook\"}") != NULL);
     world_end(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_E5_an_unknown_outcome_of_once_becomes_a_wait),
-    CASE(test_E5_again_performs_it_again_and_failed_is_its_error),
-    CASE(test_E5_a_receipt_that_comes_late_settles_the_doubt),
-    CASE(test_E5_what_is_not_once_gives_unknown_to_the_node),
-    CASE(test_E5_a_sibling_goes_on_beside_a_doubt),
-    CASE(test_E5_inverses_run_in_reverse_each_in_its_entry),
-    CASE(test_E5_siblings_are_undone_in_reverse_of_task_order_whatever_came_first),
-    CASE(test_E5_of_many_siblings_each_is_undone_in_its_turn),
-    CASE(test_E10_cancel_waits_for_what_is_in_flight_and_undoes_it_too),
-    CASE(test_E10_a_second_cancel_skips_the_waiting_not_the_inverses),
-    CASE(test_E5_what_was_given_up_is_undone_too_without_a_receipt),
-    CASE(test_E5_an_inverse_that_fails_for_good_becomes_a_wait),
-    CASE(test_E5_an_inverse_gets_the_arguments_as_they_were),
-    CASE(test_E5_a_completed_run_undoes_nothing),
-    CASE(test_E5_a_rejected_run_undoes_what_it_did),
-    CASE(test_K10_a_fork_undoes_nothing_of_the_run_it_comes_from),
-    CASE(test_K2_a_receipt_without_a_value_reads_as_it_was),
-    CASE(test_E5_an_inverse_goes_with_compensable_alone),
-    CASE(test_E5_a_reducer_is_told_what_was_answered_as_a_receipt),
-    CASE(test_E5_a_reducer_that_fails_undoes_what_was_in_flight),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

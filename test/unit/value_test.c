@@ -587,38 +587,13 @@ PAWL_TEST(test_every_allocation_may_fail)
     march(true);
 }
 
-static const check_case cases[] = {
-    CASE(test_K2_numbers_keep_their_kind),
-    CASE(test_K2_keys_are_sorted_by_bytes),
-    CASE(test_K2_escapes_are_few),
-    CASE(test_K2_canonical_text_parses_to_itself),
-    CASE(test_X3_a_large_object_costs_no_more_than_sorting_it),
-    CASE(test_X3_duplicate_keys_are_refused),
-    CASE(test_X2_depth_has_a_limit_that_is_named),
-    CASE(test_X3_what_is_not_strict_JSON_is_refused),
-    CASE(test_X3_a_refused_text_leaves_nothing_in_the_arena),
-    CASE(test_utf8_is_checked_byte_by_byte),
-    CASE(test_getters_answer_for_their_own_type_alone),
-    CASE(test_pointers_follow_RFC_6901),
-    CASE(test_iterators_keep_the_order_of_the_value),
-    CASE(test_K2_equal_values_are_those_of_equal_text),
-    CASE(test_K2_equality_does_not_mind_order_at_any_depth),
-    CASE(test_a_copy_stands_alone_and_is_one_block),
-    CASE(test_K3_refs_are_null_in_the_text_and_named_beside_it),
-    CASE(test_K3_a_ref_survives_copies_and_disturbs_no_getter),
-    CASE(test_pack_builds_what_its_format_says),
-    CASE(test_pack_lets_NULL_flow_on),
-    CASE(test_X3_pack_refuses_with_words),
-    CASE(test_every_allocation_may_fail),
-};
-
 int main(int argc, char **argv)
 {
     int rc;
 
     arena_init(&mem, NULL, 65536);
     buf_init(&out, NULL);
-    rc = check_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    rc = check_main(argc, argv);
     arena_free(&mem);
     buf_free(&out);
     return rc;

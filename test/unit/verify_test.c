@@ -66,13 +66,3 @@ PAWL_TEST(test_K5_changed_bytes_are_told_before_any_machine_is_asked)
     CHECK_STR(err.text, "run-1: entry 2 does not follow from what stands before it (hash)");
     world_drop(&w);
 }
-
-static const check_case cases[] = {
-    CASE(test_K5_a_journal_of_another_machine_is_not_verified_by_this_one),
-    CASE(test_K5_changed_bytes_are_told_before_any_machine_is_asked),
-};
-
-int main(int argc, char **argv)
-{
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}

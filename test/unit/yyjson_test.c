@@ -171,14 +171,3 @@ PAWL_TEST(test_yyjson_a_node_takes_what_a_parser_made)
     pawl_step_free(s);
     pawl_machine_free(m);
 }
-
-int main(int argc, char **argv)
-{
-    static const check_case cases[] = {
-        CASE(test_yyjson_there_and_back_is_the_same), CASE(test_yyjson_lets_nothing_in_that_is_no_value),
-        CASE(test_K2_yyjson_negative_zero_comes_in_as_zero), CASE(test_yyjson_every_allocation_fails_once),
-        CASE(test_yyjson_a_node_takes_what_a_parser_made),
-    };
-
-    return check_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}
