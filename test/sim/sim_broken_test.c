@@ -26,6 +26,19 @@ static pawl_code agent_run(uint64_t seed, pawl_sim_report *report, pawl_err *err
     return pawl_sim_agent(&trial_setup, seed, report, err);
 }
 
+/* A store that says more often than elsewhere that it failed when it did not, while rivals look for runs. */
+static pawl_code unsure_run(uint64_t seed, pawl_sim_report *report, pawl_err *err)
+{
+    pawl_sim_setup setup = trial_at((unsigned)(seed % TRIALS))->setup;
+    pawl_sim_trouble t = pawl_sim_trouble_default();
+
+    t.unsure = t.rival = 100;
+    t.refuse = 300;
+    t.kill = t.fail = 0;
+    setup.trouble = &t;
+    return pawl_sim(&setup, seed, report, err);
+}
+
 static pawl_code run_with(broken_rule rule, world_fn *run, uint64_t seed, pawl_err *err)
 {
     pawl_sim_report report;
@@ -75,7 +88,9 @@ static world_fn *world_of(broken_rule rule)
 {
     const char *oracle;
 
-    return is_of_agents(rule, &oracle) ? agent_run : rule == BROKEN_BATCH_CLOSED ? trial_crowd : trial_run;
+    if (is_of_agents(rule, &oracle))
+        return agent_run;
+    return rule == BROKEN_BATCH_CLOSED ? trial_crowd : rule == BROKEN_LEASE_UNSURE ? unsure_run : trial_run;
 }
 
 static void search_begin(broken_rule rule)

@@ -76,8 +76,10 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
 static void leases_doubt(pawl_engine *e, cached_run **runs, const pawl_append *all, size_t n)
 {
     for (size_t i = 0; i < n && !BROKEN(BROKEN_LEASE_UNSURE); i++)
-        if (all[i].release && runs[i]->fence != 0)
-            runs[i]->lease_ms = e->leases_until_ms = 0;
+        if (all[i].release && runs[i]->fence != 0) {
+            runs[i]->lease_ms = 0;
+            e->leases_until_ms = 0;
+        }
 }
 
 /* The lease moves under the same lock as the append: the lease thread must not take a released lease for a lost one. */
