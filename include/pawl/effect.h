@@ -14,6 +14,25 @@ extern "C" {
 typedef struct pawl_job pawl_job;
 typedef struct pawl_reply pawl_reply;
 
+/* What a piece of a handler's output is, while it comes: see pawl_job_say. */
+typedef enum pawl_delta_kind {
+    PAWL_DELTA_CUSTOM = 0,      /* JSON under a name of the handler's own: what job->say() makes; no other function takes it */
+    PAWL_DELTA_BEGIN,           /* a model begins to answer: what an earlier attempt said is void. `number`: the attempt; no bytes */
+    PAWL_DELTA_TEXT,            /* of the answer of a model; an interrupt keeps it (A4) */
+    PAWL_DELTA_THINKING,        /* what a model thinks */
+    PAWL_DELTA_TOOL_INPUT,      /* of the JSON of a tool call's input. `number`: which block of the answer; `id` and `name` where the call begins */
+    PAWL_DELTA_TOOL_OUTPUT      /* what a tool has written. `id`: the tool call's */
+} pawl_delta_kind;
+
+/* One piece. Bytes are UTF-8 of whole characters, of any content; they are lent for the call, and need no NUL behind them. */
+typedef struct pawl_delta {
+    pawl_delta_kind kind;
+    const char *bytes;
+    size_t size;                /* in bytes */
+    uint64_t number;
+    const char *id, *name;      /* as the kind says; else NULL */
+} pawl_delta;
+
 /* Called once when a job that is answered later must stop: see pawl_job.later. `id` is the job's. */
 typedef void pawl_stop_fn(void *ctx, const char *id);
 
@@ -30,7 +49,8 @@ struct pawl_job {
     bool (*canceled)(const pawl_job *job);      /* true: stop, undo nothing, return PAWL_CANCELED */
     void (*heartbeat)(const pawl_job *job);     /* call it now and then while there is progress */
     /* Emits a live event to stream subscribers (pawl/stream.h), not journaled: "message" for the output of a model, any other name as you like; `text` is
-     * JSON. Counts as a heartbeat. PAWL_INVALID: no name or invalid JSON; PAWL_LIMIT: the buffer for subscribers is full. */
+     * JSON, parsed at once: text that comes token by token is said by pawl_job_say. Counts as a heartbeat. PAWL_INVALID: no name or invalid JSON;
+     * PAWL_LIMIT: larger than the buffer for subscribers. On any thread. */
     pawl_code (*say)(const pawl_job *job, const char *name, const char *text);
     void *ctx;                    /* of the caller that made the job */
     void *sql;                    /* see pawl_ctx_sql in engine.h */
@@ -50,7 +70,15 @@ struct pawl_job {
      * the reply. Job and reply may not be used afterwards. */
     void (*finish)(const pawl_job *job, pawl_code code);
     bool alone;                   /* called on the driving thread with no other command open: answering later saves no thread, and costs a hand-over */
+    /* For pawl_job_say alone: takes a delta where `say` is that of whoever made the job, and else returns PAWL_PENDING. May be NULL. */
+    pawl_code (*delta)(const pawl_job *job, const pawl_delta *delta);
 };
+
+/* Emits a piece of the output of a model or a tool, as say() does: not journaled, a heartbeat, on any thread; copied. It stays bytes until a reader asks
+ * for JSON: the same as say() of {"type":"text_delta","text":...} and so on (docs/MODELS.md), or of "tool_progress" {"output","tool_use_id"}. In a copy of
+ * a job with another say(), that function gets this JSON. Nothing is done where job->say is NULL. PAWL_INVALID: of no such kind, not UTF-8, or custom;
+ * PAWL_LIMIT: larger than the buffer for subscribers; PAWL_NOMEM. */
+PAWL_API pawl_code pawl_job_say(const pawl_job *job, const pawl_delta *delta);
 
 /* Performs `job`: set the result by pawl_reply_... and return PAWL_OK; or return a code below 0: PAWL_TRANSIENT, PAWL_TIMEOUT and PAWL_IO are retried as
  * the command says, any other is final. PAWL_PENDING: answered later, see pawl_job.later. `arg` is that of pawl_engine_effect. */

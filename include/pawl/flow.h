@@ -100,8 +100,8 @@ PAWL_API pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const p
 PAWL_API pawl_code pawl_flow_output(pawl_machine *m, const char *channel, pawl_err *err);
 
 /* The signal by which a run of it is interrupted: delivered while commands are out, it reaches the engine at once, also one that is in a handler,
- * which is told to stop; and its value, an object or null, comes with "said": {INVOCATION ID: TEXT}, what the handlers have said so far (messages
- * {"type":"text_delta","text"}). What is to end the machine drops. And input that it does
+ * which is told to stop; and its value, an object or null, comes with "said": {INVOCATION ID: TEXT}, what the handlers have said so far (PAWL_DELTA_TEXT,
+ * or messages {"type":"text_delta","text"}). What is to end the machine drops. And input that it does
  * not wait for comes to it as the signal "input". Before its first run; part of the hash. PAWL_INVALID: no name, or told already. */
 PAWL_API pawl_code pawl_flow_interrupt(pawl_machine *m, const char *signal, pawl_err *err);
 

@@ -86,6 +86,7 @@ typedef struct pawl_item_change {
     uint64_t seq, index;        /* its place in the journal */
     uint64_t live;              /* 0: durable; else its number, and the cursor is that of the last durable change before it */
     int64_t time_ms;            /* 0: no time is stored with it */
+    const pawl_delta *delta;    /* live, said by pawl_job_say: its bytes, valid as long as the texts; else NULL */
 } pawl_item_change;
 
 typedef struct pawl_items_options {     /* NULL or 0: the default */

@@ -4,7 +4,7 @@
  *     {"model":"PROVIDER/NAME","messages":[...],"system"?,"tools"?,"tool_choice"?,"max_tokens"?,"temperature"?,"thinking"?,
  *      "schema"?,"stop"?,"cache"?,"retry"?: number of earlier requests}
  *     {"message":{"role":"assistant","content":[...]},"stop":"end_turn","usage":{...},"model":NAME,"request_id"?,"output"?}
- * While it arrives, job->say(job, "message", JSON) emits its pieces. Only a complete answer becomes a reply: one that ends early is PAWL_TRANSIENT. These
+ * While it arrives, pawl_job_say emits its pieces. Only a complete answer becomes a reply: one that ends early is PAWL_TRANSIENT. These
  * handlers do not retry. */
 #ifndef PAWL_LLM_H
 #define PAWL_LLM_H

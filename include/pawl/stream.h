@@ -49,6 +49,7 @@ typedef struct pawl_stream_event {      /* texts live until the next call on the
     const char *id;             /* the invocation's, of what has one; else NULL */
     const char *json;           /* canonical JSON, by kind and name: docs/INTERFACES.md */
     int64_t time_ms;            /* 0: of what no time is stored with */
+    const pawl_delta *delta;    /* live, said by pawl_job_say: its bytes, of which `json` was made; else NULL */
 } pawl_stream_event;
 
 typedef struct pawl_stream_options {    /* NULL or 0: the default */

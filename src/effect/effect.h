@@ -24,6 +24,14 @@ void reply_free(pawl_reply *r);
 /* Append what a receipt says of a failure: {"attempts"?,"code","retry_after_ms"?,"text","detail"?}; attempts 0: not said. */
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out);
 
+/* ---- delta.c ------------------------------------------------------------------------------------- */
+
+const char *delta_name(const pawl_delta *d);    /* under which readers get it: "message", "tool_progress", or its own */
+bool delta_valid(const pawl_delta *d);          /* of a kind that pawl_job_say takes, and UTF-8 */
+void delta_json(buf *out, const pawl_delta *d); /* append its canonical JSON; of a custom one its bytes are that */
+/* A delta of a "message" that was said as JSON; its bytes are of `v`. false: it is none of those kinds. */
+bool delta_of_value(const pawl_value *v, pawl_delta *out);
+
 /* ---- job.c: what jobs and arguments have in common ------------------------------------------------ */
 
 enum {

@@ -3,6 +3,7 @@
  * A reader has one stream of the agent's run, and one of each child from the entry that starts the child. Used by one thread at a time.
  * Invariants: no chunk of a child comes before the chunk that announces the child, and none after the chunk that ends it. */
 #include "host/host.h"
+#include "effect/effect.h"
 #include "stream/projection.h"
 
 #include <stdio.h>
@@ -83,20 +84,28 @@ static bool is_said(const pawl_item_change *ch)
     return (ch->what & (PAWL_ITEM_GAP | PAWL_ITEM_EMITTED)) != 0;
 }
 
-static const struct { const char *type, *member; pawl_chunk_kind kind; } spoken[] = {
-    { "text_delta", "text", PAWL_CHUNK_TEXT_DELTA }, { "thinking_delta", "thinking", PAWL_CHUNK_THINKING_DELTA }, { "begin", "attempt", PAWL_CHUNK_STATUS },
-};
-
-/* What a model says while it does: its text, what it thinks, and that it begins anew. */
-static const pawl_value *spoken_of(arena *mem, const pawl_value *v, pawl_chunk_kind *kind)
+/* What a model says while it does: its text, what it thinks, and that it begins anew; and what a tool writes. */
+static const pawl_value *delta_of(arena *mem, const pawl_delta *d, pawl_chunk_kind *kind)
 {
-    const char *type = pawl_value_string(pawl_value_get(v, "type"));
+    const pawl_value *text = value_string(mem, d->size > 0 ? d->bytes : "", d->size);
 
-    for (size_t i = 0; type != NULL && i < sizeof spoken / sizeof *spoken; i++)
-        if (strcmp(spoken[i].type, type) == 0 && pawl_value_get(v, spoken[i].member) != NULL) {
-            *kind = spoken[i].kind;
-            return value_pack(mem, NULL, "{s:v}", spoken[i].member, pawl_value_get(v, spoken[i].member));
-        }
+    switch (d->kind) {
+    case PAWL_DELTA_BEGIN:
+        *kind = PAWL_CHUNK_STATUS;
+        return value_pack(mem, NULL, "{s:i}", "attempt", (int64_t)d->number);
+    case PAWL_DELTA_TEXT:
+        *kind = PAWL_CHUNK_TEXT_DELTA;
+        return value_pack(mem, NULL, "{s:v}", "text", text);
+    case PAWL_DELTA_THINKING:
+        *kind = PAWL_CHUNK_THINKING_DELTA;
+        return value_pack(mem, NULL, "{s:v}", "thinking", text);
+    case PAWL_DELTA_TOOL_OUTPUT:
+        *kind = PAWL_CHUNK_TOOL_PROGRESS;
+        return value_pack(mem, NULL, "{s:v,s:s}", "output", text, "tool_use_id", d->id != NULL ? d->id : "");
+    case PAWL_DELTA_CUSTOM:
+    case PAWL_DELTA_TOOL_INPUT:
+        break;
+    }
     return NULL;
 }
 
@@ -104,12 +113,15 @@ static const pawl_value *spoken_of(arena *mem, const pawl_value *v, pawl_chunk_k
 static const pawl_value *said_of(arena *mem, const pawl_item_change *ch, const pawl_value *v, pawl_chunk_kind *kind)
 {
     const row *one;
+    pawl_delta said;
 
+    if (ch->delta != NULL)
+        return delta_of(mem, ch->delta, kind);
     *kind = PAWL_CHUNK_STATUS;
     if ((ch->what & PAWL_ITEM_GAP) != 0)
         return value_pack(mem, NULL, "{s:v,s:s}", "gap", v, "why", ch->part);
     if (ch->live > 0 && strcmp(ch->part, "message") == 0)
-        return spoken_of(mem, v, kind);
+        return delta_of_value(v, &said) ? delta_of(mem, &said, kind) : NULL;
     *kind = PAWL_CHUNK_TOOL_PROGRESS;
     if (ch->live > 0)
         return strcmp(ch->part, "tool_progress") == 0 ? v : NULL;
@@ -262,8 +274,8 @@ static pawl_code held_next(source *s, pawl_chunk *out)
 /* PAWL_OK: *out is one, where its kind is not 0. */
 static pawl_code change_take(pawl_chunks *c, source *s, const pawl_item_change *ch, pawl_chunk *out, pawl_err *err)
 {
-    const char *json = pawl_items_json(s->r, err), *run;
-    const pawl_value *v = json != NULL ? value_read(&c->mem, json, strlen(json), ch->part, err) : NULL;
+    const char *json = ch->delta != NULL ? "" : pawl_items_json(s->r, err), *run;
+    const pawl_value *v = json != NULL && *json != '\0' ? value_read(&c->mem, json, strlen(json), ch->part, err) : NULL;
     pawl_chunk_kind kind;
 
     if (json == NULL)

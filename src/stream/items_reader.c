@@ -208,6 +208,7 @@ static void live_given(pawl_items *r, pawl_item_change *out)
         cursor_set(r, r->head.seq, r->head.index, 0, 0);
     run_change(r, out);
     out->call = r->head.id;
+    out->delta = r->head.delta;
     if (gap) {
         out->what |= PAWL_ITEM_GAP;
     } else if (it != NULL) {
@@ -287,7 +288,7 @@ pawl_code pawl_items_next(pawl_items *r, pawl_item_change *out, pawl_err *err)
         return fail(err, PAWL_NOMEM, "%s: no memory for its items: open another reader at its cursor", r->s->run);
     r->given = NULL;
     if (r->s->pruned) {         /* the gap comes before what is open behind it */
-        if ((rc = stream_step(r->s, &r->head, err)) == PAWL_OK)
+        if ((rc = stream_step(r->s, false, &r->head, err)) == PAWL_OK)
             live_given(r, out);
         return rc;
     }
@@ -297,7 +298,7 @@ pawl_code pawl_items_next(pawl_items *r, pawl_item_change *out, pawl_err *err)
         if (r->at_place && r->p.index > 0)
             line_next(&r->s->w);
         r->at_place = false;
-        if ((rc = stream_step(r->s, &r->head, err)) != PAWL_OK)
+        if ((rc = stream_step(r->s, false, &r->head, err)) != PAWL_OK)
             return rc;
         if (r->head.kind != 0) {
             live_given(r, out);
@@ -363,7 +364,7 @@ const char *pawl_items_json(pawl_items *r, pawl_err *err)
     const char *json = NULL;
 
     if (c == NULL)
-        return r != NULL && r->live ? r->head.json : "null";
+        return r != NULL && r->live ? live_json(r->s, &r->head, err) : "null";
     w = &r->s->w;
     if (c->json == JSON_NONE)
         return "null";

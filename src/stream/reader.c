@@ -4,6 +4,7 @@
  * covers the reader's link into it, the engine's lock a store that is not lent; neither is taken under the other. Invariant: what is behind w.at was
  * given or passed over, so no durable event comes twice. */
 #include "stream/stream.h"
+#include "effect/effect.h"
 
 #include <string.h>
 
@@ -111,11 +112,12 @@ static void lost_more(pawl_stream *r, uint64_t last, uint64_t n)
 /* What readers select it by: of what a handler says the name decides. */
 static pawl_stream_kind live_kind(const ring_entry *t)
 {
-    const char *name = t->block == NULL ? "" : t->block + strlen(t->block) + 1;
+    pawl_delta said;
 
     if (t->kind != RING_SAID)
         return PAWL_STREAM_TASKS;
-    return strcmp(name, "message") == 0 ? PAWL_STREAM_MESSAGES : PAWL_STREAM_CUSTOM;
+    ring_delta(t, t->block, &said);
+    return strcmp(delta_name(&said), "message") == 0 ? PAWL_STREAM_MESSAGES : PAWL_STREAM_CUSTOM;
 }
 
 static taken live_take(pawl_stream *r, stream_ring *h, uint64_t slot)
@@ -250,36 +252,50 @@ static pawl_code lost_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err
     return rc;
 }
 
-/* Its texts stay in r->w.json until the next one. */
-static pawl_code live_event(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
+const char *live_json(pawl_stream *r, const pawl_stream_event *ev, pawl_err *err)
+{
+    if (ev->json != NULL)
+        return ev->json;
+    buf_reset(&r->w.json);
+    delta_json(&r->w.json, ev->delta);
+    buf_char(&r->w.json, '\0');
+    if (!r->w.json.failed)
+        return r->w.json.data;
+    fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
+    return NULL;
+}
+
+/* Its texts stay in r->w.mem until the next one. */
+static pawl_code live_event(pawl_stream *r, bool json, pawl_stream_event *ev, pawl_err *err)
 {
     ring_entry *t = &r->take;
-    char *id, *name, *path;
+    char *id, *path;
 
     arena_reset(&r->w.mem);
-    buf_reset(&r->w.json);
-    buf_put(&r->w.json, t->block, t->size);
-    path = arena_strdup(&r->w.mem, t->block, t->size);
-    if (r->w.json.failed || path == NULL)
+    id = arena_strdup(&r->w.mem, t->block, t->size);
+    path = arena_text(&r->w.mem, t->block);
+    if (id == NULL || path == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
-    id = r->w.json.data;
-    name = id + strlen(id) + 1;
+    ring_delta(t, id, &r->said);
     path += strcspn(path, "/") + 1;                     /* RUN~LIFE/SUPERSTEP.TASK.VISIT.N */
     path += strcspn(path, ".") + 1;
     for (int i = 0; i < 2; i++)
         if (strrchr(path, '.') != NULL)
             *strrchr(path, '.') = '\0';
     *ev = (pawl_stream_event){ .kind = live_kind(t), .cursor = cursor_text(&r->w, r->w.cursor), .seq = r->w.at.seq, .index = r->w.index,
-                               .live = t->live, .run = r->run, .name = name, .path = path, .node = node_of(&r->w, path), .id = id,
-                               .json = name + strlen(name) + 1, .time_ms = t->time_ms };
+                               .live = t->live, .run = r->run, .name = delta_name(&r->said), .path = path, .node = node_of(&r->w, path), .id = id,
+                               .json = r->said.kind == PAWL_DELTA_CUSTOM ? r->said.bytes : NULL, .time_ms = t->time_ms,
+                               .delta = r->said.kind == PAWL_DELTA_CUSTOM ? NULL : &r->said };
     if (ev->node == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for an event", r->run);
+    if (json && (ev->json = live_json(r, ev, err)) == NULL)
+        return PAWL_NOMEM;
     mem_free(&r->alloc, t->block, t->size);
     t->block = NULL;
     return PAWL_OK;
 }
 
-pawl_code stream_step(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
+pawl_code stream_step(pawl_stream *r, bool json, pawl_stream_event *ev, pawl_err *err)
 {
     pawl_code rc;
 
@@ -293,7 +309,7 @@ pawl_code stream_step(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
         return lost_event(r, ev, err);
     if (rc != PAWL_OK)
         return r->w.over ? PAWL_HALTED : rc;
-    return r->w.entry == NULL ? live_event(r, ev, err) : PAWL_OK;
+    return r->w.entry == NULL ? live_event(r, json, ev, err) : PAWL_OK;
 }
 
 pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
@@ -302,7 +318,7 @@ pawl_code pawl_stream_next(pawl_stream *r, pawl_stream_event *ev, pawl_err *err)
 
     if (r == NULL || ev == NULL)
         return fail(err, PAWL_INVALID, "next: a stream and room for an event are needed");
-    while ((rc = stream_step(r, ev, err)) == PAWL_OK && ev->kind == 0) {
+    while ((rc = stream_step(r, true, ev, err)) == PAWL_OK && ev->kind == 0) {
         if ((line_kind(&r->w) & r->kinds) == 0) {
             line_next(&r->w);
             continue;

@@ -33,13 +33,16 @@ struct pawl_stream {
     uint64_t lost, lost_last;   /* live events, to be told; the number of the last of them */
     char lost_from[CURSOR_BYTES];
     ring_entry take;            /* a live event at hand; block NULL: none */
+    pawl_delta said;            /* of the live event that was given last; its texts are in w.mem */
     pthread_mutex_t gate;       /* without an engine */
     atomic_bool stopped;
     bool pruned;                /* the gap before the base is to be told */
 };
 
-/* reader.c, for items_reader.c. PAWL_OK: a live event or a gap is in *ev, or, its kind 0, a place is at hand; line_next() passes it. */
-pawl_code stream_step(pawl_stream *r, pawl_stream_event *ev, pawl_err *err);
+/* reader.c, for items_reader.c. PAWL_OK: a live event or a gap is in *ev, or, its kind 0, a place is at hand; line_next() passes it. Without `json` a
+ * typed delta gets none: live_json() makes it. */
+pawl_code stream_step(pawl_stream *r, bool json, pawl_stream_event *ev, pawl_err *err);
+const char *live_json(pawl_stream *r, const pawl_stream_event *ev, pawl_err *err);      /* of that event, until the next one; NULL: no memory */
 void stream_rest(pawl_stream *r, int64_t until);        /* until there may be something, or that time (steady_ms) */
 typedef pawl_code place_fn(void *ctx, line_walk *w, pawl_err *err);
 pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, place_fn *fn, void *ctx, pawl_err *err);

@@ -158,8 +158,8 @@ static inline pawl_code speaks(const pawl_job *job, pawl_reply *reply, void *arg
                                     "spawn_agent s3 {\"prompt\":\"ask 3\"};spawn_agent s4 {\"prompt\":\"ask 4\"}");
     if (starts(script, "hang", &rest) || starts(script, "gate", &rest)) {
         (void)job->say(job, "message", "{\"attempt\":1,\"type\":\"begin\"}");
-        (void)job->say(job, "message", "{\"thinking\":\"hm\",\"type\":\"thinking_delta\"}");
-        (void)job->say(job, "message", "{\"text\":\"half an \",\"type\":\"text_delta\"}");
+        (void)pawl_job_say(job, &(pawl_delta){ .kind = PAWL_DELTA_THINKING, .bytes = "hm", .size = 2 });    /* both ways of saying are one to readers */
+        (void)pawl_job_say(job, &(pawl_delta){ .kind = PAWL_DELTA_TEXT, .bytes = "half an ", .size = 8 });
         (void)job->say(job, "message", "{\"text\":\"answer\",\"type\":\"text_delta\"}");
         stage_moves(g, &g->speaking);
         return gate_passed(g, job) ? answers(reply, rest, NULL) : pawl_reply_fail(reply, PAWL_CANCELED, "canceled");

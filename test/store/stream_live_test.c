@@ -1,4 +1,5 @@
 /* stream_live_test.c - what handlers say while they work reaches those who read along, and nobody else. */
+#include "pawl/items.h"
 #include "store/streaming.h"
 
 /* ---- live ----------------------------------------------------------------------------------------------------------- */
@@ -166,6 +167,95 @@ PAWL_TEST(test_G11_many_runs_share_what_is_kept_and_each_reader_gets_its_own)
         town_end(&t);
     }
     buf_free(&all);
+}
+
+/* ---- typed -------------------------------------------------------------------------------------------------------- */
+
+#define BYTES(text) .bytes = text, .size = sizeof text - 1
+
+/* Bytes that are no JSON, and what becomes of them for whoever asks for JSON. */
+static const struct { pawl_delta said; const char *name, *json; } pieces[] = {
+    { { .kind = PAWL_DELTA_BEGIN, .number = 7 }, "message", "{\"attempt\":7,\"type\":\"begin\"}" },
+    { { .kind = PAWL_DELTA_THINKING, BYTES("\"hm") }, "message", "{\"thinking\":\"\\\"hm\",\"type\":\"thinking_delta\"}" },
+    { { .kind = PAWL_DELTA_TEXT, BYTES("{\"n\":\n\0\xe2\x82\xac") }, "message", "{\"text\":\"{\\\"n\\\":\\n\\u0000\xe2\x82\xac\",\"type\":\"text_delta\"}" },
+    { { .kind = PAWL_DELTA_TOOL_INPUT, .number = 2, .id = "t1", .name = "bash" }, "message",
+      "{\"id\":\"t1\",\"index\":2,\"input\":\"\",\"name\":\"bash\",\"type\":\"tool_delta\"}" },
+    { { .kind = PAWL_DELTA_TOOL_INPUT, .number = 2, BYTES("{\"a") }, "message", "{\"index\":2,\"input\":\"{\\\"a\",\"type\":\"tool_delta\"}" },
+    { { .kind = PAWL_DELTA_TOOL_OUTPUT, .id = "t1", BYTES("]") }, "tool_progress", "{\"output\":\"]\",\"tool_use_id\":\"t1\"}" },
+};
+
+enum { PIECES = sizeof pieces / sizeof *pieces };
+
+static pawl_code say_heard(const pawl_job *job, const char *name, const char *text)
+{
+    buf_fmt(job->ctx, "%s %s\n", name, text);
+    return PAWL_OK;
+}
+
+/* Each as bytes; in a copy of the job, whose say() is another; and its JSON. */
+static pawl_code says_typed(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    static const pawl_delta wrong[] = { { .kind = PAWL_DELTA_CUSTOM, .name = "own", BYTES("1") }, { .kind = PAWL_DELTA_TEXT, BYTES("\xe2\x82") },
+                                        { .kind = PAWL_DELTA_TEXT, .size = 1 }, { .kind = (pawl_delta_kind)(PAWL_DELTA_TOOL_OUTPUT + 1) } };
+    pawl_job copy = *job;
+
+    copy.say = say_heard;
+    copy.ctx = arg;
+    for (size_t i = 0; i < PIECES; i++) {
+        CHECK_INT(pawl_job_say(job, &pieces[i].said), PAWL_OK);
+        CHECK_INT(pawl_job_say(&copy, &pieces[i].said), PAWL_OK);
+        CHECK_INT(job->say(job, pieces[i].name, pieces[i].json), PAWL_OK);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_INT(pawl_job_say(job, &wrong[i]), PAWL_INVALID);
+    copy.say = NULL;
+    CHECK_INT(pawl_job_say(&copy, &pieces[0].said), PAWL_OK);
+    return pawl_reply_string(reply, "first");
+}
+
+static bool same_delta(const pawl_delta *a, const pawl_delta *b)
+{
+    return a->kind == b->kind && a->size == b->size && a->number == b->number && memcmp(a->bytes, b->size > 0 ? b->bytes : "", b->size) == 0 &&
+           strcmp(a->id != NULL ? a->id : "", b->id != NULL ? b->id : "") == 0 && strcmp(a->name != NULL ? a->name : "", b->name != NULL ? b->name : "") == 0;
+}
+
+PAWL_TEST(test_A7_a_delta_is_bytes_until_a_reader_asks_for_its_json)
+{
+    pawl_item_change ch;
+    pawl_stream_event ev;
+    pawl_items *items;
+    pawl_stream *r;
+    buf heard, expected;
+    town t;
+
+    buf_init(&heard, NULL);
+    buf_init(&expected, NULL);
+    town_begin(&t, town_essay(NULL), NULL);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", says_typed, &heard, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    CHECK_INT(pawl_begin(t.e, "r", "{\"request\":1}", &t.err), PAWL_OK);
+    r = opened(t.e, NULL, "r", "now", PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM);
+    CHECK((items = pawl_items_open(t.e, NULL, "r", NULL, &t.err)) != NULL);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    for (size_t i = 0; i < 2 * PIECES; i++) {       /* typed, and as JSON, in turn */
+        CHECK_INT(pawl_stream_next(r, &ev, &t.err), PAWL_OK);
+        CHECK_STR(ev.name, pieces[i / 2].name);
+        CHECK_STR(ev.json, pieces[i / 2].json);
+        CHECK_INT(ev.kind, strcmp(ev.name, "message") == 0 ? PAWL_STREAM_MESSAGES : PAWL_STREAM_CUSTOM);
+        CHECK(i % 2 == 1 ? ev.delta == NULL : same_delta(ev.delta, &pieces[i / 2].said));
+        do
+            CHECK_INT(pawl_items_next(items, &ch, &t.err), PAWL_OK);
+        while (ch.live == 0 || strcmp(ch.part, "started") == 0);
+        CHECK(i % 2 == 1 ? ch.delta == NULL : same_delta(ch.delta, &pieces[i / 2].said));
+        CHECK_STR(pawl_items_json(items, &t.err), pieces[i / 2].json);
+    }
+    for (size_t i = 0; i < PIECES; i++)
+        buf_fmt(&expected, "%s %s\n", pieces[i].name, pieces[i].json);
+    CHECK_BYTES(heard.data, heard.size, expected.data, expected.size);
+    pawl_items_close(items);
+    pawl_stream_close(r);
+    town_end(&t);
+    buf_free(&heard);
+    buf_free(&expected);
 }
 
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */

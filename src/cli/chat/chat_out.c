@@ -4,6 +4,7 @@
  * is of the reader's thread. chat_write() is of any thread, under `writing`. */
 #include "host/open_questions.h"
 #include "cli/chat/chat.h"
+#include "effect/effect.h"
 #include "net/net.h"
 
 #include <stdlib.h>
@@ -140,8 +141,10 @@ static void block_enter(chat *k, const char *kind, const pawl_value *start, chat
     stream_event(k, value_pack(mem, NULL, "{s:v,s:i,s:s}", "content_block", start, "index", (int64_t)of->block, "type", "content_block_start"), of);
 }
 
-static void delta(chat *k, const char *type, const char *member, const pawl_value *text, chat_source *of)
+static void delta(chat *k, const char *type, const char *member, const pawl_delta *d, chat_source *of)
 {
+    const pawl_value *text = value_string(&k->scratch, d->size > 0 ? d->bytes : "", d->size);
+
     stream_event(k, value_pack(&k->scratch, NULL, "{s:{s:v,s:s},s:i,s:s}", "delta", member, text, "type", type, "index", (int64_t)of->block, "type",
                                "content_block_delta"), of);
 }
@@ -157,29 +160,36 @@ static void answer_ends(chat *k, chat_source *of)
     of->kind = NULL;
 }
 
-static void on_delta(chat *k, const pawl_value *v, chat_source *of)
+static void on_delta(chat *k, const pawl_delta *d, chat_source *of)
 {
-    const char *type = pawl_value_string(pawl_value_get(v, "type"));
     arena *mem = &k->scratch;
 
-    if (type == NULL || !k->partial)
-        return;
-    if (strcmp(type, "begin") == 0) {
+    switch (d->kind) {
+    case PAWL_DELTA_BEGIN:
         of->block = 0;
         of->kind = NULL;
-        stream_event(k, value_pack(mem, NULL, "{s:v,s:s}", "attempt", pawl_value_get(v, "attempt"), "type", "message_start"), of);
-    } else if (strcmp(type, "text_delta") == 0) {
+        stream_event(k, value_pack(mem, NULL, "{s:i,s:s}", "attempt", (int64_t)d->number, "type", "message_start"), of);
+        break;
+    case PAWL_DELTA_TEXT:
         block_enter(k, "text", value_pack(mem, NULL, "{s:s,s:s}", "text", "", "type", "text"), of);
-        delta(k, "text_delta", "text", pawl_value_get(v, "text"), of);
-    } else if (strcmp(type, "thinking_delta") == 0) {
+        delta(k, "text_delta", "text", d, of);
+        break;
+    case PAWL_DELTA_THINKING:
         block_enter(k, "thinking", value_pack(mem, NULL, "{s:s,s:s}", "thinking", "", "type", "thinking"), of);
-        delta(k, "thinking_delta", "thinking", pawl_value_get(v, "thinking"), of);
-    } else if (strcmp(type, "tool_delta") == 0) {
-        if (pawl_value_get(v, "id") != NULL)
-            block_enter(k, "tool_use", value_pack(mem, NULL, "{s:v,s:{},s:v,s:s}", "id", pawl_value_get(v, "id"), "input", "name", pawl_value_get(v, "name"),
-                                                  "type", "tool_use"), of);
-        if (pawl_value_get(v, "input") != NULL)
-            delta(k, "input_json_delta", "partial_json", pawl_value_get(v, "input"), of);
+        delta(k, "thinking_delta", "thinking", d, of);
+        break;
+    case PAWL_DELTA_TOOL_INPUT:
+        if (d->id != NULL)
+            block_enter(k, "tool_use", value_pack(mem, NULL, "{s:s,s:{},s:s,s:s}", "id", d->id, "input", "name", d->name != NULL ? d->name : "", "type",
+                                                  "tool_use"), of);
+        delta(k, "input_json_delta", "partial_json", d, of);
+        break;
+    case PAWL_DELTA_TOOL_OUTPUT:
+        frame(k, value_pack(mem, NULL, "{s:v,s:s,s:s}", "output", value_string(mem, d->bytes, d->size), "tool_use_id", d->id != NULL ? d->id : "", "type",
+                            delta_name(d)), of);
+        break;
+    case PAWL_DELTA_CUSTOM:
+        break;
     }
 }
 
@@ -361,14 +371,18 @@ static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
     const bool message = said && (live || ch->kind == PAWL_ITEM_MESSAGE), wait = ch->kind == PAWL_ITEM_WAIT && !live;
     const bool progress = live && k->partial && strcmp(ch->part, "tool_progress") == 0;
     const bool receipt = !live && ch->kind != PAWL_ITEM_USAGE && strcmp(ch->part, "receipt") == 0;
-    const char *json = message || emitted || progress || wait || receipt ? pawl_items_json(of->r, NULL) : NULL;
+    const char *json = ch->delta != NULL ? NULL : message || emitted || progress || wait || receipt ? pawl_items_json(of->r, NULL) : NULL;
     const pawl_value *v = json == NULL ? NULL : value_parse(&k->scratch, json, strlen(json), ch->part, NULL);
+    const pawl_delta *delta = ch->delta;
+    pawl_delta said_json;
 
-    if (v == NULL)
+    if (v != NULL && message && live && delta_of_value(v, &said_json))
+        delta = &said_json;
+    if (delta != NULL && k->partial)
+        on_delta(k, delta, of);
+    if (v == NULL || (message && live))
         return;
-    if (message && live)
-        on_delta(k, v, of);
-    else if (message && !emitted)
+    if (message && !emitted)
         on_message(k, v, of);
     else if (emitted)
         on_emission(k, ch->part, v, of);

@@ -30,59 +30,22 @@ bool llm_stop_named(const char *name, llm_stop *out)
 
 /* ---- telling ------------------------------------------------------------------------------------------------ */
 
-static void tell(const pawl_job *job, buf *b)
-{
-    buf_char(b, '\0');
-    if (!b->failed)
-        (void)job->say(job, "message", b->data);        /* who reads along may miss some */
-    buf_free(b);
-}
-
+/* Whoever reads along may miss some: what becomes of a piece is of no account. */
 void llm_tell_begin(const pawl_job *job)
 {
-    buf b;
-
-    if (job->say == NULL)
-        return;
-    buf_init(&b, NULL);
-    buf_fmt(&b, "{\"attempt\":%lu,\"type\":\"begin\"}", (unsigned long)job->attempt);
-    tell(job, &b);
+    (void)pawl_job_say(job, &(pawl_delta){ .kind = PAWL_DELTA_BEGIN, .number = job->attempt });
 }
 
-void llm_tell_text(const pawl_job *job, const pawl_alloc *alloc, llm_kind kind, const char *text, size_t size)
+void llm_tell_text(const pawl_job *job, llm_kind kind, const char *text, size_t size)
 {
-    buf b;
-
-    if (job->say == NULL || size == 0)
-        return;
-    buf_init(&b, alloc);
-    buf_text(&b, kind == LLM_THINKING ? "{\"thinking\":" : "{\"text\":");
-    canon_string(&b, text, size);
-    buf_text(&b, kind == LLM_THINKING ? ",\"type\":\"thinking_delta\"}" : ",\"type\":\"text_delta\"}");
-    tell(job, &b);
+    if (size > 0)
+        (void)pawl_job_say(job, &(pawl_delta){ .kind = kind == LLM_THINKING ? PAWL_DELTA_THINKING : PAWL_DELTA_TEXT, .bytes = text, .size = size });
 }
 
-void llm_tell_tool(const pawl_job *job, const pawl_alloc *alloc, size_t index, const char *id, const char *name, const char *input, size_t size)
+void llm_tell_tool(const pawl_job *job, size_t index, const char *id, const char *name, const char *input, size_t size)
 {
-    buf b;
-
-    if (job->say == NULL || (size == 0 && name == NULL))
-        return;
-    buf_init(&b, alloc);
-    buf_char(&b, '{');
-    if (id != NULL) {
-        buf_text(&b, "\"id\":");
-        canon_string(&b, id, strlen(id));
-        buf_char(&b, ',');
-    }
-    buf_fmt(&b, "\"index\":%llu,\"input\":", (unsigned long long)index);
-    canon_string(&b, input, size);
-    if (name != NULL) {
-        buf_text(&b, ",\"name\":");
-        canon_string(&b, name, strlen(name));
-    }
-    buf_text(&b, ",\"type\":\"tool_delta\"}");
-    tell(job, &b);
+    if (size > 0 || name != NULL)
+        (void)pawl_job_say(job, &(pawl_delta){ .kind = PAWL_DELTA_TOOL_INPUT, .bytes = input, .size = size, .number = index, .id = id, .name = name });
 }
 
 void llm_tell_message(const pawl_job *job, const pawl_value *message)
@@ -93,20 +56,20 @@ void llm_tell_message(const pawl_job *job, const pawl_value *message)
 
     llm_tell_begin(job);
     if (pawl_value_type(content) == PAWL_TYPE_STRING)
-        llm_tell_text(job, NULL, LLM_TEXT, pawl_value_string(content), pawl_value_size(content));
+        llm_tell_text(job, LLM_TEXT, pawl_value_string(content), pawl_value_size(content));
     for (size_t i = 0; (block = pawl_iter_next(&it, NULL)) != NULL; i++) {
         const pawl_value *text = pawl_value_get(block, "text"), *thinking = pawl_value_get(block, "thinking");
 
         if (llm_is(block, "text"))
-            llm_tell_text(job, NULL, LLM_TEXT, llm_text(block, "text"), pawl_value_size(text));
+            llm_tell_text(job, LLM_TEXT, llm_text(block, "text"), pawl_value_size(text));
         else if (llm_is(block, "thinking"))
-            llm_tell_text(job, NULL, LLM_THINKING, llm_text(block, "thinking"), pawl_value_size(thinking));
+            llm_tell_text(job, LLM_THINKING, llm_text(block, "thinking"), pawl_value_size(thinking));
         if (!llm_is(block, "tool_use"))
             continue;
         buf_init(&b, NULL);
         canon(&b, pawl_value_get(block, "input"));
         if (!b.failed)
-            llm_tell_tool(job, NULL, i, llm_text(block, "id"), llm_text(block, "name"), b.data, b.size);
+            llm_tell_tool(job, i, llm_text(block, "id"), llm_text(block, "name"), b.data, b.size);
         buf_free(&b);
     }
 }
@@ -194,9 +157,9 @@ void llm_part_text(llm_answer *a, llm_part *p, const char *text, size_t size)
     if (p->text.failed)
         llm_nomem(a);
     else if (p->kind == LLM_TOOL)
-        llm_tell_tool(a->job, &a->mem->alloc, (size_t)(p - a->parts), NULL, NULL, text, size);
+        llm_tell_tool(a->job, (size_t)(p - a->parts), NULL, NULL, text, size);
     else if (p->kind != LLM_RAW)
-        llm_tell_text(a->job, &a->mem->alloc, p->kind, text, size);
+        llm_tell_text(a->job, p->kind, text, size);
 }
 
 /* ---- a typed value -------------------------------------------------------------------------------------------------- */

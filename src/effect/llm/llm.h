@@ -106,9 +106,9 @@ void llm_part_text(llm_answer *a, llm_part *p, const char *text, size_t size);
 pawl_code llm_reply(llm_answer *a, pawl_reply *r);
 
 void llm_tell_begin(const pawl_job *job);
-void llm_tell_text(const pawl_job *job, const pawl_alloc *alloc, llm_kind kind, const char *text, size_t size);
+void llm_tell_text(const pawl_job *job, llm_kind kind, const char *text, size_t size);
 /* `index`: of the block in the message; id and name may be NULL. */
-void llm_tell_tool(const pawl_job *job, const pawl_alloc *alloc, size_t index, const char *id, const char *name, const char *input, size_t size);
+void llm_tell_tool(const pawl_job *job, size_t index, const char *id, const char *name, const char *input, size_t size);
 /* A reply that is there already, as if it came now. */
 void llm_tell_message(const pawl_job *job, const pawl_value *message);
 void llm_cost(pawl_reply *r, const pawl_llm_usage *u, int64_t micros);

@@ -384,7 +384,7 @@ static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *n
     p->id = llm_keep(a, id);
     p->name = llm_keep(a, name);
     if (a->rc == PAWL_OK)
-        llm_tell_tool(a->job, &a->mem->alloc, (size_t)(p - a->parts), p->id, p->name, "", 0);
+        llm_tell_tool(a->job, (size_t)(p - a->parts), p->id, p->name, "", 0);
 }
 
 /* What it is to be sent back with. */

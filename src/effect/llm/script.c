@@ -302,8 +302,7 @@ static void tool_say(llm_answer *a, const pawl_value *tool, size_t k)
     if (p->text.failed)
         llm_nomem(a);
     if (a->rc == PAWL_OK)
-        llm_tell_tool(a->job, &a->mem->alloc, a->nparts - 1, p->id, p->name, p->text.size > 0 ? p->text.data : "{}",
-                      p->text.size > 0 ? p->text.size : 2);
+        llm_tell_tool(a->job, a->nparts - 1, p->id, p->name, p->text.size > 0 ? p->text.data : "{}", p->text.size > 0 ? p->text.size : 2);
 }
 
 static void bill(const pawl_llm_script *s, const pawl_job *job, const entry *e, llm_answer *a, pawl_reply *r)

@@ -164,7 +164,7 @@ enum { PROGRESS_BYTES = 1 << 18, TORN_BYTES = 4 };     /* so much of one call is
 
 typedef struct progress {
     const pawl_job *job;
-    buf text, json;
+    buf text;
     char torn[TORN_BYTES];
     size_t ntorn, told;
 } progress;
@@ -187,15 +187,8 @@ static void progress_heard(void *ctx, const char *data, size_t size)
     if (whole == 0)
         return;
     text_plain(p->text.data, whole);
-    buf_reset(&p->json);
-    buf_text(&p->json, "{\"output\":");
-    canon_string(&p->json, p->text.data, whole);
-    buf_text(&p->json, ",\"tool_use_id\":");
-    canon_string(&p->json, call, strlen(call));
-    buf_put(&p->json, "}", 2);
     p->told += whole;
-    if (!p->json.failed)
-        (void)p->job->say(p->job, "tool_progress", p->json.data);
+    (void)pawl_job_say(p->job, &(pawl_delta){ .kind = PAWL_DELTA_TOOL_OUTPUT, .bytes = p->text.data, .size = whole, .id = call });
 }
 
 static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
@@ -204,14 +197,12 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
     pawl_code rc;
 
     buf_init(&told.text, &c->r->alloc);
-    buf_init(&told.json, &c->r->alloc);
     if (c->job->say != NULL && pawl_value_string(pawl_value_get(c->job->args, "call")) != NULL) {
         p->heard = progress_heard;
         p->heard_ctx = &told;
     }
     rc = process_run(p, why);
     buf_free(&told.text);
-    buf_free(&told.json);
     return rc;
 }
 

@@ -38,6 +38,8 @@ pawl_code attempt_run(outbox_entry *entry);     /* on any thread: what its handl
 /* ---- completions.c: answers that come later (E17) -------------------------------------------------------------- */
 
 pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx);
+pawl_code job_say(const pawl_job *job, const char *name, const char *text);      /* say.c: both on the thread of its handler */
+pawl_code job_delta(const pawl_job *job, const pawl_delta *delta);
 void job_finish(const pawl_job *job, pawl_code code);
 pawl_code attempt_code(outbox_entry *entry, pawl_code rc);      /* a code above 0 is no result */
 /* With what its handler returned; false: it answers later, and may be anybody's by now. */

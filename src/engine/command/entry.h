@@ -176,7 +176,7 @@ pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_
 
 /* ---- partial_output.c ------------------------------------------------------------------------------------------- */
 
-void partial_add(outbox_entry *entry, const char *json);        /* a message of its handler's; on the handler's thread */
+void partial_add(outbox_entry *entry, const char *text, size_t size);   /* text of its handler's; on the handler's thread */
 void partial_begin(outbox_entry *entry);        /* an attempt of it begins */
 
 #endif

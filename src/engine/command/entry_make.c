@@ -1,9 +1,8 @@
 /* entry_make.c - an entry of an outbox is made: of an open command, or of an entry that is given up.
  *
- * Called by reconcile.c and cancel.c on the driving thread, without a lock; stop_asked(), beat() and say() are called by handlers, on their
- * threads. A new entry meets the invariants O1 to O5 of entry.c. */
+ * Called by reconcile.c and cancel.c on the driving thread, without a lock; stop_asked() and beat() are called by handlers, on their threads.
+ * A new entry meets the invariants O1 to O5 of entry.c. */
 #include "engine/command/attempt.h"
-#include "engine/run/stream_ring.h"
 
 #include <string.h>
 
@@ -26,16 +25,6 @@ static void beat(const pawl_job *job)
     entry->attempt.beats++;     /* the driving thread sees that it changes */
 }
 
-static pawl_code say(const pawl_job *job, const char *name, const char *text)
-{
-    outbox_entry *entry = job->ctx;
-
-    entry->attempt.beats++;
-    if (entry->keeps_output && name != NULL && text != NULL && strcmp(name, "message") == 0)
-        partial_add(entry, text);
-    return ring_say(ring_here(entry->e), entry, name, text);
-}
-
 /* ---- made -------------------------------------------------------------------------------------------------------- */
 
 static outbox_entry *entry_alloc(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
@@ -48,8 +37,8 @@ static outbox_entry *entry_alloc(pawl_engine *e, const char *id, const char *eff
     reply_init(&entry->reply, &e->alloc);
     buf_init(&entry->cost.usage, &e->alloc);
     buf_init(&entry->output, &e->alloc);
-    entry->job = (pawl_job){ .id = arena_strdup(&entry->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = say,
-                             .finish = job_finish, .ctx = entry };
+    entry->job = (pawl_job){ .id = arena_strdup(&entry->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = job_say,
+                             .delta = job_delta, .finish = job_finish, .ctx = entry };
     entry->e = e;
     entry->job.effect = effect == NULL ? NULL : arena_strdup(&entry->mem, effect, strlen(effect));
     entry->job.args = args == NULL ? NULL : value_copy(&entry->mem, args);

@@ -2,49 +2,15 @@
  * that ends it, though nobody will hear the rest. */
 #include "engine/command/entry.h"
 
-enum { SAID_BYTES_MAX = 4 << 20 };      /* of one attempt, as JSON; what comes after that is not kept */
+enum { SAID_BYTES_MAX = 4 << 20 };      /* of text, of one attempt; what comes after that is not kept */
 
-static const char *delta_text(const pawl_value *message)
+/* On the handler's thread, and often: it is read when somebody interrupts. */
+void partial_add(outbox_entry *entry, const char *text, size_t size)
 {
-    const char *type = pawl_value_string(pawl_value_get(message, "type"));
-
-    return type != NULL && strcmp(type, "text_delta") == 0 ? pawl_value_string(pawl_value_get(message, "text")) : NULL;
-}
-
-/* On the handler's thread, and often: it is read when somebody interrupts. Each with its NUL. */
-void partial_add(outbox_entry *entry, const char *json)
-{
-    const size_t size = strlen(json) + 1;
-
-    if (strstr(json, "text_delta") == NULL)
-        return;
     pthread_mutex_lock(&entry->e->said_lock);
     if (entry->output.size + size <= SAID_BYTES_MAX)
-        buf_put(&entry->output, json, size);
+        buf_put(&entry->output, text, size);
     pthread_mutex_unlock(&entry->e->said_lock);
-}
-
-static const pawl_value *partial_text(const outbox_entry *entry, arena *mem)
-{
-    const char *at = entry->output.data, *end = at + entry->output.size, *piece;
-    const pawl_value *out = NULL;
-    arena one;
-    buf text;
-
-    arena_init(&one, &entry->e->alloc, 512);
-    buf_init(&text, &entry->e->alloc);
-    for (; at < end; at += strlen(at) + 1) {
-        arena_reset(&one);
-        if ((piece = delta_text(value_parse(&one, at, strlen(at), "a message", NULL))) != NULL)
-            buf_text(&text, piece);
-    }
-    if (text.failed)
-        mem->failed = true;
-    else
-        out = value_string(mem, text.size > 0 ? text.data : "", text.size);
-    buf_free(&text);
-    arena_free(&one);
-    return out;
 }
 
 /* A new attempt says it all again. */
@@ -71,7 +37,7 @@ static const pawl_value *partial_object(cached_run *r, arena *mem)
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         OUTBOX_EACH(r, entry, next, states[i])
             if (entry->output.size > 0 && !entry->output.failed)
-                out = value_with(mem, out, entry->job.id, partial_text(entry, mem));
+                out = value_with(mem, out, entry->job.id, value_string(mem, entry->output.data, entry->output.size));
     pthread_mutex_unlock(&r->e->said_lock);
     return out;
 }

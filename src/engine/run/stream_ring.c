@@ -182,18 +182,29 @@ void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t rec
 
 /* ---- live events ------------------------------------------------------------------------------------------------ */
 
-static char *block_of(stream_ring *h, const char *id, const char *name, const buf *json, size_t *size)
+/* Four texts, each with its NUL: see ring_entry. */
+static char *block_of(stream_ring *h, const char *id, const pawl_delta *d, size_t *size)
 {
-    size_t n = strlen(id) + 1, m = strlen(name) + 1;
-    char *block = mem_grow(&h->alloc, NULL, 0, *size = n + m + json->size + 1);
+    const char *const texts[] = { id, d->name != NULL ? d->name : "", d->id != NULL ? d->id : "" };
+    const size_t sizes[] = { strlen(texts[0]) + 1, strlen(texts[1]) + 1, strlen(texts[2]) + 1 };
+    char *block = mem_grow(&h->alloc, NULL, 0, *size = sizes[0] + sizes[1] + sizes[2] + d->size + 1), *at = block;
 
     if (block == NULL)
         return NULL;
-    memcpy(block, id, n);
-    memcpy(block + n, name, m);
-    memcpy(block + n + m, json->data, json->size);
-    block[n + m + json->size] = '\0';
+    for (size_t i = 0; i < 3; at += sizes[i++])
+        memcpy(at, texts[i], sizes[i]);
+    if (d->size > 0)
+        memcpy(at, d->bytes, d->size);
+    at[d->size] = '\0';
     return block;
+}
+
+void ring_delta(const ring_entry *t, const char *block, pawl_delta *out)
+{
+    const char *name = block + strlen(block) + 1, *id = name + strlen(name) + 1, *bytes = id + strlen(id) + 1;
+
+    *out = (pawl_delta){ .kind = t->delta, .bytes = bytes, .size = t->size - 1 - (size_t)(bytes - block), .number = t->number,
+                         .id = *id != '\0' ? id : NULL, .name = name };
 }
 
 static ring_attempt *attempt_find(const stream_ring *h, const char *id)
@@ -223,8 +234,7 @@ static ring_attempt *attempt_of(stream_ring *h, ring_run *hr, const char *id)
 typedef struct live_event {
     const outbox_entry *entry;
     ring_kind kind;
-    const char *name;
-    const buf *json;
+    const pawl_delta *said;
     place end;                  /* of what is stored now, where the caller knows it */
     bool starts;                /* an attempt: readers that come later do not get what the one before has said */
 } live_event;
@@ -234,7 +244,7 @@ static void live_put(stream_ring *h, const live_event *ev)
     const char *id = entry_id(ev->entry);
     ring_run *hr;
     ring_attempt *a;
-    ring_entry t = { .kind = ev->kind };
+    ring_entry t = { .kind = ev->kind, .delta = ev->said->kind, .number = ev->said->number };
 
     t.time_ms = h->e->clock.now_ms != NULL ? entry_dispatched_ms(ev->entry) : system_ms();   /* a clock of the caller's may be bound to one thread */
     pthread_mutex_lock(&h->lock);
@@ -248,7 +258,7 @@ static void live_put(stream_ring *h, const live_event *ev)
         t.run = hr;
         t.at = hr->end;
         t.live = ++hr->live;
-        t.block = block_of(h, id, ev->name, ev->json, &t.size);
+        t.block = block_of(h, id, ev->said, &t.size);
         ring_put(h, &t);
         readers_wake(hr);
         ring_run_release(h, hr);
@@ -263,37 +273,28 @@ void ring_attempt_started(stream_ring *h, const cached_run *r, const outbox_entr
     buf_init(&b, &h->alloc);
     buf_fmt(&b, "{\"attempt\":%u}", (unsigned)entry_attempt_number(entry));
     if (!b.failed)
-        live_put(h, &(live_event){ .entry = entry, .kind = RING_STARTED, .name = "started", .json = &b, .starts = true,
+        live_put(h, &(live_event){ .entry = entry, .kind = RING_STARTED, .starts = true,
+                                   .said = &(pawl_delta){ .bytes = b.data, .size = b.size, .name = "started" },
                                    .end = r->nlines == 0 ? (place){ r->seq + 1, r->records } : (place){ 0, 0 } });
     buf_free(&b);
-}
-
-/* The canonical form of `text`: readers get canonical JSON, whatever the handler wrote. */
-static pawl_code canonical(stream_ring *h, const char *text, size_t size, buf *out)
-{
-    pawl_err why = { PAWL_OK, "" };
-    const pawl_value *v;
-    arena mem;
-
-    arena_init(&mem, &h->alloc, 1024);
-    v = value_parse(&mem, text, size, "what a handler says", &why);
-    if (v != NULL)
-        canon(out, v);
-    arena_free(&mem);
-    return v == NULL ? why.code : out->failed ? PAWL_NOMEM : PAWL_OK;
 }
 
 void ring_attempt_failed(stream_ring *h, const outbox_entry *entry)
 {
     buf raw, b;
+    arena mem;
 
+    arena_init(&mem, &h->alloc, 1024);
     buf_init(&raw, &h->alloc);
     buf_init(&b, &h->alloc);
     entry_failure_json(entry, &raw);
-    if (!raw.failed && canonical(h, raw.data, raw.size, &b) == PAWL_OK)
-        live_put(h, &(live_event){ .entry = entry, .kind = RING_RETRY, .name = "again", .json = &b });
+    if (!raw.failed)
+        canon(&b, value_parse(&mem, raw.data, raw.size, "a failure", NULL));
+    if (!b.failed && b.size > 0)
+        live_put(h, &(live_event){ .entry = entry, .kind = RING_RETRY, .said = &(pawl_delta){ .bytes = b.data, .size = b.size, .name = "again" } });
     buf_free(&raw);
     buf_free(&b);
+    arena_free(&mem);
 }
 
 static void attempt_free(stream_ring *h, ring_attempt **at)
@@ -319,20 +320,12 @@ void ring_command_over(stream_ring *h, const outbox_entry *entry)
     pthread_mutex_unlock(&h->lock);
 }
 
-pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const char *name, const char *text)
+pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const pawl_delta *said)
 {
-    size_t size = text != NULL ? strlen(text) : 0;
-    pawl_code rc = name_valid(name) && text != NULL ? PAWL_OK : PAWL_INVALID;
-    buf b;
-
-    if (rc != PAWL_OK || h == NULL)
-        return rc;
-    buf_init(&b, &h->alloc);
-    rc = size > h->bytes_max ? PAWL_LIMIT : canonical(h, text, size, &b);
-    if (rc == PAWL_OK)
-        live_put(h, &(live_event){ .entry = entry, .kind = RING_SAID, .name = name, .json = &b });
-    buf_free(&b);
-    return rc;
+    if (said->size > h->bytes_max)
+        return PAWL_LIMIT;
+    live_put(h, &(live_event){ .entry = entry, .kind = RING_SAID, .said = said });
+    return PAWL_OK;
 }
 
 bool ring_is_running(const stream_ring *h, const ring_run *r, const char *id, uint64_t number)

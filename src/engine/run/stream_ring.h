@@ -51,8 +51,10 @@ typedef struct ring_entry {
     uint64_t live;              /* the live event's number in its run; 0: a line */
     int64_t time_ms;
     ring_kind kind;
-    char *block;                /* of a live event ID NUL NAME NUL JSON NUL; else the line */
+    char *block;                /* of a live event ID NUL NAME NUL CALL NUL BYTES NUL (ring_delta); else the line */
     size_t size;
+    pawl_delta_kind delta;      /* of a live event: what its bytes are */
+    uint64_t number;            /* that of its delta */
 } ring_entry;
 
 typedef struct ring_attempt { struct ring_attempt *next; ring_run *run; uint64_t from; char id[]; } ring_attempt;   /* from: its first number */
@@ -84,6 +86,9 @@ static inline uint64_t ring_after(const stream_ring *h, const ring_run *r, uint6
     return n < h->first ? r->first : h->ring[n % h->cap].next;
 }
 
+/* What a live event says, of its block or of a copy of that. */
+void ring_delta(const ring_entry *t, const char *block, pawl_delta *out);
+
 /* ---- for the engine ------------------------------------------------------------------------------- */
 
 /* On the driving thread, after r->lines were stored behind entry `seq` and its `records`. */
@@ -91,8 +96,8 @@ void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t rec
 void ring_attempt_started(stream_ring *h, const cached_run *r, const outbox_entry *entry);
 void ring_attempt_failed(stream_ring *h, const outbox_entry *entry);     /* there will be another */
 void ring_command_over(stream_ring *h, const outbox_entry *entry);
-/* On any thread. PAWL_INVALID: `name` is no name, `text` no JSON; PAWL_LIMIT: it is larger than the ring. h NULL: checks the name and no more. */
-pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const char *name, const char *text);
+/* On any thread; copied. Of a custom one the bytes are canonical JSON. PAWL_LIMIT: it is larger than the ring. */
+pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const pawl_delta *said);
 void ring_end(pawl_engine *e);
 
 #endif
