@@ -23,7 +23,7 @@ typedef enum cli_exit {         /* X1 */
 enum { STORE_URL_BYTES = 4096 };
 
 /* ---- verbs and options: tables, from which help, completions and the man page are printed ------------ */
-/* What completions offer follows from the words: RUN, A and B are runs, FILE and PATH files, VERB a verb, "a|b" itself. */
+/* Completions follow from these words: RUN, A and B are runs, FILE and PATH are files, VERB is a verb, "a|b" is one of these. */
 
 typedef struct cli_option {
     const char *name;           /* "store", given as --store URL or --store=URL */
@@ -31,7 +31,7 @@ typedef struct cli_option {
     const char *what;           /* one line */
 } cli_option;
 
-/* Options that several verbs have, with one text each. */
+/* Options of several verbs, each with one text. */
 #define OPTION_FILE     { "file", "FILE", "continue with this file instead of the one that the run keeps" }
 #define OPTION_UPGRADE  { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" }
 #define OPTION_NO_RUN   { "no-run", NULL, "only store it; the process that drives the run continues" }
@@ -49,19 +49,19 @@ typedef struct cli_verb {
     const cli_option *options;  /* ends with a name of NULL; NULL: none. --help is every verb's */
     uint8_t least, most;        /* arguments; most UINT8_MAX: any number */
     bool store;                 /* has --store */
-    bool answers;               /* what a run asks: where that ended the turn of an agent, it is done, though the agent waits for the next */
-    bool looks;                 /* of runs with a machine: changes nothing, so that it need not fit */
+    bool answers;               /* answers a question of a run: when that ends the turn of an agent, the exit code is that of the turn */
+    bool looks;                 /* only reads runs: a machine that differs from the run's is no error */
     int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
     const char *later;
 } cli_verb;
 
-typedef struct cli_section { const char *title; const cli_verb *first; } cli_section;  /* up to the first verb of the next one */
+typedef struct cli_section { const char *title; const cli_verb *first; } cli_section;  /* a section ends at the first verb of the next one */
 typedef struct cli_program {
     const cli_verb *const *verbs;       /* in the order of the help; NULL at the end */
     const cli_section *sections;        /* ends with a title of NULL */
 } cli_program;
 
-/* Options of verbs that ask models. */
+/* Options of verbs that call models. */
 #define RECORD_OPTIONS \
     { "record", "FILE", "reuse the answers of models in FILE; else PAWL_RECORD" }, \
     { "record-mode", "strict|live-on-miss|shadow", "a request that is not in it fails; is sent, and added to it (the default); all requests are sent, and compared" }
@@ -70,73 +70,73 @@ struct cli_call {
     const cli_program *program;
     const cli_verb *verb;
     app_caller app;             /* the same for src/app */
-    const char **args;          /* the arguments that are no options */
+    const char **args;          /* the arguments without options */
     size_t nargs;
-    const char **given;         /* by option of the verb: its value, "" of a flag; NULL: not given */
+    const char **given;         /* by option of the verb: its value, "" for a flag; NULL: not given */
     const char *store_url;      /* of --store, or NULL */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
-    bool colour;                /* stdout may have it; stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
+    bool colour;                /* stdout may have colours; for stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
     bool err_colour;
     arena mem;                  /* of the call */
-    const char **words;         /* all that was given by options, in order, as pairs: option, value */
+    const char **words;         /* all options that were given, in order, as pairs: option, value */
     size_t nwords;
     const char *store_name;     /* see cli_store_name */
 };
 
 /* options.c: finds the verb in `program`, parses, calls it. `argv` as main has it. Returns the exit code. */
 int cli_main(const cli_program *program, int argc, char **argv);
-const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several the last */
+const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several values the last */
 /* The `index`-th value of an option that may be given several times; NULL after the last. */
 const char *cli_given_at(const cli_call *c, const char *option, size_t index);
-/* A whole number from `least` to `most`: of an option, `otherwise` when it was not given. False: the usage was said. */
+/* A whole number from `least` to `most`; `otherwise` if the option was not given. False: the usage error was printed. */
 bool cli_number(const cli_call *c, const char *option, uint64_t least, uint64_t most, uint64_t otherwise, uint64_t *out);
 /* "250ms", "10s", "5m", "2h", "1d" in ms. False: it is none. */
 bool cli_duration(const char *text, int64_t *ms);
-/* Say on stderr "pawl VERB: ..." and the nearest right form; returns EXIT_USAGE. */
+/* Print "pawl VERB: ..." and the closest valid form on stderr; returns EXIT_USAGE. */
 int cli_usage(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
-/* Say one line on stderr, cleaned: what a person wants to know and a pipe does not. */
+/* Print one line on stderr, cleaned: progress and advice for a person. */
 void cli_note(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
-/* Write to stdout, as it is; `v` as canonical JSON and a newline. False: out of memory (said). That stdout takes no more is found at the
- * end of the program, which then says so and is not 0. */
+/* Write to stdout, unchanged; `v` as canonical JSON with a newline. False: no memory (the error was printed). A stdout that accepts no more is reported
+ * at the end of the program, whose exit code is then not 0. */
 bool cli_put(const cli_call *c, const buf *text);
 bool cli_json(const cli_call *c, const pawl_value *v);
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------ */
 
-/* Say `err` on stderr, "pawl: ..."; returns the exit code that belongs to `rc` (2 invalid, gone, limit; 5 io, transient: the store is
- * not there, or busy; 6 held, fenced; 1 else). */
+/* Print `err` on stderr as "pawl: ..."; returns the exit code for `rc` (2 invalid, gone, limit; 5 io, transient: the store is missing or busy; 6 held,
+ * fenced; else 1). */
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err);
-int cli_exit_of_error(pawl_code rc);    /* the same code, and nothing is said */
+int cli_exit_of_error(pawl_code rc);    /* the same code; prints nothing */
 int cli_exit_of(pawl_status status, bool waits);
 
 /* ---- locate.c: the store, and which run is meant ------------------------------------------------------------ */
 
-/* By --store, else PAWL_STORE, else the nearest pawl.db upward, else one in this folder (made when `make`; else PAWL_GONE, which says
- * where was looked). postgres: and dynamodb: are PAWL_INVALID, not in this version. NULL: see err. */
+/* The store of --store, else PAWL_STORE, else the nearest pawl.db upward, else one in this folder (created if `make`; else PAWL_GONE with the places
+ * that were searched). postgres: and dynamodb: are PAWL_INVALID. NULL: see err. */
 pawl_store *cli_store(cli_call *c, bool make, pawl_err *err);
-const char *cli_store_name(const cli_call *c);                 /* "sqlite:/path/pawl.db": the one that was opened */
-/* The store, as above and not made, and the run in it that `given` means (NULL: none is looked for). NULL: *code is the exit code, and why
- * was said. */
+const char *cli_store_name(const cli_call *c);                 /* "sqlite:/path/pawl.db": the store that was opened */
+/* The store as above, not created, and the run that `given` means (NULL: no run is looked for). NULL: the error was printed, and *code is the exit code. */
 pawl_store *cli_store_of(cli_call *c, const char *given, char run[RUN_ID_BYTES], int *code);
-/* The run that `given` means: an id, a unique prefix of one, "@" the latest that was begun. Children of runs count only where nothing else
- * fits. PAWL_GONE names the store, and an id that is near; PAWL_INVALID lists the first that a prefix fits. */
+/* The run that `given` means: an id, a unique prefix of an id, or "@", the most recent run. Child runs are considered only if no other run matches.
+ * PAWL_GONE names the store and a similar id; PAWL_INVALID lists the first runs that a prefix matches. */
 pawl_code cli_run_id(cli_call *c, pawl_store *s, const char *given, char run[RUN_ID_BYTES], pawl_err *err);
-/* A new id: NAME-xxxx, four of [a-z2-9] without l and o (more, where those are taken), that the store has not. What may not stand in an id
- * is left out of NAME. */
+/* A new id that the store does not have: NAME-xxxx, four of [a-z2-9] without l and o (more if those are used up). Characters of NAME that an id cannot
+ * contain are dropped. */
 pawl_code cli_new_id(pawl_store *s, const char *name, char run[RUN_ID_BYTES], pawl_err *err);
 
 /* ---- ui/text.c: text for people ------------------------------------------------------------------------------------ */
 
 enum { CLI_COLUMNS_LEAST = 40, CLI_COLUMNS = 80 };
-int cli_columns(int fd);                                        /* of the terminal, 80 where there is none */
-/* What a terminal would take as an order (control characters, escapes, marks that turn the direction of text) stands as \x1b or \u202e;
- * a newline as \n; bad UTF-8 as \xff. */
+int cli_columns(int fd);                                        /* of the terminal; 80 without one */
+/* Characters that a terminal would execute (control characters, escapes, marks that change the direction of text) are written as \x1b or \u202e, a
+ * newline as
+ * , invalid UTF-8 as \xff. */
 void cli_clean(buf *out, const char *text, size_t size);
-size_t cli_width(const char *text, size_t size);                /* in columns of a terminal; of clean text */
+size_t cli_width(const char *text, size_t size);                /* columns on a terminal, of cleaned text */
 /* Clean, and cut with "..." to at most `columns`. */
 void cli_cut(buf *out, const char *text, size_t size, size_t columns);
-/* The same, and blanks up to `columns`: a cell of a table. */
+/* The same, padded with blanks to `columns`: a cell of a table. */
 void cli_cell(buf *out, const char *text, size_t columns);
 void cli_time(char out[32], int64_t time_ms);                   /* 2026-11-21 14:03:07, local; "-" for 0 */
 void cli_ago(char out[16], int64_t ms);                         /* "3 s", "5 min", "2 h", "4 d" */

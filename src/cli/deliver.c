@@ -18,7 +18,7 @@ const char *go_who(void)
     return who != NULL && *who != '\0' ? who : "somebody";
 }
 
-/* The second of two answers that came at the same moment is refused with the first one in the error, as a later one is. */
+/* Of two answers at the same moment the second is refused, and its error quotes the first one, as for a later answer. */
 pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
 {
     said before = {0};
@@ -32,7 +32,7 @@ pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_e
     return fail(err, rc, "%s, by %.48s", text, before.by);
 }
 
-/* Left in the store, for whoever drives it. */
+/* Store the event as a delivery, for the process that drives the run. */
 pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err)
 {
     pawl_store *store = session_store(s);

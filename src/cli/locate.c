@@ -1,4 +1,4 @@
-/* locate.c - finds the store that is meant, and the run in it; draws ids of new runs.
+/* locate.c - finds the store and the run that a call means; draws ids for new runs.
  *
  * Called by the verbs and open_session.c, on the main thread. A store that is opened belongs to the caller. */
 #include "cli/cli.h"
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 enum {
-    NEAR_RUNS_MAX = 1000,       /* the newest, among which a like one is looked for */
-    FITS_TOLD = 4,              /* of the runs that a prefix fits */
-    ID_DRAWS = 16,              /* before an id gets one letter more */
+    NEAR_RUNS_MAX = 1000,       /* the newest runs, among which a similar id is searched */
+    FITS_TOLD = 4,              /* matches of a prefix that an error lists */
+    ID_DRAWS = 16,              /* tries before an id gets one more letter */
     ID_LETTERS = 4, ID_LETTERS_MAX = 12
 };
 
@@ -20,7 +20,7 @@ static const char store_file[] = "pawl.db";
 
 /* ---- the store ------------------------------------------------------------------------------------ */
 
-/* The absolute path of `path`: for people, and for processes in other folders. */
+/* The absolute path of `path`, for messages and for processes in other folders. */
 static const char *whole_path(cli_call *c, const char *path)
 {
     char cwd[STORE_URL_BYTES], whole[2 * STORE_URL_BYTES];
@@ -32,7 +32,7 @@ static const char *whole_path(cli_call *c, const char *path)
     return arena_text(&c->mem, whole);
 }
 
-/* Whether files can be made where `path` lies: SQLite wants an index of its WAL there, to read as well. */
+/* Whether files can be created in the folder of `path`: SQLite needs its WAL index there even to read. */
 static bool beside(const char *path)
 {
     char folder[2 * STORE_URL_BYTES];
@@ -61,7 +61,7 @@ static pawl_store *sqlite_at(cli_call *c, const char *path, bool make, pawl_err 
     buf_init(&name, NULL);
     buf_fmt(&name, "sqlite:%s", whole);
     buf_char(&name, '\0');
-    if (name.failed || c->store_name == NULL || strcmp(c->store_name, name.data) != 0)     /* a worker opens it for each machine */
+    if (name.failed || c->store_name == NULL || strcmp(c->store_name, name.data) != 0)     /* a worker opens it once for each machine */
         c->store_name = name.failed ? NULL : arena_strdup(&c->mem, name.data, name.size - 1);
     buf_free(&name);
     if (!make && stat(whole, &st) != 0) {
@@ -83,7 +83,7 @@ static pawl_store *sqlite_at(cli_call *c, const char *path, bool make, pawl_err 
     return s;
 }
 
-/* `given`: --store or PAWL_STORE, of which errors name only the kind, for it may contain a password. */
+/* `given`: --store or PAWL_STORE. Errors name only its kind, because the URL may contain a password. */
 static pawl_store *store_of_url(cli_call *c, const char *given, const char *url, bool make, pawl_err *err)
 {
     size_t kind = strcspn(url, ":");
@@ -165,7 +165,7 @@ typedef struct run_search {
     arena *mem;
     const char *prefix;
     size_t size;
-    char tops[FITS_TOLD][RUN_ID_BYTES], child[RUN_ID_BYTES];    /* those that fit: no child of another run, and one that is */
+    char tops[FITS_TOLD][RUN_ID_BYTES], child[RUN_ID_BYTES];    /* the matches: top-level runs, and one child run */
     size_t ntops, nchildren;
     const char *near[NEAR_RUNS_MAX];
     size_t nnear;
@@ -187,7 +187,7 @@ static bool see_fit(void *ctx, const pawl_head *h)
         snprintf(l->child, RUN_ID_BYTES, "%s", h->run), l->nchildren++;
     else if (l->ntops++ < FITS_TOLD)
         snprintf(l->tops[l->ntops - 1], RUN_ID_BYTES, "%s", h->run);
-    return l->ntops <= FITS_TOLD;       /* that it is not one of them is known */
+    return l->ntops <= FITS_TOLD;       /* enough is known: it is not unique */
 }
 
 static bool see_newest(void *ctx, const pawl_head *h)
@@ -225,7 +225,7 @@ static pawl_code by_prefix(cli_call *c, pawl_store *s, const char *given, char r
     l->size = strlen(given);
     if ((rc = s->verbs->list(s, &newest, see_newest, l, err)) != PAWL_OK)
         return rc;
-    if (l->ntops > FITS_TOLD)           /* as many more may fit, and need not be found */
+    if (l->ntops > FITS_TOLD)           /* there may be more matches; they need not be found */
         return several(l, err);
     l->ntops = l->nchildren = 0;
     if ((rc = s->verbs->list(s, &fits, see_fit, l, err)) != PAWL_OK)

@@ -1,4 +1,4 @@
-/* main.c - the program: what it inherits from its starter is put in order, then a verb is called.
+/* main.c - the program: repairs what it inherits from the process that started it, then calls a verb.
  *
  * Called once, before there is another thread. */
 #define _XOPEN_SOURCE 700       /* SIGXFSZ */
@@ -13,7 +13,7 @@
 
 enum { STACK_KIB_LEAST = 512 };
 
-/* A closed 0, 1 or 2 would become the number of the store or of a pipe, and text for a person would go into it. */
+/* If 0, 1 or 2 is closed, the store or a pipe would get that number, and messages would be written into it. */
 static bool standard_files(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 {
     if (!standard_files())
         return EXIT_FAILED;
-    signal(SIGCHLD, SIG_DFL);   /* ignored, as some starters leave it, it would take the status of every command */
-    signal(SIGXFSZ, SIG_IGN);   /* a file that may not grow is an error of the store, and no end */
+    signal(SIGCHLD, SIG_DFL);   /* if it is ignored, as some starters leave it, the exit status of every command is lost */
+    signal(SIGXFSZ, SIG_IGN);   /* a file that may not grow must be an error of the store, not the end of the program */
     if (argc > 1 && strcmp(argv[1], "@jq") == 0)
         return jq_child();
     if (!stack_fits()) {

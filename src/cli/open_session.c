@@ -1,4 +1,4 @@
-/* open_session.c - opens a session for a verb, and says on stderr what is wrong with its file or its run.
+/* open_session.c - opens a session for a verb, and prints the errors of its file or its run on stderr.
  *
  * Called by the verbs, on the main thread. The session is the verb's: session_free. */
 #include "cli/open_session.h"
@@ -42,7 +42,7 @@ static session *new_session(cli_call *c)
     return s;
 }
 
-/* Loads it, and says what is wrong with it. */
+/* Loads the file and prints its errors. */
 static int load(session *s, const char *path)
 {
     pawl_err err = {0};
@@ -101,7 +101,7 @@ static bool shown_first(void *ctx, const pawl_divergence *d)
     return false;
 }
 
-/* The first thing that it would do otherwise, for who thinks about --upgrade. */
+/* Prints the first difference in behaviour, for the decision about --upgrade. */
 static int say_divergence(session *s)
 {
     pawl_against sum = {0};
@@ -116,7 +116,7 @@ static int say_divergence(session *s)
     return EXIT_FAILED;
 }
 
-/* `st`: the state of the run; `other`: the file that it is to use from now on, or NULL. */
+/* `st`: the state of the run; `other`: the file to continue with, or NULL. */
 static int take_run(session *s, pawl_store *store, pawl_state *st, const char *other)
 {
     const char *path = NULL, *name;
@@ -163,7 +163,7 @@ session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, cons
     rc = current_state_load(&now, store, run, &err);
     if (rc == PAWL_OK) {
         *code = take_run(s, store, now.st, file);
-    } else if (rc == PAWL_CORRUPT) {    /* the store is at fault, and no file */
+    } else if (rc == PAWL_CORRUPT) {    /* the store is damaged, not the file */
         fail(&why, PAWL_IO, "%s: its journal is damaged (%.120s); `pawl replay %s --verify` names the entry", run, err.text, run);
         *code = cli_fail(c, PAWL_IO, &why);
     } else {

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { OPTIONS_MAX = 32 };      /* of one verb, --store and --help among them */
+enum { OPTIONS_MAX = 32 };      /* options of one verb, --store and --help included */
 enum { PARSED = -1, HELP_WANTED = -2 };
 
 /* ---- what goes wrong ------------------------------------------------------------------------------ */
 
-/* One line on stderr, whatever the text contains. */
+/* Prints one line on stderr, whatever the text contains. */
 static void say_line(const char *who, const char *verb, const char *text, const char *more)
 {
     buf line;
@@ -212,7 +212,7 @@ static int no_such_option(const cli_call *c, const char *word, size_t size)
         names[n++] = o->name;
     snprintf(name, sizeof name, "%.*s", (int)(size < dashes ? 0 : size - dashes), word + (size < dashes ? 0 : dashes));
     did_you_mean(near, sizeof near, name, names, n);
-    if (near[0] != '\0') {      /* (did you mean "json"?): with its dashes */
+    if (near[0] != '\0') {      /* (did you mean "--json"?): the dashes are added */
         char *quote = strchr(near, '"');
 
         memmove(quote + 3, quote + 1, strlen(quote + 1) + 1);
@@ -221,13 +221,13 @@ static int no_such_option(const cli_call *c, const char *word, size_t size)
     return cli_usage(c, "no option %.*s%s%s", (int)size, word, near, near[0] == '\0' ? ": see --help" : "");
 }
 
-/* One option, whose value may be the next word: *used counts them. 0, or an exit code. */
+/* One option; its value may be the next word, so *used counts words. 0, or an exit code. */
 static int take_option(cli_call *c, int left, char **word, int *used)
 {
     const char *name = *word + 2, *equals = strchr(*word, '='), *value = "";
     size_t size = equals == NULL ? strlen(*word) : (size_t)(equals - *word), i = 0;
     const cli_option *o = NULL;
-    const bool print = size == 2 && memcmp(*word, "-p", 2) == 0;    /* as it is known from others */
+    const bool print = size == 2 && memcmp(*word, "-p", 2) == 0;    /* -p, as `claude -p` has it */
 
     if ((*word)[1] == '-' || print)
         for (; (o = cli_option_at(c->verb, i)) != NULL; i++)
@@ -318,7 +318,7 @@ static int print_help(const cli_call *c)
     return code;
 }
 
-/* Whatever it was given: its options are not there either. */
+/* A planned verb accepts any arguments: its options do not exist yet. */
 static int not_there(const cli_call *c, int n, char **words)
 {
     for (int i = 0; i < n; i++)
@@ -330,7 +330,7 @@ static int not_there(const cli_call *c, int n, char **words)
 
 static void note(void *ctx, const char *text) { cli_note(ctx, "%s", text); }
 
-/* What src/app reads of the options; a verb that changes nothing asks no model. */
+/* The options that src/app reads; a verb that changes nothing calls no model. */
 static void app_options(cli_call *c)
 {
     bool records = c->verb->options != NULL && c->verb->options[option_index(c->verb, "record")].name != NULL;

@@ -1,11 +1,11 @@
-/* past_answer.c - the answer that a wait of a run was given before, read from the task records of the store.
+/* past_answer.c - finds an earlier answer to a wait of a run, in the task records of the store.
  *
- * Called by the driver and by the list of open questions, on the main thread. What it returns is in the session's arena. */
+ * Called by run_driver.c and waits.c, on the main thread. What it returns is in the session's arena. */
 #include "cli/run_driver.h"
 
 #include <time.h>
 
-/* Of an answer's id RUN~LIFE/SUPERSTEP.TASK.VISIT.N, or its node. */
+/* `given` is the id of the wait, RUN~LIFE/SUPERSTEP.TASK.VISIT.N, or its node. */
 static bool said_meant(const pawl_stream_event *ev, const char *given)
 {
     return given == NULL || strcmp(given, ev->node) == 0 || strcmp(given, ev->path) == 0 || (ev->id != NULL && strcmp(given, ev->id) == 0);
@@ -41,7 +41,7 @@ void wait_for_write(pawl_store *store, uint64_t *seen)
     }
 }
 
-/* The answer to a wait that somebody else has given this moment: it may not be stored yet. */
+/* The answer that another process gave a moment ago: it may not be stored yet, so this waits shortly. */
 bool said_soon(session *s, const char *id, said *out)
 {
     pawl_store *store = session_store(s);

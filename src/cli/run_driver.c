@@ -1,6 +1,6 @@
-/* run_driver.c - drives a run until it is over, waits for a person who is not at this terminal, or is stopped; prints how it ended.
+/* run_driver.c - drives a run until it ends, waits for a person who is not at this terminal, or is stopped; prints how it ended.
  *
- * Called by the verbs that drive a run, on the main thread; a view beside it paints on a thread of its own (ui/view_paint.c). Owns nothing: the session is the
+ * Called by the verbs that drive a run, on the main thread; a view paints on a thread of its own (ui/view_paint.c). Owns nothing: the session is the
  * verb's. Invariant: while the engine drives, the store handle of the session is the engine's alone. */
 #include "cli/run_driver.h"
 #include "host/open_questions.h"
@@ -71,7 +71,7 @@ static bool is_childs(const session *s, const pawl_event *ev)
     return strcmp(run, s->run) != 0;
 }
 
-/* An answer to a child is delivered before anything is driven, for then the store is the engine's; the parent, which is driven then, drives the child. */
+/* An answer to a child is delivered before the engine drives, because then the store handle is the engine's. Driving the parent also drives the child. */
 static pawl_code tell_child(session *s, void *ctx, pawl_err *err)
 {
     const pawl_event *ev = ctx;
@@ -134,7 +134,7 @@ static answered answer_here(session *s, const char *run, const pawl_wait *w, paw
     return how;
 }
 
-/* The first wait that can be answered here is; LEFT: none can. */
+/* Answers the first wait that can be answered here; LEFT: none can. */
 static answered answer_one(session *s, pawl_code *rc, pawl_err *err)
 {
     answered how = LEFT;
@@ -210,7 +210,7 @@ static const char *ended_said(pawl_status status)
     return status == PAWL_CANCELED_RUN ? "was canceled" : status == PAWL_REJECTED ? "was rejected" : "failed";
 }
 
-/* Of a run that was rejected: who said no, and why. */
+/* For a rejected run: who denied, and why. */
 static void put_refusal(session *s, buf *b)
 {
     said last = {0};
@@ -255,7 +255,7 @@ static int ended(session *s, pawl_state *st)
     return cli_exit_of(status, false);
 }
 
-/* The waits of the run, for a program. */
+/* The open waits of the run, as JSON. */
 static void print_waiting(session *s, pawl_state *st, const asks *all, const pawl_value *turn)
 {
     arena *mem = &s->c->mem;
@@ -267,7 +267,7 @@ static void print_waiting(session *s, pawl_state *st, const asks *all, const paw
     cli_json(s->c, v);
 }
 
-/* The output of a turn that is over. NULL: it is not, or it has none. */
+/* The output of a turn that has ended. NULL: it has not, or there is none. */
 static const pawl_value *turn_output(session *s, pawl_state *st, pawl_err *err)
 {
     pawl_wait w;
@@ -375,14 +375,15 @@ static bool is_left(session *s)
     return any;
 }
 
-/* The event is a delivery for the process that drives the run: `who`, once that has taken it. If that gave the run up before, the run is driven here. */
+/* The event is a delivery for the process that drives the run; waits until that process, `who`, has taken it. If it released the run before, the run is
+ * driven here. */
 static pawl_code left_to(session *s, char who[GO_WHO_BYTES], pawl_err *err)
 {
     pawl_store *store = session_store(s);
     uint64_t seen = store->verbs->version(store), looked = 0;
 
     for (int i = 0; i < TAKEN_LOOKS && go_stopped() == 0; i++) {
-        if (seen == 0 || seen != looked || *who == '\0' || owner_dead(who)) {  /* else nobody has written, and he is alive */
+        if (seen == 0 || seen != looked || *who == '\0' || owner_dead(who)) {  /* else nobody has written, and that process is alive */
             pawl_code rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
 
             if (rc != PAWL_HELD) {
@@ -409,7 +410,7 @@ static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[G
 
     if (rc == PAWL_PENDING)
         return left_to(s, who, err);
-    rc = answered_before(s, ev, rc, err);       /* not before: the store is the engine's while it drives */
+    rc = answered_before(s, ev, rc, err);       /* not earlier: while the engine drives, the store handle is the engine's */
     if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || go_stopped() != 0)
         return rc;
     on = driven(s, go_on, NULL, &why);
@@ -437,7 +438,7 @@ int go(session *s, go_fn *first, void *ctx)
         if (answer_one(s, &rc, &why) != ANSWERED)
             break;
         err = (pawl_err){0};
-        if (rc == PAWL_CONFLICT) {      /* somebody else was first */
+        if (rc == PAWL_CONFLICT) {      /* another process was first */
             cli_note(s->c, "%s", why.text);
             rc = driven(s, go_on, NULL, &err);
         } else {
@@ -451,7 +452,7 @@ int go(session *s, go_fn *first, void *ctx)
 
 /* ---- delivered, not driven --------------------------------------------------------------------------------------------- */
 
-/* A run that is over accepts no event; one that failed may be retried. */
+/* A run that has ended accepts no event, except that a failed one may be retried. */
 static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
 {
     pawl_status status = pawl_state_status(st);
@@ -501,7 +502,7 @@ static int leave(session *s, const pawl_event *ev)
     return EXIT_DONE;
 }
 
-/* The process that drives the run may have taken another answer already: then this one is not taken, and that is printed. */
+/* The process that drives the run may have taken another answer before: then this one is not used, which is printed. */
 static int answer_taken(session *s, const pawl_event *ev)
 {
     const pawl_value *mine = ev->value != NULL ? value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL) : NULL;

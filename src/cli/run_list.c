@@ -1,7 +1,7 @@
 /* run_list.c - the runs of a store, newest first; a run whose children have open questions counts as one that asks.
  *
- * The store knows of each run what it asks itself. Whose children ask is found from those: a child began after its parent, so once all runs that
- * wait and are newer than some run were looked at, every run that is newer than it and has such children is known. */
+ * Called by `pawl ls`, on the main thread. The store knows only the waits of each run itself. Parents are found from their waiting children: a child
+ * starts after its parent, so once all waiting runs newer than some run were read, every parent newer than it is known. */
 #include "cli/run_list.h"
 #include "host/open_questions.h"
 
@@ -10,7 +10,7 @@
 
 enum { PORTION = 200 };         /* heads that are read at once */
 
-typedef struct portion {        /* what the store lists, some at a time, as it knows it */
+typedef struct portion {        /* a listing of the store, some heads at a time */
     pawl_filter f;
     arena mem;                  /* of those */
     pawl_head all[PORTION];
@@ -18,16 +18,16 @@ typedef struct portion {        /* what the store lists, some at a time, as it k
     bool last, failed;
 } portion;
 
-typedef struct list_wait {        /* all that wait, as far as they were looked at */
+typedef struct list_wait {        /* all waiting runs, as far as they were read */
     pawl_filter f;
-    uint64_t upto;              /* no further than this */
+    uint64_t upto;              /* not beyond this number */
     arena mem;
     const char *parents[PORTION];
     size_t n;
     bool reached, last;
 } list_wait;
 
-typedef struct above {          /* a run with a child that waits, not yet given */
+typedef struct above {          /* a run with a waiting child that was not returned yet */
     arena mem;
     pawl_head head;
 } above;
@@ -35,15 +35,15 @@ typedef struct above {          /* a run with a child that waits, not yet given 
 typedef struct run_listing {
     pawl_store *store;
     const pawl_filter *f;
-    portion own;                /* what the filter takes */
+    portion own;                /* the runs that match the filter */
     list_wait waiting;
-    above **all;                /* by their numbers, the newest last */
+    above **all;                /* sorted by number, the newest last */
     size_t n, cap;
     pawl_head_fn *fn;
     void *ctx;
     size_t left;
     bool looks, ends;
-    arena mem;                  /* of the run at hand */
+    arena mem;                  /* of the current run */
     pawl_err *err;
 } run_listing;
 
@@ -69,7 +69,7 @@ static bool see(void *ctx, const pawl_head *h)
     return p->n < PORTION && !p->failed;
 }
 
-/* The next one; *out NULL: there is none. It stands until the one after it is asked for. */
+/* The next head; *out NULL: there is none. Valid until the next call. */
 static pawl_code portion_look(run_listing *l, portion *p, const pawl_head **out)
 {
     pawl_code rc = PAWL_OK;
@@ -99,7 +99,7 @@ static void above_free(above *a)
     free(a);
 }
 
-/* Where it stands, or would. */
+/* Its position in the sorted list, or where to insert it. */
 static size_t above_place(const run_listing *l, uint64_t no)
 {
     size_t from = 0, to = l->n;
@@ -115,7 +115,7 @@ static size_t above_place(const run_listing *l, uint64_t no)
     return from;
 }
 
-/* False: it is there already, with those above it; or there is no memory. */
+/* False: it is already there, with all its parents; or there is no memory. */
 static bool above_add(run_listing *l, const pawl_head *h)
 {
     const size_t at = above_place(l, h->no);
@@ -143,7 +143,7 @@ static bool above_add(run_listing *l, const pawl_head *h)
     return true;
 }
 
-/* One that is over waits for nobody, and nobody waits for what is below it. */
+/* A run that has ended waits for nobody, and no parent waits for its children. */
 static void above_find(run_listing *l, const char *parent)
 {
     char run[RUN_ID_BYTES];
@@ -169,7 +169,7 @@ static bool see_waiting(void *ctx, const pawl_head *h)
     return w->n < PORTION && !w->mem.failed;
 }
 
-/* All that have children which wait and are newer than `no` are known then. */
+/* Afterwards all parents of waiting runs that are newer than `no` are known. */
 static pawl_code above_reach(run_listing *l, uint64_t no)
 {
     list_wait *w = &l->waiting;
@@ -197,7 +197,7 @@ static bool same(const char *wanted, const char *is)
     return wanted == NULL || (is != NULL && strcmp(wanted, is) == 0);
 }
 
-/* What the store did not look at, of one that it was not asked for; and what it knows otherwise. */
+/* Conditions of the filter that the store did not check for a parent that it did not list. */
 static bool fits(const pawl_filter *f, const pawl_head *h)
 {
     return same(f->machine, h->machine) && same(f->context, h->context) && (!f->parked || h->parked != NULL) && h->changed_ms >= f->changed_since_ms &&
@@ -219,7 +219,7 @@ static void tell(run_listing *l, const pawl_head *as_stored)
     l->ends = !l->fn(l->ctx, &h) || --l->left == 0;
 }
 
-/* Those that have children which wait, before the next one that the store lists, or all that are left. */
+/* Returns the parents that come before the next run of the store's listing, or all that are left. */
 static pawl_code above_tell(run_listing *l, const pawl_head *next)
 {
     const pawl_code rc = above_reach(l, next != NULL ? next->no : 0);

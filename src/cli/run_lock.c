@@ -26,7 +26,7 @@ static pawl_code claim(pawl_store *s, const char *run, pawl_head *head, pawl_err
     return rc == PAWL_OK ? c.rc : rc;
 }
 
-/* Whoever died a moment ago still has his lease. */
+/* The lease of a process that died a moment ago has not expired yet: it is taken over. */
 pawl_code hold_run(pawl_store *s, const char *run, pawl_head *head, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };

@@ -1,6 +1,6 @@
-/* run_mode.c - the mode and the rules that a run goes on with (P1): delivered to it before it is driven on.
+/* run_mode.c - delivers the mode and the rules with which a run continues (P1), before it is driven.
  *
- * Called by the verbs that drive a run, on the main thread, while the run is not driven by this process. */
+ * Called by the verbs that drive a run, on the main thread, while this process does not drive the run. */
 #include "cli/run_driver.h"
 #include "app/settings.h"
 
@@ -13,7 +13,7 @@ const char *go_mode_of(pawl_state *st)
     return pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
 }
 
-/* What it is decided by from now on: settings may be others than when it began. NULL: nothing changes. */
+/* The rules that apply from now on: the settings may have changed since the start. NULL: they have not. */
 static int policy_due(session *s, pawl_state *st, const pawl_value **due)
 {
     const pawl_value *coming = pawl_state_coming(st, "@policy"), *now = coming != NULL ? coming : pawl_state_get(st, "@policy"), *v;
@@ -31,7 +31,7 @@ static int policy_due(session *s, pawl_state *st, const pawl_value **due)
     return EXIT_DONE;
 }
 
-/* The mode that was given for it; NULL: it stays. */
+/* The mode that was given; NULL: it stays. */
 static int mode_due(session *s, pawl_state *st, const pawl_value **due)
 {
     const char *word = cli_given(s->c, "mode"), *now = go_mode_of(st);

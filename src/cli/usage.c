@@ -1,6 +1,6 @@
-/* usage.c - how a verb is used, printed from its row: one line, or the whole of --help.
+/* usage.c - prints how a verb is used, from its row: one line, or all of --help.
  *
- * Called by the options, the help and the verbs on the main thread. Pure but for help_unknown, which writes to stderr. */
+ * Called by options.c, the verbs help and man on the main thread. Pure except help_unknown, which writes to stderr. */
 #include "cli/verbs.h"
 
 enum { USAGE_COLUMNS = 72, HELP_COLUMNS = 80, TERM_COLUMNS = 24 };

@@ -17,21 +17,21 @@ extern const cli_program cli_program_pawl;      /* verbs.c: all of them */
 
 const cli_verb *cli_verb_named(const cli_program *p, const char *name);        /* NULL: there is none */
 void help_verb(const cli_verb *v, buf *out);
-void help_usage(const cli_verb *v, buf *out);                   /* where "pawl ls [--status STATUS] ..." is too long: "pawl ls [OPTION...]" */
+void help_usage(const cli_verb *v, buf *out);                   /* if "pawl ls [--status STATUS] ..." is too long: "pawl ls [OPTION...]" */
 void help_term(buf *out, const char *name, const char *what);   /* a row of two columns */
-int help_unknown(const cli_program *p, const char *name);       /* no such verb: says so; EXIT_USAGE */
+int help_unknown(const cli_program *p, const char *name);       /* prints that there is no such verb; EXIT_USAGE */
 /* The options of a verb one by one, --store and --help too; NULL after the last. */
 const cli_option *cli_option_at(const cli_verb *v, size_t index);
 
 /* ---- run_lock.c ------------------------------------------------------------------------------------ */
 
-/* Take a run for this verb alone. PAWL_HELD: err names who has it; one that is dead has nothing. `head`: its texts are lent until the
- * next call on the handle. */
+/* Take the lease of a run for this verb. PAWL_HELD: err names the holder; a dead holder has no lease. `head`: its texts are lent until the next call on
+ * the handle. */
 pawl_code hold_run(pawl_store *s, const char *run, pawl_head *head, pawl_err *err);
 void hold_drop(pawl_store *s, const char *run, uint64_t fence);
 
 /* ---- man.c ------------------------------------------------------------------------------------- */
 
-int man_page(const cli_program *p);     /* pawl(1) as scdoc reads it */
+int man_page(const cli_program *p);     /* prints pawl(1) as scdoc source */
 
 #endif

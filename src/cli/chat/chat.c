@@ -21,7 +21,7 @@ static const char own_system[] =
     "You are an agent in a terminal. Work in the workspace with the tools that you have: look before you change something, change as little as the task needs, and "
     "check what you did. When a tool is denied, say so, and do what can be done without it. Answer briefly, in plain text.";
 
-/* Where no file is named: a model and all tools. */
+/* The built-in agent, for a call without a file: the model of --model, and all tools. */
 static session *session_of_none(cli_call *c, int *code)
 {
     const char *model = cli_given(c, "model") != NULL ? cli_given(c, "model") : getenv("PAWL_MODEL");
@@ -45,7 +45,7 @@ static session *session_of_none(cli_call *c, int *code)
     return s;
 }
 
-/* What a request has of the agent's own, with what was given for this run. NULL: nothing was, or see err. */
+/* The agent's own settings for requests, changed by --model and the other options of this call. NULL: nothing was given, or see err. */
 static const pawl_value *config_given(session *s, const pawl_value *was, pawl_err *err)
 {
     const char *model = cli_given(s->c, "model"), *turns = cli_given(s->c, "max-turns");
@@ -96,7 +96,7 @@ static bool says_something(const buf *b, pawl_err *err)
     return n < b->size;
 }
 
-/* What was given, and what is piped in behind it; "-": only that. */
+/* The prompt that was given, with piped input appended; "-": only the piped input. */
 static bool prompt_of(chat *k, buf *out, pawl_err *err)
 {
     const char *given = cli_given(k->c, "print");
@@ -156,7 +156,7 @@ static const char *model_of(const session *s, const pawl_value *config)
 
 /* ---- how it stands at the end ------------------------------------------------------------------------------------------ */
 
-/* All that is asked, of it and of its children; that it waits for input goes without saying. */
+/* The open questions of the run and of its children; that the agent waits for its next input is not listed. */
 static const pawl_value *waits_of(chat *k, asks *all)
 {
     size_t n = 0;
@@ -178,7 +178,7 @@ static int waits_said(chat *k, const asks *all, const pawl_value *waits)
     return EXIT_WAITS;
 }
 
-/* An answer that is none, or not whole, looks like one. */
+/* Warns that the answer was cut or refused: it looks like a complete one. */
 static void stop_said(chat *k)
 {
     static const char *const whys[][2] = { { "refusal", "the model refuses" },
@@ -235,7 +235,7 @@ static int ended(chat *k, pawl_code rc, const pawl_err *err)
 
 /* ---- driven -------------------------------------------------------------------------------------------------------------- */
 
-/* A client's frames come in between: the run is driven on with whatever they left for it, until there are no more. */
+/* While frames arrive on stdin the run is driven again with the deliveries that they became, until there are no more. */
 static pawl_code converse(chat *k, pawl_code rc, pawl_err *err)
 {
     unsigned heard = 0;
@@ -261,7 +261,7 @@ static int drive(chat *k, chat_begin *b)
     int code;
 
     go_signals(k->s->engine);
-    /* Live parts reach only readers that are open: so the run is made before it is driven. */
+    /* Live events reach only readers that are open, so the run is created before it is driven. */
     if (k->partial && b->input != NULL && (rc = pawl_begin_with(k->s->engine, &b->info, b->input, &err)) < 0)
         return cli_fail(k->c, rc, &err);
     if (k->partial)
@@ -336,7 +336,7 @@ static bool see_first(void *ctx, const pawl_head *head)
     return false;
 }
 
-/* The latest that was begun in this folder. */
+/* The latest chat that was started in this folder. */
 static int latest(cli_call *c, char run[RUN_ID_BYTES])
 {
     char here[4000], label[LABEL_BYTES];
@@ -361,7 +361,7 @@ static int latest(cli_call *c, char run[RUN_ID_BYTES])
     return cli_fail(c, PAWL_GONE, &err);
 }
 
-/* Its children at work ask as it does. */
+/* Applies mode and rules to the children that still work, as to the run itself. */
 static pawl_code settle_children(chat *k, bool unasked, pawl_err *err)
 {
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who(), .value = unasked ? "{\"@unasked\":true}" : "{\"@unasked\":false}" };
@@ -370,10 +370,10 @@ static pawl_code settle_children(chat *k, bool unasked, pawl_err *err)
 
     for (size_t i = 0; i < all.nchildren && rc == PAWL_OK; i++)
         rc = session_tell_run(k->s, all.children[i].run, &ev, err);
-    return rc == PAWL_CONFLICT || rc == PAWL_GONE ? PAWL_OK : rc;       /* that one is over by now */
+    return rc == PAWL_CONFLICT || rc == PAWL_GONE ? PAWL_OK : rc;       /* that child has ended by now */
 }
 
-/* A hook wants to know that somebody came back to it. */
+/* A SessionStart hook wants to know that the conversation is continued. */
 static bool resume_journaled(pawl_state *st)
 {
     const pawl_value *all = pawl_value_get(pawl_state_get(st, "@policy"), "hooks"), *one;
@@ -385,7 +385,7 @@ static bool resume_journaled(pawl_state *st)
     return false;
 }
 
-/* Its own channels, as they are to be from now on. */
+/* The mode, rules and request settings of the run itself, from now on. */
 static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
 {
     session *s = k->s;
@@ -459,7 +459,7 @@ static int go_on_with(chat *k, const pawl_value *prompt)
 
 /* ---- the verb ------------------------------------------------------------------------------------------------------------------------ */
 
-/* False: the usage was said. */
+/* False: the usage error was printed. */
 static bool words_read(chat *k)
 {
     cli_call *c = k->c;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An agent takes so many inputs beside its turn as its queue has room for (QUEUE_MAX), and refuses the rest: so no more are left for it at once. */
+/* INPUTS_AHEAD: an agent queues at most QUEUE_MAX inputs during a turn and refuses the rest, so the listener never leaves more at once. */
 enum { LOOK_MS = 100, DRAIN_MS = 5, PART_BYTES = 65536, INPUTS_AHEAD = 256, LATER_BYTES_MAX = 64 << 20 };
 
 /* ---- left for the run -------------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void respond(chat *k, arena *mem, const char *id, const pawl_value *v, co
 
 typedef bool each_wait_fn(chat *k, arena *mem, const ask *a, void *ctx);
 
-/* Of the run, and of the children that it waits for. */
+/* Calls `fn` for each open wait of the run and of its children. */
 static void each_wait(chat *k, arena *mem, each_wait_fn *fn, void *ctx)
 {
     asks all;
@@ -77,7 +77,7 @@ static void each_wait(chat *k, arena *mem, each_wait_fn *fn, void *ctx)
             return;
 }
 
-/* Whoever begins anew is asked anew; a client takes the same request twice. */
+/* After `initialize` all open questions are sent again; a client accepts a request twice. */
 static bool again(chat *k, arena *mem, const ask *a, void *ctx)
 {
     const pawl_value *request = chat_request(mem, a->w.id, a->w.slot, a->call, a->w.kind == PAWL_WAIT_APPROVAL, a->w.about, a->w.prompt);
@@ -90,7 +90,7 @@ static bool again(chat *k, arena *mem, const ask *a, void *ctx)
 
 typedef struct answer_search { const char *id; const pawl_value *reply; pawl_code rc; pawl_err err; bool found; } answer_search;
 
-/* A yes, perhaps to other arguments; or a no, perhaps with why. */
+/* An approval, perhaps with changed arguments; or a denial, perhaps with a reason. */
 static const pawl_value *approval_of(arena *mem, const pawl_wait *w, const pawl_value *reply)
 {
     const char *behavior = pawl_value_string(pawl_value_get(reply, "behavior"));
@@ -117,13 +117,13 @@ static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
     if (v != NULL)
         a->rc = leave_for(k, asked->run, PAWL_DELIVER_ANSWER, w->id, v, &a->err);
     else if (w->kind == PAWL_WAIT_QUESTION)
-        a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);     /* nobody answers: the turn is over */
+        a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);     /* nobody can answer: the turn ends */
     else
         a->rc = fail(&a->err, PAWL_INVALID, "behavior is allow or deny");
     return false;
 }
 
-/* Nobody is there any more: that is a no. */
+/* Stdin has ended, so nobody can answer: a denial. */
 static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
 {
     const char *tool = chat_tool(a->w.about);
@@ -153,7 +153,7 @@ static bool is_asked(chat *k, arena *mem, const ask *a, void *ctx)
     return false;
 }
 
-/* Whether another input may be left: turns end as fast as inputs come, or the run rests, asks nothing, and so has taken all. */
+/* Whether one more input may be left: as many turns have ended as inputs came, or the run rests without an open question and so has taken all of them. */
 static bool input_fits(chat *k)
 {
     bool fits, rests, asked = false;
@@ -193,7 +193,7 @@ static void inputs_leave(chat *k)
     }
 }
 
-/* Behind those that wait already: they come in the order of their frames. */
+/* Appended to the inputs that wait, so that they keep the order of their frames. */
 static void input_add(chat *k, arena *mem, const pawl_value *content)
 {
     const size_t before = k->later.size;
@@ -208,7 +208,7 @@ static void input_add(chat *k, arena *mem, const pawl_value *content)
     inputs_leave(k);
 }
 
-/* An image as clients of Claude's send it is one of ours. NULL: said. */
+/* Converts an image block of Claude's clients to ours. NULL: the error was printed. */
 static const pawl_value *image_of(chat *k, arena *mem, const pawl_value *block)
 {
     const pawl_value *source = pawl_value_get(block, "source"), *data = pawl_value_get(source, "data"), *media = pawl_value_get(source, "media_type");
@@ -342,7 +342,7 @@ static void on_line(chat *k, const char *line, size_t size)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------------- */
 
-/* What is there of stdin; meanwhile inputs that wait are left. 0: it is over; -1: it is to be left. */
+/* Reads what stdin has; meanwhile inputs that wait are left. 0: stdin has ended; -1: the listener must end. */
 static ssize_t part(chat *k, char *out)
 {
     struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -362,8 +362,8 @@ static ssize_t part(chat *k, char *out)
     return -1;
 }
 
-/* Stdin is over: inputs that wait are left as there is room. What is asked meanwhile is refused, for nobody is there; with --ask wait it stays asked, and
- * what there is no room for then is not taken. */
+/* Stdin has ended: inputs that wait are left as the queue gets room. Open questions are denied meanwhile; with --ask wait they stay open, and inputs
+ * that then find no room are not taken. */
 static void inputs_drain(chat *k)
 {
     size_t n = 0;

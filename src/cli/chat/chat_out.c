@@ -55,7 +55,7 @@ static bool begins(const char *text, const char *with)
     return text != NULL && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What a tool came to, in the shape of the user's side. */
+/* The result of a tool, as a message of the user. */
 static const pawl_value *tool_result(chat *k, const pawl_value *m)
 {
     arena *mem = &k->scratch;
@@ -67,7 +67,7 @@ static const pawl_value *tool_result(chat *k, const pawl_value *m)
     return value_pack(mem, NULL, "{s:{s:[v],s:s},s:s}", "message", "content", one, "role", "user", "type", "user");
 }
 
-/* Kept with the turn: it outlives the event. */
+/* Copied into the memory of the turn: it outlives the event. */
 static const pawl_value *kept(chat *k, const pawl_value *v)
 {
     const pawl_value *out = NULL;
@@ -128,7 +128,7 @@ static void stream_event(chat *k, const pawl_value *event, chat_source *of)
     frame(k, value_pack(&k->scratch, NULL, "{s:v,s:s}", "event", event, "type", "stream_event"), of);
 }
 
-/* Which part of the answer it belongs to: another kind begins another one. */
+/* Continues the current block of the answer, or begins another one if the kind differs. */
 static void block_enter(chat *k, const char *kind, const pawl_value *start, chat_source *of)
 {
     arena *mem = &k->scratch;
@@ -236,7 +236,7 @@ static void on_ask(chat *k, const char *id, const pawl_value *v, const chat_sour
         chat_write(k, request);
 }
 
-/* A person's no. */
+/* A person denied a call: it is listed in permission_denials. */
 static void on_answer(chat *k, const char *id, const pawl_value *v)
 {
     const pawl_value *answer = pawl_value_get(v, "value"), *call = id != NULL ? pawl_value_get(k->asked, id) : NULL;
@@ -281,7 +281,7 @@ const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_v
     return waits != NULL ? value_with(mem, v, "waits", waits) : v;
 }
 
-/* There is room for another message of the user's. */
+/* The agent's queue has room for one more message of the user. */
 static void turn_ended(chat *k)
 {
     pthread_mutex_lock(&k->hearing);
@@ -300,7 +300,7 @@ static void on_done(chat *k, const pawl_value *v)
     k->turn = (chat_turn){ .begun_ms = epoch_ms() };
 }
 
-/* What a child took stands in its own receipts; in its parent's too, where there is a budget, with how many calls that were. */
+/* The usage of a child is in the child's own receipts; with a budget also in its parent's, with the number of calls. */
 static void on_receipt(chat *k, const pawl_value *v, const chat_source *of)
 {
     static const char *const names[] = { "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens" };
@@ -364,7 +364,7 @@ static void on_emission(chat *k, const char *name, const pawl_value *v, chat_sou
         }
 }
 
-/* What changed of the run, by the item that it is about. */
+/* Dispatches a change to the function for its kind of item. */
 static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
 {
     const bool live = ch->live > 0, emitted = (ch->what & PAWL_ITEM_EMITTED) != 0, said = strcmp(ch->part, "message") == 0;
@@ -396,7 +396,7 @@ static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
         on_receipt(k, v, of);
 }
 
-/* Something was written or came in: items of children that came before it are written first. */
+/* True: the change will be written, or is a result; items of children that came before it are written first. */
 static bool is_written(const pawl_item_change *ch)
 {
     static const char *const parts[] = { "put", "start", "input", "update" };
@@ -419,7 +419,7 @@ static void stirs(void *ctx)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* As soon as the run is there. */
+/* Opens the items of a run as soon as the run exists. */
 static void source_open(chat *k, chat_source *of)
 {
     const pawl_items_options options = { .from = of->now ? "now" : of->call == NULL && *k->from != '\0' ? k->from : NULL, .wake = stirs, .wake_ctx = k };
@@ -429,7 +429,7 @@ static void source_open(chat *k, chat_source *of)
 
 static bool read_all(chat *k, chat_source *of);
 
-/* The result of a child is written to its parent's frames after all items of the child. The id of a child begins with its parent's and a dot. */
+/* The result of a child is written to its parent's frames after all items of the child. The id of a child is that of its parent, a dot, and more. */
 static void children_read(chat *k, const chat_source *of)
 {
     const size_t size = strlen(of->run);
@@ -462,7 +462,7 @@ static bool read_all(chat *k, chat_source *of)
     return any;
 }
 
-/* Until something may be there. False: it is to stop. */
+/* Waits until there may be something to read. False: the reader must stop. */
 static bool waits_on(chat *k, bool opened)
 {
     struct timespec until;
@@ -499,7 +499,7 @@ static void *reads(void *arg)
     return NULL;
 }
 
-/* Those that a conversation which goes on waits for already. */
+/* Adds the children that a continued conversation already waits for. */
 static void children_add(chat *k)
 {
     asks all;

@@ -12,11 +12,11 @@
 
 typedef struct typed_answer {
     const pawl_wait *w;
-    bool several;               /* of the options, between commas: the answer is an array */
+    bool several;               /* several options may be chosen: the answer is an array */
     arena mem;
-    const char *text;           /* as it was given, and */
+    const char *text;           /* as it was given */
     size_t size;
-    const char *bare;           /* without blanks around it */
+    const char *bare;           /* without surrounding blanks */
     size_t bare_size;
 } typed_answer;
 
@@ -27,7 +27,7 @@ static bool is_text(const typed_answer *a, const char *word)
     return strlen(word) == a->bare_size && strncasecmp(word, a->bare, a->bare_size) == 0;
 }
 
-/* Of the schema, when it is one. */
+/* Whether the schema asks for this type. */
 static bool wants(const pawl_wait *w, const char *type)
 {
     const char *is = pawl_value_string(pawl_value_get(w->schema, "type"));
@@ -43,7 +43,7 @@ static bool says(const pawl_value *v, const char *text, size_t size)
     return pawl_value_string(v) != NULL && pawl_value_size(v) == size && memcmp(pawl_value_string(v), text, size) == 0;
 }
 
-/* One of the options, by what it says or stands for, or else by its number. */
+/* The option that the text names by its label or value, else by its number. */
 static const pawl_value *picked(typed_answer *a, const char *text, size_t size)
 {
     pawl_iter it = pawl_iter_of(a->w->options);
@@ -55,7 +55,7 @@ static const pawl_value *picked(typed_answer *a, const char *text, size_t size)
     return pawl_value_int(json) < 1 ? NULL : value_option(pawl_value_at(a->w->options, (size_t)pawl_value_int(json) - 1));
 }
 
-/* "1, 3", each once. A label may have a comma in it. */
+/* "1, 3", each once; a label may contain a comma. */
 static const pawl_value *as_options(typed_answer *a)
 {
     const pawl_value *all = value_pack(&a->mem, NULL, "[]"), *one = picked(a, a->bare, a->bare_size);
@@ -93,7 +93,7 @@ static const pawl_value *as_truth(typed_answer *a)
     return is_text(a, "n") || is_text(a, "no") || is_text(a, "false") ? value_bool(&a->mem, false) : NULL;
 }
 
-/* In quotes it is JSON; else it is the text itself. */
+/* In quotes it is JSON; else the text itself. */
 static const pawl_value *as_wanted_string(typed_answer *a)
 {
     const pawl_value *quoted;
@@ -104,7 +104,7 @@ static const pawl_value *as_wanted_string(typed_answer *a)
     return quoted != NULL ? quoted : as_string(a);
 }
 
-/* The ways to take a text, in order: the first that fits is meant. */
+/* Ways to read the text, in order; the first that fits is used. */
 static const pawl_value *(*const ways[])(typed_answer *a) = { as_option, as_truth, as_wanted_string, as_json, as_string };
 
 static bool is_option(const pawl_wait *w, const pawl_value *v)
@@ -112,13 +112,13 @@ static bool is_option(const pawl_wait *w, const pawl_value *v)
     return pawl_value_size(w->options) == 0 || (w->kind == PAWL_WAIT_APPROVAL && pawl_value_type(v) == PAWL_TYPE_BOOL) || value_one_of(w->options, v);
 }
 
-/* An approval that says no more wants a yes or a no. */
+/* An approval without a schema wants yes or no. */
 static bool is_verdict(const pawl_wait *w, const pawl_value *v)
 {
     return w->kind != PAWL_WAIT_APPROVAL || w->schema != NULL || pawl_value_size(w->options) > 0 || pawl_value_type(v) == PAWL_TYPE_BOOL;
 }
 
-/* Who asks: a node, or the run. */
+/* Who asks: the node, or the run. */
 static const char *name_of(const pawl_wait *w, char run[RUN_ID_BYTES])
 {
     if (w->node != NULL && *w->node != '\0')
@@ -194,13 +194,13 @@ static pawl_code answer_to(const pawl_wait *w, bool several, const char *text, b
 
 /* ---- what an agent asks its user ---------------------------------------------------------------------------- */
 
-/* One to four questions are one wait, whose answer is an object with a member each, by their headers; of one alone, its answer will do. */
+/* One to four questions of an agent are one wait; its answer is an object by their headers. For a single question the bare answer is accepted. */
 static const pawl_value *questions_of(const pawl_wait *w)
 {
     return w->kind == PAWL_WAIT_QUESTION ? pawl_value_get(w->about, "questions") : NULL;
 }
 
-/* One of them, as a wait of its own. *several: more than one of its labels may be chosen. */
+/* One of the questions as a wait of its own. *several: more than one label may be chosen. */
 static pawl_wait question_wait(arena *mem, const pawl_wait *w, const pawl_value *question, bool *several)
 {
     pawl_wait one = { .id = w->id, .slot = w->slot, .node = w->node, .kind = PAWL_WAIT_QUESTION, .asked_of = w->asked_of,
@@ -214,7 +214,7 @@ static pawl_wait question_wait(arena *mem, const pawl_wait *w, const pawl_value 
     return one;
 }
 
-/* {"Colour":"red","Size":["small"]}: the first label of each. */
+/* An example for an error: {"Colour":"red","Size":["small"]}, the first label of each. */
 static const pawl_value *answer_alike(arena *mem, const pawl_value *questions)
 {
     const pawl_value *out = value_pack(mem, NULL, "{}"), *one;
@@ -278,7 +278,7 @@ pawl_code view_answer(const pawl_wait *w, const char *text, buf *json, pawl_err 
 
 /* ---- the question ------------------------------------------------------------------------------------------ */
 
-/* How much of a line goes into one row: up to the last blank that fits, else as much as fits. */
+/* Bytes of a line that fit into one row: up to the last blank that fits, else as many as fit. */
 static size_t row_of(const char *text, size_t size, size_t room)
 {
     size_t n = size, blank;
@@ -346,7 +346,7 @@ static void say_options(buf *out, const pawl_wait *w, size_t columns)
     buf_free(&text);
 }
 
-/* What fits, until when, and what becomes of it then. */
+/* Prints which answers fit, until when, and what happens then. */
 static void say_terms(buf *out, const pawl_wait *w, size_t columns)
 {
     char when[32];
@@ -376,7 +376,7 @@ static void say_terms(buf *out, const pawl_wait *w, size_t columns)
     buf_free(&text);
 }
 
-/* What becomes of the run by what is not a plain answer. */
+/* Prints what "no" and "later" do. */
 static void say_ways(buf *out, const pawl_wait *w, const char *no, size_t columns)
 {
     bool approval = w->kind == PAWL_WAIT_APPROVAL;
@@ -458,7 +458,7 @@ static ask_result ask_one(const cli_call *c, const pawl_wait *w, bool several, c
 
     if (!say_question(c, w, no))
         return ASKED_GONE;
-    clearerr(stdin);            /* an end that was typed at another question */
+    clearerr(stdin);            /* an end of file that was typed at an earlier question */
     for (;;) {
         pawl_err err = { PAWL_OK, "" };
         ssize_t n;

@@ -5,11 +5,11 @@
 
 #include "file/reader.h"
 
-enum { KNOWN_COLUMNS = 160 };   /* of the error after which an outcome is unknown */
+enum { KNOWN_COLUMNS = 160 };   /* of the error that made the outcome unknown */
 
 void words_fit(buf *out, const char *text, size_t size, size_t columns)
 {
-    size_t most = columns * 4 + 4;      /* more characters than fit, so that a torn one is not seen */
+    size_t most = columns * 4 + 4;      /* more characters than fit, so that an incomplete last one is cut off anyway */
     buf line;
 
     buf_init(&line, NULL);
@@ -49,7 +49,7 @@ void words_task(buf *out, const char *path, bool numbered)
             buf_char(out, '/');
         buf_put(out, path, name);
         path += n;
-        for (int i = 0; i < 3 && *path == '/'; i++)     /* its visit and its superstep */
+        for (int i = 0; i < 3 && *path == '/'; i++)     /* skips its visit and superstep */
             path += i < 2 ? 1 + strcspn(path + 1, "/") : 1;
         if (*path == '\0')
             return;
@@ -103,7 +103,7 @@ void words_option(buf *out, const pawl_value *option, bool whole)
     }
 }
 
-/* An argument as one would type it. */
+/* An argument as it would be typed in a shell. */
 static void argument(buf *out, const pawl_value *v)
 {
     const char *text = pawl_value_string(v);
@@ -118,7 +118,7 @@ static void argument(buf *out, const pawl_value *v)
         buf_fmt(out, strchr(text, '\'') == NULL ? "'%s'" : "\"%s\"", text);
 }
 
-/* "run-1a2b3c4d": what stands behind the dash only tells one from another. */
+/* "run-1a2b3c4d": the part after the dash only makes the name unique. */
 static size_t effect_size(const char *effect)
 {
     const char *dash = strrchr(effect, '-');
@@ -159,7 +159,7 @@ void words_unknown(buf *out, const char *node, const pawl_value *prompt)
     else
         buf_text(out, "a command");
     buf_text(out, " had begun, and its outcome is unknown");
-    if (known == NULL || (code != NULL && strcmp(code, pawl_code_name(PAWL_UNKNOWN)) == 0))     /* that is said already */
+    if (known == NULL || (code != NULL && strcmp(code, pawl_code_name(PAWL_UNKNOWN)) == 0))     /* the prompt says that already */
         return;
     buf_text(out, " (");
     words_fit(out, known, strlen(known), KNOWN_COLUMNS);
@@ -263,7 +263,7 @@ void words_schema(buf *out, const pawl_value *schema)
 
 /* ---- what an approval is about ---------------------------------------------------------------------------- */
 
-/* The member of a call's input that says most; else all of it. */
+/* The most telling member of a tool call's input; else all of it. */
 static const pawl_value *input_shown(const pawl_value *input)
 {
     static const char *const members[] = { "command", "run", "shell", "url", "file_path", "path" };
@@ -293,7 +293,7 @@ void words_about(buf *out, const pawl_value *about, const char *indent, size_t c
     buf_char(out, '\n');
     if (pawl_value_get(about, "again") != NULL)
         buf_fmt(out, "%sagain: the rules have changed since the last yes\n", indent);
-    if (pawl_value_get(about, "with") == NULL || pawl_value_get(about, "ground") == NULL)   /* of a gate its author has said what matters */
+    if (pawl_value_get(about, "with") == NULL || pawl_value_get(about, "ground") == NULL)   /* the author of a gate's prompt has said what matters */
         return;
     buf_fmt(out, "%swith: ", indent);
     cli_short(out, pawl_value_get(about, "with"), columns);

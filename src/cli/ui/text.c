@@ -1,6 +1,6 @@
-/* text.c - text for people: control characters made harmless, and how many columns it takes.
+/* text.c - text for terminals: removes control characters and counts columns.
  *
- * Called on any thread. Pure but for cli_columns, which asks the terminal. */
+ * Called on any thread. Pure except cli_columns, which asks the terminal. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ int cli_columns(int fd)
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-/* The character at `p`, of `n` bytes; 0 bytes: it is no UTF-8. */
+/* The character at `p`, of `n` bytes; 0 bytes: it is not UTF-8. */
 static uint32_t char_at(const char *p, size_t size, size_t *n)
 {
     const unsigned char *u = (const unsigned char *)p;
@@ -37,7 +37,7 @@ static uint32_t char_at(const char *p, size_t size, size_t *n)
     }
 }
 
-/* Controls of both sets, and the marks that turn text round, so that it reads otherwise than it stands. */
+/* Control characters of both sets, and marks that change the direction of text, so that it shows something else than it contains. */
 static bool is_order(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
@@ -68,7 +68,7 @@ static size_t char_width(uint32_t c)
     return among(c, none, sizeof none / sizeof *none) ? 0 : among(c, wide, sizeof wide / sizeof *wide) ? 2 : 1;
 }
 
-/* One character, or one byte that is none, as it may stand on a terminal; how many bytes of `p` that was. */
+/* Appends one character, or one invalid byte, in a form that is safe on a terminal; returns its bytes in `p`. */
 static size_t clean_one(buf *out, const char *p, size_t size)
 {
     size_t n;
@@ -100,7 +100,7 @@ size_t cli_width(const char *text, size_t size)
     return columns;
 }
 
-/* `cut`: where the text ended, should it turn out to be too long. What is far too long is not looked at to its end. */
+/* `cut`: where the text is cut if it turns out too long. Text far beyond that is not read. */
 void cli_cut(buf *out, const char *text, size_t size, size_t columns)
 {
     size_t from = out->size, cut = from, width = 0, i = 0;

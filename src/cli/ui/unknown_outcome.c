@@ -1,6 +1,7 @@
-/* unknown_outcome.c - a command that must not be performed twice was cut off: how its outcome is asked for, and an answer in words as its receipt (E5).
+/* unknown_outcome.c - a command that must not run twice was cut off: prints the question about its outcome, and converts an answer in words to its
+ * receipt (E5).
  *
- * Called by the verbs that print open waits and that take answers, on the main thread. Owns nothing. */
+ * Called by the verbs that print open waits or take answers, on the main thread. Owns nothing. */
 #include "cli/run_driver.h"
 #include "cli/ui/format.h"
 
@@ -22,7 +23,7 @@ void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
     buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);
 }
 
-/* The receipt of an effect that gave `text`: as its handler would have made it. */
+/* The receipt that the handler of the effect would have made of `text`. */
 static const pawl_value *receipt(const session *s, arena *mem, const pawl_wait *w, const pawl_value *text)
 {
     const char *name = pawl_value_string(pawl_value_get(w->prompt, "effect")), *word = "";
@@ -39,7 +40,7 @@ static const pawl_value *receipt(const session *s, arena *mem, const pawl_wait *
     return text;
 }
 
-/* "done", "done:TEXT", "failed", "failed:WHY"; NULL: it is none of them. */
+/* "done", "done:TEXT", "failed", "failed:WHY"; NULL: none of these. */
 static const pawl_value *worded(const session *s, arena *mem, const pawl_wait *w, const char *text)
 {
     const size_t done = strlen("done"), failed = strlen("failed");

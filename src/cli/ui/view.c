@@ -1,7 +1,7 @@
-/* view.c - the picture of a run: changes of its items are folded into nodes that are at work, and into lines about nodes that have ended.
+/* view.c - folds the changes of a run's items into a picture: nodes that work, and lines about nodes that have ended.
  *
- * Owns view. Called by view_paint.c on the thread that paints, and by tests; no lock. Pure: no terminal, no clock, no store. Invariants: a group has at
- * least as many tasks in `total` as began; each task is in its slot, in its group and in one of the group's counts. */
+ * Owns view. Called by view_paint.c on the thread that paints, and by tests; no lock. Pure: no terminal, no clock, no store. Invariants: `total` of a
+ * group is at least the number of its tasks; each task is in its slot, in its group and in one of the group's counts. */
 #include "cli/ui/picture.h"
 
 #include <stdlib.h>
@@ -139,7 +139,7 @@ static void group_remove(view *v, group *g)
     free(g);
 }
 
-/* Whether a path leads through one of several subgraphs of a name. */
+/* Whether a path leads through one of several subgraphs with the same name. */
 static bool is_deep(const char *path)
 {
     const char *last = strrchr(path, '/'), *colon = strchr(path, ':');
@@ -190,7 +190,7 @@ static void task_move(seen *t, doing to)
 
 static size_t group_ended(const group *g) { return g->count[TASK_DONE] + g->count[TASK_FAILED] + g->count[TASK_DENIED]; }
 
-/* Its tasks have ended, or no more of them will begin. */
+/* All its tasks have ended, or no more will start. */
 static void group_end(view *v, group *g)
 {
     buf b;
@@ -277,7 +277,7 @@ static void sends_of(view *v, uint64_t seq, const pawl_value *item)
             sends_add(v, seq, close, at != NULL ? at : "", node);
 }
 
-/* Whether the task of that path is directly in the frame. */
+/* Whether the task with that path is directly in the frame. */
 static bool is_in_frame(const char *path, const char *frame)
 {
     size_t n = strlen(frame);
@@ -338,7 +338,7 @@ static char *failure_text(view *v, const pawl_value *failure)
     return text_of(v, &b);
 }
 
-/* How many tasks a line of the journal will send: it is read before the items of the line, which say only that tasks leave. */
+/* Counts the tasks that a journal line will send, before the items of the line arrive: those say only that tasks leave. */
 static void on_line(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     pawl_iter it = pawl_iter_of(strcmp(c->part, "entry") == 0 ? pawl_value_get(json, "body") : json);
@@ -348,7 +348,7 @@ static void on_line(view *v, const pawl_item_change *c, const pawl_value *json)
         sends_of(v, c->seq, item);
 }
 
-/* The tasks of that superstep have ended, and those of its subgraphs. */
+/* The tasks of that superstep have ended, and so have those of its subgraphs. */
 static void on_close(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     const char *frame = c->path, *node;
@@ -393,7 +393,7 @@ static void on_leave(view *v, const pawl_item_change *c, const pawl_value *json)
     task_ends(v, s, s->erred ? TASK_FAILED : s->denied ? TASK_DENIED : TASK_DONE);
 }
 
-/* The text of a failure begins with the name of its node, which the line has already. */
+/* Drops the node's name at the beginning of a failure text: the line has it already. */
 static char *name_dropped(char *why, const char *path)
 {
     const char *last = strrchr(path, '/'), *name = last != NULL ? last + 1 : path;
@@ -427,12 +427,12 @@ static void on_call(view *v, const pawl_item_change *c, const pawl_value *json)
     task_move(s, TASK_RUNNING);
     s->denied = false;
     buf_init(&b, NULL);
-    if (strcmp(c->name, "jq") != 0)     /* an expression of the file: no work of the node's */
+    if (strcmp(c->name, "jq") != 0)     /* an expression of the file is not work of the node */
         words_command(&b, json);
     text_take(&s->of->what, text_of(v, &b));
 }
 
-/* What a handler says live may come after its task has ended: then it begins no other one. */
+/* A live event may arrive after its task has ended: then it starts no new task. */
 static void on_started(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     seen *s = task_find(v, c->path);
@@ -590,7 +590,7 @@ static void on_unwind(view *v, const pawl_item_change *c, const pawl_value *json
 
 /* ---- an agent's messages and tool calls ------------------------------------------------------------------------ */
 
-/* A request to a model, or a tool call: it belongs to the run itself and is found by its id. A command of Pawl's own (an inverse) is added with a part. */
+/* A request to a model, or a tool call: belongs to the run itself and is found by its id. An inverse, a command of Pawl's own, is added as a part. */
 static seen *agent_item(view *v, const pawl_item_change *c)
 {
     seen *s = task_find(v, c->id);
@@ -642,8 +642,8 @@ static void on_agent(view *v, const pawl_item_change *c, const pawl_value *json)
 
 /* ---- what is fed ------------------------------------------------------------------------------------------------- */
 
-/* A part of which kinds of items, and whether it is of a task of the graph. Items that change with another one in the same place have the same part, and
- * are not of these kinds: an error with its task, a usage with its command. */
+/* Which kinds of items have which part, and whether it is about a task of the graph. Items that change together with another one at the same place have
+ * the same part and are left out: an error with its task, a usage with its command. */
 static const struct { const char *part; unsigned kinds; bool task; void (*fn)(view *v, const pawl_item_change *c, const pawl_value *json); } changes[] = {
     { "again", COMMANDS, true, on_again },
     { "answer", PAWL_ITEM_WAIT | PAWL_ITEM_RUN, true, on_answer },
@@ -676,7 +676,7 @@ static size_t row_of(const pawl_item_change *c)
     return CHANGES;
 }
 
-/* No task of the graph: an agent's. */
+/* Not a task of the graph, but of an agent. */
 static bool is_agent(const pawl_item_change *c)
 {
     return (c->kind & (PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL)) != 0 && (*c->path == '\0' || words_own(c->path)) && c->live == 0;

@@ -1,13 +1,13 @@
-/* view_draw.c - the picture as lines, no wider and no more of them than the terminal has room for.
+/* view_draw.c - draws the picture as lines that fit the terminal.
  *
- * Called by view_paint.c on the thread that paints, and by tests. Pure: it reads the view that view.c makes, and the time that it is given. */
+ * Called by view_paint.c on the thread that paints, and by tests. Pure: it reads the view of view.c and the given time. */
 #include "cli/ui/picture.h"
 
 #include <stdlib.h>
 
-enum { STATE_COLUMNS = 9, WHAT_LEAST = 16, WHAT_ROOM = 4 };    /* what is cut shorter than the last is left out */
+enum { STATE_COLUMNS = 9, WHAT_LEAST = 16, WHAT_ROOM = 4 };    /* WHAT_LEAST: a shorter rest of a text is left out */
 
-typedef struct look { const char *word, *sgr; } look;       /* sgr: how a terminal shows it */
+typedef struct look { const char *word, *sgr; } look;       /* sgr: its colour on a terminal */
 
 static const look looks[] = {
     [NOTE_DONE] = { "done", "32" },     [NOTE_FAILED] = { "failed", "31" }, [NOTE_DENIED] = { "denied", "31" },
@@ -34,7 +34,7 @@ static void piece(buf *out, const buf *text, size_t columns)
     words_fit(out, text->data, text->size, columns);
 }
 
-/* How much of each there is room for: the name gets half of it when there is more to say, and the tail goes first. */
+/* The columns of each part: the name gets half if there is more to show; the tail is dropped first. */
 typedef struct widths { size_t name, what, tail; } widths;
 
 static widths widths_in(size_t room, const buf *name, const buf *what, const buf *tail)
@@ -99,7 +99,7 @@ void view_past(view *v, int columns, bool all, buf *out)
 
 /* ---- what is at work ----------------------------------------------------------------------------------- */
 
-/* When the first of those that are tried again is. */
+/* When the first pending retry is due. */
 static int64_t soonest(const group *g)
 {
     int64_t due = 0;
@@ -116,7 +116,7 @@ static void due_in(buf *out, int64_t due_ms, int64_t now_ms)
 
     if (due_ms <= now_ms)
         return;
-    if (due_ms - now_ms <= 59000) {     /* it counts down */
+    if (due_ms - now_ms <= 59000) {     /* a countdown */
         buf_fmt(out, " in %lld s", (long long)((due_ms - now_ms + 999) / 1000));
         return;
     }

@@ -1,11 +1,11 @@
-/* view_paint.c - a thread that reads a run's items while another one drives it, and shows the picture on stderr.
+/* view_paint.c - a thread that reads a run's items while another one drives the run, and paints the picture on stderr.
  *
- * Owns viewing. view_begin() and view_end() are called on the thread that drives; all else is done by the thread that paints, which owns the picture and the
- * reader; `lock` covers what its comment says. Invariant: each line that does not change any more is written once.
+ * Owns viewing. view_begin() and view_end() are called on the thread that drives; everything else is done by the thread that paints, which owns the
+ * picture and the reader; `lock` protects what its comment says. Invariant: each final line is written once.
  *
- * On a terminal the lines that do not change any more scroll away, and those that change are painted again in place below them. Each
- * painting is one write that hides the cursor first and shows it last: however the program ends, the terminal is as it was. The
- * cursor rests below the last line, so text that is typed meanwhile is painted over. */
+ * On a terminal final lines scroll away, and the changing lines are painted again in place below them. Each painting is one write that first hides the
+ * cursor and last shows it: however the program ends, the terminal is usable. The cursor is below the last line, so text that is typed meanwhile is
+ * painted over. */
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
 
@@ -18,30 +18,30 @@
 
 enum {
     PAINT_MS = 100,             /* between two paintings */
-    LOOK_MS = PAINT_MS / 2,     /* between two looks at the items: to be woken by each change costs more than most changes */
-    QUIET_MS = 50,              /* nothing is painted before: most short runs are over by then */
-    OPEN_MS = 2,                /* between two tries to open a run that has not begun */
-    PAST_ENTRIES = 2000,        /* of an older run, only so many entries of the past are read */
+    LOOK_MS = PAINT_MS / 2,     /* between two looks at the items: a wake-up for each change would cost more than most changes */
+    QUIET_MS = 50,              /* nothing is painted before: most short runs have ended by then */
+    OPEN_MS = 2,                /* between two tries to open a run that has not started */
+    PAST_ENTRIES = 2000,        /* of an older run at most so many past entries are read */
     ROWS = 24, ROWS_LEAST = 4
 };
 
 struct viewing {
     pawl_engine *e;
     view *v;
-    bool live;                  /* a terminal: there is something to paint */
-    bool fresh;                 /* the run was not there yet */
+    bool live;                  /* a terminal: lines are painted */
+    bool fresh;                 /* the run did not exist before */
     pthread_t thread;
-    pthread_mutex_t lock;       /* of the next two */
+    pthread_mutex_t lock;       /* protects the next two */
     pthread_cond_t woken;
     bool stop;
-    char from[32], past[64];    /* where to begin to read, and where the past ends; "": at the beginning */
+    char from[32], past[64];    /* cursors: where reading begins, where the past ends; "": at the beginning */
     int64_t begun_ms, painted_ms;
-    buf out, drawn, next;       /* what is written; the changing lines as they stand there, and as they are now */
-    int columns;                /* they were drawn for */
+    buf out, drawn, next;       /* what is written; the changing lines on the screen, and the new ones */
+    int columns;                /* for which they were drawn */
     char run[RUN_ID_BYTES];
 };
 
-static atomic_int looking;         /* views that are shown */
+static atomic_int looking;         /* number of views that are shown */
 static atomic_bool stopping;
 
 static int64_t clock_in_ms(clockid_t which)
@@ -72,7 +72,7 @@ static int rows_of_terminal(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 ? ROWS : size.ws_row < ROWS_LEAST ? ROWS_LEAST : size.ws_row;
 }
 
-/* How many rows the changing lines take now: a terminal that has become narrower has broken them. */
+/* Rows that the changing lines occupy now: a terminal that became narrower has wrapped them. */
 static int rows_drawn(const viewing *w, int columns)
 {
     const char *at = w->drawn.data, *end = at == NULL ? NULL : at + w->drawn.size;      /* NULL: nothing was drawn yet */
@@ -122,7 +122,7 @@ static void paint(viewing *w, bool last)
     w->next = was;
 }
 
-/* As often as anything can be seen of it. */
+/* As often as a person can see a change. */
 static void show(viewing *w, bool last)
 {
     int64_t now = clock_in_ms(CLOCK_MONOTONIC);
@@ -166,7 +166,7 @@ static void feed(viewing *w, pawl_items *r, const pawl_item_change *c)
         view_past(w->v, 0, true, NULL);
 }
 
-/* Sleep unless it was stopped. True: it was. */
+/* Sleeps unless it is stopped. True: it was stopped. */
 static bool stopped_after(viewing *w, int64_t ms)
 {
     struct timespec until;
@@ -184,14 +184,14 @@ static bool stopped_after(viewing *w, int64_t ms)
     return stop;
 }
 
-/* When the run is there. NULL: it was stopped before. */
+/* Opens the items once the run exists. NULL: it was stopped before. */
 static pawl_items *opened(viewing *w)
 {
     const pawl_items_options options = { .from = *w->from != '\0' ? w->from : NULL, .kinds = VIEW_KINDS };
     pawl_items *r;
     bool last;
 
-    if (w->fresh)               /* a run that ends before that costs no read of the store */
+    if (w->fresh)               /* a run that ends before that needs no read of the store */
         (void)stopped_after(w, LOOK_MS);
     do {
         pthread_mutex_lock(&w->lock);
@@ -220,7 +220,7 @@ static void *look_on(void *arg)
                 show(w, false);
         }
         if (rc == PAWL_PENDING || rc == PAWL_HALTED)
-            *w->past = '\0';    /* that was all of it */
+            *w->past = '\0';    /* that was all of the past */
         if (*w->past == '\0')
             show(w, false);
     } while (!stopped_after(w, LOOK_MS));
@@ -233,7 +233,7 @@ static void *look_on(void *arg)
 
 /* ---- begun and ended -------------------------------------------------------------------------------------- */
 
-/* Of a run that is there already the past is read, for what is open in it, and not shown. Where it ends is asked of a stream: that reads no past. */
+/* The past of an existing run is read, for what is open in it, but not shown. A stream tells where the past ends without reading it. */
 static void past_find(viewing *w)
 {
     pawl_stream *r = pawl_stream_open(w->e, NULL, w->run, &(pawl_stream_options){ .from = "now", .kinds = PAWL_STREAM_TASKS }, NULL);
@@ -283,7 +283,7 @@ viewing *view_begin(cli_call *c, pawl_engine *e, const char *run)
     pthread_cond_init(&w->woken, &attr);
     pthread_condattr_destroy(&attr);
     past_find(w);
-    /* from now on live events are kept, so that a reader that is opened after an attempt began gets them */
+    /* from now on live events are kept, so that a reader that is opened after an attempt started gets them */
     live = pawl_engine_live(e, 0, 0, NULL);
     atomic_fetch_add(&looking, 1);
     if (w->v != NULL && (live == PAWL_OK || live == PAWL_CONFLICT) && pthread_create(&w->thread, NULL, look_on, w) == 0)

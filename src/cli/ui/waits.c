@@ -107,7 +107,7 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     buf_free(&b);
 }
 
-/* The session's own run is read from the state that its engine has loaded, or loads now and drives on with; another run from its journal. */
+/* The session's own run is read from the engine's loaded state (it is loaded now, and driven with later); another run from its journal. */
 static pawl_code asks_here(session *s, const char *run, asks *out, pawl_err *err)
 {
     pawl_state *st = s->engine != NULL && strcmp(run, s->run) == 0 ? pawl_run_state(s->engine, run, NULL) : NULL;
@@ -154,7 +154,7 @@ const pawl_value *asks_json(arena *mem, const asks *all)
     return list;
 }
 
-/* No open wait is meant: if it was answered before, the error says how. */
+/* No open wait matches: if it was answered before, the error has that answer. */
 static pawl_code wait_none(session *s, const asks *all, const char *within, const char *given, pawl_err *err)
 {
     pawl_head head;

@@ -1,4 +1,6 @@
-/* answer.c - what somebody waits for is given: an answer, a yes, a no. */
+/* answer.c - `pawl answer`, `approve` and `deny`: answer an open wait of a run and continue the run.
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
 #include "app/settings.h"
 #include "cli/verbs.h"
@@ -17,7 +19,7 @@ typedef struct always {
     bool project;
 } always;
 
-/* Which rules would have let it in. Where an allow rule would not, it is said why. */
+/* The allow rules that would have allowed the call. An error says why no allow rule could. */
 static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wait *w, always *out, pawl_err *err)
 {
     const char *ground = pawl_value_string(pawl_value_get(w->about, "ground")), *risk = pawl_value_string(pawl_value_get(w->about, "risk"));
@@ -39,7 +41,7 @@ static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wai
     return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can describe the whole call: approve it once", s->run);
 }
 
-/* In the run from now on (and in the child of it that asks), and in the project's settings. It is shown before anything is done. */
+/* Adds the rules to the run (and to the child that asks) or to the project's settings, and prints them first. */
 static pawl_code always_give(session *s, const char *run, const always *a, pawl_err *err)
 {
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
@@ -72,7 +74,7 @@ static pawl_code always_give(session *s, const char *run, const always *a, pawl_
     return rc;
 }
 
-/* --always and --for; EXIT_DONE: none was wanted, or it is given. */
+/* --always and --for; EXIT_DONE: not given, or the rules were added. */
 static int always_wanted(session *s, const ask *of)
 {
     const char *word = cli_given(s->c, "always"), *span = cli_given(s->c, "for");
@@ -99,13 +101,13 @@ static int always_wanted(session *s, const ask *of)
 
 /* ---- answers ------------------------------------------------------------------------------------------------- */
 
-/* Of whose call it is: rules decide it, or an agent's own gate. */
+/* Whether an agent's gate asks; else a node's. */
 static bool is_agents(session *s, const ask *of)
 {
     return ask_is_childs(of, s->run) ? pawl_value_get(of->w.about, "tool") != NULL && *of->w.node == '\0' : session_is_agent(s);
 }
 
-/* A yes to other arguments. */
+/* An approval with changed arguments. */
 static bool input_given(session *s, const ask *of, buf *json, pawl_err *err)
 {
     const char *text = cli_given(s->c, "input");
@@ -125,7 +127,7 @@ static bool input_given(session *s, const ask *of, buf *json, pawl_err *err)
     return true;
 }
 
-/* A no with its reason, which the model of an agent is told. */
+/* A denial with its reason, which an agent's model receives. */
 static void reason_given(const char *reason, buf *json)
 {
     buf_text(json, "{\"approve\":false,\"note\":");
@@ -133,13 +135,13 @@ static void reason_given(const char *reason, buf *json)
     buf_text(json, "}");
 }
 
-/* An agent asks again under its new rules, which let the call in. */
+/* An agent decides the call again under its new rules, which allow it. */
 static int let_in(session *s)
 {
     return cli_given(s->c, "no-run") != NULL ? EXIT_DONE : go(s, go_on, NULL);
 }
 
-/* What a child asks is answered through the run that waits for it in the end, which is driven on with it. */
+/* A child's question is answered through its topmost parent, which is then driven together with it. */
 static session *session_of_top(cli_call *c, const char *given, char run[RUN_ID_BYTES], int *code)
 {
     pawl_store *store = cli_store_of(c, given, run, code);
@@ -182,7 +184,7 @@ static int answer_found(session *s, const ask *of, const char *text, const char 
     return code;
 }
 
-/* `value` NULL: `text` has to be read as the wait wants it. */
+/* `value` NULL: `text` must be converted to what the wait expects. */
 static int answer_wait(cli_call *c, const char *given, const char *which, const char *text, const char *value, pawl_wait_kind kind)
 {
     char run[RUN_ID_BYTES];

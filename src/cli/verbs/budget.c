@@ -20,7 +20,7 @@ static bool count_of(const char *text, int64_t *n)
     return true;
 }
 
-/* "calls=200"; 0 takes the bound away. */
+/* "calls=200"; 0 removes the limit. */
 static int bound_read(cli_call *c, const char *option, const char *text, const pawl_value **out)
 {
     static const char *const members[] = { "calls", "tokens", "micros", "ms" };
@@ -94,7 +94,7 @@ static int tell(session *s, const pawl_spent *p)
     return put ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* A delivery: the process that drives the run takes it first. */
+/* As a delivery: the process that drives the run takes it first. */
 static int raise(session *s, const pawl_value *caps)
 {
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };

@@ -44,7 +44,7 @@ const cli_verb verb_cancel = {
     .example = "pawl cancel @\npawl cancel deploy-3fza --reason 'wrong branch'",
 };
 
-/* What it was at ends; the run lives, and takes input. */
+/* Ends the current turn; the run continues to take input. */
 static int interrupt_run(cli_call *c)
 {
     pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "interrupt", .by = go_who(), .value = "null" };

@@ -61,7 +61,7 @@ static int check_run(cli_call *c)
     if (s->machine != NULL && s->file != NULL && cli_given(c, "prove") == NULL)   /* a proof is a search of its own */
         file_search(s->file, s->machine, &s->faults);
     good = s->machine != NULL && s->faults.count == 0;
-    if (!good && s->faults.count == 0) {    /* it could not be read at all, or memory failed */
+    if (!good && s->faults.count == 0) {    /* it could not be read, or there was no memory */
         cli_fail(c, err.code, &err);
         session_free(s);
         return EXIT_USAGE;

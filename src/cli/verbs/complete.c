@@ -5,7 +5,7 @@
 
 /* ---- what a word may be ------------------------------------------------------------------------------ */
 
-enum { OFFER_RUNS = 1, OFFER_FILES = 2, OFFER_VERBS = 4, OFFER_WORDS = 8 };     /* bits: FILE|RUN may be either */
+enum { OFFER_RUNS = 1, OFFER_FILES = 2, OFFER_VERBS = 4, OFFER_WORDS = 8 };     /* bits, because FILE|RUN may be either */
 
 static const struct { const char *word; unsigned what; const char *words; } meanings[] = {
     { "RUN", OFFER_RUNS, NULL }, { "A", OFFER_RUNS, NULL }, { "B", OFFER_RUNS, NULL },
@@ -31,7 +31,7 @@ static unsigned word_means(const char *word, size_t n, buf *words)
     return 0;
 }
 
-/* Of one place in a form, "[FILE...]" or "FILE|RUN" or "text|dot": `words` gets what to choose from. */
+/* What may stand at one place of a form, "[FILE...]" or "FILE|RUN" or "text|dot": `words` gets the words to choose from. */
 static unsigned offer_of(const char *form, size_t size, buf *words)
 {
     bool choice = memchr(form, '|', size) != NULL;
@@ -53,7 +53,7 @@ static unsigned offer_of(const char *form, size_t size, buf *words)
     return found;
 }
 
-/* "a b c" in a form: each in turn. Returns the next; *any: it may stand there any number of times. */
+/* Reads the next part of a form "a b c" and returns the rest; *any: it may be repeated. */
 static const char *form_next(const char *form, size_t *size, bool *any)
 {
     *size = strcspn(form, " ");
@@ -180,7 +180,7 @@ static void bash_script(const cli_program *p, buf *out)
 
 /* ---- zsh ------------------------------------------------------------------------------------------------ */
 
-/* Inside single quotes, where `[]:` and backslashes mean something to _arguments. */
+/* For text inside single quotes: `[]:` and backslashes have a meaning for _arguments. */
 static void zsh_text(buf *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -287,7 +287,7 @@ static void fish_offer(buf *out, const char *form, size_t size)
 
     buf_init(&words, NULL);
     what = offer_of(form, size, &words);
-    if (what != 0 && (what & OFFER_FILES) == 0)     /* files are what fish offers by itself */
+    if (what != 0 && (what & OFFER_FILES) == 0)     /* fish offers files by itself */
         buf_word(out, " -f");
     if (what & OFFER_RUNS)
         buf_word(out, " -a '(__pawl_runs)'");

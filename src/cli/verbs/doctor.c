@@ -25,15 +25,15 @@
 
 enum {
     PROGRAM_MS = 5000,          /* for a program that is tried */
-    SAID_BYTES = 4096,          /* kept of what it says */
-    COMMITS = 9,                /* timed, of which the middle one is printed */
+    SAID_BYTES = 4096,          /* of its output that is kept */
+    COMMITS = 9,                /* commits that are timed; the median is printed */
     COMMIT_BYTES = 4096,
     PAGE_RUNS = 1000,           /* read at a time */
-    FILES_LEAST = 256,          /* open files that a few nodes side by side may take */
-    AHEAD_MS = 60000,           /* that the newest change may be ahead of the clock, of another machine's or a corrected one */
+    FILES_LEAST = 256,          /* that a few parallel nodes may need */
+    AHEAD_MS = 60000,           /* the newest change may be ahead of the clock so much: written by another machine, or before a correction */
     FREE_MIB_LEAST = 100
 };
-static const int64_t EPOCH_LEAST_MS = 1767225600000;    /* 2026-01-01: this Pawl is younger */
+static const int64_t EPOCH_LEAST_MS = 1767225600000;    /* 2026-01-01: this program is newer */
 
 typedef enum state { FINE, WARNING, MISSING, BROKEN } state;
 static const char *const state_names[] = { "ok", "warning", "missing", "broken" };
@@ -41,16 +41,16 @@ static const char *const state_colours[] = { "\x1b[32m", "\x1b[33m", "\x1b[33m",
 
 typedef struct finding {
     state state;
-    buf text;                   /* one line: what there is, and what to do */
+    buf text;                   /* one line: the finding, and what to do */
 } finding;
 
 typedef struct doctor {
     cli_call *call;
     pawl_store *store;          /* NULL: `store_err` says why, or there is none yet */
     pawl_err store_err;
-    const char *path;           /* of the store's file; NULL: it has none */
-    const char *folder;         /* where that lies, or would lie */
-    int64_t newest_ms;          /* of the store: when it was changed last; 0: never */
+    const char *path;           /* of the store's file; NULL: it has no file */
+    const char *folder;         /* of that file, existing or not */
+    int64_t newest_ms;          /* of the newest change in the store; 0: none */
 } doctor;
 
 static void tell(finding *f, state s, const char *fmt, ...) PAWL_PRINTF(3, 4);
@@ -68,7 +68,7 @@ static void tell(finding *f, state s, const char *fmt, ...)
 
 extern char **environ;
 
-/* Whether `argv` ran to its end and was content. `said`: the first line of its stderr, else of its stdout; of one that did not run, why. */
+/* Whether `argv` ran to its end with success. `said`: the first line of its stderr, else of its stdout; if it did not run, the reason. */
 static bool try_program(char **argv, char said[SAID_BYTES], bool *there)
 {
     const pawl_job job = { .effect = "doctor" };
@@ -110,7 +110,7 @@ static void look_dot(doctor *d, finding *f)
         tell(f, MISSING, "`pawl draw --format svg` needs it: install graphviz; text, mermaid and dot are drawn without");
 }
 
-/* As a command of plan mode would be run. */
+/* Tries a command as plan mode would run it. */
 static void look_bubblewrap(doctor *d, finding *f)
 {
     char said[SANDBOX_SAID_BYTES];
@@ -146,7 +146,7 @@ static void look_sqlite(doctor *d, finding *f)
         tell(f, FINE, "%s; before 3.51.3, so a lock beside the file keeps writers apart", sqlite3_libversion());
 }
 
-/* The whole way: the child, its limits, the library. */
+/* Tries everything: the child process, its limits, the library. */
 static void look_jq(doctor *d, finding *f)
 {
     static const char *const texts[] = { "map(. + 1) | add" };
@@ -193,7 +193,7 @@ static bool holds_certificates(const char *path)
     if (fd >= 0)
         close(fd);
     head[n > 0 ? n : 0] = '\0';
-    return strstr(head, mark) != NULL;      /* a comment may stand before the first */
+    return strstr(head, mark) != NULL;      /* a comment may precede the first */
 }
 
 static void look_certificates(doctor *d, finding *f)
@@ -297,7 +297,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A file in the folder, without a name as soon as it is there. -1: errno says why. */
+/* An unnamed temporary file in the folder. -1: see errno. */
 static int scratch_open(const char *folder)
 {
     char path[STORE_URL_BYTES + 64];
@@ -309,7 +309,7 @@ static int scratch_open(const char *folder)
     return fd;
 }
 
-/* The middle one of some durable writes, in us; below 0: errno says why there was none. */
+/* The median time of some durable writes, in us; below 0: see errno. */
 static int64_t time_commit(int fd)
 {
     static const char page[COMMIT_BYTES];
@@ -326,7 +326,7 @@ static int64_t time_commit(int fd)
     return took[COMMITS / 2];
 }
 
-/* What a store should not lie on, and why; NULL: nothing is known against it. */
+/* A file system that is unfit for a store, and why; NULL: none known. */
 static const char *poor_ground(int fd)
 {
 #ifdef __linux__
@@ -462,10 +462,10 @@ static void look_store(doctor *d, finding *f)
 
 static const struct check {
     const char *name;
-    bool needed;                /* without it no run can be trusted, or begun */
+    bool needed;                /* no run can be trusted, or started, without it */
     void (*look)(doctor *d, finding *f);
 } checks[] = {
-    { "store", true, look_store },          /* first: the clock is held against what it says */
+    { "store", true, look_store },          /* first: the clock is compared with its newest change */
     { "folder", true, look_folder },
     { "durable write", true, look_commit },
     { "clock", true, look_clock },
@@ -481,7 +481,7 @@ static const struct check {
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
-/* The store as every verb would find it; and where its file lies, or would. */
+/* The store as every verb would find it, and the folder of its file. */
 static void find_store(doctor *d)
 {
     static const char kind[] = "sqlite:", file[] = "/pawl.db";

@@ -40,7 +40,7 @@ static pawl_picture picture_of(const char *format)
     return strcmp(format, "mermaid") == 0 ? PAWL_PICTURE_MERMAID : PAWL_PICTURE_TEXT;
 }
 
-/* `text` may be NULL, and then `err` says why. */
+/* `text` may be NULL: then `err` has the reason. */
 static int picture_put(cli_call *c, const char *text, const char *format, buf *out, pawl_err *err)
 {
     if (text != NULL && strcmp(format, "svg") == 0)
@@ -73,7 +73,7 @@ static int draw(cli_call *c, const pawl_machine *m, pawl_state *st, const char *
 static const char *const tables[] = { "core", "agent", "call", "shown" };
 enum { TABLES = 4, SHOWN = 3 };
 
-/* Where it is in each of them. */
+/* The state of the run in each table. */
 static void say_place(pawl_state *st, const char *run, buf *out)
 {
     const pawl_value *v = pawl_state_get(st, "@agent");

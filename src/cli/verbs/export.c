@@ -13,7 +13,7 @@ static bool line_out(void *ctx, pawl_bytes line)
     return fwrite(line.data, 1, line.size, ctx) == line.size;
 }
 
-/* A new file: what is there already may be the only copy of another run. */
+/* Creates a new file only: an existing one may be the only copy of another run. */
 static FILE *file_new(const char *path, pawl_err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

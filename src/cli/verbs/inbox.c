@@ -15,7 +15,7 @@ typedef struct inbox_question {
     const pawl_value *spec;
     int64_t asked_ms, expires_ms;       /* expires_ms INT64_MAX: never */
     int risk;
-    size_t place;               /* as they were found: oldest runs first */
+    size_t place;               /* order in which they were found: oldest runs first */
     bool alone;                 /* the only wait of its run */
     bool unknown;               /* it asks for the outcome of a command that was cut off */
 } inbox_question;
@@ -25,12 +25,12 @@ typedef struct inbox {
     inbox_question *all;
     size_t n, cap, limit;
     bool more;
-    bool idle;                  /* also what only waits for its next input */
+    bool idle;                  /* include runs that only wait for their next input */
 } inbox;
 
 /* ---- what is asked ------------------------------------------------------------------------------ */
 
-/* Of RUN~LIFE/SUPERSTEP.TASK.VISIT.N. */
+/* The task in RUN~LIFE/SUPERSTEP.TASK.VISIT.N. */
 static const char *task_of(arena *a, const char *id)
 {
     const char *slash = strchr(id, '/'), *dot = slash == NULL ? NULL : strchr(slash, '.'), *end = id + strlen(id);
@@ -42,7 +42,7 @@ static const char *task_of(arena *a, const char *id)
     return dot == NULL || end <= dot + 1 ? "" : arena_strdup(a, dot + 1, (size_t)(end - dot - 1));
 }
 
-/* What a yes would let happen: a command may do anything, a request leaves this machine, an edit stays on it. */
+/* The harm that an approval could do: a command may do anything, a request leaves this machine, an edit stays on it. */
 static int risk_of(const char *name)
 {
     static const pawl_permission rising[] = { PAWL_READ, PAWL_EDIT, PAWL_OTHER, PAWL_NET, PAWL_EXEC };
@@ -70,7 +70,7 @@ static bool see(void *ctx, const char *run, const pawl_waiting *w)
     arena *a = &in->c->mem;
     inbox_question *it;
 
-    if (w->answered)            /* nobody has to answer it any more, however long its worker takes */
+    if (w->answered)            /* it is answered, even if its worker has not taken the answer yet */
         return true;
     if (in->n == INBOX_READ_MAX) {
         in->more = true;

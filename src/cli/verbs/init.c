@@ -1,4 +1,6 @@
-/* init.c - `pawl init`: writes an example agent file, which needs no model and no network. */
+/* init.c - `pawl init`: writes an example agent file, which needs no model and no network.
+ *
+ * Called by main.c on the main thread. Owns nothing that outlives the call. An existing file is never overwritten. */
 #include "cli/verbs.h"
 
 #include <errno.h>

@@ -1,25 +1,25 @@
-/* log.c - pawl log: the journal of a run as lines, from any entry on; with --follow until the run is over.
+/* log.c - `pawl log`: the journal of a run as lines, from any entry on; with --follow until the run has ended.
  *
- * A line is an event of the journal (pawl/stream.h), in the order in which it was stored, and no item (pawl/items.h): an item says how a thing stands
- * now, a log says what was written down. The status after an entry is the one in its envelope. Texts of commands, failures and prompts come from
- * ui/format.c, as in the live view. Called by main.c on the main thread; owns the struct log and its reader. */
+ * A line is an event of the journal (pawl/stream.h), in the order in which it was stored, not an item (pawl/items.h): an item has the current state of a
+ * thing, a log what was written. The status after an entry is the one in its envelope. Texts of commands, failures and prompts come from ui/format.c, as
+ * in the live view. Called by main.c on the main thread; owns the struct log and its reader. */
 #include "cli/ui/format.h"
 
 #include <signal.h>
 #include <time.h>
 
-/* a line gets so much of a value; --json has all of it */
+/* VALUE_COLUMNS: a line shows so much of a value; --json has all of it */
 enum { LOOK_MS = 50, HEAD_COLUMNS = 28, VALUE_COLUMNS = 200, FLUSH_BYTES = 1 << 16, PIPE_COLUMNS = 4000 };
 enum { PEOPLE_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_TASKS | PAWL_STREAM_CUSTOM | PAWL_STREAM_DEBUG };
 
 typedef struct log {
     const cli_call *c;
     buf out, what;
-    const char *path;           /* of the event at hand */
+    const char *path;           /* of the current event */
     arena mem;                  /* of one event */
     size_t columns;
-    uint64_t seq;               /* of the line before, whose number is not said again; 0: none */
-    char status[24], said[24];  /* of the entry at hand, to be said behind it; the one that was said last */
+    uint64_t seq;               /* of the previous line, whose number is not repeated; 0: none */
+    char status[24], said[24];  /* of the current entry, printed after it; the one that was printed last */
     char day[11];
 } log;
 
@@ -29,7 +29,7 @@ static void on_stop(int sig) { stopped = sig; }
 
 /* ---- one line ---------------------------------------------------------------------------------------------- */
 
-/* The day, when it is another one; then the time of day. */
+/* The day if it has changed; then the time of day. */
 static void time_text(log *l, int64_t time_ms, char out[32])
 {
     cli_time(out, time_ms);
@@ -65,7 +65,7 @@ static void say(log *l, uint64_t seq, int64_t time_ms, const char *kind, const c
     buf_free(&rest);
 }
 
-/* More of what the line before said: a lesser one below it. */
+/* One more line for the same event, indented. */
 static void say_more(log *l, const char *text)
 {
     for (const char *nl; *text != '\0'; text = *nl == '\0' ? nl : nl + 1) {
@@ -86,7 +86,7 @@ static void write_text(buf *out, const pawl_value *w)
     cli_short(out, pawl_value_at(w, 1), VALUE_COLUMNS);
 }
 
-/* A line for each write: the first on the line of the node. */
+/* One line for each write; the first is on the line of the node. */
 static void on_update(log *l, const pawl_stream_event *ev, const pawl_value *v)
 {
     pawl_iter it = pawl_iter_of(v);
@@ -144,7 +144,7 @@ static void on_ask(log *l, const pawl_value *v)
     words_prompt(&l->what, pawl_value_get(v, "prompt"));
 }
 
-/* Who, and what he said of it. */
+/* The person who answered, and the note. */
 static void by_whom(log *l, const pawl_value *v)
 {
     const char *by = pawl_value_string(pawl_value_get(v, "by")), *note = pawl_value_string(pawl_value_get(v, "note"));
@@ -198,7 +198,7 @@ static void on_adopt(log *l, const pawl_value *v)
 static void on_failure(log *l, const pawl_value *v) { words_failure(&l->what, v); }
 static void nothing(log *l, const pawl_value *v) { (void)l, (void)v; }
 
-/* What is not in it is not for people: where a superstep ends, and how often a node was visited. */
+/* Kinds that are not in the table are not for people: the end of a superstep, the number of a visit. */
 static const struct { const char *name; void (*fn)(log *l, const pawl_value *v); } tasks[] = {
     { "adopt", on_adopt }, { "answer", on_answer }, { "ask", on_ask }, { "call", on_call }, { "cancel", by_whom }, { "doubt", on_unknown },
     { "drop", nothing }, { "end", on_failure }, { "fail", on_failure }, { "receipt", on_receipt }, { "reopen", by_whom },
@@ -226,7 +226,7 @@ static void on_told(log *l, const pawl_stream_event *ev, const pawl_value *v)
     say(l, ev->seq, ev->time_ms, "emit", ev->path);
 }
 
-/* How the run stands after an entry, when that is news. */
+/* The status after an entry, if it has changed. */
 static void say_status(log *l)
 {
     if (strcmp(l->status, l->said) == 0)
@@ -308,7 +308,7 @@ static void json_event(log *l, const pawl_stream_event *ev)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* False: nobody reads on. */
+/* False: the reader of stdout has gone. */
 static bool out_flush(log *l)
 {
     bool good = l->out.size == 0 || fwrite(l->out.data, 1, l->out.size, stdout) == l->out.size;
@@ -361,7 +361,7 @@ static void stop_on_signals(void)
     sigaction(SIGTERM, &act, NULL);
 }
 
-/* How it ended; of one that is not kept, as it was seen. */
+/* The exit code for the final status; if the run was removed meanwhile, for the status seen last. */
 static int exit_of(log *l, pawl_store *s, const char *run)
 {
     pawl_head head = { .run = NULL };

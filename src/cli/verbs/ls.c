@@ -1,6 +1,6 @@
 /* ls.c - `pawl ls`: the runs of a store, a page at a time.
  *
- * Called by main.c on the main thread. Owns nothing that outlives the call. Of a run that works, the state is read for what its children ask. */
+ * Called by main.c on the main thread. Owns nothing that outlives the call. For a working run the state is read, for the questions of its children. */
 #include "cli/run_list.h"
 #include "cli/verbs.h"
 
@@ -11,13 +11,13 @@ typedef struct ls_row { const char *run, *machine, *status, *note; uint8_t code;
 
 typedef struct ls_page {
     cli_call *c;
-    size_t limit, n;            /* how many are shown */
-    uint64_t last;              /* the number of the last one that is */
+    size_t limit, n;            /* number of rows on the page */
+    uint64_t last;              /* number of the last run shown */
     bool more;
     int64_t now_ms;
     buf out;                    /* JSON, or ids */
     arena mem;                  /* of one run */
-    ls_row *rows;                  /* for people */
+    ls_row *rows;                  /* the table for people */
     size_t rows_cap;
 } ls_page;
 

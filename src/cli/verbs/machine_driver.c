@@ -14,11 +14,11 @@
 #include <time.h>
 
 enum {
-    LINGER_MS = 5000,           /* a thread waits so long for more runs of its machine: that wakes it within milliseconds */
+    LINGER_MS = 5000,           /* a thread waits so long for more runs of its machine: waking it takes milliseconds */
     BACK_OFF_MS = 200, BACK_OFF_MAX_MS = 10000,
-    ONCE_TRIES_MAX = 6,         /* of `worker --once`: some seven seconds */
+    ONCE_TRIES_MAX = 6,         /* of `worker --once`: about seven seconds */
     GIVE_UP_MS = 30000,         /* as long as a lease: after that another worker may have its runs */
-    SLICE_MS = 50               /* how late a stop may be noticed while it backs off */
+    SLICE_MS = 50               /* a stop is noticed after at most so long while it backs off */
 };
 
 static const char *driver_wrong(const void *owner, unsigned state)
@@ -78,7 +78,7 @@ static void stored(void *ctx, const pawl_state *st, const pawl_entry *entry)
         cli_note(d->s->c, "%s: %s", pawl_state_run(st), pawl_status_name(now));
 }
 
-/* With `next`, the value from the next superstep on; else that of the open superstep, which graphs in it still use. */
+/* With `next`, the value from the next superstep on; else that of the open superstep, which its subgraphs still use. */
 static const pawl_value *rule_channel(pawl_state *st, const char *name, bool next)
 {
     const pawl_value *coming = next ? pawl_state_coming(st, name) : NULL;
@@ -86,7 +86,7 @@ static const pawl_value *rule_channel(pawl_state *st, const char *name, bool nex
     return coming != NULL ? coming : pawl_state_get(st, name);
 }
 
-/* Whether its file has a proof in the run's mode, under the run's rules. A proof is kept: runs of one file mostly have the same rules. */
+/* Whether its file has a proof in the run's mode, under the run's rules. The result is kept: runs of one file usually have the same rules. */
 static pawl_code proof_admits(driver *d, pawl_state *st, bool next, pawl_err *err)
 {
     const pawl_value *policy = rule_channel(st, "@policy", next), *grants = rule_channel(st, "@grants", next);
@@ -113,7 +113,7 @@ static pawl_code proof_admits(driver *d, pawl_state *st, bool next, pawl_err *er
     return rc;
 }
 
-/* bypassPermissions is not kept: who goes on with such a run gives it again (P1). */
+/* bypassPermissions is not stored: whoever continues such a run must give it again (P1). */
 static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
 {
     driver *d = ctx;
@@ -155,7 +155,7 @@ static void try_parked(driver *d)
     d->nparked = 0;
 }
 
-/* Says the error and waits. False: it is not tried again by this thread. */
+/* Prints the error and waits. False: this thread does not try again. */
 static bool back_off(driver *d)
 {
     const int64_t now = steady_ms();

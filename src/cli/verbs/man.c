@@ -3,7 +3,7 @@
  * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/verbs.h"
 
-/* Text of ours, in which scdoc would take some characters as orders. */
+/* Escapes characters of our texts that are markup for scdoc. */
 static void plain(buf *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -18,7 +18,7 @@ static void literal(buf *out, const char *text, size_t size)
     buf_fmt(out, "```\n%.*s\n```\n\n", (int)size, text);
 }
 
-/* An empty line parts paragraphs; what describes JSON stays as it is. */
+/* Empty lines separate paragraphs; lines that describe JSON keep their breaks. */
 static void paragraphs(buf *out, const char *text)
 {
     while (*text != '\0') {
@@ -55,7 +55,7 @@ static void verb_out(buf *out, const cli_verb *v)
 {
     const cli_option *o;
 
-    buf_fmt(out, "## pawl %s%s%s\n\n", v->name, v->form[0] != '\0' ? " " : "", v->form);     /* in a heading nothing is an order */
+    buf_fmt(out, "## pawl %s%s%s\n\n", v->name, v->form[0] != '\0' ? " " : "", v->form);     /* a heading has no markup */
     plain(out, v->what, strlen(v->what));
     buf_word(out, "\n\n");
     if (v->run == NULL)

@@ -29,7 +29,7 @@ static pawl_policy *policy_of(const pawl_value *v, pawl_err *err)
     return v != NULL ? gate_policy(NULL, v, err) : pawl_policy_read(NULL, "{}", 2, err);
 }
 
-/* Those of --file, of the person and of the project that this folder lies in. */
+/* The rules of --file, of the person and of this folder's project. */
 static pawl_policy *policy_here(cli_call *c, session **s, int *code)
 {
     const char *path = cli_given(c, "file"), *folder = folder_here(c);
@@ -113,7 +113,7 @@ static bool see_path(void *ctx, const char *path)
     return n->list != NULL;
 }
 
-/* As a run looks them up. */
+/* Resolves links as a run does. */
 static const pawl_value *links_here(cli_call *c, const pawl_policy *p, const pawl_request *q)
 {
     naming n = { &c->mem, value_pack(&c->mem, NULL, "[]") };
@@ -150,7 +150,7 @@ static bool see_fit(void *ctx, size_t rule, const char *part, bool decides)
     return true;
 }
 
-/* A node by its name, as the file has it: what it requires counts, and it runs where nothing speaks of it. *calls: what rules decide beside it. */
+/* A node by its name in the file: its `requires` counts, and without a matching rule it runs. *calls: the tool name of the rules that apply besides. */
 static void node_fill(cli_call *c, const session *s, pawl_request *q, const char **calls)
 {
     const char *name = pawl_value_string(pawl_value_get(q->args, "name"));

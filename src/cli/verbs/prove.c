@@ -51,7 +51,7 @@ static bool text_write(const char *path, const pawl_value *v, pawl_err *err)
     return good;
 }
 
-/* A graph that has ended by then is one line, with what is done inside it. */
+/* A graph that has ended is one line, with the steps inside it. */
 static bool say_path(cli_call *c, const pawl_value *steps)
 {
     pawl_iter it = pawl_iter_of(steps);

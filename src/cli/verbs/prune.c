@@ -10,10 +10,10 @@ enum { SWEEP_RUNS = 1000, PAGE_RUNS = 256 };
 typedef struct pruning {
     cli_call *c;
     pawl_store *s;
-    int64_t before_ms;          /* --older-than: what changed last before this */
+    int64_t before_ms;          /* --older-than: runs that changed last before this */
     bool dry;
     uint64_t last;              /* the number of the run seen last */
-    size_t seen, n, kept;       /* of a page; all that went; that stay, though they are old */
+    size_t seen, n, kept;       /* of a page: runs seen; in all: runs removed, and old runs that were kept */
     size_t nold;
     char old[PAGE_RUNS][RUN_ID_BYTES];
 } pruning;
@@ -31,7 +31,7 @@ static bool see(void *ctx, const pawl_head *h)
     return true;
 }
 
-/* Looked at again while it is held: somebody may have tried it again meanwhile. */
+/* Checked again under its lease: somebody may have retried it meanwhile. */
 static pawl_code remove_old(pruning *p, const char *run, pawl_err *err)
 {
     pawl_head head;

@@ -1,4 +1,4 @@
-/* replay.c - pawl replay: a journal is folded, verified with the machine of its run, or compared with another file (K5, F5).
+/* replay.c - `pawl replay`: folds a journal, verifies it with the machine of its run, or compares it with another file (K5, F5).
  *
  * Called by main.c on the main thread. No effect is performed and nothing is written. */
 #include "cli/open_session.h"
@@ -25,7 +25,7 @@ static int fold(session *s)
     return EXIT_DONE;
 }
 
-/* `m` NULL: the journal is too damaged to say which machine it is of, and is only folded. A finding exits with 1, a store that cannot be read with 5. */
+/* `m` NULL: the journal is so damaged that its machine is unknown, and it is only folded. A finding exits with 1, a store that cannot be read with 5. */
 static int verify(cli_call *c, pawl_store *store, const pawl_machine *m, const char *run)
 {
     pawl_verdict v = {0};
@@ -49,7 +49,7 @@ static int verify(cli_call *c, pawl_store *store, const pawl_machine *m, const c
     return rc == PAWL_GONE ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* A journal that does not load is what --verify looks for: no error of this verb, but a finding. */
+/* A journal that cannot be loaded is a finding of --verify, not an error of the verb. */
 static int replay_verify(cli_call *c, const char *given)
 {
     char run[RUN_ID_BYTES];
@@ -105,7 +105,7 @@ static int against(session *s, pawl_store *store, const char *run)
     return sum.diverged + sum.unread > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* `run` NULL: all of the file's name that are not over. */
+/* `run` NULL: all unfinished runs of the file's name. */
 static int replay_against(cli_call *c, const char *given, const char *file)
 {
     char run[RUN_ID_BYTES];

@@ -1,10 +1,12 @@
-/* resume.c - pawl resume: a run continues from its last entry, in this process. */
+/* resume.c - `pawl resume`: continues a run from its last entry, in this process.
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
 /* ---- commands that a crash cut off --------------------------------------------------------------------------------- */
 
-/* A command. `work`: no expression, for a person counts work; `attempts`: those that were marked, 0: none. */
+/* A command. `work`: not an expression, so that people count it; `attempts`: counted attempts, 0: none. */
 typedef struct made { const char *id; uint64_t seq; bool work; uint32_t attempts; } made;
 typedef struct all_made { made *all; size_t n, cap; } all_made;
 
@@ -21,7 +23,7 @@ static bool made_read(session *s, all_made *m)
     return r != NULL && !s->mem.failed;
 }
 
-/* From the end: it is among the newest. */
+/* Searched from the end: it is among the newest. */
 static made *made_find(const all_made *m, const char *id)
 {
     for (size_t i = m->n; i > 0; i--)
@@ -39,8 +41,8 @@ static bool see_mark(void *ctx, const pawl_mark *mark)
     return true;
 }
 
-/* Attempts that may have begun. A command that waited for a thread was marked when it left (E13). Of the commands of one entry, as many as there are
- * threads did not wait: the commit counts their first attempt. */
+/* Number of attempts that may have started. A command that waited for a thread was counted when it started (E13). The first commands of an entry, as
+ * many as there are threads, do not wait: the commit counts their first attempt. */
 static uint32_t attempts_of(const all_made *m, const made *one)
 {
     size_t before = 0;
@@ -50,7 +52,7 @@ static uint32_t attempts_of(const all_made *m, const made *one)
     return one->attempts > 0 ? one->attempts : before < session_threads() ? 1 : 0;
 }
 
-/* The engine's rule: it is not performed again, its outcome is asked for (E5, E7). */
+/* The rule of the engine: such a command is not performed again, its outcome is asked for (E5, E7). */
 static bool is_unknown(const pawl_command *cmd, uint32_t attempts)
 {
     const uint32_t most = cmd->limits.retry.max_attempts;
@@ -58,7 +60,7 @@ static bool is_unknown(const pawl_command *cmd, uint32_t attempts)
     return attempts > cmd->cleared && (cmd->limits.cls == PAWL_ONCE || (most > 1 && attempts - cmd->cleared >= most));
 }
 
-/* "61 kept, 2 begun again": finished commands are kept, those that were running are performed again, or their outcome is asked for. */
+/* "61 kept, 2 begun again": finished commands are kept; those that were running are performed again, or their outcome is asked for. */
 static void say_kept(session *s, pawl_state *st)
 {
     pawl_step *step = pawl_engine_step(s->engine);

@@ -4,7 +4,7 @@
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
-/* --set CHANNEL=JSON..., as one object; NULL: usage was said. Bare text is a string. */
+/* --set CHANNEL=JSON... as one object; bare text is a string. NULL: the usage error was printed. */
 const pawl_value *set_values(cli_call *c, int *code)
 {
     const pawl_value *out = value_pack(&c->mem, NULL, "{}");

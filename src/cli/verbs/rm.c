@@ -3,7 +3,7 @@
  * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is removed. */
 #include "cli/verbs.h"
 
-/* Whether the run that began it is still there and not over: then it waits for this one. */
+/* Whether the parent of the run exists and has not ended: then it waits for this run. */
 static bool parent_waits(pawl_store *s, const char *parent)
 {
     char run[RUN_ID_BYTES] = "";
@@ -51,7 +51,7 @@ static pawl_code remove_one(cli_call *c, pawl_store *s, const char *given, pawl_
     return rc;
 }
 
-/* One that cannot go keeps none of the others. */
+/* A run that cannot be removed does not stop the others. */
 static int rm_run(cli_call *c)
 {
     int code = EXIT_DONE, one;

@@ -1,4 +1,6 @@
-/* run.c - an agent file is run: a new run of it, or one that is there goes on. */
+/* run.c - `pawl run`: starts a new run of an agent file, or continues an existing one.
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
 #include "cli/prove.h"
 #include "cli/verbs.h"
@@ -34,7 +36,7 @@ static bool input_bytes(const char *given, buf *out, pawl_err *err)
     return err->code == PAWL_OK && !out->failed;
 }
 
-/* What the file says of it, and its channels. */
+/* Checks the input by the schema of the file and by its channels. */
 static bool input_fits(const session *s, const pawl_value *v, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(v);
@@ -61,7 +63,7 @@ static bool input_fits(const session *s, const pawl_value *v, pawl_err *err)
     return s->file->input == NULL || schema_check(s->file->input, v, "input", err) == PAWL_OK;
 }
 
-/* NULL: said in `err`, or none was given and none is needed (err.code PAWL_OK). */
+/* NULL: see err; or no input was given and none is needed (err.code PAWL_OK). */
 static const pawl_value *input_of(session *s, pawl_err *err)
 {
     const char *given = cli_given(s->c, "input");
@@ -130,7 +132,7 @@ static int run_new(session *s, new_run *b)
 
 /* ---- one that is there ---------------------------------------------------------------------------------------- */
 
-/* What it was begun with, without what is Pawl's own; NULL: pruned, or no start. */
+/* The input at the start of the run, without Pawl's own channels; NULL: it was pruned, or there is no start. */
 static const pawl_value *begun_with(session *s)
 {
     const pawl_stream_options from = { .kinds = PAWL_STREAM_UPDATES };
@@ -230,7 +232,7 @@ static int run_run(cli_call *c)
     (void)!session_begin_settings(s, &b.mode, &b.info, &err);
     if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&
         prove_admits(s, b.mode != PAWL_MODE_NONE ? b.mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
-        err.code = PAWL_INVALID;    /* of the file, not of a run */
+        err.code = PAWL_INVALID;    /* an error of the file, not of a run */
     store = err.code == PAWL_OK ? cli_store(c, true, &err) : NULL;
     code = store != NULL ? run_in(s, store, &b) : cli_fail(c, err.code, &err);
     session_free(s);

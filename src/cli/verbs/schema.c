@@ -7,7 +7,7 @@
 static int run_schema(cli_call *c)
 {
     (void)c;
-    fwrite(agent_schema, 1, agent_schema_size, stdout);     /* the program says at its end when stdout took no more */
+    fwrite(agent_schema, 1, agent_schema_size, stdout);     /* main reports at the end if stdout could not be written */
     return EXIT_DONE;
 }
 

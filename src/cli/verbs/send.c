@@ -1,8 +1,10 @@
-/* send.c - a run is told something: input for its next turn, or a signal. */
+/* send.c - `pawl send`: sends a run input for its next turn, or a signal.
+ *
+ * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
-/* Of an agent: the text as it stands; what is an object or a list is a message, or blocks of one. */
+/* For an agent: the text unchanged; an object or a list is a message, or blocks of one. */
 static const pawl_value *agent_text(cli_call *c, const char *text)
 {
     const pawl_value *v = *text == '{' || *text == '[' ? value_parse(&c->mem, text, strlen(text), "the value", NULL) : NULL;
@@ -37,7 +39,7 @@ static int send_run(cli_call *c)
         session_free(s);
         return code;
     }
-    if (v == NULL && name != NULL)      /* bare text is a text */
+    if (v == NULL && name != NULL)      /* bare text is a string */
         v = value_string(&c->mem, c->args[1], strlen(c->args[1]));
     buf_init(&json, NULL);
     if (v != NULL)

@@ -94,7 +94,7 @@ static void put_machines(session *s, buf *b)
         buf_fmt(b, "\n%s", text);
 }
 
-/* What was shown of an agent, and when. */
+/* The displayed states of an agent, with their times. */
 static void put_shown(session *s, buf *b)
 {
     pawl_items *r = pawl_items_open(NULL, session_store(s), s->run, &(pawl_items_options){ .kinds = PAWL_ITEM_ARTIFACT }, NULL);
@@ -154,7 +154,7 @@ static int show(session *s, pawl_state *st, const asks *all)
 
     if (rc != PAWL_OK)
         return cli_fail(s->c, rc, &err);
-    if (head.owner != NULL)     /* its texts are lent until the store is asked again */
+    if (head.owner != NULL)     /* its texts are lent until the next call on the store */
         snprintf(owner, sizeof owner, "%s", head.owner), head.owner = owner;
     if (head.parked != NULL)
         snprintf(parked, sizeof parked, "%s", head.parked), head.parked = parked;

@@ -1,11 +1,12 @@
-/* sim.c - `pawl sim`: runs an agent file through kills, power cuts, failing stores and rival workers, from seeds; models, tools and people are drawn.
+/* sim.c - `pawl sim`: runs an agent file through kills, power cuts, failing stores and rival workers, from seeds; answers of models, tools and people
+ * are random.
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/prove.h"
 #include "app/settings.h"
 #include "cli/verbs.h"
 
-/* What the world would say: the same for the same arguments, and something that most nodes can take. */
+/* The simulated result of a command: the same for the same arguments, and of a form that most nodes accept. */
 static pawl_code sim_run(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     (void)job, (void)arg;
@@ -23,7 +24,7 @@ enum { EFFECTS = 256, INPUTS_MAX = 12 };
 typedef struct simulating {
     cli_call *c;
     session *s;
-    bool chance;                /* models, tools and people are: it has agents, tools or prompts */
+    bool chance;                /* answers of models, tools and people are random: the file has agents, tools or prompts */
     const char *inputs[INPUTS_MAX];
     size_t ninputs;
     uint64_t kills, performed, repeated, asked, used, children;
@@ -37,7 +38,7 @@ static pawl_machine *sim_machine(void *ctx, pawl_err *err)
     return session_machine_again(k->s, err);
 }
 
-/* The agents that it calls. */
+/* The agents that the file calls. */
 static pawl_machine *sim_more(void *ctx, unsigned index, pawl_err *err)
 {
     const simulating *k = ctx;
@@ -48,7 +49,7 @@ static pawl_machine *sim_more(void *ctx, unsigned index, pawl_err *err)
     return NULL;
 }
 
-/* What it would say is made from the seed. */
+/* Whether the answers of this effect are made from the seed. */
 static bool by_chance(const file_effect *e)
 {
     return strcmp(e->word, "prompt") == 0 || strncmp(e->word, "tool-", 5) == 0;
@@ -106,7 +107,7 @@ static const pawl_value *checked_by_number(simulating *k)
     return v;
 }
 
-/* A promise that the file gives no occasion to break is named, too. */
+/* Promises that the file never exercises are named, too. */
 static void say_checked(simulating *k)
 {
     const pawl_value *all = checked_by_number(k), *n, *number;
@@ -196,7 +197,7 @@ static bool input_add(simulating *k, const pawl_value *v, pawl_mode mode, pawl_e
     return good;
 }
 
-/* Of an agent in every mode: a conversation, a task for one turn, and one with nobody to ask. */
+/* Inputs for an agent in every mode: a conversation, a task for one turn, and one without a person to ask. */
 static bool inputs_of_agent(simulating *k, const pawl_value *v, pawl_err *err)
 {
     session *s = k->s;

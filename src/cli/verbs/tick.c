@@ -49,7 +49,7 @@ static bool event_of(cli_call *c, const pawl_value *v, pawl_event *ev, pawl_err 
     return err->code == PAWL_OK;
 }
 
-/* What is to be done elsewhere, and what is waited for. */
+/* The commands to perform elsewhere, and the open waits. */
 static bool hand_out(session *s, pawl_state *st)
 {
     arena *mem = &s->c->mem;
@@ -83,7 +83,7 @@ static bool hand_out(session *s, pawl_state *st)
                                      pawl_status_name(pawl_state_status(st)), "waits", waits));
 }
 
-/* A start begins the run where there is none. */
+/* A start event creates the run if it does not exist. */
 static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
 {
     pawl_head head;
@@ -111,7 +111,7 @@ static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
     return rc;
 }
 
-/* Whoever called comes back when the timer is due: nothing is waited for here. */
+/* The caller comes back when the timer is due, so this never sleeps. */
 static void no_sleep(void *ctx, int64_t time_ms)
 {
     (void)time_ms;

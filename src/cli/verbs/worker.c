@@ -1,10 +1,9 @@
-/* worker.c - every run of a store that has something to do is driven, by the file that it keeps.
+/* worker.c - `pawl worker`: drives every run of a store that has something to do, by the file that it keeps.
  *
- * The main thread asks the store which runs are due, finds the machine of each, and starts the driver of that machine (machine_driver.h), which
- * takes the runs itself. A driver that nothing was due for has no thread; one that was not used for a while, or whose place another machine
- * needs, is closed. At most DRIVERS_MAX are open at once; the others wait until one is idle.
- *
- * Owned here, and touched by the main thread alone: the list of drivers and the table of due runs. Signals only count; the main thread acts. */
+ * The main thread asks the store which runs are due, finds the machine of each, and starts the driver of that machine (machine_driver.h), which takes
+ * the runs itself. A driver without due runs has no thread; one that was not used for a while, or whose place another machine needs, is closed. At most
+ * DRIVERS_MAX are open at once; other machines wait until one is idle. Owned here, and used by the main thread alone: the list of drivers and the table
+ * of due runs. Signal handlers only count; the main thread acts. */
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 #include "cli/verbs/machine_driver.h"
@@ -18,27 +17,27 @@
 
 enum {
     DRIVERS_MAX = 64,           /* engines that are open at once */
-    UNUSED_MS = 60000,          /* then an idle one is closed */
-    DUE_MAX = 1000,             /* runs that are read of the store at a time */
+    UNUSED_MS = 60000,          /* then an idle driver is closed */
+    DUE_MAX = 1000,             /* runs that are read from the store at a time */
     LOOK_MS = 200,              /* between two looks at the store */
-    SIGNAL_MS = 50,             /* how late a signal may be noticed */
-    LOADS_MAX = 32,             /* runs whose machine is found out in one look: their state is loaded */
-    SIGHTS_LEAST = 2,           /* so often a run is seen due before it is loaded while its machine may be at work */
+    SIGNAL_MS = 50,             /* a signal is noticed after at most so long */
+    LOADS_MAX = 32,             /* runs whose machine is determined in one look, by loading their state */
+    SIGHTS_LEAST = 2,           /* number of times that a run is seen due before it is loaded while its machine may be at work */
     KNOWN_MAX = 16384,          /* runs that are remembered */
-    VAIN_ROUNDS_MAX = 8,        /* of `--once`, in a row, in which nothing was stored */
-    AGAIN_MS = 60000,           /* a run that no machine here can drive is tried again, though nothing of it changed: */
-    AGAIN_FIRST_MS = 1000       /* at first so soon, then after twice as long, where its machine could not be opened */
+    VAIN_ROUNDS_MAX = 8,        /* of `--once`: rounds in a row in which nothing was stored */
+    AGAIN_MS = 60000,           /* a run that no machine here can drive is tried again after this, even if unchanged */
+    AGAIN_FIRST_MS = 1000       /* if its machine could not be opened: the first retry, doubled each time */
 };
 
-/* A run that was due, as it was when its machine was found out. */
+/* A due run, as it was when its machine was determined. */
 typedef struct known_run {
-    uint64_t no;                /* 0: a free place */
-    uint64_t driver;            /* its serial; 0: not found out, or there is none */
+    uint64_t no;                /* 0: the slot is free */
+    uint64_t driver;            /* serial of its driver; 0: not determined, or none */
     uint64_t seq;
     int64_t changed_ms, again_ms, pause_ms;
     uint32_t mail, sights;
-    bool loaded;                /* its machine was looked for in that state, */
-    bool tried;                 /* and could do nothing */
+    bool loaded;                /* its machine was determined in that state */
+    bool tried;                 /* and its driver could do nothing */
 } known_run;
 
 typedef struct dispatcher {
@@ -48,13 +47,13 @@ typedef struct dispatcher {
     driver *drivers[DRIVERS_MAX];
     size_t ndrivers;
     uint64_t serials;
-    bool named;                 /* files were given: only their runs */
-    bool crowded;               /* a machine waits for a place, and it was said */
+    bool named;                 /* files were given: only their runs are driven */
+    bool crowded;               /* a machine waits for a place, and this was printed */
     known_run *known;           /* open addressing */
     size_t nknown;
-    pawl_due deep;              /* how far the runs behind the first DUE_MAX were looked at; no 0: from those on */
-    int signals;                /* of `ended`, that were acted on */
-    int code;                   /* of the first driver that gave up or ended in an error */
+    pawl_due deep;              /* how far the runs after the first DUE_MAX were read; no 0: from their beginning */
+    int signals;                /* number of signals in `ended` that were handled */
+    int code;                   /* exit code of the first driver that gave up or failed */
 } dispatcher;
 
 static volatile sig_atomic_t ended, ended_times;
@@ -70,7 +69,7 @@ static void on_end(int sig)
     errno = kept;
 }
 
-/* Passes on what signals asked for. True: the worker ends. */
+/* Handles signals. True: the worker ends. */
 static bool ending(dispatcher *w)
 {
     const int times = ended_times;
@@ -95,7 +94,7 @@ static void drop(dispatcher *w, size_t i)
     w->drivers[i] = w->drivers[--w->ndrivers];
 }
 
-/* Closes the one that is idle for longest. False: all are at work. */
+/* Closes the driver that was idle for longest. False: all are at work. */
 static bool make_place(dispatcher *w)
 {
     size_t oldest = w->ndrivers;
@@ -113,7 +112,7 @@ static bool make_place(dispatcher *w)
     return true;
 }
 
-/* Takes `s`. NULL: no memory. There is a place. */
+/* Takes `s`. NULL: no memory. The caller has made a place. */
 static driver *add_driver(dispatcher *w, session *s)
 {
     driver *d = driver_new(&w->board, s);
@@ -149,7 +148,7 @@ static driver *driver_under(const dispatcher *w, const pawl_state *st)
     return NULL;
 }
 
-/* The only one that has a machine of that name; NULL: none, or several. */
+/* The only driver of a machine with that name; NULL: none, or several. */
 static driver *driver_named(const dispatcher *w, const char *machine)
 {
     driver *one = NULL;
@@ -169,7 +168,7 @@ static void start(dispatcher *w, driver *d)
         (void)driver_start(d);          /* no thread now: the next look tries again */
 }
 
-/* Of what was heard of drivers since the last look: threads that returned are joined, engines that nobody needs are closed. */
+/* Joins threads that have returned, and closes engines that are not needed. */
 static void tidy(dispatcher *w)
 {
     for (size_t i = w->ndrivers; i-- > 0;) {
@@ -209,8 +208,7 @@ static int open_file(dispatcher *w, const char *path)
     return add_driver(w, s) != NULL ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* The driver of the machine that the run is under, which is opened where none is; NULL: its file says why not, there is no place (*full), or it
- * is gone. */
+/* The driver of the run's machine, opened if necessary; NULL: the error of its file was printed, there is no place (*full), or the run is gone. */
 static driver *driver_for(dispatcher *w, const char *run, bool *full)
 {
     pawl_err err = {0};
@@ -240,11 +238,11 @@ static driver *driver_for(dispatcher *w, const char *run, bool *full)
 
 /* ---- which runs are due ----------------------------------------------------------------------------------------- */
 
-typedef struct due_batch {       /* what the store listed, copied: nothing else may be asked of it meanwhile */
+typedef struct due_batch {       /* what the store listed, copied: the handle cannot be used during the listing */
     arena mem;
     pawl_head *heads;
     size_t n, loads;
-    bool more;                  /* a run is due that a driver was started for, or that waits for a place */
+    bool more;                  /* a due run has a driver that was started, or waits for a place */
 } due_batch;
 
 static bool copy_head(void *ctx, const pawl_head *head)
@@ -259,7 +257,7 @@ static bool copy_head(void *ctx, const pawl_head *head)
     return !l->mem.failed && l->n < DUE_MAX;
 }
 
-/* Held by a process of this machine that is dead: nobody waits until its lease runs out. */
+/* Its holder was a process of this machine that is dead: its lease need not expire first. */
 static bool copy_dead(void *ctx, const pawl_head *head)
 {
     return head->owner == NULL || !owner_dead(head->owner) || copy_head(ctx, head);
@@ -288,7 +286,7 @@ static known_run *known_of(dispatcher *w, uint64_t no)
 
     if (k->no == no)
         return k;
-    if (w->nknown == KNOWN_MAX) {       /* all are looked at again: none is left out */
+    if (w->nknown == KNOWN_MAX) {       /* the table is full: forget all, so that no run is left out */
         memset(w->known, 0, 2 * KNOWN_MAX * sizeof *w->known);
         w->nknown = 0;
         k = known_place(w, no);
@@ -303,7 +301,7 @@ static bool changed(const known_run *k, const pawl_head *h)
     return k->seq != h->seq || k->mail != h->mail || k->changed_ms != h->changed_ms || driver_clock_ms() >= k->again_ms;
 }
 
-/* Its machine is found out, unless that was done and nothing has changed since. */
+/* Determines its machine, unless that was done and nothing has changed since. */
 static driver *find_out(dispatcher *w, due_batch *l, known_run *k, const pawl_head *h)
 {
     int64_t pause;
@@ -323,7 +321,7 @@ static driver *find_out(dispatcher *w, due_batch *l, known_run *k, const pawl_he
     return d;
 }
 
-/* Nothing is asked of a driver at work: it looks for its runs itself. */
+/* A driver at work is not asked: it finds its runs itself. */
 static void consider(dispatcher *w, due_batch *l, const pawl_head *h)
 {
     known_run *k = known_of(w, h->no);
@@ -344,7 +342,7 @@ static void consider(dispatcher *w, due_batch *l, const pawl_head *h)
     l->more = true;
 }
 
-/* The runs of one page, from `after` on (no 0: from the first). *end: there are none behind them. */
+/* Considers the runs of one page, after `after` (no 0: from the first). *end: it was the last page. */
 static bool look_page(dispatcher *w, due_batch *l, pawl_due *after, bool *end)
 {
     const pawl_store_verbs *v = w->store->verbs;
@@ -358,7 +356,7 @@ static bool look_page(dispatcher *w, due_batch *l, pawl_due *after, bool *end)
     return !ending(w);
 }
 
-/* The first page, and one of those behind it in turn; with --once all. True: a run is due that a driver was started for. */
+/* Considers the first page, and one of the later pages in turn; with --once all. True: a driver was started for a due run. */
 static bool look(dispatcher *w)
 {
     const pawl_filter held = { .held = true, .limit = DUE_MAX };
@@ -427,7 +425,7 @@ static void wait_for_all(dispatcher *w)
     tidy(w);
 }
 
-/* Until no machine had anything to do. */
+/* Repeats until no machine has anything to do. */
 static void once(dispatcher *w)
 {
     unsigned vain = 0;
@@ -443,7 +441,7 @@ static void once(dispatcher *w)
     } while (w->code == EXIT_DONE && !ending(w) && vain < VAIN_ROUNDS_MAX);
 }
 
-/* Not beyond the next timer. */
+/* At most until the next timer. */
 static void nap(dispatcher *w)
 {
     const pawl_store_verbs *v = w->store->verbs;
