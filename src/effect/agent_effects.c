@@ -8,7 +8,7 @@
 #include "effect/sandbox.h"
 #include "pawl/policy.h"
 
-/* The keys that it was given by name; NULL: no memory. */
+/* The names of secret variables that the hook's `env` lists; NULL: no memory. */
 static const char *const *names_of(arena *mem, const pawl_value *list)
 {
     const char **names = arena_zero(mem, (pawl_value_size(list) + 1) * sizeof *names);
@@ -20,15 +20,15 @@ static const char *const *names_of(arena *mem, const pawl_value *list)
     return (const char *const *)names;
 }
 
-/* One hook is asked: a command with the input on its stdin, or a request with it as the body. In plan mode a command of a hook can only read, as
- * any other can: by the mode that the call was made in, and by the one of now. */
+/* Runs one hook: a command with the input on its stdin, or a request with the input as its body. In plan mode the command runs in the read-only sandbox:
+ * if either the mode of the call or the current mode is plan. */
 pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
     const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
     const char *const *names;
     const bool plan = pawl_mode_named(job->mode) == PAWL_PLAN || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
-    const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is asked once */
+    const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is run once, without retry */
     pawl_job own = *job;
     pawl_code rc;
     arena mem;

@@ -17,7 +17,7 @@ enum { STDERR_LINES = 20 };
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
 
-/* Behind the words of its sandbox. */
+/* Appended to the words of the sandbox. */
 static pawl_code argv_make(const pawl_job *job, pawl_reply *r, const sandbox *in, arena *mem, process *p)
 {
     const pawl_value *list = pawl_value_get(job->args, "run"), *one;
@@ -180,7 +180,7 @@ static pawl_code asked(const pawl_job *job, pawl_reply *r, const sandbox *in, ar
 
 /* ---- replies ---------------------------------------------------------------------------------------------- */
 
-/* The last lines of stderr, as text whatever they are. */
+/* The last lines of stderr, converted to valid text. */
 static void stderr_tell(pawl_reply *r, process *p)
 {
     size_t from = last_lines(p->err.data, p->err.size, STDERR_LINES);
@@ -234,13 +234,13 @@ static pawl_code ended(pawl_reply *r, const char *name, process *p, bool check)
 /* ---- one command ------------------------------------------------------------------------------------------ */
 
 typedef struct command {
-    pawl_job job;               /* a copy; answered later, its arguments are one, too */
+    pawl_job job;               /* a copy; if it is answered later, its arguments are a copy, too */
     pawl_reply *r;
     process p;
     arena mem;
-    buf json;                   /* the stdin that is no string */
-    const char *name;           /* the program that was asked for, without its sandbox */
-    int inside;                 /* a descriptor of ours for p.third; 0: none */
+    buf json;                   /* stdin, if it is not a string */
+    const char *name;           /* the program of the node, without its sandbox */
+    int inside;                 /* our descriptor for p.third; 0: none */
     bool check;
     effect_codes as;
 } command;
@@ -275,7 +275,7 @@ static void command_free(command *c)
     mem_free(&alloc, c, sizeof *c);
 }
 
-/* The reply, of what process_run() or process_start() gave. */
+/* Makes the reply from what process_run() or process_start() returned. */
 static pawl_code command_came(command *c, pawl_code rc, const pawl_err *err)
 {
     if (rc == PAWL_OK)
@@ -300,7 +300,7 @@ static pawl_code command_start(command *c)
     pawl_err err = {0};
     pawl_code rc;
 
-    if (c->p.third > 0)         /* the sandbox is closed before the loop starts the program */
+    if (c->p.third > 0)         /* close the sandbox's descriptor only after the loop has started the program */
         c->p.third = c->inside = fcntl(c->p.third, F_DUPFD_CLOEXEC, 3);
     if (c->inside < 0)
         rc = fail(&err, PAWL_TRANSIENT, "%s: no file descriptor is left to run it with", c->name);
@@ -309,14 +309,14 @@ static pawl_code command_start(command *c)
     return rc == PAWL_PENDING ? rc : command_came(c, rc, &err);
 }
 
-/* PAWL_PENDING: command_done() follows. */
+/* PAWL_PENDING: command_done() will be called. */
 static pawl_code command_make(command *c, const sandbox *in, bool later)
 {
     pawl_reply *r = c->r;
     pawl_err err = {0};
     pawl_code rc;
 
-    if (later && (c->job.args = value_copy(&c->mem, c->job.args)) == NULL)     /* it outlives the handler's call */
+    if (later && (c->job.args = value_copy(&c->mem, c->job.args)) == NULL)     /* it must outlive the call of the handler */
         rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", c->job.effect);
     else
         rc = asked(&c->job, r, in, &c->mem, &c->json, &c->p, &c->check);

@@ -14,14 +14,14 @@ struct pawl_reply {
     buf detail;
     int64_t retry_after_ms;
     bool untouched;
-    bool costs;                 /* it said what it has cost: */
+    bool costs;                 /* a cost was reported: */
     int64_t tokens, micros;
 };
 
 void reply_init(pawl_reply *r, const pawl_alloc *alloc);
 void reply_reset(pawl_reply *r);        /* before each attempt */
 void reply_free(pawl_reply *r);
-/* Append what a receipt says of a failure: {"attempts"?,"code","retry_after_ms"?,"text","detail"?}; attempts 0: not said. */
+/* Append the receipt of a failure: {"attempts"?,"code","retry_after_ms"?,"text","detail"?}; attempts 0: omitted. */
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out);
 
 /* ---- delta.c ------------------------------------------------------------------------------------- */
@@ -35,65 +35,65 @@ bool delta_of_value(const pawl_value *v, pawl_delta *out);
 /* ---- job.c: what jobs and arguments have in common ------------------------------------------------ */
 
 enum {
-    CANCEL_POLL_MS = 50,        /* between two looks whether a job is canceled, by a thread that waits for it */
-    LATER_POLL_MS = 100,        /* by the loop: the engine says so at once, but for an abandoned one */
-    HEARTBEAT_MS = 100          /* between two heartbeats at least */
+    CANCEL_POLL_MS = 50,        /* interval at which a thread that waits for a job looks whether it is canceled */
+    LATER_POLL_MS = 100,        /* interval of the loop: the engine tells it of a cancel at once, except when it is abandoned */
+    HEARTBEAT_MS = 100          /* least interval between two heartbeats */
 };
 
 bool job_canceled(const pawl_job *job);
-void job_moved(const pawl_job *job, int64_t *last_ms);  /* a heartbeat, unless there was one just now */
-/* When the job is to stop, by clock_ms: its deadline or `timeout_ms` from now (0: none); INT64_MAX: never.
- * *limit names the one that ends it. */
+void job_moved(const pawl_job *job, int64_t *last_ms);  /* sends a heartbeat, unless there was one just now */
+/* The time by clock_ms at which the job must stop: its deadline or `timeout_ms` from now (0: none); INT64_MAX: never. *limit: the name of the limit that
+ * ends it. */
 int64_t job_until(const pawl_job *job, int64_t timeout_ms, const char **limit);
 
-/* What an open request asks of its job and tells it. It stands first in what the request's `ctx` points to. */
+/* What an open request needs of its job. The first member of the structure that the request's `ctx` points to. */
 typedef struct job_watch { const pawl_job *job; int64_t beat_ms; } job_watch;
 struct net_request;
 void request_watch(struct net_request *q, job_watch *w, const pawl_job *job);
 
-/* What a caller makes of two codes of a handler; 0: they stay as they are. */
+/* Codes that replace two codes of a handler; 0: unchanged. */
 typedef struct effect_codes { pawl_code effect, transient; } effect_codes;
 pawl_code code_as(const effect_codes *as, pawl_code rc);
-/* Announce that the job is answered later, by its finish(), if whoever made it can wait for that and gains by it (*later). The first thing that a
- * handler does: it may move job->args. A cancel has the loop look at its jobs at once. Below 0: the code to return; `r` says that nothing was touched.
- * When the handler has returned, `args` may be gone; all else of the job stays valid. */
+/* Announce that the job is answered later, by its finish(), if the caller of the handler supports that and gains by it (*later). Called first by a
+ * handler, because it may move job->args. A cancel then makes the loop look at its jobs at once. Below 0: the code to return; `r` says that nothing was
+ * done. When the handler has returned, `args` may be freed; the rest of the job stays valid. */
 pawl_code answer_later(const pawl_job *job, pawl_reply *r, bool *later);
 
-/* All of these tell a fault once, by the argument's name, and never by its value. */
+/* These report an error by the name of the argument, never by its value. */
 pawl_code args_known(const pawl_job *job, pawl_reply *r, const char *const *names, size_t n);
-/* A string without NUL; *out is left alone when there is none. */
+/* A string without NUL; *out is unchanged if the argument is missing. */
 pawl_code args_text(const pawl_job *job, pawl_reply *r, const char *name, const char **out);
 pawl_code args_count(const pawl_job *job, pawl_reply *r, const char *name, int64_t most, int64_t *out);
 pawl_code args_object(const pawl_job *job, pawl_reply *r, const char *name, const pawl_value **out);
-bool text_whole(const pawl_value *v);   /* a string that does not hold NUL */
+bool text_whole(const pawl_value *v);   /* a string that contains no NUL */
 
 /* ---- text.c --------------------------------------------------------------------------------------- */
 
 void base64(buf *b, const char *data, size_t size);
-/* Append `"NAME":"..."`, or `"NAME_base64":"..."` of what is no UTF-8. */
+/* Append `"NAME":"..."`, or `"NAME_base64":"..."` if it is not UTF-8. */
 void text_member(buf *b, const char *name, const char *data, size_t size);
-void text_plain(char *data, size_t size);   /* '?' for NUL, and for what is no ASCII when not all is UTF-8 */
-/* What remains of a text that was cut at its end, or at its beginning, when no character is to be torn. */
+void text_plain(char *data, size_t size);   /* replaces NUL by '?', and all bytes beyond ASCII if the text is not UTF-8 */
+/* The length of a text that was cut at its end, or the start of one that was cut at its beginning, so that no character is incomplete. */
 size_t cut_end(const char *data, size_t size);
 size_t cut_begin(const char *data, size_t size);
-/* Where the last `lines` lines of `data` begin. */
+/* The offset at which the last `lines` lines of `data` begin. */
 size_t last_lines(const char *data, size_t size, unsigned lines);
 
 /* ---- keys.c ------------------------------------------------------------------------------------------ */
 
-/* The member "env" of a program that gets no key of a model and no secret of a run (NAME_API_KEY, PAWL_SECRET_NAME), but those that `names` has (may be
+/* The member "env" for a program that gets no key of a model and no secret of a run (NAME_API_KEY, PAWL_SECRET_NAME) except those in `names` (may be
  * NULL; ends in NULL): {NAME: null}. NULL: no memory. */
 const pawl_value *env_keyless(arena *mem, const char *const *names);
 
 /* ---- http.c --------------------------------------------------------------------------------------- */
 
-void http_forget(void);     /* closes the connections that no request uses; any thread */
+void http_forget(void);     /* closes idle connections; any thread */
 pawl_code http_request(const pawl_job *job, pawl_reply *r, effect_codes as);    /* pawl_effect_http, with other codes */
 
 /* ---- command.c --------------------------------------------------------------------------------------- */
 
 struct sandbox;
-/* pawl_effect_command, in a sandbox (NULL: in none), with other codes. The sandbox is the caller's to close when this returns. */
+/* pawl_effect_command in a sandbox (NULL: in none), with other codes. The caller closes the sandbox when this returns. */
 pawl_code command_run(const pawl_job *job, pawl_reply *r, const struct sandbox *in, effect_codes as);
 
 /* ---- process.c ------------------------------------------------------------------------------------- */
@@ -101,31 +101,31 @@ pawl_code command_run(const pawl_job *job, pawl_reply *r, const struct sandbox *
 typedef enum stopped_by { STOPPED_NOT, STOPPED_TIMEOUT, STOPPED_CANCEL } stopped_by;
 
 typedef struct process {
-    /* asked */
+    /* in */
     const pawl_job *job;
     char **argv, **envp;
-    const char *cwd;            /* NULL: the host's */
-    int third;                  /* a descriptor that it has as its 3; 0: none */
+    const char *cwd;            /* NULL: that of the host */
+    int third;                  /* a descriptor that the program gets as its 3; 0: none */
     const char *in;             /* NULL: /dev/null */
     size_t in_size;
-    size_t output_bytes;        /* kept of each stream */
-    void (*heard)(void *ctx, const char *data, size_t size);    /* what it writes, as it comes; NULL: nobody listens */
+    size_t output_bytes;        /* maximum kept of each stream */
+    void (*heard)(void *ctx, const char *data, size_t size);    /* gets the output as it arrives; NULL: nobody */
     void *heard_ctx;
-    bool joined;                /* stderr goes where stdout does: `out` has the beginning of both, `err` the end of what is not in it */
+    bool joined;                /* stderr goes to the same place as stdout: `out` has the beginning of both, `err` the end of what is not in `out` */
     int64_t until_ms;           /* by clock_ms; INT64_MAX: no limit */
-    const char *limit;          /* what it is called */
-    /* answered */
-    buf out, err;               /* the beginning of the one, the end of the other */
-    bool out_cut, err_cut;      /* joined: err_cut says whether any of it is lost */
+    const char *limit;          /* name of the limit */
+    /* out */
+    buf out, err;               /* the beginning of stdout, the end of stderr */
+    bool out_cut, err_cut;      /* joined: err_cut says whether anything was lost */
     stopped_by stopped;
-    int status, signal;         /* signal 0: it ended by itself */
+    int status, signal;         /* signal 0: it exited by itself */
 } process;
 
-/* Run it to its end. PAWL_OK, also when it was stopped; PAWL_INVALID, PAWL_LIMIT, PAWL_TRANSIENT: it did not start;
- * PAWL_UNKNOWN: what became of it cannot be known. `err` begins with the program's name. */
+/* Run it to its end. PAWL_OK, also if it was stopped; PAWL_INVALID, PAWL_LIMIT, PAWL_TRANSIENT: it did not start; PAWL_UNKNOWN: its outcome cannot be
+ * known. `err` begins with the program's name. */
 pawl_code process_run(process *p, pawl_err *err);
 /* The same without waiting. PAWL_PENDING: `done` will be called once, on the loop thread, with what process_run() would have returned; `p` and what it
- * refers to must be valid until then, `err` is lent for the call. Any other code: it was not begun. A cancel is seen at once after io_poke(). */
+ * refers to must be valid until then; `err` is lent for that call. Any other code: it did not start. A cancel is seen at once after io_poke(). */
 typedef void process_done_fn(void *ctx, pawl_code rc, const pawl_err *err);
 pawl_code process_start(process *p, process_done_fn *done, void *ctx, pawl_err *err);
 

@@ -13,7 +13,7 @@ enum {
     HEADERS_MAX = 200,          /* of a request */
     REDIRECTS = 5,
     REDIRECTS_MAX = 50,
-    TELL_BYTES_MAX = 2000       /* of the body of a failure */
+    TELL_BYTES_MAX = 2000       /* of a failed response's body */
 };
 #define TIMEOUT_MS          INT64_C(60000)
 #define TIMEOUT_MS_MAX      INT64_C(2592000000)     /* 30 days */
@@ -22,17 +22,17 @@ enum {
 
 typedef struct http_call {
     job_watch watch;            /* first: the request's ctx */
-    pawl_job own;               /* a copy of the job; answered later, its arguments are one, too */
+    pawl_job own;               /* a copy of the job; if it is answered later, its arguments are a copy, too */
     const pawl_job *job;        /* that copy */
     pawl_reply *r;
     arena mem;
-    buf json;                   /* the body, when it is not a string */
+    buf json;                   /* the body, if it is not a string */
     net_request q;
     net_answer a;
     int64_t redirects, followed;
     effect_codes as;
     bool away;                  /* a redirect has led to another origin */
-    const char *limit;          /* what until_ms is called */
+    const char *limit;          /* name of the limit behind until_ms */
     char origin[ORIGIN_BYTES_MAX];
 } http_call;
 
@@ -43,7 +43,7 @@ static bool begins(const char *text, const char *with)
     return strncasecmp(text, with, strlen(with)) == 0;
 }
 
-/* `http://host:port` in lower case, without the port that is meant anyway; false: not a URL of ours. */
+/* `http://host:port` in lower case, without a default port; false: not a URL of http or https. */
 static bool origin_of(const char *url, char out[ORIGIN_BYTES_MAX])
 {
     bool tls = begins(url, "https://");
@@ -132,7 +132,7 @@ static bool given(const pawl_value *headers, const char *name)
     return false;
 }
 
-/* Whether another origin may see it too. */
+/* Whether another origin may receive this header, too. */
 static bool harmless(const char *name)
 {
     static const char *const names[] = { "Accept", "Accept-Language", "Content-Type", "Idempotency-Key", "User-Agent" };
@@ -143,7 +143,7 @@ static bool harmless(const char *name)
     return false;
 }
 
-/* As libcurl wants it: `Name;` has no value, `Name:` takes the header away. */
+/* In libcurl's form: `Name;` for an empty value, `Name:` to remove the header. */
 static char *header_make(arena *mem, const char *name, const char *value)
 {
     size_t n = strlen(name), m = strlen(value);
@@ -157,7 +157,7 @@ static char *header_make(arena *mem, const char *name, const char *value)
     return line;
 }
 
-/* An invocation's id as a header: what is no visible ASCII is %-encoded. */
+/* The invocation id as a header: bytes other than visible ASCII are %-encoded. */
 static char *key_make(arena *mem, const char *id)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -202,7 +202,7 @@ static pawl_code headers_make(http_call *c)
     if (c->q.body != NULL && !given(headers, "Content-Type"))
         *at++ = c->json.size > 0 ? "Content-Type: application/json" : "Content-Type:";
     if (!given(headers, "Expect"))
-        *at++ = "Expect:";      /* nobody waits for a 100 Continue that may not come */
+        *at++ = "Expect:";      /* do not wait for a 100 Continue */
     *at = NULL;
     return PAWL_OK;
 nomem:
@@ -289,7 +289,7 @@ static pawl_code follow(http_call *c)
     if (begins(c->origin, "https:") && begins(origin, "http:"))
         return pawl_reply_fail(c->r, PAWL_EFFECT, "%s %s: redirects to http, where all may read it", q->method, c->origin);
     if (strcmp(origin, c->origin) != 0)
-        c->away = true;         /* and stays it, should the way lead back */
+        c->away = true;         /* stays set even if a later redirect leads back */
     memcpy(c->origin, origin, sizeof origin);
     q->url = url;
     if ((status == 303 && strcmp(q->method, "HEAD") != 0) || ((status == 301 || status == 302) && strcmp(q->method, "POST") == 0)) {
@@ -302,7 +302,7 @@ static pawl_code follow(http_call *c)
 
 /* ---- the reply --------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a header that are no UTF-8 are Latin-1. */
+/* Header bytes that are not UTF-8 are taken as Latin-1. */
 static void head_text(buf *b, const char *text)
 {
     if (utf8_valid(text, strlen(text))) {
@@ -318,7 +318,7 @@ static void head_text(buf *b, const char *text)
     }
 }
 
-/* Every value of `name` from `at` on; Set-Cookie has commas of its own. */
+/* All values of `name` from `at` on; Set-Cookie is kept apart, because its values contain commas. */
 static void head_values(buf *b, const buf *head, const char *name, size_t at)
 {
     bool first = true;
@@ -346,7 +346,7 @@ static void headers_tell(buf *out, const buf *head)
     for (size_t at = 0; at < head->size;) {
         const char *name = head->data + at;
 
-        if (net_head(head, name) == name + strlen(name) + 1) {      /* the first of its name */
+        if (net_head(head, name) == name + strlen(name) + 1) {      /* the first header of this name */
             buf_reset(&value);
             head_values(&value, head, name, at);
             buf_text(out, comma);
@@ -370,7 +370,7 @@ static bool is_json(const char *type)
            (n > 5 && begins(type + n - 5, "+json"));
 }
 
-/* The body as JSON, when it is; what is too deep to stand in a reply is told as text. */
+/* The body as JSON if it is JSON; text if it is nested too deeply for a reply. */
 static bool json_tell(http_call *c, buf *out)
 {
     const buf *body = &c->a.body;
@@ -409,7 +409,7 @@ static pawl_code result(http_call *c)
     return PAWL_OK;
 }
 
-/* 429 and 5xx: worth trying again, and not before they say. */
+/* 429 and 5xx are transient, and obey Retry-After. */
 static pawl_code refused(http_call *c)
 {
     buf *body = &c->a.body;
@@ -432,7 +432,7 @@ void http_forget(void)
 
 /* ---- one call ------------------------------------------------------------------------------------------------------------ */
 
-/* What an exchange came to; `rc` and `why` are its own. PAWL_PENDING: it led to another request, which is ready to be made. */
+/* Handles the end of an exchange; `rc` and `why` are its own. PAWL_PENDING: a redirect; the next request is ready. */
 static pawl_code came(http_call *c, pawl_code rc, const pawl_err *why)
 {
     if (rc != PAWL_OK && c->followed == 0 && c->a.untouched)
@@ -497,7 +497,7 @@ static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
     job.finish(&job, rc);
 }
 
-/* By the loop thread. PAWL_PENDING: call_done() follows. */
+/* Driven by the loop thread. PAWL_PENDING: call_done() will be called. */
 static pawl_code call_begin(http_call *c)
 {
     pawl_err why = {0};
@@ -506,7 +506,7 @@ static pawl_code call_begin(http_call *c)
     return rc == PAWL_PENDING ? rc : came(c, rc, &why);
 }
 
-/* On this thread. */
+/* Driven on this thread. */
 static pawl_code call_run(http_call *c)
 {
     pawl_code rc;
@@ -532,7 +532,7 @@ pawl_code http_request(const pawl_job *job, pawl_reply *r, effect_codes as)
         pawl_reply_untouched(r);
         return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for a request", job->effect);
     }
-    if (later && (c->own.args = value_copy(&c->mem, c->own.args)) == NULL)     /* it outlives the handler's call */
+    if (later && (c->own.args = value_copy(&c->mem, c->own.args)) == NULL)     /* it must outlive the call of the handler */
         rc = pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
     else
         rc = asked(c);

@@ -1,4 +1,4 @@
-/* job.c - what handlers ask of their job: canceled, deadline, heartbeat, answered later; and how they read their arguments.
+/* job.c - what handlers need of their job: cancel, deadline, heartbeat, answering later; and reading arguments.
  *
  * Called by every handler, on the handler's thread or the loop's. Owns nothing. */
 #include "effect/effect.h"
@@ -51,7 +51,7 @@ pawl_code code_as(const effect_codes *as, pawl_code rc)
     return rc == PAWL_TRANSIENT && as->transient != PAWL_OK ? as->transient : rc;
 }
 
-/* The engine's call: it holds locks of its own. What the job's canceled() says now is seen by the next ticks of the loop. */
+/* Called by the engine under its locks, so it only wakes the loop, which then asks canceled() of each job. */
 static void on_stop(void *ctx, const char *id)
 {
     (void)ctx;

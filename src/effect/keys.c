@@ -1,13 +1,13 @@
-/* keys.c - which variables of the environment are keys of models or secrets of runs: programs get them only by name.
+/* keys.c - which environment variables are keys of models or secrets of runs: programs get these only if they are named.
  *
- * Called by tool/bash.c and src/app, on any thread; reads the environment and writes nothing. */
+ * Called by tool/bash.c and src/app, on any thread; only reads the environment. */
 #define _GNU_SOURCE             /* environ */
 #include "effect/effect.h"
 
 #include <strings.h>
 #include <unistd.h>
 
-/* NAME or NAME=VALUE. Every provider's key is PROVIDER_API_KEY; a secret that a run is given is PAWL_SECRET_NAME. */
+/* For NAME or NAME=VALUE. The key of a provider is PROVIDER_API_KEY, a secret given to a run PAWL_SECRET_NAME. */
 static bool is_key(const char *entry)
 {
     static const char end[] = "API_KEY", secret[] = "PAWL_SECRET_";

@@ -27,11 +27,11 @@
 #include <unistd.h>
 
 enum {
-    GRACE_MS = 2000,            /* from SIGTERM to SIGKILL; and for output that still comes when the program has ended */
-    KILLED_MS = 10000,          /* a process that is still there so long after SIGKILL is given up */
-    LOOK_MS = 20,               /* between two looks at it where no descriptor tells its end */
+    GRACE_MS = 2000,            /* from SIGTERM to SIGKILL; and for output that arrives after the program has ended */
+    KILLED_MS = 10000,          /* a process that still exists so long after SIGKILL is given up */
+    LOOK_MS = 20,               /* polling interval if no descriptor reports the end */
     CHUNK_BYTES = 16384,
-    CHUNKS_MAX = 16             /* read at a time, so that an endless writer can be stopped */
+    CHUNKS_MAX = 16             /* reads at a time, so that a program that writes without end can be stopped */
 };
 
 typedef enum run_state { RUN_WORKS, RUN_STOPPING, RUN_KILLED, RUN_GIVEN_UP, RUN_STATES } run_state;
@@ -51,11 +51,11 @@ typedef struct process_exec {
     uint8_t state;              /* a run_state */
     pid_t pid;
     int fd[FDS];                /* ours; -1: closed. FD_END is readable when the leader has ended */
-    int stop;                   /* readable when it is to stop; -1: none */
+    int stop;                   /* readable when it must stop; -1: none */
     size_t fed;
     int64_t due_ms;             /* of the next signal */
     int64_t beat_ms;
-    bool ended, lost;           /* the leader has ended; and its status was taken by somebody else */
+    bool ended, lost;           /* the leader has ended; its status was taken by another part of the host */
     bool stop_heard;
     io_job job;                 /* from here on: of a run that the loop drives */
     io_watch watch[FDS];
@@ -81,7 +81,7 @@ static void run_shut(process_exec *r, int which)
     shut(&r->fd[which]);
 }
 
-/* Above 2, so that no two of the child's three are in each other's way. */
+/* Moved above 2, so that the child's three descriptors do not overwrite each other. */
 static bool lift(int *fd)
 {
     int high;
@@ -174,7 +174,7 @@ static void tail_trim(buf *b, size_t most)
     b->size = most;
 }
 
-/* Up to twice as much is held, so that it is moved seldom. */
+/* Up to twice the limit is held, so that bytes are moved rarely. */
 static void keep_end(buf *b, size_t most, bool *cut, const char *data, size_t n)
 {
     if (n > most) {
@@ -206,7 +206,7 @@ static void keep(process_exec *r, int which, const char *data, size_t n)
     }
 }
 
-/* Whether anything came. */
+/* True: something was read. */
 static bool drain(process_exec *r, int which)
 {
     char chunk[CHUNK_BYTES];
@@ -229,7 +229,7 @@ static bool drain(process_exec *r, int which)
     return came;
 }
 
-/* A program need not read what it is given. */
+/* A program need not read its stdin. */
 static bool feed(process_exec *r)
 {
     process *p = r->p;
@@ -259,12 +259,12 @@ static void look(process_exec *r, int64_t now)
     do
         rc = waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOWAIT | WNOHANG);
     while (rc != 0 && errno == EINTR);
-    r->lost = rc != 0;          /* the host waited for it, or ignores SIGCHLD */
+    r->lost = rc != 0;          /* the host reaped it, or ignores SIGCHLD */
     r->ended = r->lost || info.si_pid == r->pid;
     if (!r->ended)
         return;
     run_shut(r, FD_IN);
-    io_watch_end(&r->watch[FD_END]);    /* it stays readable */
+    io_watch_end(&r->watch[FD_END]);    /* it would stay readable */
     if (now + GRACE_MS < r->due_ms)
         r->due_ms = now + GRACE_MS;
 }
@@ -287,7 +287,7 @@ static void decide(process_exec *r, int64_t now)
             p->stopped = STOPPED_TIMEOUT;
         if (p->stopped != STOPPED_NOT) {
             to_group(r, SIGTERM);
-            to_group(r, SIGCONT);       /* a process that is halted handles no SIGTERM */
+            to_group(r, SIGCONT);       /* a stopped process does not handle SIGTERM */
             r->due_ms = now + GRACE_MS;
             run_move(r, RUN_STOPPING);
         }
@@ -300,7 +300,7 @@ static void decide(process_exec *r, int64_t now)
     r->due_ms = now + KILLED_MS;
 }
 
-/* When something is to be done that no descriptor tells. */
+/* The time of the next action that no descriptor announces. */
 static int64_t due(const process_exec *r, int64_t now)
 {
     int64_t until = r->due_ms;
@@ -316,7 +316,7 @@ static int64_t due(const process_exec *r, int64_t now)
     return until;
 }
 
-/* Whether it has ended and its output has, too, or is no longer waited for. */
+/* Whether it has ended, and its output has ended or is no longer waited for. */
 static bool over(process_exec *r, int64_t now)
 {
     if (r->state == RUN_GIVEN_UP)
@@ -345,10 +345,10 @@ static pawl_code reap(process_exec *r, pawl_err *err)
     return PAWL_OK;
 }
 
-/* Of a run that was started and is over. */
+/* Cleans up after a run that was started. */
 static pawl_code settle(process_exec *r, pawl_err *err)
 {
-    to_group(r, SIGKILL);       /* what it left behind */
+    to_group(r, SIGKILL);       /* processes that it left behind */
     drain(r, FD_OUT);
     drain(r, FD_ERR);
     tail_trim(&r->p->err, r->p->output_bytes);
@@ -431,7 +431,7 @@ static void finish(process_exec *r, pawl_code rc, const pawl_err *err)
     done(ctx, rc, err);
 }
 
-/* Also after an event: the run goes on, or is done. Returns when it wants to be called again. */
+/* Called again after each event, until the run is done. Returns when it must be called next. */
 static int64_t advance(process_exec *r)
 {
     const int64_t now = clock_ms();
@@ -497,7 +497,7 @@ static int64_t begin(io_job *job)
 
     if (rc == PAWL_OK && watch_all(r))
         return advance(r);
-    if (rc == PAWL_OK) {        /* it runs, and cannot be watched */
+    if (rc == PAWL_OK) {        /* it runs, but cannot be watched */
         to_group(r, SIGKILL);
         (void)reap(r, NULL);
         rc = fail(&err, PAWL_UNKNOWN, "%s: it was started and killed: no descriptor or memory is left to watch it", r->p->argv[0]);

@@ -50,7 +50,7 @@ void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *
 pawl_code pawl_reply_json(pawl_reply *r, const char *text)
 {
     buf_reset(&r->text);
-    buf_text(&r->text, text != NULL ? text : "(NULL)");     /* no JSON: it is told */
+    buf_text(&r->text, text != NULL ? text : "(NULL)");     /* not JSON: it will be reported */
     return PAWL_OK;
 }
 

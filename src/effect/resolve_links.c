@@ -1,4 +1,4 @@
-/* resolve_links.c - where the paths of a command lead, links resolved: rules about paths are decided by that.
+/* resolve_links.c - resolves the links of paths in a command, because rules about paths apply to their targets.
  *
  * Called by app/handlers.c for the effect `links`, on any thread. Reads the file system, owns nothing. */
 #define _XOPEN_SOURCE 700       /* realpath, readlink */
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 };        /* one after another, as the system has it */
+enum { LINKS_MAX = 40 };        /* in a row, as in the kernel */
 
-/* `whole` becomes what the link there says. False: it is no link, or too long. */
+/* Replaces `whole` by the target of the link. False: it is not a link, or the target is too long. */
 static bool link_follow(char whole[PATH_MAX])
 {
     char to[PATH_MAX], made[PATH_MAX * 2];
@@ -30,7 +30,7 @@ static bool link_follow(char whole[PATH_MAX])
     return true;
 }
 
-/* What is there of it is resolved, links to what is not there, too; what is not there yet stands behind that. */
+/* The existing part is resolved, including dangling links; the rest is appended. */
 static const char *leads_to(arena *mem, char whole[PATH_MAX])
 {
     char tail[PATH_MAX] = "", longer[PATH_MAX * 2];

@@ -1,7 +1,8 @@
-/* sandbox.c - bubblewrap, as it is run for plan mode and for the tools of an agent.
+/* sandbox.c - runs bubblewrap for plan mode and for the tools of an agent.
  *
- * A file system that can only be read keeps nobody from writing into a pipe or a socket in it. So in plan mode bubblewrap starts a program of
- * ours (src/inside/), which takes that away and then becomes the command. Its bytes are in the library; it is run from memory. */
+ * Called by the handlers on any thread; sandbox_try() keeps its result for the process. A read-only file system does not prevent writing to pipes and
+ * sockets in it. So in plan mode bubblewrap starts a program of ours (src/inside/), which prevents that and then executes the command. The library
+ * contains the bytes of that program, and runs it from memory. */
 #define _GNU_SOURCE             /* environ, memfd_create, realpath */
 #include "effect/sandbox.h"
 #include "effect/effect.h"
@@ -17,24 +18,24 @@
 #include <unistd.h>
 
 #ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U        /* of Linux 6.3: whatever the system thinks of programs in memory, this is to be one */
+#define MFD_EXEC 0x0010U        /* of Linux 6.3: allow execution, whatever the system's default is */
 #endif
 
 enum { TRY_MS = 5000 };
 
-/* Not looked for in PATH, which a project may have changed. */
+/* Not searched in PATH, which a project may have changed. */
 static const char *const places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap" };
 
-/* Who is root keeps no capability: with them it would mount all of it anew, for writing. What lies in /run and /tmp is out of sight: sockets lie there, and
- * who may talk to one may have others write. */
+/* Root keeps no capability: with one it could mount everything again for writing. /run and /tmp are hidden: a socket there leads to a program that may
+ * write. */
 static const char *const words[] = { "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run",
                                      "--ro-bind-try", "/run/current-system", "/run/current-system", "--unshare-all", "--new-session",
                                      "--die-with-parent", "--cap-drop", "ALL" };
-/* Where names are looked up, on hosts that keep it in /run. */
+/* Needed to look up host names if the host keeps resolv.conf in /run. */
 static const char *const net_words[] = { "--share-net", "--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve",
                                          "--ro-bind-try", "/run/NetworkManager", "/run/NetworkManager",
                                          "--ro-bind-try", "/run/resolvconf", "/run/resolvconf" };
-/* Where plan mode opens something for writing: what swallows it, and what is the sandbox's own. */
+/* What plan mode may open for writing: devices that discard data, and the sandbox's own folders. */
 static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts" };
 static const char *const own_folders[] = { "/dev/shm", "/tmp" };
 enum {
@@ -69,8 +70,7 @@ static const char *joined(arena *mem, const char *folder, const char *name)
     return path;
 }
 
-/* Links are followed, so that it is known which of them lies where; and a folder comes before those that lie in it: what is mounted later hides what
- * was there. */
+/* Links are resolved, so that nesting is known; a folder comes before those inside it, because a later mount hides an earlier one. */
 static sandbox_folder *outer_first(arena *mem, const sandbox_folder *folders, size_t n, const char **cwd)
 {
     sandbox_folder *out = arena_get(mem, (n + 1) * sizeof *out), one;
@@ -100,7 +100,7 @@ static size_t folders_put(arena *mem, bool writes, const sandbox_folder *folders
         out[at++] = folders[i].path;
         out[at++] = folders[i].path;
     }
-    for (size_t i = 0; writes && i < n; i++) {      /* last, so that no folder around it brings it back */
+    for (size_t i = 0; writes && i < n; i++) {      /* last, so that no mount of an outer folder reveals it again */
         if (strcmp(folders[i].path, "/") == 0)
             continue;
         out[at++] = "--ro-bind-try";
@@ -117,7 +117,7 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
 }
 
-/* What is allowed below a folder is allowed in whatever is mounted there, so the sandbox's own are its own only where none of ours lies in them. */
+/* A permission for a folder covers everything mounted below it, so the sandbox's own folders are usable only if none of ours lies in them. */
 static bool apart(const char *own, const sandbox_folder *folders, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -192,7 +192,7 @@ static bool written(int fd)
     return true;
 }
 
-/* Above 2, and never to be written again; 0: there can be none. */
+/* A sealed descriptor above 2; 0: it cannot be made. */
 static int inside_open(void)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -235,7 +235,7 @@ static pthread_once_t once[SANDBOX_KINDS] = { PTHREAD_ONCE_INIT, PTHREAD_ONCE_IN
 static sandbox_is is[SANDBOX_KINDS];
 static char why[SANDBOX_KINDS][SANDBOX_SAID_BYTES];
 
-/* Its first sentence says what is wrong, the next where to read on. */
+/* The first sentence is the error, the next says where to read on. */
 static void why_keep(sandbox_kind kind, const char *text, size_t size)
 {
     size_t n = 0;

@@ -22,13 +22,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CLOSE_MAX = 65536 };     /* descriptors that are closed one by one, where the system cannot close a range */
+enum { CLOSE_MAX = 65536 };     /* descriptors closed one by one if the system cannot close a range */
 
 typedef struct child_plan {
     const spawn_plan *plan;
     const char *path;           /* of the caller's environment */
     pid_t parent;
-    int report;                 /* the errno goes here; closed by a successful exec */
+    int report;                 /* receives the errno; closed by a successful exec */
 } child_plan;
 
 /* ---- in the child (P1) -------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static bool signals_reset(void)
 
     for (int sig = 1; sig < NSIG; sig++)
         if (sig != SIGKILL && sig != SIGSTOP)
-            sigaction(sig, &plain, NULL);       /* some numbers are the C library's own: it refuses them */
+            sigaction(sig, &plain, NULL);       /* some signals belong to the C library, which refuses them */
     sigemptyset(&none);
     return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
 }
@@ -85,7 +85,7 @@ static bool descriptors_set(const child_plan *c)
     return true;
 }
 
-/* As execvpe(), but a file that is not a program is no script for sh. */
+/* Like execvpe(), except that a file without a known format is not run by sh. */
 static int run(const child_plan *c)
 {
     const spawn_plan *p = c->plan;
@@ -168,7 +168,7 @@ int spawn_program(const spawn_plan *plan, pid_t *pid)
 
     if (pipe2(report, O_CLOEXEC) != 0)
         return errno;
-    if (report[1] < 4) {        /* where the child puts others */
+    if (report[1] < 4) {        /* the child puts other descriptors there */
         why = fcntl(report[1], F_DUPFD_CLOEXEC, 4);
         close(report[1]);
         report[1] = why;

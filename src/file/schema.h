@@ -1,4 +1,4 @@
-/* schema.h - the JSON Schema of agent files, for editors: agent.schema.json, which the build puts into the program. */
+/* schema.h - the JSON Schema of agent files, for editors: agent.schema.json, which the build embeds into the program. */
 #ifndef FILE_SCHEMA_H
 #define FILE_SCHEMA_H
 

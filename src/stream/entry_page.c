@@ -1,7 +1,7 @@
-/* entry_page.c - entries that a state asks its loader for, read many at once: states ask for them in order.
+/* entry_page.c - reads entries for a state's loader many at once, since a state asks for them one after another.
  *
- * Owns entry_page, which belongs to one loader and its thread. Called by loaders of run_store.c and of history/current_state.c; `read` takes the locks
- * of its store. */
+ * Owns entry_page, which belongs to one loader and its thread. Called by the loaders of run_store.c and of history/current_state.c; `read` takes the
+ * locks of its store. */
 #include "stream/entry_page.h"
 
 #include <string.h>

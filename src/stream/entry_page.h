@@ -1,14 +1,14 @@
-/* entry_page.h - entries that a state asks its loader for, one after another, read many at once (pawl_loader.entry). */
+/* entry_page.h - the entries that a state asks its loader for one by one, read many at once (pawl_loader.entry). */
 #ifndef STREAM_ENTRY_PAGE_H
 #define STREAM_ENTRY_PAGE_H
 
 #include "store/store.h"
 
-/* Lines behind entry `after` up to and with entry `upto`, each given to `fn`. */
+/* Calls `fn` for each line after entry `after`, up to and including entry `upto`. */
 typedef pawl_code entry_read_fn(void *ctx, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *fn_ctx, pawl_err *err);
 
 typedef struct entry_page {
-    buf text;                   /* entries from `next` on, at `at` */
+    buf text;                   /* entries from `next` on; `at`: the position of that one */
     uint64_t next;
     size_t at;
 } entry_page;

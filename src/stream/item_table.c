@@ -1,7 +1,7 @@
-/* item_table.c - the items that are open: found by what they are about, in a tree whose root is the run; their life cycles; the changes of one place.
+/* item_table.c - the table of open items: a tree whose root is the run, an index, the life cycles, and the changes of one place.
  *
- * Owns open_item. Called by items.c and items_agent.c only, on the thread of the reader; no lock. An item that ended keeps its texts until the next
- * place, for changes refer to them. Invariants I1 to I3 of projection.h are asserted here. */
+ * Owns open_item. Called by items.c and items_agent.c only, on the thread of the reader; no lock. An item that has ended keeps its texts until the next
+ * place, because changes refer to them. Invariants I1 to I3 of projection.h are asserted here. */
 #include "stream/projection.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ static const sm_row wait_rows[STATES] = {
     [PAWL_ITEM_DROPPED] = { "dropped", 0, ENDS },
     [PAWL_ITEM_REFUSED] = { "refused", 0, 0 },
 };
-static const sm_row whole_rows[STATES] = {      /* artifacts, errors, usages: whole at once */
+static const sm_row whole_rows[STATES] = {      /* artifacts, errors, usages: complete at once */
     [PAWL_ITEM_PROPOSED] = { "proposed", 0, 0 },
     [PAWL_ITEM_RUNNING] = { "running", 0, 0 },
     [PAWL_ITEM_WAITING] = { "waiting", 0, 0 },
@@ -129,7 +129,7 @@ void item_move(open_item *it, unsigned state)
         sm_move(table_of(it), &it->state, state, it);
 }
 
-/* No change of the place at hand refers to the text before: this comes first of what the place says of the item. */
+/* Called before other changes of the item at this place, since no change may refer to the text that is freed here. */
 void item_child(projection *p, open_item *it, const char *run)
 {
     const size_t bytes = run != NULL ? strlen(run) + 1 : 0;
@@ -171,7 +171,7 @@ static void slots_grow(projection *p)
     open_item **more = mem_new(&p->alloc, n * sizeof *more);
 
     if (more == NULL)
-        return;                 /* it is found more slowly */
+        return;                 /* without the index it is found more slowly */
     for (size_t i = 0; i < p->nslots; i++)
         for (open_item *it = p->slots[i], *next; it != NULL; it = next) {
             next = it->bucket_next;
@@ -312,13 +312,13 @@ change *item_at_once(projection *p, unsigned kind, unsigned state, const char *k
 
 /* ---- opened, and ended ------------------------------------------------------------------------------------------------- */
 
-/* RUN~LIFE/KEY of a command, RUN~LIFE/WORD:KEY of all else; of a question about an unknown outcome the command's invocation id is in `child`. */
+/* RUN~LIFE/KEY for a command, RUN~LIFE/WORD:KEY for other items; `child` of a question about an unknown outcome is the command's invocation id. */
 static open_item *item_new(projection *p, key_space space, unsigned kind, const char *key, const char *name, const char *child)
 {
     static const char *const words[] = { [KEY_COMMAND] = "", [KEY_DOUBT] = "doubt:", [KEY_TASK] = "task:", [KEY_NODE] = "node:", [KEY_TOOL] = "tool:",
                                          [KEY_ALIAS] = "" };
     const size_t nkey = strlen(key), nword = strlen(words[space]), nname = strlen(name) + 1, nchild = child != NULL ? strlen(child) + 1 : 0;
-    const size_t extra = space == KEY_TOOL ? UINT_TEXT_MAX + 1 : 0;     /* of a tool call, whose id a provider may give again: the entry that asked for it */
+    const size_t extra = space == KEY_TOOL ? UINT_TEXT_MAX + 1 : 0;     /* a provider may reuse the id of a tool call, so the seq of its entry is added */
     const size_t bytes = sizeof(open_item) + p->prefix_size + nword + extra + nkey + 1 + nname + nchild;
     open_item *it = mem_new(&p->alloc, bytes);
     char *pen;
@@ -397,7 +397,7 @@ void alias_close(projection *p, open_item *alias)
     p->ended = alias;
 }
 
-/* The deepest first, so that nothing is open below what ended (I1); as deep as subgraphs are nested. Nodes end after their tasks. */
+/* The deepest first, so that an ended item has no open child (I1); recursion is limited by the nesting of subgraphs. Nodes end after their tasks. */
 void items_end(projection *p, open_item *parent, bool stale_only)
 {
     for (open_item *it = parent->first, *next; it != NULL; it = next) {
@@ -459,7 +459,7 @@ bool open_items_begin(projection *p, const pawl_alloc *alloc, const char *run, u
     snprintf(p->prefix, n, "%s~%016llx/", run, (unsigned long long)life);
     if ((p->run = item_new(p, KEY_ALIAS, PAWL_ITEM_RUN, "", run, NULL)) == NULL)
         return false;
-    p->run->text[p->prefix_size - 1] = '\0';        /* the slash: the run's id is RUN~LIFE */
+    p->run->text[p->prefix_size - 1] = '\0';        /* without the slash: the run's id is RUN~LIFE */
     sm_begin(table_of(p->run), &p->run->state, PAWL_ITEM_PROPOSED, p->run);
     return true;
 }

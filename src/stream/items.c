@@ -1,8 +1,8 @@
-/* items.c - the projection: each place of a journal as changes of items. What an agent's own channels and emissions say is in items_agent.c.
+/* items.c - the projection: changes of items for each place of a journal. Channels and emissions of agents are in items_agent.c.
  *
  * Owns projection. Called by items_reader.c for each place of a stream, by tests and the bench for each place of a journal, on the reader's thread; no
- * lock, no store, no clock. Each place has at least one change, the one whose JSON is the place's (`head`), but for the end of an entry, which has one
- * when the status moved. What a journal refers to and was never seen - of a pruned or damaged one - is taken as a change of the run. */
+ * lock, no store, no clock. Each place has at least one change, whose JSON is that of the place (`head`); the end of an entry has one only if the status
+ * changed. A reference to something that was never seen, in a pruned or damaged journal, becomes a change of the run. */
 #include "engine/child/child.h"
 #include "stream/projection.h"
 
@@ -71,7 +71,7 @@ static open_item *node_due(projection *p, const char *path)
     return node;
 }
 
-/* Where the path of the task around it ends: "desk/1/1/check" is inside "desk". 0: it is in no subgraph. */
+/* The size of the path of the task around it: "desk/1/1/check" is inside "desk". 0: it is in no subgraph. */
 static size_t outer_size(const char *path)
 {
     const char *at = path + strlen(path);
@@ -86,7 +86,7 @@ static size_t outer_size(const char *path)
     return (size_t)(at - path);
 }
 
-/* The task of that path, which begins when it is not open; NULL: it is Pawl's own, or there is no memory. */
+/* The task with that path, which is opened if necessary; NULL: it is Pawl's own, or no memory. */
 static open_item *task_due(projection *p, const char *path)
 {
     char key[KEY_BYTES], outer[KEY_BYTES];
@@ -158,7 +158,7 @@ static const char *text_of(const pawl_value *v, const char *key, const char *oth
     return text != NULL ? text : otherwise;
 }
 
-/* The run that a spawn begins: the engine's rule (child_run_name), or digits of the invocation id. NULL: no memory. */
+/* The child run of a spawn, by the engine's rule (child_run_name) or the digits of the invocation id. NULL: no memory. */
 static const char *child_run(projection *p, const item *it, const char *key)
 {
     const char *said = pawl_value_string(pawl_value_get(it->value, "name"));
@@ -174,7 +174,7 @@ static const char *child_run(projection *p, const item *it, const char *key)
     return run;
 }
 
-/* The superstep is known from a command of a task, also behind an entry that was erased. */
+/* The id of a command contains its superstep, even after an erased entry. */
 static void superstep_follows(projection *p, const item *it)
 {
     if (*it->task != '@' && !it->hold && it->superstep > p->superstep)
@@ -203,7 +203,7 @@ static void command_opens(projection *p, const item *it)
     open_item *parent = parent_of(p, it), *tool;
     item_words as = { .key = command_key(it, key), .name = effect, .part = piece, .json = JSON_PLACE };
 
-    if (item_find(p, KEY_COMMAND, key) != NULL || item_find(p, KEY_ALIAS, key) != NULL) {   /* of a damaged journal */
+    if (item_find(p, KEY_COMMAND, key) != NULL || item_find(p, KEY_ALIAS, key) != NULL) {   /* only in a damaged journal */
         run_changes(p, piece);
         return;
     }
@@ -223,7 +223,7 @@ static void command_opens(projection *p, const item *it)
     }
 }
 
-/* Its id is that of a command, which it never became. */
+/* Its id is that of the command that was not made. */
 static void refusal_adds(projection *p, const item *it)
 {
     const pawl_value *spec = value_read(&p->mem, it->spec, it->spec_size, "a spec", NULL);
@@ -242,7 +242,7 @@ static void refusal_adds(projection *p, const item *it)
     c->id = c->call = id;
 }
 
-/* The command of that key, or the one that performs a tool call; NULL: it is not open, or was answered in this entry. */
+/* The command with that key, or the one that performs a tool call; NULL: not open, or answered in this entry. */
 static open_item *command_find(const projection *p, const char *key)
 {
     open_item *one = item_find(p, KEY_COMMAND, key);
@@ -285,7 +285,7 @@ static void receipt_comes(projection *p, const item *it)
     usage_adds(p, it, key, of != NULL ? of->id : NULL);
 }
 
-/* What came of a command is not known: that is asked, and the command waits. */
+/* The outcome of a command is unknown: a question is opened, and the command waits. */
 static void doubt_opens(projection *p, const item *it)
 {
     char key[KEY_BYTES];
@@ -378,7 +378,7 @@ static void close_comes(projection *p, const item *it)
     p->superstep++;
 }
 
-/* `w` NULL: an item of a base, one that was open there. */
+/* `w` NULL: an item that is open in the base. */
 static void project_item(projection *p, line_walk *w, const item *it)
 {
     switch ((item_kind)it->kind) {
@@ -475,7 +475,7 @@ pawl_code project_place(projection *p, line_walk *w, pawl_err *err)
 
 /* ---- begun ---------------------------------------------------------------------------------------------------------------- */
 
-/* A base may begin in the middle of a superstep, and with waits of a fork. */
+/* A base may be in the middle of a superstep, and a fork's has waits. */
 static pawl_code base_items(projection *p, const pawl_value *fold, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(fold, "open"));

@@ -1,8 +1,7 @@
-/* items_agent.c - the projection of an agent: messages of its channel "messages", tool calls of "@calls", and what it emits; artifacts of all runs.
+/* items_agent.c - the projection of an agent: messages of the channel "messages", tool calls of "@calls", and emissions; artifacts of all runs.
  *
- * Called by items.c for the puts and emissions of a reducer, and at the end of each entry; on the reader's thread, without a lock. Names of channels,
- * members and emissions are those that src/agent stores (persist.c, display_state.c): they never change. An emission that is none of an agent's is an
- * artifact, of an agent or of another machine. */
+ * Called by items.c for the puts and emissions of a reducer, and at the end of each entry; on the reader's thread, without a lock. The names of
+ * channels, members and emissions are those that src/agent stores (persist.c, display_state.c): they never change. Any other emission is an artifact. */
 #include "stream/projection.h"
 
 static const char *text_in(const pawl_value *v, const char *key)
@@ -12,7 +11,7 @@ static const char *text_in(const pawl_value *v, const char *key)
 
 /* ---- answers of models ------------------------------------------------------------------------------------------ */
 
-/* Its text is emitted behind the receipt, so it ends when its entry does. */
+/* Its text is emitted after the receipt, so the message ends with its entry. */
 void message_answered(projection *p, open_item *it, unsigned state)
 {
     it->outcome = (uint8_t)state;
@@ -39,7 +38,7 @@ void agent_entry_ends(projection *p)
 
 /* ---- channels ------------------------------------------------------------------------------------------------------ */
 
-/* A message that was written whole, or the answer of a model that came in this entry. */
+/* A complete message, or the model's answer that came in this entry. */
 static void message_adds(projection *p, const pawl_value *v, bool answer, const write *from)
 {
     const char *role = text_in(v, "role"), *use = text_in(v, "tool_call_id");
@@ -64,10 +63,10 @@ static void messages_written(projection *p, line_walk *w, const write *one)
     const bool answer = pawl_value_type(v) == PAWL_TYPE_NULL && form != NULL && strcmp(form, "event") == 0;
     pawl_iter it;
 
-    if (one->op == OP_OVERWRITE)        /* what is left of the conversation after it was made shorter */
+    if (one->op == OP_OVERWRITE)        /* the conversation after it was compacted */
         return;
     if (one->op == OP_MERGE) {
-        if (pawl_value_type(v) == PAWL_TYPE_NULL && !answer)    /* it stands apart, as a blob */
+        if (pawl_value_type(v) == PAWL_TYPE_NULL && !answer)    /* its text is a blob */
             v = value_whole(w, w->it, v, one->refs.list, NULL);
         message_adds(p, v, answer, one);
         return;
@@ -98,7 +97,7 @@ static void calls_written(projection *p, line_walk *w, const write *one)
     }
     if ((v = value_whole(w, w->it, one->value, one->refs.list, NULL)) == NULL || text_in(v, "id") == NULL)
         return;
-    if ((it = item_find(p, KEY_TOOL, text_in(v, "id"))) != NULL)    /* the provider gives the id again */
+    if ((it = item_find(p, KEY_TOOL, text_in(v, "id"))) != NULL)    /* a provider reuses an id */
         item_end(p, it, PAWL_ITEM_DROPPED, "", JSON_NONE);
     if ((it = tool_due(p, text_in(v, "id"), text_in(v, "name"), PAWL_ITEM_PROPOSED)) != NULL &&
         (c = item_changes(p, it, PAWL_ITEM_UPDATED, "proposed", JSON_WRITE)) != NULL)
@@ -124,7 +123,7 @@ void artifact_add(projection *p, line_walk *w, const open_item *parent, const ch
     (void)item_at_once(p, kind, PAWL_ITEM_DONE, NULL, parent != NULL ? parent->id : NULL, name, name, JSON_PLACE);
 }
 
-/* Emissions about tool calls: the member with the id, and the state of the call after it. */
+/* Emissions about tool calls: the member with the id, and the state that follows. */
 static const struct { const char *name, *member; uint8_t state; } tool_news[] = {
     { "permission_request", "tool_use_id", PAWL_ITEM_WAITING }, { "ask_user_question", "request_id", PAWL_ITEM_WAITING },
     { "tool_start", "tool_use_id", PAWL_ITEM_RUNNING }, { "tool_end", "tool_use_id", PAWL_ITEM_DONE },

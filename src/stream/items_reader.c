@@ -1,7 +1,7 @@
-/* items_reader.c - items by cursor: a stream of one run, whose places are projected as they come (pawl/items.h).
+/* items_reader.c - items by cursor: a stream of one run, whose places are projected one after another (pawl/items.h).
  *
- * Owns pawl_items: a pawl_stream, the projection, and the place in its changes. Called by the readers of a run, each on its own thread; only
- * pawl_items_stop() on any. Locks are those of the stream. Invariant: what is before the cursor was projected and not given, or given once. */
+ * Owns pawl_items: a pawl_stream, the projection, and the position among its changes. Called by the readers of a run, each on its own thread; only
+ * pawl_items_stop() on any. Locks are those of the stream. Invariant: everything before the cursor was projected, and was skipped or returned once. */
 #include "stream/projection.h"
 #include "stream/stream.h"
 
@@ -16,12 +16,12 @@ struct pawl_items {
     projection p;
     bool begun;                 /* there is a projection */
     unsigned kinds;
-    bool at_place;              /* the place at hand was projected: its changes are p.changes */
-    size_t next;                /* the change that is given next */
-    size_t skip;                /* so many of the next place's changes are behind the cursor that it was opened at */
-    bool headed;                /* `head` is of the place at hand */
-    pawl_stream_event head;     /* of the place at hand; of a live event that event */
-    const change *given;        /* the last one; NULL: none, or `head` is live */
+    bool at_place;              /* the current place was projected: its changes are p.changes */
+    size_t next;                /* the change that is returned next */
+    size_t skip;                /* number of changes of the next place that are before the initial cursor */
+    bool headed;                /* `head` is that of the current place */
+    pawl_stream_event head;     /* of the current place, or of the live event */
+    const change *given;        /* the last change that was returned; NULL: none, or `head` is live */
     bool live;
     buf json;
     char cursor[ITEM_CURSOR_BYTES];
@@ -49,7 +49,7 @@ static bool spot_read(const char *run, const char *text, item_spot *out)
     return at != NULL && *at == '\0';
 }
 
-/* Behind `k` of `n` changes of that place. */
+/* After `k` of `n` changes of that place. */
 static void cursor_set(pawl_items *r, uint64_t seq, uint64_t index, size_t k, size_t n)
 {
     int size = snprintf(r->cursor, sizeof r->cursor, "%s:%llu.%llu", r->s->run, (unsigned long long)seq, (unsigned long long)index);
@@ -67,7 +67,7 @@ static bool see_base(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes li
     return false;
 }
 
-/* What is open at the base. Where that moved since the stream was opened, the stream is of no use. */
+/* Projects the items that are open at the base. If the base has moved since the stream was opened, the reader must start again. */
 static pawl_code base_begin(pawl_items *r, pawl_err *err)
 {
     pawl_stream *s = r->s;
@@ -104,7 +104,7 @@ static pawl_code pass_place(void *ctx, line_walk *w, pawl_err *err)
     return project_place(&r->p, w, err);
 }
 
-/* To the cursor: all before it is projected, and not given. */
+/* Projects everything up to the cursor without returning it. */
 static pawl_code items_seek(pawl_items *r, const char *from, pawl_err *err)
 {
     pawl_stream *s = r->s;
@@ -113,7 +113,7 @@ static pawl_code items_seek(pawl_items *r, const char *from, pawl_err *err)
     item_spot to = { .seq = first };
     pawl_code rc;
 
-    s->pruned = false;          /* that gap lies behind any cursor */
+    s->pruned = false;          /* the cursor is after that gap */
     if (!now && !spot_read(s->run, from, &to))
         return fail(err, PAWL_INVALID, "%s: \"%.160s\" is no cursor of its: RUN:SEQ.INDEX, as a reader gave it, or now", s->run, from);
     if (!now && to.seq < first)
@@ -157,7 +157,7 @@ pawl_items *pawl_items_open(pawl_engine *e, pawl_store *store, const char *run, 
         pawl_items_close(r);
         return NULL;
     }
-    r->at_place = r->next < r->p.nchanges;      /* what is open at the base */
+    r->at_place = r->next < r->p.nchanges;      /* items that are open at the base */
     if (r->at_place)
         cursor_set(r, r->p.seq, 0, r->next, r->p.nchanges);
     else
@@ -194,7 +194,7 @@ static void run_change(const pawl_items *r, pawl_item_change *out)
                                .seq = r->head.seq, .index = r->head.index, .live = r->head.live, .time_ms = r->head.time_ms };
 }
 
-/* A live event or a gap. A live event of an item that is not open any more gets the state in which that was: running. */
+/* A live event or a gap. A live event of an item that has ended meanwhile has its last open state: running. */
 static void live_given(pawl_items *r, pawl_item_change *out)
 {
     const bool gap = r->head.kind == PAWL_STREAM_GAP;
@@ -226,7 +226,7 @@ static void live_given(pawl_items *r, pawl_item_change *out)
     }
 }
 
-/* An emission of the run is one change of its place. */
+/* The first change of a place is also the emission, if the run has one there. */
 static unsigned emitted_bit(const pawl_items *r, const change *c)
 {
     const line_walk *w = &r->s->w;
@@ -235,7 +235,7 @@ static unsigned emitted_bit(const pawl_items *r, const change *c)
     return emission && c->json == JSON_PLACE ? PAWL_ITEM_EMITTED : 0;
 }
 
-/* The next change of the place at hand; false: there is none. */
+/* The next change of the current place; false: there is none. */
 static bool change_given(pawl_items *r, pawl_item_change *out, pawl_code *rc, pawl_err *err)
 {
     const projection *p = &r->p;
@@ -287,7 +287,7 @@ pawl_code pawl_items_next(pawl_items *r, pawl_item_change *out, pawl_err *err)
     if (r->p.failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for its items: open another reader at its cursor", r->s->run);
     r->given = NULL;
-    if (r->s->pruned) {         /* the gap comes before what is open behind it */
+    if (r->s->pruned) {         /* the gap comes before the items that are open after it */
         if ((rc = stream_step(r->s, false, &r->head, err)) == PAWL_OK)
             live_given(r, out);
         return rc;

@@ -1,20 +1,20 @@
-/* reader.c - a stream of one run: it knows its place in the journal, and takes what comes next from the ring of its engine or from the store.
+/* reader.c - a stream of one run: knows its position in the journal, and takes the next line from the ring of its engine or from the store.
  *
- * Owns pawl_stream. Called by whoever reads along (host, cli, items_reader.c), on the reader's own thread; pawl_stream_stop() on any. The ring's lock
- * covers the reader's link into it, the engine's lock a store that is not lent; neither is taken under the other. Invariant: what is behind w.at was
- * given or passed over, so no durable event comes twice. */
+ * Owns pawl_stream. Called by readers (host, cli, items_reader.c), on the reader's own thread; pawl_stream_stop() on any. The ring's lock protects the
+ * reader's link in it, the engine's lock a store that is not lent; neither is taken under the other. Invariant: everything before w.at was returned or
+ * skipped, so no durable event comes twice. */
 #include "stream/stream.h"
 #include "effect/effect.h"
 
 #include <string.h>
 
-enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the longer nothing comes, the seldomer it looks */
+enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the poll interval doubles while nothing new comes */
 
 /* ---- lines from the store ------------------------------------------------------------------------- */
 
 typedef struct line_gather { pawl_stream *r; uint64_t line; bool stopped; } line_gather;
 
-/* Those that are behind already are left out. */
+/* Skips lines that were read before. */
 static bool gather(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
     line_gather *g = ctx;
@@ -30,7 +30,7 @@ static bool gather(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line
     return !g->stopped;
 }
 
-/* Whether it is still the run that was opened: lives are never given twice, so what was read before this is of it. */
+/* Whether it is still the run that was opened: a life is never reused, so earlier lines belong to the same run. */
 static pawl_code same_life(const pawl_stream *r, const pawl_head *head, pawl_err *err)
 {
     if (head->life == r->w.life)
@@ -53,11 +53,11 @@ static pawl_code run_read(pawl_stream *r, line_gather *g, pawl_head *head, pawl_
     if (there == PAWL_GONE)
         return fail(err, PAWL_GONE, "%s: the run was deleted", r->run);
     if (there == PAWL_OK && (there = same_life(r, head, err)) == PAWL_OK && rc != PAWL_OK)
-        return fail(err, rc, "%s", why.text);           /* pruned past this place */
+        return fail(err, rc, "%s", why.text);           /* pruned beyond this position */
     return there;
 }
 
-/* What comes next, if the store has anything new. PAWL_PENDING: it has not. */
+/* Reads the next lines from the store. PAWL_PENDING: there is nothing new. */
 static pawl_code lines_read(pawl_stream *r, pawl_err *err)
 {
     line_gather g = { .r = r };
@@ -73,13 +73,13 @@ static pawl_code lines_read(pawl_stream *r, pawl_err *err)
     store_unlock(r);
     if (rc == PAWL_OK && r->lines.failed)
         rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", r->run);
-    if (rc == PAWL_GONE && r->w.over)     /* it was kept until its end, and no longer */
+    if (rc == PAWL_GONE && r->w.over)     /* it was removed after its end */
         rc = PAWL_PENDING;
     if (rc != PAWL_OK) {
         buf_reset(&r->lines);
         return rc;
     }
-    if (!g.stopped && head.seq < r->w.at.seq - 1 + READ_ENTRIES) {    /* that was all */
+    if (!g.stopped && head.seq < r->w.at.seq - 1 + READ_ENTRIES) {    /* there are no more */
         r->look = false;
         r->heard = now;
     }
@@ -98,7 +98,7 @@ static bool wants_live(const pawl_stream *r)
     return (r->kinds & (PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM | PAWL_STREAM_TASKS)) != 0;
 }
 
-/* Up to that number, `n` of them. */
+/* `n` more events are lost, up to that number. */
 static void lost_more(pawl_stream *r, uint64_t last, uint64_t n)
 {
     if (n == 0 || !wants_live(r))
@@ -109,7 +109,7 @@ static void lost_more(pawl_stream *r, uint64_t last, uint64_t n)
     r->lost_last = last;
 }
 
-/* What readers select it by: of what a handler says the name decides. */
+/* The kind of a live event; for output of a handler its name decides. */
 static pawl_stream_kind live_kind(const ring_entry *t)
 {
     pawl_delta said;
@@ -128,7 +128,7 @@ static taken live_take(pawl_stream *r, stream_ring *h, uint64_t slot)
     if (t->live > r->live)
         r->live = t->live;
     if ((live_kind(t) & r->kinds) == 0 || (slot < r->open_slot && !ring_is_running(h, t->run, t->block, slot)))
-        return TAKEN_NONE;      /* what an attempt said that is over was settled before this reader came */
+        return TAKEN_NONE;      /* the output of an attempt that ended before this reader came */
     if (place_before(r->w.at, t->at) || (t->at.seq == 0 && r->look))
         return TAKEN_AHEAD;
     r->take = *t;
@@ -139,7 +139,7 @@ static taken live_take(pawl_stream *r, stream_ring *h, uint64_t slot)
     return r->take.block != NULL ? TAKEN_LIVE : TAKEN_NONE;
 }
 
-/* Passed over when it is behind; left when it lies ahead, or when what was read from the store leads up to it. */
+/* Skips a line that was read before; leaves one that is ahead, or that the store's lines lead up to. */
 static taken line_take(pawl_stream *r, const ring_entry *t)
 {
     if (place_before(t->at, r->w.at))
@@ -153,7 +153,7 @@ static taken line_take(pawl_stream *r, const ring_entry *t)
     if (!r->lines.failed)
         return TAKEN_LINE;
     buf_reset(&r->lines);
-    return TAKEN_AHEAD;         /* the store has it as well */
+    return TAKEN_AHEAD;         /* the store has it, too */
 }
 
 static taken ring_take(pawl_stream *r)
@@ -191,7 +191,7 @@ static pawl_code line_first(pawl_stream *r, pawl_err *err)
     return rc;
 }
 
-/* On an engine the store is asked when the ring does not say what comes next, and now and then for what others have written. */
+/* On an engine the store is read if the ring does not have the next line, and now and then for lines of other processes. */
 static pawl_code lines_find(pawl_stream *r, taken what, pawl_err *err)
 {
     int64_t now = steady_ms();
@@ -204,7 +204,7 @@ static pawl_code lines_find(pawl_stream *r, taken what, pawl_err *err)
     return lines_read(r, err);
 }
 
-/* To the place at hand. PAWL_OK: there is one, or a live event. */
+/* Moves to the next place. PAWL_OK: there is one, or a live event. */
 static pawl_code place_find(pawl_stream *r, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -265,7 +265,7 @@ const char *live_json(pawl_stream *r, const pawl_stream_event *ev, pawl_err *err
     return NULL;
 }
 
-/* Its texts stay in r->w.mem until the next one. */
+/* Its texts stay in r->w.mem until the next event. */
 static pawl_code live_event(pawl_stream *r, bool json, pawl_stream_event *ev, pawl_err *err)
 {
     ring_entry *t = &r->take;
@@ -337,7 +337,7 @@ static pthread_mutex_t *gate_of(pawl_stream *r)
     return r->e != NULL ? &ring_here(r->e)->lock : &r->gate;
 }
 
-/* Until somebody tells, or it is time to look. */
+/* Waits until something is added, or until it is time to poll. */
 void stream_rest(pawl_stream *r, int64_t until)
 {
     const stream_ring *h = r->e == NULL ? NULL : ring_here(r->e);
@@ -385,7 +385,7 @@ const char *pawl_stream_cursor(pawl_stream *r)
 
 typedef struct begun { buf base, snapshot; uint64_t base_seq, snapshot_seq, before; } begun;
 
-/* A snapshot is of use when it is of an entry before the one to begin with. */
+/* Only a snapshot of an entry before the first one to read is useful. */
 static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
     begun *b = ctx;
@@ -398,7 +398,7 @@ static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
     return base && b->before > 0;
 }
 
-/* A snapshot that cannot be used is no loss: what comes after the base is folded instead (K11). */
+/* A snapshot that cannot be used costs only time: the entries after the base are folded instead (K11). */
 static pawl_code begun_load(pawl_stream *r, const begun *b, const pawl_loader *loader, uint64_t *first, pawl_err *err)
 {
     const pawl_bytes base = { b->base.data, b->base.size };
@@ -412,7 +412,7 @@ static pawl_code begun_load(pawl_stream *r, const begun *b, const pawl_loader *l
     return pawl_state_load(base, (pawl_bytes){0}, loader, &r->alloc, &r->w.st, err);
 }
 
-/* The base, and who is there before and after it was read; with values the state that the first line is folded into. */
+/* Loads the base, and checks the run's life before and after; with values also the state before the first line. */
 static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint64_t *first, pawl_head *head, pawl_err *err)
 {
     const pawl_loader loader = stream_loader(r);
@@ -447,7 +447,7 @@ bool cursor_read(const char *text, uint64_t *seq, uint64_t *index)
     return end != NULL && *end == '\0' && *seq > 0;
 }
 
-/* Past all up to that place, or to the end of what is there; PAWL_PENDING: it is not there. `fn` is given each place before it is passed. */
+/* Skips everything up to that place, or up to the end; PAWL_PENDING: it does not exist yet. `fn` is called for each place before it is skipped. */
 pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, place_fn *fn, void *ctx, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -502,7 +502,7 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
     return rc;
 }
 
-/* As if it had had what is not there any more. */
+/* As if it had already read what the ring has dropped. */
 static uint64_t live_begin(const stream_ring *h, const ring_run *r)
 {
     for (uint64_t slot = r->first; slot != 0; slot = h->ring[slot % h->cap].next)

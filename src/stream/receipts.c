@@ -1,7 +1,7 @@
-/* receipts.c - receipts and answers of the open superstep, and values whose references are filled in from them (docs/INTERFACES.md, References).
+/* receipts.c - keeps receipts and answers of the open superstep, and fills in the references of values (docs/INTERFACES.md, References).
  *
- * Owns the kept receipts of a line_walk. Called by walk.c for each line that is read, by stream_events.c and items.c for each value that is wanted.
- * No lock: a line_walk belongs to its reader's thread. Receipts are kept from their line until the superstep closes. */
+ * Owns the kept receipts of a line_walk. Called by walk.c for each line that is read, by stream_events.c and items.c for each value that is wanted. No
+ * lock: a line_walk belongs to its reader's thread. Receipts are kept from their line until the superstep closes. */
 #include "stream/walk.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ bool receipts_keep(line_walk *w, const pawl_entry *e)
     return true;
 }
 
-/* A base may begin in the middle of a superstep. */
+/* A base may be in the middle of a superstep. */
 static pawl_code receipts_of_base(line_walk *w, const pawl_value *fold, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(fold, "open"));
@@ -72,7 +72,7 @@ static pawl_code receipts_of_base(line_walk *w, const pawl_value *fold, pawl_err
     return rc;
 }
 
-/* Lines before this seq: what they told, as far as the superstep that is open; *found: where it began. */
+/* Keeps the receipts of lines before this seq that belong to the open superstep; *found: where it began. */
 static pawl_code receipts_of_lines(line_walk *w, const buf *lines, size_t kept, bool *found, pawl_err *err)
 {
     const char *at = lines->data, *end = lines->size > 0 ? at + lines->size : at;
@@ -98,7 +98,7 @@ static pawl_code receipts_of_lines(line_walk *w, const buf *lines, size_t kept, 
     return rc;
 }
 
-/* A reader may begin in the middle of a superstep too: then the lines before its first one are asked for, back to where the superstep began. */
+/* A reader may start in the middle of a superstep: then the earlier lines of the superstep are read. */
 static pawl_code receipts_before(line_walk *w, pawl_err *err)
 {
     size_t kept = w->nreceipts;
@@ -129,7 +129,7 @@ static pawl_code receipts_before(line_walk *w, pawl_err *err)
 
 /* ---- values with their references filled in ------------------------------------------------------------------- */
 
-/* The last of that number that is a doubt, or is none. */
+/* The last receipt of that number; `doubt`: the last answer to the question about its outcome. */
 static const kept_receipt *receipt_find(const line_walk *w, const item *it, uint32_t n, bool doubt)
 {
     for (size_t i = w->nreceipts; i-- > 0;)
@@ -138,7 +138,7 @@ static const kept_receipt *receipt_find(const line_walk *w, const item *it, uint
     return NULL;
 }
 
-/* The VALUE of an item, of which nothing but blobs stands apart. */
+/* The VALUE of an item that has no references except blobs. */
 const pawl_value *item_value(line_walk *w, const item *it, pawl_err *err)
 {
     pawl_iter each = pawl_iter_of(it->refs.list);
@@ -155,7 +155,7 @@ const pawl_value *item_value(line_walk *w, const item *it, pawl_err *err)
     return it->refs.list == NULL ? it->value : value_whole(w, it, it->value, it->refs.list, err);
 }
 
-/* What command n of the visit came to. An answer to the doubt about it says so in words of its own. */
+/* The result of command n of the visit. An answer about an unknown outcome has another form. */
 static const pawl_value *command_result(line_walk *w, const item *it, uint32_t n, pawl_err *err)
 {
     const kept_receipt *t = receipt_find(w, it, n, false);
@@ -172,7 +172,7 @@ static const pawl_value *command_result(line_walk *w, const item *it, uint32_t n
     return doubt_told(v, &w->mem, &outcome, &v) ? v : NULL;
 }
 
-/* What came in with this entry: a reducer's "@". */
+/* The event of this entry: the "@" of a reducer. */
 static const pawl_value *input_value(line_walk *w, pawl_err *err)
 {
     const item *in = NULL;
@@ -213,7 +213,7 @@ static const pawl_value *blob_read(line_walk *w, const char *digest, pawl_err *e
     return v;
 }
 
-/* A value with what its references stand for; NULL: told. */
+/* A value with its references filled in; NULL: see err. */
 const pawl_value *value_whole(line_walk *w, const item *it, const pawl_value *v, const pawl_value *stand, pawl_err *err)
 {
     pawl_iter each = pawl_iter_of(stand);

@@ -1,7 +1,7 @@
-/* run_store.c - what a reader asks of its store: lines, blobs, and what the state of a reader with values needs.
+/* run_store.c - what a reader needs of its store: lines, blobs, and the loader of the state of a reader with values.
  *
- * Called by reader.c and, through store_source, by the walk of that reader; on the reader's thread. The engine's lock covers its store; a store that
- * was lent is this thread's. Nothing is called back while that lock is held but the small functions below that copy a line. */
+ * Called by reader.c and, through store_source, by that reader's walk; on the reader's thread. The engine's lock protects its store; a store that was
+ * lent is used by this thread only. Under that lock only the small functions below are called, which copy a line. */
 #include "stream/stream.h"
 
 void store_lock(pawl_stream *r)

@@ -1,7 +1,7 @@
-/* stream_events.c - a place of the journal as a stream event: its name, its task, its id, its JSON (docs/INTERFACES.md, Streams).
+/* stream_events.c - a place of the journal as a stream event: name, task, id, JSON (docs/INTERFACES.md, Streams).
  *
- * Called by reader.c for streams and by items_reader.c for the JSON of a change. Pure. No lock: a line_walk belongs to one thread. What it makes lies
- * in the walk's arena and buffers, until the next event. */
+ * Called by reader.c for streams and by items_reader.c for the JSON of a change. Pure. No lock: a line_walk belongs to one thread. Results are in the
+ * walk's arena and buffers until the next event. */
 #include "stream/stream.h"
 
 #include <stdlib.h>
@@ -154,7 +154,7 @@ static void task_json(buf *b, const item *it)
         object_or_none(b, it->value);
         buf_char(b, '}');
         break;
-    default:                    /* cancel, reopen, adopt: what came in; drop, turn: nothing */
+    default:                    /* cancel, reopen, adopt: the event; drop, turn: null */
         object_or_none(b, it->value);
         break;
     }
@@ -166,7 +166,7 @@ static bool has_id(const item *it)
            it->kind == ITEM_ANSWER || it->kind == ITEM_DROP || it->kind == ITEM_DOUBT || it->kind == ITEM_REFUSAL;
 }
 
-/* "desk/1/1/worker:3" is of the node worker; "@" of none. */
+/* The node of "desk/1/1/worker:3" is worker; "@" has none. */
 const char *node_of(line_walk *w, const char *path)
 {
     const char *last = strrchr(path, '/');

@@ -1,8 +1,8 @@
-/* walk.c - from journal lines to places: every line has one place for itself, places for its items, and an entry one for the values behind it
- * (docs/INTERFACES.md, Streams). A place is what a cursor names.
+/* walk.c - the places of journal lines: one for each line itself, those of its items, and one for the values after an entry (docs/INTERFACES.md,
+ * Streams). A cursor names a place.
  *
- * Called by the readers (reader.c) and by whoever projects a journal without a store. Pure: time and store are the caller's. No lock: a line_walk
- * belongs to one thread. Invariant: between line_begin() and the last line_next() of a line, entry is set and `part` says which place is at hand. */
+ * Called by the readers (reader.c) and by those that project a journal without a store. Pure: time and store are the caller's. No lock: a line_walk
+ * belongs to one thread. Invariant: from line_begin() to the last line_next() of a line, entry is set and `part` tells the current place. */
 #include "stream/walk.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static void line_end(line_walk *w)
     }
 }
 
-/* To that item: what covers the records has no place. */
+/* Moves to that item; the item `records` has no place. */
 static void item_at(line_walk *w, item *it)
 {
     while (it != NULL && it->kind == ITEM_RECORDS)

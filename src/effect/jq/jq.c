@@ -1,8 +1,8 @@
-/* jq.c - the side that asks: it starts the child, watches its clock and its memory, and says what came of it.
+/* jq.c - the parent's side: starts the child, limits its time and memory, and reports results.
  *
- * The child may do anything, as what it evaluates may: so it is believed nothing, and killed when it takes too long. An
- * expression has no effects; one that was cut short by somebody outside is simply evaluated again, once. */
-#define _GNU_SOURCE             /* posix_spawn with all else closed */
+ * Called on any thread; `lock` protects the child and its buffers. The child is not trusted: it evaluates code from outside, and is killed when it takes
+ * too long. Expressions have no effects, so one that was interrupted by an outside kill is evaluated once more. */
+#define _GNU_SOURCE             /* posix_spawn that closes all other descriptors */
 #include "effect/jq/jq.h"
 #include "effect/jq/jq_wire.h"
 #include "net/net.h"
@@ -22,29 +22,29 @@
 enum {
     LOOK_MS = 5,                /* between two looks at the child's memory */
     CHUNK_BYTES = 65536,        /* read at a time, at least */
-    SHOWN_BYTES = 60,           /* of an expression in an error */
+    SHOWN_BYTES = 60,           /* of an expression that an error shows */
     WORDS_BYTES = 256,
     TRIES = 2
 };
 
 struct jq {
     size_t n;
-    char **texts;               /* one block, the texts behind the pointers */
+    char **texts;               /* one block, with the texts after the pointers */
     const char *program;
     int64_t evaluate_ms;
-    int64_t wait_ms;            /* for the answer that was asked for last */
+    int64_t wait_ms;            /* limit of the current request */
     uint64_t bytes;
-    pthread_mutex_t lock;       /* over all below */
+    pthread_mutex_t lock;       /* protects everything below */
     pid_t pid;                  /* 0: no child */
     int fd;
-    bool compiled;              /* all texts, by this child */
-    bool outside;               /* the last child was killed, and not by us */
-    size_t at;                  /* in `in`: what was not looked at */
+    bool compiled;              /* this child has compiled all texts */
+    bool outside;               /* the last child was killed by somebody else */
+    size_t at;                  /* first unread byte of `in` */
     buf in, out;
-    char engine[16];            /* "": not known yet */
+    char engine[16];            /* "": unknown yet */
 };
 
-/* What came of waiting for the child. */
+/* The result of waiting for the child. */
 typedef enum news { CAME, LATE, LARGE, ENDED, GARBLED, NO_ROOM } news;
 
 /* ---- open, close ------------------------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ jq *jq_open(const char *const *texts, size_t n)
         memcpy(at, texts[i], size);
         at += size;
     }
-    q->texts[n] = at;           /* where they end */
+    q->texts[n] = at;           /* end of the texts */
     q->n = n;
     q->program = "/proc/self/exe";
     q->evaluate_ms = JQ_EVALUATE_MS;
@@ -82,13 +82,13 @@ jq *jq_open(const char *const *texts, size_t n)
     return q;
 }
 
-/* The child is gone when this returns. Its status as waitpid gives it, or 0. */
+/* Ends the child before it returns. Its status as from waitpid, or 0. */
 static int stop(jq *q)
 {
     int status = 0;
 
     if (q->pid > 0) {
-        kill(q->pid, SIGKILL);  /* nobody else has its number before it is waited for */
+        kill(q->pid, SIGKILL);  /* its number cannot be reused before waitpid */
         while (waitpid(q->pid, &status, 0) < 0 && errno == EINTR)
             continue;
     }
@@ -127,7 +127,7 @@ void jq_limits(jq *q, int64_t evaluate_ms, uint64_t bytes)
 
 /* ---- words -------------------------------------------------------------------------------------------- */
 
-/* On one line, blanks as one, and cut between characters. */
+/* In one line, with single blanks, cut between characters. */
 static const char *shown(const char *text, size_t most, char out[])
 {
     size_t n = 0;
@@ -159,7 +159,7 @@ static pawl_code wrong(const jq *q, uint32_t which, const char *words, pawl_err 
     return fail(err, PAWL_EFFECT, "expression \"%s\": %s", shown(q->texts[which], SHOWN_BYTES, text), words);
 }
 
-/* The child is stopped, and `words` say why; they go on from "expression ...: ". */
+/* Stops the child; `words` gets the reason, as the end of "expression ...: ". */
 static void lost(jq *q, news what, char words[WORDS_BYTES])
 {
     const int status = stop(q);
@@ -229,7 +229,7 @@ static news await(const jq *q, short events, int64_t until_ms)
     }
 }
 
-/* `out`, a frame that is ended. */
+/* Sends `out`, a complete frame. */
 static news tell_child(jq *q, int64_t until_ms)
 {
     for (size_t sent = 0; sent < q->out.size;) {
@@ -246,7 +246,7 @@ static news tell_child(jq *q, int64_t until_ms)
     return CAME;
 }
 
-/* At least `size` bytes stand at q->at. */
+/* Reads until at least `size` bytes are at q->at. */
 static news have(jq *q, size_t size, int64_t until_ms)
 {
     if (q->at > 0 && q->in.size - q->at < size) {
@@ -271,7 +271,7 @@ static news have(jq *q, size_t size, int64_t until_ms)
     return CAME;
 }
 
-/* The next frame; `body` lives until the next call. */
+/* Reads the next frame; `body` is valid until the next call. */
 static news hear(jq *q, int64_t until_ms, jq_verb *verb, pawl_bytes *body)
 {
     jq_head head;
@@ -304,7 +304,7 @@ static news ask(jq *q, int64_t wait_ms, jq_verb *verb, pawl_bytes *body)
 
 /* ---- start ------------------------------------------------------------------------------------------------ */
 
-/* A group of its own: Ctrl-C is meant for the parent, which may have something to finish. */
+/* In a process group of its own: Ctrl-C is for the parent, which may have something to finish. */
 static int spawn(jq *q, int theirs)
 {
     char name[] = "pawl", verb[] = "@jq", *argv[] = { name, verb, NULL }, *none[] = { NULL };
@@ -388,7 +388,7 @@ static pawl_code greet(jq *q, pawl_err *err)
     return PAWL_OK;
 }
 
-/* There is a child, and it is alive. */
+/* Ensures that a child is running. */
 static pawl_code start(jq *q, pawl_err *err)
 {
     int status;
@@ -396,7 +396,7 @@ static pawl_code start(jq *q, pawl_err *err)
 
     if (q->pid > 0 && waitpid(q->pid, &status, WNOHANG) == 0)
         return PAWL_OK;
-    q->pid = 0;                 /* it was waited for */
+    q->pid = 0;                 /* it was already reaped */
     stop(q);
     return (rc = launch(q, err)) == PAWL_OK ? greet(q, err) : rc;
 }
@@ -412,7 +412,7 @@ const char *jq_engine(jq *q, pawl_err *err)
 
 /* ---- compile ------------------------------------------------------------------------------------------------ */
 
-/* PAWL_INVALID: it is refused, and `words` say why if it is one. */
+/* PAWL_INVALID: refused; `words` has the reason if it is a single expression. */
 static pawl_code compile(jq *q, size_t from, size_t n, char words[WORDS_BYTES], pawl_err *err)
 {
     pawl_code rc;
@@ -462,7 +462,7 @@ static void found(jq *q, jq_search *s, size_t index, const char *words, pawl_err
     fail(err, PAWL_INVALID, "expression \"%s\": %s", shown(q->texts[index], SHOWN_BYTES, text), words);
 }
 
-/* Those from..from+n together are refused: which? Each half is tried, as most are right. */
+/* Finds the wrong ones among from..from+n by halves, since most are right. */
 static pawl_code find(jq *q, jq_search *s, size_t from, size_t n, pawl_err *err)
 {
     const size_t half = n / 2;
@@ -483,7 +483,7 @@ static pawl_code find(jq *q, jq_search *s, size_t from, size_t n, pawl_err *err)
     return PAWL_OK;
 }
 
-/* All of them, as one program. */
+/* Compiles all of them as one program. */
 static pawl_code compile_all(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err)
 {
     jq_search s = { .tell = tell, .ctx = ctx };
@@ -518,10 +518,10 @@ pawl_code jq_check(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err)
 
 /* ---- evaluate --------------------------------------------------------------------------------------------- */
 
-/* The integers of an input that a double does not hold. */
+/* The integers of an input that a double cannot hold. */
 typedef struct bigs {
     size_t n;
-    bool minus;                 /* the first: its sign, the rest of it, and where it stands */
+    bool minus;                 /* of the first: sign, digits, path */
     uint64_t size;
     buf path;
 } bigs;
@@ -561,7 +561,7 @@ static void find_bigs(const pawl_value *v, bigs *b)
     }
 }
 
-/* More was done with one of them than to pass it on. */
+/* The expression did more with such an integer than to pass it on. */
 static pawl_code touched(const jq *q, uint32_t which, bigs *b, pawl_err *err)
 {
     char at[SHOWN_BYTES + 4], text[SHOWN_BYTES + 4], more[48] = "";
@@ -580,7 +580,7 @@ static pawl_code touched(const jq *q, uint32_t which, bigs *b, pawl_err *err)
                 (unsigned long long)b->size, more);
 }
 
-/* It has room in the child; which integers of it are too large for a double? */
+/* Checks the size of the input, and finds its integers that are too large for a double. */
 static pawl_code input_right(const jq *q, uint32_t which, pawl_bytes input, arena *a, bigs *b, pawl_err *err)
 {
     char words[WORDS_BYTES];
@@ -597,7 +597,7 @@ static pawl_code input_right(const jq *q, uint32_t which, pawl_bytes input, aren
     return PAWL_OK;
 }
 
-/* A value is appended if it is one that Pawl takes. */
+/* Appends a value if Pawl accepts it. */
 static pawl_code value_right(const jq *q, uint32_t which, pawl_bytes text, arena *a, buf *out, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -639,7 +639,7 @@ static pawl_code run(jq *q, const uint32_t *which, size_t n, pawl_bytes input, b
         }
         buf_char(out, i > 0 ? ',' : '[');
         if ((rc = value_right(q, which[i], body, a, out, err)) != PAWL_OK && i + 1 < n)
-            stop(q);            /* with the answers that nobody waits for */
+            stop(q);            /* discards the remaining answers */
     }
     return rc;
 }

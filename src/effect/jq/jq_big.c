@@ -1,4 +1,6 @@
-/* jq_big.c - integers that a double does not hold, on their way through libjq. */
+/* jq_big.c - passes integers that a double cannot hold through libjq, see jq_big.h.
+ *
+ * Called by jq.c in the parent to find such integers, and by jq_child.c; the child is single-threaded. */
 #include "effect/jq/jq_big.h"
 #include "effect/jq/jq_wire.h"
 
@@ -7,7 +9,7 @@
 
 #define SIGN_BIT   (UINT64_C(1) << 63)
 #define NAN_BITS   (UINT64_C(0x7FF) << 52)
-#define QUIET_BIT  (UINT64_C(1) << 51)         /* of a NaN: an operation made it */
+#define QUIET_BIT  (UINT64_C(1) << 51)         /* of a NaN: set if an operation made it */
 #define INDEX_BITS (QUIET_BIT - 1)
 
 /* ---- into jq ---------------------------------------------------------------------------------------- */
@@ -124,7 +126,7 @@ jv jq_bigs_value(const jq_bigs *b, const jq_api *api, const pawl_value *v)
 
 /* ---- at work ---------------------------------------------------------------------------------------- */
 
-/* A machine without the flag cannot tell: nothing passes there. */
+/* On a machine without the flag no such integer passes. */
 void jq_bigs_watch(void)
 {
 #ifdef FE_INVALID
@@ -208,7 +210,7 @@ static jq_text object_text(const jq_bigs *b, const jq_api *api, jv v, size_t lev
     return came;
 }
 
-/* Takes `v`; `levels` are left to it. */
+/* Takes `v`; at most `levels` more levels. */
 static jq_text text_of(const jq_bigs *b, const jq_api *api, jv v, size_t levels, buf *out)
 {
     const jv_kind kind = api->kind(v);

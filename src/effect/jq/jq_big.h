@@ -1,18 +1,17 @@
-/* jq_big.h - integers that a double does not hold, on their way through libjq.
+/* jq_big.h - integers that a double cannot hold, on their way through libjq.
  *
- * jq's numbers are doubles. Such an integer goes in as a signaling NaN that stands for it: jq carries it about as any number, and comes
- * out with the same one, which is put back to digits. Whatever else is done to it (arithmetic, an order, equality, making a text of it)
- * takes a floating-point operation, and each of those raises the flag "invalid", as IEEE 754 has it. No expression can lower the flag.
- * So a value either passed through or the flag is up, and then nothing is given. Its sign is the NaN's: jq takes it off and turns it
- * round without looking at the rest, and that is right. */
-#ifndef CLI_JQ_BIG_H
-#define CLI_JQ_BIG_H
+ * jq's numbers are doubles. Such an integer is replaced by a signaling NaN: jq moves it like any number and returns the same NaN, which is replaced by
+ * its digits. Anything else (arithmetic, order, equality, conversion to text) is a floating-point operation, and raises the flag "invalid" (IEEE 754).
+ * No expression can lower the flag. So either a value passed through unchanged, or the flag is up and no value is returned. The sign is that of the NaN:
+ * jq may remove and turn it without looking at the rest, which is correct. */
+#ifndef EFFECT_JQ_BIG_H
+#define EFFECT_JQ_BIG_H
 
 #include "json/json.h"
 
 #include <jq.h>
 
-/* What of libjq is used; it is opened when the child begins. */
+/* The functions of libjq that are used, resolved when the child starts. */
 typedef struct jq_api {
     jq_state *(*init)(void);
     void (*teardown)(jq_state **jq);
@@ -51,22 +50,22 @@ typedef struct jq_api {
 } jq_api;
 
 typedef struct jq_bigs {
-    uint64_t *of;               /* what they are without their signs, each once, in order */
-    size_t n;                   /* 0: none, and nothing is watched */
+    uint64_t *of;               /* their absolute values, each once, sorted */
+    size_t n;                   /* 0: none, and the flag is not checked */
     size_t cap;
 } jq_bigs;
 
 typedef enum jq_text {
     JQ_TEXT_WHOLE,
-    JQ_TEXT_CHANGED,            /* a NaN that stands for an integer was made another */
+    JQ_TEXT_CHANGED,            /* a NaN that stands for an integer was changed */
     JQ_TEXT_DEEP                /* more than DEPTH_MAX levels */
 } jq_text;
 
-/* Those of `v`, in place of what it has. False: no memory. */
+/* Collects those of `v`, replacing the earlier ones. False: no memory. */
 bool jq_bigs_of(jq_bigs *b, const pawl_value *v);
-/* `v` as jq has it, NaNs in it for those of `b`. */
+/* `v` for jq, with NaNs for the integers in `b`. */
 jv jq_bigs_value(const jq_bigs *b, const jq_api *api, const pawl_value *v);
-/* Lower the flag; was it raised since? */
+/* Lowers the flag; whether it was raised since. */
 void jq_bigs_watch(void);
 bool jq_bigs_touched(const jq_bigs *b);
 /* Append `v`, which it takes, as JSON text. */

@@ -1,7 +1,7 @@
-/* jq_child.c - the child that evaluates: it opens libjq, limits itself, and answers frames until there are no more.
+/* jq_child.c - the child that evaluates: opens libjq, limits itself, and answers frames until the parent closes the socket.
  *
- * What it is given is not trusted, and what libjq makes of it is not either: a crash, a loop or all of the memory is the
- * child's alone. It has no environment and, once libjq is open, no way to open anything. */
+ * One thread; owns jq_worker. Neither its input nor libjq is trusted: a crash, a loop or memory exhaustion ends only the child. It has no environment
+ * and, once libjq is open, cannot open files. */
 #include "effect/jq/jq.h"
 #include "effect/jq/jq_big.h"
 #include "effect/jq/jq_wire.h"
@@ -15,7 +15,7 @@
 
 #if defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1             /* its shadow is terabytes of address space */
+#define SANITIZED 1             /* the sanitizer's shadow takes terabytes of address space */
 #endif
 #endif
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -23,23 +23,23 @@
 #endif
 
 enum {
-    LEVELS_MAX = 256,           /* of brackets in an expression */
+    LEVELS_MAX = 256,           /* nested brackets in an expression */
     BUILTINS_MAX = 1024,
-    WORDS_BYTES_MAX = 1024      /* of an answer in words */
+    WORDS_BYTES_MAX = 1024      /* of an error text */
 };
 
 typedef struct jq_worker {
     jq_begin limits;
-    jq_state *jq;               /* the program that was compiled last; NULL: none */
-    buf in, out, source, said;  /* said: what jq complained of */
-    jq_bigs bigs;               /* of the input at hand */
+    jq_state *jq;               /* the program compiled last; NULL: none */
+    buf in, out, source, said;  /* said: jq's error message */
+    jq_bigs bigs;               /* of the current input */
 } jq_worker;
 
 /* ---- the library ------------------------------------------------------------------------------------ */
 
 static jq_api api;
 
-/* An inline function of jv.h calls it, which stands in the object file where nothing is optimised; the library itself is not linked. */
+/* An inline function of jv.h refers to it in unoptimised builds; the library itself is not linked. */
 jv_kind jv_get_kind(jv v)
 {
     return api.kind(v);
@@ -49,7 +49,7 @@ static bool symbol(void *lib, const char *name, void *slot)
 {
     void *at = dlsym(lib, name);
 
-    memcpy(slot, &at, sizeof at);   /* a function's address, which C lets nobody cast */
+    memcpy(slot, &at, sizeof at);   /* the address of a function, which C does not allow to cast */
     return at != NULL;
 }
 
@@ -82,7 +82,7 @@ static void *library(void)
     return lib;
 }
 
-/* The library does not tell its version, and its file has had the same name since 1.4: told by what each version added. */
+/* The library has no version function, and its file name is unchanged since 1.4, so the version is detected by symbols that each version added. */
 static const char *version(void *lib)
 {
     static const struct { const char *symbol, *version; } since[] = {
@@ -116,16 +116,16 @@ static void confine(const jq_worker *w)
 {
     bound(RLIMIT_CORE, 0);
     bound(RLIMIT_FSIZE, 0);
-    bound(RLIMIT_NOFILE, 0);    /* what is open stays so */
+    bound(RLIMIT_NOFILE, 0);    /* no further descriptors */
 #ifndef SANITIZED
     bound(RLIMIT_AS, (rlim_t)w->limits.bytes);
 #else
-    (void)w;                    /* the parent looks how much it has */
+    (void)w;                    /* the parent watches its memory */
 #endif
     api.nomem_handler(full, NULL);
 }
 
-/* The parent has the clock; this is for a parent that is gone, whom a loop would outlive. */
+/* The parent enforces the time limit; this limit ends a loop whose parent has died. */
 static void wind(const jq_worker *w)
 {
     struct rusage used;
@@ -187,15 +187,15 @@ static bool answer_text(jq_worker *w, jq_verb verb, const char *text)
 }
 
 /* ---- an expression is looked over --------------------------------------------------------------------- */
-/* Joined expressions stay apart only if the brackets of each are its own: `1) | (2` must not come through. Comments are
- * left out, as versions of jq differ in where one ends. */
+/* Joined expressions stay separate only if the brackets of each are balanced: `1) | (2` must be refused. Comments are removed, because versions of jq
+ * differ in where a comment ends. */
 
 typedef struct jq_child_parse {
     const char *at;
     buf *out, *why;
-    char open[LEVELS_MAX];      /* brackets; " for a string, \ for a part of one that is an expression */
+    char open[LEVELS_MAX];      /* open brackets; " for a string, \ for an interpolation in one */
     size_t levels;
-    bool begun, dollar;         /* a token came; the last one was `$` */
+    bool begun, dollar;         /* a token was read; the last token was `$` */
 } jq_child_parse;
 
 static bool word_char(char c)
@@ -298,7 +298,7 @@ static bool token(jq_child_parse *k)
     return fine;
 }
 
-/* Appends it to `out`, without comments. False: `why` says what is wrong. */
+/* Appends the text to `out` without comments. False: `why` has the error. */
 static bool looked_over(const char *text, buf *out, buf *why)
 {
     jq_child_parse k = { .at = text, .out = out, .why = why };
@@ -317,7 +317,7 @@ static bool looked_over(const char *text, buf *out, buf *why)
 
 /* ---- compile -------------------------------------------------------------------------------------------- */
 
-/* What would not be the same again, or would reach out of the expression. */
+/* Names whose result could differ next time, or that reach outside the expression. */
 static const struct { const char *name, *arguments; } impure[] = {
     { "now", "" },              { "env", "" },             { "input", "" },           { "inputs", "" },
     { "_input", "" },           { "debug", "" },           { "debug", "(a)" },        { "stderr", "" },
@@ -331,7 +331,7 @@ static bool starts(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The first complaint is the one that counts, unless a later one knows better. */
+/* The first message counts, unless a later one is more exact. */
 static void complaint(void *ctx, jv msg)
 {
     buf *said = ctx;
@@ -344,7 +344,7 @@ static void complaint(void *ctx, jv msg)
     api.free(msg);
 }
 
-/* A buffer as a string. */
+/* The buffer as a C string. */
 static const char *string(buf *b)
 {
     buf_char(b, '\0');
@@ -366,8 +366,8 @@ static bool compile_source(jq_worker *w, buf *said)
     return api.compile(w->jq, string(&w->source)) != 0;
 }
 
-/* Texts from..from+n of those at `at`, chosen by a tree of questions, so that it is not deep and not long to the last.
- * Returns where the texts after them begin; NULL: one is wrong, and `said` tells why. */
+/* Combines texts from..from+n of those at `at` into a binary tree of conditions, which is neither deep nor slow. Returns where the following texts
+ * begin; NULL: one is wrong, and `said` says why. */
 static const char *choose(jq_worker *w, const char *at, size_t from, size_t n)
 {
     if (n == 1) {
@@ -387,7 +387,7 @@ static const char *choose(jq_worker *w, const char *at, size_t from, size_t n)
     return at;
 }
 
-/* The program takes [number, input]. */
+/* The compiled program takes [number, input]. */
 static bool compile(jq_worker *w, const char *texts, size_t n)
 {
     buf_reset(&w->source);
@@ -416,7 +416,7 @@ static void replace(buf *b, const char *what, const char *with)
     *b = made;
 }
 
-/* Of `name`, which nothing is called with so many arguments: those with others, or what is called nearly so. */
+/* Suggests functions for `name`, which does not exist with that number of arguments: other numbers of arguments, or similar names. */
 static void hint(jq_worker *w, const char *name)
 {
     static const char program[] =
@@ -437,7 +437,7 @@ static void hint(jq_worker *w, const char *name)
         n = api.kind(all) == JV_KIND_ARRAY ? api.length(api.copy(all)) : 0;
         for (int i = 0; i < n && i < BUILTINS_MAX; i++) {
             one = api.at(api.copy(all), i);
-            names[i] = api.string(one);     /* `all` keeps it */
+            names[i] = api.string(one);     /* `all` keeps the string alive */
             api.free(one);
         }
         if (n > 0 && names[0][0] != '\0')
@@ -472,7 +472,7 @@ static void undefined(jq_worker *w)
     }
 }
 
-/* jq: error: WORDS at <top-level>, line N: and the line itself. The words are kept, and the line where there are several. */
+/* Keeps WORDS of "jq: error: WORDS at <top-level>, line N:", and the line if there are several. */
 static void in_words(jq_worker *w, const char *text)
 {
     static const char *const tokens[][2] = {
@@ -509,7 +509,7 @@ static void in_words(jq_worker *w, const char *text)
         buf_fmt(&w->said, " (line %ld of it)", line);
 }
 
-/* Compiled once more without what was put round it, which jq's words would be about. */
+/* Compiles it once more without the text around it, so that jq's message fits. */
 static void explain(jq_worker *w, const char *text)
 {
     buf_reset(&w->source);
@@ -541,7 +541,7 @@ static bool on_compile(jq_worker *w)
 
 /* ---- evaluate --------------------------------------------------------------------------------------------- */
 
-/* Takes `v`, which is no value. */
+/* Takes `v`, which is an error. */
 static bool answer_failure(jq_worker *w, jv v)
 {
     jv msg;
@@ -584,7 +584,7 @@ static bool answer_value(jq_worker *w, jv v, bool *right)
     return answer_text(w, JQ_WRONG, words);
 }
 
-/* All that it made is freed before it is answered: what is nested deep ends the child there, and belongs to this one. */
+/* Everything is freed before the answer: if freeing a deeply nested value crashes the child, the crash belongs to this request. */
 static bool evaluate(jq_worker *w, uint32_t which, jv input, bool *right)
 {
     jv v, more = api.null();
@@ -613,11 +613,11 @@ static bool evaluate(jq_worker *w, uint32_t which, jv input, bool *right)
         return answer_failure(w, more);
     }
     api.free(more);
-    api.start(w->jq, api.null(), 0);    /* which drops what the last one left */
+    api.start(w->jq, api.null(), 0);    /* drops the state of the previous evaluation */
     return answer_value(w, v, right);
 }
 
-/* JSON text as jq has it; where it has integers that a double does not hold, with those as they go through jq. */
+/* JSON text as a jq value, with NaNs for integers that a double cannot hold. */
 static jv input_of(jq_worker *w, bool bigs, const char *text, size_t size)
 {
     pawl_err err = { PAWL_OK, "" };
@@ -678,7 +678,7 @@ static bool on_begin(jq_worker *w)
     return answer_text(w, JQ_HELLO, version(lib));
 }
 
-/* False: the parent is gone, or is none. */
+/* False: the parent has closed the socket or died. */
 static bool next_frame(jq_worker *w)
 {
     jq_head head;
@@ -715,5 +715,5 @@ int jq_child(void)
     buf_init(&w.said, NULL);
     while (next_frame(&w))
         continue;
-    _exit(0);                   /* there is nothing to put in order */
+    _exit(0);                   /* nothing needs to be cleaned up */
 }

@@ -1,10 +1,10 @@
-/* answer.c - the answer of a model: its parts, reported as they come, and the reply that is made when all of it is there.
+/* answer.c - the answer of a model: its parts, reported as they arrive, and the reply that is made when it is complete.
  *
- * Called by the two APIs, scripts and records on the thread that drives the call. Owns the parts of one answer.
- * Invariant: a reply is made of a whole answer or not at all. */
+ * Called by the two APIs, scripts and records on the thread that drives the call. Owns the parts of one answer. Invariant: a reply is made from a
+ * complete answer or not at all. */
 #include "effect/llm/llm.h"
 
-enum { INPUT_DEPTH_MAX = DEPTH_MAX - 8 };       /* it stands some levels deep in a reply, and then in a state */
+enum { INPUT_DEPTH_MAX = DEPTH_MAX - 8 };       /* its input is some levels deep in a reply, and then in a state */
 
 /* ---- reasons to stop ------------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ bool llm_stop_named(const char *name, llm_stop *out)
 
 /* ---- telling ------------------------------------------------------------------------------------------------ */
 
-/* Whoever reads along may miss some: what becomes of a piece is of no account. */
+/* A reader that is too slow misses some, so the result of a call that tells them is ignored. */
 void llm_tell_begin(const pawl_job *job)
 {
     (void)pawl_job_say(job, &(pawl_delta){ .kind = PAWL_DELTA_BEGIN, .number = job->attempt });
@@ -188,7 +188,7 @@ static const pawl_value *parse(const llm_answer *a, const buf *text, pawl_err *e
     return v;
 }
 
-/* The value that was asked for, checked. *out NULL and PAWL_OK: there is none to be, since tools are called first, or it refuses. */
+/* The value for `schema`, checked. *out NULL and PAWL_OK: there is none, because tools are called first, or the model refuses. */
 static pawl_code typed(llm_answer *a, const pawl_value **out)
 {
     const llm_part *from = NULL, *text = NULL;
@@ -229,8 +229,8 @@ static void member(buf *b, const char *name, const char *data, size_t size)
     canon_string(b, size > 0 ? data : "", size);
 }
 
-/* The input that a tool is called with. What is no object is told as it came, so that the model can be told, too; and so is a call that may
- * have been cut off before any of it came. */
+/* The input of a tool call. If it is not an object, or the call may have been cut off before its input arrived, it is kept as text, so that the model
+ * can be told. */
 static void input_write(const llm_answer *a, const llm_part *p, buf *b)
 {
     const bool cut = p->text.size == 0 && a->stop == LLM_MAX_TOKENS && p == &a->parts[a->nparts - 1];
@@ -301,7 +301,7 @@ static llm_stop stop_of(const llm_answer *a, const pawl_value *output)
         return LLM_END_TURN;
     for (size_t i = 0; i < a->nparts; i++)
         if (a->stop == LLM_END_TURN && a->parts[i].kind == LLM_TOOL && output == NULL)
-            return LLM_TOOL_USE;        /* as some say it */
+            return LLM_TOOL_USE;        /* some APIs call it so */
     return a->stop;
 }
 

@@ -5,7 +5,7 @@
 
 /* ---- requests: the same bytes for the same arguments, since what has been cached is found by its bytes ------------ */
 
-enum { MARKED_MESSAGES = 2 };           /* with tools and system the four that are allowed */
+enum { MARKED_MESSAGES = 2 };           /* with those on tools and system prompt, the four that the API allows */
 static const char blanks[] = " \t\r\n\f\v";
 static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
@@ -13,11 +13,11 @@ typedef struct writing {
     arena *mem;
     const llm_request *q;
     buf *out;
-    size_t marks[MARKED_MESSAGES];      /* where the newest messages can be marked, the older one first; 0: not there */
-    bool first;                         /* no comma is due before the next block */
+    size_t marks[MARKED_MESSAGES];      /* where the newest messages can be marked, the older one first; 0: nowhere */
+    bool first;                         /* the next block needs no comma */
 } writing;
 
-/* A text without a word is refused by the API, though its models say such a thing. */
+/* The API refuses blank texts, although its models produce them. */
 static bool is_blank(const pawl_value *text)
 {
     const char *s = pawl_value_string(text);
@@ -29,12 +29,12 @@ static bool sends(const pawl_value *block, bool assistant)
 {
     if (llm_is(block, "text"))
         return !is_blank(pawl_value_get(block, "text"));
-    if (llm_is(block, "thinking"))      /* of another API: it has none */
+    if (llm_is(block, "thinking"))      /* from another API: without a signature */
         return assistant && *llm_text(block, "signature") != '\0';
     return true;
 }
 
-/* Of a call, which may be another API's: in letters, digits, _ and - alone, as this one wants it. */
+/* The id of a call, perhaps from another API, in the characters that this API allows: letters, digits, _ and -. */
 static void id_write(buf *b, const char *name, const pawl_value *id)
 {
     const char *s = pawl_value_string(id);
@@ -56,7 +56,7 @@ static void image_write(const pawl_value *block, buf *b)
     buf_char(b, '}');
 }
 
-/* Its last brace is due. False: a mark may not be in it. */
+/* Without the closing brace, so that a mark can be added. False: this block cannot have a mark. */
 static bool block_open(const pawl_value *block, buf *b)
 {
     if (llm_is(block, "text")) {
@@ -75,7 +75,7 @@ static bool block_open(const pawl_value *block, buf *b)
         llm_put_value(b, ",\"input\":", pawl_value_get(block, "input"));
         return true;
     }
-    canon(b, block);                    /* as it came: a signature is over its bytes */
+    canon(b, block);                    /* unchanged: the signature covers its bytes */
     b->size -= b->failed ? 0 : 1;
     return false;
 }
@@ -126,7 +126,7 @@ static void result_write(writing *w, const pawl_value *m)
     buf_char(w->out, '}');
 }
 
-/* What tools have answered comes first. */
+/* Results of tools come first in the message. */
 static void turn_write(writing *w, const llm_turn *t)
 {
     buf_text(w->out, t->assistant ? "{\"role\":\"assistant\",\"content\":[" : "{\"role\":\"user\",\"content\":[");
@@ -173,7 +173,7 @@ static void messages_write(writing *w)
     buf_char(w->out, ']');
 }
 
-/* A tool whose input is the value. What is no object stands in one; what its $refs lead to stands where they look for it. */
+/* The tool `output`, whose input is the value. A value that is not an object is wrapped in one; targets of $refs are moved to where they are looked up. */
 static void output_write(const llm_request *q, buf *b)
 {
     static const char *const kept[] = { "$defs", "definitions" };
@@ -225,7 +225,7 @@ static void choice_write(const llm_request *q, buf *b)
 {
     const char *choice = q->tool_choice;
 
-    /* While it thinks, nothing can be forced. */
+    /* A tool cannot be forced while the model thinks. */
     if (q->schema != NULL && q->budget_tokens > 0)
         buf_text(b, ",\"tool_choice\":{\"type\":\"auto\"}");
     else if (q->schema != NULL && (q->tools == NULL || (choice != NULL && strcmp(choice, "none") == 0)))
@@ -271,7 +271,7 @@ static void body(arena *mem, const llm_request *q, buf *out)
 
 /* ---- the stream ------------------------------------------------------------------------------------------------------ */
 
-/* Counts are of all so far: what is there replaces. */
+/* Counts are cumulative: a new one replaces the old one. */
 static void usage_read(llm_answer *a, const pawl_value *usage)
 {
     const struct { const char *path; int64_t *to; } all[] = {
@@ -349,7 +349,7 @@ static void citation_read(llm_part *p, const pawl_value *citation)
     canon(&p->more, citation);
 }
 
-/* Of a kind that nobody knows: not looked at. */
+/* Deltas of unknown types are ignored. */
 static pawl_code on_block_delta(llm_answer *a, const pawl_value *ev)
 {
     static const struct { const char *type, *text; unsigned of; } deltas[] = {
@@ -388,7 +388,7 @@ static pawl_code on_block_stop(llm_answer *a, const pawl_value *ev)
         return llm_invalid(a, "the end of a block that is not open");
     p->closed = true;
     input = pawl_value_get(p->raw, "input");
-    if (p->kind == LLM_TOOL && p->text.size == 0 && pawl_value_size(input) > 0)    /* all of it came at the beginning */
+    if (p->kind == LLM_TOOL && p->text.size == 0 && pawl_value_size(input) > 0)    /* the whole input came with the start of the block */
         canon(&p->text, input);
     return p->text.failed ? llm_nomem(a) : a->rc;
 }
@@ -406,7 +406,7 @@ static pawl_code on_message_delta(llm_answer *a, const pawl_value *ev)
     if (*why == '\0')
         return a->rc;
     a->stopped = true;
-    a->stop = LLM_END_TURN;             /* a reason that is not known yet */
+    a->stop = LLM_END_TURN;             /* an unknown reason */
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
         if (strcmp(why, stops[i].name) == 0)
             a->stop = stops[i].stop;
@@ -457,7 +457,7 @@ static pawl_code event(llm_answer *a, const sse_event *ev, arena *scratch)
             return llm_invalid(a, "%s before message_start", type);
         return events[i].on(a, v);
     }
-    return PAWL_OK;                     /* ping, and what is not known yet */
+    return PAWL_OK;                     /* ping, and unknown types */
 }
 
 static pawl_code end(llm_answer *a)

@@ -1,4 +1,4 @@
-/* args.c - the arguments of a model call, checked once, so that what writes a request need not check them.
+/* args.c - checks the arguments of a model call once, so that writers of requests need not.
  *
  * Called by llm.c, script.c and record.c, on the handler's thread. Pure. */
 #include "effect/llm/llm.h"
@@ -45,7 +45,7 @@ static bool has_name(const pawl_value *object, const char *key)
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
 
-/* What a block of this type must have, and what may say it: of the user, the assistant, a tool. */
+/* The members that a block of each type must have, and who may send it: user, assistant, tool. */
 static const struct { const char *type; const char *texts[2]; bool user, assistant, tool; } kinds[] = {
     { "text", { "text" }, true, true, true },
     { "image", { "media_type", "data" }, true, false, true },
@@ -199,7 +199,7 @@ static pawl_code others_check(args_reading *at, llm_request *out)
     return PAWL_OK;
 }
 
-/* "PROVIDER/NAME"; a name may have slashes of its own. Or "script:PATH". */
+/* "PROVIDER/NAME", where the name may contain slashes, or "script:PATH". */
 static pawl_code model_read(const args_reading *at, arena *mem, const char *model, llm_request *out)
 {
     const char *slash = model != NULL ? strchr(model, '/') : NULL;
@@ -244,7 +244,7 @@ pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_r
 
 /* ---- flat --------------------------------------------------------------------------------------------------------- */
 
-/* Texts, and nothing for what is not there, with a blank line between them; NULL: it is no list of such. */
+/* Joins the texts, omitting null, with a blank line between them; NULL: it is not a list of texts. */
 static const pawl_value *system_join(arena *mem, const pawl_value *list)
 {
     const pawl_value *one, *out = NULL;
@@ -285,7 +285,7 @@ static bool all_said(const pawl_value *object)
     return true;
 }
 
-/* Without those three, which may be NULL. */
+/* `over` laid over `under`; both may be NULL. */
 static const pawl_value *lay(arena *mem, const pawl_value *under, const pawl_value *over, const pawl_value *const without[3])
 {
     const pawl_value *key, *v;

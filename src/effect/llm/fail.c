@@ -1,4 +1,4 @@
-/* fail.c - what an error of a model's API means: to be tried again, or not.
+/* fail.c - what an error of a model's API means, and whether it may be retried.
  *
  * Called by llm.c and the two APIs. Pure. */
 #include "effect/llm/llm.h"
@@ -24,7 +24,7 @@ bool llm_error_is(const pawl_value *body)
     return is_flat(unwrapped(body)) || type == PAWL_TYPE_OBJECT || type == PAWL_TYPE_STRING;
 }
 
-/* A code is a word, or a status. */
+/* `code` may be a word or a status number. */
 static void code_read(const pawl_value *code, llm_error *out)
 {
     const int64_t n = pawl_value_int(code);
@@ -66,7 +66,7 @@ static bool ends(const char *text, const char *with)
     return n >= m && strcmp(text + n - m, with) == 0;
 }
 
-/* A 429 that stays one: money and quotas. */
+/* Words for a permanent 429: money and quotas. */
 static bool stays(const char *word)
 {
     static const char *const words[] = { "enforced_spend_limit_reached", "insufficient_quota", "credit_balance_exhausted",
@@ -79,7 +79,7 @@ static bool stays(const char *word)
     return ends(word, "_spend_limit_exceeded");
 }
 
-/* Whatever its case. */
+/* Contains `words`, ignoring case. */
 static bool says(const char *text, const char *words)
 {
     const size_t n = strlen(words);
@@ -90,7 +90,8 @@ static bool says(const char *text, const char *words)
     return false;
 }
 
-/* What was asked does not fit the model. Some have a word for that, all have words: those of their makers, and of servers like theirs. */
+/* The request does not fit the model's context. Some APIs have a code for that, all have a text: the list has those of the makers and of compatible
+ * servers. */
 static bool is_long(const llm_error *e)
 {
     static const char *const types[] = { "context_length_exceeded", "exceed_context_size_error", "request_too_large" };
@@ -109,7 +110,7 @@ static bool is_long(const llm_error *e)
     return false;
 }
 
-/* By its word, where there is no status. */
+/* By its type, if there is no status. */
 static error_meaning by_type(const char *type)
 {
     static const struct { const char *type; error_meaning is; } types[] = {
@@ -147,7 +148,7 @@ static error_meaning meaning(const llm_error *e)
     } else {
         v = by_type(e->code) != OPEN ? by_type(e->code) : by_type(e->type) != OPEN ? by_type(e->type) : AGAIN;
     }
-    if (v == WRONG && strcmp(e->code, "tool_use_failed") == 0)      /* not what was asked, but what the model said */
+    if (v == WRONG && strcmp(e->code, "tool_use_failed") == 0)      /* not a wrong request, but a wrong answer of the model */
         v = AGAIN;
     if (e->should_retry && v != LATER)
         v = AGAIN;
@@ -158,7 +159,7 @@ static error_meaning meaning(const llm_error *e)
     return (v == WRONG || (v == AGAIN && e->status == 0 && !e->should_retry)) && is_long(e) ? LONG : v;
 }
 
-/* A word with a blank before it, or nothing. */
+/* The word with a blank before it, or nothing. */
 static void word(buf *b, const char *text, const char *before)
 {
     if (*text != '\0') {
@@ -167,7 +168,7 @@ static void word(buf *b, const char *text, const char *before)
     }
 }
 
-/* Whoever echoes what it was sent may echo the key. */
+/* A server may echo the request's headers, and so the key. */
 static void without_key(char *text, const char *key)
 {
     const size_t n = key != NULL ? strlen(key) : 0;

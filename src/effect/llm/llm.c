@@ -11,15 +11,15 @@
 
 enum {
     SETTING_BYTES_MAX = 96,     /* of a setting's name */
-    HEAD_KEPT_BYTES = 65536,    /* of a body that may turn out to be no stream */
-    KEY_SHOWN_MAX = 4           /* of the beginning of a key at a cut: that much says nothing */
+    HEAD_KEPT_BYTES = 65536,    /* kept of a body that may turn out not to be a stream */
+    KEY_SHOWN_MAX = 4           /* characters of a key that may remain at a cut: too few to be of use */
 };
 #define DAY_MS              86400000
 #define FIRST_MS            INT64_C(600000)
 #define IDLE_MS             INT64_C(120000)
 #define STREAM_BYTES_MAX    ((size_t)256 << 20)     /* of one answer */
-#define ERROR_BYTES_MAX     ((size_t)1 << 20)       /* of the body of a refusal */
-#define TELL_BYTES_MAX      ((size_t)2000)          /* of it, to people */
+#define ERROR_BYTES_MAX     ((size_t)1 << 20)       /* of the body of an error */
+#define TELL_BYTES_MAX      ((size_t)2000)          /* of that body, in an error text */
 #define VERSION "2023-06-01"
 
 typedef struct llm_call {
@@ -31,14 +31,14 @@ typedef struct llm_call {
     llm_request q;
     const llm_api *api;
     const char *key, *base;
-    const char *priced;         /* the model as the arguments name it */
-    arena mem, scratch;         /* what is kept, and what one event needs */
-    buf body, head;             /* head: how the answer began */
+    const char *priced;         /* the model as the arguments name it, for the price */
+    arena mem, scratch;         /* mem: kept for the call; scratch: for one event */
+    buf body, head;             /* head: the headers of the answer */
     sse stream;
     llm_answer a;
-    size_t bytes;               /* of the stream so far */
-    bool events;                /* there was one */
-    pawl_code rc;               /* the stream cannot be read: err says why */
+    size_t bytes;               /* received of the stream */
+    bool events;                /* at least one event was received */
+    pawl_code rc;               /* the stream cannot be parsed: see err */
     pawl_err err;
     net_request net;
     net_answer answer;
@@ -63,7 +63,7 @@ static bool setting_name(const char *provider, const char *kind, char out[SETTIN
     return n > 0 && n < SETTING_BYTES_MAX;
 }
 
-/* Nothing but what a header or an address may be made of. */
+/* Only characters that are valid in a header or an address. */
 static bool clean(const char *text)
 {
     for (; *text != '\0'; text++)
@@ -123,7 +123,7 @@ static const char *joined(llm_call *c, const char *before, const char *text, con
     return out;
 }
 
-/* The base without the slashes at its end, and its query, if it has one, behind the path; Anthropic's may have the version in it, or not. */
+/* The base URL without trailing slashes, the path, and the base's query if it has one; Anthropic's base may contain the version or not. */
 static const char *url_make(llm_call *c)
 {
     size_t n = strcspn(c->base, "?#");
@@ -146,7 +146,7 @@ static bool headers_make(llm_call *c)
         return false;
     *h++ = "Content-Type: application/json";
     *h++ = "Accept: text/event-stream";
-    *h++ = "Expect:";                   /* nobody waits for a 100 Continue that may not come */
+    *h++ = "Expect:";                   /* do not wait for a 100 Continue */
     if (c->api == &llm_anthropic) {
         version = setting(c, "ANTHROPIC_VERSION");
         beta = setting(c, "ANTHROPIC_BETA");
@@ -170,7 +170,7 @@ static void event_take(llm_call *c, const sse_event *ev)
     c->rc = c->api->event(&c->a, ev, &c->scratch);
 }
 
-/* Bytes of the stream, as they come. */
+/* Called with each piece of the stream. */
 static net_taken take(void *ctx, const net_answer *answer, const char *data, size_t size)
 {
     llm_call *c = ctx;
@@ -225,7 +225,7 @@ static void detail(llm_call *c, const buf *body)
     text_plain(text, n);
     for (char *at = text; key > 0 && (at = strstr(at, c->key)) != NULL; at += key)
         memset(at, '*', key);
-    for (size_t i = n > key ? n - key : 0; key > 0 && i + KEY_SHOWN_MAX < n; i++)    /* cut in the middle of it */
+    for (size_t i = n > key ? n - key : 0; key > 0 && i + KEY_SHOWN_MAX < n; i++)    /* a key that was cut in the middle */
         if (strncmp(text + i, c->key, n - i) == 0)
             text[i] = '\0';
     pawl_reply_detail(c->r, text);
@@ -246,7 +246,7 @@ static int64_t wait_ms(const llm_call *c)
     return retry_after_ms(header(c, "retry-after"), header(c, "date"));
 }
 
-/* Said by status and body, or by the body of an answer that is no stream. */
+/* An error by its status and body, or by the body of an answer that is not a stream. */
 static pawl_code refused(llm_call *c, const buf *body)
 {
     const char *again = header(c, "x-should-retry");
@@ -266,7 +266,7 @@ static pawl_code refused(llm_call *c, const buf *body)
     return pawl_reply_fail(c->r, rc, "%s", why.text);
 }
 
-/* No event came, but something did: of another type, or of JSON, whatever its type. */
+/* Data arrived but no event: another content type, or JSON under any type. */
 static bool is_no_stream(llm_call *c)
 {
     const char *type = header(c, "content-type");
@@ -274,7 +274,7 @@ static bool is_no_stream(llm_call *c)
     return !c->events && c->head.size > 0 && (type == NULL || strncasecmp(type, "text/event-stream", 17) != 0 || strchr("{[", c->head.data[0]) != NULL);
 }
 
-/* A stream that came to its end. */
+/* The stream has ended. */
 static pawl_code ended(llm_call *c)
 {
     const char *id = header(c, c->api->request_id);
@@ -301,7 +301,7 @@ static pawl_code ended(llm_call *c)
 
 static pawl_code unanswered(llm_call *c, pawl_code rc, const pawl_err *why)
 {
-    if (c->rc != PAWL_OK || c->a.rc != PAWL_OK)         /* told before the connection failed */
+    if (c->rc != PAWL_OK || c->a.rc != PAWL_OK)         /* the error was known before the connection failed */
         return ended(c);
     if (c->answer.untouched)
         pawl_reply_untouched(c->r);
@@ -309,12 +309,12 @@ static pawl_code unanswered(llm_call *c, pawl_code rc, const pawl_err *why)
         return pawl_reply_fail(c->r, rc, "Request timed out: %s: %s", c->q.provider, why->text);
     if (rc == PAWL_CANCELED)
         return pawl_reply_fail(c->r, rc, "%s: canceled", c->job->effect);
-    if (rc == PAWL_EFFECT)                              /* its certificate: nothing was sent */
+    if (rc == PAWL_EFFECT)                              /* the server's certificate is invalid: nothing was sent */
         rc = PAWL_INVALID;
     return pawl_reply_fail(c->r, rc, "HTTP error: %s: %s", c->q.provider, why->text);
 }
 
-/* The reply, of what net_fetch() or net_start() gave. */
+/* Makes the reply from what net_fetch() or net_start() returned. */
 static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
 {
     const bool stream = c->answer.status / 100 == 2;
@@ -326,7 +326,7 @@ static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
         rc = unanswered(c, rc, why);
     else
         rc = stream ? ended(c) : refused(c, &c->answer.body);
-    if (c->a.counted)                   /* an answer that was cut off costs money, too */
+    if (c->a.counted)                   /* an interrupted answer costs money, too */
         llm_cost(c->r, &c->a.usage, c->own->price != NULL ? c->own->price(c->own->price_ctx, c->priced, &c->a.usage) : 0);
     return rc;
 }
@@ -378,7 +378,7 @@ static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
     job.finish(&job, rc);
 }
 
-/* The call outlives the handler's: what the answer needs of the arguments and of the settings is copied; the rest is in the body by now. */
+/* The call outlives the handler's: what the answer needs of arguments and settings is copied; the rest is already in the body. */
 static bool call_own(llm_call *c)
 {
     c->priced = arena_text(&c->mem, c->priced);
@@ -392,7 +392,7 @@ static bool call_own(llm_call *c)
     return !c->mem.failed;
 }
 
-/* Ask. PAWL_PENDING: call_done() follows. */
+/* Sends the request. PAWL_PENDING: call_done() will be called. */
 static pawl_code call_make(llm_call *c, bool later)
 {
     pawl_err why = { 0 };

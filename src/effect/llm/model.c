@@ -1,7 +1,7 @@
-/* model.c - a model that is somebody's function: what its threads say is told, and its end returned, by the thread of the handler.
+/* model.c - a model that is a function of the program that embeds Pawl: the handler's thread passes on what the function's threads say, and returns its
+ * end.
  *
- * A call is held by two, the handler and the model; who lets go of it last frees it. What the model says before the handler has come to wait
- * for it is kept. */
+ * A call is held by the handler and by the model; the one that releases it last frees it. What the model says before the handler waits is kept. */
 #include "effect/llm/llm.h"
 #include "net/net.h"
 
@@ -10,15 +10,15 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { DELTAS_KEPT_BYTES = 16 << 20 };      /* told later by a slow handler; what is over it is not told */
+enum { DELTAS_KEPT_BYTES = 16 << 20 };      /* kept for a slow handler; more is not told to readers */
 
 struct pawl_model_call {
     pawl_alloc alloc;
     pthread_mutex_t lock;
     unsigned held;
-    int pipe[2];                /* a byte: there is something */
+    int pipe[2];                /* a byte in it wakes the handler */
     buf deltas;                 /* each ends in NUL */
-    bool ended, left;           /* by the model; by the handler */
+    bool ended, left;           /* ended: by the model; left: by the handler */
     pawl_code rc;
     buf reply;
     char text[sizeof ((pawl_err *)0)->text];
@@ -62,7 +62,7 @@ static void call_free(pawl_model_call *c)
     mem_free(&alloc, c, sizeof *c);
 }
 
-/* Unlocks, and lets go. */
+/* Unlocks, and releases. */
 static void call_leave(pawl_model_call *c)
 {
     const bool last = --c->held == 0;
@@ -74,7 +74,7 @@ static void call_leave(pawl_model_call *c)
 
 /* ---- the model ------------------------------------------------------------------------------------------- */
 
-/* A pipe that is full has been heard of. */
+/* A full pipe wakes the handler anyway. */
 static void ring(const pawl_model_call *c)
 {
     const ssize_t n = write(c->pipe[1], "", 1);
@@ -123,7 +123,7 @@ void pawl_model_failed(pawl_model_call *c, pawl_code code, const char *text, int
 
 /* ---- the handler ------------------------------------------------------------------------------------------- */
 
-/* What has been said so far. Whether that was all. */
+/* Passes on what was said so far. True: the model has ended. */
 static bool listen_once(pawl_model_call *c, const pawl_job *job, buf *deltas)
 {
     buf heard;
@@ -131,7 +131,7 @@ static bool listen_once(pawl_model_call *c, const pawl_job *job, buf *deltas)
 
     pthread_mutex_lock(&c->lock);
     heard = c->deltas;
-    c->deltas = *deltas;        /* two buffers, in turn */
+    c->deltas = *deltas;        /* two buffers, used in turn */
     ended = c->ended;
     pthread_mutex_unlock(&c->lock);
     for (size_t at = 0; at < heard.size && job->say != NULL; at += strlen(heard.data + at) + 1)
@@ -149,7 +149,7 @@ static void bells(const pawl_model_call *c)
         continue;
 }
 
-/* PAWL_OK: it has ended. */
+/* PAWL_OK: the model has ended. */
 static pawl_code wait_for(pawl_model_call *c, const pawl_job *job, buf *deltas)
 {
     const char *limit;
@@ -176,7 +176,7 @@ static pawl_code wait_for(pawl_model_call *c, const pawl_job *job, buf *deltas)
     }
 }
 
-/* What it says that it used. */
+/* The usage that it reports. */
 static void bill(const buf *reply, pawl_reply *r)
 {
     arena mem;

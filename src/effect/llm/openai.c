@@ -1,4 +1,4 @@
-/* openai.c - OpenAI's Chat Completions API and those like it: requests written, and its chunks read.
+/* openai.c - OpenAI's Chat Completions API and compatible ones: writes requests and reads chunks.
  *
  * Called by llm.c through a const table, on the thread that drives the call. Keeps nothing between calls. */
 #include "effect/llm/llm.h"
@@ -9,7 +9,7 @@ enum { EXTRA_DEPTH_MAX = 16 };
 
 /* ---- requests --------------------------------------------------------------------------------------------- */
 
-/* What another API made is not sent. What an assistant thought goes with what it said, and only to who wants it back. */
+/* Blocks of other APIs are not sent. Thinking is sent with the answer, but only to the provider that wants it back. */
 static bool sends(const pawl_value *block, bool assistant)
 {
     if (llm_is(block, "text"))
@@ -87,7 +87,7 @@ static void parts_write(const pawl_value *blocks, bool texts, buf *b, bool *firs
     }
 }
 
-/* The block is of this provider, which wants it back. */
+/* The block came from this provider, which wants it back. */
 static bool wants(const llm_request *q, const pawl_value *block)
 {
     return strcmp(llm_text(block, "via"), q->provider) == 0;
@@ -166,7 +166,7 @@ static void assistant_write(arena *mem, const llm_request *q, const llm_turn *t,
     buf_free(&thoughts);
 }
 
-/* A tool answers with text; its images are shown by the user behind it. */
+/* A result of a tool is text; its images follow in a message of the user. */
 static void tool_write(arena *mem, const pawl_value *m, buf *b)
 {
     buf text;
@@ -180,7 +180,7 @@ static void tool_write(arena *mem, const pawl_value *m, buf *b)
     buf_free(&text);
 }
 
-/* With an image the content is a list, else one text. */
+/* A list of parts if there is an image, else one text. */
 static void user_write(arena *mem, const llm_turn *t, buf *b)
 {
     bool images = false, users = false, first = true;
@@ -235,7 +235,7 @@ static void messages_write(arena *mem, const llm_request *q, buf *b)
         else
             user_write(mem, &turns[i], b);
     }
-    if (!b->failed && b->size > begin) {        /* the first comma */
+    if (!b->failed && b->size > begin) {        /* omits the first comma */
         memmove(b->data + begin, b->data + begin + 1, b->size - begin - 1);
         b->size--;
     }
@@ -274,7 +274,7 @@ static void tools_write(const llm_request *q, buf *b)
 static void body(arena *mem, const llm_request *q, buf *out)
 {
     llm_put_text(out, "{\"model\":", q->model);
-    if (q->max_tokens > 0) {            /* the newer name is known to its maker's models only, and required by some of them */
+    if (q->max_tokens > 0) {            /* the newer name is known only to OpenAI's own models, some of which require it */
         buf_text(out, strcmp(q->provider, "openai") == 0 ? ",\"max_completion_tokens\":" : ",\"max_tokens\":");
         buf_int(out, q->max_tokens);
     }
@@ -303,7 +303,7 @@ static llm_part *only(llm_answer *a, llm_kind kind)
     return llm_part_new(a, kind, -1);
 }
 
-/* A string, or a list of blocks with texts in them. */
+/* A string, or a list of blocks with texts. */
 static void said(llm_answer *a, llm_kind kind, const pawl_value *content)
 {
     const pawl_value *block, *text;
@@ -326,15 +326,15 @@ static size_t tools_of(const llm_answer *a)
     return n;
 }
 
-/* Of one call, all of it. */
+/* Whether the arguments of a call are complete JSON. */
 static bool is_whole(const llm_answer *a, const llm_part *p)
 {
     return p->text.size > 0 && p->text.data[p->text.size - 1] == '}' &&
            pawl_value_type(value_parse(a->mem, p->text.data, p->text.size, "a call", NULL)) == PAWL_TYPE_OBJECT;
 }
 
-/* Calls are told apart by their index; where there is none, or it is the same for all, by their id. Where there is no id either, by their name, and
- * by what is whole. An id alone, without a name, begins none: some give each piece another one. NULL: it is a new one. */
+/* Finds the call that a delta continues: by index; without indices, or if all are the same, by id; without ids by name and completeness. An id without a
+ * name starts no new call, because some servers send another id with each piece. NULL: a new call. */
 static llm_part *call_of(const llm_answer *a, const pawl_value *call, const char *id, const char *name)
 {
     const pawl_value *index = pawl_value_get(call, "index");
@@ -355,7 +355,7 @@ static llm_part *call_of(const llm_answer *a, const pawl_value *call, const char
     return *id != '\0' || !indexed || strcmp(name, last->name) != 0 || is_whole(a, last) ? NULL : last;
 }
 
-/* Some call several by one id: results could not be told apart. */
+/* Some servers give several calls one id: their results could not be told apart. */
 static bool id_taken(const llm_answer *a, const llm_part *but, const char *id)
 {
     for (size_t i = 0; i < a->nparts; i++)
@@ -370,7 +370,7 @@ static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *n
     buf b;
 
     buf_init(&b, &a->mem->alloc);
-    if (*id == '\0' || id_taken(a, p, id)) {    /* it is needed to answer the call */
+    if (*id == '\0' || id_taken(a, p, id)) {    /* an id is needed to return the result */
         buf_fmt(&b, "call_%llu_%llu", (unsigned long long)a->q->turn, (unsigned long long)tools_of(a));
         if (!b.failed && b.size < sizeof made) {
             memcpy(made, b.data, b.size);
@@ -387,7 +387,7 @@ static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *n
         llm_tell_tool(a->job, (size_t)(p - a->parts), p->id, p->name, "", 0);
 }
 
-/* What it is to be sent back with. */
+/* Data that the call must be sent back with. */
 static void extra_read(llm_answer *a, llm_part *p, const pawl_value *extra)
 {
     if (pawl_value_type(extra) != PAWL_TYPE_OBJECT || value_deeper(extra, EXTRA_DEPTH_MAX))
@@ -418,11 +418,11 @@ static void call_read(llm_answer *a, const pawl_value *call)
     if (a->rc != PAWL_OK || input == NULL || pawl_value_type(input) == PAWL_TYPE_NULL)
         return;
     if (pawl_value_type(input) == PAWL_TYPE_STRING) {
-        if (p->text.size > 0 || strcmp(pawl_value_string(input), "null") != 0)      /* so some say that there are none */
+        if (p->text.size > 0 || strcmp(pawl_value_string(input), "null") != 0)      /* some servers send null for "no arguments" */
             llm_part_text(a, p, pawl_value_string(input), pawl_value_size(input));
         return;
     }
-    buf_init(&b, &a->mem->alloc);       /* all of it, as a value */
+    buf_init(&b, &a->mem->alloc);       /* all of it, as one value */
     canon(&b, input);
     if (b.failed)
         llm_nomem(a);
@@ -439,7 +439,7 @@ static void delta_read(llm_answer *a, const pawl_value *delta)
     llm_part *p;
 
     if (pawl_value_type(thought) == PAWL_TYPE_STRING && pawl_value_size(thought) > 0 && (p = only(a, LLM_THINKING)) != NULL)
-        p->wanted = true;       /* who says it by that name may refuse a conversation without it */
+        p->wanted = true;       /* a server that uses this name may refuse a conversation without it */
     said(a, LLM_THINKING, pawl_value_type(thought) == PAWL_TYPE_STRING && pawl_value_size(thought) > 0 ? thought : pawl_value_get(delta, "reasoning"));
     said(a, LLM_TEXT, pawl_value_get(delta, "content"));
     if (pawl_value_type(refusal) == PAWL_TYPE_STRING && pawl_value_size(refusal) > 0) {
@@ -452,7 +452,7 @@ static void delta_read(llm_answer *a, const pawl_value *delta)
         call_read(a, value_pack(a->mem, NULL, "{s:i,s:v}", "index", (int64_t)0, "function", function));
 }
 
-/* A reason that is not known is a good one, unless it says that the server has cut the answer off. */
+/* An unknown reason counts as a normal end, unless it says that the server has cut the answer off. */
 static void finish_read(llm_answer *a, const char *why)
 {
     static const struct { const char *name; llm_stop stop; } stops[] = {
@@ -474,7 +474,7 @@ static void finish_read(llm_answer *a, const char *why)
         a->stop = LLM_END_TURN;
 }
 
-/* Of all so far; where each chunk has one, the last is right. Some have it at another place. */
+/* Counts are cumulative; if each chunk has one, the last is right. Some servers put it in another place. */
 static void usage_read(llm_answer *a, const pawl_value *usage)
 {
     const int64_t all = llm_count(usage, "/prompt_tokens"), cached = llm_count(usage, "/prompt_tokens_details/cached_tokens");
@@ -535,14 +535,14 @@ static pawl_code event(llm_answer *a, const sse_event *ev, arena *scratch)
     return chunk_read(a, v);
 }
 
-/* Some send no [DONE]. */
+/* Some servers send no [DONE]. */
 static pawl_code end(llm_answer *a)
 {
     if (a->rc != PAWL_OK)
         return a->rc;
     if (!a->stopped)
         return llm_invalid(a, "it ended before a finish_reason");
-    if (a->broken != NULL)              /* told when its usage is counted */
+    if (a->broken != NULL)              /* reported after its usage was counted */
         return a->rc = fail(&a->err, PAWL_TRANSIENT, "API error: it was cut off: finish_reason %s", a->broken);
     a->whole = true;
     if (a->refused)

@@ -1,6 +1,6 @@
-/* record.c - recorded answers, by the digest of what was asked: a file of JSON lines that is read whole and appended to.
+/* record.c - recorded answers, found by the digest of their request: a file of JSON lines that is read completely and appended to.
  *
- * Called by handlers on any thread; the record's lock covers its table and its file. */
+ * Called by handlers on any thread; the lock of the record protects its table and its file. */
 #include "effect/llm/llm.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ enum { RECORDS_MAX = 1000000 };
 
 typedef struct record {
     hash key;
-    pawl_bytes reply;           /* canonical; ends in NUL */
-    int64_t tokens, micros;     /* tokens -1: it did not say */
+    pawl_bytes reply;           /* canonical JSON; ends in NUL */
+    int64_t tokens, micros;     /* tokens -1: unknown */
 } record;
 
 struct pawl_llm_record {
@@ -25,9 +25,9 @@ struct pawl_llm_record {
     pawl_record_mode mode;
     pawl_handler_fn *fn;
     void *fn_arg;
-    const char *path;           /* as errors name it; in mem */
+    const char *path;           /* for errors; in mem */
     int fd;                     /* -1: nothing is written */
-    pthread_mutex_t lock;       /* of all that follows */
+    pthread_mutex_t lock;       /* protects everything below */
     arena mem;
     record *records;
     size_t n, cap;
@@ -75,7 +75,7 @@ static const record *look(const pawl_llm_record *r, const hash *key)
     return NULL;
 }
 
-/* The first of that key; by value, since others may come while it is used. */
+/* The first record of the key, by value: others may be added while it is used. */
 static bool find(pawl_llm_record *r, const hash *key, record *out)
 {
     const record *there;
@@ -89,7 +89,7 @@ static bool find(pawl_llm_record *r, const hash *key, record *out)
 
 /* ---- the file -------------------------------------------------------------------------------------------------- */
 
-/* Takes a copy of the reply, as canonical JSON. */
+/* Adds a copy of the reply as canonical JSON. */
 static bool keep(pawl_llm_record *r, const record *one, const pawl_value *reply)
 {
     void *records = r->records;
@@ -125,7 +125,7 @@ static pawl_code line_read(pawl_llm_record *r, arena *scratch, const char *path,
     return keep(r, &one, reply) ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for it", path);
 }
 
-/* What is behind the last newline was cut off by whatever ended the writer. */
+/* What follows the last newline was left by a writer that died. */
 static pawl_code lines_read(pawl_llm_record *r, const char *path, const buf *text, pawl_err *err)
 {
     const char *at = text->data, *const end = text->size > 0 ? text->data + text->size : at, *line_end;
@@ -144,7 +144,7 @@ static pawl_code lines_read(pawl_llm_record *r, const char *path, const buf *tex
     return rc;
 }
 
-/* Others may write at its end meanwhile, whose line is not to be seen in part. */
+/* Other processes may append; an incomplete line of theirs must not be read. */
 static pawl_code file_lock(int fd, const char *path, pawl_err *err)
 {
     int rc;
@@ -196,7 +196,7 @@ pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, p
         fail(err, PAWL_IO, "%s: cannot be opened%s", path, errno == ENOENT ? ": it is not there" : "");
         return NULL;
     }
-    if (live && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {        /* the end of a pipe that is written to never comes */
+    if (live && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {        /* reading a pipe that is written to would never end */
         close(fd);
         fail(err, PAWL_INVALID, "%s: it is no file, and answers are to be written down", path);
         return NULL;
@@ -256,7 +256,7 @@ void llm_record_line(buf *b, const hash *key, const pawl_value *reply, int64_t t
     buf_text(b, "}\n");
 }
 
-/* One line, whole, at the end: or it is told that it is not there. Nobody asks again for that. */
+/* Appends one complete line. Returns why it could not; the call itself has succeeded. */
 static const char *written(pawl_llm_record *r, const record *one, const pawl_value *reply)
 {
     const char *why = NULL;
@@ -265,7 +265,7 @@ static const char *written(pawl_llm_record *r, const record *one, const pawl_val
     buf_init(&b, &r->alloc);
     llm_record_line(&b, &one->key, reply, one->tokens, one->micros);
     pthread_mutex_lock(&r->lock);
-    if (look(r, &one->key) != NULL)     /* somebody asked the same meanwhile */
+    if (look(r, &one->key) != NULL)     /* another call recorded the same request meanwhile */
         b.size = 0;
     else if (b.failed || !keep(r, one, reply))
         why = "\"there is no memory for it\"";
@@ -303,7 +303,7 @@ static void tell(const pawl_job *job, const hash *key, const char *member, const
     buf_free(&b);
 }
 
-/* What the message says to people, or calls, without ids, which are others every time. */
+/* The parts of a message that matter: text or calls, without ids, which differ each time. */
 static const pawl_value *gist(arena *mem, const pawl_value *reply, const char *type)
 {
     const pawl_value *content = pawl_value_find(reply, "/message/content"), *block, *out = value_pack(mem, NULL, "[]");
@@ -370,14 +370,14 @@ static pawl_code live(pawl_llm_record *r, const pawl_job *job, pawl_reply *reply
     pawl_code rc;
     arena mem;
 
-    waits.later = NULL;         /* what is answered is written down or compared before this returns */
+    waits.later = NULL;         /* the answer is recorded or compared before this returns */
     if ((rc = r->fn(&waits, reply, r->fn_arg)) < 0)
         return rc;
     arena_init(&mem, &reply->alloc, 4096);
     v = value_parse(&mem, reply->text.size > 0 ? reply->text.data : "", reply->text.size, "the reply", NULL);
     one->tokens = reply->costs ? reply->tokens : -1;
     one->micros = reply->micros;
-    if (v != NULL && r->mode == PAWL_RECORD_LIVE && (why = written(r, one, v)) != NULL)      /* NULL: the engine says why */
+    if (v != NULL && r->mode == PAWL_RECORD_LIVE && (why = written(r, one, v)) != NULL)      /* NULL: the engine reports it */
         tell(job, &one->key, "failed", why);
     else if (v != NULL && r->mode == PAWL_RECORD_SHADOW && there == NULL)
         tell(job, &one->key, "differs", "[\"missing\"]");
@@ -387,7 +387,7 @@ static pawl_code live(pawl_llm_record *r, const pawl_job *job, pawl_reply *reply
     return rc;
 }
 
-/* The beginning of what the user said last, or of the prompt, in one line of at most `size` bytes. */
+/* The beginning of the user's last text, or of the prompt, in one line of at most `size` bytes. */
 static void said_last(arena *mem, const pawl_value *args, char *out, size_t size)
 {
     const char *text = pawl_value_string(pawl_value_get(args, "prompt"));
@@ -398,14 +398,14 @@ static void said_last(arena *mem, const pawl_value *args, char *out, size_t size
     n = text == NULL ? 0 : strlen(text);
     if (n >= size)
         n = size - 1;
-    while (n > 0 && text[n] != '\0' && ((unsigned char)text[n] & 0xc0) == 0x80)     /* no half of a character */
+    while (n > 0 && text[n] != '\0' && ((unsigned char)text[n] & 0xc0) == 0x80)     /* not in the middle of a character */
         n--;
     for (size_t i = 0; i < n; i++)
         out[i] = (unsigned char)text[i] < ' ' || text[i] == '"' ? ' ' : text[i];
     out[n] = '\0';
 }
 
-/* Who replays wants to know which request it was, and what to do. */
+/* The error names the request that is missing, and what to do. */
 static pawl_code missed(const pawl_llm_record *r, const pawl_job *job, pawl_reply *reply, const hash *key)
 {
     char said[41], hex[HASH_HEX + 1];

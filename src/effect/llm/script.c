@@ -71,7 +71,7 @@ static bool count_key(const pawl_value *v, const char *key, int64_t most, int64_
     return n == NULL || (pawl_value_type(n) == PAWL_TYPE_INT && *out >= 0 && *out <= most);
 }
 
-/* "input" is an object, or the text that a model says in place of one. */
+/* "input" is an object, or the text that a model gives instead of one. */
 static bool tools_well(const pawl_value *tools)
 {
     const pawl_value *tool;
@@ -119,7 +119,7 @@ static bool usage_well(const pawl_value *usage)
     return true;
 }
 
-/* What is wrong with it, or NULL. */
+/* The error, or NULL. */
 static const char *entry_read(const pawl_value *v, entry *e)
 {
     const char *stop = NULL;
@@ -202,7 +202,7 @@ void pawl_llm_script_free(pawl_llm_script *s)
 
 /* ---- which one fits ---------------------------------------------------------------------------------------------- */
 
-/* Whether one of the messages at the end, all of tools, is of that one. */
+/* Whether one of the tool results at the end is of that tool. */
 static bool after(const pawl_value *messages, const char *tool)
 {
     const pawl_value *m;
@@ -262,7 +262,7 @@ static bool reply_text(const entry *e, buf *out)
     return !out->failed;
 }
 
-/* In as many parts as it says, each after its delay. */
+/* In as many parts as the entry says, each after its delay. */
 static pawl_code text_say(llm_answer *a, pawl_reply *r, const entry *e, const buf *text)
 {
     const size_t n = e->deltas > 0 ? (size_t)e->deltas : 1;
@@ -310,7 +310,7 @@ static void bill(const pawl_llm_script *s, const pawl_job *job, const entry *e, 
     pawl_llm_usage *u = &a->usage;
 
     if (e->usage == NULL)
-        return;                 /* it has used what was set aside */
+        return;                 /* without usage a budget counts the reservation */
     *u = (pawl_llm_usage){ llm_count(e->usage, "/input_tokens"), llm_count(e->usage, "/output_tokens"),
                            llm_count(e->usage, "/cache_read_tokens"), llm_count(e->usage, "/cache_write_tokens") };
     llm_cost(r, u, s->price != NULL ? s->price(s->price_ctx, llm_text(job->args, "model"), u) : 0);
@@ -334,7 +334,7 @@ static pawl_code answer(const pawl_llm_script *s, const pawl_job *job, pawl_repl
     if (e->thinking != NULL && (p = llm_part_new(a, LLM_THINKING, -1)) != NULL)
         llm_part_text(a, p, e->thinking, strlen(e->thinking));
     if ((rc = text_say(a, r, e, text)) != PAWL_OK && a->rc == PAWL_OK)
-        return rc;              /* stopped on the way */
+        return rc;              /* stopped meanwhile */
     bill(s, job, e, a, r);
     if (e->error != NULL) {
         pawl_reply_retry_after(r, e->retry_after_ms);

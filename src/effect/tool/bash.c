@@ -11,13 +11,13 @@
 
 enum {
     BASH_MS = 120000,
-    STDERR_BYTES = 2000,        /* of a tool that is a program, told when it fails */
-    KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256  /* of the beginning of the output, and of its end */
+    STDERR_BYTES = 2000,        /* of a tool that is a program, in its error */
+    KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256  /* of the output's beginning, and of its end */
 };
 
 /* ---- the environment ------------------------------------------------------------------------------------ */
 
-/* What a command of the model is not to see: what is Pawl's own, and what looks like a key. */
+/* Variables that a command of the model must not see: Pawl's own, and those that look like keys. */
 static bool withheld(const char *entry)
 {
     static const char *const ends[] = { "API_KEY", "APIKEY", "TOKEN", "SECRET", "SECRET_KEY", "ACCESS_KEY", "PRIVATE_KEY", "PASSWORD", "PASSWD", "PASSPHRASE",
@@ -53,7 +53,7 @@ static char **env_of(arena *mem)
 
 /* ---- the sandbox ------------------------------------------------------------------------------------------- */
 
-/* The workspace, then the folders that belong to it and are there. */
+/* The workspace, then its further folders that exist. */
 static const sandbox_folder *folders_of(tool_call *c, const roots *r, size_t *n)
 {
     sandbox_folder *out = arena_get(&c->mem, (ROOTS_MAX + 1) * sizeof *out);
@@ -63,7 +63,7 @@ static const sandbox_folder *folders_of(tool_call *c, const roots *r, size_t *n)
     return out;
 }
 
-/* The words before the command, none where there is no sandbox. */
+/* The words before the command; none without a sandbox. */
 static pawl_code sandbox_of(tool_call *c, const roots *r, sandbox *in)
 {
     const char *off = pawl_value_string(pawl_value_get(c->job->args, "sandbox"));
@@ -131,7 +131,7 @@ static bool argv_make(tool_call *c, process *p, const sandbox *in)
     return !c->mem.failed;
 }
 
-/* Its output, and how it ended. */
+/* The reply: output, and how the command ended. */
 static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
 {
     buf *out = &c->out;
@@ -160,7 +160,7 @@ static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
 
 /* ---- what it writes, as it comes ---------------------------------------------------------------------------------- */
 
-enum { PROGRESS_BYTES = 1 << 18, TORN_BYTES = 4 };     /* so much of one call is told; of a character that is not whole yet */
+enum { PROGRESS_BYTES = 1 << 18, TORN_BYTES = 4 };     /* sent to readers of one call; of an incomplete character */
 
 typedef struct progress {
     const pawl_job *job;
@@ -169,7 +169,7 @@ typedef struct progress {
     size_t ntorn, told;
 } progress;
 
-/* Whoever reads along may miss some; the whole is the result. */
+/* A slow reader may miss some; the result has all of it. */
 static void progress_heard(void *ctx, const char *data, size_t size)
 {
     progress *p = ctx;
@@ -264,7 +264,7 @@ static const pawl_value *args_of(tool_call *c)
     return args;
 }
 
-/* What the program came to, from the reply of pawl_effect_command. */
+/* The result of a program, from the reply of pawl_effect_command. */
 static pawl_code program_ended(tool_call *c, const pawl_value *v)
 {
     const char *out = pawl_value_string(pawl_value_get(v, "stdout")), *err = pawl_value_string(pawl_value_get(v, "stderr"));
@@ -304,7 +304,7 @@ pawl_code tool_command(tool_call *c)
         return sandbox_refuses(c->r, is, why);
     if ((job.args = args_of(c)) == NULL)
         return tool_nomem(c);
-    job.later = NULL;           /* the reply is this call's own: it is waited for */
+    job.later = NULL;           /* waits here, because the reply is converted afterwards */
     reply_init(&reply, &c->r->alloc);
     rc = tool_in_plan(c->job) ? sandbox_command(&job, &reply, (effect_codes){ 0 }) : pawl_effect_command(&job, &reply, NULL);
     if (rc == PAWL_OK) {

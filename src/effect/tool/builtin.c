@@ -1,4 +1,4 @@
-/* builtin.c - the tools that come with the library; docs/TOOLS.md is printed from this table.
+/* builtin.c - the tools of the library; docs/TOOLS.md is printed from this table.
  *
  * Read by registry.c. Constant. */
 #include "effect/tool/tool.h"
@@ -80,7 +80,7 @@ static const char search_schema[] = OBJECT("\"query\"",
     TEXT("query", SOME, "words of what is to be done, or of a tool's name") ","
     NUMBER("max_results", 1, 20, "5"));
 
-/* Their order is the one in which a model is shown them. */
+/* In the order in which a model sees them. */
 const builtin builtins[] = {
     { { .name = "read_file", .rule = "Read", .schema = read_schema, .cls = PAWL_READ, .effect = PAWL_PURE, .output_bytes = 100000, .beside = true,
         .description = "Read a file of the workspace: text with the numbers of its lines, or an image (png, jpeg, gif, webp). Up to 2000 lines at a "

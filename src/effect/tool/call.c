@@ -13,7 +13,7 @@ pawl_code tool_nomem(tool_call *c)
     return pawl_reply_fail(c->r, PAWL_NOMEM, "%s: no memory", c->job->effect);
 }
 
-/* The rest of a reply, whose "content" is written. */
+/* The end of a reply, after its "content". */
 static pawl_code reply_end(tool_call *c, bool is_error, bool cut)
 {
     buf *b = &c->r->text;
@@ -141,7 +141,7 @@ bool input_flag(const tool_call *c, const char *name)
     return pawl_value_bool(pawl_value_get(c->input, name));
 }
 
-/* Strings of the input become paths, patterns and commands of C. */
+/* The name of an input string that contains NUL: strings become C paths, patterns and commands. NULL: none does. */
 static const char *with_nul(const pawl_value *input)
 {
     pawl_iter it = pawl_iter_of(input);
@@ -153,7 +153,7 @@ static const char *with_nul(const pawl_value *input)
     return NULL;
 }
 
-/* PAWL_OK with *told: the reply is made. */
+/* Checks the arguments. PAWL_OK with *told: the reply has the error already. */
 static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
 {
     const pawl_value *cwd = pawl_value_get(c->job->args, "cwd");

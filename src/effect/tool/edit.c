@@ -1,11 +1,11 @@
-/* edit.c - edit_file and write_file.
+/* edit.c - the tools edit_file and write_file.
  *
- * Called by call.c. A file is replaced whole or not at all (workspace_fs.c). */
+ * Called by call.c. A file is replaced completely or not at all (workspace_fs.c). */
 #include "effect/tool/tool.h"
 
 /* ---- what is found and replaced ----------------------------------------------------------------------- */
 
-/* As the file has its lines: an end without CR becomes one with. */
+/* Adds CR to line ends without one. */
 static void with_cr(buf *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -15,7 +15,7 @@ static void with_cr(buf *out, const char *text, size_t size)
     }
 }
 
-/* By its first line. */
+/* Decided by the first line. */
 static bool has_cr(const buf *file)
 {
     const char *end = file->size > 0 ? memchr(file->data, '\n', file->size) : NULL;
@@ -41,7 +41,7 @@ typedef struct edit {
     size_t fits;
 } edit;
 
-/* How often `old` fits, side by side; what comes of it goes to `out`. */
+/* Counts non-overlapping matches of `old` and writes the result to `out`. */
 static void replace(edit *e)
 {
     const char *at = e->file.data, *end = at + e->file.size, *p;
@@ -71,7 +71,7 @@ static void text_take(buf *out, const pawl_value *text, bool cr)
         buf_put(out, pawl_value_string(text), pawl_value_size(text));
 }
 
-/* With the ends of the file's first line, and, where that fits nowhere, with the other ones: a file may have both, and who reads it sees no CR. */
+/* First with the line end of the file's first line; if nothing matches, with the other one: a file may have both, and the model does not see CR. */
 static void replace_asked(edit *e)
 {
     const pawl_value *old = pawl_value_get(e->c->input, "old_string"), *new_ = pawl_value_get(e->c->input, "new_string");
@@ -86,7 +86,7 @@ static void replace_asked(edit *e)
     }
 }
 
-/* Whether it fits once more where it fits already: in }}} the text }} does. */
+/* Whether matches overlap, as }} does in }}}. */
 static bool overlaps(const edit *e)
 {
     const char *end = e->file.data + e->file.size, *first = find(e->file.data, end, &e->old);

@@ -1,5 +1,7 @@
-/* fetch.c - a page by its address. Where it lies is looked at when the connection is made, with the address that it is made to: so no name that
- * changes between two looks leads to this machine or its network. */
+/* fetch.c - the tool web_fetch: gets a page.
+ *
+ * Called by call.c. The address is checked when the connection is made, so a host name that changes its address cannot lead to this machine or its
+ * network. */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -22,14 +24,14 @@ typedef struct fetch {
     tool_call *c;
     net_request q;
     net_answer a;
-    bool barred;                /* an address was not gone to */
-    bool anywhere;              /* this machine and private networks, too */
+    bool barred;                /* an address was refused */
+    bool anywhere;              /* this machine and private networks are allowed */
     char host[HOST_BYTES];
 } fetch;
 
 /* ---- addresses -------------------------------------------------------------------------------------------- */
 
-/* Networks that are not the world's: 0 and 10 and so on, as the first bits of an address. */
+/* Networks that are not public, as the first bits of an address. */
 static const struct { uint32_t net; unsigned bits; } inner4[] = {
     { 0x00000000, 8 }, { 0x0A000000, 8 }, { 0x64400000, 10 }, { 0x7F000000, 8 }, { 0xA9FE0000, 16 }, { 0xAC100000, 12 },
     { 0xC0000000, 24 }, { 0xC0A80000, 16 }, { 0xC6120000, 15 }, { 0xE0000000, 3 },
@@ -48,7 +50,7 @@ static uint32_t four(const uint8_t *b)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-/* Those of IPv6 that hold one of IPv4 are what that is. */
+/* IPv6 addresses that contain an IPv4 address are judged by that. */
 static bool is_inner6(const uint8_t b[16])
 {
     static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF }, nat[12] = { 0, 0x64, 0xFF, 0x9B };
@@ -58,7 +60,7 @@ static bool is_inner6(const uint8_t b[16])
         return is_inner4(four(b + 12));
     if (b[0] == 0x20 && b[1] == 0x02)
         return is_inner4(four(b + 2));
-    /* all but 2000::/3, which is what the world uses; 2001::/32 leads to addresses that cannot be seen */
+    /* only 2000::/3 is public; 2001::/32 (Teredo) hides its target */
     return b[0] >> 5 != 1 || (b[0] == 0x20 && b[1] == 0x01 && b[2] == 0 && b[3] == 0);
 }
 
@@ -89,7 +91,7 @@ static bool of_this_machine(const struct sockaddr *to)
     bool found = false;
 
     if (getifaddrs(&all) != 0)
-        return true;            /* nobody knows */
+        return true;            /* an unknown family counts as private */
     for (struct ifaddrs *i = all; i != NULL && !found; i = i->ifa_next)
         found = same_address(i->ifa_addr, to);
     freeifaddrs(all);
@@ -126,7 +128,7 @@ static bool begins(const char *text, const char *with)
     return strncasecmp(text, with, strlen(with)) == 0;
 }
 
-/* The host and its port, in lower case; false: no URL of http or https, or one with a name and password in it. */
+/* Host and port in lower case; false: not a URL of http or https, or one with a user name. */
 static bool host_of(const char *url, char out[HOST_BYTES])
 {
     const char *from = begins(url, "https://") ? url + 8 : begins(url, "http://") ? url + 7 : NULL;
@@ -143,7 +145,7 @@ static bool host_of(const char *url, char out[HOST_BYTES])
     return true;
 }
 
-/* Of the answer's head. */
+/* A header of the answer. */
 static const char *head_get(const buf *head, const char *name)
 {
     for (size_t at = 0; at < head->size;) {
@@ -176,7 +178,7 @@ static content content_of(const char *type)
     return CONTENT_OTHER;
 }
 
-/* Pages of old are Latin-1; what is UTF-8 is that, whatever is said of it. */
+/* UTF-8 is recognised whatever the header says; other text is Latin-1. */
 static void body_put(buf *out, const char *type, const buf *body)
 {
     const char *set = strstr(type, "charset=");
@@ -246,7 +248,7 @@ static pawl_code fetch_failed(fetch *f, pawl_code rc, const pawl_err *why)
     return tool_error(f->c, "HTTP error: %s: %s", f->host, why->text);
 }
 
-/* One hop on; *told: the reply is made. */
+/* Follows one redirect; *told: the reply is made. */
 static pawl_code follow(fetch *f, bool *told)
 {
     tool_call *c = f->c;
@@ -301,7 +303,7 @@ pawl_code tool_fetch(tool_call *c)
     f.q.until_ms = job_until(c->job, FETCH_MS, &limit);
     request_watch(&f.q, &f.watch, c->job);
     f.anywhere = pawl_value_bool(pawl_value_get(c->job->args, "private"));
-    f.q.may_connect = may_connect;      /* no proxy either way */
+    f.q.may_connect = may_connect;      /* no proxy in either case */
     net_answer_init(&f.a, &c->r->alloc);
     rc = hops(&f);
     net_answer_free(&f.a);

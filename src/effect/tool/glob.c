@@ -69,7 +69,7 @@ static pawl_code tell(globbing *g, const walk *w, const file_place *at, const ro
     return tool_text(g->c, CUT_END, false);
 }
 
-/* A pattern may be written in full, with the workspace before it. */
+/* A pattern may be absolute: the workspace's path is removed. */
 static const char *from_here(const roots *r, const char *text)
 {
     for (int real = 0; real < 2; real++) {

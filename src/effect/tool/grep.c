@@ -1,6 +1,6 @@
-/* grep.c - the tool `grep`: lines of files by a regular expression, or by plain text.
+/* grep.c - the tool `grep`: searches lines of files by a regular expression or a plain text.
  *
- * Called by call.c. Owns one compiled expression for the call; regex.c refuses what would take the C library too long. */
+ * Called by call.c. Owns one compiled expression for the call; regex.c refuses expressions that would take the C library too long. */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -12,11 +12,11 @@
 enum {
     MATCHES = 250,
     CONTEXT_MAX = 20,
-    SEARCHED_BYTES = 16384,     /* of a line */
-    SHOWN_BYTES = 500,          /* of a line */
+    SEARCHED_BYTES = 16384,     /* searched of a line */
+    SHOWN_BYTES = 500,          /* returned of a line */
     GREP_MS = 20000,
-    PLAIN_SIZE = 24,            /* of a regular expression: a larger one is made anew */
-    ANEW_BYTES = 65536          /* after so many bytes, since what it has learned of them is kept in memory */
+    PLAIN_SIZE = 24,            /* elements of an expression; a larger one is recompiled */
+    ANEW_BYTES = 65536          /* after so many bytes: the C library caches what it learned, which takes memory */
 };
 
 typedef enum mode { MODE_CONTENT, MODE_FILES, MODE_COUNT } mode;
@@ -30,8 +30,8 @@ typedef struct grep {
     walk *w;
     mode mode;
     int64_t before, after, most, found;
-    bool more, icase;           /* more: there would be another one */
-    /* what is looked for */
+    bool more, icase;           /* more: there are further matches */
+    /* the expression */
     const char *fixed;
     size_t fixed_size;
     buf expr;
@@ -39,9 +39,9 @@ typedef struct grep {
     bool made, nomem;
     size_t size, learned;
     const pattern *glob;
-    /* the file */
-    const char *path;           /* below `from`; NULL: it is `from` */
-    int64_t line, count, told, left;    /* told: the last line that was; left: lines to show after a match */
+    /* the current file */
+    const char *path;           /* relative to `from`; NULL: it is `from` */
+    int64_t line, count, told, left;    /* told: last line that was returned; left: context lines still to return */
     kept_line ring[CONTEXT_MAX];
     size_t used;
     bool begun;
@@ -158,7 +158,7 @@ static void line_end(grep *g)
 
 /* ---- one file ------------------------------------------------------------------------------------------------ */
 
-/* Whether the rest of it is of no interest. */
+/* Whether the rest of the file does not matter. */
 static bool over(const grep *g)
 {
     return g->more || g->nomem || (g->mode == MODE_FILES && g->count > 0);
@@ -198,7 +198,7 @@ static void file_told(grep *g)
     buf_char(out, '\n');
 }
 
-/* False: no more. A file that cannot be read is passed over. */
+/* False: stop. An unreadable file is skipped. */
 static bool search(grep *g, int fd, const char *path)
 {
     char chunk[16384];
@@ -213,7 +213,7 @@ static bool search(grep *g, int fd, const char *path)
         g->ring[i].line = 0;
     while (n != 0 && !over(g)) {
         if (job_canceled(g->c->job) || clock_ms() >= g->c->until_ms || clock_ms() >= g->w->until_ms)
-            break;              /* whoever walks says why */
+            break;              /* the walk has the reason */
         n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
@@ -313,7 +313,7 @@ static pawl_code search_all(grep *g, const char *path)
         if (clock_ms() >= g->w->until_ms)
             g->w->cut = "it took too long";
     }
-    g->c->looks = 0;            /* look at the time now */
+    g->c->looks = 0;            /* check the time now */
     if (rc == PAWL_OK)
         rc = tool_stop(g->c);
     return rc != PAWL_OK ? rc : g->nomem ? tool_nomem(g->c) : tell(g);

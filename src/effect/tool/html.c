@@ -1,8 +1,10 @@
-/* html.c - the text of a page. One pass, no tree: what is wrong in a page costs text, and never time. */
+/* html.c - converts a page to text in one pass without a tree.
+ *
+ * Called by fetch.c; pure. Invalid markup costs some text, never more time. */
 #include "effect/tool/tool.h"
 
 enum {
-    TAG_BYTES = 16,             /* of a tag's name; a longer one is none that matters */
+    TAG_BYTES = 16,             /* of a tag's name; no longer name matters */
     URL_BYTES = 2000,
     ENTITY_BYTES = 10,
     BLANK_LINES_MAX = 1
@@ -11,12 +13,12 @@ enum {
 typedef struct html_page {
     const char *p, *end;
     buf *out;
-    bool blank;                 /* a space is due before the next word */
-    unsigned lines;             /* line ends that are due before it */
+    bool blank;                 /* a space before the next word is pending */
+    unsigned lines;             /* line ends before it that are pending */
     unsigned pre;
-    bool begun;                 /* something was written */
-    const char *url;            /* of the link that is open */
-    size_t url_size, url_from;  /* url_from: where its text begins */
+    bool begun;                 /* output has begun */
+    const char *url;            /* of the open link */
+    size_t url_size, url_from;  /* url_from: where the link's text begins */
 } html_page;
 
 typedef struct tag {
@@ -105,7 +107,7 @@ static const struct { const char *name; uint32_t c; } entities[] = {
     { "agrave", 0xE0 }, { "ccedil", 0xE7 }, { "ntilde", 0xF1 }, { "shy", 0xAD }, { "ensp", ' ' }, { "emsp", ' ' }, { "thinsp", ' ' },
 };
 
-/* The character that `&...;` at *p stands for; *p goes past it. 0: it is no such thing. */
+/* The character of the entity at *p, which is advanced. 0: not an entity. */
 static uint32_t entity(const char **p, const char *end)
 {
     const char *from = *p + 1, *at = from;
@@ -165,7 +167,7 @@ static void text(html_page *g)
 
 /* ---- tags ----------------------------------------------------------------------------------------------- */
 
-/* The value of an attribute; *size 0: there is none. */
+/* The value of an attribute; *size 0: none. */
 static const char *attr(const tag *t, const char *name, size_t *size)
 {
     const char *p = t->attrs, *end = t->attrs_end;
@@ -201,7 +203,7 @@ static const char *attr(const tag *t, const char *name, size_t *size)
     return NULL;
 }
 
-/* At "<": false, and nothing moved: it is no tag but text. */
+/* At "<". False: it is text, not a tag; nothing was consumed. */
 static bool tag_read(html_page *g, tag *t)
 {
     const char *p = g->p + 1;
@@ -225,7 +227,7 @@ static bool tag_read(html_page *g, tag *t)
     return true;
 }
 
-/* To what ends it: "-->", "</script". */
+/* Skips to its end: "-->", "</script". */
 static void skip_to(html_page *g, const char *what, bool past)
 {
     size_t n = strlen(what);
@@ -244,7 +246,7 @@ static bool one_of(const char *name, const char *const *names, size_t n)
     return false;
 }
 
-/* A link's address stands behind its text, unless that is it. */
+/* Appends the address of a link, unless its text is the address. */
 static void link_end(html_page *g)
 {
     const size_t size = g->out->size > g->url_from ? g->out->size - g->url_from : 0;
@@ -279,7 +281,7 @@ static void link_begin(html_page *g, const tag *t)
     g->url = url;
     g->url_size = n;
     if (g->begun && (g->lines > 0 || g->blank))
-        due(g);                 /* its text begins behind them */
+        due(g);                 /* so that its text begins after them */
     g->url_from = g->out->size;
 }
 
@@ -323,7 +325,7 @@ static void tag_told(html_page *g, const tag *t)
     }
 }
 
-/* What is no text, up to the tag that closes it. */
+/* Skips an element without text, up to its closing tag. */
 static bool dropped(html_page *g, const tag *t)
 {
     static const struct { const char *name, *end; } none[] = { { "script", "</script" }, { "style", "</style" }, { "template", "</template" },

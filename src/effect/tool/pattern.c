@@ -1,14 +1,14 @@
-/* pattern.c - the patterns of the tools glob and grep, as .gitignore has them: braces are written out, then base/glob.c compares.
+/* pattern.c - patterns of the tools glob and grep, as in .gitignore: braces are expanded, then base/glob.c compares.
  *
  * Owns nothing: texts are in the arena of the call. Called by glob.c and grep.c; pure. */
 #include "base/glob.h"
 #include "effect/tool/tool.h"
 
-enum { BRACES_MAX = 8 };        /* one inside another */
+enum { BRACES_MAX = 8 };        /* nested */
 
 /* ---- braces ------------------------------------------------------------------------------------------- */
 
-/* Past one element of a pattern. */
+/* Skips one element of a pattern. */
 static const char *element_end(const char *p)
 {
     const char *end;
@@ -20,7 +20,7 @@ static const char *element_end(const char *p)
     return p + 1;
 }
 
-/* Of the brace at p: where it closes; NULL: nowhere. */
+/* The closing brace for the one at p; NULL: none. */
 static const char *brace_end(const char *p)
 {
     unsigned depth = 0;
@@ -45,7 +45,7 @@ static const char *alt_add(arena *mem, const char *text, size_t size, pattern *o
     return NULL;
 }
 
-/* HEAD{A,B}TAIL becomes HEADATAIL and HEADBTAIL, and so on with these. */
+/* HEAD{A,B}TAIL becomes HEADATAIL and HEADBTAIL, which are expanded further. */
 static const char *expand(arena *mem, const char *text, unsigned depth, pattern *out)
 {
     const char *open = text, *close, *from, *wrong = NULL;
@@ -84,7 +84,7 @@ static const char *expand(arena *mem, const char *text, unsigned depth, pattern 
 
 /* ---- made ----------------------------------------------------------------------------------------------- */
 
-/* Without a slash but at its end it may stand at any depth; a slash at its end means all that is inside. */
+/* Without a slash (except at its end) it matches at any depth; a slash at its end means everything inside. */
 static const char *anchor(arena *mem, const char *text)
 {
     size_t n = strlen(text), from = text[0] == '/';

@@ -11,8 +11,8 @@
 
 enum {
     LINES = 2000,
-    LINE_BYTES = 2000,          /* shown of one */
-    TEXT_BYTES = 1 << 20,       /* of what is shown of a file */
+    LINE_BYTES = 2000,          /* shown of a line */
+    TEXT_BYTES = 1 << 20,       /* shown of a file */
     IMAGE_BYTES = 3932160,      /* 5 MiB in base64 */
     LIST_MAX = 1000,
     LIST_LOOKED_MAX = 100000
@@ -56,13 +56,13 @@ static pawl_code image(tool_call *c, const file_place *p, const char *path, cons
 
 typedef struct read_page {
     tool_call *c;
-    int64_t first, limit;       /* lines asked for */
-    int64_t line;               /* the one that is read, from 1 */
-    int64_t shown, last;        /* lines, and the number of the last */
-    size_t most;                /* bytes of it all */
-    size_t used;                /* of the line */
+    int64_t first, limit;       /* the requested lines */
+    int64_t line;               /* the current line, from 1 */
+    int64_t shown, last;        /* number of lines shown, and number of the last one */
+    size_t most;                /* limit of the whole output */
+    size_t used;                /* bytes of the current line */
     char text[LINE_BYTES];
-    size_t over;                /* bytes of it that are not shown */
+    size_t over;                /* its bytes that are not shown */
     bool full, begun;
 } read_page;
 
@@ -141,7 +141,7 @@ static pawl_code text(tool_call *c, int fd, const char *path, const struct stat 
     g->limit = input_count(c, "limit", LINES);
     g->line = 1;
     g->most = c->tool->output_bytes < TEXT_BYTES ? c->tool->output_bytes : TEXT_BYTES;
-    g->most -= g->most > 200 ? 100 : 0;     /* for the note */
+    g->most -= g->most > 200 ? 100 : 0;     /* reserved for the note */
     while (n != 0 && !g->full && (rc = tool_stop(c)) == PAWL_OK)
         if ((n = read(fd, chunk, sizeof chunk)) > 0)
             feed(g, chunk, (size_t)n);
@@ -199,7 +199,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Its names, each with what tells its kind; *all: how many there are, *rc: whether to go on. */
+/* The names in a folder, each with a mark for its kind; *all: how many there are; *rc: not PAWL_OK to stop. */
 static char **names_of(tool_call *c, int fd, DIR *dir, size_t *n, pawl_code *rc)
 {
     void *names = NULL;

@@ -1,5 +1,7 @@
-/* regex.c - regular expressions as they are written everywhere, as those that POSIX knows. What a compiler of these would take too long for,
- * or too much memory, never reaches it: repetitions are counted out, and nesting has a limit. */
+/* regex.c - converts common regular expressions to POSIX extended ones.
+ *
+ * Called by grep.c; pure. Expressions that would take the C library too long, or too much memory, are refused: repetitions are counted as written out,
+ * and nesting is limited. */
 #include "effect/tool/tool.h"
 
 enum {
@@ -11,8 +13,8 @@ enum {
 typedef struct regex_reader {
     const char *p;
     buf *out;
-    size_t size[REGEX_NESTED_MAX + 1];  /* of the group at each level, */
-    size_t last[REGEX_NESTED_MAX + 1];  /* and of the last element in it; 0: none */
+    size_t size[REGEX_NESTED_MAX + 1];  /* of the group at each level */
+    size_t last[REGEX_NESTED_MAX + 1];  /* of the last element in it; 0: none */
     unsigned depth;
     const char *wrong;
 } regex_reader;
@@ -45,7 +47,7 @@ static bool is_range(const char *p)
     return p[0] == '-' && p[1] != ']' && p[1] != '\0';
 }
 
-/* One member, at r->p; ranges as they are. */
+/* One member of a set, at r->p; ranges unchanged. */
 static void member(regex_reader *r, members *m, buf *list)
 {
     const char *cls;
@@ -107,7 +109,7 @@ static void bracket(regex_reader *r)
     if (*r->p != ']' && r->wrong == NULL)
         r->wrong = "a [ is not closed";
     r->p += *r->p == ']';
-    if (m.caret && !m.not && !m.close && list.size == 0) {      /* first it would mean something else */
+    if (m.caret && !m.not && !m.close && list.size == 0) {      /* as the first member ^ would negate */
         buf_text(r->out, m.dash ? "[-^]" : "\\^");
     } else {
         buf_text(r->out, m.not ? "[^" : "[");
@@ -181,7 +183,7 @@ static void close_group(regex_reader *r)
     r->last[r->depth] = inner;
 }
 
-/* {n}, {n,}, {n,m} at p: its end, and the greatest number in it; NULL: it is none, but a brace. */
+/* {n}, {n,}, {n,m} at p: its end, and its greatest number; NULL: a plain brace. */
 static const char *interval(const char *p, size_t *most)
 {
     size_t n[2] = { 0, 0 };
@@ -202,7 +204,7 @@ static const char *interval(const char *p, size_t *most)
     return p + 1;
 }
 
-/* * + ? {n,m}, and what makes them lazy or possessive, which is nothing to whether a line fits. */
+/* * + ? {n,m}; lazy and possessive marks are dropped, since they do not change whether a line matches. */
 static void repeat(regex_reader *r)
 {
     size_t times = 1;

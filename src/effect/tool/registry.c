@@ -10,13 +10,13 @@ enum {
     RUN_WORDS_MAX = 256,
     TIMEOUT_MAX = 3600000,      /* an hour */
     OUTPUT_MAX = WHOLE_BYTES_MAX,
-    WORD_BYTES = 64,            /* of a search */
+    WORD_BYTES = 64,            /* of a search word */
     SEARCH_WORDS_MAX = 16
 };
 
 struct pawl_tools {
     pawl_alloc alloc;
-    arena mem;                  /* of what the entries hold */
+    arena mem;                  /* for the contents of the entries */
     tool_entry **all;
     size_t n, cap;
 };
@@ -101,7 +101,7 @@ static tool_entry *entry_make(pawl_tools *t, const pawl_tool *tool, pawl_err *er
     e->tool.description = arena_text(&t->mem, tool->description);
     e->tool.schema = arena_text(&t->mem, tool->schema);
     e->tool.hint = arena_text(&t->mem, tool->hint);
-    e->tool.env = NULL;         /* of a program: its words are kept with it */
+    e->tool.env = NULL;         /* the words of a program are kept with the entry */
     if (tool->timeout_ms == 0)
         e->tool.timeout_ms = PAWL_TOOL_TIMEOUT_MS;
     if (tool->output_bytes == 0)
@@ -158,7 +158,7 @@ pawl_code pawl_tools_add(pawl_tools *t, const pawl_tool *tool, pawl_err *err)
     return PAWL_OK;
 }
 
-/* `n` words, with a NULL behind them. */
+/* A copy of `n` words, ending in NULL. */
 static const char **words_kept(arena *mem, const char *const *words, size_t n)
 {
     const char **out = arena_zero(mem, (n + 1) * sizeof *out);
@@ -269,7 +269,7 @@ static bool of_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
 }
 
-/* Whether a word of `text` begins with `word`, which is in lower case. */
+/* Whether a word of `text` begins with `word` (in lower case). */
 static bool has_word(const char *text, const char *word)
 {
     for (const char *p = text; p != NULL && *p != '\0'; p++) {
@@ -285,7 +285,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* The words of a search, in lower case; those that are too long are cut. */
+/* The words of a search in lower case; long ones are cut. */
 static size_t words_of(const char *text, char words[SEARCH_WORDS_MAX][WORD_BYTES])
 {
     size_t n = 0, at = 0;
@@ -311,7 +311,7 @@ static unsigned weight(const pawl_tool *tool, char words[SEARCH_WORDS_MAX][WORD_
         unsigned one = has_word(tool->name, words[i]) || has_word(tool->rule, words[i]) ? 3
                        : has_word(tool->hint, words[i]) ? 2 : has_word(tool->description, words[i]);
 
-        sum += one > 0 ? 100 + one : 0; /* two words weigh more than any one */
+        sum += one > 0 ? 100 + one : 0; /* two matching words outweigh any single one */
     }
     return sum;
 }

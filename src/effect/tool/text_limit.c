@@ -1,11 +1,11 @@
-/* text_limit.c - text as a model gets it: UTF-8, and cut to a limit.
+/* text_limit.c - prepares text for a model: valid UTF-8, cut to a limit.
  *
  * Pure; called by the tools. */
 #include "effect/tool/tool.h"
 
 #define REPLACED "\xef\xbf\xbd"     /* U+FFFD */
 
-/* Bytes of the character that begins at p; 0: none does. NUL is none. */
+/* Bytes of the character at p; 0: invalid, or NUL. */
 static size_t character(const unsigned char *p, size_t left)
 {
     size_t n = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : p[0] >= 0xC2 ? 2 : 1;

@@ -1,4 +1,4 @@
-/* tool.h - inside the tools: a call, its workspace, patterns, and what is said to the model. */
+/* tool.h - inside the tools: a call, its workspace, patterns, and texts for the model. */
 #ifndef EFFECT_TOOL_TOOL_H
 #define EFFECT_TOOL_TOOL_H
 
@@ -10,13 +10,13 @@
 /* ---- limits (X2) ---------------------------------------------------------------------------------- */
 
 enum {
-    ROOTS_MAX = 64,             /* the workspace and the folders that belong to it */
+    ROOTS_MAX = 64,             /* the workspace and its further folders */
     TOOL_PATH_BYTES = 4096,     /* of a path */
     NAME_BYTES = 256,           /* of a name in it */
     LINKS_MAX = 40,             /* in one path */
     WHOLE_BYTES_MAX = 1 << 20,  /* of "whole" */
     FILE_BYTES_MAX = 16 << 20,  /* of a file that is edited */
-    PROBE_BYTES = 8192          /* looked at to tell text from other files */
+    PROBE_BYTES = 8192          /* read to tell text from other files */
 };
 
 /* ---- call.c: a call, and what it came to -------------------------------------------------------------- */
@@ -28,129 +28,128 @@ struct tool_call {
     const pawl_job *job;
     pawl_reply *r;
     const pawl_tool *tool;
-    const pawl_value *input;    /* checked */
-    const char *const *run;     /* of a command: its words */
-    const char *cwd;            /* absolute, and a folder */
+    const pawl_value *input;    /* checked by the schema */
+    const char *const *run;     /* words of a tool that is a program */
+    const char *cwd;            /* absolute path of a folder */
     arena mem;
-    buf out;                    /* the content, while it is made */
+    buf out;                    /* the content that is being made */
     char note[512];             /* for people; "": none */
-    const char *limit;          /* what until_ms is called */
-    int64_t until_ms;           /* by clock_ms: the job's end */
+    const char *limit;          /* name of the limit behind until_ms */
+    int64_t until_ms;           /* end of the job, by clock_ms */
     int64_t beat_ms;
     unsigned looks;
 };
 
-/* One tool of the set: what is handed out as its `arg`. */
+/* A tool of the set: the `arg` of its handler. */
 typedef struct tool_entry {
-    pawl_tool tool;             /* as it is handed out */
+    pawl_tool tool;             /* the public view of it */
     const pawl_value *schema;
-    pawl_handler_fn *fn;        /* of somebody else's, or */
+    pawl_handler_fn *fn;        /* handler of the program that embeds Pawl, or */
     void *arg;
-    tool_fn *own;               /* of ours */
-    const char *const *run;     /* of a command */
-    bool any_mode;              /* it looks at the mode itself: what runs programs of a model */
+    tool_fn *own;               /* one of ours */
+    const char *const *run;     /* words of a program */
+    bool any_mode;              /* it checks the mode itself, because it runs the model's commands */
 } tool_entry;
 
 pawl_handler_fn tool_perform;   /* `arg`: a tool_entry */
 /* {"content":TEXT,"is_error":true}; PAWL_OK or PAWL_NOMEM. */
 pawl_code tool_error(tool_call *c, const char *format, ...) PAWL_PRINTF(2, 3);
 typedef enum cut_where { CUT_END, CUT_MIDDLE } cut_where;
-/* c->out as the content: made UTF-8, cut when it is too long. */
+/* Replies with c->out as the content: made valid UTF-8, and cut if it is too long. */
 pawl_code tool_text(tool_call *c, cut_where where, bool is_error);
-/* The same of a list of blocks: c->out is its JSON. */
+/* The same with c->out as the JSON of a list of blocks. */
 pawl_code tool_blocks(tool_call *c);
-/* PAWL_OK: go on; PAWL_CANCELED, PAWL_TIMEOUT: told. Cheap, to be asked often. */
+/* PAWL_OK: continue; PAWL_CANCELED, PAWL_TIMEOUT: the reply has the error. Cheap, to be called often. */
 pawl_code tool_stop(tool_call *c);
 pawl_code tool_nomem(tool_call *c);
-pawl_code tool_denied(tool_call *c);    /* by plan mode, in its sentence (P1) */
+pawl_code tool_denied(tool_call *c);    /* denied by plan mode (P1) */
 bool tool_in_plan(const pawl_job *job);
-/* Of its input: NULL, or `otherwise`, where there is none. */
+/* A member of its input: NULL, or `otherwise`, if it is missing. */
 const char *input_text(const tool_call *c, const char *name);
 int64_t input_count(const tool_call *c, const char *name, int64_t otherwise);
 bool input_flag(const tool_call *c, const char *name);
 
 /* ---- plain.c: text for models: pure ------------------------------------------------------------------- */
 
-/* Append `data` as UTF-8: what is none, and NUL, becomes U+FFFD. */
+/* Append `data` as UTF-8: invalid bytes and NUL become U+FFFD. */
 void plain_put(buf *b, const char *data, size_t size);
 /* Cut `text` to about `most` bytes, between characters, with a note of what is left out; false: it is short enough. */
 bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where);
-bool plain_binary(const char *data, size_t size);   /* it holds NUL, in the first PROBE_BYTES */
+bool plain_binary(const char *data, size_t size);   /* its first PROBE_BYTES contain NUL */
 
 /* ---- beneath.c: files of the workspace, and of nowhere else -------------------------------------------- */
 
-typedef struct root { int fd; bool read_only; const char *real, *said; } root;     /* read_only: no command may write to it */
+typedef struct root { int fd; bool read_only; const char *real, *said; } root;     /* read_only: no command may write in it */
 typedef struct roots { root all[ROOTS_MAX]; size_t n; } roots;
 
-/* Where a path leads: a name in a folder of the workspace, which is no link. */
+/* Where a path leads: a name in a folder of the workspace, not a link. */
 typedef struct file_place {
-    int dir;                    /* place_free() closes it */
-    char name[NAME_BYTES];      /* "." of the root itself */
+    int dir;                    /* closed by place_free() */
+    char name[NAME_BYTES];      /* "." for the root itself */
     char path[TOOL_PATH_BYTES]; /* absolute, without links */
-    bool there;                 /* and then: */
+    bool there;                 /* it exists; then: */
     struct stat st;
 } file_place;
 
 typedef enum if_missing { MISSING_IS_ERROR, MISSING_IS_FINE, MISSING_FOLDERS_ARE_MADE } if_missing;
 
-/* The workspace of the call, opened, in its arena. NULL: the reply has the error, *rc is what to return, and nothing is to be closed. */
+/* Opens the workspace of the call, in its arena. NULL: the reply has the error, *rc is the code to return, nothing needs closing. */
 roots *roots_open(tool_call *c, pawl_code *rc);
 void roots_close(roots *r);
-/* Find `path` (relative: to the first root), every link in it resolved within the roots. On false the error is told: outside, not there, too long. */
+/* Find `path` (relative to the first root), resolving each link within the roots. False: the reply has the error: outside, missing, too long. */
 bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, file_place *p, pawl_code *rc);
 void place_free(file_place *p);
-/* The file at a place, for reading; -1: told. It is a regular one, and no wait for a writer. */
+/* Open the file at a place for reading; -1: the reply has the error. A regular file only, so it never blocks on a writer. */
 int place_read(tool_call *c, const file_place *p, const char *path, struct stat *st, pawl_code *rc);
-/* Make it hold `data`: whole or not at all, and never through a link. The mode of what is there stays. */
+/* Replace its content by `data`, completely or not at all, and never through a link. An existing file keeps its mode. */
 bool place_write(tool_call *c, const file_place *p, const char *path, const char *data, size_t size, pawl_code *rc);
-/* All of a regular file, of `most` bytes at most, into *out. */
+/* Read a regular file of at most `most` bytes into *out. */
 bool place_load(tool_call *c, const file_place *p, const char *path, size_t most, buf *out, struct stat *st, pawl_code *rc);
 
-/* The text of `more` below a place (NULL: of the place itself) as the tools take it: from the workspace on, or in full. */
+/* Append the path of `more` below a place (NULL: of the place itself) as the tools accept it: relative to the workspace, or absolute. */
 void place_put(buf *out, const roots *r, const file_place *p, const char *more);
 
 /* ---- walk.c: all files below a folder --------------------------------------------------------------------- */
 
 typedef struct walked {
-    int dir;                    /* that holds it */
-    const char *name, *path;    /* `path` from where the walk began, without "./" */
-    const struct stat *st;      /* no link */
+    int dir;                    /* the folder that contains it */
+    const char *name, *path;    /* `path` relative to the start of the walk, without "./" */
+    const struct stat *st;      /* never of a link */
 } walked;
-/* Regular files, folder by folder in the order of names; neither .git nor links are gone into. False: enough. */
+/* Called for regular files, folder by folder in the order of names; .git and links are not entered. False: stop. */
 typedef bool walk_fn(void *ctx, const walked *w);
 typedef struct walk {
     tool_call *c;
     walk_fn *fn;
     void *ctx;
-    int64_t until_ms;           /* then it is cut short */
+    int64_t until_ms;           /* the walk is cut short then */
     size_t seen;
-    bool done;                  /* fn has had enough */
-    bool deep;                  /* there are folders that were not gone into: the rest was looked at all the same */
-    const char *cut;            /* why something was not looked at: too deep, too many, too late; NULL: all was */
+    bool done;                  /* fn wants no more */
+    bool deep;                  /* some folders are nested too deeply and were skipped; the rest was searched */
+    const char *cut;            /* why the walk is incomplete: too deep, too many, too late; NULL: it is complete */
 } walk;
-/* PAWL_OK, also cut short; or what tool_stop said. */
+/* PAWL_OK, also if cut short; or the code of tool_stop. */
 pawl_code walk_below(walk *w, const file_place *from);
 
 /* ---- pattern.c: globs: pure --------------------------------------------------------------------------------- */
 
 enum { PATTERN_BYTES_MAX = 1024, PATTERN_ALTS_MAX = 64 };
 typedef struct pattern { const char *alts[PATTERN_ALTS_MAX]; size_t n; } pattern;
-/* * ? [a-z] [!a] {a,b} \x and **, as .gitignore has them: without a slash (but the last) it fits a name at any depth, with one
- * the whole path. NULL: fine; else what is wrong with it. Its texts live in the arena. */
+/* * ? [a-z] [!a] {a,b} \x and **, as in .gitignore: without a slash (except at its end) it matches a name at any depth, else the whole path. NULL:
+ * valid; else the error. Its texts live in the arena. */
 const char *pattern_make(arena *mem, const char *text, pattern *out);
 bool pattern_fits(const pattern *p, const char *path);
 
 /* ---- regex.c: pure --------------------------------------------------------------------------------------------- */
 
 enum { REGEX_BYTES_MAX = 1024 };
-/* A pattern as programmers write it, as an extended one of POSIX: \d \w \s \b, (?:...), x*? and a lone { are known. NULL: fine; else what is wrong.
- * *icase: it begins with (?i); *size: of how many elements it is, all repetitions written out. What would take too long or too much
- * to compile is refused. */
+/* Converts a common regular expression to a POSIX extended one: \d \w \s \b, (?:...), x*? and a lone { are supported. NULL: valid; else the error.
+ * *icase: it begins with (?i); *size: its elements, with all repetitions written out. Expressions that are too expensive are refused. */
 const char *regex_make(const char *text, buf *out, bool *icase, size_t *size);
 
 /* ---- html.c: pure ------------------------------------------------------------------------------------------------- */
 
-/* The text of a page: tags, scripts and styles are dropped, a link is `text (url)`. At most about twice the size of what came in. */
+/* The text of a page: tags, scripts and styles are dropped, a link is `text (url)`. The output has at most about twice the size of the input. */
 void html_text(const char *data, size_t size, buf *out);
 
 /* ---- the tools ---------------------------------------------------------------------------------------------------- */

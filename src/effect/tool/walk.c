@@ -1,4 +1,6 @@
-/* walk.c - all files below a folder, in the order of their names. Each folder is opened from the one above it and never through a link. */
+/* walk.c - visits all files below a folder, in the order of their names.
+ *
+ * Called by glob.c and grep.c, on the thread of the job. Each folder is opened from its parent, never through a link. */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -37,7 +39,7 @@ static bool enough(step *s)
     return w->cut != NULL;
 }
 
-/* The names in a folder; they live in `mem`. */
+/* The names in a folder, in `mem`. */
 static char **names_of(step *s, arena *mem, DIR *dir, size_t *n)
 {
     void *names = NULL;

@@ -1,8 +1,8 @@
-/* workspace_fs.c - files of the workspace: found by walking, name by name, from an open folder, so that no link that is put in the
- * way between the look and the use leads out of it.
+/* workspace_fs.c - finds, reads and writes files of the workspace, name by name from an open folder, so that a link that is created between check and
+ * use cannot lead out of it.
  *
- * No name is ever opened that could be a link: one is read, and its target walked in turn. A target, or `..`, that leaves the
- * root is looked up among the roots by its text, as any absolute path is. */
+ * Called by the tools, on the thread of the job. No name that could be a link is opened: a link is read, and its target walked. A target, or `..`, that
+ * leaves the root is looked up among the roots by its text, like any absolute path. */
 #define _GNU_SOURCE             /* O_PATH */
 #include "effect/tool/tool.h"
 #include "net/net.h"
@@ -19,7 +19,7 @@
 #define O_STEP O_RDONLY
 #endif
 
-enum { TRIES_MAX = 100 };       /* of a name for a file that is not yet whole */
+enum { TRIES_MAX = 100 };       /* tries to find a free name for a temporary file */
 
 /* ---- roots ----------------------------------------------------------------------------------------------- */
 
@@ -29,7 +29,7 @@ void roots_close(roots *r)
         close(r->all[--r->n].fd);
 }
 
-/* False: not there. */
+/* False: the folder does not exist. */
 static bool root_add(tool_call *c, roots *r, const char *path)
 {
     root *one = &r->all[r->n];
@@ -80,7 +80,7 @@ roots *roots_open(tool_call *c, pawl_code *rc)
         } else if (r->n == ROOTS_MAX) {
             *rc = tool_error(c, "Invalid arguments: more than %d \"directories\"", ROOTS_MAX - 1);
         } else {
-            if (root_add(c, r, pawl_value_string(one)))     /* one that is not there is beyond reach */
+            if (root_add(c, r, pawl_value_string(one)))     /* a missing folder is ignored */
                 r->all[r->n - 1].read_only = listed(only, one);
             continue;
         }
@@ -94,7 +94,7 @@ roots *roots_open(tool_call *c, pawl_code *rc)
     return NULL;
 }
 
-/* Past slashes, and names that are a dot. */
+/* Skips slashes and names that are a dot. */
 static const char *past(const char *p)
 {
     while (*p == '/' || (p[0] == '.' && (p[1] == '/' || p[1] == '\0')))
@@ -102,7 +102,7 @@ static const char *past(const char *p)
     return p;
 }
 
-/* What remains of an absolute path below `folder`, name by name; NULL: it does not lie there. */
+/* The rest of an absolute path below `folder`, by names; NULL: not below it. */
 static const char *below(const char *folder, const char *path)
 {
     for (;;) {
@@ -120,7 +120,7 @@ static const char *below(const char *folder, const char *path)
     }
 }
 
-/* The innermost root that an absolute path lies in. */
+/* The innermost root that contains an absolute path. */
 static const root *root_of(const roots *r, const char *path, const char **rest)
 {
     const root *best = NULL;
@@ -144,12 +144,12 @@ static const root *root_of(const roots *r, const char *path, const char **rest)
 typedef struct walk_way {
     tool_call *c;
     const roots *r;
-    const char *asked;          /* for texts */
+    const char *asked;          /* for messages */
     if_missing missing;
     const root *root;
-    int fd;                     /* of the folder stood in; -1: none */
-    char at[TOOL_PATH_BYTES];   /* it, from the root: "a/b"; no links in it */
-    char rest[TOOL_PATH_BYTES]; /* still to go */
+    int fd;                     /* the current folder; -1: none */
+    char at[TOOL_PATH_BYTES];   /* its path from the root: "a/b", without links */
+    char rest[TOOL_PATH_BYTES]; /* still to walk */
     unsigned links;
 } walk_way;
 
@@ -183,7 +183,7 @@ static void stand(walk_way *w, int fd)
     w->fd = fd;
 }
 
-/* Back to the root, and from there along `at`, which has no links: one that is there now was put there meanwhile. */
+/* Walks again from the root along `at`, which has no links: a link found there now was created meanwhile. */
 static bool stand_again(walk_way *w)
 {
     char name[NAME_BYTES];
@@ -204,7 +204,7 @@ static bool stand_again(walk_way *w)
     return fd >= 0;
 }
 
-/* `path` is absolute: begin anew, in the root that it lies in. It may be w->rest. */
+/* `path` is absolute: starts again in its root. It may be w->rest. */
 static went begin(walk_way *w, const char *path, pawl_code *rc)
 {
     const char *rest = NULL;
@@ -216,7 +216,7 @@ static went begin(walk_way *w, const char *path, pawl_code *rc)
     return stand_again(w) ? WENT_ON : wrong_errno(w, rc);
 }
 
-/* `head` before what is still to go, which is nothing or begins with a slash; false: too long. */
+/* Puts `head` before the rest, which is empty or begins with a slash; false: too long. */
 static bool rest_set(walk_way *w, const char *head)
 {
     size_t n = strlen(head), k = strlen(w->rest);
@@ -232,7 +232,7 @@ static went up(walk_way *w, pawl_code *rc)
 {
     char *slash = strrchr(w->at, '/');
 
-    if (w->at[0] == '\0') {     /* out of the root: perhaps into another one */
+    if (w->at[0] == '\0') {     /* above the root: perhaps in another root */
         char parent[TOOL_PATH_BYTES];
 
         memcpy(parent, w->root->real, strlen(w->root->real) + 1);
@@ -251,7 +251,7 @@ static went follow(walk_way *w, const char *name, pawl_code *rc)
     ssize_t n = readlinkat(w->fd, name, target, sizeof target);
 
     if (n < 0) {
-        errno = errno == EINVAL ? ELOOP : errno;    /* a link no more */
+        errno = errno == EINVAL ? ELOOP : errno;    /* it is no longer a link */
         return wrong_errno(w, rc);
     }
     if (n == 0 || (size_t)n == sizeof target || ++w->links > LINKS_MAX)
@@ -282,7 +282,7 @@ static went into(walk_way *w, const char *name, pawl_code *rc)
     return WENT_ON;
 }
 
-/* The last name: it is no link. */
+/* The last name: not a link. */
 static went arrived(walk_way *w, const char *name, file_place *p, pawl_code *rc)
 {
     const char *slash = strcmp(w->root->real, "/") == 0 ? "" : w->root->real;
@@ -312,7 +312,7 @@ static went arrived(walk_way *w, const char *name, file_place *p, pawl_code *rc)
     return WENT_HOME;
 }
 
-/* What is still to go, without its first name, which is put out. */
+/* Takes the first name off the rest. */
 static bool name_take(walk_way *w, char name[NAME_BYTES])
 {
     const char *p = w->rest + strspn(w->rest, "/");
@@ -457,7 +457,7 @@ bool place_load(tool_call *c, const file_place *p, const char *path, size_t most
     return fine;
 }
 
-/* A new file beside the one that is to be; its name is put out. */
+/* Creates a temporary file beside the target; returns its name. */
 static int fresh(const file_place *p, char name[NAME_BYTES], mode_t mode)
 {
     static const char stem[] = ".pawl-tmp-";
@@ -493,7 +493,7 @@ static bool fill(int fd, const char *data, size_t size)
     return fsync(fd) == 0;
 }
 
-/* Whether who runs this may write to what is there: renaming over it would not ask. */
+/* Whether this user may write to the existing file: a rename would not check. */
 static bool writable(const file_place *p)
 {
     int fd = openat(p->dir, p->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -517,7 +517,7 @@ bool place_write(tool_call *c, const file_place *p, const char *path, const char
     if ((fd = fresh(p, name, p->there ? 0600 : 0666)) < 0)
         return told_errno(c, path, rc);
     if (p->there && fchown(fd, p->st.st_uid, p->st.st_gid) != 0)
-        errno = 0;              /* then it is ours from now on */
+        errno = 0;              /* the new file now belongs to us */
     fine = (!p->there || fchmod(fd, p->st.st_mode & 0777) == 0) && fill(fd, data, size);
     why = errno;
     fine = close(fd) == 0 && fine && renameat(p->dir, name, p->dir, p->name) == 0;
@@ -528,7 +528,7 @@ bool place_write(tool_call *c, const file_place *p, const char *path, const char
         return told_errno(c, path, rc);
     }
     if ((fd = openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0) {
-        (void)fsync(fd);        /* some file systems know no such thing */
+        (void)fsync(fd);        /* some file systems do not support it */
         close(fd);
     }
     return true;

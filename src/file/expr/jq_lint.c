@@ -1,7 +1,7 @@
-/* jq_lint.c - an expression of jq, looked over without being understood: its brackets and quotes close, so that it stays between
- * parentheses that are put round it; and nothing in it names the world outside of the state.
+/* jq_lint.c - checks a jq expression without parsing it: its brackets and quotes close, so that it can be put in parentheses, and it names nothing
+ * outside the state.
  *
- * The pieces are those of jq's own scanner, in all its versions: where these differ, the text is refused. */
+ * Pure; called by path.c and template.c. It follows the scanner of all versions of jq: text in which these differ is refused. */
 #include "file/read.h"
 
 static bool look_fails(jq_lint_state *l, size_t at, const char *fmt, ...) PAWL_PRINTF(3, 4);
@@ -119,7 +119,7 @@ static bool look_close(jq_lint_state *l, char open, const char *close, size_t at
 
 /* ---- blanks and comments ------------------------------------------------------------------------------------------- */
 
-/* Versions of jq differ in whether a backslash at the end of a comment's line, or a CR, makes it longer or shorter. */
+/* Versions of jq differ in whether a backslash before a line end, or a CR, continues a comment. */
 static bool look_comment(jq_lint_state *l)
 {
     size_t start = l->at;
@@ -203,7 +203,7 @@ static void look_digits(jq_lint_state *l)
         l->at++;
 }
 
-/* A literal that jq, whose numbers are doubles, would make another integer of. */
+/* A literal integer that jq, whose numbers are doubles, would change. */
 static bool too_large(const char *text, size_t size)
 {
     static const char most[] = "9007199254740992";      /* 2^53 */

@@ -1,19 +1,18 @@
-/* jq_reads.c - which members of its input an expression of jq reads, so that nothing else is sent to the child that evaluates it.
+/* jq_reads.c - finds which members of its input a jq expression reads, so that only these are sent to the child that evaluates it.
  *
- * Pure, and called by app/handlers.c for each evaluation. The text was accepted by look_over(). It is not understood either: where `.` may stand for
- * the whole input, the answer is "all of it", which is never wrong.
+ * Pure; called by app/handlers.c for each evaluation. The text was accepted by look_over(). It is not parsed: where `.` may be the whole input, the
+ * answer is "all of it", which is always correct.
  *
- * Invariant:
- *   J1  `root` is true wherever `.` may be the input itself. Behind a `|` it is what the left side gave, until the brackets close that hold the pipe,
- *       or what a `,` of an object, a `;` or a part of an `if` separates begins; `as`, `def` and the like, which keep it, read all. */
+ * Invariant: J1  `root` is true wherever `.` may be the input itself. After a `|` it is what the left side gave, until the brackets around the pipe
+ * close, or a `,` of an object, a `;` or a part of an `if` begins; `as`, `def` and the like, which keep `.`, count as reading all. */
 #include "file/read.h"
 
 typedef struct jq_scan {
     const char *at;
     bool root;                  /* J1 */
-    bool term;                  /* a value ends here: what follows is a suffix or an operator */
+    bool term;                  /* a value ends here: a suffix or an operator follows */
     size_t depth;
-    struct scan_frame { char open; bool root, key; } frames[LOOK_DEPTH_MAX];    /* root: as it was where it opened; key: of `{`: a key is due */
+    struct scan_frame { char open; bool root, key; } frames[LOOK_DEPTH_MAX];    /* root: its value at the opening bracket; key: of `{`, a key must follow */
     jq_read_fn *read;
     void *ctx;
 } jq_scan;
@@ -51,7 +50,7 @@ static bool close_frame(jq_scan *s)
     return true;
 }
 
-/* What stands before it no longer matters. */
+/* The left side no longer matters. */
 static void part_begins(jq_scan *s)
 {
     s->root = s->depth == 0 || s->frames[s->depth - 1].root;
@@ -66,7 +65,7 @@ static bool word_is(const char *text, size_t n, const char *const *words)
     return false;
 }
 
-/* False: it may read all. */
+/* False: it may read everything. */
 static bool scan_name(jq_scan *s)
 {
     static const char *const values[] = { "null", "true", "false", "empty", NULL }, *const links[] = { "and", "or", "try", "catch", NULL };
@@ -81,7 +80,7 @@ static bool scan_name(jq_scan *s)
     s->at += n;
     next = blanks(s->at);
     if (top != NULL && top->open == '{' && top->key) {
-        if (s->root && *next != ':' && !s->read(s->ctx, name, n))       /* {a} is {a: .a} */
+        if (s->root && *next != ':' && !s->read(s->ctx, name, n))       /* {a} means {a: .a} */
             return false;
         s->term = true;
         return true;
@@ -113,7 +112,7 @@ static bool scan_dot(jq_scan *s)
     return !reads || (n > 0 && ((name[0] >= '0' && name[0] <= '9') || s->read(s->ctx, name, n)));      /* .5 is a number */
 }
 
-/* In a string: to what ends it, or to an expression in it. */
+/* Inside a string, up to its end or an interpolated expression. */
 static bool string_piece(jq_scan *s)
 {
     for (; *s->at != '\0'; s->at++) {
@@ -133,7 +132,7 @@ static bool string_piece(jq_scan *s)
 static bool scan_sign(jq_scan *s)
 {
     const char c = *s->at++;
-    const bool update = *s->at == '=' || (c == '/' && s->at[0] == '/' && s->at[1] == '=');      /* |= += //= and the like give all of `.` */
+    const bool update = *s->at == '=' || (c == '/' && s->at[0] == '/' && s->at[1] == '=');      /* |= += //= and the like return all of `.` */
     struct scan_frame *top = top_of(s);
 
     s->term = c == '?' || (c == '$' && is_name(*s->at));
@@ -189,7 +188,7 @@ static bool scan_piece(jq_scan *s)
         s->term = true;
         return true;
     }
-    if (c == '@' && !s->root) {         /* a format, of `.` or of the string behind it */
+    if (c == '@' && !s->root) {         /* a format applies to `.` or to the string after it */
         s->at++;
         return true;
     }

@@ -1,4 +1,4 @@
-/* path.c - expressions: a plain path is parsed and followed here; any other text is jq's and only checked by jq_lint.c.
+/* path.c - expressions: parses and follows a plain path; any other text is jq's, and is only checked by jq_lint.c.
  *
  * Pure; called while a file is read, and in visits. */
 #include "file/read.h"
@@ -49,7 +49,7 @@ static bool cut_name(cutting *c)
     return key != NULL && step_add(c, key, 0);
 }
 
-/* In jq a text is written as in JSON, but for newlines, which may stand in it, and `\(`, which JSON does not have. */
+/* A string as in JSON, except that jq allows newlines in it, and `\(`. */
 static bool cut_text(cutting *c)
 {
     const char *start = c->at++, *key;
@@ -100,7 +100,7 @@ static bool cut_bracket(cutting *c)
     return true;
 }
 
-/* `.`, or steps: `.name`, `["text"]`, `[0]`; the first bracket has a point before it. */
+/* `.`, or steps: `.name`, `["text"]`, `[0]`; a point precedes the first bracket. */
 static bool path_cut(expression *e, arena *mem, const char *text, size_t size)
 {
     cutting c = { .e = e, .mem = mem, .at = text, .end = text + size };
@@ -224,7 +224,7 @@ static bool is_name(const char *key)
     return *key == '\0';
 }
 
-/* The path as far as step `n`. */
+/* The path up to step `n`, for messages. */
 static void path_write(buf *b, const expression *e, size_t n)
 {
     if (n == 0 || e->steps[0].key == NULL || !is_name(e->steps[0].key))

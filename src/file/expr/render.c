@@ -1,12 +1,12 @@
-/* render.c - values with expressions in them become values, in a visit.
+/* render.c - replaces the expressions in values by their results, in a visit.
  *
- * A plain path is followed here. All that a node has of jq's is one call of the effect "jq" before anything else: the
- * receipt is in the journal, so nobody evaluates again when the run is replayed. */
+ * Called by execute.c, permission.c and routing.c, in a step. Plain paths are followed here. All jq expressions of a node are one call of the effect
+ * "jq" before anything else: its receipt is in the journal, so a replay evaluates nothing. */
 #include "file/expr/scope.h"
 #include "file/read.h"
 #include "kernel/kernel.h"
 
-typedef struct render_item {       /* what stands by reference in arguments: where, and of which channel */
+typedef struct render_item {       /* a reference in the arguments: its place and its channel */
     struct render_item *next;
     const char *path, *channel;
 } render_item;
@@ -72,7 +72,7 @@ static const pawl_value *labels_of(pawl_step *s, const file_node *n)
     return out;
 }
 
-/* What the values are now, whatever they were: for who asks where a changed file would lead. */
+/* Evaluates the expressions now, for `replay --against`: where would a changed file lead? */
 static pawl_code evaluate_anew(scope *sc, const pawl_value *labels)
 {
     const agent_file *root = sc->n->file->root;
@@ -135,7 +135,7 @@ static const pawl_value *path_value(scope *sc, const expression *e)
     if ((v = path_follow(&rest, root, &err)) != NULL)
         return v;
     if (rest.nsteps < e->nsteps && (root = value_pack(&sc->s->mem, NULL, "{s:v}", e->steps[0].key, root)) != NULL) {
-        err = (pawl_err){0};    /* told from the beginning */
+        err = (pawl_err){0};    /* the expression is reported from its beginning */
         (void)path_follow(e, root, &err);
     }
     return wrong(sc, PAWL_INVALID, err.text);
@@ -196,8 +196,8 @@ static const pawl_value *text_render(scope *sc, const template *t)
 
 /* ---- by reference --------------------------------------------------------------------------------------------------- */
 
-/* A whole `{{.channel}}`: a secret always, which no machine may read; another one where a value is taken, so that it is not
- * written down again (K7). What has an inverse keeps its arguments whole, and so does what is no command of these alone. */
+/* Whether a whole `{{.channel}}` becomes a reference: always for a secret, which no machine may read; for another channel if the value keeps its type,
+ * so that it is not stored again (K7). Not if the command has an inverse, which needs complete arguments. */
 static const char *by_reference(const scope *sc, const form *f)
 {
     const expression *e = template_whole(&f->text);
@@ -227,7 +227,7 @@ static const pawl_value *stand(scope *sc, const char *name)
     return value_null(&sc->s->mem);
 }
 
-/* A secret's file lies where the run works, whoever goes on with it from where. */
+/* The file of a secret is relative to the working folder of the run, wherever it is continued. */
 static const char *secret_place(scope *sc, const value_ref *r)
 {
     static const char lead[] = "file:";
@@ -239,7 +239,7 @@ static const char *secret_place(scope *sc, const value_ref *r)
     return pawl_format(sc->s, "%s%s/%s", lead, cwd, r->target + n);
 }
 
-/* Whether what lies at `path` gave way to another member. */
+/* Whether the member at `path` is replaced by one of `over`. */
 static bool is_over(const pawl_value *over, const char *path)
 {
     pawl_iter it = pawl_iter_of(over);
@@ -254,7 +254,7 @@ static bool is_over(const pawl_value *over, const char *path)
     return false;
 }
 
-/* The places get their references when all of it is made: they are known by where they lie. */
+/* Adds the references at the end, by their places in the value that was made. */
 static const pawl_value *stand_all(scope *sc, const pawl_value *made, const pawl_value *over)
 {
     for (const render_item *st = sc->standing; made != NULL && st != NULL; st = st->next) {
@@ -274,7 +274,7 @@ static const pawl_value *stand_all(scope *sc, const pawl_value *made, const pawl
     return made;
 }
 
-/* A secret is nothing to look at. */
+/* A secret is shown by its name. */
 static const pawl_value *shown_by_name(scope *sc, const form *f, const char *name)
 {
     const file_channel *c = file_channel_find(sc->n->file, name);
@@ -284,7 +284,7 @@ static const pawl_value *shown_by_name(scope *sc, const form *f, const char *nam
 
 /* ---- forms ------------------------------------------------------------------------------------------------------------ */
 
-/* One step further; sizeof sc->path is further than it can say. */
+/* Appends one step to the pointer; a size of sizeof sc->path means that it was too long. */
 static void pointer_put(scope *sc, const char *key, size_t index)
 {
     char number[24];
@@ -347,7 +347,7 @@ const pawl_value *form_render(scope *sc, const form *f)
     return NULL;
 }
 
-/* What is not there yet; of what is an object in both, its members. */
+/* Members that are missing; recursively for members that are objects in both. */
 static const pawl_value *added(arena *a, const pawl_value *made, const pawl_value *more)
 {
     const pawl_value *key, *v;

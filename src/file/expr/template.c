@@ -1,4 +1,4 @@
-/* template.c - texts with expressions in them, such as "a {{EXPR}} b", cut into their pieces.
+/* template.c - cuts texts with expressions, such as "a {{EXPR}} b", into pieces.
  *
  * Pure; called while a file is read. */
 #include "file/read.h"
@@ -8,7 +8,7 @@ typedef struct cutter {
     arena *mem;
     faults *f;
     const char *end;
-    const char *seen;           /* as far as here `here` was moved; past a line's end it is the beginning for good */
+    const char *seen;           /* `here` was computed up to this character; after a line end it stays at the beginning */
     source_place here;
     bool exact;
     size_t cap;
@@ -50,7 +50,7 @@ static bool cut_fails(cutter *c, const char *at, const char *kind, const char *t
     return false;
 }
 
-/* The expression behind the `{{` at `open`; *close is set to the `}}` behind it. */
+/* The expression after the `{{` at `open`; *close: the `}}` that ends it. */
 static bool cut_expression(cutter *c, const char *open, const char **close)
 {
     const char *start = open + 2;

@@ -1,4 +1,4 @@
-/* template_value.c - values with expressions in them, as they stand in the file.
+/* template_value.c - values of a file with expressions in them.
  *
  * Called while a file is read, on one thread; a form belongs to the file's arena. */
 #include "file/load/load.h"
@@ -14,7 +14,7 @@ static form *form_new(loader *l, form_kind kind, source_place at)
     return f;
 }
 
-/* A label says which expression is meant in a journal: "total/set/report". */
+/* A label names an expression in journals: "total/set/report". */
 form *form_text(loader *l, const doc *d, form_kind kind, const char *key, const char *label)
 {
     form *f = form_new(l, kind, d->at);

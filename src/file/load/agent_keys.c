@@ -1,4 +1,4 @@
-/* agent_keys.c - the key `agent` of an agent file: a model that drives itself with tools, as pawl/agent.h has it.
+/* agent_keys.c - the key `agent` of an agent file: an agent as in pawl/agent.h.
  *
  * Called by load.c, on one thread. */
 #include "file/load/load.h"
@@ -40,7 +40,7 @@ static void read_model(loader *l, const doc *d)
         l->a->agent->model_at = d->at;
 }
 
-/* It is what the person wrote: braces in it are text. */
+/* Not a template: braces are text. */
 static void read_system(loader *l, const doc *d)
 {
     key_text(l, d, "system", &agent_of(l)->system);
@@ -115,7 +115,7 @@ static void read_timeout(loader *l, const doc *d)
 
 static void read_max_retries(loader *l, const doc *d)
 {
-    /* 0 is one request, as 1 is; in the struct it is the default */
+    /* 0 means one request, like 1; in the struct 0 is the default */
     if (key_count(l, d, "max_retries", 0, TIMES_MOST, &agent_of(l)->max_retries) && agent_of(l)->max_retries == 0)
         agent_of(l)->max_retries = 1;
 }
@@ -160,7 +160,7 @@ static void read_denied(loader *l, const doc *d)
         fault_at(l->f, d->at, PAWL_FAULT, "denied", "`denied` is end (a denial ends the turn) or tell (the model is told), and not \"%.40s\"", word);
 }
 
-/* Either may be NULL, which is none. */
+/* Either may be NULL. */
 static bool same_words(const char **a, const char **b)
 {
     size_t i = 0;
@@ -234,7 +234,7 @@ static void read_mcp(loader *l, const doc *d)
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 typedef struct agent_row { const char *key; void (*read)(loader *l, const doc *d); } agent_row;
-static const agent_row rows[] = {   /* in this order: who calls whom is read when its own name is known, and prices before models */
+static const agent_row rows[] = {   /* the order matters: calls are read after the agent's name, and models after prices */
     { "name", read_name }, { "version", read_version }, { "description", read_description }, { "mode", read_mode }, { "model", read_model },
     { "system", read_system }, { "max_tokens", read_max_tokens }, { "temperature", read_temperature }, { "thinking", read_thinking },
     { "timeout", read_timeout }, { "max_retries", read_max_retries }, { "max_iterations", read_max_iterations }, { "compact", read_compact },
@@ -243,7 +243,7 @@ static const agent_row rows[] = {   /* in this order: who calls whom is read whe
 enum { ROWS = sizeof rows / sizeof *rows, GUARDS = 4 };
 _Static_assert(sizeof agent_key_names / sizeof *agent_key_names == ROWS + GUARDS, "a key has no row, or no name");
 
-/* `permissions` and the like stand in one of two places. */
+/* `permissions` and similar keys may be inside `agent` or beside it, not both. */
 static void said_twice(loader *l, const doc *d)
 {
     static const char *const names[] = { "name", "version", "description", "permissions", "hooks", "budget", "prices" };

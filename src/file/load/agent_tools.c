@@ -1,5 +1,6 @@
-/* agent_tools.c - the tools of an agent: those that come with the program, by their names, and programs of its own; and what its parts say
- * of each other. */
+/* agent_tools.c - the tools of an agent: those of the program by name, and programs of its own; checks that the parts of an agent agree.
+ *
+ * Called by agent_keys.c and load.c, on one thread. */
 #include "file/load/load.h"
 
 enum { TOOL_NAME_MAX = 56, TIMEOUT_DEFAULT_MS = 30000 };
@@ -139,7 +140,7 @@ static const char *schema_text(loader *l, const doc *d)
     return out;
 }
 
-/* A name is one program's in all files that lead here: who performs it is found by that. */
+/* In all files of a machine a name belongs to one program, because the handler is found by it. */
 static void own_put(loader *l, const file_tool *made, source_place at)
 {
     agent_file *root = l->a->root;
@@ -251,7 +252,7 @@ void read_tools(loader *l, const doc *d)
 
 /* ---- its parts ------------------------------------------------------------------------------------------------------ */
 
-/* The model is to know whom it can call. */
+/* Tells the model which agents it can call. */
 static const char *spawn_description(loader *l, const file_agent *f, const char *text)
 {
     const char *out = load_fmt(l, "%s Agents:", text != NULL ? text : "");
@@ -265,7 +266,7 @@ static const char *spawn_description(loader *l, const file_agent *f, const char 
     return out;
 }
 
-/* Who calls nobody by name calls himself. */
+/* An agent without `agents` calls itself. */
 static void helpers_made(loader *l, file_agent *f)
 {
     pawl_agent *a = &f->a;
@@ -295,7 +296,7 @@ static void helpers_made(loader *l, file_agent *f)
         spawn->description = spawn_description(l, f, spawn->description);
 }
 
-/* What a run may be begun with. */
+/* The schema of the input that a run may start with. */
 static void input_made(loader *l)
 {
     static const char schema[] = "{\"properties\":{\"input\":{\"type\":[\"string\",\"array\",\"object\"]}},\"type\":\"object\"}";

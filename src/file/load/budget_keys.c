@@ -99,7 +99,7 @@ const model_price *price_of(const agent_file *a, const char *model)
     return p;
 }
 
-/* Rounded up: what is asked for is never more than what was set aside. */
+/* Rounded up, so that a cost never exceeds its reservation. */
 int64_t price_micros(int64_t tokens, int64_t a_million)
 {
     return tokens <= 0 || a_million <= 0 ? 0 : tokens > INT64_MAX / a_million - 1000000 ? INT64_MAX : (tokens * a_million + 999999) / 1000000;

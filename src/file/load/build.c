@@ -1,6 +1,6 @@
-/* build.c - the model of a file becomes a graph, and the graph a machine.
+/* build.c - makes a graph from the model of a file, and a machine from the graph.
  *
- * Called once for a file that has no fault. The machine points into the file: it is freed first. */
+ * Called once for a file without faults. The machine points into the file, so it is freed first. */
 #include "file/load/load.h"
 
 static const char *target(const char *name)
@@ -42,7 +42,7 @@ static const char *choice_name(const file_node *n)
     return out;
 }
 
-/* The node that evaluates where `n` leads. */
+/* Makes the node that evaluates where `n` leads. */
 static file_node *choice_make(file_node *n)
 {
     arena *mem = n->file->mem;
@@ -79,7 +79,7 @@ static void build_choice(pawl_graph *g, file_node *n)
     pawl_graph_goto(g, n->name, c->name, NULL);
 }
 
-/* Plain paths decide: the node's own route. */
+/* The route of a node whose conditions are plain paths. */
 static void build_route(pawl_graph *g, file_node *n)
 {
     const char **to = arena_get(n->file->mem, (n->nways + n->next.n + 1) * sizeof *to);
@@ -95,7 +95,7 @@ static void build_route(pawl_graph *g, file_node *n)
         pawl_graph_goto(g, n->name, n->each_node, NULL);
 }
 
-/* Where a hook may say to go on instead: where the node itself could have led. */
+/* The targets that a hook may choose: those of the node itself. */
 static void build_reroutes(pawl_graph *g, const file_node *n)
 {
     for (size_t i = 0; i < n->next.n; i++)
@@ -247,7 +247,7 @@ static bool build_source(pawl_graph *g, const agent_file *a, const char *engine)
     return good;
 }
 
-/* The graph's own words name the graph, "survey" or "survey/sub", and then a channel or nodes: there they are told. */
+/* Messages of the graph compiler begin with the graph's name, "survey" or "survey/sub", and then a channel or node: finds the file to report them in. */
 static const agent_file *file_told(const agent_file *a, const char **text)
 {
     size_t n = strlen(a->name);
@@ -268,7 +268,7 @@ static const agent_file *file_told(const agent_file *a, const char **text)
     return a;
 }
 
-/* The name between the first quotes of `text`; of a join, "a+b:c", the node where it stands, which it is called by. */
+/* The first quoted name in `text`; of a join, "a+b:c", the node that joins. */
 static bool quoted(const char *text, char *out, size_t size)
 {
     const char *from = strchr(text, '"'), *to = from != NULL ? strchr(from + 1, '"') : NULL, *colon;
@@ -302,7 +302,7 @@ static source_place place_of(const agent_file *a, const char *text)
     return (n = file_node_find(a, name)) != NULL ? n->at : a->at;
 }
 
-/* What is said all over again when a join gets stuck or a loop has no end, or is of C code alone. */
+/* A finding that repeats another one about a stuck join or an endless loop, or that concerns C code only. */
 static bool is_echo(const pawl_report *r, const pawl_finding *one)
 {
     static const char *const echoes[] = { "never-runs", "pause-stuck", "no-way-out" };
@@ -366,7 +366,7 @@ void file_search(const agent_file *a, const pawl_machine *m, faults *f)
 {
     pawl_report *r;
 
-    if (a->agent != NULL)       /* it does what its model says: there is nothing to search */
+    if (a->agent != NULL)       /* a model decides what an agent does: there is nothing to search */
         return;
     r = pawl_graph_check(m, 0, NULL);
 

@@ -1,13 +1,13 @@
-/* check.c - what an agent file says in one place must agree with the others: channels, nodes, edges, expressions.
+/* check.c - checks that the parts of an agent file agree: channels, nodes, edges, expressions.
  *
- * Called by load.c when a file was read. Writes faults, and which expressions a node evaluates. */
+ * Called by load.c after a file was read, on one thread. Adds faults, and records which expressions each node evaluates. */
 #include "file/load/load.h"
 #include "file/read.h"
 #include "graph/graph.h"
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
-/* Of all nodes, and `end` behind them; NULL: no memory. */
+/* Names of all nodes, and `end` last; NULL: no memory. */
 static const char *const *node_names(loader *l, size_t *n)
 {
     agent_file *a = l->a;
@@ -21,7 +21,7 @@ static const char *const *node_names(loader *l, size_t *n)
     return a->names;
 }
 
-/* The node that `name` is, or that it is a slip of the pen for: then nobody is told of what that one leads to. NULL: none. */
+/* The node with that name, or the one of which it is a misspelling: then the nodes after it are not reported as unreachable. NULL: none. */
 static file_node *node_meant(loader *l, const char *name)
 {
     file_node *n = file_node_find(l->a, name);
@@ -86,8 +86,8 @@ static file_channel *channel_in(loader *l, const agent_file *a, const char *name
 typedef struct seeing {
     loader *l;
     file_node *n;               /* NULL: of the file itself */
-    bool secrets;               /* a secret may stand here whole */
-    bool collect;               /* they are evaluated before the node does anything */
+    bool secrets;               /* a secret may be here as a whole value */
+    bool collect;               /* expressions are evaluated before the node does anything */
 } seeing;
 
 static bool is_given(const file_node *n, const char *name)
@@ -103,7 +103,7 @@ static bool name_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* `.my-file` is `.my` less `file`, for jq. */
+/* jq reads `.my-file` as `.my` minus `file`. */
 static bool dash_meant(seeing *v, const expression *e, size_t n)
 {
     for (size_t i = 0; i < v->l->a->nchannels; i++) {
@@ -118,7 +118,7 @@ static bool dash_meant(seeing *v, const expression *e, size_t n)
     return false;
 }
 
-/* Of the state's channels, and of what the node may have been sent. */
+/* Reports a name that is neither a channel nor sent to the node. */
 static void nothing_called(seeing *v, const expression *e, const char *name)
 {
     const agent_file *a = v->l->a;
@@ -183,7 +183,7 @@ static void see(void *ctx, expression *e, bool whole, bool keeps)
         see_jq(ctx, e);
 }
 
-/* Where a command's arguments may be a secret: arguments, variables, stdin, headers, and all of what a plug-in is told. */
+/* Places of a command where a secret may be: arguments, variables, stdin, headers, and any argument of a plug-in. */
 static void see_call(seeing *v, const form *args)
 {
     static const char *const places[] = { "run", "env", "stdin", "headers", "with" };
@@ -213,7 +213,7 @@ static void check_expressions(loader *l, file_node *n)
         form_each(n->sets[i].f, see, &v);
     form_each(n->until, see, &v);
     v.collect = false;
-    n->chooses = n->chooses || (n->each_of != NULL && n->next.n > 1);       /* a route leads to one node */
+    n->chooses = n->chooses || (n->each_of != NULL && n->next.n > 1);       /* a route leads to one node only */
     for (size_t i = 0; i < n->nways; i++)
         if (n->ways[i].when != NULL)
             see(&v, n->ways[i].when, true, true);
@@ -223,7 +223,7 @@ static void check_expressions(loader *l, file_node *n)
 
 /* ---- what a task may have been sent ------------------------------------------------------------------------- */
 
-/* Whether it is new. */
+/* False: it was there already. */
 static bool given_add(loader *l, file_node *n, const char *name)
 {
     if (n == NULL || is_given(n, name) || !arena_room(l->mem, (void **)&n->given, &n->given_cap, n->ngiven, sizeof *n->given))
@@ -232,7 +232,7 @@ static bool given_add(loader *l, file_node *n, const char *name)
     return true;
 }
 
-/* What failed was sent goes on to who sees to it, and from there likewise. */
+/* An element that was sent to a failed node is passed on to its `on_error` node, and so on. */
 static void given_on(loader *l)
 {
     agent_file *a = l->a;
@@ -259,7 +259,7 @@ static void given_on(loader *l)
     }
 }
 
-/* A graph takes what it is sent in its channels. */
+/* A graph receives an element in one of its channels. */
 static void graph_given(loader *l, const file_node *to, const char *name, source_place at, const char *key)
 {
     const char *what;
@@ -377,7 +377,7 @@ static void each_way(loader *l, const file_node *n, see_way_fn *see_to, void *ct
     see_way(l, n, n->on_error.name, see_to, ctx);
 }
 
-enum { SEEN_FROM = 1, SEEN = 2, SEEN_DONE = 4, SEEN_TOLD = 8, SEEN_LED = 16 };   /* from: something that is reached leads to it; led: something that is not */
+enum { SEEN_FROM = 1, SEEN = 2, SEEN_DONE = 4, SEEN_TOLD = 8, SEEN_LED = 16 };   /* from: a reached node leads to it; led: an unreached node leads to it */
 
 static bool joins(const file_node *n, const file_node *source)
 {
@@ -387,7 +387,7 @@ static bool joins(const file_node *n, const file_node *source)
     return false;
 }
 
-/* A join is reached when enough of its sources are; or by a way that it does not wait for. */
+/* A join is reached when enough of its sources are, or by an edge that it does not wait for. */
 static void reached(loader *l, const file_node *from, file_node *to, void *ctx)
 {
     const agent_file *a = l->a;
@@ -418,7 +418,7 @@ static void explained(loader *l, const file_node *from, file_node *to, void *ctx
     r->queue[r->n++] = at;
 }
 
-/* And nobody is told of what it leads to. */
+/* Nodes after it are not reported, too. */
 static void tell_unreached(loader *l, ring *r, size_t at)
 {
     const unsigned char *seen = r->seen;
@@ -448,8 +448,7 @@ static void leads_to(loader *l, const file_node *from, file_node *to, void *ctx)
         seen[to - l->a->nodes] |= SEEN_LED;
 }
 
-/* Told are the joins that wait in vain, then those that nothing leads to, and then one of each ring that is left: what is behind them is no
- * second mistake. */
+/* Reports joins that wait in vain, then nodes that nothing leads to, then one of each remaining ring: nodes after them are no second mistake. */
 static void check_unreached(loader *l, unsigned char *seen)
 {
     ring r = { .seen = seen, .queue = arena_get(l->mem, (l->a->nnodes + 1) * sizeof *r.queue) };
@@ -463,7 +462,7 @@ static void check_unreached(loader *l, unsigned char *seen)
                 tell_unreached(l, &r, i);
 }
 
-/* Over all ways, until nothing is new. */
+/* Follows all edges until nothing new is reached. */
 static void check_reach(loader *l)
 {
     agent_file *a = l->a;
@@ -616,7 +615,7 @@ static bool limits_plain(const pawl_limits *p)
            p->inverse == NULL && p->on_unknown == NULL;
 }
 
-/* "run", or with limits of its own "run-" and eight digits that they decide: the same in every version of the file. */
+/* "run", or with limits of its own "run-" and eight digits of their digest: the same in every version of the file. */
 static const char *effect_name(loader *l, const char *word, const pawl_limits *p)
 {
     char hex[HASH_HEX + 1], factor[REAL_TEXT_MAX + 1];

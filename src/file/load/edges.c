@@ -1,8 +1,9 @@
-/* edges.c - where a node leads: the keys next, each, join, on_no and on_error. A way that cannot be read is told, and nobody is told
- * then that nothing leads to what it may have meant. */
+/* edges.c - where a node leads: the keys next, each, join, on_no and on_error.
+ *
+ * Called by node_keys.c, on one thread. After an invalid target no node is reported as unreachable, because the target may have meant it. */
 #include "file/load/load.h"
 
-/* False: told. */
+/* False: a fault was added. */
 static bool read_way(loader *l, file_node *n, const doc *d, const char *label, bool last)
 {
     static const char *const names[] = { "when", "to", "else" };
@@ -72,7 +73,7 @@ void read_each(loader *l, file_node *n, const doc *d, const char *label)
     form *f;
 
     n->each_at = d->at;
-    l->a->astray = true;        /* until it is read */
+    l->a->astray = true;        /* unless it turns out to be valid */
     keys_known(l, d, "`each`", names, 3);
     of = doc_get(d, "of");
     node = doc_get(d, "node");

@@ -1,9 +1,9 @@
-/* faults.c - the faults of a file, in the order of its lines.
+/* faults.c - collects the faults of a file, sorted by line.
  *
  * Called by everything that reads a file, on one thread. Owns their texts. */
 #include "file/file.h"
 
-enum { FAULT_BYTES_MAX = 500 };     /* of one text; names come from outside */
+enum { FAULT_BYTES_MAX = 500 };     /* of one text; names in it come from outside */
 
 void faults_init(faults *f, arena *mem)
 {
@@ -24,7 +24,7 @@ static size_t char_bytes(unsigned char lead)
     return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* In one line, cut between characters, and UTF-8 whatever was put into it: names are cut short, and come from outside. */
+/* Makes it one line of valid UTF-8, cut between characters: names in it come from outside. */
 static size_t fault_text_settle(char *text, size_t size)
 {
     size_t n;

@@ -1,6 +1,6 @@
-/* keys.c - the value of one key: read, checked, and reported when it is wrong.
+/* keys.c - reads, checks and reports the value of one key.
  *
- * Called by the other files of this folder; needs none of them but faults.c. */
+ * Called by the other files of this folder; calls none of them except faults.c. */
 #include "file/load/load.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ const char *load_fmt(loader *l, const char *fmt, ...)
     return out;
 }
 
-/* As much of it as a message shows. */
+/* The number of bytes that a message shows. */
 static int text_shown(const char *text)
 {
     size_t n = strlen(text), most = n > TEXT_SHOWN ? TEXT_SHOWN : n;
@@ -66,7 +66,7 @@ void fault_hint(loader *l, source_place at, const char *kind, const char *what, 
     char hint[HINT_BYTES] = "";
     int most = text_shown(name);
 
-    if (strlen(name) > 1 && l->f->count <= FILE_FAULTS_MAX)     /* any letter is as near as any other */
+    if (strlen(name) > 1 && l->f->count <= FILE_FAULTS_MAX)     /* a single letter is similar to any other */
         did_you_mean(hint, sizeof hint, name, names, n);
     fault_at(l->f, at, PAWL_FAULT, kind, "%s \"%.*s%s\"%s", what, most, name, name[most] != '\0' ? "..." : "", hint);
 }
@@ -84,7 +84,7 @@ const char *name_meant(const char *name, const char *const *names, size_t n)
     return NULL;
 }
 
-/* What other systems call it. */
+/* Names of these keys in other systems. */
 static const struct { const char *theirs, *ours, *text; } habits[] = {
     { "command", "run", "a command is `run: [program, argument, ...]`" }, { "cmd", "run", "a command is `run: [program, argument, ...]`" },
     { "exec", "run", "a command is `run: [program, argument, ...]`" }, { "script", "shell", "a text for sh is `shell: TEXT`" },
@@ -266,7 +266,7 @@ bool key_count(loader *l, const doc *d, const char *key, uint32_t least, uint32_
 
 /* ---- times ----------------------------------------------------------------------------------------------- */
 
-/* "250ms", "1.5s", "10m"; the number has at most three decimals. What is too long is UINT64_MAX. */
+/* "250ms", "1.5s", "10m", with at most three decimals. Too long: UINT64_MAX. */
 static bool duration_read(const char *text, uint64_t *ms)
 {
     static const struct { const char *unit; uint64_t ms; } units[] = {
@@ -382,7 +382,7 @@ bool key_timeout(loader *l, const doc *d, uint32_t *attempt_ms, uint32_t *total_
 
 /* ---- schemas -------------------------------------------------------------------------------------------- */
 
-/* Where in `d` the JSON pointer leads that `text` begins with, as far as it leads anywhere. */
+/* The place in `d` that the JSON pointer at the beginning of `text` leads to, as far as it exists. */
 static source_place place_within(const doc *d, const char *text)
 {
     source_place at = d->at;

@@ -1,6 +1,6 @@
-/* load.c - reads an agent file, and the files that it leads to.
+/* load.c - reads an agent file and the files that it names.
  *
- * Called by file_load(), on one thread. Owns nothing: all of it is in the arena. Invariant: a file that leads to itself is refused. */
+ * Called by file_load(), on one thread. Owns nothing: everything is in the arena. Invariant: a file that leads to itself is refused. */
 #include "file/load/load.h"
 #include "file/read.h"
 #include "graph/graph.h"
@@ -26,7 +26,7 @@ static void read_secret(loader *l, file_channel *c, const doc *d)
     while (kind < 3 && (one = doc_get(d, names[kind])) == NULL)
         kind++;
     if (one == NULL && d->kind == DOC_MAP && d->size > 0)
-        return;                 /* its key was told */
+        return;                 /* its key was reported */
     if (d->kind != DOC_MAP || d->size != 1 || one == NULL)
         fault_at(l->f, d->at, PAWL_FAULT, "secret", "`secret` is one of {env: NAME}, {file: PATH}, {given: NAME}: where its value is, never the value itself");
     else if (key_plain(l, one, names[kind], &text))
@@ -117,7 +117,7 @@ static void read_channel(loader *l, file_channel *c, const doc *d)
     }
 }
 
-/* One with a bad name is a channel all the same: what names it is no second mistake. */
+/* A channel with an invalid name is still declared: uses of it are no second mistake. */
 static void read_state(loader *l, const doc *d)
 {
     agent_file *a = l->a;
@@ -254,7 +254,7 @@ static void read_limits(loader *l, const doc *d)
         a->turns_at = one->at;
 }
 
-/* False: one of them is not open, and what its nodes would be nobody knows. */
+/* False: a plug-in could not be opened, so the kinds of its nodes are unknown. */
 static bool read_plugins(loader *l, const doc *d)
 {
     bool good = true;
@@ -282,7 +282,7 @@ static bool read_plugins(loader *l, const doc *d)
     return good;
 }
 
-/* "dir/survey.yaml" is called survey. */
+/* The name of "dir/survey.yaml" is survey. */
 static const char *name_of(loader *l, const char *path)
 {
     const char *slash = strrchr(path, '/'), *from = slash != NULL ? slash + 1 : path, *dot = strrchr(from, '.');
@@ -320,7 +320,7 @@ static bool read_head(loader *l, const doc *d)
     return true;
 }
 
-/* A file that is an agent has nothing of a graph. */
+/* A file with `agent` has no keys of a graph. */
 static void read_agent_top(loader *l, const doc *d, const doc *agent)
 {
     static const char *const names[] = { "agent", "name", "version", "description", "permissions", "hooks", "budget", "prices", "retention" };
@@ -388,7 +388,7 @@ static void read_top(loader *l, const doc *d)
 
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 
-/* A file that leads to itself would have no end. */
+/* A file that leads to itself would never end. */
 static bool leads_round(const agent_file *above, const char *path)
 {
     for (const agent_file *a = above; a != NULL; a = a->above)
@@ -437,7 +437,7 @@ static agent_file *load_one(loader *l, const char *name, source_place at, agent_
     return a;
 }
 
-/* Room for one file more; else told. */
+/* False: there are too many files; reported. */
 static bool room_for_one(loader *l, source_place at)
 {
     agent_file *root = l->a->root;
@@ -451,7 +451,7 @@ static bool room_for_one(loader *l, source_place at)
     return true;
 }
 
-/* One that is called by its file alone has the name that stands there. */
+/* An agent that is named only by its file has the name in that file. */
 static bool helper_name(loader *l, file_helper *h, source_place at)
 {
     for (const file_helper *one = l->a->root->helpers; one != NULL; one = one->next)
@@ -468,7 +468,7 @@ static bool helper_name(loader *l, file_helper *h, source_place at)
     return true;
 }
 
-/* Agents may call each other, and themselves: each is read once, and known by its name. */
+/* Agents may call each other and themselves: each is read once and found by its name. */
 static file_helper *load_helper(loader *l, const char *name, const char *file, source_place at)
 {
     agent_file *root = l->a->root;

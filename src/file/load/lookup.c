@@ -1,6 +1,6 @@
-/* lookup.c - what an agent file has, by name.
+/* lookup.c - finds the channels, nodes and prices of an agent file by name.
  *
- * Pure; called when a file is read, when its machine is built, and in visits. Invariant: no two have one name (what is read has no key twice). */
+ * Pure; called when a file is read, when its machine is built, and in visits. Invariant: names are distinct (duplicate keys are refused). */
 #include "file/load/load.h"
 
 #include <stdlib.h>

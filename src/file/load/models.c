@@ -18,7 +18,7 @@ static bool script_put(loader *l, const char *model)
     return true;
 }
 
-/* "anthropic/NAME": the name may have any number of slashes more. */
+/* "anthropic/NAME"; the name may contain more slashes. */
 static bool provider_named(const char *model)
 {
     const size_t n = strspn(model, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
@@ -26,7 +26,7 @@ static bool provider_named(const char *model)
     return n > 0 && n <= 64 && model[n] == '/' && model[n + 1] != '\0' && strlen(model) <= 256;
 }
 
-/* A model that follows a script is known by the script's path. */
+/* The name of a scripted model is the path of its script. */
 bool model_read(loader *l, const char *model, source_place at, const char **out)
 {
     const char *path;

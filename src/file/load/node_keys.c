@@ -1,11 +1,11 @@
-/* node_keys.c - the keys of a node: each a row that says for which kinds it is, and a function that reads it.
+/* node_keys.c - the keys of a node: each is a row with the kinds that it is for, and a function that reads it.
  *
- * Called by load.c; reaches other files through the functions of its loader. */
+ * Called by load.c, on one thread; reaches other files through the functions of its loader. */
 #include "file/load/load.h"
 
 typedef struct key_row {
     const char *name;
-    unsigned kinds;             /* for which it is */
+    unsigned kinds;             /* that have the key */
     void (*read)(loader *l, file_node *n, const doc *d, const char *label);
 } key_row;
 
@@ -44,7 +44,7 @@ static void read_run(loader *l, file_node *n, const doc *d, const char *label)
     put_call(l, n, "run", form_words(l, d, "run", label));
 }
 
-/* `sh -c TEXT sh ARG...`: what is the author's is text of the shell, what is not is an argument. */
+/* `sh -c TEXT sh ARG...`: the author's text is shell code, values are arguments. */
 static void read_shell(loader *l, file_node *n, const doc *d, const char *label)
 {
     const doc *args = doc_get(n->d, "args");
@@ -75,7 +75,7 @@ static void read_shell(loader *l, file_node *n, const doc *d, const char *label)
 
 static void read_args(loader *l, file_node *n, const doc *d, const char *label)
 {
-    (void)l, (void)n, (void)d, (void)label;     /* read with `shell` */
+    (void)l, (void)n, (void)d, (void)label;     /* read together with `shell` */
 }
 
 static void read_stdin(loader *l, file_node *n, const doc *d, const char *label)
@@ -115,7 +115,7 @@ static void read_output_bytes(loader *l, file_node *n, const doc *d, const char 
         put_call(l, n, "output_bytes", form_literal(l, value_int(l->mem, bytes), d->at));
 }
 
-/* {__overwrite__: V} and {__extend__: V}: what V stands in; else `v` itself. */
+/* The V of {__overwrite__: V} and {__extend__: V}; else `v` itself. */
 static const doc *written_in(loader *l, const doc *v, assignment *a)
 {
     static const char *const names[] = { "__overwrite__", "__extend__" };
@@ -167,7 +167,7 @@ static void read_ask(loader *l, file_node *n, const doc *d, const char *label)
         n->ask = form_text(l, d, FORM_TEXT, "ask", label);
 }
 
-/* "POST https://...": the word before the URL, and what is left. */
+/* Splits "POST https://..." into the method and the URL. */
 static const doc *method_before(loader *l, const doc *d, const char **verb)
 {
     size_t n = d->kind == DOC_SCALAR ? strspn(d->text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
@@ -304,7 +304,7 @@ static void read_out(loader *l, file_node *n, const doc *d, const char *label)
     read_maps(l, n, d, false);
 }
 
-/* What it does, how long and of which class is the tool's. */
+/* Class, effect class and timeout are those of the tool. */
 static void read_tool_node(loader *l, file_node *n, const doc *d, const char *label)
 {
     (void)label;
@@ -328,7 +328,7 @@ static void read_with(loader *l, file_node *n, const doc *d, const char *label)
         n->call = form_any(l, d, label);
 }
 
-/* Its machine is called as it calls itself, or as its file is called. */
+/* The name of its machine is the one in its file, or that of the file. */
 static void read_agent_node(loader *l, file_node *n, const doc *d, const char *label)
 {
     const char *file;
@@ -394,7 +394,7 @@ static void read_wait(loader *l, file_node *n, const doc *d, const char *label)
     signal = doc_get(d, "signal");
     n->waits_for_signal = signal != NULL;
     if (d->kind == DOC_MAP && d->size > 0 && span == NULL && until == NULL && signal == NULL)
-        return;                 /* its keys were told */
+        return;                 /* its keys were reported */
     if (d->kind == DOC_LIST || (span != NULL) + (until != NULL) + (signal != NULL) != 1) {
         fault_at(l->f, d->at, PAWL_FAULT, "type", "`wait` is a duration such as 10m, or one of {for: 10m}, {until: \"03:00\"}, {signal: NAME}");
         return;
@@ -407,7 +407,7 @@ static void read_wait(loader *l, file_node *n, const doc *d, const char *label)
         key_plain(l, signal, "signal", &n->signal);
 }
 
-/* What a plug-in's kind is told: all of it, as it stands. */
+/* All members of a plug-in's kind are its argument. */
 static void read_plugin(loader *l, file_node *n, const doc *d, const char *label)
 {
     put_call(l, n, "with", form_any(l, d, label));
@@ -630,7 +630,7 @@ static void kind_found(loader *l, file_node *n, node_kind kind, const doc *key)
     n->kind_at = key->at;
 }
 
-/* Exactly one kind; `ask` alone is one, beside another it is its gate. */
+/* Exactly one kind; `ask` alone is a kind, beside another it is that node's gate. */
 static void kind_find(loader *l, file_node *n, const doc *d)
 {
     const doc *ask = NULL;
@@ -685,7 +685,7 @@ static void read_key(loader *l, file_node *n, const doc *key, const doc *value)
 
     if (label == NULL)
         return;
-    if (row == NULL) {          /* else it was told */
+    if (row == NULL) {          /* else it was reported */
         if (n->kind == KIND_PLUGIN && strcmp(key->text, n->word) == 0)
             read_plugin(l, n, value, n->name);
         return;
@@ -717,7 +717,7 @@ void node_read(loader *l, file_node *n, const doc *d)
         if (row_of(d->keys[i]->text) != NULL || of_plugin(l, d->keys[i]->text, &cls))
             continue;
         key_unknown(l, (doc *)(uintptr_t)d, i, what, node_key_names, node_key_count);
-        n->unclear = n->unclear || row_of(d->keys[i]->text) == NULL;    /* it may have been its kind */
+        n->unclear = n->unclear || row_of(d->keys[i]->text) == NULL;    /* it may be a misspelt kind */
     }
     kind_find(l, n, d);
     n->unclear = n->unclear && n->kind == 0;

@@ -5,7 +5,7 @@
 #include "file/read.h"
 #include "policy/gate.h"
 
-/* Told with the words of who reads them. */
+/* Reports errors in the words of the rule parser. */
 static void rule_check(loader *l, const doc *d, const char *behavior, const char *rule)
 {
     const pawl_value *one = value_pack(l->mem, NULL, "{s:[{s:s,s:s}],s:s,s:s}", behavior, "base", "/", "rule", rule, "cwd", "/", "home", "/");

@@ -1,4 +1,4 @@
-/* source.c - texts that an agent file leads to, each kept once, and expressions, each with its label and its number.
+/* source.c - texts that an agent file names, each kept once, and expressions, each with a label and a number.
  *
  * Called while a file is read, on one thread. */
 #include "file/load/load.h"

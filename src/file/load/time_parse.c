@@ -1,6 +1,6 @@
-/* time_parse.c - times that a file names.
+/* time_parse.c - parses times in a file.
  *
- * Pure: now is a number. */
+ * Pure: the current time is an argument. */
 #include "file/model.h"
 
 #define DAY_MS INT64_C(86400000)

@@ -1,10 +1,10 @@
-/* execute.c - one visit of a node of an agent file, once it is permitted: its command, and what it keeps of the result.
+/* execute.c - one visit of a node of an agent file after it was permitted: its command, and what it keeps of the result.
  *
- * Called by the graph, in a step. Pure: all that the world said is in receipts. Invariant: all that is kept is made before any of it is written. */
+ * Called by the graph, in a step. Pure: everything from outside is in receipts. Invariant: all results are computed before any of them is written. */
 #include "file/run/permission.h"
 #include "kernel/kernel.h"
 
-enum { MAX_TOKENS = 4096 };     /* of an answer, where its node says nothing */
+enum { MAX_TOKENS = 4096 };     /* of an answer, if the node has no max_tokens */
 
 /* ---- what it keeps: all of it is made before any of it is written ---------------------------------------- */
 
@@ -39,7 +39,7 @@ static const pawl_value *lines_of(pawl_step *s, const char *text, size_t size)
     return b->failed ? NULL : pawl_json(s, b->data);
 }
 
-/* `whole` is what came out. */
+/* `whole`: the complete output. */
 static pawl_code keep_text(scope *sc, const pawl_value *whole, bool strip, keeping *k)
 {
     const file_node *n = sc->n;
@@ -110,7 +110,7 @@ static pawl_code keep_response(scope *sc, const pawl_value *receipt, keeping *k)
     return keep_text(sc, body, false, k);
 }
 
-/* What a model said: a script's text, or the texts of a message. */
+/* The text of a model's answer: of a script, or the texts of a message. */
 static const pawl_value *said_text(scope *sc, const pawl_value *receipt)
 {
     const pawl_value *message = pawl_value_get(receipt, "message"), *block;
@@ -125,7 +125,7 @@ static const pawl_value *said_text(scope *sc, const pawl_value *receipt)
     return pawl_pack(sc->s, "s", out);
 }
 
-/* The value that its `schema` asked for. */
+/* The value for its `schema`. */
 static pawl_code keep_typed(scope *sc, const pawl_value *receipt, const pawl_value *text, keeping *k)
 {
     pawl_err err = {0};
@@ -199,7 +199,7 @@ static void keep(pawl_step *s, const file_node *n, const keeping *k)
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */
 
-/* It failed for good: on to the node that sees to it. */
+/* It failed finally: continue at its `on_error` node. */
 static pawl_code lead_on(pawl_step *s, const file_node *n, const pawl_value *error)
 {
     const pawl_value *args = pawl_args(s);
@@ -211,14 +211,14 @@ static pawl_code lead_on(pawl_step *s, const file_node *n, const pawl_value *err
     return pawl_goto(s, PAWL_END);
 }
 
-/* In the run's working folder; said in full, so that it is the same wherever somebody goes on with the run. NULL: not said, or failed. */
+/* The folder, relative to the run's working folder, made absolute, so that it is the same wherever the run is continued. NULL: not given, or failed. */
 static const pawl_value *folder(scope *sc, const form *own)
 {
     const char *base = pawl_get_string(sc->s, "@cwd");
     const pawl_value *v = own != NULL ? form_render(sc, own) : NULL;
     const char *text = pawl_value_string(v);
 
-    if (text == NULL || base == NULL || *text == '/' || strlen(text) != pawl_value_size(v))    /* NUL: whoever performs it says so */
+    if (text == NULL || base == NULL || *text == '/' || strlen(text) != pawl_value_size(v))    /* a NUL is reported by the handler */
         return text != NULL ? v : own == NULL && base != NULL ? pawl_pack(sc->s, "s", base) : NULL;
     return pawl_pack(sc->s, "s", pawl_format(sc->s, "%s/%s", base, text));
 }
@@ -244,7 +244,7 @@ static const pawl_value *call_args(scope *sc, guard *g)
     return sc->failed != PAWL_OK || more == NULL ? NULL : guard_args(g, more);
 }
 
-/* What a hook says that a command came to, as if it had. */
+/* A hook's result in the form of the command's receipt. */
 static const pawl_value *as_receipt(scope *sc, const pawl_value *result)
 {
     const pawl_type t = pawl_value_type(result);
@@ -275,7 +275,7 @@ static pawl_code keep_receipt(scope *sc, const pawl_value *receipt)
     return rc;
 }
 
-/* What a model may cost at most: a token has a byte or more, and its answer max_tokens at most (A8). Said where somebody counts it. */
+/* The maximum cost of a model call: at most one token for each byte, and max_tokens (A8). Only with a budget. */
 static pawl_code prompted(scope *sc, const pawl_value *args, const pawl_value **receipt)
 {
     const file_node *n = sc->n;
@@ -292,7 +292,7 @@ static pawl_code prompted(scope *sc, const pawl_value *args, const pawl_value **
     return pawl_call_with(sc->s, n->effect, args, &cost, receipt);
 }
 
-/* An agent as a run of its own, for one turn: under the rules and the mode of this run. */
+/* An agent as a child run for one turn, under the rules and the mode of this run. */
 static pawl_code spawned(scope *sc, const pawl_value *args, const pawl_value **receipt)
 {
     static const char *const names[] = { "@cwd", "@mode", "@policy", "@grants", "@file" };
@@ -305,7 +305,7 @@ static pawl_code spawned(scope *sc, const pawl_value *args, const pawl_value **r
     return input != NULL ? pawl_spawn(s, sc->n->helper->name, input, receipt) : scope_fail(sc, PAWL_NOMEM, NULL);
 }
 
-/* What the rules let through is its input. */
+/* Its input is what the rules allowed. */
 static pawl_code tool_used(scope *sc, const pawl_value *args, const pawl_value **receipt)
 {
     pawl_step *s = sc->s;
@@ -334,7 +334,7 @@ static pawl_code called(scope *sc, const pawl_value *args, const pawl_value **re
     }
 }
 
-/* What it could not do, in its own words. */
+/* The tool's own error text. */
 static pawl_code tool_failed(scope *sc, const pawl_value *receipt)
 {
     const pawl_value *content = pawl_value_get(receipt, "content");
@@ -345,7 +345,7 @@ static pawl_code tool_failed(scope *sc, const pawl_value *receipt)
     return scope_fail(sc, PAWL_EFFECT, pawl_format(sc->s, "%.1000s", text != NULL ? text : "the tool failed"));
 }
 
-/* Once it may: its command, or what a hook gave instead of that. */
+/* The command, or the result that a hook gave instead. */
 static pawl_code perform(scope *sc, guard *g)
 {
     const file_node *n = sc->n;
@@ -421,7 +421,7 @@ static pawl_code await(scope *sc)
     const file_node *n = sc->n;
     pawl_step *s = sc->s;
     const pawl_value *v = NULL;
-    const uint32_t first = s->v->cursor;        /* what was evaluated, or asked at its gate, has numbers before it */
+    const uint32_t first = s->v->cursor;        /* expressions and the gate have taken numbers before it */
     uint32_t winner = first;
     pawl_code rc = pawl_await_signal(s, n->signal, &v);
 
@@ -432,7 +432,7 @@ static pawl_code await(scope *sc)
 
         if (slept < 0)
             return slept;
-        do      /* what came before was answered before: it wins first */
+        do      /* an earlier command was answered earlier: it wins first */
             rc = pawl_select(s, &winner);
         while (rc == PAWL_OK && winner < first);
     }
@@ -465,7 +465,7 @@ static pawl_code wait_for(scope *sc)
     return pawl_sleep(sc->s, until > now ? until - now : 0);
 }
 
-/* What calls nothing has its hooks here. */
+/* A node without a command has its hooks here. */
 static pawl_code after(guard *g, pawl_code rc)
 {
     const pawl_value *nothing = NULL;
@@ -481,7 +481,7 @@ static pawl_code body(scope *sc, guard *g)
     case KIND_ASK: return ask(sc);
     case KIND_WAIT: return wait_for(sc);
     case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: case KIND_AGENT: case KIND_TOOL: return perform(sc, g);
-    case KIND_GRAPH: break;     /* a graph is no function */
+    case KIND_GRAPH: break;     /* a graph is not run as a function */
     }
     return PAWL_INVALID;
 }

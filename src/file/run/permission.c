@@ -1,7 +1,7 @@
-/* permission.c - may a node do what it is about to do: what policy/gate.c has to know of it, and what comes of the answer (P1 to P5, W6).
+/* permission.c - may a node do what it is about to do: prepares the request for policy/gate.c, and handles the decision (P1 to P5, W6).
  *
- * What the world said stands in receipts, what a person said in answers, and the rules in "@policy": so all of it is a function of the
- * journal. The answer, with its ground, stands with the command that it let in, or in the failure that it was. */
+ * Called by execute.c, in a step; pure. Results from outside are in receipts, those of a person in answers, and rules in "@policy", so the decision is a
+ * function of the journal. The decision with its reason is stored with the command that it allowed, or in the failure. */
 #include "agent/step_policies.h"
 #include "file/run/permission.h"
 #include "file/read.h"
@@ -9,7 +9,7 @@
 
 /* ---- what it calls -------------------------------------------------------------------------------------- */
 
-/* What may change something in the world, as far as can be told from here. */
+/* Nodes that may change something outside, as far as can be known here. */
 bool guard_acts(const file_node *n)
 {
     if (n->kind == KIND_TOOL)
@@ -18,7 +18,7 @@ bool guard_acts(const file_node *n)
            n->limits.cls != PAWL_PURE;
 }
 
-/* `pure` is the author's word for a request as it was written, and not for what a hook or a person made of it. */
+/* `pure` is the author's claim about the request as written, not as a hook or a person changed it. */
 static bool acts(const guard *g)
 {
     return g->sc->n->kind == KIND_HTTP && g->gate.changed ? file_request_writes(g->gate.input) : guard_acts(g->sc->n);
@@ -30,7 +30,7 @@ const char *guard_tool(const file_node *n)
     case KIND_RUN: case KIND_SHELL: return "Bash";
     case KIND_HTTP: return "WebFetch";
     case KIND_PROMPT: return "Prompt";
-    case KIND_AGENT: return "Agent";    /* what it does is decided call by call */
+    case KIND_AGENT: return "Agent";    /* its tool calls are decided one by one */
     case KIND_TOOL: return n->tool->rule != NULL ? n->tool->rule : n->tool->name;
     case KIND_PLUGIN: return n->word;
     default: return NULL;
@@ -82,7 +82,7 @@ static const pawl_value *command_text(guard *g)
     return out;
 }
 
-/* As people know it from tools: {"command"}, {"url", ..}, or the arguments. */
+/* In the form that tools have: {"command"}, {"url", ..}, or the arguments. */
 static const pawl_value *input_of(guard *g)
 {
     arena *a = &g->sc->s->mem;
@@ -94,7 +94,7 @@ static const pawl_value *input_of(guard *g)
     return command == NULL ? NULL : value_with(a, value_pack(a, NULL, "{}"), "command", command);
 }
 
-/* A command is more than its text: arguments of a shell, variables, stdin, and a folder of its own. NULL: nothing, or failed. */
+/* Parts of a command that its text does not show: arguments of a shell, variables, stdin, a folder of its own. NULL: none, or failed. */
 static const pawl_value *beside(guard *g)
 {
     static const char *const members[] = { "env", "stdin" };
@@ -118,7 +118,7 @@ static const pawl_value *beside(guard *g)
     return pawl_value_size(v) > 0 ? v : NULL;
 }
 
-/* Its call, to be looked at by rules, hooks and people: where there are none, it is not made. */
+/* Renders the call for rules, hooks and people; skipped if there are none of these. */
 static pawl_code show(guard *g)
 {
     if (g->gate.tool == NULL || g->shown != NULL)
@@ -154,10 +154,10 @@ static void world_request(void *ctx, pawl_request *q)
 
     request_fill(g->sc->n, acts(g), q);
     if (g->gate.policy == NULL)
-        q->tool = "Node";       /* no rules: no words to read */
+        q->tool = "Node";       /* no rules, so its words are not needed */
 }
 
-/* The rules and hooks of now. */
+/* The current rules and hooks. */
 static pawl_code rules_of(guard *g)
 {
     pawl_step *s = g->sc->s;
@@ -173,7 +173,7 @@ static pawl_code rules_of(guard *g)
     return rc != PAWL_NOMEM ? pawl_fail(s, rc, "%s: %s", g->sc->n->name, err.text) : scope_fail(g->sc, PAWL_NOMEM, NULL);
 }
 
-/* Without any rules, a person looks at the call. */
+/* Without rules a person decides. */
 static bool asks_alone(const guard *g)
 {
     const file_node *n = g->sc->n;
@@ -195,7 +195,7 @@ static pawl_code prepare(guard *g)
 
 /* ---- a person -------------------------------------------------------------------------------------------------------- */
 
-/* What may be asked of: yes, no, or yes with other arguments. */
+/* The possible answers: yes, no, or yes with other arguments. */
 static const pawl_value *schema_of(guard *g)
 {
     static const char edits[] = "{\"anyOf\":[{\"type\":\"boolean\"},{\"additionalProperties\":false,\"properties\":{\"approve\":{\"const\":true},"
@@ -262,7 +262,7 @@ static bool same_laws(const pawl_value *a, const pawl_value *b)
     return none_a || none_b ? none_a && none_b : pawl_value_equal(a, b);
 }
 
-/* The arguments of a call of "mode" that an earlier pass has made here; NULL: it made none. */
+/* The arguments of a call of "mode" in an earlier pass of this visit; NULL: there was none. */
 static const pawl_value *told_here(pawl_step *s)
 {
     const task *tk = s->v->task;
@@ -272,8 +272,8 @@ static const pawl_value *told_here(pawl_step *s)
     return effect != NULL && strcmp(effect, "mode") == 0 ? spec_get(s, c, "args") : NULL;
 }
 
-/* What is about to come, a mode (where `mode` is not NULL) or rules, stands in a receipt, so that a later pass of the visit has the same,
- * whatever has come since. *changed: it did. */
+/* A mode or rules that are about to apply are stored as a receipt, so that a later pass of the visit uses the same, whatever changes meanwhile.
+ * *changed: there were some. */
 static pawl_code told(pawl_step *s, const char **mode, const pawl_value **laws, bool *changed)
 {
     const pawl_value *args = told_here(s), *law = pawl_state_coming(s->st, "@policy"), *receipt = NULL, *one;
@@ -301,7 +301,7 @@ static pawl_code told(pawl_step *s, const char **mode, const pawl_value **laws, 
     return PAWL_OK;
 }
 
-/* A yes is used up by what follows it in this pass: until then, rules that have come count (W6). */
+/* An approval is used by what follows it in this pass: until then, changed rules count (W6). */
 static pawl_code world_renew(void *ctx, bool *changed)
 {
     guard *g = ctx;
@@ -345,7 +345,7 @@ static pawl_code denied(guard *g, bool *left)
     return pawl_fail(g->sc->s, PAWL_DENIED, "%s: %s", n->name, t->reason);
 }
 
-/* As a visit ends: what the world said was told there. */
+/* Ends the visit with that failure. */
 static pawl_code gate_failed(guard *g, pawl_code rc, const pawl_err *err)
 {
     if (rc >= 0 || err->code == PAWL_OK)
@@ -379,7 +379,7 @@ pawl_code guard_enter(guard *g, scope *sc, bool *left)
 
 /* ---- its command ------------------------------------------------------------------------------------------------------ */
 
-/* Members that are not the author's any more. */
+/* Members that hooks or a person have replaced. */
 static const pawl_value *over(guard *g)
 {
     pawl_step *s = g->sc->s;

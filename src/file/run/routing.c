@@ -1,7 +1,7 @@
-/* routing.c - where a node of an agent file leads, over the merged state.
+/* routing.c - where a node of an agent file leads, on the merged state.
  *
- * Where plain paths decide, the graph's own route says it. Where jq is asked, that is a command, and a route makes none: the node
- * leads to one of Pawl's own, "review--next", which evaluates and leads on. */
+ * Called by the graph, in a step; pure. Conditions that are plain paths are the graph's own route. jq needs a command, and a route can make none, so
+ * such a node leads to a node of Pawl, "review--next", which evaluates and routes. */
 #include "file/expr/scope.h"
 #include "file/read.h"
 #include "kernel/kernel.h"
@@ -18,7 +18,7 @@ static const char *type_text(const pawl_value *v)
     return texts[pawl_value_type(v)];
 }
 
-/* One task for each element. False: it has failed. */
+/* Sends one task for each element. False: it has failed. */
 static bool send_each(scope *sc, const file_node *n, bool *any)
 {
     const pawl_value *all = scope_value(sc, n->each_of), *one;
@@ -38,7 +38,7 @@ static bool send_each(scope *sc, const file_node *n, bool *any)
     return true;
 }
 
-/* The first way that holds; NULL: none, or it has failed. */
+/* The target of the first true condition; NULL: none, or it has failed. */
 static const char *way_of(scope *sc, const file_node *n)
 {
     for (size_t i = 0; i < n->nways && sc->failed == PAWL_OK; i++)

@@ -1,6 +1,6 @@
-/* doc.c - documents: the text of a file as a tree of lists, maps and scalars, each with its place; and as a value.
+/* doc.c - documents: a tree of lists, maps and scalars with their places; conversion to JSON values.
  *
- * Pure; called by the parsers of this folder and by all that reads keys. */
+ * Pure; called by the parsers of this folder and by all readers of keys. */
 #include "file/read.h"
 
 #include <stdlib.h>
@@ -249,10 +249,10 @@ static bool int_write(buf *b, const char *text)
 typedef struct doc_writer {
     buf b;
     faults *f;
-    arena scratch;              /* to look whether a real is finite */
+    arena scratch;              /* to check that a real is finite */
 } doc_writer;
 
-/* JSON wants digits on both sides of the point, and no zero in front. */
+/* JSON requires digits on both sides of the point, and no leading zero. */
 static bool real_write(doc_writer *w, const char *text)
 {
     const char *p = sign(text), *end;

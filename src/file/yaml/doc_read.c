@@ -1,4 +1,4 @@
-/* doc_read.c - a text becomes a document: what may stand in no file is refused, then it is read as JSON or as YAML.
+/* doc_read.c - reads a text as a document: refuses characters that no file may contain, then parses JSON or YAML.
  *
  * Pure; called by load.c and budget_keys.c, and by tests. */
 #include "file/read.h"
@@ -19,7 +19,7 @@ static uint32_t char_code(const char *p, size_t size)
     return code;
 }
 
-/* What YAML has only as an escape; and what ends a line for libyaml and for nobody else: NEL, LS, PS. */
+/* Characters that YAML allows as escapes only; and NEL, LS, PS, which end a line only for libyaml. */
 static bool yaml_escape_only(uint32_t code)
 {
     return (code < 0x20 && code != '\t' && code != '\n' && code != '\r') || (code >= 0x7F && code < 0xA0) ||
@@ -55,7 +55,7 @@ static bool text_check(doc_reading r, bool json)
 
 /* ---- reading -------------------------------------------------------------------------------------------- */
 
-/* Its first character that is no blank; `{{` begins no JSON, but a template that lacks its quotes. */
+/* By its first non-blank character; `{{` is not JSON, but an unquoted template. */
 static bool is_json(const doc_reading *r)
 {
     const char *p = r->text;

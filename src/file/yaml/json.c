@@ -1,6 +1,6 @@
-/* json.c - JSON as a tree with places. yyjson decides whether it is JSON; its text is then walked, since yyjson keeps no places.
+/* json.c - JSON as a tree with places.
  *
- * Called by doc_read.c. */
+ * Called by doc_read.c. yyjson decides whether the text is valid, but keeps no places, so the text is walked again. */
 #include "file/read.h"
 
 /* ---- yyjson ------------------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ static void *scratch_grow(void *ctx, void *ptr, size_t old_size, size_t size)
 
 static void scratch_drop(void *ctx, void *ptr)
 {
-    (void)ctx; /* given back with the arena */
+    (void)ctx; /* freed with the arena */
     (void)ptr;
 }
 
@@ -35,7 +35,7 @@ static bool json_valid(const doc_reading *r)
 
     arena_init(&scratch, &r->mem->alloc, 4096);
     yyjson_alc alc = { scratch_new, scratch_grow, scratch_drop, &scratch };
-    /* Without YYJSON_READ_INSITU the text is not written to, in spite of its type. */
+    /* Despite its type the text is not written to without YYJSON_READ_INSITU. */
     all = yyjson_read_opts((char *)(uintptr_t)r->text, (size_t)(r->end - r->text), YYJSON_READ_NOFLAG, &alc, &e);
     valid = all != NULL;
     if (!valid && (scratch.failed || e.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)) {
@@ -61,7 +61,7 @@ static char json_next(doc_reading *r)
     return *p;
 }
 
-/* What has escapes is decoded by whoever reads values. */
+/* Escapes are decoded when the value is read. */
 static doc *json_string(doc_reading *r)
 {
     const char *start = r->at + 1, *p = start;

@@ -1,4 +1,4 @@
-/* yaml.c - YAML as a tree with places: libyaml's events, without what an agent file does not have.
+/* yaml.c - YAML as a tree with places: libyaml's events, without the features that agent files do not have.
  *
  * Called by doc_read.c. Owns libyaml's parser for one text. */
 #include "file/read.h"
@@ -6,7 +6,7 @@
 #include <yaml.h>
 
 typedef struct level {
-    doc *d, *key;               /* a map or list that is open; the key whose value comes next */
+    doc *d, *key;               /* an open map or list; the key whose value comes next */
     size_t cap;
 } level;
 
@@ -31,7 +31,7 @@ static bool no_memory(yaml_reading *y)
 
 /* ---- what YAML has and an agent file has not ------------------------------------------------------------ */
 
-/* Of an anchor and a tag that stand before one node the second has its own place. */
+/* An anchor and a tag before one node have two places. */
 static source_place property_place(yaml_reading *y, const yaml_event_t *e, char first)
 {
     doc_reading r;
@@ -120,7 +120,7 @@ static bool node_put(yaml_reading *y, doc *d)
     return true;
 }
 
-/* Whether the text of a scalar stands in the file as it is, and where. */
+/* Whether the text of a scalar is in the file unchanged, and where. */
 static void text_place(yaml_reading *y, const yaml_event_t *e, doc *d)
 {
     doc_reading *r = y->r;
@@ -167,7 +167,7 @@ static bool scalar_read(yaml_reading *y, const yaml_event_t *e)
     return node_put(y, d);
 }
 
-/* Told, and read on as if an empty scalar stood there: so there is nothing that aliases could grow to. */
+/* Reported and read as an empty scalar, so that aliases cannot grow. */
 static bool alias_read(yaml_reading *y, const yaml_event_t *e)
 {
     const char *name = (const char *)e->data.alias.anchor;

@@ -1,6 +1,6 @@
-/* yaml_errors.c - libyaml's errors, in words that say what to write instead.
+/* yaml_errors.c - replaces libyaml's errors by texts that say what to write instead.
  *
- * Called by yaml.c. */
+ * Called by yaml.c. Pure. */
 #include "file/read.h"
 
 #include <yaml.h>
@@ -10,7 +10,7 @@
 typedef struct complaint {
     doc_reading *r;
     const char *problem, *context;
-    source_place at, from;             /* where it stopped; where what it was in began, or line 0 */
+    source_place at, from;             /* where it stopped; where the construct around it began, or line 0 */
     const char *line, *here;    /* in the text: the line of `at`, and `at` */
 } complaint;
 
@@ -48,7 +48,7 @@ static bool tab_indents(const complaint *c)
     return true;
 }
 
-/* `{{` that no quote stands before, and what stopped libyaml behind it. */
+/* `{{` without a quote before it, if libyaml stopped after it. */
 static bool braces_bare(const complaint *c)
 {
     for (const char *p = c->line; p <= c->here && p + 1 < c->r->end; p++) {
@@ -62,7 +62,7 @@ static bool braces_bare(const complaint *c)
     return false;
 }
 
-/* A `:` in the line from `start` with something other than a blank behind it, as in `name:value`. */
+/* In the line from `start`, a `:` that no blank follows, as in `name:value`. */
 static bool colon_bare(const complaint *c, uint32_t line, const char *start)
 {
     const char *end = line_end(c->r, start);
@@ -104,7 +104,7 @@ static bool colon_missing(const complaint *c)
     return true;
 }
 
-/* `a: b: c`, or a key that a value of several lines has swallowed. */
+/* `a: b: c`, or a key inside a value of several lines. */
 static bool colon_late(const complaint *c)
 {
     if (tab_indents(c))
@@ -156,10 +156,10 @@ static bool at_the_end(const complaint *c)
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
 typedef struct word {
-    const char *problem, *context;      /* libyaml's: all of the first, a part of the second; NULL: whatever it is */
-    bool (*tell)(const complaint *c);   /* true: it is told */
-    const char *text;                   /* else this; */
-    bool opened;                        /* and where that begins in which it stopped */
+    const char *problem, *context;      /* libyaml's: all of problem, a part of context; NULL: any */
+    bool (*tell)(const complaint *c);   /* true: it has reported the error */
+    const char *text;                   /* else this text */
+    bool opened;                        /* with the place where the construct began */
 } word;
 
 static const word words[] = {
