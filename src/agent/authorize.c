@@ -158,13 +158,19 @@ static bool gate_waits(turn *t, uint32_t k)
     return o.open;
 }
 
-/* An input that hooks or people changed is checked against the schema again. */
+/* Each input of a call is checked here once: the model's when it is proposed, and the one that hooks or people made of it when it is approved. */
+static bool input_fits(turn *t, uint32_t k, const pawl_value *input, pawl_err *err)
+{
+    const pawl_agent_tool *tool = t->calls[k].tool;
+
+    return tool == &tool_gone || schema_check(t->def->schemas[tool - t->def->a.tools], input, "the input", err) == PAWL_OK;
+}
+
 static bool edited_input_invalid(turn *t, uint32_t k, const pawl_value *input)
 {
-    const pawl_value *schema = pawl_json(t->s, t->calls[k].tool->schema);
     pawl_err err = {0};
 
-    if (pawl_value_type(input) == PAWL_TYPE_OBJECT && schema_check(schema, input, "the input", &err) == PAWL_OK)
+    if (pawl_value_type(input) == PAWL_TYPE_OBJECT && input_fits(t, k, input, &err))
         return false;
     call_fail(t, k, pawl_format(t->s, "Invalid arguments: %s", err.code != PAWL_OK ? err.text : "they are no JSON object"));
     return true;
@@ -233,17 +239,15 @@ static void authorize_call(turn *t, uint32_t k, bool *pending)
 static bool call_invalid(turn *t, uint32_t k)
 {
     const agent_call *c = &t->calls[k];
-    const pawl_value *schema;
     pawl_err err = {0};
 
     if (c->tool == NULL) {
         call_fail(t, k, pawl_format(t->s, "Tool not found: %s", text_cut(t, c->name, 100)));
         return true;
     }
-    schema = pawl_json(t->s, c->tool->schema);
     if (c->invalid != NULL || pawl_value_type(c->input) != PAWL_TYPE_OBJECT)
         call_fail(t, k, pawl_format(t->s, "Invalid arguments: they are no JSON object: %s", text_cut(t, c->invalid, 200)));
-    else if (schema_check(schema, c->input, "the input", &err) != PAWL_OK)
+    else if (!input_fits(t, k, c->input, &err))
         call_fail(t, k, pawl_format(t->s, "Invalid arguments: %s", err.text));
     else if (builtin_input_error(c->tool, c->input) != NULL)
         call_fail(t, k, builtin_input_error(c->tool, c->input));

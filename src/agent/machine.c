@@ -28,17 +28,19 @@ static bool def_copy(agent_def *d, const pawl_agent *a, arena *mem)
     pawl_agent_tool *tools = arena_zero(mem, (a->ntools + 1) * sizeof *tools);
     pawl_agent_helper *helpers = arena_zero(mem, (a->nhelpers + 1) * sizeof *helpers);
 
+    d->schemas = arena_zero(mem, (a->ntools + 1) * sizeof *d->schemas);
     d->a = *a;
     defaults(&d->a);
     d->a.model = arena_text(mem, a->model);
     d->a.options = d->a.system = d->a.name = NULL;      /* options and system are channels */
-    for (size_t i = 0; i < a->ntools && tools != NULL; i++) {
+    for (size_t i = 0; i < a->ntools && tools != NULL && d->schemas != NULL; i++) {
         tools[i] = a->tools[i];
         tools[i].beside = !a->tools[i].alone && (a->tools[i].beside || (a->tools[i].cls == PAWL_READ && a->tools[i].own == PAWL_OWN_NOT));
         tools[i].name = arena_text(mem, a->tools[i].name);
         tools[i].rule = arena_text(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
         tools[i].description = arena_text(mem, a->tools[i].description);
         tools[i].schema = arena_text(mem, a->tools[i].schema);
+        d->schemas[i] = tools[i].schema == NULL ? NULL : value_parse(mem, tools[i].schema, strlen(tools[i].schema), "its schema", NULL);
         tools[i].hint = arena_text(mem, a->tools[i].hint);
     }
     for (size_t i = 0; i < a->nhelpers && helpers != NULL; i++)

@@ -66,6 +66,7 @@ typedef struct chosen_step {    /* what the turn does next, with what it needs *
 
 typedef struct agent_def {      /* owned by the machine */
     pawl_agent a;
+    const pawl_value **schemas; /* of a.tools, in their order: parsed once */
     const char *hash;
 } agent_def;
 
