@@ -16,6 +16,18 @@ static pawl_code feed_one(pawl_engine *e, cached_run *r, const pawl_event *ev, p
     return rc == PAWL_OK ? next : rc;
 }
 
+/* All receipts that the machine waited for were folded: the step that they lead to is pure, and is stored with them in one commit (E2). Not a receipt of
+ * class once: were it lost, a person would be asked about a command that was performed. Nor where steps are gathered (G9): it would be held back. */
+static bool step_is_due(const pawl_engine *e, const cached_run *r)
+{
+    if (e->durability != PAWL_DURABLE_SYNC || r->st == NULL || r->fence == 0 || r->sql != NULL || r->ntaken > 0 || pawl_state_next(r->st) != PAWL_OK)
+        return false;
+    for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_FED); entry != NULL; entry = entry_next(entry))
+        if (entry_limits(entry)->cls == PAWL_ONCE)
+            return false;
+    return true;
+}
+
 /* Does one thing for the run. *next: the status of the machine before it; *did: there may be more to do. */
 static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool *did, pawl_err *err)
 {
@@ -32,7 +44,7 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
         *did = came == WAITED_MORE;
         if (rc == PAWL_OK && came == WAITED_CHILDREN_ASK)
             *next = PAWL_INTERRUPTED;
-        return rc == PAWL_OK ? store_as_due(e, r, err) : rc;
+        return rc == PAWL_OK && !step_is_due(e, r) ? store_as_due(e, r, err) : rc;
     }
     if (*next == PAWL_HALTED && child_must_notify(r))
         return (rc = child_notify(e, r, err)) == PAWL_OK ? runs_commit(e, &r, 1, false, err) : rc;
