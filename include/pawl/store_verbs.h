@@ -172,6 +172,7 @@ typedef struct pawl_look {
 typedef struct pawl_beginning {
     const char *owner;          /* who claims it, for ttl_ms; NULL: nobody */
     int64_t ttl_ms;
+    uint64_t fence;             /* of a run that exists: its newest, or nothing is claimed (PAWL_FENCED); 0: whatever it is */
     struct pawl_append *first;  /* its first lines, written by that owner, without SQL of its own (within); the store sets run, fence and
                                  * all that is out. NULL: none */
     pawl_delivery *left;        /* a delivery that waits for it, such as its start; NULL: none */
@@ -187,9 +188,9 @@ typedef struct pawl_store_verbs {
     /* A number that changes with every write of any handle or process; cheap. 0: not available. */
     uint64_t (*version)(pawl_store *s);
 
-    /* Create a run with this base (a line of docs/INTERFACES.md, no newline) and with `with` (NULL: nothing more). The same base again
-     * is success; another one under that id PAWL_CONFLICT. When the run exists with the same base, `with` acts as claim, append and
-     * deliver do: PAWL_HELD when another owner has the lease. */
+    /* Create a run with this base (a line of docs/INTERFACES.md, no newline) and with `with` (NULL: nothing more). The same base again is success;
+     * another one under that id PAWL_CONFLICT. When the run exists with the same base, `with` acts as claim, append and deliver do, all
+     * in one transaction: PAWL_HELD when another owner has the lease, PAWL_FENCED when it has another fence than with->fence. */
     pawl_code (*create)(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err);
     /* Claim each run for `ttl_ms`. PAWL_OK: its head, with a fresh fence and the newest seq. PAWL_HELD: another owner has the lease,
      * the head says who and until when; an owner may claim its own run again. PAWL_GONE: no such run. */

@@ -109,6 +109,7 @@ static write_record create_record(pawl_bytes base, const pawl_beginning *with)
         return one;
     one.owner = with->owner;
     one.ttl_ms = with->ttl_ms;
+    one.fence = with->fence;
     one.all = with->first;
     one.n = with->first != NULL;
     if (with->left != NULL)

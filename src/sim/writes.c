@@ -122,7 +122,7 @@ static void do_again(pawl_store *s, write_record *one)
 
     switch (one->kind) {
     case WRITE_CREATE:
-        (void)v->create(s, one->base, &(pawl_beginning){ .owner = one->owner, .ttl_ms = one->ttl_ms, .first = one->n > 0 ? one->all : NULL,
+        (void)v->create(s, one->base, &(pawl_beginning){ .owner = one->owner, .ttl_ms = one->ttl_ms, .fence = one->fence, .first = one->n > 0 ? one->all : NULL,
                                                          .left = one->d.id != NULL ? &one->d : NULL }, NULL);
         break;
     case WRITE_CLAIM:   (void)v->claim(s, one->owner, one->ttl_ms, one->claims, one->n, NULL); break;

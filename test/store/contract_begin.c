@@ -171,3 +171,33 @@ PAWL_TEST(test_a_beginning_again_is_success_unless_somebody_has_the_run)
     CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
     pawl_store_free(s);
 }
+
+/* Whoever has looked at a run that nobody holds claims it with what he writes, unless somebody has had it since. */
+PAWL_TEST(test_S2_a_run_is_claimed_with_its_next_lines_under_the_fence_that_was_seen)
+{
+    pawl_store *s = fresh();
+    const pawl_bytes b = bytes(base("r", ""));
+    pawl_bytes line = bytes(entry(1, "[]"));
+    pawl_append a = { .lines = &line, .nlines = 1, .release = true };
+    pawl_beginning with = { .owner = "me", .ttl_ms = LONG_MS, .first = &a };
+    uint64_t seen;
+
+    CHECK_INT(s->verbs->create(s, b, &with, NULL), PAWL_OK);
+    seen = with.fence = head(s, "r").fence;
+    a.seq = 1;
+    line = bytes(entry(2, "[]"));
+    CHECK_INT(s->verbs->create(s, b, &with, NULL), PAWL_OK);
+    CHECK_INT(with.head.fence_before, seen);
+    CHECK_INT(with.head.seq, 1);        /* as it was claimed */
+    CHECK(with.head.fence > seen && a.fence == with.head.fence);
+    CHECK_INT(head(s, "r").seq, 2);
+    CHECK(head(s, "r").owner == NULL);
+    a.seq = 2;
+    line = bytes(entry(3, "[]"));
+    CHECK_INT(s->verbs->create(s, b, &with, NULL), PAWL_FENCED);
+    CHECK_INT(head(s, "r").seq, 2);     /* neither claimed nor written to */
+    CHECK(head(s, "r").owner == NULL);
+    CHECK_INT(head(s, "r").fence, a.fence);
+    CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
+    pawl_store_free(s);
+}

@@ -301,6 +301,18 @@ static pawl_code append_fails(pawl_store *s, pawl_append *all, size_t n, pawl_er
     return rc;
 }
 
+/* An answer to a run that nobody holds is stored with its claim. */
+static pawl_code create_fails(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err)
+{
+    pawl_code rc = fails == 1 ? PAWL_OK : real->create(s, base, with, err);
+
+    if (fails > 0 && err != NULL)
+        *err = (pawl_err){ PAWL_IO, "the disk is gone" };
+    rc = fails > 0 ? PAWL_IO : rc;
+    fails = 0;
+    return rc;
+}
+
 PAWL_TEST(test_G9_readers_are_told_what_is_stored_and_nothing_else)
 {
     for (int how = 1; how <= 2; how++) {
@@ -312,6 +324,7 @@ PAWL_TEST(test_G9_readers_are_told_what_is_stored_and_nothing_else)
 
         buf_init(&b, NULL);
         verbs.append = append_fails;
+        verbs.create = create_fails;
         town_begin(&t, town_essay(NULL), s);
         town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
         t.replies[0] = "\"first\"";

@@ -280,15 +280,6 @@ static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run
     return rc;
 }
 
-/* The store failed, and may have the run all the same, with a lease of this engine: nobody would renew or release that. */
-static void lease_in_doubt(pawl_engine *e, cached_run *r)
-{
-    pawl_claim one;
-
-    if (runs_claim(e, &r, &one, 1, NULL) == PAWL_OK && one.rc == PAWL_OK)
-        (void)run_release(e, r, NULL);
-}
-
 /* Its start is folded once, and stored with its base: what is refused leaves nothing behind. PAWL_CONFLICT: somebody was faster. */
 static pawl_code run_start(pawl_engine *e, cached_run *r, const pawl_run_info *given, const char *input, pawl_err *err)
 {
@@ -300,12 +291,8 @@ static pawl_code run_start(pawl_engine *e, cached_run *r, const pawl_run_info *g
         return rc;
     run_init(e, r, st);
     rc = run_feed(e, r, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, err);
-    if (rc >= 0 && rc != PAWL_IGNORED) {
-        rc = run_create(e, r, err);
-        if (rc == PAWL_IO || rc == PAWL_TRANSIENT)
-            lease_in_doubt(e, r);
-        return rc;
-    }
+    if (rc >= 0 && rc != PAWL_IGNORED)
+        return run_create(e, r, err);
     run_drop_state(e, r);
     return rc;
 }

@@ -48,6 +48,10 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     r->seq = r->head_seq = pawl_state_seq(r->st);
     r->records = r->records_fed;
     r->quiet = a->quiet;
+    if (a->release) {
+        r->looked = a->version;
+        r->rest_fence = a->quiet ? r->last_fence : 0;
+    }
     r->changed_ms = 0;
     r->refused = 0;
     if (a->moves) {
@@ -98,26 +102,39 @@ static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all,
     return rc;
 }
 
-/* The run is not in the store yet: its base and its lease are stored with its first lines. */
+/* The store failed, and may have the run all the same, with a lease of this engine: nobody would renew or release that. */
+static void lease_in_doubt(pawl_engine *e, cached_run *r)
+{
+    pawl_claim one;
+
+    run_drop_state(e, r);
+    if (runs_claim(e, &r, &one, 1, NULL) == PAWL_OK && one.rc == PAWL_OK)
+        (void)run_release(e, r, NULL);
+}
+
+/* Nobody holds the run, or it is not in the store yet: it is claimed with these lines, and with its base. No engine has begun an attempt of a command
+ * that is open now (E13). */
 static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl_err *err)
 {
-    pawl_beginning with = { .owner = e->owner, .ttl_ms = e->ttl_ms, .first = a };
+    pawl_beginning with = { .owner = e->owner, .ttl_ms = e->ttl_ms, .fence = r->rest_fence, .first = a };
     pawl_code rc;
 
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->create(e->store, pawl_state_base(r->st), &with, err);
     if (rc == PAWL_OK) {
         run_claimed(e, r, &with.head);
-        r->marked_fence = r->fence;     /* no engine has begun an attempt of it */
+        r->marked_fence = r->fence;
         if (a->release)
             lease_move(r, LEASE_NONE, 0);
     }
     pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_IO || rc == PAWL_TRANSIENT)
+        lease_in_doubt(e, r);
     return rc;
 }
 
 /* Stores all runs in one transaction. Returns PAWL_OK or the first error; the state of each run that was not stored is thrown away. `creates`:
- * the one run is not in the store yet. */
+ * the one run is not in the store yet. One that was at rest is claimed. */
 static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, bool creates, pawl_err *err)
 {
     pawl_append few[4], *all = few;
@@ -125,6 +142,7 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
     pawl_code rc = PAWL_OK, first = PAWL_OK;
     arena mem;
 
+    creates = creates || (n == 1 && runs[0]->fence == 0 && runs[0]->rest_fence != 0);
     arena_init(&mem, &e->alloc, 1024);
     if (n > sizeof few / sizeof *few && (all = arena_get(&mem, n * sizeof *all)) == NULL)
         rc = PAWL_NOMEM;

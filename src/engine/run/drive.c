@@ -96,29 +96,57 @@ static pawl_code left_there(pawl_engine *e, cached_run *r, pawl_code *next, pawl
     return r->fence != 0 && e->draining && !e->abandoned && outbox_tree_idle(e, r) ? run_release(e, r, err) : PAWL_OK;
 }
 
+static pawl_code event_take(pawl_engine *e, cached_run *r, const pawl_event *first, pawl_err *err)
+{
+    pawl_event ev = *first;
+    pawl_code rc;
+
+    if (ev.time_ms == 0)
+        ev.time_ms = engine_now(e);
+    if (ev.kind == PAWL_EV_RECEIPT)
+        outbox_note_receipt(r, ev.id);
+    if ((rc = cancel_again(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
+        rc = feed_one(e, r, &ev, err);
+    if (rc == PAWL_IGNORED && r->nlines > 0)
+        rc = runs_commit(e, &r, 1, false, err);    /* outbox_end_all() has fed receipts, and the last one ended the run */
+    return rc;
+}
+
+/* An event to a run that nobody holds, of which the state is known here: claimed and stored in one transaction. *took false: another engine was faster,
+ * or the run is not at rest, and nothing has happened. */
+static pawl_code event_take_at_rest(pawl_engine *e, cached_run *r, const pawl_event *first, bool *took, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc;
+
+    *took = false;
+    if (first->kind != PAWL_EV_ANSWER || !run_is_at_rest(e, r))
+        return PAWL_OK;
+    r->parent_notified = false;
+    rc = event_take(e, r, first, &why);
+    *took = r->st != NULL || (rc != PAWL_FENCED && rc != PAWL_HELD && rc != PAWL_CONFLICT && rc != PAWL_GONE);
+    if (*took && why.code != PAWL_OK)
+        fail(err, why.code, "%s", why.text);
+    return *took ? rc : PAWL_OK;
+}
+
 /* `stored`: the caller has stored the event already. */
 static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first, bool stored, pawl_code *next, pawl_err *err)
 {
-    pawl_code rc = stored ? PAWL_OK : run_hold(e, r, err);
-    bool did = true;
+    bool did = true, took = false;
+    pawl_code rc = first != NULL ? event_take_at_rest(e, r, first, &took, err) : PAWL_OK;
 
-    if (rc == PAWL_OK && first != NULL && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = run_hold(e, r, err)) == PAWL_OK) {
-        pawl_event ev = *first;
-
-        if (ev.time_ms == 0)
-            ev.time_ms = engine_now(e);
-        if (ev.kind == PAWL_EV_RECEIPT)
-            outbox_note_receipt(r, ev.id);
-        if ((rc = cancel_again(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
-            rc = feed_one(e, r, &ev, err);
-        if (rc == PAWL_IGNORED && r->nlines > 0)
-            rc = runs_commit(e, &r, 1, false, err);    /* outbox_end_all() has fed receipts, and the last one ended the run */
-        if (rc == PAWL_IGNORED && (rc = unpark(e, r, err)) == PAWL_OK) {
-            if (outbox_is_idle(r))
-                (void)run_release(e, r, NULL);
-            *next = PAWL_IGNORED;
-            return PAWL_OK;
-        }
+    if (!stored && !took)
+        rc = run_hold(e, r, err);
+    if (rc == PAWL_OK && first != NULL && !took && (rc = deliveries_take(e, r, err)) == PAWL_OK && (rc = run_hold(e, r, err)) == PAWL_OK) {
+        took = true;
+        rc = event_take(e, r, first, err);
+    }
+    if (rc == PAWL_IGNORED && (rc = unpark(e, r, err)) == PAWL_OK) {
+        if (outbox_is_idle(r))
+            (void)run_release(e, r, NULL);
+        *next = PAWL_IGNORED;
+        return PAWL_OK;
     }
     while (rc >= 0 && did && goes_on(e, r)) {
         if (r->fence == 0 && r->st != NULL && !has_deliveries(e, r)) {

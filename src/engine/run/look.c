@@ -15,6 +15,30 @@ pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err 
     return *out != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
+bool run_is_at_rest(pawl_engine *e, const cached_run *r)
+{
+    uint64_t now;
+
+    if (r->fence != 0 || r->rest_fence == 0 || r->st == NULL || r->st->commands > 0 || run_is_over(r) || !run_fits(r))
+        return false;
+    pthread_mutex_lock(&e->lock);
+    now = e->store->verbs->version(e->store);
+    pthread_mutex_unlock(&e->lock);
+    return now != 0 && now == r->looked;
+}
+
+/* The head of a run that this engine does not hold, and has the state of. */
+static void head_seen(cached_run *r, const pawl_head *head, uint64_t version)
+{
+    const bool known = r->head != HEAD_UNSURE && head->parked == NULL;
+
+    r->looked = version;
+    r->rest_fence = known && head->owner == NULL && head->mail == 0 ? head->fence : 0;
+    r->status = head->status;
+    r->work = head->work;
+    r->wake_ms = head->wake_ms;
+}
+
 /* What is known of it here, or in the store: to look at, without holding it. */
 cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
 {
@@ -44,7 +68,8 @@ cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
         return NULL;
     if (loads && r->fence == 0)
         r->loaded_fence = head.owner == NULL ? head.fence : 0;
-    r->looked = r->fence == 0 ? now : 0;
+    if (r->fence == 0)
+        head_seen(r, &head, now);
     return r;
 }
 

@@ -63,6 +63,7 @@ struct cached_run {             /* a run that this engine has claimed or looked 
     uint64_t last_fence;        /* of its last claim here */
     uint64_t loaded_fence;      /* the newest fence when the run was loaded here without a claim, and no engine held it; 0: it was not loaded so */
     uint64_t looked;            /* version of the store when its head was read without a claim, and agreed with `st` */
+    uint64_t rest_fence;        /* its newest fence then, when no engine held it and nothing was in its mailbox; 0: something was, or it is not known */
     uint64_t marked_fence;      /* the fence under which the marks of attempts were read */
     int64_t lease_ms;           /* until when, by the store's time */
     uint64_t no;                /* the store's */
@@ -193,8 +194,11 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
 /* Whether the lease may be released with this append: no engine has to do anything for the run until something is delivered or due. */
 bool run_may_release(const cached_run *r, bool naps);
 
-/* commit.c: stores the runs. Those that are over or wait for a person are released with it; `naps`: also those that only wait for a timer */
+/* commit.c: stores the runs. Those that are over or wait for a person are released with it; `naps`: also those that only wait for a timer. One that was
+ * at rest is claimed with it: PAWL_FENCED, PAWL_HELD: another engine was faster */
 pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err);
+/* Nobody writes the run: what is folded into its state now may be stored, and the run claimed, in one transaction. */
+bool run_is_at_rest(pawl_engine *e, const cached_run *r);
 /* The first of a run that run_init has made: base, lines and lease in one transaction. PAWL_CONFLICT: there is such a run. */
 pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err);
 /* Its journal contradicts itself, the machine or the store: it is parked with the reason, and released (F5). */

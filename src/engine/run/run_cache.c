@@ -51,7 +51,7 @@ void run_drop_state(pawl_engine *e, cached_run *r)
     r->nlines = r->ntaken = 0;
     run_move(r, RUN_EMPTY);
     r->records = r->records_fed = 0;
-    r->loaded_fence = 0;
+    r->loaded_fence = r->rest_fence = 0;
     wait_index_clear(e, r);
     blobs_drop(e, r);
     wait_index_free(e, r);
@@ -329,7 +329,7 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     else if (r->st != NULL && !BROKEN(BROKEN_STALE) &&
              ((head->fence_before != r->last_fence && !run_loaded_under(r, head->fence_before)) || head->seq != r->seq))
         run_drop_state(e, r);        /* another engine has held it since */
-    r->loaded_fence = 0;
+    r->loaded_fence = r->rest_fence = 0;
     r->last_fence = head->fence;
     lease_move(r, LEASE_HELD, head->fence);
     r->lease_ms = head->lease_ms;

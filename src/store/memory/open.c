@@ -12,6 +12,8 @@ static pawl_code beginning_store(pawl_store *s, const stored_run *r, pawl_beginn
     pawl_code rc = PAWL_OK;
 
     if (with->owner != NULL) {
+        if (with->fence != 0 && with->fence != r->head.fence)
+            return store_fenced(r->at.key, with->fence, r->head.fence, err);
         rc = run_claim(space_of(s), with->owner, memory_now(s), with->ttl_ms, &claim, err);
         with->head = claim.head;
         with->head.owner = with->owner;     /* the text of the run is freed when its first lines end it */

@@ -82,6 +82,8 @@ static pawl_code beginning_store(sqlite_store *s, const char *run, pawl_beginnin
         if (fence != 0)
             fence_store(s, fence);
         with->head = claim.head;
+        if (rc == PAWL_OK && with->fence != 0 && with->fence != claim.head.fence_before)
+            rc = store_fenced(run, with->fence, claim.head.fence_before, err);
     }
     if (rc == PAWL_OK && with->first != NULL) {
         with->first->run = claim.head.run;
