@@ -56,10 +56,12 @@ void sm_move_at(const sm_table *t, uint8_t *state, unsigned to, const void *owne
 void sm_check_at(const sm_table *t, unsigned state, const void *owner, const char *file, int line);
 #define sm_begin(table, state, first, owner) sm_begin_at(table, state, first, owner, __FILE__, __LINE__)
 #define sm_move(table, state, to, owner) sm_move_at(table, state, to, owner, __FILE__, __LINE__)
-/* The same where a call is too dear: the way is checked in every build, the invariant where PAWL_ASSERT_SLOW is on. */
-#define sm_move_hot(table, state, to, owner) \
-    ((PAWL_SLOW_CHECKS || !ASSERT_LIKELY(sm_may(table, *(state), to))) ? sm_move_at(table, state, to, owner, __FILE__, __LINE__) \
-                                                                       : (void)(*(state) = (uint8_t)(to)))
+/* sm_may() and sm_move() where a call is too dear: of a table whose rows are at hand, and of two states that are in it. The way is checked in every
+ * build, the invariant where PAWL_ASSERT_SLOW is on. */
+#define sm_may_hot(rows, from, next) (((rows)[from].to >> (next) & 1) != 0)
+#define sm_move_hot(table, rows, state, next, owner)                                                                                 \
+    (PAWL_SLOW_CHECKS || !ASSERT_LIKELY(sm_may_hot(rows, *(state), next)) ? sm_move_at(table, state, next, owner, __FILE__, __LINE__)  \
+                                                                        : (void)(*(state) = (uint8_t)(next)))
 /* The invariant alone: where an owner is handed over between moves. */
 #define sm_check(table, state, owner) sm_check_at(table, state, owner, __FILE__, __LINE__)
 

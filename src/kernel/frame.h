@@ -136,10 +136,10 @@ void call_state_move(pawl_state *st, task *tk, call *c, call_state to);
 bool call_touch(pawl_state *st, task *tk);
 
 /* tables.c. `run_table` is of pawl_status, `ending_table` of ending_state (state.h). */
-extern const sm_row task_rows[TASK_STATES];
+extern const sm_row status_rows[], task_rows[TASK_STATES];
 extern const sm_table run_table, ending_table, task_table, call_table;
 
-static inline bool task_may(const task *tk, task_state to) { return (task_rows[tk->at].to >> to & 1) != 0; }
-static inline void task_move(task *tk, task_state to) { sm_move_hot(&task_table, &tk->at, to, tk); }
+static inline bool task_may(const task *tk, task_state to) { return sm_may_hot(task_rows, tk->at, to); }
+static inline void task_move(task *tk, task_state to) { sm_move_hot(&task_table, task_rows, &tk->at, to, tk); }
 
 #endif

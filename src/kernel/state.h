@@ -92,7 +92,7 @@ static inline bool status_over(unsigned status)
 /* What is in flight is waited for, and nothing new begins. */
 static inline bool state_canceling(const pawl_state *st) { return st->ending == ENDING_CANCEL || st->ending == ENDING_WAIT; }
 static inline void ending_move(pawl_state *st, ending_state to) { sm_move(&ending_table, &st->ending, to, st); }
-static inline void status_move(pawl_state *st, unsigned to) { sm_move_hot(&run_table, &st->status, to, st); }
+static inline void status_move(pawl_state *st, unsigned to) { sm_move_hot(&run_table, status_rows, &st->status, to, st); }
 /* Something can be done without waiting for anybody. In an open superstep that is only ending it: whatever can be
  * begun is begun by the step that makes it possible. */
 static inline bool state_runnable(const pawl_state *st)

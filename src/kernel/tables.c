@@ -68,7 +68,7 @@ static const char *ending_broken(const void *owner, unsigned state)
 
 #define TO(status) SM_TO(PAWL_##status)
 #define TO_END (TO(COMPLETED) | TO(FAILED) | TO(CANCELED_RUN) | TO(REJECTED))
-static const sm_row run_rows[] = {
+const sm_row status_rows[] = {
     [PAWL_SUBMITTED] = { "submitted", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, SM_FIRST },
     [PAWL_WORKING] = { "working", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, 0 },
     [PAWL_INPUT_REQUIRED] = { "input-required", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, 0 },
@@ -80,7 +80,7 @@ static const sm_row run_rows[] = {
 #undef TO_END
 #undef TO
 
-const sm_table run_table = { "run", run_rows, sizeof run_rows / sizeof *run_rows, NULL };
+const sm_table run_table = { "run", status_rows, PAWL_REJECTED + 1, NULL };
 const sm_table ending_table = { "end of a run", ending_rows, ENDING_STATES, ending_broken };
 const sm_table task_table = { "task", task_rows, TASK_STATES, task_broken };
 const sm_table call_table = { "command or wait", call_rows, CALL_STATES, call_broken };
