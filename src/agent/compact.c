@@ -154,7 +154,7 @@ void compact_continue(turn *t)
 {
     if (t->at != PHASE_COMPACT)
         phase_move(t, PHASE_COMPACT);
-    t->c.at = CORE_CALLING_LLM;
+    core_resend(&t->c);
     t->c.retries = 0;
     t->requests -= t->requests > 0;
     next_step(t, STEP_SEND);

@@ -85,6 +85,9 @@ static void count(core *c, const core_input *in, const core_row *row)
         c->retries = 0;
 }
 
+void core_resend(core *c) { c->at = CORE_CALLING_LLM; }
+void core_rest(core *c) { c->at = CORE_WAITING_FOR_USER_INPUT; }
+
 core_action core_feed(core *c, const core_input *in, bool *ignored)
 {
     const core_row *row = (int)in->event == COMES_BY_ITSELF ? NULL : row_of(c, in, in->event);

@@ -39,6 +39,11 @@ void core_begin(core *c, uint32_t max_retries);
 /* What follows. *ignored (may be NULL): the event means nothing in this state; it stays as it is, and the action is CORE_WAIT_FOR_INPUT. */
 core_action core_feed(core *c, const core_input *in, bool *ignored);
 
+/* What the wrapper does of its own: the request is sent again, after a compaction or because it was too long; the turn ends, however it does. Nothing
+ * else changes the state of a core. */
+void core_resend(core *c);
+void core_rest(core *c);
+
 const char *core_at_name(core_at at);           /* "CallingLlm"; "" of none */
 core_at core_at_named(const char *name);        /* 0: none; `name` may be NULL */
 const char *core_event_name(core_event event);  /* "UserInput" */

@@ -182,7 +182,7 @@ static bool overflows(turn *t)
     if (!compact_can(t, true))
         return false;
     t->overflowed = true;
-    t->c.at = CORE_CALLING_LLM;
+    core_resend(&t->c);
     if (again || !lifecycle_compact(t, true))
         compact_begin(t);
     return true;
@@ -314,7 +314,7 @@ void turn_end(turn *t, const char *how, const char *error)
     t->end = how;
     t->error = error;
     t->ncalls = 0;
-    t->c.at = CORE_WAITING_FOR_USER_INPUT;
+    core_rest(&t->c);
     results_drop(t);
     if (error != NULL)
         pawl_emit(t->s, "error", pawl_pack(t->s, "{s:s}", "message", error));

@@ -82,10 +82,21 @@ PAWL_TEST(test_E3_the_ways_of_a_run_in_a_batch)
     ways_are(&pass_table, due, sizeof due / sizeof *due);
 }
 
+PAWL_TEST(test_E16_the_ways_of_a_mailbox)
+{
+    static const char *const due[] = {
+        "unread: unread, empty at the claim, empty at the last append",
+        "empty at the claim: unread, empty at the last append",
+        "empty at the last append: unread, empty at the last append",
+    };
+
+    ways_are(&mailbox_table, due, sizeof due / sizeof *due);
+}
+
 PAWL_TEST(test_the_tables_of_the_engine_are_printed)
 {
     static const sm_table *const tables[] = { &entry_table, &count_table, &args_table, &resolution_table, &later_table, &cached_run_table,
-                                            &lease_table, &head_table, &pass_table };
+                                            &lease_table, &head_table, &pass_table, &mailbox_table };
     pawl_step *s = pawl_step_new(NULL);
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {

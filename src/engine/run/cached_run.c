@@ -62,9 +62,20 @@ static const sm_row pass_rows[PASS_STATES] = {
 
 const sm_table pass_table = { "run in a batch", pass_rows, PASS_STATES, NULL };
 
+#define TO(state) SM_TO(MAILBOX_##state)
+static const sm_row mailbox_rows[MAILBOX_STATES] = {
+    [MAILBOX_UNREAD] = { "unread", TO(UNREAD) | TO(EMPTY) | TO(EMPTY_AT_APPEND), SM_FIRST | SM_LAST },
+    [MAILBOX_EMPTY] = { "empty at the claim", TO(UNREAD) | TO(EMPTY_AT_APPEND), SM_LAST },
+    [MAILBOX_EMPTY_AT_APPEND] = { "empty at the last append", TO(UNREAD) | TO(EMPTY_AT_APPEND), SM_LAST },
+};
+#undef TO
+
+const sm_table mailbox_table = { "mailbox of a run", mailbox_rows, MAILBOX_STATES, NULL };
+
 void run_move(cached_run *r, cached_run_state to) { sm_move(&cached_run_table, &r->state, to, r); }
 void head_move(cached_run *r, head_state to) { sm_move(&head_table, &r->head, to, r); }
 void pass_move(cached_run *r, pass_state to) { sm_move(&pass_table, &r->pass, to, r); }
+void mailbox_move(cached_run *r, mailbox_state to) { sm_move(&mailbox_table, &r->mailbox, to, r); }
 
 void run_hurry(cached_run *r)
 {

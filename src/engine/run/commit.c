@@ -47,7 +47,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     PAWL_ASSERT(pawl_state_seq(r->st) >= a->seq && pawl_state_seq(r->st) - a->seq <= a->nlines, "E2: each entry of the state is a line of its commit");
     r->seq = r->head_seq = pawl_state_seq(r->st);
     r->records = r->records_fed;
-    r->quiet = a->quiet;
+    mailbox_move(r, a->quiet ? MAILBOX_EMPTY_AT_APPEND : MAILBOX_UNREAD);
     if (a->release) {
         r->looked = a->version;
         r->rest_fence = a->quiet ? r->last_fence : 0;

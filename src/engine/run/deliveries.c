@@ -117,8 +117,8 @@ pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
     uint64_t now;
     pawl_code rc;
 
-    if (r->fresh || (r->quiet && pawl_state_next(r->st) == PAWL_OK)) {  /* the next step reads the mailbox again */
-        r->fresh = r->quiet = false;
+    if (r->mailbox == MAILBOX_EMPTY || (r->mailbox == MAILBOX_EMPTY_AT_APPEND && pawl_state_next(r->st) == PAWL_OK)) {
+        mailbox_move(r, MAILBOX_UNREAD);        /* the next step reads it again */
         return PAWL_OK;
     }
     if (!run_fits(r))

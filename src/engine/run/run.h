@@ -49,7 +49,15 @@ typedef enum pass_state {
     PASS_STEPPED,               /* the same, and in this pass something was folded or taken: there may be new commands */
     PASS_STATES
 } pass_state;
-extern const sm_table cached_run_table, lease_table, head_table, pass_table;
+
+/* Whether the mailbox is to be read before the next step (mailbox_table), changed by mailbox_move() only. */
+typedef enum mailbox_state {
+    MAILBOX_UNREAD,             /* it is */
+    MAILBOX_EMPTY,              /* the claim found it empty: not before the first step */
+    MAILBOX_EMPTY_AT_APPEND,    /* the last append found it empty: not while the machine can go on by itself */
+    MAILBOX_STATES
+} mailbox_state;
+extern const sm_table cached_run_table, lease_table, head_table, pass_table, mailbox_table;
 
 typedef struct held_blob held_blob;     /* set apart, and not stored yet: blobs.c */
 
@@ -58,7 +66,7 @@ struct cached_run {             /* a run that this engine has claimed or looked 
     struct pawl_engine *e;
     pawl_state *st;             /* NULL: to be loaded */
     const pawl_machine *m;
-    uint8_t state, lease, head, pass;   /* cached_run_state, lease_state, head_state, pass_state */
+    uint8_t state, lease, head, pass, mailbox;  /* cached_run_state, lease_state, head_state, pass_state, mailbox_state */
     uint64_t fence;             /* 0: not held */
     uint64_t last_fence;        /* of its last claim here */
     uint64_t loaded_fence;      /* the newest fence when the run was loaded here without a claim, and no engine held it; 0: it was not loaded so */
@@ -76,7 +84,6 @@ struct cached_run {             /* a run that this engine has claimed or looked 
     uint32_t refused;           /* appends, one after another */
     bool borrowed;              /* arguments of an entry point into the state */
     bool admitted;              /* the host was asked whether it may be driven */
-    bool fresh;                 /* it was claimed just now with an empty mailbox */
     uint8_t status;             /* these three as the store has them, unless HEAD_UNSURE */
     bool work;
     int64_t wake_ms;
@@ -98,7 +105,6 @@ struct cached_run {             /* a run that this engine has claimed or looked 
     size_t nkept, kept_cap, kept_next;
     buf blob;                   /* the one that was read last */
     uint64_t heard;             /* version of the store when its mailbox was read */
-    bool quiet;                 /* the last append found an empty mailbox */
     outbox outbox;
     bool no_timers;             /* nothing that is open has a timer, or an unknown outcome: known, and not changed since */
     bool commands_moved;        /* the outbox is to be compared with the open commands */
@@ -124,6 +130,7 @@ void run_hurry(cached_run *r);                /* what was just folded may not wa
 void lease_move(cached_run *r, lease_state to, uint64_t fence);         /* with the engine's lock; fence 0: not held */
 void head_move(cached_run *r, head_state to);
 void pass_move(cached_run *r, pass_state to);
+void mailbox_move(cached_run *r, mailbox_state to);
 size_t cached_run_slot(const char *run);                                 /* its index in e->runs */
 cached_run *cached_run_find(const pawl_engine *e, const char *run);
 bool run_fits(const cached_run *r);          /* this engine's machine is the one that it was begun with */

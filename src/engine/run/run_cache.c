@@ -338,7 +338,8 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     r->changed_ms = head->changed_ms;
     r->mail = head->mail;
     head_move(r, head->parked != NULL ? HEAD_PARKED : HEAD_KNOWN);      /* an append under an earlier fence is refused from here on */
-    r->lease_lost = r->quiet = r->fresh = false;
+    r->lease_lost = false;
+    mailbox_move(r, MAILBOX_UNREAD);
     r->status = head->status;
     r->work = head->work;
     r->wake_ms = head->wake_ms;

@@ -147,7 +147,7 @@ static pawl_code batch_claim(pawl_engine *e, run_batch *c, int64_t now_ms, pawl_
         pawl_code one = rc == PAWL_OK ? c->claims[i].rc : rc;
 
         if (one == PAWL_OK && (one = run_enter(e, r, &why)) == PAWL_OK && run_fits(r)) {
-            r->fresh = r->mail == 0;
+            mailbox_move(r, r->mail == 0 ? MAILBOX_EMPTY : MAILBOX_UNREAD);
             r->heard = 0;
             r->admitted = false;
             c->runs[c->n++] = r;
@@ -488,7 +488,9 @@ static pawl_code held_again(pawl_engine *e, run_batch *c, pawl_err *err)
             }
             pass_move(r, PASS_IN);
             r->heard = 0;
-            r->fresh = r->admitted = false;
+            r->admitted = false;
+            if (r->mailbox == MAILBOX_EMPTY)
+                mailbox_move(r, MAILBOX_UNREAD);
             c->runs[c->n++] = r;
         }
     return rc;
