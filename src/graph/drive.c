@@ -98,6 +98,7 @@ static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
     const char *missing = "";
     pawl_err why;
 
+    PAWL_ASSERT(s->st->root.ntasks == 0 && s->st->root.nloose == 0, "G1: a run completes when nothing is next and nobody is asked");
     if (join_stuck(g, &s->st->root, &j, &missing)) {
         err_begin(&why);
         fail(&why, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", g->name, j->to, missing);
@@ -136,6 +137,7 @@ static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, const gnode *
 
     if (how == REACH_FAILED)
         return run_fails(s, err);
+    PAWL_ASSERT(how == REACH_DONE, "G2: a superstep closes when its tasks are done");
     err_begin(&why);
     rc = close_items(s, g, lone, &why);
     if (rc == PAWL_INVALID || rc == PAWL_LIMIT) {
@@ -180,7 +182,10 @@ static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
     reach how;
-    pawl_code rc = lone == NULL ? frame_run(s, g, f, "", &how, err) : bare_try(s, g, lone, f, &how, err);
+    pawl_code rc;
+
+    PAWL_ASSERT(!f->open, "G2: a superstep begins when the one before it is closed");
+    rc = lone == NULL ? frame_run(s, g, f, "", &how, err) : bare_try(s, g, lone, f, &how, err);
 
     if (rc == PAWL_OK && how != REACH_WAITS) {
         txn_back(s->st, before);

@@ -442,6 +442,7 @@ static inline pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_c
 
 static inline void pass_begins(pawl_step *s, const pawl_graph *g, const gnode *n, visit *v, frame *f, task *tk, const char *path)
 {
+    PAWL_ASSERT(tk->at == TASK_READY || tk->at == TASK_OPEN, "G2: a task that left or failed makes no further pass");
     visit_begin(s, v, f, tk, path, n->name);
     v->max_calls = g->max_calls;
     if (f->parent != NULL && g->max_concurrency == 0)   /* else it may have queued */

@@ -63,6 +63,7 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
     pawl_err why = {0};
     pawl_code rc;
 
+    PAWL_ASSERT(tk->child == NULL, "G6: a visit enters its subgraph once");
     if (it == NULL || close == NULL || cl == NULL)
         return PAWL_NOMEM;
     it->task = path;

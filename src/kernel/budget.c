@@ -108,6 +108,8 @@ pawl_code budget_settle(pawl_state *st, const call *c, pawl_outcome outcome, con
         return rc == PAWL_NOMEM ? rc : fail(err, rc, "item \"receipt\": the record of its command cannot be read");
     if (over != pawl_value_bool(pawl_value_get(more, "overdraft")))
         return fail(err, PAWL_CORRUPT, "item \"receipt\": its bill is %s what was reserved, and it says otherwise", over ? "above" : "not above");
+    for (int i = 0; i < COSTS; i++)
+        PAWL_ASSERT(after.reserved.n[i] >= 0 && after.reserved.n[i] <= st->budget->reserved.n[i], "A8: what is settled is reserved no more");
     if (!TOUCH(st, st->budget))
         return PAWL_NOMEM;
     *st->budget = after;

@@ -28,11 +28,11 @@ static bool list_add(pawl_state *st, list *l, const yyjson_val *nodes, size_t n)
 {
     if (!st_list_grew(st, l, n, 1))     /* before it grows: without memory nothing has happened yet */
         return false;
-    if (!list_append(l, nodes, n, st->t->keep)) {
+    if (!list_append(l, nodes, n, txn_keeps(st))) {
         st_list_grew_not(st, l);
         return false;
     }
-    if (!st->t->keep || st->t->live)
+    if (st->t->mode == TXN_FEED || st->t->mode == TXN_ADVANCE)
         l->floating++;
     return true;
 }
@@ -345,7 +345,7 @@ static pawl_code object_grows(pawl_state *st, channel *c, const pawl_value *v)
         return PAWL_NOMEM;
     l->object = true;
     while ((member = pawl_iter_next(&it, &key)) != NULL)
-        if (!list_append(l, val_of(key), 1 + value_nodes(member), st->t->keep))
+        if (!list_append(l, val_of(key), 1 + value_nodes(member), txn_keeps(st)))
             return PAWL_NOMEM;
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
@@ -381,7 +381,7 @@ static pawl_code object_put(pawl_state *st, list *l, const pawl_value *v)
         size_t at = list_key(l, val_of(key)), n = value_nodes(member);
 
         if (at == 0 ? !list_add(st, l, val_of(key), 1 + n)
-                    : !st_list_changes(st, l, at + 1, n) || !list_put_nodes(l, at + 1, val_of(member), n, st->t->keep))
+                    : !st_list_changes(st, l, at + 1, n) || !list_put_nodes(l, at + 1, val_of(member), n, txn_keeps(st)))
             return PAWL_NOMEM;
     }
     return PAWL_OK;

@@ -209,6 +209,7 @@ pawl_code fold_inverse(pawl_state *st, pawl_err *err)
         return fail(err, PAWL_CORRUPT, "an inverse runs, and the run is not to be compensated");
     if (!TOUCH(st, &st->undone) || !TOUCH(st, &st->ending))
         return PAWL_NOMEM;
+    PAWL_ASSERT(st->unwind != 0, "N1: inverses run on the way to a status");
     st->undone++;
     ending_move(st, ENDING_COMPENSATE);     /* what is open from here on is performed */
     return PAWL_OK;

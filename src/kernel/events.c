@@ -157,6 +157,7 @@ static item *item_for(pawl_step *s, unsigned kind, const named_call *c)
 
     if (it == NULL)
         return NULL;
+    PAWL_ASSERT(call_is_open(c->c), "E6, W3: a receipt and an answer are for what is open");
     it->superstep = c->superstep;
     it->visit = c->visit;
     it->n = c->n;
@@ -543,7 +544,7 @@ pawl_code state_under(const pawl_machine *m, pawl_state *st, pawl_step *s, pawl_
         return PAWL_INVALID;
     if ((more = channels_new(s)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for the channels of %s", st->run, m->name);
-    txn_begin(st, &s->t, &s->mem, true);
+    txn_begin(st, &s->t, &s->mem, TXN_APPLY);
     rc = pawl_value_size(more) > 0 ? decls_add(st, more, err) : PAWL_OK;
     if (rc == PAWL_OK && s->mem.failed)
         rc = fail(err, PAWL_NOMEM, "%s: no memory for the channels of %s", st->run, m->name);

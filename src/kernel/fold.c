@@ -97,6 +97,7 @@ static inline pawl_code task_of(pawl_state *st, const item *it, task **tk, frame
 static inline pawl_code frame_opens(pawl_state *st, frame *f)
 {
     for (; f != NULL && !f->open; f = f->parent) {
+        PAWL_ASSERT(f->parent != NULL || f == &st->root, "G6: each frame is in the frame of the run");
         if (f->parent != NULL && !TOUCH(st, &f->open))
             return PAWL_NOMEM;
         f->open = true;
@@ -217,6 +218,7 @@ static bool calls_room(pawl_state *st, call **calls, uint32_t *cap, uint32_t cou
     uint32_t more = *cap == 0 ? 1 : *cap * 2;
     call *grown;
 
+    PAWL_ASSERT(count <= *cap, "E1: calls are in their array");
     if (count < *cap)
         return true;
     if ((grown = st_alloc(st, more * sizeof *grown)) == NULL)
@@ -295,6 +297,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     if (rc == PAWL_OK && it->kind == ITEM_CALL && st->no_progress > 0)
         rc = progress_call(st, tk, &tk->calls[tk->ncalls]);
     tk->ncalls += rc == PAWL_OK;
+    PAWL_ASSERT(rc != PAWL_OK || tk->commands + tk->waits <= tk->ncalls, "E1: no more of a visit is open than it made");
     return rc;
 }
 
@@ -303,6 +306,7 @@ static pawl_code loose_gone(pawl_state *st, frame *f, call *c)
     uint32_t i = (uint32_t)(c - f->loose);
     call *rest;
 
+    PAWL_ASSERT(c >= f->loose && i < f->nloose, "E1: a call of no visit is in its frame");
     if (!TOUCH(st, f))
         return PAWL_NOMEM;
     call_drop(st, c);
@@ -341,6 +345,7 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
 /* It is known not to have happened, and is performed again. */
 static pawl_code fold_again(pawl_state *st, task *tk, call *c)
 {
+    PAWL_ASSERT(c->at == CALL_IN_DOUBT, "E5: only what is in doubt is performed again");
     if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
     call_state_move(st, tk, c, CALL_OPEN);
@@ -472,6 +477,7 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
             return PAWL_NOMEM;
         call_state_move(st, tk, &tk->calls[i], CALL_DROPPED);
     }
+    PAWL_ASSERT(task_ready(tk), "T1: nothing of a task that left is open");
     if (tk->child != NULL) {
         if (!TOUCH(st, &tk->visit_ms))
             return PAWL_NOMEM;
@@ -480,7 +486,7 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         tk->child = NULL;
     }
     task_move(tk, TASK_LEFT);
-    if (!st->t->keep || st->t->live || (e->closes && !st->t->closed && f == &st->root)) {
+    if (st->t->mode == TXN_FEED || st->t->mode == TXN_ADVANCE || (e->closes && !st->t->closed && f == &st->root)) {
         tk->leave = it->leave;      /* the step outlives the need for it */
         return PAWL_OK;
     }
@@ -661,6 +667,7 @@ static APART pawl_code counted_fold(pawl_state *st, pawl_entry *e, item *it, paw
 
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
 {
+    PAWL_ASSERT(st->t != NULL, "K6: an item is folded in a transaction");
     if (st->many_tasks)
         return counted_fold(st, e, it, err);
     if (it->kind == ITEM_LEAVE)

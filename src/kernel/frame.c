@@ -28,10 +28,12 @@ static void call_count(pawl_state *st, task *tk, const call *c, int by)
         tk->waits += d;
     if (c->wait != PAWL_WAIT_SIGNAL)
         st->people += d;
+    PAWL_ASSERT(st->people <= st->waits, "W1: a question to a person is a wait");
 }
 
 void call_state_begin(pawl_state *st, task *tk, call *c, call_state first)
 {
+    PAWL_ASSERT(c->kind >= CALL_CALL && c->kind <= CALL_ASK, "E1: a call is a command or a wait");
     sm_begin(&call_table, &c->at, first, c);
     if (call_is_open(c))
         call_count(st, tk, c, 1);
@@ -39,6 +41,7 @@ void call_state_begin(pawl_state *st, task *tk, call *c, call_state first)
 
 void call_state_move(pawl_state *st, task *tk, call *c, call_state to)
 {
+    PAWL_ASSERT(tk == NULL || (c >= tk->calls && c < tk->calls + tk->calls_cap), "E1: it is a call of that task");
     if (call_is_open(c))
         call_count(st, tk, c, -1);
     sm_move(&call_table, &c->at, to, c);
@@ -108,6 +111,7 @@ frame *frame_new(pawl_state *st, frame *parent, const char *where)
 {
     frame *f = st_alloc(st, sizeof *f);
 
+    PAWL_ASSERT(parent != NULL, "G6: a subgraph is in a graph");
     if (f == NULL || (f->where = st_text(st, where, strlen(where))) == NULL)
         return NULL;
     f->parent = parent;
@@ -124,7 +128,8 @@ void frame_clear(pawl_state *st, frame *f)
     old.channels = NULL;
     old.nchannels = 0;
     old.by_name = (hash_index){ NULL, 0, 0 };
+    PAWL_ASSERT(f->parent == NULL, "K6: only the frame of the run is made empty");
     frame_drop(st, &old);
     *f = empty;
-    st->commands = st->waits = st->people = 0;
+    PAWL_ASSERT(st->commands == 0 && st->waits == 0 && st->people == 0, "E1: what is open is in the frames of the run");
 }

@@ -64,6 +64,7 @@ bool list_append(list *l, const yyjson_val *nodes, size_t n, bool keep)
 {
     if (!list_room(l, n))
         return false;
+    PAWL_ASSERT(l->used > 0 && l->used + n <= l->cap, "K3: an element is in the buffer of its list");
     memcpy(l->nodes + l->used, nodes, n * sizeof *nodes);
     if (keep && !strings_keep(l, l->nodes + l->used, n))
         return false;
@@ -74,6 +75,7 @@ bool list_append(list *l, const yyjson_val *nodes, size_t n, bool keep)
 
 bool list_put_nodes(list *l, size_t at, const yyjson_val *nodes, size_t n, bool keep)
 {
+    PAWL_ASSERT(at > 0 && at + n <= l->used, "K3: what is replaced is in the list");
     for (size_t i = 0; keep && i < n; i++)
         if ((l->nodes[at + i].tag & YYJSON_TYPE_MASK) == YYJSON_TYPE_STR)
             l->stale_bytes += l->nodes[at + i].tag >> YYJSON_TAG_BIT;

@@ -338,7 +338,7 @@ void pawl_emit(pawl_step *s, const char *name, const pawl_value *v)
         return;
     /* A reader has only this entry: it may refer to a receipt that stands here too, so to that of a lone command. */
     event = vi->task == NULL || vi->task->ncalls == 1 ? event_of(s, v) : NULL;
-    if (event != NULL && s->t.live)     /* what it was told is gone when they look */
+    if (event != NULL && s->t.mode == TXN_ADVANCE)     /* what it was told is gone when they look */
         v = value_held(s, v, DEPTH_MAX);
     copy = arena_strdup(&s->mem, name, strlen(name));
     if (event == NULL)

@@ -115,6 +115,7 @@ static pawl_code inverse_issue(pawl_step *s, pawl_err *err)
         return PAWL_NOMEM;
     if ((rc = refs_move(s, given, pawl_value_get(less, "refs"))) != PAWL_OK)
         return rc == PAWL_NOMEM ? rc : fail(err, rc, "%s: a secret at a place where there is nothing", s->st->run);
+    PAWL_ASSERT(s->st->unwind != 0 && s->st->undone < undo_count(s->st), "E5: an inverse is of a note that no inverse was issued for");
     it->task = UNDO_TASK;
     it->visit = 1;
     it->superstep = s->st->seq + 1;
@@ -132,6 +133,7 @@ static pawl_code unwind_next(pawl_step *s, pawl_err *err)
     s->whole = true;
     if (st->undone < undo_count(st))
         return inverse_issue(s, err);
+    PAWL_ASSERT(status_over(st->unwind) && st->unwind != PAWL_COMPLETED, "E5: what was undone does not complete");
     s->final = st->unwind;
     return PAWL_OK;
 }
@@ -141,6 +143,7 @@ static pawl_code unwind_begin(pawl_step *s, pawl_status status, const char *reas
     item *it = step_item(s, ITEM_UNWIND);
     pawl_code rc;
 
+    PAWL_ASSERT(s->st->unwind == 0, "E5: a run is undone once");
     if (it == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a step");
     s->whole = true;
@@ -160,6 +163,7 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
 
     if (status != PAWL_COMPLETED && undo_due(s))
         return unwind_begin(s, status, reason, size, err);
+    PAWL_ASSERT(status_over(status), "K1: a run ends with a terminal status");
     s->final = (int)status;
     if (reason == NULL)
         return PAWL_OK;

@@ -66,7 +66,7 @@ pawl_code state_begin(pawl_state *st, const pawl_caps *caps, pawl_err *err)
     pawl_code rc;
 
     arena_init_in(&mem, &st->alloc, room, sizeof room);
-    txn_begin(st, &t, &mem, true);
+    txn_begin(st, &t, &mem, TXN_APPLY);
     rc = channels_init(st, &st->root);
     if (rc == PAWL_OK)
         rc = budget_begin(st, caps, st->parent != NULL);

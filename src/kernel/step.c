@@ -106,6 +106,7 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
         if (records_cover(s, err) != PAWL_OK)
             return PAWL_NOMEM;
     }
+    PAWL_ASSERT(!e->record || (s->final < 0 && st->root.open), "E2: a task record is of an open superstep");
     e->hashed = !st->no_journal;
     s->texts = text_needed(e);
     if (e->hashed || s->texts)
@@ -201,6 +202,7 @@ static pawl_code feed_settles(pawl_step *s)
     }
     for (const item *it = e->record && e->hashed ? e->items : NULL; it != NULL && rc == PAWL_OK; it = it->next)
         rc = mark_add(st, it, e->items_text + it->text_at);
+    PAWL_ASSERT(rc != PAWL_OK || e->record || st->nmarks == 0, "E2: an entry covers the records before it");
     if (rc == PAWL_OK)
         head_moves(st, e);
     return rc;
@@ -268,8 +270,7 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     s->was_open = st->root.open;
     s->was_canceling = state_canceling(st);
     s->now = s->entry.time_ms = event_time(st, ev);
-    txn_begin(st, &s->t, &s->mem, keep);
-    s->t.live = keep;
+    txn_begin(st, &s->t, &s->mem, keep ? TXN_ADVANCE : TXN_FEED);
     rc = feed_in(s, &why);
     if (keep && rc == PAWL_OK)
         rc = feed_settles(s);
@@ -277,6 +278,7 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     s->v = NULL;
     if (rc < 0 || s->mem.failed || st->load_failed != PAWL_OK)
         rc = feed_fails(s, st, ev, rc, &why, err);
+    PAWL_ASSERT(rc != PAWL_IGNORED || !s->some, "K1: what is ignored makes no entry");
     if (rc == PAWL_OK)
         return s->next;
     s->some = false;

@@ -215,6 +215,7 @@ static pawl_code plan_add(pawl_state *st, planned *p, const task *tk, const name
         send = whole;
     }
     p->args_bytes += args_bytes(send->value);
+    PAWL_ASSERT(p->count < p->cap, "G2: a planned task has its place");
     p->names_bytes += name_bytes(p, send->name) + 2 + digits(p->count);
     p->list[p->count++] = send;
     return PAWL_OK;
@@ -326,6 +327,7 @@ static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, planned 
             tk->args = value_copy_to(args, send->value);
         args += args_bytes(send->value);
     }
+    PAWL_ASSERT((size_t)(at - (char *)f->tasks) <= f->tasks_bytes && args <= at, "G2: the block of the tasks holds their arguments and names");
     f->ntasks = n;
     f->nedges = cl->nnext;
     if (index_bytes > 0) {
@@ -359,6 +361,7 @@ static pawl_code joins_put(pawl_state *st, frame *f, const pawl_value *changed)
             count++;
         }
     }
+    PAWL_ASSERT(used <= n, "G3: the joins are in their block");
     out[0].tag = (uint64_t)count << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ;
     out[0].uni.ofs = used * sizeof *out;
     all = count == 0 ? NULL : of_val(out);
@@ -433,7 +436,7 @@ static inline task *lone_block(pawl_state *st, frame *f)
 {
     task *next = st->spare, *last = f->tasks;
 
-    if (next != NULL && f->tasks_bytes == SPARE_BYTES && st->t->keep && !st->t->swapped) {
+    if (next != NULL && f->tasks_bytes == SPARE_BYTES && txn_keeps(st) && !st->t->swapped) {
         st->spare = last;
         st->t->swapped = true;
         mem_zero(next, sizeof *next);
@@ -455,6 +458,7 @@ static inline pawl_code lone_close(pawl_state *st, frame *f, const closing *cl, 
     if ((next = lone_block(st, f)) == NULL)
         return PAWL_NOMEM;
     task_begin(next, cl, name_size);
+    PAWL_ASSERT(f->ntasks == 1 && f->tasks_bytes >= round16(sizeof *next) + name_size + 1, "G2: a lone task follows a lone task, in a block of its size");
     f->tasks = next;
     f->nedges = 1;
     f->superstep++;

@@ -91,7 +91,7 @@ static void block_free(pawl_state *st, void *ptr, size_t size)
 
 static void txn_commit(pawl_state *st)
 {
-    for (const undo *u = st->t->live ? st->t->late : NULL; u != NULL; u = u->late)
+    for (const undo *u = st->t->mode == TXN_ADVANCE ? st->t->late : NULL; u != NULL; u = u->late)
         if (u->kind == UNDO_GREW)
             ((list *)u->at)->floating = 0;      /* before any of them is freed */
     for (const undo *u = st->t->late; u != NULL; u = u->late) {
@@ -105,7 +105,7 @@ static void txn_commit(pawl_state *st)
 void txn_end(pawl_state *st, bool commit)
 {
     PAWL_ASSERT(st->t != NULL, "G9: a state changes in one transaction at a time");
-    if (commit && st->t->keep) {
+    if (commit && txn_keeps(st)) {
         txn_commit(st);
     } else {
         txn_back(st, NULL);
@@ -115,6 +115,7 @@ void txn_end(pawl_state *st, bool commit)
         mem_free(&st->alloc, st->spare, SPARE_BYTES);
         st->spare = NULL;
     }
+    PAWL_ASSERT(st->people <= st->waits, "W1: whoever is waited for stands in a wait");
     st->t = NULL;
 }
 
@@ -122,7 +123,8 @@ void *st_alloc(pawl_state *st, size_t size)
 {
     void *p;
 
-    if (!st->t->keep)
+    PAWL_ASSERT(st->t != NULL, "G9: a state changes in a transaction only");
+    if (!txn_keeps(st))
         return arena_zero(st->t->mem, size);
     if ((p = mem_new(&st->alloc, size)) == NULL)
         return NULL;
@@ -139,9 +141,9 @@ void st_free(pawl_state *st, const void *ptr, size_t size)
 {
     union { const void *in; void *out; } p = { ptr };
 
-    if (ptr == NULL || size == 0 || !st->t->keep)
+    if (ptr == NULL || size == 0 || !txn_keeps(st))
         return;
-    if (st->t->now)
+    if (st->t->mode == TXN_DROP)
         mem_free(&st->alloc, p.out, size);
     else
         (void)log_late(st, UNDO_DEAD, p.out, size);
@@ -161,7 +163,7 @@ const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes)
     void *block;
 
     *bytes = 0;
-    if (v == NULL || !st->t->keep)
+    if (v == NULL || !txn_keeps(st))
         return v;
     if ((block = st_alloc(st, value_block_bytes(v))) == NULL)
         return NULL;
@@ -206,9 +208,9 @@ bool st_list_born(pawl_state *st, list *l)
 
 void st_list_dies(pawl_state *st, list *l)
 {
-    if (l == NULL || !st->t->keep)
+    if (l == NULL || !txn_keeps(st))
         return;
-    if (st->t->now)
+    if (st->t->mode == TXN_DROP)
         list_free(l);
     else
         (void)log_late(st, UNDO_LIST_DEAD, l, 0);

@@ -20,22 +20,28 @@ typedef struct undo {
     undo_kind kind;
 } undo;
 
+typedef enum txn_mode {
+    TXN_FEED,                   /* all of it is taken back: what is allocated lies in `mem` */
+    TXN_APPLY,                  /* what is allocated stays, when it is committed */
+    TXN_ADVANCE,                /* the same, and it is fed, too: what the step lends is copied at its end */
+    TXN_DROP                    /* what is dropped is freed at once: nobody goes back */
+} txn_mode;
+
 typedef struct txn {
     arena *mem;
-    bool keep;                  /* apply: what is allocated stays */
-    bool live;                  /* and it is fed in the same transaction: what the step lends is kept at its end */
+    txn_mode mode;
     bool closed;                /* the run's superstep was closed in it */
-    bool now;                   /* what is dropped is freed at once: nobody goes back */
     bool swapped;               /* the spare block is in use, and the block before it is what has to be kept */
     undo *log, *late;
     char head[HEAD_BYTES];      /* of the state, as it was */
 } txn;
 
-static inline void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
+static inline void txn_begin(pawl_state *st, txn *t, arena *mem, txn_mode mode)
 {
+    PAWL_ASSERT(st->t == NULL, "G9: one transaction of a state at a time");
     t->mem = mem;
-    t->keep = keep;
-    t->closed = t->now = t->live = t->swapped = false;
+    t->mode = mode;
+    t->closed = t->swapped = false;
     t->log = t->late = NULL;
     mem_copy(t->head, st, HEAD_BYTES);
     mem->failed = false;
@@ -45,11 +51,13 @@ static inline void txn_begin(pawl_state *st, txn *t, arena *mem, bool keep)
 /* To free what is in the state, all of it and at once: nothing is kept, and nobody goes back. */
 static inline void txn_begin_drop(pawl_state *st, txn *t)
 {
+    PAWL_ASSERT(st->t == NULL, "G9: one transaction of a state at a time");
     t->mem = NULL;
-    t->keep = t->now = true;
+    t->mode = TXN_DROP;
     t->log = t->late = NULL;
     st->t = t;
 }
+static inline bool txn_keeps(const pawl_state *st) { return st->t->mode != TXN_FEED; }
 undo *txn_mark(pawl_state *st);         /* to go back to, once; the head is kept again */
 /* The same for what leaves the head alone until nothing but memory can be wrong. */
 static inline undo *txn_place(const pawl_state *st) { return st->t->log; }
@@ -58,9 +66,10 @@ void txn_end(pawl_state *st, bool commit);      /* commit only with keep; else a
 /* About to change these bytes; false: no memory, and they must stay. Not for the head of the state, nor for its root frame. */
 static inline bool touch(pawl_state *st, void *at, size_t size)
 {
-    undo *u = arena_get(st->t->mem, sizeof *u + size);
+    undo *u;
 
-    if (u == NULL)
+    PAWL_ASSERT(st->t != NULL, "G9: a state changes in a transaction only");
+    if ((u = arena_get(st->t->mem, sizeof *u + size)) == NULL)
         return false;
     u->before = st->t->log;
     u->kind = UNDO_BYTES;

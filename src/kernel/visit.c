@@ -27,6 +27,7 @@ static item *command_new(pawl_step *s, unsigned kind, int64_t time_ms, unsigned 
     }
     if ((it = step_item(s, kind)) == NULL)
         return NULL;
+    PAWL_ASSERT(v->cursor >= v->task->ncalls, "E4: a command is made once");
     it->superstep = s->st->root.superstep;
     it->task = v->path;
     it->visit = v->task->visit;
@@ -98,6 +99,7 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
         v->unanswered = true;
         return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
     }
+    PAWL_ASSERT(v->cursor <= v->task->ncalls, "E4: a command meets its own receipt");
     *out = c;
     if (c->at == CALL_REFUSED) {
         v->refusal = pawl_value_string(pawl_value_get(c->value, "text"));
@@ -175,6 +177,7 @@ pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err)
     item *it = step_item_with(s, ITEM_LEAVE, sizeof(leave));
     leave *l;
 
+    PAWL_ASSERT(!v->reading && (!v->unanswered || v->raced), "E1: a node leaves when its commands are answered");
     if (it == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a step");
     it->leave = l = (leave *)(void *)(it + 1);

@@ -243,6 +243,7 @@ void head_moves(pawl_state *st, const pawl_entry *e)
     if (e->record)
         return;
     PAWL_ASSERT(e->seq == st->seq + 1, "K5: entries follow one another without a gap");
+    PAWL_ASSERT(e->time_ms >= st->time_ms, "K2: the time of a run never goes back");
     st->seq = e->seq;
     st->time_ms = e->time_ms;
     st->head = e->self;
@@ -283,7 +284,7 @@ pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
     why.code = PAWL_OK;
     why.text[0] = '\0';
     st->load_failed = PAWL_OK;
-    txn_begin(st, &t, e->mem, true);
+    txn_begin(st, &t, e->mem, TXN_APPLY);
     if ((rc = fold_items(st, e, &why)) == PAWL_OK && (rc = head_fits(st, e, before, &why)) == PAWL_OK)
         head_moves(st, e);
     if (e->mem->failed || st->load_failed != PAWL_OK)

@@ -17,7 +17,7 @@ static void side_begin(pawl_state *side, const pawl_state *st, const channel *c,
                           .has_loader = st->has_loader, .only = true, .run = st->run, .life = st->life };
     side->root.where = "";
     arena_init(mem, &st->alloc, 1024);
-    txn_begin(side, t, mem, false);
+    txn_begin(side, t, mem, TXN_FEED);
 }
 
 /* Of the entry before the first only what it opened counts: the tasks that were next. */

@@ -119,7 +119,7 @@ static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, s
     txn t;
     pawl_code rc;
 
-    txn_begin(st, &t, mem, true);
+    txn_begin(st, &t, mem, TXN_APPLY);
     rc = TOUCH(st, st) ? blobs_fill(st, mem, &fold, pawl_value_get(fold, "refs"), "", apart, err) : PAWL_NOMEM;
     if (rc == PAWL_OK)
         rc = head_read(st, fold, err);
@@ -254,8 +254,7 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
     if (rc == PAWL_OK) {
         txn t;
 
-        txn_begin(st, &t, &mem, true);
-        t.now = true;
+        txn_begin(st, &t, &mem, TXN_DROP);
         frame_clear(st, &st->root);
         st_free(st, st->reason, st->reason_bytes);
         st->reason = NULL;

@@ -586,7 +586,7 @@ pawl_code pawl_state_carry(pawl_state *from, const pawl_machine *m, const pawl_r
     step_reset(s);
     from->load_failed = PAWL_OK;
     arena_init(&mem, &from->alloc, 1024);
-    txn_begin(fresh, &t, &mem, true);
+    txn_begin(fresh, &t, &mem, TXN_APPLY);
     for (uint32_t i = 0; i < fresh->root.nchannels && rc == PAWL_OK; i++) {
         channel *to = &fresh->root.channels[i], *c = channel_find(&from->root, to->d->name);
         const pawl_value *v = c == NULL || !to->d->keep ? NULL : channel_value(from, c);

@@ -30,6 +30,7 @@ pawl_code run_claim(memory_space *m, const char *owner, int64_t now, int64_t ttl
     r->head.lease_ms = store_time_add(now, ttl_ms);
     r->head.fence_before = r->head.fence;
     r->head.fence = ++m->all->fence;
+    PAWL_ASSERT(r->head.fence > r->head.fence_before, "S2: each claim has a higher fence");
     order_update(m, r);
     m->all->version++;
     c->head = r->head;

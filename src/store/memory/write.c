@@ -190,14 +190,17 @@ static pawl_code append_check(stored_run *r, const pawl_append *a, uint64_t entr
 
 static void lines_put(stored_run *r, const pawl_append *a)
 {
+    PAWL_ASSERT(a->seq == r->head.seq, "S2: an append follows the sequence that it expects");
     for (size_t i = 0; i < a->nlines; i++) {
         buf_put(&r->text, a->lines[i].data, a->lines[i].size);
         buf_char(&r->text, '\n');
         if (store_line_is_record(a->lines[i]))
             continue;
+        PAWL_ASSERT(r->nentries < r->entry_ends_cap, "S3: an append has its room before the first change");
         r->entry_ends[r->nentries++] = r->text.size;
         r->head.seq++;
     }
+    PAWL_ASSERT(!r->text.failed && r->head.seq == r->base.seq + r->nentries, "K5: each entry is one of the sequence");
 }
 
 static void wait_replace(memory_space *m, const stored_run *r, table *t, stored_wait *now)
@@ -277,6 +280,7 @@ static void append_apply(memory_space *m, const pawl_append *a, staged *g, int64
 {
     stored_run *r = g->r;
 
+    PAWL_ASSERT(a->fence == r->head.fence || BROKEN(BROKEN_FENCE) || BROKEN(BROKEN_FENCE_NEAR), "S2: only the newest fence writes");
     lines_put(r, a);
     if (a->moves) {
         r->head.status = a->status;

@@ -325,8 +325,10 @@ pawl_code append_in(sqlite_store *s, pawl_append *a)
         release_after(s, a, row);
         return rc;
     }
+    PAWL_ASSERT(s->txn == TXN_WRITE && a->seq == row->seq, "S2: an append follows the sequence that it expects");
     now = store_now(s);
     lines_add(s, a, row, now, &head);
+    PAWL_ASSERT(s->rc != SQLITE_OK || row->seq == a->seq + entries, "S2, K5: each entry of an append is one of the sequence");
     waits = row->waits;
     for (size_t i = 0; i < a->nwaits; i++)
         waits = wait_put(s, row->no, &a->waits[i], waits);

@@ -24,6 +24,7 @@ void fence_store(sqlite_store *s, uint64_t newest)
 {
     sqlite3_stmt *q = sql_use(s, SQL_META_SET);
 
+    PAWL_ASSERT(newest > 0, "S2: the newest fence is never taken back");
     sql_text(q, 1, "fence");
     sql_int(q, 2, (int64_t)newest);
     sql_run(s, q);
@@ -33,6 +34,7 @@ static void lease_set(sqlite_store *s, pawl_head *h, run_row *row, uint64_t fenc
 {
     sqlite3_stmt *q;
 
+    PAWL_ASSERT(s->txn == TXN_WRITE && fence > 0, "S2: a claim has a fence of its own");
     h->owner = text_lend(s, owner);
     h->fence_before = h->fence;
     h->fence = row->fence = fence;
@@ -110,6 +112,7 @@ void lease_release(sqlite_store *s, run_row *row)
 {
     sqlite3_stmt *q = sql_use(s, SQL_RELEASE);
 
+    PAWL_ASSERT(row->leased, "S2: only a lease is released");
     sql_int(q, 1, row->no);
     sql_int(q, 2, (int64_t)row->fence);
     sql_int(q, 3, (int64_t)row->seq);
